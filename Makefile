@@ -1,0 +1,56 @@
+# make demo   try kvdiag on a broken node's logs        make check   all that CI asks
+# make test   the test suite, also in another zone      make bench   speed against ripgrep
+#
+# Needs Python 3.11 or newer: make demo PYTHON=python3.12 chooses one.
+
+PYTHON ?= python3
+DEMO ?= hostpath-driver-lost-state
+LOG ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.DEFAULT_GOAL := demo
+.PHONY: demo test lint types check bench clean format
+
+demo: $(VENV)/.installed
+	@$(BIN)/kvdiag analyze --fail-on never sample-logs/$(DEMO)
+
+# Once more in a zone west of Greenwich: logs without a zone must not depend on where they are read.
+test: $(VENV)/.dev
+	$(BIN)/pytest -q -n auto
+	TZ=EST+5 $(BIN)/pytest -q -n auto -k "clock or formats"
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+check: lint types test
+
+bench: $(VENV)/.installed
+	$(BIN)/python bench/speed.py $(LOG)
+
+format: $(VENV)/.dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	find kvdiag tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The stamps lie in the environment, so that they go when it goes.
+$(VENV)/.installed: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("kvdiag needs Python 3.11 or newer: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) install --upgrade pip
+	$(PIP) install -e '.[fast]' || $(PIP) install -e .
+	@touch $@
+
+# --group is pip 25.1's; the pip that comes with Python 3.11 is older, hence the upgrade above.
+$(VENV)/.dev: $(VENV)/.installed
+	$(PIP) install --group dev
+	@touch $@

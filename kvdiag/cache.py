@@ -1,0 +1,66 @@
+"""What is slow to read and never changes: pattern files as JSON in the user's cache folder.
+
+    ~/.cache/kvdiag/events-3f9a….json
+
+The name carries the sha256 of what was read, so nothing ever has to be declared stale. JSON and never pickle: whoever
+can write to the folder must not be able to run code. A cache that cannot be written or read is none.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from kvdiag import __version__
+
+Made = TypeVar("Made")
+
+
+def digest(parts: Iterable[bytes]) -> str:
+    """Give the sha256 of all parts, their borders, and kvdiag's version, as hex."""
+    total = hashlib.sha256(__version__.encode())
+    for part in parts:
+        total.update(b"%d:" % len(part))
+        total.update(part)
+    return total.hexdigest()
+
+
+def folder() -> Path:
+    """Where the cache lies: `$XDG_CACHE_HOME/kvdiag`, or `~/.cache/kvdiag`."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(base) if base else Path(os.path.expanduser("~"), ".cache")) / "kvdiag"  # noqa: PTH111 (Path.home raises)
+
+
+def cached(name: str, key: str, build: Callable[[], Any], read: Callable[[Any], Made]) -> Made:
+    """`read` of the JSON that lies in the cache, else of what `build` makes, which is then kept.
+
+    `read` may raise ValueError, KeyError, TypeError or IndexError on JSON of another shape: the cache is then built
+    anew. Whatever `build` raises is raised.
+    """
+    path = folder() / f"{name}-{key[:32]}.json"
+    try:
+        return read(json.loads(path.read_bytes()))
+    except (OSError, ValueError, KeyError, TypeError, IndexError, RecursionError):
+        data = build()
+        _keep(path, data)
+        return read(data)
+
+
+def _keep(path: Path, data: object) -> None:
+    """Write beside and rename: a reader sees the whole file or none."""
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle, beside = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump(data, file, ensure_ascii=False, separators=(",", ":"))
+            Path(beside).replace(path)
+        except BaseException:
+            Path(beside).unlink(missing_ok=True)
+            raise

@@ -1,0 +1,59 @@
+"""Options that several commands share, and how their words become values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kvdiag.clock import moment, zone_offset
+from kvdiag.errors import UsageError
+
+Paths = Annotated[
+    list[str] | None, typer.Argument(metavar="[PATH]...", help="Files, folders, or - for standard input (default).")
+]
+Year = Annotated[int | None, typer.Option(help="Year of the first line of logs that write none.", min=1990, max=2200)]
+Zone = Annotated[str, typer.Option("--tz", metavar="ZONE", help="Zone of logs that write none: +08:00, Asia/Shanghai.")]
+Patterns = Annotated[list[Path] | None, typer.Option(metavar="DIR", help="More rules, from this folder. Repeatable.")]
+NoRedact = Annotated[bool, typer.Option("--no-redact", help="Show passwords, tokens and keys found in the logs.")]
+
+
+def folders(patterns: Sequence[Path] | None) -> tuple[Path, ...]:
+    """The folders of `--patterns`. Raises UsageError for one that is none."""
+    for folder in patterns or ():
+        if not folder.is_dir():
+            raise UsageError(f"--patterns {folder}: no such folder")
+    return tuple(patterns or ())
+
+
+def components(words: Sequence[str] | None) -> dict[str, str]:
+    """`kubelet=1.29.3` → {"kubelet": "1.29.3"}. Raises UsageError for another shape."""
+    said: dict[str, str] = {}
+    for word in words or ():
+        name, equals, version = word.partition("=")
+        if not equals or not name or not version[:2].lstrip("v")[:1].isdigit():
+            raise UsageError(f"--component {word}: write name=version, such as kubelet=1.29.3")
+        said[name] = version
+    return said
+
+
+def zone(text: str) -> int | None:
+    """`--tz` in microseconds east of UTC; None when it was not given."""
+    return _read("--tz", text, lambda: zone_offset(text, datetime.now(UTC)))
+
+
+def point(option: str, text: str, east: int | None) -> int | None:
+    """`--since` and `--until` in microseconds UTC; None when not given."""
+    return _read(option, text, lambda: moment(text, datetime.now(UTC), east or 0))
+
+
+def _read(option: str, text: str, read: Callable[[], int]) -> int | None:
+    if not text:
+        return None
+    try:
+        return read()
+    except ValueError as error:
+        raise UsageError(f"{option}: {error}") from None

@@ -1,0 +1,48 @@
+"""Where output goes: standard output or a file, plain or coloured, and at what width."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+from io import TextIOWrapper
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TextIO
+
+from kvdiag.errors import UsageError
+
+WIDEST = 120
+PIPED = 100
+
+
+@contextlib.contextmanager
+def outlet(file: Path | None) -> Iterator[TextIO]:
+    """Standard output, or the named file; UTF-8 either way. Raises UsageError when the file cannot be written."""
+    if file is None:
+        if isinstance(sys.stdout, TextIOWrapper):
+            sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
+        yield sys.stdout
+        sys.stdout.flush()
+        return
+    try:
+        with file.open("w", encoding="utf-8", errors="backslashreplace") as stream:
+            yield stream
+    except OSError as error:
+        raise UsageError(f"--output-file {file}: {(error.strerror or str(error)).lower()}") from None
+
+
+def coloured(stream: TextIO, *, no_color: bool) -> bool:
+    """Whether to colour: a terminal that did not ask not to, or FORCE_COLOR."""
+    if no_color or os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or stream.isatty()
+
+
+def width(stream: TextIO) -> int:
+    """Columns of the terminal, within reason; a fixed width elsewhere, so that files do not depend on who wrote them."""
+    if not stream.isatty():
+        return int(os.environ["COLUMNS"]) if os.environ.get("COLUMNS", "").isdecimal() else PIPED
+    return max(40, min(WIDEST, shutil.get_terminal_size().columns))
+

@@ -1,0 +1,32 @@
+"""`kvdiag parse`: every record as one JSON object a line."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import typer
+
+from kvdiag.cli.arguments import NoRedact, Paths, Year, Zone, zone
+from kvdiag.cli.outlet import outlet
+from kvdiag.errors import InputError
+from kvdiag.pipeline.options import Options
+from kvdiag.pipeline.records import records
+from kvdiag.report.clean import clean
+from kvdiag.report.lines import record_line
+
+UNREADABLE = 3
+
+
+def command(paths: Paths = None, year: Year = None, tz: Zone = "", no_redact: NoRedact = False) -> None:
+    """Print every record as one JSON object a line, for jq, DuckDB and friends."""
+    problems: list[InputError] = []
+    options = Options(paths=tuple(paths or ()), year=year, zone=zone(tz))
+    understood = False
+    with outlet(None) as stream:
+        for record in records(options, problems.append):
+            understood = understood or record.time is not None
+            stream.write(json.dumps(record_line(record, redact=not no_redact), ensure_ascii=False) + "\n")
+    for problem in problems:
+        sys.stderr.write(f"kvdiag: {clean(str(problem))}\n")
+    raise typer.Exit(0 if understood and not any(p.exit_code for p in problems) else UNREADABLE)

@@ -1,0 +1,112 @@
+"""`kvdiag rules`: the signature library: list, show, lint, test, new."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kvdiag.cli.arguments import Patterns, folders
+from kvdiag.errors import PatternError, UsageError
+from kvdiag.events.vocabulary import Vocabulary, load_vocabulary
+from kvdiag.model.rule import Rule
+from kvdiag.pipeline.trial import Verdicts, try_rule
+from kvdiag.report.clean import clean
+from kvdiag.rules.library import Library, built_in, load
+from kvdiag.rules.lint import lint as lint_rule
+from kvdiag.rules.template import FAMILIES, new_rule
+from kvdiag.rules.words import show_rule
+
+app = typer.Typer(help="The signature library.", no_args_is_help=True)
+
+BROKEN = 2
+Which = Annotated[list[str] | None, typer.Argument(metavar="[RULE]...", help="Ids or names; all when none is given.")]
+
+
+@app.command("list")
+def list_rules(patterns: Patterns = None) -> None:
+    """One line a rule: id, severity, name, title."""
+    for rule in load([built_in(), *folders(patterns)]).rules:
+        typer.echo(f"{rule.id}  {rule.severity.label:8}  {rule.name:45}  {rule.title}")
+
+
+@app.command("show")
+def show(rule: Annotated[str, typer.Argument(help="Id or name.")], patterns: Patterns = None) -> None:
+    """A rule in full: what it sees, why it happens, what to do."""
+    library = load([built_in(), *folders(patterns)])
+    typer.echo(show_rule(_chosen(library, [rule])[0]))
+
+
+@app.command("lint")
+def lint(patterns: Patterns = None) -> None:
+    """Check every rule: language, event kinds, texts, tests that are missing."""
+    library = _fresh(patterns)
+    vocabulary = _vocabulary(library)
+    names = frozenset(rule.name for rule in library.rules)
+    faults = [*library.errors, *(fault for rule in library.rules for fault in lint_rule(rule, vocabulary.kinds, names))]
+    _complain(faults)
+    typer.echo(f"{len(library.rules)} rules, {len(faults)} faults", err=True)
+    raise typer.Exit(BROKEN if faults else 0)
+
+
+@app.command("test")
+def test(which: Which = None, patterns: Patterns = None) -> None:
+    """Run the tests inside the rules."""
+    library = _fresh(patterns)
+    _complain(library.errors)
+    vocabulary = _vocabulary(library)
+    results = [result for rule in _chosen(library, which) for result in try_rule(rule, vocabulary)]
+    failed = [result for result in results if not result.passed]
+    for result in failed:
+        typer.echo(_failure(result))
+    typer.echo(f"{len(results) - len(failed)} passed, {len(failed)} failed", err=True)
+    raise typer.Exit(BROKEN if library.errors else 1 if failed else 0)
+
+
+@app.command("new")
+def new(
+    name: Annotated[str, typer.Argument(help="Words joined by dashes, such as csi-nodeunstage-missing.")],
+    folder: Annotated[Path, typer.Option("--patterns", metavar="DIR", help="Where your rules are kept.")] = Path(),
+    family: Annotated[str, typer.Option(help=", ".join(FAMILIES))] = "pod",
+) -> None:
+    """Begin a signature: a file that lints but for what only you know."""
+    if family not in FAMILIES:
+        raise UsageError(f"--family {family}: there are {', '.join(FAMILIES)}")
+    path = folder / family / f"{name}.yaml"
+    if path.exists():
+        raise UsageError(f"{path} is there already")
+    taken = {rule.id for rule in load([built_in(), *([folder] if folder != Path() else [])]).rules}
+    text = new_rule(name, family, taken)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, "utf-8")
+    typer.echo(f"{path}: fill it in, then run: kvdiag rules lint --patterns {folder}")
+
+
+def _fresh(patterns: list[Path] | None) -> Library:
+    return load([built_in(), *folders(patterns)], fresh=True)
+
+
+def _vocabulary(library: Library) -> Vocabulary:
+    return load_vocabulary(built_in() / "events", [entry for rule in library.rules for entry in rule.lines])
+
+
+def _chosen(library: Library, which: list[str] | None) -> list[Rule]:
+    if not which:
+        return list(library.rules)
+    by_name = {name: rule for rule in library.rules for name in (rule.id, rule.name)}
+    for name in which:
+        if name not in by_name:
+            raise UsageError(f"there is no rule {name!r}; `kvdiag rules list` names them")
+    return [by_name[name] for name in which]
+
+
+def _complain(faults: list[PatternError] | tuple[PatternError, ...]) -> None:
+    for fault in faults:
+        sys.stderr.write(f"{clean(str(fault), newlines=True)}\n")
+
+
+def _failure(result: Verdicts) -> str:
+    wanted, got = dict(result.test.finds) or "nothing", dict(result.got) or "nothing"
+    return f"{result.test.place}: {result.rule.name}, {result.test.name!r}: wanted {wanted}, got {got}"

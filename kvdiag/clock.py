@@ -1,0 +1,128 @@
+"""Years that klog does not write, zones, and durations.
+
+    I0919 11:11:20.322601  190330 kubelet.go:2130] "SyncLoop DELETE" …     no year, no zone
+
+Hot code handles time as whole microseconds. A stamp that carries year and zone counts from 1970 in UTC. A stamp
+without them is counted in the *year-less frame*: as if it were in the leap year 2000, in UTC. No real log is that
+old, so the two never overlap, and `Calendar` moves the second kind once the year and the zone are known.
+"""
+
+from __future__ import annotations
+
+import calendar
+import re
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+
+FRAME_YEAR = 2000
+FRAME_BEGINS = calendar.timegm((FRAME_YEAR, 1, 1, 0, 0, 0)) * 1_000_000
+FRAME_ENDS = calendar.timegm((FRAME_YEAR + 1, 1, 1, 0, 0, 0)) * 1_000_000
+SECOND = 1_000_000
+MINUTE = 60 * SECOND
+HOUR = 60 * MINUTE
+DAY = 24 * HOUR
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h|d)")
+_UNITS = {"ns": 0.001, "us": 1, "µs": 1, "ms": 1_000, "s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY}
+
+
+def is_yearless(stamp: int) -> bool:
+    """Whether a stamp is counted in the year-less frame."""
+    return FRAME_BEGINS <= stamp < FRAME_ENDS
+
+
+def in_year(stamp: int, year: int) -> int:
+    """A year-less stamp as if it were UTC in `year`; 29 February becomes 1 March where the year has none."""
+    day, rest = divmod(stamp, DAY)
+    return _day_in_year(day, year) + rest
+
+
+@lru_cache(4096)
+def _day_in_year(day: int, year: int) -> int:
+    date = (_EPOCH + timedelta(days=day)).date()
+    leap_day = (date.month, date.day) == (2, 29) and not calendar.isleap(year)
+    month, number = (3, 1) if leap_day else (date.month, date.day)
+    return calendar.timegm((year, month, number, 0, 0, 0)) * SECOND
+
+
+def to_datetime(stamp: int) -> datetime:
+    """Microseconds since 1970 → aware UTC datetime."""
+    return _EPOCH + timedelta(microseconds=stamp)
+
+
+def from_datetime(moment: datetime) -> int:
+    """Aware datetime → microseconds since 1970."""
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def duration(text: str) -> int | None:
+    """A Go duration (`2m2s`, `500ms`, `1h0m0.5s`) in microseconds; None when it is none."""
+    parts = _DURATION.findall(text)
+    if not parts or "".join(n + u for n, u in parts) != text.strip():
+        return None
+    return round(sum(float(n) * _UNITS[u] for n, u in parts))
+
+
+def say_duration(microseconds: int) -> str:
+    """Microseconds as people say them: `1m29s`, `3h5m`, `250ms`."""
+    if microseconds < SECOND:
+        return f"{microseconds // 1000}ms"
+    seconds = microseconds // SECOND
+    days, seconds = divmod(seconds, 86400)
+    hours, seconds = divmod(seconds, 3600)
+    minutes, seconds = divmod(seconds, 60)
+    parts = [(days, "d"), (hours, "h"), (minutes, "m"), (seconds, "s")]
+    shown = [f"{n}{u}" for n, u in parts if n]
+    return "".join(shown[:2]) or "0s"
+
+
+_AGO = re.compile(r"-?\s*(\d+)\s*(s|sec|second|m|min|minute|h|hour|d|day|w|week)s?(?:\s+ago)?")
+_AGO_UNITS = {"s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY}
+
+
+def moment(text: str, now: datetime, zone: int = 0) -> int:
+    """What a person means by a point in time: RFC 3339, `2 hours ago`, `-3h`, `yesterday`, `Jul 15 03:49`.
+
+    Microseconds UTC; `zone` (microseconds east) is meant where the text names none. Raises ValueError otherwise.
+    """
+    from dateutil import parser
+
+    said = text.strip().lower()
+    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    words = {"now": now, "today": midnight, "yesterday": midnight - timedelta(days=1)}
+    if said in words:
+        return from_datetime(words[said])
+    ago = _AGO.fullmatch(said)
+    if ago and (said.startswith("-") or said.endswith("ago")):
+        return from_datetime(now) - int(ago[1]) * _AGO_UNITS[ago[2][0]]
+    default = midnight.replace(tzinfo=None)
+    try:
+        read = parser.parse(text, default=default)
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"{text!r} is no time; write 2026-11-20T20:39:21Z, '2 hours ago', -3h or today") from error
+    if read.tzinfo is None:
+        return from_datetime(read.replace(tzinfo=UTC)) - zone
+    return from_datetime(read)
+
+
+def zone_offset(text: str, now: datetime) -> int:
+    """`+08:00`, `UTC`, `Europe/Berlin` (as it is `now`) or `local` in microseconds east of UTC. Raises ValueError."""
+    found = re.fullmatch(r"([+-])(\d\d):?(\d\d)?", text.strip())
+    if found:
+        east = int(found[2]) * HOUR + int(found[3] or 0) * MINUTE
+        return -east if found[1] == "-" else east
+    if text in {"local", "UTC", "Z"}:
+        offset = now.astimezone().utcoffset() if text == "local" else timedelta()
+    else:
+        offset = _named_zone(text, now)
+    return (offset or timedelta()) // timedelta(microseconds=1)
+
+
+def _named_zone(text: str, now: datetime) -> timedelta | None:
+    from zoneinfo import ZoneInfo
+
+    try:
+        return now.astimezone(ZoneInfo(text)).utcoffset()
+    except (KeyError, ValueError, OSError) as error:
+        raise ValueError(f"{text!r} is no zone; write +08:00, UTC, local or a name such as Asia/Shanghai") from error

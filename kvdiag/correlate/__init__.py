@@ -1,0 +1,1 @@
+"""Sightings of many sources → one history: clocks, identities, timelines, coverage, versions."""

@@ -1,0 +1,209 @@
+"""Testimonies → `History`: one clock, one timeline per pod, volume, sandbox, container, driver and node."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from kvdiag.correlate.clocks import SourceClock
+from kvdiag.correlate.coverage import Heard, coverages
+from kvdiag.correlate.entities import describe
+from kvdiag.correlate.identity import Identities
+from kvdiag.correlate.testimony import Testimony
+from kvdiag.correlate.versions import inferred, printed
+from kvdiag.events.calls import is_call
+from kvdiag.events.recognise import Sighting
+from kvdiag.events.stamper import Speaker
+from kvdiag.model.event import Event
+from kvdiag.model.record import Origin
+from kvdiag.model.timeline import History, SeenVersion, Timeline
+from kvdiag.model.values import SubjectKind
+from kvdiag.model.vocabulary import Entry
+
+Subject = tuple[SubjectKind, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """All events in order of time, and whose scope is the node rather than a subject."""
+
+    events: list[Event]
+    of_node: set[str]
+
+
+def build_history(
+    testimonies: Sequence[Testimony],
+    clocks: Mapping[str, SourceClock],
+    spans: Mapping[str, Iterable[str]],
+    given: Sequence[SeenVersion] = (),
+    between: tuple[int | None, int | None] = (None, None),
+) -> History:
+    """Join what all sources said. `spans` are the version ranges of the wordings seen; `given` are `--component`.
+
+    `between` drops what began before its first or after its second moment (microseconds UTC).
+    """
+    since, until = between
+    told = (e for e in _events(testimonies, clocks) if not (since and e.ends < since) and not (until and e.time > until))
+    events = _named(sorted(told, key=_order))
+    identities = Identities(events)
+    wide = {s.meaning.entry.kind for t in testimonies for s in t.sightings if s.meaning.entry.scope == "node"}
+    by_subject, uses = _divide(events, identities, wide)
+    begins = min((event.time for event in events), default=0)
+    ends = max((event.ends for event in events), default=0)
+    return History(
+        events=tuple(events),
+        timelines=_timelines(by_subject, uses, identities),
+        coverage=tuple(coverages(_heard(testimonies, clocks, events), _suppressed(events))),
+        versions=(*given, *printed(events), *inferred(spans)),
+        begins=begins,
+        ends=ends,
+    )
+
+
+def _events(testimonies: Sequence[Testimony], clocks: Mapping[str, SourceClock]) -> Iterator[Event]:
+    for testimony in testimonies:
+        clock, own = clocks[testimony.source], testimony.component
+        for sighting in testimony.sightings:
+            yield _event(sighting, testimony.source, own, clock)
+
+
+def _event(sighting: Sighting, source: str, own: str, clock: SourceClock) -> Event:
+    stamp, meaning, line, text, speaker, more = sighting
+    time = clock.utc(stamp, line)
+    return Event(
+        time=time,
+        kind=meaning.entry.kind,
+        component=_speaks(meaning.entry, speaker, own),
+        refs=meaning.refs,
+        attrs=meaning.attrs,
+        origin=Origin(source, line),
+        node=speaker.node,
+        text=text.decode("utf-8", "replace"),
+        ends=clock.utc(more[1], line) if more else time,
+        count=more[0] if more else 1,
+    )
+
+
+def _speaks(entry: Entry, speaker: Speaker, own: str) -> str:
+    """Who said it: gRPC lines are the driver's or the sidecar's, by whose log they are in; a crash is its own process's."""
+    if is_call(entry):
+        return own or entry.component
+    return entry.component or speaker.ident or own
+
+
+def _order(event: Event) -> tuple[int, str, int]:
+    return (event.time, event.origin.source, event.origin.line)
+
+
+def _named(events: list[Event]) -> list[Event]:
+    """The same without what two inputs both hold, and with the node's name where only one node is spoken of."""
+    unique = list(_without_copies(events))
+    named = {event.node for event in unique if event.node}
+    if not named:
+        named = {ref.value for event in unique if event.component == "kubelet" for ref in event.refs if ref.kind == "node"}
+    if len(named) != 1:
+        return unique
+    node = named.pop()
+    return [event if event.node else event._replace(node=node) for event in unique]
+
+
+def _without_copies(events: list[Event]) -> Iterator[Event]:
+    """A journal and a kubelet.log cut from it hold the same lines; the first input in order of names keeps them."""
+    seen: set[tuple[object, ...]] = set()
+    at = None
+    for event in events:
+        if event.time != at:
+            seen.clear()
+            at = event.time
+        identity = (event.kind, event.refs, tuple(event.attrs.items()))
+        if identity not in seen:
+            seen.add(identity)
+            yield event
+
+
+def _divide(
+    events: list[Event], identities: Identities, wide: set[str]
+) -> tuple[dict[Subject, list[Event]], dict[Subject, set[Subject]]]:
+    """Each event to every subject it speaks of; subjects of one event use each other."""
+    by_subject: dict[Subject, list[Event]] = defaultdict(list)
+    uses: dict[Subject, set[Subject]] = defaultdict(set)
+    for event in events:
+        subjects = list(_subjects(event, identities))
+        for subject in subjects:
+            by_subject[subject].append(event)
+        if len(subjects) > 1:
+            for subject in subjects:
+                uses[subject].update(subjects)
+        if event.kind in wide:
+            by_subject[SubjectKind.NODE, event.node].append(event)
+    return by_subject, uses
+
+
+def _subjects(event: Event, identities: Identities) -> Iterator[Subject]:
+    if not event.refs:
+        return
+    for uid in identities.pods(event):
+        yield (SubjectKind.POD, uid)
+    volume = identities.volume(event)
+    if volume is not None:
+        yield (SubjectKind.VOLUME, "\x1f".join(volume))
+    for ref in event.refs:
+        match ref.kind:
+            case "sandbox_id":
+                yield (SubjectKind.SANDBOX, ref.value)
+            case "container_id":
+                yield (SubjectKind.CONTAINER, ref.value)
+            case "driver":
+                yield (SubjectKind.DRIVER, ref.value)
+
+
+def _timelines(
+    by_subject: Mapping[Subject, list[Event]], uses: Mapping[Subject, set[Subject]], identities: Identities
+) -> dict[Subject, Timeline]:
+    return {
+        subject: Timeline(
+            describe(subject, events, identities), tuple(events), frozenset(uses.get(subject, ())) - {subject}
+        )
+        for subject, events in by_subject.items()
+    }
+
+
+def _heard(
+    testimonies: Sequence[Testimony], clocks: Mapping[str, SourceClock], events: list[Event]
+) -> dict[tuple[str, str], list[Heard]]:
+    """By component and node: each source in which the component spoke counts from its first to its last line."""
+    nodes = {event.node for event in events}
+    heard: dict[tuple[str, str], list[Heard]] = defaultdict(list)
+    for testimony in testimonies:
+        clock, own = clocks[testimony.source], testimony.component
+        parts: dict[tuple[str, str], Heard] = {}
+        for sighting in testimony.sightings:
+            entry, speaker = sighting.meaning.entry, sighting.speaker
+            component = _speaks(entry, speaker, own)
+            node = speaker.node or (next(iter(nodes)) if len(nodes) == 1 else "")
+            part = parts.get((component, node))
+            if part is None:
+                part = parts[component, node] = Heard(*_span(testimony, clock))
+            verbosity = entry.verbosity
+            if entry.kind == "kubelet.flag":
+                said = sighting.meaning.attrs.get("verbosity", "")
+                verbosity = int(said) if said.isdecimal() and len(said) < 3 else 0
+            part.add(clock.utc(sighting.stamp, sighting.line), verbosity, speaker.pid)
+        for key, part in parts.items():
+            heard[key].append(part)
+    return heard
+
+
+def _span(testimony: Testimony, clock: SourceClock) -> tuple[int, int]:
+    stamps = [s.stamp for s in testimony.sightings]
+    first = testimony.first if testimony.first is not None else min(stamps)
+    last = testimony.last if testimony.last is not None else max(stamps)
+    begins, ends = clock.utc(first, 0), clock.utc(last, testimony.lines)
+    return min(begins, ends), max(begins, ends)
+
+
+def _suppressed(events: Iterable[Event]) -> Iterator[tuple[str, int, str]]:
+    for event in events:
+        if event.kind == "journal.suppressed":
+            yield event.node, event.time, f"journald suppressed {event.attrs.get('count', 'some')} lines"

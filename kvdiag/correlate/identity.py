@@ -1,0 +1,217 @@
+"""Many names of one thing → one key.
+
+A volume goes by its handle in the driver's log, by its unique name, PV name and the pod's own name for it in kubelet's,
+by a hash of the handle in the staging path, and by a hash of handle, driver and node as VolumeAttachment. Names that
+stand in one line for one volume are joined; the three hashes are computed. `uses` (pod ↔ volume) never joins anything.
+
+A pod's name is no identity: it is held by a UID from a time on, and by another after the pod was made anew.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from kvdiag.events.names import attachment_name, inline_handle, staging_hash
+from kvdiag.model.event import Event, Ref
+
+VOLUME_KINDS = frozenset("unique_name volume_handle spec_name outer_name target_path staging_path attachment".split())
+BINDS_FORWARD = frozenset({"pod.added"})  # the line that announces a pod stands before the first one with its UID
+FORWARD = 5_000_000  # microseconds
+
+Key = tuple[str, ...]
+
+
+class Lease(NamedTuple):
+    """A pod name held by a UID from a time on; microseconds UTC."""
+
+    begins: int
+    pod_uid: str
+
+
+class Joined:
+    """Which keys are one volume: a union-find in which the smallest key of each set stands for it."""
+
+    def __init__(self) -> None:
+        self._above: dict[Key, Key] = {}
+
+    def root(self, key: Key) -> Key:
+        """The key that stands for all that were joined with this one."""
+        above = self._above.setdefault(key, key)
+        while above != self._above[above]:
+            self._above[key] = self._above[above]
+            above = self._above[above]
+        return above
+
+    def join(self, keys: Iterable[Key]) -> None:
+        """All of them name one thing."""
+        roots = sorted({self.root(key) for key in keys})
+        for root in roots[1:]:
+            self._above[root] = roots[0]
+
+    def keys(self) -> list[Key]:
+        """Every key that was ever named."""
+        return list(self._above)
+
+
+class Identities:
+    """Learns from all events, then answers for each which pod, volume, sandbox and container it speaks of."""
+
+    def __init__(self, events: Iterable[Event]) -> None:
+        """`events` of all sources in order of time."""
+        self.volumes = Joined()
+        self._leases: dict[str, list[Lease]] = {}
+        self._owner: dict[str, str] = {}
+        self._named_owner: dict[str, str] = {}
+        self._keys_of: dict[tuple[Ref, ...], tuple[Key, ...]] = {}
+        self._learn(events)
+
+    def pod_uid(self, event: Event) -> str:
+        """The UID of the pod an event speaks of: said, or leased to its name then, or known to own its sandbox."""
+        said = event.ref("pod_uid")
+        if said:
+            return said
+        for kind in ("container_id", "sandbox_id"):
+            owner = self._owner.get(event.ref(kind))
+            if owner:
+                return owner
+        name = event.ref("pod")
+        return self.holder(name, event.time, forward=event.kind in BINDS_FORWARD) if name else ""
+
+    def holder(self, pod: str, time: int, *, forward: bool = False) -> str:
+        """The UID that held `ns/name` at that time, else the first that ever did; empty when none is known."""
+        leases = self._leases.get(pod, ())
+        if not leases:
+            return ""
+        at = bisect_right(leases, time, key=lambda lease: lease.begins)
+        if forward and at < len(leases) and leases[at].begins - time <= FORWARD:
+            return leases[at].pod_uid
+        return leases[max(0, at - 1)].pod_uid
+
+    def pods(self, event: Event) -> list[str]:
+        """All UIDs of an event: lines such as `SyncLoop ADD` speak of several pods at once."""
+        uids = [ref.value for ref in event.refs if ref.kind == "pod_uid"]
+        if uids:
+            return list(dict.fromkeys(uids))
+        forward = event.kind in BINDS_FORWARD
+        named = [self.holder(ref.value, event.time, forward=forward) for ref in event.refs if ref.kind == "pod"]
+        return [uid for uid in dict.fromkeys(named) if uid] or [uid for uid in (self.pod_uid(event),) if uid]
+
+    def volume(self, event: Event) -> Key | None:
+        """The key of the volume an event speaks of."""
+        keys = self._volume_keys(event.refs)
+        return self.volumes.root(keys[0]) if keys else None
+
+    def name_of(self, pod_uid: str) -> str:
+        """The `ns/name` a UID held, or an empty string."""
+        return self._names.get(pod_uid, "")
+
+    def _learn(self, events: Iterable[Event]) -> None:
+        self._names: dict[str, str] = {}
+        seen: set[tuple[Ref, ...]] = set()
+        pv_names: set[str] = set()
+        late: list[Event] = []
+        for event in events:
+            self._lease(event)
+            if event.refs in seen:
+                continue
+            seen.add(event.refs)
+            self._own(event, late)
+            keys = self._volume_keys(event.refs)
+            if len(keys) > 1:
+                self.volumes.join(keys)
+            if event.ref("volume_handle") and event.ref("spec_name"):
+                pv_names.add(event.ref("spec_name"))
+        for event in late:
+            self._own(event, [])
+        self._compute(pv_names, {ref.value for refs in seen for ref in refs if ref.kind == "node"})
+
+    def _lease(self, event: Event) -> None:
+        pod, uid = event.ref("pod"), event.ref("pod_uid")
+        if not pod or not uid or sum(ref.kind == "pod" for ref in event.refs) > 1:
+            return
+        leases = self._leases.setdefault(pod, [])
+        if not leases or leases[-1].pod_uid != uid:
+            leases.append(Lease(event.time, uid))
+        self._names[uid] = pod
+
+    def _own(self, event: Event, late: list[Event]) -> None:
+        """Sandboxes and containers belong to the pod of a line that names both, or to their sandbox's pod."""
+        ids = [ref.value for ref in event.refs if ref.kind in {"sandbox_id", "container_id"}]
+        data = event.attrs.get("data", "") if event.kind == "pod.pleg" else ""
+        if len(data) >= 12:
+            ids.append(data)
+        if not ids:
+            return
+        uid = event.ref("pod_uid") or next((self._owner[i] for i in ids if i in self._owner), "")
+        if not uid and event.ref("pod"):
+            uid = self.holder(event.ref("pod"), event.time)
+        if uid:
+            self._owner.update((i, uid) for i in ids if i not in self._owner)
+        else:
+            late.append(event)
+
+    def _volume_keys(self, refs: tuple[Ref, ...]) -> tuple[Key, ...]:
+        keys = self._keys_of.get(refs)
+        if keys is None:
+            keys = self._keys_of[refs] = tuple(_volume_keys(refs)) if any(r.kind in VOLUME_KINDS for r in refs) else ()
+            for key in keys:
+                self.volumes.root(key)
+        return keys
+
+    def _compute(self, pv_names: set[str], nodes: set[str]) -> None:
+        """Join what only a hash or the PV name connects."""
+        known = set(self.volumes.keys())
+        for key in known:
+            match key:
+                case ("handle", driver, handle):
+                    self._compute_handle(driver, handle, known, nodes)
+                case ("at", _, spec) if spec in pv_names:
+                    self.volumes.join([key, ("pv", spec)])
+                case ("inline", pod_uid, name):
+                    self._join_known(key, ("handle", "", inline_handle(pod_uid, name)), known)
+
+    def _compute_handle(self, driver: str, handle: str, known: set[Key], nodes: set[str]) -> None:
+        key = ("handle", driver, handle)
+        self._join_known(key, ("staged", staging_hash(handle)), known)
+        if driver:
+            self._join_known(key, ("handle", "", handle), known)
+            for node in nodes:
+                self._join_known(key, ("attachment", attachment_name(handle, driver, node)), known)
+
+    def _join_known(self, key: Key, other: Key, known: set[Key]) -> None:
+        if other in known:
+            self.volumes.join([key, other])
+
+
+def _volume_keys(refs: Iterable[Ref]) -> Iterable[Key]:
+    """Every key the names of one line give; they all name one volume."""
+    said: Mapping[str, str] = {ref.kind: ref.value for ref in refs}
+    uid, spec, outer = said.get("pod_uid", ""), said.get("spec_name", ""), said.get("outer_name", "")
+    unique, handle = said.get("unique_name", ""), said.get("volume_handle", "")
+    local = bool(unique) and not handle
+    if unique:
+        yield ("unique", unique)
+    if handle:
+        yield ("handle", said.get("driver", ""), handle)
+        if spec:
+            yield ("pv", spec)
+    if uid and spec:
+        yield ("at", uid, spec)
+    if uid and outer:
+        yield ("outer", uid, outer)
+        if local:
+            yield ("at", uid, outer)
+            if unique.startswith("kubernetes.io/csi/"):
+                yield ("inline", uid, outer)
+    if spec and not uid and not handle:
+        yield ("pv", spec)
+    if "staging_path" in said and (hashed := _hash_in(said["staging_path"])):
+        yield ("staged", hashed)
+    if "attachment" in said:
+        yield ("attachment", said["attachment"])
+
+
+def _hash_in(path: str) -> str:
+    return next((part for part in path.split("/") if len(part) == 64 and part.isalnum()), "")

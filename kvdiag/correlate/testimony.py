@@ -1,0 +1,57 @@
+"""What one source said, before it is compared with the others."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from kvdiag.events.calls import is_call
+from kvdiag.events.recognise import Sighting
+
+DRIVER = "csi-driver"
+SIDECARS = ("external-attacher", "external-provisioner", "external-resizer", "node-driver-registrar")
+BY_NAME = (
+    ("kubelet", "kubelet"),
+    ("containerd", "containerd"),
+    ("attacher", SIDECARS[0]),
+    ("provisioner", SIDECARS[1]),
+    ("resizer", SIDECARS[2]),
+    ("registrar", SIDECARS[3]),
+    ("controller-manager", "kube-controller-manager"),
+    ("csi", DRIVER),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Testimony:
+    """One input's sightings in line order, on the input's own clock.
+
+    `first` and `last` are the stamps of the first and last line that has a time (microseconds, maybe year-less).
+    `preamble_year` is what a klog file's header says, `modified` the file's date in seconds since 1970.
+    """
+
+    source: str
+    sightings: Sequence[Sighting]
+    first: int | None
+    last: int | None
+    lines: int
+    wordings: frozenset[int] = frozenset()
+    yearless: bool = False
+    preamble_year: int | None = None
+    modified: float | None = None
+    formats: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def component(self) -> str:
+        """Who mostly speaks here: by what was recognised, else by the input's name."""
+        name = self.source.rsplit("/", 1)[-1].lower()
+        named = next((component for word, component in BY_NAME if word in name), "")
+        own = Counter(s.meaning.entry.component for s in self.sightings if not is_call(s.meaning.entry))
+        del own[""]
+        said = own.most_common(1)[0][0] if own else ""
+        if said == DRIVER or not said:  # sidecars print a driver's words: what it is called, what it was asked
+            sidecar = named if named in SIDECARS else ""
+            calls = DRIVER if any(is_call(s.meaning.entry) for s in self.sightings) else ""
+            return sidecar or said or calls or named
+        return said

@@ -1,0 +1,49 @@
+"""Versions as the logs tell them: printed at start, or between the lines, by wordings that only some versions use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import reduce
+
+from kvdiag.model.event import Event
+from kvdiag.model.timeline import SeenVersion
+from kvdiag.versions import intersection, read_range, write_range
+
+DRIVER = "csi-driver"
+
+
+def printed(events: Iterable[Event]) -> Iterator[SeenVersion]:
+    """Each version a component printed, the last one of each component and node; drivers go by their own name."""
+    found: dict[tuple[str, str], SeenVersion] = {}
+    drivers: dict[str, str] = {}
+    for event in events:
+        if driver := event.ref("driver"):
+            drivers.setdefault(event.origin.source, driver)
+        version = event.attrs.get("version", "")
+        component = _component(event, drivers)
+        if version and component:
+            found[(component, event.node)] = SeenVersion(component, version, "banner", event.node, event.origin)
+    yield from found.values()
+
+
+def _component(event: Event, drivers: Mapping[str, str]) -> str:
+    match event.kind:
+        case "kubelet.started":
+            return "kubelet"
+        case "kubelet.runtime":
+            return event.attrs.get("runtime", "containerd")
+        case "runtime.started":
+            return "containerd"
+        case "csi.driver.banner" | "csi.getplugininfo.succeeded":
+            own = event.component in {DRIVER, ""}
+            return drivers.get(event.origin.source, "") if own else event.component
+        case _:
+            return ""
+
+
+def inferred(spans: Mapping[str, Iterable[str]]) -> Iterator[SeenVersion]:
+    """For each component what the ranges of all its wordings have in common; nothing when they contradict."""
+    for component, ranges in sorted(spans.items()):
+        common = reduce(intersection, (read_range(text) for text in sorted(set(ranges))))
+        if common:
+            yield SeenVersion(component, "", "wording", span=write_range(common))

@@ -1,0 +1,37 @@
+"""What can go wrong, told so that a person knows the place and the next step."""
+
+from __future__ import annotations
+
+
+class KvdiagError(Exception):
+    """Anything kvdiag refuses to do; its text is shown as it is, without a traceback."""
+
+    exit_code = 2
+
+
+class UsageError(KvdiagError):
+    """An option or argument that cannot be meant."""
+
+
+class InputError(KvdiagError):
+    """An input that was named but cannot be read. The other inputs are analysed all the same."""
+
+    exit_code = 3
+
+    def __init__(self, source: str, problem: str) -> None:
+        """`source` as the user named it, `problem` with what to do about it."""
+        self.source, self.problem = source, problem
+        super().__init__(f"{source}: {problem}")
+
+
+class PatternError(KvdiagError):
+    """A rule or vocabulary file that cannot be used, with the place of the fault.
+
+    `place` is `file:line:column`; `excerpt` the text the fault is in and `column` where in it (0-based), when known.
+    """
+
+    def __init__(self, place: str, problem: str, excerpt: str = "", column: int = 0, width: int = 1) -> None:
+        """Place, problem and, for languages inside the file, the excerpt with its caret."""
+        self.place, self.problem, self.excerpt = place, problem, excerpt
+        caret = f"\n    {excerpt}\n    {' ' * column}{'^' * max(1, width)}" if excerpt else ""
+        super().__init__(f"{place}: {problem}{caret}")

@@ -1,0 +1,71 @@
+"""gRPC lines of a CSI driver or sidecar → what was called, and how it ended.
+
+    I1120 20:39:21.778554    7063 server.go:101] GRPC call: /csi.v1.Node/NodeUnpublishVolume
+    I1120 20:39:21.779387    7063 server.go:114] GRPC response: {}
+
+becomes `csi.nodeunpublish.called` and `csi.nodeunpublish.succeeded`, each with the volume's handle and paths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kvdiag.events.names import refs_of
+from kvdiag.events.recognise import Heard, Meaning, Sighting
+from kvdiag.events.vocabulary import Vocabulary
+from kvdiag.formats.grpc import Call, pair
+from kvdiag.model.event import Ref
+from kvdiag.model.vocabulary import Entry
+
+REFS = {
+    "volume_id": "volume_handle",
+    "target_path": "target_path",
+    "volume_path": "target_path",
+    "staging_target_path": "staging_path",
+    "node_id": "node",
+    "pod_uid": "pod_uid",
+    "pod_name": "pod_name",
+}
+
+
+def is_call(entry: Entry) -> bool:
+    """Whether a kind is made here: it has no wordings of its own."""
+    return not entry.wordings
+
+
+def calls(heard: Sequence[Heard], vocabulary: Vocabulary) -> Iterator[Sighting]:
+    """The sightings that the gRPC lines of one source make, in no order."""
+    for call in pair((index, line.piece) for index, line in enumerate(heard)):
+        thing = "csi." + call.method.lower().removesuffix("volume")
+        refs = _refs(call)
+        asked = call.begins if call.requested is None else call.requested
+        yield from _sighting(f"{thing}.called", heard[asked], refs, {}, vocabulary)
+        if call.outcome != "open" and call.ends is not None:
+            said = {"error": call.error} if call.error else {}
+            yield from _sighting(f"{thing}.{call.outcome}", heard[call.ends], refs, _attrs(call) | said, vocabulary)
+
+
+def _refs(call: Call[int]) -> tuple[Ref, ...]:
+    found = dict.fromkeys(
+        ref for name, kind in REFS.items() if name in call.request for ref in refs_of(kind, call.request[name].encode())
+    )
+    if call.method == "GetPluginInfo" and "name" in call.request:
+        found[Ref("driver", call.request["name"])] = None
+    return tuple(found)
+
+
+def _attrs(call: Call[int]) -> dict[str, str]:
+    attrs = {"ephemeral": call.request["ephemeral"]} if "ephemeral" in call.request else {}
+    if "vendor_version" in call.request:
+        attrs["version"] = call.request["vendor_version"]
+    if call.ambiguous:
+        attrs["ambiguous"] = "true"
+    return attrs
+
+
+def _sighting(
+    kind: str, line: Heard, refs: tuple[Ref, ...], attrs: dict[str, str], vocabulary: Vocabulary
+) -> Iterator[Sighting]:
+    entry = vocabulary.kinds.get(kind)
+    if entry is not None:
+        yield Sighting(line.stamp, Meaning(entry, refs, attrs), line.line, line.text, line.speaker)

@@ -1,0 +1,297 @@
+"""The names things go by in log lines: what a placeholder may hold, and which identities its value speaks of.
+
+    pod="default/web-0"  podUID=95d6b80b-…  containerID={"Type":"containerd","ID":"3f2a…"}
+    for volume "kubernetes.io/csi/hostpath.csi.k8s.io^9a1c…"  target_path=/var/lib/kubelet/pods/<uid>/volumes/…
+
+A name that does not look like what it claims to be gives no ref: a wrong identity is worse than none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
+
+from kvdiag.model.event import Ref
+
+MAX_NAME = 1024
+"""Longer values are no names; volume handles, the longest, end at 128 bytes by CSI and a few hundred in the field."""
+
+MAX_ERROR = 4096
+"""How much of an error is kept."""
+
+
+class Placeholder(NamedTuple):
+    """What a `{placeholder}` stands for.
+
+    `pattern` is the regex of its value, or None when the value ends where the next literal begins; `kind` the kind of
+    ref it gives, or None for an attribute; `shape` how it is written as a field: a `word` without spaces, an `id`
+    that may be wrapped in a struct, a `list` in brackets, or `free` text.
+    """
+
+    pattern: bytes | None = None
+    kind: str | None = None
+    shape: str = "free"
+
+
+# A path may hold the backslashes of Windows, but one that escapes a quote ends it.
+_PATH = rb'(?:[^"\\\n ,\])]++|\\++(?!"))*+'
+# &PodSandboxMetadata{Name:n,Uid:u,Namespace:ns,Attempt:0,} up to containerd 2.1, name:"n" uid:"u" … from 2.2 on
+_POD_METADATA = (
+    rb"(?:(?:&|\\+u0026)?PodSandboxMetadata\{[^}\n]*+\}"
+    rb'|name:\\*"[^"\\\n]*+\\*"(?: {1,2}(?:uid|namespace|attempt):(?:\\*"[^"\\\n]*+\\*"|\d++))*+)'
+)
+
+_SUBJECTS: Final[dict[str, Placeholder]] = {
+    "pod_uid": Placeholder(None, "pod_uid", "word"),
+    "pod": Placeholder(None, "pod", "word"),
+    "pods": Placeholder(None, "pods", "list"),
+    "pod_metadata": Placeholder(_POD_METADATA, "pod_metadata", "free"),
+    "pod_name": Placeholder(None, "pod_name", "word"),
+    "namespace": Placeholder(None, "namespace", "word"),
+    "sandbox_id": Placeholder(None, "sandbox_id", "id"),
+    "container_id": Placeholder(None, "container_id", "id"),
+    "unique_name": Placeholder(None, "unique_name", "word"),
+    "volume_handle": Placeholder(None, "volume_handle", "word"),
+    "spec_name": Placeholder(None, "spec_name", "word"),
+    "outer_name": Placeholder(None, "outer_name", "word"),
+    "target_path": Placeholder(_PATH, "target_path", "free"),
+    "staging_path": Placeholder(_PATH, "staging_path", "free"),
+    "attachment": Placeholder(None, "attachment", "word"),
+    "driver": Placeholder(None, "driver", "word"),
+    "node": Placeholder(None, "node", "word"),
+}
+_WORDS: Final = (
+    "attempt backoff count duration endpoint event_type exit_code exit_status grace_period image method "
+    "new_state old_state restarts result revision runtime signal source state timeout unit update_type "
+    "verbosity version"
+)
+_TEXTS: Final = "actual command data dump error expected message reason resource"
+PLACEHOLDERS: Final[Mapping[str, Placeholder]] = {
+    **_SUBJECTS,
+    **{name: Placeholder(shape="word") for name in _WORDS.split()},
+    **{name: Placeholder() for name in _TEXTS.split()},
+    "container_name": Placeholder(rb"[0-9A-Za-z][-.0-9A-Za-z_]*+", None, "word"),
+    "path": Placeholder(_PATH, None, "free"),
+    # 2024-07-15 03:51:36.0534518 +0000 UTC m=+881.487053596, up to the bracket that follows
+    "retry_at": Placeholder(rb"[^\n (]++(?: [^\n (]++)*+"),
+}
+"""All placeholders. Another name in a template is an error: it would be a spelling mistake more often than news."""
+
+_UUID = rb"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|[0-9a-f]{32}"
+_UID = re.compile(_UUID)
+_ID = re.compile(rb"[0-9a-f]{12,64}(?![0-9A-Za-z])")
+_LABEL = re.compile(rb"[0-9A-Za-z](?:[-._0-9A-Za-z]{0,251}[0-9A-Za-z])?")
+_POD = re.compile(rb"([0-9A-Za-z][-.0-9A-Za-z]{0,252})/([0-9A-Za-z][-.0-9A-Za-z]{0,252})")
+_LEGACY_POD = re.compile(rb"([0-9A-Za-z][-.0-9A-Za-z]{0,252})_([0-9A-Za-z][-.0-9A-Za-z]{0,252})\((" + _UUID + rb")\)")
+_POD_OBJECT = re.compile(
+    rb'\\*"name\\*":\\*"([-.0-9A-Za-z]{1,253})\\*",\\*"namespace\\*":\\*"([-.0-9A-Za-z]{1,253})\\*"'
+)
+_ATTACHMENT = re.compile(rb"csi-[0-9a-f]{64}")
+_CSI_NAME = re.compile(rb"kubernetes\.io/csi/([-.0-9A-Za-z_]{1,253})\^(.{1,900})", re.DOTALL)
+_LOCAL_NAME = re.compile(rb"kubernetes\.io/[-.0-9A-Za-z_~]{1,100}/(" + _UUID + rb")-([-.0-9A-Za-z_]{1,253})")
+_PUBLISHED = re.compile(
+    rb"pods/(" + _UUID + rb")/(?:volumes|volumeDevices)/kubernetes\.io~[-.0-9A-Za-z_~]{1,100}/([-.0-9A-Za-z_]{1,253})"
+)
+_MOUNT = re.compile(
+    rb"(/[^\s\[\]\"\\:,']{0,256}/pods/(" + _UUID + rb")/volumes/kubernetes\.io~[-a-z]{1,64}/([-.0-9A-Za-z_]{1,253})(?:/mount)?)"
+)
+_BLOCK_PUBLISHED = re.compile(
+    rb"kubernetes\.io/csi/volumeDevices/(?:publish/)?([-.0-9A-Za-z_]{1,253})(?:/dev)?/(" + _UUID + rb")(?![-0-9A-Za-z])"
+)
+_STAGED = re.compile(rb"kubernetes\.io/csi/([-.0-9A-Za-z_]{1,253})/[0-9a-f]{64}(?:/|$)")
+_STAGED_BY_PV = re.compile(rb"kubernetes\.io/csi/pv/([-.0-9A-Za-z_]{1,253})/globalmount")
+_BLOCK_STAGED = re.compile(rb"kubernetes\.io/csi/volumeDevices/(?:staging/)?([-.0-9A-Za-z_]{1,253})")
+_METADATA_FIELD = re.compile(rb'(name|uid|namespace):\\*"?([-.0-9A-Za-z]{1,253})', re.IGNORECASE)
+_BACKSLASHES = re.compile(rb"\\+")
+_TRAILING_FIELDS = re.compile(
+    rb'(?<!\\)"(?: [A-Za-z_][-\w./]*=(?:"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"|[&{\[][^\n]*|[^ "\n]*))*\s*$'
+)
+_UNESCAPED = {rb"\n": b"\n", rb"\t": b"\t", rb"\r": b"\r", rb"\"": b'"', rb"\\": b"\\"}
+_ESCAPE = re.compile(rb'\\[ntr"\\]')
+
+
+def refs_of(kind: str, value: bytes) -> tuple[Ref, ...]:
+    """Give the identities a placeholder's raw value speaks of, validated and in one spelling.
+
+    `kind` is a placeholder with a subject; `value` is as it stood in the line, quotes or struct around it included.
+    """
+    reader = _READERS.get(kind)
+    if reader is None or not value or len(value) > (64 * MAX_NAME if kind in _LISTS else MAX_NAME):
+        return ()
+    return reader(value.strip(b'"\\ '))
+
+
+def text_of(name: str, value: bytes) -> str:
+    """Give the value of an attribute as text: an error tidied, anything else without the quotes around it."""
+    raw = tidy_error(value) if name == "error" else value.strip(b'"\\ \r')
+    return raw.decode("utf-8", "replace")
+
+
+def tidy_error(value: bytes) -> bytes:
+    r"""Give what an error said: without the log call's closing quote and fields, one level of escapes undone.
+
+    driver \"d\" not found" pod="default/web-0"  →  driver "d" not found
+    """
+    text = value[:MAX_ERROR].strip(b" \r\n")
+    while text.startswith((b'"', rb"\"")) and text.endswith(b'"') and len(text) > 1:
+        text = text.removeprefix(b"\\")[1:-1].removesuffix(b"\\")
+    end = _TRAILING_FIELDS.search(text) if text.count(b'"') - text.count(rb"\"") & 1 or rb"\"" in text else None
+    if end:
+        text = text[: end.start()]
+    return _ESCAPE.sub(lambda found: _UNESCAPED[found[0]], text).strip()
+
+
+def mounts_in(error: bytes) -> tuple[Ref, ...]:
+    """The target path an error speaks of, with its pod and volume; none when it speaks of more than one volume."""
+    paths = {(found[2], found[3]): found[1] for found in _MOUNT.finditer(error[: 16 * MAX_NAME])}
+    return refs_of("target_path", next(iter(paths.values()))) if len(paths) == 1 else ()
+
+
+def staging_hash(volume_handle: str) -> str:
+    """Give the folder name of a staging path from 1.24 on: sha256 of the handle."""
+    return hashlib.sha256(volume_handle.encode()).hexdigest()
+
+
+def staging_path(root: str, driver: str, volume_handle: str) -> str:
+    """Where kubelet stages a filesystem volume from 1.24 on; `root` is kubelet's folder, usually /var/lib/kubelet."""
+    return f"{root.rstrip('/')}/plugins/kubernetes.io/csi/{driver}/{staging_hash(volume_handle)}/globalmount"
+
+
+def attachment_name(volume_handle: str, driver: str, node: str) -> str:
+    """Give the name of the VolumeAttachment; kubelet prints it as DevicePath."""
+    return "csi-" + hashlib.sha256(f"{volume_handle}{driver}{node}".encode()).hexdigest()
+
+
+def inline_handle(pod_uid: str, volume_name: str) -> str:
+    """Give the handle kubelet makes up for an inline ephemeral volume of a pod."""
+    return "csi-" + hashlib.sha256(f"{pod_uid}{volume_name}".encode()).hexdigest()
+
+
+def _ref(kind: str, value: bytes) -> Ref:
+    return Ref(kind, value.decode("utf-8", "replace"))
+
+
+def _pod_uid(value: bytes) -> tuple[Ref, ...]:
+    return (_ref("pod_uid", value),) if _UID.fullmatch(value) else ()
+
+
+def _pod(value: bytes) -> tuple[Ref, ...]:
+    if _POD.fullmatch(value):
+        return (_ref("pod", value),)
+    legacy = _LEGACY_POD.fullmatch(value)
+    if legacy:
+        return _legacy_pod(legacy)
+    object_ = _POD_OBJECT.search(value)
+    if object_:
+        return (_ref("pod", object_[2] + b"/" + object_[1]),)
+    return _label("pod_name")(value)
+
+
+def _legacy_pod(found: re.Match[bytes]) -> tuple[Ref, ...]:
+    """`name_namespace(uid)`, as kubelet wrote up to 1.20 and still does inside some errors."""
+    return (_ref("pod", found[2] + b"/" + found[1]), _ref("pod_uid", found[3]))
+
+
+def _pods(value: bytes) -> tuple[Ref, ...]:
+    """`[a/b c/d]`, `["a/b","c/d"]`, `[{"name":"b","namespace":"a"}]`, or `b_a(uid), d_c(uid)`."""
+    legacy = [ref for found in _LEGACY_POD.finditer(value) for ref in _legacy_pod(found)]
+    objects = [_ref("pod", found[2] + b"/" + found[1]) for found in _POD_OBJECT.finditer(value)]
+    return tuple(dict.fromkeys(legacy or objects or [_ref("pod", found[0]) for found in _POD.finditer(value)]))
+
+
+def _pod_metadata(value: bytes) -> tuple[Ref, ...]:
+    """`PodSandboxMetadata{Name:n,Uid:u,Namespace:ns,Attempt:0,}` or `name:"n" uid:"u" namespace:"ns"`."""
+    fields = {found[1].lower(): found[2] for found in _METADATA_FIELD.finditer(value)}
+    pod = fields.get(b"namespace", b"") + b"/" + fields.get(b"name", b"")
+    return (*_pod_uid(fields.get(b"uid", b"")), *((_ref("pod", pod),) if _POD.fullmatch(pod) else ()))
+
+
+def _container(kind: str) -> Callable[[bytes], tuple[Ref, ...]]:
+    """Reader of ids: bare, `containerd://ID`, `{Type:containerd ID:ID}` or `{"Type":"containerd","ID":"ID"}`."""
+
+    def read(value: bytes) -> tuple[Ref, ...]:
+        at = max(value.rfind(b"ID:"), value.rfind(b'ID"'), value.rfind(b'ID\\"'))
+        tail = value[at + 2 :].lstrip(b'\\":') if at >= 0 else value.rpartition(b"://")[2]
+        found = _ID.match(tail)
+        return (_ref(kind, found[0]),) if found else ()
+
+    return read
+
+
+def _label(kind: str) -> Callable[[bytes], tuple[Ref, ...]]:
+    def read(value: bytes) -> tuple[Ref, ...]:
+        return (_ref(kind, value),) if _LABEL.fullmatch(value) else ()
+
+    return read
+
+
+def _unique_name(value: bytes) -> tuple[Ref, ...]:
+    """`kubernetes.io/csi/D^H` also names driver and handle, `kubernetes.io/<plugin>/<uid>-<name>` pod and volume."""
+    attachable = _CSI_NAME.fullmatch(value)
+    if attachable:
+        return (_ref("unique_name", value), _ref("volume_handle", attachable[2]), _ref("driver", attachable[1]))
+    local = _LOCAL_NAME.fullmatch(value)
+    if local:
+        return (_ref("unique_name", value), _ref("pod_uid", local[1]), _ref("outer_name", local[2]))
+    return (_ref("unique_name", value),) if b"/" in value and not value.startswith(b"/") else _label("spec_name")(value)
+
+
+def _volume_handle(value: bytes) -> tuple[Ref, ...]:
+    return (_ref("volume_handle", value),)
+
+
+def _attachment(value: bytes) -> tuple[Ref, ...]:
+    return (_ref("attachment", value),) if _ATTACHMENT.fullmatch(value) else ()
+
+
+def _path(value: bytes) -> bytes:
+    """Write a path with slashes, whatever system and depth of escaping it came from."""
+    return _BACKSLASHES.sub(b"/", value)
+
+
+def _target_path(value: bytes) -> tuple[Ref, ...]:
+    path = _path(value)
+    if path[:1] != b"/" and path[1:3] != b":/":
+        return ()
+    found = _PUBLISHED.search(path)
+    if found:
+        return (_ref("target_path", path), _ref("pod_uid", found[1]), _ref("spec_name", found[2]))
+    block = _BLOCK_PUBLISHED.search(path)
+    if block:
+        return (_ref("target_path", path), _ref("pod_uid", block[2]), _ref("spec_name", block[1]))
+    return (_ref("target_path", path),)
+
+
+def _staging_path(value: bytes) -> tuple[Ref, ...]:
+    path = _path(value)
+    if path[:1] != b"/" and path[1:3] != b":/":
+        return ()
+    for regex, kind in ((_STAGED, "driver"), (_STAGED_BY_PV, "spec_name"), (_BLOCK_STAGED, "spec_name")):
+        found = regex.search(path)
+        if found:
+            return (_ref("staging_path", path), _ref(kind, found[1]))
+    return (_ref("staging_path", path),)
+
+
+_LISTS: Final = frozenset({"pods"})
+_READERS: Final[Mapping[str, Callable[[bytes], tuple[Ref, ...]]]] = {
+    "pod_uid": _pod_uid,
+    "pod": _pod,
+    "pods": _pods,
+    "pod_metadata": _pod_metadata,
+    "pod_name": _label("pod_name"),
+    "namespace": _label("namespace"),
+    "sandbox_id": _container("sandbox_id"),
+    "container_id": _container("container_id"),
+    "unique_name": _unique_name,
+    "volume_handle": _volume_handle,
+    "spec_name": _label("spec_name"),
+    "outer_name": _label("outer_name"),
+    "target_path": _target_path,
+    "staging_path": _staging_path,
+    "attachment": _attachment,
+    "driver": _label("driver"),
+    "node": _label("node"),
+}

@@ -1,0 +1,153 @@
+"""When a line was written, learned once per layout and checked on each line.
+
+    Nov 20 21:11:08 worker-1 kubelet[19926]: I1120 21:11:08.384269   19926 kubelet.go:2447] "SyncLoop ADD" …
+    time="2026-11-20T20:48:24.019017790Z" level=info msg="containerd successfully booted in 0.024525s"
+
+Reading a header by regex costs 2 µs a line, the calendar 1 µs more. Within one source the time stands at the same
+place in nearly every line and the minute rarely changes, so a layout remembers the place, what stands before it, and
+the minutes it has met: 0.4 µs. A line that fits no layout is read in full and teaches one.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kvdiag.clock import MINUTE, SECOND, in_year, is_yearless, to_datetime
+from kvdiag.formats.peel import Peeled, peel
+from kvdiag.formats.records import canonical, read_body
+from kvdiag.model.record import Body
+
+QUARTER = 15 * MINUTE
+MOST_LAYOUTS = 6  # one per process that writes into the source; the least recently useful is forgotten
+MOST_MINUTES = 4096
+LOGRUS = b'time="'
+
+
+class Speaker(NamedTuple):
+    """Who wrote a line, as far as the line itself says; `ident` is the journal's word for the process."""
+
+    node: str = ""
+    ident: str = ""
+    pid: int | None = None
+    carrier: str = "plain"
+
+
+class Said(NamedTuple):
+    """A line with its time (microseconds, maybe year-less; None when it has none), its words and its speaker."""
+
+    stamp: int | None
+    text: bytes
+    speaker: Speaker
+    body: Body | None = None
+
+
+class Layout:
+    """One place at which a time was found, with the words that must stand there.
+
+    `at` is where klog's header or logrus's `time="` begins, `tail` the end of the carrier's prefix before it.
+    """
+
+    __slots__ = ("at", "klog", "minutes", "pid", "since", "speaker", "words")
+
+    def __init__(self, at: int, tail: bytes, speaker: Speaker, *, klog: bool, pid: bytes = b"") -> None:
+        self.at, self.speaker, self.klog, self.pid = at, speaker, klog, pid
+        self.words = tail if klog else tail + LOGRUS
+        self.since = at - len(tail)
+        self.minutes: dict[bytes, int] = {}
+
+    def stamp(self, line: bytes) -> int | None:
+        """The time of a line of this layout; None when the line has another, or a minute not met yet."""
+        at = self.at
+        if not line.startswith(self.words, self.since) or len(line) < at + 36:
+            return None
+        try:
+            return self._klog(line, at) if self.klog else self._logrus(line, at)
+        except (ValueError, IndexError):
+            return None
+
+    def _klog(self, line: bytes, at: int) -> int | None:
+        minute = self.minutes.get(line[at + 1 : at + 12])
+        if minute is None or line[at + 14] != 46 or line[at + 21 : at + 29] != self.pid:
+            return None
+        return minute + int(line[at + 12 : at + 14]) * SECOND + int(line[at + 15 : at + 21])
+
+    def _logrus(self, line: bytes, at: int) -> int | None:
+        end = line.index(b'"', at + 6)
+        zone = end - (1 if line[end - 1] == 90 else 6)
+        minute = self.minutes.get(line[at + 6 : at + 23] + line[zone:end])
+        if minute is None:
+            return None
+        fraction = line[at + 26 : zone][:6]
+        return minute + int(line[at + 23 : at + 25]) * SECOND + (int(fraction.ljust(6, b"0")) if fraction else 0)
+
+    def learn(self, line: bytes, stamp: int) -> None:
+        """Remember the minute of a line whose time was read in full."""
+        at = self.at
+        if len(self.minutes) >= MOST_MINUTES:
+            self.minutes.clear()
+        if self.klog:
+            self.minutes[line[at + 1 : at + 12]] = stamp - stamp % MINUTE
+            return
+        end = line.find(b'"', at + 6)
+        zone = end - (1 if line[end - 1 : end] == b"Z" else 6)
+        self.minutes[line[at + 6 : at + 23] + line[zone:end]] = stamp - stamp % MINUTE
+
+
+class Stamper:
+    """The layouts of one source, the most recently useful first."""
+
+    def __init__(self) -> None:
+        self._layouts: list[Layout] = []
+        self.klog_is_yearless = False
+
+    def read(self, line: bytes) -> Said:
+        """Time, words and speaker of a line; the words are the line itself but for formats that are rewritten."""
+        for layout in self._layouts:
+            stamp = layout.stamp(line)
+            if stamp is not None:
+                return Said(stamp, line, layout.speaker)
+        return self._read_in_full(line)
+
+    def _read_in_full(self, line: bytes) -> Said:
+        peeled = peel(line)
+        body = read_body(peeled.body)
+        speaker = Speaker(peeled.node, peeled.ident, peeled.pid, peeled.carrier)
+        if body is None or body.format == "plain":
+            return Said(peeled.stamp, peeled.body, speaker)
+        speaker = speaker._replace(pid=body.pid if body.pid is not None else peeled.pid)
+        stamp = resolve(peeled, body)
+        if body.stamp is not None and is_yearless(body.stamp) and stamp == body.stamp:
+            self.klog_is_yearless = True
+        if body.format in {"klog", "logrus"} and line.endswith(peeled.body):
+            self._teach(line, peeled, body, stamp, speaker)
+            return Said(stamp, line, speaker, body)
+        return Said(stamp, canonical(body), speaker, body)
+
+    def _teach(self, line: bytes, peeled: Peeled, body: Body, stamp: int | None, speaker: Speaker) -> None:
+        at = len(line) - len(peeled.body)
+        klog = body.format == "klog"
+        if stamp is None or len(line) < at + 36 or not (klog or line.startswith(LOGRUS, at)):
+            return
+        pid = line[at + 21 : at + 29] if klog else b""
+        words = _tail(line[:at]) + (b"" if klog else LOGRUS)
+        same = [one for one in self._layouts if (one.at, one.words, one.pid, one.klog) == (at, words, pid, klog)]
+        layout = same[0] if same else Layout(at, _tail(line[:at]), speaker, klog=klog, pid=pid)
+        layout.learn(line, stamp)
+        self._layouts = [layout, *(one for one in self._layouts if one is not layout)][:MOST_LAYOUTS]
+
+
+def resolve(peeled: Peeled, body: Body) -> int | None:
+    """The time of a line: the inner one for its precision; year and zone from the carrier when only that has them."""
+    if body.stamp is None or not is_yearless(body.stamp):
+        return body.stamp if body.stamp is not None else peeled.stamp
+    if peeled.stamp is None or is_yearless(peeled.stamp):
+        return body.stamp
+    outer = to_datetime(peeled.stamp).year
+    near = min((in_year(body.stamp, year) for year in (outer - 1, outer, outer + 1)), key=lambda t: abs(t - peeled.stamp))
+    return near - round((near - peeled.stamp) / QUARTER) * QUARTER
+
+
+def _tail(prefix: bytes) -> bytes:
+    """What is the same in all prefixes of a carrier: the last two words, after the time."""
+    words = prefix.rsplit(b" ", 3)
+    return b" " + b" ".join(words[2:]) if len(words) == 4 else prefix[:0]

@@ -1,0 +1,291 @@
+r"""A wording's message → a matcher over the bytes of a line.
+
+    UnmountVolume.TearDown succeeded for volume "{unique_name}"[[ (OuterVolumeSpecName: "{outer_name}")]] pod "{_}"
+
+Text stands for itself; `{placeholder}` for a value, `{_}` for one that is not kept; `...` for anything; `[[…]]` for
+what some versions leave out; `{{` and `}}` for braces. A `"` also stands for `\"` and `\\\"`: the same text is
+printed raw, quoted by klog, and nested in the JSON of journald or docker. Every regex made here is linear: values are
+possessive runs, and `...` commits to the first place where the text after it is found.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from kvdiag.errors import PatternError
+from kvdiag.events.names import PLACEHOLDERS
+from kvdiag.model.vocabulary import Wording
+from kvdiag.yamlread import suggestion
+
+MAX_SEARCHED = 16_384
+"""How much of a line after its message is searched for fields that do not stand in the usual order."""
+
+_TOKEN = re.compile(r"\{\{|\}\}|\{([a-z_]*)\}|\.\.\.|\[\[|\]\]|[{}]|[^{}.\[\]]+|.", re.DOTALL)
+_QUOTED = rb'"([^"\\\n]*+(?:\\.[^"\\\n]*+)*+)"'
+_FIELD = {
+    "word": rb'\\*"?([^"\\ \t\r\n]*+)\\*"?',  # no \s: a class with a category in it is matched twice as slowly
+    "id": rb"([^ \n]*+(?: ID:[^ \n]*+)?)",
+    "list": rb'(\\*"?\[[^\]\n]*+\]\\*"?|[^ \n]*+)',
+    "free": _QUOTED,
+}
+# key=value of klog and logrus; an opened quote or bracket that is not closed takes the rest, so the scan stays linear
+_KEY_VALUE = re.compile(
+    rb"[ ,]([A-Za-z_][-\w./]*+)="
+    rb'(?:(\\*+)"(?:([^"\\\n]*+)\2"|(.*?)(?<!\\)\2"|(.*))'
+    rb"|((?:&|map)?[{\[](?:.*?[}\]](?=\\*\"? [A-Za-z_][-\w./]*=|\s*$)|.*))"
+    rb'|([^ "\\\n]*+))',
+)
+_JSON_KEY_VALUE = re.compile(rb'\\*"([A-Za-z_][-\w./]*+)\\*":(?:(\\*+)"(.*?)(?<!\\)\2"|([^,}\n]*+))')
+_HTML = {b"&": rb"(?:&|\\+u0026)", b"<": rb"(?:<|\\+u003[cC])", b">": rb"(?:>|\\+u003[eE])"}
+
+
+class _Token(NamedTuple):
+    """A piece of a template: literal text, value, any, open or close; with its column from 0."""
+
+    kind: str
+    text: str
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Matcher:
+    """A compiled wording; `names` are the placeholders in the order in which `match` gives their values."""
+
+    wording: Wording
+    names: tuple[str, ...]
+    _full: re.Pattern[bytes]
+    _message: re.Pattern[bytes]
+    _shift: int
+    _searches: bool
+    _keys: tuple[bytes, ...]
+
+    def match(self, line: bytes, at: int) -> tuple[bytes | None, ...] | None:
+        """Give the values found when the anchor stands at `at` in `line`; None when the line says something else.
+
+        A value is as the line spells it, without the quotes around a field; None where the line has none.
+        """
+        if self._searches:  # the text before the anchor varies in length
+            found = self._full.search(line)
+        else:
+            begin = at + self._shift
+            found = self._full.match(line, begin) if begin >= 0 else None
+        if found:
+            return found.groups()
+        return self._match_slowly(line, at) if self._keys else None
+
+    def _match_slowly(self, line: bytes, at: int) -> tuple[bytes | None, ...] | None:
+        """Match the message alone, then find its fields in whatever order they stand."""
+        begin = at + self._shift
+        if not self._searches and begin < 0:
+            return None
+        found = self._message.search(line) if self._searches else self._message.match(line, begin)
+        if not found:
+            return None
+        fields = _fields(line, found.end())
+        return found.groups() + tuple(fields.get(key) for key in self._keys)
+
+
+def compile_wording(wording: Wording) -> Matcher:
+    """Compile a wording. Raises PatternError, with the place in the file and a caret, for a faulty template."""
+    tokens = tuple(_joined(_tokens(wording)))
+    _check(tokens, wording)
+    start, tokens, shift = _begin(tokens, wording)
+    pattern, names = _pattern(tokens, wording)
+    fields, keys = _fields_pattern(wording)
+    tail = rb' ?\\*"?' if wording.fields else b""  # the quote that klog puts around a message
+    return Matcher(
+        wording=wording,
+        names=(*names, *wording.fields),
+        _full=re.compile(start + pattern + tail + fields),
+        _message=re.compile(start + pattern),
+        _shift=shift or 0,
+        _searches=shift is None,
+        _keys=keys,
+    )
+
+
+def _fields(line: bytes, end: int) -> dict[bytes, bytes]:
+    """Find all `key=value` after `end`; the last wins, as in klog. In a line of JSON, all `"key":value`."""
+    fields: dict[bytes, bytes] = {}
+    for found in _KEY_VALUE.finditer(line, end, end + MAX_SEARCHED):
+        fields[found[1]] = next((value for value in found.group(3, 4, 5, 6, 7) if value is not None), b"")
+    if b'msg\\":' in line or b'"msg":' in line:
+        for found in _JSON_KEY_VALUE.finditer(line, 0, MAX_SEARCHED):
+            fields.setdefault(found[1], found[3] if found[3] is not None else found[4])
+    return fields
+
+
+def _tokens(wording: Wording) -> Iterator[_Token]:
+    text = wording.message
+    for found in _TOKEN.finditer(text):
+        piece = found[0]
+        if piece in {"{{", "}}"}:
+            yield _Token("text", piece[0], found.start())
+        elif piece == "...":
+            yield _Token("any", piece, found.start())
+        elif piece in {"[[", "]]"}:
+            yield _Token("open" if piece == "[[" else "close", piece, found.start())
+        elif found[1]:
+            yield _Token("value", found[1], found.start())
+        elif piece in {"{", "}", "{}"}:
+            raise _fault(wording, f"'{piece}' is no placeholder; a brace itself is written twice", found.start())
+        else:
+            yield _Token("text", piece, found.start())
+
+
+def _joined(tokens: Iterable[_Token]) -> Iterator[_Token]:
+    """Make one token of neighbouring text."""
+    text = ""
+    column = 0
+    for token in tokens:
+        if token.kind == "text":
+            column = column if text else token.column
+            text += token.text
+            continue
+        if text:
+            yield _Token("text", text, column)
+            text = ""
+        yield token
+    if text:
+        yield _Token("text", text, column)
+
+
+def _check(tokens: tuple[_Token, ...], wording: Wording) -> None:
+    """Refuse what can be wrong with the template as a whole."""
+    if not wording.message.strip():
+        raise _fault(wording, "the message is empty")
+    if not wording.anchor or wording.anchor not in _unbraced(tokens):
+        raise _fault(wording, f"the anchor '{wording.anchor}' is not part of the message's text")
+    _check_brackets(tokens, wording)
+    values = [token for token in tokens if token.kind == "value" and token.text != "_"]
+    for token in values:
+        _check_name(token.text, wording, token.column)
+    for name in wording.fields:
+        _check_name(name, wording)
+    _check_twice([*(token.text for token in values), *wording.fields], wording)
+
+
+def _check_brackets(tokens: tuple[_Token, ...], wording: Wording) -> None:
+    depth = 0
+    for token in tokens:
+        depth += {"open": 1, "close": -1}.get(token.kind, 0)
+        if depth not in {0, 1}:
+            problem = "an optional part inside another" if depth > 1 else "']]' closes nothing"
+            raise _fault(wording, problem, token.column)
+    if depth:
+        raise _fault(wording, "'[[' is not closed", wording.message.rfind("[["))
+
+
+def _check_name(name: str, wording: Wording, column: int = 0) -> None:
+    if name not in PLACEHOLDERS:
+        raise _fault(wording, f"unknown placeholder '{name}'{suggestion(name, PLACEHOLDERS)}", column)
+
+
+def _check_twice(names: list[str], wording: Wording) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise _fault(wording, f"the placeholder '{name}' is used twice", wording.message.rfind("{" + name))
+
+
+def _unbraced(tokens: Iterable[_Token]) -> str:
+    """Give the literal text of a template, with a NUL wherever something else stands."""
+    return "".join(token.text if token.kind == "text" else "\0" for token in tokens)
+
+
+def _fault(wording: Wording, problem: str, column: int = 0) -> PatternError:
+    return PatternError(wording.place, problem, wording.message, max(column, 0))
+
+
+def _pattern(tokens: tuple[_Token, ...], wording: Wording) -> tuple[bytes, list[str]]:
+    """Give the regex of the message, and the names of its groups."""
+    parts: list[bytes] = []
+    names: list[str] = []
+    atomic = False
+    for index, token in enumerate(tokens):
+        if atomic and token.kind != "text":
+            parts.append(b")")  # the text that `...` looked for ends here
+            atomic = False
+        if token.kind == "text":
+            # behind `...` the backslashes before a quote are eaten already; to look for them again were quadratic
+            quoted = atomic and token.text.startswith('"')
+            parts.append(b'"' + _literal(token.text[1:]) if quoted else _literal(token.text))
+        elif token.kind == "value":
+            kept = token.text != "_"
+            parts.append((b"(" if kept else b"(?:") + _value(tokens, index, wording) + b")")
+            names += [token.text] * kept
+        elif token.kind == "any":
+            atomic = _opens_atomic(tokens, index, wording)
+            parts.append(rb"(?>[^\n]*?" if atomic else b"")
+        else:
+            parts.append(b"(?:" if token.kind == "open" else b")?")
+    return b"".join(parts) + (b")" if atomic else b""), names
+
+
+def _opens_atomic(tokens: tuple[_Token, ...], index: int, wording: Wording) -> bool:
+    """Tell whether `...` has text after it to look for; at the end of the message it stands for the rest."""
+    if index + 1 == len(tokens):
+        return False
+    if tokens[index + 1].kind != "text":
+        raise _fault(wording, "'...' must be followed by text or end the message", tokens[index].column)
+    return True
+
+
+def _literal(text: str) -> bytes:
+    r"""`"` at any depth of escaping; `&`, `<`, `>` also as JSON encoders of Go write them, `\u0026`."""
+    pieces = re.split(rb'(["&<>])', text.encode())
+    return b"".join(rb'\\*"' if piece == b'"' else _HTML.get(piece) or re.escape(piece) for piece in pieces)
+
+
+def _value(tokens: tuple[_Token, ...], index: int, wording: Wording) -> bytes:
+    """Give the regex of a placeholder: its own, or everything up to what may follow it."""
+    own = PLACEHOLDERS[tokens[index].text].pattern if tokens[index].text in PLACEHOLDERS else None
+    if own is not None:
+        return own
+    stops = _stops(tokens, index + 1, wording)
+    if not stops:
+        return rb"[^\n]*+"
+    if stops & set('"&<>'):
+        stops |= {"\\"}
+    # a message that begins with a value is tried at every place of the line: bounded, or that were quadratic
+    repeat = b"{0,256}+" if index == 0 else b"*+"
+    return rb"[^" + b"".join(re.escape(stop.encode()) for stop in sorted(stops)) + rb"\n]" + repeat
+
+
+def _stops(tokens: tuple[_Token, ...], index: int, wording: Wording) -> set[str]:
+    """Give the characters that may follow a value: of the next text, and of the text behind an optional part."""
+    if index >= len(tokens):
+        return set()
+    token = tokens[index]
+    if token.kind == "text":
+        return {token.text[0]}
+    if token.kind == "close":
+        return _stops(tokens, index + 1, wording)
+    if token.kind == "open":
+        close = next(i for i in range(index, len(tokens)) if tokens[i].kind == "close")
+        return _stops(tokens, index + 1, wording) | _stops(tokens, close + 1, wording)
+    raise _fault(wording, "a value must be followed by text or end the message", token.column)
+
+
+def _begin(tokens: tuple[_Token, ...], wording: Wording) -> tuple[bytes, tuple[_Token, ...], int | None]:
+    """Say what the regex starts with, the tokens it is made of, and where it starts, counted from the anchor.
+
+    The anchor was found already, so a message that begins with it is matched behind it, and a quote before it is
+    looked back at. None says that what stands before the anchor varies in length and has to be searched for.
+    """
+    before = _unbraced(tokens).partition(wording.anchor)[0]
+    if not before:
+        rest = _Token("text", tokens[0].text[len(wording.anchor) :], tokens[0].column)
+        return b"", ((rest,) if rest.text else ()) + tokens[1:], len(wording.anchor)
+    if before == '"':
+        return b'(?<=")', (_Token("text", tokens[0].text[1:], tokens[0].column), *tokens[1:]), 0
+    return b"", tokens, None if set(before) & set('\0"&<>') else -len(before.encode())
+
+
+def _fields_pattern(wording: Wording) -> tuple[bytes, tuple[bytes, ...]]:
+    """Give the regex of the fields in their usual order, and their keys."""
+    keys = tuple(key.encode() for key in wording.fields.values())
+    shapes = (PLACEHOLDERS[name].shape for name in wording.fields)
+    return b"".join(b" " + re.escape(key) + b"=" + _FIELD[shape] for key, shape in zip(keys, shapes, strict=True)), keys

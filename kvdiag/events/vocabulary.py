@@ -1,0 +1,320 @@
+"""The vocabulary: which words of which component mean which event; read from `patterns/events/*.yaml`.
+
+    - kind: pod.worker.kept
+      anchor: still not fully terminated
+      message: 'Pod worker has been requested for removal but is still not fully terminated"'
+      fields: {pod_uid: podUID}
+      samples: ['I1124 05:49:00.241725  190330 pod_workers.go:1251] "Pod worker has been …" podUID=95d6b80b-…']
+
+Reading YAML takes hundreds of milliseconds, so what was read is kept as JSON (see `kvdiag.cache`); templates are
+compiled when a line first asks for them.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+from kvdiag.cache import cached, digest
+from kvdiag.errors import PatternError
+from kvdiag.events.names import PLACEHOLDERS
+from kvdiag.events.template import Matcher, compile_wording
+from kvdiag.model.vocabulary import Entry, Wording
+from kvdiag.yamlread import Node, read_yaml
+
+COMPILED = 1
+"""The shape of the JSON; another number makes old caches unread."""
+
+_FILE = {"component", "events", "calls"}
+_CALL = {"kind", "about", "component", "verbosity", "scope", "poll"}
+_SPELLING = {"anchor", "message", "fields", "since"}
+_EVENT = _CALL | _SPELLING | {"reader", "wordings", "samples"}
+
+_KIND = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+){1,3}")
+_RANGE = re.compile(r"(?:>=|<=|>|<|=)?\d+\.\d+(?:\.\d+)?")
+_UNSAFE = re.compile(r'["\\<>&\n]|[^\x20-\x7e]')
+_TELLING = re.compile(r"[^0-9a-f]")
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """All entries, and the way from a literal of a line to the wordings that may be meant.
+
+    `wordings[i]` belongs to `entries[owners[i]]`; `by_literal[n]` lists the wordings whose anchor is `literals[n]`, in
+    the order of the files: the first that matches is what the line says.
+    """
+
+    entries: tuple[Entry, ...]
+    wordings: tuple[Wording, ...]
+    owners: tuple[int, ...]
+    literals: tuple[bytes, ...]
+    by_literal: tuple[tuple[int, ...], ...]
+    kinds: Mapping[str, Entry]
+    _matchers: list[Matcher | None] = field(repr=False, compare=False)
+
+    def matcher(self, wording: int) -> Matcher:
+        """Give the matcher of `wordings[wording]`, compiled when first asked for. Raises PatternError if faulty."""
+        made = self._matchers[wording]
+        if made is None:
+            made = self._matchers[wording] = compile_wording(self.wordings[wording])
+        return made
+
+    def owner(self, wording: int) -> Entry:
+        """Give the entry that `wordings[wording]` is a spelling of."""
+        return self.entries[self.owners[wording]]
+
+    def readings(self, line: bytes) -> Iterator[tuple[int, tuple[bytes | None, ...]]]:
+        """Give for each literal in the line the wording that matches, with its values; slow, for lint and tests."""
+        for literal, candidates in zip(self.literals, self.by_literal, strict=True):
+            at = line.find(literal)
+            for wording in candidates if at >= 0 else ():
+                values = self.matcher(wording).match(line, at)
+                if values is not None:
+                    yield wording, values
+                    break
+
+
+def load_vocabulary(folder: Traversable | Path, extra: Iterable[Entry] = ()) -> Vocabulary:
+    """Give the vocabulary of a folder's YAML files, and `extra` entries after them; without samples.
+
+    Raises PatternError for a file that cannot be used. Uses the cache of the user.
+    """
+    files = _files(folder)
+    key = digest([b"%d" % COMPILED, *(part for name, data in files for part in (name.encode(), data))])
+    entries = cached("events", key, lambda: _compile(files), read_compiled)
+    return make_vocabulary([*entries, *extra])
+
+
+def read_vocabulary(folder: Traversable | Path) -> Vocabulary:
+    """Give the same from the files alone, with samples: for lint and tests."""
+    return make_vocabulary(_read_files(_files(folder)))
+
+
+def make_vocabulary(entries: Iterable[Entry]) -> Vocabulary:
+    """Join entries of one kind to one; the order of wordings stays. Raises PatternError where they contradict."""
+    kinds: dict[str, Entry] = {}
+    spelled: list[tuple[str, Wording]] = []
+    for entry in entries:
+        known = kinds.get(entry.kind)
+        kinds[entry.kind] = _merged(known, entry) if known else entry
+        spelled += [(entry.kind, wording) for wording in entry.wordings]
+    numbers = {kind: number for number, kind in enumerate(kinds)}
+    literals: dict[str, list[int]] = {}
+    for index, (_, wording) in enumerate(spelled):
+        literals.setdefault(wording.anchor, []).append(index)
+    return Vocabulary(
+        entries=tuple(kinds.values()),
+        wordings=tuple(wording for _, wording in spelled),
+        owners=tuple(numbers[kind] for kind, _ in spelled),
+        literals=tuple(literal.encode() for literal in literals),
+        by_literal=tuple(map(tuple, literals.values())),
+        kinds=kinds,
+        _matchers=[None] * len(spelled),
+    )
+
+
+def compile_patterns(folder: Traversable | Path) -> dict[str, Any]:
+    """Give a folder's entries as JSON values, without samples; `read_compiled` reads them back."""
+    return _compile(_files(folder))
+
+
+def read_compiled(data: Mapping[str, Any]) -> list[Entry]:
+    """Make entries from what `compile_patterns` made. Raises ValueError, KeyError or TypeError for another shape."""
+    if data["compiled"] != COMPILED:
+        raise ValueError("another shape")
+    return [
+        Entry(
+            kind=kind,
+            component=component,
+            wordings=tuple(
+                Wording(anchor=anchor, message=message, fields=fields, since=since, place=spelled_at)
+                for anchor, message, fields, since, spelled_at in wordings
+            ),
+            verbosity=verbosity,
+            scope=scope,
+            poll=poll,
+            reader=reader,
+            about=about,
+            place=place,
+        )
+        for kind, component, verbosity, scope, poll, reader, about, place, wordings in data["entries"]
+    ]
+
+
+def lint(vocabulary: Vocabulary) -> Iterator[PatternError]:
+    """Find all that is wrong with the entries. Needs `read_vocabulary`, which keeps samples."""
+    for entry in vocabulary.entries:
+        if not _KIND.fullmatch(entry.kind):
+            yield PatternError(entry.place, f"'{entry.kind}' is no kind: thing.action or thing.action.outcome")
+        for wording in entry.wordings:
+            yield from _lint_wording(wording)
+    compiled = list(_lint_templates(vocabulary))
+    yield from compiled or _lint_samples(vocabulary)
+
+
+def kinds_page(vocabulary: Vocabulary) -> str:
+    """Write docs/event-kinds.md: every kind with who says it, from which -v on, what it names, and what it means."""
+    lines = [
+        "# Event kinds",
+        "",
+        "Generated from `patterns/events/` by `python -m kvdiag.events.vocabulary > docs/event-kinds.md`. A rule names",
+        "its events by these kinds. *From -v* is the klog verbosity below which the absence of the line means nothing;",
+        "*poll* marks lines that repeat while nothing changes.",
+    ]
+    thing = ""
+    for entry in sorted(vocabulary.entries, key=lambda entry: entry.kind):
+        if (first := entry.kind.partition(".")[0]) != thing:
+            thing = first
+            lines += [
+                "",
+                f"## {thing}",
+                "",
+                "| kind | says | from -v | names and values | meaning |",
+                "|---|---|---|---|---|",
+            ]
+        notes = [entry.about, *(["*poll*"] if entry.poll else []), *(["*node*"] if entry.scope == "node" else [])]
+        values = ", ".join(_values_of(entry))
+        lines.append(
+            f"| `{entry.kind}` | {entry.component or 'any'} | {entry.verbosity} | {values} | {'; '.join(notes)} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _values_of(entry: Entry) -> list[str]:
+    names = [name for wording in entry.wordings for name in compile_wording(wording).names]
+    return sorted(set(names), key=list(PLACEHOLDERS).index)
+
+
+def _files(folder: Traversable | Path) -> list[tuple[str, bytes]]:
+    paths = sorted((path for path in folder.iterdir() if path.name.endswith(".yaml")), key=lambda path: path.name)
+    return [(str(path), path.read_bytes()) for path in paths]
+
+
+def _compile(files: list[tuple[str, bytes]]) -> dict[str, Any]:
+    return {"compiled": COMPILED, "entries": [_row(entry) for entry in _read_files(files)]}
+
+
+def _row(entry: Entry) -> list[Any]:
+    wordings = [[w.anchor, w.message, dict(w.fields), dict(w.since), w.place] for w in entry.wordings]
+    about = [entry.verbosity, entry.scope, entry.poll, entry.reader, entry.about, entry.place]
+    return [entry.kind, entry.component, *about, wordings]
+
+
+def _read_files(files: list[tuple[str, bytes]]) -> list[Entry]:
+    return [entry for name, data in files for entry in _read_file(name, data)]
+
+
+def _read_file(name: str, data: bytes) -> Iterator[Entry]:
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as problem:
+        raise PatternError(f"{name}:1:1", f"this is not UTF-8 (byte {problem.start})") from None
+    root = read_yaml(text, name).mapping(_FILE)
+    component = root["component"].value if "component" in root else ""
+    for node in root["events"].sequence() if "events" in root else ():
+        yield _entry(node, str(component))
+    for node in root["calls"].sequence() if "calls" in root else ():
+        keys = node.mapping(_CALL, {"kind", "about"})
+        yield _described(node, keys, str(component))
+
+
+def _entry(node: Node, component: str) -> Entry:
+    keys = node.mapping(_EVENT, {"kind", "about", "samples"})
+    spellings = keys["wordings"].sequence() if "wordings" in keys else (node,)
+    wordings = tuple(_wording(spelling, inner=spelling is not node) for spelling in spellings)
+    return replace(
+        _described(node, keys, component),
+        wordings=wordings,
+        reader=keys["reader"].text() if "reader" in keys else "",
+        samples=tuple(sample.text() for sample in keys["samples"].sequence()),
+    )
+
+
+def _described(node: Node, keys: Mapping[str, Node], component: str) -> Entry:
+    scope = keys["scope"].text() if "scope" in keys else "subject"
+    if scope not in {"subject", "node"}:
+        raise keys["scope"].error(f"scope is 'subject' or 'node', not '{scope}'")
+    return Entry(
+        kind=keys["kind"].text(),
+        component=str(keys["component"].value) if "component" in keys else component,
+        wordings=(),
+        verbosity=keys["verbosity"].integer() if "verbosity" in keys else 0,
+        scope=scope,
+        poll=keys["poll"].flag() if "poll" in keys else False,
+        about=keys["about"].text(),
+        place=node.place,
+    )
+
+
+def _wording(node: Node, *, inner: bool) -> Wording:
+    keys = node.mapping(_SPELLING if inner else _EVENT, {"anchor"})
+    return Wording(
+        anchor=keys["anchor"].text(),
+        message=keys["message"].text() if "message" in keys else keys["anchor"].text(),
+        fields=keys["fields"].texts() if "fields" in keys else {},
+        since=keys["since"].texts() if "since" in keys else {},
+        place=keys["message"].place if "message" in keys else node.place,
+    )
+
+
+def _merged(known: Entry, more: Entry) -> Entry:
+    """Join one kind from two places. A verbosity is where absence begins to mean something, so the higher one holds."""
+    for key in ("component", "scope", "poll", "reader"):
+        if getattr(known, key) != getattr(more, key):
+            raise PatternError(
+                more.place,
+                f"{more.kind} has {key} {getattr(more, key)!r} here and {getattr(known, key)!r} in {known.place}",
+            )
+    return replace(
+        known,
+        wordings=known.wordings + more.wordings,
+        verbosity=max(known.verbosity, more.verbosity),
+        samples=known.samples + more.samples,
+    )
+
+
+def _lint_wording(wording: Wording) -> Iterator[PatternError]:
+    anchor = wording.anchor
+    if _UNSAFE.search(anchor):
+        yield PatternError(
+            wording.place, f"the anchor '{anchor}' would not survive JSON: plain ASCII, no quotes, <, >, &"
+        )
+    if len(_TELLING.findall(anchor)) < 3 or len(anchor) < 4:
+        yield PatternError(wording.place, f"the anchor '{anchor}' is too weak: it hits too many other lines")
+    for component, versions in wording.since.items():
+        parts = re.split(r"\s*(?:\|\||,)\s*|\s+", versions.strip())
+        if not all(_RANGE.fullmatch(part) for part in parts):
+            yield PatternError(wording.place, f"'{versions}' is no range of versions of {component}")
+
+
+def _lint_templates(vocabulary: Vocabulary) -> Iterator[PatternError]:
+    for index in range(len(vocabulary.wordings)):
+        try:
+            vocabulary.matcher(index)
+        except PatternError as problem:
+            yield problem
+
+
+def _lint_samples(vocabulary: Vocabulary) -> Iterator[PatternError]:
+    """Check that every sample is read once, as its own kind, and that every wording has a sample."""
+    shown: set[int] = set()
+    for entry in vocabulary.entries:
+        for sample in entry.samples:
+            found = [wording for wording, _ in vocabulary.readings(sample.encode())]
+            shown.update(wording for wording in found if vocabulary.owner(wording) is entry)
+            read = {vocabulary.owner(wording).kind for wording in found}
+            if read != {entry.kind} or len(found) > 1:
+                said = ", ".join(vocabulary.owner(wording).kind for wording in found) or "nothing"
+                yield PatternError(entry.place, f"a sample of {entry.kind} is read as {said}: {sample}")
+    for index, wording in enumerate(vocabulary.wordings):
+        if index not in shown:
+            yield PatternError(wording.place, f"no sample shows this wording of {vocabulary.owner(index).kind}")
+
+
+if __name__ == "__main__":
+    sys.stdout.write(kinds_page(read_vocabulary(Path(__file__).parents[2] / "patterns" / "events")))

@@ -1,0 +1,96 @@
+"""The body formats: which there are, which one a line is in, and how a body looks in the notation of klog.
+
+    {"ts":1721015373850.919,"caller":"kubelet/kubelet.go:2168","msg":"SyncLoop ADD","v":2,"source":"api"}
+
+Adding a format takes one module and one name in `BODY_READERS`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from kvdiag.formats import envelopes, gopanic, klog, klogjson, logrus
+from kvdiag.formats.goquote import quote
+from kvdiag.formats.journalentries import is_member
+from kvdiag.formats.peel import chatter, peel
+from kvdiag.model.record import Body
+
+BODY_READERS: Mapping[str, Callable[[bytes], Body | None]] = {
+    "klog": klog.read,
+    "klogjson": klogjson.read,
+    "logrus": logrus.read,
+}
+HEAD, CONTINUATION, CHATTER, UNREAD = "head", "continuation", "chatter", "unread"
+
+_KLOG = re.compile(rb"[IWEF]\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ [^\s\]]+:\d+\]")
+_LOGRUS = re.compile(
+    rb'time=(?:"|\d)|level=[a-z]+ msg=|(?:\x1b\[\d+m)?(?:TRAC|DEBU|INFO|WARN|ERRO|FATA|PANI)(?:\x1b\[0m)?\['
+)
+_SENT = re.compile(rb'\]: (?:[IWEF]\d{4} \d\d:\d\d:|time=")')
+_JSON = re.compile(rb'\{"[\w.@]+":')
+_JSON_KEYS = re.compile(rb'"(?:msg|level|ts|MESSAGE|log|_HOSTNAME)" ?:')
+# Containers started by RKE trace their start script: `+ grep -q cloud-provider=azure`.
+_TRACE = re.compile(rb"\+{1,4} \S")
+# Indented text, the end of a block of lines, what the hostpath driver prints under one header, and members of the
+# journal's modes that spread an entry over many lines.
+_CONTINUED = re.compile(
+    rb"[\t ]|>(?: |$)|[})\]](?:[.,]|$)"
+    rb"|fstype |device |readonly (?:true|false)$|volumeId |attributes map\[|mountflags \["
+)
+
+
+def read_body(body: bytes) -> Body | None:
+    """Read one body in the first format that knows it; None when none does."""
+    first = body[:1]
+    if first in b"IWEF" and first:
+        return klog.read(body) or logrus.read(body)
+    for read in BODY_READERS.values():
+        told = read(body)
+        if told is not None:
+            return told
+    return None
+
+
+def is_head(body: bytes) -> bool:
+    """Whether a peeled line begins a record of a known format; by its first bytes only."""
+    if _KLOG.match(body) or _LOGRUS.match(body):
+        return True
+    if body.startswith(b"{"):
+        return bool(_JSON.match(body) and _JSON_KEYS.search(body))
+    return klog.CUT_HEADER.match(body) is not None
+
+
+def classify(line: bytes) -> str:
+    """Tell how a line is understood: as head, continuation or chatter, or else unread.
+
+    Cheap enough to sample a file with: it looks at each line alone and reads no values.
+    """
+    if _KLOG.match(line) or _LOGRUS.match(line) or _SENT.search(line, 0, 120):
+        return HEAD
+    line = line.rstrip(b"\r\n")
+    if envelopes.is_envelope(line) or line.lstrip().startswith(b"MESSAGE"):
+        return HEAD
+    if _is_chatter(line):
+        return CHATTER
+    peeled = peel(line)
+    if is_head(peeled.body) or gopanic.is_start(peeled.body):
+        return HEAD
+    if _CONTINUED.match(peeled.body) or gopanic.is_part(peeled.body):
+        return CONTINUATION
+    # What stands under a journal or syslog prefix is a record of its own: kernel, systemd, a program's plain text.
+    return HEAD if peeled.ident or peeled.stamp is not None else UNREAD
+
+
+def _is_chatter(line: bytes) -> bool:
+    """Whether a line says nothing itself: empty, about the log, part of a journal entry, a shell's trace."""
+    return bool(not line or chatter(line) or klog.preamble(line) or _TRACE.match(line) or is_member(line))
+
+
+def canonical(body: Body) -> bytes:
+    r"""Render a body as klog would have written it, so that one matcher serves all formats.
+
+    `"Volume detached for volume \"pvc-1\"" node="n1"`
+    """
+    pairs = (key.encode("utf-8", "replace") + b"=" + quote(value) for key, value in body.fields.items())
+    return b" ".join((quote(body.message), *pairs))

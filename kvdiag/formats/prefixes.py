@@ -1,0 +1,189 @@
+"""Carriers that are words in front of a line: journalctl's text modes, syslog, CRI log files, kubectl, grep.
+
+    Jul 15 03:49:34 minikube kubelet[1432]: I0715 03:49:33.850919    1432 kubelet.go:2168] "SyncLoop ADD"
+    2024-07-15T03:49:34.052729123Z stderr F I0715 03:49:34.052729       1 server.go:101] GRPC call: /csi.v1.Node/x
+
+Each reader takes a line whose first byte fits and gives what is left, or None when the line is of another kind.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from kvdiag.clock import SECOND
+from kvdiag.formats.carrier import Peeled, program
+from kvdiag.formats.stamps import rfc3339, syslog_minute, within_minute, yearless
+
+# What a log line itself begins with; a word in front is only taken for a carrier when one of these follows.
+_HEAD = rb'(?:[IWEF]\d{4} \d\d:\d\d:\d\d|time="|level=[a-z]|\{"|(?:[IWEF] )?[\w.\-]+\.go:\d+\] )'
+_TIMED = rb"(?:(?:[A-Z][a-z]{2}|\d{1,2}[\x80-\xff]{2,6}) [ \d]\d \d\d:\d\d:|\d{4}-\d\d-\d\dT\d\d:)"
+# An empty host name leaves two spaces; `--no-hostname` leaves the program alone.
+_SENDER = rb"(?:(\S*[^\s:]|) )?([^\s:\[\]]+)(?:\[(\d{1,10})\])?:(?: |$)"
+_SYSLOG = re.compile(rb"((?:[A-Za-z]{3}|\d{1,2}[\x80-\xff]{2,6}) [ \d]\d \d\d:\d\d):(\d\d)(?:\.(\d{1,9}))? ")
+_ISO = re.compile(rb"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})? ?(?:Z|UTC|[+-]\d\d:?\d\d))[ \t]+")
+_CRI = re.compile(rb"(stdout|stderr) ([FP])(?::\S*)?(?: |$)")
+_RFC5424 = re.compile(rb"(\S+) (\S+) (\d{1,10}|-) \S+ (?:-|\[[^\]]*\]) +")
+_FULL = re.compile(rb"\S{2,12} (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?) ([A-Z]{1,5}|[+-]\d\d(?::?\d\d)?) ")
+_UNIX = re.compile(rb"(\d{9,10})\.(\d{6}) (?=\S)")
+_BOOT = re.compile(rb"\[ {0,8}\d{1,9}\.\d{6}(?: < {0,8}\d{1,9}\.\d{6} >)?\] ")
+_SENT = re.compile(_SENDER)
+_NAMED = re.compile(rb"(?:(\S{1,80}) )?([^\s:\[\]]{1,80})(?:\[(\d{1,10})\])?: (?=" + _HEAD + rb")")
+_WORDS = re.compile(rb"(?:\S{1,80}[ \t]{1,4}){0,2}(\S{1,80})[ \t]{1,4}(?=[IWEF]\d{4} \d\d:\d\d:\d\d)")
+_NUMBER = re.compile(rb"\d{1,7}(?: ?[:|] ?| (?:- )?)(?=" + _HEAD + rb"|" + _TIMED + rb"|\S{1,80}: " + _HEAD + rb")")
+_INDENT = re.compile(rb"[ \t]+(?=" + _HEAD + rb"|" + _TIMED + rb"|\S{1,80} [IWEF]\d{4} \d\d:\d\d:)")
+_BRACKET = re.compile(rb"\[([^\]\s]{1,200})\] (?=" + _HEAD + rb"|" + _TIMED + rb")")
+_POD = re.compile(rb"\[pod/[^\]\s/]{1,253}/([^\]\s]{1,80})\] ")
+_EXPORT = re.compile(rb"(?:DEFAULT|DEBUG|INFO|NOTICE|WARNING|ERROR|CRITICAL) (?=\d{4}-\d\d-\d\dT)")
+_PRIORITY = re.compile(rb"<\d{1,3}>(?:1 )?")
+_ANSI = re.compile(rb"\x1b\[[0-9;]{0,20}[A-Za-z]")
+_PROGRAM = re.compile(rb"[a-z][\w.\-]*$")
+# Names that stand without `[pid]`; elsewhere `word: ` after a full date may be the message itself.
+_PIDLESS = frozenset((b"kernel", b"systemd", b"kubelet", b"containerd", b"dockerd", b"crio", b"k3s", b"audit"))
+_ZONES = {
+    b"CET": b"+01",
+    b"CEST": b"+02",
+    b"EST": b"-05",
+    b"EDT": b"-04",
+    b"PST": b"-08",
+    b"PDT": b"-07",
+} | dict.fromkeys((b"UTC", b"GMT", b"Z"), b"Z")
+
+
+def syslog(body: bytes) -> Peeled | None:
+    """`Jul 15 03:49:34[.256007] host program[pid]: `: journalctl short, short-precise, and classic rsyslog."""
+    found = _SYSLOG.match(body)
+    if found is None:
+        return None
+    minute, seconds, fraction = found.groups()
+    begins = syslog_minute(minute)
+    if begins is None:
+        return None
+    stamp = begins + within_minute(seconds, fraction)
+    return _sent(body, found.end(), stamp, "journal-short") or Peeled(
+        body[found.end() :].lstrip(b" "), stamp, carrier="journal-short"
+    )
+
+
+def dated(body: bytes) -> Peeled | None:
+    """RFC 3339 in front: CRI log files, journalctl short-iso, rsyslog, `kubectl logs --timestamps`."""
+    found = _ISO.match(body)
+    if found is None:
+        return None
+    stamp, ends = rfc3339(found.group(1)), found.end()
+    cri = _CRI.match(body, ends)
+    if cri:
+        stream, tag = cri.groups()
+        return Peeled(body[cri.end() :], stamp, carrier="cri", partial=tag == b"P", stream=stream.decode())
+    sent = _sent(body, ends, stamp, "journal-iso", strict=True)
+    return sent or _rfc5424(body, ends, stamp) or Peeled(body[ends:], stamp, carrier="timestamps")
+
+
+def full(body: bytes) -> Peeled | None:
+    """`Mon 2024-07-15 03:49:34 UTC host program[pid]: `: journalctl short-full and with-unit."""
+    found = _FULL.match(body)
+    if found is None:
+        return None
+    stamp = zoned(*found.groups())
+    return _sent(body, found.end(), stamp, "journal-full")
+
+
+def zoned(clock: bytes, zone: bytes) -> int | None:
+    """Microseconds of `2024-07-15 03:49:34.25` in a named zone; year-less when the name (CST, IST) is not unique."""
+    offset = zone if zone[:1] in b"+-" else _ZONES.get(zone)
+    stamp = rfc3339(clock + (offset or b"Z"))
+    return yearless(stamp) if stamp is not None and offset is None else stamp
+
+
+def unix(body: bytes) -> Peeled | None:
+    """`1721015374.256007 host program[pid]: `: journalctl short-unix."""
+    found = _UNIX.match(body)
+    if found is None:
+        return None
+    stamp = int(found.group(1)) * SECOND + int(found.group(2))
+    return _sent(body, found.end(), stamp, "journal-unix")
+
+
+def since_boot(body: bytes) -> Peeled | None:
+    """`[  759.689531] host program[pid]: ` (journalctl short-monotonic) or a kernel line of dmesg; no usable time."""
+    found = _BOOT.match(body)
+    if found is None:
+        return None
+    sent = _sent(body, found.end(), None, "journal-monotonic", strict=True)
+    return sent or Peeled(body[found.end() :], ident="kernel", carrier="dmesg")
+
+
+def named(body: bytes) -> Peeled | None:
+    """`kubelet[5992]: ` or `10.0.0.7: ` without a time, as copied logs and talosctl have it."""
+    found = _NAMED.match(body)
+    if found is None:
+        return None
+    host, name, pid = found.groups()
+    if host is None and pid is None and name not in _PIDLESS:
+        return Peeled(body[found.end() :], node=_word(name), carrier="named")
+    return _signed(body[found.end() :], None, found.groups(), "named")
+
+
+def words(body: bytes) -> Peeled | None:
+    """`??? I1120 …`, `kubelet I1120 …`: one to three words before a klog header (MicroShift, stern)."""
+    found = _WORDS.match(body)
+    if found is None:
+        return None
+    word = found.group(1)
+    return Peeled(body[found.end() :], ident=program(_word(word)) if _PROGRAM.match(word) else "", carrier="word")
+
+
+def bracketed(body: bytes) -> Peeled | None:
+    """`[pod/csi-0/driver] `: kubectl logs --prefix, stern and the like."""
+    found = _POD.match(body) or _BRACKET.match(body)
+    return Peeled(body[found.end() :], ident=_word(found.group(1)), carrier="pod-prefix") if found else None
+
+
+def bare(body: bytes) -> Peeled | None:
+    """Take off what tells nothing: line numbers, indentation, a syslog priority, a severity before a full date."""
+    for pattern in (_NUMBER, _INDENT, _EXPORT, _PRIORITY):
+        found = pattern.match(body)
+        if found:
+            return Peeled(body[found.end() :])
+    return None
+
+
+def coloured(body: bytes) -> Peeled | None:
+    """ANSI colours; the whole line is freed of them."""
+    plain = _ANSI.sub(b"", body)
+    return Peeled(plain) if plain != body else None
+
+
+def _sent(body: bytes, at: int, stamp: int | None, carrier: str, *, strict: bool = False) -> Peeled | None:
+    """`host program[pid]: ` at `at`; when strict, a program without pid must be one that is known to have none."""
+    found = _SENT.match(body, at)
+    if found is None:
+        return None
+    node, ident, pid, known = _sender(found.group())
+    if strict and not known:
+        return None
+    return Peeled(body[found.end() :], stamp, node, ident, pid, carrier)
+
+
+# A log has few senders: 0.1 µs from the cache instead of 3.
+@lru_cache(1024)
+def _sender(text: bytes) -> tuple[str, str, int | None, bool]:
+    found = _SENT.match(text)
+    host, name, pid = found.groups() if found else (b"", b"", None)
+    known = pid is not None or name in _PIDLESS
+    return _word(host or b""), program(_word(name)), int(pid) if pid else None, known
+
+
+def _rfc5424(body: bytes, at: int, stamp: int | None) -> Peeled | None:
+    found = _RFC5424.match(body, at)
+    return _signed(body[found.end() :], stamp, found.groups(), "syslog-5424") if found else None
+
+
+def _signed(rest: bytes, stamp: int | None, sender: tuple[bytes | None, ...], carrier: str) -> Peeled:
+    host, name, pid = sender
+    number = int(pid) if pid and pid.isdigit() else None
+    return Peeled(rest, stamp, _word(host or b""), program(_word(name or b"")), number, carrier)
+
+
+def _word(text: bytes) -> str:
+    return text.decode("utf-8", "replace")

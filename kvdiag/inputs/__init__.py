@@ -1,0 +1,1 @@
+"""Paths, folders, compressed files and standard input → sources of bytes."""

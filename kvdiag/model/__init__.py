@@ -1,0 +1,1 @@
+"""Every noun that crosses a floor. Standard library only."""

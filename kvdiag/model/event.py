@@ -1,0 +1,50 @@
+"""A named thing that happened, and the identities it speaks of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from kvdiag.model.record import Origin
+
+
+class Ref(NamedTuple):
+    """One name of one thing, as a log line spells it.
+
+    `kind` is one of `kvdiag.events.names.PLACEHOLDERS` with a subject: pod_uid, pod (ns/name), sandbox_id,
+    container_id, unique_name, volume_handle, spec_name, outer_name, target_path, staging_path, attachment,
+    driver, node. A name is not an identity: `kvdiag.correlate.identity` joins them.
+    """
+
+    kind: str
+    value: str
+
+
+class Event(NamedTuple):
+    """A recognised line. A tuple and not a dataclass: made once per relevant line, 0.3 µs instead of 2.
+
+    `time` is microseconds since 1970 in UTC (`kvdiag.clock.to_datetime` for people); `refs` are the names on the
+    line, `attrs` everything else it said; `count` > 1 and `ends` > `time` when repeats of a poll were folded.
+    """
+
+    time: int
+    kind: str
+    component: str
+    refs: tuple[Ref, ...]
+    attrs: Mapping[str, str]
+    origin: Origin
+    node: str
+    text: str
+    ends: int
+    count: int = 1
+
+    def ref(self, kind: str) -> str:
+        """The first name of that kind on the line, or an empty string."""
+        for ref in self.refs:
+            if ref.kind == kind:
+                return ref.value
+        return ""
+
+    def value(self, name: str) -> str:
+        """An attribute or a name of the line, whichever there is; `component` is who printed it."""
+        return self.component if name == "component" else self.attrs.get(name) or self.ref(name)

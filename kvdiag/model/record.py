@@ -1,0 +1,54 @@
+"""A log line after its format was understood, and the place it came from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NamedTuple
+
+from kvdiag.model.values import Level
+
+
+class Origin(NamedTuple):
+    """Where a line stands: the input's name as the user gave it, and the line number from 1."""
+
+    source: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.source}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Body:
+    """What one log call said, before the clock and the origin are known.
+
+    `stamp` is microseconds: since 1970 in UTC when the format writes year and zone, else on the clock of the
+    year-less frame (see `kvdiag.clock`); None where the format writes no time.
+    `message` is unquoted and unescaped. `fields` holds values unquoted; structured values keep their text.
+    """
+
+    format: str
+    stamp: int | None = None
+    level: Level = Level.INFO
+    caller: str = ""
+    message: str = ""
+    fields: Mapping[str, str] = field(default_factory=dict)
+    pid: int | None = None
+    truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogRecord:
+    """One log call with its time and place; what `kvdiag parse` prints."""
+
+    origin: Origin
+    time: datetime | None
+    component: str
+    level: Level
+    caller: str
+    message: str
+    fields: Mapping[str, str]
+    node: str
+    truncated: bool

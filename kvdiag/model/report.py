@@ -1,0 +1,88 @@
+"""What an analysis found, and what it was made from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kvdiag.model.event import Event
+from kvdiag.model.rule import Fix, Rule
+from kvdiag.model.timeline import Entity, SeenVersion
+from kvdiag.model.values import Role, Severity, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One line that a finding rests on: the rule's name for it and the event; `of` how many such lines there were."""
+
+    step: str
+    event: Event
+    of: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BugMatch:
+    """A known defect judged against the versions seen: status is affected, fixed or unknown."""
+
+    component: str
+    version: str
+    status: str
+    fixed: tuple[str, ...]
+    reference: str
+    says: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """A signature that matched one subject. Times are microseconds UTC; `explained_by` is the key of its cause."""
+
+    rule: Rule
+    subject: Entity
+    verdict: Verdict
+    severity: Severity
+    role: Role
+    begins: int
+    ends: int
+    count: int
+    says: str
+    cause: str
+    fix: tuple[Fix, ...]
+    evidence: tuple[Evidence, ...]
+    doubts: tuple[str, ...] = ()
+    bugs: tuple[BugMatch, ...] = ()
+    explained_by: str | None = None
+
+    @property
+    def key(self) -> str:
+        """Unique in a report: rule and subject."""
+        return f"{self.rule.name}:{self.subject.kind}:{self.subject.key}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How one input was read. `unread` lines were not understood; `sampled` when the counts were scaled up."""
+
+    source: str
+    format: str
+    component: str
+    lines: int
+    records: int
+    recognised: int
+    unread: int
+    truncated: int = 0
+    begins: int | None = None
+    ends: int | None = None
+    clock: str = ""
+    node: str = ""
+    sampled: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """Everything an output needs. `problems` are inputs that could not be read, in the words for the user."""
+
+    version: str
+    inputs: tuple[Reading, ...]
+    versions: tuple[SeenVersion, ...]
+    findings: tuple[Finding, ...]
+    problems: tuple[str, ...] = ()
+    notes: tuple[str, ...] = field(default_factory=tuple)

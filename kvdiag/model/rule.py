@@ -1,0 +1,142 @@
+"""A signature as a sentence over named events, and everything it tells a person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kvdiag.model.values import Role, Severity, SubjectKind
+from kvdiag.model.vocabulary import Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """`at_least` events of that name, spanning `lasting` microseconds or more."""
+
+    name: str
+    at_least: int = 1
+    lasting: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Steps in this order on one timeline, the first to the last within `within` microseconds (0: any)."""
+
+    steps: tuple[Step, ...]
+    within: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """No event of that name after one named event and/or before another.
+
+    With neither, anywhere on the timeline. `within` bounds an open side in microseconds; `to_end` says that an open
+    right side means the end of the log on purpose.
+    """
+
+    name: str
+    after: str = ""
+    before: str = ""
+    within: int = 0
+    to_end: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The term does not hold."""
+
+    term: Condition
+
+
+@dataclass(frozen=True, slots=True)
+class All:
+    """Every term holds, for the same events."""
+
+    terms: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """At least one term holds."""
+
+    terms: tuple[Condition, ...]
+
+
+Condition = Chain | Absent | Not | All | AnyOf
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selector:
+    """Which events a name in a rule stands for.
+
+    `kinds` are event kinds; `where` maps attribute or name → glob patterns, one of which must match.
+    """
+
+    name: str
+    kinds: tuple[str, ...]
+    where: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fix:
+    """One step of the remedy: what to do, the command if there is one, and what must be true before it is run."""
+
+    text: str
+    run: str = ""
+    after: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bug:
+    """A known defect behind a signature: which versions have it and which first do not.
+
+    `doubt` is said aloud when the range was not verified in release notes or source.
+    """
+
+    component: str
+    affected: str
+    fixed: tuple[str, ...] = ()
+    reference: str = ""
+    where: Mapping[str, str] = field(default_factory=dict)
+    doubt: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleTest:
+    """A log excerpt and what must be found in it: subject name → verdict; empty for a near miss."""
+
+    name: str
+    log: str
+    finds: Mapping[str, str]
+    options: Mapping[str, str] = field(default_factory=dict)
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One failure signature; one file in patterns/. `lines` are the vocabulary entries of its raw-line selectors."""
+
+    id: str
+    name: str
+    title: str
+    severity: Severity
+    status: str
+    role: Role
+    per: SubjectKind
+    events: Mapping[str, Selector]
+    when: Condition
+    says: str
+    cause: str
+    fix: tuple[Fix, ...] = ()
+    applies: Mapping[str, str] = field(default_factory=dict)
+    bugs: tuple[Bug, ...] = ()
+    same: tuple[str, ...] = ()
+    counts: str = ""
+    shows: tuple[str, ...] = ()
+    references: tuple[str, ...] = ()
+    look_alikes: tuple[str, ...] = ()
+    explains: tuple[str, ...] = ()
+    collect: tuple[str, ...] = ()
+    lines: tuple[Entry, ...] = ()
+    tests: tuple[RuleTest, ...] = ()
+    place: str = ""

@@ -1,0 +1,87 @@
+"""Subjects with all that happened to them, and what the logs given were able to show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kvdiag.model.event import Event
+from kvdiag.model.record import Origin
+from kvdiag.model.values import SubjectKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entity:
+    """One thing, whatever names the logs have for it.
+
+    `key` is unique among its kind; `name` what people call it; `ids` its names by kind of name
+    (pod_uid, pod, volume_handle, driver, staging_path, sandbox_id, node …).
+    """
+
+    kind: SubjectKind
+    key: str
+    name: str
+    ids: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A stretch of time in which a component may have spoken unheard; microseconds UTC, and why."""
+
+    begins: int
+    ends: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """When and how closely one component of one node was listened to.
+
+    `verbosity` is the highest klog -v that was proven, by a flag dump or by a line that only it prints.
+    """
+
+    component: str
+    node: str
+    begins: int
+    ends: int
+    verbosity: int
+    gaps: tuple[Gap, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """All events of one subject in order of time, ties in log order; `uses` are keys of linked subjects."""
+
+    subject: Entity
+    events: tuple[Event, ...]
+    uses: frozenset[tuple[SubjectKind, str]] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class SeenVersion:
+    """A version read from the logs or given: `how` is banner, wording or option.
+
+    For `wording`, `version` is empty and `span` holds the range that all wordings seen have in common.
+    """
+
+    component: str
+    version: str
+    how: str
+    node: str = ""
+    origin: Origin | None = None
+    span: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """Every timeline over all logs given, with the coverage that proves or doubts an absence.
+
+    `events` are all of them in order of time, whoever they speak of.
+    """
+
+    events: tuple[Event, ...]
+    timelines: Mapping[tuple[SubjectKind, str], Timeline]
+    coverage: tuple[Coverage, ...]
+    versions: tuple[SeenVersion, ...]
+    begins: int
+    ends: int

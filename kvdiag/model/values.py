@@ -1,0 +1,68 @@
+"""The small closed sets: severities, levels, verdicts, roles and kinds of subject."""
+
+from __future__ import annotations
+
+from enum import Enum, IntEnum, StrEnum
+
+
+class Severity(IntEnum):
+    """How bad a finding is; ordered, so that `--fail-on` can compare."""
+
+    INFO = 0
+    LOW = 1
+    MEDIUM = 2
+    HIGH = 3
+    CRITICAL = 4
+
+    @property
+    def label(self) -> str:
+        """The lower-case word used in rules and reports."""
+        return self.name.lower()
+
+    @classmethod
+    def of(cls, word: str) -> Severity:
+        """`"high"` → `Severity.HIGH`. Raises KeyError for another word."""
+        return cls[word.upper()]
+
+
+class Level(StrEnum):
+    """The level a log line gives itself."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+    FATAL = "fatal"
+
+
+class Verdict(StrEnum):
+    """How sure a finding is: all lines seen, or something the logs given cannot show."""
+
+    CONFIRMED = "confirmed"
+    POSSIBLE = "possible"
+
+
+class Role(StrEnum):
+    """Whether a finding explains others or is explained by another."""
+
+    CAUSE = "cause"
+    SYMPTOM = "symptom"
+
+
+class Truth(Enum):
+    """The truth of a condition over a timeline; ordered no < possible < confirmed."""
+
+    NO = 0
+    POSSIBLE = 1
+    YES = 2
+
+
+class SubjectKind(StrEnum):
+    """What a timeline and a finding can be about."""
+
+    POD = "pod"
+    VOLUME = "volume"
+    SANDBOX = "sandbox"
+    CONTAINER = "container"
+    DRIVER = "driver"
+    NODE = "node"

@@ -1,0 +1,44 @@
+"""One entry of the vocabulary: which words, in which version, mean which event."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wording:
+    """One spelling of an event.
+
+    `anchor` is the literal the scanner looks for; `message` a template: text with `{placeholder}` for what varies,
+    `...` for anything, `[[…]]` for what some versions leave out. `fields` maps placeholder → key of `key=value`.
+    `since` says which versions print it ({"kubelet": ">=1.27"}) and is used to infer a version from the wording.
+    """
+
+    anchor: str
+    message: str
+    fields: Mapping[str, str] = field(default_factory=dict)
+    since: Mapping[str, str] = field(default_factory=dict)
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """An event kind with its wordings.
+
+    `component` says who prints it; `verbosity` from which klog -v on: below it, absence means nothing.
+    `scope` is `subject` (it belongs to what its names say) or `node` (every subject of the node may look at it).
+    `poll` marks lines that repeat while nothing changes: repeats are folded into one event with a count.
+    `reader` names a reader in Python for lines whose payload is a language of its own (gRPC); empty for templates.
+    """
+
+    kind: str
+    component: str
+    wordings: tuple[Wording, ...]
+    verbosity: int = 0
+    scope: str = "subject"
+    poll: bool = False
+    reader: str = ""
+    about: str = ""
+    samples: tuple[str, ...] = ()
+    place: str = ""

@@ -1,0 +1,1 @@
+"""The floors in order: inputs → scan → events → history → findings."""

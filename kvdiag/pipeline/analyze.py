@@ -1,0 +1,153 @@
+"""The main job: logs in, findings out."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from kvdiag import __version__
+from kvdiag.correlate.clocks import SourceClock, set_clocks
+from kvdiag.correlate.history import build_history
+from kvdiag.errors import InputError, UsageError
+from kvdiag.events.vocabulary import Vocabulary, load_vocabulary
+from kvdiag.inputs.paths import sources
+from kvdiag.model.report import Finding, Reading, Report
+from kvdiag.model.rule import Rule
+from kvdiag.model.timeline import History, SeenVersion
+from kvdiag.model.values import SubjectKind, Verdict
+from kvdiag.pipeline.options import Options
+from kvdiag.pipeline.read import Progress, Read, Readable, read_source
+from kvdiag.rules.findings import find
+from kvdiag.rules.library import built_in, load
+from kvdiag.rules.rank import rank
+from kvdiag.scan.choose import scanner
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """The vocabulary with the raw lines of the rules, and the rules."""
+
+    vocabulary: Vocabulary
+    rules: tuple[Rule, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """A history with how it was read, before any rule was asked."""
+
+    history: History
+    readings: tuple[Reading, ...]
+    problems: tuple[InputError, ...]
+
+
+def know(options: Options) -> Knowledge:
+    """Load what comes with kvdiag and `--patterns`. Raises PatternError or, for an unknown `--rule`, UsageError."""
+    rules = load([built_in(), *options.patterns]).rules
+    extra = [entry for rule in rules for entry in rule.lines]
+    wanted = [rule for rule in rules if rule.status != "retired"]
+    if options.rules:
+        known = {name for rule in rules for name in (rule.id, rule.name)}
+        unknown = [name for name in options.rules if name not in known]
+        if unknown:
+            raise UsageError(f"there is no rule {unknown[0]!r}; `kvdiag rules list` names them")
+        wanted = [rule for rule in wanted if {rule.id, rule.name} & set(options.rules)]
+    return Knowledge(load_vocabulary(built_in() / "events", extra), tuple(wanted))
+
+
+def literals() -> list[bytes]:
+    """Every literal an analysis scans for; what a benchmark gives to grep."""
+    return list(know(Options()).vocabulary.literals)
+
+
+def analyze(options: Options, progress: Progress = lambda _source, _bytes: None) -> Report:
+    """Read all inputs, build their history, ask every rule. Problems with single inputs stand in the report."""
+    knowledge = know(options)
+    problems: list[InputError] = []
+    analysis = read_history(sources(options.paths, problems.append), knowledge, options, problems, progress)
+    found = find(knowledge.rules, analysis.history, knowledge.vocabulary.kinds)
+    wanted = [finding for finding in found if _wanted(finding, options, analysis.history)]
+    return Report(
+        version=__version__,
+        inputs=analysis.readings,
+        versions=analysis.history.versions,
+        findings=tuple(rank(wanted, analysis.history)),
+        problems=tuple(str(problem) for problem in analysis.problems if problem.exit_code),
+        notes=tuple(str(problem) for problem in analysis.problems if not problem.exit_code),
+    )
+
+
+def read_history(
+    inputs: Iterable[Readable],
+    knowledge: Knowledge,
+    options: Options,
+    problems: list[InputError],
+    progress: Progress = lambda _source, _bytes: None,
+) -> Analysis:
+    """All inputs as one history; what could not be read is added to `problems`."""
+    vocabulary = knowledge.vocabulary
+    scan = scanner(vocabulary.literals)
+    reads = [read_source(source, vocabulary, scan, problems.append, progress) for source in inputs]
+    testimonies = [read.testimony for read in reads]
+    clocks = set_clocks(testimonies, year=options.year, zone=options.zone)
+    given = [SeenVersion(component, version, "option") for component, version in options.components.items()]
+    history = build_history(testimonies, clocks, _spans(reads, vocabulary), given, (options.since, options.until))
+    return Analysis(history, tuple(_readings(reads, clocks)), tuple(problems))
+
+
+def _spans(reads: Sequence[Read], vocabulary: Vocabulary) -> Mapping[str, set[str]]:
+    """By component the version ranges of every wording that was seen."""
+    spans: dict[str, set[str]] = defaultdict(set)
+    for number in {number for read in reads for number in read.testimony.wordings}:
+        for component, text in vocabulary.wordings[number].since.items():
+            spans[component].add(text)
+    return spans
+
+
+def _readings(reads: Sequence[Read], clocks: Mapping[str, SourceClock]) -> Iterator[Reading]:
+    for read in reads:
+        testimony, survey = read.testimony, read.survey
+        clock = clocks[testimony.source]
+        unread = survey.scaled("unread")
+        yield Reading(
+            source=testimony.source,
+            format=survey.format,
+            component=testimony.component,
+            lines=survey.lines,
+            records=survey.scaled("head"),
+            recognised=read.recognised,
+            unread=unread,
+            truncated=survey.truncated,
+            begins=None if testimony.first is None else clock.utc(testimony.first, 0),
+            ends=None if testimony.last is None else clock.utc(testimony.last, testimony.lines),
+            clock=clock.says,
+            node=survey.nodes.most_common(1)[0][0] if survey.nodes else "",
+            sampled=survey.sampled,
+        )
+
+
+def _wanted(finding: Finding, options: Options, history: History) -> bool:
+    if finding.verdict is Verdict.POSSIBLE and not options.show_possible:
+        return False
+    names = set(_names(finding, history))
+    checks: list[tuple[str, Callable[[str], bool]]] = [
+        (options.namespace, lambda wanted: any(name.startswith(f"{wanted}/") for name in names)),
+        (options.pod, lambda wanted: any(_is_pod(name, wanted) for name in names)),
+        (options.volume, lambda wanted: wanted in names),
+        (options.node, lambda wanted: finding.subject.ids.get("node", "") in {wanted, ""}),
+    ]
+    return all(check(wanted) for wanted, check in checks if wanted)
+
+
+def _is_pod(name: str, wanted: str) -> bool:
+    return name == wanted or name.endswith(f"/{wanted}")
+
+
+def _names(finding: Finding, history: History) -> Iterator[str]:
+    """Every name of the subject and of the pods and volumes it is linked with; a node's finding concerns all."""
+    yield from finding.subject.ids.values()
+    yield finding.subject.name
+    timeline = history.timelines.get((finding.subject.kind, finding.subject.key))
+    for key in timeline.uses if timeline else ():
+        if key[0] in {SubjectKind.POD, SubjectKind.VOLUME} and key in history.timelines:
+            yield from history.timelines[key].subject.ids.values()

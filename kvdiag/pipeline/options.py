@@ -1,0 +1,26 @@
+"""What a person can ask of an analysis."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """Inputs, narrowing and hints; times are microseconds UTC, `zone` microseconds east of UTC."""
+
+    paths: tuple[str, ...] = ()
+    since: int | None = None
+    until: int | None = None
+    namespace: str = ""
+    pod: str = ""
+    volume: str = ""
+    node: str = ""
+    rules: tuple[str, ...] = ()
+    patterns: tuple[Path, ...] = ()
+    year: int | None = None
+    zone: int | None = None
+    components: Mapping[str, str] = field(default_factory=dict)
+    show_possible: bool = True

@@ -1,0 +1,129 @@
+"""One input → its testimony and how it was read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from io import BytesIO
+from typing import Protocol
+
+from kvdiag.clock import is_yearless
+from kvdiag.correlate.testimony import Testimony
+from kvdiag.errors import InputError
+from kvdiag.events.calls import calls
+from kvdiag.events.recognise import Recogniser
+from kvdiag.events.vocabulary import Vocabulary
+from kvdiag.formats.klog import preamble
+from kvdiag.formats.records import classify
+from kvdiag.pipeline.survey import Survey
+from kvdiag.scan.blocks import Block, Reader, blocks
+from kvdiag.scan.protocol import Scanner
+
+ENDS = 300  # lines at either end of an input in which its first and last time are looked for
+PREAMBLE = 8
+
+Progress = Callable[[str, int], None]
+
+
+class Readable(Protocol):
+    """An input: `kvdiag.inputs.source.Source`, or a text in memory."""
+
+    @property
+    def name(self) -> str:
+        """What the user calls it."""
+
+    @property
+    def modified(self) -> float | None:
+        """Seconds since 1970, when it has a date."""
+
+    def open(self) -> AbstractContextManager[Reader]:
+        """Its bytes from the beginning."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A log in memory, such as the excerpt in a rule's test."""
+
+    name: str
+    data: bytes
+    modified: float | None = None
+
+    def open(self) -> BytesIO:
+        """The bytes."""
+        return BytesIO(self.data)
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What an input said, and how much of it was understood."""
+
+    testimony: Testimony
+    survey: Survey
+    recognised: int
+
+
+def begins_record(line: bytes) -> bool:
+    """Whether a line begins a record of a known format; blocks are cut before such a line."""
+    return classify(line) == "head"
+
+
+def read_source(
+    source: Readable, vocabulary: Vocabulary, scanner: Scanner, problem: Callable[[InputError], None], progress: Progress
+) -> Read:
+    """Scan one input from end to end. What broke on the way is told to `problem`; what was read until then counts."""
+    recogniser, survey = Recogniser(vocabulary), Survey()
+    first, last, year = None, None, None
+    tail: Block | None = None
+    for block in _blocks(source, problem):
+        if tail is None:
+            year = _preamble_year(block)
+            first = _edge(block, recogniser, backwards=False)
+        recogniser.feed(block.data, block.first_line, scanner.scan(block.data))
+        survey.add(block)
+        progress(source.name, len(block.data))
+        tail = block
+    if tail is not None:
+        last = _edge(tail, recogniser, backwards=True)
+    survey.close()
+    sightings = [*recogniser.sightings, *calls(recogniser.heard, vocabulary)]
+    sightings.sort(key=lambda sighting: sighting.line)
+    testimony = Testimony(
+        source=source.name,
+        sightings=sightings,
+        first=first if first is not None else recogniser.first,
+        last=last if last is not None else recogniser.last,
+        lines=survey.lines,
+        wordings=frozenset(recogniser.wordings),
+        yearless=recogniser.stamper.klog_is_yearless or (first is not None and is_yearless(first)),
+        preamble_year=year,
+        modified=source.modified,
+        formats=survey.formats,
+    )
+    return Read(testimony, survey, recogniser.recognised)
+
+
+def _blocks(source: Readable, problem: Callable[[InputError], None]) -> Iterator[Block]:
+    try:
+        with source.open() as reader:
+            yield from blocks(reader, begins=begins_record)
+    except InputError as error:
+        problem(error)
+    except (OSError, EOFError) as error:
+        problem(InputError(source.name, f"could not be read to its end ({error}); what was read until then is used"))
+
+
+def _edge(block: Block, recogniser: Recogniser, *, backwards: bool) -> int | None:
+    """The time of the first or last line of a block that has one."""
+    lines = block.data.split(b"\n", ENDS)[:ENDS] if not backwards else block.data.rsplit(b"\n", ENDS)[-ENDS:][::-1]
+    stamps = (recogniser.stamper.read(line).stamp for line in lines if line and classify(line) == "head")
+    return next((stamp for stamp in stamps if stamp is not None), None)
+
+
+def _preamble_year(block: Block) -> int | None:
+    """The year in `Log file created at: 2024/07/15 03:49:33`, the only one a klog file has."""
+    for line in block.data.split(b"\n", PREAMBLE)[:PREAMBLE]:
+        said = preamble(line)
+        if said and said[0] == "Log file created at" and said[1][:4].isdecimal():
+            return int(said[1][:4])
+    return None

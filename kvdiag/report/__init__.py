@@ -1,0 +1,32 @@
+"""Report → something to read: one module per output, each with `write(report, stream, look)`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TextIO
+
+from kvdiag.model.report import Report
+
+REPORTS: Mapping[str, str] = {
+    "text": "kvdiag.report.terminal",
+    "json": "kvdiag.report.json_report",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """How a report is shown: colour, width in columns, how much, and whether secrets are blotted out."""
+
+    colour: bool = False
+    width: int = 80
+    verbose: int = 0
+    quiet: bool = False
+    redact: bool = True
+
+
+def writer(name: str) -> Callable[[Report, TextIO, Look], None]:
+    """The function that writes this kind of report; its module is loaded now and not at start-up."""
+    write: Callable[[Report, TextIO, Look], None] = import_module(REPORTS[name]).write
+    return write

@@ -1,0 +1,127 @@
+"""The report as JSON, by the schema in report.schema.json: for programs."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any, TextIO
+
+from kvdiag.clock import to_datetime
+from kvdiag.model.report import BugMatch, Evidence, Finding, Reading, Report
+from kvdiag.model.timeline import SeenVersion
+from kvdiag.report import Look
+from kvdiag.report.clean import redacted
+from kvdiag.versions import read_range, say_range
+
+SCHEMA = "kvdiag.report/1"
+Plain = dict[str, Any]
+
+
+def write(report: Report, stream: TextIO, look: Look) -> None:
+    """One JSON object, indented, with a newline at the end."""
+    json.dump(plain(report, redact=look.redact), stream, indent=1, ensure_ascii=False)
+    stream.write("\n")
+
+
+def plain(report: Report, *, redact: bool = True) -> Plain:
+    """The report in JSON's own types; times are RFC 3339 in UTC."""
+    severities = Counter(finding.severity.label for finding in report.findings)
+    return {
+        "schema": SCHEMA,
+        "tool": {"name": "kvdiag", "version": report.version},
+        "inputs": [_input(reading) for reading in report.inputs],
+        "problems": list(report.problems),
+        "versions": [_version(version) for version in report.versions],
+        "findings": [_finding(finding, redact=redact) for finding in report.findings],
+        "summary": {
+            "findings": len(report.findings),
+            "by_severity": dict(severities),
+            "unread_lines": sum(reading.unread for reading in report.inputs),
+        },
+    }
+
+
+def _input(reading: Reading) -> Plain:
+    said: Plain = {
+        "source": reading.source,
+        "format": reading.format,
+        "component": reading.component,
+        "node": reading.node,
+        "lines": reading.lines,
+        "records": reading.records,
+        "recognised": reading.recognised,
+        "unread": reading.unread,
+        "truncated": reading.truncated,
+        "begins": _time(reading.begins),
+        "ends": _time(reading.ends),
+        "clock": reading.clock,
+    }
+    return said | ({"sampled": True} if reading.sampled else {})
+
+
+def _version(version: SeenVersion) -> Plain:
+    shown = version.version or say_range(read_range(version.span))
+    said: Plain = {"component": version.component, "version": shown, "how": version.how}
+    if version.node:
+        said["node"] = version.node
+    if version.origin:
+        said |= {"source": version.origin.source, "line": version.origin.line}
+    return said
+
+
+def _finding(finding: Finding, *, redact: bool) -> Plain:
+    show = redacted if redact else str
+    return {
+        "rule": finding.rule.name,
+        "id": finding.rule.id,
+        "key": finding.key,
+        "title": finding.rule.title,
+        "severity": finding.severity.label,
+        "verdict": str(finding.verdict),
+        "role": str(finding.role),
+        "subject": {
+            "kind": str(finding.subject.kind),
+            "name": finding.subject.name,
+            "ids": {name.replace("volume_handle", "handle"): value for name, value in finding.subject.ids.items()},
+        },
+        "begins": _time(finding.begins),
+        "ends": _time(finding.ends),
+        "count": finding.count,
+        "says": show(finding.says),
+        "cause": show(finding.cause),
+        "bugs": [_bug(bug) for bug in finding.bugs],
+        "fix": [{"text": show(f.text), "run": show(f.run), "after": show(f.after)} for f in finding.fix],
+        "evidence": [_evidence(evidence, redact=redact) for evidence in finding.evidence],
+        "doubts": [show(doubt) for doubt in finding.doubts],
+        "references": list(finding.rule.references),
+        "explains": list(finding.rule.explains),
+        "explained_by": finding.explained_by,
+    }
+
+
+def _bug(bug: BugMatch) -> Plain:
+    return {
+        "component": bug.component,
+        "version": bug.version,
+        "status": bug.status,
+        "fixed": list(bug.fixed),
+        "reference": bug.reference,
+        "says": bug.says,
+    }
+
+
+def _evidence(evidence: Evidence, *, redact: bool) -> Plain:
+    event = evidence.event
+    return {
+        "step": evidence.step,
+        "kind": event.kind,
+        "source": event.origin.source,
+        "line": event.origin.line,
+        "time": _time(event.time),
+        "text": redacted(event.text) if redact else event.text,
+        "of": evidence.of,
+    }
+
+
+def _time(stamp: int | None) -> str | None:
+    return None if stamp is None else to_datetime(stamp).isoformat(timespec="microseconds").replace("+00:00", "Z")

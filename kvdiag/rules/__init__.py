@@ -1,0 +1,1 @@
+"""Signatures: read from YAML, matched against timelines, told as findings."""

@@ -1,0 +1,79 @@
+"""Known defects against the versions seen: affected, fixed, or not to be told from these logs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+
+from kvdiag.model.report import BugMatch
+from kvdiag.model.rule import Bug, Rule
+from kvdiag.model.timeline import SeenVersion
+from kvdiag.versions import contains, intersection, read_range, read_version, say_range, within
+
+AFFECTED, FIXED, UNKNOWN = "affected", "fixed", "unknown"
+
+
+def known_bugs(rule: Rule, versions: Sequence[SeenVersion], node: str, said: Mapping[str, str]) -> Iterator[BugMatch]:
+    """The rule's defects that concern this finding (its driver, say), each with its status."""
+    for bug in rule.bugs:
+        if all(fnmatchcase(said.get(name, ""), glob) for name, glob in bug.where.items()):
+            yield _match(bug, seen(_component(bug, said), versions, node))
+
+
+def _component(bug: Bug, said: Mapping[str, str]) -> str:
+    return said.get("driver", bug.component) if bug.component == "csi-driver" else bug.component
+
+
+def applies(rule: Rule, versions: Sequence[SeenVersion], node: str) -> bool:
+    """Whether no version seen rules the signature out."""
+    return all(
+        (version := seen(component, versions, node)) is None or status(version, affected) != FIXED
+        for component, affected in rule.applies.items()
+    )
+
+
+def seen(component: str, versions: Sequence[SeenVersion], node: str) -> SeenVersion | None:
+    """The version of a component on a node: given by option, else printed, else inferred from wordings."""
+    mine = [v for v in versions if v.component == component and (not node or not v.node or v.node == node)]
+    order = {"option": 0, "banner": 1, "wording": 2}
+    return min(mine, key=lambda v: order.get(v.how, 3), default=None)
+
+
+def status(version: SeenVersion, affected: str) -> str:
+    """Whether a version, or the whole range inferred from wordings, lies in the affected range."""
+    span = read_range(affected)
+    if version.version:
+        read = read_version(version.version)
+        return UNKNOWN if read is None else AFFECTED if contains(span, read) else FIXED
+    inferred = read_range(version.span)
+    if within(inferred, span):
+        return AFFECTED
+    return UNKNOWN if intersection(inferred, span) else FIXED
+
+
+def _match(bug: Bug, version: SeenVersion | None) -> BugMatch:
+    state = UNKNOWN if version is None else status(version, bug.affected)
+    shown = "" if version is None else version.version or say_range(read_range(version.span))
+    says = _says(bug, state, version, shown)
+    return BugMatch(
+        component=bug.component,
+        version=shown,
+        status=state,
+        fixed=bug.fixed,
+        reference=bug.reference,
+        says=f"{says} ({bug.doubt})" if bug.doubt else says,
+    )
+
+
+def _says(bug: Bug, state: str, version: SeenVersion | None, shown: str) -> str:
+    fixed = f"fixed in {', '.join(bug.fixed)}" if bug.fixed else "no release with the fix is known"
+    if version is None:
+        return f"the version of {bug.component} is not in these logs; affected are {bug.affected}, {fixed}"
+    name = f"{bug.component} {shown}" if version.version else f"{bug.component} {shown} (by its wording)"
+    read = read_version(version.version) if version.version else None
+    if state == AFFECTED:
+        likely = "likely affected (a vendor's build may carry the fix)" if read and read.vendor else "affected"
+        return f"{name}: {likely}, {fixed}"
+    if state == FIXED:
+        return f"{name}: not among the affected versions ({bug.affected}); look for another reason"
+    return f"{name}: cannot tell; affected are {bug.affected}, {fixed}"

@@ -1,0 +1,63 @@
+"""Sentences and commands filled with the finding's own identifiers.
+
+`{staging_path}` in a text becomes the path; in a command it is quoted for the shell, and a command with a name that the
+logs never gave keeps it as `<staging_path>`, so that nobody runs it by mistake on the wrong thing.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+
+from kvdiag.clock import say_duration
+from kvdiag.model.event import Event
+from kvdiag.model.rule import Fix, Rule
+from kvdiag.model.timeline import Entity
+
+_SLOT = re.compile(r"\{([a-z][a-z0-9_]*)\}")
+LONGEST_VALUE = 600  # characters of a log's own words inside a sentence of ours
+
+
+def values(entity: Entity, evidence: Sequence[tuple[str, Event]], count: int, begins: int, ends: int) -> dict[str, str]:
+    """What a rule's texts may speak of: the subject's names, what its evidence lines said, and the measure of it.
+
+    Later evidence overrides earlier, the subject's own names override both. `ladder` is the series of backoffs.
+    """
+    said: dict[str, str] = {}
+    ladder: list[str] = []
+    for _, event in evidence:
+        said.update((ref.kind, ref.value) for ref in event.refs)
+        said.update((name, value) for name, value in event.attrs.items() if value)
+        if backoff := event.attrs.get("backoff"):
+            ladder.append(backoff)
+    said.update(entity.ids)
+    said[str(entity.kind)] = entity.name
+    said |= {"count": str(count), "span": say_duration(ends - begins), "ladder": " ".join(dict.fromkeys(ladder))}
+    return said
+
+
+def sentence(text: str, said: Mapping[str, str]) -> str:
+    """A text with its slots filled; a slot nobody knows becomes `?`."""
+    return _SLOT.sub(lambda slot: _short(said.get(slot[1]) or "?"), text).strip()
+
+
+def command(text: str, said: Mapping[str, str]) -> str:
+    """A shell command with its slots filled and quoted; a slot nobody knows stays visible as `<slot>`."""
+    return _SLOT.sub(lambda slot: shlex.quote(said[slot[1]]) if said.get(slot[1]) else f"<{slot[1]}>", text).strip()
+
+
+def fixes(rule: Rule, said: Mapping[str, str]) -> Iterator[Fix]:
+    """The rule's remedy for this finding, in its order."""
+    for fix in rule.fix:
+        yield Fix(text=sentence(fix.text, said), run=command(fix.run, said), after=sentence(fix.after, said))
+
+
+def slots(rule: Rule) -> set[str]:
+    """Every slot in the rule's texts, for lint."""
+    texts = [rule.says, rule.cause, *(t for f in rule.fix for t in (f.text, f.run, f.after))]
+    return {slot for text in texts for slot in _SLOT.findall(text)}
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST_VALUE else text[:LONGEST_VALUE] + "…"

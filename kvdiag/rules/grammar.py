@@ -1,0 +1,127 @@
+"""The language of `when`: a sentence over the named events of one timeline.
+
+    condition := term {("and" | "or") term}                      "and" binds tighter than "or"
+    term      := absence | "not" term | "(" condition ")" | chain
+    chain     := step {"then" step} ["within" DURATION]
+    step      := ["at least" COUNT] NAME ["lasting" DURATION]
+    absence   := "no" NAME [bound]
+    bound     := "between" NAME "and" NAME
+               | "before" NAME ["within" DURATION]
+               | "after" NAME ["within" DURATION | "until end"]
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterator
+from functools import cache
+from typing import TYPE_CHECKING
+
+from kvdiag.clock import duration
+from kvdiag.errors import PatternError
+from kvdiag.model.rule import Absent, All, AnyOf, Chain, Condition, Not, Step
+
+if TYPE_CHECKING:
+    import pyparsing as pp
+
+WORDS = frozenset("no not and or then within at least lasting between after before until end".split())
+
+
+def read_condition(text: str, known: Collection[str], place: str) -> Condition:
+    """Parse `text`, whose names must be among `known`. Raises PatternError with `place`, a caret and a suggestion."""
+    import pyparsing as pp
+
+    text = " ".join(text.split())
+    try:
+        condition: Condition = _grammar().parse_string(text, parse_all=True)[0]
+    except pp.ParseBaseException as error:
+        raise PatternError(place, _complaint(error, text), text, min(error.loc, len(text))) from None
+    for name in names_in(condition):
+        if name not in known:
+            raise PatternError(place, _unknown(name, known), text, _position(name, text), len(name))
+    return condition
+
+
+def names_in(condition: Condition) -> Iterator[str]:
+    """Every event name the condition speaks of, in reading order."""
+    match condition:
+        case Chain(steps):
+            yield from (step.name for step in steps)
+        case Absent(name, after, before):
+            yield from (n for n in (name, after, before) if n)
+        case Not(term):
+            yield from names_in(term)
+        case All(terms) | AnyOf(terms):
+            for term in terms:
+                yield from names_in(term)
+
+
+def positive_names(condition: Condition) -> Iterator[str]:
+    """The names of events that must have been seen for the condition to hold somewhere."""
+    match condition:
+        case Chain(steps):
+            yield from (step.name for step in steps)
+        case All(terms) | AnyOf(terms):
+            for term in terms:
+                yield from positive_names(term)
+
+
+@cache
+def _grammar() -> pp.ParserElement:
+    import pyparsing as pp
+
+    word = {w: pp.Suppress(pp.Keyword(w)) for w in WORDS}
+    name = pp.Regex(rf"(?!(?:{'|'.join(sorted(WORDS))})\b)[a-z][a-z0-9_]*").set_name("an event name")
+    count = pp.Word(pp.nums).set_name("a count").set_parse_action(lambda t: int(t[0]))
+    span = pp.Regex(r"\d+(?:ms|s|m|h|d)\b").set_name("a duration such as 30s or 5m")
+    span.set_parse_action(lambda t: duration(t[0]))
+
+    step = pp.Opt(word["at"] - word["least"] - count, default=1) + name + pp.Opt(word["lasting"] - span, default=0)
+    step.set_parse_action(lambda t: Step(name=t[1], at_least=t[0], lasting=t[2]))
+    chain = pp.Group(pp.DelimitedList(step, delim=word["then"])) + pp.Opt(word["within"] - span, default=0)
+    chain.set_parse_action(lambda t: Chain(tuple(t[0]), t[1]))
+
+    between = word["between"] - name("after") - word["and"] - name("before")
+    until_end = word["until"] - pp.Keyword("end")("to_end")
+    after = word["after"] - name("after") + pp.Opt((word["within"] - span("within")) | until_end)
+    before = word["before"] - name("before") + pp.Opt(word["within"] - span("within"))
+    absent = word["no"] - name("name") + pp.Opt(between | after | before)
+    absent.set_parse_action(_absent)
+    return pp.infix_notation(
+        absent | chain,
+        [
+            (word["not"], 1, pp.OpAssoc.RIGHT, lambda t: Not(t[0][0])),
+            (word["and"], 2, pp.OpAssoc.LEFT, lambda t: All(tuple(t[0]))),
+            (word["or"], 2, pp.OpAssoc.LEFT, lambda t: AnyOf(tuple(t[0]))),
+        ],
+    )
+
+
+def _absent(tokens: pp.ParseResults) -> Absent:
+    said = tokens.as_dict()
+    return Absent(
+        name=said["name"],
+        after=said.get("after", ""),
+        before=said.get("before", ""),
+        within=said.get("within", 0),
+        to_end="to_end" in said,
+    )
+
+
+def _complaint(error: pp.ParseBaseException, text: str) -> str:
+    found = text[error.loc :].split(" ", 1)[0] if error.loc < len(text) else "the end of the sentence"
+    return f"{error.msg.lower()}, found {found!r}"
+
+
+def _unknown(name: str, known: Collection[str]) -> str:
+    near = difflib.get_close_matches(name, sorted(known), n=1)
+    return f"no event is named {name!r}" + (f"; did you mean {near[0]!r}?" if near else "")
+
+
+def _position(name: str, text: str) -> int:
+    column = 0
+    for piece in text.split(" "):
+        if piece.strip("()") == name:
+            return column + piece.index(name)
+        column += len(piece) + 1
+    return 0

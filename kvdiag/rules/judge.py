@@ -1,0 +1,182 @@
+"""A rule's sentence against one timeline: which events make it true, and how sure that is.
+
+A chain holds if its events come in that order on the timeline. Of all runs with the same end the shortest counts;
+if an absence spoils one run the next is tried, since a volume may go through its cycle many times.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from itertools import islice
+
+from kvdiag.model.event import Event
+from kvdiag.model.rule import Absent, All, AnyOf, Chain, Condition, Not, Rule, Selector, Step
+from kvdiag.model.timeline import History
+from kvdiag.model.values import Truth
+from kvdiag.model.vocabulary import Entry
+from kvdiag.rules.witness import Window, doubts
+
+MOST_RUNS = 256  # of one rule on one timeline; a longer series of the same fault adds nothing to the finding
+LONGEST_VALUE = 4096  # characters of an attribute that a glob is matched against
+
+Bound = Mapping[str, tuple[Event, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """One way in which the sentence holds: the events bound to each name, and what speaks against certainty."""
+
+    bound: Bound
+    doubts: tuple[str, ...] = ()
+
+    @property
+    def truth(self) -> Truth:
+        """Certain unless there is a doubt."""
+        return Truth.POSSIBLE if self.doubts else Truth.YES
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What a sentence is judged on: the selected events per name in time order, the node and the whole history."""
+
+    seen: Mapping[str, tuple[Event, ...]]
+    kinds: Mapping[str, tuple[str, ...]]
+    node: str
+    history: History
+    entries: Mapping[str, Entry]
+
+
+def judge(rule: Rule, events: Sequence[Event], node: str, history: History, entries: Mapping[str, Entry]) -> list[Match]:
+    """Every match of the rule on these events (in time order), the certain ones first; empty when there is none."""
+    seen = {name: tuple(e for e in events if selects(selector, e)) for name, selector in rule.events.items()}
+    kinds = {name: selector.kinds for name, selector in rule.events.items()}
+    stage = Stage(seen, kinds, node, history, entries)
+    runs = islice(_solve(rule.when, stage, Match({})), MOST_RUNS)
+    return sorted(runs, key=lambda match: bool(match.doubts))
+
+
+def selects(selector: Selector, event: Event) -> bool:
+    """Whether an event is one of those a name in a rule stands for."""
+    if event.kind not in selector.kinds:
+        return False
+    return all(_fits(event.value(name), globs) for name, globs in selector.where.items())
+
+
+def _fits(value: str, globs: tuple[str, ...]) -> bool:
+    """Whether a value matches one of the globs and none of those that begin with `!`."""
+    value = value[:LONGEST_VALUE]
+    wanted = [glob for glob in globs if not glob.startswith("!")]
+    refused = any(fnmatchcase(value, glob[1:]) for glob in globs if glob.startswith("!"))
+    return not refused and (not wanted or any(fnmatchcase(value, glob) for glob in wanted))
+
+
+def _solve(condition: Condition, stage: Stage, match: Match) -> Iterator[Match]:
+    match condition:
+        case Chain():
+            for bound in _chains(condition, stage, match.bound):
+                yield Match({**match.bound, **bound}, match.doubts)
+        case Absent():
+            reasons = _absent(condition, stage, match.bound)
+            if reasons is not None:
+                yield Match(match.bound, tuple(dict.fromkeys((*match.doubts, *reasons))))
+        case Not(term):
+            if next(_solve(term, stage, match), None) is None:
+                yield match
+        case AnyOf(terms):
+            for term in terms:
+                yield from _solve(term, stage, match)
+        case All(terms):
+            yield from _all(sorted(terms, key=_asks_for_bindings), stage, match)
+
+
+def _asks_for_bindings(condition: Condition) -> bool:
+    return isinstance(condition, Absent | Not)
+
+
+def _all(terms: Sequence[Condition], stage: Stage, match: Match) -> Iterator[Match]:
+    if not terms:
+        yield match
+        return
+    for further in _solve(terms[0], stage, match):
+        yield from _all(terms[1:], stage, further)
+
+
+def _chains(chain: Chain, stage: Stage, bound: Bound) -> Iterator[Bound]:
+    """Every shortest run of the steps in order; of runs that end in the same event the one that starts last."""
+    first = stage.seen[chain.steps[0].name]
+    fixed = bound.get(chain.steps[0].name)
+    best: dict[int, Bound] = {}
+    for start in range(len(first)) if fixed is None else (first.index(fixed[0]),):
+        run = _run(chain, stage, bound, start)
+        if run is not None:
+            best[id(run[chain.steps[-1].name][-1])] = run
+    yield from best.values()
+
+
+def _run(chain: Chain, stage: Stage, bound: Bound, start: int) -> Bound | None:
+    run: dict[str, tuple[Event, ...]] = {}
+    last: Event | None = None
+    for step in chain.steps:
+        series = stage.seen[step.name]
+        begin = start if last is None else _next(series, last)
+        taken = bound.get(step.name) or _take(step, series, begin)
+        if not taken or (last is not None and not _follows(taken[0], last)):
+            return None
+        run[step.name] = taken
+        last = taken[-1]
+    begins = run[chain.steps[0].name][0].time
+    if chain.within and last is not None and last.time - begins > chain.within:
+        return None
+    return run
+
+
+def _next(series: tuple[Event, ...], last: Event) -> int:
+    """The index of the first event of the series that comes after `last`, or still went on then."""
+    index = bisect_right(series, (last.time, last.origin.line), key=_place)
+    if index and series[index - 1].ends > last.time and series[index - 1] is not last:
+        return index - 1
+    return index
+
+
+def _place(event: Event) -> tuple[int, int]:
+    return (event.time, event.origin.line)
+
+
+def _follows(event: Event, last: Event) -> bool:
+    return event.ends > last.time or _place(event) > _place(last)
+
+
+def _take(step: Step, series: tuple[Event, ...], begin: int) -> tuple[Event, ...]:
+    """The fewest events from `begin` that satisfy the step, or none."""
+    count = 0
+    for end in range(begin, len(series)):
+        count += series[end].count
+        if count >= step.at_least and series[end].ends - series[begin].time >= step.lasting:
+            return series[begin : end + 1]
+    return ()
+
+
+def _absent(term: Absent, stage: Stage, bound: Bound) -> tuple[str, ...] | None:
+    """None when the event is there; else the reasons why it may only have gone unseen."""
+    window = _window(term, stage, bound)
+    if any(e.ends > window.begins and e.time < window.ends and not _is_bound(e, bound) for e in stage.seen[term.name]):
+        return None
+    return doubts(stage.kinds[term.name], window, stage.node, stage.history, stage.entries)
+
+
+def _is_bound(event: Event, bound: Bound) -> bool:
+    return any(event is other for events in bound.values() for other in events)
+
+
+def _window(term: Absent, stage: Stage, bound: Bound) -> Window:
+    after, before = bound.get(term.after), bound.get(term.before)
+    begins = after[-1].time if after else stage.history.begins
+    ends = before[0].time if before else stage.history.ends + 1
+    if term.within and after:
+        ends = begins + term.within
+    elif term.within and before:
+        begins = ends - term.within
+    return Window(begins, ends, open_ended=not before and not term.within)

@@ -1,0 +1,77 @@
+"""Where signatures are kept: the ones that come with kvdiag, and folders of the user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kvdiag.cache import cached, digest
+from kvdiag.errors import PatternError
+from kvdiag.model.rule import Rule
+from kvdiag.rules.packed import pack, unpack
+from kvdiag.rules.schema import read_rule, unique
+
+SKIPPED = "events"  # the vocabulary's folder, beside the signatures
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """Rules in order of their ids, and what was wrong with files that hold none."""
+
+    rules: tuple[Rule, ...]
+    errors: tuple[PatternError, ...] = ()
+
+
+def built_in() -> Path:
+    """The folder of patterns: in the wheel inside the package, in a checkout beside it."""
+    inside = Path(__file__).parent.parent / "patterns"
+    return inside if inside.is_dir() else Path(__file__).parent.parent.parent / "patterns"
+
+
+def rule_files(folder: Path) -> Iterator[Path]:
+    """The signature files of a folder, in order of their paths."""
+    for path in sorted(folder.rglob("*.y*ml")):
+        if path.suffix in {".yaml", ".yml"} and SKIPPED not in path.relative_to(folder).parts[:-1]:
+            yield path
+
+
+def load(folders: Sequence[Path], *, fresh: bool = False) -> Library:
+    """Every rule of the folders; `fresh` reads the files themselves, tests included, and collects their errors.
+
+    Otherwise rules come from the cache when the files have not changed; they have no tests then.
+    Raises PatternError for the first broken file unless `fresh`.
+    """
+    files = [path for folder in folders for path in rule_files(folder)]
+    if fresh:
+        return _read_all(files)
+    texts = [path.read_bytes() for path in files]
+    names = [str(path).encode() for path in files]
+    rules = cached(
+        "rules",
+        digest([b for pair in zip(names, texts, strict=True) for b in pair]),
+        lambda: [pack(rule) for rule in _sound(files)],
+        lambda data: tuple(unpack(packed) for packed in data),
+    )
+    return Library(rules)
+
+
+def _sound(files: Sequence[Path]) -> Sequence[Rule]:
+    library = _read_all(files)
+    if library.errors:
+        raise library.errors[0]
+    return library.rules
+
+
+def _read_all(files: Sequence[Path]) -> Library:
+    rules: list[Rule] = []
+    errors: list[PatternError] = []
+    for path in files:
+        try:
+            rules.append(read_rule(path.read_text("utf-8"), str(path)))
+        except PatternError as error:
+            errors.append(error)
+        except (OSError, UnicodeDecodeError) as error:
+            errors.append(PatternError(f"{path}:1:1", f"cannot be read: {error}"))
+    errors.extend(unique(rules))
+    return Library(tuple(sorted(rules, key=lambda rule: rule.id)), tuple(errors))

@@ -1,0 +1,78 @@
+"""Rules as plain JSON values and back, so that start-up reads a cache instead of YAML and grammar."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from kvdiag.model.rule import Absent, All, AnyOf, Bug, Chain, Condition, Fix, Not, Rule, Selector, Step
+from kvdiag.model.values import Role, Severity, SubjectKind
+from kvdiag.model.vocabulary import Entry, Wording
+
+Packed = dict[str, Any]
+
+
+def pack(rule: Rule) -> Packed:
+    """A rule without its tests, in JSON's types."""
+    packed = asdict(rule)
+    packed |= {"when": _pack_condition(rule.when), "severity": int(rule.severity), "tests": []}
+    return packed
+
+
+def unpack(packed: Mapping[str, Any]) -> Rule:
+    """The rule that was packed. Raises KeyError or TypeError for anything else."""
+    said = dict(packed)
+    said |= {
+        "severity": Severity(said["severity"]),
+        "role": Role(said["role"]),
+        "per": SubjectKind(said["per"]),
+        "when": _unpack_condition(said["when"]),
+        "events": {name: _selector(value) for name, value in said["events"].items()},
+        "fix": tuple(Fix(**value) for value in said["fix"]),
+        "bugs": tuple(Bug(**{**value, "fixed": tuple(value["fixed"])}) for value in said["bugs"]),
+        "lines": tuple(_entry(value) for value in said["lines"]),
+    }
+    for name in ("same", "shows", "references", "look_alikes", "explains", "collect", "tests"):
+        said[name] = tuple(said[name])
+    return Rule(**said)
+
+
+def _selector(packed: Mapping[str, Any]) -> Selector:
+    where = {name: tuple(globs) for name, globs in packed["where"].items()}
+    return Selector(name=packed["name"], kinds=tuple(packed["kinds"]), where=where)
+
+
+def _entry(packed: Mapping[str, Any]) -> Entry:
+    wordings = tuple(Wording(**value) for value in packed["wordings"])
+    return Entry(**{**packed, "wordings": wordings, "samples": tuple(packed["samples"])})
+
+
+def _pack_condition(condition: Condition) -> list[Any]:
+    match condition:
+        case Chain(steps, within):
+            return ["chain", [[s.name, s.at_least, s.lasting] for s in steps], within]
+        case Absent(name, after, before, within, to_end):
+            return ["absent", name, after, before, within, to_end]
+        case Not(term):
+            return ["not", _pack_condition(term)]
+        case All(terms):
+            return ["all", [_pack_condition(term) for term in terms]]
+        case AnyOf(terms):
+            return ["any", [_pack_condition(term) for term in terms]]
+
+
+def _unpack_condition(packed: list[Any]) -> Condition:
+    match packed:
+        case ["chain", steps, within]:
+            return Chain(tuple(Step(*step) for step in steps), within)
+        case ["absent", *parts]:
+            return Absent(*parts)
+        case ["not", term]:
+            return Not(_unpack_condition(term))
+        case ["all", terms]:
+            return All(tuple(_unpack_condition(term) for term in terms))
+        case ["any", terms]:
+            return AnyOf(tuple(_unpack_condition(term) for term in terms))
+        case _:
+            raise TypeError(f"not a condition: {packed!r}")

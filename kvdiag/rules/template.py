@@ -1,0 +1,50 @@
+"""A signature to begin with: everything a rule must have, for its author to fill in."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from kvdiag.errors import UsageError
+from kvdiag.rules.schema import RULE_NAME
+
+FAMILIES: Mapping[str, int] = {"pod": 1, "volume": 2, "csi": 3, "sandbox": 4, "runtime": 5, "node": 6}
+
+_TEXT = """\
+id: {id}
+name: {name}
+title: What went wrong, in one line
+severity: medium                # info low medium high critical
+status: experimental            # stable when it has met real logs
+per: {per}
+events:                         # names for the sentence below; kinds are in docs/event-kinds.md
+  failed: {{kind: volume.unpublish.failed, error: "*device or resource busy*"}}
+  done: {{kind: volume.unpublish.succeeded}}
+when: at least 3 failed and no done after failed until end
+says: What is wrong with {{{per}}}, in one sentence.
+cause: |
+  Why it happens, in two to five lines.
+fix:
+  - text: Look first.
+    run: findmnt {{target_path}}
+references: []
+not-when: []
+tests:
+  - name: a log in which it is found
+    log: |
+      paste the lines here
+    finds: {{the-subject: confirmed}}
+  - name: a log that looks alike
+    log: |
+      paste the lines here
+    finds: {{}}
+"""
+
+
+def new_rule(name: str, family: str, taken: Collection[str]) -> str:
+    """The text of a new rule of a family, under the next free id. Raises UsageError for a name that is none."""
+    if not RULE_NAME.fullmatch(name):
+        raise UsageError(f"{name!r}: a name is words joined by dashes, such as csi-nodeunstage-missing")
+    digit = FAMILIES[family]
+    free = next(f"KV{number}" for number in range(digit * 100 + 1, digit * 100 + 100) if f"KV{number}" not in taken)
+    per = {"csi": "volume", "runtime": "node"}.get(family, family)
+    return _TEXT.format(id=free, name=name, per=per)

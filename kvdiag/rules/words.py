@@ -1,0 +1,81 @@
+"""A rule told in full, under fixed headings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from kvdiag.model.rule import Absent, All, AnyOf, Chain, Condition, Not, Rule, Selector, Step
+from kvdiag.clock import say_duration
+
+
+def show_rule(rule: Rule) -> str:
+    """The page that `kvdiag rules show` prints."""
+    return "\n".join(_lines(rule))
+
+
+def _lines(rule: Rule) -> Iterator[str]:
+    yield f"{rule.id} {rule.name}"
+    yield f"{rule.title} ({rule.severity.label}, {rule.status}, per {rule.per})"
+    yield from _section("Found when", [say_condition(rule.when)])
+    yield from _section("Where", [_selector(selector) for selector in rule.events.values()])
+    yield from _section("Applies to", [f"{component} {span}" for component, span in rule.applies.items()])
+    yield from _section("Why", rule.cause.splitlines())
+    yield from _section(
+        "Known defects",
+        [f"{b.component} {b.affected}: fixed in {', '.join(b.fixed) or 'no known release'} {b.reference}" for b in rule.bugs],
+    )
+    yield from _section("What to do", (line for number, fix in enumerate(rule.fix, 1) for line in _fix(number, fix.text, fix.run, fix.after)))
+    yield from _section("Not when", rule.look_alikes)
+    yield from _section("Explains", rule.explains)
+    yield from _section("See", rule.references)
+
+
+def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
+    told = list(lines)
+    if told:
+        yield f"\n{title}"
+        yield from (f"  {line}" for line in told)
+
+
+def _fix(number: int, text: str, run: str, after: str) -> Iterator[str]:
+    yield f"{number}. {text}" + (f" Only when {after}." if after else "")
+    if run:
+        yield f"   $ {run}"
+
+
+def _selector(selector: Selector) -> str:
+    where = "".join(f", {name} like {' or '.join(globs)}" for name, globs in selector.where.items())
+    return f"{selector.name}: {' or '.join(selector.kinds)}{where}"
+
+
+def say_condition(condition: Condition) -> str:
+    """A condition in the words it was written in."""
+    match condition:
+        case Chain(steps, within):
+            return " then ".join(map(_step, steps)) + (f" within {say_duration(within)}" if within else "")
+        case Absent(name, after, before, within, to_end):
+            return f"no {name}{_bound(after, before, within, to_end=to_end)}"
+        case Not(term):
+            return f"not ({say_condition(term)})"
+        case All(terms):
+            return " and ".join(map(_inner, terms))
+        case AnyOf(terms):
+            return " or ".join(map(_inner, terms))
+
+
+def _inner(condition: Condition) -> str:
+    said = say_condition(condition)
+    return f"({said})" if isinstance(condition, All | AnyOf) else said
+
+
+def _step(step: Step) -> str:
+    least = f"at least {step.at_least} " if step.at_least > 1 else ""
+    lasting = f" lasting {say_duration(step.lasting)}" if step.lasting else ""
+    return f"{least}{step.name}{lasting}"
+
+
+def _bound(after: str, before: str, within: int, *, to_end: bool) -> str:
+    if after and before:
+        return f" between {after} and {before}"
+    side = f" after {after}" if after else f" before {before}" if before else ""
+    return side + (f" within {say_duration(within)}" if within else "") + (" until end" if to_end else "")

@@ -1,0 +1,120 @@
+"""Bytes of any reader → blocks that end at a line end, in bounded memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+# How far back a block may end before its last line, so that a record of many lines stays whole.
+LOOK_BACK = 64 << 10
+
+
+class Reader(Protocol):
+    """What has `readinto`: a raw file, standard input, a decompressor."""
+
+    def readinto(self, buffer: memoryview, /) -> int | None:
+        """Fill the buffer from its beginning; the number of bytes, 0 at the end."""
+
+
+class Block(NamedTuple):
+    """Whole lines of one input.
+
+    `first_line` is the number of its first line in the input, from 0; `lines` how many there are; `truncated` how many
+    of them were cut because they were too long. Only the last block of an input may lack its final newline.
+    """
+
+    data: bytes
+    first_line: int
+    lines: int
+    truncated: int
+
+
+class _Buffer:
+    """Bytes that were read and not yet given out; one allocation for the whole input."""
+
+    def __init__(self, size: int, longest: int) -> None:
+        self.size, self.longest = size, longest
+        self.bytes = bytearray(size + max(longest, LOOK_BACK))
+        self.view = memoryview(self.bytes)
+        self.held = 0
+
+    def fill(self, reader: Reader) -> int:
+        """Read once behind what is held; give how many bytes came."""
+        got = reader.readinto(self.view[self.held : self.held + self.size]) or 0
+        self.held += got
+        return got
+
+    def take(self, cut: int) -> bytes:
+        """Give out the first `cut` bytes and move the rest to the front."""
+        data = bytes(self.view[:cut])
+        self.drop(cut)
+        return data
+
+    def drop(self, cut: int) -> None:
+        """Forget the first `cut` bytes."""
+        rest = self.held - cut
+        self.view[:rest] = self.view[cut : self.held]
+        self.held = rest
+
+
+def blocks(
+    reader: Reader,
+    size: int = 256 << 10,
+    longest: int = 1 << 20,
+    begins: Callable[[bytes], bool] | None = None,
+) -> Iterator[Block]:
+    """Read `size` bytes at a time and give what is complete, line numbers counted.
+
+    A line over `longest` bytes is cut to that, the rest of it skipped and counted. With `begins`, which says whether
+    a line (without newline) begins a record, a block ends before the last line that does, if that is not more than
+    64 KB back: a record of many lines is then in one block. Memory stays under `size` + `longest` and one block.
+    """
+    buffer = _Buffer(size, longest)
+    first_line, skipping = 0, False
+    while got := buffer.fill(reader):
+        if skipping:
+            line_ends = buffer.bytes.find(b"\n", 0, buffer.held)
+            skipping = line_ends < 0
+            buffer.drop(buffer.held if skipping else line_ends + 1)
+            got = buffer.held
+        cut = _cut(buffer, got, begins)
+        if cut:
+            block = _block(buffer.take(cut), first_line, longest)
+            first_line += block.lines
+            yield block
+        if buffer.held > longest and buffer.bytes.find(b"\n", 0, buffer.held) < 0:
+            yield Block(buffer.take(longest) + b"\n", first_line, 1, 1)
+            first_line += 1
+            buffer.held, skipping = 0, True
+    if buffer.held:
+        yield _block(buffer.take(buffer.held), first_line, longest)
+
+
+def _block(data: bytes, first_line: int, longest: int) -> Block:
+    truncated = 0
+    if len(data) > longest:  # else no line in it can be
+        lines = data.split(b"\n")
+        truncated = sum(len(line) > longest for line in lines)
+        data = b"\n".join([line[:longest] for line in lines]) if truncated else data
+    # 0.04 s per 100 MB; `not endswith` adds the last line of an input that has no final newline.
+    return Block(data, first_line, data.count(b"\n") + (not data.endswith(b"\n")), truncated)
+
+
+def _cut(buffer: _Buffer, got: int, begins: Callable[[bytes], bool] | None) -> int:
+    """Give where the block ends: 0 when nothing of what is held can be given out yet."""
+    held = buffer.held
+    # Without `begins` only the bytes that are new can hold a newline.
+    last = buffer.bytes.rfind(b"\n", held - got if begins is None else 0, held) + 1
+    if begins is None or not last:
+        return last
+    limit, ends = max(0, held - LOOK_BACK), last
+    while ends:
+        line_begins = buffer.bytes.rfind(b"\n", 0, ends - 1) + 1
+        if line_begins < limit:
+            return last
+        if begins(bytes(buffer.view[line_begins : ends - 1])):
+            return line_begins
+        ends = line_begins
+    return 0  # all that is held belongs to one record, and it is not yet too long to wait for the rest

@@ -1,0 +1,137 @@
+"""Versions as components print them, and ranges such as `<1.29.13 || >=1.30 <1.30.9`.
+
+    v1.29.3   1.7.2-0ubuntu1   1.6.20~ds1   v1.28.9+k3s1   v1.30.8-eks-2d5f260
+
+Only the upstream part decides; what a vendor appended is remembered, since a vendor may carry backports.
+A range is a union of half-open intervals, so that a range read from wordings can be compared with another.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from kvdiag.errors import PatternError
+
+_VERSION = re.compile(r"v?(\d+)\.(\d+)(?:\.(\d+))?(.*)", re.DOTALL)
+_COMPARATOR = re.compile(r"(<=|>=|<|>|==?)?\s*v?(\d+)(?:\.(\d+))?(?:\.(\d+))?$")
+_VENDORS = ("eks", "gke", "k3s", "rke2", "aks", "okd", "rhaos", "amzn", "tanzu", "vmware", "ds", "ubuntu", "deb", "el")
+_FIRST, _LAST = (0, 0, 0), (1 << 30, 0, 0)
+
+Triple = tuple[int, int, int]
+
+
+class Version(NamedTuple):
+    """The upstream part of a version, and the tail that a vendor or a pre-release added."""
+
+    upstream: Triple
+    tail: str
+
+    @property
+    def vendor(self) -> bool:
+        """Whether the tail names a distribution, which may carry fixes under an older number."""
+        return any(word in self.tail.lower() for word in _VENDORS)
+
+
+class Interval(NamedTuple):
+    """Versions from `low` up to, not including, `high`."""
+
+    low: Triple
+    high: Triple
+
+
+Range = tuple[Interval, ...]
+
+
+def read_version(text: str) -> Version | None:
+    """A printed version, or None when it has no number."""
+    found = _VERSION.match(text.strip())
+    if not found:
+        return None
+    major, minor, patch, tail = found.groups()
+    return Version((int(major), int(minor), int(patch or 0)), tail)
+
+
+def read_range(text: str, place: str = "") -> Range:
+    """Comparators joined by spaces or commas (and) and `||` (or). Raises PatternError on anything else."""
+    intervals: list[Interval] = []
+    for alternative in text.split("||"):
+        joined: Range = (Interval(_FIRST, _LAST),)
+        words = re.sub(r"(<=|>=|<|>|=)\s+", r"\1", alternative).replace(",", " ").split()
+        if not words:
+            raise PatternError(place, f"empty version range in {text!r}; write for example '>=1.22 <1.27'")
+        for word in words:
+            joined = intersection(joined, (_comparator(word, text, place),))
+        intervals.extend(joined)
+    return tuple(sorted(intervals))
+
+
+def _comparator(word: str, text: str, place: str) -> Interval:
+    found = _COMPARATOR.match(word)
+    if not found:
+        raise PatternError(place, f"cannot read {word!r} in the version range {text!r}", text, text.find(word), len(word))
+    operator, major, minor, patch = found.groups()
+    low = (int(major), int(minor or 0), int(patch or 0))
+    match operator:
+        case "<":
+            return Interval(_FIRST, low)
+        case "<=":
+            return Interval(_FIRST, _after(low))
+        case ">":
+            return Interval(_after(low), _LAST)
+        case ">=":
+            return Interval(low, _LAST)
+        case _ if patch is None and minor is not None:
+            return Interval(low, (low[0], low[1] + 1, 0))
+        case _:
+            return Interval(low, _after(low))
+
+
+def _after(triple: Triple) -> Triple:
+    return (triple[0], triple[1], triple[2] + 1)
+
+
+def intersection(left: Range, right: Range) -> Range:
+    """What both ranges hold."""
+    both = (Interval(max(a.low, b.low), min(a.high, b.high)) for a in left for b in right)
+    return tuple(sorted(i for i in both if i.low < i.high))
+
+
+def contains(span: Range, version: Version) -> bool:
+    """Whether the upstream part of a version lies in the range."""
+    return any(i.low <= version.upstream < i.high for i in span)
+
+
+def within(inner: Range, outer: Range) -> bool:
+    """Whether every version of `inner` is in `outer`."""
+    return bool(inner) and intersection(inner, outer) == inner
+
+
+def say_range(span: Range) -> str:
+    """A range as people write it: `1.22–1.26`, `≥ 1.27`, `< 1.35`."""
+    return " or ".join(_say(i) for i in span)
+
+
+def write_range(span: Range) -> str:
+    """A range in the words that `read_range` reads; empty for an empty one."""
+    return " || ".join(" ".join(_comparators(interval)) for interval in span)
+
+
+def _comparators(interval: Interval) -> list[str]:
+    low = [f">={'.'.join(map(str, interval.low))}"] if interval.low != _FIRST or interval.high == _LAST else []
+    return low + ([f"<{'.'.join(map(str, interval.high))}"] if interval.high != _LAST else [])
+
+
+def _say(interval: Interval) -> str:
+    low = ".".join(map(str, interval.low[:2] if not interval.low[2] else interval.low))
+    high = ".".join(map(str, interval.high[:2] if not interval.high[2] else interval.high))
+    if interval == Interval(_FIRST, _LAST):
+        return "any version"
+    if interval.high == _LAST:
+        return f"≥ {low}"
+    if interval.low == _FIRST:
+        return f"< {high}"
+    if interval.high[2] == 0 and interval.high[1] > 0:
+        last = f"{interval.high[0]}.{interval.high[1] - 1}"
+        return low if last == low else f"{low}–{last}"
+    return f"{low} – < {high}"

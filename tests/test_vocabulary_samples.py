@@ -1,0 +1,78 @@
+"""Every line of the vocabulary's samples is read as what it is, and its near misses are not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kvdiag.events.names import PLACEHOLDERS, refs_of
+from kvdiag.events.vocabulary import lint, read_vocabulary
+
+PATTERNS = Path(__file__).parents[1] / "patterns" / "events"
+VOCABULARY = read_vocabulary(PATTERNS)
+SAMPLES = [(entry.kind, sample) for entry in VOCABULARY.entries for sample in entry.samples]
+
+
+def read(line):
+    """Give kind, names and values of a line, for each wording that it is."""
+    return [
+        (VOCABULARY.owner(number).kind, dict(zip(VOCABULARY.matcher(number).names, values, strict=True)))
+        for number, values in VOCABULARY.readings(line.encode())
+    ]
+
+
+def test_lint_finds_nothing():
+    """Anchors are safe and telling, ranges can be read, and each wording has a sample of its own."""
+    assert [str(problem) for problem in lint(VOCABULARY)] == []
+
+
+def test_files_are_short():
+    """A file of the vocabulary can be read in one sitting."""
+    assert [
+        path.name for path in PATTERNS.glob("*.yaml") if len(path.read_text(encoding="utf-8").splitlines()) > 400
+    ] == []
+
+
+@pytest.mark.parametrize(("kind", "sample"), SAMPLES)
+def test_names_of_samples_are_names(kind, sample):
+    """A sample is read as its kind, and what it names can be used as an identity."""
+    ((found, values),) = read(sample)
+    assert found == kind
+    for name, value in values.items():
+        if value and PLACEHOLDERS[name].kind and name != "attachment" and value.strip(b'"'):
+            assert refs_of(name, value), (name, value)
+
+
+@pytest.mark.parametrize(("kind", "sample"), [row for row in SAMPLES if '"' in row[1] and row[1][0] != "{"])
+def test_samples_in_json_say_the_same(kind, sample):
+    """A sample inside a JSON string gives the same kind, and the same names where it has any."""
+    nested = '{"log":"' + sample.replace("\\", "\\\\").replace('"', '\\"') + '\\n","stream":"stderr"}'
+    ((found, values),) = read(nested)
+    ((_, plain),) = read(sample)
+    assert found == kind
+    for name in PLACEHOLDERS:
+        if PLACEHOLDERS[name].kind and plain.get(name) and name not in {"container_id", "sandbox_id", "pods"}:
+            assert set(refs_of(name, plain[name])) <= set(refs_of(name, values[name] or b"")), name
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'I0715 03:49:33.850919    1432 kubelet.go:2918] "Container runtime status" status="Runtime Conditions: RuntimeReady=true"',
+        'I0715 03:49:33.850919    1432 pod_workers.go:900] "Processing pod events" pod="shop/web-0"',
+        'I0715 03:49:33.850919    1432 kubelet.go:2457] "SyncLoop (housekeeping, skipped): sources aren\'t ready yet"',
+        'I0715 03:49:33.850919    1432 kubelet.go:2457] "SyncLoop ADDED" source="api"',
+        'I0715 03:49:33.850919    1432 kuberuntime_manager.go:1] "Back-off restarting failed containers"',
+        'I0715 03:49:33.850919    1432 event.go:376] "Event occurred" reason="BackOff" message="Back-off restarting failed container app in pod x"',
+        "I0715 03:49:33.850919    1432 operation_generator.go:1] UnmountVolume.TearDown succeeded for volume",
+        'I0715 03:49:33.850919    1432 reconciler.go:1] "Starting operationExecutor.MountVolume for volume \\"data\\" (UniqueName: \\"kubernetes.io/secret/x\\")"',
+        "I0715 03:49:33.850919    1432 manager.go:233] Version: {KernelVersion:6.18 ContainerOsVersion:Debian}",
+        'time="2024-07-15T03:49:33Z" level=info msg="copy shim log" error="read /proc/self/fd/12: file already closed"',
+        "Jul 15 03:49:33 worker-1 kernel: acpiphp: ACPI Hot Plug PCI Controller Driver version: 0.5",
+        "Jul 15 03:49:33 worker-1 systemd[1]: Started kubelet: The Kubernetes Node Agent.",
+    ],
+)  # fmt: skip
+def test_near_misses_are_nothing(line):
+    """A line that only looks like an event is none."""
+    assert read(line) == []
