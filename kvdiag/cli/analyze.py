@@ -1,27 +1,16 @@
-"""`kvdiag analyze`: findings, the root cause first."""
+"""`kvdiag analyze`: its options, as typer wants them; the work is in `kvdiag.cli.analysis`."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from kvdiag.cli.analysis import FAIL_ON, NEVER, Showing, run_analysis
 from kvdiag.cli.arguments import NoRedact, Paths, Patterns, Year, Zone, components, folders, point, zone
-from kvdiag.cli.outlet import coloured, outlet, width
-from kvdiag.cli.progress import progress
-from kvdiag.errors import UsageError
-from kvdiag.model.report import Report
-from kvdiag.model.values import Severity
-from kvdiag.pipeline.analyze import analyze
 from kvdiag.pipeline.options import Options
-from kvdiag.report import REPORTS, Look, writer
-from kvdiag.report.clean import clean
-
-NEVER = "never"
-FAIL_ON = (NEVER, *(severity.label for severity in Severity))
-FOUND, UNREADABLE = 1, 3
+from kvdiag.report import REPORTS
 
 
 def command(
@@ -47,10 +36,6 @@ def command(
     no_redact: NoRedact = False,
 ) -> None:
     """Find the root cause in kubelet, containerd and CSI driver logs, read together."""
-    if output not in REPORTS:
-        raise UsageError(f"-o {output}: no such output; there are {', '.join(REPORTS)}")
-    if fail_on not in FAIL_ON:
-        raise UsageError(f"--fail-on {fail_on}: no such severity; there are {', '.join(FAIL_ON)}")
     east = zone(tz)
     options = Options(
         paths=tuple(paths or ()),
@@ -67,24 +52,5 @@ def command(
         components=components(component),
         show_possible=show_possible,
     )
-    with progress(quiet=quiet) as tell:
-        report = analyze(options, tell)
-    _complain(report)
-    with outlet(output_file) as stream:
-        colour = coloured(stream, no_color=no_color)
-        look = Look(colour=colour, width=width(stream), verbose=verbose, quiet=quiet, redact=not no_redact)
-        writer(output)(report, stream, look)
-    raise typer.Exit(exit_code(report, fail_on))
-
-
-def exit_code(report: Report, fail_on: str) -> int:
-    """1 findings at or above the threshold, 3 something unreadable or nothing understood, else 0."""
-    if fail_on != NEVER and any(finding.severity >= Severity.of(fail_on) for finding in report.findings):
-        return FOUND
-    understood = any(reading.records for reading in report.inputs)
-    return 0 if understood and not report.problems else UNREADABLE
-
-
-def _complain(report: Report) -> None:
-    for note in (*report.problems, *report.notes):
-        sys.stderr.write(f"kvdiag: {clean(note)}\n")
+    showing = Showing(output, output_file, fail_on, quiet, verbose, no_color, no_redact)
+    raise typer.Exit(run_analysis(options, showing))

@@ -9,42 +9,16 @@ from __future__ import annotations
 import os
 import sys
 
-import typer
-
-from kvdiag import __version__
-from kvdiag.cli import analyze, events, parse, rules
+from kvdiag.cli.fast import run_short, short_form
 from kvdiag.errors import KvdiagError
 
 INTERRUPTED = 130
-
-app = typer.Typer(
-    name="kvdiag",
-    help="Find the root cause of kubelet, containerd and CSI failures in node logs.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.command("analyze")(analyze.command)
-app.command("parse")(parse.command)
-app.command("events")(events.command)
-app.add_typer(rules.app, name="rules")
-
-
-@app.callback()
-def _root(
-    version: bool = typer.Option(False, "--version", help="Print the version and exit.", is_eager=True),
-) -> None:
-    if version:
-        typer.echo(f"kvdiag {__version__}")
-        raise typer.Exit
 
 
 def run() -> None:
     """Run the command line; every expected failure is one clear message, never a traceback."""
     try:
-        app()
+        _dispatch()
     except KvdiagError as error:
         _say(f"kvdiag: {error}")
         sys.exit(error.exit_code)
@@ -54,6 +28,15 @@ def run() -> None:
         # whoever read our output has gone; nothing may be written any more, not even by the interpreter's own flush
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+
+
+def _dispatch() -> None:
+    form = short_form(sys.argv[1:])
+    if form is not None:
+        sys.exit(run_short(form))
+    from kvdiag.cli.app import app
+
+    app()
 
 
 def _say(message: str) -> None:

@@ -50,7 +50,7 @@ def _volume(key: str, events: Sequence[Event], identities: Identities) -> Entity
         ids |= _pod_ids(ids["pod_uid"], identities)
     ids |= _node(events)
     _compute(ids, events)
-    name = ids.get("spec_name") or ids.get("volume_handle") or ids.get("outer_name") or key.rpartition("\x1f")[2]
+    name = ids.get("spec_name") or ids.get("volume_handle") or ids.get("outer_name") or key.rpartition("|")[2]
     return Entity(kind=SubjectKind.VOLUME, key=key, name=name, ids=ids)
 
 

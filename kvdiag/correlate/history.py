@@ -147,7 +147,7 @@ def _subjects(event: Event, identities: Identities) -> Iterator[Subject]:
         yield (SubjectKind.POD, uid)
     volume = identities.volume(event)
     if volume is not None:
-        yield (SubjectKind.VOLUME, "\x1f".join(volume))
+        yield (SubjectKind.VOLUME, "|".join(volume))
     for ref in event.refs:
         match ref.kind:
             case "sandbox_id":

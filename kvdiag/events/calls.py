@@ -36,13 +36,19 @@ def is_call(entry: Entry) -> bool:
 def calls(heard: Sequence[Heard], vocabulary: Vocabulary) -> Iterator[Sighting]:
     """The sightings that the gRPC lines of one source make, in no order."""
     for call in pair((index, line.piece) for index, line in enumerate(heard)):
-        thing = "csi." + call.method.lower().removesuffix("volume")
+        thing = _thing(call.method)
         refs = _refs(call)
         asked = call.begins if call.requested is None else call.requested
         yield from _sighting(f"{thing}.called", heard[asked], refs, {}, vocabulary)
         if call.outcome != "open" and call.ends is not None:
             said = {"error": call.error} if call.error else {}
             yield from _sighting(f"{thing}.{call.outcome}", heard[call.ends], refs, _attrs(call) | said, vocabulary)
+
+
+def _thing(method: str) -> str:
+    """`NodeUnpublishVolume` → `csi.nodeunpublish`, `CreateVolume` → `csi.createvolume`."""
+    name = method.lower()
+    return "csi." + (name.removesuffix("volume") if name.startswith(("node", "controller")) else name)
 
 
 def _refs(call: Call[int]) -> tuple[Ref, ...]:

@@ -63,7 +63,7 @@ _SUBJECTS: Final[dict[str, Placeholder]] = {
     "node": Placeholder(None, "node", "word"),
 }
 _WORDS: Final = (
-    "attempt backoff count duration endpoint event_type exit_code exit_status grace_period image method "
+    "attempt backoff count duration endpoint event_type exit_code exit_status grace_period image "
     "new_state old_state restarts result revision runtime signal source state timeout unit update_type "
     "verbosity version"
 )
@@ -74,6 +74,7 @@ PLACEHOLDERS: Final[Mapping[str, Placeholder]] = {
     **{name: Placeholder() for name in _TEXTS.split()},
     "container_name": Placeholder(rb"[0-9A-Za-z][-.0-9A-Za-z_]*+", None, "word"),
     "path": Placeholder(_PATH, None, "free"),
+    "method": Placeholder(rb"[A-Za-z/]{1,80}+", None, "word"),
     # 2024-07-15 03:51:36.0534518 +0000 UTC m=+881.487053596, up to the bracket that follows
     "retry_at": Placeholder(rb"[^\n (]++(?: [^\n (]++)*+"),
 }
@@ -95,7 +96,9 @@ _PUBLISHED = re.compile(
     rb"pods/(" + _UUID + rb")/(?:volumes|volumeDevices)/kubernetes\.io~[-.0-9A-Za-z_~]{1,100}/([-.0-9A-Za-z_]{1,253})"
 )
 _MOUNT = re.compile(
-    rb"(/[^\s\[\]\"\\:,']{0,256}/pods/(" + _UUID + rb")/volumes/kubernetes\.io~[-a-z]{1,64}/([-.0-9A-Za-z_]{1,253})(?:/mount)?)"
+    rb"(/[^\s\[\]\"\\:,']{0,256}/pods/("
+    + _UUID
+    + rb")/volumes/kubernetes\.io~[-a-z]{1,64}/([-.0-9A-Za-z_]{1,253})(?:/mount)?)"
 )
 _BLOCK_PUBLISHED = re.compile(
     rb"kubernetes\.io/csi/volumeDevices/(?:publish/)?([-.0-9A-Za-z_]{1,253})(?:/dev)?/(" + _UUID + rb")(?![-0-9A-Za-z])"

@@ -227,12 +227,20 @@ def _entry(node: Node, component: str) -> Entry:
     keys = node.mapping(_EVENT, {"kind", "about", "samples"})
     spellings = keys["wordings"].sequence() if "wordings" in keys else (node,)
     wordings = tuple(_wording(spelling, inner=spelling is not node) for spelling in spellings)
+    described = _described(node, keys, component)
     return replace(
-        _described(node, keys, component),
+        described,
         wordings=wordings,
+        verbosity=max([described.verbosity, *(_verbosity(spelling) for spelling in spellings)]),
         reader=keys["reader"].text() if "reader" in keys else "",
         samples=tuple(sample.text() for sample in keys["samples"].sequence()),
     )
+
+
+def _verbosity(node: Node) -> int:
+    """Read the verbosity of a wording or entry; where wordings differ, absence means something above the highest."""
+    table = node.table()
+    return table["verbosity"].integer() if "verbosity" in table else 0
 
 
 def _described(node: Node, keys: Mapping[str, Node], component: str) -> Entry:
@@ -243,7 +251,7 @@ def _described(node: Node, keys: Mapping[str, Node], component: str) -> Entry:
         kind=keys["kind"].text(),
         component=str(keys["component"].value) if "component" in keys else component,
         wordings=(),
-        verbosity=keys["verbosity"].integer() if "verbosity" in keys else 0,
+        verbosity=_verbosity(node),
         scope=scope,
         poll=keys["poll"].flag() if "poll" in keys else False,
         about=keys["about"].text(),
@@ -252,7 +260,7 @@ def _described(node: Node, keys: Mapping[str, Node], component: str) -> Entry:
 
 
 def _wording(node: Node, *, inner: bool) -> Wording:
-    keys = node.mapping(_SPELLING if inner else _EVENT, {"anchor"})
+    keys = node.mapping(_SPELLING | {"verbosity"} if inner else _EVENT, {"anchor"})
     return Wording(
         anchor=keys["anchor"].text(),
         message=keys["message"].text() if "message" in keys else keys["anchor"].text(),

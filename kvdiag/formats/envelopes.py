@@ -68,10 +68,10 @@ def journal_entry(entry: Mapping[str, object] | None) -> Peeled | None:
     pid = _text(entry.get("_PID") or entry.get("SYSLOG_PID"))
     return Peeled(
         _message(entry.get("MESSAGE")),
-        stamp=int(stamp) if stamp.isdecimal() else None,
+        stamp=_number(stamp),
         node=_text(entry.get("_HOSTNAME")),
         ident=program(_text(entry.get("SYSLOG_IDENTIFIER") or entry.get("_COMM"))),
-        pid=int(pid) if pid.isdecimal() else None,
+        pid=_number(pid),
         carrier="journal-json",
     )
 
@@ -83,6 +83,11 @@ def _message(value: object) -> bytes:
     if isinstance(value, list):
         return bytes(item & 0xFF for item in value if isinstance(item, int)).rstrip(b"\r\n")
     return value.rstrip("\r\n").encode("utf-8", "surrogatepass") if isinstance(value, str) else b""
+
+
+def _number(digits: str) -> int | None:
+    """A number of at most seventeen digits: microseconds until the year 5138."""
+    return int(digits) if digits.isdecimal() and len(digits) <= 17 else None
 
 
 def _text(value: object) -> str:

@@ -70,6 +70,11 @@ def quote(text: str) -> bytes:
     return b'"' + escaped.replace("\r", "\\r").encode("utf-8", "replace") + b'"'
 
 
+def encodable(text: str) -> str:
+    """Replace halves of surrogate pairs, which JSON can name but no output can hold."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
 def unescape_levels(text: str) -> str:
     r"""Undo up to four levels of escaped quotes, for display: `for \\\"a\\\"` → `for "a"`."""
     for _ in range(_LEVELS):

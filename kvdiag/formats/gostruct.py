@@ -29,8 +29,8 @@ _TEXT = (
     r"|,?\s*[}\]]|[{\[]).)+"
 )
 _BRACES = re.compile(r"[{\[(]|[}\])]")
-_GOGO = re.compile(r"PodSandboxMetadata\\?\{Name:(.*?),Uid:(.*?),Namespace:(.*?),Attempt:(\d+)")
-_GOOGLE = re.compile(r'name:"([^"]*)"\s{1,2}uid:"([^"]*)"\s{1,2}namespace:"([^"]*)"(?:\s{1,2}attempt:(\d+))?')
+_GOGO = re.compile(r"PodSandboxMetadata\\?\{Name:(.*?),Uid:(.*?),Namespace:(.*?),Attempt:(\d{1,9})")
+_GOOGLE = re.compile(r'name:"([^"]*)"\s{1,2}uid:"([^"]*)"\s{1,2}namespace:"([^"]*)"(?:\s{1,2}attempt:(\d{1,9}))?')
 
 
 class Sandbox(NamedTuple):

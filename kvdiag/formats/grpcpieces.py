@@ -13,6 +13,8 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from kvdiag.formats.goquote import encodable
+
 # A piece is the method alone, the payload alone, both, the answer, a failure, or the whole call at once.
 CALL, REQUEST, CALLED, RESPONSE, ERROR, WHOLE = "call", "request", "called", "response", "error", "whole"
 
@@ -189,16 +191,16 @@ def _cut_whole(text: str) -> Piece | None:
 
 
 def _error_text(error: object) -> str:
-    return error if isinstance(error, str) else json.dumps(error) if error else ""
+    return encodable(error) if isinstance(error, str) else json.dumps(error) if error else ""
 
 
 def _from_json(payload: Mapping[str, object]) -> dict[str, str]:
-    kept = {key: value for key in _KEPT if isinstance(value := payload.get(key), str) and value}
+    kept = {key: encodable(value) for key in _KEPT if isinstance(value := payload.get(key), str) and value}
     if payload.get("readonly") is True:
         kept["readonly"] = "true"
     context = payload.get("volume_context")
     if isinstance(context, dict):
-        kept |= {short: str(context[key]) for key, short in _CONTEXT.items() if key in context}
+        kept |= {short: encodable(str(context[key])) for key, short in _CONTEXT.items() if key in context}
     return kept
 
 

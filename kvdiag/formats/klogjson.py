@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from typing import TypeGuard
 
-from kvdiag.formats.goquote import unescape
+from kvdiag.formats.goquote import encodable, unescape
 from kvdiag.formats.logrus import level_of
 from kvdiag.formats.stamps import rfc3339
 from kvdiag.model.record import Body
@@ -45,7 +45,7 @@ def _told(entry: Mapping[str, object], *, truncated: bool) -> Body | None:
         stamp=_stamp(entry.get("ts", entry.get("time"))),
         level=_level(entry),
         caller=str(entry.get("caller", "")).rpartition("/")[2],
-        message=message.rstrip(),
+        message=encodable(message).rstrip(),
         fields={key: _rendered(value) for key, value in entry.items() if key not in _HEAD_KEYS},
         truncated=truncated,
     )
@@ -69,10 +69,14 @@ def _stamp(value: object) -> int | None:
 
 def _rendered(value: object) -> str:
     if isinstance(value, str):
-        return value
+        return encodable(value)
     if isinstance(value, list) and value and all(_is_reference(item) for item in value):
         return f"[{' '.join(_reference(item) for item in value)}]"
-    return _reference(value) if _is_reference(value) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return (
+        _reference(value)
+        if _is_reference(value)
+        else encodable(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+    )
 
 
 def _is_reference(value: object) -> TypeGuard[Mapping[str, object]]:
@@ -81,7 +85,7 @@ def _is_reference(value: object) -> TypeGuard[Mapping[str, object]]:
 
 def _reference(value: Mapping[str, object]) -> str:
     namespace, name = value.get("namespace", ""), value["name"]
-    return f"{namespace}/{name}" if namespace else str(name)
+    return encodable(f"{namespace}/{name}" if namespace else str(name))
 
 
 def _cut(body: bytes) -> dict[str, object]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 
-from kvdiag.formats.goquote import unescape, unquote
+from kvdiag.formats.goquote import encodable, unescape, unquote
 from kvdiag.formats.keyvalues import scan
 from kvdiag.formats.stamps import rfc3339
 from kvdiag.model.record import Body
@@ -99,7 +99,9 @@ def _read_json(body: bytes) -> Body | None:
         return _read_cut_json(body)
     if not isinstance(entry, dict) or not ("msg" in entry or "level" in entry):
         return None
-    fields = {str(key): value if isinstance(value, str) else json.dumps(value) for key, value in entry.items()}
+    fields = {
+        str(key): encodable(value) if isinstance(value, str) else json.dumps(value) for key, value in entry.items()
+    }
     level, time, message = (fields.pop(key, "") for key in ("level", "time", "msg"))
     return _body(rfc3339(time.encode("utf-8", "replace")), level_of(level), message.rstrip(), fields, truncated=False)
 

@@ -10,7 +10,6 @@ from kvdiag.cache import cached, digest
 from kvdiag.errors import PatternError
 from kvdiag.model.rule import Rule
 from kvdiag.rules.packed import pack, unpack
-from kvdiag.rules.schema import read_rule, unique
 
 SKIPPED = "events"  # the vocabulary's folder, beside the signatures
 
@@ -64,6 +63,8 @@ def _sound(files: Sequence[Path]) -> Sequence[Rule]:
 
 
 def _read_all(files: Sequence[Path]) -> Library:
+    from kvdiag.rules.schema import read_rule, unique  # YAML and grammar, which a filled cache spares us
+
     rules: list[Rule] = []
     errors: list[PatternError] = []
     for path in files:

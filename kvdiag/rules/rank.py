@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from kvdiag.clock import MINUTE
+from kvdiag.clock import MINUTE, SECOND
 from kvdiag.model.report import Finding
 from kvdiag.model.timeline import History
 from kvdiag.model.values import Role, SubjectKind, Verdict
 
 TOUCH = 10 * MINUTE  # between the end of a cause and the beginning of what it explains
+SLACK = 10 * SECOND  # between the clocks and the buffers of two components
 
 
 def rank(findings: Sequence[Finding], history: History) -> list[Finding]:
@@ -65,4 +66,7 @@ def _uses(one: Finding, other: Finding, timelines: Mapping[tuple[SubjectKind, st
 
 
 def _touch(cause: Finding, finding: Finding) -> bool:
-    return cause.begins - TOUCH <= finding.ends and finding.begins <= cause.ends + TOUCH
+    """Whether their times allow it. What befell a node must come first; on one volume a later find may explain earlier."""
+    if finding.begins > cause.ends + TOUCH or finding.ends < cause.begins - TOUCH:
+        return False
+    return cause.begins <= finding.begins + SLACK or cause.subject.kind is not SubjectKind.NODE

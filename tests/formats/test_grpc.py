@@ -558,3 +558,31 @@ def test_calls_are_neither_lost_nor_made_up(log: list[str]) -> None:
     for call in found:
         assert call.ends is None or call.ends >= call.begins
         assert (call.outcome == "open") == (call.ends is None)
+
+
+@pytest.mark.parametrize(
+    "piece", ["{", '"volume_id":"', "volume_id:", "secrets:{", 'secrets":"', "name=a,", " ", "a", "\\\\"]
+)
+def test_long_hostile_payloads_are_read_in_linear_time(piece: str) -> None:
+    """Half a megabyte of one piece repeated comes back."""
+    for lead in (
+        "GRPC request: ",
+        'GRPC request: {"x":',
+        "GRPC response: ",
+        'gRPCCall: {"Method":"/csi.v1.Node/Probe",',
+        "GRPC ",
+        "NodeStageVolume: called with args ",
+    ):
+        read_piece(lead + piece * (500_000 // len(piece)), {})
+
+
+def test_many_open_calls() -> None:
+    """A log without any response keeps a bounded number of calls."""
+    log = [
+        line
+        for number in range(2000)
+        for line in (CALL + "NodeUnpublishVolume", REQUEST + json.dumps({"target_path": f"/t/{number}"}))
+    ]
+    found = calls(*log)
+    assert len(found) == 2000
+    assert {call.outcome for call in found} == {"open"}

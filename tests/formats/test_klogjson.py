@@ -104,6 +104,13 @@ def test_a_bad_time_costs_only_the_time(ts: bytes) -> None:
     assert body.stamp is None
 
 
+def test_half_of_a_surrogate_pair() -> None:
+    """What JSON can name but no output can hold is replaced."""
+    body = read(b'{"ts":1,"msg":"a \\ud800","x":"\\udfff","y":{"\\ud800":1}}')
+    assert body is not None
+    assert (body.message, body.fields) == ("a ?", {"x": "?", "y": '{"?":1}'})
+
+
 @given(st.binary(max_size=100))
 def test_any_bytes(text: bytes) -> None:
     """No input raises."""

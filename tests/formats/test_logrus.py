@@ -161,3 +161,10 @@ def test_any_bytes(text: bytes) -> None:
     read(b'time="2023-11-11T12:00:00Z" level=info msg="' + text)
     read(b'{"level":"info","msg":' + text)
     read(b"INFO[0001] " + text)
+
+
+@pytest.mark.parametrize("piece", [b'"', b'\\"', b'" ', b"a=", b" a=x", b" ", b"\x1b[", b'" a'])
+def test_long_hostile_lines_are_read_in_linear_time(piece: bytes) -> None:
+    """Half a megabyte of one piece repeated comes back."""
+    for lead in (b'level=info msg="', b"level=info msg=", b"INFO[0001] ", b'{"level":"info","msg":"'):
+        assert read(lead + piece * (500_000 // len(piece))) is not None

@@ -139,6 +139,7 @@ def test_journal_json_with_odd_fields() -> None:
     """Without identifier the command's name stands in; a bad number is left out."""
     found = peel(journal(MESSAGE="x", SYSLOG_IDENTIFIER=None, _COMM=["dockerd"], _PID="x", __REALTIME_TIMESTAMP=5))
     assert (found.ident, found.pid, found.stamp) == ("dockerd", None, None)
+    assert peel(journal(MESSAGE="x", _PID="1" * 5000)).pid is None
 
 
 def test_docker_json() -> None:

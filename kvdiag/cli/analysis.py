@@ -1,0 +1,63 @@
+"""One analysis from options to exit code; without typer, so that the short form of the command starts fast."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from kvdiag.cli.outlet import coloured, outlet, width
+from kvdiag.cli.progress import progress
+from kvdiag.errors import UsageError
+from kvdiag.model.report import Report
+from kvdiag.model.values import Severity
+from kvdiag.pipeline.analyze import analyze
+from kvdiag.pipeline.options import Options
+from kvdiag.report import REPORTS, Look, writer
+from kvdiag.report.clean import clean
+
+NEVER = "never"
+FAIL_ON = (NEVER, *(severity.label for severity in Severity))
+FOUND, UNREADABLE = 1, 3
+
+
+class Showing(NamedTuple):
+    """How the report is shown, and at which severity the exit code says so."""
+
+    output: str = "text"
+    output_file: Path | None = None
+    fail_on: str = NEVER
+    quiet: bool = False
+    verbose: int = 0
+    no_color: bool = False
+    no_redact: bool = False
+
+
+def run_analysis(options: Options, showing: Showing) -> int:
+    """Analyse, print the report, give the exit code. Raises UsageError for an output or severity that is none."""
+    if showing.output not in REPORTS:
+        raise UsageError(f"-o {showing.output}: no such output; there are {', '.join(REPORTS)}")
+    if showing.fail_on not in FAIL_ON:
+        raise UsageError(f"--fail-on {showing.fail_on}: no such severity; there are {', '.join(FAIL_ON)}")
+    with progress(quiet=showing.quiet) as tell:
+        report = analyze(options, tell)
+    for note in (*report.problems, *report.notes):
+        sys.stderr.write(f"kvdiag: {clean(note)}\n")
+    with outlet(showing.output_file) as stream:
+        look = Look(
+            colour=coloured(stream, no_color=showing.no_color),
+            width=width(stream),
+            verbose=showing.verbose,
+            quiet=showing.quiet,
+            redact=not showing.no_redact,
+        )
+        writer(showing.output)(report, stream, look)
+    return exit_code(report, showing.fail_on)
+
+
+def exit_code(report: Report, fail_on: str) -> int:
+    """1 findings at or above the threshold, 3 something unreadable or nothing understood, else 0."""
+    if fail_on != NEVER and any(finding.severity >= Severity.of(fail_on) for finding in report.findings):
+        return FOUND
+    understood = any(reading.records for reading in report.inputs)
+    return 0 if understood and not report.problems else UNREADABLE

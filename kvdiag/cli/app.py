@@ -1,0 +1,31 @@
+"""The commands, put together for typer."""
+
+from __future__ import annotations
+
+import typer
+
+from kvdiag import __version__
+from kvdiag.cli import analyze, events, parse, rules
+
+app = typer.Typer(
+    name="kvdiag",
+    help="Find the root cause of kubelet, containerd and CSI failures in node logs.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("analyze")(analyze.command)
+app.command("parse")(parse.command)
+app.command("events")(events.command)
+app.add_typer(rules.app, name="rules")
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    version: bool = typer.Option(False, "--version", help="Print the version and exit.", is_eager=True),
+) -> None:
+    if version:
+        typer.echo(f"kvdiag {__version__}")
+        raise typer.Exit
