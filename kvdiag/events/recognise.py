@@ -9,7 +9,8 @@ what the same words meant before (0.4), the rest is Python.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from kvdiag.clock import MINUTE
@@ -21,8 +22,11 @@ from kvdiag.formats.grpc import Piece, read_piece
 from kvdiag.formats.peel import peel
 from kvdiag.formats.records import classify, read_body
 from kvdiag.model.event import Ref
+from kvdiag.model.record import Body
 from kvdiag.model.vocabulary import Entry
 
+CRASH = "runtime.panicked"
+MOST_SEEN = 200_000  # identities of events, 60 bytes each, that are remembered to drop what an input holds twice
 FOLD = MINUTE  # polls closer than this are one event with a count
 MOST_MEANINGS = 20_000
 LONGEST_TEXT = 8_192  # bytes of a line that are kept as evidence
@@ -49,6 +53,14 @@ class Sighting(NamedTuple):
     more: list[int] | None = None
 
 
+Found = tuple[int, tuple[bytes | None, ...]]  # a wording and its values
+Told = tuple[int | None, bytes, Speaker, Body | None]  # stamp, words, speaker, and the body where it was read in full
+_Quick = tuple[int, Callable[[bytes, int], re.Match[bytes] | None] | None, int]
+
+
+NOBODY = Speaker()
+
+
 class Heard(NamedTuple):
     """A gRPC line on the clock of its source, to be paired with its call."""
 
@@ -73,62 +85,103 @@ class Recogniser:
         self.duplicates = 0
         self.first: int | None = None
         self.last: int | None = None
-        self._meanings: dict[tuple[int, tuple[bytes | None, ...]], Meaning] = {}
+        self._meanings: dict[Found, Meaning] = {}
         self._seen: set[int] = set()
-        self._polls: dict[tuple[int, tuple[bytes | None, ...], Speaker], Sighting] = {}
+        self._polls: dict[tuple[Found, Speaker], Sighting] = {}
+        self._readers = {n for n in range(len(vocabulary.wordings)) if vocabulary.owner(n).reader}
+        self._quick: list[tuple[bytes, list[_Quick]] | None] = [None] * len(vocabulary.literals)
 
     def feed(self, block: bytes, first_line: int, hits: Iterable[tuple[int, bytes, tuple[int, ...]]]) -> None:
         """One block; `hits` are (line of the block, line, literal ids), `first_line` counts from 0."""
-        literals, by_literal = self._vocabulary.literals, self._vocabulary.by_literal
-        matcher, read = self._vocabulary.matcher, self.stamper.read
-        for index, raw, ids in hits:
-            line = raw[:-1] if raw.endswith(b"\r") else raw
-            said: Said | None = None
+        seen, match, readers = self._seen, self._match, self._readers
+        stamp_of, speaker = self._front()
+        for index, line, ids in hits:
+            stamp = stamp_of(line)
+            if stamp is not None and line[-2:] != b"=<":
+                said: Told = (stamp, line, speaker, None)
+            else:
+                said = self._read(line, block, index)
+                stamp_of, speaker = self._front()
             for literal in ids:
-                if said is None:
-                    said = read(line)
-                    if line.endswith(b"=<") or said.stamp is None:
-                        said = self._whole(said, block, index)
-                text = said.text
-                at = text.find(literals[literal])
-                if at < 0:
+                found = match(literal, said[1])
+                if found is None:
                     continue
-                for number in by_literal[literal]:
-                    groups = matcher(number).match(text, at)
-                    if groups is not None:
-                        self._add(number, groups, said, first_line + index + 1, line, block, index)
-                        break
+                self.recognised += 1
+                identity = hash((said[0], found))
+                if identity in seen and found[0] not in readers:
+                    self.duplicates += 1
+                    continue
+                if len(seen) >= MOST_SEEN:
+                    seen.clear()
+                seen.add(identity)
+                self._add(found, said, first_line + index + 1, line, block, index)
+
+    def _front(self) -> tuple[Callable[[bytes], int | None], Speaker]:
+        """How the layout met last reads a time, and who writes in it."""
+        front = self.stamper.front
+        return (front.stamp, front.speaker) if front is not None else (_no_time, NOBODY)
+
+    def _read(self, line: bytes, block: bytes, index: int) -> Told:
+        """A line that the front layout cannot read, or that does not end where it ends."""
+        line = line.removesuffix(b"\r")
+        said = self.stamper.read(line)
+        return self._whole(said, block, index) if said.stamp is None or line.endswith(b"=<") else said
+
+    def _match(self, literal: int, text: bytes) -> Found | None:
+        """The first wording of a literal that fits, with its values."""
+        anchor, candidates = self._quick[literal] or self._prepare(literal)
+        at = text.find(anchor)
+        if at < 0:
+            return None
+        for number, quick, shift in candidates:
+            found = quick(text, at + shift) if quick and at + shift >= 0 else None
+            if found is not None:
+                return number, found.groups()
+            groups = self._vocabulary.matcher(number).match(text, at)
+            if groups is not None:
+                return number, groups
+        return None
+
+    def _prepare(self, literal: int) -> tuple[bytes, list[_Quick]]:
+        """A literal with the regexes of its wordings, compiled when the literal is first met."""
+        candidates = list[_Quick]()
+        for number in self._vocabulary.by_literal[literal]:
+            quick = self._vocabulary.matcher(number).quick
+            candidates.append((number, *(quick or (None, 0))))
+        prepared = self._quick[literal] = (self._vocabulary.literals[literal], candidates)
+        return prepared
 
     def _add(
-        self, number: int, groups: tuple[bytes | None, ...], said: Said, line_number: int, line: bytes, block: bytes, index: int
+        self,
+        found: Found,
+        said: Told,
+        line_number: int,
+        line: bytes,
+        block: bytes,
+        index: int,
     ) -> None:
-        stamp = said.stamp if said.stamp is not None else self.last
+        number = found[0]
+        stamp = said[0] if said[0] is not None else self.last
         if stamp is None:
             return
-        self.recognised += 1
-        identity = hash((stamp, number, groups))
         entry = self._vocabulary.owner(number)
-        if identity in self._seen and not entry.reader:
-            self.duplicates += 1
-            return
-        self._seen.add(identity)
         self.wordings.add(number)
         self.first = stamp if self.first is None or stamp < self.first else self.first
         self.last = stamp
-        if entry.reader == "grpc":
+        if entry.reader:
             self._hear(said, stamp, line_number, line)
             return
-        meaning = self._meanings.get((number, groups)) or self._mean(number, groups, entry)
-        if entry.kind == "runtime.panicked":
+        meaning = self._meanings.get(found) or self._mean(found, entry)
+        if entry.kind == CRASH:
             meaning = _panic(meaning, block, index)
-        if entry.poll and self._fold((number, groups, said.speaker), stamp):
+        if entry.poll and self._fold((found, said[2]), stamp):
             return
-        sighting = Sighting(stamp, meaning, line_number, line[:LONGEST_TEXT], said.speaker, [1, stamp] if entry.poll else None)
+        sighting = Sighting(stamp, meaning, line_number, line[:LONGEST_TEXT], said[2], [1, stamp] if entry.poll else None)
         if entry.poll:
-            self._polls[(number, groups, said.speaker)] = sighting
+            self._polls[found, said[2]] = sighting
         self.sightings.append(sighting)
 
-    def _fold(self, key: tuple[int, tuple[bytes | None, ...], Speaker], stamp: int) -> bool:
+    def _fold(self, key: tuple[Found, Speaker], stamp: int) -> bool:
         before = self._polls.get(key)
         if before is None or before.more is None or not 0 <= stamp - before.more[1] <= FOLD:
             return False
@@ -136,15 +189,16 @@ class Recogniser:
         before.more[1] = stamp
         return True
 
-    def _mean(self, number: int, groups: tuple[bytes | None, ...], entry: Entry) -> Meaning:
+    def _mean(self, found: Found, entry: Entry) -> Meaning:
+        number, groups = found
         refs: dict[Ref, None] = {}
         attrs: dict[str, str] = {}
         for name, value in zip(self._vocabulary.matcher(number).names, groups, strict=True):
             if value is None:
                 continue
-            found = refs_of(name, value)
-            if found:
-                refs.update(dict.fromkeys(found))
+            names = refs_of(name, value)
+            if names:
+                refs.update(dict.fromkeys(names))
             else:
                 attrs[name] = text_of(name, value)
             if name == "error":
@@ -152,16 +206,16 @@ class Recogniser:
         meaning = Meaning(entry, tuple(refs), attrs)
         if len(self._meanings) >= MOST_MEANINGS:
             self._meanings.clear()
-        self._meanings[(number, groups)] = meaning
+        self._meanings[found] = meaning
         return meaning
 
-    def _hear(self, said: Said, stamp: int, line_number: int, line: bytes) -> None:
+    def _hear(self, said: Told, stamp: int, line_number: int, line: bytes) -> None:
         if self.heard and self.heard[-1].line == line_number:
-            return
-        body = said.body or read_body(peel(line).body)
+            return  # another literal of the same line
+        body = said[3] or read_body(peel(line).body)
         piece = read_piece(body.message, body.fields) if body else None
         if piece is not None:
-            self.heard.append(Heard(stamp, piece, line_number, line[:LONGEST_TEXT], said.speaker))
+            self.heard.append(Heard(stamp, piece, line_number, line[:LONGEST_TEXT], said[2]))
 
     def _whole(self, said: Said, block: bytes, index: int) -> Said:
         """A line without a header, or with an open value: the words of its whole record, the time of its head."""
@@ -176,6 +230,10 @@ class Recogniser:
         if not lines[head].rstrip().endswith(b"=<"):
             return said._replace(stamp=opening.stamp, speaker=opening.speaker if said.stamp is None else said.speaker)
         return opening._replace(text=b"\n".join([opening.text, *_continuation(lines, head + 1)]))
+
+
+def _no_time(_line: bytes) -> None:
+    """Before any layout is known."""
 
 
 def _continuation(lines: Sequence[bytes], begin: int) -> Iterable[bytes]:

@@ -41,56 +41,78 @@ class Said(NamedTuple):
     body: Body | None = None
 
 
-class Layout:
-    """One place at which a time was found, with the words that must stand there.
+class KlogLayout:
+    """A place at which klog's header stands, after the end of a carrier's prefix; one process writes it."""
 
-    `at` is where klog's header or logrus's `time="` begins, `tail` the end of the carrier's prefix before it.
-    """
+    __slots__ = ("_at", "_minutes", "_pid", "_since", "_words", "shape", "speaker")
 
-    __slots__ = ("at", "klog", "minutes", "pid", "since", "speaker", "words")
-
-    def __init__(self, at: int, tail: bytes, speaker: Speaker, *, klog: bool, pid: bytes = b"") -> None:
-        self.at, self.speaker, self.klog, self.pid = at, speaker, klog, pid
-        self.words = tail if klog else tail + LOGRUS
-        self.since = at - len(tail)
-        self.minutes: dict[bytes, int] = {}
+    def __init__(self, at: int, tail: bytes, speaker: Speaker, line: bytes) -> None:
+        """`at` is where the header begins in `line`, `tail` what stands before it in every line."""
+        self._at, self._words, self._since, self.speaker = at, tail, at - len(tail), speaker
+        self._pid = line[at + 21 : at + 29]
+        self._minutes: dict[bytes, int] = {}
+        self.shape = (at, tail, self._pid)
 
     def stamp(self, line: bytes) -> int | None:
-        """The time of a line of this layout; None when the line has another, or a minute not met yet."""
-        at = self.at
-        if not line.startswith(self.words, self.since) or len(line) < at + 36:
+        """The time of a line of this layout; None when the line has another, or a minute not met yet. 0.5 µs."""
+        at = self._at
+        minute = self._minutes.get(line[at + 1 : at + 12])
+        if (
+            minute is None
+            or line[at + 21 : at + 29] != self._pid
+            or line[at + 14 : at + 15] != b"."
+            or not line.startswith(self._words, self._since)
+        ):
             return None
         try:
-            return self._klog(line, at) if self.klog else self._logrus(line, at)
-        except (ValueError, IndexError):
+            return minute + int(line[at + 12 : at + 14] + line[at + 15 : at + 21])  # SSuuuuuu are microseconds
+        except ValueError:
             return None
-
-    def _klog(self, line: bytes, at: int) -> int | None:
-        minute = self.minutes.get(line[at + 1 : at + 12])
-        if minute is None or line[at + 14] != 46 or line[at + 21 : at + 29] != self.pid:
-            return None
-        return minute + int(line[at + 12 : at + 14]) * SECOND + int(line[at + 15 : at + 21])
-
-    def _logrus(self, line: bytes, at: int) -> int | None:
-        end = line.index(b'"', at + 6)
-        zone = end - (1 if line[end - 1] == 90 else 6)
-        minute = self.minutes.get(line[at + 6 : at + 23] + line[zone:end])
-        if minute is None:
-            return None
-        fraction = line[at + 26 : zone][:6]
-        return minute + int(line[at + 23 : at + 25]) * SECOND + (int(fraction.ljust(6, b"0")) if fraction else 0)
 
     def learn(self, line: bytes, stamp: int) -> None:
         """Remember the minute of a line whose time was read in full."""
-        at = self.at
-        if len(self.minutes) >= MOST_MINUTES:
-            self.minutes.clear()
-        if self.klog:
-            self.minutes[line[at + 1 : at + 12]] = stamp - stamp % MINUTE
-            return
+        if len(self._minutes) >= MOST_MINUTES:
+            self._minutes.clear()
+        self._minutes[line[self._at + 1 : self._at + 12]] = stamp - stamp % MINUTE
+
+
+class LogrusLayout:
+    """A place at which `time="2026-11-20T20:48:24.019017790Z"` stands, after the end of a carrier's prefix."""
+
+    __slots__ = ("_at", "_minutes", "_since", "_words", "shape", "speaker")
+
+    def __init__(self, at: int, tail: bytes, speaker: Speaker) -> None:
+        """`at` is where `time=` begins, `tail` what stands before it in every line."""
+        self._at, self._words, self._since, self.speaker = at, tail + LOGRUS, at - len(tail), speaker
+        self._minutes: dict[bytes, int] = {}
+        self.shape = (at, tail, LOGRUS)
+
+    def stamp(self, line: bytes) -> int | None:
+        """As of `KlogLayout`."""
+        at = self._at
         end = line.find(b'"', at + 6)
+        minute = self._minutes.get(self._key(line, end))
+        if minute is None or end < at + 26 or not line.startswith(self._words, self._since):
+            return None
+        try:
+            fraction = line[at + 26 : end - 1 if line[end - 1] == 90 else end - 6][:6]
+            return minute + int(line[at + 23 : at + 25] + fraction.ljust(6, b"0"))
+        except ValueError:
+            return None
+
+    def learn(self, line: bytes, stamp: int) -> None:
+        """As of `KlogLayout`."""
+        if len(self._minutes) >= MOST_MINUTES:
+            self._minutes.clear()
+        self._minutes[self._key(line, line.find(b'"', self._at + 6))] = stamp - stamp % MINUTE
+
+    def _key(self, line: bytes, end: int) -> bytes:
+        """The minute with its zone: `2026-11-20T20:48:Z`, `2026-11-20T20:48:+08:00`."""
         zone = end - (1 if line[end - 1 : end] == b"Z" else 6)
-        self.minutes[line[at + 6 : at + 23] + line[zone:end]] = stamp - stamp % MINUTE
+        return line[self._at + 6 : self._at + 23] + line[zone:end]
+
+
+Layout = KlogLayout | LogrusLayout
 
 
 class Stamper:
@@ -100,11 +122,18 @@ class Stamper:
         self._layouts: list[Layout] = []
         self.klog_is_yearless = False
 
+    @property
+    def front(self) -> Layout | None:
+        """The layout that taught last; a hot loop asks it first."""
+        return self._layouts[0] if self._layouts else None
+
     def read(self, line: bytes) -> Said:
         """Time, words and speaker of a line; the words are the line itself but for formats that are rewritten."""
-        for layout in self._layouts:
+        for number, layout in enumerate(self._layouts):
             stamp = layout.stamp(line)
             if stamp is not None:
+                if number:
+                    self._layouts.insert(0, self._layouts.pop(number))
                 return Said(stamp, line, layout.speaker)
         return self._read_in_full(line)
 
@@ -128,10 +157,9 @@ class Stamper:
         klog = body.format == "klog"
         if stamp is None or len(line) < at + 36 or not (klog or line.startswith(LOGRUS, at)):
             return
-        pid = line[at + 21 : at + 29] if klog else b""
-        words = _tail(line[:at]) + (b"" if klog else LOGRUS)
-        same = [one for one in self._layouts if (one.at, one.words, one.pid, one.klog) == (at, words, pid, klog)]
-        layout = same[0] if same else Layout(at, _tail(line[:at]), speaker, klog=klog, pid=pid)
+        tail = _tail(line[:at])
+        layout: Layout = KlogLayout(at, tail, speaker, line) if klog else LogrusLayout(at, tail, speaker)
+        layout = next((one for one in self._layouts if one.shape == layout.shape), layout)
         layout.learn(line, stamp)
         self._layouts = [layout, *(one for one in self._layouts if one is not layout)][:MOST_LAYOUTS]
 

@@ -11,7 +11,7 @@ possessive runs, and `...` commits to the first place where the text after it is
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -61,6 +61,11 @@ class Matcher:
     _shift: int
     _searches: bool
     _keys: tuple[bytes, ...]
+
+    @property
+    def quick(self) -> tuple[Callable[[bytes, int], re.Match[bytes] | None], int] | None:
+        """The regex to try first and the distance from the anchor to where it begins; None where it must search."""
+        return None if self._searches else (self._full.match, self._shift)
 
     def match(self, line: bytes, at: int) -> tuple[bytes | None, ...] | None:
         """Give the values found when the anchor stands at `at` in `line`; None when the line says something else.

