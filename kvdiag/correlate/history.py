@@ -10,7 +10,7 @@ from kvdiag.correlate.clocks import SourceClock
 from kvdiag.correlate.coverage import Heard, coverages
 from kvdiag.correlate.entities import describe
 from kvdiag.correlate.identity import Identities
-from kvdiag.correlate.testimony import Testimony
+from kvdiag.correlate.testimony import DRIVER, SIDECARS, Testimony
 from kvdiag.correlate.versions import inferred, printed
 from kvdiag.events.calls import is_call
 from kvdiag.events.recognise import Sighting
@@ -86,9 +86,9 @@ def _event(sighting: Sighting, source: str, own: str, clock: SourceClock) -> Eve
 
 
 def _speaks(entry: Entry, speaker: Speaker, own: str) -> str:
-    """Who said it: gRPC lines are the driver's or the sidecar's, by whose log they are in; a crash is its own process's."""
-    if is_call(entry):
-        return own or entry.component
+    """Who said it: a driver's words are its sidecar's when they stand in that one's log; a crash is its own process's."""
+    if is_call(entry) or entry.component == DRIVER:
+        return own if own in SIDECARS else DRIVER
     return entry.component or speaker.ident or own
 
 

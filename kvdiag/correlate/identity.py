@@ -19,6 +19,7 @@ from kvdiag.model.event import Event, Ref
 VOLUME_KINDS = frozenset("unique_name volume_handle spec_name outer_name target_path staging_path attachment".split())
 BINDS_FORWARD = frozenset({"pod.added"})  # the line that announces a pod stands before the first one with its UID
 FORWARD = 5_000_000  # microseconds
+INLINE_LENGTH = 68
 
 Key = tuple[str, ...]
 
@@ -121,7 +122,7 @@ class Identities:
             keys = self._volume_keys(event.refs)
             if len(keys) > 1:
                 self.volumes.join(keys)
-            if event.ref("volume_handle") and event.ref("spec_name"):
+            if event.ref("spec_name") and _is_persistent(event.ref("volume_handle")):
                 pv_names.add(event.ref("spec_name"))
         for event in late:
             self._own(event, [])
@@ -195,7 +196,7 @@ def _volume_keys(refs: Iterable[Ref]) -> Iterable[Key]:
         yield ("unique", unique)
     if handle:
         yield ("handle", said.get("driver", ""), handle)
-        if spec:
+        if spec and _is_persistent(handle):
             yield ("pv", spec)
     if uid and spec:
         yield ("at", uid, spec)
@@ -205,12 +206,17 @@ def _volume_keys(refs: Iterable[Ref]) -> Iterable[Key]:
             yield ("at", uid, outer)
             if unique.startswith("kubernetes.io/csi/"):
                 yield ("inline", uid, outer)
-    if spec and not uid and not handle:
+    if spec and not uid and not handle and spec != outer:
         yield ("pv", spec)
     if "staging_path" in said and (hashed := _hash_in(said["staging_path"])):
         yield ("staged", hashed)
     if "attachment" in said:
         yield ("attachment", said["attachment"])
+
+
+def _is_persistent(handle: str) -> bool:
+    """Whether a handle is a persistent volume's: those of inline volumes are made up by kubelet, `csi-` and a sha256."""
+    return bool(handle) and not (handle.startswith("csi-") and len(handle) == INLINE_LENGTH)
 
 
 def _hash_in(path: str) -> str:

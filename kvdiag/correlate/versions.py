@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import reduce
 
+from kvdiag.correlate.testimony import DRIVER
 from kvdiag.model.event import Event
 from kvdiag.model.timeline import SeenVersion
 from kvdiag.versions import intersection, read_range, write_range
-
-DRIVER = "csi-driver"
 
 
 def printed(events: Iterable[Event]) -> Iterator[SeenVersion]:
@@ -34,9 +33,10 @@ def _component(event: Event, drivers: Mapping[str, str]) -> str:
             return event.attrs.get("runtime", "containerd")
         case "runtime.started":
             return "containerd"
-        case "csi.driver.banner" | "csi.getplugininfo.succeeded":
-            own = event.component in {DRIVER, ""}
-            return drivers.get(event.origin.source, "") if own else event.component
+        case "csi.getplugininfo.succeeded":
+            return event.ref("driver")
+        case "csi.driver.banner":
+            return drivers.get(event.origin.source, "") if event.component == DRIVER else event.component
         case _:
             return ""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TextIO
@@ -10,7 +11,8 @@ from kvdiag.clock import say_duration, to_datetime
 from kvdiag.formats.peel import peel
 from kvdiag.formats.records import read_body
 from kvdiag.model.report import Evidence, Finding, Reading, Report
-from kvdiag.model.values import Severity, Verdict
+from kvdiag.model.timeline import SeenVersion
+from kvdiag.model.values import Severity, SubjectKind, Verdict
 from kvdiag.report import Look
 from kvdiag.report.clean import clean
 from kvdiag.versions import read_range, say_range
@@ -27,7 +29,7 @@ STYLES = {
     Severity.INFO: "bold blue",
 }
 EVIDENCE_LINES = 2  # of a log line's message, unless -v
-IDS = "pod pod_uid volume_handle driver node sandbox_id container_id".split()
+IDS = "pod_uid volume_handle driver sandbox_id container_id".split()
 
 
 def write(report: Report, stream: TextIO, look: Look) -> None:
@@ -46,11 +48,12 @@ def write(report: Report, stream: TextIO, look: Look) -> None:
         soft_wrap=False,
     )
     under = _folded(report.findings)
+    writer = _Writer(console, look, _common_folder(report))
     for finding in report.findings:
         if finding.explained_by is None:
-            _Writer(console, look).finding(finding, under)
+            writer.finding(finding, under)
     if not look.quiet:
-        _Writer(console, look).foot(report)
+        writer.foot(report)
 
 
 def _folded(findings: Sequence[Finding]) -> Mapping[str, list[Finding]]:
@@ -69,57 +72,58 @@ def _folded(findings: Sequence[Finding]) -> Mapping[str, list[Finding]]:
 
 
 class _Writer:
-    def __init__(self, console: Console, look: Look) -> None:
-        self.console, self.look = console, look
+    def __init__(self, console: Console, look: Look, folder: str) -> None:
+        self.console, self.look, self.folder = console, look, folder
 
     def finding(self, finding: Finding, under: Mapping[str, list[Finding]]) -> None:
         """One cause in full, with what it explains."""
         self._head(finding)
-        self._para(finding.says, indent=2)
-        self._section("Why", finding.cause.splitlines())
-        self._section("Version", [bug.says for bug in finding.bugs])
+        self._say(finding.says, indent=2)
+        self._section("Why", finding.cause.split("\n\n"))
+        self._section("Versions", [bug.says for bug in finding.bugs])
         self._evidence(finding)
         self._fix(finding)
-        self._section("Not certain", finding.doubts)
+        self._doubts(finding)
         self._explains(under.get(finding.key, ()))
         if self.look.verbose:
             self._section("Not this when", finding.rule.look_alikes)
             self._section("See", finding.rule.references)
-        self.console.print()
+        self._blank()
 
     def foot(self, report: Report) -> None:
         """What was looked at, so that silence can be judged."""
         if not report.findings:
-            self.console.print("No known failure found.")
-        for version in report.versions:
-            shown = version.version or f"{say_range(read_range(version.span))} (by its wording)"
-            self._say(f"{version.component} {shown}", style="dim")
-        for reading in report.inputs:
-            self._say(_reading(reading), style="dim")
+            self._say("No known failure found.")
+        self._say(", ".join(_versions(report.versions)), style="dim")
+        if self.folder:
+            self._say(f"In {self.folder}:", style="dim")
+        for line in _readings(report.inputs):
+            self._say(self._shown(line), style="dim")
 
     def _head(self, finding: Finding) -> None:
         from rich.text import Text
 
         label = Text(f" {finding.severity.label.upper()} ", style=STYLES[finding.severity])
         sure = "" if finding.verdict is Verdict.CONFIRMED else "  possible"
-        self.console.print(Text.assemble(label, " ", (clean(finding.rule.title), "bold"), (sure, "yellow")))
+        self.console.print(Text.assemble(label, " ", (clean(finding.rule.title), "bold"), (sure, "yellow")), soft_wrap=True)
         self._say(f"{finding.rule.name} · {finding.rule.id} · {_span(finding)}", indent=2, style="dim")
-        self._say(_subject(finding), indent=2)
-        self.console.print()
+        for line in _subject(finding):
+            self._say(line, indent=2, hang=2, style="dim")
+        self._blank()
 
-    def _section(self, title: str, lines: Sequence[str]) -> None:
-        if not lines:
+    def _section(self, title: str, paragraphs: Sequence[str]) -> None:
+        if not paragraphs:
             return
         self._title(title)
-        for line in lines:
-            self._para(line, indent=4)
+        for paragraph in paragraphs:
+            self._say(" ".join(paragraph.split()), indent=4)
 
     def _evidence(self, finding: Finding) -> None:
         self._title("Evidence")
         for evidence in finding.evidence:
-            many = f" ({evidence.of} lines)" if evidence.of > 1 else ""
-            place = f"{evidence.event.origin}  {_clock(evidence.event.time)}  {evidence.step}{many}"
-            self._say(place, indent=4, style="cyan")
+            many = f" ×{evidence.of}" if evidence.of > 1 else ""
+            place = self._shown(str(evidence.event.origin))
+            self._say(f"{place}  {_clock(evidence.event.time)}  {evidence.step.replace('_', ' ')}{many}", indent=4, style="cyan")
             self._say(self._shortened(_words(evidence)), indent=6)
 
     def _fix(self, finding: Finding) -> None:
@@ -128,46 +132,63 @@ class _Writer:
         self._title("What to do")
         for number, fix in enumerate(finding.fix, start=1):
             guard = f" Only when {fix.after}." if fix.after else ""
-            self._para(f"{number}. {fix.text}{guard}", indent=4, hang=3)
+            self._say(f"{number}. {fix.text}{guard}", indent=4, hang=3)
             if fix.run:
                 self._command(fix.run)
+
+    def _doubts(self, finding: Finding) -> None:
+        if not finding.doubts:
+            return
+        self._section("Not certain", finding.doubts)
+        if finding.rule.collect:
+            self._say("To be certain, add:", indent=4)
+        for command in finding.rule.collect:
+            self._command(command)
 
     def _explains(self, symptoms: Sequence[Finding]) -> None:
         if not symptoms:
             return
         self._title("Explains")
         for symptom in symptoms:
-            self._para(f"{symptom.rule.name}: {symptom.says}", indent=4, hang=2)
+            self._say(f"{symptom.rule.name}: {symptom.says}", indent=4, hang=2)
 
     def _title(self, title: str) -> None:
+        self._blank()
         self._say(title, indent=2, style="bold")
 
-    def _para(self, text: str, indent: int, hang: int = 0) -> None:
-        self._say(text, indent=indent, hang=hang)
+    def _blank(self) -> None:
+        self.console.print()
 
     def _command(self, command: str) -> None:
         """A command on one line whatever its length: it is there to be copied."""
-        from rich.text import Text
-
-        line = Text("       $ " + self._clean(command), style="green")
-        self.console.print(line, soft_wrap=True)
+        self.console.print(_styled("       $ " + self._clean(command), "green"), soft_wrap=True)
 
     def _say(self, text: str, *, indent: int = 0, hang: int = 0, style: str = "") -> None:
-        for number, line in enumerate(self._wrapped(self._clean(text), self.look.width - indent - hang)):
+        """Text wrapped to the width; lines after the first stand `hang` columns further in."""
+        for number, line in enumerate(_wrapped(self._clean(text), self.look.width - indent - hang)):
             margin = " " * (indent + (hang if number else 0))
             self.console.print(_styled(margin + line, style), soft_wrap=True)
-
-    def _wrapped(self, text: str, width: int) -> Iterator[str]:
-        import textwrap
-
-        yield from textwrap.wrap(text, max(20, width), break_on_hyphens=False) or [""]
 
     def _clean(self, text: str) -> str:
         return clean(text, redact=self.look.redact)
 
+    def _shown(self, source: str) -> str:
+        """A source's name without the folder that all have in common."""
+        return source.removeprefix(f"{self.folder}/") if self.folder else source
+
     def _shortened(self, text: str) -> str:
-        most = EVIDENCE_LINES * (self.look.width - 6) if not self.look.verbose else len(text)
-        return text if len(text) <= most else text[: most - 1] + "…"
+        """The beginning and the end of a long line: an error says what happened first and why last."""
+        most = EVIDENCE_LINES * (self.look.width - 6)
+        if self.look.verbose or len(text) <= most:
+            return text
+        head = most // 3
+        return f"{text[:head]} … {text[head - most + 3 :]}"
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    import textwrap
+
+    return textwrap.wrap(text, max(20, width), break_on_hyphens=False)
 
 
 def _styled(text: str, style: str) -> Text:
@@ -185,25 +206,50 @@ def _words(evidence: Evidence) -> str:
     return f"{body.message} {fields}".strip()
 
 
-def _subject(finding: Finding) -> str:
+def _subject(finding: Finding) -> Iterator[str]:
+    """The subject by name, then by the ids one would search the logs for."""
     subject = finding.subject
-    said = [f"{subject.kind} {subject.name}"]
-    said += [f"{name} {subject.ids[name]}" for name in IDS if name in subject.ids and subject.ids[name] != subject.name]
-    return " · ".join(said)
+    where = [f"on {subject.ids['node']}"] if subject.kind is not SubjectKind.NODE and subject.ids.get("node") else []
+    pod = [f"of pod {subject.ids['pod']}"] if subject.kind is not SubjectKind.POD and subject.ids.get("pod") else []
+    yield " ".join([f"{subject.kind} {subject.name}", *pod, *where])
+    ids = [f"{name} {value}" for name in IDS if (value := subject.ids.get(name)) and value != subject.name]
+    yield ", ".join(ids)
 
 
 def _span(finding: Finding) -> str:
     begins = to_datetime(finding.begins).strftime("%Y-%m-%d %H:%M:%S")
     lasted = finding.ends - finding.begins
     times = f", {finding.count} times" if finding.count > 1 else ""
-    return f"{begins} UTC{f', over {say_duration(lasted)}' if lasted >= 1_000_000 else ''}{times}"
+    return f"{begins} UTC{f', for {say_duration(lasted)}' if lasted >= 1_000_000 else ''}{times}"
 
 
 def _clock(stamp: int) -> str:
     return to_datetime(stamp).strftime("%H:%M:%S.%f")[:-3]
 
 
-def _reading(reading: Reading) -> str:
-    unread = f", {reading.unread} not understood" if reading.unread else ""
-    clock = f"; {reading.clock}" if reading.clock else ""
-    return f"{reading.source}: {reading.lines} lines, {reading.component or reading.format}{unread}{clock}"
+def _versions(versions: Sequence[SeenVersion]) -> Iterator[str]:
+    """Each component once: as it was printed, else as its wordings tell."""
+    printed = {version.component for version in versions if version.version}
+    for version in versions:
+        if version.version:
+            yield f"{version.component} {version.version.removeprefix('v')}"
+        elif version.component not in printed:
+            yield f"{version.component} {say_range(read_range(version.span))} (by its wording)"
+
+
+def _readings(readings: Sequence[Reading]) -> Iterator[str]:
+    """One line an input; what had to be inferred about clocks is said once for all inputs it holds for."""
+    for reading in readings:
+        unread = f", {reading.unread} not understood" if reading.unread else ""
+        yield f"{reading.source}: {reading.lines} lines, {reading.component or reading.format}{unread}"
+    clocks: dict[str, list[str]] = defaultdict(list)
+    for reading in readings:
+        if reading.clock:
+            clocks[reading.clock].append(reading.source.rpartition("/")[2])
+    yield from (f"Clock of {', '.join(sources)}: {clock}" for clock, sources in clocks.items())
+
+
+def _common_folder(report: Report) -> str:
+    """The folder that all inputs have in common, so that it need not stand in every line."""
+    sources = [reading.source for reading in report.inputs]
+    return os.path.commonpath([os.path.dirname(s) for s in sources]) if len(sources) > 1 and all("/" in s for s in sources) else ""  # noqa: PTH120

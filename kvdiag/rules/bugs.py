@@ -69,7 +69,7 @@ def _says(bug: Bug, state: str, version: SeenVersion | None, shown: str) -> str:
     fixed = f"fixed in {', '.join(bug.fixed)}" if bug.fixed else "no release with the fix is known"
     if version is None:
         return f"the version of {bug.component} is not in these logs; affected are {bug.affected}, {fixed}"
-    name = f"{bug.component} {shown}" if version.version else f"{bug.component} {shown} (by its wording)"
+    name = f"{version.component} {shown}" if version.version else f"{version.component} {shown} (by its wording)"
     read = read_version(version.version) if version.version else None
     if state == AFFECTED:
         likely = "likely affected (a vendor's build may carry the fix)" if read and read.vendor else "affected"
