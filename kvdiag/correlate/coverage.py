@@ -25,6 +25,7 @@ class Heard:
     def add(self, time: int, verbosity: int, pid: int | None) -> None:
         """One event of the component."""
         self.verbosity = max(self.verbosity, verbosity)
+        self.begins, self.ends = min(self.begins, time), max(self.ends, time)
         if pid is None:
             return
         if self.pids and self.pids[-1][0] == pid:

@@ -49,6 +49,9 @@ def _volume(key: str, events: Sequence[Event], identities: Identities) -> Entity
     if "pod_uid" in ids:
         ids |= _pod_ids(ids["pod_uid"], identities)
     ids |= _node(events)
+    called = {driver for event in events if (driver := identities.driver_of(event.origin.source))}
+    if "driver" not in ids and len(called) == 1:
+        ids["driver"] = called.pop()
     _compute(ids, events)
     name = ids.get("spec_name") or ids.get("volume_handle") or ids.get("outer_name") or key.rpartition("|")[2]
     return Entity(kind=SubjectKind.VOLUME, key=key, name=name, ids=ids)

@@ -18,6 +18,7 @@ from kvdiag.model.event import Event, Ref
 
 VOLUME_KINDS = frozenset("unique_name volume_handle spec_name outer_name target_path staging_path attachment".split())
 BINDS_FORWARD = frozenset({"pod.added"})  # the line that announces a pod stands before the first one with its UID
+NAMES_DRIVER = frozenset({"csi.driver.banner", "csi.getplugininfo.succeeded"})
 FORWARD = 5_000_000  # microseconds
 INLINE_LENGTH = 68
 
@@ -64,7 +65,7 @@ class Identities:
         self.volumes = Joined()
         self._leases: dict[str, list[Lease]] = {}
         self._owner: dict[str, str] = {}
-        self._named_owner: dict[str, str] = {}
+        self._drivers: dict[str, str] = {}
         self._keys_of: dict[tuple[Ref, ...], tuple[Key, ...]] = {}
         self._learn(events)
 
@@ -104,6 +105,10 @@ class Identities:
         keys = self._volume_keys(event.refs)
         return self.volumes.root(keys[0]) if keys else None
 
+    def driver_of(self, source: str) -> str:
+        """The driver whose own log a source is, as it named itself there; empty when it did not."""
+        return self._drivers.get(source, "")
+
     def name_of(self, pod_uid: str) -> str:
         """The `ns/name` a UID held, or an empty string."""
         return self._names.get(pod_uid, "")
@@ -115,6 +120,8 @@ class Identities:
         late: list[Event] = []
         for event in events:
             self._lease(event)
+            if event.kind in NAMES_DRIVER and event.ref("driver"):
+                self._drivers.setdefault(event.origin.source, event.ref("driver"))
             if event.refs in seen:
                 continue
             seen.add(event.refs)

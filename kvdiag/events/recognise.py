@@ -31,6 +31,7 @@ FOLD = MINUTE  # polls closer than this are one event with a count
 MOST_MEANINGS = 20_000
 LONGEST_TEXT = 8_192  # bytes of a line that are kept as evidence
 LONGEST_RECORD = 120  # lines of one record: an error of many lines, a goroutine
+LONGEST_ERROR = 12  # lines an unquoted error goes on for
 LOOK_BACK = 400  # lines in which the header of a headerless line is looked for
 
 
@@ -89,6 +90,8 @@ class Recogniser:
         self._seen: set[int] = set()
         self._polls: dict[tuple[Found, Speaker], Sighting] = {}
         self._readers = {n for n in range(len(vocabulary.wordings)) if vocabulary.owner(n).reader}
+        self._errors = {n for n, w in enumerate(vocabulary.wordings) if "{error}" in w.message}
+        self._split: tuple[bytes, list[bytes]] = (b"", [])
         self._quick: list[tuple[bytes, list[_Quick]] | None] = [None] * len(vocabulary.literals)
 
     def feed(self, block: bytes, first_line: int, hits: Iterable[tuple[int, bytes, tuple[int, ...]]]) -> None:
@@ -114,6 +117,8 @@ class Recogniser:
                 if len(seen) >= MOST_SEEN:
                     seen.clear()
                 seen.add(identity)
+                if found[0] in self._errors:
+                    found = self._to_its_end(literal, found, said[1], block, index)
                 self._add(found, said, first_line + index + 1, line, block, index)
 
     def _front(self) -> tuple[Callable[[bytes], int | None], Speaker]:
@@ -162,9 +167,9 @@ class Recogniser:
     ) -> None:
         number = found[0]
         stamp = said[0] if said[0] is not None else self.last
-        if stamp is None:
-            return
         entry = self._vocabulary.owner(number)
+        if stamp is None or (said[0] is None and said[3] is None and entry.component):
+            return  # words of a log in a text that is none
         self.wordings.add(number)
         self.first = stamp if self.first is None or stamp < self.first else self.first
         self.last = stamp
@@ -217,9 +222,9 @@ class Recogniser:
         if piece is not None:
             self.heard.append(Heard(stamp, piece, line_number, line[:LONGEST_TEXT], said[2]))
 
-    def _whole(self, said: Said, block: bytes, index: int) -> Said:
+    def _whole(self, said: Said, block: bytes, index: int) -> Told:
         """A line without a header, or with an open value: the words of its whole record, the time of its head."""
-        lines = block.split(b"\n")
+        lines = self._lines(block)
         head, opening = index, said
         if said.stamp is None:
             for back in range(index - 1, max(-1, index - LOOK_BACK), -1):
@@ -227,16 +232,34 @@ class Recogniser:
                     head, opening = back, self.stamper.read(lines[back])
                     if opening.stamp is not None:
                         break
+            self.last = opening.stamp if opening.stamp is not None else self.last
         if not lines[head].rstrip().endswith(b"=<"):
-            return said._replace(stamp=opening.stamp, speaker=opening.speaker if said.stamp is None else said.speaker)
-        return opening._replace(text=b"\n".join([opening.text, *_continuation(lines, head + 1)]))
+            return said
+        return opening._replace(text=rb"\n".join([opening.text, *_block_value(lines, head + 1)]))
+
+    def _to_its_end(self, literal: int, found: Found, text: bytes, block: bytes, index: int) -> Found:
+        """An error that goes on in the lines below, as the output of umount or mkfs does."""
+        lines = self._lines(block)
+        more: list[bytes] = []
+        for line in lines[index + 1 : index + 1 + LONGEST_ERROR]:
+            if not line.strip() or classify(line) == "head":
+                break
+            more.append(line.strip())
+        return (self._match(literal, rb"\n".join([text, *more])) or found) if more else found
+
+    def _lines(self, block: bytes) -> list[bytes]:
+        """The lines of a block, divided once however often they are asked for."""
+        if self._split[0] is not block:
+            self._split = (block, block.split(b"\n"))
+        return self._split[1]
 
 
 def _no_time(_line: bytes) -> None:
     """Before any layout is known."""
 
 
-def _continuation(lines: Sequence[bytes], begin: int) -> Iterable[bytes]:
+def _block_value(lines: Sequence[bytes], begin: int) -> Iterable[bytes]:
+    """The lines of `key=<` up to and with the one that closes it."""
     for line in lines[begin : begin + LONGEST_RECORD]:
         body = peel(line).body
         if classify(line) == "head":
