@@ -69,7 +69,9 @@ def read_range(text: str, place: str = "") -> Range:
 def _comparator(word: str, text: str, place: str) -> Interval:
     found = _COMPARATOR.match(word)
     if not found:
-        raise PatternError(place, f"cannot read {word!r} in the version range {text!r}", text, text.find(word), len(word))
+        raise PatternError(
+            place, f"cannot read {word!r} in the version range {text!r}", text, text.find(word), len(word)
+        )
     operator, major, minor, patch = found.groups()
     low = (int(major), int(minor or 0), int(patch or 0))
     match operator:

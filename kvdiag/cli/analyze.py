@@ -29,13 +29,15 @@ def command(
     year: Year = None,
     tz: Zone = "",
     component: Annotated[list[str] | None, typer.Option(help="A version the logs do not say: kubelet=1.29.3.")] = None,
-    show_possible: Annotated[bool, typer.Option("--show-possible/--hide-possible", help="Findings with doubts.")] = True,
+    show_possible: Annotated[
+        bool, typer.Option("--show-possible/--hide-possible", help="Findings with doubts.")
+    ] = True,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Findings only.")] = False,
     verbose: Annotated[int, typer.Option("-v", "--verbose", count=True, help="Whole evidence lines, references.")] = 0,
     no_color: Annotated[bool, typer.Option("--no-color", help="No colour (also NO_COLOR).")] = False,
     no_redact: NoRedact = False,
 ) -> None:
-    """Find the root cause in kubelet, containerd and CSI driver logs, read together."""
+    """Find the root cause in node logs."""
     east = zone(tz)
     options = Options(
         paths=tuple(paths or ()),

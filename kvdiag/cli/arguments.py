@@ -13,7 +13,7 @@ from kvdiag.clock import moment, zone_offset
 from kvdiag.errors import UsageError
 
 Paths = Annotated[
-    list[str] | None, typer.Argument(metavar="[PATH]...", help="Files, folders, or - for standard input (default).")
+    list[str] | None, typer.Argument(metavar="PATH", help="Files, folders, or - for standard input (default).")
 ]
 Year = Annotated[int | None, typer.Option(help="Year of the first line of logs that write none.", min=1990, max=2200)]
 Zone = Annotated[str, typer.Option("--tz", metavar="ZONE", help="Zone of logs that write none: +08:00, Asia/Shanghai.")]

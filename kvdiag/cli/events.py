@@ -23,7 +23,7 @@ UNREADABLE = 3
 def command(
     paths: Paths = None, patterns: Patterns = None, year: Year = None, tz: Zone = "", no_redact: NoRedact = False
 ) -> None:
-    """Print what was recognised, in order of time over all inputs, as one JSON object a line."""
+    """Print what was recognised as JSON lines."""
     options = Options(paths=tuple(paths or ()), patterns=folders(patterns), year=year, zone=zone(tz))
     problems: list[InputError] = []
     with progress(quiet=False) as tell:

@@ -6,8 +6,8 @@ import contextlib
 import os
 import shutil
 import sys
-from io import TextIOWrapper
 from collections.abc import Iterator
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TextIO
 
@@ -41,8 +41,7 @@ def coloured(stream: TextIO, *, no_color: bool) -> bool:
 
 
 def width(stream: TextIO) -> int:
-    """Columns of the terminal, within reason; a fixed width elsewhere, so that files do not depend on who wrote them."""
+    """Columns of the terminal, within reason; a fixed width elsewhere, so that files look alike."""
     if not stream.isatty():
         return int(os.environ["COLUMNS"]) if os.environ.get("COLUMNS", "").isdecimal() else PIPED
     return max(40, min(WIDEST, shutil.get_terminal_size().columns))
-

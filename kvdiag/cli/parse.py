@@ -19,7 +19,7 @@ UNREADABLE = 3
 
 
 def command(paths: Paths = None, year: Year = None, tz: Zone = "", no_redact: NoRedact = False) -> None:
-    """Print every record as one JSON object a line, for jq, DuckDB and friends."""
+    """Print every record as JSON lines."""
     problems: list[InputError] = []
     options = Options(paths=tuple(paths or ()), year=year, zone=zone(tz))
     understood = False

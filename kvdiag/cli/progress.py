@@ -38,7 +38,12 @@ class _Bar:
         if self._progress is None:
             if time.monotonic() - self._begun < PATIENCE:
                 return
-            columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+            columns = (
+                TextColumn("{task.description}", markup=False),
+                BarColumn(),
+                DownloadColumn(),
+                TransferSpeedColumn(),
+            )
             self._progress = Progress(*columns, console=Console(stderr=True), transient=True)
             self._progress.start()
             self._task = self._progress.add_task("reading", total=None)

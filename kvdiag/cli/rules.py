@@ -22,7 +22,7 @@ from kvdiag.rules.words import show_rule
 app = typer.Typer(help="The signature library.", no_args_is_help=True)
 
 BROKEN = 2
-Which = Annotated[list[str] | None, typer.Argument(metavar="[RULE]...", help="Ids or names; all when none is given.")]
+Which = Annotated[list[str] | None, typer.Argument(metavar="RULE", help="Ids or names; all when none is given.")]
 
 
 @app.command("list")

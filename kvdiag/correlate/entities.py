@@ -11,7 +11,17 @@ from kvdiag.model.timeline import Entity
 from kvdiag.model.values import SubjectKind
 
 ROOT = "/var/lib/kubelet"
-VOLUME_IDS = "volume_handle driver unique_name spec_name staging_path attachment outer_name pod_uid target_path".split()
+VOLUME_IDS = [
+    "volume_handle",
+    "driver",
+    "unique_name",
+    "spec_name",
+    "staging_path",
+    "attachment",
+    "outer_name",
+    "pod_uid",
+    "target_path",
+]
 
 
 def describe(subject: tuple[SubjectKind, str], events: Sequence[Event], identities: Identities) -> Entity:
@@ -31,7 +41,12 @@ def describe(subject: tuple[SubjectKind, str], events: Sequence[Event], identiti
 
 
 def _pod(uid: str, events: Sequence[Event], identities: Identities) -> Entity:
-    return Entity(kind=SubjectKind.POD, key=uid, name=identities.name_of(uid) or uid, ids=_pod_ids(uid, identities) | _node(events) | _only(events, "sandbox_id"))
+    return Entity(
+        kind=SubjectKind.POD,
+        key=uid,
+        name=identities.name_of(uid) or uid,
+        ids=_pod_ids(uid, identities) | _node(events) | _only(events, "sandbox_id"),
+    )
 
 
 def _pod_ids(uid: str, identities: Identities) -> dict[str, str]:

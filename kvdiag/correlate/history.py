@@ -44,7 +44,9 @@ def build_history(
     `between` drops what began before its first or after its second moment (microseconds UTC).
     """
     since, until = between
-    told = (e for e in _events(testimonies, clocks) if not (since and e.ends < since) and not (until and e.time > until))
+    told = (
+        e for e in _events(testimonies, clocks) if not (since and e.ends < since) and not (until and e.time > until)
+    )
     events = _named(sorted(told, key=_order))
     identities = Identities(events)
     wide = {s.meaning.entry.kind for t in testimonies for s in t.sightings if s.meaning.entry.scope == "node"}
@@ -86,7 +88,7 @@ def _event(sighting: Sighting, source: str, own: str, clock: SourceClock) -> Eve
 
 
 def _speaks(entry: Entry, speaker: Speaker, own: str) -> str:
-    """Who said it: a driver's words are its sidecar's when they stand in that one's log; a crash is its own process's."""
+    """Who said it: a driver's words in a sidecar's log are the sidecar's, a crash is its own process's."""
     if is_call(entry) or entry.component == DRIVER:
         return own if own in SIDECARS else DRIVER
     return entry.component or speaker.ident or own
@@ -101,7 +103,9 @@ def _named(events: list[Event]) -> list[Event]:
     unique = list(_without_copies(events))
     named = {event.node for event in unique if event.node}
     if not named:
-        named = {ref.value for event in unique if event.component == "kubelet" for ref in event.refs if ref.kind == "node"}
+        named = {
+            ref.value for event in unique if event.component == "kubelet" for ref in event.refs if ref.kind == "node"
+        }
     if len(named) != 1:
         return unique
     node = named.pop()

@@ -16,7 +16,9 @@ from typing import NamedTuple
 from kvdiag.events.names import attachment_name, inline_handle, staging_hash
 from kvdiag.model.event import Event, Ref
 
-VOLUME_KINDS = frozenset("unique_name volume_handle spec_name outer_name target_path staging_path attachment".split())
+VOLUME_KINDS = frozenset(
+    ["unique_name", "volume_handle", "spec_name", "outer_name", "target_path", "staging_path", "attachment"]
+)
 BINDS_FORWARD = frozenset({"pod.added"})  # the line that announces a pod stands before the first one with its UID
 NAMES_DRIVER = frozenset({"csi.driver.banner", "csi.getplugininfo.succeeded"})
 FORWARD = 5_000_000  # microseconds
@@ -197,32 +199,41 @@ def _volume_keys(refs: Iterable[Ref]) -> Iterable[Key]:
     """Every key the names of one line give; they all name one volume."""
     said: Mapping[str, str] = {ref.kind: ref.value for ref in refs}
     uid, spec, outer = said.get("pod_uid", ""), said.get("spec_name", ""), said.get("outer_name", "")
-    unique, handle = said.get("unique_name", ""), said.get("volume_handle", "")
-    local = bool(unique) and not handle
-    if unique:
-        yield ("unique", unique)
-    if handle:
-        yield ("handle", said.get("driver", ""), handle)
-        if spec and _is_persistent(handle):
-            yield ("pv", spec)
+    if "unique_name" in said:
+        yield ("unique", said["unique_name"])
+    yield from _handle_keys(said)
     if uid and spec:
         yield ("at", uid, spec)
     if uid and outer:
-        yield ("outer", uid, outer)
-        if local:
-            yield ("at", uid, outer)
-            if unique.startswith("kubernetes.io/csi/"):
-                yield ("inline", uid, outer)
-    if spec and not uid and not handle and spec != outer:
+        yield from _pod_level_keys(uid, outer, said)
+    if spec and not uid and "volume_handle" not in said and spec != outer:
         yield ("pv", spec)
-    if "staging_path" in said and (hashed := _hash_in(said["staging_path"])):
+    if hashed := _hash_in(said.get("staging_path", "")):
         yield ("staged", hashed)
     if "attachment" in said:
         yield ("attachment", said["attachment"])
 
 
+def _handle_keys(said: Mapping[str, str]) -> Iterable[Key]:
+    handle, spec = said.get("volume_handle", ""), said.get("spec_name", "")
+    if handle:
+        yield ("handle", said.get("driver", ""), handle)
+        if spec and _is_persistent(handle):
+            yield ("pv", spec)
+
+
+def _pod_level_keys(uid: str, outer: str, said: Mapping[str, str]) -> Iterable[Key]:
+    """The pod's own name for a volume; for all but persistent ones it is also the name of the folder."""
+    yield ("outer", uid, outer)
+    unique = said.get("unique_name", "")
+    if unique and "volume_handle" not in said:
+        yield ("at", uid, outer)
+        if unique.startswith("kubernetes.io/csi/"):
+            yield ("inline", uid, outer)
+
+
 def _is_persistent(handle: str) -> bool:
-    """Whether a handle is a persistent volume's: those of inline volumes are made up by kubelet, `csi-` and a sha256."""
+    """Whether a handle is a persistent volume's; those of inline volumes are `csi-` and a sha256, made by kubelet."""
     return bool(handle) and not (handle.startswith("csi-") and len(handle) == INLINE_LENGTH)
 
 

@@ -181,7 +181,9 @@ class Recogniser:
             meaning = _panic(meaning, block, index)
         if entry.poll and self._fold((found, said[2]), stamp):
             return
-        sighting = Sighting(stamp, meaning, line_number, line[:LONGEST_TEXT], said[2], [1, stamp] if entry.poll else None)
+        sighting = Sighting(
+            stamp, meaning, line_number, line[:LONGEST_TEXT], said[2], [1, stamp] if entry.poll else None
+        )
         if entry.poll:
             self._polls[found, said[2]] = sighting
         self.sightings.append(sighting)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kvdiag.clock import MINUTE, SECOND, in_year, is_yearless, to_datetime
+from kvdiag.clock import MINUTE, in_year, is_yearless, to_datetime
 from kvdiag.formats.peel import Peeled, peel
 from kvdiag.formats.records import canonical, read_body
 from kvdiag.model.record import Body
@@ -168,11 +168,13 @@ def resolve(peeled: Peeled, body: Body) -> int | None:
     """The time of a line: the inner one for its precision; year and zone from the carrier when only that has them."""
     if body.stamp is None or not is_yearless(body.stamp):
         return body.stamp if body.stamp is not None else peeled.stamp
-    if peeled.stamp is None or is_yearless(peeled.stamp):
+    outer = peeled.stamp
+    if outer is None or is_yearless(outer):
         return body.stamp
-    outer = to_datetime(peeled.stamp).year
-    near = min((in_year(body.stamp, year) for year in (outer - 1, outer, outer + 1)), key=lambda t: abs(t - peeled.stamp))
-    return near - round((near - peeled.stamp) / QUARTER) * QUARTER
+    year = to_datetime(outer).year
+    dated = [in_year(body.stamp, candidate) for candidate in (year - 1, year, year + 1)]
+    nearest = min(dated, key=lambda stamp: abs(stamp - outer))
+    return nearest - round((nearest - outer) / QUARTER) * QUARTER
 
 
 def _tail(prefix: bytes) -> bytes:

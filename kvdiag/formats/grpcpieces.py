@@ -60,13 +60,13 @@ _CONTEXT = {
 _NAMES = {name.replace("_", ""): name for name in _KEPT}
 # Where it cannot be seen where the secrets end, all that follows is taken for secret.
 _SECRETS = re.compile(
-    r'"?(?:[a-z_]*secrets|[A-Za-z]*Secrets)"?\s?[:=]\s?(?:map)?'
+    r'(?<![A-Za-z_])"?(?:[a-z_]{0,40}secrets|[A-Za-z]{0,40}Secrets)"?\s?[:=]\s?(?:map)?'
     r'(?:\{[^{}\[\]]*\}|\[[^{}\[\]]*\]|[{\[].*|"(?:[^"\\]|\\.)*"?|\S+)',
     re.DOTALL,
 )
 _PAIR = re.compile(
     r'\b"?(volume_?id|(?:staging_?)?target_?path|node_?id|volume_?path|name|vendor_?version)"?\s?[:=]\s?'
-    r'(?:"((?:[^"\\]|\\.){0,4096})"|([^\s",{}\[\]]{1,4096})(?=[\s,}\]]))',
+    r'(?:"((?:[^"\\]|\\.){0,4096})"|([^\s",{}\[\]]{1,1024}+)(?=[\s,}\]]))',
     re.IGNORECASE,
 )
 _POD = re.compile(r'(csi\.storage\.k8s\.io/(?:ephemeral|pod\.uid|pod\.name|pod\.namespace))"?[:=]\s?"?([^\s",}\]]+)')

@@ -14,15 +14,17 @@ from kvdiag.formats.goquote import unquote
 
 _MOST_FIELDS = 200
 _LONGEST_DUMP = 65536
-_IDENT = rb"[ \t]+(?!m=[+\-]\d)[A-Za-z_][\w.\-/]*="  # `m=+881.48` is the monotonic part of a Go time, not a key
+_IDENT = (
+    rb"[ \t]{1,8}(?!m=[+\-]\d)[A-Za-z_][\w.\-/]{0,200}="  # `m=+881.48` is the monotonic part of a Go time, not a key
+)
 # Nine values of ten are a string without escapes, or text and flat lists without spaces: 0.7 µs instead of 4.
 _EASY = re.compile(
-    rb'[ \t]*([A-Za-z_][\w.\-/]*)=(?:"([^"\\]*)"(?=\s|$)'
+    rb'[ \t]*+([A-Za-z_][\w.\-/]*)=(?:"([^"\\]*)"(?=\s|$)'
     rb'|([^\s"<{\[&][^\s{\[]*|\[[^\s\[\]{}]*\]|\{[^\s\[\]{}]*\})(?=[ \t]*$|' + _IDENT + rb"))?"
 )
 # klog prints keys that are no strings as Go does: `%!s(int=1)="v"`, `{name}="v"`, `map[test:%!s(bool=true)]="v"`;
 # the kubelet itself has keys with spaces: `/proc/swaps contents=<`.
-_ODD = re.compile(rb'[ \t]*([^"\n]{1,200}?)=(?="|<\n|<$)')
+_ODD = re.compile(rb'[ \t]*+([^"\n]{1,200}?)=(?="|<\n|<$)')
 _NEXT = re.compile(rb"(?=" + _IDENT + rb")|\n")
 _BRACES = re.compile(rb'[{\[]|[}\]]|"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"')
 _DUMP = re.compile(rb"[{\[&]|map\[|\*?[\w.]+[{]")

@@ -31,8 +31,8 @@ _TERMINAL = re.compile(rb"(TRAC|DEBU|INFO|WARN|ERRO|FATA|PANI)\[([^\]]{1,40})\] 
 _ANSI = re.compile(rb"\x1b\[[0-9;]{0,20}m")
 # Longhorn before 1.3 and some rsyslog setups leave inner quotes unescaped: the closing one is followed by a pair or
 # by nothing.
-_CLOSING = re.compile(rb'"(?=[ \t]*$|[ \t]+[A-Za-z_][\w.\-]*=)')
-_PADDED = re.compile(rb"[ \t]+(?=[A-Za-z_][\w.\-]*=)")
+_CLOSING = re.compile(rb'"(?=[ \t]*$|[ \t]{1,8}[A-Za-z_][\w.\-]{0,200}=)')
+_PADDED = re.compile(rb"[ \t](?=[A-Za-z_][\w.\-]{0,200}=)")
 _CUT_JSON = re.compile(rb'"(time|level|msg|error|id|namespace)":"([^"\\]*(?:\\.[^"\\]*)*)(?="|$)', re.DOTALL)
 _WIDTH = 44
 

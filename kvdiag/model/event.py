@@ -36,7 +36,7 @@ class Event(NamedTuple):
     node: str
     text: str
     ends: int
-    count: int = 1
+    count: int = 1  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
 
     def ref(self, kind: str) -> str:
         """The first name of that kind on the line, or an empty string."""

@@ -69,7 +69,11 @@ def begins_record(line: bytes) -> bool:
 
 
 def read_source(
-    source: Readable, vocabulary: Vocabulary, scanner: Scanner, problem: Callable[[InputError], None], progress: Progress
+    source: Readable,
+    vocabulary: Vocabulary,
+    scanner: Scanner,
+    problem: Callable[[InputError], None],
+    progress: Progress,
 ) -> Read:
     """Scan one input from end to end. What broke on the way is told to `problem`; what was read until then counts."""
     recogniser, survey = Recogniser(vocabulary), Survey()

@@ -1,6 +1,6 @@
 """Words from a log made safe to show: nothing that moves a cursor, reverses text, or opens a door.
 
-Everything in a log is hostile: a pod may be named so that its name clears the screen, and a driver may print its secrets.
+Everything in a log is hostile: a pod's name may clear the screen, and a driver may print its secrets.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ STYLES = {
     Severity.INFO: "bold blue",
 }
 EVIDENCE_LINES = 2  # of a log line's message, unless -v
-IDS = "pod_uid volume_handle driver sandbox_id container_id".split()
+IDS = ["pod_uid", "volume_handle", "driver", "sandbox_id", "container_id"]
 
 
 def write(report: Report, stream: TextIO, look: Look) -> None:
@@ -105,7 +105,9 @@ class _Writer:
 
         label = Text(f" {finding.severity.label.upper()} ", style=STYLES[finding.severity])
         sure = "" if finding.verdict is Verdict.CONFIRMED else "  possible"
-        self.console.print(Text.assemble(label, " ", (clean(finding.rule.title), "bold"), (sure, "yellow")), soft_wrap=True)
+        self.console.print(
+            Text.assemble(label, " ", (clean(finding.rule.title), "bold"), (sure, "yellow")), soft_wrap=True
+        )
         self._say(f"{finding.rule.name} · {finding.rule.id} · {_span(finding)}", indent=2, style="dim")
         for line in _subject(finding):
             self._say(line, indent=2, hang=2, style="dim")
@@ -123,7 +125,11 @@ class _Writer:
         for evidence in finding.evidence:
             many = f" ×{evidence.of}" if evidence.of > 1 else ""
             place = self._shown(str(evidence.event.origin))
-            self._say(f"{place}  {_clock(evidence.event.time)}  {evidence.step.replace('_', ' ')}{many}", indent=4, style="cyan")
+            self._say(
+                f"{place}  {_clock(evidence.event.time)}  {evidence.step.replace('_', ' ')}{many}",
+                indent=4,
+                style="cyan",
+            )
             self._say(self._shortened(_words(evidence)), indent=6)
 
     def _fix(self, finding: Finding) -> None:
@@ -252,4 +258,6 @@ def _readings(readings: Sequence[Reading]) -> Iterator[str]:
 def _common_folder(report: Report) -> str:
     """The folder that all inputs have in common, so that it need not stand in every line."""
     sources = [reading.source for reading in report.inputs]
-    return os.path.commonpath([os.path.dirname(s) for s in sources]) if len(sources) > 1 and all("/" in s for s in sources) else ""  # noqa: PTH120
+    if len(sources) < 2 or not all("/" in source for source in sources):
+        return ""
+    return os.path.commonpath([source.rpartition("/")[0] for source in sources])

@@ -100,9 +100,7 @@ def _stage_events(
     known = set(map(id, mine))
     for key in {node, ""} if node else set(nodes):
         if key in nodes:
-            mine += [
-                e for e in nodes[key].events if e.kind in wide and begins <= e.time <= ends and id(e) not in known
-            ]
+            mine += [e for e in nodes[key].events if e.kind in wide and begins <= e.time <= ends and id(e) not in known]
     return sorted(mine, key=lambda e: (e.time, e.origin.line))
 
 
@@ -159,7 +157,7 @@ def _counted_name(rule: Rule) -> str:
 
 
 def _evidence(match: Match, part: Sequence[Event], rule: Rule, begins: int) -> Iterator[Evidence]:
-    """The lines that carry the finding, in time order, each once: first and last of every series, and what `shows` adds."""
+    """The lines a finding rests on, in time order, each once: first and last of every series, and of what `shows` names."""
     series = {name: [e for e in part if selects(rule.events[name], e) and e.ends >= begins] for name in _series(rule)}
     series |= {name: list(events) for name, events in match.bound.items() if not series.get(name)}
     rows: dict[int, Evidence] = {}
@@ -176,4 +174,5 @@ def _series(rule: Rule) -> list[str]:
 def _version_doubts(rule: Rule, history: History, node: str) -> Iterator[str]:
     for component, affected in rule.applies.items():
         if seen(component, history.versions, node) is None:
-            yield f"the version of {component} is not in these logs; this concerns {affected} (say --component {component}=…)"
+            hint = f"say --component {component}=…"
+            yield f"the version of {component} is not in these logs; this concerns {affected} ({hint})"

@@ -1,13 +1,13 @@
 """The language of `when`: a sentence over the named events of one timeline.
 
-    condition := term {("and" | "or") term}                      "and" binds tighter than "or"
-    term      := absence | "not" term | "(" condition ")" | chain
-    chain     := step {"then" step} ["within" DURATION]
-    step      := ["at least" COUNT] NAME ["lasting" DURATION]
-    absence   := "no" NAME [bound]
-    bound     := "between" NAME "and" NAME
-               | "before" NAME ["within" DURATION]
-               | "after" NAME ["within" DURATION | "until end"]
+condition := term {("and" | "or") term}                      "and" binds tighter than "or"
+term      := absence | "not" term | "(" condition ")" | chain
+chain     := step {"then" step} ["within" DURATION]
+step      := ["at least" COUNT] NAME ["lasting" DURATION]
+absence   := "no" NAME [bound]
+bound     := "between" NAME "and" NAME
+           | "before" NAME ["within" DURATION]
+           | "after" NAME ["within" DURATION | "until end"]
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ from kvdiag.model.rule import Absent, All, AnyOf, Chain, Condition, Not, Step
 if TYPE_CHECKING:
     import pyparsing as pp
 
-WORDS = frozenset("no not and or then within at least lasting between after before until end".split())
+WORDS = frozenset(
+    ["no", "not", "and", "or", "then", "within", "at", "least", "lasting", "between", "after", "before", "until", "end"]
+)
 
 
 def read_condition(text: str, known: Collection[str], place: str) -> Condition:
@@ -87,7 +89,7 @@ def _grammar() -> pp.ParserElement:
     before = word["before"] - name("before") + pp.Opt(word["within"] - span("within"))
     absent = word["no"] - name("name") + pp.Opt(between | after | before)
     absent.set_parse_action(_absent)
-    return pp.infix_notation(
+    grammar: pp.ParserElement = pp.infix_notation(  # type: ignore[no-untyped-call]
         absent | chain,
         [
             (word["not"], 1, pp.OpAssoc.RIGHT, lambda t: Not(t[0][0])),
@@ -95,6 +97,7 @@ def _grammar() -> pp.ParserElement:
             (word["or"], 2, pp.OpAssoc.LEFT, lambda t: AnyOf(tuple(t[0]))),
         ],
     )
+    return grammar
 
 
 def _absent(tokens: pp.ParseResults) -> Absent:

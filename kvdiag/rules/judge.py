@@ -49,7 +49,9 @@ class Stage:
     entries: Mapping[str, Entry]
 
 
-def judge(rule: Rule, events: Sequence[Event], node: str, history: History, entries: Mapping[str, Entry]) -> list[Match]:
+def judge(
+    rule: Rule, events: Sequence[Event], node: str, history: History, entries: Mapping[str, Entry]
+) -> list[Match]:
     """Every match of the rule on these events (in time order), the certain ones first; empty when there is none."""
     seen = {name: tuple(e for e in events if selects(selector, e)) for name, selector in rule.events.items()}
     kinds = {name: selector.kinds for name, selector in rule.events.items()}

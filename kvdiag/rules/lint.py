@@ -1,4 +1,4 @@
-"""What a signature must have beyond being readable: tests that find and that do not, kinds that exist, honest bounds."""
+"""What a signature must have beyond being readable: tests that find and that do not, kinds that exist, bounds."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ def _sentence(rule: Rule) -> Iterator[str]:
     for absent in _absences(rule.when):
         open_end = absent.after and not absent.before and not absent.within and not absent.to_end
         if open_end:
-            yield f"'no {absent.name} after {absent.after}' has no bound; say 'within 5m', or 'until end' if that is meant"
+            said = f"no {absent.name} after {absent.after}"
+            yield f"'{said}' has no bound; say 'within 5m', or 'until end' if that is meant"
         for side in (absent.after, absent.before):
             if side and side not in bound:
                 yield f"'no {absent.name}' is measured from {side!r}, which the sentence does not ask to have happened"
@@ -77,7 +78,11 @@ def _tests(rule: Rule) -> Iterator[str]:
 
 
 def _texts(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[str]:
-    known = ALWAYS_KNOWN | _ids(rule) | {n for s in rule.events.values() for k in s.kinds if k in entries for n in spoken(entries[k])}
+    known = (
+        ALWAYS_KNOWN
+        | _ids(rule)
+        | {n for s in rule.events.values() for k in s.kinds if k in entries for n in spoken(entries[k])}
+    )
     for slot in sorted(slots(rule) - known):
         yield f"the slot {{{slot}}} is filled by nothing{_near(slot, known)}"
     for fix in rule.fix:
@@ -88,7 +93,16 @@ def _texts(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[str]:
 def _ids(rule: Rule) -> set[str]:
     """The names every subject of the kind has, or that can be computed for it."""
     pod = {"pod", "pod_uid", "pod_name", "namespace", "node"}
-    volume = {"volume", "volume_handle", "driver", "unique_name", "spec_name", "staging_path", "attachment", "target_path"}
+    volume = {
+        "volume",
+        "volume_handle",
+        "driver",
+        "unique_name",
+        "spec_name",
+        "staging_path",
+        "attachment",
+        "target_path",
+    }
     more = {"pod": pod, "volume": volume | pod | {"outer_name"}, "driver": {"driver", "node"}, "node": {"node"}}
     return more.get(str(rule.per), pod | {"sandbox", "sandbox_id", "container", "container_id"})
 

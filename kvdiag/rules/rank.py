@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from kvdiag.clock import MINUTE, SECOND
 from kvdiag.model.report import Finding
-from kvdiag.model.timeline import History
+from kvdiag.model.timeline import History, Timeline
 from kvdiag.model.values import Role, SubjectKind, Verdict
 
 TOUCH = 10 * MINUTE  # between the end of a cause and the beginning of what it explains
@@ -59,14 +59,13 @@ def _linked(cause: Finding, finding: Finding, history: History) -> bool:
     return _uses(cause, finding, history.timelines) or _uses(finding, cause, history.timelines)
 
 
-def _uses(one: Finding, other: Finding, timelines: Mapping[tuple[SubjectKind, str], object]) -> bool:
+def _uses(one: Finding, other: Finding, timelines: Mapping[tuple[SubjectKind, str], Timeline]) -> bool:
     timeline = timelines.get((one.subject.kind, one.subject.key))
-    uses = getattr(timeline, "uses", frozenset())
-    return (other.subject.kind, other.subject.key) in uses
+    return timeline is not None and (other.subject.kind, other.subject.key) in timeline.uses
 
 
 def _touch(cause: Finding, finding: Finding) -> bool:
-    """Whether their times allow it. What befell a node must come first; on one volume a later find may explain earlier."""
+    """Whether their times allow it: what befell a node must come first, a volume's cause may show itself late."""
     if finding.begins > cause.ends + TOUCH or finding.ends < cause.begins - TOUCH:
         return False
     return cause.begins <= finding.begins + SLACK or cause.subject.kind is not SubjectKind.NODE

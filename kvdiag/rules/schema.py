@@ -13,11 +13,31 @@ from kvdiag.rules.grammar import read_condition
 from kvdiag.versions import read_range
 from kvdiag.yamlread import Node, read_yaml, suggestion
 
-KEYS = (
-    "id name title severity status role per applies bugs events when same counts shows says cause fix references "
-    "not-when explains collect tests"
-).split()
-REQUIRED = "id name title severity per events when says cause tests".split()
+KEYS = [
+    "id",
+    "name",
+    "title",
+    "severity",
+    "status",
+    "role",
+    "per",
+    "applies",
+    "bugs",
+    "events",
+    "when",
+    "same",
+    "counts",
+    "shows",
+    "says",
+    "cause",
+    "fix",
+    "references",
+    "not-when",
+    "explains",
+    "collect",
+    "tests",
+]
+REQUIRED = ["id", "name", "title", "severity", "per", "events", "when", "says", "cause", "tests"]
 STATUSES = ("experimental", "stable", "retired")
 LINE_KEYS = ("line", "anchor", "fields", "component", "verbosity", "scope", "poll")
 RULE_ID = re.compile(r"KV[1-9]\d{2}")

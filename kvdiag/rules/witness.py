@@ -1,4 +1,4 @@
-"""Absence with proof: could an event have gone unseen between two moments?
+"""Absence with proof: whether an event may have gone unseen between two moments.
 
 An event that is not there means something only if the component that prints it was listened to, all that time, at
 the verbosity that prints it. Every reason why it may have been missed is a doubt, told with what would settle it.
@@ -24,7 +24,9 @@ class Window(NamedTuple):
     open_ended: bool = False
 
 
-def doubts(kinds: Iterable[str], window: Window, node: str, history: History, entries: Mapping[str, Entry]) -> tuple[str, ...]:
+def doubts(
+    kinds: Iterable[str], window: Window, node: str, history: History, entries: Mapping[str, Entry]
+) -> tuple[str, ...]:
     """Why none of the events could be proven absent in the window; empty when one witness saw all of it.
 
     Each kind is a witness of its own: a NodeUnstage that is missing from a complete driver log is missing, whatever

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kvdiag.model.rule import Absent, All, AnyOf, Chain, Condition, Not, Rule, Selector, Step
 from kvdiag.clock import say_duration
+from kvdiag.model.rule import Absent, All, AnyOf, Chain, Condition, Not, Rule, Selector, Step
 
 
 def show_rule(rule: Rule) -> str:
@@ -22,9 +22,15 @@ def _lines(rule: Rule) -> Iterator[str]:
     yield from _section("Why", rule.cause.splitlines())
     yield from _section(
         "Known defects",
-        [f"{b.component} {b.affected}: fixed in {', '.join(b.fixed) or 'no known release'} {b.reference}" for b in rule.bugs],
+        [
+            f"{b.component} {b.affected}: fixed in {', '.join(b.fixed) or 'no known release'} {b.reference}"
+            for b in rule.bugs
+        ],
     )
-    yield from _section("What to do", (line for number, fix in enumerate(rule.fix, 1) for line in _fix(number, fix.text, fix.run, fix.after)))
+    yield from _section(
+        "What to do",
+        (line for number, fix in enumerate(rule.fix, 1) for line in _fix(number, fix.text, fix.run, fix.after)),
+    )
     yield from _section("Not when", rule.look_alikes)
     yield from _section("Explains", rule.explains)
     yield from _section("See", rule.references)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, cast
 from kvdiag.scan.protocol import LineHits, checked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     import hyperscan
 

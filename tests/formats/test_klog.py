@@ -247,7 +247,27 @@ def test_any_bytes_after_a_header(text: bytes) -> None:
     fields_of(text)
 
 
-@pytest.mark.parametrize("piece", [b" a=x[", b'\\"', b'"', b" a=", b"[", b"{a:", b" a=<\n", b"=", b'a="b" '])
+@pytest.mark.parametrize(
+    "piece",
+    [
+        b" a=x[",
+        b'\\"',
+        b'"',
+        b" a=",
+        b"[",
+        b"{a:",
+        b" a=<\n",
+        b"=",
+        b'a="b" ',
+        b" ",
+        b"\t",
+        b"a",
+        b" a",
+        b"\n",
+        b"\n ",
+        b" a=b c",
+    ],
+)
 def test_long_hostile_lines_are_read_in_linear_time(piece: bytes) -> None:
     """Half a megabyte of one piece repeated is read; a quadratic reader would not come back."""
     assert read(HEAD + b'"m"' + piece * (500_000 // len(piece))) is not None
