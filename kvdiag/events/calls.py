@@ -55,6 +55,9 @@ def _refs(call: Call[int]) -> tuple[Ref, ...]:
     found = dict.fromkeys(
         ref for name, kind in REFS.items() if name in call.request for ref in refs_of(kind, call.request[name].encode())
     )
+    pod, namespace = call.request.get("pod_name"), call.request.get("pod_namespace")
+    if pod and namespace:
+        found[Ref("pod", f"{namespace}/{pod}")] = None
     if call.method == "GetPluginInfo" and "name" in call.request:
         found[Ref("driver", call.request["name"])] = None
     return tuple(found)

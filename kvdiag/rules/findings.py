@@ -157,7 +157,7 @@ def _counted_name(rule: Rule) -> str:
 
 
 def _evidence(match: Match, part: Sequence[Event], rule: Rule, begins: int) -> Iterator[Evidence]:
-    """The lines a finding rests on, in time order, each once: first and last of every series, and of what `shows` names."""
+    """The lines a finding rests on in time order, each once: first and last of a series, and what `shows` names."""
     series = {name: [e for e in part if selects(rule.events[name], e) and e.ends >= begins] for name in _series(rule)}
     series |= {name: list(events) for name, events in match.bound.items() if not series.get(name)}
     rows: dict[int, Evidence] = {}
