@@ -9,6 +9,7 @@ A range is a union of half-open intervals, so that a range read from wordings ca
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from kvdiag.errors import PatternError
@@ -62,15 +63,17 @@ def read_range(text: str, place: str = "") -> Range:
             raise PatternError(place, f"empty version range in {text!r}; write for example '>=1.22 <1.27'")
         for word in words:
             joined = intersection(joined, (_comparator(word, text, place),))
+        if not joined:
+            raise PatternError(place, f"no version lies in {alternative.strip()!r}")
         intervals.extend(joined)
-    return tuple(sorted(intervals))
+    return _merged(intervals)
 
 
 def _comparator(word: str, text: str, place: str) -> Interval:
     found = _COMPARATOR.match(word)
     if not found:
         raise PatternError(
-            place, f"cannot read {word!r} in the version range {text!r}", text, text.find(word), len(word)
+            place, f"cannot read {word!r} in the version range {text!r}", text, max(0, text.find(word)), len(word)
         )
     operator, major, minor, patch = found.groups()
     low = (int(major), int(minor or 0), int(patch or 0))
@@ -78,25 +81,38 @@ def _comparator(word: str, text: str, place: str) -> Interval:
         case "<":
             return Interval(_FIRST, low)
         case "<=":
-            return Interval(_FIRST, _after(low))
+            return Interval(_FIRST, _after(found))
         case ">":
-            return Interval(_after(low), _LAST)
+            return Interval(_after(found), _LAST)
         case ">=":
             return Interval(low, _LAST)
-        case _ if patch is None and minor is not None:
-            return Interval(low, (low[0], low[1] + 1, 0))
         case _:
-            return Interval(low, _after(low))
+            return Interval(low, _after(found))
 
 
-def _after(triple: Triple) -> Triple:
-    return (triple[0], triple[1], triple[2] + 1)
+def _after(found: re.Match[str]) -> Triple:
+    """The version that follows all that were named: 1.27.3 after `1.27.2`, 1.28.0 after `1.27`, 2.0.0 after `1`."""
+    _, major, minor, patch = found.groups()
+    if minor is None:
+        return (int(major) + 1, 0, 0)
+    return (int(major), int(minor) + 1, 0) if patch is None else (int(major), int(minor), int(patch) + 1)
+
+
+def _merged(intervals: Iterable[Interval]) -> Range:
+    """The same versions in as few intervals as can be, so that equal ranges are equal."""
+    merged: list[Interval] = []
+    for interval in sorted(intervals):
+        if merged and interval.low <= merged[-1].high:
+            merged[-1] = Interval(merged[-1].low, max(merged[-1].high, interval.high))
+        else:
+            merged.append(interval)
+    return tuple(merged)
 
 
 def intersection(left: Range, right: Range) -> Range:
     """What both ranges hold."""
     both = (Interval(max(a.low, b.low), min(a.high, b.high)) for a in left for b in right)
-    return tuple(sorted(i for i in both if i.low < i.high))
+    return _merged(i for i in both if i.low < i.high)
 
 
 def contains(span: Range, version: Version) -> bool:
@@ -133,7 +149,9 @@ def _say(interval: Interval) -> str:
         return f"≥ {low}"
     if interval.low == _FIRST:
         return f"< {high}"
-    if interval.high[2] == 0 and interval.high[1] > 0:
+    if interval.high == (*interval.low[:2], interval.low[2] + 1):
+        return ".".join(map(str, interval.low))
+    if interval.low[2] == interval.high[2] == 0 and interval.low[0] == interval.high[0]:
         last = f"{interval.high[0]}.{interval.high[1] - 1}"
         return low if last == low else f"{low}–{last}"
     return f"{low} – < {high}"

@@ -32,6 +32,6 @@ def command(
         sys.stderr.write(f"kvdiag: {clean(str(problem))}\n")
     with outlet(None) as stream:
         for event in found.history.events:
-            stream.write(json.dumps(event_line(event, redact=not no_redact), ensure_ascii=False) + "\n")
+            stream.write(json.dumps(event_line(event, redact=not no_redact)) + "\n")
     understood = any(reading.records for reading in found.readings)
     raise typer.Exit(0 if understood and not any(p.exit_code for p in problems) else UNREADABLE)

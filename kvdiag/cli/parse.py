@@ -26,7 +26,7 @@ def command(paths: Paths = None, year: Year = None, tz: Zone = "", no_redact: No
     with outlet(None) as stream:
         for record in records(options, problems.append):
             understood = understood or record.time is not None
-            stream.write(json.dumps(record_line(record, redact=not no_redact), ensure_ascii=False) + "\n")
+            stream.write(json.dumps(record_line(record, redact=not no_redact)) + "\n")
     for problem in problems:
         sys.stderr.write(f"kvdiag: {clean(str(problem))}\n")
     raise typer.Exit(0 if understood and not any(p.exit_code for p in problems) else UNREADABLE)

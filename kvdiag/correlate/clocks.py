@@ -17,7 +17,18 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from statistics import median
 
-from kvdiag.clock import DAY, HOUR, MINUTE, SECOND, from_datetime, in_year, is_yearless, to_datetime
+from kvdiag.clock import (
+    DAY,
+    FRAME_BEGINS,
+    FRAME_ENDS,
+    HOUR,
+    MINUTE,
+    SECOND,
+    from_datetime,
+    in_year,
+    is_yearless,
+    to_datetime,
+)
 from kvdiag.correlate.testimony import Testimony
 
 HALF_YEAR = 180 * DAY
@@ -39,10 +50,10 @@ class SourceClock:
 
     def utc(self, stamp: int, line: int) -> int:
         """A stamp of the source's `line` as microseconds since 1970."""
-        if not is_yearless(stamp):
+        if not FRAME_BEGINS <= stamp < FRAME_ENDS:
             return stamp
         year = self.year or datetime.now(UTC).year
-        return in_year(stamp, year + _turn_at(self.turns, line)) - self.zone
+        return in_year(stamp, year + (_turn_at(self.turns, line) if self.turns else 0)) - self.zone
 
     @property
     def says(self) -> str:

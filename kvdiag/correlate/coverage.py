@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from kvdiag.clock import MINUTE, say_duration
 from kvdiag.model.timeline import Coverage, Gap
@@ -20,18 +21,15 @@ class Heard:
     begins: int
     ends: int
     verbosity: int = 0
-    pids: list[tuple[int, int, int]] = field(default_factory=list)  # pid, first and last time it spoke
+    pids: dict[int, tuple[int, int]] = field(default_factory=dict)  # when each process first and last spoke
 
-    def add(self, time: int, verbosity: int, pid: int | None) -> None:
-        """One event of the component."""
+    def add(self, begins: int, ends: int, verbosity: int, pid: int | None) -> None:
+        """Events of one kind that one process of the component logged from `begins` to `ends`."""
         self.verbosity = max(self.verbosity, verbosity)
-        self.begins, self.ends = min(self.begins, time), max(self.ends, time)
-        if pid is None:
-            return
-        if self.pids and self.pids[-1][0] == pid:
-            self.pids[-1] = (pid, self.pids[-1][1], max(time, self.pids[-1][2]))
-        else:
-            self.pids.append((pid, time, time))
+        self.begins, self.ends = min(self.begins, begins), max(self.ends, ends)
+        if pid is not None:
+            first, last = self.pids.get(pid, (begins, ends))
+            self.pids[pid] = (min(first, begins), max(last, ends))
 
 
 def coverages(
@@ -63,11 +61,13 @@ def _holes(component: str, ordered: Sequence[Heard]) -> Iterator[Gap]:
 
 
 def _restarts(component: str, ordered: Sequence[Heard]) -> Iterator[Gap]:
-    """Another pid speaks from now on. Two pids that take turns are two processes and not a restart."""
-    runs = sorted((begins, ends, pid) for part in ordered for pid, begins, ends in part.pids)
-    spoke: dict[int, int] = {}
-    for begins, ends, pid in runs:
-        before = [(last, other) for other, last in spoke.items() if other != pid]
-        if before and pid not in spoke and max(before)[0] <= begins:
-            yield Gap(max(before)[0], begins, f"{component} was restarted")
-        spoke[pid] = max(ends, spoke.get(pid, ends))
+    """One process spoke no more before another began. Two that overlap are two processes and not a restart."""
+    spoke: dict[int, tuple[int, int]] = {}
+    for part in ordered:
+        for pid, (begins, ends) in part.pids.items():
+            first, last = spoke.get(pid, (begins, ends))
+            spoke[pid] = (min(first, begins), max(last, ends))
+    runs = sorted(spoke.values())
+    for (_, ended), (begins, _) in pairwise(runs):
+        if ended <= begins:
+            yield Gap(ended, begins, f"{component} was restarted")

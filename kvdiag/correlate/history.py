@@ -178,31 +178,48 @@ def _heard(
 ) -> dict[tuple[str, str], list[Heard]]:
     """By component and node: each source in which the component spoke counts from its first to its last line."""
     nodes = {event.node for event in events}
+    only = next(iter(nodes)) if len(nodes) == 1 else ""
     heard: dict[tuple[str, str], list[Heard]] = defaultdict(list)
     for testimony in testimonies:
         clock, own = clocks[testimony.source], testimony.component
         parts: dict[tuple[str, str], Heard] = {}
-        for sighting in testimony.sightings:
-            entry, speaker = sighting.meaning.entry, sighting.speaker
-            component = _speaks(entry, speaker, own)
-            node = speaker.node or (next(iter(nodes)) if len(nodes) == 1 else "")
-            part = parts.get((component, node))
-            if part is None:
-                part = parts[component, node] = Heard(*_span(testimony, clock))
-            verbosity = entry.verbosity
-            if entry.kind == "kubelet.flag":
-                said = sighting.meaning.attrs.get("verbosity", "")
-                verbosity = int(said) if said.isdecimal() and len(said) < 3 else 0
-            part.add(clock.utc(sighting.stamp, sighting.line), verbosity, speaker.pid)
+        for first, last in _by_speaker(testimony):
+            speaker = first.speaker
+            key = (_speaks(first.meaning.entry, speaker, own), speaker.node or only)
+            if key not in parts:
+                parts[key] = Heard(*_span(testimony, clock))
+            times = sorted((clock.utc(first.stamp, first.line), clock.utc(last.stamp, last.line)))
+            parts[key].add(times[0], times[1], _verbosity(first), speaker.pid)
         for key, part in parts.items():
             heard[key].append(part)
     return heard
 
 
+def _by_speaker(testimony: Testimony) -> Iterator[list[Sighting]]:
+    """The first and last sighting of each kind by each process."""
+    groups: dict[tuple[int, Speaker], list[Sighting]] = {}
+    for sighting in testimony.sightings:
+        key = (id(sighting[1][0]), sighting[4])
+        group = groups.get(key)
+        if group is None:
+            groups[key] = [sighting, sighting]
+        else:
+            group[1] = sighting
+    yield from groups.values()
+
+
+def _verbosity(sighting: Sighting) -> int:
+    """The -v a line proves: the flag that was dumped, or what its wording needs."""
+    if sighting.meaning.entry.kind != "kubelet.flag":
+        return sighting.meaning.entry.verbosity
+    said = sighting.meaning.attrs.get("verbosity", "")
+    return int(said) if said.isdecimal() and len(said) < 3 else 0
+
+
 def _span(testimony: Testimony, clock: SourceClock) -> tuple[int, int]:
-    stamps = [s.stamp for s in testimony.sightings]
-    first = testimony.first if testimony.first is not None else min(stamps)
-    last = testimony.last if testimony.last is not None else max(stamps)
+    stamps = [testimony.sightings[0].stamp, testimony.sightings[-1].stamp]
+    first = testimony.first if testimony.first is not None else stamps[0]
+    last = testimony.last if testimony.last is not None else stamps[1]
     begins, ends = clock.utc(first, 0), clock.utc(last, testimony.lines)
     return min(begins, ends), max(begins, ends)
 

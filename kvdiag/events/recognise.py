@@ -60,6 +60,16 @@ _Quick = tuple[int, Callable[[bytes, int], re.Match[bytes] | None] | None, int]
 
 
 NOBODY = Speaker()
+UNFINISHED = (b"=<", b"\r")  # a value of many lines begins; a carriage return to be cut off
+
+
+class Place(NamedTuple):
+    """A hit line: its block, its place there from 0, its number in the input from 1, and itself."""
+
+    block: bytes
+    index: int  # type: ignore[assignment]  # hides tuple.index, which nobody needs here
+    number: int
+    line: bytes
 
 
 class Heard(NamedTuple):
@@ -84,11 +94,11 @@ class Recogniser:
         self.wordings: set[int] = set()
         self.recognised = 0
         self.duplicates = 0
-        self.first: int | None = None
         self.last: int | None = None
         self._meanings: dict[Found, Meaning] = {}
         self._seen: set[int] = set()
-        self._polls: dict[tuple[Found, Speaker], Sighting] = {}
+        self._folding: dict[Found, Sighting] = {}
+        self._polls = {n for n in range(len(vocabulary.wordings)) if vocabulary.owner(n).poll}
         self._readers = {n for n in range(len(vocabulary.wordings)) if vocabulary.owner(n).reader}
         self._errors = {n for n, w in enumerate(vocabulary.wordings) if "{error}" in w.message}
         self._split: tuple[bytes, list[bytes]] = (b"", [])
@@ -96,30 +106,29 @@ class Recogniser:
 
     def feed(self, block: bytes, first_line: int, hits: Iterable[tuple[int, bytes, tuple[int, ...]]]) -> None:
         """One block; `hits` are (line of the block, line, literal ids), `first_line` counts from 0."""
-        seen, match, readers = self._seen, self._match, self._readers
+        match, polls, readers = self._match, self._polls, self._readers
         stamp_of, speaker = self._front()
         for index, line, ids in hits:
             stamp = stamp_of(line)
-            if stamp is not None and line[-2:] != b"=<":
+            if stamp is not None and not line.endswith(UNFINISHED):
                 said: Told = (stamp, line, speaker, None)
             else:
                 said = self._read(line, block, index)
                 stamp_of, speaker = self._front()
+                stamp = said[0]
             for literal in ids:
                 found = match(literal, said[1])
                 if found is None:
                     continue
                 self.recognised += 1
-                identity = hash((said[0], found))
-                if identity in seen and found[0] not in readers:
-                    self.duplicates += 1
+                if found[0] in polls:
+                    if stamp is not None and self._fold(found, stamp, said[2]):
+                        continue
+                elif found[0] not in readers and self._is_copy(stamp, found):
                     continue
-                if len(seen) >= MOST_SEEN:
-                    seen.clear()
-                seen.add(identity)
                 if found[0] in self._errors:
                     found = self._to_its_end(literal, found, said[1], block, index)
-                self._add(found, said, first_line + index + 1, line, block, index)
+                self._add(found, said, Place(block, index, first_line + index + 1, line))
 
     def _front(self) -> tuple[Callable[[bytes], int | None], Speaker]:
         """How the layout met last reads a time, and who writes in it."""
@@ -156,48 +165,53 @@ class Recogniser:
         prepared = self._quick[literal] = (self._vocabulary.literals[literal], candidates)
         return prepared
 
-    def _add(
-        self,
-        found: Found,
-        said: Told,
-        line_number: int,
-        line: bytes,
-        block: bytes,
-        index: int,
-    ) -> None:
-        number = found[0]
+    def _is_copy(self, stamp: int | None, found: Found) -> bool:
+        """Whether the same was said at the same microsecond before: inputs are cut and joined with overlaps."""
+        identity = hash((stamp, found))
+        if identity in self._seen:
+            self.duplicates += 1
+            return True
+        if len(self._seen) >= MOST_SEEN:
+            self._seen.clear()
+        self._seen.add(identity)
+        return False
+
+    def _fold(self, found: Found, stamp: int, speaker: Speaker) -> bool:
+        """Count a poll that repeats the one before it."""
+        before = self._folding.get(found)
+        if before is None or before.more is None or before.speaker != speaker:
+            return False
+        ago = stamp - before.more[1]
+        if not 0 <= ago <= FOLD:
+            return False
+        if ago:
+            before.more[0] += 1
+            before.more[1] = stamp
+        else:
+            self.duplicates += 1
+        return True
+
+    def _add(self, found: Found, said: Told, place: Place) -> None:
+        entry = self._vocabulary.owner(found[0])
         stamp = said[0] if said[0] is not None else self.last
-        entry = self._vocabulary.owner(number)
         if stamp is None or (said[0] is None and said[3] is None and entry.component):
             return  # words of a log in a text that is none
-        self.wordings.add(number)
-        self.first = stamp if self.first is None or stamp < self.first else self.first
         self.last = stamp
         if entry.reader:
-            self._hear(said, stamp, line_number, line)
+            self._hear(said, stamp, place)
             return
         meaning = self._meanings.get(found) or self._mean(found, entry)
         if entry.kind == CRASH:
-            meaning = _panic(meaning, block, index)
-        if entry.poll and self._fold((found, said[2]), stamp):
-            return
-        sighting = Sighting(
-            stamp, meaning, line_number, line[:LONGEST_TEXT], said[2], [1, stamp] if entry.poll else None
-        )
+            meaning = _panic(meaning, self._lines(place.block)[place.index : place.index + LONGEST_RECORD])
+        text = place.line[:LONGEST_TEXT]
+        sighting = Sighting(stamp, meaning, place.number, text, said[2], [1, stamp] if entry.poll else None)
         if entry.poll:
-            self._polls[found, said[2]] = sighting
+            self._folding[found] = sighting
         self.sightings.append(sighting)
-
-    def _fold(self, key: tuple[Found, Speaker], stamp: int) -> bool:
-        before = self._polls.get(key)
-        if before is None or before.more is None or not 0 <= stamp - before.more[1] <= FOLD:
-            return False
-        before.more[0] += 1
-        before.more[1] = stamp
-        return True
 
     def _mean(self, found: Found, entry: Entry) -> Meaning:
         number, groups = found
+        self.wordings.add(number)
         refs: dict[Ref, None] = {}
         attrs: dict[str, str] = {}
         for name, value in zip(self._vocabulary.matcher(number).names, groups, strict=True):
@@ -216,13 +230,13 @@ class Recogniser:
         self._meanings[found] = meaning
         return meaning
 
-    def _hear(self, said: Told, stamp: int, line_number: int, line: bytes) -> None:
-        if self.heard and self.heard[-1].line == line_number:
+    def _hear(self, said: Told, stamp: int, place: Place) -> None:
+        if self.heard and self.heard[-1].line == place.number:
             return  # another literal of the same line
-        body = said[3] or read_body(peel(line).body)
+        body = said[3] or read_body(peel(place.line).body)
         piece = read_piece(body.message, body.fields) if body else None
         if piece is not None:
-            self.heard.append(Heard(stamp, piece, line_number, line[:LONGEST_TEXT], said[2]))
+            self.heard.append(Heard(stamp, piece, place.number, place.line[:LONGEST_TEXT], said[2]))
 
     def _whole(self, said: Said, block: bytes, index: int) -> Told:
         """A line without a header, or with an open value: the words of its whole record, the time of its head."""
@@ -271,8 +285,7 @@ def _block_value(lines: Sequence[bytes], begin: int) -> Iterable[bytes]:
             return
 
 
-def _panic(meaning: Meaning, block: bytes, index: int) -> Meaning:
+def _panic(meaning: Meaning, lines: Sequence[bytes]) -> Meaning:
     """The first goroutine's functions say what crashed; they stand on the lines that follow."""
-    following = [peel(line).body for line in block.split(b"\n")[index : index + LONGEST_RECORD]]
-    body = read_panic(following)
+    body = read_panic([peel(line).body for line in lines])
     return meaning._replace(attrs={**meaning.attrs, **body.fields, "reason": body.message})

@@ -95,8 +95,8 @@ def read_source(
     testimony = Testimony(
         source=source.name,
         sightings=sightings,
-        first=first if first is not None else recogniser.first,
-        last=last if last is not None else recogniser.last,
+        first=first,
+        last=last,
         lines=survey.lines,
         wordings=frozenset(recogniser.wordings),
         yearless=recogniser.stamper.klog_is_yearless or (first is not None and is_yearless(first)),

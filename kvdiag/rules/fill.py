@@ -16,13 +16,15 @@ from kvdiag.model.rule import Fix, Rule
 from kvdiag.model.timeline import Entity
 
 _SLOT = re.compile(r"\{([a-z][a-z0-9_]*)\}")
+_OPTIONAL = re.compile(r"\[\[(.*?)\]\]")
 LONGEST_VALUE = 600  # characters of a log's own words inside a sentence of ours
 
 
 def values(entity: Entity, evidence: Sequence[tuple[str, Event]], count: int, begins: int, ends: int) -> dict[str, str]:
     """What a rule's texts may speak of: the subject's names, what its evidence lines said, and the measure of it.
 
-    Later evidence overrides earlier, the subject's own names override both. `ladder` is the series of backoffs.
+    Later evidence overrides earlier, the subject's own names override both. `ladder` is the series of backoffs, `often`
+    says `once` or `8 times over 1m3s`.
     """
     said: dict[str, str] = {}
     ladder: list[str] = []
@@ -33,12 +35,15 @@ def values(entity: Entity, evidence: Sequence[tuple[str, Event]], count: int, be
             ladder.append(backoff)
     said.update(entity.ids)
     said[str(entity.kind)] = entity.name
-    said |= {"count": str(count), "span": say_duration(ends - begins), "ladder": " ".join(dict.fromkeys(ladder))}
-    return said
+    span = say_duration(ends - begins)
+    over = f" over {span}" if ends > begins else ""
+    said |= {"count": str(count), "span": span, "often": "once" if count == 1 else f"{count} times{over}"}
+    return said | {"ladder": " ".join(dict.fromkeys(ladder))}
 
 
 def sentence(text: str, said: Mapping[str, str]) -> str:
-    """A text with its slots filled; a slot nobody knows becomes `?`."""
+    """A text with its slots filled; `[[…]]` is left out when it has a slot nobody knows, elsewhere that becomes `?`."""
+    text = _OPTIONAL.sub(lambda part: part[1] if all(said.get(slot) for slot in _SLOT.findall(part[1])) else "", text)
     return _SLOT.sub(lambda slot: _short(said.get(slot[1]) or "?"), text).strip()
 
 

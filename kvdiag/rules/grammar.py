@@ -74,8 +74,8 @@ def _grammar() -> pp.ParserElement:
 
     word = {w: pp.Suppress(pp.Keyword(w)) for w in WORDS}
     name = pp.Regex(rf"(?!(?:{'|'.join(sorted(WORDS))})\b)[a-z][a-z0-9_]*").set_name("an event name")
-    count = pp.Word(pp.nums).set_name("a count").set_parse_action(lambda t: int(t[0]))
-    span = pp.Regex(r"\d+(?:ms|s|m|h|d)\b").set_name("a duration such as 30s or 5m")
+    count = pp.Regex(r"[1-9]\d*").set_name("a count").set_parse_action(lambda t: int(t[0]))
+    span = pp.Regex(r"[1-9]\d*(?:ms|s|m|h|d)\b").set_name("a duration such as 30s or 5m")
     span.set_parse_action(lambda t: duration(t[0]))
 
     step = pp.Opt(word["at"] - word["least"] - count, default=1) + name + pp.Opt(word["lasting"] - span, default=0)

@@ -7,12 +7,13 @@ if an absence spoils one run the next is tried, since a volume may go through it
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import islice
 
 from kvdiag.model.event import Event
+from kvdiag.model.record import Origin
 from kvdiag.model.rule import Absent, All, AnyOf, Chain, Condition, Not, Rule, Selector, Step
 from kvdiag.model.timeline import History
 from kvdiag.model.values import Truth
@@ -83,15 +84,30 @@ def _solve(condition: Condition, stage: Stage, match: Match) -> Iterator[Match]:
         case Absent():
             reasons = _absent(condition, stage, match.bound)
             if reasons is not None:
-                yield Match(match.bound, tuple(dict.fromkeys((*match.doubts, *reasons))))
+                yield Match(match.bound, _both(match.doubts, reasons))
         case Not(term):
-            if next(_solve(term, stage, match), None) is None:
-                yield match
+            against = _surest(islice(_solve(term, stage, Match(match.bound)), MOST_RUNS))
+            if against is None or against.doubts:
+                yield Match(match.bound, _both(match.doubts, against.doubts if against else ()))
         case AnyOf(terms):
             for term in terms:
                 yield from _solve(term, stage, match)
         case All(terms):
             yield from _all(sorted(terms, key=_asks_for_bindings), stage, match)
+
+
+def _surest(matches: Iterable[Match]) -> Match | None:
+    """The first match without a doubt, else the first there is."""
+    first = None
+    for match in matches:
+        if not match.doubts:
+            return match
+        first = first or match
+    return first
+
+
+def _both(some: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*some, *more)))
 
 
 def _asks_for_bindings(condition: Condition) -> bool:
@@ -109,9 +125,9 @@ def _all(terms: Sequence[Condition], stage: Stage, match: Match) -> Iterator[Mat
 def _chains(chain: Chain, stage: Stage, bound: Bound) -> Iterator[Bound]:
     """Every shortest run of the steps in order; of runs that end in the same event the one that starts last."""
     first = stage.seen[chain.steps[0].name]
-    fixed = bound.get(chain.steps[0].name)
+    fixed = _fixed(chain.steps[0], bound)
     best: dict[int, Bound] = {}
-    for start in range(len(first)) if fixed is None else (first.index(fixed[0]),):
+    for start in (first.index(fixed[0]),) if fixed else range(len(first)):
         run = _run(chain, stage, bound, start)
         if run is not None:
             best[id(run[chain.steps[-1].name][-1])] = run
@@ -124,7 +140,7 @@ def _run(chain: Chain, stage: Stage, bound: Bound, start: int) -> Bound | None:
     for step in chain.steps:
         series = stage.seen[step.name]
         begin = start if last is None else _next(series, last)
-        taken = bound.get(step.name) or _take(step, series, begin)
+        taken = _fixed(step, bound) or _take(step, series, begin)
         if not taken or (last is not None and not _follows(taken[0], last)):
             return None
         run[step.name] = taken
@@ -135,16 +151,23 @@ def _run(chain: Chain, stage: Stage, bound: Bound, start: int) -> Bound | None:
     return run
 
 
+def _fixed(step: Step, bound: Bound) -> tuple[Event, ...]:
+    """The events that another term has bound to the step's name, when they are as many as the step asks for."""
+    events = bound.get(step.name, ())
+    return events if _take(step, events, 0) else ()
+
+
 def _next(series: tuple[Event, ...], last: Event) -> int:
     """The index of the first event of the series that comes after `last`, or still went on then."""
-    index = bisect_right(series, (last.time, last.origin.line), key=_place)
+    index = bisect_right(series, _place(last), key=_place)
     if index and series[index - 1].ends > last.time and series[index - 1] is not last:
         return index - 1
     return index
 
 
-def _place(event: Event) -> tuple[int, int]:
-    return (event.time, event.origin.line)
+def _place(event: Event) -> tuple[int, Origin]:
+    """Where an event stands in a history: ties in time go by the log, then by the line."""
+    return (event.time, event.origin)
 
 
 def _follows(event: Event, last: Event) -> bool:
@@ -163,8 +186,9 @@ def _take(step: Step, series: tuple[Event, ...], begin: int) -> tuple[Event, ...
 
 def _absent(term: Absent, stage: Stage, bound: Bound) -> tuple[str, ...] | None:
     """None when the event is there; else the reasons why it may only have gone unseen."""
-    window = _window(term, stage, bound)
-    if any(e.ends > window.begins and e.time < window.ends and not _is_bound(e, bound) for e in stage.seen[term.name]):
+    after, before = bound.get(term.after, ())[-1:], bound.get(term.before, ())[:1]
+    window = _window(term, stage, after, before)
+    if any(_inside(e, window, after, before) and not _is_bound(e, bound) for e in stage.seen[term.name]):
         return None
     return doubts(stage.kinds[term.name], window, stage.node, stage.history, stage.entries)
 
@@ -173,8 +197,20 @@ def _is_bound(event: Event, bound: Bound) -> bool:
     return any(event is other for events in bound.values() for other in events)
 
 
-def _window(term: Absent, stage: Stage, bound: Bound) -> Window:
-    after, before = bound.get(term.after), bound.get(term.before)
+def _inside(event: Event, window: Window, after: Sequence[Event], before: Sequence[Event]) -> bool:
+    """Whether an event lies in a window; at the very moment of a border the order of lines decides, if there is one."""
+    begun = event.ends > window.begins or (event.ends == window.begins and all(_may_follow(event, e) for e in after))
+    return begun and (
+        event.time < window.ends or (event.time == window.ends and all(_may_follow(e, event) for e in before))
+    )
+
+
+def _may_follow(event: Event, other: Event) -> bool:
+    """Whether an event of the same microsecond is not known to have come before another."""
+    return event.origin.source != other.origin.source or event.origin.line > other.origin.line
+
+
+def _window(term: Absent, stage: Stage, after: Sequence[Event], before: Sequence[Event]) -> Window:
     begins = after[-1].time if after else stage.history.begins
     ends = before[0].time if before else stage.history.ends + 1
     if term.within and after:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,8 +45,8 @@ def load(folders: Sequence[Path], *, fresh: bool = False) -> Library:
     files = [path for folder in folders for path in rule_files(folder)]
     if fresh:
         return _read_all(files)
-    texts = [path.read_bytes() for path in files]
-    names = [str(path).encode() for path in files]
+    texts = [_bytes(path) for path in files]
+    names = [os.fsencode(path) for path in files]
     rules = cached(
         "rules",
         digest([b for pair in zip(names, texts, strict=True) for b in pair]),
@@ -53,6 +54,17 @@ def load(folders: Sequence[Path], *, fresh: bool = False) -> Library:
         lambda data: tuple(unpack(packed) for packed in data),
     )
     return Library(rules)
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: Path, error: Exception) -> PatternError:
+    return PatternError(f"{path}:1:1", f"cannot be read: {error}")
 
 
 def _sound(files: Sequence[Path]) -> Sequence[Rule]:
@@ -73,6 +85,6 @@ def _read_all(files: Sequence[Path]) -> Library:
         except PatternError as error:
             errors.append(error)
         except (OSError, UnicodeDecodeError) as error:
-            errors.append(PatternError(f"{path}:1:1", f"cannot be read: {error}"))
+            errors.append(_unreadable(path, error))
     errors.extend(unique(rules))
     return Library(tuple(sorted(rules, key=lambda rule: rule.id)), tuple(errors))

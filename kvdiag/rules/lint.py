@@ -11,7 +11,7 @@ from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.fill import slots
 from kvdiag.rules.grammar import names_in, positive_names
 
-ALWAYS_KNOWN = {"count", "span", "ladder", "name", "namespace"}
+ALWAYS_KNOWN = {"count", "span", "often", "ladder", "name", "namespace"}
 CHANGES = ("rm ", "umount", "systemctl re", "kubectl delete", "crictl rm", "crictl stop", "lvremove", "reboot", "kill ")
 
 

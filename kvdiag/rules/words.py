@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kvdiag.clock import say_duration
+from kvdiag.clock import DAY, HOUR, MINUTE, SECOND
 from kvdiag.model.rule import Absent, All, AnyOf, Chain, Condition, Not, Rule, Selector, Step
+
+UNITS = {"d": DAY, "h": HOUR, "m": MINUTE, "s": SECOND, "ms": SECOND // 1000}
 
 
 def show_rule(rule: Rule) -> str:
@@ -58,7 +60,7 @@ def say_condition(condition: Condition) -> str:
     """A condition in the words it was written in."""
     match condition:
         case Chain(steps, within):
-            return " then ".join(map(_step, steps)) + (f" within {say_duration(within)}" if within else "")
+            return " then ".join(map(_step, steps)) + (f" within {_span(within)}" if within else "")
         case Absent(name, after, before, within, to_end):
             return f"no {name}{_bound(after, before, within, to_end=to_end)}"
         case Not(term):
@@ -76,12 +78,18 @@ def _inner(condition: Condition) -> str:
 
 def _step(step: Step) -> str:
     least = f"at least {step.at_least} " if step.at_least > 1 else ""
-    lasting = f" lasting {say_duration(step.lasting)}" if step.lasting else ""
+    lasting = f" lasting {_span(step.lasting)}" if step.lasting else ""
     return f"{least}{step.name}{lasting}"
+
+
+def _span(microseconds: int) -> str:
+    """A duration as `when` spells it: a whole number of the largest unit that has one."""
+    unit, size = next((unit, size) for unit, size in UNITS.items() if microseconds % size == 0)
+    return f"{microseconds // size}{unit}"
 
 
 def _bound(after: str, before: str, within: int, *, to_end: bool) -> str:
     if after and before:
         return f" between {after} and {before}"
     side = f" after {after}" if after else f" before {before}" if before else ""
-    return side + (f" within {say_duration(within)}" if within else "") + (" until end" if to_end else "")
+    return side + (f" within {_span(within)}" if within else "") + (" until end" if to_end else "")

@@ -1,0 +1,111 @@
+"""What several tests share: the real command in a process of its own, the sample logs, and `--update`."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SAMPLES = ROOT / "sample-logs"
+COLOURS = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "GITHUB_ACTIONS")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--update` writes golden files anew, to be read as a diff."""
+    parser.addoption("--update", action="store_true", help="Write golden files anew instead of comparing with them.")
+
+
+def run_kvdiag(
+    *arguments: object, stdin: bytes = b"", cwd: Path = ROOT, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the command as a user does, with nothing in the environment that changes its looks."""
+    kept = {name: value for name, value in os.environ.items() if name not in COLOURS}
+    done = subprocess.run(
+        [sys.executable, "-m", "kvdiag", *map(str, arguments)],
+        input=stdin,
+        capture_output=True,
+        cwd=cwd,
+        env=kept | {"PYTHONPATH": str(ROOT)} | environment,
+        check=False,
+        timeout=120,
+    )
+    assert b"Traceback" not in done.stderr, done.stderr.decode(errors="replace")
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A folder of sample logs with what is expected of it, and the options that its README names."""
+
+    folder: Path
+
+    @property
+    def name(self) -> str:
+        """The folder's name."""
+        return self.folder.name
+
+    @cached_property
+    def expected(self) -> dict[str, Any]:
+        """expected.json."""
+        return json.loads((self.folder / "expected.json").read_text("utf-8"))
+
+    @property
+    def options(self) -> list[str]:
+        """Options that tell what the logs do not: a year, versions."""
+        return self.expected.get("options", [])
+
+    @property
+    def logs(self) -> list[Path]:
+        """The logs of the folder."""
+        return sorted(path for path in self.folder.iterdir() if path.name.endswith((".log", ".log.gz")))
+
+    @cached_property
+    def report(self) -> dict[str, Any]:
+        """The JSON report about the folder."""
+        return json.loads(run_kvdiag("analyze", "-o", "json", *self.options, self.folder.relative_to(ROOT)).stdout)
+
+
+@cache
+def samples() -> tuple[Sample, ...]:
+    """All sample logs."""
+    return tuple(Sample(folder) for folder in sorted(SAMPLES.iterdir()) if folder.is_dir())
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test that takes `sample` is run for each folder of sample logs."""
+    if "sample" in metafunc.fixturenames:
+        metafunc.parametrize("sample", samples(), ids=lambda sample: sample.name)
+
+
+@pytest.fixture
+def kvdiag():
+    """Give the function that runs the command in a process of its own; a traceback fails the test."""
+    return run_kvdiag
+
+
+@pytest.fixture
+def named_sample():
+    """Give the function that gives a sample by its name."""
+    return {sample.name: sample for sample in samples()}.__getitem__
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest):
+    """Give the function that compares a text with a golden file, or writes it under `--update`."""
+
+    def compare(name: str, text: str) -> None:
+        path = ROOT / "tests" / "golden" / name
+        if request.config.getoption("--update"):
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, "utf-8")
+        assert text == path.read_text("utf-8"), f"{path.name} differs; if that is meant: pytest --update"
+
+    return compare

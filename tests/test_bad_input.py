@@ -1,0 +1,363 @@
+"""Whatever is given to the command: one clear line, the right exit code, the other inputs still analysed."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+UID = "1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01"
+RULE = "csi-driver-not-registered-teardown"
+ABSENT = "driver name disk.csi.example.com not found in the list of registered CSI drivers"
+UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+COMMANDS = [["analyze"], ["analyze", "-o", "json"], ["parse"], ["events"]]
+each_command = pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+
+
+def failure(minute: int, volume: str = "data", error: str = ABSENT) -> str:
+    """Give a kubelet line that says why a volume cannot be unmounted."""
+    return (
+        f'E0312 08:{minute}:20.000000    2201 nestedpendingoperations.go:348] Operation for "{{volumeName:kubernetes.io/csi/disk.csi.example.com^vol-0a1b podName:{UID} nodeName:}}" failed. '
+        f"No retries permitted until 2024-03-12 08:{minute}:21.6 +0000 UTC m=+199.1 (durationBeforeRetry 500ms). "
+        f'Error: UnmountVolume.TearDown failed for volume "{volume}" (UniqueName: "kubernetes.io/csi/disk.csi.example.com^vol-0a1b") pod "{UID}" (UID: "{UID}") : '
+        f"kubernetes.io/csi: Unmounter.TearDownAt failed to get CSI client: {error}\n"
+    )
+
+
+LAST = 'I0312 08:29:30.000000    2201 kubelet.go:2447] "SyncLoop ADD" source="api" pods=["shop/other"]\n'
+GOOD = "".join(failure(minute) for minute in range(14, 19)) + LAST
+
+
+@pytest.fixture
+def good(tmp_path):
+    """Give a log in which something is found."""
+    path = tmp_path / "good.log"
+    path.write_text(GOOD, "utf-8")
+    return path
+
+
+def one_line(text: str) -> bool:
+    """Tell whether a message is one line."""
+    return text.count("\n") == 1 and text.endswith("\n")
+
+
+def empty_file(folder: Path) -> Path:
+    """Make an empty file."""
+    (folder / "empty.log").touch()
+    return folder / "empty.log"
+
+
+def binary_file(folder: Path) -> Path:
+    """Make a file that is no text."""
+    (folder / "core").write_bytes(bytes(range(256)) * 40)
+    return folder / "core"
+
+
+def folder_without_logs(folder: Path) -> Path:
+    """Make a folder in which nothing is a log."""
+    (folder / "manifests").mkdir()
+    (folder / "manifests" / "pod.yaml").write_text("kind: Pod\nmetadata: {name: web-0}\n", "utf-8")
+    return folder / "manifests"
+
+
+def missing_path(folder: Path) -> Path:
+    """Name a file that is not there."""
+    return folder / "kubelet.lgo"
+
+
+def device(_folder: Path) -> Path:
+    """Name a device."""
+    return Path("/dev/null")
+
+
+each_bad_input = pytest.mark.parametrize("make", [empty_file, binary_file, folder_without_logs, missing_path, device])
+
+
+@each_command
+@each_bad_input
+def test_input_that_is_no_log(command, make, kvdiag, tmp_path):
+    """An input that was named and is no log gives one line that names it, and exit 3."""
+    path = make(tmp_path)
+    done = kvdiag(*command, path)
+    assert done.returncode == 3
+    assert one_line(done.stderr)
+    assert done.stderr.startswith(f"kvdiag: {path}: ")
+
+
+@each_bad_input
+def test_the_others_are_analysed(make, kvdiag, good, tmp_path):
+    """A bad input beside a good one does not stop it: the finding is there, and the exit code still says 3."""
+    done = kvdiag("analyze", make(tmp_path), good)
+    assert done.returncode == 3
+    assert RULE in done.stdout
+    assert one_line(done.stderr)
+
+
+def test_findings_win_over_unreadable(kvdiag, good, tmp_path):
+    """With --fail-on, findings at or above it give exit 1 though an input could not be read."""
+    assert kvdiag("analyze", "--fail-on", "high", tmp_path / "no.log", good).returncode == 1
+    assert kvdiag("analyze", "--fail-on", "critical", tmp_path / "no.log", good).returncode == 3
+
+
+@each_command
+def test_gzip_cut_in_the_middle(command, kvdiag, tmp_path):
+    """What a broken .gz holds until it breaks is used; that it breaks is said."""
+    path = tmp_path / "kubelet.log.gz"
+    log = gzip.decompress((ROOT / "sample-logs" / "driver-removed-before-pod" / "kubelet.log.gz").read_bytes())
+    packed = gzip.compress(log)
+    path.write_bytes(packed[: len(packed) * 3 // 4])
+    done = kvdiag(*command, path)
+    assert done.returncode == 3
+    assert one_line(done.stderr)
+    assert "middle of the compressed data" in done.stderr
+    assert RULE in done.stdout or len(done.stdout.splitlines()) > 100
+
+
+def test_file_that_may_not_be_read(kvdiag, good, tmp_path):
+    """A file without permission is told as that; the others are analysed."""
+    shut = tmp_path / "shut.log"
+    shut.write_text(GOOD, "utf-8")
+    shut.chmod(0)
+    if os.access(shut, os.R_OK):
+        pytest.skip("this user may read everything")
+    done = kvdiag("analyze", shut, good)
+    assert done.returncode == 3
+    assert "ermission" in done.stderr
+    assert RULE in done.stdout
+
+
+def test_prose_is_not_healthy(kvdiag, tmp_path):
+    """A text in which no line is a log record is not understood, and that is no success."""
+    path = tmp_path / "notes.txt"
+    path.write_text("Dear all,\nthe node was slow on Friday.\nNobody knows why.\n" * 50, "utf-8")
+    assert kvdiag("analyze", path).returncode == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("id: KV999\nname: x\nwhen: a then b\n", "x.yaml:1:1: "),
+        ("id: [KV999\n", "x.yaml:"),
+        ("- 1\n- 2\n", "x.yaml:1:1: "),
+    ],
+)
+@pytest.mark.parametrize("command", [["analyze"], ["events"]])
+def test_broken_rule(text, place, command, kvdiag, good, tmp_path):
+    """A broken rule in --patterns is told with file, line and column, and exit 2."""
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "rules" / "x.yaml").write_text(text, "utf-8")
+    done = kvdiag(*command, "--patterns", tmp_path / "rules", good)
+    assert done.returncode == 2
+    assert place in done.stderr
+    assert re.search(r"x\.yaml:\d+:\d+: \S", done.stderr)
+    assert done.stdout == ""
+
+
+def test_broken_condition_has_a_caret(kvdiag, good, tmp_path):
+    """A fault in the language of `when` is shown with a caret under it and the word that was meant."""
+    text = kvdiag("rules", "new", "my-rule", "--patterns", tmp_path / "mine").stdout
+    path = next((tmp_path / "mine").rglob("my-rule.yaml"))
+    assert str(path) in text
+    path.write_text(re.sub(r"^when: .*$", "when: apple thne pear", path.read_text("utf-8"), flags=re.MULTILINE), "utf-8")
+    done = kvdiag("analyze", "--patterns", tmp_path / "mine", good)
+    assert done.returncode == 2
+    assert re.search(r"my-rule\.yaml:\d+:\d+: ", done.stderr)
+    assert "^" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--bogus"], "--bogus"),
+        (["--rule", "KV000"], "no rule 'KV000'"),
+        (["--component", "kubelet"], "write name=version"),
+        (["--component", "kubelet=latest"], "write name=version"),
+        (["-o", "xml"], "no such output"),
+        (["--fail-on", "awful"], "no such severity"),
+        (["--since", "yesterdayish"], "--since"),
+        (["--until", "13:99"], "--until"),
+        (["--tz", "Mars/Olympus"], "--tz"),
+        (["--year", "12"], "--year"),
+        (["--patterns", "no-such-folder"], "no such folder"),
+        (["--output-file", "/no/such/folder/report"], "--output-file"),
+    ],
+)
+def test_wrong_usage(arguments, said, kvdiag, good):
+    """Wrong usage is told by its last line, gives exit 2 and no report."""
+    done = kvdiag("analyze", *arguments, good)
+    assert done.returncode == 2
+    assert said in done.stderr.splitlines()[-1]
+    assert done.stdout == ""
+
+
+@each_command
+def test_nothing_on_standard_input(command, kvdiag):
+    """Nothing piped in is an input that could not be read."""
+    done = kvdiag(*command)
+    assert done.returncode == 3
+    assert one_line(done.stderr)
+    assert "stdin" in done.stderr
+
+
+def test_closed_standard_input():
+    """Without a standard input the command says what to name, and exits 2."""
+    done = subprocess.run(
+        f"{sys.executable} -m kvdiag analyze <&-",
+        shell=True,  # noqa: S602
+        capture_output=True,
+        check=False,
+        cwd=ROOT,
+    )
+    assert done.returncode == 2
+    assert one_line(done.stderr.decode())
+    assert b"nothing to read" in done.stderr
+
+
+@each_command
+def test_log_from_a_pipe(command, kvdiag):
+    """A log piped in is read as if it were a file."""
+    done = kvdiag(*command, "-", stdin=GOOD.encode())
+    assert done.returncode == 0
+    assert "disk.csi.example.com" in done.stdout
+
+
+@each_command
+def test_very_long_line(command, kvdiag, tmp_path):
+    """A line of 5 MB is cut, told of as cut, and takes nothing from its neighbours."""
+    path = tmp_path / "long.log"
+    monster = f'I0312 08:20:00.000000    2201 kubelet.go:1] "{"x" * 5_000_000}"\n'
+    path.write_text(failure(14) + monster + "".join(failure(minute) for minute in range(21, 25)) + LAST, "utf-8")
+    done = kvdiag(*command, path)
+    assert done.returncode == 0
+    assert len(done.stdout) < 2_000_000
+    if command == ["analyze", "-o", "json"]:
+        report = json.loads(done.stdout)
+        assert [finding["count"] for finding in report["findings"]] == [5]
+        assert report["inputs"][0]["truncated"] == 1
+        assert report["inputs"][0]["lines"] == 7
+    elif command == ["parse"]:
+        assert [json.loads(line)["truncated"] for line in done.stdout.splitlines()] == [False, True, *[False] * 5]
+
+
+@each_command
+def test_nul_bytes(command, kvdiag, tmp_path):
+    """NUL bytes, as a crash leaves them in a file, hide nothing."""
+    path = tmp_path / "nul.log"
+    path.write_text("".join(failure(minute) + "\0\0\0\n" for minute in range(14, 19)) + "\0" * 24 + LAST, "utf-8")
+    done = kvdiag(*command, path)
+    assert done.returncode == 0
+    assert "disk.csi.example.com" in done.stdout
+    assert not UNSAFE.search(done.stdout)
+
+
+HOSTILE = ["\x1b[2J", "\x1b]0;owned\x07", "\x9b31m", "\u202egnp.exe", "\u2066", "\r", "\x08\x08"]
+
+
+@pytest.mark.parametrize("hostile", HOSTILE, ids=ascii)
+@pytest.mark.parametrize(
+    "command",
+    [["analyze"], ["analyze", "-v"], *COMMANDS[1:]],
+    ids=" ".join,
+)
+def test_hostile_names(command, hostile, kvdiag, tmp_path):
+    """Control sequences and marks that turn text about never come out as they went in."""
+    path = tmp_path / "hostile.log"
+    name = f"we{hostile}b"
+    added = f'I0312 08:10:00.000000    2201 kubelet.go:2447] "SyncLoop ADD" source="api" pods=["shop/{name}"]\n'
+    lines = [failure(minute, name, f"{ABSENT} {hostile}") for minute in range(14, 19)]
+    path.write_text(added + "".join(lines) + LAST, "utf-8", newline="")
+    done = kvdiag(*command, path)
+    assert done.returncode == 0
+    assert not UNSAFE.search(done.stdout), ascii(UNSAFE.findall(done.stdout))
+    if command[-1] not in {"analyze", "-v"}:
+        documents = [done.stdout] if command[0] == "analyze" else done.stdout.splitlines()
+        assert all(json.loads(document) for document in documents)
+
+
+def test_hostile_file_names(kvdiag, tmp_path):
+    """The name of a file is not trusted either."""
+    path = tmp_path / "k\x1b[2J\u202e.log"
+    path.write_text(GOOD, "utf-8")
+    done = kvdiag("analyze", path, tmp_path / "not\x1b[2Jthere")
+    assert RULE in done.stdout
+    assert not UNSAFE.search(done.stdout + done.stderr)
+
+
+SECRETS = [
+    ("token=hunter2hunter2", "hunter2"),
+    ('password: "correct-horse"', "correct-horse"),
+    ("Authorization: Bearer abcdefghijklmnop", "abcdefghijklmnop"),
+    ("https://admin:s3cr3tpass@registry.example.com/", "s3cr3tpass"),
+    ('"secrets":{"key":"AQDvNlxxyyzz=="}', "AQDvNlxxyyzz"),
+    ("AKIAIOSFODNN7EXAMPLE", "AKIAIOSFODNN7EXAMPLE"),
+]
+
+
+@pytest.mark.parametrize(("secret", "bare"), SECRETS)
+@pytest.mark.parametrize("command", [["analyze", "-v"], *COMMANDS[1:]], ids=" ".join)
+def test_secrets(secret, bare, command, kvdiag, tmp_path):
+    """A secret in a line is blotted out in every output, and shown only with --no-redact."""
+    path = tmp_path / "secret.log"
+    lines = [failure(minute, error=f"{ABSENT} {secret}") for minute in range(14, 19)]
+    path.write_text("".join(lines) + LAST, "utf-8")
+    redacted, shown = kvdiag(*command, path), kvdiag(*command, "--no-redact", path)
+    assert redacted.returncode == shown.returncode == 0
+    assert bare not in redacted.stdout
+    assert "redacted" in redacted.stdout
+    assert bare in re.sub(r"\s+", "", shown.stdout)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["analyze"],
+        ["analyze", "--year", "2024"],
+        ["analyze", "-o", "json"],
+        ["parse"],
+        ["events"],
+        ["rules", "list"],
+        ["rules", "show", "KV310"],
+    ],
+    ids=" ".join,
+)
+def test_closed_pipe(command):
+    """When the reader goes away, as `head` does, the command ends without a word."""
+    paths = [] if command[0] == "rules" else ["sample-logs/driver-removed-before-pod"]
+    running = subprocess.Popen(
+        [sys.executable, "-m", "kvdiag", *command, *paths],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=ROOT,
+    )
+    running.stdout.close()
+    assert running.stderr.read() == b""
+    running.stderr.close()
+    assert running.wait() in {0, 1, 141}
+
+
+@pytest.mark.parametrize("command", [["analyze"], ["analyze", "--year", "2024"], ["parse"], ["events"]], ids=" ".join)
+def test_interrupted(command):
+    """Ctrl-C ends the command with 130 and without a traceback."""
+    running = subprocess.Popen(
+        [sys.executable, "-m", "kvdiag", *command, "-"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        cwd=ROOT,
+    )
+    running.stdin.write(LAST.encode() * 20_000)  # more than a pipe holds: once it is taken, the command is reading
+    running.stdin.flush()
+    running.send_signal(signal.SIGINT)
+    said = running.stderr.read()
+    running.stdin.close()
+    running.stderr.close()
+    assert running.wait() == 130
+    assert b"Traceback" not in said
