@@ -12,7 +12,6 @@ import contextlib
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -54,6 +53,8 @@ def cached(name: str, key: str, build: Callable[[], Any], read: Callable[[Any], 
 
 def _keep(path: Path, data: object) -> None:
     """Write beside and rename: a reader sees the whole file or none."""
+    import tempfile
+
     with contextlib.suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle, beside = tempfile.mkstemp(dir=path.parent, suffix=".tmp")

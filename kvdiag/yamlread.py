@@ -6,7 +6,6 @@ the text "yes"), dates stay text, and anchors, aliases and tags, of which patter
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -125,7 +124,9 @@ class Node:
 
 def suggestion(word: str, known: Collection[str]) -> str:
     """Give `; did you mean 'x'?` for the nearest known word; else the known words when they are few, or nothing."""
-    near = difflib.get_close_matches(word, list(known), n=1)
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, list(known), n=1)
     if near:
         return f"; did you mean '{near[0]}'?"
     return f"; known are {', '.join(sorted(known))}" if 0 < len(known) <= 20 else ""

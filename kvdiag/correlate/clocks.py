@@ -15,7 +15,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from statistics import median
 
 from kvdiag.clock import (
     DAY,
@@ -91,14 +90,20 @@ def _clock(testimony: Testimony, year: int | None, zone: int | None, dated: tupl
 def _turns(testimony: Testimony) -> Iterator[tuple[int, int]]:
     """(line, years since the first line) at each New Year that the log passes, in file order; backwards for -r."""
     before, years = None, 0
-    for sighting in testimony.sightings:
-        stamp = sighting.stamp
-        if not is_yearless(stamp):
+    for line, stamp in _stamps(testimony):
+        if stamp is None or not is_yearless(stamp):
             continue
         if before is not None and abs(stamp - before) > HALF_YEAR:
             years += 1 if stamp < before else -1
-            yield sighting.line, years
+            yield line, years
         before = stamp
+
+
+def _stamps(testimony: Testimony) -> Iterator[tuple[int, int | None]]:
+    """(line, time) of all that was dated; at the ends also what means nothing, which may lie in another year."""
+    yield 0, testimony.first
+    yield from ((sighting.line, sighting.stamp) for sighting in testimony.sightings)
+    yield testimony.lines, testimony.last
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +250,7 @@ def _offset(mine: Mapping[tuple[str, str], int], theirs: Mapping[tuple[str, str]
     ahead = [mine[ref] - theirs[ref] for ref in mine.keys() & theirs.keys()]
     if not ahead:
         return 0
-    offset = round(median(ahead) / QUARTER) * QUARTER
+    offset = round(sorted(ahead)[len(ahead) // 2] / QUARTER) * QUARTER
     agree = sum(abs(a - offset) <= NEAR for a in ahead)
     return offset if agree >= max(1, 0.8 * len(ahead)) and abs(offset) <= 14 * HOUR else 0
 

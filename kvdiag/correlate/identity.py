@@ -10,6 +10,7 @@ A pod's name is no identity: it is held by a UID from a time on, and by another 
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -23,6 +24,7 @@ BINDS_FORWARD = frozenset({"pod.added"})  # the line that announces a pod stands
 NAMES_DRIVER = frozenset({"csi.driver.banner", "csi.getplugininfo.succeeded"})
 FORWARD = 5_000_000  # microseconds
 INLINE_LENGTH = 68
+PLEG = "pod.pleg"  # names the sandbox or container among its values, and differs in nothing else
 
 Key = tuple[str, ...]
 
@@ -124,10 +126,12 @@ class Identities:
             self._lease(event)
             if event.kind in NAMES_DRIVER and event.ref("driver"):
                 self._drivers.setdefault(event.origin.source, event.ref("driver"))
-            if event.refs in seen:
+            known = event.refs in seen
+            if not known or event.kind == PLEG:
+                self._own(event, late)
+            if known:
                 continue
             seen.add(event.refs)
-            self._own(event, late)
             keys = self._volume_keys(event.refs)
             if len(keys) > 1:
                 self.volumes.join(keys)
@@ -149,7 +153,7 @@ class Identities:
     def _own(self, event: Event, late: list[Event]) -> None:
         """Sandboxes and containers belong to the pod of a line that names both, or to their sandbox's pod."""
         ids = [ref.value for ref in event.refs if ref.kind in {"sandbox_id", "container_id"}]
-        data = event.attrs.get("data", "") if event.kind == "pod.pleg" else ""
+        data = event.attrs.get("data", "") if event.kind == PLEG else ""
         if len(data) >= 12:
             ids.append(data)
         if not ids:
@@ -173,20 +177,24 @@ class Identities:
     def _compute(self, pv_names: set[str], nodes: set[str]) -> None:
         """Join what only a hash or the PV name connects."""
         known = set(self.volumes.keys())
+        drivers = Counter(key[2] for key in known if key[0] == "handle" and key[1])
         for key in known:
             match key:
                 case ("handle", driver, handle):
-                    self._compute_handle(driver, handle, known, nodes)
+                    self._compute_handle(driver, handle, known, nodes, alone=drivers[handle] <= 1)
                 case ("at", _, spec) if spec in pv_names:
                     self.volumes.join([key, ("pv", spec)])
                 case ("inline", pod_uid, name):
                     self._join_known(key, ("handle", "", inline_handle(pod_uid, name)), known)
 
-    def _compute_handle(self, driver: str, handle: str, known: set[Key], nodes: set[str]) -> None:
+    def _compute_handle(self, driver: str, handle: str, known: set[Key], nodes: set[str], *, alone: bool) -> None:
+        """A handle without its driver is the volume of the only driver that has it, and of none when two have."""
         key = ("handle", driver, handle)
-        self._join_known(key, ("staged", staging_hash(handle)), known)
+        self._join_known(key, ("staged", driver, staging_hash(handle)), known)
         if driver:
-            self._join_known(key, ("handle", "", handle), known)
+            if alone:
+                self._join_known(key, ("handle", "", handle), known)
+                self._join_known(key, ("staged", "", staging_hash(handle)), known)
             for node in nodes:
                 self._join_known(key, ("attachment", attachment_name(handle, driver, node)), known)
 
@@ -209,7 +217,7 @@ def _volume_keys(refs: Iterable[Ref]) -> Iterable[Key]:
     if spec and not uid and "volume_handle" not in said and spec != outer:
         yield ("pv", spec)
     if hashed := _hash_in(said.get("staging_path", "")):
-        yield ("staged", hashed)
+        yield ("staged", said.get("driver", ""), hashed)
     if "attachment" in said:
         yield ("attachment", said["attachment"])
 

@@ -49,6 +49,8 @@ class Testimony:
         named = next((component for word, component in BY_NAME if word in name), "")
         own = Counter(s.meaning.entry.component for s in self.sightings if not is_call(s.meaning.entry))
         del own[""]
+        if named in own:
+            return named
         said = own.most_common(1)[0][0] if own else ""
         if said == DRIVER or not said:  # sidecars print a driver's words: what it is called, what it was asked
             sidecar = named if named in SIDECARS else ""

@@ -16,7 +16,6 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +78,7 @@ class Vocabulary:
                     break
 
 
-def load_vocabulary(folder: Traversable | Path, extra: Iterable[Entry] = ()) -> Vocabulary:
+def load_vocabulary(folder: Path, extra: Iterable[Entry] = ()) -> Vocabulary:
     """Give the vocabulary of a folder's YAML files, and `extra` entries after them; without samples.
 
     Raises PatternError for a file that cannot be used. Uses the cache of the user.
@@ -90,7 +89,7 @@ def load_vocabulary(folder: Traversable | Path, extra: Iterable[Entry] = ()) -> 
     return make_vocabulary([*entries, *extra])
 
 
-def read_vocabulary(folder: Traversable | Path) -> Vocabulary:
+def read_vocabulary(folder: Path) -> Vocabulary:
     """Give the same from the files alone, with samples: for lint and tests."""
     return make_vocabulary(_read_files(_files(folder)))
 
@@ -118,7 +117,7 @@ def make_vocabulary(entries: Iterable[Entry]) -> Vocabulary:
     )
 
 
-def compile_patterns(folder: Traversable | Path) -> dict[str, Any]:
+def compile_patterns(folder: Path) -> dict[str, Any]:
     """Give a folder's entries as JSON values, without samples; `read_compiled` reads them back."""
     return _compile(_files(folder))
 
@@ -190,7 +189,7 @@ def _values_of(entry: Entry) -> list[str]:
     return sorted(set(names), key=list(PLACEHOLDERS).index)
 
 
-def _files(folder: Traversable | Path) -> list[tuple[str, bytes]]:
+def _files(folder: Path) -> list[tuple[str, bytes]]:
     paths = sorted((path for path in folder.iterdir() if path.name.endswith(".yaml")), key=lambda path: path.name)
     return [(str(path), path.read_bytes()) for path in paths]
 

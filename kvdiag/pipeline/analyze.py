@@ -109,6 +109,8 @@ def _readings(reads: Sequence[Read], clocks: Mapping[str, SourceClock]) -> Itera
         testimony, survey = read.testimony, read.survey
         clock = clocks[testimony.source]
         unread = survey.scaled("unread")
+        edges = ((testimony.first, 0), (testimony.last, testimony.lines))  # the last line is the oldest in some logs
+        span = [clock.utc(stamp, line) for stamp, line in edges if stamp is not None]
         yield Reading(
             source=testimony.source,
             format=survey.format,
@@ -118,8 +120,8 @@ def _readings(reads: Sequence[Read], clocks: Mapping[str, SourceClock]) -> Itera
             recognised=read.recognised,
             unread=unread,
             truncated=survey.truncated,
-            begins=None if testimony.first is None else clock.utc(testimony.first, 0),
-            ends=None if testimony.last is None else clock.utc(testimony.last, testimony.lines),
+            begins=min(span, default=None),
+            ends=max(span, default=None),
             clock=clock.says,
             node=survey.nodes.most_common(1)[0][0] if survey.nodes else "",
             sampled=survey.sampled,

@@ -53,7 +53,7 @@ def status(version: SeenVersion, affected: str) -> str:
 
 def _match(bug: Bug, version: SeenVersion | None) -> BugMatch:
     state = UNKNOWN if version is None else status(version, bug.affected)
-    shown = "" if version is None else version.version or say_range(read_range(version.span))
+    shown = "" if version is None else version.version.removeprefix("v") or say_range(read_range(version.span))
     says = _says(bug, state, version, shown)
     return BugMatch(
         component=bug.component,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from kvdiag.clock import MINUTE
 from kvdiag.model.event import Event
 from kvdiag.model.report import Evidence, Finding
 from kvdiag.model.rule import Rule, Selector
@@ -17,6 +18,9 @@ from kvdiag.rules.judge import Match, judge, selects
 from kvdiag.rules.scene import Scene, nodes_of, parts
 
 
+PRELUDE = 5 * MINUTE  # before the first line of the sentence; what else a rule shows may have led to it
+
+
 def find(rules: Sequence[Rule], history: History, entries: Mapping[str, Entry]) -> Iterator[Finding]:
     """Every finding of every rule on every subject, in no order."""
     scene = Scene(history, entries)
@@ -26,15 +30,16 @@ def find(rules: Sequence[Rule], history: History, entries: Mapping[str, Entry]) 
 
 
 def _on_subject(rule: Rule, timeline: Timeline, scene: Scene) -> Iterator[Finding]:
-    """One finding at most for each node of a subject: of the first part that matches."""
+    """One finding at most for each node of a subject: of the first part that surely matches, or else may."""
     for node in nodes_of(timeline):
         if not applies(rule, scene.history.versions, node):
             continue
-        for part in parts(rule, scene.events(rule, timeline, node)):
-            matches = judge(rule, part, node, scene.history, scene.entries)
-            if matches:
-                yield _finding(rule, _at(timeline.subject, node, part, rule), matches, part, scene.history)
-                break
+        divided = parts(rule, scene.events(rule, timeline, node))
+        judged = ((judge(rule, part, node, scene.history, scene.entries), part) for part in divided)
+        found = [(matches, part) for matches, part in judged if matches]
+        if found:
+            matches, part = min(found, key=lambda one: bool(one[0][0].doubts))
+            yield _finding(rule, _at(timeline.subject, node, part, rule), matches, part, scene.history)
 
 
 def _at(subject: Entity, node: str, part: Sequence[Event], rule: Rule) -> Entity:
@@ -84,7 +89,8 @@ def _counted_name(rule: Rule) -> str:
 
 def _evidence(match: Match, part: Sequence[Event], rule: Rule, begins: int) -> Iterator[Evidence]:
     """The lines a finding rests on in time order, each once: first and last of a series, and what `shows` names."""
-    series = {name: [e for e in part if selects(rule.events[name], e) and e.ends >= begins] for name in _series(rule)}
+    since = {name: begins - PRELUDE if name in rule.shows else begins for name in _series(rule)}
+    series = {name: [e for e in part if selects(rule.events[name], e) and e.ends >= since[name]] for name in since}
     series |= {name: list(events) for name, events in match.bound.items() if not series.get(name)}
     rows: dict[int, Evidence] = {}
     for name, events in series.items():

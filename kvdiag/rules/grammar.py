@@ -12,7 +12,6 @@ bound     := "between" NAME "and" NAME
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterator
 from functools import cache
 from typing import TYPE_CHECKING
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING
 from kvdiag.clock import duration
 from kvdiag.errors import PatternError
 from kvdiag.model.rule import Absent, All, AnyOf, Chain, Condition, Not, Step
+from kvdiag.yamlread import suggestion
 
 if TYPE_CHECKING:
     import pyparsing as pp
@@ -40,7 +40,8 @@ def read_condition(text: str, known: Collection[str], place: str) -> Condition:
         raise PatternError(place, _complaint(error, text), text, min(error.loc, len(text))) from None
     for name in names_in(condition):
         if name not in known:
-            raise PatternError(place, _unknown(name, known), text, _position(name, text), len(name))
+            problem = f"no event is named {name!r}{suggestion(name, known)}"
+            raise PatternError(place, problem, text, _position(name, text), len(name))
     return condition
 
 
@@ -80,7 +81,7 @@ def _grammar() -> pp.ParserElement:
 
     step = pp.Opt(word["at"] - word["least"] - count, default=1) + name + pp.Opt(word["lasting"] - span, default=0)
     step.set_parse_action(lambda t: Step(name=t[1], at_least=t[0], lasting=t[2]))
-    chain = pp.Group(pp.DelimitedList(step, delim=word["then"])) + pp.Opt(word["within"] - span, default=0)
+    chain = pp.Group(step + (word["then"] - step)[...]) + pp.Opt(word["within"] - span, default=0)
     chain.set_parse_action(lambda t: Chain(tuple(t[0]), t[1]))
 
     between = word["between"] - name("after") - word["and"] - name("before")
@@ -90,7 +91,7 @@ def _grammar() -> pp.ParserElement:
     absent = word["no"] - name("name") + pp.Opt(between | after | before)
     absent.set_parse_action(_absent)
     grammar: pp.ParserElement = pp.infix_notation(  # type: ignore[no-untyped-call]
-        absent | chain,
+        (absent | chain).set_name("an event name, 'at least', 'no', 'not' or a bracket"),
         [
             (word["not"], 1, pp.OpAssoc.RIGHT, lambda t: Not(t[0][0])),
             (word["and"], 2, pp.OpAssoc.LEFT, lambda t: All(tuple(t[0]))),
@@ -113,12 +114,8 @@ def _absent(tokens: pp.ParseResults) -> Absent:
 
 def _complaint(error: pp.ParseBaseException, text: str) -> str:
     found = text[error.loc :].split(" ", 1)[0] if error.loc < len(text) else "the end of the sentence"
-    return f"{error.msg.lower()}, found {found!r}"
-
-
-def _unknown(name: str, known: Collection[str]) -> str:
-    near = difflib.get_close_matches(name, sorted(known), n=1)
-    return f"no event is named {name!r}" + (f"; did you mean {near[0]!r}?" if near else "")
+    wanted = error.msg.lower().replace("keyword ", "").replace("end of text", "'then', 'and', 'or' or the end")
+    return f"{wanted}, found {found!r}"
 
 
 def _position(name: str, text: str) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping
 
 from kvdiag.errors import PatternError
@@ -10,6 +9,7 @@ from kvdiag.model.rule import Absent, All, AnyOf, Chain, Condition, Not, Rule
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.fill import slots
 from kvdiag.rules.grammar import names_in, positive_names
+from kvdiag.yamlread import suggestion
 
 ALWAYS_KNOWN = {"count", "span", "often", "ladder", "name", "namespace"}
 CHANGES = ("rm ", "umount", "systemctl re", "kubectl delete", "crictl rm", "crictl stop", "lvremove", "reboot", "kill ")
@@ -27,18 +27,18 @@ def _problems(rule: Rule, entries: Mapping[str, Entry], names: frozenset[str]) -
     yield from _texts(rule, entries)
     for name in rule.explains:
         if name not in names:
-            yield f"explains {name!r}, but there is no such rule{_near(name, names)}"
+            yield f"explains {name!r}, but there is no such rule{suggestion(name, names)}"
 
 
 def _kinds(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[str]:
     for selector in rule.events.values():
         for kind in selector.kinds:
             if kind not in entries:
-                yield f"{selector.name}: no event kind is called {kind!r}{_near(kind, entries)}"
+                yield f"{selector.name}: no event kind is called {kind!r}{suggestion(kind, entries)}"
         said = {name for kind in selector.kinds if kind in entries for name in spoken(entries[kind])}
         for name in selector.where:
             if said and name not in said:
-                yield f"{selector.name}: its lines say nothing of {name!r}{_near(name, said)}"
+                yield f"{selector.name}: its lines say nothing of {name!r}{suggestion(name, said)}"
 
 
 def _sentence(rule: Rule) -> Iterator[str]:
@@ -84,7 +84,7 @@ def _texts(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[str]:
         | {n for s in rule.events.values() for k in s.kinds if k in entries for n in spoken(entries[k])}
     )
     for slot in sorted(slots(rule) - known):
-        yield f"the slot {{{slot}}} is filled by nothing{_near(slot, known)}"
+        yield f"the slot {{{slot}}} is filled by nothing{suggestion(slot, known)}"
     for fix in rule.fix:
         if fix.run.startswith(CHANGES) and not fix.after:
             yield f"'{fix.run}' changes the node; say under 'after' what must be true before it is run"
@@ -128,8 +128,3 @@ GRPC_SAYS = (
     "volume_handle", "target_path", "staging_path", "driver", "node", "error", "ephemeral", "pod_uid", "pod_name",
     "namespace", "spec_name", "version",
 )  # fmt: skip
-
-
-def _near(word: str, known: object) -> str:
-    near = difflib.get_close_matches(word, list(known), n=1) if isinstance(known, set | frozenset | Mapping) else []
-    return f"; did you mean {near[0]!r}?" if near else ""

@@ -59,7 +59,7 @@ class Scene:
                 if not node or key in {node, ""}:
                     near = _between(series, mine[0].time - HORIZON, mine[-1].ends + HORIZON)
                     unique.update((id(event), event) for event in near)
-        return sorted(unique.values(), key=lambda event: (event.time, event.origin.line))
+        return sorted(unique.values(), key=lambda event: (event.time, event.origin))
 
 
 def parts(rule: Rule, events: Sequence[Event]) -> Iterator[Sequence[Event]]:

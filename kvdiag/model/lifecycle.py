@@ -1,0 +1,50 @@
+"""A subject's life: the steps it went through, the state each led to, and where it is now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from kvdiag.model.event import Event
+from kvdiag.model.timeline import Entity
+
+
+class Passage(NamedTuple):
+    """One event of a life. `step` is what a person calls it, `state` the state it leads to (or leaves as it was).
+
+    `legal` is False where the step does not follow from `before`; `says` then names the violated edge, such as
+    `UNPUBLISHED → RELEASED without UNSTAGED`. `certain` is False while a restart or a timeout hides the true state.
+    """
+
+    event: Event
+    step: str
+    before: str
+    state: str
+    legal: bool = True
+    certain: bool = True
+    says: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Life:
+    """All passages of one subject in order of time.
+
+    `machine` names the state machine that was used (`volume/filesystem`, `volume/inline`, `pod/1.27`, …); `state` was
+    reached at `since` (microseconds UTC); `waits_for` says what must come next, empty at an end state.
+    """
+
+    subject: Entity
+    machine: str
+    passages: tuple[Passage, ...]
+    state: str
+    since: int
+    waits_for: str = ""
+
+
+class Phase(NamedTuple):
+    """How long one part of a life took, such as `volumes`, `sandbox`, `image pull`; `ends` is None while it lasts."""
+
+    name: str
+    begins: int
+    ends: int | None
+    by: str = ""

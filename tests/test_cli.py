@@ -1,0 +1,358 @@
+"""The commands as users, scripts and CI meet them: exit codes, filters, options, and where output goes."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kvdiag import __version__
+
+ROOT = Path(__file__).parents[1]
+LOST = ROOT / "sample-logs" / "hostpath-driver-lost-state"
+KILLED = ROOT / "sample-logs" / "containerd-killed"
+DETACHED = ROOT / "sample-logs" / "detach-without-unstage"
+STUCK = ROOT / "sample-logs" / "sandbox-never-removed"
+HEALTHY = ROOT / "sample-logs" / "healthy-containerd-json"
+VOLUME = "pvc-3126ba07-e71e-4ea5-bf21-3bdb0bd507e4"
+HANDLE = "6e5ffeb2-e522-11f1-bf22-8aeaacff18fb"
+POD_UID = "0d5936eb-62b9-4a42-a53b-6986b4cfbefc"
+ALL = ["csi-nodeunpublish-state-lost", "unmount-device-busy", "pod-stuck-terminating-volumes"]
+
+
+@pytest.fixture
+def report(kvdiag):
+    """Give the function that analyses and gives the JSON report."""
+
+    def analyse(*arguments: object) -> dict:
+        done = kvdiag("analyze", "-o", "json", *arguments)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    return analyse
+
+
+def rules(report: dict) -> list[str]:
+    """Give the rules of a report's findings, in their order."""
+    return [finding["rule"] for finding in report["findings"]]
+
+
+# exit codes
+
+
+@pytest.mark.parametrize(
+    ("threshold", "code"), [("never", 0), ("info", 1), ("low", 1), ("medium", 1), ("high", 1), ("critical", 0)]
+)
+def test_fail_on(threshold, code, kvdiag):
+    """Exit 1 means a finding at or above the threshold; the report is the same whatever the threshold."""
+    done = kvdiag("analyze", "--fail-on", threshold, LOST)
+    assert done.returncode == code
+    assert ALL[0] in done.stdout
+
+
+def test_findings_alone_fail_nothing(kvdiag):
+    """Without --fail-on findings are a result, not a failure."""
+    assert kvdiag("analyze", LOST).returncode == 0
+
+
+def test_fail_on_counts_only_what_is_shown(kvdiag):
+    """A finding that was filtered out does not fail a check."""
+    assert kvdiag("analyze", "--fail-on", "info", "--pod", "default/other", LOST).returncode == 0
+
+
+def test_nothing_found(kvdiag):
+    """A healthy log gives exit 0 and says that nothing was found."""
+    done = kvdiag("analyze", "--fail-on", "info", HEALTHY)
+    assert done.returncode == 0
+    assert done.stdout.startswith("No known failure found.")
+    assert done.stderr == ""
+
+
+# filters
+
+
+@pytest.mark.parametrize(
+    ("arguments", "found"),
+    [
+        (["-n", "default"], ALL),
+        (["--namespace", "kube-system"], []),
+        (["--pod", "default/db-0"], ALL),
+        (["--pod", "db-0"], ALL),
+        (["--pod", POD_UID], ALL),
+        (["--pod", "db"], []),
+        (["--volume", VOLUME], ALL),
+        (["--volume", HANDLE], ALL),
+        (["--volume", "pvc-other"], []),
+        (["--node", "worker-1"], ALL),
+        (["--node", "worker-2"], []),
+        (["--rule", "KV310"], ALL[:1]),
+        (["--rule", "csi-nodeunpublish-state-lost"], ALL[:1]),
+        (["--rule", "KV110", "--rule", "unmount-device-busy"], ALL[1:]),
+        (["--rule", "KV601"], []),
+        (["--since", "2026-11-20T21:00:00Z"], []),
+        (["--since", "2026-11-20T20:00:00Z"], ALL),
+        (["--until", "2026-11-20T20:39:00Z"], []),
+        (["--until", "2026-11-20T22:00:00Z"], ALL),
+        (["--since", "2026-11-20T21:30:00+01:00", "--until", "2026-11-20T22:00:00Z"], ALL),
+    ],
+)
+def test_filters(arguments, found, report):
+    """Each option leaves only the findings it names."""
+    assert rules(report(*arguments, LOST)) == found
+
+
+def test_hide_possible(kvdiag, tmp_path):
+    """--hide-possible leaves only what is confirmed."""
+    log = (LOST / "kubelet.log").read_text("utf-8").splitlines(keepends=True)
+    busy = next(number for number, line in enumerate(log) if "device or resource busy" in line)
+    (tmp_path / "kubelet.log").write_text("".join(log[busy : busy + 3]), "utf-8")
+    verdicts = [
+        [finding["verdict"] for finding in json.loads(kvdiag("analyze", "-o", "json", option, tmp_path).stdout)["findings"]]
+        for option in ("--show-possible", "--hide-possible")
+    ]
+    assert "possible" in verdicts[0]
+    assert verdicts[1] == [verdict for verdict in verdicts[0] if verdict == "confirmed"]
+
+
+# what the logs do not say
+
+
+def test_year(report):
+    """--year places lines without a year, and the report says that it was told."""
+    found = report("--year", "2024", DETACHED)
+    assert {finding["begins"][:4] for finding in found["findings"]} == {"2024"}
+    assert all("as given" in entry["clock"] for entry in found["inputs"])
+
+
+def test_zone(report):
+    """--tz moves lines without a zone to UTC."""
+    here, east = (report("--year", "2024", "--tz", zone, DETACHED) for zone in ("UTC", "+08:00"))
+    assert here["findings"][0]["begins"] == "2024-09-17T10:02:17.920339Z"
+    assert east["findings"][0]["begins"] == "2024-09-17T02:02:17.920339Z"
+
+
+def test_zone_by_name(report):
+    """--tz takes a name too."""
+    found = report("--year", "2024", "--tz", "Asia/Shanghai", DETACHED)
+    assert found["findings"][0]["begins"] == "2024-09-17T02:02:17.920339Z"
+
+
+def test_component(report):
+    """--component tells a version, and the defect is judged by it."""
+    affected, fixed = (report("--year", "2023", "--component", f"containerd={v}", STUCK) for v in ("1.6.15", "1.6.25"))
+    said = [
+        [bug for finding in found["findings"] for bug in finding["bugs"] if bug["component"] == "containerd"]
+        for found in (affected, fixed)
+    ]
+    assert [bug["status"] for bug in said[0]] == ["affected"]
+    assert [bug["status"] for bug in said[1]] != ["affected"]
+    assert {"component": "containerd", "version": "1.6.15", "how": "option"} in affected["versions"]
+
+
+# looks
+
+
+def test_colour(kvdiag):
+    """Colour is for terminals: none in a pipe, some with FORCE_COLOR, none with NO_COLOR or --no-color."""
+    assert "\x1b[" not in kvdiag("analyze", LOST).stdout
+    assert "\x1b[" in kvdiag("analyze", LOST, FORCE_COLOR="1").stdout
+    assert "\x1b[" not in kvdiag("analyze", LOST, FORCE_COLOR="1", NO_COLOR="1").stdout
+    assert "\x1b[" not in kvdiag("analyze", "--no-color", LOST, FORCE_COLOR="1").stdout
+
+
+def test_colour_changes_no_word(kvdiag):
+    """Without its colours a coloured report is the plain one."""
+    coloured = kvdiag("analyze", LOST, FORCE_COLOR="1").stdout
+    assert re.sub("\x1b\\[[0-9;]*m", "", coloured) == kvdiag("analyze", LOST).stdout
+
+
+def test_width(kvdiag):
+    """Prose keeps within COLUMNS; only commands, which are there to be copied, may be longer."""
+    lines = kvdiag("analyze", LOST, COLUMNS="60").stdout.splitlines()
+    assert [line for line in lines if len(line) > 60 and " $ " not in line and " " in line.strip()] == []
+
+
+def test_quiet(kvdiag):
+    """-q leaves the findings and drops what was read."""
+    full, quiet = kvdiag("analyze", LOST).stdout, kvdiag("analyze", "-q", LOST).stdout
+    assert "csi-attacher.log: " in full
+    assert "csi-attacher.log: " not in quiet
+    assert ALL[0] in quiet
+
+
+def test_verbose(kvdiag):
+    """-v tells more than the short report."""
+    full, verbose = kvdiag("analyze", LOST).stdout, kvdiag("analyze", "-v", LOST).stdout
+    assert len(verbose) > len(full)
+    assert "https://github.com/kubernetes-csi/csi-driver-host-path/issues/457" in verbose
+
+
+@pytest.mark.parametrize("output", ["text", "json"])
+def test_output_file(output, kvdiag, tmp_path):
+    """--output-file takes the report and leaves standard output empty."""
+    path = tmp_path / "report"
+    done = kvdiag("analyze", "-o", output, "--output-file", path, LOST)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert path.read_text("utf-8") == kvdiag("analyze", "-o", output, LOST).stdout
+
+
+def test_short_form_says_the_same(kvdiag):
+    """The form that starts without typer gives the report that the long one gives."""
+    for output in ("text", "json"):
+        short, long = kvdiag("analyze", "-o", output, LOST), kvdiag("analyze", f"--output={output}", LOST)
+        assert (short.stdout, short.stderr, short.returncode) == (long.stdout, long.stderr, long.returncode)
+
+
+def test_same_twice(kvdiag):
+    """The same logs give the same report, to the byte."""
+    assert kvdiag("analyze", "-o", "json", LOST).stdout == kvdiag("analyze", "-o", "json", LOST).stdout
+
+
+def test_the_zone_of_the_machine_does_not_matter(kvdiag):
+    """A report does not depend on where it is made."""
+    assert kvdiag("analyze", LOST, TZ="EST+5").stdout == kvdiag("analyze", LOST, TZ="Asia/Kolkata").stdout
+
+
+def test_locale_does_not_matter(kvdiag):
+    """A report is UTF-8 in a locale that is not."""
+    assert kvdiag("analyze", LOST, LC_ALL="C", PYTHONUTF8="0").stdout == kvdiag("analyze", LOST).stdout
+
+
+# the command itself
+
+
+def test_version(kvdiag):
+    """--version tells name and version."""
+    assert kvdiag("--version").stdout == f"kvdiag {__version__}\n"
+
+
+def test_script_and_module_are_one():
+    """`kvdiag` and `python -m kvdiag` are the same command."""
+    script = Path(sys.executable).with_name("kvdiag")
+    if not script.exists():
+        pytest.skip("not installed as a script")
+    said = [
+        subprocess.run([*command, "rules", "list"], capture_output=True, check=True, cwd=ROOT).stdout
+        for command in ([script], [sys.executable, "-m", "kvdiag"])
+    ]
+    assert said[0] == said[1] != b""
+
+
+@pytest.mark.parametrize("command", [[], ["analyze"], ["parse"], ["events"], ["rules"], ["rules", "new"]], ids=" ".join)
+def test_help(command, kvdiag):
+    """Each command has a help, by -h too."""
+    done = kvdiag(*command, "--help")
+    assert done.returncode == 0
+    assert done.stdout.startswith("Usage: ")
+    assert kvdiag(*command, "-h").stdout == done.stdout
+
+
+# parse and events
+
+
+def test_parse(kvdiag):
+    """Each record is one JSON object a line, with all fields, in the order of the files."""
+    done = kvdiag("parse", LOST / "kubelet.log", LOST / "containerd.log")
+    records = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 0
+    assert {tuple(record) for record in records} == {
+        ("source", "line", "time", "component", "level", "caller", "message", "fields", "node", "truncated")
+    }
+    assert {record["level"] for record in records} <= {"debug", "info", "warning", "error", "fatal"}
+    assert all(re.fullmatch(r"2026-11-20T\d\d:\d\d:\d\d\.\d{6}Z", record["time"]) for record in records)
+    places = [(record["source"].endswith("containerd.log"), record["line"]) for record in records]
+    assert places == sorted(places)
+
+
+def test_parse_unquotes(kvdiag):
+    """Message and values come without the quotes and escapes of the log."""
+    line = b'I0312 08:15:20.000000 7 a.go:1] "It said \\"no\\"" pod="shop/web-0" err="a \\"b\\"" empty=""\n'
+    (record,) = map(json.loads, kvdiag("parse", "--year", "2024", stdin=line).stdout.splitlines())
+    assert record["message"] == 'It said "no"'
+    assert record["fields"] == {"pod": "shop/web-0", "err": 'a "b"', "empty": ""}
+    assert (record["time"], record["caller"], record["source"]) == ("2024-03-12T08:15:20.000000Z", "a.go:1", "stdin")
+
+
+def test_parse_counts_what_analyze_counts(kvdiag, report):
+    """`parse` gives as many records as the report says a log has."""
+    (entry,) = report(HEALTHY / "csi-hostpath.log")["inputs"]
+    assert len(kvdiag("parse", HEALTHY / "csi-hostpath.log").stdout.splitlines()) == entry["records"]
+
+
+def test_events(kvdiag):
+    """Each event is one JSON object a line, with its kind, names and place, in order of time over all files."""
+    done = kvdiag("events", LOST)
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 0
+    wanted = {"kind", "time", "refs", "attrs", "source", "line"}
+    assert all(wanted <= event.keys() for event in events)
+    assert all(re.fullmatch(r"[a-z]+(\.[a-z-]+){1,2}", event["kind"]) for event in events)
+    assert [event["time"] for event in events] == sorted(event["time"] for event in events)
+    assert {Path(event["source"]).name for event in events} == {path.name for path in LOST.glob("*.log")}
+    said = {event["kind"] for event in events}
+    assert {"volume.stage.succeeded", "csi.nodeunpublish.not-published", "volume.unpublish.failed"} <= said
+
+
+# rules
+
+
+def test_rules_list_and_show(kvdiag):
+    """Each rule that is listed can be shown, by id and by name."""
+    rows = [line.split()[:3] for line in kvdiag("rules", "list").stdout.splitlines()]
+    assert len({row[0] for row in rows}) == len({row[2] for row in rows}) == len(rows) > 10
+    shown = kvdiag("rules", "show", rows[0][0]).stdout
+    assert shown == kvdiag("rules", "show", rows[0][2]).stdout
+    assert rows[0][0] in shown
+
+
+def test_rules_lint(kvdiag):
+    """The rules that come with kvdiag have no fault."""
+    done = kvdiag("rules", "lint")
+    assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
+
+
+def test_rules_test(kvdiag):
+    """The tests inside the rules pass, for all and for one."""
+    done = kvdiag("rules", "test", "KV310", "pod-stuck-terminating-volumes")
+    assert done.returncode == 0, done.stdout
+    assert re.fullmatch(r"\d+ passed, 0 failed\n", done.stderr)
+
+
+def test_new_rule(kvdiag, tmp_path):
+    """A rule that was begun with `rules new` is listed, shown and read by an analysis."""
+    mine = tmp_path / "mine"
+    done = kvdiag("rules", "new", "volume-lost-its-way", "--patterns", mine, "--family", "volume")
+    assert done.returncode == 0
+    path = mine / "volume" / "volume-lost-its-way.yaml"
+    assert str(path) in done.stdout
+    assert "volume-lost-its-way" in kvdiag("rules", "list", "--patterns", mine).stdout
+    assert "volume-lost-its-way" in kvdiag("rules", "show", "volume-lost-its-way", "--patterns", mine).stdout
+    assert kvdiag("analyze", "--patterns", mine, "--rule", "volume-lost-its-way", HEALTHY).returncode == 0
+    again = kvdiag("rules", "new", "volume-lost-its-way", "--patterns", mine, "--family", "volume")
+    assert (again.returncode, "is there already" in again.stderr) == (2, True)
+
+
+def test_rule_that_fails_its_own_test(kvdiag, tmp_path):
+    """A rule whose test wants what it does not give is told with its place, and exit 1."""
+    text = (ROOT / "patterns" / "pod" / "pod-stuck-terminating-volumes.yaml").read_text("utf-8")
+    text = text.replace("KV110", "KV198").replace("pod-stuck-terminating-volumes", "pod-waits")
+    text = text.replace("finds: {}", "finds: {shop/web-0: confirmed}")
+    (tmp_path / "pod-waits.yaml").write_text(text, "utf-8")
+    done = kvdiag("rules", "test", "pod-waits", "--patterns", tmp_path)
+    assert done.returncode == 1
+    assert re.search(r"pod-waits\.yaml:\d+", done.stdout)
+    assert "wanted" in done.stdout
+
+
+def test_cache_that_cannot_be_written(kvdiag, tmp_path):
+    """A home that is read-only costs time, not the analysis."""
+    home = tmp_path / "home"
+    home.mkdir(mode=0o500)
+    done = kvdiag("analyze", LOST, HOME=str(home), XDG_CACHE_HOME=str(home / "cache"))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert os.listdir(home) == [] or os.access(home, os.W_OK)  # noqa: PTH208
