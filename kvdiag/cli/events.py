@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 
 import typer
@@ -15,7 +14,7 @@ from kvdiag.inputs.paths import sources
 from kvdiag.pipeline.analyze import know, read_history
 from kvdiag.pipeline.options import Options
 from kvdiag.report.clean import clean
-from kvdiag.report.lines import event_line
+from kvdiag.report.lines import event_line, json_line
 
 UNREADABLE = 3
 
@@ -32,6 +31,6 @@ def command(
         sys.stderr.write(f"kvdiag: {clean(str(problem))}\n")
     with outlet(None) as stream:
         for event in found.history.events:
-            stream.write(json.dumps(event_line(event, redact=not no_redact)) + "\n")
+            stream.write(json_line(event_line(event, redact=not no_redact)))
     understood = any(reading.records for reading in found.readings)
     raise typer.Exit(0 if understood and not any(p.exit_code for p in problems) else UNREADABLE)

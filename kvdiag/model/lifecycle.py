@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from kvdiag.model.event import Event
+from kvdiag.model.report import Finding
 from kvdiag.model.timeline import Entity
 
 
@@ -48,3 +49,31 @@ class Phase(NamedTuple):
     begins: int
     ends: int | None
     by: str = ""
+
+
+class Row(NamedTuple):
+    """One line of a told timeline.
+
+    `gap` is microseconds since the row before; `unusual` 0 to 2 says how much longer than such a step takes. `marks`
+    are rules whose finding rests on the row. `foreign` rows are other subjects' events that matter here. A row with
+    `repeats` stands for that many cycles up to `until`; `ladder` is their backoffs.
+    """
+
+    passage: Passage
+    gap: int
+    unusual: int = 0
+    marks: tuple[str, ...] = ()
+    foreign: bool = False
+    repeats: int = 0
+    until: int = 0
+    ladder: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Story:
+    """A life told: its rows, how long its parts took, and what was found about it."""
+
+    life: Life
+    rows: tuple[Row, ...]
+    phases: tuple[Phase, ...]
+    findings: tuple[Finding, ...]

@@ -38,6 +38,11 @@ def clean(text: str, *, redact: bool = True, newlines: bool = False) -> str:
     return _CONTROL.sub(lambda found: "\n" if newlines and found[0] == "\n" else _escape(found[0]), text)
 
 
+def json_safe(text: str) -> str:
+    """JSON whose strings hold no control or direction characters as they are; its own line ends stay."""
+    return _CONTROL.sub(lambda found: found[0] if found[0] == "\n" else f"\\u{ord(found[0]):04x}", text)
+
+
 def redacted(text: str) -> str:
     """Text without passwords, tokens and keys."""
     if not _WORTH_A_LOOK.search(text):

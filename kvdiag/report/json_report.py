@@ -10,7 +10,7 @@ from kvdiag.clock import to_datetime
 from kvdiag.model.report import BugMatch, Evidence, Finding, Reading, Report
 from kvdiag.model.timeline import SeenVersion
 from kvdiag.report import Look
-from kvdiag.report.clean import redacted
+from kvdiag.report.clean import json_safe, redacted
 from kvdiag.versions import read_range, say_range
 
 SCHEMA = "kvdiag.report/1"
@@ -19,8 +19,7 @@ Plain = dict[str, Any]
 
 def write(report: Report, stream: TextIO, look: Look) -> None:
     """One JSON object, indented, with a newline at the end."""
-    json.dump(plain(report, redact=look.redact), stream, indent=1, ensure_ascii=False)
-    stream.write("\n")
+    stream.write(json_safe(json.dumps(plain(report, redact=look.redact), indent=1, ensure_ascii=False)) + "\n")
 
 
 def plain(report: Report, *, redact: bool = True) -> Plain:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from kvdiag.clock import to_datetime
 from kvdiag.model.event import Event
 from kvdiag.model.record import LogRecord
-from kvdiag.report.clean import redacted
+from kvdiag.report.clean import json_safe, redacted
+
+
+def json_line(said: dict[str, Any]) -> str:
+    """One object as one line, safe for a terminal, with its newline."""
+    return json_safe(json.dumps(said, ensure_ascii=False)) + "\n"
 
 
 def record_line(record: LogRecord, *, redact: bool = True) -> dict[str, Any]:

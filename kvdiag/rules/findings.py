@@ -17,7 +17,6 @@ from kvdiag.rules.grammar import positive_names
 from kvdiag.rules.judge import Match, judge, selects
 from kvdiag.rules.scene import Scene, nodes_of, parts
 
-
 PRELUDE = 5 * MINUTE  # before the first line of the sentence; what else a rule shows may have led to it
 
 

@@ -1,0 +1,40 @@
+"""What a person calls a pod or volume → its timeline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kvdiag.model.timeline import History, Timeline
+from kvdiag.model.values import SubjectKind
+
+SHORTEST_PREFIX = 4
+
+
+def look_up(history: History, kind: SubjectKind, ref: str) -> list[Timeline]:
+    """The subjects of a kind that are called `ref`: by any of their names, else by the beginning of one.
+
+    More than one when the name is no identity: a pod that was made anew keeps its name. In order of their first event.
+    """
+    timelines = sorted(
+        (t for t in history.timelines.values() if t.subject.kind is kind and t.events), key=lambda t: t.events[0].time
+    )
+    exact = [t for t in timelines if ref in _names(t)]
+    if exact or len(ref) < SHORTEST_PREFIX:
+        return exact
+    return [t for t in timelines if any(name.startswith(ref) for name in _names(t))]
+
+
+def _names(timeline: Timeline) -> Iterator[str]:
+    """Names that are the subject's own; a volume's pod and node are not."""
+    subject = timeline.subject
+    yield subject.key
+    yield subject.name
+    own = {
+        SubjectKind.POD: ("pod", "pod_uid", "pod_name"),
+        SubjectKind.VOLUME: ("volume_handle", "unique_name", "spec_name", "staging_path", "target_path", "attachment"),
+        SubjectKind.SANDBOX: ("sandbox_id",),
+        SubjectKind.CONTAINER: ("container_id",),
+        SubjectKind.DRIVER: ("driver",),
+        SubjectKind.NODE: ("node",),
+    }
+    yield from (subject.ids[name] for name in own[subject.kind] if name in subject.ids)
