@@ -112,7 +112,10 @@ def test_hide_possible(kvdiag, tmp_path):
     busy = next(number for number, line in enumerate(log) if "device or resource busy" in line)
     (tmp_path / "kubelet.log").write_text("".join(log[busy : busy + 3]), "utf-8")
     verdicts = [
-        [finding["verdict"] for finding in json.loads(kvdiag("analyze", "-o", "json", option, tmp_path).stdout)["findings"]]
+        [
+            finding["verdict"]
+            for finding in json.loads(kvdiag("analyze", "-o", "json", option, tmp_path).stdout)["findings"]
+        ]
         for option in ("--show-possible", "--hide-possible")
     ]
     assert "possible" in verdicts[0]

@@ -26,7 +26,7 @@ PID = re.compile(rb"[IWEF]\d{4} \S+ +(\d+) ")
 
 each_case = pytest.mark.parametrize("case", YEAR)
 few = settings(
-    max_examples=12, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=20, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 
@@ -70,17 +70,23 @@ def klog_only(text: bytes) -> bytes:
 
 def moment(head: re.Match[bytes], case: str) -> datetime:
     """Give the time in a klog header, which has no year and no zone."""
-    return datetime.strptime(f"{YEAR[case]}{head[2].decode()}{head[3].decode()} {head[4].decode()}", "%Y%m%d %H:%M:%S.%f")  # noqa: DTZ007
+    month, day, clock = head[2].decode(), head[3].decode(), head[4].decode()
+    return datetime.fromisoformat(f"{YEAR[case]}-{month}-{day}T{clock}")
 
 
 def journal_short(line: bytes, case: str) -> bytes:
     """Give a line as `journalctl -o short` shows it."""
-    return f"{moment(KLOG.match(line), case):%b %d %H:%M:%S} worker-1 kubelet[{int(PID.match(line)[1])}]: ".encode() + line
+    return (
+        f"{moment(KLOG.match(line), case):%b %d %H:%M:%S} worker-1 kubelet[{int(PID.match(line)[1])}]: ".encode() + line
+    )
 
 
 def journal_short_iso(line: bytes, case: str) -> bytes:
     """Give a line as `journalctl -o short-iso` shows it."""
-    return f"{moment(KLOG.match(line), case):%Y-%m-%dT%H:%M:%S}+0000 worker-1 kubelet[{int(PID.match(line)[1])}]: ".encode() + line
+    return (
+        f"{moment(KLOG.match(line), case):%Y-%m-%dT%H:%M:%S}+0000 worker-1 kubelet[{int(PID.match(line)[1])}]: ".encode()
+        + line
+    )
 
 
 def cri(line: bytes, case: str) -> bytes:
@@ -112,7 +118,7 @@ def shifted(text: bytes, case: str, hours: int) -> bytes:
         return found[1] + local.strftime("%m%d %H:%M:%S.%f").encode()
 
     def retry(found: re.Match[bytes]) -> bytes:
-        local = datetime.strptime(found[1].decode(), "%Y-%m-%d %H:%M:%S") + east  # noqa: DTZ007
+        local = datetime.fromisoformat(found[1].decode()) + east
         return b"until " + local.strftime("%Y-%m-%d %H:%M:%S").encode() + found[2] + f" {hours:+03}00 ZONE".encode()
 
     return RETRY.sub(retry, KLOG.sub(header, text))
@@ -167,6 +173,13 @@ def test_another_zone(case, hours, tmp_path):
     """A node that writes its klog in local time says the same when --tz names its zone."""
     texts = {name: shifted(text, case, hours) for name, text in logs(case).items()}
     assert found_in(write(tmp_path, texts), case, zone=hours * HOUR) == bare(case)
+
+
+def test_zone_is_inferred(tmp_path):
+    """Where a message tells the node's zone, or ids that other logs share do, --tz is not needed."""
+    case = "hostpath-driver-lost-state"
+    local = {name: shifted(text, case, 8) for name, text in logs(case).items() if name != "csi-hostpath.log"}
+    assert found_in(write(tmp_path, logs(case) | local), case) == bare(case)
 
 
 @each_case

@@ -143,7 +143,7 @@ def _run(chain: Chain, stage: Stage, bound: Bound, start: int) -> Bound | None:
         taken = _fixed(step, bound) or _take(step, series, begin)
         if not taken or (last is not None and not _follows(taken[0], last)):
             return None
-        run[step.name] = taken
+        run[step.name] = (*run.get(step.name, ()), *taken)
         last = taken[-1]
     begins = run[chain.steps[0].name][0].time
     if chain.within and last is not None and last.time - begins > chain.within:
