@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
-from io import TextIOWrapper
+from io import StringIO, TextIOWrapper
 from pathlib import Path
 from typing import TextIO
 
@@ -45,3 +45,17 @@ def width(stream: TextIO) -> int:
     if not stream.isatty():
         return int(os.environ["COLUMNS"]) if os.environ.get("COLUMNS", "").isdecimal() else PIPED
     return max(40, min(WIDEST, shutil.get_terminal_size().columns))
+
+
+@contextlib.contextmanager
+def paged(stream: TextIO, *, text: bool) -> Iterator[TextIO]:
+    """The stream itself; on a terminal a buffer that is shown through the user's pager, as git does."""
+    if not text or not stream.isatty() or not sys.stdin.isatty():
+        yield stream
+        return
+    import pydoc
+
+    buffer = StringIO()
+    yield buffer
+    os.environ.setdefault("LESS", "FRX")  # colours, no pager for what fits the screen
+    pydoc.pager(buffer.getvalue())

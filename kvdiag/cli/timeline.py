@@ -1,0 +1,46 @@
+"""`kvdiag timeline`: everything that happened to one pod, volume, sandbox or node, over all logs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kvdiag.cli.arguments import NoRedact, Patterns, Year, Zone, folders, zone
+from kvdiag.cli.outlet import coloured, outlet, paged, width
+from kvdiag.errors import UsageError
+from kvdiag.model.values import SubjectKind
+from kvdiag.pipeline.options import Options
+from kvdiag.pipeline.stories import stories
+from kvdiag.report import Look
+from kvdiag.report.timeline import TIMELINES, timeline_writer
+
+KINDS = ", ".join(str(kind) for kind in SubjectKind)
+
+
+def command(
+    kind: Annotated[str, typer.Argument(metavar="KIND", help=f"{KINDS}.")],
+    ref: Annotated[str, typer.Argument(metavar="REF", help="ns/name, UID, PV name, handle, id, or how one begins.")],
+    paths: Annotated[list[str] | None, typer.Argument(metavar="PATH", help="Files, folders, or - for stdin.")] = None,
+    output: Annotated[str, typer.Option("-o", "--output", help=f"{', '.join(TIMELINES)}.")] = "text",
+    output_file: Annotated[Path | None, typer.Option(help="Write it here.")] = None,
+    raw: Annotated[bool, typer.Option(help="Every retry, nothing folded.")] = False,
+    patterns: Patterns = None,
+    year: Year = None,
+    tz: Zone = "",
+    verbose: Annotated[int, typer.Option("-v", "--verbose", count=True, help="Each line's own message.")] = 0,
+    no_color: Annotated[bool, typer.Option("--no-color", help="No colour (also NO_COLOR).")] = False,
+    no_redact: NoRedact = False,
+) -> None:
+    """Show what happened to one subject, in order."""
+    if kind not in set(SubjectKind):
+        raise UsageError(f"{kind!r}: there are timelines of {KINDS}")
+    if output not in TIMELINES:
+        raise UsageError(f"-o {output}: no such output; there are {', '.join(TIMELINES)}")
+    options = Options(paths=tuple(paths or ()), patterns=folders(patterns), year=year, zone=zone(tz))
+    told = stories(SubjectKind(kind), ref, options, raw=raw)
+    with outlet(output_file) as stream, paged(stream, text=output == "text") as out:
+        colour = coloured(stream, no_color=no_color) and output == "text"
+        look = Look(colour=colour, width=width(stream), verbose=verbose, redact=not no_redact)
+        timeline_writer(output)(told, out, look)

@@ -1,0 +1,50 @@
+"""Logs in, the stories of the subjects that were asked for out."""
+
+from __future__ import annotations
+
+import sys
+
+from kvdiag.correlate.lookup import look_up
+from kvdiag.errors import InputError, UsageError
+from kvdiag.inputs.paths import sources
+from kvdiag.model.lifecycle import Story
+from kvdiag.model.timeline import Timeline
+from kvdiag.model.values import SubjectKind
+from kvdiag.pipeline.analyze import know, read_history
+from kvdiag.pipeline.options import Options
+from kvdiag.pipeline.story import tell
+from kvdiag.report.clean import clean
+from kvdiag.report.timeline.words import clock
+from kvdiag.rules.findings import find
+from kvdiag.rules.rank import rank
+
+MOST_NAMED = 12
+
+
+def stories(kind: SubjectKind, ref: str, options: Options, *, raw: bool = False) -> list[Story]:
+    """The story of the subject called `ref`; of all of them when a pod was made anew under its name.
+
+    Raises UsageError when nothing is called that, or when only the beginning of several names was given.
+    """
+    knowledge = know(options)
+    problems: list[InputError] = []
+    history = read_history(sources(options.paths, problems.append), knowledge, options, problems).history
+    for problem in problems:
+        sys.stderr.write(f"kvdiag: {clean(str(problem))}\n")
+    found = look_up(history, kind, ref)
+    if not found:
+        near = sorted({t.subject.name for t in history.timelines.values() if t.subject.kind is kind})[:MOST_NAMED]
+        raise UsageError(
+            f"no {kind} is called {ref!r} in these logs" + (f"; there are {', '.join(near)}" if near else "")
+        )
+    names = {timeline.subject.name for timeline in found}
+    if len(names) > 1:
+        raise UsageError(
+            f"{ref!r} begins the names of several; name one: {', '.join(map(_called, found[:MOST_NAMED]))}"
+        )
+    findings = rank(list(find(knowledge.rules, history, knowledge.vocabulary.kinds)), history)
+    return [tell(timeline, history, findings, raw=raw) for timeline in found]
+
+
+def _called(timeline: Timeline) -> str:
+    return f"{timeline.subject.name} (from {clock(timeline.events[0].time)})"

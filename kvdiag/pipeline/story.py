@@ -1,0 +1,152 @@
+"""A subject's life as it is told: gaps measured, retries folded, findings marked, the node's own events between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from kvdiag.clock import MINUTE, SECOND
+from kvdiag.correlate.lives import live
+from kvdiag.correlate.phases import phases
+from kvdiag.model.event import Event
+from kvdiag.model.lifecycle import Life, Passage, Row, Story
+from kvdiag.model.report import Finding
+from kvdiag.model.timeline import History, Timeline
+from kvdiag.model.values import SubjectKind
+
+# What befell the node or the driver and explains a gap in anything that lives there.
+MATTERS = frozenset(
+    {
+        "kubelet.started",
+        "kubelet.exiting",
+        "kubelet.exited",
+        "runtime.started",
+        "runtime.panicked",
+        "runtime.exited",
+        "runtime.call.failed",
+        "node.not-ready",
+        "node.ready",
+        "csi.driver.registered",
+        "csi.driver.deregistered",
+        "csi.driver.listening",
+        "csi.connection.lost",
+    }
+)
+LONG, VERY_LONG = 5 * SECOND, MINUTE  # a step that takes longer is unusual; one at rest may take any time
+AT_REST = frozenset(
+    {"RUNNING", "PUBLISHED", "REMOVED", "FINISHED", "DETACHED", "ABSENT", "RELEASED", "SERVING", "READY"}
+)
+FEWEST = 3  # failures of one kind before the cycles between them are folded
+AROUND = 10 * SECOND  # before and after a life in which the node's events matter to it
+
+
+def tell(timeline: Timeline, history: History, findings: Sequence[Finding], *, raw: bool = False) -> Story:
+    """The story of one subject; `raw` keeps every retry."""
+    life = live(timeline, history)
+    marks = _marks(findings)
+    passages = list(life.passages)
+    folds = {} if raw else _folds(passages)
+    told = [(p, folds.get(n)) for n, p in enumerate(passages) if folds.get(n) is not HIDDEN]
+    rows = list(_rows(told, _foreign(timeline, history), marks))
+    about = tuple(
+        f for f in findings if (f.subject.kind, f.subject.key) == (timeline.subject.kind, timeline.subject.key)
+    )
+    return Story(life=life, rows=tuple(rows), phases=phases(life, history), findings=about)
+
+
+class Fold:
+    """Cycles of a failing operation that one row stands for."""
+
+    def __init__(self, failures: Sequence[Event]) -> None:
+        """The failures after the first."""
+        self.count = sum(event.count for event in failures)
+        self.until = failures[-1].ends
+        self.ladder = tuple(dict.fromkeys(event.attrs["backoff"] for event in failures if event.attrs.get("backoff")))
+
+
+HIDDEN = Fold.__new__(Fold)  # a passage within a folded cycle
+
+
+def _folds(passages: Sequence[Passage]) -> dict[int, Fold]:
+    """By index: the fold a failure stands for, or HIDDEN for what lies within.
+
+    The first cycle is told in full. From then on the kinds of events that made it up are hidden up to the last failure;
+    whatever else happens in between is told.
+    """
+    folds: dict[int, Fold] = {}
+    for kind in dict.fromkeys(p.event.kind for p in passages if p.event.kind.endswith((".failed", "-failed"))):
+        at = [n for n, p in enumerate(passages) if p.event.kind == kind]
+        if len(at) < FEWEST:
+            continue
+        cycle = {p.event.kind for p in passages[at[0] + 1 : at[1] + 1]}
+        hidden = [n for n in range(at[0] + 1, at[-1] + 1) if passages[n].event.kind in cycle]
+        folds.update(dict.fromkeys(hidden, HIDDEN))
+        folds[at[1]] = Fold([passages[n].event for n in at[1:]])
+    return folds
+
+
+def _foreign(timeline: Timeline, history: History) -> list[Event]:
+    """The node's and the driver's events around a life that explain what happens in it."""
+    if timeline.subject.kind is SubjectKind.NODE or not timeline.events:
+        return []
+    begins, ends = timeline.events[0].time - AROUND, timeline.events[-1].ends + AROUND
+    nodes = {event.node for event in timeline.events} | {""}
+    own = {id(event) for event in timeline.events}
+    return [
+        event
+        for event in history.events
+        if event.kind in MATTERS
+        and begins <= event.time <= ends
+        and event.node in nodes
+        and id(event) not in own
+        and _concerns(event, timeline)
+    ]
+
+
+def _concerns(event: Event, timeline: Timeline) -> bool:
+    """A driver's coming and going matters to those who use it."""
+    driver = event.ref("driver")
+    return not driver or driver == timeline.subject.ids.get("driver", driver)
+
+
+def _rows(
+    told: Sequence[tuple[Passage, Fold | None]], foreign: Sequence[Event], marks: Mapping[int, tuple[str, ...]]
+) -> Iterator[Row]:
+    """Own and foreign passages in order of time; a foreign event leaves the state as it is."""
+    own = [(p.event.time, 0, n, p, fold) for n, (p, fold) in enumerate(told)]
+    state = told[0][0].before if told else ""
+    others = [(e.time, 1, n, Passage(e, "", "", ""), None) for n, e in enumerate(foreign)]
+    before: int | None = None
+    for time, is_foreign, _, told_passage, fold in sorted([*own, *others], key=lambda row: row[:3]):
+        gap = 0 if before is None else time - before
+        passage = told_passage._replace(before=state, state=state) if is_foreign else told_passage
+        yield Row(
+            passage=passage,
+            gap=gap,
+            unusual=_unusual(gap, passage.before),
+            marks=marks.get(id(passage.event), ()),
+            foreign=bool(is_foreign),
+            repeats=fold.count if fold else max(0, passage.event.count - 1),
+            until=fold.until if fold else passage.event.ends,
+            ladder=fold.ladder if fold else (),
+        )
+        state, before = passage.state, time
+
+
+def _unusual(gap: int, state: str) -> int:
+    if state in AT_REST or gap < LONG:
+        return 0
+    return 2 if gap >= VERY_LONG else 1
+
+
+def _marks(findings: Sequence[Finding]) -> Mapping[int, tuple[str, ...]]:
+    marks: dict[int, tuple[str, ...]] = {}
+    for finding in findings:
+        for evidence in finding.evidence:
+            key = id(evidence.event)
+            marks[key] = tuple(dict.fromkeys((*marks.get(key, ()), finding.rule.name)))
+    return marks
+
+
+def state_now(life: Life) -> str:
+    """`TERMINATING, waits for volumes to be unmounted`, in words for the end of a story."""
+    return f"{life.state}, waits for {life.waits_for}" if life.waits_for else life.state

@@ -1,0 +1,25 @@
+"""A story → something to read: text, JSON, a page, or a trace for a viewer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import TextIO
+
+from kvdiag.model.lifecycle import Story
+from kvdiag.report import Look
+
+TIMELINES: Mapping[str, str] = {
+    "text": "kvdiag.report.timeline.text",
+    "json": "kvdiag.report.timeline.plain",
+    "html": "kvdiag.report.timeline.page",
+    "trace": "kvdiag.report.timeline.trace",
+}
+
+Writer = Callable[[Sequence[Story], TextIO, Look], None]
+
+
+def timeline_writer(name: str) -> Writer:
+    """The function that writes stories in this form; its module is loaded now and not at start-up."""
+    write: Writer = import_module(TIMELINES[name]).write
+    return write

@@ -1,0 +1,111 @@
+"""Timelines as one HTML page that needs nothing from elsewhere: states as a bar, rows as a table, findings on top."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+from typing import TextIO
+
+from kvdiag.clock import say_duration, to_datetime
+from kvdiag.model.lifecycle import Row, Story
+from kvdiag.report import Look
+from kvdiag.report.clean import clean
+from kvdiag.report.timeline.words import clock, gap, says, step, words
+
+HEAD = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<style>
+ :root {{ color-scheme: light dark; --line: #8884; --mark: #c62828; --warn: #b26a00; --state: #1565c0 }}
+ body {{ font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; padding: 0 1rem }}
+ table {{ border-collapse: collapse; width: 100%; font-size: .85rem }}
+ td, th {{ text-align: left; vertical-align: top; padding: .2rem .5rem; border-top: 1px solid var(--line) }}
+ td.time, td.gap, td.at {{ font-family: ui-monospace, monospace; white-space: nowrap }}
+ tr.foreign {{ opacity: .7; font-style: italic }}
+ .long {{ color: var(--warn) }} .bad {{ color: var(--mark); font-weight: 600 }} .state {{ color: var(--state) }}
+ .bar {{ display: flex; height: 1.6rem; border-radius: .3rem; overflow: hidden; margin: 1rem 0 }}
+ .bar span {{ font-size: .7rem; padding: .2rem .3rem; overflow: hidden; white-space: nowrap }}
+ .bar span {{ border-right: 1px solid var(--line) }}
+ .finding {{ border-left: .3rem solid var(--mark); padding: .3rem .8rem; margin: .5rem 0 }}
+ code {{ overflow-wrap: anywhere }} details summary {{ cursor: pointer }}
+</style></head><body>
+"""
+SHADES = ("#90caf9", "#a5d6a7", "#ffe082", "#ffab91", "#ce93d8", "#b0bec5", "#80cbc4")
+COLUMNS = ("UTC", "gap", "who", "step", "state", "says", "at")
+NARROWEST = 2.0  # percent of the bar that a state has at least, so that short ones can be seen
+
+
+def write(stories: Sequence[Story], stream: TextIO, look: Look) -> None:
+    """One page with all stories."""
+    title = ", ".join(f"{story.life.subject.kind} {story.life.subject.name}" for story in stories)
+    stream.write(HEAD.format(title=_safe(f"kvdiag: {title}", look)))
+    for story in stories:
+        stream.writelines(_story(story, look))
+    stream.write("</body></html>\n")
+
+
+def _story(story: Story, look: Look) -> Iterator[str]:
+    life = story.life
+    yield f"<h1>{_safe(f'{life.subject.kind} {life.subject.name}', look)}</h1>\n<p>"
+    yield ", ".join(f"{name} <code>{_safe(value, look)}</code>" for name, value in life.subject.ids.items())
+    waits = f", waits for {life.waits_for}" if life.waits_for else ""
+    yield f"</p>\n<p><b>{_safe(life.state, look)}</b> since {clock(life.since)} UTC{_safe(waits, look)}</p>\n"
+    for finding in story.findings:
+        yield f'<div class="finding"><b>{_safe(finding.rule.name, look)}</b>: {_safe(finding.says, look)}</div>\n'
+    yield from _bar(story, look)
+    yield from _phases(story, look)
+    columns = "".join(f"<th>{name}</th>" for name in COLUMNS)
+    yield f"<table><thead><tr>{columns}</tr></thead><tbody>\n"
+    for row in story.rows:
+        yield from _row(row, look)
+    yield "</tbody></table>\n"
+
+
+def _bar(story: Story, look: Look) -> Iterator[str]:
+    """The states side by side, each as wide as it lasted."""
+    own = [row.passage for row in story.rows if not row.foreign]
+    if not own:
+        return
+    ends = max(row.until for row in story.rows)
+    spans: list[tuple[str, int]] = []
+    begins, state = own[0].event.time, own[0].state
+    for passage in [*own[1:], None]:
+        if passage is None or passage.state != state:
+            until = ends if passage is None else passage.event.time
+            spans.append((state, max(0, until - begins)))
+            if passage is not None:
+                begins, state = passage.event.time, passage.state
+    whole = sum(lasted for _, lasted in spans) or 1
+    yield '<div class="bar" role="img" aria-label="states in order of time">'
+    for number, (name, lasted) in enumerate(spans):
+        width = max(NARROWEST, 100 * lasted / whole)
+        title = _safe(f"{name} {say_duration(lasted)}", look)
+        yield f'<span style="flex:{width:.2f};background:{SHADES[number % len(SHADES)]};color:#111" title="{title}">'
+        yield f"{_safe(name, look)}</span>"
+    yield "</div>\n"
+
+
+def _phases(story: Story, look: Look) -> Iterator[str]:
+    if story.phases:
+        told = (f"{p.name} {say_duration(p.ends - p.begins) if p.ends else 'not finished'}" for p in story.phases)
+        yield f"<p>{_safe(' · '.join(told), look)}</p>\n"
+
+
+def _row(row: Row, look: Look) -> Iterator[str]:
+    event = row.passage.event
+    moved = row.passage.state != row.passage.before and not row.foreign
+    legal = "" if row.passage.legal else "bad"
+    long = {0: "", 1: " long", 2: " bad"}[row.unusual]
+    marks = "".join(f' <b class="bad">◆ {_safe(mark, look)}</b>' for mark in row.marks)
+    day = to_datetime(event.time).strftime("%Y-%m-%d")
+    yield f'<tr class="{"foreign" if row.foreign else ""}"><td class="time" title="{day}">{clock(event.time)}</td>'
+    yield f'<td class="gap{long}">{gap(row)}</td><td>{_safe(event.component, look)}</td>'
+    yield f'<td class="{legal}">{_safe(step(row), look)}{marks}</td>'
+    yield f'<td class="state">{_safe(row.passage.state, look) if moved else ""}</td><td class="{legal}"><details>'
+    yield f"<summary>{_safe(says(row) or words(event), look)}</summary>"
+    yield f"<code>{_safe(event.text, look)}</code></details></td>"
+    yield f'<td class="at">{_safe(str(event.origin), look)}</td></tr>\n'
+
+
+def _safe(text: str, look: Look) -> str:
+    return escape(clean(text, redact=look.redact))

@@ -1,0 +1,65 @@
+"""Timelines as JSON: a list of stories, for programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, TextIO
+
+from kvdiag.clock import to_datetime
+from kvdiag.model.lifecycle import Row, Story
+from kvdiag.report import Look
+from kvdiag.report.clean import json_safe, redacted
+from kvdiag.report.timeline.words import says, step
+
+
+def write(stories: Sequence[Story], stream: TextIO, look: Look) -> None:
+    """A list of objects, indented, with a newline at the end."""
+    told = [plain(story, redact=look.redact) for story in stories]
+    stream.write(json_safe(json.dumps(told, indent=1, ensure_ascii=False)) + "\n")
+
+
+def plain(story: Story, *, redact: bool = True) -> dict[str, Any]:
+    """One story in JSON's own types; times are RFC 3339 in UTC, gaps and durations seconds."""
+    life = story.life
+    return {
+        "subject": {"kind": str(life.subject.kind), "name": life.subject.name, "ids": dict(life.subject.ids)},
+        "machine": life.machine,
+        "state": life.state,
+        "since": time(life.since),
+        "waits_for": life.waits_for,
+        "rows": [_row(row, redact=redact) for row in story.rows],
+        "phases": [
+            {"name": p.name, "begins": time(p.begins), "ends": None if p.ends is None else time(p.ends), "by": p.by}
+            for p in story.phases
+        ],
+        "findings": [{"rule": f.rule.name, "verdict": str(f.verdict), "says": f.says} for f in story.findings],
+    }
+
+
+def _row(row: Row, *, redact: bool) -> dict[str, Any]:
+    event = row.passage.event
+    show = redacted if redact else str
+    return {
+        "time": time(event.time),
+        "gap": round(row.gap / 1_000_000, 6),
+        "component": event.component,
+        "kind": event.kind,
+        "step": step(row),
+        "state": row.passage.state,
+        "legal": row.passage.legal,
+        "certain": row.passage.certain,
+        "says": show(says(row)),
+        "marks": list(row.marks),
+        "foreign": row.foreign,
+        "repeats": row.repeats,
+        "until": time(row.until),
+        "source": event.origin.source,
+        "line": event.origin.line,
+        "text": show(event.text),
+    }
+
+
+def time(stamp: int) -> str:
+    """RFC 3339 with microseconds."""
+    return to_datetime(stamp).isoformat(timespec="microseconds").replace("+00:00", "Z")

@@ -1,0 +1,85 @@
+"""Timelines for a person: time, gap, who, step, state, what it says, where it stands."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import TextIO
+
+from kvdiag.clock import say_duration, to_datetime
+from kvdiag.model.lifecycle import Row, Story
+from kvdiag.report import Look
+from kvdiag.report.clean import clean
+from kvdiag.report.timeline.words import clock, gap, says, step, words
+
+COLOURS = {"dim": "2", "bold": "1", "long": "33", "very long": "31", "bad": "1;31", "state": "36"}
+SHORT = {"kube-controller-manager": "kcm", "external-attacher": "attacher", "external-provisioner": "provisioner"}
+UNICODE, ASCII = ("│", "◆", "·", "→"), ("|", "*", ".", "->")
+STATE, STEP, WHO = 13, 24, 11
+
+
+def write(stories: Sequence[Story], stream: TextIO, look: Look) -> None:
+    """Each story with its heading, its rows, its phases and findings."""
+    for number, story in enumerate(stories):
+        if number:
+            stream.write("\n")
+        teller = _Teller(look, stream.encoding or "utf-8")
+        stream.writelines(line.rstrip() + "\n" for line in teller.lines(story))
+
+
+class _Teller:
+    def __init__(self, look: Look, encoding: str) -> None:
+        self.look = look
+        self.bar, self.mark, self.dot, self.arrow = UNICODE if "utf" in encoding.lower() else ASCII
+
+    def lines(self, story: Story) -> Iterator[str]:
+        """The whole story, line by line."""
+        life = story.life
+        yield self._colour("bold", self._clean(f"{life.subject.kind} {life.subject.name}"))
+        ids = [f"{name} {value}" for name, value in life.subject.ids.items() if value != life.subject.name]
+        yield from self._wrapped(", ".join(ids), 2)
+        day = ""
+        for row in story.rows:
+            today = to_datetime(row.passage.event.time).strftime("%Y-%m-%d")
+            if today != day:
+                day = today
+                yield self._colour("dim", f"{day} (UTC), {life.machine}")
+            yield from self._row(row)
+        yield from self._end(story)
+
+    def _row(self, row: Row) -> Iterator[str]:
+        event = row.passage.event
+        moved = row.passage.state != row.passage.before and not row.foreign
+        state = row.passage.state + ("" if row.passage.certain else "?") if moved else ""
+        mark = self.mark if row.marks else self.dot if row.foreign else " "
+        who = SHORT.get(event.component, event.component)
+        long = {0: "", 1: "long", 2: "very long"}[row.unusual]
+        yield (
+            f"{clock(event.time)} {self._colour(long, f'{gap(row):>8}')} {mark} {self._clean(who)[:WHO]:{WHO}} "
+            f"{self._colour('' if row.passage.legal else 'bad', f'{self._clean(step(row))[:STEP]:{STEP}}')} "
+            f"{self._colour('state', f'{state:{STATE}}')} {self._colour('dim', self._clean(str(event.origin)))}"
+        )
+        told = says(row) if not self.look.verbose else f"{says(row)}; {words(event)}"
+        for line in self._wrapped(told, 24) if told else ():
+            yield self._colour("" if row.passage.legal else "bad", line)
+
+    def _end(self, story: Story) -> Iterator[str]:
+        life = story.life
+        waits = f", waits for {life.waits_for}" if life.waits_for else ""
+        yield ""
+        yield self._colour("bold", f"{life.state} since {clock(life.since)}{self._clean(waits)}")
+        shown = [f"{p.name} {say_duration(p.ends - p.begins) if p.ends else 'not finished'}" for p in story.phases]
+        yield from self._wrapped(f" {self.dot} ".join(shown), 0)
+        for finding in story.findings:
+            yield from self._wrapped(f"{self.mark} {finding.rule.name}: {finding.says}", 0)
+
+    def _wrapped(self, text: str, indent: int) -> Iterator[str]:
+        margin = " " * indent
+        width = max(40, self.look.width - indent)
+        yield from (margin + line for line in textwrap.wrap(self._clean(text), width, break_on_hyphens=False))
+
+    def _clean(self, text: str) -> str:
+        return clean(text, redact=self.look.redact)
+
+    def _colour(self, name: str, text: str) -> str:
+        return f"\x1b[{COLOURS[name]}m{text}\x1b[0m" if self.look.colour and name else text

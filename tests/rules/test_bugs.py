@@ -1,0 +1,171 @@
+"""A known defect against the versions seen: affected, fixed, or not to be told."""
+
+from __future__ import annotations
+
+import pytest
+
+from kvdiag.model.rule import Bug, Chain, Rule, Step
+from kvdiag.model.timeline import SeenVersion
+from kvdiag.model.values import Role, Severity, SubjectKind
+from kvdiag.rules.bugs import applies, known_bugs, seen, status
+
+AFFECTED = "<1.29.13 || >=1.30 <1.30.9"
+
+
+def banner(version, component="kubelet", node=""):
+    """Give a version that a log printed."""
+    return SeenVersion(component, version, "banner", node)
+
+
+def wording(span, component="kubelet"):
+    """Give a version that was only inferred."""
+    return SeenVersion(component, "", "wording", span=span)
+
+
+def option(version, component="kubelet"):
+    """Give a version that the user named."""
+    return SeenVersion(component, version, "option")
+
+
+def rule(*bugs, **affected):
+    """Give a rule with these defects that applies to these versions."""
+    return Rule(
+        id="KV999",
+        name="test",
+        title="",
+        severity=Severity.LOW,
+        status="stable",
+        role=Role.CAUSE,
+        per=SubjectKind.POD,
+        events={},
+        when=Chain((Step("a"),)),
+        says="",
+        cause="",
+        bugs=bugs,
+        applies=affected,
+    )
+
+
+@pytest.mark.parametrize(
+    ("version", "state"),
+    [
+        (banner("v1.29.12"), "affected"),
+        (banner("v1.29.13"), "fixed"),
+        (banner("v1.30.8+k3s1"), "affected"),
+        (banner("v1.30.9-eks-2d5f260"), "fixed"),
+        (banner("1.29.3~ds1"), "affected"),
+        (banner("devel"), "unknown"),
+        (wording(">=1.26 <1.29"), "affected"),
+        (wording(">=1.31"), "fixed"),
+        (wording(">=1.27"), "unknown"),
+        (wording("<1.29.13 || >=1.30 <1.30.5"), "affected"),
+        (wording("<1.30"), "unknown"),
+    ],
+)
+def test_status(version, state):
+    """A version is affected or not; a range of wordings only when all of it is, and else nobody can tell."""
+    assert status(version, AFFECTED) == state
+
+
+@pytest.mark.parametrize(
+    ("versions", "node", "how", "version"),
+    [
+        ([wording(">=1.27"), banner("v1.28.0"), option("1.29.0")], "", "option", "1.29.0"),
+        ([wording(">=1.27"), banner("v1.28.0")], "", "banner", "v1.28.0"),
+        ([wording(">=1.27")], "", "wording", ""),
+        ([banner("v1.28.0", node="a"), banner("v1.29.0", node="b")], "b", "banner", "v1.29.0"),
+        ([banner("v1.28.0", node="a")], "", "banner", "v1.28.0"),
+        ([banner("v1.28.0")], "b", "banner", "v1.28.0"),
+        ([banner("v1.28.0", node="a"), wording(">=1.27")], "b", "wording", ""),
+    ],
+)
+def test_what_is_known_best(versions, node, how, version):
+    """What the user says beats what a log printed, that beats what was inferred; another node's version is not mine."""
+    found = seen("kubelet", versions, node)
+    assert (found.how, found.version) == (how, version)
+
+
+def test_a_version_never_seen():
+    """Of a component that nobody speaks of no version is known, nor from another node."""
+    assert seen("containerd", [banner("v1.28.0")], "") is None
+    assert seen("kubelet", [banner("v1.28.0", node="a")], "b") is None
+
+
+KUBELET = Bug(component="kubelet", affected=AFFECTED, fixed=("1.30.9", "1.29.13"), reference="https://example.org/1")
+
+
+@pytest.mark.parametrize(
+    ("versions", "state", "shown", "says"),
+    [
+        ([banner("v1.29.3")], "affected", "v1.29.3", "kubelet v1.29.3: affected, fixed in 1.30.9, 1.29.13"),
+        (
+            [banner("v1.29.3+k3s1")],
+            "affected",
+            "v1.29.3+k3s1",
+            "kubelet v1.29.3+k3s1: likely affected (a vendor's build may carry the fix), fixed in 1.30.9, 1.29.13",
+        ),
+        (
+            [banner("v1.31.0")],
+            "fixed",
+            "v1.31.0",
+            f"kubelet v1.31.0: not among the affected versions ({AFFECTED}); look for another reason",
+        ),
+        (
+            [wording(">=1.22 <1.27")],
+            "affected",
+            "1.22–1.26",
+            "kubelet 1.22–1.26 (by its wording): affected, fixed in 1.30.9, 1.29.13",
+        ),
+        (
+            [wording(">=1.27")],
+            "unknown",
+            "≥ 1.27",
+            f"kubelet ≥ 1.27 (by its wording): cannot tell; affected are {AFFECTED}, fixed in 1.30.9, 1.29.13",
+        ),
+        (
+            [],
+            "unknown",
+            "",
+            f"the version of kubelet is not in these logs; affected are {AFFECTED}, fixed in 1.30.9, 1.29.13",
+        ),
+    ],
+)
+def test_what_is_said_of_a_defect(versions, state, shown, says):
+    """A defect is told with the version seen, how it is known, and the releases with the fix."""
+    (bug,) = known_bugs(rule(KUBELET), versions, "", {})
+    assert (bug.status, bug.version, bug.says) == (state, shown, says)
+    assert (bug.fixed, bug.reference) == (KUBELET.fixed, KUBELET.reference)
+
+
+def test_a_defect_nobody_has_fixed():
+    """A defect without a release that fixes it says so, and with it what could not be verified."""
+    (bug,) = known_bugs(
+        rule(Bug(component="kubelet", affected="<2.0", doubt="read in the source only")), [banner("v1.29.3")], "", {}
+    )
+    assert bug.says == "kubelet v1.29.3: affected, no release with the fix is known (read in the source only)"
+
+
+def test_a_defect_of_one_driver():
+    """A defect of a CSI driver concerns the findings about that driver, by the version of that driver."""
+    bug = Bug(component="csi-driver", affected="<1.12", where={"driver": "*.example.org"})
+    versions = [banner("v1.11.0", "disk.example.org"), banner("v1.13.0", "other.example.com"), banner("v9", "csi-driver")]
+    assert [b.status for b in known_bugs(rule(bug), versions, "", {"driver": "disk.example.org"})] == ["affected"]
+    assert list(known_bugs(rule(bug), versions, "", {"driver": "other.example.com"})) == []
+    assert list(known_bugs(rule(bug), versions, "", {})) == []
+
+
+@pytest.mark.parametrize(
+    ("versions", "node", "applied"),
+    [
+        ([], "", True),
+        ([banner("v1.25.0")], "", True),
+        ([banner("v1.27.0")], "", False),
+        ([banner("v1.27.0", node="a")], "b", True),
+        ([wording(">=1.26")], "", True),
+        ([wording(">=1.27")], "", False),
+        ([wording(">=1.27"), option("1.25.0")], "", True),
+    ],
+)
+def test_where_a_rule_applies(versions, node, applied):
+    """A rule is left out only where a version seen rules it out for sure."""
+    assert applies(rule(kubelet=">=1.22 <1.27"), versions, node) is applied
