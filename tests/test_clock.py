@@ -41,7 +41,13 @@ def test_a_moment_is_its_microseconds(told):
 
 @pytest.mark.parametrize(
     ("stamp", "yearless"),
-    [(FRAME_BEGINS - 1, False), (FRAME_BEGINS, True), (FRAME_ENDS - 1, True), (FRAME_ENDS, False), (at(2024, 1, 1), False)],
+    [
+        (FRAME_BEGINS - 1, False),
+        (FRAME_BEGINS, True),
+        (FRAME_ENDS - 1, True),
+        (FRAME_ENDS, False),
+        (at(2024, 1, 1), False),
+    ],
 )
 def test_the_yearless_frame(stamp, yearless):
     """A stamp without a year lies in the leap year 2000, and nothing else does."""

@@ -6,7 +6,7 @@ read, or nothing was understood · 130 interrupted. A closed pipe ends quietly.
 
 from __future__ import annotations
 
-import os
+import signal
 import sys
 
 from kvdiag.cli.fast import run_short, short_form
@@ -17,6 +17,8 @@ INTERRUPTED = 130
 
 def run() -> None:
     """Run the command line; every expected failure is one clear message, never a traceback."""
+    if hasattr(signal, "SIGPIPE"):  # whoever reads our output may go: end as grep and cat do, without a word
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
         _dispatch()
     except KvdiagError as error:
@@ -24,10 +26,6 @@ def run() -> None:
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
-    except BrokenPipeError:
-        # whoever read our output has gone; nothing may be written any more, not even by the interpreter's own flush
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
 
 
 def _dispatch() -> None:

@@ -154,6 +154,8 @@ def _first_year(
         return testimony.preamble_year, "from the file's header"
     if told is not None:
         return told.year - _turn_at(turns, told.line), f"from a time inside line {told.line}"
+    if testimony.said_year is not None:
+        return testimony.said_year, "from a time inside a message"
     if given is not None:
         return given, "as given"
     passed = turns[-1][1] if turns else 0

@@ -28,7 +28,8 @@ class Testimony:
     """One input's sightings in line order, on the input's own clock.
 
     `first` and `last` are the stamps of the first and last line that has a time (microseconds, maybe year-less).
-    `preamble_year` is what a klog file's header says, `modified` the file's date in seconds since 1970.
+    `preamble_year` is what a klog file's header says, `said_year` what a line near the beginning says in its message;
+    `modified` is the file's date in seconds since 1970.
     """
 
     source: str
@@ -39,6 +40,7 @@ class Testimony:
     wordings: frozenset[int] = frozenset()
     yearless: bool = False
     preamble_year: int | None = None
+    said_year: int | None = None
     modified: float | None = None
     formats: Counter[str] = field(default_factory=Counter)
 

@@ -288,4 +288,6 @@ def _block_value(lines: Sequence[bytes], begin: int) -> Iterable[bytes]:
 def _panic(meaning: Meaning, lines: Sequence[bytes]) -> Meaning:
     """The first goroutine's functions say what crashed; they stand on the lines that follow."""
     body = read_panic([peel(line).body for line in lines])
-    return meaning._replace(attrs={**meaning.attrs, **body.fields, "reason": body.message})
+    functions = [name.rpartition("/")[2] for name in body.fields.get("functions", "").split()]
+    said = {**body.fields, "functions": ", ".join(functions), "reason": body.message}
+    return meaning._replace(attrs={**meaning.attrs, **said})

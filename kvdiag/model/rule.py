@@ -133,6 +133,7 @@ class Rule:
     same: tuple[str, ...] = ()
     counts: str = ""
     shows: tuple[str, ...] = ()
+    follows: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
     look_alikes: tuple[str, ...] = ()
     explains: tuple[str, ...] = ()

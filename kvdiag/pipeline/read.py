@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from kvdiag.errors import InputError
 from kvdiag.events.calls import calls
 from kvdiag.events.recognise import Recogniser
 from kvdiag.events.vocabulary import Vocabulary
+from kvdiag.formats.gopanic import is_start
 from kvdiag.formats.klog import preamble
 from kvdiag.formats.records import classify
 from kvdiag.pipeline.survey import Survey
@@ -22,6 +24,12 @@ from kvdiag.scan.protocol import Scanner
 
 ENDS = 300  # lines at either end of an input in which its first and last time are looked for
 PREAMBLE = 8
+SAID_WITHIN = 8_000  # lines in which a line that says its own date is looked for
+_OWN_DAY = re.compile(
+    rb"^(?:[^\n]{0,80} )?[IWEF](?P<month>\d\d)(?P<day>\d\d) \d\d:"
+    rb"[^\n]{0,1500}?\b(?P<year>20\d\d)-(?P=month)-(?P=day)[ T]\d\d:",
+    re.MULTILINE,
+)
 
 Progress = Callable[[str, int], None]
 
@@ -64,8 +72,11 @@ class Read:
 
 
 def begins_record(line: bytes) -> bool:
-    """Whether a line begins a record of a known format; blocks are cut before such a line."""
-    return classify(line) == "head"
+    """Whether a line begins a record of a known format; blocks are cut before such a line.
+
+    Not before a crash dump: it has no time of its own but that of the line above.
+    """
+    return classify(line) == "head" and not is_start(line)
 
 
 def read_source(
@@ -77,7 +88,7 @@ def read_source(
 ) -> Read:
     """Scan one input from end to end. What broke on the way is told to `problem`; what was read until then counts."""
     recogniser, survey = Recogniser(vocabulary), Survey()
-    first, last, year = None, None, None
+    first, last, year, said = None, None, None, None
     tail: Block | None = None
     for block in _blocks(source, problem):
         if tail is None:
@@ -85,6 +96,8 @@ def read_source(
             first = _edge(block, recogniser, backwards=False)
         recogniser.feed(block.data, block.first_line, scanner.scan(block.data))
         survey.add(block)
+        if said is None and block.first_line < SAID_WITHIN:
+            said = _said_year(block)
         progress(source.name, len(block.data))
         tail = block
     if tail is not None:
@@ -101,6 +114,7 @@ def read_source(
         wordings=frozenset(recogniser.wordings),
         yearless=recogniser.stamper.klog_is_yearless or (first is not None and is_yearless(first)),
         preamble_year=year,
+        said_year=said,
         modified=source.modified,
         formats=survey.formats,
     )
@@ -122,6 +136,12 @@ def _edge(block: Block, recogniser: Recogniser, *, backwards: bool) -> int | Non
     lines = block.data.split(b"\n", ENDS)[:ENDS] if not backwards else block.data.rsplit(b"\n", ENDS)[-ENDS:][::-1]
     stamps = (recogniser.stamper.read(line).stamp for line in lines if line and classify(line) == "head")
     return next((stamp for stamp in stamps if stamp is not None), None)
+
+
+def _said_year(block: Block) -> int | None:
+    """The year in a line that says its own day in full: `I0917 10:02:19.1 … podCreationTimestamp="2024-09-17 …`."""
+    found = _OWN_DAY.search(block.data)
+    return int(found["year"]) if found else None
 
 
 def _preamble_year(block: Block) -> int | None:

@@ -93,7 +93,8 @@ class _Writer:
     def foot(self, report: Report) -> None:
         """What was looked at, so that silence can be judged."""
         if not report.findings:
-            self._say("No known failure found.")
+            understood = any(reading.records for reading in report.inputs)
+            self._say("No known failure found." if understood else "Nothing here could be read as a log.")
         self._say(", ".join(_versions(report.versions)), style="dim")
         if self.folder:
             self._say(f"In {self.folder}:", style="dim")
@@ -103,11 +104,13 @@ class _Writer:
     def _head(self, finding: Finding) -> None:
         from rich.text import Text
 
-        label = Text(f" {finding.severity.label.upper()} ", style=STYLES[finding.severity])
-        sure = "" if finding.verdict is Verdict.CONFIRMED else "  possible"
-        self.console.print(
-            Text.assemble(label, " ", (clean(finding.rule.title), "bold"), (sure, "yellow")), soft_wrap=True
-        )
+        label = f" {finding.severity.label.upper()} "
+        sure = "" if finding.verdict is Verdict.CONFIRMED else " (possible)"
+        first, *more = _wrapped(clean(finding.rule.title) + sure, self.look.width - len(label) - 1)
+        title = Text.assemble((label, STYLES[finding.severity]), " ", (first, "bold"))
+        self.console.print(title, soft_wrap=True)
+        for line in more:
+            self.console.print(_styled(" " * (len(label) + 1) + line, "bold"), soft_wrap=True)
         self._say(f"{finding.rule.name} · {finding.rule.id} · {_span(finding)}", indent=2, style="dim")
         for line in _subject(finding):
             self._say(line, indent=2, hang=2, style="dim")

@@ -64,5 +64,12 @@ def slots(rule: Rule) -> set[str]:
     return {slot for text in texts for slot in _SLOT.findall(text)}
 
 
+def quoted_slots(run: str) -> Iterator[str]:
+    """The slots of a command that stand inside quotes, where the quotes around their values would end those."""
+    for slot in _SLOT.finditer(run):
+        if any(run.count(quote, 0, slot.start()) % 2 for quote in "'\""):
+            yield slot[1]
+
+
 def _short(text: str) -> str:
     return text if len(text) <= LONGEST_VALUE else text[:LONGEST_VALUE] + "…"

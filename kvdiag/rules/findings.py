@@ -88,8 +88,9 @@ def _counted_name(rule: Rule) -> str:
 
 def _evidence(match: Match, part: Sequence[Event], rule: Rule, begins: int) -> Iterator[Evidence]:
     """The lines a finding rests on in time order, each once: first and last of a series, and what `shows` names."""
-    since = {name: begins - PRELUDE if name in rule.shows else begins for name in _series(rule)}
-    series = {name: [e for e in part if selects(rule.events[name], e) and e.ends >= since[name]] for name in since}
+    series = {name: [e for e in part if selects(rule.events[name], e) and e.ends >= begins] for name in _series(rule)}
+    for name in rule.follows:
+        series[name] = [e for e in part if selects(rule.events[name], e) and begins - PRELUDE <= e.time <= begins][-1:]
     series |= {name: list(events) for name, events in match.bound.items() if not series.get(name)}
     rows: dict[int, Evidence] = {}
     for name, events in series.items():

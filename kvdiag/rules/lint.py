@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from kvdiag.errors import PatternError
 from kvdiag.model.rule import Absent, All, AnyOf, Chain, Condition, Not, Rule
 from kvdiag.model.vocabulary import Entry
-from kvdiag.rules.fill import slots
+from kvdiag.rules.fill import quoted_slots, slots
 from kvdiag.rules.grammar import names_in, positive_names
 from kvdiag.yamlread import suggestion
 
@@ -42,7 +42,7 @@ def _kinds(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[str]:
 
 
 def _sentence(rule: Rule) -> Iterator[str]:
-    used = {*names_in(rule.when), *rule.shows, rule.counts}
+    used = {*names_in(rule.when), *rule.shows, *rule.follows, rule.counts}
     yield from (f"the event {name!r} is named but never used" for name in rule.events if name not in used)
     bound = set(positive_names(rule.when))
     if not bound:
@@ -88,6 +88,8 @@ def _texts(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[str]:
     for fix in rule.fix:
         if fix.run.startswith(CHANGES) and not fix.after:
             yield f"'{fix.run}' changes the node; say under 'after' what must be true before it is run"
+        for slot in quoted_slots(fix.run):
+            yield f"the slot {{{slot}}} of '{fix.run}' stands in quotes; it is quoted when it is filled"
 
 
 def _ids(rule: Rule) -> set[str]:
@@ -118,6 +120,7 @@ def spoken(entry: Entry) -> set[str]:
         "staging_path": {"driver", "spec_name"},
         "pod": {"pod_name"},
         "pods": {"pod"},
+        "error": {"target_path", "pod_uid", "spec_name"},
     }
     said |= {name for place in said for name in implied.get(place, ())}
     said |= {"component"} | ({"functions", "goroutine", "state"} if entry.kind == "runtime.panicked" else set())

@@ -33,7 +33,7 @@ def unpack(packed: Mapping[str, Any]) -> Rule:
         "bugs": tuple(Bug(**{**value, "fixed": tuple(value["fixed"])}) for value in said["bugs"]),
         "lines": tuple(_entry(value) for value in said["lines"]),
     }
-    for name in ("same", "shows", "references", "look_alikes", "explains", "collect", "tests"):
+    for name in ("same", "shows", "follows", "references", "look_alikes", "explains", "collect", "tests"):
         said[name] = tuple(said[name])
     return Rule(**said)
 

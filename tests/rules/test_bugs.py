@@ -97,18 +97,18 @@ KUBELET = Bug(component="kubelet", affected=AFFECTED, fixed=("1.30.9", "1.29.13"
 @pytest.mark.parametrize(
     ("versions", "state", "shown", "says"),
     [
-        ([banner("v1.29.3")], "affected", "v1.29.3", "kubelet v1.29.3: affected, fixed in 1.30.9, 1.29.13"),
+        ([banner("v1.29.3")], "affected", "1.29.3", "kubelet 1.29.3: affected, fixed in 1.30.9, 1.29.13"),
         (
             [banner("v1.29.3+k3s1")],
             "affected",
-            "v1.29.3+k3s1",
-            "kubelet v1.29.3+k3s1: likely affected (a vendor's build may carry the fix), fixed in 1.30.9, 1.29.13",
+            "1.29.3+k3s1",
+            "kubelet 1.29.3+k3s1: likely affected (a vendor's build may carry the fix), fixed in 1.30.9, 1.29.13",
         ),
         (
             [banner("v1.31.0")],
             "fixed",
-            "v1.31.0",
-            f"kubelet v1.31.0: not among the affected versions ({AFFECTED}); look for another reason",
+            "1.31.0",
+            f"kubelet 1.31.0: not among the affected versions ({AFFECTED}); look for another reason",
         ),
         (
             [wording(">=1.22 <1.27")],
@@ -142,13 +142,17 @@ def test_a_defect_nobody_has_fixed():
     (bug,) = known_bugs(
         rule(Bug(component="kubelet", affected="<2.0", doubt="read in the source only")), [banner("v1.29.3")], "", {}
     )
-    assert bug.says == "kubelet v1.29.3: affected, no release with the fix is known (read in the source only)"
+    assert bug.says == "kubelet 1.29.3: affected, no release with the fix is known (read in the source only)"
 
 
 def test_a_defect_of_one_driver():
     """A defect of a CSI driver concerns the findings about that driver, by the version of that driver."""
     bug = Bug(component="csi-driver", affected="<1.12", where={"driver": "*.example.org"})
-    versions = [banner("v1.11.0", "disk.example.org"), banner("v1.13.0", "other.example.com"), banner("v9", "csi-driver")]
+    versions = [
+        banner("v1.11.0", "disk.example.org"),
+        banner("v1.13.0", "other.example.com"),
+        banner("v9", "csi-driver"),
+    ]
     assert [b.status for b in known_bugs(rule(bug), versions, "", {"driver": "disk.example.org"})] == ["affected"]
     assert list(known_bugs(rule(bug), versions, "", {"driver": "other.example.com"})) == []
     assert list(known_bugs(rule(bug), versions, "", {})) == []

@@ -17,7 +17,21 @@ from kvdiag.model.timeline import Entity
 from kvdiag.model.values import Role, Severity, SubjectKind
 from kvdiag.rules.fill import LONGEST_VALUE, command, fixes, sentence, slots, values
 
-HOSTILE = ["a b", "it's", 'say "x"', "$(touch /tmp/x)", "`id`", "a;b", "a\nb", "-rf", "*", "~", "\\", "{pod}", "a|b&c>d"]
+HOSTILE = [
+    "a b",
+    "it's",
+    'say "x"',
+    "$(touch /tmp/x)",
+    "`id`",
+    "a;b",
+    "a\nb",
+    "-rf",
+    "*",
+    "~",
+    "\\",
+    "{pod}",
+    "a|b&c>d",
+]
 
 
 def event(second, refs=(), **attrs):
@@ -50,7 +64,11 @@ def test_any_name_is_one_word(name):
     [
         ("umount {staging_path}", {}, "umount <staging_path>"),
         ("umount {staging_path}", {"staging_path": ""}, "umount <staging_path>"),
-        ("kubectl get -o jsonpath='{.spec.drivers[*].name}' {node}", {"node": "n"}, "kubectl get -o jsonpath='{.spec.drivers[*].name}' n"),
+        (
+            "kubectl get -o jsonpath='{.spec.drivers[*].name}' {node}",
+            {"node": "n"},
+            "kubectl get -o jsonpath='{.spec.drivers[*].name}' n",
+        ),
         ("", {}, ""),
     ],
 )

@@ -16,7 +16,7 @@ from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.grammar import read_condition
 from kvdiag.rules.judge import judge, selects
 
-NOON = 1_720_000_800_000_000
+NOON = 1_720_008_000_000_000
 NAMES = ("a", "b", "c", "d", "x")
 ENTRIES = {name: Entry(kind=name, component="kubelet", wordings=()) for name in NAMES}
 HOUR_LONG = Coverage(component="kubelet", node="", begins=NOON - MINUTE, ends=NOON + 60 * MINUTE, verbosity=4)
@@ -62,9 +62,7 @@ def matches(when, told, coverage=(HOUR_LONG,), **where):
     told = events(told) if isinstance(told, str) else told
     begins = min((e.time for e in told), default=NOON)
     ends = max((e.ends for e in told), default=NOON)
-    history = History(
-        events=tuple(told), timelines={}, coverage=tuple(coverage), versions=(), begins=begins, ends=ends
-    )
+    history = History(events=tuple(told), timelines={}, coverage=tuple(coverage), versions=(), begins=begins, ends=ends)
     return judge(rule(when, **where), told, "", history, ENTRIES)
 
 

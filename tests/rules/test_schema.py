@@ -135,20 +135,7 @@ def test_a_raw_line_becomes_an_entry_of_the_vocabulary():
 
 def test_what_may_be_left_out():
     """A rule needs no more than what it finds, what it says, and its tests."""
-    text = "\n".join(
-        [
-            "id: KV101",
-            "name: small",
-            "title: Small",
-            "severity: info",
-            "per: pod",
-            "events: {a: {kind: pod.added}}",
-            "when: a",
-            "says: x",
-            "cause: y",
-            "tests: []",
-        ]
-    )
+    text = "id: KV101\nname: small\ntitle: Small\nseverity: info\nper: pod\nevents: {a: {kind: pod.added}}\nwhen: a\nsays: x\ncause: y\ntests: []"
     rule = read_rule(text, "small.yaml")
     assert (rule.status, rule.role, rule.applies, rule.fix, rule.same, rule.counts, rule.tests) == (
         "experimental",
@@ -173,7 +160,12 @@ def test_what_may_be_left_out():
         ("id: KV399", "id: KV0399", "1:5", "'KV0399': an id is KV and three digits, the first of them the family"),
         ("id: KV399", "id: KV099", "1:5", "'KV099': an id is KV and three digits, the first of them the family"),
         ("name: csi-invented-fault", "name: CSI fault", "2:7", "'CSI fault': a name is words joined by dashes"),
-        ("title: Something", "title: Something\nid: KV398\nx: Y", "4:1", "the key 'id' is there twice, first in line 1"),
+        (
+            "title: Something",
+            "title: Something\nid: KV398\nx: Y",
+            "4:1",
+            "the key 'id' is there twice, first in line 1",
+        ),
         ('">=1.22 <1.27"}', '"from 1.22"}', "8:20", "cannot read 'from' in the version range 'from 1.22'"),
         ('affected: "<1.12"', 'affected: "1.x"', "11:15", "cannot read '1.x' in the version range '1.x'"),
         ('affected: "<1.12"', 'afected: "<1.12"', "11:5", "unknown key 'afected'; did you mean 'affected'?"),

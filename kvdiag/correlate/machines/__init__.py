@@ -1,0 +1,1 @@
+"""State machines as tables: which event leads to which state, and what must have come before."""

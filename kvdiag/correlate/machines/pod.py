@@ -1,0 +1,145 @@
+"""The life of a pod, by kubelet era: ADDED → SYNC → RUNNING → TERMINATING → TERMINATED → FINISHED → REMOVED → FORGOTTEN.
+
+Up to 1.21 no worker tells its states: only the object (ADD, DELETE, REMOVE) and the containers are seen. From 1.22 on the
+worker does; from 1.27 on it also waits until the folders of the volumes are gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kvdiag.correlate.machines.machine import ALL, Machine, Must, Step, states
+
+_OVER = states("TERMINATED FINISHED REMOVED FORGOTTEN ORPHAN")
+_ENDING = _OVER | states("TERMINATING")
+_UP = states("RUNNING") | _ENDING
+_DONE = states("FINISHED REMOVED FORGOTTEN ORPHAN")
+
+_OBJECT: Mapping[str, Step] = {
+    "pod.added": Step("ADD", "ADDED", _UP - states("REMOVED FORGOTTEN ORPHAN") | states("SYNC")),
+    "pod.deleted": Step("DELETE", "TERMINATING", _OVER),
+    "pod.removed": Step("REMOVE", "REMOVED", states("FORGOTTEN")),
+    "pod.api-deleted": Step("the API may drop the pod", "FINISHED", _DONE),
+    "pod.evicted": Step("evicted", "TERMINATING", _OVER),
+    "pod.preempted": Step("preempted", "TERMINATING", _OVER),
+    "pod.shutdown.killing": Step("ended, since the node shuts down", "TERMINATING", _OVER),
+    "pod.orphan.volumes": Step("its folder cannot be removed: volumes are left in it", "ORPHAN"),
+    "pod.orphan.removed": Step("its folder is removed", "FORGOTTEN"),
+    "pod.orphan.unseen": Step("containers of a pod unseen since the start are killed"),
+}
+_START: Mapping[str, Step] = {
+    "pod.volumes.mounting": Step("waits for its volumes", "SYNC", _UP),
+    "pod.volumes.mounted": Step("all volumes mounted", "SYNC", _UP),
+    "pod.volumes.timeout": Step("its volumes were not mounted in time", "SYNC", _UP),
+    "volume.publish.failed": Step("mounting a volume failed"),
+    "volume.stage.failed": Step("staging a volume failed"),
+    "volume.unpublish.failed": Step("unmounting a volume failed"),
+    "volume.unstage.failed": Step("unstaging a volume failed"),
+    "sandbox.needed": Step("needs a sandbox"),
+    "sandbox.creating": Step("sandbox asked for", "SYNC", _UP),
+    "cri.sandbox.running": Step("sandbox asked for", "SYNC", _UP),
+    "sandbox.created": Step("sandbox created", "SYNC", _UP),
+    "cri.sandbox.started": Step("sandbox runs", "SYNC", _UP),
+    "sandbox.create.failed": Step("sandbox could not be made", "SYNC", _UP),
+    "cri.sandbox.failed": Step("sandbox could not be made", "SYNC", _UP),
+    "pod.sync.failed": Step("an attempt to sync failed"),
+    "container.image.failed": Step("an image could not be fetched", "SYNC", _UP),
+    "container.start.failed": Step("a container could not be started", "SYNC", _UP),
+    "container.backoff": Step("a container waits to be started again"),
+    "cri.container.creating": Step("a container was asked for", "SYNC", _UP),
+    "cri.container.created": Step("container made", "SYNC", _UP),
+    "cri.container.starting": Step("a container is to be started", "SYNC", _UP),
+    "cri.container.create-failed": Step("a container could not be made", "SYNC", _UP),
+    "cri.container.started": Step("container runs", "RUNNING", _ENDING),
+    "pod.pleg:SandboxStarted": Step("sandbox runs", "SYNC", _UP),
+    "pod.pleg:ContainerStarted": Step("container runs", "RUNNING", _ENDING),
+    "pod.pleg:ContainerDied": Step("a container or sandbox ended"),
+    "container.killing": Step("a container is asked to end"),
+    "container.kill.failed": Step("a container could not be ended"),
+    "container.finished": Step("a container ended"),
+    "container.exited": Step("a container ended"),
+    "cri.container.stopped": Step("a container ended"),
+    "cri.sandbox.stopping": Step("the sandbox is to be stopped"),
+    "cri.sandbox.stopped": Step("the sandbox is stopped"),
+    "volume.unpublish.started": Step("a volume is being unmounted"),
+    "volume.unpublish.succeeded": Step("a volume is unmounted"),
+}
+_WORKER: Mapping[str, Step] = {
+    "pod.worker.created": Step("worker created"),
+    "pod.worker.broken": Step("the worker is in a state that cannot be"),
+    "pod.worker.blocked": Step("waits for another pod of the same name to end"),
+    "pod.worker.restartable": Step("may start again under the same UID", "ADDED"),
+    "pod.worker.restarting": Step("starts again", "ADDED"),
+    "pod.sync.entered": Step("sync begins", "SYNC", states("RUNNING")),
+    "pod.worker.graceful": Step("worker begins the end: deleted", "TERMINATING"),
+    "pod.worker.evicted": Step("worker begins the end: evicted", "TERMINATING"),
+    "pod.worker.terminal": Step("worker begins the end: succeeded or failed", "TERMINATING"),
+    "pod.worker.orphaned": Step("worker begins the end: the pod has no object", "TERMINATING"),
+    "pod.worker.observed": Step("worker told to end the pod", "TERMINATING", _OVER),
+    "pod.worker.kept": Step("still not fully terminated", "TERMINATING", states("TERMINATED FINISHED")),
+    "pod.worker.never-starts": Step("ended before it could start", "TERMINATED"),
+    "pod.terminating.entered": Step("containers are to be stopped", "TERMINATING", states("TERMINATED FINISHED")),
+    "pod.terminating.failed": Step("stopping the containers failed"),
+    "pod.terminating.stopped": Step("no container runs", "TERMINATING", states("TERMINATED FINISHED")),
+    "pod.terminated": Step("all containers terminated", "TERMINATED"),
+    "pod.finalising.entered": Step("cleaning up after the pod", "TERMINATED", states("FINISHED")),
+    "pod.volumes.unmounting": Step("waits until its volumes are unmounted"),
+    "pod.volumes.unmounted": Step("all volumes unmounted"),
+    "pod.cgroup.removed": Step("cgroup removed"),
+    "pod.final": Step("needs no more status updates", "TERMINATED", states("FINISHED")),
+    "pod.worker.complete": Step("worker complete", "FINISHED"),
+    "pod.worker.finished": Step("worker finished", "FINISHED", states("REMOVED FORGOTTEN")),
+    "pod.delete-allowed": Step("the API may drop the pod", "FINISHED", _DONE),
+    "pod.kill-requested": Step("what still runs of it must go"),
+    "pod.worker.history-removed": Step("history removed", "FORGOTTEN", forgets=states("TERMINATED ADDED")),
+}
+_FOLDERS: Mapping[str, Step] = {
+    "pod.volumes.waiting": Step("folders of its volumes are left"),
+    "pod.volumes.cleaned": Step("no folder of a volume is left"),
+}
+_MUSTS = (
+    Must("TERMINATING", "FORGOTTEN", "ADDED"),  # P1
+    Must("SYNC", "FORGOTTEN", "ADDED"),  # P1
+    Must("SYNC", "TERMINATED", "ADDED"),
+)
+_WAITS: Mapping[str, str] = {
+    "ADDED": "the kubelet to sync the pod",
+    "SYNC": "its containers to run",
+    "TERMINATING": "its containers to end",
+    "TERMINATED": "volumes to be unmounted",
+    "ORPHAN": "leftovers of its volumes to be removed",
+}
+# More closely, by the last step of the state.
+WAITS_AFTER: Mapping[str, tuple[str, str]] = {
+    "pod.volumes.mounting": ("SYNC", "volumes to be mounted"),
+    "pod.volumes.timeout": ("SYNC", "volumes to be mounted"),
+    "volume.publish.failed": ("SYNC", "volumes to be mounted"),
+    "volume.stage.failed": ("SYNC", "volumes to be mounted"),
+    "sandbox.creating": ("SYNC", "RunPodSandbox"),
+    "cri.sandbox.running": ("SYNC", "RunPodSandbox"),
+    "sandbox.create.failed": ("SYNC", "RunPodSandbox"),
+    "cri.sandbox.failed": ("SYNC", "RunPodSandbox"),
+    "container.image.failed": ("SYNC", "its image"),
+    "cri.container.creating": ("SYNC", "CreateContainer"),
+    "cri.container.starting": ("SYNC", "StartContainer"),
+    "container.start.failed": ("SYNC", "StartContainer"),
+    "pod.volumes.cleaned": ("TERMINATED", "the worker to finish"),
+    "pod.cgroup.removed": ("TERMINATED", "the worker to finish"),
+}
+WHEN_DELETED = "the API server to delete the pod"
+_ENDS = states("ABSENT RUNNING FINISHED REMOVED FORGOTTEN")
+
+
+def _machine(era: str, steps: Mapping[str, Step], musts: tuple[Must, ...]) -> Machine:
+    return Machine(name=f"pod/{era}", steps=steps, musts=musts, ends=_ENDS, waits=_WAITS)
+
+
+_ALL = {**_OBJECT, **_START, **_WORKER, **_FOLDERS}
+# A static pod's object comes and goes with its file, under one UID.
+_STATIC = {**_ALL, "pod.added": Step("ADD", "ADDED", states("SYNC RUNNING TERMINATING"), forgets=ALL)}
+MACHINES: Mapping[str, Machine] = {
+    "1.21": _machine("1.21", {**_OBJECT, **_START}, ()),
+    "1.22": _machine("1.22", {**_OBJECT, **_START, **_WORKER}, _MUSTS),
+    "1.27": _machine("1.27", _ALL, _MUSTS),
+    "static": _machine("static", _STATIC, _MUSTS),
+}

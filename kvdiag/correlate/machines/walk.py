@@ -1,0 +1,102 @@
+"""A machine × events → passages. The walker knows nothing of pods or volumes; the tables do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from kvdiag.correlate.machines.machine import Machine, Step
+from kvdiag.model.event import Event
+from kvdiag.model.lifecycle import Passage
+
+_NO_STEP = Step("")
+_TIMEOUTS = ("DeadlineExceeded", "deadline exceeded", "timed out")
+
+
+def walk(machine: Machine, events: Iterable[tuple[str, Event]], outages: Sequence[int] = ()) -> Iterator[Passage]:
+    """Passages of the events whose kind (or `kind:detail`, first of the pair) the machine knows, in order of time.
+
+    After each of the `outages` (microseconds UTC, sorted) nothing reached before it is known any more.
+    """
+    walker = _Walker(machine, machine.begins)
+    ahead = 0
+    for kind, event in events:
+        while ahead < len(outages) and outages[ahead] <= event.time:
+            walker.lose(everything=True)
+            ahead += 1
+        step = machine.steps.get(kind, _NO_STEP)
+        if step.says:
+            yield walker.take(step, event)
+
+
+@dataclass(slots=True)
+class _Walker:
+    """Where a life is, what it has surely reached (state → number of the step), and who holds the subject."""
+
+    machine: Machine
+    state: str
+    unsure: bool = False
+    steps: int = 0
+    reached: dict[str, int] = field(default_factory=dict)
+    holders: set[str] = field(default_factory=set)
+
+    def lose(self, states: Iterable[str] = (), *, everything: bool = False) -> None:
+        """Forget that states were reached; the state is uncertain until a step proves it."""
+        self.unsure = self.state != self.machine.begins
+        for state in list(self.reached) if everything else states:
+            self.reached.pop(state, None)
+        if everything:
+            self.holders.clear()
+
+    def take(self, step: Step, event: Event) -> Passage:
+        """The passage of one event."""
+        before, holder = self.state, event.ref("pod_uid") or event.ref("target_path")
+        others = self.holders - {holder} if step.holds < 0 and holder else set()
+        self.steps += 1
+        self._forget(step, event)
+        broken = "" if others or not step.to else self._broken(step.to)
+        if step.holds > 0:
+            self.holders.add(holder)
+        elif step.holds < 0 and step.proves:
+            self.holders = others
+        if step.to and not others:
+            self._reach(step)
+        says = f"{before} → {step.to} without {broken}" if broken else ""
+        return Passage(event, _say(step, event, len(others)), before, self.state, not broken, not self.unsure, says)
+
+    def _forget(self, step: Step, event: Event) -> None:
+        if step.forgets and "*" in step.forgets:
+            self.reached.clear()
+        elif step.forgets:
+            for state in step.forgets:
+                self.reached.pop(state, None)
+        if step.forgets and not step.proves:
+            self.unsure = True
+        if step.may and any(word in event.attrs.get("error", "") for word in _TIMEOUTS):
+            self.lose(step.may)
+
+    def _reach(self, step: Step) -> None:
+        begins = step.to.endswith("ING")
+        if self.state not in step.keeps:
+            self.state = step.to
+            self.unsure = (self.unsure or not begins) and not step.proves
+        elif step.proves and self.state == step.to:
+            self.unsure = False
+        if step.proves or begins:
+            self.reached[step.to] = self.steps
+
+    def _broken(self, to: str) -> str:
+        """The state that must have been passed through on the way to `to` and was not; told once."""
+        for must in self.machine.musts:
+            after = self.reached.get(must.after)
+            if must.to == to and after is not None and self.reached.get(must.through, 0) < after:
+                self.reached[must.through] = self.steps
+                return must.through
+        return ""
+
+
+def _say(step: Step, event: Event, others: int) -> str:
+    backoff = event.attrs.get("backoff", "")
+    says = f"{step.says}, retry in {backoff}" if backoff else step.says
+    says = f"{says}, {others} more to go" if others else says
+    return f"{says} ×{event.count}" if event.count > 1 else says

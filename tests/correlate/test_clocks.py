@@ -1,0 +1,258 @@
+"""Years and zones that a log does not write, and from where they are known."""
+
+from __future__ import annotations
+
+import itertools
+from datetime import UTC, datetime
+
+import pytest
+
+from kvdiag.clock import DAY, HOUR, MINUTE, SECOND, from_datetime, to_datetime
+from kvdiag.correlate.clocks import SourceClock, set_clocks
+from kvdiag.correlate.testimony import Testimony as Source  # pytest collects what is called Test…
+from kvdiag.events.recognise import Meaning, Sighting
+from kvdiag.events.stamper import Speaker
+from kvdiag.model.event import Ref
+from kvdiag.model.vocabulary import Entry
+
+ENTRY = Entry(kind="k", component="kubelet", wordings=())
+DRIVER = Entry(kind="d", component="csi-driver", wordings=())
+
+
+def at(*parts):
+    """Microseconds of a moment in UTC."""
+    return from_datetime(datetime(*parts, tzinfo=UTC))
+
+
+def seen(stamp, *, sandbox="", retry_at="", entry=ENTRY):
+    """Give a sighting without its line."""
+    refs = (Ref("sandbox_id", sandbox),) if sandbox else ()
+    return Sighting(stamp, Meaning(entry, refs, {"retry_at": retry_at} if retry_at else {}), 0, b"", Speaker())
+
+
+def spoken(*sightings, source="kubelet.log", **more):
+    """Give a source whose lines are these sightings, or just stamps; year-less where they are."""
+    told = [one if isinstance(one, Sighting) else seen(one) for one in sightings]
+    told = [one._replace(line=number) for number, one in enumerate(told, 1)]
+    stamps = [one.stamp for one in told]
+    said = {"first": stamps[0], "last": stamps[-1], "lines": len(told), "yearless": to_datetime(stamps[0]).year == 2000}
+    return Source(source=source, sightings=told, **(said | more))
+
+
+def dated(testimonies, source="kubelet.log", **options):
+    """Give the moments of a source's sightings on the clock it is given, as text."""
+    clock = set_clocks(testimonies, **options)[source]
+    (told,) = [one for one in testimonies if one.source == source]
+    return [to_datetime(clock.utc(one.stamp, one.line)).strftime("%Y-%m-%d %H:%M") for one in told.sightings]
+
+
+def says(testimonies, source="kubelet.log", **options):
+    """Give what is said about a source's clock."""
+    return set_clocks(testimonies, **options)[source].says
+
+
+JULY = at(2000, 7, 15, 3, 49)
+MODIFIED = at(2024, 7, 16) / SECOND
+
+
+@pytest.mark.parametrize(
+    ("more", "options", "year", "how"),
+    [
+        ({"preamble_year": 2021, "modified": MODIFIED}, {"year": 2022}, "2021", "from the file's header"),
+        ({"modified": MODIFIED}, {"year": 2022}, "2022", "as given"),
+        ({"modified": MODIFIED}, {}, "2024", "from the file's date"),
+        ({"modified": at(2024, 7, 14) / SECOND}, {}, "2023", "from the file's date"),
+        ({"modified": at(2024, 7, 14, 12) / SECOND}, {}, "2024", "from the file's date"),
+    ],
+)
+def test_the_year(more, options, year, how):
+    """The year is in the file's header, or given, or the file's date tells it: no line is younger than its file."""
+    told = [spoken(JULY, **more)]
+    assert dated(told, **options) == [f"{year}-07-15 03:49"]
+    assert says(told, **options) == f"year {year} {how}; zone +00:00 assumed"
+
+
+def test_the_year_of_today():
+    """Standard input has no date; the year is such that the log is not of tomorrow, and it is said to be assumed."""
+    now = datetime.now(UTC)
+    (told,) = dated([spoken(JULY)])
+    assert told in {f"{now.year}-07-15 03:49", f"{now.year - 1}-07-15 03:49"}
+    assert "assumed from today" in says([spoken(JULY)])
+
+
+@pytest.mark.parametrize(
+    ("stamp", "retry_at", "moment", "zone"),
+    [
+        (JULY, "2024-07-15 03:51:36.05345 +0000 UTC m=+881.48", "2024-07-15 03:49", "+00:00"),
+        (JULY, "2024-07-15 03:51:36 +0800 CST m=+881.48", "2024-07-14 19:49", "+08:00"),
+        (JULY, "2024-07-15 03:51:36 -0330 NST m=+881.48", "2024-07-15 07:19", "-03:30"),
+        (at(2000, 12, 31, 23, 59), "2025-01-01 00:01:01 +0000 UTC m=+1", "2024-12-31 23:59", "+00:00"),
+    ],
+)
+def test_a_time_inside_a_message(stamp, retry_at, moment, zone):
+    """`No retries permitted until …` says year and zone, and is believed before what the user says of the year."""
+    told = [spoken(stamp - MINUTE, seen(stamp, retry_at=retry_at), modified=MODIFIED)]
+    assert dated(told, year=2020)[1] == moment
+    assert says(told, year=2020).endswith(f"from a time inside line 2; zone {zone} from a time inside a message")
+
+
+@pytest.mark.parametrize("retry_at", ["soon", "2024-07-15", "15 Jul 2024 03:51:36 +0000"])
+def test_a_time_that_is_none(retry_at):
+    """What does not look like Go's time is not believed."""
+    assert dated([spoken(seen(JULY, retry_at=retry_at))], year=2020) == ["2020-07-15 03:49"]
+
+
+def test_the_zone_given():
+    """`--tz` is the zone of year-less logs, before a time inside a message, and of no other."""
+    told = seen(JULY, retry_at="2024-07-15 03:51:36 +0000 UTC")
+    assert dated([spoken(told)], zone=8 * HOUR) == ["2024-07-14 19:49"]
+    assert says([spoken(told)], zone=8 * HOUR).endswith("zone +08:00 as given")
+    assert dated([spoken(at(2024, 7, 15, 3, 49))], zone=8 * HOUR) == ["2024-07-15 03:49"]
+
+
+def test_a_log_that_writes_its_year_is_taken_at_its_word():
+    """Nothing is inferred, and nothing said, about a log with full times."""
+    assert says([spoken(at(2024, 7, 15, 3, 49))], year=2020) == ""
+    assert dated([spoken(at(2024, 7, 15, 3, 49))], year=2020) == ["2024-07-15 03:49"]
+
+
+@pytest.mark.parametrize(
+    ("month", "day", "sibling", "year"),
+    [
+        (7, 15, (at(2022, 7, 10), at(2022, 7, 20)), "2022"),
+        (7, 25, (at(2022, 7, 10), at(2022, 7, 20)), "2022"),
+        (12, 30, (at(2023, 1, 1), at(2023, 1, 9)), "2022"),
+        (1, 2, (at(2022, 12, 20), at(2022, 12, 31)), "2023"),
+        (7, 15, (at(2022, 12, 20), at(2022, 12, 31)), "2024"),
+    ],
+)
+def test_the_year_from_sibling_sources(month, day, sibling, year):
+    """The year is that in which the log lies beside logs that say theirs, when it lies near them at all."""
+    log = spoken(at(2000, month, day), modified=MODIFIED)
+    other = spoken(*sibling, source="containerd.log")
+    assert dated([log, other])[0].startswith(year)
+    assert ("from the other logs" in says([log, other])) == (year != "2024")
+
+
+def test_new_year():
+    """A log that passes New Year goes on in the next year, once for each time it passes."""
+    stamps = [at(2000, 12, 30), at(2000, 12, 31, 23, 59), at(2000, 1, 1), at(2000, 6, 1), at(2000, 11, 1), at(2000, 2, 1)]
+    assert [text[:10] for text in dated([spoken(*stamps)], year=2022)] == [
+        "2022-12-30",
+        "2022-12-31",
+        "2023-01-01",
+        "2023-06-01",
+        "2023-11-01",
+        "2024-02-01",
+    ]
+
+
+def test_new_year_before_a_file_was_closed():
+    """The file's date is that of its last line; what stands before New Year is a year older."""
+    log = spoken(at(2000, 12, 31, 23), at(2000, 1, 1, 1), modified=at(2024, 1, 1, 2) / SECOND)
+    assert dated([log]) == ["2023-12-31 23:00", "2024-01-01 01:00"]
+
+
+def test_lines_out_of_order_at_midnight():
+    """A line that a slower process wrote after midnight keeps its own year."""
+    log = spoken(at(2000, 12, 31, 23, 58), at(2000, 1, 1), at(2000, 12, 31, 23, 59), at(2000, 1, 1, 0, 1))
+    assert [text[:4] for text in dated([log], year=2022)] == ["2022", "2023", "2022", "2023"]
+
+
+def test_newest_first():
+    """`journalctl -r` goes back over New Year; the file's date is that of its first line."""
+    log = spoken(at(2000, 1, 2), at(2000, 1, 1), at(2000, 12, 31), at(2000, 12, 30), modified=at(2024, 1, 2, 1) / SECOND)
+    assert [text[:10] for text in dated([log])] == ["2024-01-02", "2024-01-01", "2023-12-31", "2023-12-30"]
+
+
+def test_new_year_before_the_first_event():
+    """A year may turn among lines that mean nothing: the first and the last line of the file are looked at too."""
+    before = spoken(at(2000, 1, 2), first=at(2000, 12, 31), preamble_year=2023)
+    assert dated([before]) == ["2024-01-02 00:00"]
+    after = spoken(at(2000, 12, 30), last=at(2000, 1, 2), lines=9, modified=at(2024, 1, 2, 1) / SECOND)
+    assert dated([after]) == ["2023-12-30 00:00"]
+
+
+@pytest.mark.parametrize(
+    ("stamps", "modified", "first"),
+    [
+        ([at(2000, 2, 29)], at(2024, 3, 1), "2024-02-29"),
+        ([at(2000, 2, 29)], at(2026, 3, 1), "2024-02-29"),
+        ([at(2000, 12, 31), at(2000, 1, 1), at(2000, 2, 29)], at(2026, 3, 1), "2023-12-31"),
+        ([at(2000, 2, 28), at(2000, 3, 1)], at(2026, 3, 2), "2026-02-28"),
+    ],
+)
+def test_29_february(stamps, modified, first):
+    """A log that has a 29 February is of a leap year, whatever the file's date says."""
+    assert dated([spoken(*stamps, modified=modified / SECOND)])[0][:10] == first
+
+
+IDS = [f"{number:064x}" for number in range(5)]
+
+
+def shared(offset, *, source, year=2024, entry=ENTRY, ids=IDS, jitter=0):
+    """Give a source that saw each id once a minute, its clock so far ahead; year-less when the year is 2000."""
+    return spoken(
+        *(
+            seen(at(year, 7, 15, 12) + number * MINUTE + offset + number % 2 * jitter, sandbox=one, entry=entry)
+            for number, one in enumerate(ids)
+        ),
+        source=source,
+    )
+
+
+@pytest.mark.parametrize("offset", [8 * HOUR, -5 * HOUR, 5 * HOUR + 45 * MINUTE, -(3 * HOUR + 30 * MINUTE)])
+def test_the_zone_from_shared_ids(offset):
+    """A log without a zone that shares ids with a dated one, quarter hours apart, is moved to it, and this is said."""
+    sure = shared(0, source="containerd.log")
+    log = shared(offset, source="kubelet.log", year=2000, jitter=SECOND)
+    for order in itertools.permutations([log, sure]):
+        assert dated(order)[0] == "2024-07-15 12:00"
+        sign = "-" if offset < 0 else "+"
+        hours, minutes = divmod(abs(offset) // MINUTE, 60)
+        zone = f"{sign}{hours:02}:{minutes:02}"
+        assert says(order).endswith(f"zone {zone} since the ids it shares with containerd.log are {zone} apart")
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        shared(0, source="kubelet.log", year=2000),
+        shared(SECOND, source="kubelet.log", year=2000),
+        shared(7 * MINUTE, source="kubelet.log", year=2000),
+        shared(8 * HOUR, source="kubelet.log", year=2000, ids=["f" * 64]),
+        shared(8 * HOUR, source="kubelet.log", year=2000, jitter=30 * MINUTE),
+        shared(15 * HOUR, source="kubelet.log", year=2000),
+    ],
+)
+def test_what_is_no_zone(log):
+    """Ids that are not shared, do not agree, or lie at no distance of two zones, move nothing."""
+    assert says([log, shared(0, source="containerd.log")]).endswith("zone +00:00 assumed")
+
+
+def test_a_known_zone_is_not_moved():
+    """A zone that was given or read stays, whatever shared ids say."""
+    log = shared(8 * HOUR, source="kubelet.log", year=2000)
+    assert says([log, shared(0, source="containerd.log")], zone=HOUR).endswith("zone +01:00 as given")
+
+
+def test_of_two_unsure_sources_one_is_moved_to_the_other():
+    """Where no source is sure, the driver's log is believed: containers are on UTC more often than hosts."""
+    kubelet = shared(8 * HOUR, source="kubelet.log", year=2000)
+    driver = shared(0, source="driver.log", year=2000, entry=DRIVER)
+    both = [kubelet, driver]
+    moments = [dated(both, source, year=2024)[0] for source in ("kubelet.log", "driver.log")]
+    assert moments[0] == moments[1]
+
+
+def test_a_clock_without_a_year_is_of_this_year():
+    """A clock of which nothing is known puts the current year on."""
+    assert to_datetime(SourceClock().utc(JULY, 1)).year == datetime.now(UTC).year
+    assert SourceClock().utc(at(2024, 1, 1), 1) == at(2024, 1, 1)
+
+
+def test_empty_sources():
+    """A source without a single time has a clock all the same."""
+    empty = Source(source="empty", sightings=(), first=None, last=None, lines=0)
+    clock = set_clocks([empty], year=2024)["empty"]
+    assert clock.utc(at(2024, 1, 1) + DAY, 1) == at(2024, 1, 2)

@@ -1,0 +1,256 @@
+"""Rules over a history: on which subjects, with which events, counts and evidence."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kvdiag.clock import HOUR, MINUTE, SECOND
+from kvdiag.model.event import Event, Ref
+from kvdiag.model.record import Origin
+from kvdiag.model.rule import Rule, Selector
+from kvdiag.model.timeline import Coverage, Entity, History, SeenVersion, Timeline
+from kvdiag.model.values import Role, Severity, SubjectKind, Verdict
+from kvdiag.model.vocabulary import Entry
+from kvdiag.rules.findings import find
+from kvdiag.rules.grammar import read_condition
+
+NOON = 1_720_008_000_000_000
+NAMES = ("a", "b", "c", "restarted")
+ENTRIES = {name: Entry(kind=name, component="kubelet", wordings=()) for name in NAMES} | {
+    "restarted": Entry(kind="restarted", component="kubelet", wordings=(), scope="node")
+}
+VOLUME = (SubjectKind.VOLUME, "v")
+
+
+def event(kind, second, *, node="", refs=(), count=1, lasts=0, source="log", **attrs):
+    """Give an event so many seconds after noon."""
+    time = NOON + round(second * SECOND)
+    names = tuple(Ref(*ref) for ref in refs)
+    return Event(
+        time, kind, "kubelet", names, attrs, Origin(source, round(second) + 1), node, kind, time + lasts * SECOND, count
+    )
+
+
+def history(timelines, versions=()):
+    """Give a history of these timelines, watched all the time by kubelet."""
+    told = {id(e): e for events in timelines.values() for e in events}
+    events = tuple(sorted(told.values(), key=lambda e: (e.time, e.origin)))
+    return History(
+        events=events,
+        timelines={
+            key: Timeline(Entity(kind=key[0], key=key[1], name=key[1]), tuple(mine)) for key, mine in timelines.items()
+        },
+        coverage=(Coverage(component="kubelet", node="", begins=0, ends=NOON + 24 * HOUR, verbosity=9),),
+        versions=tuple(versions),
+        begins=min((e.time for e in events), default=0),
+        ends=max((e.ends for e in events), default=0),
+    )
+
+
+def rule(when, per=SubjectKind.VOLUME, **more):
+    """Give a rule; each name stands for the kind of the same name."""
+    said = {"says": "", "cause": "", "severity": Severity.LOW, "role": Role.CAUSE} | more
+    return Rule(
+        id="KV999",
+        name="test",
+        title="",
+        status="stable",
+        per=per,
+        events={name: Selector(name=name, kinds=(name,)) for name in NAMES},
+        when=read_condition(when, NAMES, "here"),
+        **said,
+    )
+
+
+def found(one, timelines, versions=()):
+    """Give the findings of one rule."""
+    return list(find([one], history(timelines, versions), ENTRIES))
+
+
+def rows(finding):
+    """Give the evidence as (name, seconds after noon, how many)."""
+    return [(e.step, (e.event.time - NOON) // SECOND, e.of) for e in finding.evidence]
+
+
+def test_a_finding():
+    """A finding says what matched, on whom, from when to when, how often, and how sure that is."""
+    told = {VOLUME: [event("a", 0, refs=[("pod", "shop/web-0")]), event("b", 5, error="busy"), event("b", 65)]}
+    (one,) = found(rule("a then b", says="{volume} of {pod}: {error}, {often}", cause="Since {span}."), told)
+    assert (one.verdict, one.severity, one.role) == (Verdict.CONFIRMED, Severity.LOW, Role.CAUSE)
+    assert (one.begins, one.ends, one.count) == (NOON, NOON + 65 * SECOND, 2)
+    assert (one.says, one.cause) == ("v of shop/web-0: busy, 2 times over 1m5s", "Since 1m5s.")
+    assert (one.key, one.doubts, one.explained_by) == ("test:volume:v", (), None)
+
+
+@pytest.mark.parametrize(
+    ("when", "more", "events", "count"),
+    [
+        ("a then b", {}, [event("a", 0), event("b", 1), event("b", 2)], 2),
+        ("a then b", {"counts": "a"}, [event("a", 0), event("a", 1), event("b", 2)], 1),
+        ("at least 2 b", {}, [event("b", 0, count=40, lasts=30), event("b", 90)], 41),
+        ("a then b", {"counts": "c"}, [event("a", 0), event("b", 1)], 1),
+        ("a then b", {}, [event("b", -9), event("a", 0), event("b", 1)], 1),
+    ],
+)
+def test_counts(when, more, events, count):
+    """The count is of the events of the last name the sentence needs, or of `counts`, polls folded into one included."""
+    (one,) = found(rule(when, **more), {VOLUME: sorted(events, key=lambda e: e.time)})
+    assert one.count == count
+
+
+def test_evidence_is_unique_and_in_order():
+    """Evidence is the first and last line of each series, each once, in order of time."""
+    told = {VOLUME: [event("a", 0), event("b", 1), event("b", 2), event("c", 3), event("b", 4), event("c", 900)]}
+    (one,) = found(rule("a then b", shows=("c", "b")), told)
+    assert rows(one) == [("a", 0, 1), ("b", 1, 3), ("c", 3, 2), ("b", 4, 3), ("c", 900, 2)]
+
+
+def test_what_led_to_it_is_shown():
+    """What a rule shows beside its sentence may have come shortly before it."""
+    told = {VOLUME: [event("c", -900), event("c", -60), event("a", 0), event("b", 1)]}
+    (one,) = found(rule("a then b", shows=("c",)), told)
+    assert rows(one) == [("c", -60, 1), ("a", 0, 1), ("b", 1, 1)]
+
+
+def test_one_finding_a_subject():
+    """Each subject of the rule's kind is judged alone; the events of two are never one run."""
+    told = {
+        (SubjectKind.VOLUME, "v1"): [event("a", 0), event("b", 1)],
+        (SubjectKind.VOLUME, "v2"): [event("a", 2)],
+        (SubjectKind.VOLUME, "v3"): [event("b", 3)],
+        (SubjectKind.POD, "p"): [event("a", 4), event("b", 5)],
+    }
+    assert [one.key for one in found(rule("a then b"), told)] == ["test:volume:v1"]
+
+
+def test_one_finding_a_node():
+    """A volume that is used on two nodes is judged on each by what happened there."""
+    told = {VOLUME: [event("a", 0, node="n1"), event("a", 1, node="n2"), event("b", 2, node="n2")]}
+    assert [one.subject.ids["node"] for one in found(rule("a then b"), told)] == ["n2"]
+    assert [one.subject.ids["node"] for one in found(rule("a"), told)] == ["n1", "n2"]
+
+
+def test_events_of_the_node_are_looked_at():
+    """A rule about a volume sees what befell its node within an hour, and not what befell another."""
+    when = "a and no restarted after a until end"
+    node = (SubjectKind.NODE, "n1")
+    mine = [event("a", 0, node="n1")]
+    assert found(rule(when), {VOLUME: mine, node: [event("restarted", 60, node="n1")]}) == []
+    assert len(found(rule(when), {VOLUME: mine, node: [event("restarted", 2 * 3600, node="n1")]})) == 1
+    other = (SubjectKind.NODE, "n2")
+    assert len(found(rule(when), {VOLUME: mine, other: [event("restarted", 60, node="n2")]})) == 1
+
+
+def test_a_rule_about_a_node_looks_at_all_of_it():
+    """What happened to any subject of the node counts for a rule about the node."""
+    told = {
+        (SubjectKind.NODE, "n1"): [event("restarted", 0, node="n1")],
+        (SubjectKind.POD, "p"): [event("a", 5, node="n1"), event("b", 6, node="n2")],
+    }
+    assert [one.key for one in found(rule("restarted then a", per=SubjectKind.NODE), told)] == ["test:node:n1"]
+    assert found(rule("restarted then b", per=SubjectKind.NODE), told) == []
+
+
+def test_the_same_in_all():
+    """`same` divides the events: those that differ in it are never one run, those that do not say it are in each."""
+    first, second = {"refs": [("pod_uid", "u1")]}, {"refs": [("pod_uid", "u2")]}
+    alike = rule("a then b", same=("pod_uid",))
+    assert found(alike, {VOLUME: [event("a", 0, **first), event("b", 1, **second)]}) == []
+    (one,) = found(alike, {VOLUME: [event("a", 0, **first), event("a", 1, **second), event("b", 2, **second)]})
+    assert one.subject.ids["pod_uid"] == "u2"
+    (one,) = found(alike, {VOLUME: [event("a", 0), event("b", 1, **second)]})
+    assert rows(one) == [("a", 0, 1), ("b", 1, 1)]
+    assert len(found(alike, {VOLUME: [event("a", 0), event("b", 1)]})) == 1
+
+
+def test_the_surest_of_its_parts():
+    """Of the parts a rule divides a volume into, one that matches for sure is told rather than one that may."""
+    told = [
+        event("a", 0, refs=[("pod_uid", "u1")]),
+        event("b", 1, refs=[("pod_uid", "u1")]),
+        event("a", 3, refs=[("pod_uid", "u2")]),
+    ]
+    one = rule("a and (b or no c after a until end)", same=("pod_uid",))
+    watched = history({VOLUME: told})
+    (sure,) = find([one], watched, ENTRIES)
+    assert (sure.verdict, sure.subject.ids["pod_uid"]) == (Verdict.CONFIRMED, "u1")
+
+
+def test_versions():
+    """A rule is not told where a version rules it out; a version nobody saw is a doubt that leaves the verdict."""
+    told = {VOLUME: [event("a", 0)]}
+    narrow = rule("a", applies={"kubelet": "<1.27"})
+    assert found(narrow, told, [SeenVersion("kubelet", "v1.28.0", "banner")]) == []
+    (sure,) = found(narrow, told, [SeenVersion("kubelet", "v1.26.0", "banner")])
+    (unseen,) = found(narrow, told)
+    assert (sure.doubts, unseen.verdict) == ((), Verdict.CONFIRMED)
+    assert unseen.doubts == (
+        "the version of kubelet is not in these logs; this concerns <1.27 (say --component kubelet=…)",
+    )
+
+
+def test_a_doubt_makes_a_finding_possible():
+    """What could not be seen is told as doubt, and the finding is only possible."""
+    told = history({VOLUME: [event("a", 0)]})
+    blind = History(
+        events=told.events,
+        timelines=told.timelines,
+        coverage=(),
+        versions=(),
+        begins=told.begins,
+        ends=told.ends,
+    )
+    (one,) = find([rule("a and no b after a within 1m")], blind, ENTRIES)
+    assert (one.verdict, one.doubts) == (Verdict.POSSIBLE, ("no kubelet log covers 2024-07-03 12:00:00",))
+
+
+RULES = [
+    rule("a then b"),
+    rule("at least 2 a lasting 10s"),
+    rule("a and no b after a within 30s", shows=("c",)),
+    rule("a then b and no restarted between a and b", same=("pod_uid",)),
+]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(NAMES),
+            st.integers(0, 300),
+            st.sampled_from(["v1", "v2"]),
+            st.sampled_from(["u1", "u2", ""]),
+        ),
+        max_size=14,
+        unique_by=lambda told: told[1],
+    ),
+    st.randoms(use_true_random=False),
+)
+def test_the_order_in_which_sources_are_read_does_not_matter(told, chance: random.Random):
+    """However timelines and rules are shuffled, the findings are the same."""
+    timelines: dict[tuple[SubjectKind, str], list[Event]] = {}
+    for kind, second, volume, uid in sorted(told, key=lambda row: row[1]):
+        refs = [("pod_uid", uid)] if uid else []
+        made = event(kind, second, refs=refs, source=f"{second % 3}.log")
+        timelines.setdefault((SubjectKind.VOLUME, volume), []).append(made)
+        if kind == "restarted":
+            timelines.setdefault((SubjectKind.NODE, ""), []).append(made)
+    shuffled = list(timelines.items())
+    chance.shuffle(shuffled)
+    rules = list(RULES)
+    chance.shuffle(rules)
+
+    def keys(findings):
+        return sorted((f.key, f.verdict, f.begins, f.ends, f.count, rows(f), repr(f.rule.when)) for f in findings)
+
+    one = find(RULES, history(timelines), ENTRIES)
+    assert keys(one) == keys(find(rules, history(dict(shuffled)), ENTRIES))
+
+
+def test_no_rule_no_finding():
+    """Where nothing is asked, or nothing happened, nothing is found."""
+    assert found(rule("a"), {VOLUME: []}) == []
+    assert list(find([], history({VOLUME: [event("a", MINUTE // SECOND)]}), ENTRIES)) == []

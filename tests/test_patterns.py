@@ -1,0 +1,97 @@
+"""Every rule that comes with kvdiag: without fault, in its place, and true to its own tests."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from kvdiag.events.vocabulary import load_vocabulary
+from kvdiag.pipeline.trial import try_rule
+from kvdiag.rules.grammar import read_condition
+from kvdiag.rules.library import built_in, load, rule_files
+from kvdiag.rules.lint import CHANGES, lint
+from kvdiag.rules.packed import pack, unpack
+from kvdiag.rules.template import FAMILIES
+from kvdiag.rules.words import say_condition, show_rule
+
+LIBRARY = load([built_in()], fresh=True)
+FILES = {path.stem: path for path in rule_files(built_in())}
+each_rule = pytest.mark.parametrize("rule", LIBRARY.rules, ids=lambda rule: rule.name)
+
+
+@cache
+def vocabulary():
+    """Give the vocabulary with the raw lines of all rules."""
+    return load_vocabulary(built_in() / "events", [entry for rule in LIBRARY.rules for entry in rule.lines])
+
+
+def test_every_file_is_a_rule():
+    """Every file can be read, and ids and names are unique."""
+    assert [str(error) for error in LIBRARY.errors] == []
+    assert len(LIBRARY.rules) == len(list(rule_files(built_in()))) == len(FILES)
+    assert len({rule.id for rule in LIBRARY.rules}) == len({rule.name for rule in LIBRARY.rules}) == len(FILES)
+
+
+@each_rule
+def test_lint_finds_no_fault(rule):
+    """Kinds, slots, bounds, guards and tests of the rule are in order."""
+    names = frozenset(other.name for other in LIBRARY.rules)
+    assert [str(fault) for fault in lint(rule, vocabulary().kinds, names)] == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "number"),
+    [(rule, number) for rule in LIBRARY.rules for number in range(len(rule.tests))],
+    ids=[f"{rule.name}: {test.name}" for rule in LIBRARY.rules for test in rule.tests],
+)
+def test_its_own_tests_pass(rule, number):
+    """Each log of the rule gives just the findings that it names."""
+    (result,) = try_rule(replace(rule, tests=(rule.tests[number],)), vocabulary())
+    assert dict(result.got) == dict(result.test.finds)
+
+
+@each_rule
+def test_a_rule_is_where_one_looks_for_it(rule):
+    """The file has the rule's name, and the folder is the family of its id."""
+    path = FILES[rule.name]
+    assert rule.place.startswith(f"{path}:")
+    assert rule.id[2] == str(FAMILIES[path.parent.name])
+
+
+@each_rule
+def test_one_looks_before_one_changes(rule):
+    """A command that changes something comes after one that only looks, and has a guard."""
+    commands = [fix for fix in rule.fix if fix.run]
+    changing = [number for number, fix in enumerate(commands) if fix.run.startswith(CHANGES)]
+    assert 0 not in changing
+    assert all(commands[number].after for number in changing)
+
+
+@each_rule
+def test_nothing_explains_its_own_cause(rule):
+    """Along `explains` one never comes back to where one began."""
+    explains = {other.name: other.explains for other in LIBRARY.rules}
+    reached, ahead = set(), list(rule.explains)
+    while ahead:
+        name = ahead.pop()
+        if name not in reached:
+            reached.add(name)
+            ahead.extend(explains[name])
+    assert rule.name not in reached
+
+
+@each_rule
+def test_a_rule_survives_the_cache(rule):
+    """A rule that was packed, written as JSON, read and unpacked is the same without its tests."""
+    assert unpack(json.loads(json.dumps(pack(rule)))) == replace(rule, tests=())
+
+
+@each_rule
+def test_a_rule_can_be_told(rule):
+    """Its sentence in words is read as the same sentence, and its page shows it."""
+    said = say_condition(rule.when)
+    assert read_condition(said, rule.events, rule.place) == rule.when
+    assert said in show_rule(rule)
