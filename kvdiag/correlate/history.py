@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from kvdiag.correlate.clocks import SourceClock
 from kvdiag.correlate.coverage import Heard, coverages
 from kvdiag.correlate.entities import describe
+from kvdiag.correlate.handover import handovers
 from kvdiag.correlate.identity import Identities
+from kvdiag.correlate.skew import skews
 from kvdiag.correlate.testimony import DRIVER, SIDECARS, Testimony
 from kvdiag.correlate.versions import inferred, printed
 from kvdiag.events.calls import is_call
@@ -17,7 +19,7 @@ from kvdiag.events.recognise import Sighting
 from kvdiag.events.stamper import Speaker
 from kvdiag.model.event import Event
 from kvdiag.model.record import Origin
-from kvdiag.model.timeline import History, SeenVersion, Timeline
+from kvdiag.model.timeline import History, SeenVersion, Skew, Timeline
 from kvdiag.model.values import SubjectKind
 from kvdiag.model.vocabulary import Entry
 
@@ -51,6 +53,7 @@ def build_history(
     identities = Identities(events)
     wide = {s.meaning.entry.kind for t in testimonies for s in t.sightings if s.meaning.entry.scope == "node"}
     by_subject, uses = _divide(events, identities, wide)
+    clock_skews = _hand_over(by_subject)
     begins = min((event.time for event in events), default=0)
     ends = max((event.ends for event in events), default=0)
     return History(
@@ -60,6 +63,7 @@ def build_history(
         versions=(*given, *printed(events), *inferred(spans)),
         begins=begins,
         ends=ends,
+        skews=clock_skews,
     )
 
 
@@ -99,17 +103,27 @@ def _order(event: Event) -> tuple[int, str, int]:
 
 
 def _named(events: list[Event]) -> list[Event]:
-    """The same without what two inputs both hold, and with the node's name where only one node is spoken of."""
+    """The same without what two inputs both hold, and with the node's name where the logs tell it.
+
+    A line may say it (the journal's host name), kubelet's own lines in that input (`on node "worker-1"`), or all the
+    inputs together, when they speak of one node only.
+    """
     unique = list(_without_copies(events))
-    named = {event.node for event in unique if event.node}
-    if not named:
-        named = {
-            ref.value for event in unique if event.component == "kubelet" for ref in event.refs if ref.kind == "node"
-        }
-    if len(named) != 1:
+    said = _nodes_by_source(unique)
+    named = {event.node for event in unique if event.node} or set(said.values())
+    only = next(iter(named)) if len(named) == 1 else ""
+    if not only and not said:
         return unique
-    node = named.pop()
-    return [event if event.node else event._replace(node=node) for event in unique]
+    return [e if e.node else e._replace(node=said.get(e.origin.source, only)) for e in unique]
+
+
+def _nodes_by_source(events: Iterable[Event]) -> dict[str, str]:
+    """The node each kubelet log is of: the only one its own lines speak of."""
+    spoken: dict[str, set[str]] = defaultdict(set)
+    for event in events:
+        if event.component == "kubelet":
+            spoken[event.origin.source].update(ref.value for ref in event.refs if ref.kind == "node")
+    return {source: nodes.pop() for source, nodes in spoken.items() if len(nodes) == 1}
 
 
 def _without_copies(events: list[Event]) -> Iterator[Event]:
@@ -162,6 +176,18 @@ def _subjects(event: Event, identities: Identities) -> Iterator[Subject]:
                 yield (SubjectKind.DRIVER, ref.value)
 
 
+def _hand_over(by_subject: dict[Subject, list[Event]]) -> tuple[Skew, ...]:
+    """Add to each volume's events how it was handed from node to node; give what that tells about the nodes' clocks."""
+    volumes = [events for (kind, _), events in by_subject.items() if kind is SubjectKind.VOLUME]
+    moved = [events for events in volumes if len({event.node for event in events if event.node}) > 1]
+    found = tuple(skews(volumes)) if moved else ()
+    clocks = {skew.node: skew for skew in found}
+    for events in moved:
+        events.extend(list(handovers(events, clocks)))
+        events.sort(key=_order)
+    return found
+
+
 def _timelines(
     by_subject: Mapping[Subject, list[Event]], uses: Mapping[Subject, set[Subject]], identities: Identities
 ) -> dict[Subject, Timeline]:
@@ -177,15 +203,14 @@ def _heard(
     testimonies: Sequence[Testimony], clocks: Mapping[str, SourceClock], events: list[Event]
 ) -> dict[tuple[str, str], list[Heard]]:
     """By component and node: each source in which the component spoke counts from its first to its last line."""
-    nodes = {event.node for event in events}
-    only = next(iter(nodes)) if len(nodes) == 1 else ""
+    nodes = {event.origin.source: event.node for event in events}
     heard: dict[tuple[str, str], list[Heard]] = defaultdict(list)
     for testimony in testimonies:
         clock, own = clocks[testimony.source], testimony.component
         parts: dict[tuple[str, str], Heard] = {}
         for first, last in _by_speaker(testimony):
             speaker = first.speaker
-            key = (_speaks(first.meaning.entry, speaker, own), speaker.node or only)
+            key = (_speaks(first.meaning.entry, speaker, own), speaker.node or nodes.get(testimony.source, ""))
             if key not in parts:
                 parts[key] = Heard(*_span(testimony, clock))
             times = sorted((clock.utc(first.stamp, first.line), clock.utc(last.stamp, last.line)))

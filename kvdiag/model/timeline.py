@@ -72,6 +72,15 @@ class SeenVersion:
     span: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Skew:
+    """Between which offsets (microseconds) a node's clock runs ahead of the controller's; None: not bounded."""
+
+    node: str
+    low: int | None
+    high: int | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
     """Every timeline over all logs given, with the coverage that proves or doubts an absence.
@@ -85,3 +94,4 @@ class History:
     versions: tuple[SeenVersion, ...]
     begins: int
     ends: int
+    skews: tuple[Skew, ...] = ()

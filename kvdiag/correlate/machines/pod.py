@@ -83,8 +83,8 @@ _WORKER: Mapping[str, Step] = {
     "pod.terminating.stopped": Step("no container runs", "TERMINATING", states("TERMINATED FINISHED")),
     "pod.terminated": Step("all containers terminated", "TERMINATED"),
     "pod.finalising.entered": Step("cleaning up after the pod", "TERMINATED", states("FINISHED")),
-    "pod.volumes.unmounting": Step("waits until its volumes are unmounted"),
-    "pod.volumes.unmounted": Step("all volumes unmounted"),
+    "pod.volumes.unmounting": Step("waits until its volumes are unmounted", "TERMINATED", _DONE),
+    "pod.volumes.unmounted": Step("all volumes unmounted", "TERMINATED", _DONE),
     "pod.cgroup.removed": Step("cgroup removed"),
     "pod.final": Step("needs no more status updates", "TERMINATED", states("FINISHED")),
     "pod.worker.complete": Step("worker complete", "FINISHED"),
@@ -94,8 +94,8 @@ _WORKER: Mapping[str, Step] = {
     "pod.worker.history-removed": Step("history removed", "FORGOTTEN", forgets=states("TERMINATED ADDED")),
 }
 _FOLDERS: Mapping[str, Step] = {
-    "pod.volumes.waiting": Step("folders of its volumes are left"),
-    "pod.volumes.cleaned": Step("no folder of a volume is left"),
+    "pod.volumes.waiting": Step("folders of its volumes are left", "TERMINATED", _DONE),
+    "pod.volumes.cleaned": Step("no folder of a volume is left", "TERMINATED", _DONE),
 }
 _MUSTS = (
     Must("TERMINATING", "FORGOTTEN", "ADDED"),  # P1

@@ -54,12 +54,13 @@ class _Walker:
         others = self.holders - {holder} if step.holds < 0 and holder else set()
         self.steps += 1
         self._forget(step, event)
-        broken = "" if others or not step.to else self._broken(step.to)
+        moves = bool(step.to) and not others
+        broken = self._broken(step.to) if moves and before not in step.keeps else ""
         if step.holds > 0:
             self.holders.add(holder)
         elif step.holds < 0 and step.proves:
             self.holders = others
-        if step.to and not others:
+        if moves:
             self._reach(step)
         says = f"{before} → {step.to} without {broken}" if broken else ""
         return Passage(event, _say(step, event, len(others)), before, self.state, not broken, not self.unsure, says)

@@ -1,0 +1,70 @@
+"""A volume that leaves one node and comes to another: clean, or staged on both at once.
+
+Made from the logs of two nodes: `volume.handover.clean` when the first had unstaged it before the second staged it,
+`volume.handover.overlap` when it was no longer used on the first (all its pods unpublished) but still staged there. A
+volume that stays in use on both is shared, as ReadWriteMany volumes are, and no hand-over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kvdiag.clock import SECOND, say_duration
+from kvdiag.correlate.skew import offset
+from kvdiag.model.event import Event
+from kvdiag.model.timeline import Skew
+
+STAGED = frozenset({"volume.stage.succeeded", "csi.nodestage.succeeded"})
+UNSTAGED = frozenset({"volume.unstage.succeeded", "csi.nodeunstage.succeeded", "volume.released"})
+PUBLISHED = frozenset({"volume.publish.succeeded", "csi.nodepublish.succeeded"})
+UNPUBLISHED = frozenset({"volume.unpublish.succeeded", "csi.nodeunpublish.succeeded"})
+TOLERANCE = 2 * SECOND  # of clocks that nothing was found out about
+
+
+@dataclass(slots=True)
+class _Place:
+    """Where a volume is staged, since when, and by which pods it is used there."""
+
+    since: int
+    pods: set[str] = field(default_factory=set)
+    was_used: bool = False
+
+
+def handovers(events: Sequence[Event], clocks: Mapping[str, Skew]) -> Iterator[Event]:
+    """The hand-overs of one volume, from its events in order of time; each stands where the second node staged it."""
+    places: dict[str, _Place] = {}
+    left: dict[str, int] = {}
+    of_nodes = [(event.time - offset(clocks.get(event.node)), event) for event in events if event.node]
+    for time, event in sorted(of_nodes, key=lambda pair: pair[0]):
+        node, pod = event.node, event.ref("pod_uid")
+        if event.kind in STAGED:
+            yield from _arrivals(event, time, node, places, left)
+            places.setdefault(node, _Place(time))
+        elif event.kind in PUBLISHED and node in places:
+            places[node].pods.add(pod)
+            places[node].was_used = True
+        elif event.kind in UNPUBLISHED and node in places:
+            places[node].pods.discard(pod)
+        elif event.kind in UNSTAGED and node in places:
+            del places[node]
+            left[node] = time
+
+
+def _arrivals(
+    event: Event, time: int, node: str, places: Mapping[str, _Place], left: dict[str, int]
+) -> Iterator[Event]:
+    if node in places:
+        return
+    for other, place in places.items():
+        if other != node and place.was_used and not place.pods and time - place.since > TOLERANCE:
+            yield _event(event, "volume.handover.overlap", other, "it was still staged there")
+    for other, since in list(left.items()):
+        if other != node and not places:
+            yield _event(event, "volume.handover.clean", other, f"unstaged {say_duration(max(0, time - since))} before")
+    left.clear()
+
+
+def _event(event: Event, kind: str, other: str, reason: str) -> Event:
+    attrs = {"from_node": other, "to_node": event.node, "reason": reason}
+    return event._replace(kind=kind, attrs=attrs, component="")

@@ -1,0 +1,222 @@
+"""Timelines → lives: which steps a subject went through, the state each led to, and what it waits for.
+
+A life is walked on one node. A volume that was on several nodes has a life on each; `live` joins them in order of time.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from kvdiag.clock import SECOND
+from kvdiag.correlate.machines import pod, runtime
+from kvdiag.correlate.machines.choose import pod_machine, volume_machine
+from kvdiag.correlate.machines.machine import Machine
+from kvdiag.correlate.machines.walk import walk
+from kvdiag.events.names import attachment_name
+from kvdiag.model.event import Event
+from kvdiag.model.lifecycle import Life, Passage
+from kvdiag.model.timeline import Entity, History, Timeline
+from kvdiag.model.values import SubjectKind
+
+SKIP_NEAR = 2 * SECOND  # between the line that staging is skipped and the one that it succeeded
+CUT_NEAR = 5_000  # microseconds: a log that begins this close to a staging may have lost the line that it was skipped
+STARTS = {"kubelet.started": "kubelet", "runtime.started": "containerd"}
+LISTED = frozenset({*STARTS, "volume.stage.skipped", "node.ready", "node.not-ready"})
+DETACHES = frozenset({"volume.detach.started", "attacher.detaching", "csi.controllerunpublish.called"})
+NODE_SIDE = frozenset({"kubelet", "csi-driver", "containerd"})
+FIXED = {
+    SubjectKind.SANDBOX: runtime.SANDBOX,
+    SubjectKind.CONTAINER: runtime.CONTAINER,
+    SubjectKind.DRIVER: runtime.DRIVER,
+    SubjectKind.NODE: runtime.NODE,
+}
+
+
+def live(timeline: Timeline, history: History) -> Life:
+    """The life of one subject. For many subjects of one history, make `Lives` once."""
+    return Lives(history).live(timeline)
+
+
+class Lives:
+    """The lives of a history's subjects; what befell the nodes is looked up once."""
+
+    def __init__(self, history: History) -> None:
+        """`history` gives the restarts, gaps and versions that a single timeline does not show."""
+        self._history = history
+        self._said: dict[tuple[str, str], list[int]] = defaultdict(list)
+        for (kind, node), timeline in history.timelines.items():
+            if kind is SubjectKind.NODE:
+                for event in timeline.events:
+                    if event.kind in LISTED:
+                        self._said[event.kind, node].append(event.time)
+        self._sandboxes = {key for kind, key in history.timelines if kind is SubjectKind.SANDBOX}
+
+    def live(self, timeline: Timeline) -> Life:
+        """The life of one subject, on all its nodes; its state is that of the node it moved on last."""
+        lives = self.on_nodes(timeline)
+        if len(lives) == 1:
+            return lives[0]
+        passages = sorted((p for life in lives for p in life.passages), key=lambda p: (p.event.time, p.event.origin))
+        last = max(lives, key=lambda life: life.since)
+        return replace(last, subject=timeline.subject, passages=tuple(passages))
+
+    def on_nodes(self, timeline: Timeline) -> tuple[Life, ...]:
+        """One life for each node that a volume was on; one for any other subject."""
+        subject = timeline.subject
+        if subject.kind is not SubjectKind.VOLUME:
+            return (self._life(subject, timeline.events, subject.ids.get("node", "")),)
+        parts = _by_node(subject, timeline.events)
+        at = {node: _at(subject, node, events) for node, events in parts.items()}
+        return tuple(self._life(at[node], events, node) for node, events in parts.items())
+
+    def _life(self, subject: Entity, events: Sequence[Event], node: str) -> Life:
+        machine = self._machine(subject, events)
+        outages = self._outages(machine.outage, node)
+        if subject.kind is SubjectKind.VOLUME:
+            unready = [e.time for e in events if e.kind in DETACHES and self._is_unready(node, e.time)]
+            outages = sorted([*outages, *unready])
+        passages = tuple(walk(machine, self._keyed(subject, events), outages))
+        state = passages[-1].state if passages else machine.begins
+        since = _since(passages) if passages else events[0].time if events else self._history.begins
+        waits = _waits(machine, passages, state)
+        return Life(subject=subject, machine=machine.name, passages=passages, state=state, since=since, waits_for=waits)
+
+    def _machine(self, subject: Entity, events: Sequence[Event]) -> Machine:
+        match subject.kind:
+            case SubjectKind.VOLUME:
+                return volume_machine(subject, events, self._skips(events))
+            case SubjectKind.POD:
+                return pod_machine(subject, events, self._history.versions)
+            case kind:
+                return FIXED[kind]
+
+    def _keyed(self, subject: Entity, events: Sequence[Event]) -> Iterator[tuple[str, Event]]:
+        """Each event with its kind, refined by a detail where that decides about the step."""
+        started: set[str] = set()
+        staging = any(event.kind.startswith("csi.nodestage.") for event in events)
+        for event in events:
+            match event.kind:
+                case "pod.pleg":
+                    yield f"pod.pleg:{self._pleg(event, started)}", event
+                case "container.pleg":
+                    yield f"container.pleg:{event.attrs.get('new_state', '')}", event
+                case "volume.stage.succeeded" if not staging and self._is_cut(event):
+                    yield "volume.stage.succeeded:first", event
+                case "csi.driver.banner" if event.component != "csi-driver":
+                    pass  # a sidecar told its driver's name
+                case kind:
+                    yield kind, event
+
+    def _pleg(self, event: Event, started: set[str]) -> str:
+        """ContainerStarted of a sandbox is SandboxStarted; where no line names the sandbox, it is the first to start."""
+        happened, what = event.attrs.get("event_type", ""), event.attrs.get("data", "")
+        if happened != "ContainerStarted" or not what:
+            return happened
+        first = not started and not self._sandboxes
+        started.add(what)
+        return "SandboxStarted" if first or what in self._sandboxes else happened
+
+    def _outages(self, component: str, node: str) -> list[int]:
+        """When the component was started again, or may have spoken unheard, on this node."""
+        gaps = [
+            gap.begins + 1
+            for coverage in self._history.coverage
+            if coverage.component == component and (not node or not coverage.node or coverage.node == node)
+            for gap in coverage.gaps
+        ]
+        starts = [time for kind, of in STARTS.items() if of == component for time in self._times(kind, node)]
+        return sorted([*gaps, *starts])
+
+    def _times(self, kind: str, node: str) -> list[int]:
+        """When a kind of event befell the node, or one whose name is not known."""
+        if not node:
+            return sorted(time for (said, _), times in self._said.items() if said == kind for time in times)
+        return sorted([*self._said.get((kind, node), ()), *(self._said.get((kind, ""), ()) if node else ())])
+
+    def _is_unready(self, node: str, time: int) -> bool:
+        def last(kind: str) -> int:
+            times = self._times(kind, node)
+            at = bisect_right(times, time)
+            return times[at - 1] if at else -1
+
+        return last("node.not-ready") > last("node.ready")
+
+    def _skips(self, events: Sequence[Event]) -> _Skips:
+        return _Skips(events, {event.node: self._times("volume.stage.skipped", event.node) for event in events})
+
+    def _is_cut(self, event: Event) -> bool:
+        """Whether the log begins so close before a staging that the line about its skipping may be cut off."""
+        mine = [c for c in self._history.coverage if c.component == "kubelet" and c.node in {event.node, ""}]
+        return bool(mine) and min(c.begins for c in mine) >= event.time - CUT_NEAR
+
+
+class _Skips:
+    """Whether a staging was skipped: the line without a volume stands after the volume's last event before."""
+
+    def __init__(self, events: Sequence[Event], said: Mapping[str, Sequence[int]]) -> None:
+        self._kubelet = [event.time for event in events if event.component == "kubelet"]
+        self._said = said
+
+    def __call__(self, event: Event) -> bool:
+        times = self._said.get(event.node, ())
+        at = bisect_left(self._kubelet, event.time)
+        begins = max(event.time - SKIP_NEAR, self._kubelet[at - 1] if at else 0)
+        return bisect_right(times, event.time) > bisect_left(times, begins)
+
+
+def _by_node(subject: Entity, events: Sequence[Event]) -> dict[str, list[Event]]:
+    """A volume's events by the node they concern; one that names none goes to the node that was last spoken of."""
+    handle, driver = subject.ids.get("volume_handle", ""), subject.ids.get("driver", "")
+    nodes = {event.node for event in events if event.node and event.component in NODE_SIDE}
+    nodes |= {node for event in events if event.kind.startswith("volume.") and (node := event.ref("node"))}
+    nodes = nodes or {event.node for event in events}
+    if len(nodes) <= 1:
+        return {nodes.pop() if nodes else "": list(events)}
+    attachments = {attachment_name(handle, driver, node): node for node in nodes} if handle and driver else {}
+    parts: dict[str, list[Event]] = {}
+    at = ""
+    for event in events:
+        at = _node_of(event, nodes, attachments) or at or min(nodes)
+        parts.setdefault(at, []).append(event)
+    return parts
+
+
+def _node_of(event: Event, nodes: Iterable[str], attachments: Mapping[str, str]) -> str:
+    named = event.ref("node")
+    if named in nodes:
+        return named
+    attached = attachments.get(event.ref("attachment"), "")
+    return attached or (event.node if event.component in NODE_SIDE else "")
+
+
+def _at(subject: Entity, node: str, events: Sequence[Event]) -> Entity:
+    """The subject on one node; its staging path there, say, is left as the logs tell it."""
+    if not node or subject.ids.get("node") == node or not events:
+        return subject
+    return Entity(kind=subject.kind, key=subject.key, name=subject.name, ids={**subject.ids, "node": node})
+
+
+def _since(passages: Sequence[Passage]) -> int:
+    """When the last state was reached."""
+    state = passages[-1].state
+    since = passages[-1].event.time
+    for passage in reversed(passages):
+        if passage.state != state:
+            break
+        since = passage.event.time
+    return since
+
+
+def _waits(machine: Machine, passages: Sequence[Passage], state: str) -> str:
+    if machine.name.startswith("pod/"):
+        kinds = {passage.event.kind for passage in passages}
+        if state == "FINISHED" and "pod.deleted" in kinds and "pod.removed" not in kinds:
+            return pod.WHEN_DELETED
+        closer = (pod.WAITS_AFTER.get(passage.event.kind, ("", "")) for passage in reversed(passages))
+        words = next((words for at, words in closer if words and at == state), "")
+        if words and state not in machine.ends:
+            return words
+    return "" if state in machine.ends else machine.waits.get(state, "")

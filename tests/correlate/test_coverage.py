@@ -1,0 +1,104 @@
+"""What was listened to, how closely, and where something may have gone unheard."""
+
+from __future__ import annotations
+
+import pytest
+
+from kvdiag.clock import MINUTE, SECOND
+from kvdiag.correlate.coverage import HOLE, Heard, coverages
+
+KUBELET = ("kubelet", "node-a")
+
+
+def heard(begins, ends, *pids, verbosity=0):
+    """Give what was heard in one source; `pids` as (pid, first, last), in seconds."""
+    part = Heard(begins * SECOND, ends * SECOND, verbosity)
+    for pid, first, last in pids:
+        part.add(first * SECOND, last * SECOND, 0, pid)
+    return part
+
+
+def covered(*parts, suppressed=()):
+    """Give the one coverage of kubelet on its node."""
+    (coverage,) = coverages({KUBELET: list(parts)}, suppressed)
+    return coverage
+
+
+def gaps(coverage):
+    """Give the gaps in seconds."""
+    return [(gap.begins // SECOND, gap.ends // SECOND, gap.why) for gap in coverage.gaps]
+
+
+def test_several_sources_of_one_component():
+    """The sources of a component are one coverage, from the first line to the last, at the highest verbosity seen."""
+    coverage = covered(heard(100, 200, verbosity=4), heard(0, 100, verbosity=2))
+    assert (coverage.component, coverage.node) == KUBELET
+    assert (coverage.begins, coverage.ends, coverage.verbosity, coverage.gaps) == (0, 200 * SECOND, 4, ())
+
+
+def test_an_event_proves_its_verbosity_and_time():
+    """What was said raises the verbosity, never lowers it, and widens the time."""
+    part = heard(10, 20, verbosity=2)
+    part.add(5 * SECOND, 6 * SECOND, 4, None)
+    part.add(30 * SECOND, 31 * SECOND, 0, None)
+    assert (part.begins, part.ends, part.verbosity) == (5 * SECOND, 31 * SECOND, 4)
+
+
+@pytest.mark.parametrize(
+    ("parts", "told"),
+    [
+        ([heard(0, 100), heard(100 + HOLE // SECOND, 2000)], []),
+        ([heard(0, 100), heard(800, 2000)], [(100, 800, "no kubelet log for 11m40s")]),
+        ([heard(800, 2000), heard(0, 100)], [(100, 800, "no kubelet log for 11m40s")]),
+        ([heard(0, 1000), heard(10, 20), heard(1100, 1200)], []),
+        ([heard(0, 10), heard(5000, 5001), heard(9000, 9001)], [(10, 5000, "no kubelet log for 1h23m"), (5001, 9000, "no kubelet log for 1h6m")]),
+    ],
+)
+def test_holes_between_sources(parts, told):
+    """Where no source of a component reaches, nothing was heard; rotated files touch and leave no hole."""
+    assert gaps(covered(*parts)) == told
+
+
+RESTARTED = "kubelet was restarted"
+
+
+@pytest.mark.parametrize(
+    ("parts", "told"),
+    [
+        ([heard(0, 99, (1, 0, 50), (2, 60, 99))], [(50, 60, RESTARTED)]),
+        ([heard(0, 99, (2, 60, 99), (1, 0, 50))], [(50, 60, RESTARTED)]),
+        ([heard(0, 99, (1, 0, 50), (2, 30, 99))], []),
+        ([heard(0, 99, (1, 0, 10), (2, 20, 30), (1, 40, 50))], []),
+        ([heard(0, 50, (1, 0, 50)), heard(50, 99, (1, 50, 99))], []),
+        ([heard(0, 50, (1, 0, 50)), heard(50, 99, (2, 60, 99))], [(50, 60, RESTARTED)]),
+        ([heard(0, 99, (1, 0, 10), (2, 20, 30), (3, 40, 50))], [(10, 20, RESTARTED), (30, 40, RESTARTED)]),
+        ([heard(0, 99, (None, 0, 10), (None, 20, 30))], []),
+    ],
+)
+def test_restarts(parts, told):
+    """Another process that begins when the one before has ended is a restart; two that take turns are two processes."""
+    assert gaps(covered(*parts)) == told
+
+
+def test_what_the_journal_swallowed():
+    """Lines that journald suppressed are a gap of half a minute for every component of that node."""
+    suppressed = [("node-a", 100 * SECOND, "journald suppressed 7 lines"), ("node-b", 50 * SECOND, "other")]
+    both = {KUBELET: [heard(0, 200)], ("containerd", "node-a"): [heard(0, 200)], ("kubelet", "node-c"): [heard(0, 200)]}
+    told = {(c.component, c.node): gaps(c) for c in coverages(both, suppressed)}
+    assert told == {
+        KUBELET: [(70, 100, "journald suppressed 7 lines")],
+        ("containerd", "node-a"): [(70, 100, "journald suppressed 7 lines")],
+        ("kubelet", "node-c"): [],
+    }
+
+
+def test_gaps_come_in_order():
+    """Gaps of all kinds stand in order of time."""
+    parts = [heard(0, 100, (1, 0, 50), (2, 60, 100)), heard(100 + 20 * MINUTE // SECOND, 2000)]
+    coverage = covered(*parts, suppressed=[("node-a", 30 * SECOND, "quiet")])
+    assert [why for _, _, why in gaps(coverage)] == ["quiet", RESTARTED, "no kubelet log for 20m"]
+
+
+def test_nothing_heard():
+    """Who never spoke has no coverage."""
+    assert list(coverages({}, [])) == []
