@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from kvdiag import __version__
-from kvdiag.cli import analyze, events, parse, rules
+from kvdiag.cli import analyze, compare, events, parse, rules, timeline
 
 app = typer.Typer(
     name="kvdiag",
@@ -17,6 +17,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("analyze")(analyze.command)
+app.command("timeline")(timeline.command)
+app.command("compare")(compare.command)
 app.command("parse")(parse.command)
 app.command("events")(events.command)
 app.add_typer(rules.app, name="rules")

@@ -1,7 +1,10 @@
-"""The life of a pod, by kubelet era: ADDED → SYNC → RUNNING → TERMINATING → TERMINATED → FINISHED → REMOVED → FORGOTTEN.
+"""The life of a pod, by kubelet era.
 
-Up to 1.21 no worker tells its states: only the object (ADD, DELETE, REMOVE) and the containers are seen. From 1.22 on the
-worker does; from 1.27 on it also waits until the folders of the volumes are gone.
+    ABSENT → ADDED → SYNC → RUNNING → TERMINATING → TERMINATED → FINISHED → REMOVED → FORGOTTEN
+
+Up to 1.21 no worker tells its states: only the object (ADD, DELETE, REMOVE) and the containers are seen. From 1.22 on
+the worker does; from 1.27 on it also waits until the folders of the volumes are gone. FORGOTTEN is the end of its
+history, ORPHAN a removed pod whose folder cannot be.
 """
 
 from __future__ import annotations

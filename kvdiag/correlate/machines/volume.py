@@ -1,8 +1,10 @@
-"""The life of a volume on a node, by mode. lifecycle: ABSENT → DESIRED → ATTACHING → ATTACHED → STAGING → STAGED →
-PUBLISHING → PUBLISHED{pods} → UNPUBLISHING → UNPUBLISHED → UNSTAGING → UNSTAGED → RELEASED → DETACHING → DETACHED.
+"""The life of a volume on a node, by mode.
 
-The modes leave out states: without attach ATTACHING, ATTACHED, DETACHING and DETACHED; without staging STAGING, STAGED,
-UNSTAGING and UNSTAGED; local and inline volumes all of these.
+    ABSENT → DESIRED → ATTACHING → ATTACHED → STAGING → STAGED → PUBLISHING → PUBLISHED{pods}
+      → UNPUBLISHING → UNPUBLISHED → UNSTAGING → UNSTAGED → RELEASED → DETACHING → DETACHED
+
+The modes leave out states: without attach ATTACHING, ATTACHED, DETACHING and DETACHED; without staging STAGING,
+STAGED, UNSTAGING and UNSTAGED; local and inline volumes all of these.
 """
 
 from __future__ import annotations

@@ -1,0 +1,34 @@
+"""`kvdiag compare`: where two pods, volumes or logs part ways."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from kvdiag.cli.arguments import NoRedact, Year, Zone, zone
+from kvdiag.cli.outlet import outlet
+from kvdiag.errors import UsageError
+from kvdiag.pipeline.comparing import compare
+from kvdiag.pipeline.options import Options
+from kvdiag.report import Look
+from kvdiag.report.comparison import OUTPUTS, write_comparison
+
+
+def command(
+    left: Annotated[str, typer.Argument(metavar="A", help="A pod, a volume, or a log.")],
+    right: Annotated[str, typer.Argument(metavar="B", help="Another of the same kind.")],
+    paths: Annotated[
+        list[str] | None, typer.Argument(metavar="PATH", help="The logs of A and B, unless they are.")
+    ] = None,
+    output: Annotated[str, typer.Option("-o", "--output", help=f"{' or '.join(OUTPUTS)}.")] = "text",
+    year: Year = None,
+    tz: Zone = "",
+    no_redact: NoRedact = False,
+) -> None:
+    """Show where two pods, volumes or logs part ways."""
+    if output not in OUTPUTS:
+        raise UsageError(f"-o {output}: no such output; there are {', '.join(OUTPUTS)}")
+    comparison = compare(left, right, Options(paths=tuple(paths or ()), year=year, zone=zone(tz)))
+    with outlet(None) as stream:
+        write_comparison(comparison, output, stream, Look(redact=not no_redact))

@@ -1,0 +1,53 @@
+"""Two logs, or two subjects of one set of logs, compared."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from kvdiag.correlate.lives import live
+from kvdiag.correlate.lookup import look_up
+from kvdiag.correlate.parting import compare_events, compare_lives
+from kvdiag.errors import InputError, UsageError
+from kvdiag.inputs.paths import sources
+from kvdiag.model.comparison import Comparison
+from kvdiag.model.timeline import History, Timeline
+from kvdiag.model.values import SubjectKind
+from kvdiag.pipeline.analyze import know, read_history
+from kvdiag.pipeline.options import Options
+from kvdiag.report.clean import clean
+
+KINDS = (SubjectKind.POD, SubjectKind.VOLUME, SubjectKind.SANDBOX, SubjectKind.CONTAINER)
+
+
+def compare(left: str, right: str, options: Options) -> Comparison:
+    """Compare two logs when both names are files or folders, else two pods or volumes found in `options.paths`.
+
+    Raises UsageError when a name is neither, is the name of several, or the two are of different kinds.
+    """
+    if not options.paths and Path(left).exists() and Path(right).exists():
+        first, second = (_history(replace(options, paths=(name,))) for name in (left, right))
+        return compare_events((left, first.events), (right, second.events))
+    history = _history(options)
+    for kind in KINDS:
+        found = [_one(history, kind, name) for name in (left, right)]
+        if found[0] is not None and found[1] is not None:
+            return compare_lives(live(found[0], history), live(found[1], history))
+    raise UsageError(f"{left!r} and {right!r} are not two pods or two volumes of these logs, nor two logs")
+
+
+def _one(history: History, kind: SubjectKind, name: str) -> Timeline | None:
+    found = look_up(history, kind, name)
+    if len(found) > 1:
+        uids = ", ".join(timeline.subject.key for timeline in found)
+        raise UsageError(f"several are called {name!r}; say which by UID or id: {uids}")
+    return found[0] if found else None
+
+
+def _history(options: Options) -> History:
+    problems: list[InputError] = []
+    history = read_history(sources(options.paths, problems.append), know(options), options, problems).history
+    for problem in problems:
+        sys.stderr.write(f"kvdiag: {clean(str(problem))}\n")
+    return history
