@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from kvdiag import __version__
-from kvdiag.cli import analyze, compare, events, parse, rules, timeline
+from kvdiag.cli import analyze, compare, events, parse, pods, rules, timeline, volumes
 
 app = typer.Typer(
     name="kvdiag",
@@ -19,6 +19,8 @@ app = typer.Typer(
 app.command("analyze")(analyze.command)
 app.command("timeline")(timeline.command)
 app.command("compare")(compare.command)
+app.command("pods")(pods.command)
+app.command("volumes")(volumes.command)
 app.command("parse")(parse.command)
 app.command("events")(events.command)
 app.add_typer(rules.app, name="rules")

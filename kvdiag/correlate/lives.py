@@ -78,7 +78,7 @@ class Lives:
         if subject.kind is SubjectKind.VOLUME:
             unready = [e.time for e in events if e.kind in DETACHES and self._is_unready(node, e.time)]
             outages = sorted([*outages, *unready])
-        passages = tuple(walk(machine, self._keyed(subject, events), outages))
+        passages = tuple(walk(machine, self._keyed(events), outages))
         state = passages[-1].state if passages else machine.begins
         since = _since(passages) if passages else events[0].time if events else self._history.begins
         waits = _waits(machine, passages, state)
@@ -93,7 +93,7 @@ class Lives:
             case kind:
                 return FIXED[kind]
 
-    def _keyed(self, subject: Entity, events: Sequence[Event]) -> Iterator[tuple[str, Event]]:
+    def _keyed(self, events: Sequence[Event]) -> Iterator[tuple[str, Event]]:
         """Each event with its kind, refined by a detail where that decides about the step."""
         started: set[str] = set()
         staging = any(event.kind.startswith("csi.nodestage.") for event in events)
@@ -106,12 +106,12 @@ class Lives:
                 case "volume.stage.succeeded" if not staging and self._is_cut(event):
                     yield "volume.stage.succeeded:first", event
                 case "csi.driver.banner" if event.component != "csi-driver":
-                    pass  # a sidecar told its driver's name
+                    yield "csi.driver.banner:sidecar", event
                 case kind:
                     yield kind, event
 
     def _pleg(self, event: Event, started: set[str]) -> str:
-        """ContainerStarted of a sandbox is SandboxStarted; where no line names the sandbox, it is the first to start."""
+        """ContainerStarted of a sandbox is SandboxStarted; where no line names one, it is the first to start."""
         happened, what = event.attrs.get("event_type", ""), event.attrs.get("data", "")
         if happened != "ContainerStarted" or not what:
             return happened

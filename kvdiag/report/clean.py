@@ -38,6 +38,14 @@ def clean(text: str, *, redact: bool = True, newlines: bool = False) -> str:
     return _CONTROL.sub(lambda found: "\n" if newlines and found[0] == "\n" else _escape(found[0]), text)
 
 
+def shortened(text: str, most: int) -> str:
+    """The beginning and the end of a long text: an error says what happened first and why last."""
+    if len(text) <= most:
+        return text
+    head = most // 3
+    return f"{text[:head]} … {text[head - most + 3 :]}"
+
+
 def json_safe(text: str) -> str:
     """JSON whose strings hold no control or direction characters as they are; its own line ends stay."""
     return _CONTROL.sub(lambda found: found[0] if found[0] == "\n" else f"\\u{ord(found[0]):04x}", text)

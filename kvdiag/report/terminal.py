@@ -14,7 +14,7 @@ from kvdiag.model.report import Evidence, Finding, Reading, Report
 from kvdiag.model.timeline import SeenVersion
 from kvdiag.model.values import Severity, SubjectKind, Verdict
 from kvdiag.report import Look
-from kvdiag.report.clean import clean
+from kvdiag.report.clean import clean, shortened
 from kvdiag.versions import read_range, say_range
 
 if TYPE_CHECKING:
@@ -186,12 +186,8 @@ class _Writer:
         return source.removeprefix(f"{self.folder}/") if self.folder else source
 
     def _shortened(self, text: str) -> str:
-        """The beginning and the end of a long line: an error says what happened first and why last."""
-        most = EVIDENCE_LINES * (self.look.width - 6)
-        if self.look.verbose or len(text) <= most:
-            return text
-        head = most // 3
-        return f"{text[:head]} … {text[head - most + 3 :]}"
+        """A log's words in a few lines, unless all were asked for."""
+        return text if self.look.verbose else shortened(text, EVIDENCE_LINES * (self.look.width - 6))
 
 
 def _wrapped(text: str, width: int) -> list[str]:

@@ -18,6 +18,7 @@ from kvdiag.model.rule import Absent, All, AnyOf, Chain, Condition, Not, Rule, S
 from kvdiag.model.timeline import History
 from kvdiag.model.values import Truth
 from kvdiag.model.vocabulary import Entry
+from kvdiag.rules.polls import cut_polls
 from kvdiag.rules.witness import Window, doubts
 
 MOST_RUNS = 256  # of one rule on one timeline; a longer series of the same fault adds nothing to the finding
@@ -54,11 +55,19 @@ def judge(
     rule: Rule, events: Sequence[Event], node: str, history: History, entries: Mapping[str, Entry]
 ) -> list[Match]:
     """Every match of the rule on these events (in time order), the certain ones first; empty when there is none."""
-    seen = {name: tuple(e for e in events if selects(selector, e)) for name, selector in rule.events.items()}
+    pieces = cut_polls(events)
+    whole = {id(piece): event for piece, event in pieces}
+    seen = {name: tuple(e for e, _ in pieces if selects(selector, e)) for name, selector in rule.events.items()}
     kinds = {name: selector.kinds for name, selector in rule.events.items()}
     stage = Stage(seen, kinds, node, history, entries)
     runs = islice(_solve(rule.when, stage, Match({})), MOST_RUNS)
-    return sorted(runs, key=lambda match: bool(match.doubts))
+    return sorted((_whole(match, whole) for match in runs), key=lambda match: bool(match.doubts))
+
+
+def _whole(match: Match, whole: Mapping[int, Event]) -> Match:
+    """The match with the events that were logged in the place of their pieces."""
+    logged = {name: (whole[id(piece)] for piece in pieces) for name, pieces in match.bound.items()}
+    return Match({name: tuple({id(e): e for e in events}.values()) for name, events in logged.items()}, match.doubts)
 
 
 def selects(selector: Selector, event: Event) -> bool:

@@ -136,7 +136,14 @@ def test_the_year_from_sibling_sources(month, day, sibling, year):
 
 def test_new_year():
     """A log that passes New Year goes on in the next year, once for each time it passes."""
-    stamps = [at(2000, 12, 30), at(2000, 12, 31, 23, 59), at(2000, 1, 1), at(2000, 6, 1), at(2000, 11, 1), at(2000, 2, 1)]
+    stamps = [
+        at(2000, 12, 30),
+        at(2000, 12, 31, 23, 59),
+        at(2000, 1, 1),
+        at(2000, 6, 1),
+        at(2000, 11, 1),
+        at(2000, 2, 1),
+    ]
     assert [text[:10] for text in dated([spoken(*stamps)], year=2022)] == [
         "2022-12-30",
         "2022-12-31",
@@ -161,7 +168,9 @@ def test_lines_out_of_order_at_midnight():
 
 def test_newest_first():
     """`journalctl -r` goes back over New Year; the file's date is that of its first line."""
-    log = spoken(at(2000, 1, 2), at(2000, 1, 1), at(2000, 12, 31), at(2000, 12, 30), modified=at(2024, 1, 2, 1) / SECOND)
+    log = spoken(
+        at(2000, 1, 2), at(2000, 1, 1), at(2000, 12, 31), at(2000, 12, 30), modified=at(2024, 1, 2, 1) / SECOND
+    )
     assert [text[:10] for text in dated([log])] == ["2024-01-02", "2024-01-01", "2023-12-31", "2023-12-30"]
 
 

@@ -51,7 +51,10 @@ def test_an_event_proves_its_verbosity_and_time():
         ([heard(0, 100), heard(800, 2000)], [(100, 800, "no kubelet log for 11m40s")]),
         ([heard(800, 2000), heard(0, 100)], [(100, 800, "no kubelet log for 11m40s")]),
         ([heard(0, 1000), heard(10, 20), heard(1100, 1200)], []),
-        ([heard(0, 10), heard(5000, 5001), heard(9000, 9001)], [(10, 5000, "no kubelet log for 1h23m"), (5001, 9000, "no kubelet log for 1h6m")]),
+        (
+            [heard(0, 10), heard(5000, 5001), heard(9000, 9001)],
+            [(10, 5000, "no kubelet log for 1h23m"), (5001, 9000, "no kubelet log for 1h6m")],
+        ),
     ],
 )
 def test_holes_between_sources(parts, told):

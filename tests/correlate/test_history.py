@@ -105,7 +105,11 @@ def test_subjects_are_called_as_people_call_them():
     assert entities[SubjectKind.POD].ids["namespace"] == "shop"
     volume = entities[SubjectKind.VOLUME]
     assert volume.name == "pvc-1"
-    assert (volume.ids["volume_handle"], volume.ids["driver"], volume.ids["pod"]) == ("vol-1", "csi.example.org", "shop/web-0")
+    assert (volume.ids["volume_handle"], volume.ids["driver"], volume.ids["pod"]) == (
+        "vol-1",
+        "csi.example.org",
+        "shop/web-0",
+    )
     assert volume.ids["staging_path"].startswith("/var/lib/kubelet/plugins/kubernetes.io/csi/csi.example.org/")
 
 
@@ -125,7 +129,7 @@ def test_the_runtimes_words_join_the_pod():
     """What containerd says of a sandbox is on the pod's timeline."""
     run = (
         'time="2024-03-12T08:00:03Z" level=info msg="RunPodSandbox for '
-        f"&PodSandboxMetadata{{Name:web-0,Uid:{UID},Namespace:shop,Attempt:0,}} returns sandbox id \\\"{SANDBOX}\\\"\""
+        f'&PodSandboxMetadata{{Name:web-0,Uid:{UID},Namespace:shop,Attempt:0,}} returns sandbox id \\"{SANDBOX}\\""'
     )
     stop = f'time="2024-03-12T08:00:09Z" level=info msg="StopPodSandbox for \\"{SANDBOX}\\""'
     told = history({"kubelet.log": LIFE, "containerd.log": [run, stop]})
@@ -178,17 +182,33 @@ def test_polls_of_two_pods_are_two_series():
     [
         ({"a.log": [journal("08:00:00", added("shop/a"))]}, {"node-a"}),
         ({"a.log": [journal("08:00:00", added("shop/a"))], "b.log": [klog("08:00:05", added("shop/b"))]}, {"node-a"}),
-        ({"a.log": [journal("08:00:00", added("shop/a")), journal("08:00:05", added("shop/b"), node="node-b", pid=900)]}, {"node-a", "node-b"}),
         (
             {
-                "a.log": [journal("08:00:00", added("shop/a")), journal("08:00:05", added("shop/b"), node="node-b", pid=900)],
+                "a.log": [
+                    journal("08:00:00", added("shop/a")),
+                    journal("08:00:05", added("shop/b"), node="node-b", pid=900),
+                ]
+            },
+            {"node-a", "node-b"},
+        ),
+        (
+            {
+                "a.log": [
+                    journal("08:00:00", added("shop/a")),
+                    journal("08:00:05", added("shop/b"), node="node-b", pid=900),
+                ],
                 "c.log": [klog("08:00:09", added("shop/c"))],
             },
             {"node-a", "node-b", ""},
         ),
         ({"a.log": [klog("08:00:00", added("shop/a"))]}, {""}),
         (
-            {"a.log": [klog("08:00:00", added("shop/a")), klog("08:00:01", '"Successfully registered node" node="node-a"')]},
+            {
+                "a.log": [
+                    klog("08:00:00", added("shop/a")),
+                    klog("08:00:01", '"Successfully registered node" node="node-a"'),
+                ]
+            },
             {"node-a"},
         ),
     ],
@@ -225,7 +245,9 @@ def test_a_restart_is_a_gap():
     """Between the last line of one kubelet and the first of the next something may have gone unheard."""
     lines = [klog("08:00:00", added("shop/a")), klog("08:05:00", added("shop/b"), pid=3300)]
     (coverage,) = history(lines).coverage
-    assert [(moment(g.begins), moment(g.ends), g.why) for g in coverage.gaps] == [("08:00:00", "08:05:00", "kubelet was restarted")]
+    assert [(moment(g.begins), moment(g.ends), g.why) for g in coverage.gaps] == [
+        ("08:00:00", "08:05:00", "kubelet was restarted")
+    ]
 
 
 def test_suppressed_lines_are_a_gap():
@@ -243,6 +265,7 @@ def test_suppressed_lines_are_a_gap():
 
 def test_between():
     """What lies outside the time asked for is no event; what was listened to is not narrowed."""
+
     def at(text):
         return from_datetime(to_datetime(0).fromisoformat(f"2024-03-12T{text}+00:00"))
 

@@ -95,7 +95,9 @@ def test_two_drivers_with_one_handle_stay_apart():
     one = event(unique_name="kubernetes.io/csi/a.example.org^data")
     two = event(unique_name="kubernetes.io/csi/b.example.org^data")
     hashed = staging_hash("data")
-    staged = [event(staging_path=f"{ROOT}/plugins/kubernetes.io/csi/{d}.example.org/{hashed}/globalmount") for d in "ab"]
+    staged = [
+        event(staging_path=f"{ROOT}/plugins/kubernetes.io/csi/{d}.example.org/{hashed}/globalmount") for d in "ab"
+    ]
     assert volumes(one, two) == 2
     known = Identities([one, two, *staged])
     assert known.volume(one) == known.volume(staged[0])
@@ -209,7 +211,13 @@ def test_a_line_of_several_pods():
 @pytest.mark.parametrize(
     "told",
     [
-        [event(1, sandbox_id=SANDBOX, pod_metadata=f"&PodSandboxMetadata{{Name:web-0,Uid:{POD},Namespace:shop,Attempt:0,}}")],
+        [
+            event(
+                1,
+                sandbox_id=SANDBOX,
+                pod_metadata=f"&PodSandboxMetadata{{Name:web-0,Uid:{POD},Namespace:shop,Attempt:0,}}",
+            )
+        ],
         [NAMED, event(2, sandbox_id=SANDBOX, pod="shop/web-0")],
         [event(0, sandbox_id=SANDBOX, pod="shop/web-0"), NAMED],
         [event(1, kind="pod.pleg", pod="shop/web-0", pod_uid=POD, attrs={"data": SANDBOX})],
@@ -234,7 +242,9 @@ def test_a_container_is_its_sandboxs():
 
 def test_a_driver_names_itself():
     """A driver's log is known by the name it gives at start, and only that log."""
-    known = Identities([event(1, kind="csi.driver.banner", source="a.log", driver=DRIVER), event(2, driver="other.example.org")])
+    known = Identities(
+        [event(1, kind="csi.driver.banner", source="a.log", driver=DRIVER), event(2, driver="other.example.org")]
+    )
     assert (known.driver_of("a.log"), known.driver_of("log")) == (DRIVER, "")
 
 

@@ -110,9 +110,9 @@ def test_evidence_is_unique_and_in_order():
 
 
 def test_what_led_to_it_is_shown():
-    """What a rule shows beside its sentence may have come shortly before it."""
-    told = {VOLUME: [event("c", -900), event("c", -60), event("a", 0), event("b", 1)]}
-    (one,) = found(rule("a then b", shows=("c",)), told)
+    """Of what a sentence may follow from, the last within five minutes before it is shown."""
+    told = {VOLUME: [event("c", -900), event("c", -90), event("c", -60), event("a", 0), event("b", 1), event("c", 2)]}
+    (one,) = found(rule("a then b", follows=("c",)), told)
     assert rows(one) == [("c", -60, 1), ("a", 0, 1), ("b", 1, 1)]
 
 
@@ -206,6 +206,17 @@ def test_a_doubt_makes_a_finding_possible():
     )
     (one,) = find([rule("a and no b after a within 1m")], blind, ENTRIES)
     assert (one.verdict, one.doubts) == (Verdict.POSSIBLE, ("no kubelet log covers 2024-07-03 12:00:00",))
+
+
+def test_a_poll_is_cut_by_what_happened_meanwhile():
+    """Waiting that goes on after a try is found, however the waiting before it was folded with the waiting after."""
+    when = "at least 3 a lasting 20s and no b after a until end"
+    poll = event("a", 0, count=11, lasts=100)
+    (one,) = found(rule(when), {VOLUME: [poll, event("b", 35)]})
+    assert ((one.begins - NOON) // SECOND, (one.ends - NOON) // SECOND, one.count) == (0, 100, 11)
+    assert rows(one) == [("a", 0, 11)]
+    assert found(rule(when), {VOLUME: [poll, event("b", 95)]}) == []
+    assert found(rule("b then a within 5s"), {VOLUME: [poll, event("b", 35)]})[0].count == 11
 
 
 RULES = [

@@ -65,6 +65,7 @@ tests:
     finds: {vol-1: confirmed}
     options: {year: 2023}
   - {name: not found, log: a line, finds: {}}
+follows: [done]
 """
 
 
@@ -109,7 +110,7 @@ def test_a_whole_rule():
         Fix(text="Look first.", run="findmnt {target_path}"),
         Fix(text="Unmount it.", run="umount {target_path}", after="nothing holds the mount"),
     )
-    assert (rule.same, rule.counts, rule.shows) == (("pod_uid",), "failed", ("my_line",))
+    assert (rule.same, rule.counts, rule.shows, rule.follows) == (("pod_uid",), "failed", ("my_line",), ("done",))
     assert (rule.references, rule.look_alikes) == (("https://example.org/2",), ("it looks alike",))
     assert (rule.explains, rule.collect) == (("pod-stuck-terminating-volumes",), ("journalctl -u kubelet",))
     assert rule.tests == (

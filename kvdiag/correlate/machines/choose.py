@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 from kvdiag.correlate.machines import pod, volume
 from kvdiag.correlate.machines.machine import Machine
@@ -25,7 +26,7 @@ def volume_machine(subject: Entity, events: Sequence[Event], skipped: Callable[[
     return volume.MACHINES[f"volume/{_mode(subject, events, kinds, skipped)}", controlled, driver_leads]
 
 
-def _mode(subject: Entity, events: Sequence[Event], kinds: Set[str], skipped: Callable[[Event], bool]) -> str:
+def _mode(subject: Entity, events: Sequence[Event], kinds: AbstractSet[str], skipped: Callable[[Event], bool]) -> str:
     ids = subject.ids
     unique, handle = ids.get("unique_name", ""), ids.get("volume_handle", "")
     if unique and "^" not in unique and not unique.startswith("kubernetes.io/csi/"):
@@ -52,7 +53,7 @@ def _is_inline(unique: str, handle: str, events: Sequence[Event]) -> bool:
     return made_up or any(event.attrs.get("ephemeral") == "true" for event in events)
 
 
-def _is_unstaged(events: Sequence[Event], kinds: Set[str], skipped: Callable[[Event], bool]) -> bool:
+def _is_unstaged(events: Sequence[Event], kinds: AbstractSet[str], skipped: Callable[[Event], bool]) -> bool:
     """Whether nothing is staged: kubelet says so, or the driver's own log shows the volume published only."""
     if any(kind.startswith("csi.nodestage.") for kind in kinds):
         return False

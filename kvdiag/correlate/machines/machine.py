@@ -41,7 +41,8 @@ class Must(NamedTuple):
 class Machine:
     """A named table. `ends` are states in which nothing is outstanding; `waits` says what must follow each other state.
 
-    `outage` names the component whose restarts and gaps make the state uncertain.
+    `outage` names the component whose restarts and gaps make the state uncertain. Events without a step are told too,
+    but for those in `hides`, or all of them where it is `*`.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Machine:
     waits: Mapping[str, str] = field(default_factory=dict)
     begins: str = "ABSENT"
     outage: str = "kubelet"
+    hides: frozenset[str] = frozenset()
 
 
 def states(words: str) -> frozenset[str]:

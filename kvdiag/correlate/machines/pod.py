@@ -34,10 +34,6 @@ _START: Mapping[str, Step] = {
     "pod.volumes.mounting": Step("waits for its volumes", "SYNC", _UP),
     "pod.volumes.mounted": Step("all volumes mounted", "SYNC", _UP),
     "pod.volumes.timeout": Step("its volumes were not mounted in time", "SYNC", _UP),
-    "volume.publish.failed": Step("mounting a volume failed"),
-    "volume.stage.failed": Step("staging a volume failed"),
-    "volume.unpublish.failed": Step("unmounting a volume failed"),
-    "volume.unstage.failed": Step("unstaging a volume failed"),
     "sandbox.needed": Step("needs a sandbox"),
     "sandbox.creating": Step("sandbox asked for", "SYNC", _UP),
     "cri.sandbox.running": Step("sandbox asked for", "SYNC", _UP),
@@ -64,8 +60,6 @@ _START: Mapping[str, Step] = {
     "cri.container.stopped": Step("a container ended"),
     "cri.sandbox.stopping": Step("the sandbox is to be stopped"),
     "cri.sandbox.stopped": Step("the sandbox is stopped"),
-    "volume.unpublish.started": Step("a volume is being unmounted"),
-    "volume.unpublish.succeeded": Step("a volume is unmounted"),
 }
 _WORKER: Mapping[str, Step] = {
     "pod.worker.created": Step("worker created"),

@@ -85,6 +85,7 @@ DRIVER = Machine(
         "csi.getplugininfo.failed": Step("did not tell its name"),
     },
     ends=states("ABSENT REGISTERED SERVING"),
+    hides=ALL,
     waits={"GONE": "the driver to be registered again"},
 )
 NODE = Machine(
@@ -111,6 +112,7 @@ NODE = Machine(
         "runtime.signalled": Step("runtime was asked to end"),
     },
     ends=states("ABSENT READY SERVING"),
+    hides=states("housekeeping.started housekeeping.ended housekeeping.workers kubelet.flag node.event"),
     waits={
         "STARTING": "the kubelet to serve",
         "NOTREADY": "the node to be ready",

@@ -136,11 +136,9 @@ _DRIVER: Mapping[str, Step] = {
 }
 _BESIDE = {kind: Step(step.says, proves=False) for kind, step in _DRIVER.items()}
 
-_LET_GO = (
-    Must("RELEASED", "PUBLISHED", "UNPUBLISHED"),
-    Must("UNSTAGING", "PUBLISHED", "UNPUBLISHED"),
-)
+_LET_GO = (Must("RELEASED", "PUBLISHED", "UNPUBLISHED"),)
 _STAGED_ONCE = (
+    Must("UNSTAGING", "PUBLISHED", "UNPUBLISHED"),
     Must("RELEASED", "STAGED", "UNSTAGED"),  # V3
     Must("DETACHING", "STAGED", "UNSTAGED"),  # V4
     Must("DETACHED", "STAGED", "UNSTAGED"),

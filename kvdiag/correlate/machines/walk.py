@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from kvdiag.correlate.machines.machine import Machine, Step
+from kvdiag.correlate.machines.words import WORDS
 from kvdiag.model.event import Event
 from kvdiag.model.lifecycle import Passage
 
-_NO_STEP = Step("")
 _TIMEOUTS = ("DeadlineExceeded", "deadline exceeded", "timed out")
 
 
 def walk(machine: Machine, events: Iterable[tuple[str, Event]], outages: Sequence[int] = ()) -> Iterator[Passage]:
-    """Passages of the events whose kind (or `kind:detail`, first of the pair) the machine knows, in order of time.
+    """Passages of events in order of time; the first of each pair is the event's kind, or `kind:detail`.
 
     After each of the `outages` (microseconds UTC, sorted) nothing reached before it is known any more.
     """
@@ -24,8 +24,10 @@ def walk(machine: Machine, events: Iterable[tuple[str, Event]], outages: Sequenc
         while ahead < len(outages) and outages[ahead] <= event.time:
             walker.lose(everything=True)
             ahead += 1
-        step = machine.steps.get(kind, _NO_STEP)
-        if step.says:
+        step = machine.steps.get(kind)
+        if step is None and not machine.hides & {"*", event.kind}:
+            step = Step(WORDS.get(event.kind) or event.kind.replace(".", " ").replace("-", " "), proves=False)
+        if step is not None:
             yield walker.take(step, event)
 
 

@@ -8,6 +8,7 @@ from typing import TextIO
 
 from kvdiag.clock import say_duration, to_datetime
 from kvdiag.model.lifecycle import Row, Story
+from kvdiag.model.timeline import Entity
 from kvdiag.report import Look
 from kvdiag.report.clean import clean
 from kvdiag.report.timeline.words import clock, gap, says, step, words
@@ -57,7 +58,7 @@ def _story(story: Story, look: Look) -> Iterator[str]:
     columns = "".join(f"<th>{name}</th>" for name in COLUMNS)
     yield f"<table><thead><tr>{columns}</tr></thead><tbody>\n"
     for row in story.rows:
-        yield from _row(row, look)
+        yield from _row(row, life.subject, look)
     yield "</tbody></table>\n"
 
 
@@ -91,7 +92,7 @@ def _phases(story: Story, look: Look) -> Iterator[str]:
         yield f"<p>{_safe(' · '.join(told), look)}</p>\n"
 
 
-def _row(row: Row, look: Look) -> Iterator[str]:
+def _row(row: Row, subject: Entity, look: Look) -> Iterator[str]:
     event = row.passage.event
     moved = row.passage.state != row.passage.before and not row.foreign
     legal = "" if row.passage.legal else "bad"
@@ -100,7 +101,7 @@ def _row(row: Row, look: Look) -> Iterator[str]:
     day = to_datetime(event.time).strftime("%Y-%m-%d")
     yield f'<tr class="{"foreign" if row.foreign else ""}"><td class="time" title="{day}">{clock(event.time)}</td>'
     yield f'<td class="gap{long}">{gap(row)}</td><td>{_safe(event.component, look)}</td>'
-    yield f'<td class="{legal}">{_safe(step(row), look)}{marks}</td>'
+    yield f'<td class="{legal}">{_safe(step(row, subject), look)}{marks}</td>'
     yield f'<td class="state">{_safe(row.passage.state, look) if moved else ""}</td><td class="{legal}"><details>'
     yield f"<summary>{_safe(says(row) or words(event), look)}</summary>"
     yield f"<code>{_safe(event.text, look)}</code></details></td>"

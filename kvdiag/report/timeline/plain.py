@@ -8,6 +8,7 @@ from typing import Any, TextIO
 
 from kvdiag.clock import to_datetime
 from kvdiag.model.lifecycle import Row, Story
+from kvdiag.model.timeline import Entity
 from kvdiag.report import Look
 from kvdiag.report.clean import json_safe, redacted
 from kvdiag.report.timeline.words import says, step
@@ -28,7 +29,7 @@ def plain(story: Story, *, redact: bool = True) -> dict[str, Any]:
         "state": life.state,
         "since": time(life.since),
         "waits_for": life.waits_for,
-        "rows": [_row(row, redact=redact) for row in story.rows],
+        "rows": [_row(row, life.subject, redact=redact) for row in story.rows],
         "phases": [
             {"name": p.name, "begins": time(p.begins), "ends": None if p.ends is None else time(p.ends), "by": p.by}
             for p in story.phases
@@ -37,7 +38,7 @@ def plain(story: Story, *, redact: bool = True) -> dict[str, Any]:
     }
 
 
-def _row(row: Row, *, redact: bool) -> dict[str, Any]:
+def _row(row: Row, subject: Entity, *, redact: bool) -> dict[str, Any]:
     event = row.passage.event
     show = redacted if redact else str
     return {
@@ -45,7 +46,7 @@ def _row(row: Row, *, redact: bool) -> dict[str, Any]:
         "gap": round(row.gap / 1_000_000, 6),
         "component": event.component,
         "kind": event.kind,
-        "step": step(row),
+        "step": step(row, subject),
         "state": row.passage.state,
         "legal": row.passage.legal,
         "certain": row.passage.certain,

@@ -8,14 +8,15 @@ from typing import TextIO
 
 from kvdiag.clock import say_duration, to_datetime
 from kvdiag.model.lifecycle import Row, Story
+from kvdiag.model.timeline import Entity
 from kvdiag.report import Look
-from kvdiag.report.clean import clean
-from kvdiag.report.timeline.words import clock, gap, says, step, words
+from kvdiag.report.clean import clean, shortened
+from kvdiag.report.timeline.words import clock, common_folder, gap, says, step, words
 
 COLOURS = {"dim": "2", "bold": "1", "long": "33", "very long": "31", "bad": "1;31", "state": "36"}
 SHORT = {"kube-controller-manager": "kcm", "external-attacher": "attacher", "external-provisioner": "provisioner"}
 UNICODE, ASCII = ("│", "◆", "·", "→"), ("|", "*", ".", "->")
-STATE, STEP, WHO = 13, 24, 11
+STATE, WHO, FIXED = 12, 10, 50  # columns of the state, of who speaks, and of all but the step
 
 
 def write(stories: Sequence[Story], stream: TextIO, look: Look) -> None:
@@ -31,10 +32,14 @@ class _Teller:
     def __init__(self, look: Look, encoding: str) -> None:
         self.look = look
         self.bar, self.mark, self.dot, self.arrow = UNICODE if "utf" in encoding.lower() else ASCII
+        self.folder, self.place = "", 0
 
     def lines(self, story: Story) -> Iterator[str]:
         """The whole story, line by line."""
         life = story.life
+        origins = [str(row.passage.event.origin) for row in story.rows]
+        self.folder = common_folder(row.passage.event.origin.source for row in story.rows)
+        self.place = max((len(origin) - len(self.folder) for origin in origins), default=0)
         yield self._colour("bold", self._clean(f"{life.subject.kind} {life.subject.name}"))
         ids = [f"{name} {value}" for name, value in life.subject.ids.items() if value != life.subject.name]
         yield from self._wrapped(", ".join(ids), 2)
@@ -44,24 +49,27 @@ class _Teller:
             if today != day:
                 day = today
                 yield self._colour("dim", f"{day} (UTC), {life.machine}")
-            yield from self._row(row)
+            yield from self._row(row, life.subject)
         yield from self._end(story)
 
-    def _row(self, row: Row) -> Iterator[str]:
+    def _row(self, row: Row, subject: Entity) -> Iterator[str]:
         event = row.passage.event
         moved = row.passage.state != row.passage.before and not row.foreign
         state = row.passage.state + ("" if row.passage.certain else "?") if moved else ""
         mark = self.mark if row.marks else self.dot if row.foreign else " "
         who = SHORT.get(event.component, event.component)
         long = {0: "", 1: "long", 2: "very long"}[row.unusual]
+        bad = "" if row.passage.legal else "bad"
+        room = max(24, self.look.width - FIXED - self.place)
+        first, *more = textwrap.wrap(self._clean(step(row, subject)), room, break_on_hyphens=False) or [""]
         yield (
             f"{clock(event.time)} {self._colour(long, f'{gap(row):>8}')} {mark} {self._clean(who)[:WHO]:{WHO}} "
-            f"{self._colour('' if row.passage.legal else 'bad', f'{self._clean(step(row))[:STEP]:{STEP}}')} "
-            f"{self._colour('state', f'{state:{STATE}}')} {self._colour('dim', self._clean(str(event.origin)))}"
+            f"{self._colour(bad, f'{first:{room}}')} {self._colour('state', f'{state:{STATE}}')} "
+            f"{self._colour('dim', self._clean(str(event.origin).removeprefix(self.folder)))}"
         )
-        told = says(row) if not self.look.verbose else f"{says(row)}; {words(event)}"
-        for line in self._wrapped(told, 24) if told else ():
-            yield self._colour("" if row.passage.legal else "bad", line)
+        told = f"{says(row)}; {words(event)}" if self.look.verbose else shortened(says(row), 2 * (self.look.width - 35))
+        for line in [*(" " * 35 + part for part in more), *(self._wrapped(told, 35) if told else ())]:
+            yield self._colour(bad, line)
 
     def _end(self, story: Story) -> Iterator[str]:
         life = story.life

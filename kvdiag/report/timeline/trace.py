@@ -36,7 +36,7 @@ def _events(process: int, story: Story, look: Look) -> Iterator[dict[str, Any]]:
         yield {
             "ph": "i",
             "s": "t",
-            "name": step(row),
+            "name": clean(step(row, story.life.subject), redact=look.redact),
             "pid": process,
             "tid": lane[event.component],
             "ts": event.time,

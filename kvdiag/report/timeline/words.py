@@ -2,33 +2,52 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
+
 from kvdiag.clock import SECOND, say_duration, to_datetime
 from kvdiag.formats.peel import peel
 from kvdiag.formats.records import read_body
 from kvdiag.model.event import Event
 from kvdiag.model.lifecycle import Row
+from kvdiag.model.timeline import Entity
 
-TOLD = ("error", "reason", "backoff", "grace_period", "exit_code", "exit_status", "version", "update_type", "state")
+PARTS = ("outer_name", "spec_name", "container_id", "sandbox_id")
+SHORTEST = 16  # characters of a name or id that tell it from its neighbours
+TOLD = ("error", "reason", "grace_period", "exit_code", "exit_status", "version", "update_type", "state")
 
 
 def says(row: Row) -> str:
     """What happened: the violated edge, the error or values of the line, how often it was repeated."""
     event = row.passage.event
+    if row.repeats and row.ladder:
+        return f"and {row.repeats - 1} more until {clock(row.until)}, backoff {' '.join(row.ladder)}"
     said = [row.passage.says] if row.passage.says else []
     said += [
-        f"{event.attrs[name]}" if name == "error" else f"{name} {event.attrs[name]}"
+        event.attrs[name] if name == "error" else f"{name} {event.attrs[name]}"
         for name in TOLD
         if event.attrs.get(name)
     ]
     if row.repeats:
         over = f" until {clock(row.until)}" if row.until > event.time else ""
-        said.append(f"and {row.repeats} more{over}" + (f", backoff {' '.join(row.ladder)}" if row.ladder else ""))
+        said.append(f"and {row.repeats} more{over}")
     return "; ".join(said)
 
 
-def step(row: Row) -> str:
-    """What a person calls the step; a foreign event is told by its kind."""
-    return row.passage.step or row.passage.event.kind
+def step(row: Row, subject: Entity) -> str:
+    """What a person calls the step, with what it was done to when that is not the subject itself."""
+    event = row.passage.event
+    name = row.passage.step or event.kind
+    said = [value for kind in PARTS if (value := event.ref(kind))]
+    of = said[0][:SHORTEST] if said and said[0] not in subject.ids.values() else ""
+    return f"{name} ({of})" if of and of not in name else name
+
+
+def common_folder(sources: Iterable[str]) -> str:
+    """The folder all inputs lie in, with its slash, so that it need not stand in every row; empty for none."""
+    folders = {source.rpartition("/")[0] for source in sources}
+    common = os.path.commonpath(folders) if folders and all(folders) else ""
+    return f"{common}/" if common else ""
 
 
 def words(event: Event) -> str:

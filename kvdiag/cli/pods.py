@@ -1,0 +1,60 @@
+"""`kvdiag pods`: every pod seen, with the state it reached; and what it shares with `kvdiag volumes`."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from kvdiag.cli.arguments import NoRedact, Paths, Patterns, Year, Zone, folders, zone
+from kvdiag.cli.outlet import outlet, width
+from kvdiag.cli.progress import progress
+from kvdiag.errors import UsageError
+from kvdiag.model.values import SubjectKind
+from kvdiag.pipeline.inventory import Wanted, take
+from kvdiag.pipeline.options import Options
+from kvdiag.report import Look
+from kvdiag.report.clean import clean
+from kvdiag.report.tables import OUTPUTS, write
+
+UNREADABLE = 3
+
+Output = Annotated[str, typer.Option("-o", "--output", help=f"{' or '.join(OUTPUTS)}.")]
+Namespace = Annotated[str, typer.Option("-n", "--namespace", help="Only what belongs to this namespace.")]
+Stuck = Annotated[bool, typer.Option("--stuck", help="Only what failed on its way, or waits for a minute or more.")]
+Driver = Annotated[str, typer.Option(help="Only volumes of this CSI driver, or pods that use one.")]
+Node = Annotated[str, typer.Option(help="Only what was on this node.")]
+Slow = Annotated[bool, typer.Option("--slow", help="Also how long each step took, and percentiles over the log.")]
+
+
+def command(
+    paths: Paths = None,
+    output: Output = "text",
+    namespace: Namespace = "",
+    stuck: Stuck = False,
+    driver: Driver = "",
+    node: Node = "",
+    slow: Slow = False,
+    patterns: Patterns = None,
+    year: Year = None,
+    tz: Zone = "",
+    no_redact: NoRedact = False,
+) -> None:
+    """List the pods seen: state reached, since when, failed operations, findings."""
+    options = Options(paths=tuple(paths or ()), patterns=folders(patterns), year=year, zone=zone(tz))
+    wanted = Wanted(kind=SubjectKind.POD, namespace=namespace, stuck=stuck, driver=driver, node=node, slow=slow)
+    raise typer.Exit(show(options, wanted, output, redact=not no_redact))
+
+
+def show(options: Options, wanted: Wanted, output: str, *, redact: bool) -> int:
+    """Take the inventory, print it, give the exit code. Raises UsageError for an output that is none."""
+    if output not in OUTPUTS:
+        raise UsageError(f"-o {output}: no such output; there are {', '.join(OUTPUTS)}")
+    with progress(quiet=False) as tell:
+        taken = take(options, wanted, tell)
+    for problem in taken.problems:
+        sys.stderr.write(f"kvdiag: {clean(str(problem))}\n")
+    with outlet(None) as stream:
+        write(taken.inventory, stream, output, Look(width=width(stream), redact=redact))
+    return 0 if taken.understood and not any(p.exit_code for p in taken.problems) else UNREADABLE

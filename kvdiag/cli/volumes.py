@@ -1,0 +1,41 @@
+"""`kvdiag volumes`: every volume seen, with the state it reached on each node."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from kvdiag.cli.arguments import NoRedact, Paths, Patterns, Year, Zone, folders, zone
+from kvdiag.cli.pods import Driver, Namespace, Node, Output, Slow, Stuck, show
+from kvdiag.model.values import SubjectKind
+from kvdiag.pipeline.inventory import Wanted
+from kvdiag.pipeline.options import Options
+
+
+def command(
+    paths: Paths = None,
+    output: Output = "text",
+    namespace: Namespace = "",
+    stuck: Stuck = False,
+    driver: Driver = "",
+    node: Node = "",
+    everything: Annotated[bool, typer.Option("--all", help="Also secrets, config maps and other local ones.")] = False,
+    slow: Slow = False,
+    patterns: Patterns = None,
+    year: Year = None,
+    tz: Zone = "",
+    no_redact: NoRedact = False,
+) -> None:
+    """List the volumes seen: driver, state reached, since when, failed operations, findings."""
+    options = Options(paths=tuple(paths or ()), patterns=folders(patterns), year=year, zone=zone(tz))
+    wanted = Wanted(
+        kind=SubjectKind.VOLUME,
+        namespace=namespace,
+        stuck=stuck,
+        driver=driver,
+        node=node,
+        everything=everything,
+        slow=slow,
+    )
+    raise typer.Exit(show(options, wanted, output, redact=not no_redact))

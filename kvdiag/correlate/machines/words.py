@@ -1,0 +1,70 @@
+"""What people call events that lead to no state, wherever they are told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kvdiag.correlate.machines import pod, runtime, volume
+
+_MORE: Mapping[str, str] = {
+    "pod.updated": "UPDATE",
+    "pod.reconciled": "RECONCILE",
+    "pod.status.patched": "status sent to the API",
+    "pod.delete-delayed": "stays in the API until its worker has finished",
+    "pod.resources.waiting": "stays in the API, since something of it is left",
+    "pod.resources.reclaimed": "nothing of it is left",
+    "pod.worker.started": "worker begins a piece of work",
+    "pod.worker.done": "worker ended a piece of work",
+    "pod.worker.cancelled": "work at hand cancelled",
+    "pod.worker.stopped": "worker is gone",
+    "pod.worker.requeued": "worker has more to do",
+    "pod.sync.exited": "sync ended",
+    "pod.terminating.grace": "grace period set",
+    "pod.terminating.states": "how its containers ended",
+    "pod.terminating.exited": "stopping the containers ended",
+    "pod.finalising.exited": "cleaning up ended",
+    "pod.probe.failed": "a probe failed",
+    "pod.orphan.volume-cleaned": "a leftover of a volume removed",
+    "pod.orphan.mounted": "volumes of the gone pod are still mounted",
+    "pod.orphan.containers": "containers of a pod without object are killed",
+    "pod.orphan.cgroup-removed": "its cgroup is removed",
+    "container.pleg": "a container or sandbox changed its state",
+    "runtime.status.failed": "the runtime has no answer about a container",
+    "shim.cleaning": "containerd cleans up after a shim",
+    "sandbox.stopping": "the kubelet stops the sandbox",
+    "csi.nodeunpublish.unmounted": "unpublished, says the driver",
+    "csi.target.removing": "the kubelet removes the target folder",
+    "csi.target.not-mounted": "nothing is mounted at the target",
+    "csi.volume-data.saved": "vol_data.json written",
+    "csi.volume-data.deleted": "vol_data.json deleted",
+    "csi.createvolume.called": "CreateVolume called",
+    "csi.createvolume.succeeded": "CreateVolume succeeded",
+    "csi.createvolume.failed": "CreateVolume failed",
+    "csi.deletevolume.called": "DeleteVolume called",
+    "csi.deletevolume.succeeded": "DeleteVolume succeeded",
+    "csi.deletevolume.failed": "DeleteVolume failed",
+    "volume.stage.skipped": "the driver has no staging",
+    "reconstruct.started": "the kubelet looks for volumes on disk",
+    "reconstruct.finished": "all volumes on disk looked at",
+    "runtime.booted": "runtime serves calls",
+    "runtime.call.failed": "a call to the runtime failed",
+    "runtime.restarted": "runtime is started again",
+    "runtime.stopping": "runtime is being stopped",
+    "journal.suppressed": "journald dropped lines",
+    "csi.connection.lost": "a sidecar lost its driver",
+    "csi.driver.listening": "a driver takes calls",
+}
+_MACHINES = (
+    runtime.NODE,
+    runtime.DRIVER,
+    runtime.CONTAINER,
+    runtime.SANDBOX,
+    pod.MACHINES["1.27"],
+    volume.MACHINES["volume/non-staging", False, True],
+    volume.MACHINES["volume/filesystem", False, True],
+)
+WORDS: Mapping[str, str] = {
+    **{kind: step.says for machine in _MACHINES for kind, step in machine.steps.items()},
+    **_MORE,
+}
+"""By kind of event; what a volume's own table says wins over what a pod's says of it."""

@@ -1,0 +1,37 @@
+"""Polls that were folded into one event, cut where something else happened between their repeats.
+
+An hour of waiting with one try in it is two waits, of which only the second may have lasted to the end. The repeats
+themselves are no longer known and are taken to be evenly spaced.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+
+from kvdiag.model.event import Event
+
+
+def cut_polls(events: Sequence[Event]) -> list[tuple[Event, Event]]:
+    """Each event, or each piece of one, in order; beside it the event that it is or is a piece of."""
+    pairs = [(piece, event) for event in events for piece in _pieces(event, events)]
+    return sorted(pairs, key=lambda pair: (pair[0].time, pair[0].origin))
+
+
+def _pieces(poll: Event, events: Sequence[Event]) -> Iterator[Event]:
+    for cut in _moments(poll, events) if poll.count > 1 else ():
+        lasted, repeats = poll.ends - poll.time, poll.count - 1
+        said = 1 + (cut - poll.time) * repeats // lasted if cut > poll.time else 0
+        if 0 < said < poll.count:
+            until = min(poll.time + (said - 1) * lasted // repeats, cut - 1)
+            again = max(poll.time + said * lasted // repeats, cut + 1)
+            yield poll._replace(ends=until, count=said)
+            poll = poll._replace(time=again, count=poll.count - said)
+    yield poll
+
+
+def _moments(poll: Event, events: Sequence[Event]) -> Iterator[int]:
+    """When something else happened while the poll went on."""
+    first = bisect_right(events, poll.time, key=lambda event: event.time)
+    last = bisect_left(events, poll.ends, key=lambda event: event.time)
+    return (event.time for event in events[first:last] if event.kind != poll.kind)

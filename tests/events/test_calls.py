@@ -1,0 +1,116 @@
+"""gRPC lines of a driver become events: what was called, with which names, and how it ended."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from kvdiag.events.calls import calls, is_call
+from kvdiag.events.recognise import Recogniser
+from kvdiag.events.vocabulary import load_vocabulary
+from kvdiag.rules.library import built_in
+from kvdiag.scan.choose import scanner
+
+UID = "1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01"
+TARGET = f"/var/lib/kubelet/pods/{UID}/volumes/kubernetes.io~csi/pvc-1/mount"
+REQUEST = f'{{"target_path":"{TARGET}","volume_id":"vol-1"}}'
+
+
+@cache
+def known():
+    """Give the vocabulary and a scanner for its literals."""
+    vocabulary = load_vocabulary(built_in() / "events")
+    return vocabulary, scanner(vocabulary.literals)
+
+
+def told(*texts):
+    """Give the events of a driver's lines, one a second, in order of lines."""
+    vocabulary, scan = known()
+    lines = [f"I1120 20:39:{number:02}.000000       1 server.go:101] {text}" for number, text in enumerate(texts)]
+    data = "".join(f"{line}\n" for line in lines).encode()
+    reader = Recogniser(vocabulary)
+    reader.feed(data, 0, scan.scan(data))
+    some = sorted(calls(reader.heard, vocabulary), key=lambda one: one.line)
+    return [(one.line, one.meaning.entry.kind, one.meaning) for one in some]
+
+
+def kinds(*texts):
+    """Give line and kind of each event."""
+    return [(line, kind) for line, kind, _ in told(*texts)]
+
+
+@pytest.mark.parametrize(
+    ("method", "thing"),
+    [
+        ("Node/NodePublishVolume", "csi.nodepublish"),
+        ("Node/NodeUnpublishVolume", "csi.nodeunpublish"),
+        ("Node/NodeStageVolume", "csi.nodestage"),
+        ("Node/NodeUnstageVolume", "csi.nodeunstage"),
+        ("Controller/ControllerPublishVolume", "csi.controllerpublish"),
+        ("Controller/ControllerUnpublishVolume", "csi.controllerunpublish"),
+        ("Controller/CreateVolume", "csi.createvolume"),
+        ("Controller/DeleteVolume", "csi.deletevolume"),
+    ],
+)
+def test_a_call_and_its_end(method, thing):
+    """A call is two events: it was asked for where its request stands, and succeeded or failed where its answer does."""
+    call = [f"GRPC call: /csi.v1.{method}", 'GRPC request: {"volume_id":"vol-1"}']
+    assert kinds(*call, "GRPC response: {}") == [(2, f"{thing}.called"), (3, f"{thing}.succeeded")]
+    assert kinds(*call, "GRPC error: rpc error: code = Internal desc = boom") == [
+        (2, f"{thing}.called"),
+        (3, f"{thing}.failed"),
+    ]
+
+
+def test_names_of_a_call():
+    """Both events have the names of the request: handle, target path, and with it pod and volume."""
+    events = told("GRPC call: /csi.v1.Node/NodeUnpublishVolume", f"GRPC request: {REQUEST}", "GRPC response: {}")
+    for _, _, meaning in events:
+        assert {(ref.kind, ref.value) for ref in meaning.refs} == {
+            ("volume_handle", "vol-1"),
+            ("target_path", TARGET),
+            ("pod_uid", UID),
+            ("spec_name", "pvc-1"),
+        }
+
+
+def test_the_error_of_a_call():
+    """A failed call says why; the event of its being called does not know yet."""
+    error = "rpc error: code = Internal desc = rename /a /b: file exists"
+    (_, _, called), (_, _, failed) = told(
+        "GRPC call: /csi.v1.Node/NodeUnpublishVolume", f"GRPC request: {REQUEST}", f"GRPC error: {error}"
+    )
+    assert "error" not in called.attrs
+    assert failed.attrs["error"] == error
+
+
+def test_a_call_without_an_end():
+    """A call that was never answered has no outcome."""
+    assert kinds("GRPC call: /csi.v1.Node/NodeUnpublishVolume", f"GRPC request: {REQUEST}") == [
+        (2, "csi.nodeunpublish.called")
+    ]
+
+
+def test_calls_nobody_asks_about():
+    """Probes and capabilities, of which the vocabulary knows nothing, are no events."""
+    assert kinds("GRPC call: /csi.v1.Node/NodeGetCapabilities", "GRPC request: {}", "GRPC response: {}") == []
+
+
+def test_who_the_driver_is():
+    """The answer to GetPluginInfo names the driver and its version."""
+    events = told(
+        "GRPC call: /csi.v1.Identity/GetPluginInfo",
+        "GRPC request: {}",
+        'GRPC response: {"name":"disk.example.org","vendor_version":"v1.2.3"}',
+    )
+    (answer,) = [meaning for _, kind, meaning in events if kind == "csi.getplugininfo.succeeded"]
+    assert ("driver", "disk.example.org") in answer.refs
+    assert answer.attrs["version"] == "v1.2.3"
+
+
+def test_what_is_made_here():
+    """The kinds made from calls are those of the vocabulary without wordings of their own."""
+    made = {entry.kind for entry in known()[0].entries if is_call(entry)}
+    assert {"csi.nodepublish.called", "csi.nodepublish.succeeded", "csi.nodepublish.failed"} <= made
+    assert not {"csi.driver.registered", "volume.unpublish.succeeded"} & made

@@ -1,0 +1,152 @@
+"""One input becomes a testimony; what breaks on the way is told, and what was read until then counts."""
+
+from __future__ import annotations
+
+import gzip
+from contextlib import contextmanager
+from functools import cache
+from io import BytesIO
+
+import pytest
+
+from kvdiag.clock import to_datetime
+from kvdiag.errors import InputError
+from kvdiag.events.vocabulary import load_vocabulary
+from kvdiag.pipeline.read import Text, read_source
+from kvdiag.rules.library import built_in
+from kvdiag.scan.choose import scanner
+
+ADD = 'I0715 03:49:{second:02}.850919    1432 kubelet.go:2168] "SyncLoop ADD" source="api" pods=["shop/web-{second}"]\n'
+OTHER = "I0715 04:{minute:02}:00.000000    1432 other.go:1] nothing that is known\n"
+CALL = "I0715 03:50:00.000000       1 server.go:101] GRPC call: /csi.v1.Node/NodeUnpublishVolume\n"
+ANSWER = "I0715 03:50:01.000000       1 server.go:114] GRPC response: {}\n"
+
+
+@cache
+def known():
+    """Give the vocabulary and a scanner for its literals."""
+    vocabulary = load_vocabulary(built_in() / "events")
+    return vocabulary, scanner(vocabulary.literals)
+
+
+def read(source):
+    """Give what an input said, the problems told, and the progress reported."""
+    problems, progress = [], []
+    made = read_source(source, *known(), problems.append, lambda name, size: progress.append((name, size)))
+    return made, problems, progress
+
+
+def text(data, name="kubelet.log"):
+    """Read a text as an input of that name."""
+    return read(Text(name, data.encode()))[0]
+
+
+def clock(stamp):
+    """Give a time for people."""
+    return to_datetime(stamp).strftime("%H:%M:%S")
+
+
+def test_a_testimony():
+    """An input's sightings, its lines, and the times of its first and last line, whatever those say."""
+    made = text(OTHER.format(minute=1) + ADD.format(second=5) + "\n" + OTHER.format(minute=9))
+    said = made.testimony
+    assert (said.source, said.lines, said.yearless, said.preamble_year) == ("kubelet.log", 4, True, None)
+    assert [one.line for one in said.sightings] == [2]
+    assert (clock(said.first), clock(said.last)) == ("04:01:00", "04:09:00")
+    assert made.recognised == 1
+    assert len(said.wordings) == 1
+
+
+def test_lines_and_calls_in_order():
+    """What is made of gRPC lines stands among the other sightings by its line."""
+    said = text(ADD.format(second=1) + CALL + ADD.format(second=2) + ANSWER).testimony
+    assert [one.meaning.entry.kind for one in said.sightings] == [
+        "pod.added",
+        "csi.nodeunpublish.called",
+        "pod.added",
+        "csi.nodeunpublish.succeeded",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("head", "year"),
+    [
+        ("Log file created at: 2021/07/15 03:49:33\nRunning on machine: a\n", 2021),
+        ("Running on machine: a\nLog file created at: 2021/07/15 03:49:33\n", 2021),
+        ("Log file created at: yesterday\n", None),
+        ("x\n" * 20 + "Log file created at: 2021/07/15 03:49:33\n", None),
+    ],
+)
+def test_the_year_in_the_header_of_a_file(head, year):
+    """Klog's own files say their year at the top, and only there."""
+    assert text(head + ADD.format(second=1)).testimony.preamble_year == year
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "component"),
+    [
+        ("x.log", ADD.format(second=1), "kubelet"),
+        ("x.log", CALL + ANSWER, "csi-driver"),
+        ("csi-attacher.log", CALL + ANSWER, "external-attacher"),
+        ("containerd.log", "nothing\n", "containerd"),
+        ("x.log", "nothing\n", ""),
+    ],
+)
+def test_who_speaks(name, data, component):
+    """Whose log it is is known by what was recognised, and for sidecars and silence by its name."""
+    assert text(data, name).testimony.component == component
+
+
+def test_an_empty_input():
+    """An empty input says nothing, and is no problem."""
+    made, problems, progress = read(Text("empty", b""))
+    assert (made.testimony.sightings, made.testimony.first, made.testimony.lines) == ([], None, 0)
+    assert (problems, progress) == ([], [])
+
+
+def test_progress():
+    """Progress names the input and adds up to its bytes."""
+    data = (ADD.format(second=1) * 9000).encode()
+    _, _, progress = read(Text("big", data))
+    assert {name for name, _ in progress} == {"big"}
+    assert sum(size for _, size in progress) == len(data)
+
+
+class Cut:
+    """A gzip file that ends too soon."""
+
+    name, modified = "cut.log.gz", None
+
+    @contextmanager
+    def open(self):
+        """Give the bytes until they end."""
+        whole = gzip.compress(
+            "".join(OTHER.format(minute=n % 60) + ADD.format(second=n % 60) for n in range(40_000)).encode()
+        )
+        with gzip.open(BytesIO(whole[: len(whole) // 2])) as file:
+            yield file
+
+
+def test_an_input_that_breaks_off():
+    """What could be read of a damaged file counts, and that it ended too soon is told with its name."""
+    made, problems, _ = read(Cut())
+    assert made.testimony.lines > 1000
+    assert made.recognised > 500
+    assert [problem.source for problem in problems] == ["cut.log.gz"]
+    assert "could not be read to its end" in str(problems[0])
+
+
+class Gone:
+    """An input that cannot be opened."""
+
+    name, modified = "gone.log", None
+
+    def open(self):
+        """Refuse."""
+        raise InputError("gone.log", "no such file")
+
+
+def test_an_input_that_cannot_be_opened():
+    """An input that is not there is a problem, and an empty testimony."""
+    made, problems, _ = read(Gone())
+    assert (made.testimony.lines, [str(problem) for problem in problems]) == (0, ["gone.log: no such file"])
