@@ -215,8 +215,19 @@ def _waits(machine: Machine, passages: Sequence[Passage], state: str) -> str:
         kinds = {passage.event.kind for passage in passages}
         if state == "FINISHED" and "pod.deleted" in kinds and "pod.removed" not in kinds:
             return pod.WHEN_DELETED
-        closer = (pod.WAITS_AFTER.get(passage.event.kind, ("", "")) for passage in reversed(passages))
-        words = next((words for at, words in closer if words and at == state), "")
-        if words and state not in machine.ends:
-            return words
-    return "" if state in machine.ends else machine.waits.get(state, "")
+    if state in machine.ends:
+        return ""
+    return (_pod_waits(passages, state) if machine.name.startswith("pod/") else "") or machine.waits.get(state, "")
+
+
+def _pod_waits(passages: Sequence[Passage], state: str) -> str:
+    """What the last step that tells says the pod waits for; volumes only if they are not mounted since."""
+    mounted = False
+    for passage in reversed(passages):
+        kind = passage.event.kind
+        mounted |= kind == pod.VOLUMES_MOUNTED
+        at, words = pod.WAITS_AFTER.get(kind, ("", ""))
+        if at == state and not (mounted and words == pod.VOLUMES):
+            error = passage.event.attrs.get("error", "")
+            return next((why for word, why in pod.WAITS_BY_ERROR.items() if word in error), words)
+    return ""

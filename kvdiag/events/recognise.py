@@ -20,7 +20,7 @@ from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.formats.gopanic import read as read_panic
 from kvdiag.formats.grpc import Piece, read_piece
 from kvdiag.formats.peel import peel
-from kvdiag.formats.records import classify, read_body
+from kvdiag.formats.records import canonical, classify, read_body
 from kvdiag.model.event import Ref
 from kvdiag.model.record import Body
 from kvdiag.model.vocabulary import Entry
@@ -32,6 +32,7 @@ MOST_MEANINGS = 20_000
 LONGEST_TEXT = 8_192  # bytes of a line that are kept as evidence
 LONGEST_RECORD = 120  # lines of one record: an error of many lines, a goroutine
 LONGEST_ERROR = 12  # lines an unquoted error goes on for
+OPENING = 3  # lines at the head of a crash dump that may each name the crash
 LOOK_BACK = 400  # lines in which the header of a headerless line is looked for
 
 
@@ -202,12 +203,19 @@ class Recogniser:
             return
         meaning = self._meanings.get(found) or self._mean(found, entry)
         if entry.kind == CRASH:
+            if self._is_same_crash(place):
+                return
             meaning = _panic(meaning, self._lines(place.block)[place.index : place.index + LONGEST_RECORD])
         text = place.line[:LONGEST_TEXT]
         sighting = Sighting(stamp, meaning, place.number, text, said[2], [1, stamp] if entry.poll else None)
         if entry.poll:
             self._folding[found] = sighting
         self.sightings.append(sighting)
+
+    def _is_same_crash(self, place: Place) -> bool:
+        """`panic: …` and `[signal SIGSEGV …` open one and the same dump."""
+        before = self.sightings[-1] if self.sightings else None
+        return before is not None and before.meaning.entry.kind == CRASH and place.number - before.line <= OPENING
 
     def _mean(self, found: Found, entry: Entry) -> Meaning:
         number, groups = found
@@ -251,7 +259,8 @@ class Recogniser:
             self.last = opening.stamp if opening.stamp is not None else self.last
         if not lines[head].rstrip().endswith(b"=<"):
             return said
-        return opening._replace(text=rb"\n".join([opening.text, *_block_value(lines, head + 1)]))
+        whole = read_body(b"\n".join([peel(lines[head]).body, *_block_value(lines, head + 1)]))
+        return opening._replace(text=canonical(whole), body=whole) if whole else opening
 
     def _to_its_end(self, literal: int, found: Found, text: bytes, block: bytes, index: int) -> Found:
         """An error that goes on in the lines below, as the output of umount or mkfs does."""

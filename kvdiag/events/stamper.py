@@ -178,6 +178,9 @@ def resolve(peeled: Peeled, body: Body) -> int | None:
 
 
 def _tail(prefix: bytes) -> bytes:
-    """What is the same in all prefixes of a carrier: the last two words, after the time."""
+    """What is the same in all prefixes of a carrier: host and process, after the time."""
     words = prefix.rsplit(b" ", 3)
-    return b" " + b" ".join(words[2:]) if len(words) == 4 else prefix[:0]
+    if len(words) < 4:
+        return b""
+    host = words[1] if b":" not in words[1] else b""  # journalctl --no-hostname has the time there
+    return b" ".join([b"", host, *words[2:]]) if host else b" ".join([b"", *words[2:]])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from kvdiag.model.event import Event
 from kvdiag.model.rule import Fix, Rule
 from kvdiag.model.timeline import Entity, SeenVersion
-from kvdiag.model.values import Role, Severity, Verdict
+from kvdiag.model.values import Role, Severity, SubjectKind, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +53,9 @@ class Finding:
 
     @property
     def key(self) -> str:
-        """Unique in a report: rule and subject."""
-        return f"{self.rule.name}:{self.subject.kind}:{self.subject.key}"
+        """Unique in a report: rule, subject, and the node that told of it."""
+        node = "" if self.subject.kind is SubjectKind.NODE else self.subject.ids.get("node", "")
+        return f"{self.rule.name}:{self.subject.kind}:{self.subject.key}" + (f"@{node}" if node else "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -346,3 +346,25 @@ def test_since_is_when_the_state_was_reached():
     life = found(sample("hostpath-inline-republished"), "volume", "data", "default/inl-0")
     assert life.since == from_datetime(datetime(2026, 11, 20, 21, 0, 47, 519134, UTC))
     assert life.passages[-1].event.time - life.since > 90 * SECOND
+
+
+IMAGE = 'failed to "StartContainer" for "app" with ImagePullBackOff: "Back-off pulling image"'
+WAITS = [
+    ("pod.volumes.mounting", {}, "volumes to be mounted"),
+    ("pod.volumes.mounting sandbox.creating", {}, "RunPodSandbox"),
+    ("pod.volumes.mounting pod.volumes.mounted sandbox.creating sandbox.create.failed", {}, "RunPodSandbox"),
+    ("sandbox.created container.start.failed pod.volumes.mounting pod.volumes.mounted", {}, "StartContainer"),
+    ("sandbox.created container.start.failed", {"error": IMAGE}, "its image"),
+    ("pod.volumes.mounting pod.volumes.mounted", {}, "its containers to run"),
+    ("pod.deleted container.start.failed", {}, "its containers to end"),
+    ("pod.volumes.unmounting", {}, "volumes to be unmounted"),
+    ("pod.volumes.cleaned pod.cgroup.removed", {}, "the worker to finish"),
+]
+
+
+@pytest.mark.parametrize(("kinds", "attrs", "waits"), WAITS)
+def test_what_a_pod_waits_for(kinds, attrs, waits):
+    """It is told by the last step of its state that says so."""
+    entity = Entity(kind=SubjectKind.POD, key="u-1", name="ns/p", ids={"pod_uid": "u-1"})
+    timeline = Timeline(entity, tuple(event(kind, n, attrs=attrs) for n, kind in enumerate(kinds.split(), 1)))
+    assert live(timeline, past(timeline)).waits_for == waits

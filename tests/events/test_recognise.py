@@ -203,7 +203,6 @@ def test_what_stands_after_a_value_of_many_lines():
     assert "SyncLoop" not in attrs["error"]
 
 
-@pytest.mark.xfail(reason="the lines of a value are read over, but not into the value", strict=True)
 def test_a_value_of_many_lines():
     """An error of many lines is known by all of them."""
     _, _, attrs = told(sightings(*MANY_LINES)[0])

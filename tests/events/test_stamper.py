@@ -134,7 +134,6 @@ def test_lines_one_after_the_other(lines):
         assert stamper.read(line)[:3] == in_full(line), line
 
 
-@pytest.mark.xfail(reason="a layout does not verify the host, only program and pid", strict=True)
 def test_two_hosts_whose_processes_have_one_pid():
     """Journals of two nodes in one file are told apart by the host of each line."""
     stamper = Stamper()

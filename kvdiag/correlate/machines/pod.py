@@ -106,12 +106,13 @@ _WAITS: Mapping[str, str] = {
     "TERMINATED": "volumes to be unmounted",
     "ORPHAN": "leftovers of its volumes to be removed",
 }
+VOLUMES = "volumes to be mounted"
 # More closely, by the last step of the state.
 WAITS_AFTER: Mapping[str, tuple[str, str]] = {
-    "pod.volumes.mounting": ("SYNC", "volumes to be mounted"),
-    "pod.volumes.timeout": ("SYNC", "volumes to be mounted"),
-    "volume.publish.failed": ("SYNC", "volumes to be mounted"),
-    "volume.stage.failed": ("SYNC", "volumes to be mounted"),
+    "pod.volumes.mounting": ("SYNC", VOLUMES),
+    "pod.volumes.timeout": ("SYNC", VOLUMES),
+    "volume.publish.failed": ("SYNC", VOLUMES),
+    "volume.stage.failed": ("SYNC", VOLUMES),
     "sandbox.creating": ("SYNC", "RunPodSandbox"),
     "cri.sandbox.running": ("SYNC", "RunPodSandbox"),
     "sandbox.create.failed": ("SYNC", "RunPodSandbox"),
@@ -123,6 +124,14 @@ WAITS_AFTER: Mapping[str, tuple[str, str]] = {
     "pod.volumes.cleaned": ("TERMINATED", "the worker to finish"),
     "pod.cgroup.removed": ("TERMINATED", "the worker to finish"),
 }
+# By a word of the error with which a container was not started.
+WAITS_BY_ERROR: Mapping[str, str] = {
+    "InvalidImageName": "its image",
+    "ErrImage": "its image",
+    "ImagePullBackOff": "its image",
+    "CreateContainerConfigError": "its configuration",
+}
+VOLUMES_MOUNTED = "pod.volumes.mounted"
 WHEN_DELETED = "the API server to delete the pod"
 _ENDS = states("ABSENT RUNNING FINISHED REMOVED FORGOTTEN")
 
