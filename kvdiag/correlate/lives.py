@@ -23,6 +23,7 @@ from kvdiag.model.values import SubjectKind
 
 SKIP_NEAR = 2 * SECOND  # between the line that staging is skipped and the one that it succeeded
 CUT_NEAR = 5_000  # microseconds: a log that begins this close to a staging may have lost the line that it was skipped
+STARTING = 10 * SECOND  # a driver and its sidecars tell of their start within this time
 STARTS = {"kubelet.started": "kubelet", "runtime.started": "containerd"}
 LISTED = frozenset({*STARTS, "volume.stage.skipped", "node.ready", "node.not-ready"})
 DETACHES = frozenset({"volume.detach.started", "attacher.detaching", "csi.controllerunpublish.called"})
@@ -52,6 +53,7 @@ class Lives:
                 for event in timeline.events:
                     if event.kind in LISTED:
                         self._said[event.kind, node].append(event.time)
+        self._lost: dict[tuple[str, str], list[int]] = {}
         self._sandboxes = {key for kind, key in history.timelines if kind is SubjectKind.SANDBOX}
 
     def live(self, timeline: Timeline) -> Life:
@@ -105,8 +107,8 @@ class Lives:
                     yield f"container.pleg:{event.attrs.get('new_state', '')}", event
                 case "volume.stage.succeeded" if not staging and self._is_cut(event):
                     yield "volume.stage.succeeded:first", event
-                case "csi.driver.banner" if event.component != "csi-driver":
-                    yield "csi.driver.banner:sidecar", event
+                case "csi.driver.banner":
+                    yield f"csi.driver.banner{_banner(event, events[0])}", event
                 case kind:
                     yield kind, event
 
@@ -121,6 +123,11 @@ class Lives:
 
     def _outages(self, component: str, node: str) -> list[int]:
         """When the component was started again, or may have spoken unheard, on this node."""
+        if (component, node) not in self._lost:
+            self._lost[component, node] = sorted(self._find_outages(component, node))
+        return self._lost[component, node]
+
+    def _find_outages(self, component: str, node: str) -> list[int]:
         gaps = [
             gap.begins + 1
             for coverage in self._history.coverage
@@ -128,7 +135,7 @@ class Lives:
             for gap in coverage.gaps
         ]
         starts = [time for kind, of in STARTS.items() if of == component for time in self._times(kind, node)]
-        return sorted([*gaps, *starts])
+        return [*gaps, *starts]
 
     def _times(self, kind: str, node: str) -> list[int]:
         """When a kind of event befell the node, or one whose name is not known."""
@@ -145,7 +152,8 @@ class Lives:
         return last("node.not-ready") > last("node.ready")
 
     def _skips(self, events: Sequence[Event]) -> _Skips:
-        return _Skips(events, {event.node: self._times("volume.stage.skipped", event.node) for event in events})
+        nodes = {event.node for event in events}
+        return _Skips(events, {node: self._times("volume.stage.skipped", node) for node in nodes})
 
     def _is_cut(self, event: Event) -> bool:
         """Whether the log begins so close before a staging that the line about its skipping may be cut off."""
@@ -197,6 +205,13 @@ def _at(subject: Entity, node: str, events: Sequence[Event]) -> Entity:
     if not node or subject.ids.get("node") == node or not events:
         return subject
     return Entity(kind=subject.kind, key=subject.key, name=subject.name, ids={**subject.ids, "node": node})
+
+
+def _banner(event: Event, first: Event) -> str:
+    """A sidecar tells its driver's name too; a driver that was heard of before was started again."""
+    if event.component != "csi-driver":
+        return ":sidecar"
+    return ":again" if event.time - first.time > STARTING else ""
 
 
 def _since(passages: Sequence[Passage]) -> int:

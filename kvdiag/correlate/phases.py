@@ -160,6 +160,7 @@ ORDER = tuple(
     )
 )
 SANDBOX_MADE = ("cri.sandbox.started", "sandbox.created")
+RUNTIME = "containerd"  # who tells of pulls
 PULLS = {"image.pull.started": "begins", "image.pull.succeeded": "ends"}
 OVER = frozenset({"REMOVED", "FORGOTTEN", "ORPHAN"})
 
@@ -244,7 +245,7 @@ def _whole(life: Life) -> Iterator[Phase]:
 def _pulls(events: Sequence[Event], history: History) -> Iterator[Phase]:
     """Pulls of images on the pod's node between its sandbox and the next container; no line names both."""
     made = [event for event in events if event.kind in SANDBOX_MADE]
-    if not made:
+    if not made or not any(coverage.component == RUNTIME for coverage in history.coverage):
         return
     begins = made[0].time
     ends = next((e.time for e in events if e.kind == "cri.container.creating" and e.time >= begins), history.ends)

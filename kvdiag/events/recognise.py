@@ -26,6 +26,8 @@ from kvdiag.model.record import Body
 from kvdiag.model.vocabulary import Entry
 
 CRASH = "runtime.panicked"
+MOST_KNOWN = 4_096  # polls whose words are remembered
+LONGEST_LINE = 1 << 20
 MOST_SEEN = 200_000  # identities of events, 60 bytes each, that are remembered to drop what an input holds twice
 FOLD = MINUTE  # polls closer than this are one event with a count
 MOST_MEANINGS = 20_000
@@ -99,6 +101,7 @@ class Recogniser:
         self._meanings: dict[Found, Meaning] = {}
         self._seen: set[int] = set()
         self._folding: dict[Found, Sighting] = {}
+        self._known: dict[bytes, Found] = {}
         self._polls = {n for n in range(len(vocabulary.wordings)) if vocabulary.owner(n).poll}
         self._readers = {n for n in range(len(vocabulary.wordings)) if vocabulary.owner(n).reader}
         self._errors = {n for n, w in enumerate(vocabulary.wordings) if "{error}" in w.message}
@@ -107,34 +110,51 @@ class Recogniser:
 
     def feed(self, block: bytes, first_line: int, hits: Iterable[tuple[int, bytes, tuple[int, ...]]]) -> None:
         """One block; `hits` are (line of the block, line, literal ids), `first_line` counts from 0."""
-        match, polls, readers = self._match, self._polls, self._readers
-        stamp_of, speaker = self._front()
+        stamp_of, speaker, rest = self._front()
         for index, line, ids in hits:
             stamp = stamp_of(line)
             if stamp is not None and not line.endswith(UNFINISHED):
+                known = self._known.get(line[rest:])
+                if known is not None and self._fold(known, stamp, speaker):
+                    self.recognised += 1
+                    continue
                 said: Told = (stamp, line, speaker, None)
             else:
                 said = self._read(line, block, index)
-                stamp_of, speaker = self._front()
-                stamp = said[0]
-            for literal in ids:
-                found = match(literal, said[1])
-                if found is None:
-                    continue
-                self.recognised += 1
-                if found[0] in polls:
-                    if stamp is not None and self._fold(found, stamp, said[2]):
-                        continue
-                elif found[0] not in readers and self._is_copy(stamp, found):
-                    continue
-                if found[0] in self._errors:
-                    found = self._to_its_end(literal, found, said[1], block, index)
-                self._add(found, said, Place(block, index, first_line + index + 1, line))
+                stamp_of, speaker, rest = self._front()
+            self._take(ids, said, Place(block, index, first_line + index + 1, line), rest)
 
-    def _front(self) -> tuple[Callable[[bytes], int | None], Speaker]:
-        """How the layout met last reads a time, and who writes in it."""
+    def _take(self, ids: tuple[int, ...], said: Told, place: Place, rest: int) -> None:
+        """Every event that one line tells of."""
+        events = 0
+        for literal in ids:
+            found = self._match(literal, said[1])
+            if found is None:
+                continue
+            events += 1
+            self.recognised += 1
+            if found[0] in self._polls:
+                if events == 1 and len(ids) == 1:
+                    self._learn(place.line[rest:], found)
+                if said[0] is not None and self._fold(found, said[0], said[2]):
+                    continue
+            elif found[0] not in self._readers and self._is_copy(said[0], found):
+                continue
+            if found[0] in self._errors:
+                found = self._to_its_end(literal, found, said[1], place.block, place.index)
+            self._add(found, said, place)
+
+    def _learn(self, words: bytes, found: Found) -> None:
+        """What a poll says is the same each time but for its time: 1.2 µs for a line that was met, instead of 4."""
+        if words:
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            self._known[words] = found
+
+    def _front(self) -> tuple[Callable[[bytes], int | None], Speaker, int]:
+        """How the layout met last reads a time, who writes in it, and where its words begin."""
         front = self.stamper.front
-        return (front.stamp, front.speaker) if front is not None else (_no_time, NOBODY)
+        return (front.stamp, front.speaker, front.words) if front is not None else (_no_time, NOBODY, LONGEST_LINE)
 
     def _read(self, line: bytes, block: bytes, index: int) -> Told:
         """A line that the front layout cannot read, or that does not end where it ends."""

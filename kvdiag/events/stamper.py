@@ -44,14 +44,15 @@ class Said(NamedTuple):
 class KlogLayout:
     """A place at which klog's header stands, after the end of a carrier's prefix; one process writes it."""
 
-    __slots__ = ("_at", "_minutes", "_pid", "_since", "_words", "shape", "speaker")
+    __slots__ = ("_at", "_minutes", "_pid", "_since", "_tail", "shape", "speaker", "words")
 
     def __init__(self, at: int, tail: bytes, speaker: Speaker, line: bytes) -> None:
         """`at` is where the header begins in `line`, `tail` what stands before it in every line."""
-        self._at, self._words, self._since, self.speaker = at, tail, at - len(tail), speaker
+        self._at, self._tail, self._since, self.speaker = at, tail, at - len(tail), speaker
         self._pid = line[at + 21 : at + 29]
         self._minutes: dict[bytes, int] = {}
         self.shape = (at, tail, self._pid)
+        self.words = at + 29  # where file, line and message begin
 
     def stamp(self, line: bytes) -> int | None:
         """The time of a line of this layout; None when the line has another, or a minute not met yet. 0.5 µs."""
@@ -61,7 +62,7 @@ class KlogLayout:
             minute is None
             or line[at + 21 : at + 29] != self._pid
             or line[at + 14 : at + 15] != b"."
-            or not line.startswith(self._words, self._since)
+            or not line.startswith(self._tail, self._since)
         ):
             return None
         try:
@@ -79,20 +80,21 @@ class KlogLayout:
 class LogrusLayout:
     """A place at which `time="2026-11-20T20:48:24.019017790Z"` stands, after the end of a carrier's prefix."""
 
-    __slots__ = ("_at", "_minutes", "_since", "_words", "shape", "speaker")
+    __slots__ = ("_at", "_minutes", "_since", "_tail", "shape", "speaker", "words")
 
     def __init__(self, at: int, tail: bytes, speaker: Speaker) -> None:
         """`at` is where `time=` begins, `tail` what stands before it in every line."""
-        self._at, self._words, self._since, self.speaker = at, tail + LOGRUS, at - len(tail), speaker
+        self._at, self._tail, self._since, self.speaker = at, tail + LOGRUS, at - len(tail), speaker
         self._minutes: dict[bytes, int] = {}
         self.shape = (at, tail, LOGRUS)
+        self.words = 1 << 20  # the length of the time varies; a containerd log has no polls
 
     def stamp(self, line: bytes) -> int | None:
         """As of `KlogLayout`."""
         at = self._at
         end = line.find(b'"', at + 6)
         minute = self._minutes.get(self._key(line, end))
-        if minute is None or end < at + 26 or not line.startswith(self._words, self._since):
+        if minute is None or end < at + 26 or not line.startswith(self._tail, self._since):
             return None
         try:
             fraction = line[at + 26 : end - 1 if line[end - 1] == 90 else end - 6][:6]

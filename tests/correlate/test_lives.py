@@ -80,6 +80,8 @@ REACHED = [
     ("healthy-journald", "volume", "pvc-aa32b405", "", "PUBLISHED", ""),
     ("hostpath-driver-lost-state", "pod", "default/db-0", "", "FORGOTTEN", ""),  # someone unmounted it by hand
     ("hostpath-driver-lost-state", "volume", "pvc-3126ba07", "", "DETACHING", "ControllerUnpublishVolume"),
+    ("hostpath-driver-lost-state", "driver", "hostpath", "", "RESTARTED", ""),
+    ("healthy-csi-volume", "driver", "hostpath", "", "REGISTERED", ""),
     ("hostpath-inline-republished", "pod", "default/inl-0", "", "TERMINATED", "volumes to be unmounted"),
     ("hostpath-inline-republished", "pod", "default/inl-1", "", "FORGOTTEN", ""),
     ("hostpath-inline-republished", "pod", "default/r-0", "", "FORGOTTEN", ""),

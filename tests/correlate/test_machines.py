@@ -272,8 +272,10 @@ def test_a_sandbox_a_driver_and_a_node():
     """They go through their states."""
     sandbox = "cri.sandbox.started cri.sandbox.stopping cri.sandbox.stopped cri.sandbox.removing cri.sandbox.removed"
     assert states(steps(runtime.SANDBOX, sandbox)) == "READY STOPPING STOPPED REMOVING REMOVED"
-    driver = "csi.driver.banner csi.driver.registered csi.driver.banner csi.driver.registered csi.driver.deregistered"
-    assert states(steps(runtime.DRIVER, driver)) == "SERVING REGISTERED SERVING REGISTERED GONE"
+    driver = (
+        "csi.driver.banner csi.driver.registered csi.driver.banner:again csi.driver.registered csi.driver.deregistered"
+    )
+    assert states(steps(runtime.DRIVER, driver)) == "SERVING REGISTERED RESTARTED REGISTERED GONE"
     node = "kubelet.started kubelet.serving node.ready node.not-ready kubelet.exited"
     assert states(steps(runtime.NODE, node)) == "STARTING SERVING READY NOTREADY STOPPED"
 

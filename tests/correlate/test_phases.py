@@ -12,7 +12,7 @@ from kvdiag.inputs.paths import sources
 from kvdiag.model.event import Event, Ref
 from kvdiag.model.lifecycle import Life, Passage, Phase
 from kvdiag.model.record import Origin
-from kvdiag.model.timeline import Entity, History
+from kvdiag.model.timeline import Coverage, Entity, History
 from kvdiag.model.values import SubjectKind
 from kvdiag.pipeline.analyze import know, read_history
 from kvdiag.pipeline.options import Options
@@ -141,7 +141,10 @@ def test_an_image_is_pulled_between_sandbox_and_container():
     """No line names image and pod; a pull on the pod's node at that time is taken as the pod's."""
     mine = [("sandbox.created", 1, "a"), ("cri.container.creating", 9, "a")]
     pulls = [event("image.pull.started", n) for n in (0, 2, 10)] + [event("image.pull.succeeded", 8)]
-    history = History(events=tuple(sorted(pulls)), timelines={}, coverage=(), versions=(), begins=0, ends=99 * SECOND)
+    heard = Coverage(component="containerd", node="n", begins=0, ends=99 * SECOND, verbosity=0)
+    history = History(
+        events=tuple(sorted(pulls)), timelines={}, coverage=(heard,), versions=(), begins=0, ends=99 * SECOND
+    )
     told = life(*mine, kind=SubjectKind.POD)
     assert [p for p in phases(told, history) if p.name == "image pull"] == [
         Phase("image pull", 2 * SECOND, 8 * SECOND, "kubelet")

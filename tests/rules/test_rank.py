@@ -142,7 +142,7 @@ def test_a_chain_of_causes():
     kept = finding("kept", POD, "p", 30, 900, node="n1")
     for told in itertools.permutations([crash, orphan, kept]):
         by = {key: explained for key, explained, _ in ranked(list(told))}
-        assert by == {"crash:node:n1": None, "orphan:pod:p": "crash:node:n1", "kept:pod:p": "orphan:pod:p"}
+        assert by == {"crash:node:n1": None, "orphan:pod:p@n1": "crash:node:n1", "kept:pod:p@n1": "orphan:pod:p@n1"}
 
 
 def test_the_nearest_of_several_causes():

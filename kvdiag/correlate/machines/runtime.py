@@ -1,7 +1,7 @@
 """The lives of what the runtime makes, of drivers, and of the node.
 
 Sandbox: CREATED → READY → STOPPING → STOPPED → REMOVING → REMOVED. Container: CREATED → RUNNING → STOPPING → EXITED →
-REMOVED. Driver: SERVING → REGISTERED → GONE. Node: STARTING → SERVING → READY | NOTREADY → STOPPED.
+REMOVED. Driver: SERVING → REGISTERED → RESTARTED | GONE. Node: STARTING → SERVING → READY | NOTREADY → STOPPED.
 """
 
 from __future__ import annotations
@@ -77,14 +77,15 @@ CONTAINER = Machine(
 DRIVER = Machine(
     name="driver/csi",
     steps={
-        "csi.driver.banner": Step("driver started", "SERVING", forgets=ALL),
+        "csi.driver.banner": Step("driver started", "SERVING", states("REGISTERED RESTARTED")),
+        "csi.driver.banner:again": Step("driver started again", "RESTARTED"),
         "csi.driver.validated": Step("the kubelet found its socket"),
         "csi.driver.registered": Step("the kubelet knows the driver", "REGISTERED"),
         "csi.driver.deregistered": Step("the kubelet forgot the driver", "GONE"),
         "csi.getplugininfo.succeeded": Step("told its name"),
         "csi.getplugininfo.failed": Step("did not tell its name"),
     },
-    ends=states("ABSENT REGISTERED SERVING"),
+    ends=states("ABSENT REGISTERED SERVING RESTARTED"),
     hides=ALL,
     waits={"GONE": "the driver to be registered again"},
 )

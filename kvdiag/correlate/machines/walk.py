@@ -77,6 +77,7 @@ class _Walker:
             self.unsure = True
         if step.may and any(word in event.attrs.get("error", "") for word in _TIMEOUTS):
             self.lose(step.may)
+            self.unsure = True
 
     def _reach(self, step: Step) -> None:
         begins = step.to.endswith("ING")
