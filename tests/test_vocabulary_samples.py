@@ -34,22 +34,22 @@ def test_files_are_short():
     ] == []
 
 
-@pytest.mark.parametrize(("kind", "sample"), SAMPLES)
-def test_names_of_samples_are_names(kind, sample):
-    """A sample is read as its kind, and what it names can be used as an identity."""
-    ((found, values),) = read(sample)
+@pytest.mark.parametrize(("kind", "line"), SAMPLES)
+def test_names_of_samples_are_names(kind, line):
+    """A line is read as its kind, and what it names can be used as an identity."""
+    ((found, values),) = read(line)
     assert found == kind
     for name, value in values.items():
         if value and PLACEHOLDERS[name].kind and name != "attachment" and value.strip(b'"'):
             assert refs_of(name, value), (name, value)
 
 
-@pytest.mark.parametrize(("kind", "sample"), [row for row in SAMPLES if '"' in row[1] and row[1][0] != "{"])
-def test_samples_in_json_say_the_same(kind, sample):
-    """A sample inside a JSON string gives the same kind, and the same names where it has any."""
-    nested = '{"log":"' + sample.replace("\\", "\\\\").replace('"', '\\"') + '\\n","stream":"stderr"}'
+@pytest.mark.parametrize(("kind", "line"), [row for row in SAMPLES if '"' in row[1] and row[1][0] != "{"])
+def test_samples_in_json_say_the_same(kind, line):
+    """A line inside a JSON string gives the same kind, and the same names where it has any."""
+    nested = '{"log":"' + line.replace("\\", "\\\\").replace('"', '\\"') + '\\n","stream":"stderr"}'
     ((found, values),) = read(nested)
-    ((_, plain),) = read(sample)
+    ((_, plain),) = read(line)
     assert found == kind
     for name in PLACEHOLDERS:
         if PLACEHOLDERS[name].kind and plain.get(name) and name not in {"container_id", "sandbox_id", "pods"}:

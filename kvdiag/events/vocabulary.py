@@ -102,6 +102,7 @@ def make_vocabulary(entries: Iterable[Entry]) -> Vocabulary:
         known = kinds.get(entry.kind)
         kinds[entry.kind] = _merged(known, entry) if known else entry
         spelled += [(entry.kind, wording) for wording in entry.wordings]
+    spelled = _shared_anchors(spelled)
     numbers = {kind: number for number, kind in enumerate(kinds)}
     literals: dict[str, list[int]] = {}
     for index, (_, wording) in enumerate(spelled):
@@ -115,6 +116,16 @@ def make_vocabulary(entries: Iterable[Entry]) -> Vocabulary:
         kinds=kinds,
         _matchers=[None] * len(spelled),
     )
+
+
+def _shared_anchors(spelled: list[tuple[str, Wording]]) -> list[tuple[str, Wording]]:
+    """Wordings whose anchor begins with another's take that one: each literal less is a line looked at once, not twice."""
+    anchors = sorted({wording.anchor for _, wording in spelled}, key=len)
+    shortest: dict[str, str] = {}
+    for anchor in anchors:
+        begins = (anchor[:size] for size in range(1, len(anchor)))
+        shortest[anchor] = next((short for short in begins if shortest.get(short) == short), anchor)
+    return [(kind, replace(wording, anchor=shortest[wording.anchor])) for kind, wording in spelled]
 
 
 def compile_patterns(folder: Path) -> dict[str, Any]:

@@ -1,0 +1,75 @@
+"""`kvdiag explain`: how it should go, what a rule looks for, what a line means."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import typer
+
+from kvdiag.cli.arguments import Patterns, folders
+from kvdiag.errors import UsageError
+from kvdiag.explain.asjson import line_json, rule_json, topic_json, topics_json
+from kvdiag.explain.text import line_text, rule_text, topic_text, topics_text
+from kvdiag.pipeline.explain import BLOCK, Explainer
+from kvdiag.report.clean import clean
+from kvdiag.report.lines import json_line
+
+OUTPUTS = ("text", "json")
+STDIN = "-"
+Told = tuple[str, dict[str, Any]]
+
+
+def command(
+    words: Annotated[
+        list[str] | None, typer.Argument(metavar="TOPIC|RULE|LINE", help="What to explain; - reads lines.")
+    ] = None,
+    mode: Annotated[str, typer.Option(help="The kind of volume: fs, block, inline, rwx… as the topic has it.")] = "",
+    block: Annotated[bool, typer.Option("--block", help="The same as --mode block.")] = False,
+    output: Annotated[str, typer.Option("-o", "--output", help=" or ".join(OUTPUTS))] = "text",
+    patterns: Patterns = None,
+) -> None:
+    """How it should go, step by step; or what a rule or a line means."""
+    if output not in OUTPUTS:
+        raise UsageError(f"-o {output}: no such output; there are {', '.join(OUTPUTS)}")
+    if block and mode not in {"", BLOCK}:
+        raise UsageError(f"--block and --mode {mode} contradict each other")
+    explainer = Explainer(folders(patterns))
+    first = True
+    for text, said in _told(explainer, words or [], mode or (BLOCK if block else "")):
+        typer.echo(json_line(said) if output == "json" else ("" if first else "\n") + _safe(text), nl=False)
+        first = False
+
+
+def _told(explainer: Explainer, words: list[str], mode: str) -> Iterator[Told]:
+    """What the words ask for, as text and as values: the list, a topic, a rule, or lines."""
+    if not words:
+        topics = list(explainer.topics.values())
+        yield topics_text(topics), topics_json(topics)
+    elif words == [STDIN]:
+        yield from _lines(explainer, sys.stdin.buffer)
+    elif topic := explainer.topic("-".join(words)):
+        page = explainer.page(topic, mode)
+        yield topic_text(page), topic_json(page)
+    elif rule := explainer.rule(words[0]) if len(words) == 1 else None:
+        yield rule_text(rule), rule_json(rule)
+    elif _is_line(words):
+        yield from _lines(explainer, [" ".join(words).encode("utf-8", "surrogateescape")])
+    else:
+        raise explainer.unknown(" ".join(words))
+
+
+def _is_line(words: list[str]) -> bool:
+    """Whether the words are a line of a log: names have no spaces, and no topic has four words."""
+    return len(words) > 3 or any(" " in word for word in words)
+
+
+def _lines(explainer: Explainer, lines: Any) -> Iterator[Told]:  # noqa: ANN401 (a binary stream, or a list)
+    split = (part for line in lines for part in line.rstrip(b"\n").split(b"\n"))
+    for page in explainer.lines(split):
+        yield line_text(page), line_json(page)
+
+
+def _safe(text: str) -> str:
+    return clean(text, newlines=True)

@@ -1,0 +1,76 @@
+"""Pages as JSON values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kvdiag.explain.page import LinePage, RulePage, StepPage, TopicPage
+from kvdiag.explain.topic import Topic
+
+
+def topics_json(topics: list[Topic]) -> dict[str, Any]:
+    """What there is to ask for."""
+    return {"topics": [{"topic": t.name, "title": t.title, "modes": dict(t.modes)} for t in topics]}
+
+
+def topic_json(page: TopicPage) -> dict[str, Any]:
+    """A topic in one mode; `mode` is null where it has none."""
+    topic = page.topic
+    return {
+        "topic": topic.name,
+        "title": topic.title,
+        "mode": page.mode or None,
+        "modes": dict(topic.modes),
+        "says": topic.says,
+        "steps": [_step(step) for step in page.steps],
+        "answers": [{"question": a.question, "answer": a.answer, "run": list(a.run)} for a in topic.answers],
+        "see": list(topic.see),
+        "links": list(topic.links),
+    }
+
+
+def rule_json(page: RulePage) -> dict[str, Any]:
+    """A rule's page and the steps it looks at."""
+    steps = [{"topic": topic, "step": step} for topic, step in page.steps]
+    return {"rule": page.name, "id": page.id, "text": page.text, "steps": steps}
+
+
+def line_json(page: LinePage) -> dict[str, Any]:
+    """A line with its record, events, reason to be harmless (or null) and rules."""
+    line, benign = page.line, page.benign
+    return {
+        "line": line.number,
+        "carrier": line.carrier,
+        "format": line.format,
+        "component": line.component,
+        "node": line.node,
+        "time": line.time or None,
+        "level": str(line.body.level),
+        "caller": line.body.caller,
+        "message": line.body.message,
+        "fields": dict(line.body.fields),
+        "events": [
+            {"kind": e.kind, "refs": [{"kind": r.kind, "value": r.value} for r in e.refs], "attrs": dict(e.attrs)}
+            for e in line.events
+        ],
+        "benign": benign and {"name": benign.name, "why": benign.why, "unless": benign.unless},
+        "rules": list(page.rules),
+    }
+
+
+def _step(page: StepPage) -> dict[str, Any]:
+    step = page.step
+    return {
+        "name": step.name,
+        "by": step.by,
+        "does": step.does,
+        "note": page.note,
+        "calls": list(step.calls),
+        "rpc": step.rpc,
+        "lines": [
+            {"kind": t.kind, "component": t.component, "verbosity": t.verbosity, "words": t.words, "about": t.about}
+            for t in page.lines
+        ],
+        "before": step.before,
+        "rules": list(page.rules),
+    }

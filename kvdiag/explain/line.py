@@ -1,0 +1,108 @@
+"""One line of a log taken apart: what carried it, in which format, the record it is, and the events it tells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from kvdiag.clock import is_yearless, to_datetime
+from kvdiag.events.calls import calls
+from kvdiag.events.names import refs_of, text_of
+from kvdiag.events.recognise import Meaning, Recogniser
+from kvdiag.events.stamper import resolve
+from kvdiag.events.vocabulary import Vocabulary
+from kvdiag.formats.records import Raw, read_records
+from kvdiag.model.event import Event, Ref
+from kvdiag.model.record import Body, Origin
+from kvdiag.scan.choose import scanner
+from kvdiag.scan.protocol import Scanner
+
+SOURCE = "line"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A record with its carrier and format, when it was written as far as it says so, and its events."""
+
+    number: int
+    raw: bytes
+    carrier: str
+    format: str
+    component: str
+    node: str
+    time: str
+    body: Body
+    events: tuple[Event, ...]
+
+
+class LineReader:
+    """Reads single lines; the literals are prepared once for all of them."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        """The vocabulary that names what lines say."""
+        self._vocabulary = vocabulary
+        self._scanner: Scanner = scanner(vocabulary.literals)
+
+    def read(self, lines: Iterable[bytes]) -> Iterator[Line]:
+        """Each record of the lines; an empty line is none."""
+        numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip())
+        for raw in read_records(numbered):
+            yield self._line(raw)
+
+    def _line(self, raw: Raw) -> Line:
+        stamp = resolve(raw.peeled, raw.body)
+        events = tuple(self._events(raw, stamp or 0))
+        said = next((event.component for event in events if event.component), "")
+        return Line(
+            number=raw.line,
+            raw=raw.raw,
+            carrier=raw.peeled.carrier,
+            format=raw.body.format,
+            component=said or raw.peeled.ident,
+            node=raw.peeled.node,
+            time=_time(stamp),
+            body=raw.body,
+            events=events,
+        )
+
+    def _events(self, raw: Raw, stamp: int) -> Iterator[Event]:
+        recogniser = Recogniser(self._vocabulary)
+        data = raw.raw.rstrip(b"\n") + b"\n"
+        recogniser.feed(data, 0, self._scanner.scan(data))
+        sightings = [*recogniser.sightings, *calls(recogniser.heard, self._vocabulary)]
+        meanings = [sighting.meaning for sighting in sightings] or list(self._bare(data))
+        for meaning in meanings:
+            yield _event(meaning, raw, stamp)
+
+    def _bare(self, data: bytes) -> Iterator[Meaning]:
+        """What a message says that was pasted without its header: it has no time, so it is no sighting."""
+        line = data.rstrip(b"\n")
+        for number, values in self._vocabulary.readings(line):
+            named = dict(zip(self._vocabulary.matcher(number).names, values, strict=True))
+            refs: list[Ref] = [ref for name, value in named.items() if value for ref in refs_of(name, value)]
+            attrs = {n: text_of(n, value) for n, value in named.items() if value and not refs_of(n, value)}
+            yield Meaning(self._vocabulary.owner(number), tuple(refs), attrs)
+
+
+def _event(meaning: Meaning, raw: Raw, stamp: int) -> Event:
+    entry = meaning.entry
+    return Event(
+        time=stamp,
+        kind=entry.kind,
+        component=entry.component,
+        refs=meaning.refs,
+        attrs=meaning.attrs,
+        origin=Origin(SOURCE, raw.line),
+        node=raw.peeled.node,
+        text=raw.raw.decode("utf-8", "replace"),
+        ends=stamp,
+    )
+
+
+def _time(stamp: int | None) -> str:
+    if stamp is None:
+        return ""
+    moment = to_datetime(stamp)
+    if is_yearless(stamp):
+        return moment.strftime("%m-%d %H:%M:%S.%f") + " (no year and no zone in the line)"
+    return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")

@@ -1,0 +1,86 @@
+"""What `explain` tells, before it is put into words: a topic in one mode, a rule, a line."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from kvdiag.explain.benign import Benign
+from kvdiag.explain.line import Line
+from kvdiag.explain.topic import Step, Topic
+from kvdiag.model.vocabulary import Entry, Wording
+
+_HOLE = re.compile(r"\{([a-z_]+)\}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """How a log tells of a step: who prints it, from which klog -v on, in which words."""
+
+    kind: str
+    component: str
+    verbosity: int
+    words: str
+    about: str
+
+
+@dataclass(frozen=True, slots=True)
+class StepPage:
+    """A step with the lines that show it and the rules that watch it."""
+
+    step: Step
+    note: str
+    lines: tuple[Told, ...]
+    rules: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TopicPage:
+    """A topic in one mode; `mode` is empty where a topic has none."""
+
+    topic: Topic
+    mode: str
+    steps: tuple[StepPage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RulePage:
+    """A rule as `rules show` tells it, and (topic, step) of everything it looks at."""
+
+    id: str
+    name: str
+    text: str
+    steps: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LinePage:
+    """A line, whether it is known to be harmless, and the rules that look at it."""
+
+    line: Line
+    benign: Benign | None
+    rules: tuple[str, ...]
+
+
+def told(entry: Entry) -> Told:
+    """An entry of the vocabulary as a person meets it in a log."""
+    words = _words(_newest(entry.wordings)) if entry.wordings else ""
+    return Told(
+        kind=entry.kind, component=entry.component, verbosity=entry.verbosity, words=words, about=entry.about
+    )
+
+
+def _newest(wordings: tuple[Wording, ...]) -> Wording:
+    """The first spelling that no later version has given up, else the first."""
+    current = (w for w in wordings if not any("<" in versions for versions in w.since.values()))
+    return next(current, wordings[0])
+
+
+def _words(wording: Wording) -> str:
+    r"""The template as a line reads: `for volume "<spec_name>" … podUID=<pod_uid>`."""
+    text = wording.message.removeprefix("] ")
+    open_quote = '"' if wording.fields and text.endswith('"') and not text.startswith('"') else ""
+    text = open_quote + text.replace("[[", "").replace("]]", "").replace("{{", "\0").replace("}}", "\1")
+    text = _HOLE.sub(lambda hole: "…" if hole[1] == "_" else f"<{hole[1]}>", text.replace("...", "…"))
+    fields = "".join(f" {key}=<{name}>" for name, key in wording.fields.items())
+    return text.replace("\0", "{").replace("\1", "}") + fields

@@ -1,0 +1,150 @@
+"""Pages as text, eighty columns wide."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator
+
+from kvdiag.explain.page import LinePage, RulePage, StepPage, Told, TopicPage
+from kvdiag.explain.topic import Answer, Topic
+
+WIDTH = 80
+LABEL = 11
+
+
+def topics_text(topics: Iterable[Topic]) -> str:
+    """What there is to ask for."""
+    rows = [(topic.name, topic.title + (f" ({', '.join(topic.modes)})" if topic.modes else "")) for topic in topics]
+    widest = max((len(name) for name, _ in rows), default=0) + 2
+    lines = [line for name, title in rows for line in _wrapped(title, f"  {name:{widest}}", widest + 2)]
+    return "\n".join(["Topics", *lines, "", "A rule's id or name, or a line of a log, can be explained too."]) + "\n"
+
+
+def topic_text(page: TopicPage) -> str:
+    """A topic: its steps in order, the questions people ask, where to read on."""
+    return "\n".join(_topic(page)) + "\n"
+
+
+def rule_text(page: RulePage) -> str:
+    """A rule in full, and the steps its events belong to."""
+    steps = [f"  {topic}: {step}" for topic, step in page.steps]
+    return "\n".join([page.text, *(["", "Steps it looks at (kvdiag explain TOPIC)", *steps] if steps else [])]) + "\n"
+
+
+def line_text(page: LinePage) -> str:
+    """A line: its record, what it says, and what to think of it."""
+    return "\n".join(_line(page)) + "\n"
+
+
+def _topic(page: TopicPage) -> Iterator[str]:
+    topic = page.topic
+    yield f"{topic.name}{f' ({page.mode})' if page.mode else ''}"
+    yield from _wrapped(topic.title + ".", "", 0)
+    if page.mode:
+        yield ""
+        yield from _wrapped(topic.modes[page.mode], f"{page.mode}: ", 0)
+    yield from _paragraphs(topic.says)
+    for number, step in enumerate(page.steps, 1):
+        yield ""
+        yield from _step(number, step)
+    for answer in topic.answers:
+        yield from _answer(answer)
+    others = [mode for mode in topic.modes if mode != page.mode]
+    if others or topic.see:
+        yield ""
+    if others:
+        yield from _wrapped(", ".join(f"--mode {mode}" for mode in others), "Other modes: ", 2)
+    if topic.see:
+        yield from _wrapped(", ".join(topic.see), "See also: ", 2)
+    if topic.links:
+        yield from ("", "Links", *(f"  {link}" for link in topic.links))
+
+
+def _step(number: int, page: StepPage) -> Iterator[str]:
+    step = page.step
+    yield f"{number}. {step.name}, by {step.by}"
+    for paragraph in step.does.split("\n\n"):
+        yield from _wrapped(paragraph, "   ", 3)
+    if page.note:
+        yield from _labelled("Here", page.note)
+    if step.calls:
+        yield from _labelled("Functions", " → ".join(step.calls))
+    if step.rpc:
+        yield from _labelled("RPC", step.rpc)
+    for line in page.lines:
+        yield from _told(line)
+    if step.before:
+        yield from _labelled("Must hold", step.before)
+    if page.rules:
+        yield from _labelled("Rules", ", ".join(page.rules))
+
+
+def _told(line: Told) -> Iterator[str]:
+    who = line.component or "kvdiag"
+    level = f"from -v={line.verbosity} on" if line.verbosity else "at any -v"
+    words = line.words or f"(a gRPC line) {line.about}"
+    yield from _labelled("Log", f"{who}, {level} ({line.kind})")
+    yield from _wrapped(words, " " * (LABEL + 5), LABEL + 5)
+
+
+def _answer(answer: Answer) -> Iterator[str]:
+    yield ""
+    yield from _wrapped(answer.question, "Question: ", 2)
+    for paragraph in answer.answer.split("\n\n"):
+        yield from _wrapped(paragraph, "  ", 2)
+    yield from (f"  $ {command}" for command in answer.run)
+
+
+def _line(page: LinePage) -> Iterator[str]:
+    line, body = page.line, page.line.body
+    carried = "no carrier" if line.carrier == "plain" else f"carried by {line.carrier}"
+    known = "no format that kvdiag knows" if line.format == "plain" else line.format
+    yield from _labelled("Format", f"{known}, {carried}", 0)
+    by = ", ".join(word for word in (line.component, f"on {line.node}" if line.node else "") if word)
+    rows = (("Said by", by), ("Time", line.time), ("Level", str(body.level) if line.format != "plain" else ""))
+    for label, said in (*rows, ("Caller", body.caller), ("Message", body.message)):
+        if said:
+            yield from _labelled(label, said, 0)
+    for key, value in body.fields.items():
+        yield from _labelled("", f"{key}={value}", 0)
+    yield from _says(page)
+
+
+def _says(page: LinePage) -> Iterator[str]:
+    line = page.line
+    if not line.events:
+        yield from _labelled("Event", "none: kvdiag has no name for what this line says", 0)
+    for event in line.events:
+        yield from _labelled("Event", event.kind, 0)
+        names = [f"{ref.kind}={ref.value}" for ref in event.refs]
+        yield from (row for name in names for row in _labelled("", name, 0))
+        values = [f"{name}: {value}" for name, value in event.attrs.items()]
+        yield from (row for value in values for row in _labelled("", value, 0))
+    if page.benign:
+        yield from _labelled("Harmless", f"{page.benign.why} Not harmless when {page.benign.unless}.", 0)
+    else:
+        yield from _labelled("Harmless", "not known to be", 0)
+    if page.rules:
+        yield from _labelled("Rules", ", ".join(page.rules), 0)
+
+
+def _labelled(label: str, text: str, indent: int = 3) -> Iterator[str]:
+    begin = " " * indent + f"{label:{LABEL}}"
+    for index, part in enumerate(text.split("\n")):
+        yield from _wrapped(part, begin if not index else " " * len(begin), len(begin))
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    for paragraph in text.split("\n\n"):
+        yield ""
+        yield from _wrapped(paragraph, "", 0)
+
+
+def _wrapped(text: str, begin: str, indent: int) -> Iterator[str]:
+    yield from textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=begin,
+        subsequent_indent=" " * indent,
+        break_on_hyphens=False,
+    ) or [begin.rstrip()]

@@ -1,0 +1,161 @@
+"""A topic: steps in their order, who does each, and which events show it; read from `patterns/topics/*.yaml`.
+
+    topic: unstage
+    title: How a volume is unmounted from the node
+    steps:
+      - name: device-unmounted
+        by: kubelet
+        does: kubelet asks the driver to unstage the volume.
+        shows: [volume.unstage.started, volume.unstage.succeeded]
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kvdiag.errors import PatternError
+from kvdiag.yamlread import Node, read_yaml
+
+BENIGN = "benign"  # the file beside the topics that lists harmless lines
+
+_TOPIC = ("topic", "title", "says", "modes", "steps", "answers", "see", "links")
+_STEP = ("name", "by", "does", "calls", "rpc", "shows", "before", "only", "notes")
+_ANSWER = ("question", "answer", "run")
+_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One step. `calls` are the functions it runs through, outermost first; `shows` the event kinds that tell of it.
+
+    `before` must be true before the next step; `only` are the modes it belongs to, all when empty; `notes` say what is
+    different in a mode.
+    """
+
+    name: str
+    by: str
+    does: str
+    calls: tuple[str, ...] = ()
+    rpc: str = ""
+    shows: tuple[str, ...] = ()
+    before: str = ""
+    only: tuple[str, ...] = ()
+    notes: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A question that people ask, its answer, and the commands that tell it of their own cluster."""
+
+    question: str
+    answer: str
+    run: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topic:
+    """One file of topics; `modes` say of each mode what it stands for, the first is the usual one."""
+
+    name: str
+    title: str
+    says: str
+    steps: tuple[Step, ...]
+    modes: Mapping[str, str] = field(default_factory=dict)
+    answers: tuple[Answer, ...] = ()
+    see: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+    place: str = ""
+
+    def steps_in(self, mode: str) -> Iterator[Step]:
+        """The steps of a mode, in order."""
+        return (step for step in self.steps if not step.only or mode in step.only)
+
+
+def load_topics(folder: Path) -> dict[str, Topic]:
+    """Every topic of a folder by name. Raises PatternError with `file:line:column` for one that cannot be used."""
+    topics: dict[str, Topic] = {}
+    for path in sorted(folder.glob("*.yaml")):
+        if path.stem == BENIGN:
+            continue
+        topic = read_topic(read_text(path), str(path))
+        if topic.name != path.stem:
+            raise PatternError(topic.place, f"the topic is called {topic.name!r}, but its file {path.name}")
+        topics[topic.name] = topic
+    return topics
+
+
+def read_text(path: Path) -> str:
+    """The text of a pattern file. Raises PatternError when it cannot be read or is not UTF-8."""
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise PatternError(f"{path}:1:1", f"cannot be read: {error}") from None
+
+
+def read_topic(text: str, file: str) -> Topic:
+    """The topic in `text`; `file` is what the user knows it as. Raises PatternError at the first fault."""
+    node = read_yaml(text, file)
+    top = node.mapping(_TOPIC, ("topic", "title", "says", "steps"))
+    modes = dict(top["modes"].texts()) if "modes" in top else {}
+    steps = tuple(_step(item, modes) for item in top["steps"].sequence())
+    if not steps:
+        raise top["steps"].error("a topic needs at least one step")
+    return Topic(
+        name=_named(top["topic"]),
+        title=top["title"].text(),
+        says=_prose(top["says"]),
+        steps=steps,
+        modes=modes,
+        answers=tuple(_answer(item) for item in _items(top, "answers")),
+        see=tuple(_named(item) for item in _items(top, "see")),
+        links=tuple(item.text() for item in _items(top, "links")),
+        place=node.place,
+    )
+
+
+def _step(node: Node, modes: Mapping[str, str]) -> Step:
+    keys = node.mapping(_STEP, ("name", "by", "does"))
+    notes = keys["notes"].table() if "notes" in keys else {}
+    for mode in _items(keys, "only"):
+        _known(mode, mode.text(), modes)
+    for name, note in notes.items():
+        _known(note, name, modes)
+    return Step(
+        name=_named(keys["name"]),
+        by=keys["by"].text(),
+        does=_prose(keys["does"]),
+        calls=tuple(item.text() for item in _items(keys, "calls")),
+        rpc=keys["rpc"].text() if "rpc" in keys else "",
+        shows=tuple(item.text() for item in _items(keys, "shows")),
+        before=_prose(keys["before"]) if "before" in keys else "",
+        only=tuple(item.text() for item in _items(keys, "only")),
+        notes={name: _prose(note) for name, note in notes.items()},
+    )
+
+
+def _answer(node: Node) -> Answer:
+    keys = node.mapping(_ANSWER, ("question", "answer"))
+    return Answer(keys["question"].text(), _prose(keys["answer"]), tuple(i.text() for i in _items(keys, "run")))
+
+
+def _known(node: Node, mode: str, modes: Mapping[str, str]) -> None:
+    if mode not in modes:
+        raise node.error(f"no mode is called {mode!r}; there are {', '.join(modes) or 'none'}")
+
+
+def _named(node: Node) -> str:
+    if not _NAME.fullmatch(node.text()):
+        raise node.error(f"{node.text()!r}: a name is lower-case words joined by dashes")
+    return node.text()
+
+
+def _items(keys: Mapping[str, Node], key: str) -> tuple[Node, ...]:
+    return keys[key].sequence() if key in keys else ()
+
+
+def _prose(node: Node) -> str:
+    """A text with its line breaks taken out; an empty line divides paragraphs."""
+    return "\n\n".join(" ".join(part.split()) for part in node.text().split("\n\n")).strip()

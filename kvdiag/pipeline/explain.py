@@ -1,0 +1,103 @@
+"""Topics, rules and lines explained: what is written about them joined with the vocabulary and the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+
+from kvdiag.errors import PatternError, UsageError
+from kvdiag.explain.benign import first_that_fits, load_benign
+from kvdiag.explain.line import LineReader
+from kvdiag.explain.page import LinePage, RulePage, StepPage, TopicPage, told
+from kvdiag.explain.topic import BENIGN, Step, Topic, load_topics
+from kvdiag.model.event import Event
+from kvdiag.model.rule import Rule
+from kvdiag.pipeline.analyze import know
+from kvdiag.pipeline.options import Options
+from kvdiag.rules.grammar import names_in
+from kvdiag.rules.judge import selects
+from kvdiag.rules.library import built_in
+from kvdiag.rules.words import show_rule
+from kvdiag.yamlread import suggestion
+
+BLOCK = "block"
+
+
+class Explainer:
+    """Everything there is to explain. Raises PatternError where a topic or rule cannot be used."""
+
+    def __init__(self, patterns: Sequence[Path] = (), folder: Path | None = None) -> None:
+        """More rules from `patterns`; topics from `folder`, by default those that come with kvdiag."""
+        self._folder = folder or built_in() / "topics"
+        self._knowledge = know(Options(patterns=tuple(patterns)))
+
+    @cached_property
+    def topics(self) -> dict[str, Topic]:
+        """All topics by name."""
+        topics = load_topics(self._folder)
+        for fault in self._faults(topics):
+            raise fault
+        return topics
+
+    def topic(self, word: str) -> Topic | None:
+        """The topic of that name."""
+        return self.topics.get(word.lower())
+
+    def page(self, topic: Topic, mode: str = "") -> TopicPage:
+        """A topic in a mode, by default its first. Raises UsageError for a mode it does not have."""
+        if mode and mode not in topic.modes:
+            there = f"there are {', '.join(topic.modes)}" if topic.modes else "it has none"
+            raise UsageError(f"{topic.name} has no mode {mode!r}{suggestion(mode, topic.modes)}; {there}")
+        mode = mode or next(iter(topic.modes), "")
+        return TopicPage(topic, mode, tuple(self._step(step, mode) for step in topic.steps_in(mode)))
+
+    def rule(self, word: str) -> RulePage | None:
+        """The rule of that id or name with the steps that its events belong to."""
+        for rule in self._knowledge.rules:
+            if word.lower() in {rule.id.lower(), rule.name}:
+                return RulePage(rule.id, rule.name, show_rule(rule), tuple(self._steps_of(rule)))
+        return None
+
+    def lines(self, lines: Iterable[bytes]) -> Iterator[LinePage]:
+        """Each record of the lines."""
+        benign = load_benign(self._folder / f"{BENIGN}.yaml")
+        for line in LineReader(self._knowledge.vocabulary).read(lines):
+            rules = (rule.name for rule in self._knowledge.rules if _looks_at(rule, line.events))
+            yield LinePage(line, first_that_fits(benign, line.raw), tuple(rules))
+
+    def unknown(self, word: str) -> UsageError:
+        """What to say when nothing is called so."""
+        names = [*self.topics, *(name for rule in self._knowledge.rules for name in (rule.name, rule.id))]
+        hint = suggestion(word, names)
+        return UsageError(f"nothing is called {word!r}{hint}\ntopics are {', '.join(self.topics)}; or give a rule or line")
+
+    def _step(self, step: Step, mode: str) -> StepPage:
+        kinds = self._knowledge.vocabulary.kinds
+        rules = tuple(rule.name for rule in self._knowledge.rules if _kinds(rule) & set(step.shows))
+        return StepPage(step, step.notes.get(mode, ""), tuple(told(kinds[kind]) for kind in step.shows), rules)
+
+    def _steps_of(self, rule: Rule) -> Iterator[tuple[str, str]]:
+        for topic in self.topics.values():
+            for step in topic.steps:
+                if _kinds(rule) & set(step.shows):
+                    yield topic.name, step.name
+
+    def _faults(self, topics: dict[str, Topic]) -> Iterator[PatternError]:
+        """What a file alone cannot show: event kinds that do not exist, other topics that are not there."""
+        kinds = self._knowledge.vocabulary.kinds
+        for topic in topics.values():
+            for kind in (kind for step in topic.steps for kind in step.shows if kind not in kinds):
+                yield PatternError(topic.place, f"no event kind is called {kind!r}{suggestion(kind, kinds)}")
+            for name in (name for name in topic.see if name not in topics):
+                yield PatternError(topic.place, f"no topic is called {name!r}{suggestion(name, topics)}")
+
+
+def _kinds(rule: Rule) -> set[str]:
+    """The kinds of the events that the rule's sentence speaks of."""
+    return {kind for name in names_in(rule.when) for kind in rule.events[name].kinds}
+
+
+def _looks_at(rule: Rule, events: Sequence[Event]) -> bool:
+    selectors = [rule.events[name] for name in names_in(rule.when)]
+    return any(selects(selector, event) for selector in selectors for event in events)
