@@ -18,7 +18,7 @@ from kvdiag.correlate.machines.walk import walk
 from kvdiag.events.names import attachment_name
 from kvdiag.model.event import Event
 from kvdiag.model.lifecycle import Life, Passage
-from kvdiag.model.timeline import Entity, History, Timeline
+from kvdiag.model.timeline import Coverage, Entity, History, Timeline
 from kvdiag.model.values import SubjectKind
 
 SKIP_NEAR = 2 * SECOND  # between the line that staging is skipped and the one that it succeeded
@@ -26,8 +26,9 @@ CUT_NEAR = 5_000  # microseconds: a log that begins this close to a staging may 
 STARTING = 10 * SECOND  # a driver and its sidecars tell of their start within this time
 STARTS = {"kubelet.started": "kubelet", "runtime.started": "containerd"}
 LISTED = frozenset({*STARTS, "volume.stage.skipped", "node.ready", "node.not-ready"})
-DETACHES = frozenset({"volume.detach.started", "attacher.detaching", "csi.controllerunpublish.called"})
-NODE_SIDE = frozenset({"kubelet", "csi-driver", "containerd"})
+DETACHES = ("volume.detach.", "volume.attachment.delet", "attacher.d", "csi.controllerunpublish.")
+DRIVER = "csi-driver"
+NODE_SIDE = frozenset({"kubelet", DRIVER, "containerd"})
 FIXED = {
     SubjectKind.SANDBOX: runtime.SANDBOX,
     SubjectKind.CONTAINER: runtime.CONTAINER,
@@ -53,6 +54,9 @@ class Lives:
                 for event in timeline.events:
                     if event.kind in LISTED:
                         self._said[event.kind, node].append(event.time)
+        self._ended = {
+            event.origin.source: event.ends for event in history.events
+        }  # in order of time: the last one stays
         self._lost: dict[tuple[str, str], list[int]] = {}
         self._sandboxes = {key for kind, key in history.timelines if kind is SubjectKind.SANDBOX}
 
@@ -78,8 +82,9 @@ class Lives:
         machine = self._machine(subject, events)
         outages = self._outages(machine.outage, node)
         if subject.kind is SubjectKind.VOLUME:
-            unready = [e.time for e in events if e.kind in DETACHES and self._is_unready(node, e.time)]
-            outages = sorted([*outages, *unready])
+            unseen = self._witness_ends(machine.outage, node, events)
+            detaches = [e.time for e in events if e.kind.startswith(DETACHES)]
+            outages = sorted([*outages, *(t for t in detaches if t > unseen or self._is_unready(node, t))])
         passages = tuple(walk(machine, self._keyed(events), outages))
         state = passages[-1].state if passages else machine.begins
         since = _since(passages) if passages else events[0].time if events else self._history.begins
@@ -128,14 +133,23 @@ class Lives:
         return self._lost[component, node]
 
     def _find_outages(self, component: str, node: str) -> list[int]:
-        gaps = [
-            gap.begins + 1
-            for coverage in self._history.coverage
-            if coverage.component == component and (not node or not coverage.node or coverage.node == node)
-            for gap in coverage.gaps
-        ]
+        gaps = [gap.begins + 1 for coverage in self._heard(component, node) for gap in coverage.gaps]
         starts = [time for kind, of in STARTS.items() if of == component for time in self._times(kind, node)]
         return [*gaps, *starts]
+
+    def _heard(self, component: str, node: str) -> list[Coverage]:
+        return [
+            coverage
+            for coverage in self._history.coverage
+            if coverage.component == component and (not node or not coverage.node or coverage.node == node)
+        ]
+
+    def _witness_ends(self, component: str, node: str, events: Iterable[Event]) -> int:
+        """When the log ended that would show an unstaging. A driver's controller part may speak on in another log."""
+        if component == DRIVER:
+            sources = {event.origin.source for event in events if event.kind.startswith("csi.node")}
+            return max((self._ended.get(source, 0) for source in sources), default=0)
+        return max((coverage.ends for coverage in self._heard(component, node)), default=self._history.ends)
 
     def _times(self, kind: str, node: str) -> list[int]:
         """When a kind of event befell the node, or one whose name is not known."""
@@ -209,7 +223,7 @@ def _at(subject: Entity, node: str, events: Sequence[Event]) -> Entity:
 
 def _banner(event: Event, first: Event) -> str:
     """A sidecar tells its driver's name too; a driver that was heard of before was started again."""
-    if event.component != "csi-driver":
+    if event.component != DRIVER:
         return ":sidecar"
     return ":again" if event.time - first.time > STARTING else ""
 

@@ -119,7 +119,7 @@ def make_vocabulary(entries: Iterable[Entry]) -> Vocabulary:
 
 
 def _shared_anchors(spelled: list[tuple[str, Wording]]) -> list[tuple[str, Wording]]:
-    """Wordings whose anchor begins with another's take that one: each literal less is a line looked at once, not twice."""
+    """Wordings whose anchor begins with another's take that one: a line is then looked at once and not twice."""
     anchors = sorted({wording.anchor for _, wording in spelled}, key=len)
     shortest: dict[str, str] = {}
     for anchor in anchors:

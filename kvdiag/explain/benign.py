@@ -1,10 +1,10 @@
 """Lines that look alarming and are not: why each is harmless, and when it is not.
 
-    - name: volume-not-in-use-yet
-      anchor: Volume has not been added to the list of VolumesInUse
-      message: '(durationBeforeRetry 500ms). Error: ...Volume has not been added to the list of VolumesInUse'
-      why: kubelet asks before its status has told the API that it wants the volume.
-      unless: the wait grows to 16s and beyond
+- name: volume-not-in-use-yet
+anchor: Volume has not been added to the list of VolumesInUse
+message: '(durationBeforeRetry 500ms). Error: ...Volume has not been added to the list of VolumesInUse'
+why: kubelet asks before its status has told the API that it wants the volume.
+unless: the wait grows to 16s and beyond
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """A topic: steps in their order, who does each, and which events show it; read from `patterns/topics/*.yaml`.
 
-    topic: unstage
-    title: How a volume is unmounted from the node
-    steps:
-      - name: device-unmounted
-        by: kubelet
-        does: kubelet asks the driver to unstage the volume.
-        shows: [volume.unstage.started, volume.unstage.succeeded]
+topic: unstage
+title: How a volume is unmounted from the node
+steps:
+- name: device-unmounted
+by: kubelet
+does: kubelet asks the driver to unstage the volume.
+shows: [volume.unstage.started, volume.unstage.succeeded]
 """
 
 from __future__ import annotations

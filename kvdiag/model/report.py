@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from kvdiag.model.event import Event
 from kvdiag.model.rule import Fix, Rule
@@ -58,6 +59,20 @@ class Finding:
         return f"{self.rule.name}:{self.subject.kind}:{self.subject.key}" + (f"@{node}" if node else "")
 
 
+class Need(NamedTuple):
+    """A log that would settle possible findings (their keys), at this klog verbosity, between these moments.
+
+    `run` is the command that collects it, with names in capitals for what only the user knows; empty when unknown.
+    """
+
+    component: str
+    verbosity: int
+    begins: int
+    ends: int
+    findings: tuple[str, ...]
+    run: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
     """How one input was read. `unread` lines were not understood; `sampled` when the counts were scaled up."""
@@ -85,5 +100,6 @@ class Report:
     inputs: tuple[Reading, ...]
     versions: tuple[SeenVersion, ...]
     findings: tuple[Finding, ...]
+    needs: tuple[Need, ...] = ()
     problems: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default_factory=tuple)

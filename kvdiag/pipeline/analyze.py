@@ -18,6 +18,7 @@ from kvdiag.model.timeline import History, SeenVersion
 from kvdiag.model.values import SubjectKind, Verdict
 from kvdiag.pipeline.options import Options
 from kvdiag.pipeline.read import Progress, Read, Readable, read_source
+from kvdiag.rules.certainty import needs
 from kvdiag.rules.findings import find
 from kvdiag.rules.library import built_in, load
 from kvdiag.rules.rank import rank
@@ -72,6 +73,7 @@ def analyze(options: Options, progress: Progress = lambda _source, _bytes: None)
         inputs=analysis.readings,
         versions=analysis.history.versions,
         findings=tuple(rank(wanted, analysis.history)),
+        needs=needs(wanted, analysis.history, knowledge.vocabulary.kinds),
         problems=tuple(str(problem) for problem in analysis.problems if problem.exit_code),
         notes=tuple(str(problem) for problem in analysis.problems if not problem.exit_code),
     )

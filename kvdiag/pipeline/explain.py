@@ -70,7 +70,9 @@ class Explainer:
         """What to say when nothing is called so."""
         names = [*self.topics, *(name for rule in self._knowledge.rules for name in (rule.name, rule.id))]
         hint = suggestion(word, names)
-        return UsageError(f"nothing is called {word!r}{hint}\ntopics are {', '.join(self.topics)}; or give a rule or line")
+        return UsageError(
+            f"nothing is called {word!r}{hint}\ntopics are {', '.join(self.topics)}; or give a rule or line"
+        )
 
     def _step(self, step: Step, mode: str) -> StepPage:
         kinds = self._knowledge.vocabulary.kinds

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Any, TextIO
 
 from kvdiag.clock import to_datetime
-from kvdiag.model.report import BugMatch, Evidence, Finding, Reading, Report
+from kvdiag.model.report import BugMatch, Evidence, Finding, Need, Reading, Report
 from kvdiag.model.timeline import SeenVersion
 from kvdiag.report import Look
 from kvdiag.report.clean import json_safe, redacted
@@ -32,6 +32,7 @@ def plain(report: Report, *, redact: bool = True) -> Plain:
         "problems": list(report.problems),
         "versions": [_version(version) for version in report.versions],
         "findings": [_finding(finding, redact=redact) for finding in report.findings],
+        "to_be_certain": [_need(need) for need in report.needs],
         "summary": {
             "findings": len(report.findings),
             "by_severity": dict(severities),
@@ -106,6 +107,17 @@ def _bug(bug: BugMatch) -> Plain:
         "fixed": list(bug.fixed),
         "reference": bug.reference,
         "says": bug.says,
+    }
+
+
+def _need(need: Need) -> Plain:
+    return {
+        "component": need.component,
+        "verbosity": need.verbosity,
+        "begins": _time(need.begins),
+        "ends": _time(need.ends),
+        "findings": list(need.findings),
+        "run": need.run,
     }
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 from kvdiag.clock import say_duration, to_datetime
 from kvdiag.formats.peel import peel
 from kvdiag.formats.records import read_body
-from kvdiag.model.report import Evidence, Finding, Reading, Report
+from kvdiag.model.report import Evidence, Finding, Need, Reading, Report
 from kvdiag.model.timeline import SeenVersion
 from kvdiag.model.values import Severity, SubjectKind, Verdict
 from kvdiag.report import Look
@@ -53,6 +53,7 @@ def write(report: Report, stream: TextIO, look: Look) -> None:
         if finding.explained_by is None:
             writer.finding(finding, under)
     if not look.quiet:
+        writer.needs(report.needs)
         writer.foot(report)
 
 
@@ -88,6 +89,20 @@ class _Writer:
         if self.look.verbose:
             self._section("Not this when", finding.rule.look_alikes)
             self._section("See", finding.rule.references)
+        self._blank()
+
+    def needs(self, needs: Sequence[Need]) -> None:
+        """Which logs would turn what is possible into a verdict."""
+        if not needs:
+            return
+        self._say("To be certain", style="bold")
+        for need in needs:
+            level = f" at -v={need.verbosity} or more" if need.verbosity else ""
+            span = f"from {_moment(need.begins)} to {_moment(need.ends)} UTC"
+            rules = ", ".join(dict.fromkeys(key.partition(":")[0] for key in need.findings))
+            self._say(f"{need.component} log{level}, {span}: settles {rules}", indent=2, hang=2)
+            if need.run:
+                self._command(need.run)
         self._blank()
 
     def foot(self, report: Report) -> None:
@@ -149,10 +164,6 @@ class _Writer:
         if not finding.doubts:
             return
         self._section("Not certain", finding.doubts)
-        if finding.rule.collect:
-            self._say("To be certain, add:", indent=4)
-        for command in finding.rule.collect:
-            self._command(command)
 
     def _explains(self, symptoms: Sequence[Finding]) -> None:
         if not symptoms:
@@ -222,10 +233,14 @@ def _subject(finding: Finding) -> Iterator[str]:
 
 
 def _span(finding: Finding) -> str:
-    begins = to_datetime(finding.begins).strftime("%Y-%m-%d %H:%M:%S")
+    begins = _moment(finding.begins)
     lasted = finding.ends - finding.begins
     times = f", {finding.count} times" if finding.count > 1 else ""
     return f"{begins} UTC{f', for {say_duration(lasted)}' if lasted >= 1_000_000 else ''}{times}"
+
+
+def _moment(stamp: int) -> str:
+    return to_datetime(stamp).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def _clock(stamp: int) -> str:

@@ -59,6 +59,20 @@ def names_in(condition: Condition) -> Iterator[str]:
                 yield from names_in(term)
 
 
+def absences(condition: Condition) -> Iterator[Absent]:
+    """Every absence in the condition, in reading order."""
+    match condition:
+        case Absent():
+            yield condition
+        case Not(term):
+            yield from absences(term)
+        case All(terms) | AnyOf(terms):
+            for term in terms:
+                yield from absences(term)
+        case Chain():
+            return
+
+
 def positive_names(condition: Condition) -> Iterator[str]:
     """The names of events that must have been seen for the condition to hold somewhere."""
     match condition:

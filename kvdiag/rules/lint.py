@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kvdiag.errors import PatternError
-from kvdiag.model.rule import Absent, All, AnyOf, Chain, Condition, Not, Rule
+from kvdiag.model.rule import Rule
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.fill import quoted_slots, slots
-from kvdiag.rules.grammar import names_in, positive_names
+from kvdiag.rules.grammar import absences, names_in, positive_names
 from kvdiag.yamlread import suggestion
 
 ALWAYS_KNOWN = {"count", "span", "often", "ladder", "name", "namespace"}
@@ -47,7 +47,7 @@ def _sentence(rule: Rule) -> Iterator[str]:
     bound = set(positive_names(rule.when))
     if not bound:
         yield "the sentence names nothing that must have happened; an absence alone is no finding"
-    for absent in _absences(rule.when):
+    for absent in absences(rule.when):
         open_end = absent.after and not absent.before and not absent.within and not absent.to_end
         if open_end:
             said = f"no {absent.name} after {absent.after}"
@@ -55,19 +55,6 @@ def _sentence(rule: Rule) -> Iterator[str]:
         for side in (absent.after, absent.before):
             if side and side not in bound:
                 yield f"'no {absent.name}' is measured from {side!r}, which the sentence does not ask to have happened"
-
-
-def _absences(condition: Condition) -> Iterator[Absent]:
-    match condition:
-        case Absent():
-            yield condition
-        case Not(term):
-            yield from _absences(term)
-        case All(terms) | AnyOf(terms):
-            for term in terms:
-                yield from _absences(term)
-        case Chain():
-            return
 
 
 def _tests(rule: Rule) -> Iterator[str]:

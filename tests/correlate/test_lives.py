@@ -160,12 +160,15 @@ def test_a_cut_life_is_never_illegal(data):
     assert [passage.says for passage in life.passages if not passage.legal] == []
 
 
-@settings(max_examples=12, deadline=None)
-@given(st.floats(0, 1))
-def test_a_cut_log_is_never_illegal(part):
-    """A kubelet's log that begins at any line, beside whole logs of the others, gives no illegal step."""
-    inputs = texts("healthy-csi-volume")
-    cut = [t if "kubelet" not in t.name else Text(t.name, t.data[int(len(t.data) * part) :]) for t in inputs]
+@settings(max_examples=15, deadline=None)
+@given(st.floats(0, 1), st.floats(0, 1), st.sampled_from(["kubelet", "csi-hostpath", "csi-attacher", "log"]))
+def test_a_cut_log_is_never_illegal(begins, ends, which):
+    """Logs that begin and end at any line, beside whole logs of the others, give no illegal step."""
+    begins, ends = sorted([begins, ends])
+    cut = [
+        Text(t.name, t.data[int(len(t.data) * begins) : int(len(t.data) * ends)]) if which in t.name else t
+        for t in texts("healthy-csi-volume")
+    ]
     assert [p.says for life in all_lives(read(cut)) for p in life.passages if not p.legal] == []
 
 
@@ -277,6 +280,16 @@ def test_a_volume_has_a_life_on_each_node():
     ]
     both = live(timeline, past(timeline))
     assert (both.state, len(both.passages)) == ("PUBLISHED", 9)
+
+
+def test_a_detach_after_the_end_of_the_kubelets_log_proves_nothing():
+    """Who detaches a volume later than the kubelet was listened to may do so rightly."""
+    detach = event("volume.detach.started", 50, component="kube-controller-manager")
+    timeline = volume([*STAGED[:4], detach], unique_name=PV)
+    heard = Coverage(component="kubelet", node="n1", begins=0, ends=60 * SECOND, verbosity=2)
+    assert not live(timeline, past(timeline, coverage=[heard])).passages[-1].legal
+    ended = replace(heard, ends=40 * SECOND)
+    assert live(timeline, past(timeline, coverage=[ended])).passages[-1].legal
 
 
 def test_detach_from_a_node_that_is_not_ready():

@@ -182,6 +182,7 @@ def _machine(name: str, *, attach: bool, stage: bool, driver_leads: bool) -> Mac
         musts=_LET_GO + (_STAGED_ONCE if stage else ()),
         ends=ends,
         waits=_LOCAL_WAITS if local else _STAGING_WAITS if stage else _WAITS,
+        outage="csi-driver" if driver_leads else "kubelet",
     )
 
 

@@ -1,0 +1,69 @@
+"""What would turn a possible finding into a verdict: which log, at which verbosity, from when to when.
+
+A finding is possible because an absence in its sentence could not be proven. For each such absence this names the
+witness that is missing, the one the logs already have some of before one they have nothing of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from kvdiag.clock import MINUTE, to_datetime
+from kvdiag.model.report import Finding, Need
+from kvdiag.model.timeline import History
+from kvdiag.model.values import Verdict
+from kvdiag.model.vocabulary import Entry
+from kvdiag.rules.grammar import absences
+from kvdiag.rules.witness import SETTLE, Window, doubts
+
+AROUND = MINUTE  # before and after a finding that a log should cover
+COMMANDS = {
+    "kubelet": "journalctl -u kubelet --since '{since}' --until '{until}' --utc",
+    "containerd": "journalctl -u containerd --since '{since}' --until '{until}' --utc",
+    "kube-controller-manager": "kubectl logs -n kube-system -l component=kube-controller-manager --since-time={rfc}",
+    "external-attacher": "kubectl logs -n NAMESPACE CONTROLLER-POD -c csi-attacher --since-time={rfc}",
+    "csi-driver": "kubectl logs -n NAMESPACE DRIVER-POD -c DRIVER --since-time={rfc}",
+}
+
+
+def needs(findings: Sequence[Finding], history: History, entries: Mapping[str, Entry]) -> tuple[Need, ...]:
+    """What the possible findings lack, one a component, over all of them."""
+    found: dict[str, Need] = {}
+    for finding in findings:
+        if finding.verdict is Verdict.POSSIBLE:
+            for need in _needs(finding, history, entries):
+                found[need.component] = _joined(found.get(need.component), need)
+    return tuple(found.values())
+
+
+def _needs(finding: Finding, history: History, entries: Mapping[str, Entry]) -> Iterator[Need]:
+    node = finding.subject.ids.get("node", "")
+    window = Window(finding.begins - AROUND, finding.ends + AROUND + SETTLE)
+    for absent in absences(finding.rule.when):
+        kinds = finding.rule.events[absent.name].kinds
+        if doubts(kinds, window, node, history, entries):
+            component, verbosity = _witness(kinds, history, entries)
+            if component and any(component in doubt for doubt in finding.doubts):
+                yield Need(component, verbosity, window.begins, window.ends, (finding.key,), "")
+
+
+def _witness(_absent: Absent, kinds: Iterable[str], history: History, entries: Mapping[str, Entry]) -> tuple[str, int]:
+    """Who could have shown the absence: a component some log of which is there, else the first that prints it."""
+    witnesses = [(entry.component, entry.verbosity) for kind in kinds if (entry := entries.get(kind))]
+    seen = {coverage.component for coverage in history.coverage}
+    return next((one for one in witnesses if one[0] in seen), witnesses[0] if witnesses else ("", 0))
+
+
+def _joined(before: Need | None, need: Need) -> Need:
+    if before is not None:
+        keys = tuple(dict.fromkeys((*before.findings, *need.findings)))
+        begins, ends = min(before.begins, need.begins), max(before.ends, need.ends)
+        need = Need(need.component, max(before.verbosity, need.verbosity), begins, ends, keys, "")
+    return need._replace(run=_command(need))
+
+
+def _command(need: Need) -> str:
+    since, until = to_datetime(need.begins), to_datetime(need.ends)
+    day = "%Y-%m-%d %H:%M:%S"
+    said = {"since": since.strftime(day), "until": until.strftime(day), "rfc": since.strftime("%Y-%m-%dT%H:%M:%SZ")}
+    return COMMANDS.get(need.component, "").format(**said)
