@@ -47,7 +47,7 @@ def _needs(finding: Finding, history: History, entries: Mapping[str, Entry]) -> 
                 yield Need(component, verbosity, window.begins, window.ends, (finding.key,), "")
 
 
-def _witness(_absent: Absent, kinds: Iterable[str], history: History, entries: Mapping[str, Entry]) -> tuple[str, int]:
+def _witness(kinds: Iterable[str], history: History, entries: Mapping[str, Entry]) -> tuple[str, int]:
     """Who could have shown the absence: a component some log of which is there, else the first that prints it."""
     witnesses = [(entry.component, entry.verbosity) for kind in kinds if (entry := entries.get(kind))]
     seen = {coverage.component for coverage in history.coverage}
