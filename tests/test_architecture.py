@@ -17,7 +17,7 @@ FLOORS = (
     {"yamlread", "clock", "cache", "versions", "inputs"},
     {"formats", "events", "scan"},
     {"correlate"},
-    {"rules"},
+    {"rules", "explain"},
     {"report"},
     {"pipeline"},
     {"cli"},

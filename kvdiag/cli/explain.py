@@ -13,7 +13,7 @@ from kvdiag.errors import UsageError
 from kvdiag.explain.asjson import line_json, rule_json, topic_json, topics_json
 from kvdiag.explain.text import line_text, rule_text, topic_text, topics_text
 from kvdiag.pipeline.explain import BLOCK, Explainer
-from kvdiag.report.clean import clean
+from kvdiag.report.clean import clean, redacted
 from kvdiag.report.lines import json_line
 
 OUTPUTS = ("text", "json")
@@ -66,10 +66,15 @@ def _is_line(words: list[str]) -> bool:
 
 
 def _lines(explainer: Explainer, lines: Any) -> Iterator[Told]:  # noqa: ANN401 (a binary stream, or a list)
-    split = (part for line in lines for part in line.rstrip(b"\n").split(b"\n"))
+    split = (_without_secrets(part) for line in lines for part in line.rstrip(b"\n").split(b"\n"))
     for page in explainer.lines(split):
         yield line_text(page), line_json(page)
 
 
+def _without_secrets(line: bytes) -> bytes:
+    """Blotted before it is taken apart: in pieces a secret could not be told from other words."""
+    return redacted(line.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+
+
 def _safe(text: str) -> str:
-    return clean(text, newlines=True)
+    return clean(text, redact=False, newlines=True)

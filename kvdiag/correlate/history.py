@@ -171,7 +171,8 @@ def _subjects(event: Event, identities: Identities) -> Iterator[Subject]:
             case "sandbox_id":
                 yield (SubjectKind.SANDBOX, ref.value)
             case "container_id":
-                yield (SubjectKind.CONTAINER, ref.value)
+                is_sandbox = identities.is_sandbox(ref.value)
+                yield (SubjectKind.SANDBOX if is_sandbox else SubjectKind.CONTAINER, ref.value)
             case "driver":
                 yield (SubjectKind.DRIVER, ref.value)
 

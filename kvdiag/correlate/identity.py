@@ -70,6 +70,7 @@ class Identities:
         self._leases: dict[str, list[Lease]] = {}
         self._owner: dict[str, str] = {}
         self._drivers: dict[str, str] = {}
+        self._sandboxes: set[str] = set()
         self._keys_of: dict[tuple[Ref, ...], tuple[Key, ...]] = {}
         self._learn(events)
 
@@ -109,6 +110,10 @@ class Identities:
         keys = self._volume_keys(event.refs)
         return self.volumes.root(keys[0]) if keys else None
 
+    def is_sandbox(self, identity: str) -> bool:
+        """Whether an id is a sandbox's: shims and PLEG speak of both in the same words."""
+        return identity in self._sandboxes
+
     def driver_of(self, source: str) -> str:
         """The driver whose own log a source is, as it named itself there; empty when it did not."""
         return self._drivers.get(source, "")
@@ -132,6 +137,7 @@ class Identities:
             if known:
                 continue
             seen.add(event.refs)
+            self._sandboxes.update(ref.value for ref in event.refs if ref.kind == "sandbox_id")
             keys = self._volume_keys(event.refs)
             if len(keys) > 1:
                 self.volumes.join(keys)

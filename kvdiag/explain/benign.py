@@ -19,25 +19,25 @@ from kvdiag.explain.topic import read_text
 from kvdiag.model.vocabulary import Wording
 from kvdiag.yamlread import Node, read_yaml
 
-_LINE = ("name", "anchor", "message", "why", "unless", "samples", "not-samples")
+_LINE = ("name", "anchor", "messages", "why", "unless", "samples", "not-samples")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Benign:
-    """A harmless line: the template that tells it, the reason, and when it is no longer harmless."""
+    """A harmless line: the templates that tell it, the reason, and when it is no longer harmless."""
 
     name: str
     why: str
     unless: str
-    matcher: Matcher
+    matchers: tuple[Matcher, ...]
     samples: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
     place: str = ""
 
     def fits(self, line: bytes) -> bool:
         """Whether the line is one of these."""
-        at = line.find(self.matcher.wording.anchor.encode())
-        return at >= 0 and self.matcher.match(line, at) is not None
+        at = line.find(self.matchers[0].wording.anchor.encode())
+        return at >= 0 and any(matcher.match(line, at) is not None for matcher in self.matchers)
 
 
 def load_benign(path: Path) -> tuple[Benign, ...]:
@@ -65,12 +65,12 @@ def _lines(node: Node) -> Iterator[Benign]:
     for item in node.sequence():
         keys = item.mapping(_LINE, ("name", "anchor", "why", "unless", "samples"))
         anchor = keys["anchor"].text()
-        message = keys["message"].text() if "message" in keys else anchor
+        messages = keys["messages"].sequence() if "messages" in keys else (keys["anchor"],)
         yield Benign(
             name=keys["name"].text(),
             why=" ".join(keys["why"].text().split()),
             unless=" ".join(keys["unless"].text().split()),
-            matcher=compile_wording(Wording(anchor=anchor, message=message, place=keys["anchor"].place)),
+            matchers=tuple(compile_wording(Wording(anchor=anchor, message=m.text(), place=m.place)) for m in messages),
             samples=tuple(sample.text() for sample in keys["samples"].sequence()),
             others=tuple(other.text() for other in keys["not-samples"].sequence()) if "not-samples" in keys else (),
             place=item.place,

@@ -10,6 +10,7 @@ from kvdiag.explain.line import Line
 from kvdiag.explain.topic import Step, Topic
 from kvdiag.model.vocabulary import Entry, Wording
 
+_MAPPING = re.compile(r"\bU?n?[Mm]ap(?:Volume|Device|PodDevice)\b")
 _HOLE = re.compile(r"\{([a-z_]+)\}")
 
 
@@ -62,17 +63,16 @@ class LinePage:
     rules: tuple[str, ...]
 
 
-def told(entry: Entry) -> Told:
-    """An entry of the vocabulary as a person meets it in a log."""
-    words = _words(_newest(entry.wordings)) if entry.wordings else ""
-    return Told(
-        kind=entry.kind, component=entry.component, verbosity=entry.verbosity, words=words, about=entry.about
-    )
+def told(entry: Entry, *, mapped: bool = False) -> Told:
+    """An entry of the vocabulary as a person meets it in a log; `mapped` for a block volume's words if it has some."""
+    words = _words(_chosen(entry.wordings, mapped=mapped)) if entry.wordings else ""
+    return Told(kind=entry.kind, component=entry.component, verbosity=entry.verbosity, words=words, about=entry.about)
 
 
-def _newest(wordings: tuple[Wording, ...]) -> Wording:
+def _chosen(wordings: tuple[Wording, ...], *, mapped: bool) -> Wording:
     """The first spelling that no later version has given up, else the first."""
-    current = (w for w in wordings if not any("<" in versions for versions in w.since.values()))
+    of_blocks = [w for w in wordings if mapped and _MAPPING.search(w.message)]
+    current = (w for w in of_blocks or wordings if not any("<" in versions for versions in w.since.values()))
     return next(current, wordings[0])
 
 
@@ -80,7 +80,9 @@ def _words(wording: Wording) -> str:
     r"""The template as a line reads: `for volume "<spec_name>" … podUID=<pod_uid>`."""
     text = wording.message.removeprefix("] ")
     open_quote = '"' if wording.fields and text.endswith('"') and not text.startswith('"') else ""
-    text = open_quote + text.replace("[[", "").replace("]]", "").replace("{{", "\0").replace("}}", "\1")
+    text = open_quote + text.replace('[["]]', "").replace("[[", "").replace("]]", "").replace("{{", "\0").replace(
+        "}}", "\1"
+    )
     text = _HOLE.sub(lambda hole: "…" if hole[1] == "_" else f"<{hole[1]}>", text.replace("...", "…"))
     fields = "".join(f" {key}=<{name}>" for name, key in wording.fields.items())
     return text.replace("\0", "{").replace("\1", "}") + fields

@@ -48,7 +48,7 @@ class Explainer:
         """A topic in a mode, by default its first. Raises UsageError for a mode it does not have."""
         if mode and mode not in topic.modes:
             there = f"there are {', '.join(topic.modes)}" if topic.modes else "it has none"
-            raise UsageError(f"{topic.name} has no mode {mode!r}{suggestion(mode, topic.modes)}; {there}")
+            raise UsageError(f"{topic.name} has no mode {mode!r}; {there}")
         mode = mode or next(iter(topic.modes), "")
         return TopicPage(topic, mode, tuple(self._step(step, mode) for step in topic.steps_in(mode)))
 
@@ -77,7 +77,8 @@ class Explainer:
     def _step(self, step: Step, mode: str) -> StepPage:
         kinds = self._knowledge.vocabulary.kinds
         rules = tuple(rule.name for rule in self._knowledge.rules if _kinds(rule) & set(step.shows))
-        return StepPage(step, step.notes.get(mode, ""), tuple(told(kinds[kind]) for kind in step.shows), rules)
+        lines = tuple(told(kinds[kind], mapped=mode == BLOCK) for kind in step.shows)
+        return StepPage(step, step.notes.get(mode, ""), lines, rules)
 
     def _steps_of(self, rule: Rule) -> Iterator[tuple[str, str]]:
         for topic in self.topics.values():

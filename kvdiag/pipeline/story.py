@@ -33,7 +33,21 @@ MATTERS = frozenset(
 )
 LONG, VERY_LONG = 5 * SECOND, MINUTE  # a step that takes longer is unusual; one at rest may take any time
 AT_REST = frozenset(
-    {"RUNNING", "PUBLISHED", "REMOVED", "FINISHED", "DETACHED", "ABSENT", "RELEASED", "SERVING", "READY"}
+    [
+        "RUNNING",
+        "PUBLISHED",
+        "REMOVED",
+        "FINISHED",
+        "FORGOTTEN",
+        "DETACHED",
+        "ABSENT",
+        "RELEASED",
+        "SERVING",
+        "READY",
+        "STOPPED",
+        "EXITED",
+        "REGISTERED",
+    ]
 )
 FEWEST = 3  # failures of one kind before the cycles between them are folded
 AROUND = 10 * SECOND  # before and after a life in which the node's events matter to it

@@ -1,0 +1,113 @@
+"""`kvdiag explain` as users meet it: names, modes, lines, output and faults."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+DELETE = 'I0312 08:15:00.100000    2201 kubelet.go:2463] "SyncLoop DELETE" source="api" pods=["shop/web-0"]'
+
+
+def test_a_topic(kvdiag):
+    """A topic is told with its steps in their order."""
+    done = kvdiag("explain", "detach")
+    assert done.returncode == 0
+    steps = [line.split(".", 1)[1].split(",")[0].strip() for line in done.stdout.splitlines() if line[:1].isdigit()]
+    assert steps == ["released", "decided", "object-deleted", "attacher-acts", "driver-detaches", "gone"]
+    assert "ControllerUnpublishVolume" in done.stdout
+
+
+@pytest.mark.parametrize("arguments", [["--block"], ["--mode", "block"]])
+def test_the_way_of_a_block_device(arguments, kvdiag):
+    """--block is --mode block."""
+    done = kvdiag("explain", "unpublish", *arguments)
+    assert done.stdout.startswith("unpublish (block)\n")
+    assert "GenerateUnmapVolumeFunc" in done.stdout
+    assert "GenerateUnmountVolumeFunc" not in done.stdout
+
+
+def test_the_usual_mode_comes_first(kvdiag):
+    """Without a mode the first is told, and the others are named."""
+    done = kvdiag("explain", "unpublish")
+    assert done.stdout.startswith("unpublish (fs)\n")
+    assert "--mode block" in done.stdout
+
+
+def test_two_words_are_a_name_too(kvdiag):
+    """The dash of a name may be left out, and its case is of no account."""
+    assert kvdiag("explain", "Pod", "termination").stdout == kvdiag("explain", "pod-termination").stdout
+
+
+def test_a_rule(kvdiag):
+    """A rule is told as `rules show` tells it, with the steps that it watches."""
+    told, shown = kvdiag("explain", "KV301").stdout, kvdiag("rules", "show", "KV301").stdout
+    assert told.startswith(shown.rstrip())
+    assert "unstage: released" in told
+
+
+def test_a_line(kvdiag):
+    """A line in quotes and a line from standard input are the same."""
+    quoted, piped = kvdiag("explain", DELETE), kvdiag("explain", "-", stdin=DELETE.encode() + b"\n")
+    assert quoted.returncode == 0
+    assert quoted.stdout == piped.stdout
+    assert "pod.deleted" in quoted.stdout
+
+
+def test_lines_as_json(kvdiag):
+    """Each record of standard input is one object a line."""
+    done = kvdiag("explain", "-", "-o", "json", stdin=f"{DELETE}\n\n{DELETE}\n".encode())
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [one["line"] for one in told] == [1, 3]
+    assert told[0]["events"][0]["kind"] == "pod.deleted"
+
+
+def test_a_topic_as_json(kvdiag):
+    """A topic's page is one object."""
+    said = json.loads(kvdiag("explain", "unstage", "--block", "-o", "json").stdout)
+    assert (said["topic"], said["mode"]) == ("unstage", "block")
+    assert said["steps"][0]["lines"][0]["component"] == "kubelet"
+
+
+def test_the_list(kvdiag):
+    """Without a name all topics are listed."""
+    done = kvdiag("explain")
+    assert done.returncode == 0
+    assert "volume-lifecycle" in done.stdout
+    assert json.loads(kvdiag("explain", "-o", "json").stdout)["topics"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["detahc"], "nothing is called 'detahc'; did you mean 'detach'?"),
+        (["csi-nodeunstage-mising"], "did you mean 'csi-nodeunstage-missing'?"),
+        (["xyzzy"], "topics are detach, orphan-cleanup, "),
+        (["unstage", "--mode", "rwx"], "unstage has no mode 'rwx'; there are fs, block"),
+        (["unstage", "--block", "--mode", "fs"], "--block and --mode fs contradict each other"),
+        (["unstage", "-o", "yaml"], "-o yaml: no such output; there are text, json"),
+    ],
+)
+def test_wrong_usage(arguments, said, kvdiag):
+    """What cannot be meant is told with what could be; the exit code is 2."""
+    done = kvdiag("explain", *arguments)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_hostile_line(kvdiag):
+    """A line cannot clear the screen, and its secrets are blotted out."""
+    line = b'I0312 08:15:00.1 2201 a.go:1] "x" token="abcdef0123456789" y="\x1b[2J"\n'
+    for arguments in ([], ["-o", "json"]):
+        told = kvdiag("explain", "-", *arguments, stdin=line).stdout
+        assert "\x1b" not in told
+        assert "abcdef0123456789" not in told
+        assert "[redacted]" in told
+
+
+def test_bytes_that_are_no_text(kvdiag):
+    """Bytes that are not UTF-8 are shown and do not stop anything."""
+    done = kvdiag("explain", "-", stdin=b"\xff\xfe hello\n" + DELETE.encode() + b"\n")
+    assert done.returncode == 0
+    assert "pod.deleted" in done.stdout
