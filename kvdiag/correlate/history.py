@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kvdiag.correlate.clocks import SourceClock
+from kvdiag.correlate.copies import join_polls, without_copies
 from kvdiag.correlate.coverage import Heard, coverages
 from kvdiag.correlate.entities import describe
 from kvdiag.correlate.handover import handovers
@@ -49,9 +50,10 @@ def build_history(
     told = (
         e for e in _events(testimonies, clocks) if not (since and e.ends < since) and not (until and e.time > until)
     )
-    events = _named(sorted(told, key=_order))
+    entries = {id(s.meaning.entry): s.meaning.entry for t in testimonies for s in t.sightings}.values()
+    events = _named(sorted(told, key=_order), {entry.kind for entry in entries if entry.poll})
     identities = Identities(events)
-    wide = {s.meaning.entry.kind for t in testimonies for s in t.sightings if s.meaning.entry.scope == "node"}
+    wide = {entry.kind for entry in entries if entry.scope == "node"}
     by_subject, uses = _divide(events, identities, wide)
     clock_skews = _hand_over(by_subject)
     begins = min((event.time for event in events), default=0)
@@ -102,13 +104,13 @@ def _order(event: Event) -> tuple[int, str, int]:
     return (event.time, event.origin.source, event.origin.line)
 
 
-def _named(events: list[Event]) -> list[Event]:
+def _named(events: list[Event], polls: set[str]) -> list[Event]:
     """The same without what two inputs both hold, and with the node's name where the logs tell it.
 
     A line may say it (the journal's host name), kubelet's own lines in that input (`on node "worker-1"`), or all the
     inputs together, when they speak of one node only.
     """
-    unique = list(_without_copies(events))
+    unique = join_polls(without_copies(events), polls)
     said = _nodes_by_source(unique)
     named = {event.node for event in unique if event.node} or set(said.values())
     only = next(iter(named)) if len(named) == 1 else ""
@@ -124,20 +126,6 @@ def _nodes_by_source(events: Iterable[Event]) -> dict[str, str]:
         if event.component == "kubelet":
             spoken[event.origin.source].update(ref.value for ref in event.refs if ref.kind == "node")
     return {source: nodes.pop() for source, nodes in spoken.items() if len(nodes) == 1}
-
-
-def _without_copies(events: list[Event]) -> Iterator[Event]:
-    """A journal and a kubelet.log cut from it hold the same lines; the first input in order of names keeps them."""
-    seen: set[tuple[object, ...]] = set()
-    at = None
-    for event in events:
-        if event.time != at:
-            seen.clear()
-            at = event.time
-        identity = (event.kind, event.refs, tuple(event.attrs.items()))
-        if identity not in seen:
-            seen.add(identity)
-            yield event
 
 
 def _divide(

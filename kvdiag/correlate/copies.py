@@ -1,0 +1,53 @@
+"""What two inputs both hold, or hold a half of each: a journal and the kubelet.log cut from it, a rotated log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from kvdiag.events.recognise import FOLD
+from kvdiag.model.event import Event
+
+
+def without_copies(events: Iterable[Event]) -> Iterator[Event]:
+    """The events, in order of time, without repeats: the first input in order of names keeps what several hold."""
+    seen: set[tuple[object, ...]] = set()
+    at = None
+    for event in events:
+        if event.time != at:
+            seen.clear()
+            at = event.time
+        identity = (event.kind, event.refs, tuple(event.attrs.items()))
+        if identity not in seen:
+            seen.add(identity)
+            yield event
+
+
+def join_polls(events: Iterable[Event], polls: set[str]) -> list[Event]:
+    """The events with each poll that goes on in another input counted with its beginning.
+
+    Within one input a poll is folded as it is read; the cut of a rotated log must not show.
+    """
+    joined: list[Event] = []
+    begun: dict[tuple[object, ...], int] = {}
+    for event in events:
+        if event.kind in polls:
+            identity = (event.kind, event.refs, tuple(event.attrs.items()), event.component)
+            at = begun.get(identity)
+            if at is not None and _goes_on(joined[at], event):
+                joined[at] = _both(joined[at], event)
+                continue
+            begun[identity] = len(joined)
+        joined.append(event)
+    return joined
+
+
+def _goes_on(before: Event, event: Event) -> bool:
+    same_node = before.node == event.node or not (before.node and event.node)
+    return same_node and before.origin.source != event.origin.source and event.time - before.ends <= FOLD
+
+
+def _both(before: Event, event: Event) -> Event:
+    """Both as one; where they overlap they are copies in part, and the longer one counts."""
+    apart = event.time > before.ends
+    count = before.count + event.count if apart else max(before.count, event.count)
+    return before._replace(ends=max(before.ends, event.ends), count=count, node=before.node or event.node)

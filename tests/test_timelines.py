@@ -1,0 +1,205 @@
+"""Whole timelines of the sample incidents, and that they do not depend on how their logs came."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SAMPLES = ROOT / "sample-logs"
+SUBJECTS = [
+    ("hostpath-driver-lost-state", "volume", "pvc-3126ba07-e71e-4ea5-bf21-3bdb0bd507e4"),
+    ("hostpath-driver-lost-state", "pod", "default/db-0"),
+    ("hostpath-inline-republished", "pod", "default/inl-0"),
+    ("hostpath-inline-republished", "pod", "default/inl-1"),
+    ("hostpath-inline-republished", "pod", "default/r-0"),
+    ("containerd-killed", "pod", "default/p1"),
+    ("containerd-killed", "node", "worker-1"),
+    ("sandbox-never-removed", "pod", "96e82e7f-e534-477b-9f84-4f0ac2a92786"),
+    ("inline-volume-orphaned", "pod", "ci/runner-4kx9z"),
+    ("detach-without-unstage", "volume", "pvc-123e2ece-5035-4d30-bfb4-6d6daf5516ee"),
+    ("driver-removed-before-pod", "pod", "analytics/reports-0"),
+    ("healthy-csi-volume", "pod", "default/web-0"),
+    ("healthy-csi-volume", "pod", "default/cache-0"),
+    ("healthy-csi-volume-containerd-2.1", "pod", "default/web-0"),
+]
+VOLATILE = ("source", "line", "text")
+
+
+def of_each(subjects: list[tuple[str, str, str]]) -> pytest.MarkDecorator:
+    """A test for each of these subjects, named after it."""
+    return pytest.mark.parametrize(("case", "kind", "ref"), subjects, ids=[" ".join(one[1:]) for one in subjects])
+
+
+def options_of(case: str) -> list[str]:
+    return json.loads((SAMPLES / case / "expected.json").read_text("utf-8")).get("options", [])
+
+
+def years_of(case: str) -> list[str]:
+    """The options that a timeline takes too."""
+    words = options_of(case)
+    return words[words.index("--year") : words.index("--year") + 2] if "--year" in words else []
+
+
+def story(kvdiag, kind: str, ref: str, paths: list[Path], *more: str) -> list[dict]:
+    """The rows of a timeline without the places of its lines, and the state it ends in."""
+    done = kvdiag("timeline", kind, ref, *paths, "-o", "json", *more)
+    told = json.loads(done.stdout)
+    rows = [{key: value for key, value in row.items() if key not in VOLATILE} for one in told for row in one["rows"]]
+    return [*rows, {"state": [one["state"] for one in told]}]
+
+
+@of_each(SUBJECTS)
+def test_the_whole_timeline(kvdiag, golden, case, kind, ref):
+    """A timeline is what was read and checked when its golden file was written."""
+    done = kvdiag("timeline", kind, ref, f"sample-logs/{case}", *years_of(case), COLUMNS="100")
+    golden(f"timelines/{case}-{kind}-{ref.replace('/', '.')}.txt", done.stdout)
+
+
+@of_each([one for one in SUBJECTS if one[0].startswith("healthy")])
+def test_a_healthy_life_has_no_illegal_step(kvdiag, case, kind, ref):
+    """Every step of a healthy subject follows from the one before it, and nothing found marks a row."""
+    (told,) = json.loads(kvdiag("timeline", kind, ref, f"sample-logs/{case}", "-o", "json").stdout)
+    assert all(row["legal"] for row in told["rows"])
+    assert not any(row["marks"] for row in told["rows"])
+
+
+def test_the_violated_edge_is_named(kvdiag):
+    """A volume that is let go while still staged says which edge it broke."""
+    done = kvdiag("timeline", "volume", SUBJECTS[9][2], "sample-logs/detach-without-unstage", *years_of(SUBJECTS[9][0]))
+    assert "UNPUBLISHED → RELEASED without UNSTAGED" in done.stdout
+
+
+@pytest.mark.parametrize("seed", range(3))
+@of_each(SUBJECTS[:2])
+def test_the_order_of_inputs_does_not_matter(kvdiag, case, kind, ref, seed):
+    """Files named in another order give the same timeline."""
+    paths = sorted((SAMPLES / case).glob("*.log*"))
+    shuffled = random.Random(seed).sample(paths, len(paths))  # noqa: S311
+    assert story(kvdiag, kind, ref, shuffled) == story(kvdiag, kind, ref, paths)
+
+
+@of_each(SUBJECTS[:2])
+def test_a_split_log_gives_the_same_timeline(kvdiag, tmp_path, case, kind, ref):
+    """A kubelet log cut in two between records is the same log."""
+    paths = sorted((SAMPLES / case).glob("*.log*"))
+    lines = (SAMPLES / case / "kubelet.log").read_bytes().splitlines(keepends=True)
+    half = len(lines) // 2
+    (tmp_path / "kubelet.log.1").write_bytes(b"".join(lines[:half]))
+    (tmp_path / "kubelet.log").write_bytes(b"".join(lines[half:]))
+    others = [path for path in paths if path.name != "kubelet.log"]
+    assert story(kvdiag, kind, ref, [*tmp_path.iterdir(), *others]) == story(kvdiag, kind, ref, paths)
+
+
+def test_a_prefix_and_other_names_find_the_same(kvdiag):
+    """A volume is found by its PV name, its handle, its unique name and the beginning of any of them."""
+    folder = SAMPLES / "hostpath-driver-lost-state"
+    names = [
+        SUBJECTS[0][2],
+        "pvc-3126",
+        "6e5ffeb2-e522-11f1-bf22-8aeaacff18fb",
+        "kubernetes.io/csi/hostpath.csi.k8s.io^6e5ffeb2-e522-11f1-bf22-8aeaacff18fb",
+    ]
+    told = [story(kvdiag, "volume", name, [folder]) for name in names]
+    assert all(one == told[0] for one in told)
+
+
+def test_a_name_that_nothing_has(kvdiag):
+    """A name nothing has is an error that says which there are."""
+    done = kvdiag("timeline", "pod", "default/nobody", "sample-logs/hostpath-driver-lost-state")
+    assert done.returncode == 2
+    assert "default/db-0" in done.stderr
+
+
+def test_raw_keeps_every_retry(kvdiag):
+    """--raw tells each of the eight failed tries; otherwise the first two, with the count of the others."""
+    folder = "sample-logs/hostpath-driver-lost-state"
+    raw = kvdiag("timeline", "volume", "pvc-3126", folder, "--raw").stdout
+    folded = kvdiag("timeline", "volume", "pvc-3126", folder).stdout
+    assert len(re.findall("NodeUnpublish failed", raw)) == 8
+    assert len(re.findall("NodeUnpublish failed", folded)) == 2
+    assert "backoff 1s 2s 4s 8s 16s 32s 1m4s" in folded
+
+
+def test_the_trace_is_what_viewers_read(kvdiag):
+    """Each event of the trace has the fields its phase demands, and spans lie within the story."""
+    done = kvdiag("timeline", "pod", "default/db-0", "sample-logs/hostpath-driver-lost-state", "-o", "trace")
+    events = json.loads(done.stdout)["traceEvents"]
+    assert {event["ph"] for event in events} == {"M", "X", "i"}
+    for event in events:
+        assert isinstance(event["pid"], int)
+        assert isinstance(event["tid"], int)
+        assert event["ph"] == "M" or event["ts"] > 0
+        assert event["ph"] != "X" or event["dur"] > 0
+        assert event["ph"] != "i" or event["s"] == "t"
+
+
+class Page(HTMLParser):
+    """Counts rows, and notes tags that are left open or come from elsewhere."""
+
+    VOID = frozenset({"meta", "link", "br", "img"})
+
+    def __init__(self) -> None:
+        """Nothing read yet."""
+        super().__init__()
+        self.open: list[str] = []
+        self.rows = 0
+        self.foreign: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note what opens."""
+        self.rows += tag == "tr"
+        self.foreign += [value for name, value in attrs if name in {"src", "href"} and value]
+        self.foreign += [tag] if tag in {"script", "iframe", "object"} else []
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        """What closes is what opened last."""
+        assert self.open.pop() == tag
+
+
+def test_the_page_stands_alone(kvdiag):
+    """The HTML page closes every tag, loads nothing, runs nothing, and has a row for each row of the JSON."""
+    words = ["timeline", "pod", "default/db-0", "sample-logs/hostpath-driver-lost-state", "-o"]
+    page = Page()
+    page.feed(kvdiag(*words, "html").stdout)
+    (told,) = json.loads(kvdiag(*words, "json").stdout)
+    assert page.open == []
+    assert page.foreign == []
+    assert page.rows == len(told["rows"]) + 1
+
+
+def test_a_hostile_name_is_shown_and_does_nothing(kvdiag, tmp_path):
+    """Markup in a pod's error is text on the page."""
+    line = (
+        'E0312 08:15:20.101500    2201 pod_workers.go:951] "Error syncing pod, skipping" '
+        r'err="<script>alert(1)</script><img src=x onerror=alert(2)>" pod="default/web-0" '
+        'podUID="1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01"\n'
+    )
+    (tmp_path / "kubelet.log").write_text(line)
+    done = kvdiag("timeline", "pod", "default/web-0", tmp_path, "-o", "html")
+    assert "&lt;script&gt;" in done.stdout
+    page = Page()
+    page.feed(done.stdout)
+    assert page.foreign == []
+
+
+def test_compare_names_where_they_part(kvdiag):
+    """Of two pods that ended in one outage, one finished and one waited; the comparison says after which step."""
+    done = kvdiag("compare", "default/inl-0", "default/r-0", "sample-logs/hostpath-inline-republished")
+    assert "They part after" in done.stdout
+    assert "default/inl-0 is" in done.stdout
+
+
+def test_compare_of_two_logs(kvdiag):
+    """Two logs are compared by the kinds of events that only one has."""
+    folders = ("sample-logs/healthy-csi-volume", "sample-logs/detach-without-unstage")
+    told = json.loads(kvdiag("compare", *folders, "-o", "json").stdout)
+    assert told["parted_left"] or told["parted_right"]
+    assert {told["left"], told["right"]} == set(folders)
