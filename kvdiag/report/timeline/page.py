@@ -11,7 +11,7 @@ from kvdiag.model.lifecycle import Row, Story
 from kvdiag.model.timeline import Entity
 from kvdiag.report import Look
 from kvdiag.report.clean import clean
-from kvdiag.report.timeline.words import clock, gap, says, step, words
+from kvdiag.report.timeline.words import clock, common_folder, gap, says, step, words
 
 HEAD = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>
@@ -23,12 +23,13 @@ HEAD = """<!DOCTYPE html>
  td, th {{ text-align: left; vertical-align: top; padding: .2rem .5rem; border-top: 1px solid var(--line) }}
  td.time, td.gap, td.at {{ font-family: ui-monospace, monospace; white-space: nowrap }}
  tr.foreign {{ opacity: .7; font-style: italic }}
+ td.says {{ width: 50% }} td.step {{ min-width: 10rem }}
  .long {{ color: var(--warn) }} .bad {{ color: var(--mark); font-weight: 600 }} .state {{ color: var(--state) }}
  .bar {{ display: flex; height: 1.6rem; border-radius: .3rem; overflow: hidden; margin: 1rem 0 }}
  .bar span {{ font-size: .7rem; padding: .2rem .3rem; overflow: hidden; white-space: nowrap }}
  .bar span {{ border-right: 1px solid var(--line) }}
  .finding {{ border-left: .3rem solid var(--mark); padding: .3rem .8rem; margin: .5rem 0 }}
- code {{ overflow-wrap: anywhere }} details summary {{ cursor: pointer }}
+ code, summary {{ overflow-wrap: anywhere }} details summary {{ cursor: pointer }}
 </style></head><body>
 """
 SHADES = ("#90caf9", "#a5d6a7", "#ffe082", "#ffab91", "#ce93d8", "#b0bec5", "#80cbc4")
@@ -57,8 +58,9 @@ def _story(story: Story, look: Look) -> Iterator[str]:
     yield from _phases(story, look)
     columns = "".join(f"<th>{name}</th>" for name in COLUMNS)
     yield f"<table><thead><tr>{columns}</tr></thead><tbody>\n"
+    folder = common_folder(row.passage.event.origin.source for row in story.rows)
     for row in story.rows:
-        yield from _row(row, life.subject, look)
+        yield from _row(row, life.subject, folder, look)
     yield "</tbody></table>\n"
 
 
@@ -92,7 +94,7 @@ def _phases(story: Story, look: Look) -> Iterator[str]:
         yield f"<p>{_safe(' · '.join(told), look)}</p>\n"
 
 
-def _row(row: Row, subject: Entity, look: Look) -> Iterator[str]:
+def _row(row: Row, subject: Entity, folder: str, look: Look) -> Iterator[str]:
     event = row.passage.event
     moved = row.passage.state != row.passage.before and not row.foreign
     legal = "" if row.passage.legal else "bad"
@@ -101,11 +103,13 @@ def _row(row: Row, subject: Entity, look: Look) -> Iterator[str]:
     day = to_datetime(event.time).strftime("%Y-%m-%d")
     yield f'<tr class="{"foreign" if row.foreign else ""}"><td class="time" title="{day}">{clock(event.time)}</td>'
     yield f'<td class="gap{long}">{gap(row)}</td><td>{_safe(event.component, look)}</td>'
-    yield f'<td class="{legal}">{_safe(step(row, subject), look)}{marks}</td>'
-    yield f'<td class="state">{_safe(row.passage.state, look) if moved else ""}</td><td class="{legal}"><details>'
+    yield f'<td class="step {legal}">{_safe(step(row, subject), look)}{marks}</td>'
+    yield f'<td class="state">{_safe(row.passage.state, look) if moved else ""}</td>'
+    yield f'<td class="says {legal}"><details>'
     yield f"<summary>{_safe(says(row) or words(event), look)}</summary>"
     yield f"<code>{_safe(event.text, look)}</code></details></td>"
-    yield f'<td class="at">{_safe(str(event.origin), look)}</td></tr>\n'
+    at = _safe(str(event.origin), look)
+    yield f'<td class="at" title="{at}">{at.removeprefix(_safe(folder, look))}</td></tr>\n'
 
 
 def _safe(text: str, look: Look) -> str:

@@ -39,7 +39,7 @@ def step(row: Row, subject: Entity) -> str:
     event = row.passage.event
     name = row.passage.step or event.kind
     said = [value for kind in PARTS if (value := event.ref(kind))]
-    of = said[0][:SHORTEST] if said and said[0] not in subject.ids.values() else ""
+    of = said[0][:SHORTEST].rstrip("-") if said and said[0] not in subject.ids.values() else ""
     return f"{name} ({of})" if of and of not in name else name
 
 
