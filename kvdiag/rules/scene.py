@@ -57,7 +57,7 @@ class Scene:
         for kind in wide:
             for key, series in self._of_node[kind].items():
                 if not node or key in {node, ""}:
-                    near = _between(series, mine[0].time - HORIZON, mine[-1].ends + HORIZON)
+                    near = _between(series, mine[0].time - HORIZON, max(e.ends for e in mine) + HORIZON)
                     unique.update((id(event), event) for event in near)
         return sorted(unique.values(), key=lambda event: (event.time, event.origin))
 
@@ -79,6 +79,8 @@ def nodes_of(timeline: Timeline) -> list[str]:
     return sorted({event.node for event in timeline.events if event.node}) or [""]
 
 
-def _between(events: Sequence[Event], begins: int, ends: int) -> Sequence[Event]:
+def _between(events: Sequence[Event], begins: int, ends: int) -> Iterator[Event]:
+    """What happened in between; a poll that is folded into one event may have begun long before."""
     first = bisect_left(events, begins, key=lambda event: event.time)
-    return events[first : bisect_right(events, ends, key=lambda event: event.time)]
+    yield from (event for event in events[:first] if event.ends >= begins)
+    yield from events[first : bisect_right(events, ends, key=lambda event: event.time)]

@@ -34,6 +34,7 @@ def _lines(rule: Rule) -> Iterator[str]:
         (line for number, fix in enumerate(rule.fix, 1) for line in _fix(number, fix.text, fix.run, fix.after)),
     )
     yield from _section("Not when", rule.look_alikes)
+    yield from _section("Logs that settle it", rule.collect)
     yield from _section("Explains", rule.explains)
     yield from _section("See", rule.references)
 

@@ -1,0 +1,71 @@
+"""Which events of the node a rule sees beside those of its subject."""
+
+from __future__ import annotations
+
+import pytest
+
+from kvdiag.clock import HOUR, MINUTE
+from kvdiag.model.event import Event
+from kvdiag.model.record import Origin
+from kvdiag.model.rule import Rule, Selector
+from kvdiag.model.timeline import Entity, History, Timeline
+from kvdiag.model.values import Role, Severity, SubjectKind
+from kvdiag.model.vocabulary import Entry
+from kvdiag.rules.grammar import read_condition
+from kvdiag.rules.scene import Scene
+
+NOON = 1_720_008_000_000_000
+ENTRIES = {
+    "own": Entry(kind="own", component="kubelet", wordings=()),
+    "round": Entry(kind="round", component="kubelet", wordings=(), scope="node"),
+}
+RULE = Rule(
+    id="KV999",
+    name="test",
+    title="",
+    severity=Severity.LOW,
+    status="stable",
+    role=Role.CAUSE,
+    per=SubjectKind.POD,
+    events={name: Selector(name=name, kinds=(name,), where={}) for name in ENTRIES},
+    when=read_condition("own and round", tuple(ENTRIES), "here"),
+    says="",
+    cause="",
+)
+
+
+def event(kind: str, begins: int, ends: int, node: str = "n1") -> Event:
+    """An event from and until so many microseconds after noon."""
+    return Event(NOON + begins, kind, "kubelet", (), {}, Origin("log", 1), node, kind, NOON + ends)
+
+
+@pytest.mark.parametrize(
+    ("begins", "ends", "node", "seen"),
+    [
+        (0, 0, "n1", True),
+        (-HOUR, -HOUR, "n1", True),
+        (-HOUR - 1, -HOUR - 1, "n1", False),
+        (-9 * HOUR, -9 * HOUR, "n1", False),
+        (-9 * HOUR, 0, "n1", True),
+        (-9 * HOUR, 9 * HOUR, "n1", True),
+        (-9 * HOUR, -2 * HOUR, "n1", False),
+        (HOUR + MINUTE, HOUR + MINUTE, "n1", True),
+        (HOUR + MINUTE + 1, 9 * HOUR, "n1", False),
+        (0, 0, "n2", False),
+    ],
+)
+def test_what_is_near(begins: int, ends: int, node: str, seen: bool) -> None:
+    """An event of the node is seen when any part of it lies within an hour of the subject's own."""
+    own, near = event("own", 0, MINUTE), event("round", begins, ends, node)
+    pod = Entity(kind=SubjectKind.POD, key="uid", name="shop/web-0")
+    place = Entity(kind=SubjectKind.NODE, key=node, name=node)
+    timelines = {
+        (SubjectKind.POD, "uid"): Timeline(pod, (own,), frozenset()),
+        (SubjectKind.NODE, node): Timeline(place, (near,), frozenset()),
+    }
+    history = History(
+        events=(own, near), timelines=timelines, coverage=(), versions=(), begins=own.time, ends=near.ends
+    )
+    scene = Scene(history, ENTRIES)
+    (timeline,) = scene.candidates(RULE)
+    assert (near in scene.events(RULE, timeline, "n1")) is seen
