@@ -210,6 +210,9 @@ def test_short_form_says_the_same(kvdiag):
     for output in ("text", "json"):
         short, long = kvdiag("analyze", "-o", output, LOST), kvdiag("analyze", f"--output={output}", LOST)
         assert (short.stdout, short.stderr, short.returncode) == (long.stdout, long.stderr, long.returncode)
+    for level in ("never", "high", "critical", "none"):
+        short, long = kvdiag("analyze", "--fail-on", level, LOST), kvdiag("analyze", f"--fail-on={level}", LOST)
+        assert (short.stdout, short.stderr, short.returncode) == (long.stdout, long.stderr, long.returncode)
 
 
 def test_same_twice(kvdiag):

@@ -1,4 +1,4 @@
-"""The short form, `kvdiag analyze [-q] [-o json|text] [PATH]...`, without typer.
+"""The short form, `kvdiag analyze [-q] [-o json|text] [--fail-on LEVEL] [PATH]...`, without typer.
 
 typer and what it brings take 0.1 to 0.2 s of CPU to start, three times as long as the analysis of a small log. The form
 that scripts and people at 3 a.m. use goes past it; anything else, help and errors included, is typer's.
@@ -7,21 +7,34 @@ that scripts and people at 3 a.m. use goes past it; anything else, help and erro
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 OUTPUTS = ("json", "text")
 
 
-def short_form(arguments: Sequence[str]) -> tuple[tuple[str, ...], str, bool] | None:
-    """(paths, output, quiet) when the arguments are of the short form, else None."""
+class Short(NamedTuple):
+    """What the short form says; an empty `fail_on` is the default."""
+
+    paths: tuple[str, ...]
+    output: str = "text"
+    fail_on: str = ""
+    quiet: bool = False
+
+
+def short_form(arguments: Sequence[str]) -> Short | None:
+    """What the arguments say when they are of the short form, else None."""
     if not arguments or arguments[0] != "analyze":
         return None
     paths: list[str] = []
-    output, quiet = "text", False
+    said = {"output": "text", "fail_on": ""}
+    quiet = False
     rest = iter(arguments[1:])
     for word in rest:
         if word in {"-o", "--output"}:
-            output = next(rest, "")
-            if output not in OUTPUTS:
+            said["output"] = next(rest, "")
+        elif word == "--fail-on":
+            said["fail_on"] = next(rest, "")
+            if not said["fail_on"]:
                 return None
         elif word in {"-q", "--quiet"}:
             quiet = True
@@ -29,13 +42,13 @@ def short_form(arguments: Sequence[str]) -> tuple[tuple[str, ...], str, bool] | 
             return None
         else:
             paths.append(word)
-    return tuple(paths), output, quiet
+    return Short(tuple(paths), **said, quiet=quiet) if said["output"] in OUTPUTS else None
 
 
-def run_short(form: tuple[tuple[str, ...], str, bool]) -> int:
+def run_short(form: Short) -> int:
     """Analyse and give the exit code."""
-    from kvdiag.cli.analysis import Showing, run_analysis
+    from kvdiag.cli.analysis import NEVER, Showing, run_analysis
     from kvdiag.pipeline.options import Options
 
-    paths, output, quiet = form
-    return run_analysis(Options(paths=paths), Showing(output=output, quiet=quiet))
+    showing = Showing(output=form.output, fail_on=form.fail_on or NEVER, quiet=form.quiet)
+    return run_analysis(Options(paths=form.paths), showing)

@@ -5,14 +5,14 @@
 
 Reading a header by regex costs 2 µs a line, the calendar 1 µs more. Within one source the time stands at the same
 place in nearly every line and the minute rarely changes, so a layout remembers the place, what stands before it, and
-the minutes it has met: 0.4 µs. A line that fits no layout is read in full and teaches one.
+the minutes it has met: 0.3 µs. A line that fits no layout is read in full and teaches one.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from kvdiag.clock import MINUTE, in_year, is_yearless, to_datetime
+from kvdiag.clock import MINUTE, SECOND, in_year, is_yearless, to_datetime
 from kvdiag.formats.peel import Peeled, peel
 from kvdiag.formats.records import canonical, read_body
 from kvdiag.model.record import Body
@@ -44,29 +44,27 @@ class Said(NamedTuple):
 class KlogLayout:
     """A place at which klog's header stands, after the end of a carrier's prefix; one process writes it."""
 
-    __slots__ = ("_at", "_minutes", "_pid", "_since", "_tail", "shape", "speaker", "words")
+    __slots__ = ("_at", "_minutes", "_pid", "_second", "_since", "_start", "_tail", "shape", "speaker", "words")
 
     def __init__(self, at: int, tail: bytes, speaker: Speaker, line: bytes) -> None:
         """`at` is where the header begins in `line`, `tail` what stands before it in every line."""
         self._at, self._tail, self._since, self.speaker = at, tail, at - len(tail), speaker
         self._pid = line[at + 21 : at + 29]
         self._minutes: dict[bytes, int] = {}
+        self._second, self._start = b"", 0
         self.shape = (at, tail, self._pid)
         self.words = at + 29  # where file, line and message begin
 
     def stamp(self, line: bytes) -> int | None:
-        """The time of a line of this layout; None when the line has another, or a minute not met yet. 0.5 µs."""
+        """The time of a line of this layout; None when the line has another, or a minute not met yet. 0.3 µs."""
         at = self._at
-        minute = self._minutes.get(line[at + 1 : at + 12])
-        if (
-            minute is None
-            or line[at + 21 : at + 29] != self._pid
-            or line[at + 14 : at + 15] != b"."
-            or not line.startswith(self._tail, self._since)
-        ):
+        second = line[at + 1 : at + 15]  # MMDD HH:MM:SS.
+        if second != self._second and not self._goes_to(second):
+            return None
+        if not line.startswith(self._pid, at + 21) or not line.startswith(self._tail, self._since):
             return None
         try:
-            return minute + int(line[at + 12 : at + 14] + line[at + 15 : at + 21])  # SSuuuuuu are microseconds
+            return self._start + int(line[at + 15 : at + 21])
         except ValueError:
             return None
 
@@ -75,6 +73,14 @@ class KlogLayout:
         if len(self._minutes) >= MOST_MINUTES:
             self._minutes.clear()
         self._minutes[line[self._at + 1 : self._at + 12]] = stamp - stamp % MINUTE
+
+    def _goes_to(self, second: bytes) -> bool:
+        """Move on to another second, if its minute was met and the dot stands where it should."""
+        minute = self._minutes.get(second[:11])
+        if minute is None or second[13:] != b"." or not second[11:13].isdigit():
+            return False
+        self._second, self._start = second, minute + int(second[11:13]) * SECOND
+        return True
 
 
 class LogrusLayout:

@@ -1,4 +1,4 @@
-"""How much of an input is understood: every line of its first blocks and of the last, then one block in sixteen.
+"""How much of an input is understood: every line of its first blocks and of the last, then one block in 24.
 
 Analysis looks only at lines the scanner hits. A file of another kind, or one whose second half is damaged, would look
 healthy; classifying a sample of all lines (0.5 µs each) makes it show.
@@ -13,9 +13,9 @@ from kvdiag.formats.peel import peel
 from kvdiag.formats.records import classify, read_body
 from kvdiag.scan.blocks import Block
 
-WHOLE = 8  # blocks that are looked at in full before sampling begins
-EVERY = 16
-LOOKED_AT = 64  # lines of a block whose format is read
+WHOLE = 4  # blocks that are looked at in full before sampling begins
+EVERY = 24
+LOOKED_AT = 16  # lines of a block whose format is read
 
 
 @dataclass(slots=True)
