@@ -9,6 +9,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+# Microseconds until the year 5138; and the first number that, as milliseconds or nanoseconds, is a time of ours.
+_MOST_DIGITS = 17
+_MILLISECONDS, _MICROSECONDS, _NANOSECONDS = 10**11, 10**14, 10**17
+
 
 class Peeled(NamedTuple):
     """What is left of a line, and what its carriers told.
@@ -31,3 +35,33 @@ class Peeled(NamedTuple):
 def program(name: str) -> str:
     """`/usr/bin/kubelet` and `kubelet.service` → `kubelet`."""
     return name.rpartition("/")[2].removesuffix(".service")
+
+
+def moment(number: int) -> int | None:
+    """Microseconds since 1970 of a number of milliseconds, microseconds or nanoseconds; None for any other."""
+    if _MILLISECONDS <= number < _MICROSECONDS:
+        return number * 1000
+    if _MICROSECONDS <= number < _NANOSECONDS:
+        return number
+    return number // 1000 if _NANOSECONDS <= number < _NANOSECONDS * 100 else None
+
+
+def text_of(value: object) -> str:
+    """Give a text field; of a repeated one the first, of any other nothing."""
+    if isinstance(value, list) and value:
+        value = value[0]
+    return value if isinstance(value, str) else ""
+
+
+def number_of(digits: str) -> int | None:
+    """Give a number of at most seventeen digits."""
+    return int(digits) if digits.isdecimal() and len(digits) <= _MOST_DIGITS else None
+
+
+def bytes_of(value: object) -> bytes:
+    """Give a message that is a text, a list of bytes, or repeated: then the first."""
+    if isinstance(value, list) and value and not isinstance(value[0], int):
+        value = value[0]
+    if isinstance(value, list):
+        return bytes(item & 0xFF for item in value if isinstance(item, int)).rstrip(b"\r\n")
+    return value.rstrip("\r\n").encode("utf-8", "surrogatepass") if isinstance(value, str) else b""

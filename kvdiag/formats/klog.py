@@ -25,7 +25,9 @@ HEADER = re.compile(
 CUT_HEADER = re.compile(
     rb"(?:([IWEF])(?: |(?=\d)))?(?:[\d:.]{1,20}[ \t]{1,8}){0,3}(?:[\w.\-]+/)?([\w.\-]+\.(?:go|s)|\?\?\?):(\d{1,6})\] "
 )
-_PREAMBLE = re.compile(rb"(Log file created at|Running on machine|Binary|Log line format|Previous log): (.*)")
+_PREAMBLE = re.compile(
+    rb"(?:\xef\xbb\xbf)?(Log file created at|Running on machine|Binary|Log line format|Previous log): (.*)"
+)
 
 
 def read(body: bytes) -> Body | None:

@@ -13,34 +13,54 @@ import string
 from collections.abc import Callable, Mapping
 
 from kvdiag.clock import is_yearless
-from kvdiag.formats import envelopes, prefixes
+from kvdiag.formats import copied, envelopes, prefixes
 from kvdiag.formats.carrier import Peeled
 
 __all__ = ["Peeled", "chatter", "peel", "repeel", "suppressed"]
 
 _Reader = Callable[[bytes], Peeled | None]
 _DEEPEST = 5
-_BARE = re.compile(rb'[IWEF]\d{4} \d\d:\d\d:|time="|\{"(?:ts|level|msg)":')
+# Not k0s, which puts the line of another program into `msg`, and not Talos, whose objects carry one.
+_BARE = re.compile(
+    rb'[IWEF]\d{4} \d\d:\d\d:|time="(?!.{10} [^"]{1,30}" level=[a-z]+ msg="(?:[IWEF]\d{4} |time=|\{))'
+    rb'|\{"(?:ts":|level":|msg":(?!.*"talos-(?:service|time)" ?:))'
+)
 _CHATTER = re.compile(
     rb"-- (?:(?P<begin>Logs begin at |Journal begins at )|(?P<boot>Boot [0-9a-f]{32} --|Reboot --)"
     rb"|(?P<none>No entries --))"
 )
 _NAMES = {"begin": "begin", "boot": "boot", "none": "no-entries"}
 _SUPPRESSED = re.compile(rb"Suppressed (\d{1,9}) messages from ")
-_LETTER: tuple[_Reader, ...] = (prefixes.syslog, prefixes.full, prefixes.named, prefixes.bare, prefixes.words)
+_LETTER: tuple[_Reader, ...] = (
+    prefixes.syslog,
+    prefixes.full,
+    prefixes.local,
+    copied.filed,
+    prefixes.named,
+    prefixes.bare,
+    prefixes.words,
+)
 _DIGIT: tuple[_Reader, ...] = (
     prefixes.dated,
     prefixes.unix,
     prefixes.syslog,
+    copied.glued,
+    copied.row,
     prefixes.bare,
+    copied.filed,
     prefixes.named,
     prefixes.words,
 )
-_OTHER: tuple[_Reader, ...] = (prefixes.full, prefixes.named, prefixes.words)
+_OTHER: tuple[_Reader, ...] = (prefixes.full, copied.filed, prefixes.named, prefixes.words)
 _BY_FIRST_BYTE: Mapping[bytes, tuple[_Reader, ...]] = {
     **dict.fromkeys((letter.encode() for letter in string.ascii_letters), _LETTER),
     **dict.fromkeys((digit.encode() for digit in string.digits), _DIGIT),
     b"d": (envelopes.read_led, *_LETTER),
+    b"t": (copied.supervised, *_LETTER),
+    b"*": (copied.listed, *_OTHER),
+    b"-": (copied.listed, *_OTHER),
+    b'"': (copied.row, *_OTHER),
+    b"\xef": (copied.marked, *_OTHER),
     b"\x1e": (envelopes.read_led,),
     b"{": (envelopes.read,),
     b"[": (prefixes.since_boot, prefixes.bracketed),

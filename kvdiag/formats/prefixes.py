@@ -12,15 +12,14 @@ import re
 from functools import lru_cache
 
 from kvdiag.clock import SECOND
+from kvdiag.formats import openings
 from kvdiag.formats.carrier import Peeled, program
 from kvdiag.formats.stamps import rfc3339, syslog_minute, within_minute, yearless
 
-# What a log line itself begins with; a word in front is only taken for a carrier when one of these follows.
-_HEAD = rb'(?:[IWEF]\d{4} \d\d:\d\d:\d\d|time="|level=[a-z]|\{"|(?:[IWEF] )?[\w.\-]+\.go:\d+\] )'
-_TIMED = rb"(?:(?:[A-Z][a-z]{2}|\d{1,2}[\x80-\xff]{2,6}) [ \d]\d \d\d:\d\d:|\d{4}-\d\d-\d\dT\d\d:)"
 # An empty host name leaves two spaces; `--no-hostname` leaves the program alone.
 _SENDER = rb"(?:(\S*[^\s:]|) )?([^\s:\[\]]+)(?:\[(\d{1,10})\])?:(?: |$)"
 _SYSLOG = re.compile(rb"((?:[A-Za-z]{3}|\d{1,2}[\x80-\xff]{2,6}) [ \d]\d \d\d:\d\d):(\d\d)(?:\.(\d{1,9}))? ")
+_LOCAL = re.compile(rb"(" + openings.MONTH + rb" [ \d]\d \d\d:\d\d):(\d\d)(?:\.(\d{1,9}))? ")
 _ISO = re.compile(rb"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})? ?(?:Z|UTC|[+-]\d\d:?\d\d))[ \t]+")
 _CRI = re.compile(rb"(stdout|stderr) ([FP])(?::\S*)?(?: |$)")
 _RFC5424 = re.compile(rb"(\S+) (\S+) (\d{1,10}|-) \S+ (?:-|\[[^\]]*\]) +")
@@ -28,11 +27,13 @@ _FULL = re.compile(rb"\S{2,12} (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?) ([
 _UNIX = re.compile(rb"(\d{9,10})\.(\d{6}) (?=\S)")
 _BOOT = re.compile(rb"\[ {0,8}\d{1,9}\.\d{6}(?: < {0,8}\d{1,9}\.\d{6} >)?\] ")
 _SENT = re.compile(_SENDER)
-_NAMED = re.compile(rb"(?:(\S{1,80}) )?([^\s:\[\]]{1,80})(?:\[(\d{1,10})\])?: (?=" + _HEAD + rb")")
-_WORDS = re.compile(rb"(?:\S{1,80}[ \t]{1,4}){0,2}(\S{1,80})[ \t]{1,4}(?=[IWEF]\d{4} \d\d:\d\d:\d\d)")
-_NUMBER = re.compile(rb"\d{1,7}(?: ?[:|] ?| (?:- )?)(?=" + _HEAD + rb"|" + _TIMED + rb"|\S{1,80}: " + _HEAD + rb")")
-_INDENT = re.compile(rb"[ \t]+(?=" + _HEAD + rb"|" + _TIMED + rb"|\S{1,80} [IWEF]\d{4} \d\d:\d\d:)")
-_BRACKET = re.compile(rb"\[([^\]\s]{1,200})\] (?=" + _HEAD + rb"|" + _TIMED + rb")")
+_NAMED = re.compile(
+    rb"(?:(\S{1,80}) )?([^\s:\[\]{]{1,80})(?:\[(\d{1,10})\])?: (?=" + openings.HEAD + rb"|" + openings.CERTAIN + rb")"
+)
+_WORDS = re.compile(rb"(?:[^\s={]{1,80}[ \t]{1,4}){0,2}([^\s={]{1,80})[ \t]{1,4}(?=" + openings.CERTAIN + rb")")
+_NUMBER = re.compile(rb"\d{1,7}(?: ?[:|] ?| (?:- )?)(?=" + openings.LINE + rb")")
+_INDENT = re.compile(rb"[ \t]++(?=" + openings.LINE + rb")")
+_BRACKET = re.compile(rb"\[(?:[^\]\s]{1,200} )?([^\]\s]{1,200})\] (?=" + openings.LINE + rb")")
 _POD = re.compile(rb"\[pod/[^\]\s/]{1,253}/([^\]\s]{1,80})\] ")
 _EXPORT = re.compile(rb"(?:DEFAULT|DEBUG|INFO|NOTICE|WARNING|ERROR|CRITICAL) (?=\d{4}-\d\d-\d\dT)")
 _PRIORITY = re.compile(rb"<\d{1,3}>(?:1 )?")
@@ -52,7 +53,15 @@ _ZONES = {
 
 def syslog(body: bytes) -> Peeled | None:
     """`Jul 15 03:49:34[.256007] host program[pid]: `: journalctl short, short-precise, and classic rsyslog."""
-    found = _SYSLOG.match(body)
+    return _dated_short(body, _SYSLOG.match(body))
+
+
+def local(body: bytes) -> Peeled | None:
+    """`nov. 20 20:39:21 host program[pid]: `: as `syslog`, with a month as a locale writes it."""
+    return _dated_short(body, _LOCAL.match(body))
+
+
+def _dated_short(body: bytes, found: re.Match[bytes] | None) -> Peeled | None:
     if found is None:
         return None
     minute, seconds, fraction = found.groups()
@@ -85,7 +94,10 @@ def full(body: bytes) -> Peeled | None:
     if found is None:
         return None
     stamp = zoned(*found.groups())
-    return _sent(body, found.end(), stamp, "journal-full")
+    sent = _sent(body, found.end(), stamp, "journal-full")
+    if sent is None and body.startswith(b'{"', found.end()):
+        return Peeled(body[found.end() :], stamp, carrier="journal-full")
+    return sent
 
 
 def zoned(clock: bytes, zone: bytes) -> int | None:
@@ -126,7 +138,8 @@ def named(body: bytes) -> Peeled | None:
 
 def words(body: bytes) -> Peeled | None:
     """`??? I1120 …`, `kubelet I1120 …`: one to three words before a klog header (MicroShift, stern)."""
-    found = _WORDS.match(body)
+    # What follows has a clock time; plain text without one is told by its colons, 3 µs faster.
+    found = _WORDS.match(body) if body.count(b":") > 1 else None
     if found is None:
         return None
     word = found.group(1)
@@ -134,7 +147,7 @@ def words(body: bytes) -> Peeled | None:
 
 
 def bracketed(body: bytes) -> Peeled | None:
-    """`[pod/csi-0/driver] `: kubectl logs --prefix, stern and the like."""
+    """`[pod/csi-0/driver] `, `[csi-0 driver] `: kubectl logs --prefix, kubetail and the like."""
     found = _POD.match(body) or _BRACKET.match(body)
     return Peeled(body[found.end() :], ident=_word(found.group(1)), carrier="pod-prefix") if found else None
 

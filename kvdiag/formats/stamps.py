@@ -19,8 +19,27 @@ _CACHED = 4096
 _RFC3339 = re.compile(
     rb"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(?: ?(Z|UTC|[+-]\d\d(?::?\d\d)?)(?: [A-Z]{3,5})?)?$"
 )
+# As journalctl writes them in English, German, French, Spanish, Italian and Portuguese, lower case and without dot.
 _MONTHS = {
-    name: number for number, name in enumerate(b"Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(), start=1)
+    name: number
+    for number, names in enumerate(
+        (
+            "jan janv ene gen",
+            "feb févr fév fev",
+            "mar mär mrz märz mars",
+            "apr avril avr abr",
+            "may mai mag maio",
+            "jun juin giu juni",
+            "jul juil lug juli",
+            "aug août aou ago",
+            "sep sept set",
+            "oct okt ott out",
+            "nov",
+            "dec dez déc dic",
+        ),
+        start=1,
+    )
+    for name in names.split()
 }
 
 
@@ -52,7 +71,7 @@ def klog_minute(text: bytes) -> int | None:
 def syslog_minute(text: bytes) -> int | None:
     """`Jul 15 03:49` or `Jul  5 03:49` in microseconds of the year-less frame."""
     month, _, rest = text.partition(b" ")
-    number = _MONTHS.get(month) or _numbered(month)
+    number = _MONTHS.get(month.decode("utf-8", "replace").lower().rstrip(".")) or _numbered(month)
     return _moment(FRAME_YEAR, number, int(rest[:2]), rest[3:]) if number else None
 
 

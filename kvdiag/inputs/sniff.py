@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from kvdiag.inputs import gzipped
+from kvdiag.inputs import gzipped, journal
 from kvdiag.inputs.readers import Replayed
 
 HEAD = 4096
@@ -96,6 +96,8 @@ def looks_like_log(name: str, text: bytes) -> bool:
         return False
     is_document = _DOCUMENT_NAME.fullmatch(name) is not None
     if not is_document and _LOG_NAME.search(name):
+        return True
+    if journal.is_folded(text):
         return True
     lines = [line for line in text.split(b"\n")[:40] if line.strip()]
     logged = sum(_LOG_LINE.match(line) is not None for line in lines)

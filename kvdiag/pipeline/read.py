@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from array import array
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from io import BytesIO
@@ -13,11 +14,12 @@ from kvdiag.clock import is_yearless
 from kvdiag.correlate.testimony import Testimony
 from kvdiag.errors import InputError
 from kvdiag.events.calls import calls
-from kvdiag.events.recognise import Recogniser
+from kvdiag.events.recognise import Recogniser, Sighting
 from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.formats.gopanic import is_start
 from kvdiag.formats.klog import preamble
 from kvdiag.formats.records import classify
+from kvdiag.inputs.journal import unfolded
 from kvdiag.pipeline.survey import Survey
 from kvdiag.scan.blocks import Block, Reader, blocks
 from kvdiag.scan.protocol import Scanner
@@ -90,7 +92,8 @@ def read_source(
     recogniser, survey = Recogniser(vocabulary), Survey()
     first, last, year, said = None, None, None, None
     tail: Block | None = None
-    for block in _blocks(source, problem):
+    numbers: array[int] = array("I")
+    for block in _blocks(source, problem, numbers):
         if tail is None:
             year = _preamble_year(block)
             first = _edge(block, recogniser, backwards=False)
@@ -103,14 +106,14 @@ def read_source(
     if tail is not None:
         last = _edge(tail, recogniser, backwards=True)
     survey.close()
-    sightings = [*recogniser.sightings, *calls(recogniser.heard, vocabulary)]
+    sightings = _placed([*recogniser.sightings, *calls(recogniser.heard, vocabulary)], numbers)
     sightings.sort(key=lambda sighting: sighting.line)
     testimony = Testimony(
         source=source.name,
         sightings=sightings,
         first=first,
         last=last,
-        lines=survey.lines,
+        lines=numbers[-1] if numbers else survey.lines,
         wordings=frozenset(recogniser.wordings),
         yearless=recogniser.stamper.klog_is_yearless or (first is not None and is_yearless(first)),
         preamble_year=year,
@@ -121,14 +124,22 @@ def read_source(
     return Read(testimony, survey, recogniser.recognised)
 
 
-def _blocks(source: Readable, problem: Callable[[InputError], None]) -> Iterator[Block]:
+def _blocks(source: Readable, problem: Callable[[InputError], None], numbers: array[int]) -> Iterator[Block]:
+    """The blocks of an input; of a journal whose entries have many lines, with one line for each."""
     try:
         with source.open() as reader:
-            yield from blocks(reader, begins=begins_record)
+            yield from blocks(unfolded(reader, numbers), begins=begins_record)
     except InputError as error:
         problem(error)
     except (OSError, EOFError) as error:
         problem(InputError(source.name, f"could not be read to its end ({error}); what was read until then is used"))
+
+
+def _placed(sightings: list[Sighting], numbers: Sequence[int]) -> list[Sighting]:
+    """Sightings at the lines of the input, where entries of many lines were read as one."""
+    if not numbers:
+        return sightings
+    return [sighting._replace(line=numbers[sighting.line - 1]) for sighting in sightings]
 
 
 def _edge(block: Block, recogniser: Recogniser, *, backwards: bool) -> int | None:

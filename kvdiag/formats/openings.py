@@ -1,0 +1,36 @@
+r"""What a log line begins with, for carriers that are only taken for one when a log line follows.
+
+    kubelet.log:21143:Nov 20 20:39:21 worker-1 kubelet[6175]: E1120 20:39:21.779765    6175 kubelet.go:2200] "Pod is…
+
+`kubelet.log:21143:` might be anyone's words; in front of a date or a klog header it is what grep wrote.
+"""
+
+from __future__ import annotations
+
+KLOG = rb"[IWEF]\d{4} \d\d:\d\d:\d\d"
+# The beginning of a log line without carrier.
+HEAD = rb"(?:" + KLOG + rb'|time="|level=[a-z]|\{"|(?:[IWEF] )?[\w.\-]+\.go:\d+\] )'
+# Months: ASCII, with a dot (nov.), with an accent (févr.), a number and a sign (6月).
+MONTH = rb"(?:[A-Za-z][A-Za-z\x80-\xff]{2,6}\.?|\d{1,2}[\x80-\xff]{2,6})"
+TIMED = rb"(?:" + MONTH + rb" [ \d]\d \d\d:\d\d:|\d{4}-\d\d-\d\dT\d\d:)"
+# The beginning of a carrier that needs no proof of its own.
+CARRIER = (
+    rb"(?:"
+    + TIMED
+    + rb"|<\d{1,3}>|\S{2,12} \d{4}-\d\d-\d\d \d\d:\d\d:\d\d|\d{9,10}\.\d{6} \S"
+    + rb'|\[ {0,8}\d{1,9}\.\d{6}|\[pod/|\x1b\[|\x1e\{|data: \{|\{ {0,4}"[\w.@\-]{1,40}" ?:)'
+)
+_CERTAINLY = rb"(?:" + KLOG + rb'|time="\d{4}-)'
+# A klog header after at most three words, whatever they are.
+_SOON = rb"(?:\S{1,200}[ \t]{1,4}){0,3}\S{0,200}?" + _CERTAINLY
+LINE = rb"(?:[ \t]{0,40}(?:" + HEAD + rb"|" + CARRIER + rb")|" + _SOON + rb")"
+# A mark that stands for itself: a bullet, brackets, a host, a number, a file, a time that is glued to the line.
+_MARK = (
+    rb"(?:[*\-] {1,3}|[ \t]{1,40}|\[\S{1,80}(?: \S{1,80})?\] |[^\s={]{1,80}: |\d{1,7} ?[:|]? |[^\s={]{1,200}:"
+    rb"|\xef\xbb\xbf|\d{4}-\d\d-\d\dT\S{9,25})"
+)
+# For words that might well be prose: a carrier counts only when a log line is in it.
+CERTAIN = (
+    rb"(?:" + _MARK + rb"{0,2}" + _CERTAINLY + rb"|"
+    + CARRIER + rb'[^\n]{0,1500}?(?:[IWEF]\d{4} \d\d:\d\d:\d\d|time=\\{0,8}"{1,8}\d))'
+)  # fmt: skip
