@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kvdiag.clock import SECOND
-from kvdiag.correlate.machines import pod, runtime
-from kvdiag.correlate.machines.choose import pod_machine, volume_machine
+from kvdiag.correlate.machines import crio, pod, runtime
+from kvdiag.correlate.machines.choose import is_static, pod_machine, volume_machine
 from kvdiag.correlate.machines.machine import Machine
 from kvdiag.correlate.machines.walk import walk
 from kvdiag.events.names import attachment_name
@@ -24,17 +24,11 @@ from kvdiag.model.values import SubjectKind
 SKIP_NEAR = 2 * SECOND  # between the line that staging is skipped and the one that it succeeded
 CUT_NEAR = 5_000  # microseconds: a log that begins this close to a staging may have lost the line that it was skipped
 STARTING = 10 * SECOND  # a driver and its sidecars tell of their start within this time
-STARTS = {"kubelet.started": "kubelet", "runtime.started": "containerd"}
+STARTS = {"kubelet.started": "kubelet", "runtime.started": "containerd", "crio.started": crio.COMPONENT}
 LISTED = frozenset({*STARTS, "volume.stage.skipped", "node.ready", "node.not-ready"})
 DETACHES = ("volume.detach.", "volume.attachment.delet", "attacher.d", "csi.controllerunpublish.")
 DRIVER = "csi-driver"
-NODE_SIDE = frozenset({"kubelet", DRIVER, "containerd"})
-FIXED = {
-    SubjectKind.SANDBOX: runtime.SANDBOX,
-    SubjectKind.CONTAINER: runtime.CONTAINER,
-    SubjectKind.DRIVER: runtime.DRIVER,
-    SubjectKind.NODE: runtime.NODE,
-}
+NODE_SIDE = frozenset({"kubelet", DRIVER, *runtime.SANDBOXES})
 
 
 def live(timeline: Timeline, history: History) -> Life:
@@ -59,6 +53,11 @@ class Lives:
         }  # in order of time: the last one stays
         self._lost: dict[tuple[str, str], list[int]] = {}
         self._sandboxes = {key for kind, key in history.timelines if kind is SubjectKind.SANDBOX}
+        self._static = {
+            timeline.subject.ids.get("pod", "")
+            for (kind, _), timeline in history.timelines.items()
+            if kind is SubjectKind.POD and is_static(timeline.subject, timeline.events)
+        } - {""}
 
     def live(self, timeline: Timeline) -> Life:
         """The life of one subject, on all its nodes; its state is that of the node it moved on last."""
@@ -85,7 +84,7 @@ class Lives:
             unseen = self._witness_ends(machine.outage, node, events)
             detaches = [e.time for e in events if e.kind.startswith(DETACHES)]
             outages = sorted([*outages, *(t for t in detaches if t > unseen or self._is_unready(node, t))])
-        passages = tuple(walk(machine, self._keyed(events), outages))
+        passages = tuple(walk(machine, self._keyed(machine, events), outages))
         state = passages[-1].state if passages else machine.begins
         since = _since(passages) if passages else events[0].time if events else self._history.begins
         waits = _waits(machine, passages, state)
@@ -96,13 +95,20 @@ class Lives:
             case SubjectKind.VOLUME:
                 return volume_machine(subject, events, self._skips(events))
             case SubjectKind.POD:
-                return pod_machine(subject, events, self._history.versions)
-            case kind:
-                return FIXED[kind]
+                return pod_machine(subject, events, self._history.versions, self._static)
+            case SubjectKind.SANDBOX:
+                return runtime.SANDBOXES[_runtime(events)]
+            case SubjectKind.CONTAINER:
+                return runtime.CONTAINERS[_runtime(events)]
+            case SubjectKind.DRIVER:
+                return runtime.DRIVER
+            case SubjectKind.NODE:
+                return runtime.NODE
 
-    def _keyed(self, events: Sequence[Event]) -> Iterator[tuple[str, Event]]:
+    def _keyed(self, machine: Machine, events: Sequence[Event]) -> Iterator[tuple[str, Event]]:
         """Each event with its kind, refined by a detail where that decides about the step."""
         started: set[str] = set()
+        mirrored = pod.MIRRORED if machine is pod.MACHINES["static"] else frozenset()
         staging = any(event.kind.startswith("csi.nodestage.") for event in events)
         for event in events:
             match event.kind:
@@ -114,6 +120,8 @@ class Lives:
                     yield "volume.stage.succeeded:first", event
                 case "csi.driver.banner":
                     yield f"csi.driver.banner{_banner(event, events[0])}", event
+                case kind if kind in mirrored and event.attrs.get("source") == "api":
+                    yield f"{kind}:mirror", event
                 case kind:
                     yield kind, event
 
@@ -228,6 +236,11 @@ def _banner(event: Event, first: Event) -> str:
     return ":again" if event.time - first.time > STARTING else ""
 
 
+def _runtime(events: Sequence[Event]) -> str:
+    """Which runtime speaks of a sandbox or container; containerd where only the kubelet does."""
+    return crio.COMPONENT if any(event.component == crio.COMPONENT for event in events) else runtime.SANDBOX.outage
+
+
 def _since(passages: Sequence[Passage]) -> int:
     """When the last state was reached."""
     state = passages[-1].state
@@ -240,7 +253,7 @@ def _since(passages: Sequence[Passage]) -> int:
 
 
 def _waits(machine: Machine, passages: Sequence[Passage], state: str) -> str:
-    if machine.name.startswith("pod/"):
+    if machine.name.startswith("pod/") and machine.name != "pod/static":
         kinds = {passage.event.kind for passage in passages}
         if state == "FINISHED" and "pod.deleted" in kinds and "pod.removed" not in kinds:
             return pod.WHEN_DELETED

@@ -10,6 +10,8 @@ from kvdiag.model.event import Event
 from kvdiag.model.timeline import SeenVersion
 from kvdiag.versions import intersection, read_range, write_range
 
+BANNERS = {"kubelet.started": "kubelet", "runtime.started": "containerd", "crio.started": "crio"}
+
 
 def printed(events: Iterable[Event]) -> Iterator[SeenVersion]:
     """Each version a component printed, the last one of each component and node; drivers go by their own name."""
@@ -27,18 +29,14 @@ def printed(events: Iterable[Event]) -> Iterator[SeenVersion]:
 
 def _component(event: Event, drivers: Mapping[str, str]) -> str:
     match event.kind:
-        case "kubelet.started":
-            return "kubelet"
         case "kubelet.runtime":
             return event.attrs.get("runtime", "containerd")
-        case "runtime.started":
-            return "containerd"
         case "csi.getplugininfo.succeeded":
             return event.ref("driver")
         case "csi.driver.banner":
             return drivers.get(event.origin.source, "") if event.component == DRIVER else event.component
-        case _:
-            return ""
+        case kind:
+            return BANNERS.get(kind, "")
 
 
 def inferred(spans: Mapping[str, Iterable[str]]) -> Iterator[SeenVersion]:

@@ -10,7 +10,7 @@ from kvdiag.model.record import Origin
 from kvdiag.rules.library import built_in
 
 MACHINES = [*volume.MACHINES.values(), *pod.MACHINES.values()]
-MACHINES += [runtime.SANDBOX, runtime.CONTAINER, runtime.DRIVER, runtime.NODE]
+MACHINES += [*runtime.SANDBOXES.values(), *runtime.CONTAINERS.values(), runtime.DRIVER, runtime.NODE]
 FILESYSTEM = volume.MACHINES["volume/filesystem", True, False]
 SECOND = 1_000_000
 
@@ -215,12 +215,23 @@ START = "pod.added pod.worker.created pod.sync.entered sandbox.created cri.conta
 STOP = "pod.deleted pod.worker.graceful pod.worker.observed pod.terminating.entered pod.terminated"
 CLEAN = "pod.finalising.entered pod.volumes.unmounted pod.cgroup.removed pod.worker.complete"
 GONE = "pod.deleted pod.worker.finished pod.removed pod.kill-requested pod.worker.finished pod.worker.history-removed"
+OLD_START = "pod.added crio.sandbox.started crio.container.started"
+OLD_GONE = "pod.api-deleted pod.deleted pod.removed pod.kill-marked pod.kill-ended pod.orphan.removed"
 WHOLE = "ADDED SYNC RUNNING TERMINATING TERMINATED FINISHED REMOVED FORGOTTEN"
 PODS = [
     ("1.27", f"{START} {STOP} pod.volumes.waiting pod.volumes.cleaned {CLEAN} {GONE}", WHOLE),
     ("1.22", f"{START} {STOP} {CLEAN} {GONE}", WHOLE),
     ("1.21", "pod.added sandbox.created cri.container.started pod.deleted pod.deleted pod.removed",
      "ADDED SYNC RUNNING TERMINATING REMOVED"),
+    ("1.21", f"{OLD_START} pod.deleted pod.resources.waiting pod.work.complete pod.volumes.waiting {OLD_GONE}",
+     "ADDED SYNC RUNNING TERMINATING TERMINATED FINISHED REMOVED FORGOTTEN"),
+    ("1.21", f"{OLD_START} pod.status.succeeded pod.work.ignored pod.deleted pod.removed",
+     "ADDED SYNC RUNNING TERMINATED FINISHED REMOVED"),
+    ("1.21", f"{OLD_START} pod.status.failed pod.evicted", "ADDED SYNC RUNNING TERMINATED"),
+    ("1.21", f"{OLD_START} pod.deleted pod.status.failed", "ADDED SYNC RUNNING TERMINATING"),
+    ("static", f"{START} pod.added:mirror pod.deleted:mirror pod.removed:mirror pod.added:mirror", "ADDED SYNC RUNNING"),
+    ("mirror", "pod.added pod.mirror.deleting pod.mirror.deleted pod.deleted pod.removed pod.added",
+     "ADDED TERMINATING FINISHED REMOVED ADDED"),
     ("1.27", f"{START} pod.worker.terminal pod.terminated {CLEAN}", "ADDED SYNC RUNNING TERMINATING TERMINATED FINISHED"),
     ("1.27", f"{START} pod.evicted pod.worker.evicted pod.terminated {CLEAN}",
      "ADDED SYNC RUNNING TERMINATING TERMINATED FINISHED"),

@@ -16,6 +16,7 @@ CONTROLLERS = ("volume.attach.", "volume.attachment.", "volume.detach.", "attach
 ATTACHES = (*CONTROLLERS, "volume.wait.", "volume.map.wait.", "volume.verify.succeeded")
 DRIVER_LOG = ("called", "succeeded", "failed")
 STATIC_SOURCES = frozenset({"file", "http"})
+OF_OBJECT = ("pod.added", "pod.updated", "pod.deleted", "pod.removed", "pod.reconciled", "pod.status.", "pod.mirror.")
 
 
 def volume_machine(subject: Entity, events: Sequence[Event], skipped: Callable[[Event], bool]) -> Machine:
@@ -68,12 +69,24 @@ def _is_migrated(ids: Mapping[str, str]) -> bool:
     return (bool(driver) and spec.startswith(f"{driver}-")) or "UNSPECIFIED" in ids.get("volume_handle", "")
 
 
-def pod_machine(subject: Entity, events: Sequence[Event], versions: Sequence[SeenVersion]) -> Machine:
-    """The machine of a pod: static by its source or UID, else by the kubelet's era; the newest when that is unknown."""
-    static = any(e.kind == "pod.added" and e.attrs.get("source") in STATIC_SOURCES for e in events)
-    if static or "-" not in subject.ids.get("pod_uid", "-"):
+def pod_machine(
+    subject: Entity, events: Sequence[Event], versions: Sequence[SeenVersion], static: AbstractSet[str] = frozenset()
+) -> Machine:
+    """The machine of a pod: static by its source or UID, else by the kubelet's era; the newest when that is unknown.
+
+    A pod of one of the `static` names (`ns/name`) that nothing ran for is the mirror of that static pod.
+    """
+    if is_static(subject, events):
         return pod.MACHINES["static"]
+    if subject.ids.get("pod", "") in static and all(event.kind.startswith(OF_OBJECT) for event in events):
+        return pod.MACHINES["mirror"]
     return pod.MACHINES[_era(versions, subject.ids.get("node", ""), events)]
+
+
+def is_static(subject: Entity, events: Sequence[Event]) -> bool:
+    """Whether a pod comes from a file or URL: it was said so, or its UID is the hash of a manifest."""
+    told = any(e.kind == "pod.added" and e.attrs.get("source") in STATIC_SOURCES for e in events)
+    return told or "-" not in subject.ids.get("pod_uid", "-")
 
 
 def _era(versions: Sequence[SeenVersion], node: str, events: Sequence[Event]) -> str:

@@ -17,7 +17,7 @@ class Step(NamedTuple):
     `keeps` are states that it does not leave (a second mount of a volume that is published). `holds` is +1 where one
     more holder of the subject is named and -1 where one lets go; the state is left with the last. `proves` is False
     where a beginning or a guess says nothing sure about the state. `forgets` are states that are no longer known to
-    have been reached, `*` for all; `may` are those that a timeout leaves in doubt.
+    have been reached, `*` for all; `may` are those that a timeout, or another error that is not final, leaves in doubt.
     """
 
     says: str

@@ -2,15 +2,18 @@
 
     ABSENT → ADDED → SYNC → RUNNING → TERMINATING → TERMINATED → FINISHED → REMOVED → FORGOTTEN
 
-Up to 1.21 no worker tells its states: only the object (ADD, DELETE, REMOVE) and the containers are seen. From 1.22 on
-the worker does; from 1.27 on it also waits until the folders of the volumes are gone. FORGOTTEN is the end of its
-history, ORPHAN a removed pod whose folder cannot be.
+Up to 1.21 no worker tells its states: only the object (ADD, DELETE, REMOVE), its status and the containers are seen.
+From 1.22 on the worker does; from 1.27 on it also waits until the folders of the volumes are gone. FORGOTTEN is the end
+of its history, ORPHAN a removed pod whose folder cannot be.
+
+The API knows a static pod by its mirror, which has another UID: what is said of the mirror moves the mirror alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kvdiag.correlate.machines.crio import also
 from kvdiag.correlate.machines.machine import ALL, Machine, Must, Step, states
 
 _OVER = states("TERMINATED FINISHED REMOVED FORGOTTEN ORPHAN")
@@ -61,6 +64,18 @@ _START: Mapping[str, Step] = {
     "cri.sandbox.stopping": Step("the sandbox is to be stopped"),
     "cri.sandbox.stopped": Step("the sandbox is stopped"),
 }
+_DISPATCHED: Mapping[str, Step] = {  # up to 1.21; all but the killer's lines are printed later too, beside the worker's
+    "pod.evicted": Step("evicted: its containers are ended", "TERMINATED", _DONE),  # told when they are
+    "pod.kill-marked": Step("is to be killed"),
+    "pod.kill-pending": Step("is still being killed"),
+    "pod.kill-ended": Step("the attempt to kill it ended"),
+    "pod.status.succeeded": Step("all its containers succeeded", "TERMINATED", _DONE),
+    "pod.status.failed": Step("failed", "TERMINATED", _DONE | states("TERMINATING")),  # may be told ahead of the kill
+    "pod.resources.waiting": Step("something of it is left", "TERMINATING", _OVER),
+    "pod.volumes.waiting": Step("folders of its volumes are left", "TERMINATED", _DONE),
+    "pod.work.complete": Step("all its containers ended after its deletion", "TERMINATED", _DONE),
+    "pod.work.ignored": Step("completed: nothing more is done for it", "FINISHED", _DONE),
+}
 _WORKER: Mapping[str, Step] = {
     "pod.worker.created": Step("worker created"),
     "pod.worker.broken": Step("the worker is in a state that cannot be"),
@@ -108,7 +123,7 @@ _WAITS: Mapping[str, str] = {
 }
 VOLUMES = "volumes to be mounted"
 # More closely, by the last step of the state.
-WAITS_AFTER: Mapping[str, tuple[str, str]] = {
+_AFTER: Mapping[str, tuple[str, str]] = {
     "pod.volumes.mounting": ("SYNC", VOLUMES),
     "pod.volumes.timeout": ("SYNC", VOLUMES),
     "volume.publish.failed": ("SYNC", VOLUMES),
@@ -121,9 +136,11 @@ WAITS_AFTER: Mapping[str, tuple[str, str]] = {
     "cri.container.creating": ("SYNC", "CreateContainer"),
     "cri.container.starting": ("SYNC", "StartContainer"),
     "container.start.failed": ("SYNC", "StartContainer"),
+    "pod.volumes.waiting": ("TERMINATED", "volumes to be unmounted"),
     "pod.volumes.cleaned": ("TERMINATED", "the worker to finish"),
     "pod.cgroup.removed": ("TERMINATED", "the worker to finish"),
 }
+WAITS_AFTER: Mapping[str, tuple[str, str]] = also(_AFTER)
 # By a word of the error with which a container was not started.
 WAITS_BY_ERROR: Mapping[str, str] = {
     "InvalidImageName": "its image",
@@ -137,15 +154,40 @@ _ENDS = states("ABSENT RUNNING FINISHED REMOVED FORGOTTEN")
 
 
 def _machine(era: str, steps: Mapping[str, Step], musts: tuple[Must, ...]) -> Machine:
-    return Machine(name=f"pod/{era}", steps=steps, musts=musts, ends=_ENDS, waits=_WAITS)
+    return Machine(name=f"pod/{era}", steps=also(steps), musts=musts, ends=_ENDS, waits=_WAITS)
 
 
 _ALL = {**_OBJECT, **_START, **_WORKER, **_FOLDERS}
-# A static pod's object comes and goes with its file, under one UID.
-_STATIC = {**_ALL, "pod.added": Step("ADD", "ADDED", states("SYNC RUNNING TERMINATING"), forgets=ALL)}
+MIRRORED = frozenset({"pod.added", "pod.deleted", "pod.removed"})  # with `:mirror` where the API says it
+# A static pod's object comes and goes with its file, under one UID; a mirror that is deleted is only made again.
+_STATIC = {
+    **_ALL,
+    "pod.added": Step("ADD", "ADDED", states("SYNC RUNNING TERMINATING"), forgets=ALL),
+    "pod.added:mirror": Step("ADD of its mirror"),
+    "pod.deleted:mirror": Step("DELETE of its mirror"),
+    "pod.removed:mirror": Step("REMOVE of its mirror"),
+}
+_MIRROR: Mapping[str, Step] = {
+    "pod.added": Step("ADD", "ADDED"),
+    "pod.mirror.deleting": Step("the kubelet deletes the mirror", "TERMINATING", _OVER),
+    "pod.mirror.deleted": Step("the mirror did not match", "FINISHED", _DONE),
+    "pod.deleted": Step("DELETE", "FINISHED", _DONE),
+    "pod.removed": Step("REMOVE", "REMOVED"),
+}
 MACHINES: Mapping[str, Machine] = {
-    "1.21": _machine("1.21", {**_OBJECT, **_START}, ()),
+    "1.21": Machine(
+        name="pod/1.21",
+        steps=also({**_OBJECT, **_START, **_DISPATCHED}),
+        ends=_ENDS,
+        waits={**_WAITS, "TERMINATED": ""},  # unless a line says for what: no line says that all is unmounted
+    ),
     "1.22": _machine("1.22", {**_OBJECT, **_START, **_WORKER}, _MUSTS),
     "1.27": _machine("1.27", _ALL, _MUSTS),
     "static": _machine("static", _STATIC, _MUSTS),
+    "mirror": Machine(
+        name="pod/mirror",
+        steps=_MIRROR,
+        ends=_ENDS | states("ADDED"),
+        waits={"TERMINATING": "the API server to delete the pod"},
+    ),
 }

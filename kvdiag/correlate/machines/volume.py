@@ -71,6 +71,7 @@ _STAGE: Mapping[str, Step] = {
     "volume.stage.succeeded": Step("MountDevice succeeded", "STAGED", _PUBLISHED),
     "volume.stage.succeeded:first": Step("MountDevice succeeded", "STAGED", _PUBLISHED, proves=False),  # see lives.py
     "volume.stage.failed": Step("NodeStage failed", may=_STAGED),
+    "volume.stage.uncertain": Step("whether it is staged is not known", proves=False, forgets=_STAGED),
 }
 _UNSTAGE: Mapping[str, Step] = {
     "volume.unstage.started": Step("UnmountDevice started", "UNSTAGING", proves=False),

@@ -10,7 +10,9 @@ from kvdiag.correlate.machines.words import WORDS
 from kvdiag.model.event import Event
 from kvdiag.model.lifecycle import Passage
 
-_TIMEOUTS = ("DeadlineExceeded", "deadline exceeded", "timed out")
+_NOT_FINAL = ("Canceled", "Unavailable", "ResourceExhausted", "Aborted")
+_OPEN = ("DeadlineExceeded", "deadline exceeded", "timed out", *(f"code = {code}" for code in _NOT_FINAL))
+"""In an error: the call may have taken place, or still go on. The kubelet takes the same codes as not final."""
 
 
 def walk(machine: Machine, events: Iterable[tuple[str, Event]], outages: Sequence[int] = ()) -> Iterator[Passage]:
@@ -75,7 +77,7 @@ class _Walker:
                 self.reached.pop(state, None)
         if step.forgets and not step.proves:
             self.unsure = True
-        if step.may and any(word in event.attrs.get("error", "") for word in _TIMEOUTS):
+        if step.may and any(word in event.attrs.get("error", "") for word in _OPEN):
             self.lose(step.may)
             self.unsure = True
 

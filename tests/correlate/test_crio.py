@@ -1,0 +1,146 @@
+"""CRI-O's log: its sandboxes, containers and pods walk the tables that are written for containerd."""
+
+from functools import cache
+
+import pytest
+
+from kvdiag.correlate.lives import Lives
+from kvdiag.correlate.machines import crio, pod, runtime
+from kvdiag.events.vocabulary import load_vocabulary
+from kvdiag.model.lifecycle import Life
+from kvdiag.pipeline.analyze import know, read_history
+from kvdiag.pipeline.options import Options
+from kvdiag.pipeline.read import Text
+from kvdiag.rules.library import built_in
+
+UID = "7d1e9c40-3b52-4f7a-8c16-9e0a5b4d2f31"
+BOX, CONTAINER = "5d8e" * 16, "71c3" * 16
+POD, APP = "shop/till-2/POD", "shop/till-2/app"
+knowledge = cache(lambda: know(Options()))
+
+
+def call(method: str, words: str, second: int, *, fields: str = "") -> str:
+    """Give a line of CRI-O about a call of the kubelet."""
+    rpc = f"id=0d2c64f7-8a15-4b93-9c70-e1f2a3b4c5d6 name=/runtime.v1.RuntimeService/{method}"
+    first = f"{fields.partition(' sandboxID')[0]} " if fields else ""
+    last = f" sandboxID{fields.partition(' sandboxID')[2]}" if fields else ""
+    return f'time="2026-03-12 09:00:{second:02d}.500000000Z" level=info msg="{words}" {first}{rpc}{last}\n'
+
+
+FIELDS = f"PID=4071 containerID={CONTAINER} description={APP} sandboxID={BOX}"
+UP = [
+    call("RunPodSandbox", f"Running pod sandbox: {POD}", 2),
+    call("RunPodSandbox", f"Ran pod sandbox {BOX} with infra container: {POD}", 3),
+    call("CreateContainer", f"Creating container: {APP}", 4),
+    call("CreateContainer", f"Created container {CONTAINER}: {APP}", 5),
+    call("StartContainer", f"Starting container: {CONTAINER}", 6),
+    call("StartContainer", "Started container", 7, fields=FIELDS),
+]
+DOWN = [
+    call("StopContainer", f"Stopping container: {CONTAINER} (timeout: 30s)", 10),
+    call("StopContainer", f"Stopped container {CONTAINER}: {APP}", 11),
+    call("StopPodSandbox", f"Stopping pod sandbox: {BOX}", 12),
+    call("StopPodSandbox", f"Stopped pod sandbox: {BOX}", 13),
+    call("StopPodSandbox", f"Stopped pod sandbox (already stopped): {BOX}", 14),
+    call("RemoveContainer", f"Removing container: {CONTAINER}", 15),
+    call("RemoveContainer", f"Removed container {CONTAINER}: {APP}", 16),
+    call("RemovePodSandbox", f"Removing pod sandbox: {BOX}", 17),
+    call("RemovePodSandbox", f"Removed pod sandbox: {BOX}", 18),
+]
+BANNER = 'time="2026-03-12 09:00:08.500000000Z" level=info msg="Starting CRI-O, version: 1.29.2, git: 5c8b1e(clean)"\n'
+KUBELET = f"""\
+I0312 09:00:01.000000    4711 kubelet.go:2439] "SyncLoop ADD" source="api" pods=["shop/till-2"]
+I0312 09:00:01.100000    4711 pod_workers.go:970] "Pod is being synced for the first time" pod="shop/till-2" podUID={UID}
+I0312 09:00:09.000000    4711 kubelet.go:2455] "SyncLoop DELETE" source="api" pods=["shop/till-2"]
+"""
+
+
+def lives(lines: list[str], *more: Text) -> dict[str, Life]:
+    """Read CRI-O's lines, and other logs beside them, and give the lives of all subjects by key."""
+    texts = [Text("crio.log", "".join(lines).encode()), *more]
+    history = read_history(texts, knowledge(), Options(year=2026), []).history
+    walked = Lives(history)
+    return {key: walked.live(timeline) for (_, key), timeline in history.timelines.items()}
+
+
+def states(life: Life) -> str:
+    assert [p.says for p in life.passages if not p.legal] == []
+    passages = life.passages
+    return " ".join(p.state for n, p in enumerate(passages) if not n or passages[n - 1].state != p.state)
+
+
+def test_a_sandbox_and_its_container():
+    """They go through the states of any runtime's; all lines are CRI-O's."""
+    found = lives([*UP, *DOWN])
+    assert states(found[BOX]) == "READY STOPPING STOPPED REMOVING REMOVED"
+    assert states(found[CONTAINER]) == "CREATED RUNNING STOPPING EXITED REMOVED"
+    assert (found[BOX].machine, found[CONTAINER].machine) == ("sandbox/crio", "container/crio")
+    assert {p.event.component for key in (BOX, CONTAINER) for p in found[key].passages} == {"crio"}
+
+
+def test_a_line_of_an_older_or_newer_release():
+    """Older ones name the container in the message; newer ones write the time with a T."""
+    old = call("StartContainer", f"Started container {CONTAINER}: {APP}", 7)
+    assert states(lives([*UP[:5], old])[CONTAINER]) == "CREATED RUNNING"
+    new = [line.replace("2026-03-12 09", "2026-03-12T09") for line in [*UP, *DOWN]]
+    assert states(lives(new)[BOX]) == "READY STOPPING STOPPED REMOVING REMOVED"
+
+
+def test_the_pod_is_known_by_its_name():
+    """CRI-O says no UID: the kubelet's log tells whose the name is, and the pod runs by CRI-O's word."""
+    found = lives([*UP, *DOWN], Text("kubelet.log", KUBELET.encode()))
+    assert states(found[UID]) == "ADDED SYNC RUNNING TERMINATING"
+    assert found[BOX].subject.ids["pod"] == found[CONTAINER].subject.ids["pod"] == "shop/till-2"
+
+
+@pytest.mark.parametrize(
+    ("until", "state", "waits"),
+    [(1, "SYNC", "RunPodSandbox"), (3, "SYNC", "CreateContainer"), (5, "SYNC", "StartContainer"), (6, "RUNNING", "")],
+)
+def test_what_a_pod_waits_for(until, state, waits):
+    """The last call that CRI-O took and did not end is what the pod waits for."""
+    added = Text("kubelet.log", "".join(KUBELET.splitlines(keepends=True)[:2]).encode())
+    life = lives(UP[:until], added)[UID]
+    assert (life.state, life.waits_for) == (state, waits)
+
+
+def test_a_cut_log_has_no_illegal_step():
+    """CRI-O's log cut at both ends, anywhere, shows no fault."""
+    lines = [*UP, *DOWN]
+    for first in range(len(lines)):
+        for last in range(first + 1, len(lines)):
+            for life in lives(lines[first:last]).values():
+                states(life)
+
+
+def test_a_container_that_ended_is_not_started_again():
+    """CRI-O's lines are held to the same rules."""
+    faulty = lives([*UP, *DOWN[:2], call("StartContainer", "Started container", 12, fields=FIELDS)])
+    assert [p.says for p in faulty[CONTAINER].passages if not p.legal] == ["EXITED → RUNNING without CREATED"]
+
+
+def test_only_its_own_restart_leaves_in_doubt():
+    """After CRI-O came back the state of its sandbox is uncertain; containerd's start says nothing of it."""
+    stopping = DOWN[2:3]
+    assert [p.certain for p in lives([*UP, BANNER, *stopping])[BOX].passages][-1] is False
+    other = Text("containerd.log", BANNER.replace("Starting CRI-O, version: 1.29.2, git: 5c8b1e(clean)", "starting containerd").encode())  # fmt: skip
+    assert all(p.certain for p in lives([*UP, *stopping], other)[BOX].passages)
+
+
+def test_words_of_another_program_are_not_its():
+    """A message that only resembles CRI-O's, of dockerd say, tells of no container."""
+    words = 'level=info msg="Removing container: {0}"\n', 'level=info msg="Stopped container: {0}"\n'
+    lines = [f'time="2026-03-12T09:00:01.500000000Z" {line.format(CONTAINER)}' for line in words]
+    assert CONTAINER not in lives(lines)
+
+
+def test_every_kind_has_its_twin():
+    """Each of CRI-O's kinds is in the vocabulary, and stands beside containerd's in every table that has that one."""
+    kinds = load_vocabulary(built_in() / "events").kinds
+    assert {kind for kind, entry in kinds.items() if entry.component == "crio"} == {
+        *crio.KINDS.values(),
+        "crio.started",
+    }
+    tables = [m.steps for m in (*pod.MACHINES.values(), *runtime.SANDBOXES.values(), *runtime.CONTAINERS.values())]
+    for table in tables:
+        assert all(table.get(cri) == table.get(its) for cri, its in crio.KINDS.items())
