@@ -92,6 +92,53 @@ def test_slow(kvdiag):
     assert max(map(len, text.splitlines())) <= 80
 
 
+STEPS = {
+    "pods": "to running, volumes, sandbox, create, start, ready, to gone, kill, grace, unmount, cgroup, API delete",
+    "volumes": "attach, verify, wait, stage, publish, unpublish, unstage, release, detach",
+}
+
+
+@pytest.mark.parametrize("command", STEPS)
+def test_every_step_of_a_healthy_life_is_measured(kvdiag, command):
+    """At -v=4 a pod and a volume that come and go have every part, with percentiles that rise."""
+    told = json.loads(kvdiag(command, "--slow", "-o", "json", "sample-logs/healthy-csi-volume").stdout)
+    assert {step["name"] for step in told["steps"]} == set(STEPS[command].split(", "))
+    assert all(step["p50"] <= step["p90"] <= step["p99"] <= step["max"] for step in told["steps"])
+    assert {item["now"] for item in told["items"]} == {None}
+
+
+@pytest.mark.parametrize(
+    ("name", "step", "waits"),
+    [
+        ("default/img-0", "image pull", "waits 2m32s for its image"),
+        ("default/env-0", "to running", "waits 2m30s for its configuration"),
+        ("default/crash-0", "back-off", "waits 1m12s for the next try to start its container"),
+        ("default/ready-0", "ready", "waits 2m31s for its containers to be ready"),
+        ("default/host-0", "volumes", "waits 2m30s for volumes to be mounted"),
+        ("default/eph-0", "", ""),  # evicted, and no more is to come
+        ("kube-system/static-0-worker-1", "", ""),
+    ],
+)
+def test_the_step_it_is_in_now(kvdiag, name, step, waits):
+    """Each pod that is not done has one step that it is in now, since when, and what it waits for."""
+    parts = kvdiag("pods", "--slow", "tests/data/pod-failures", COLUMNS="160").stdout.split("\n\n")[1]
+    mine = [line.split("  ") for line in parts.splitlines() if line.startswith(f"{name} ") and " waits " in line]
+    assert [(line[-1].strip(), step in map(str.strip, line)) for line in mine] == ([(waits, True)] if step else [])
+
+
+def test_a_state_that_is_no_step(kvdiag, tmp_path):
+    """A pod that waits though no step is open is told by its state."""
+    line = (
+        'E0312 08:15:20.101500    2201 kubelet_volumes.go:245] "There were many similar errors. Turn up verbosity to see '
+        'them." err="orphaned pod \\"1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01\\" found, but error occurred when trying to '
+        'remove the volumes dir: not empty" numErrs=1\n'
+    )
+    (tmp_path / "kubelet.log").write_text(line)
+    (item,) = json.loads(kvdiag("pods", "--slow", "-o", "json", tmp_path).stdout)["items"]
+    assert (item["phases"], item["now"]["name"], item["now"]["waits_for"]) == ([], "ORPHAN", item["waits_for"])
+    assert "ORPHAN" in kvdiag("pods", "--slow", tmp_path).stdout.split("\n\n")[1]
+
+
 def test_csv(kvdiag):
     """With --slow each step is a column."""
     done = kvdiag("pods", "--slow", "-o", "csv", "sample-logs/healthy-csi-volume")

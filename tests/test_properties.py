@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import gzip
-import json
 import random
-import re
-from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
 
@@ -17,26 +14,22 @@ from hypothesis import strategies as st
 from kvdiag.clock import HOUR
 from kvdiag.pipeline.analyze import analyze
 from kvdiag.pipeline.options import Options
-
-SAMPLES = Path(__file__).parents[1] / "sample-logs"
-YEAR = {"hostpath-driver-lost-state": 2026, "detach-without-unstage": 2024, "driver-removed-before-pod": 2024}
-KLOG = re.compile(rb"([IWEF])(\d\d)(\d\d) (\d\d:\d\d:\d\d\.\d{6})(?= +\d+ )")
-RETRY = re.compile(rb"until (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(\.\d+) \+0000 UTC")
-PID = re.compile(rb"[IWEF]\d{4} \S+ +(\d+) ")
+from tests.wrappers import (
+    SAMPLES,
+    YEAR,
+    cri,
+    journal_json,
+    journal_short,
+    journal_short_iso,
+    klog_only,
+    logs,
+    shifted,
+)
 
 each_case = pytest.mark.parametrize("case", YEAR)
 few = settings(
     max_examples=20, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-
-
-@cache
-def logs(case: str) -> dict[str, bytes]:
-    """Give the logs of a sample by name, unpacked."""
-    return {
-        path.name.removesuffix(".gz"): gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-        for path in sorted((SAMPLES / case).glob("*.log*"))
-    }
 
 
 def found_in(paths: list[Path], case: str, zone: int | None = None) -> set[tuple[str, str, str, str]]:
@@ -61,67 +54,6 @@ def write(folder: Path, texts: dict[str, bytes]) -> list[Path]:
 def bare(case: str) -> frozenset[tuple[str, str, str, str]]:
     """Give what is found in the sample as it is."""
     return frozenset(found_in(sorted((SAMPLES / case).glob("*.log*")), case))
-
-
-def klog_only(text: bytes) -> bytes:
-    """Give the lines with a klog header; a wrapped line has no second one."""
-    return b"".join(line + b"\n" for line in text.split(b"\n") if KLOG.match(line))
-
-
-def moment(head: re.Match[bytes], case: str) -> datetime:
-    """Give the time in a klog header, which has no year and no zone."""
-    month, day, clock = head[2].decode(), head[3].decode(), head[4].decode()
-    return datetime.fromisoformat(f"{YEAR[case]}-{month}-{day}T{clock}")
-
-
-def journal_short(line: bytes, case: str) -> bytes:
-    """Give a line as `journalctl -o short` shows it."""
-    return (
-        f"{moment(KLOG.match(line), case):%b %d %H:%M:%S} worker-1 kubelet[{int(PID.match(line)[1])}]: ".encode() + line
-    )
-
-
-def journal_short_iso(line: bytes, case: str) -> bytes:
-    """Give a line as `journalctl -o short-iso` shows it."""
-    return (
-        f"{moment(KLOG.match(line), case):%Y-%m-%dT%H:%M:%S}+0000 worker-1 kubelet[{int(PID.match(line)[1])}]: ".encode()
-        + line
-    )
-
-
-def cri(line: bytes, case: str) -> bytes:
-    """Give a line as it stands in /var/log/pods."""
-    return f"{moment(KLOG.match(line), case):%Y-%m-%dT%H:%M:%S.%f}789Z stderr F ".encode() + line
-
-
-def journal_json(line: bytes, case: str) -> bytes:
-    """Give a line as `journalctl -o json` shows it."""
-    micros = (moment(KLOG.match(line), case) - datetime(1970, 1, 1)) // timedelta(microseconds=1)  # noqa: DTZ001
-    entry = {
-        "__REALTIME_TIMESTAMP": str(micros),
-        "_HOSTNAME": "worker-1",
-        "SYSLOG_IDENTIFIER": "kubelet",
-        "_PID": str(int(PID.match(line)[1])),
-        "_TRANSPORT": "stdout",
-        "PRIORITY": "6",
-        "MESSAGE": line.decode(),
-    }
-    return json.dumps(entry).encode()
-
-
-def shifted(text: bytes, case: str, hours: int) -> bytes:
-    """Give a klog text as a node whose clock runs `hours` east of Greenwich writes it."""
-    east = timedelta(hours=hours)
-
-    def header(found: re.Match[bytes]) -> bytes:
-        local = moment(found, case) + east
-        return found[1] + local.strftime("%m%d %H:%M:%S.%f").encode()
-
-    def retry(found: re.Match[bytes]) -> bytes:
-        local = datetime.fromisoformat(found[1].decode()) + east
-        return b"until " + local.strftime("%Y-%m-%d %H:%M:%S").encode() + found[2] + f" {hours:+03}00 ZONE".encode()
-
-    return RETRY.sub(retry, KLOG.sub(header, text))
 
 
 @each_case

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.wrappers import journal_json, journal_short, journal_short_iso, klog_only, logs, shifted
+
 ROOT = Path(__file__).parents[1]
 SAMPLES = ROOT / "sample-logs"
 SUBJECTS = [
@@ -28,6 +30,27 @@ SUBJECTS = [
     ("healthy-csi-volume", "pod", "default/cache-0"),
     ("healthy-csi-volume-containerd-2.1", "pod", "default/web-0"),
 ]
+DATA = ROOT / "tests" / "data"
+# Recorded on a healthy node while each pod had one fault, up to the moment at which these states were seen from outside:
+# what the pod showed, and the state, the part it is in and what it waits for that say the same.
+TRUTH = {
+    "default/img-0": ("ErrImagePull", "SYNC", "image pull", "its image"),
+    "default/img-1": ("InvalidImageName", "SYNC", "to running", "its image"),
+    "default/cm-0": ("ContainerCreating", "SYNC", "volumes", "volumes to be mounted"),
+    "default/sec-0": ("ContainerCreating", "SYNC", "volumes", "volumes to be mounted"),
+    "default/host-0": ("ContainerCreating", "SYNC", "volumes", "volumes to be mounted"),
+    "default/pvc-0": ("ContainerCreating", "SYNC", "volumes", "volumes to be mounted"),
+    "default/env-0": ("CreateContainerConfigError", "SYNC", "to running", "its configuration"),
+    "default/cmd-0": ("CrashLoopBackOff", "SYNC", "back-off", "the next try to start its container"),
+    "default/crash-0": ("CrashLoopBackOff", "RUNNING", "back-off", "the next try to start its container"),
+    "default/hook-0": ("CrashLoopBackOff", "RUNNING", "back-off", "the next try to start its container"),
+    "default/live-0": ("CrashLoopBackOff", "RUNNING", "back-off", "the next try to start its container"),
+    "default/oom-0": ("CrashLoopBackOff", "RUNNING", "back-off", "the next try to start its container"),
+    "default/init-0": ("Init:CrashLoopBackOff", "RUNNING", "back-off", "the next try to start its container"),
+    "default/ready-0": ("Running, not ready", "RUNNING", "ready", "its containers to be ready"),
+    "default/eph-0": ("Error, evicted", "FINISHED", "", ""),
+    "kube-system/static-0-worker-1": ("Running", "RUNNING", "", ""),
+}
 VOLATILE = ("source", "line", "text")
 
 
@@ -59,6 +82,21 @@ def test_the_whole_timeline(kvdiag, golden, case, kind, ref):
     """A timeline is what was read and checked when its golden file was written."""
     done = kvdiag("timeline", kind, ref, f"sample-logs/{case}", *years_of(case), COLUMNS="100")
     golden(f"timelines/{case}-{kind}-{ref.replace('/', '.')}.txt", done.stdout)
+
+
+@pytest.mark.parametrize("ref", TRUTH)
+def test_the_timeline_of_a_failing_pod(kvdiag, golden, ref):
+    """Each pod's timeline is what was read and checked against its fault when its golden file was written."""
+    done = kvdiag("timeline", "pod", ref, DATA / "pod-failures", COLUMNS="100")
+    golden(f"timelines/pod-failures-pod-{ref.replace('/', '.')}.txt", done.stdout)
+
+
+def test_the_state_reached_is_the_true_one(kvdiag):
+    """Each pod is in the state that was seen from outside, and waits for what its fault keeps from it."""
+    told = json.loads(kvdiag("pods", "--slow", "-o", "json", DATA / "pod-failures").stdout)["items"]
+    now = {item["name"]: (item["state"], item["now"] or {"name": "", "waits_for": ""}) for item in told}
+    reached = {name: (state, part["name"], part["waits_for"]) for name, (state, part) in now.items()}
+    assert reached == {name: row[1:] for name, row in TRUTH.items()}
 
 
 @of_each([one for one in SUBJECTS if one[0].startswith("healthy")])
@@ -94,6 +132,46 @@ def test_a_split_log_gives_the_same_timeline(kvdiag, tmp_path, case, kind, ref):
     (tmp_path / "kubelet.log").write_bytes(b"".join(lines[half:]))
     others = [path for path in paths if path.name != "kubelet.log"]
     assert story(kvdiag, kind, ref, [*tmp_path.iterdir(), *others]) == story(kvdiag, kind, ref, paths)
+
+
+def write(folder: Path, texts: dict[str, bytes]) -> list[Path]:
+    """Write logs into a folder and give their paths."""
+    for name, text in texts.items():
+        (folder / name).write_bytes(text)
+    return [folder / name for name in texts]
+
+
+@pytest.mark.parametrize("hours", [-8, 3, 13])
+@of_each(SUBJECTS[:2])
+def test_another_zone_gives_the_same_timeline(kvdiag, tmp_path, case, kind, ref, hours):
+    """Logs of a node in another zone give the same timeline when --tz names the zone."""
+    here = write(tmp_path, logs(case))
+    told = story(kvdiag, kind, ref, here, "--year", "2026", "--tz", "+00:00")
+    there = write(tmp_path, {name: shifted(text, case, hours) for name, text in logs(case).items()})
+    assert story(kvdiag, kind, ref, there, "--year", "2026", "--tz", f"{hours:+03}:00") == told
+
+
+@pytest.mark.parametrize(
+    ("case", "kind", "ref", "wrap"),
+    [(*one, wrap) for one in SUBJECTS[:2] for wrap in (journal_short, journal_short_iso, journal_json)],
+)
+def test_what_carries_the_lines_does_not_matter(kvdiag, tmp_path, case, kind, ref, wrap):
+    """The kubelet's log as the journal shows it gives the same steps, times and states."""
+    lines = klog_only(logs(case)["kubelet.log"])
+    bare = write(tmp_path, logs(case) | {"kubelet.log": lines})
+    told = steps(story(kvdiag, kind, ref, bare, "--year", "2026"))
+    wrapped = b"".join(wrap(line, case) + b"\n" for line in lines.splitlines())
+    carried = write(tmp_path, logs(case) | {"kubelet.log": wrapped})
+    assert steps(story(kvdiag, kind, ref, carried, "--year", "2026")) == told
+
+
+def steps(told: list[dict]) -> list[tuple]:
+    """What a carrier may not change; it may tell more, such as the node."""
+    *rows, ends = told
+    return [
+        *((row["kind"], row["time"], row["state"], row["step"], row["legal"]) for row in rows),
+        tuple(ends["state"]),
+    ]
 
 
 def test_a_prefix_and_other_names_find_the_same(kvdiag):

@@ -5,6 +5,7 @@ A part runs from the first line that begins it to the line that ends it, retries
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,15 +21,17 @@ from kvdiag.model.values import SubjectKind
 class Span(NamedTuple):
     """A part of a life. `pairs` are (begin, end) kinds: the first pair is taken that was seen, else that began.
 
-    In `a|b` a part begins with a, and again with b where that follows. `per_pod` keeps apart the pods that share a
-    volume, `once` takes the first such part of a life only; where `unless` was seen, only the first pair is tried.
+    In `a|b` a part begins with a, and again with b where that follows. `per` keeps apart the pods that share a volume
+    or the containers of a pod; `once` takes the first such part of a life only; where `unless` was seen, only the
+    first pair is tried. Where the part `fails`, only what ends the first pair ends it.
     """
 
     name: str
     pairs: tuple[tuple[str, str], ...]
-    per_pod: bool = False
+    per: str = ""
     once: bool = False
     unless: str = ""
+    fails: str = ""
 
 
 class Spread(NamedTuple):
@@ -53,6 +56,8 @@ _POD = (
         once=True,
     ),
     Span("sandbox", (("cri.sandbox.running", "cri.sandbox.started"), ("sandbox.creating", "sandbox.created"))),
+    Span("cni", (("cri.network.adding", "cri.network.added"),)),
+    Span("image pull", (("pod.image.pulling", "pod.image.pulled"),), per="image"),
     Span("create", (("cri.container.creating", "cri.container.created"),)),
     Span("start", (("cri.container.starting", "cri.container.started"),)),
     Span(
@@ -66,12 +71,22 @@ _POD = (
         ),
     ),
     Span(
+        "grace",
+        (
+            ("container.killing", "container.exited"),
+            ("cri.container.stopping", "cri.container.stopped"),
+            ("container.killing", "container.finished"),  # told up to a second later
+        ),
+        per="container",
+    ),
+    Span(
         "unmount",
         (
             ("pod.volumes.unmounting", "pod.volumes.cleaned"),
             ("pod.finalising.entered", "pod.volumes.unmounted"),
             ("pod.volumes.waiting", "pod.volumes.cleaned"),
         ),
+        fails="pod.volumes.waiting",
     ),
     Span(
         "cgroup",
@@ -104,6 +119,7 @@ _VOLUME = (
             ("csi.nodestage.called", "csi.nodestage.succeeded"),
             ("volume.wait.succeeded", "volume.stage.succeeded"),
         ),
+        fails="volume.stage.failed",
     ),
     Span(
         "publish",
@@ -112,7 +128,8 @@ _VOLUME = (
             ("csi.nodepublish.called", "csi.nodepublish.succeeded"),
             ("volume.publish.started|volume.stage.succeeded", "volume.publish.succeeded"),
         ),
-        per_pod=True,
+        per="pod",
+        fails="volume.publish.failed",
     ),
     Span(
         "unpublish",
@@ -121,7 +138,8 @@ _VOLUME = (
             ("csi.nodeunpublish.requested", "csi.nodeunpublish.answered"),
             ("csi.nodeunpublish.called", "csi.nodeunpublish.succeeded"),
         ),
-        per_pod=True,
+        per="pod",
+        fails="volume.unpublish.failed",
     ),
     Span(
         "unstage",
@@ -129,6 +147,7 @@ _VOLUME = (
             ("volume.unstage.started", "volume.unstage.succeeded"),
             ("csi.nodeunstage.called", "csi.nodeunstage.succeeded"),
         ),
+        fails="volume.unstage.failed",
     ),
     Span("release", (("volume.unpublish.succeeded", "volume.released"),)),
     Span(
@@ -151,38 +170,65 @@ SPANS: Mapping[SubjectKind, tuple[Span, ...]] = {
     SubjectKind.SANDBOX: _SANDBOX,
     SubjectKind.CONTAINER: _CONTAINER,
 }
-ORDER = tuple(
-    dict.fromkeys(
-        [
-            *("to running", "volumes", "sandbox", "image pull", "create", "start", "to gone"),
-            *(span.name for spans in SPANS.values() for span in spans),
-        ]
-    )
-)
+_FIRST = ("to running", "volumes", "sandbox", "cni", "image pull", "create", "start", "ready", "back-off")
+ORDER = tuple(dict.fromkeys([*_FIRST, "to gone", *(span.name for spans in SPANS.values() for span in spans)]))
 SANDBOX_MADE = ("cri.sandbox.started", "sandbox.created")
 RUNTIME = "containerd"  # who tells of pulls
 PULLS = {"image.pull.started": "begins", "image.pull.succeeded": "ends"}
+NOT_PULLED = ("ErrImagePull", "ImagePullBackOff")
+CRASHED = re.compile(r'"StartContainer" for "(?P<name>[^"]*)" with CrashLoopBackOff')
+READY, STATED = '"status":"True","type":"Ready"', '"type":"Ready"'
+# Parts that may last in a life that waits for nothing else, and what is waited for then.
+LASTING: Mapping[str, str] = {"ready": "its containers to be ready", "back-off": "the next try to start its container"}
+RUNNING = "RUNNING"
+STATIC = "pod/static"
+COMES = {("ADDED", "pod.added"), ("SYNC", "pod.added")}  # in one moment the first sync may stand before it
 OVER = frozenset({"REMOVED", "FORGOTTEN", "ORPHAN"})
+ENDED = OVER | {"TERMINATED", "FINISHED"}
 
 
-def phases(life: Life, history: History) -> tuple[Phase, ...]:
-    """The parts of a life in order of their beginnings; one that lasts has no `ends`.
+def pulls_in(history: History) -> tuple[Event, ...] | None:
+    """What the runtime tells of pulls of images, in order of time; None where it is not heard."""
+    if not any(coverage.component == RUNTIME for coverage in history.coverage):
+        return None
+    return tuple(event for event in history.events if event.kind in PULLS)
 
-    A part whose end the log does not show, though the life went on to where nothing is waited for, is left out.
+
+def phases(life: Life, history: History, pulls: Sequence[Event] | None = ()) -> tuple[Phase, ...]:
+    """The parts of a life in order of their beginnings; one that lasts has no `ends`. `pulls` are `pulls_in(history)`.
+
+    A part whose end the log does not show, though the life went on to where nothing is waited for, is left out; a pod
+    that runs may still wait to be ready, or to be started again.
     """
     events = [passage.event for passage in life.passages]
     found = [phase for span in SPANS.get(life.subject.kind, ()) for phase in _of_span(span, events)]
     if life.subject.kind is SubjectKind.POD:
-        found.extend(_pulls(events, history))
+        if not any(phase.name == "image pull" for phase in found):  # told by the kubelet, at -v=3
+            found.extend(_failing_pulls(events) if pulls is None else _pulls(events, pulls))
+        found.extend(_readiness(life))
+        found.extend(_back_offs(events))
         found.extend(_whole(life))
+        ending = _ending(life, history)
+        found = [p for p in found if p.name != "kill" or (history.ends if p.ends is None else p.ends) >= ending]
     if not life.waits_for:
-        found = [phase for phase in found if phase.ends is not None]
+        lasting = LASTING if life.state == RUNNING else {}
+        found = [phase for phase in found if phase.ends is not None or phase.name in lasting]
     return tuple(sorted(found, key=lambda phase: (phase.begins, phase.ends or history.ends, phase.name)))
 
 
 def current(found: Iterable[Phase]) -> Phase | None:
     """The part a subject is in now: of those that have not ended the one that began last."""
     return max((phase for phase in found if phase.ends is None), key=lambda phase: phase.begins, default=None)
+
+
+def now(life: Life, found: Iterable[Phase]) -> Phase | None:
+    """The part a subject is in now; where no part is open its state, if it waits for something."""
+    return current(found) or (Phase(life.state, life.since, None) if life.waits_for else None)
+
+
+def awaits(life: Life, phase: Phase) -> str:
+    """What must come for the part that lasts to end."""
+    return LASTING.get(phase.name, life.waits_for)
 
 
 def percentiles(found: Iterable[Phase]) -> tuple[Spread, ...]:
@@ -206,6 +252,8 @@ def _spread(name: str, times: Sequence[int]) -> Spread:
 def _of_span(span: Span, events: Sequence[Event]) -> Iterator[Phase]:
     kinds = {event.kind for event in events}
     pairs = span.pairs[:1] if span.unless in kinds else span.pairs
+    if span.fails in kinds:
+        pairs = tuple(pair for pair in pairs if pair[1] == span.pairs[0][1])
     began = [(begins.split("|"), ends) for begins, ends in pairs if begins.split("|")[0] in kinds]
     if not began:
         return
@@ -213,7 +261,7 @@ def _of_span(span: Span, events: Sequence[Event]) -> Iterator[Phase]:
     opened: dict[str, Event] = {}
     done = False
     for event in events:
-        holder = _holder(event) if span.per_pod else ""
+        holder = _holder(event, span.per)
         if event.kind == begins[0] and not (done and span.once):
             opened.setdefault(holder, event)
         elif event.kind in begins and holder in opened:
@@ -225,37 +273,125 @@ def _of_span(span: Span, events: Sequence[Event]) -> Iterator[Phase]:
         yield Phase(span.name, event.time, None, event.component)
 
 
-def _holder(event: Event) -> str:
-    return event.ref("pod_uid") or event.ref("target_path")
+def _holder(event: Event, per: str) -> str:
+    if per == "container":
+        return event.ref("container_id").rpartition("/")[2]
+    if per == "image":
+        return event.attrs.get("image", "")
+    return event.ref("pod_uid") or event.ref("target_path") if per else ""
 
 
 def _whole(life: Life) -> Iterator[Phase]:
-    """From the first word of a pod until it runs, and from its deletion until it is gone."""
-    first: dict[str, int] = {}
+    """From the first word of a pod until it runs, and from its deletion until it is gone.
+
+    A static pod comes again under one UID: it counts from its last coming, and what is deleted is its mirror.
+    """
+    added = running = deleted = gone = None
     for passage in life.passages:
-        first.setdefault(passage.state, passage.event.time)
-    if "ADDED" in first:
-        yield Phase("to running", first["ADDED"], first.get("RUNNING"))
-    deleted = next((p.event.time for p in life.passages if p.event.kind == "pod.deleted"), None)
-    gone = next((p.event.time for p in life.passages if p.state in OVER), None)
-    if deleted is not None:
+        if passage.state in OVER:
+            added = added if running else None
+            gone = passage.event.time if gone is None else gone
+        elif added is None and running is None and (passage.state, passage.event.kind) in COMES:
+            added = passage.event.time
+        elif passage.state == RUNNING and running is None:
+            running = passage.event.time
+        if passage.event.kind == "pod.deleted" and deleted is None:
+            deleted = passage.event.time
+    if added is not None:
+        yield Phase("to running", added, running)
+    if deleted is not None and life.machine != STATIC:
         yield Phase("to gone", deleted, gone if gone is None or gone >= deleted else None)
 
 
-def _pulls(events: Sequence[Event], history: History) -> Iterator[Phase]:
-    """Pulls of images on the pod's node between its sandbox and the next container; no line names both."""
-    made = [event for event in events if event.kind in SANDBOX_MADE]
-    if not made or not any(coverage.component == RUNTIME for coverage in history.coverage):
+def _ending(life: Life, history: History) -> int:
+    """From when on a container that is killed is not started again."""
+    ending = next((passage.event.time for passage in life.passages if passage.state == "TERMINATING"), None)
+    if ending is None:
+        ended = any(passage.state in ENDED for passage in life.passages)
+        return history.begins if ended else history.ends + 1
+    return ending
+
+
+def _pulls(events: Sequence[Event], pulls: Sequence[Event]) -> Iterator[Phase]:
+    """Pulls of images on the pod's node between its sandbox and the next container; no line names both.
+
+    One that does not succeed is the pod's only if an error of the pod names the image.
+    """
+    made = next((event for event in events if event.kind in SANDBOX_MADE), None)
+    if not made or not pulls:
         return
-    begins = made[0].time
-    ends = next((e.time for e in events if e.kind == "cri.container.creating" and e.time >= begins), history.ends)
-    first = bisect_left(history.events, begins, key=lambda event: event.time)
-    last = bisect_right(history.events, ends, key=lambda event: event.time)
-    opened: dict[str, int] = {}
-    for event in history.events[first:last]:
-        if event.kind in PULLS and event.node in {made[0].node, ""}:
+    ends = next((event.time for event in events if event.time >= made.time and _has_image(event)), pulls[-1].time)
+    first = bisect_left(pulls, made.time, key=lambda event: event.time)
+    last = bisect_right(pulls, ends, key=lambda event: event.time)
+    opened: dict[str, Event] = {}
+    for event in pulls[first:last]:
+        if event.node in {made.node, ""}:
             image = event.attrs.get("image", "")
             if PULLS[event.kind] == "begins":
-                opened.setdefault(image, event.time)
+                opened.setdefault(image, event)
             elif image in opened:
-                yield Phase("image pull", opened.pop(image), event.time, event.component)
+                yield Phase("image pull", opened.pop(image).time, event.time, event.component)
+    errors = [event.attrs.get("error", "") for event in events if event.kind == "container.start.failed"]
+    for image, event in opened.items():
+        if image and any(f'"{image}"' in error for error in errors):
+            yield Phase("image pull", event.time, None, event.component)
+
+
+def _has_image(event: Event) -> bool:
+    """A container is made, or fails for another reason than its image."""
+    if event.kind == "container.start.failed":
+        return not any(word in event.attrs.get("error", "") for word in NOT_PULLED)
+    return event.kind == "cri.container.creating"
+
+
+def _failing_pulls(events: Sequence[Event]) -> Iterator[Phase]:
+    """Where the runtime is not heard the kubelet's errors tell from when on an image was not there."""
+    opened: Event | None = None
+    for event in events:
+        error = event.attrs.get("error", "") if event.kind == "container.start.failed" else ""
+        if any(word in error for word in NOT_PULLED):
+            opened = opened or event
+        elif opened and _starts(event):
+            yield Phase("image pull", opened.time, event.time, event.component)
+            opened = None
+    if opened:
+        yield Phase("image pull", opened.time, None, opened.component)
+
+
+def _starts(event: Event) -> bool:
+    return event.kind == "cri.container.creating" or event.attrs.get("event_type") == "ContainerStarted"
+
+
+def _readiness(life: Life) -> Iterator[Phase]:
+    """From the first container that runs until its probe says, or the kubelet tells the API, that all are ready."""
+    up = next((passage.event for passage in life.passages if passage.state == RUNNING), None)
+    said = [passage.event for passage in life.passages if up and passage.event.time >= up.time]
+    said = [event for event in said if _is_ready(event)]
+    if up and said:
+        ready = next((event for event in said if _is_ready(event) == "yes"), None)
+        yield Phase("ready", up.time, ready.time if ready else None, "kubelet")
+
+
+def _is_ready(event: Event) -> str:
+    """`yes`, `no`, or nothing where a line does not say so."""
+    if event.kind == "pod.probe.changed" and event.attrs.get("reason") == "readiness":
+        return "yes" if event.attrs.get("result") == "ready" else "no"
+    text = event.text.replace("\\", "") if event.kind == "pod.status.patched" else ""
+    return ("yes" if READY in text else "no") if STATED in text else ""
+
+
+def _back_offs(events: Sequence[Event]) -> Iterator[Phase]:
+    """From the first line that a container waits to be started again until it is, or until the pod must end."""
+    told = any(event.kind == "cri.container.creating" for event in events)
+    opened: dict[str, Event] = {}
+    for event in events:
+        name = event.ref("container_name") or event.attrs.get("container_name", "")
+        crashed = CRASHED.search(event.attrs.get("error", "")) if event.kind == "pod.sync.failed" else None
+        if crashed or event.kind == "container.backoff":
+            opened.setdefault(crashed["name"] if crashed else name, event)
+        elif event.kind == "pod.deleted" or (_starts(event) and not (told and event.kind == "pod.pleg")):
+            over = [name] if name else list(opened)
+            for began in (opened.pop(one) for one in over if one in opened):
+                yield Phase("back-off", began.time, event.time, "kubelet")
+    for began in opened.values():
+        yield Phase("back-off", began.time, None, "kubelet")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kvdiag.model.event import Event
 from kvdiag.model.report import Finding
-from kvdiag.model.timeline import Entity
+from kvdiag.model.timeline import Entity, Skew
 
 
 class Passage(NamedTuple):
@@ -71,9 +71,10 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Story:
-    """A life told: its rows, how long its parts took, and what was found about it."""
+    """A life told: its rows, how long its parts took, what was found about it, how far its nodes' clocks are off."""
 
     life: Life
     rows: tuple[Row, ...]
     phases: tuple[Phase, ...]
     findings: tuple[Finding, ...]
+    skews: tuple[Skew, ...] = ()

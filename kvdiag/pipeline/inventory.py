@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from kvdiag.clock import SECOND
 from kvdiag.correlate.lives import Lives
-from kvdiag.correlate.phases import current, percentiles, phases
+from kvdiag.correlate.phases import now, percentiles, phases, pulls_in
 from kvdiag.errors import InputError
 from kvdiag.inputs.paths import sources
-from kvdiag.model.lifecycle import Life, Passage
+from kvdiag.model.lifecycle import Life, Passage, Phase
 from kvdiag.model.report import Finding
 from kvdiag.model.timeline import History, Timeline
 from kvdiag.model.values import SubjectKind
@@ -72,21 +72,29 @@ def take(options: Options, wanted: Wanted, progress: Progress = lambda _source, 
 
 def _rows(history: History, findings: Sequence[Finding], wanted: Wanted) -> Iterator[Row]:
     lives = Lives(history)
+    pulls = pulls_in(history) if wanted.slow else ()
     about: dict[Key, list[Finding]] = defaultdict(list)
     for finding in findings:
         about[finding.subject.kind, finding.subject.key].append(finding)
     for key, timeline in history.timelines.items():
         if key[0] is wanted.kind:
             for life in lives.on_nodes(timeline):
-                row = _row(life, timeline, history, about[key], wanted)
+                parts = phases(life, history, pulls) if wanted.slow else ()
+                row = _row(life, timeline, history, about[key], wanted, parts)
                 if _is_wanted(row, wanted):
                     yield row
 
 
-def _row(life: Life, timeline: Timeline, history: History, findings: Sequence[Finding], wanted: Wanted) -> Row:
+def _row(
+    life: Life,
+    timeline: Timeline,
+    history: History,
+    findings: Sequence[Finding],
+    wanted: Wanted,
+    parts: tuple[Phase, ...],
+) -> Row:
     node = life.subject.ids.get("node", "")
     failures = _failures(life)
-    parts = phases(life, history) if wanted.slow else ()
     waited = _ends(history, node) - life.since
     failing = any(passage.event.ends >= life.since for passage in failures)
     return Row(
@@ -100,7 +108,7 @@ def _row(life: Life, timeline: Timeline, history: History, findings: Sequence[Fi
         failure=failures[-1].step if failures else "",
         findings=tuple(dict.fromkeys(f.rule.name for f in findings if f.subject.ids.get("node", "") in {node, ""})),
         phases=parts,
-        now=current(parts) if life.waits_for else None,
+        now=now(life, parts) if wanted.slow else None,
     )
 
 

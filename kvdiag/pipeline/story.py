@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from kvdiag.clock import MINUTE, SECOND
 from kvdiag.correlate.lives import live
-from kvdiag.correlate.phases import phases
+from kvdiag.correlate.phases import phases, pulls_in
 from kvdiag.model.event import Event
 from kvdiag.model.lifecycle import Life, Passage, Row, Story
 from kvdiag.model.report import Finding
@@ -20,6 +20,7 @@ MATTERS = frozenset(
         "kubelet.exiting",
         "kubelet.exited",
         "runtime.started",
+        "crio.started",
         "runtime.panicked",
         "runtime.exited",
         "runtime.call.failed",
@@ -64,7 +65,10 @@ def tell(timeline: Timeline, history: History, findings: Sequence[Finding], *, r
     about = tuple(
         f for f in findings if (f.subject.kind, f.subject.key) == (timeline.subject.kind, timeline.subject.key)
     )
-    return Story(life=life, rows=tuple(rows), phases=phases(life, history), findings=about)
+    nodes = {event.node for event in timeline.events}
+    off = tuple(skew for skew in history.skews if skew.node in nodes)
+    parts = phases(life, history, pulls_in(history))
+    return Story(life=life, rows=tuple(rows), phases=parts, findings=about, skews=off)
 
 
 class Fold:

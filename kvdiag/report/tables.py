@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, TextIO
 
 from kvdiag.clock import DAY, say_duration, to_datetime
-from kvdiag.correlate.phases import Spread
+from kvdiag.correlate.phases import Spread, awaits
 from kvdiag.model.lifecycle import Life, Phase
 from kvdiag.model.values import SubjectKind
 from kvdiag.report import Look
@@ -134,10 +134,10 @@ def _slow(inventory: Inventory, stream: TextIO, look: Look, width: int | None = 
             "STEP": phase.name,
             "BEGAN": _when(phase.begins, inventory),
             "TOOK": _took(phase.ends - phase.begins) if phase.ends is not None else "-",
-            "NOW": f"waits {_took(inventory.ends - phase.begins)} for {row.life.waits_for}" if phase is row.now else "",
+            "NOW": _now(row, phase, inventory) if phase is row.now else "",
         }
         for row in inventory.rows
-        for phase in row.phases
+        for phase in _parts(row)
     ]
     stream.write("\n")
     _table(["NAME", "STEP", "BEGAN", "TOOK", "NOW"], parts, stream, look, width=width)
@@ -148,6 +148,15 @@ def _slow(inventory: Inventory, stream: TextIO, look: Look, width: int | None = 
         for s in inventory.spreads
     ]
     _table(["STEP", "COUNT", "P50", "P90", "P99", "MAX"], figures, stream, look, width=width)
+
+
+def _parts(row: Row) -> tuple[Phase, ...]:
+    """The parts of a life, and the state it is in where no part is open."""
+    return row.phases if row.now is None or row.now in row.phases else (*row.phases, row.now)
+
+
+def _now(row: Row, phase: Phase, inventory: Inventory) -> str:
+    return f"waits {_took(inventory.ends - phase.begins)} for {awaits(row.life, phase)}"
 
 
 def _table(
@@ -273,7 +282,7 @@ def _plain(row: Row, look: Look) -> dict[str, Any]:
         [passage.says for passage in life.passages if not passage.legal],
         list(row.findings),
         [_phase(phase) for phase in row.phases],
-        _phase(row.now) if row.now else None,
+        _phase(row.now) | {"waits_for": awaits(life, row.now)} if row.now else None,
     )
     return dict(zip(_HEADS, values, strict=True))
 

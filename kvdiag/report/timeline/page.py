@@ -11,7 +11,7 @@ from kvdiag.model.lifecycle import Row, Story
 from kvdiag.model.timeline import Entity
 from kvdiag.report import Look
 from kvdiag.report.clean import clean
-from kvdiag.report.timeline.words import clock, common_folder, gap, says, step, words
+from kvdiag.report.timeline.words import clock, common_folder, gap, how_long, runs_off, says, step, words
 
 HEAD = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>
@@ -56,6 +56,8 @@ def _story(story: Story, look: Look) -> Iterator[str]:
         yield f'<div class="finding"><b>{_safe(finding.rule.name, look)}</b>: {_safe(finding.says, look)}</div>\n'
     yield from _bar(story, look)
     yield from _phases(story, look)
+    for skew in story.skews:
+        yield f"<p>{_safe(runs_off(skew), look)}</p>\n"
     columns = "".join(f"<th>{name}</th>" for name in COLUMNS)
     yield f"<table><thead><tr>{columns}</tr></thead><tbody>\n"
     folder = common_folder(row.passage.event.origin.source for row in story.rows)
@@ -90,8 +92,7 @@ def _bar(story: Story, look: Look) -> Iterator[str]:
 
 def _phases(story: Story, look: Look) -> Iterator[str]:
     if story.phases:
-        told = (f"{p.name} {say_duration(p.ends - p.begins) if p.ends else 'not finished'}" for p in story.phases)
-        yield f"<p>{_safe(' · '.join(told), look)}</p>\n"
+        yield f"<p>{_safe(' · '.join(map(how_long, story.phases)), look)}</p>\n"
 
 
 def _row(row: Row, subject: Entity, folder: str, look: Look) -> Iterator[str]:

@@ -34,8 +34,13 @@ def plain(story: Story, *, redact: bool = True) -> dict[str, Any]:
             {"name": p.name, "begins": time(p.begins), "ends": None if p.ends is None else time(p.ends), "by": p.by}
             for p in story.phases
         ],
+        "clocks": [{"node": s.node, "least": _seconds(s.low), "most": _seconds(s.high)} for s in story.skews],
         "findings": [{"rule": f.rule.name, "verdict": str(f.verdict), "says": f.says} for f in story.findings],
     }
+
+
+def _seconds(micros: int | None) -> float | None:
+    return None if micros is None else micros / 1_000_000
 
 
 def _row(row: Row, subject: Entity, *, redact: bool) -> dict[str, Any]:

@@ -6,12 +6,12 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TextIO
 
-from kvdiag.clock import say_duration, to_datetime
+from kvdiag.clock import to_datetime
 from kvdiag.model.lifecycle import Row, Story
 from kvdiag.model.timeline import Entity
 from kvdiag.report import Look
 from kvdiag.report.clean import clean, shortened
-from kvdiag.report.timeline.words import clock, common_folder, gap, says, step, words
+from kvdiag.report.timeline.words import clock, common_folder, gap, how_long, runs_off, says, step, words
 
 COLOURS = {"dim": "2", "bold": "1", "long": "33", "very long": "31", "bad": "1;31", "state": "36"}
 SHORT = {"kube-controller-manager": "kcm", "external-attacher": "attacher", "external-provisioner": "provisioner"}
@@ -76,8 +76,9 @@ class _Teller:
         waits = f", waits for {life.waits_for}" if life.waits_for else ""
         yield ""
         yield self._colour("bold", f"{life.state} since {clock(life.since)}{self._clean(waits)}")
-        shown = [f"{p.name} {say_duration(p.ends - p.begins) if p.ends else 'not finished'}" for p in story.phases]
-        yield from self._wrapped(f" {self.dot} ".join(shown), 0)
+        yield from self._wrapped(f" {self.dot} ".join(map(how_long, story.phases)), 0)
+        for skew in story.skews:
+            yield from self._wrapped(runs_off(skew), 0)
         for finding in story.findings:
             yield from self._wrapped(f"{self.mark} {finding.rule.name}: {finding.says}", 0)
 

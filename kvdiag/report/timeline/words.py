@@ -9,8 +9,8 @@ from kvdiag.clock import SECOND, say_duration, to_datetime
 from kvdiag.formats.peel import peel
 from kvdiag.formats.records import read_body
 from kvdiag.model.event import Event
-from kvdiag.model.lifecycle import Row
-from kvdiag.model.timeline import Entity
+from kvdiag.model.lifecycle import Phase, Row
+from kvdiag.model.timeline import Entity, Skew
 
 PARTS = ("outer_name", "spec_name", "container_id", "sandbox_id")
 SHORTEST = 16  # characters of a name or id that tell it from its neighbours
@@ -56,9 +56,30 @@ def words(event: Event) -> str:
     return body.message if body and body.message else event.text
 
 
+def how_long(phase: Phase) -> str:
+    """`stage 3ms`, or since when it lasts."""
+    if phase.ends is None:
+        return f"{phase.name} not finished since {clock(phase.begins)}"
+    return f"{phase.name} {say_duration(phase.ends - phase.begins)}"
+
+
 def clock(stamp: int) -> str:
     """`20:39:21.779`."""
     return to_datetime(stamp).strftime("%H:%M:%S.%f")[:-3]
+
+
+def runs_off(skew: Skew) -> str:
+    """How far a node's clock runs off, as far as the hand-overs of its volumes tell."""
+    low, high = skew.low, skew.high
+    if low is not None and low > 0:
+        most = f" and at most {say_duration(high)}" if high is not None else ""
+        return f"The clock of {skew.node} runs at least {say_duration(low)}{most} ahead of the controller's."
+    if high is not None and high < 0:
+        most = f" and at most {say_duration(-low)}" if low is not None else ""
+        return f"The clock of {skew.node} runs at least {say_duration(-high)}{most} behind the controller's."
+    ahead = f"at most {say_duration(high)} ahead of" if high is not None else "maybe ahead of"
+    behind = f"at most {say_duration(-low)} behind" if low is not None else "maybe behind"
+    return f"The clock of {skew.node} runs {ahead} or {behind} the controller's."
 
 
 def gap(row: Row) -> str:
