@@ -1,4 +1,4 @@
-"""How much of an input is understood: every line of its first blocks and of the last, then one block in 24.
+"""How much of an input is understood: every line of its first blocks and of the last, then one block in 48.
 
 Analysis looks only at lines the scanner hits. A file of another kind, or one whose second half is damaged, would look
 healthy; classifying a sample of all lines (0.5 µs each) makes it show.
@@ -14,7 +14,7 @@ from kvdiag.formats.records import classify, read_body
 from kvdiag.scan.blocks import Block
 
 WHOLE = 4  # blocks that are looked at in full before sampling begins
-EVERY = 24
+EVERY = 48
 LOOKED_AT = 16  # lines of a block whose format is read
 
 
