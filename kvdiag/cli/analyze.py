@@ -29,9 +29,7 @@ def command(
     year: Year = None,
     tz: Zone = "",
     component: Annotated[list[str] | None, typer.Option(help="A version the logs do not say: kubelet=1.29.3.")] = None,
-    show_possible: Annotated[
-        bool, typer.Option("--show-possible/--hide-possible", help="Findings with doubts.")
-    ] = True,
+    show_possible: Annotated[bool, typer.Option("--show-possible/--hide-possible", help="Those with doubts.")] = True,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Findings only.")] = False,
     verbose: Annotated[int, typer.Option("-v", "--verbose", count=True, help="Whole evidence lines, references.")] = 0,
     no_color: Annotated[bool, typer.Option("--no-color", help="No colour (also NO_COLOR).")] = False,
