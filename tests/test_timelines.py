@@ -46,7 +46,7 @@ TRUTH = {
     "default/hook-0": ("CrashLoopBackOff", "RUNNING", "back-off", "the next try to start its container"),
     "default/live-0": ("CrashLoopBackOff", "RUNNING", "back-off", "the next try to start its container"),
     "default/oom-0": ("CrashLoopBackOff", "RUNNING", "back-off", "the next try to start its container"),
-    "default/init-0": ("Init:CrashLoopBackOff", "RUNNING", "back-off", "the next try to start its container"),
+    "default/init-0": ("Init:CrashLoopBackOff", "SYNC", "back-off", "the next try to start its container"),
     "default/ready-0": ("Running, not ready", "RUNNING", "ready", "its containers to be ready"),
     "default/eph-0": ("Error, evicted", "FINISHED", "", ""),
     "kube-system/static-0-worker-1": ("Running", "RUNNING", "", ""),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from kvdiag.clock import SECOND
@@ -15,6 +15,7 @@ from kvdiag.correlate.machines import crio, pod, runtime
 from kvdiag.correlate.machines.choose import is_static, pod_machine, volume_machine
 from kvdiag.correlate.machines.machine import Machine
 from kvdiag.correlate.machines.walk import walk
+from kvdiag.correlate.refine import DRIVER, refined
 from kvdiag.events.names import attachment_name
 from kvdiag.model.event import Event
 from kvdiag.model.lifecycle import Life, Passage
@@ -22,12 +23,9 @@ from kvdiag.model.timeline import Coverage, Entity, History, Timeline
 from kvdiag.model.values import SubjectKind
 
 SKIP_NEAR = 2 * SECOND  # between the line that staging is skipped and the one that it succeeded
-CUT_NEAR = 5_000  # microseconds: a log that begins this close to a staging may have lost the line that it was skipped
-STARTING = 10 * SECOND  # a driver and its sidecars tell of their start within this time
 STARTS = {"kubelet.started": "kubelet", "runtime.started": "containerd", "crio.started": crio.COMPONENT}
 LISTED = frozenset({*STARTS, "volume.stage.skipped", "node.ready", "node.not-ready"})
 DETACHES = ("volume.detach.", "volume.attachment.delet", "attacher.d", "csi.controllerunpublish.")
-DRIVER = "csi-driver"
 NODE_SIDE = frozenset({"kubelet", DRIVER, *runtime.SANDBOXES})
 
 
@@ -84,7 +82,7 @@ class Lives:
             unseen = self._witness_ends(machine.outage, node, events)
             detaches = [e.time for e in events if e.kind.startswith(DETACHES)]
             outages = sorted([*outages, *(t for t in detaches if t > unseen or self._is_unready(node, t))])
-        passages = tuple(walk(machine, self._keyed(machine, events), outages))
+        passages = tuple(walk(machine, refined(machine, events, self._sandboxes, self._history.coverage), outages))
         state = passages[-1].state if passages else machine.begins
         since = _since(passages) if passages else events[0].time if events else self._history.begins
         waits = _waits(machine, passages, state)
@@ -104,35 +102,6 @@ class Lives:
                 return runtime.DRIVER
             case SubjectKind.NODE:
                 return runtime.NODE
-
-    def _keyed(self, machine: Machine, events: Sequence[Event]) -> Iterator[tuple[str, Event]]:
-        """Each event with its kind, refined by a detail where that decides about the step."""
-        started: set[str] = set()
-        mirrored = pod.MIRRORED if machine is pod.MACHINES["static"] else frozenset()
-        staging = any(event.kind.startswith("csi.nodestage.") for event in events)
-        for event in events:
-            match event.kind:
-                case "pod.pleg":
-                    yield f"pod.pleg:{self._pleg(event, started)}", event
-                case "container.pleg":
-                    yield f"container.pleg:{event.attrs.get('new_state', '')}", event
-                case "volume.stage.succeeded" if not staging and self._is_cut(event):
-                    yield "volume.stage.succeeded:first", event
-                case "csi.driver.banner":
-                    yield f"csi.driver.banner{_banner(event, events[0])}", event
-                case kind if kind in mirrored and event.attrs.get("source") == "api":
-                    yield f"{kind}:mirror", event
-                case kind:
-                    yield kind, event
-
-    def _pleg(self, event: Event, started: set[str]) -> str:
-        """ContainerStarted of a sandbox is SandboxStarted; where no line names one, it is the first to start."""
-        happened, what = event.attrs.get("event_type", ""), event.attrs.get("data", "")
-        if happened != "ContainerStarted" or not what:
-            return happened
-        first = not started and not self._sandboxes
-        started.add(what)
-        return "SandboxStarted" if first or what in self._sandboxes else happened
 
     def _outages(self, component: str, node: str) -> list[int]:
         """When the component was started again, or may have spoken unheard, on this node."""
@@ -176,11 +145,6 @@ class Lives:
     def _skips(self, events: Sequence[Event]) -> _Skips:
         nodes = {event.node for event in events}
         return _Skips(events, {node: self._times("volume.stage.skipped", node) for node in nodes})
-
-    def _is_cut(self, event: Event) -> bool:
-        """Whether the log begins so close before a staging that the line about its skipping may be cut off."""
-        mine = [c for c in self._history.coverage if c.component == "kubelet" and c.node in {event.node, ""}]
-        return bool(mine) and min(c.begins for c in mine) >= event.time - CUT_NEAR
 
 
 class _Skips:
@@ -227,13 +191,6 @@ def _at(subject: Entity, node: str, events: Sequence[Event]) -> Entity:
     if not node or subject.ids.get("node") == node or not events:
         return subject
     return Entity(kind=subject.kind, key=subject.key, name=subject.name, ids={**subject.ids, "node": node})
-
-
-def _banner(event: Event, first: Event) -> str:
-    """A sidecar tells its driver's name too; a driver that was heard of before was started again."""
-    if event.component != DRIVER:
-        return ":sidecar"
-    return ":again" if event.time - first.time > STARTING else ""
 
 
 def _runtime(events: Sequence[Event]) -> str:

@@ -261,3 +261,50 @@ def test_a_pod_beside_a_static_one_is_no_mirror():
     ran = [f"proxy-worker-1_kube-system({MIRROR})", f"proxy-worker-1_kube-system({HASH})"]
     lines = [f'SyncLoop (ADD, "file"): "{ran[1]}"', f'SyncLoop (ADD, "api"): "{ran[0]}"']
     assert lives(OF_1_20, *lines, f'Creating PodSandbox for pod "{ran[0]}"')[MIRROR].machine == "pod/1.21"
+
+
+INIT, RETRIED, APP = "a1" * 32, "b2" * 32, "c3" * 32
+POD = f'pod="shop/till-2" podUID="{UID}"'
+
+
+def event(container: str, reason: str) -> str:
+    return (
+        f'"Event occurred" object="shop/till-2" fieldPath="spec.{container}" kind="Pod" apiVersion="v1" type="Normal" '
+        f'reason="{reason}" message="{reason} container"'
+    )
+
+
+def started(what: str, happened: str = "ContainerStarted") -> str:
+    return (
+        f'"SyncLoop (PLEG): event for pod" pod="shop/till-2" event={{"ID":"{UID}","Type":"{happened}","Data":"{what}"}}'
+    )
+
+
+INITIALISED = [
+    '"SyncLoop ADD" source="api" pods=["shop/till-2"]',
+    f'"SyncPod enter" {POD}',
+    f'"Created PodSandbox for pod" podSandboxID="{BOX}" pod="shop/till-2"',
+    event("initContainers{migrate}", "Created"),
+    event("initContainers{migrate}", "Started"),
+    started(BOX),
+    started(INIT, "ContainerDied"),
+    event("initContainers{migrate}", "Started"),
+    started(RETRIED),
+    started(RETRIED, "ContainerDied"),
+]
+
+
+@pytest.mark.parametrize(
+    ("lines", "reached", "waits_for"),
+    [
+        (INITIALISED, "ADDED SYNC", "its init containers to end"),
+        ([*INITIALISED, event("containers{app}", "Started"), started(APP)], "ADDED SYNC RUNNING", ""),
+        ([*INITIALISED[:5], started(BOX), started(INIT), started(APP)], "ADDED SYNC RUNNING", ""),  # in one relist
+        ([line for line in INITIALISED if "Event occurred" not in line], "ADDED SYNC RUNNING", ""),  # below -v=3
+    ],
+)
+def test_an_init_container_does_not_make_a_pod_run(lines, reached, waits_for):
+    """A pod runs with the first container that is none of its init containers, where the kubelet tells them apart."""
+    life = lives(*lines)[UID]
+    assert states(life) == reached
+    assert life.waits_for == waits_for

@@ -53,8 +53,12 @@ _START: Mapping[str, Step] = {
     "cri.container.starting": Step("a container is to be started", "SYNC", _UP),
     "cri.container.create-failed": Step("a container could not be made", "SYNC", _UP),
     "cri.container.started": Step("container runs", "RUNNING", _ENDING),
+    "cri.container.started:init": Step("init container runs", "SYNC", _UP),
+    "crio.container.started:init": Step("init container runs", "SYNC", _UP),
+    "container.init.started": Step("init container started", "SYNC", _UP),
     "pod.pleg:SandboxStarted": Step("sandbox runs", "SYNC", _UP),
     "pod.pleg:ContainerStarted": Step("container runs", "RUNNING", _ENDING),
+    "pod.pleg:InitStarted": Step("init container runs", "SYNC", _UP),
     "pod.pleg:ContainerDied": Step("a container or sandbox ended"),
     "container.killing": Step("a container is asked to end"),
     "container.kill.failed": Step("a container could not be ended"),
@@ -122,6 +126,7 @@ _WAITS: Mapping[str, str] = {
     "ORPHAN": "leftovers of its volumes to be removed",
 }
 VOLUMES = "volumes to be mounted"
+INITS = "its init containers to end"
 # More closely, by the last step of the state.
 _AFTER: Mapping[str, tuple[str, str]] = {
     "pod.volumes.mounting": ("SYNC", VOLUMES),
@@ -136,6 +141,8 @@ _AFTER: Mapping[str, tuple[str, str]] = {
     "cri.container.creating": ("SYNC", "CreateContainer"),
     "cri.container.starting": ("SYNC", "StartContainer"),
     "container.start.failed": ("SYNC", "StartContainer"),
+    "cri.container.started": ("SYNC", INITS),
+    "container.init.started": ("SYNC", INITS),
     "pod.volumes.waiting": ("TERMINATED", "volumes to be unmounted"),
     "pod.volumes.cleaned": ("TERMINATED", "the worker to finish"),
     "pod.cgroup.removed": ("TERMINATED", "the worker to finish"),
