@@ -29,6 +29,22 @@ SUBJECTS = [
     ("healthy-csi-volume", "pod", "default/web-0"),
     ("healthy-csi-volume", "pod", "default/cache-0"),
     ("healthy-csi-volume-containerd-2.1", "pod", "default/web-0"),
+    ("containerd-killed", "pod", "default/p2"),
+    ("containerd-killed", "pod", "default/p3"),
+    ("containerd-killed", "pod", "default/p4"),
+    ("containerd-killed", "pod", "default/q-0"),
+    ("containerd-killed", "volume", "pvc-b739f1f9-e170-4b25-b56c-e6ea2e48aad3"),
+    ("hostpath-inline-republished", "volume", "pvc-1c09e90a-26ae-4a19-9093-b321d0982bb1"),
+    ("kubelet-no-runtime-endpoint", "node", "this node"),
+    ("healthy-csi-volume", "volume", "pvc-e8c15aee-38f9-4c3f-99a3-283622e98962"),
+    ("healthy-csi-volume", "volume", "data"),
+    ("healthy-csi-volume-containerd-2.1", "pod", "default/cache-0"),
+    ("healthy-csi-volume-containerd-2.1", "volume", "pvc-e261810f-bd53-4f83-bab8-e797981c9325"),
+    ("healthy-containerd-json", "pod", "default/web-0"),
+    ("healthy-containerd-json", "pod", "default/cache-0"),
+    ("healthy-containerd-json", "volume", "pvc-4dc27f0d-bfed-42b5-be68-47bc7377e591"),
+    ("healthy-journald", "pod", "default/j-0"),
+    ("healthy-journald", "volume", "pvc-aa32b405-f6ce-4d59-bc54-eee027e3d00c"),
 ]
 DATA = ROOT / "tests" / "data"
 # Recorded on a healthy node while each pod had one fault, up to the moment at which these states were seen from outside:
@@ -51,6 +67,15 @@ TRUTH = {
     "default/eph-0": ("Error, evicted", "FINISHED", "", ""),
     "kube-system/static-0-worker-1": ("Running", "RUNNING", "", ""),
 }
+# Recorded in other clusters: sandboxes that could not be made for minutes, and a driver that lost its state, a pod that
+# crashes and one without its config map in one journal.
+RECORDED = [
+    ("microshift", "pod", "default/smoke1"),
+    ("journald", "pod", "default/j-0"),
+    ("journald", "pod", "default/cm-0"),
+    ("journald", "pod", "default/crash-0"),
+    ("journald", "volume", "pvc-aa32b405-f6ce-4d59-bc54-eee027e3d00c"),
+]
 VOLATILE = ("source", "line", "text")
 
 
@@ -81,7 +106,7 @@ def story(kvdiag, kind: str, ref: str, paths: list[Path], *more: str) -> list[di
 def test_the_whole_timeline(kvdiag, golden, case, kind, ref):
     """A timeline is what was read and checked when its golden file was written."""
     done = kvdiag("timeline", kind, ref, f"sample-logs/{case}", *years_of(case), COLUMNS="100")
-    golden(f"timelines/{case}-{kind}-{ref.replace('/', '.')}.txt", done.stdout)
+    golden(f"timelines/{case}-{kind}-{ref.replace('/', '.').replace(' ', '-')}.txt", done.stdout)
 
 
 @pytest.mark.parametrize("ref", TRUTH)
@@ -89,6 +114,13 @@ def test_the_timeline_of_a_failing_pod(kvdiag, golden, ref):
     """Each pod's timeline is what was read and checked against its fault when its golden file was written."""
     done = kvdiag("timeline", "pod", ref, DATA / "pod-failures", COLUMNS="100")
     golden(f"timelines/pod-failures-pod-{ref.replace('/', '.')}.txt", done.stdout)
+
+
+@of_each(RECORDED)
+def test_the_timeline_of_a_recorded_incident(kvdiag, golden, case, kind, ref):
+    """These timelines, too, are what was read and checked against what was done to the subjects."""
+    done = kvdiag("timeline", kind, ref, DATA / case, COLUMNS="100")
+    golden(f"timelines/{case}-{kind}-{ref.replace('/', '.')}.txt", done.stdout)
 
 
 def test_the_state_reached_is_the_true_one(kvdiag):
@@ -215,6 +247,22 @@ def test_the_trace_is_what_viewers_read(kvdiag):
         assert event["ph"] == "M" or event["ts"] > 0
         assert event["ph"] != "X" or event["dur"] > 0
         assert event["ph"] != "i" or event["s"] == "t"
+
+
+@of_each([("containerd-killed", "pod", "default/p2"), ("containerd-killed", "volume", "pvc-b739f1f9"), SUBJECTS[1]])
+def test_the_spans_of_a_lane_nest(kvdiag, case, kind, ref):
+    """In one lane of the trace a span holds another or ends before it begins; viewers draw nothing else."""
+    done = kvdiag("timeline", kind, ref, f"sample-logs/{case}", "-o", "trace")
+    spans = [e for e in json.loads(done.stdout)["traceEvents"] if e["ph"] == "X"]
+    spans = sorted((e["tid"], e["ts"], -e["dur"]) for e in spans)
+    crossing = [
+        (one, other)
+        for one in spans
+        for other in spans
+        if one < other and one[0] == other[0] and one[1] - one[2] > other[1] and one[1] - one[2] < other[1] - other[2]
+    ]
+    assert spans
+    assert not crossing
 
 
 class Page(HTMLParser):

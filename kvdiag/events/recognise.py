@@ -229,6 +229,9 @@ class Recogniser:
             if self._is_same_crash(place):
                 return
             meaning = _panic(meaning, self._lines(place.block)[place.index : place.index + LONGEST_RECORD])
+        before = self.sightings[-1] if self.sightings else None
+        if before is not None and before.line == place.number and before.meaning.entry is entry:
+            return  # two wordings of one event, one within the other
         text = place.line[:LONGEST_TEXT]
         sighting = Sighting(stamp, meaning, place.number, text, said[2], [1, stamp] if entry.poll else None)
         if entry.poll:

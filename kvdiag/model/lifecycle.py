@@ -56,7 +56,7 @@ class Row(NamedTuple):
 
     `gap` is microseconds since the row before; `unusual` 0 to 2 says how much longer than such a step takes. `marks`
     are rules whose finding rests on the row. `foreign` rows are other subjects' events that matter here. A row with
-    `repeats` stands for that many cycles up to `until`; `ladder` is their backoffs.
+    `repeats` stands for that many more of its kind up to `until`; `ladder` is the backoffs of all.
     """
 
     passage: Passage

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kvdiag.clock import MINUTE, SECOND
 from kvdiag.correlate.lives import live
+from kvdiag.correlate.machines.words import WORDS
 from kvdiag.correlate.phases import phases, pulls_in
 from kvdiag.model.event import Event
 from kvdiag.model.lifecycle import Life, Passage, Row, Story
@@ -32,6 +33,7 @@ MATTERS = frozenset(
         "csi.connection.lost",
     }
 )
+LASTS = frozenset({"runtime.call.failed", "node.not-ready"})  # told again and again, in many ways, while it lasts
 LONG, VERY_LONG = 5 * SECOND, MINUTE  # a step that takes longer is unusual; one at rest may take any time
 AT_REST = frozenset(
     [
@@ -60,8 +62,9 @@ def tell(timeline: Timeline, history: History, findings: Sequence[Finding], *, r
     marks = _marks(findings)
     passages = list(life.passages)
     folds = {} if raw else _folds(passages)
-    told = [(p, folds.get(n)) for n, p in enumerate(passages) if folds.get(n) is not HIDDEN]
-    rows = list(_rows(told, _foreign(timeline, history), marks))
+    told = [(p, folds.get(n, ())) for n, p in enumerate(passages) if n not in folds or folds[n]]
+    foreign = _foreign(timeline, history)
+    rows = list(_rows(told, [(event, ()) for event in foreign] if raw else _outages(foreign), marks))
     about = tuple(
         f for f in findings if (f.subject.kind, f.subject.key) == (timeline.subject.kind, timeline.subject.key)
     )
@@ -71,21 +74,12 @@ def tell(timeline: Timeline, history: History, findings: Sequence[Finding], *, r
     return Story(life=life, rows=tuple(rows), phases=parts, findings=about, skews=off)
 
 
-class Fold:
-    """Cycles of a failing operation that one row stands for."""
-
-    def __init__(self, failures: Sequence[Event]) -> None:
-        """The failures after the first."""
-        self.count = sum(event.count for event in failures)
-        self.until = failures[-1].ends
-        self.ladder = tuple(dict.fromkeys(event.attrs["backoff"] for event in failures if event.attrs.get("backoff")))
-
-
-HIDDEN = Fold.__new__(Fold)  # a passage within a folded cycle
+Fold = tuple[Event, ...]  # what failed again, after the event of the row that stands for it
+HIDDEN: Fold = ()  # in place of a passage within a folded cycle
 
 
 def _folds(passages: Sequence[Passage]) -> dict[int, Fold]:
-    """By index: the fold a failure stands for, or HIDDEN for what lies within.
+    """By index: the later failures that a failure stands for, or HIDDEN for what lies within.
 
     The first cycle is told in full. From then on the kinds of events that made it up are hidden up to the last failure;
     whatever else happens in between is told.
@@ -98,7 +92,7 @@ def _folds(passages: Sequence[Passage]) -> dict[int, Fold]:
         cycle = {p.event.kind for p in passages[at[0] + 1 : at[1] + 1]}
         hidden = [n for n in range(at[0] + 1, at[-1] + 1) if passages[n].event.kind in cycle]
         folds.update(dict.fromkeys(hidden, HIDDEN))
-        folds[at[1]] = Fold([passages[n].event for n in at[1:]])
+        folds[at[1]] = tuple(passages[n].event for n in at[2:])
     return folds
 
 
@@ -120,6 +114,24 @@ def _foreign(timeline: Timeline, history: History) -> list[Event]:
     ]
 
 
+def _outages(foreign: Iterable[Event]) -> list[tuple[Event, Fold]]:
+    """One row for what fails in many ways at once, up to the next word of what may have changed that."""
+    told: list[tuple[Event, list[Event]]] = []
+    opened: dict[tuple[str, str], list[Event]] = {}
+    for event in foreign:
+        key = (event.kind, event.node)
+        if key in opened:
+            opened[key].append(event)
+            continue
+        rest: list[Event] = []
+        told.append((event, rest))
+        if event.kind in LASTS:
+            opened[key] = rest
+        else:
+            opened.clear()
+    return [(first, tuple(rest)) for first, rest in told]
+
+
 def _concerns(event: Event, timeline: Timeline) -> bool:
     """A driver's coming and going matters to those who use it."""
     driver = event.ref("driver")
@@ -127,25 +139,26 @@ def _concerns(event: Event, timeline: Timeline) -> bool:
 
 
 def _rows(
-    told: Sequence[tuple[Passage, Fold | None]], foreign: Sequence[Event], marks: Mapping[int, tuple[str, ...]]
+    told: Sequence[tuple[Passage, Fold]], foreign: Sequence[tuple[Event, Fold]], marks: Mapping[int, tuple[str, ...]]
 ) -> Iterator[Row]:
     """Own and foreign passages in order of time; a foreign event leaves the state as it is."""
     own = [(p.event.time, 0, n, p, fold) for n, (p, fold) in enumerate(told)]
     state = told[0][0].before if told else ""
-    others = [(e.time, 1, n, Passage(e, "", "", ""), None) for n, e in enumerate(foreign)]
+    others = [(e.time, 1, n, Passage(e, WORDS.get(e.kind, ""), "", ""), fold) for n, (e, fold) in enumerate(foreign)]
     before: int | None = None
     for time, is_foreign, _, told_passage, fold in sorted([*own, *others], key=lambda row: row[:3]):
         gap = 0 if before is None else time - before
         passage = told_passage._replace(before=state, state=state) if is_foreign else told_passage
+        stood = (passage.event, *fold)
         yield Row(
             passage=passage,
             gap=gap,
             unusual=_unusual(gap, passage.before),
-            marks=marks.get(id(passage.event), ()),
+            marks=tuple(dict.fromkeys(mark for event in stood for mark in marks.get(id(event), ()))),
             foreign=bool(is_foreign),
-            repeats=fold.count if fold else max(0, passage.event.count - 1),
-            until=fold.until if fold else passage.event.ends,
-            ladder=fold.ladder if fold else (),
+            repeats=sum(event.count for event in stood) - 1,
+            until=max(event.ends for event in stood),
+            ladder=tuple(dict.fromkeys(e.attrs["backoff"] for e in stood if e.attrs.get("backoff"))) if fold else (),
         )
         state, before = passage.state, time
 

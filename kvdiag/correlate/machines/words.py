@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kvdiag.correlate.machines import pod, runtime, volume
+from kvdiag.correlate.machines.machine import Machine
 
 _MORE: Mapping[str, str] = {
     "pod.updated": "UPDATE",
@@ -25,6 +26,13 @@ _MORE: Mapping[str, str] = {
     "pod.finalising.exited": "cleaning up ended",
     "pod.probe.failed": "a probe failed",
     "pod.probe.changed": "its probes say otherwise than before",
+    "pod.recreated": "a pod of the same name came under another UID",
+    "image.pull.started": "an image is to be fetched",
+    "image.pull.succeeded": "an image was fetched",
+    "image.pull.failed": "an image could not be fetched",
+    "shim.leaked": "a shim was left behind",
+    "shim.cleanup.failed": "containerd could not clean up after a shim",
+    "container.exec.failed": "a command in a container failed",
     "pod.image.pulling": "an image is to be fetched",
     "pod.image.pulled": "an image was fetched",
     "cri.network.adding": "its network is to be made",
@@ -36,6 +44,7 @@ _MORE: Mapping[str, str] = {
     "pod.orphan.volume-cleaned": "a leftover of a volume removed",
     "pod.orphan.mounted": "volumes of the gone pod are still mounted",
     "pod.orphan.containers": "containers of a pod without object are killed",
+    "pod.orphan.cpu-reduced": "its CPU shares are reduced until its cgroup can go",
     "pod.orphan.cgroup-removed": "its cgroup is removed",
     "container.pleg": "a container or sandbox changed its state",
     "runtime.status.failed": "the runtime has no answer about a container",
@@ -55,6 +64,21 @@ _MORE: Mapping[str, str] = {
     "volume.stage.skipped": "the driver has no staging",
     "reconstruct.started": "the kubelet looks for volumes on disk",
     "reconstruct.finished": "all volumes on disk looked at",
+    "cri.task-exit": "a container's process ended",
+    "cri.container.killing": "a container's grace is over: it is killed",
+    "cri.container.removed": "a container is removed",
+    "crio.container.removed": "a container is removed",
+    "cri.sandbox.removed": "the sandbox is removed",
+    "crio.sandbox.removed": "the sandbox is removed",
+    "cri.sandbox.forced": "the sandbox is stopped by force",
+    "sandbox.removing": "garbage collection removes the sandbox",
+    "shim.disconnected": "a shim ended",
+    "node.registered": "the node is registered",
+    "node.ready": "the node is ready",
+    "node.not-ready": "the node is not ready",
+    "node.shutdown": "the node shuts down",
+    "node.rebooted": "the node came back from a reboot",
+    "node.eviction.reclaiming": "the node runs out of a resource",
     "runtime.booted": "runtime serves calls",
     "runtime.call.failed": "a call to the runtime failed",
     "runtime.restarted": "runtime is started again",
@@ -66,14 +90,24 @@ _MORE: Mapping[str, str] = {
 _MACHINES = (
     runtime.NODE,
     runtime.DRIVER,
-    runtime.CONTAINER,
-    runtime.SANDBOX,
     pod.MACHINES["1.21"],
     pod.MACHINES["1.27"],
     volume.MACHINES["volume/non-staging", False, True],
     volume.MACHINES["volume/filesystem", False, True],
 )
+
+
+def _of(whose: str, machine: Machine) -> Mapping[str, str]:
+    """A table's words where another subject's timeline tells them: `a container was sent the signal to end`."""
+    return {
+        kind: f"{whose}'s {step.says[4:]}" if step.says.startswith("its ") else f"{whose} {step.says}"
+        for kind, step in machine.steps.items()
+    }
+
+
 WORDS: Mapping[str, str] = {
+    **_of("a container", runtime.CONTAINER),
+    **_of("the sandbox", runtime.SANDBOX),
     **{kind: step.says for machine in _MACHINES for kind, step in machine.steps.items()},
     **_MORE,
 }

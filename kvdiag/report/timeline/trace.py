@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TextIO
 
 from kvdiag.model.lifecycle import Story
 from kvdiag.report import Look
 from kvdiag.report.clean import clean, json_safe
 from kvdiag.report.timeline.words import says, step
+
+Span = tuple[int, int, str]  # begin, end, name
 
 
 def write(stories: Sequence[Story], stream: TextIO, look: Look) -> None:
@@ -21,15 +23,16 @@ def write(stories: Sequence[Story], stream: TextIO, look: Look) -> None:
 def _events(process: int, story: Story, look: Look) -> Iterator[dict[str, Any]]:
     name = clean(f"{story.life.subject.kind} {story.life.subject.name}", redact=look.redact)
     yield {"ph": "M", "name": "process_name", "pid": process, "tid": 0, "args": {"name": name}}
-    lanes = dict.fromkeys(["state", "phases", *(row.passage.event.component for row in story.rows)])
-    lane = {component: number for number, component in enumerate(lanes)}
-    for component, number in lane.items():
-        yield {"ph": "M", "name": "thread_name", "pid": process, "tid": number, "args": {"name": component or "?"}}
-    yield from _states(process, story)
     ends = max((row.until for row in story.rows), default=story.life.since)
-    for phase in story.phases:
-        lasted = (phase.ends or ends) - phase.begins
-        yield {"ph": "X", "name": phase.name, "pid": process, "tid": 1, "ts": phase.begins, "dur": max(1, lasted)}
+    phases = _nested([(phase.begins, phase.ends or ends, phase.name) for phase in story.phases])
+    components = dict.fromkeys(row.passage.event.component for row in story.rows)
+    lane = {component: number for number, component in enumerate(components, 1 + len(phases))}
+    lanes = ["state", *(f"phases {n}" for n in range(1, 1 + len(phases))), *components]
+    for number, words in enumerate(lanes):
+        yield {"ph": "M", "name": "thread_name", "pid": process, "tid": number, "args": {"name": words or "?"}}
+    yield from _states(process, story)
+    for number, spans in enumerate(phases, 1):
+        yield from (_span(process, number, span) for span in spans)
     for row in story.rows:
         event = row.passage.event
         args = {"says": clean(says(row), redact=look.redact), "at": str(event.origin), "state": row.passage.state}
@@ -50,11 +53,30 @@ def _states(process: int, story: Story) -> Iterator[dict[str, Any]]:
     begins, state = (own[0].event.time, own[0].state) if own else (0, "")
     for passage in own[1:]:
         if passage.state != state:
-            yield _span(process, state, begins, passage.event.time)
+            yield _span(process, 0, (begins, passage.event.time, state))
             begins, state = passage.event.time, passage.state
     if own:
-        yield _span(process, state, begins, max(row.until for row in story.rows))
+        yield _span(process, 0, (begins, max(row.until for row in story.rows), state))
 
 
-def _span(process: int, state: str, begins: int, ends: int) -> dict[str, Any]:
-    return {"ph": "X", "name": state, "pid": process, "tid": 0, "ts": begins, "dur": max(1, ends - begins)}
+def _nested(spans: Iterable[Span]) -> list[list[Span]]:
+    """Spans spread over lanes in which one either holds the next or ends before it: viewers draw no others."""
+    lanes: list[list[Span]] = []
+    opened: list[list[int]] = []  # by lane the ends of the spans that hold what comes next
+    for span in sorted(spans, key=lambda span: (span[0], -span[1])):
+        for ends in opened:
+            while ends and ends[-1] <= span[0]:
+                ends.pop()
+        fits = (number for number, ends in enumerate(opened) if not ends or span[1] <= ends[-1])
+        number = next(fits, len(lanes))
+        if number == len(lanes):
+            lanes.append([])
+            opened.append([])
+        lanes[number].append(span)
+        opened[number].append(span[1])
+    return lanes
+
+
+def _span(process: int, lane: int, span: Span) -> dict[str, Any]:
+    begins, ends, name = span
+    return {"ph": "X", "name": name, "pid": process, "tid": lane, "ts": begins, "dur": max(1, ends - begins)}

@@ -21,7 +21,7 @@ def says(row: Row) -> str:
     """What happened: the violated edge, the error or values of the line, how often it was repeated."""
     event = row.passage.event
     if row.repeats and row.ladder:
-        return f"and {row.repeats - 1} more until {clock(row.until)}, backoff {' '.join(row.ladder)}"
+        return f"and {row.repeats} more until {clock(row.until)}, backoff {' '.join(row.ladder)}"
     said = [row.passage.says] if row.passage.says else []
     said += [
         event.attrs[name] if name == "error" else f"{name} {event.attrs[name]}"
