@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from kvdiag import __version__
-from kvdiag.cli import analyze, compare, events, explain, parse, pods, rules, timeline, volumes
+from kvdiag.cli import analyze, compare, events, explain, parse, pods, redact, rules, timeline, volumes
 
 app = typer.Typer(
     name="kvdiag",
@@ -23,6 +23,7 @@ app.command("pods")(pods.command)
 app.command("volumes")(volumes.command)
 app.command("parse")(parse.command)
 app.command("events")(events.command)
+app.command("redact")(redact.command)
 app.command("explain")(explain.command)
 app.add_typer(rules.app, name="rules")
 

@@ -20,12 +20,22 @@ _SECRETS = (
     re.compile(r"(?P<key>(?i:bearer) )(?P<value>[\w.~+/=-]{8,})"),
     # a JSON or Go object of secrets
     re.compile(r"(?P<key>\\{0,6}\"?\b[sS]ecrets\\{0,6}\"?:\s?(?:map\[|\{))(?P<value>[^}\]]+)"),
+    # the environment of a container, whatever its variables are called: Go's dump, the runtime's, and the API's JSON
+    re.compile(r"(?P<key>EnvVar\{Name:[^,{}]{1,256},Value:)(?P<value>(?:(?!,ValueFrom:|EnvVar\{Name:).)+)"),
+    re.compile(r"(?P<key>KeyValue\{Key:[^,{}]{1,256},Value:)(?P<value>[^,}]{1,65536})"),
+    re.compile(
+        r"(?P<key>\b(?:name|key)(?P<quote>\\{0,6}\"):(?P=quote)[\w.-]{1,256}(?P=quote),(?P=quote)value(?P=quote):(?P=quote))"
+        r"(?P<value>(?:(?!(?P=quote)).){1,65536})"
+    ),
+    re.compile(
+        r"(?P<key>\benvs:\{key:\\{0,6}\"[\w.-]{1,256}\\{0,6}\" {1,2}value:\\{0,6}\")(?P<value>[^\"\\]{1,65536})"
+    ),
     re.compile(r"(?P<key>\b)(?P<value>eyJ[\w-]{10,}\.[\w-]{10,}\.?[\w-]*)"),
     re.compile(r"(?P<key>\b)(?P<value>(?:AKIA|ASIA)[0-9A-Z]{16})\b"),
     re.compile(r"(?P<key>://[^\s/:@\"]{1,64}:)(?P<value>[^\s/@\"]{1,256})(?=@)"),
     re.compile(r"(?P<key>-----BEGIN [A-Z ]{0,32}PRIVATE KEY-----)(?P<value>.+?(?:-----END|$))", re.DOTALL),
 )
-_WORTH_A_LOOK = re.compile(r"(?i)passw|passph|secret|token|key|authorization|bearer|eyJ|AKIA|ASIA|://")
+_WORTH_A_LOOK = re.compile(r"(?i)passw|passph|envvar|\"value|secret|token|key|authorization|bearer|eyJ|AKIA|ASIA|://")
 
 
 def clean(text: str, *, redact: bool = True, newlines: bool = False) -> str:

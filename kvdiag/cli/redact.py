@@ -1,0 +1,88 @@
+"""`kvdiag redact`: a log without its secrets and, with --anonymize, without its names."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kvdiag.cli.arguments import Paths
+from kvdiag.errors import InputError, UsageError
+from kvdiag.inputs.paths import sources
+from kvdiag.pipeline.options import Options
+from kvdiag.pipeline.sharing import Change, Shared, hiding, placed, seekable, written
+from kvdiag.report.clean import clean
+
+UNREADABLE = 3
+
+
+def command(
+    paths: Paths = None,
+    anonymize: Annotated[
+        bool, typer.Option("--anonymize", help="Replace names, hosts, addresses, UIDs and ids too, alike everywhere.")
+    ] = False,
+    salt: Annotated[str, typer.Option(metavar="WORD", help="The same word replaces alike in another run.")] = "",
+    output_file: Annotated[Path | None, typer.Option(help="Write one log here.")] = None,
+    output_folder: Annotated[Path | None, typer.Option(help="Write every log under this folder.")] = None,
+) -> None:
+    """Write a log without secrets, fit to be shared."""
+    if salt and not anonymize:
+        raise UsageError("--salt is for --anonymize")
+    if output_file and output_folder:
+        raise UsageError("--output-file is for one log, --output-folder for many: give one of them")
+    done = Shared()
+    problems: list[InputError] = []
+    options = Options(paths=tuple(paths or ()))
+    if not anonymize:
+        _write(options, str, done, problems, (output_file, output_folder))
+    else:
+        with seekable(options) as twice:
+            change, done.names = hiding(twice, salt)
+            _write(twice, change, done, problems, (output_file, output_folder))
+    for problem in problems:
+        sys.stderr.write(f"kvdiag: {clean(str(problem))}\n")
+    sys.stderr.write(f"kvdiag: {_summary(done, anonymize=anonymize)}\n")
+    raise typer.Exit(UNREADABLE if not done.lines or any(p.exit_code for p in problems) else 0)
+
+
+def _write(
+    options: Options,
+    change: Change,
+    done: Shared,
+    problems: list[InputError],
+    outputs: tuple[Path | None, Path | None],
+) -> None:
+    file, folder = outputs
+    found = sources(options.paths, problems.append)
+    if folder:
+        for source, path in placed(found, folder, change):
+            _to_file(path, written(source, change, done))
+        return
+    for number, source in enumerate(found):
+        if number:
+            raise UsageError("several logs: name a folder for them with --output-folder; the first one is written")
+        if file:
+            _to_file(file, written(source, change, done))
+        else:
+            sys.stdout.buffer.writelines(written(source, change, done))
+            sys.stdout.buffer.flush()
+
+
+def _to_file(path: Path, lines: Iterable[bytes]) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("xb") as file:
+            file.writelines(lines)
+    except FileExistsError:
+        raise UsageError(f"{path}: there is such a file already; name another place") from None
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}") from None
+
+
+def _summary(done: Shared, *, anonymize: bool) -> str:
+    names = f", {done.names} names hidden" if anonymize else ""
+    cut = f", {done.cut} lines over 1 MB cut" if done.cut else ""
+    return f"{done.lines} lines, secrets removed from {done.secrets}{names}{cut}; look it through before you share it"

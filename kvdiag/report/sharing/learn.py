@@ -1,0 +1,118 @@
+r"""Which words of a log are names of somebody's own, found by the places they stand in.
+
+    pod="shop/web-0"   PodSandboxMetadata{Name:web-0,…}   /var/log/pods/shop_web-0_1f0c3a52-…/app/0.log
+
+A name that upstream's own messages use as a word (`driver`, `data`) is kept: it says nothing of its owner, and without
+it the message would not be understood.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Set as AbstractSet
+
+from kvdiag.errors import KvdiagError
+
+MOST = 1_000_000
+SHORTEST = 2
+
+_N = r"[0-9A-Za-z](?:[-.0-9A-Za-z]{0,251}[0-9A-Za-z])?"
+_NS = r"[0-9a-z](?:[-0-9a-z]{0,61}[0-9a-z])?"
+_Q = r"\\{0,6}[\"']"  # a quote, escaped to any depth
+_IS = rf"(?:{_Q})?(?:=|:\s?)(?:{_Q})?"  # between a key and its value, in key=value, JSON, YAML and Go
+_UID = r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[0-9a-f]{32}"
+
+# Who is named, by the groups of the pattern, and the pattern.
+_PLACES: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = tuple(
+    (kinds, re.compile(pattern))
+    for kinds, pattern in (
+        (("ns", "pod"), rf"\b(?:pod|object){_IS}({_NS})/({_N})"),
+        (("pod", "ns"), rf"(?<![-.0-9A-Za-z])({_N})_({_N})\((?:{_UID})\)"),
+        (("ns", "pod", "ctr"), rf"/pods/({_N})_({_N})_(?:{_UID})(?:/({_N}))?"),
+        (("pod", "ns", "ctr"), rf"/containers/({_N})_({_N})_({_N})-[0-9a-f]{{64}}"),
+        (("pod", "ns"), rf"PodSandboxMetadata\{{Name:({_N}),Uid:[^,{{}}]{{1,64}},Namespace:({_N}),"),
+        (("pod", "ns"), rf"\bname{_IS}({_N}){_Q} +uid{_IS}[^\s]{{1,80}} +namespace{_IS}({_N})"),
+        (("pod", "ns"), rf"{_Q}name{_Q}:{_Q}({_N}){_Q},{_Q}namespace{_Q}:{_Q}({_N}){_Q}"),
+        (("ctr",), rf"ContainerMetadata\{{Name:({_N}),|\bfor (?:container )?name:{_Q}({_N}){_Q}"),
+        (("ctr",), rf"\b(?:spec\.)?(?:init|ephemeral)?[cC]ontainers\{{({_N})\}}"),
+        (("ns", "obj"), rf"/namespaces/({_N})/[a-z]{{3,40}}/({_N})"),
+        (("ns",), rf"/namespaces/({_N})\b"),
+        (("ns",), rf"\b(?:pod_?)?[nN]amespace{_IS}({_N})"),
+        (("pod",), rf"\b(?:pod_?[nN]ame|io\.kubernetes\.pod\.name){_IS}({_N})"),
+        (("node",), rf"\b(?:node_?(?:[nN]ame)?|hostname|host_?name|system:node){_IS}({_N})"),
+        (("ctr",), rf"\b(?:container_?[nN]ame|io\.kubernetes\.container\.name){_IS}({_N})"),
+        (("vol",), rf"\b(?:(?:Outer|Inner)?VolumeSpecName|volume_?(?:Spec)?_?[nN]ame|claim_?[nN]ame){_IS}({_N})"),
+        (("obj",), rf"\b(?:secret|configMap|serviceAccount|service_account)(?:_?[nN]ame|Ref){_IS}({_N})"),
+        (("vol",), rf"/kubernetes\.io~[-a-z]{{1,64}}/({_N})"),
+        (
+            ("obj",),
+            rf"\b(?:pod|node|container|volume|secret|config ?map|persistentvolumeclaim|claim|object)s? {_Q}({_N})",
+        ),
+        (("obj",), rf"\b(?:services?|leases?|serviceaccounts?|jobs?|namespaces?|runtimeclasse?s?) {_Q}({_N}){_Q}"),
+        (("ns", "obj"), rf"\bobject {_Q}({_N}){_Q}/{_Q}({_N}){_Q}"),
+        (("ns", "obj"), rf"\bsystem:serviceaccount:({_N}):({_N})"),
+        (("host",), rf"\b(?:lookup|https?://|tcp://|dial tcp:?) ?(?!lookup )({_N})(?=[:/\s\"\\,])"),
+        (("host",), rf"\bhost{_IS}({_N})"),
+    )
+)
+_IMAGE = re.compile(
+    r"\b(?:[iI]mage(?:ID|Id|_?[rR]ef|_?[nN]ame)?|PullImage|image reference)"
+    rf"(?:{_IS}| {_Q})((?:{_N}(?::\d+)?/){{0,8}}{_N})"
+)
+_PODS = re.compile(rf"\bpods{_IS}\[([^\[\]]{{1,100000}})\]")
+_POD = re.compile(rf"({_NS})/({_N})")
+_IMAGE_PARTS = re.compile(r"[/:@]")
+_IDS = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[0-9a-f]{12,128}")
+_NUMBER = re.compile(r"[\d.]+")
+# Hosts, namespaces, programs and words that all clusters share.
+_KNOWN = """
+    default kube-system kube-public kube-node-lease kubernetes localhost library latest pvc vol file api nil null none
+    true false unknown http https tcp unix app data config log logs tmp test name node pod container volume image main
+    init managed sha256 kubeconfig docker
+    docker.io registry-1.docker.io quay.io ghcr.io gcr.io k8s.gcr.io registry.k8s.io mcr.microsoft.com public.ecr.aws
+    github.com k8s.io kubernetes.io cluster.local
+    kubelet containerd crio kube-proxy coredns etcd kube-apiserver kube-scheduler kube-controller-manager pause
+    kube-api-access kube-root-ca.crt csi-attacher csi-provisioner csi-resizer csi-snapshotter node-driver-registrar
+    external-attacher external-provisioner livenessprobe
+"""
+KNOWN = frozenset(_KNOWN.split())
+
+
+class Learner:
+    """Collects names with what they are names of (`ns`, `pod`, `ctr`, `node`, `vol`, `img`, `host`, `obj`)."""
+
+    def __init__(self, kept: AbstractSet[str]) -> None:
+        """`kept` are words that stay as they are: those of the messages, and the names of drivers."""
+        self.names: dict[str, str] = {}
+        self._kept = kept | KNOWN
+
+    def line(self, text: str) -> None:
+        """Learn from one line. Raises KvdiagError when there are more names than memory should hold."""
+        for kinds, place in _PLACES:
+            for found in place.finditer(text):
+                for kind, name in zip(kinds, filter(None, found.groups()), strict=False):
+                    self.add(kind, name)
+        for listed in _PODS.finditer(text):
+            for found in _POD.finditer(listed[1]):
+                self.add("ns", found[1])
+                self.add("pod", found[2])
+        for found in _IMAGE.finditer(text):
+            for part in _IMAGE_PARTS.split(found[1]):
+                self.add("host" if part.count(".") else "img", part)
+        if len(self.names) > MOST:
+            raise KvdiagError(f"more than {MOST:,} names in these logs; give fewer of them at a time")
+
+    def add(self, kind: str, name: str) -> None:
+        """Learn one name. Of what holds an id only the rest is a name; a host and its domain are two."""
+        if kind in {"node", "host"} and "." in name and name not in self._kept:
+            head, _, tail = name.partition(".")
+            if tail not in self._kept:
+                self._one(kind, head)
+                self._one("host", tail)
+            return
+        for part in _IDS.split(name):
+            self._one(kind, part.strip("-._"))
+
+    def _one(self, kind: str, name: str) -> None:
+        if len(name) >= SHORTEST and name not in self._kept and not _NUMBER.fullmatch(name):
+            self.names.setdefault(name, kind)

@@ -1,0 +1,108 @@
+"""What is a name in a log, and what it becomes when the log is to be shared."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kvdiag.report.sharing.learn import Learner
+from kvdiag.report.sharing.mask import Mask
+
+UID = "5b0c7a1e-2f4d-4c8e-9a63-0d1e2f3a4b5c"
+ID = "3f2a9c" * 10 + "3f2a"
+
+LEARNT = [
+    ('"SyncLoop ADD" source="api" pods=["shop/web-0","shop/cart-1"]', {"shop": "ns", "web-0": "pod", "cart-1": "pod"}),
+    ('"Patch status for pod" pod="shop/web-0" podUID="x"', {"shop": "ns", "web-0": "pod"}),
+    (f"failed container=payroll pod=web-0_shop({UID})", {"web-0": "pod", "shop": "ns"}),
+    (f"/var/log/pods/shop_web-0_{UID}/payroll/0.log", {"shop": "ns", "web-0": "pod", "payroll": "ctr"}),
+    (
+        f'msg="RunPodSandbox for &PodSandboxMetadata{{Name:web-0,Uid:{UID},Namespace:shop,Attempt:0,}}"',
+        {"web-0": "pod", "shop": "ns"},
+    ),
+    (rf"for name:\"web-0\" uid:\"{UID}\"  namespace:\"shop\"", {"web-0": "pod", "shop": "ns"}),
+    (r"for container &ContainerMetadata{Name:payroll,Attempt:0,}", {"payroll": "ctr"}),
+    ("GET /api/v1/namespaces/shop/secrets/tls-shop?limit=1", {"shop": "ns", "tls-shop": "obj"}),
+    ('nodeName="worker-1.acme.example"', {"worker-1": "node", "acme.example": "host"}),
+    (r"MountVolume.SetUp failed: configmap \"web-settings\" not found", {"web-settings": "obj"}),
+    (
+        'Pulling image="registry.acme.example/team/payroll:1.2"',
+        {"registry": "host", "acme.example": "host", "team": "img", "payroll": "img"},
+    ),
+    ("dial tcp: lookup db.acme.example: no such host", {"db": "host", "acme.example": "host"}),
+    ('User "system:serviceaccount:shop:robot" cannot', {"shop": "ns", "robot": "obj"}),
+    (f"PVC pvc-{UID} volumeName=pvc-{UID}", {}),
+    ('"Volume detached" UniqueName="kubernetes.io/csi/csi.example.org^v" namespace="default"', {}),
+]
+
+
+@pytest.mark.parametrize(("line", "names"), LEARNT)
+def test_what_is_a_name(line, names):
+    """Names are learnt where they stand, and nothing is that all clusters share or that is an id."""
+    learner = Learner(frozenset())
+    learner.line(line)
+    assert learner.names == names
+
+
+def test_a_word_of_the_messages_stays():
+    """A pod called as a word that upstream prints is not renamed: the messages would not be understood."""
+    learner = Learner(frozenset({"driver"}))
+    learner.line('pod="shop/driver"')
+    assert learner.names == {"shop": "ns"}
+
+
+NAMES = {"web-0": "pod", "shop": "ns", "worker-1": "node", "web": "ctr", "acme.example": "host"}
+MASK = Mask(NAMES, b"a key")
+OF = {name: MASK.text(name) for name in NAMES}
+
+MASKED = [
+    ('pod="shop/web-0"', f'pod="{OF["shop"]}/{OF["web-0"]}"'),
+    (r"message=\"x\nweb-0 failed\"", rf"message=\"x\n{OF['web-0']} failed\""),
+    ("data-web-0", f"data-{OF['web-0']}"),
+    ("web-0_shop", f"{OF['web-0']}_{OF['shop']}"),
+    ("worker-1.acme.example", f"{OF['worker-1']}.{OF['acme.example']}"),
+    ("%2Fweb-0", f"%2F{OF['web-0']}"),
+    ("webhook web.go:12] --web=x", "webhook web.go:12] --web=x"),
+    ("at 10:02:19.123 from 127.0.0.1:80 :: v1.29.3", "at 10:02:19.123 from 127.0.0.1:80 :: v1.29.3"),
+    ("cri 1732131567000000 0xc000123456", "cri 1732131567000000 0xc000123456"),
+    ("mnt@1000.service", "mnt@1000.service"),
+]
+
+
+@pytest.mark.parametrize(("line", "masked"), MASKED)
+def test_what_it_becomes(line, masked):
+    """A name becomes another wherever it stands as a word; words, times and addresses that tell nothing stay."""
+    assert MASK.text(line) == masked
+
+
+def test_ids_keep_their_shape_and_beginning():
+    """A UUID stays one however it is written, and the short form of an id is the beginning of the long one."""
+    new = MASK.text(UID)
+    assert re.fullmatch(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", new)
+    assert new != UID
+    assert MASK.text(f"kubepods-pod{UID.replace('-', '_')}.slice") == f"kubepods-pod{new.replace('-', '_')}.slice"
+    assert MASK.text(f"pvc-{UID}") == f"pvc-{new}"
+    assert MASK.text(ID).startswith(MASK.text(ID[:13]))
+    assert MASK.text(ID[:13]).startswith(MASK.text(ID[:12]))
+    assert len(MASK.text(ID)) == 64
+
+
+def test_addresses_and_people():
+    """An address becomes one of a private network, a mail address somebody's at example.com."""
+    assert re.fullmatch(r"10(\.\d{1,3}){3}:6443", MASK.text("203.0.113.7:6443"))
+    assert re.fullmatch(r"\[fd00::[0-9a-f]{4}\]:6443", MASK.text("[2001:db8::17]:6443"))
+    assert re.fullmatch(r"user-[0-9a-f]{6}@example\.com", MASK.text("jane.doe@acme.example"))
+
+
+def test_without_the_key_nobody_can_tell():
+    """Another key gives other names; the same gives the same."""
+    assert Mask(NAMES, b"another").text("web-0") != OF["web-0"]
+    assert Mask(NAMES, b"a key").text("web-0") == OF["web-0"]
+
+
+@given(st.lists(st.sampled_from([*NAMES, UID, ID, "10.1.2.3", " ", "-", "/", "_", '"', r"\n", "x", "7"]), max_size=12))
+def test_what_is_masked_is_masked_alike(pieces):
+    """The same text gives the same, also from a mask that has seen nothing before."""
+    text = "".join(pieces)
+    assert MASK.text(text) == Mask(NAMES, b"a key").text(text)

@@ -1,0 +1,114 @@
+"""`kvdiag redact`: what is written can be shared, and still tells the same story."""
+
+import gzip
+import json
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+UIDS = re.compile(rb"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+LINE = 'I0312 05:49:00.241725  190330 server.go:12] "Set" token="{}" pod="shop/web-0"\n'
+KEY = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nIBAAKC\n-----END RSA PRIVATE KEY-----\nafter\n"
+
+
+def told(report: dict) -> list:
+    """Give what a report finds, without names: the rules, how sure, how often, when, and which lines prove it."""
+    return [
+        (
+            *(finding[key] for key in ("rule", "verdict", "role", "severity", "count", "begins", "ends", "doubts")),
+            [
+                (e["step"], Path(e["source"]).name.removesuffix(".gz"), e["line"], e["time"])
+                for e in finding["evidence"]
+            ],
+            len(finding["explains"]),
+        )
+        for finding in report["findings"]
+    ]
+
+
+def test_without_names_it_finds_the_same(kvdiag, tmp_path, sample):
+    """Every incident gives the same findings after its names are gone, and none of its UIDs or pods is left."""
+    shared = tmp_path / "shared"
+    kvdiag("redact", "--anonymize", "--output-folder", shared, sample.folder.relative_to(ROOT))
+    report = json.loads(kvdiag("analyze", "-o", "json", *sample.options, shared).stdout)
+    assert told(report) == told(sample.report)
+    read = [(reading["records"], reading["recognised"], reading["unread"]) for reading in report["inputs"]]
+    assert sorted(read) == sorted((r["records"], r["recognised"], r["unread"]) for r in sample.report["inputs"])
+    written = b"".join(path.read_bytes() for path in shared.rglob("*") if path.is_file())
+    names = {pod["name"].partition("/")[2] for pod in pods(kvdiag, sample)}
+    assert not [name for name in names if re.search(rf"(?<![-\w.]){re.escape(name)}(?![-\w.])".encode(), written)]
+    known = set(UIDS.findall(b"".join(unpacked(path) for path in sample.logs)))
+    assert not known & set(UIDS.findall(written))
+
+
+def pods(kvdiag, sample) -> list[dict]:
+    return json.loads(kvdiag("pods", "-o", "json", sample.folder).stdout)["items"]
+
+
+def unpacked(path: Path) -> bytes:
+    return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+
+
+def test_secrets_go_and_names_stay(kvdiag):
+    """Without --anonymize only secrets are taken out; every other byte is as it was."""
+    done = kvdiag("redact", stdin=LINE.format("hunter2secret").encode())
+    assert done.stdout == LINE.format("[redacted]")
+    assert "secrets removed from 1" in done.stderr
+    assert done.returncode == 0
+
+
+def test_a_key_over_many_lines_goes(kvdiag):
+    """Of a private key that spans lines nothing is left, and what follows is."""
+    done = kvdiag("redact", stdin=KEY.encode())
+    assert "MII" not in done.stdout
+    assert "IBA" not in done.stdout
+    assert done.stdout.endswith("\nafter\n")
+    assert done.stdout.count("\n") == KEY.count("\n")
+
+
+def test_a_pipe_is_read_twice(kvdiag):
+    """Names of standard input go too, also before the line that tells what they are."""
+    done = kvdiag("redact", "--anonymize", "--salt", "x", stdin=b"about web-0\n" + LINE.encode())
+    assert "web-0" not in done.stdout
+    assert len(set(re.findall(r"pod-[0-9a-f]{6}", done.stdout))) == 1
+
+
+def test_the_same_salt_hides_alike(kvdiag):
+    """Two runs with one salt fit together; without one they do not."""
+    runs = [
+        kvdiag("redact", "--anonymize", *salt, stdin=LINE.encode()).stdout for salt in [["--salt", "x"]] * 2 + [[]] * 2
+    ]
+    assert runs[0] == runs[1]
+    assert len(set(runs)) == 3
+
+
+def test_where_it_goes(kvdiag, tmp_path):
+    """One log goes to a file, several to a folder under their own names, and nothing is overwritten."""
+    for name in ("a.log", "b.log"):
+        (tmp_path / name).write_text(LINE, "utf-8")
+    both = [tmp_path / "a.log", tmp_path / "b.log"]
+    assert kvdiag("redact", both[0], "--output-file", tmp_path / "c.log").returncode == 0
+    assert (tmp_path / "c.log").read_text("utf-8") == LINE
+    again = kvdiag("redact", both[0], "--output-file", tmp_path / "c.log")
+    assert (again.returncode, "there is such a file already" in again.stderr) == (2, True)
+    many = kvdiag("redact", *both)
+    assert (many.returncode, "--output-folder" in many.stderr) == (2, True)
+    assert kvdiag("redact", *both, "--output-folder", tmp_path / "out").returncode == 0
+    assert len(list((tmp_path / "out").rglob("*.log"))) == 2
+
+
+def test_what_cannot_be_read(kvdiag, tmp_path):
+    """A missing log is said and the others are written; the exit code tells."""
+    (tmp_path / "a.log").write_text(LINE, "utf-8")
+    done = kvdiag("redact", tmp_path / "a.log", tmp_path / "none.log", "--output-folder", tmp_path / "out")
+    assert done.returncode == 3
+    assert "none.log: no such file" in done.stderr
+    assert len(list((tmp_path / "out").rglob("a.log"))) == 1
+
+
+def test_bytes_that_are_no_text_stay(kvdiag, tmp_path):
+    """What is not UTF-8 is written as it was read."""
+    log = tmp_path / "a.log"
+    log.write_bytes(b"I0312 05:49:00.241725 1 a.go:1] \xff\xfe caf\xe9\r\nno end")
+    kvdiag("redact", "--anonymize", log, "--output-file", tmp_path / "b.log")
+    assert (tmp_path / "b.log").read_bytes() == log.read_bytes()
