@@ -34,6 +34,7 @@ _JSON = re.compile(rb'\{"[\w.@]+":')
 _JSON_KEYS = re.compile(rb'"(?:msg|level|ts|MESSAGE|log|_HOSTNAME)" ?:')
 # Containers started by RKE trace their start script: `+ grep -q cloud-provider=azure`.
 _TRACE = re.compile(rb"\+{1,4} \S")
+_BULLETS = b"* \t"  # a line with nothing else stands between the sections of minikube's logs
 # The names of the columns of a CSV export.
 _COLUMNS = re.compile(rb'(?i)"?(?:@?timestamp|time|date)"?,"?(?:@?message|line)"?(?:,|$)')
 # Indented text, the end of a block of lines, what the hostpath driver prints under one header, and members of the
@@ -89,7 +90,7 @@ def classify(line: bytes) -> str:
 def _is_chatter(line: bytes) -> bool:
     """Whether a line says nothing itself: empty, about the log, part of an entry, a shell's trace, a table's head."""
     return bool(
-        not line
+        not line.strip(_BULLETS)
         or chatter(line)
         or klog.preamble(line)
         or _TRACE.match(line)

@@ -228,6 +228,8 @@ def test_a_lone_brace_is_no_journal_entry() -> None:
         (KUBELET + "        line of a block", "continuation"),
         ("", "chatter"),
         ("-- Reboot --", "chatter"),
+        ("* -- Logs begin at Mon 2024-07-15 03:40:00 UTC. --", "chatter"),
+        ("* ", "chatter"),
         ("Log file created at: 2024/07/15 03:49:33", "chatter"),
         ("_HOSTNAME=node-1", "chatter"),
         ("MESSAGE=" + KLOG.format("a"), "head"),
