@@ -12,10 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).parents[1]
 SAMPLES = ROOT / "sample-logs"
 COLOURS = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "GITHUB_ACTIONS")
+# No test measures time: on a busy machine an example may take any.
+settings.register_profile("kvdiag", deadline=None)
+settings.load_profile("kvdiag")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

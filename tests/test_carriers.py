@@ -151,7 +151,7 @@ def seen(render: Callable[[Entry], bytes]) -> tuple[list[tuple[object, ...]], li
     """All events of a journal, which are its timelines, and the lines they stand on."""
     vocabulary = know(Options(paths=())).vocabulary
     data = b"".join(map(render, entries()))
-    read = read_source(Text("x", data), vocabulary, scanner(literals()), pytest.fail, lambda _name, _size: None)
+    (read,) = read_source(Text("x", data), vocabulary, scanner(literals()), pytest.fail, lambda _name, _size: None)
     sightings = read.testimony.sightings
     lines = data.split(b"\n")
     assert all(b"kubelet" in lines[one.line - 1] or b"MESSAGE" in lines[one.line - 1] for one in sightings)
@@ -174,7 +174,7 @@ def test_a_line_that_is_named_holds_the_message():
     data = b"".join(map(export, entries()))
     lines = data.split(b"\n")
     vocabulary = know(Options(paths=())).vocabulary
-    read = read_source(Text("x", data), vocabulary, scanner(literals()), pytest.fail, lambda _name, _size: None)
+    (read,) = read_source(Text("x", data), vocabulary, scanner(literals()), pytest.fail, lambda _name, _size: None)
     assert read.testimony.sightings
     assert all(lines[one.line - 1].startswith(b"MESSAGE=") for one in read.testimony.sightings)
 

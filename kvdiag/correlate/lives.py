@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from kvdiag.clock import SECOND
-from kvdiag.correlate.machines import crio, pod, runtime
+from kvdiag.correlate.machines import pod, runtime
 from kvdiag.correlate.machines.choose import is_static, pod_machine, volume_machine
 from kvdiag.correlate.machines.machine import Machine
 from kvdiag.correlate.machines.walk import walk
@@ -23,8 +23,8 @@ from kvdiag.model.timeline import Coverage, Entity, History, Timeline
 from kvdiag.model.values import SubjectKind
 
 SKIP_NEAR = 2 * SECOND  # between the line that staging is skipped and the one that it succeeded
-STARTS = {"kubelet.started": "kubelet", "runtime.started": "containerd", "crio.started": crio.COMPONENT}
-LISTED = frozenset({*STARTS, "volume.stage.skipped", "node.ready", "node.not-ready"})
+STARTS = frozenset({"kubelet.started", "runtime.started"})
+LISTED = frozenset({"volume.stage.skipped", "node.ready", "node.not-ready"})
 DETACHES = ("volume.detach.", "volume.attachment.delet", "attacher.d", "csi.controllerunpublish.")
 NODE_SIDE = frozenset({"kubelet", DRIVER, *runtime.SANDBOXES})
 
@@ -41,11 +41,14 @@ class Lives:
         """`history` gives the restarts, gaps and versions that a single timeline does not show."""
         self._history = history
         self._said: dict[tuple[str, str], list[int]] = defaultdict(list)
+        self._started: dict[tuple[str, str], list[int]] = defaultdict(list)
         for (kind, node), timeline in history.timelines.items():
             if kind is SubjectKind.NODE:
                 for event in timeline.events:
                     if event.kind in LISTED:
                         self._said[event.kind, node].append(event.time)
+                    elif event.kind in STARTS:
+                        self._started[event.component, node].append(event.time)
         self._ended = {
             event.origin.source: event.ends for event in history.events
         }  # in order of time: the last one stays
@@ -111,8 +114,7 @@ class Lives:
 
     def _find_outages(self, component: str, node: str) -> list[int]:
         gaps = [gap.begins + 1 for coverage in self._heard(component, node) for gap in coverage.gaps]
-        starts = [time for kind, of in STARTS.items() if of == component for time in self._times(kind, node)]
-        return [*gaps, *starts]
+        return [*gaps, *_times(self._started, component, node)]
 
     def _heard(self, component: str, node: str) -> list[Coverage]:
         return [
@@ -128,15 +130,9 @@ class Lives:
             return max((self._ended.get(source, 0) for source in sources), default=0)
         return max((coverage.ends for coverage in self._heard(component, node)), default=self._history.ends)
 
-    def _times(self, kind: str, node: str) -> list[int]:
-        """When a kind of event befell the node, or one whose name is not known."""
-        if not node:
-            return sorted(time for (said, _), times in self._said.items() if said == kind for time in times)
-        return sorted([*self._said.get((kind, node), ()), *(self._said.get((kind, ""), ()) if node else ())])
-
     def _is_unready(self, node: str, time: int) -> bool:
         def last(kind: str) -> int:
-            times = self._times(kind, node)
+            times = _times(self._said, kind, node)
             at = bisect_right(times, time)
             return times[at - 1] if at else -1
 
@@ -144,7 +140,14 @@ class Lives:
 
     def _skips(self, events: Sequence[Event]) -> _Skips:
         nodes = {event.node for event in events}
-        return _Skips(events, {node: self._times("volume.stage.skipped", node) for node in nodes})
+        return _Skips(events, {node: _times(self._said, "volume.stage.skipped", node) for node in nodes})
+
+
+def _times(said: Mapping[tuple[str, str], Sequence[int]], what: str, node: str) -> list[int]:
+    """When something befell the node, or one whose name is not known."""
+    if not node:
+        return sorted(time for (one, _), times in said.items() if one == what for time in times)
+    return sorted([*said.get((what, node), ()), *said.get((what, ""), ())])
 
 
 class _Skips:
@@ -195,7 +198,7 @@ def _at(subject: Entity, node: str, events: Sequence[Event]) -> Entity:
 
 def _runtime(events: Sequence[Event]) -> str:
     """Which runtime speaks of a sandbox or container; containerd where only the kubelet does."""
-    return crio.COMPONENT if any(event.component == crio.COMPONENT for event in events) else runtime.SANDBOX.outage
+    return runtime.CRIO if any(event.component == runtime.CRIO for event in events) else runtime.SANDBOX.outage
 
 
 def _since(passages: Sequence[Passage]) -> int:

@@ -12,26 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import ceil
 from typing import NamedTuple
 
+from kvdiag.correlate.machines.runtime import SANDBOXES
+from kvdiag.correlate.spans import SPANS, Span
 from kvdiag.model.event import Event
 from kvdiag.model.lifecycle import Life, Phase
 from kvdiag.model.timeline import History
 from kvdiag.model.values import SubjectKind
-
-
-class Span(NamedTuple):
-    """A part of a life. `pairs` are (begin, end) kinds: the first pair is taken that was seen, else that began.
-
-    In `a|b` a part begins with a, and again with b where that follows. `per` keeps apart the pods that share a volume
-    or the containers of a pod; `once` takes the first such part of a life only; where `unless` was seen, only the
-    first pair is tried. Where the part `fails`, only what ends the first pair ends it.
-    """
-
-    name: str
-    pairs: tuple[tuple[str, str], ...]
-    per: str = ""
-    once: bool = False
-    unless: str = ""
-    fails: str = ""
 
 
 class Spread(NamedTuple):
@@ -45,135 +31,9 @@ class Spread(NamedTuple):
     max: int
 
 
-_POD = (
-    Span(
-        "volumes",
-        (
-            ("pod.volumes.mounting", "pod.volumes.mounted"),
-            ("volume.verify.started", "sandbox.creating"),
-            ("volume.verify.started", "cri.sandbox.running"),  # a sandbox is asked for once all volumes are there
-        ),
-        once=True,
-    ),
-    Span("sandbox", (("cri.sandbox.running", "cri.sandbox.started"), ("sandbox.creating", "sandbox.created"))),
-    Span("cni", (("cri.network.adding", "cri.network.added"),)),
-    Span("image pull", (("pod.image.pulling", "pod.image.pulled"),), per="image"),
-    Span("create", (("cri.container.creating", "cri.container.created"),)),
-    Span("start", (("cri.container.starting", "cri.container.started"),)),
-    Span(
-        "kill",
-        (
-            ("pod.terminating.entered", "pod.terminated"),
-            ("pod.worker.graceful", "pod.terminated"),
-            ("cri.container.stopping", "cri.sandbox.stopped"),
-            ("container.killing", "container.exited"),
-            ("pod.deleted", "container.finished"),
-        ),
-    ),
-    Span(
-        "grace",
-        (
-            ("container.killing", "container.exited"),
-            ("cri.container.stopping", "cri.container.stopped"),
-            ("container.killing", "container.finished"),  # told up to a second later
-        ),
-        per="container",
-    ),
-    Span(
-        "unmount",
-        (
-            ("pod.volumes.unmounting", "pod.volumes.cleaned"),
-            ("pod.finalising.entered", "pod.volumes.unmounted"),
-            ("pod.volumes.waiting", "pod.volumes.cleaned"),
-        ),
-        fails="pod.volumes.waiting",
-    ),
-    Span(
-        "cgroup",
-        (("pod.volumes.cleaned", "pod.cgroup.removed"), ("pod.volumes.unmounted", "pod.cgroup.removed")),
-        unless="pod.volumes.waiting",  # unmounted, but not yet cleaned
-    ),
-    Span("API delete", (("pod.worker.complete", "pod.removed"), ("pod.api-deleted", "pod.removed")), once=True),
-)
-_VOLUME = (
-    Span(
-        "attach",
-        (
-            ("volume.attach.started", "volume.attach.succeeded"),
-            ("attacher.attaching", "attacher.attached"),
-            ("csi.controllerpublish.called", "csi.controllerpublish.succeeded"),
-        ),
-    ),
-    Span(
-        "verify",
-        (
-            ("volume.verify.started", "volume.verify.succeeded"),
-            ("volume.verify.started", "volume.publish.started"),  # nothing to verify without an attach
-        ),
-    ),
-    Span("wait", (("volume.wait.started", "volume.wait.succeeded"),)),
-    Span(
-        "stage",
-        (
-            ("csi.nodestage.requested", "volume.stage.succeeded"),
-            ("csi.nodestage.called", "csi.nodestage.succeeded"),
-            ("volume.wait.succeeded", "volume.stage.succeeded"),
-        ),
-        fails="volume.stage.failed",
-    ),
-    Span(
-        "publish",
-        (
-            ("csi.nodepublish.requested", "volume.publish.succeeded"),
-            ("csi.nodepublish.called", "csi.nodepublish.succeeded"),
-            ("volume.publish.started|volume.stage.succeeded", "volume.publish.succeeded"),
-        ),
-        per="pod",
-        fails="volume.publish.failed",
-    ),
-    Span(
-        "unpublish",
-        (
-            ("volume.unpublish.started", "volume.unpublish.succeeded"),
-            ("csi.nodeunpublish.requested", "csi.nodeunpublish.answered"),
-            ("csi.nodeunpublish.called", "csi.nodeunpublish.succeeded"),
-        ),
-        per="pod",
-        fails="volume.unpublish.failed",
-    ),
-    Span(
-        "unstage",
-        (
-            ("volume.unstage.started", "volume.unstage.succeeded"),
-            ("csi.nodeunstage.called", "csi.nodeunstage.succeeded"),
-        ),
-        fails="volume.unstage.failed",
-    ),
-    Span("release", (("volume.unpublish.succeeded", "volume.released"),)),
-    Span(
-        "detach",
-        (
-            ("volume.detach.started", "volume.detach.succeeded"),
-            ("attacher.detaching", "attacher.detached"),
-            ("csi.controllerunpublish.called", "csi.controllerunpublish.succeeded"),
-        ),
-    ),
-)
-_SANDBOX = (Span("stop", (("cri.sandbox.stopping", "cri.sandbox.stopped"),)),)
-_CONTAINER = (
-    Span("start", (("cri.container.starting", "cri.container.started"),)),
-    Span("kill", (("cri.container.stopping", "cri.container.stopped"), ("container.killing", "container.exited"))),
-)
-SPANS: Mapping[SubjectKind, tuple[Span, ...]] = {
-    SubjectKind.POD: _POD,
-    SubjectKind.VOLUME: _VOLUME,
-    SubjectKind.SANDBOX: _SANDBOX,
-    SubjectKind.CONTAINER: _CONTAINER,
-}
 _FIRST = ("to running", "volumes", "sandbox", "cni", "image pull", "create", "start", "ready", "back-off")
 ORDER = tuple(dict.fromkeys([*_FIRST, "to gone", *(span.name for spans in SPANS.values() for span in spans)]))
 SANDBOX_MADE = ("cri.sandbox.started", "sandbox.created")
-RUNTIME = "containerd"  # who tells of pulls
 PULLS = {"image.pull.started": "begins", "image.pull.succeeded": "ends"}
 NOT_PULLED = ("ErrImagePull", "ImagePullBackOff")
 CRASHED = re.compile(r'"StartContainer" for "(?P<name>[^"]*)" with CrashLoopBackOff')
@@ -189,7 +49,7 @@ ENDED = OVER | {"TERMINATED", "FINISHED"}
 
 def pulls_in(history: History) -> tuple[Event, ...] | None:
     """What the runtime tells of pulls of images, in order of time; None where it is not heard."""
-    if not any(coverage.component == RUNTIME for coverage in history.coverage):
+    if not any(coverage.component in SANDBOXES for coverage in history.coverage):
         return None
     return tuple(event for event in history.events if event.kind in PULLS)
 
@@ -326,13 +186,14 @@ def _pulls(events: Sequence[Event], pulls: Sequence[Event]) -> Iterator[Phase]:
     opened: dict[str, Event] = {}
     for event in pulls[first:last]:
         if event.node in {made.node, ""}:
-            image = event.attrs.get("image", "")
+            pull = event.attrs.get("request") or event.attrs.get("image", "")  # CRI-O ends with another name
             if PULLS[event.kind] == "begins":
-                opened.setdefault(image, event)
-            elif image in opened:
-                yield Phase("image pull", opened.pop(image).time, event.time, event.component)
+                opened.setdefault(pull, event)
+            elif pull in opened:
+                yield Phase("image pull", opened.pop(pull).time, event.time, event.component)
     errors = [event.attrs.get("error", "") for event in events if event.kind == "container.start.failed"]
-    for image, event in opened.items():
+    for event in opened.values():
+        image = event.attrs.get("image", "")
         if image and any(f'"{image}"' in error for error in errors):
             yield Phase("image pull", event.time, None, event.component)
 

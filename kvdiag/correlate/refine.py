@@ -19,8 +19,6 @@ from kvdiag.model.timeline import Coverage
 CUT_NEAR = 5_000  # microseconds: a log that begins this close to a staging may have lost the line that it was skipped
 STARTING = 10 * SECOND  # a driver and its sidecars tell of their start within this time
 DRIVER = "csi-driver"
-MADE = ("cri.container.created", "crio.container.created")
-RUNS = ("cri.container.started", "crio.container.started")
 
 
 def refined(
@@ -36,8 +34,9 @@ def refined(
                 yield f"pod.pleg:{starts.pleg(event)}", event
             case "container.pleg":
                 yield f"container.pleg:{event.attrs.get('new_state', '')}", event
-            case kind if kind in RUNS and machine.name.startswith("pod/"):
-                yield (f"{kind}:init" if starts.is_init(event.ref("container_id"), event.time) else kind), event
+            case "cri.container.started" if machine.name.startswith("pod/"):
+                is_init = starts.is_init(event.ref("container_id"), event.time)
+                yield f"cri.container.started{':init' if is_init else ''}", event
             case "volume.stage.succeeded" if not staging and _is_cut(event, coverage):
                 yield "volume.stage.succeeded:first", event
             case "csi.driver.banner":
@@ -56,7 +55,9 @@ class _Starts:
         self._init_names = {event.attrs.get("container_name", "") for event in inits}
         self._init_times = [event.time for event in inits]
         self._names = {
-            event.ref("container_id"): event.attrs.get("container_name", "") for event in events if event.kind in MADE
+            event.ref("container_id"): event.attrs.get("container_name", "")
+            for event in events
+            if event.kind == "cri.container.created"
         }
         self._sandboxes = sandboxes
         self._first = ""  # the first id to start, which is the sandbox where no line names one

@@ -19,8 +19,19 @@ BY_NAME = (
     ("resizer", SIDECARS[2]),
     ("registrar", SIDECARS[3]),
     ("controller-manager", "kube-controller-manager"),
+    ("kube-scheduler", "kube-scheduler"),
+    ("kube-apiserver", "kube-apiserver"),
+    ("kube-proxy", "kube-proxy"),
     ("csi", DRIVER),
+    ("cri-o", "crio"),
+    ("crio", "crio"),
 )
+
+
+def called(source: str) -> str:
+    """The component that an input's name speaks of; empty when it speaks of none."""
+    name = source.rsplit("/", 1)[-1].lower()
+    return next((component for word, component in BY_NAME if word in name), "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,8 +58,7 @@ class Testimony:
     @property
     def component(self) -> str:
         """Who mostly speaks here: by what was recognised, else by the input's name."""
-        name = self.source.rsplit("/", 1)[-1].lower()
-        named = next((component for word, component in BY_NAME if word in name), "")
+        named = called(self.source)
         own = Counter(s.meaning.entry.component for s in self.sightings if not is_call(s.meaning.entry))
         del own[""]
         if named in own:

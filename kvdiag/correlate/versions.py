@@ -10,7 +10,7 @@ from kvdiag.model.event import Event
 from kvdiag.model.timeline import SeenVersion
 from kvdiag.versions import intersection, read_range, write_range
 
-BANNERS = {"kubelet.started": "kubelet", "runtime.started": "containerd", "crio.started": "crio"}
+BANNERS = ("kubelet.started", "runtime.started")  # of the component that prints them
 
 
 def printed(events: Iterable[Event]) -> Iterator[SeenVersion]:
@@ -36,7 +36,7 @@ def _component(event: Event, drivers: Mapping[str, str]) -> str:
         case "csi.driver.banner":
             return drivers.get(event.origin.source, "") if event.component == DRIVER else event.component
         case kind:
-            return BANNERS.get(kind, "")
+            return event.component if kind in BANNERS else ""
 
 
 def inferred(spans: Mapping[str, Iterable[str]]) -> Iterator[SeenVersion]:

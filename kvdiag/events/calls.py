@@ -8,12 +8,14 @@ becomes `csi.nodeunpublish.called` and `csi.nodeunpublish.succeeded`, each with 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from kvdiag.events.names import refs_of
 from kvdiag.events.recognise import Heard, Meaning, Sighting
 from kvdiag.events.vocabulary import Vocabulary
-from kvdiag.formats.grpc import Call, pair
+from kvdiag.formats.grpc import Call, Piece, pair
 from kvdiag.model.event import Ref
 from kvdiag.model.vocabulary import Entry
 
@@ -34,8 +36,11 @@ def is_call(entry: Entry) -> bool:
 
 
 def calls(heard: Sequence[Heard], vocabulary: Vocabulary) -> Iterator[Sighting]:
-    """The sightings that the gRPC lines of one source make, in no order."""
-    for call in pair((index, line.piece) for index, line in enumerate(heard)):
+    """The sightings that the gRPC lines of one source make, in no order; each process has calls of its own."""
+    by_process: dict[tuple[str, str, int | None], list[tuple[int, Piece]]] = defaultdict(list)
+    for index, line in enumerate(heard):
+        by_process[line.speaker[:3]].append((index, line.piece))
+    for call in chain.from_iterable(map(pair, by_process.values())):
         thing = _thing(call.method)
         refs = _refs(call)
         asked = call.begins if call.requested is None else call.requested

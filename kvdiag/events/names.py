@@ -64,7 +64,7 @@ _SUBJECTS: Final[dict[str, Placeholder]] = {
 }
 _WORDS: Final = (
     "attempt backoff count duration endpoint event_type exit_code exit_status grace_period image "
-    "new_state old_state restarts result revision runtime signal source state timeout unit update_type "
+    "new_state old_state request restarts result revision runtime signal source state timeout unit update_type "
     "verbosity version"
 )
 _TEXTS: Final = "actual command data dump error expected message reason resource"

@@ -34,6 +34,8 @@ _CALL = {"kind", "about", "component", "verbosity", "scope", "poll"}
 _SPELLING = {"anchor", "message", "fields", "since"}
 _EVENT = _CALL | _SPELLING | {"reader", "wordings", "samples"}
 
+_Speaker = tuple[str, str]  # a kind and who prints it
+
 _KIND = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+){1,3}")
 _RANGE = re.compile(r"(?:>=|<=|>|<|=)?\d+\.\d+(?:\.\d+)?")
 _UNSAFE = re.compile(r'["\\<>&\n]|[^\x20-\x7e]')
@@ -44,6 +46,7 @@ _TELLING = re.compile(r"[^0-9a-f]")
 class Vocabulary:
     """All entries, and the way from a literal of a line to the wordings that may be meant.
 
+    A kind that several components print has an entry for each of them; `kinds` has it once, with all its wordings.
     `wordings[i]` belongs to `entries[owners[i]]`; `by_literal[n]` lists the wordings whose anchor is `literals[n]`, in
     the order of the files: the first that matches is what the line says.
     """
@@ -97,20 +100,23 @@ def read_vocabulary(folder: Path) -> Vocabulary:
 def make_vocabulary(entries: Iterable[Entry]) -> Vocabulary:
     """Join entries of one kind to one; the order of wordings stays. Raises PatternError where they contradict."""
     kinds: dict[str, Entry] = {}
-    spelled: list[tuple[str, Wording]] = []
+    said: dict[_Speaker, Entry] = {}
+    spelled: list[tuple[_Speaker, Wording]] = []
     for entry in entries:
-        known = kinds.get(entry.kind)
+        speaker = (entry.kind, entry.component)
+        known, own = kinds.get(entry.kind), said.get(speaker)
         kinds[entry.kind] = _merged(known, entry) if known else entry
-        spelled += [(entry.kind, wording) for wording in entry.wordings]
+        said[speaker] = _merged(own, entry) if own else entry
+        spelled += [(speaker, wording) for wording in entry.wordings]
     spelled = _shared_anchors(spelled)
-    numbers = {kind: number for number, kind in enumerate(kinds)}
+    numbers = {speaker: number for number, speaker in enumerate(said)}
     literals: dict[str, list[int]] = {}
     for index, (_, wording) in enumerate(spelled):
         literals.setdefault(wording.anchor, []).append(index)
     return Vocabulary(
-        entries=tuple(kinds.values()),
+        entries=tuple(said.values()),
         wordings=tuple(wording for _, wording in spelled),
-        owners=tuple(numbers[kind] for kind, _ in spelled),
+        owners=tuple(numbers[speaker] for speaker, _ in spelled),
         literals=tuple(literal.encode() for literal in literals),
         by_literal=tuple(map(tuple, literals.values())),
         kinds=kinds,
@@ -118,14 +124,14 @@ def make_vocabulary(entries: Iterable[Entry]) -> Vocabulary:
     )
 
 
-def _shared_anchors(spelled: list[tuple[str, Wording]]) -> list[tuple[str, Wording]]:
+def _shared_anchors(spelled: list[tuple[_Speaker, Wording]]) -> list[tuple[_Speaker, Wording]]:
     """Wordings whose anchor begins with another's take that one: a line is then looked at once and not twice."""
     anchors = sorted({wording.anchor for _, wording in spelled}, key=len)
     shortest: dict[str, str] = {}
     for anchor in anchors:
         begins = (anchor[:size] for size in range(1, len(anchor)))
         shortest[anchor] = next((short for short in begins if shortest.get(short) == short), anchor)
-    return [(kind, replace(wording, anchor=shortest[wording.anchor])) for kind, wording in spelled]
+    return [(speaker, replace(wording, anchor=shortest[wording.anchor])) for speaker, wording in spelled]
 
 
 def compile_patterns(folder: Path) -> dict[str, Any]:
@@ -177,7 +183,7 @@ def kinds_page(vocabulary: Vocabulary) -> str:
         "*poll* marks lines that repeat while nothing changes.",
     ]
     thing = ""
-    for entry in sorted(vocabulary.entries, key=lambda entry: entry.kind):
+    for entry in sorted(vocabulary.kinds.values(), key=lambda entry: entry.kind):
         if (first := entry.kind.partition(".")[0]) != thing:
             thing = first
             lines += [
@@ -189,9 +195,8 @@ def kinds_page(vocabulary: Vocabulary) -> str:
             ]
         notes = [entry.about, *(["*poll*"] if entry.poll else []), *(["*node*"] if entry.scope == "node" else [])]
         values = ", ".join(_values_of(entry))
-        lines.append(
-            f"| `{entry.kind}` | {entry.component or 'any'} | {entry.verbosity} | {values} | {'; '.join(notes)} |"
-        )
+        says = ", ".join(entry.components) or "any"
+        lines.append(f"| `{entry.kind}` | {says} | {entry.verbosity} | {values} | {'; '.join(notes)} |")
     return "\n".join(lines) + "\n"
 
 
@@ -282,7 +287,7 @@ def _wording(node: Node, *, inner: bool) -> Wording:
 
 def _merged(known: Entry, more: Entry) -> Entry:
     """Join one kind from two places. A verbosity is where absence begins to mean something, so the higher one holds."""
-    for key in ("component", "scope", "poll", "reader"):
+    for key in ("scope", "poll", "reader"):
         if getattr(known, key) != getattr(more, key):
             raise PatternError(
                 more.place,
@@ -293,6 +298,7 @@ def _merged(known: Entry, more: Entry) -> Entry:
         wordings=known.wordings + more.wordings,
         verbosity=max(known.verbosity, more.verbosity),
         samples=known.samples + more.samples,
+        also=known.also + (() if more.component in known.components else more.components),
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from kvdiag.formats import envelopes, gopanic, klog, klogjson, logrus
+from kvdiag.formats import envelopes, gopanic, klog, klogjson, logrus, zap
 from kvdiag.formats.goquote import quote
 from kvdiag.formats.journalentries import is_member
 from kvdiag.formats.peel import chatter, peel
@@ -20,18 +20,21 @@ BODY_READERS: Mapping[str, Callable[[bytes], Body | None]] = {
     "klog": klog.read,
     "klogjson": klogjson.read,
     "logrus": logrus.read,
+    "zap": zap.read,
 }
 HEAD, CONTINUATION, CHATTER, UNREAD = "head", "continuation", "chatter", "unread"
 
 _KLOG = re.compile(rb"[IWEF]\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ [^\s\]]+:\d+\]")
 _LOGRUS = re.compile(
-    rb'time=(?:"|\d)|level=[a-z]+ msg=|(?:\x1b\[\d+m)?(?:TRAC|DEBU|INFO|WARN|ERRO|FATA|PANI)(?:\x1b\[0m)?\['
+    rb'time=(?:"|\d)|ts=\d{4}-|(?:level|lvl)=[a-z]+ (?:msg|ts|time)='
+    rb"|(?:\x1b\[\d+m)?(?:TRAC|DEBU|INFO|WARN|ERRO|FATA|PANI)(?:\x1b\[0m)?\["
 )
 _SENT = re.compile(rb'\]: (?:[IWEF]\d{4} \d\d:\d\d:|time=")')
 _JSON = re.compile(rb'\{"[\w.@]+":')
 _JSON_KEYS = re.compile(rb'"(?:msg|level|ts|MESSAGE|log|_HOSTNAME)" ?:')
 # Containers started by RKE trace their start script: `+ grep -q cloud-provider=azure`.
 _TRACE = re.compile(rb"\+{1,4} \S")
+_BULLETS = b"* \t"  # a line with nothing else stands between the sections of minikube's logs
 # The names of the columns of a CSV export.
 _COLUMNS = re.compile(rb'(?i)"?(?:@?timestamp|time|date)"?,"?(?:@?message|line)"?(?:,|$)')
 # Indented text, the end of a block of lines, what the hostpath driver prints under one header, and members of the
@@ -46,7 +49,7 @@ def read_body(body: bytes) -> Body | None:
     """Read one body in the first format that knows it; None when none does."""
     first = body[:1]
     if first in b"IWEF" and first:
-        return klog.read(body) or logrus.read(body)
+        return klog.read(body) or logrus.read(body) or zap.read(body)
     for read in BODY_READERS.values():
         told = read(body)
         if told is not None:
@@ -60,7 +63,7 @@ def is_head(body: bytes) -> bool:
         return True
     if body.startswith(b"{"):
         return bool(_JSON.match(body) and _JSON_KEYS.search(body))
-    return klog.CUT_HEADER.match(body) is not None
+    return klog.CUT_HEADER.match(body) is not None or zap.is_head(body)
 
 
 def classify(line: bytes) -> str:
@@ -78,7 +81,7 @@ def classify(line: bytes) -> str:
     peeled = peel(line)
     if is_head(peeled.body) or gopanic.is_start(peeled.body):
         return HEAD
-    if _CONTINUED.match(peeled.body) or gopanic.is_part(peeled.body):
+    if _CONTINUED.match(peeled.body) or gopanic.is_part(peeled.body) or zap.FRAME.match(peeled.body):
         return CONTINUATION
     # What stands under a journal or syslog prefix is a record of its own: kernel, systemd, a program's plain text.
     return HEAD if peeled.ident or peeled.stamp is not None else UNREAD
@@ -87,7 +90,7 @@ def classify(line: bytes) -> str:
 def _is_chatter(line: bytes) -> bool:
     """Whether a line says nothing itself: empty, about the log, part of an entry, a shell's trace, a table's head."""
     return bool(
-        not line
+        not line.strip(_BULLETS)
         or chatter(line)
         or klog.preamble(line)
         or _TRACE.match(line)

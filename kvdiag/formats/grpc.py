@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar
 
-from kvdiag.formats.grpcpieces import CALL, CALLED, ERROR, RESPONSE, WHOLE, Piece, read_piece
+from kvdiag.formats.grpclines import read_piece
+from kvdiag.formats.grpcpieces import CALL, CALLED, ERROR, RESPONSE, WHOLE, Piece
 
 __all__ = ["Call", "Piece", "fits", "likely_method", "pair", "read_piece"]
 
@@ -170,6 +171,7 @@ class _Desk(Generic[K]):
     def _respond(self, key: K, piece: Piece) -> None:
         fitting = _same_id(self._open, piece.call_id)
         fitting = [draft for draft in fitting if not piece.answers or draft.method in piece.answers] or fitting
+        fitting = _same_volume(fitting, piece)
         if fitting:
             draft = fitting[0]
             draft.request = {**draft.request, **piece.request}
@@ -184,6 +186,7 @@ class _Desk(Generic[K]):
                 last.outcome, last.error, last.ends = outcome, piece.error, key
                 return
         fitting = [draft for draft in _same_id(self._open, piece.call_id) if piece.method in ("", draft.method)]
+        fitting = _same_volume(fitting, piece)
         named = [draft for draft in fitting if _names(piece.error, draft)] or fitting
         if named:
             self._close(named[0], key, outcome, piece.error, ambiguous=len(named) > 1)
@@ -255,6 +258,12 @@ def likely_method(request: Mapping[str, str]) -> str:
 
 def _same_id(drafts: list[_Draft[K]], call_id: str) -> list[_Draft[K]]:
     return [draft for draft in drafts if call_id in draft.call_ids] if call_id else drafts
+
+
+def _same_volume(drafts: list[_Draft[K]], piece: Piece) -> list[_Draft[K]]:
+    """Those of the volume that an answer names, where it names one."""
+    said = piece.request.get(_VOLUME)
+    return [draft for draft in drafts if draft.request.get(_VOLUME) == said] or drafts if said else drafts
 
 
 def _is_echo(other: _Draft[K], draft: _Draft[K]) -> bool:

@@ -1,6 +1,9 @@
 r"""logrus: containerd, dockerd, CRI-O, k3s and the older Longhorn and vSphere drivers; as text, JSON or on a terminal.
 
     time="2023-11-11T09:13:01.123456789+08:00" level=info msg="StopPodSandbox for \"cf8d\" returns successfully"
+    level=info ts=2023-11-11T09:13:01.123456789Z component=grpc-server msg="finished handling request"
+
+So is logfmt of go-kit and slog, whose keys have other names and come in any order, and JSON with a `message`.
 
 A value is quoted when it holds anything but `[A-Za-z0-9-._/@^+]`, so `msg=serving...` is bare. containerd puts whole
 lines of its shim, escaped, into one message; only the first level of quotes is read.
@@ -26,14 +29,19 @@ LEVELS = {
     "fata": Level.FATAL,
     "pani": Level.FATAL,
 }
-_HEAD = re.compile(rb'(?:time=(?:"([^"]*)"|(\S+))[ \t]+)?level=([a-zA-Z]+)(?:[ \t]+|$)')
+_HEAD = re.compile(
+    rb'(?:(?:time|ts)=(?:"([^"]*)"|(\S+))[ \t]+(?:caller=\S{1,200}[ \t]+)?)?(?:level|lvl)=([a-zA-Z]+)(?:[ \t]+|$)'
+)
+_MESSAGES, _TIMES = ("msg", "message"), ("time", "ts", "timestamp")
 _TERMINAL = re.compile(rb"(TRAC|DEBU|INFO|WARN|ERRO|FATA|PANI)\[([^\]]{1,40})\] ?")
 _ANSI = re.compile(rb"\x1b\[[0-9;]{0,20}m")
 # Longhorn before 1.3 and some rsyslog setups leave inner quotes unescaped: the closing one is followed by a pair or
 # by nothing.
 _CLOSING = re.compile(rb'"(?=[ \t]*$|[ \t]{1,8}[A-Za-z_][\w.\-]{0,200}=)')
 _PADDED = re.compile(rb"[ \t](?=[A-Za-z_][\w.\-]{0,200}=)")
-_CUT_JSON = re.compile(rb'"(time|level|msg|error|id|namespace)":"([^"\\]*(?:\\.[^"\\]*)*)(?="|$)', re.DOTALL)
+_CUT_JSON = re.compile(
+    rb'"(time|timestamp|level|msg|message|error|id|namespace)":"([^"\\]*(?:\\.[^"\\]*)*)(?="|$)', re.DOTALL
+)
 _WIDTH = 44
 
 
@@ -60,6 +68,10 @@ def _read_text(body: bytes, at: int, stamp: int | None, level: bytes) -> Body:
     if body.startswith(b"msg=", at):
         message, at, complete = _message(body, at + 4)
     fields, ended = scan(body[at:])
+    if not message:
+        message = _taken(fields, _MESSAGES)
+    if stamp is None:
+        stamp = rfc3339(_taken(fields, _TIMES).encode("utf-8", "replace"))
     return _body(stamp, level_of(level.decode("ascii", "replace")), message, fields, truncated=not (complete and ended))
 
 
@@ -102,15 +114,20 @@ def _read_json(body: bytes) -> Body | None:
     fields = {
         str(key): encodable(value) if isinstance(value, str) else json.dumps(value) for key, value in entry.items()
     }
-    level, time, message = (fields.pop(key, "") for key in ("level", "time", "msg"))
+    level, time, message = (_taken(fields, keys) for keys in (("level",), _TIMES, _MESSAGES))
     return _body(rfc3339(time.encode("utf-8", "replace")), level_of(level), message.rstrip(), fields, truncated=False)
+
+
+def _taken(fields: dict[str, str], keys: tuple[str, ...]) -> str:
+    """Take the first of the keys that is there out of the fields."""
+    return next((fields.pop(key) for key in keys if key in fields), "")
 
 
 def _read_cut_json(body: bytes) -> Body | None:
     fields = {key.decode(): unescape(value) for key, value in _CUT_JSON.findall(body)}
     if not fields.keys() & {"level", "msg"}:
         return None
-    level, time, message = (fields.pop(key, "") for key in ("level", "time", "msg"))
+    level, time, message = (_taken(fields, keys) for keys in (("level",), _TIMES, _MESSAGES))
     return _body(rfc3339(time.encode("utf-8", "replace")), level_of(level), message, fields, truncated=True)
 
 

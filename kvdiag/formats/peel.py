@@ -26,7 +26,7 @@ _BARE = re.compile(
     rb'|\{"(?:ts":|level":|msg":(?!.*"talos-(?:service|time)" ?:))'
 )
 _CHATTER = re.compile(
-    rb"-- (?:(?P<begin>Logs begin at |Journal begins at )|(?P<boot>Boot [0-9a-f]{32} --|Reboot --)"
+    rb"(?:\* )?-- (?:(?P<begin>Logs begin at |Journal begins at )|(?P<boot>Boot [0-9a-f]{32} --|Reboot --)"
     rb"|(?P<none>No entries --))"
 )
 _NAMES = {"begin": "begin", "boot": "boot", "none": "no-entries"}

@@ -26,7 +26,8 @@ class Wording:
 class Entry:
     """An event kind with its wordings.
 
-    `component` says who prints it; `verbosity` from which klog -v on: below it, absence means nothing.
+    `component` says who prints it, `also` who prints it in words of its own (CRI-O beside containerd); `verbosity`
+    from which klog -v on: below it, absence means nothing.
     `scope` is `subject` (it belongs to what its names say) or `node` (every subject of the node may look at it).
     `poll` marks lines that repeat while nothing changes: repeats are folded into one event with a count.
     `reader` names a reader in Python for lines whose payload is a language of its own (gRPC); empty for templates.
@@ -42,3 +43,9 @@ class Entry:
     about: str = ""
     samples: tuple[str, ...] = ()
     place: str = ""
+    also: tuple[str, ...] = ()
+
+    @property
+    def components(self) -> tuple[str, ...]:
+        """All who print it."""
+        return (self.component, *self.also)

@@ -89,7 +89,7 @@ def read_history(
     """All inputs as one history; what could not be read is added to `problems`."""
     vocabulary = knowledge.vocabulary
     scan = scanner(vocabulary.literals)
-    reads = [read_source(source, vocabulary, scan, problems.append, progress) for source in inputs]
+    reads = [read for source in inputs for read in read_source(source, vocabulary, scan, problems.append, progress)]
     testimonies = [read.testimony for read in reads]
     clocks = set_clocks(testimonies, year=options.year, zone=options.zone)
     given = [SeenVersion(component, version, "option") for component, version in options.components.items()]

@@ -1,10 +1,10 @@
-"""One input → its testimony and how it was read."""
+"""One input → its testimonies, one for each log it holds, and how they were read."""
 
 from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from io import BytesIO
@@ -23,6 +23,7 @@ from kvdiag.inputs.journal import unfolded
 from kvdiag.pipeline.survey import Survey
 from kvdiag.scan.blocks import Block, Reader, blocks
 from kvdiag.scan.protocol import Scanner
+from kvdiag.scan.sections import is_text, sections
 
 ENDS = 300  # lines at either end of an input in which its first and last time are looked for
 PREAMBLE = 8
@@ -87,41 +88,85 @@ def read_source(
     scanner: Scanner,
     problem: Callable[[InputError], None],
     progress: Progress,
-) -> Read:
-    """Scan one input from end to end. What broke on the way is told to `problem`; what was read until then counts."""
-    recogniser, survey = Recogniser(vocabulary), Survey()
-    first, last, year, said = None, None, None, None
-    tail: Block | None = None
+) -> Iterator[Read]:
+    """Scan one input from end to end, and give each log in it: most hold one. Always gives one, if of no lines.
+
+    What broke on the way is told to `problem`; what was read until then counts.
+    """
     numbers: array[int] = array("I")
-    for block in _blocks(source, problem, numbers):
-        if tail is None:
-            year = _preamble_year(block)
-            first = _edge(block, recogniser, backwards=False)
-        recogniser.feed(block.data, block.first_line, scanner.scan(block.data))
-        survey.add(block)
-        if said is None and block.first_line < SAID_WITHIN:
-            said = _said_year(block)
-        progress(source.name, len(block.data))
-        tail = block
-    if tail is not None:
-        last = _edge(tail, recogniser, backwards=True)
-    survey.close()
-    sightings = _placed([*recogniser.sightings, *calls(recogniser.heard, vocabulary)], numbers)
-    sightings.sort(key=lambda sighting: sighting.line)
-    testimony = Testimony(
-        source=source.name,
-        sightings=sightings,
-        first=first,
-        last=last,
-        lines=numbers[-1] if numbers else survey.lines,
-        wordings=frozenset(recogniser.wordings),
-        yearless=recogniser.stamper.klog_is_yearless or (first is not None and is_yearless(first)),
-        preamble_year=year,
-        said_year=said,
-        modified=source.modified,
-        formats=survey.formats,
-    )
-    return Read(testimony, survey, recogniser.recognised)
+    given = False
+    for name, part in sections(_told(_blocks(source, problem, numbers), source.name, progress)):
+        reader = _Reader(f"{source.name}/{name}" if name else source.name, vocabulary)
+        if is_text(name):
+            reader.survey.pass_over(part)
+        else:
+            reader.read(part, scanner)
+        if name and not reader.survey.classes["head"]:
+            reader.survey.count_as_text()
+        yield reader.made(vocabulary, source.modified, numbers)
+        given = True
+    if not given:
+        yield _Reader(source.name, vocabulary).made(vocabulary, source.modified, numbers)
+
+
+class _Reader:
+    """One log as it is read, block by block."""
+
+    def __init__(self, name: str, vocabulary: Vocabulary) -> None:
+        """`name` is what the log is called in reports."""
+        self._name = name
+        self._recogniser, self.survey = Recogniser(vocabulary), Survey()
+        self._first: int | None = None
+        self._last: int | None = None
+        self._year: int | None = None
+        self._said: int | None = None
+        self._ends = 0
+
+    def read(self, part: Iterable[Block], scanner: Scanner) -> None:
+        """All of the log."""
+        tail, begins = None, 0
+        for block in part:
+            if tail is None:
+                begins = block.first_line
+                self._year = _preamble_year(block)
+                self._first = _edge(block, self._recogniser, backwards=False)
+            self._recogniser.feed(block.data, block.first_line, scanner.scan(block.data))
+            self.survey.add(block)
+            if self._said is None and block.first_line - begins < SAID_WITHIN:
+                self._said = _said_year(block)
+            self._ends = block.first_line + block.lines
+            tail = block
+        if tail is not None:
+            self._last = _edge(tail, self._recogniser, backwards=True)
+        self.survey.close()
+
+    def made(self, vocabulary: Vocabulary, modified: float | None, numbers: Sequence[int]) -> Read:
+        """What was read; `numbers` are the lines of the input, where entries of many lines were read as one."""
+        heard = self._recogniser
+        sightings = _placed([*heard.sightings, *calls(heard.heard, vocabulary)], numbers)
+        sightings.sort(key=lambda sighting: sighting.line)
+        first = self._first
+        testimony = Testimony(
+            source=self._name,
+            sightings=sightings,
+            first=first,
+            last=self._last,
+            lines=numbers[-1] if numbers else self._ends,
+            wordings=frozenset(heard.wordings),
+            yearless=heard.stamper.klog_is_yearless or (first is not None and is_yearless(first)),
+            preamble_year=self._year,
+            said_year=self._said,
+            modified=modified,
+            formats=self.survey.formats,
+        )
+        return Read(testimony, self.survey, heard.recognised)
+
+
+def _told(given: Iterable[Block], name: str, progress: Progress) -> Iterator[Block]:
+    """The blocks, each told to `progress` when it has been read."""
+    for block in given:
+        yield block
+        progress(name, len(block.data))
 
 
 def _blocks(source: Readable, problem: Callable[[InputError], None], numbers: array[int]) -> Iterator[Block]:

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
 from kvdiag.clock import DAY, is_yearless, to_datetime
 from kvdiag.correlate.clocks import SourceClock, set_clocks
-from kvdiag.correlate.testimony import Testimony
+from kvdiag.correlate.testimony import Testimony, called
 from kvdiag.errors import InputError
 from kvdiag.events.stamper import resolve
+from kvdiag.formats.authors import author
 from kvdiag.formats.klog import preamble
 from kvdiag.formats.records import Raw, read_records
 from kvdiag.inputs.paths import sources
 from kvdiag.model.record import LogRecord, Origin
 from kvdiag.pipeline.options import Options
 from kvdiag.pipeline.read import Readable
-from kvdiag.scan.blocks import blocks
+from kvdiag.scan.blocks import Block, blocks
+from kvdiag.scan.sections import is_text, sections
 
-COMPONENTS = {
-    "kubelet.go": "kubelet",
-    "pod_workers.go": "kubelet",
-    "operation_generator.go": "kubelet",
-    "reconciler_common.go": "kubelet",
-    "nestedpendingoperations.go": "kubelet",
-    "csi_handler.go": "csi-attacher",
-    "nodeserver.go": "csi-driver",
-}
 HALF_YEAR = 180 * DAY
 
 
@@ -36,19 +30,37 @@ def records(options: Options, problem: Callable[[InputError], None]) -> Iterator
 
 
 def source_records(source: Readable, options: Options) -> Iterator[LogRecord]:
-    """The records of one input; the year of year-less lines is that of the first, moved on at each New Year."""
+    """The records of one input. Each log in it has a clock and components of its own."""
+    with source.open() as reader:
+        for name, part in sections(blocks(reader)):
+            log = Log(f"{source.name}/{name}" if name else source.name, source.modified)
+            yield from _log_records(log, () if is_text(name) else part, options)
+
+
+class Log(NamedTuple):
+    """One log of an input: what it is called, and when the input was modified, in seconds since 1970."""
+
+    name: str
+    modified: float | None
+
+
+def _log_records(log: Log, part: Iterable[Block], options: Options) -> Iterator[LogRecord]:
+    """The year of year-less lines is that of the first, moved on at each New Year."""
     calendar: _Calendar | None = None
-    component = ""
-    for raw in read_records(_lines(source)):
+    known: set[str] = set()
+    named = called(log.name)
+    for raw in read_records(_lines(part)):
         stamp = resolve(raw.peeled, raw.body)
-        component = _component(raw) or component
+        written_by = author(raw.peeled.ident, raw.body.caller)
+        known.update((written_by,) if written_by else ())
         if calendar is None and stamp is not None:
-            calendar = _Calendar(source, stamp, raw, options)
+            calendar = _Calendar(log, stamp, raw, options)
         time = calendar.utc(stamp, raw.line) if calendar is not None and stamp is not None else None
         yield LogRecord(
-            origin=Origin(source.name, raw.line),
+            origin=Origin(log.name, raw.line),
             time=None if time is None else to_datetime(time),
-            component=raw.peeled.ident or component,
+            # A line that tells no author is of the only one met so far, else of the one the log is called after.
+            component=written_by or (next(iter(known)) if len(known) == 1 else named),
             level=raw.body.level,
             caller=raw.body.caller,
             message=raw.body.message,
@@ -61,19 +73,19 @@ def source_records(source: Readable, options: Options) -> Iterator[LogRecord]:
 class _Calendar:
     """A source's clock that learns of New Year while it reads."""
 
-    def __init__(self, source: Readable, first: int, raw: Raw, options: Options) -> None:
+    def __init__(self, log: Log, first: int, raw: Raw, options: Options) -> None:
         said = preamble(raw.raw)
         testimony = Testimony(
-            source=source.name,
+            source=log.name,
             sightings=(),
             first=first,
             last=first,
             lines=0,
             yearless=is_yearless(first),
             preamble_year=int(said[1][:4]) if said and said[1][:4].isdecimal() else None,
-            modified=source.modified,
+            modified=log.modified,
         )
-        self._clock = set_clocks([testimony], year=options.year, zone=options.zone)[source.name]
+        self._clock = set_clocks([testimony], year=options.year, zone=options.zone)[log.name]
         self._before = first
 
     def utc(self, stamp: int, line: int) -> int:
@@ -87,14 +99,9 @@ class _Calendar:
         return self._clock.utc(stamp, line)
 
 
-def _component(raw: Raw) -> str:
-    return COMPONENTS.get(raw.body.caller.partition(":")[0].rpartition("/")[2], "")
-
-
-def _lines(source: Readable) -> Iterator[tuple[int, bytes]]:
-    with source.open() as reader:
-        for block in blocks(reader):
-            lines = block.data.split(b"\n")
-            if not lines[-1]:
-                lines.pop()
-            yield from enumerate(lines, start=block.first_line + 1)
+def _lines(part: Iterable[Block]) -> Iterator[tuple[int, bytes]]:
+    for block in part:
+        lines = block.data.split(b"\n")
+        if not lines[-1]:
+            lines.pop()
+        yield from enumerate(lines, start=block.first_line + 1)

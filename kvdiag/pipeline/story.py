@@ -21,7 +21,6 @@ MATTERS = frozenset(
         "kubelet.exiting",
         "kubelet.exited",
         "runtime.started",
-        "crio.started",
         "runtime.panicked",
         "runtime.exited",
         "runtime.call.failed",

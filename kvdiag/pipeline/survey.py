@@ -7,6 +7,7 @@ healthy; classifying a sample of all lines (0.5 µs each) makes it show.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from kvdiag.formats.peel import peel
@@ -42,6 +43,18 @@ class Survey:
         else:
             self._skipped = block
         self._number += 1
+
+    def pass_over(self, blocks: Iterable[Block]) -> None:
+        """Count the lines of what is no log, and look at none."""
+        for block in blocks:
+            self.lines += block.lines
+            self.truncated += block.truncated
+        self.looked_at = self.classes["unread"] = self.lines
+
+    def count_as_text(self) -> None:
+        """Take what was not understood for text that nobody expects to be: a table, words of another program."""
+        self.classes["text"] += self.classes.pop("unread", 0)
+        self.formats["text"] += 1
 
     def close(self) -> None:
         """No more blocks: the last one is always looked at."""

@@ -15,7 +15,6 @@ from kvdiag.pipeline.read import Text
 from kvdiag.rules.findings import find
 
 YEAR = 2024  # of excerpts that say none
-SPLIT = "==> "  # `==> name <==` begins another file of the excerpt, as tail and head print it
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +44,5 @@ def _found(rule: Rule, test: RuleTest, vocabulary: Vocabulary) -> dict[str, str]
     zone = zone_offset(test.options["tz"], datetime.now(UTC)) if "tz" in test.options else None
     options = Options(year=int(test.options.get("year", YEAR)), zone=zone, components=components)
     problems: list[InputError] = []
-    history = read_history(_texts(test.log), Knowledge(vocabulary, (rule,)), options, problems).history
+    history = read_history([Text("log", test.log.encode())], Knowledge(vocabulary, (rule,)), options, problems).history
     return {f.subject.name: str(f.verdict) for f in find((rule,), history, vocabulary.kinds)}
-
-
-def _texts(log: str) -> Iterator[Text]:
-    """The excerpt as one input, or as several where it says `==> name <==`."""
-    name, lines = "log", list[str]()
-    for line in log.splitlines():
-        if line.startswith(SPLIT) and line.endswith(" <=="):
-            if lines:
-                yield Text(name, "\n".join(lines).encode())
-            name, lines = line[len(SPLIT) : -4], []
-        else:
-            lines.append(line)
-    yield Text(name, ("\n".join(lines) + "\n").encode())

@@ -50,7 +50,7 @@ def _needs(finding: Finding, history: History, entries: Mapping[str, Entry]) -> 
 
 def _witness(kinds: Iterable[str], history: History, entries: Mapping[str, Entry]) -> tuple[str, int]:
     """Who could have shown the absence: a component some log of which is there, else the first that prints it."""
-    witnesses = [(entry.component, entry.verbosity) for kind in kinds if (entry := entries.get(kind))]
+    witnesses = [(one, entry.verbosity) for kind in kinds if (entry := entries.get(kind)) for one in entry.components]
     seen = {coverage.component for coverage in history.coverage}
     return next((one for one in witnesses if one[0] in seen), witnesses[0] if witnesses else ("", 0))
 

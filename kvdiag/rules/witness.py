@@ -30,20 +30,34 @@ def doubts(
     """Why none of the events could be proven absent in the window; empty when one witness saw all of it.
 
     Each kind is a witness of its own: a NodeUnstage that is missing from a complete driver log is missing, whatever
-    kubelet's log shows.
+    kubelet's log shows. Of two programs that print a kind, as containerd and CRI-O do, those that were heard must prove
+    it.
     """
     best: tuple[str, ...] | None = None
-    for component, verbosity in sorted({(e.component, e.verbosity) for k in kinds if (e := entries.get(k))}):
-        reasons = min(
-            (tuple(_reasons(c, verbosity, window)) for c in _covering(component, node, history)),
-            key=len,
-            default=(f"no {component} log covers {_when(window.begins)}",),
-        )
+    for components, verbosity in sorted({(e.components, e.verbosity) for k in kinds if (e := entries.get(k))}):
+        reasons = tuple(_unproven(components, verbosity, window, node, history))
         if not reasons:
             return ()
         if best is None or len(reasons) < len(best) or best[0].startswith("no "):
             best = reasons
     return best or ()
+
+
+def heard(components: tuple[str, ...], node: str, history: History) -> tuple[str, ...]:
+    """Those of the components that print a kind whose log is there; the first where none is."""
+    present = tuple(one for one in components if any(_covering(one, node, history)))
+    return present or components[:1]
+
+
+def _unproven(
+    components: tuple[str, ...], verbosity: int, window: Window, node: str, history: History
+) -> Iterator[str]:
+    for component in heard(components, node, history):
+        yield from min(
+            (tuple(_reasons(coverage, verbosity, window)) for coverage in _covering(component, node, history)),
+            key=len,
+            default=(f"no {component} log covers {_when(window.begins)}",),
+        )
 
 
 def _covering(component: str, node: str, history: History) -> Iterator[Coverage]:

@@ -4,14 +4,16 @@ from functools import cache
 
 import pytest
 
+from kvdiag.clock import SECOND
 from kvdiag.correlate.lives import Lives
-from kvdiag.correlate.machines import crio, pod, runtime
-from kvdiag.events.vocabulary import load_vocabulary
+from kvdiag.correlate.phases import phases, pulls_in
 from kvdiag.model.lifecycle import Life
+from kvdiag.model.timeline import History
+from kvdiag.model.values import SubjectKind
 from kvdiag.pipeline.analyze import know, read_history
 from kvdiag.pipeline.options import Options
 from kvdiag.pipeline.read import Text
-from kvdiag.rules.library import built_in
+from kvdiag.rules.witness import Window, doubts
 
 UID = "7d1e9c40-3b52-4f7a-8c16-9e0a5b4d2f31"
 BOX, CONTAINER = "5d8e" * 16, "71c3" * 16
@@ -55,10 +57,15 @@ I0312 09:00:09.000000    4711 kubelet.go:2455] "SyncLoop DELETE" source="api" po
 """
 
 
-def lives(lines: list[str], *more: Text) -> dict[str, Life]:
-    """Read CRI-O's lines, and other logs beside them, and give the lives of all subjects by key."""
+def history_of(lines: list[str], *more: Text) -> History:
+    """Read CRI-O's lines, and other logs beside them."""
     texts = [Text("crio.log", "".join(lines).encode()), *more]
-    history = read_history(texts, knowledge(), Options(year=2026), []).history
+    return read_history(texts, knowledge(), Options(year=2026), []).history
+
+
+def lives(lines: list[str], *more: Text) -> dict[str, Life]:
+    """Read the same and give the lives of all subjects by key."""
+    history = history_of(lines, *more)
     walked = Lives(history)
     return {key: walked.live(timeline) for (_, key), timeline in history.timelines.items()}
 
@@ -134,13 +141,44 @@ def test_words_of_another_program_are_not_its():
     assert CONTAINER not in lives(lines)
 
 
-def test_every_kind_has_its_twin():
-    """Each of CRI-O's kinds is in the vocabulary, and stands beside containerd's in every table that has that one."""
-    kinds = load_vocabulary(built_in() / "events").kinds
-    assert {kind for kind, entry in kinds.items() if entry.component == "crio"} == {
-        *crio.KINDS.values(),
-        "crio.started",
-    }
-    tables = [m.steps for m in (*pod.MACHINES.values(), *runtime.SANDBOXES.values(), *runtime.CONTAINERS.values())]
-    for table in tables:
-        assert all(table.get(cri) == table.get(its) for cri, its in crio.KINDS.items())
+def test_its_version_is_its_own():
+    """What CRI-O prints at its start is a version of CRI-O, not of containerd."""
+    assert [(v.component, v.version) for v in history_of([BANNER]).versions] == [("crio", "1.29.2")]
+
+
+def test_a_pull_is_known_by_its_request():
+    """CRI-O begins to pull by tag and ends with a digest: the id of the call joins the two, and not another's."""
+    image = "registry.example.com/app"
+    other = call("PullImage", f"Pulled image: {image}@sha256:{'9' * 64}", 4).replace("id=0d2c64f7", "id=11111111")
+    pull = [
+        call("PullImage", f"Pulling image: {image}:1", 4),
+        other,
+        call("PullImage", f"Pulled image: {image}@sha256:{'8' * 64}", 6),
+    ]
+    history = history_of([*UP[:2], *pull, call("CreateContainer", f"Creating container: {APP}", 7)], Text("kubelet.log", KUBELET.encode()))  # fmt: skip
+    life = Lives(history).live(history.timelines[SubjectKind.POD, UID])
+    took = [p.ends - p.begins for p in phases(life, history, pulls_in(history)) if p.name == "image pull" and p.ends]
+    assert took == [2 * SECOND]
+
+
+NOON = 1_773_306_000_000_000  # 2026-03-12 09:00:00 UTC
+
+
+@pytest.mark.parametrize(
+    ("containerd", "doubt"),
+    [
+        ("", ""),  # only CRI-O's log is there, and it is whole
+        ("00 30", ""),  # both are whole
+        ("00 08", "the containerd log ends"),  # both were heard: neither may have missed it
+    ],
+)
+def test_an_absence_is_judged_by_the_runtime_that_is_there(containerd, doubt):
+    """No container was made: CRI-O's whole log proves it, unless containerd runs beside it and its log does not."""
+    quiet = [UP[0], UP[1], call("RemovePodSandbox", f"Removed pod sandbox: {BOX}", 30)]
+    line = 'time="2026-03-12T09:00:{}.000000000Z" level=info msg="StopContainer for \\"{}\\" returns successfully"\n'
+    text = "".join(line.format(second, CONTAINER) for second in containerd.split())
+    more = [Text("containerd.log", text.encode())] if text else []
+    window = Window(NOON + 5 * SECOND, NOON + 20 * SECOND)
+    entries = knowledge().vocabulary.kinds
+    found = doubts(["cri.container.created"], window, "", history_of(quiet, *more), entries)
+    assert [doubt in one for one in found] == [True] * bool(doubt)

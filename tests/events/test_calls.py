@@ -26,8 +26,13 @@ def known():
 
 def told(*texts):
     """Give the events of a driver's lines, one a second, in order of lines."""
-    vocabulary, scan = known()
     lines = [f"I1120 20:39:{number:02}.000000       1 server.go:101] {text}" for number, text in enumerate(texts)]
+    return said(*lines)
+
+
+def said(*lines):
+    """Give the events of lines as they stand in a log."""
+    vocabulary, scan = known()
     data = "".join(f"{line}\n" for line in lines).encode()
     reader = Recogniser(vocabulary)
     reader.feed(data, 0, scan.scan(data))
@@ -114,3 +119,66 @@ def test_what_is_made_here():
     made = {entry.kind for entry in known()[0].entries if is_call(entry)}
     assert {"csi.nodepublish.called", "csi.nodepublish.succeeded", "csi.nodepublish.failed"} <= made
     assert not {"csi.driver.registered", "volume.unpublish.succeeded"} & made
+
+
+STAGE = "/var/lib/kubelet/plugins/kubernetes.io/csi/pv/pvc-1/globalmount"
+TIME = "2026-11-20T20:39:00.123456789Z"
+
+
+@pytest.mark.parametrize(
+    ("asked", "answered"),
+    [
+        (  # a copy has turned the tabs into blanks
+            f'{TIME} INFO service/node.go:96 NodeStageVolume: called with args {{VolumeId:vol-1 StagingTargetPath:{STAGE} X:0}} {{"TraceId": "t"}}',
+            f'{TIME}\tERROR\tservice/node.go:96\tNodeStageVolume: err: boom\t{{"TraceId": "t"}}',
+        ),
+        (
+            f'{{"level":"info","time":"{TIME}","caller":"service/node.go:96","msg":"NodeStageVolume: called with args {{VolumeId:vol-1 StagingTargetPath:{STAGE} X:0}}","TraceId":"t"}}',
+            f'{{"level":"error","time":"{TIME}","caller":"service/node.go:97","msg":"NodeStageVolume: err: boom","TraceId":"t"}}',
+        ),
+        (
+            f'time="{TIME}" level=debug msg="/csi.v1.Node/NodeStageVolume: REQ 31257: VolumeId=vol-1, StagingTargetPath={STAGE}, X={{}}"',
+            f'time="{TIME}" level=debug msg="/csi.v1.Node/NodeStageVolume: REP 31257: rpc error: boom"',
+        ),
+        (
+            f'level=debug ts={TIME} component=grpc-server msg="handling request" req="volume_id:\\"vol-1\\" staging_target_path:\\"{STAGE}\\" volume_capability:<mount:<fs_type:\\"ext4\\" > > "',
+            f'level=error ts={TIME} component=grpc-server msg="handler failed" err="boom"',
+        ),
+        (
+            f'time="{TIME}" level=info msg="node stage volume called" method=node_stage_volume node_id=17 staging_target_path={STAGE} volume_id=vol-1',
+            f'time="{TIME}" level=error msg="method failed" error=boom method=/csi.v1.Node/NodeStageVolume node_id=17',
+        ),
+        (
+            f'{{"level":"info","message":"new request - driver: Zfs method: NodeStageVolume call: {{\\"request\\":{{\\"volume_id\\":\\"vol-1\\",\\"staging_target_path\\":\\"{STAGE}\\"}}}}","service":"democratic-csi","timestamp":"{TIME}"}}',
+            f'{{"level":"error","message":"handler error - driver: Zfs method: NodeStageVolume error: boom","service":"democratic-csi","timestamp":"{TIME}"}}',
+        ),
+        (
+            f'I1120 20:39:00.000000       1 nodeserver.go:159] NodeStageVolume called with req: &csi.NodeStageVolumeRequest{{VolumeId:"vol-1", StagingTargetPath:"{STAGE}", X:0}}',
+            "E1120 20:39:01.000000       1 server.go:100] GRPC error: boom",
+        ),
+        (
+            f'I1120 20:39:00.000000       1 utils.go:66] /csi.v1.Node/NodeStageVolume called with request: volume_id:"vol-1" staging_target_path:"{STAGE}"',
+            "E1120 20:39:01.000000       1 utils.go:70] /csi.v1.Node/NodeStageVolume returned with error: boom",
+        ),
+    ],
+    ids=["zap", "zap-json", "gocsi", "go-kit", "digitalocean", "democratic", "linode", "gcp-pd"],
+)
+def test_a_failed_call_in_the_words_of_each_driver(asked, answered):
+    """Whatever a driver logs with, its call and its error are the same two events, with the same names."""
+    (first, called, _), (second, failed, meaning) = said(asked, answered)
+    assert (first, called, second, failed) == (1, "csi.nodestage.called", 2, "csi.nodestage.failed")
+    assert meaning.attrs["error"].endswith("boom")
+    names = {ref.kind: ref.value for ref in meaning.refs}
+    assert (names["volume_handle"], names["staging_path"]) == ("vol-1", STAGE)
+
+
+def test_each_process_has_calls_of_its_own():
+    """Where a log holds the containers of two pods, the answer of one ends no call of the other."""
+    call = "[pod/{}/driver] I1120 20:39:0{}.000000       1 server.go:101] {}"
+    found = said(
+        call.format("csi-a", 0, "GRPC call: /csi.v1.Node/NodeStageVolume").replace("driver]", "one]"),
+        call.format("csi-a", 1, 'GRPC request: {"volume_id":"vol-1"}').replace("driver]", "one]"),
+        call.format("csi-a", 2, "GRPC error: other"),
+        call.format("csi-a", 3, "GRPC response: {}").replace("driver]", "one]"),
+    )
+    assert [(line, kind) for line, kind, _ in found] == [(2, "csi.nodestage.called"), (4, "csi.nodestage.succeeded")]

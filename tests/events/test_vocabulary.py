@@ -119,11 +119,21 @@ def test_kinds_of_two_places_are_merged():
     assert [both.owner(index).kind for index in range(3)] == ["thing.made", "other.one", "thing.made"]
 
 
-@pytest.mark.parametrize(
-    ("key", "value"), [("component", "containerd"), ("scope", "node"), ("poll", True), ("reader", "grpc")]
-)
+def test_a_kind_of_two_components():
+    """Each wording belongs to the component that prints it; the kind has the wordings and components of both."""
+    both = make_vocabulary(
+        [entry(), entry(component="containerd", anchor="It made the thing", message="It made the thing")]
+    )
+    assert [both.owner(index).component for index in range(2)] == ["kubelet", "containerd"]
+    assert both.kinds["thing.made"].components == ("kubelet", "containerd")
+    assert len(both.kinds["thing.made"].wordings) == 2
+    thrice = make_vocabulary([*both.entries, entry(component="containerd", anchor="Thing", message="Thing made")])
+    assert thrice.kinds["thing.made"].components == ("kubelet", "containerd")
+
+
+@pytest.mark.parametrize(("key", "value"), [("scope", "node"), ("poll", True), ("reader", "grpc")])
 def test_contradictions_name_both_places(key, value):
-    """One kind cannot be said by two components or have two scopes."""
+    """One kind cannot have two scopes, be a poll and be none, or have two readers."""
     with pytest.raises(PatternError, match=rf"b.yaml:1:1: thing.made has {key} .* in b.yaml:1:1"):
         make_vocabulary([entry(), entry(**{key: value})])
 

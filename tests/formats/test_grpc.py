@@ -249,6 +249,132 @@ def whole(method: str, request: object, error: str = "") -> str:
             "0491",
             True,
         ),
+        # Cinder
+        ("[ID:12] GRPC call: /csi.v1.Node/NodeStageVolume", {}, "call", "NodeStageVolume", {}, "", "12", None),
+        # Linode
+        (
+            (
+                'NodeStageVolume called with req: &csi.NodeStageVolumeRequest{VolumeId:"v", StagingTargetPath:"/s", '
+                'VolumeCapability:(*csi.VolumeCapability)(0xc0), Secrets:map[string]string{"name":"hunter2"}, Xsize:0}'
+            ),
+            {},
+            "called",
+            "NodeStageVolume",
+            {"volume_id": "v", "staging_target_path": "/s"},
+            "",
+            "",
+            None,
+        ),
+        (
+            'NodePublishVolume successful to path "/t"',
+            {"TraceId": "t-1"},
+            "response",
+            "NodePublishVolume",
+            {},
+            "",
+            "t-1",
+            True,
+        ),
+        # Hetzner: the method is told from 2.0 on; before, the request tells it
+        (
+            "handling request",
+            {"req": 'volume_id:"1" staging_target_path:"/s" volume_capability:<mount:<fs_type:"ext4" > > '},
+            "called",
+            "NodeStageVolume",
+            {"volume_id": "1", "staging_target_path": "/s"},
+            "",
+            "",
+            None,
+        ),
+        (
+            "handling request",
+            {"req": 'volume_id:"1" target_path:"/t" '},
+            "called",
+            "NodeUnpublishVolume",
+            {"volume_id": "1", "target_path": "/t"},
+            "",
+            "",
+            None,
+        ),
+        (
+            "handling request",
+            {"method": "/csi.v1.Controller/DeleteVolume", "req": 'volume_id:"1"'},
+            "called",
+            "DeleteVolume",
+            {"volume_id": "1"},
+            "",
+            "",
+            None,
+        ),
+        ("handling request", {"req": ""}, "called", "", {}, "", "", None),
+        ("finished handling request", {"component": "grpc-server"}, "response", "", {}, "", "", True),
+        ("handler failed", {"err": "rpc error: x"}, "error", "", {}, "rpc error: x", "", False),
+        # DigitalOcean and its descendants
+        (
+            "node unstage volume called",
+            {"volume_id": "v", "staging_target_path": "/s", "node_id": "17", "method": "node_unstage_volume"},
+            "called",
+            "NodeUnstageVolume",
+            {"volume_id": "v", "staging_target_path": "/s"},
+            "",
+            "",
+            None,
+        ),
+        (
+            "controller publish volume called",
+            {"volume_id": "v", "node_id": "17"},
+            "called",
+            "ControllerPublishVolume",
+            {"volume_id": "v", "node_id": "17"},
+            "",
+            "",
+            None,
+        ),
+        (
+            "unmounting volume is finished",
+            {"volume_id": "v"},
+            "response",
+            "NodeUnpublishVolume",
+            {"volume_id": "v"},
+            "",
+            "",
+            True,
+        ),
+        (
+            "method failed",
+            {"method": "/csi.v1.Node/NodeStageVolume", "error": "rpc error: x", "req": 'volume_id:"v" '},
+            "error",
+            "NodeStageVolume",
+            {"volume_id": "v"},
+            "rpc error: x",
+            "",
+            False,
+        ),
+        # democratic-csi
+        (
+            (
+                'new request - driver: Zfs method: NodeUnstageVolume call: {"metadata":{"name":"x"},'
+                '"request":{"volume_id":"v","staging_target_path":"/s","secrets":"redacted"}}'
+            ),
+            {},
+            "called",
+            "NodeUnstageVolume",
+            {"volume_id": "v", "staging_target_path": "/s"},
+            "",
+            "",
+            None,
+        ),
+        ("new response - driver: Zfs method: Probe response: {}", {}, "response", "Probe", {}, "", "", True),
+        (
+            'handler error - driver: Zfs method: NodeStageVolume error: {"code":5}',
+            {},
+            "error",
+            "NodeStageVolume",
+            {},
+            '{"code":5}',
+            "",
+            False,
+        ),
     ],
 )
 def test_pieces(row: tuple[object, ...]) -> None:
@@ -269,6 +395,11 @@ def test_pieces(row: tuple[object, ...]) -> None:
         "Mount: called with args",
         "ResourceVolume: req: {}",
         "GRPC calls are logged",
+        "handling request",
+        "handler failed",
+        "the volume called",
+        "copying the volume is finished",
+        "new request - driver: Zfs method: Reticulate call: {}",
     ],
 )
 def test_other_lines(message: str) -> None:
@@ -283,6 +414,7 @@ def test_other_lines(message: str) -> None:
         '{"node_stage_secrets":"***stripped***","volume_id":"v-1","target_path":"/t","x":"cu',
         "{VolumeId:v-1 TargetPath:/t Secrets:map[name:hunter2 volume_id:hunter2]}",
         'volume_id:"v-1" target_path:"/t" secrets:{key:"name" value:"hunter2"}',
+        '{VolumeId:"v-1", TargetPath:"/t", Secrets:map[string]string{"name":"hunter2", "volume_id":"hunter2"}}',
     ],
 )
 def test_secrets_are_never_kept(payload: str) -> None:
@@ -586,3 +718,20 @@ def test_many_open_calls() -> None:
     found = calls(*log)
     assert len(found) == 2000
     assert {call.outcome for call in found} == {"open"}
+
+
+def test_an_answer_that_names_its_volume() -> None:
+    """Of two calls of one method the answer ends that of its volume, not the older one."""
+    stage = "node stage volume called"
+    lines = [
+        (stage, {"volume_id": "v-1", "staging_target_path": "/1"}),
+        (stage, {"volume_id": "v-2", "staging_target_path": "/2"}),
+        ("formatting and mounting stage volume is finished", {"volume_id": "v-2"}),
+        ("method failed", {"method": "/csi.v1.Node/NodeStageVolume", "error": "no", "req": 'volume_id:"v-1"'}),
+    ]
+    pieces = [(at, read_piece(*line)) for at, line in enumerate(lines)]
+    found = list(pair((at, piece) for at, piece in pieces if piece is not None))
+    assert [(call.request["volume_id"], call.outcome, call.ambiguous) for call in found] == [
+        ("v-2", "succeeded", False),
+        ("v-1", "failed", False),
+    ]

@@ -168,3 +168,19 @@ def test_long_hostile_lines_are_read_in_linear_time(piece: bytes) -> None:
     """Half a megabyte of one piece repeated comes back."""
     for lead in (b'level=info msg="', b"level=info msg=", b"INFO[0001] ", b'{"level":"info","msg":"'):
         assert read(lead + piece * (500_000 // len(piece))) is not None
+
+
+@pytest.mark.parametrize(
+    ("line", "fields"),
+    [
+        ('level=info ts={0} component=grpc-server msg="a b"', {"component": "grpc-server"}),
+        ('ts={0} caller=main.go:7 level=info component=x msg="a b"', {"component": "x"}),
+        ('time={0} level=INFO msg="a b" component=x', {"component": "x"}),
+        ('{{"level":"info","message":"a b","service":"x","timestamp":"{0}"}}', {"service": "x"}),
+    ],
+)
+def test_keys_by_other_names_and_in_another_order(line, fields):
+    """go-kit, slog and winston say time and message under other keys; neither stays among the fields."""
+    told = read(line.format("2023-11-11T12:00:00.123456789Z").encode())
+    assert told is not None
+    assert (told.stamp, told.message, told.level, told.fields) == (NOON, "a b", Level.INFO, fields)

@@ -228,10 +228,20 @@ def test_a_lone_brace_is_no_journal_entry() -> None:
         (KUBELET + "        line of a block", "continuation"),
         ("", "chatter"),
         ("-- Reboot --", "chatter"),
+        ("* -- Logs begin at Mon 2024-07-15 03:40:00 UTC. --", "chatter"),
+        ("* ", "chatter"),
         ("Log file created at: 2024/07/15 03:49:33", "chatter"),
         ("_HOSTNAME=node-1", "chatter"),
         ("MESSAGE=" + KLOG.format("a"), "head"),
         ("+ grep -q cloud-provider=azure", "chatter"),
+        ("2024-07-15T03:49:34.052Z\tINFO\tservice/node.go:12\tNodeStageVolume", "head"),
+        ("2024-07-15T03:49:34.052Z INFO service/node.go:12 NodeStageVolume", "head"),
+        ("sigs.k8s.io/driver/pkg/csi.(*service).NodeStageVolume", "continuation"),
+        ("main.(*driver).run.func1", "continuation"),
+        ("level=info ts=2024-07-15T03:49:34Z component=x msg=a", "head"),
+        ("ts=2024-07-15T03:49:34Z caller=main.go:7 level=info msg=a", "head"),
+        ("www.example.com", "unread"),
+        ("INFO some words", "unread"),
         ("some words", "unread"),
         ("NAME  READY", "unread"),
         ('{"kind":"Pod"}', "unread"),
@@ -245,7 +255,12 @@ def test_classify(line: str, kind: str) -> None:
 
 def test_every_reader_has_its_name() -> None:
     """A body names the reader it came from, so that adding a format is one name here."""
-    lines = {"klog": KLOG.format("a"), "klogjson": '{"ts":1,"msg":"a","v":0}', "logrus": LOGRUS.format("a")}
+    lines = {
+        "klog": KLOG.format("a"),
+        "klogjson": '{"ts":1,"msg":"a","v":0}',
+        "logrus": LOGRUS.format("a"),
+        "zap": "INFO\tmain.go:7\ta",
+    }
     assert lines.keys() == BODY_READERS.keys()
     for name, line in lines.items():
         body = read_body(line.encode())

@@ -32,7 +32,7 @@ def known():
 def read(source):
     """Give what an input said, the problems told, and the progress reported."""
     problems, progress = [], []
-    made = read_source(source, *known(), problems.append, lambda name, size: progress.append((name, size)))
+    (made,) = read_source(source, *known(), problems.append, lambda name, size: progress.append((name, size)))
     return made, problems, progress
 
 
@@ -150,3 +150,37 @@ def test_an_input_that_cannot_be_opened():
     """An input that is not there is a problem, and an empty testimony."""
     made, problems, _ = read(Gone())
     assert (made.testimony.lines, [str(problem) for problem in problems]) == (0, ["gone.log: no such file"])
+
+
+MINIKUBE = f"""\
+* ==> Audit <==
+* |---------|------|
+* | start   |      |
+* ==> CRI-O <==
+* -- Logs begin at Mon 2024-07-15 03:40:00 UTC. --
+* Jul 15 03:49:40 minikube crio[801]: time="2024-07-15 03:49:40.000000000Z" level=info msg="Removed pod sandbox: {"b71e" * 16}" id=1 name=/runtime.v1.RuntimeService/RemovePodSandbox
+* ==> node description <==
+* Name:  minikube
+* Roles: control-plane
+* ==> kubelet <==
+* Jul 15 03:49:10 minikube kubelet[1432]: {ADD.format(second=10)}"""
+
+
+def test_the_logs_of_one_input():
+    """Each section is a log with its own name, component and times; a table is counted, but not as lines not understood."""
+    reads = list(read_source(Text("all.log", MINIKUBE.encode()), *known(), pytest.fail, lambda *_: None))
+    assert [(r.testimony.source, r.testimony.component, r.survey.format) for r in reads] == [
+        ("all.log/Audit", "", "text"),
+        ("all.log/CRI-O", "crio", "journal-short/logrus"),
+        ("all.log/node description", "", "text"),
+        ("all.log/kubelet", "kubelet", "journal-short/klog"),
+    ]
+    assert [r.survey.scaled("unread") for r in reads] == [0, 0, 0, 0]
+    assert [r.survey.lines for r in reads] == [2, 2, 2, 1]
+    assert [one.line for r in reads for one in r.testimony.sightings] == [6, 11]
+    assert clock(reads[1].testimony.first) == clock(reads[1].testimony.last) == "03:49:40"
+
+
+def test_an_input_of_nothing():
+    """An input without a line is one log without a line."""
+    assert [r.testimony.lines for r in read_source(Text("x", b""), *known(), pytest.fail, lambda *_: None)] == [0]

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kvdiag.correlate.machines.crio import also
 from kvdiag.correlate.machines.machine import ALL, Machine, Must, Step, states
 
 _OVER = states("TERMINATED FINISHED REMOVED FORGOTTEN ORPHAN")
@@ -54,7 +53,6 @@ _START: Mapping[str, Step] = {
     "cri.container.create-failed": Step("a container could not be made", "SYNC", _UP),
     "cri.container.started": Step("container runs", "RUNNING", _ENDING),
     "cri.container.started:init": Step("init container runs", "SYNC", _UP),
-    "crio.container.started:init": Step("init container runs", "SYNC", _UP),
     "container.init.started": Step("init container started", "SYNC", _UP),
     "pod.pleg:SandboxStarted": Step("sandbox runs", "SYNC", _UP),
     "pod.pleg:ContainerStarted": Step("container runs", "RUNNING", _ENDING),
@@ -128,7 +126,7 @@ _WAITS: Mapping[str, str] = {
 VOLUMES = "volumes to be mounted"
 INITS = "its init containers to end"
 # More closely, by the last step of the state.
-_AFTER: Mapping[str, tuple[str, str]] = {
+WAITS_AFTER: Mapping[str, tuple[str, str]] = {
     "pod.volumes.mounting": ("SYNC", VOLUMES),
     "pod.volumes.timeout": ("SYNC", VOLUMES),
     "volume.publish.failed": ("SYNC", VOLUMES),
@@ -147,7 +145,6 @@ _AFTER: Mapping[str, tuple[str, str]] = {
     "pod.volumes.cleaned": ("TERMINATED", "the worker to finish"),
     "pod.cgroup.removed": ("TERMINATED", "the worker to finish"),
 }
-WAITS_AFTER: Mapping[str, tuple[str, str]] = also(_AFTER)
 # By a word of the error with which a container was not started.
 WAITS_BY_ERROR: Mapping[str, str] = {
     "InvalidImageName": "its image",
@@ -161,7 +158,7 @@ _ENDS = states("ABSENT RUNNING FINISHED REMOVED FORGOTTEN")
 
 
 def _machine(era: str, steps: Mapping[str, Step], musts: tuple[Must, ...]) -> Machine:
-    return Machine(name=f"pod/{era}", steps=also(steps), musts=musts, ends=_ENDS, waits=_WAITS)
+    return Machine(name=f"pod/{era}", steps=steps, musts=musts, ends=_ENDS, waits=_WAITS)
 
 
 _ALL = {**_OBJECT, **_START, **_WORKER, **_FOLDERS}
@@ -184,7 +181,7 @@ _MIRROR: Mapping[str, Step] = {
 MACHINES: Mapping[str, Machine] = {
     "1.21": Machine(
         name="pod/1.21",
-        steps=also({**_OBJECT, **_START, **_DISPATCHED}),
+        steps={**_OBJECT, **_START, **_DISPATCHED},
         ends=_ENDS,
         waits={**_WAITS, "TERMINATED": ""},  # unless a line says for what: no line says that all is unmounted
     ),
