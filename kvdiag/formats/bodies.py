@@ -25,7 +25,8 @@ HEAD, CONTINUATION, CHATTER, UNREAD = "head", "continuation", "chatter", "unread
 
 _KLOG = re.compile(rb"[IWEF]\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ [^\s\]]+:\d+\]")
 _LOGRUS = re.compile(
-    rb'time=(?:"|\d)|level=[a-z]+ msg=|(?:\x1b\[\d+m)?(?:TRAC|DEBU|INFO|WARN|ERRO|FATA|PANI)(?:\x1b\[0m)?\['
+    rb'time=(?:"|\d)|(?:[\d\-T:.Z+]{1,35}" )?level=[a-z]+ msg='
+    rb"|(?:\x1b\[\d+m)?(?:TRAC|DEBU|INFO|WARN|ERRO|FATA|PANI)(?:\x1b\[0m)?\["
 )
 _SENT = re.compile(rb'\]: (?:[IWEF]\d{4} \d\d:\d\d:|time=")')
 _JSON = re.compile(rb'\{"[\w.@]+":')

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
+from kvdiag.formats.cutjson import read_cut
 from kvdiag.formats.goquote import encodable, unescape, unquote
 from kvdiag.formats.keyvalues import scan
 from kvdiag.formats.stamps import rfc3339
@@ -26,14 +28,13 @@ LEVELS = {
     "fata": Level.FATAL,
     "pani": Level.FATAL,
 }
-_HEAD = re.compile(rb'(?:time=(?:"([^"]*)"|(\S+))[ \t]+)?level=([a-zA-Z]+)(?:[ \t]+|$)')
+_HEAD = re.compile(rb'(?:time=(?:"([^"]*)"|(\S+))[ \t]+|([\d\-T:.Z+]{1,35}"[ \t]))?level=([a-zA-Z]+)(?:[ \t]+|$)')
 _TERMINAL = re.compile(rb"(TRAC|DEBU|INFO|WARN|ERRO|FATA|PANI)\[([^\]]{1,40})\] ?")
 _ANSI = re.compile(rb"\x1b\[[0-9;]{0,20}m")
 # Longhorn before 1.3 and some rsyslog setups leave inner quotes unescaped: the closing one is followed by a pair or
 # by nothing.
 _CLOSING = re.compile(rb'"(?=[ \t]*$|[ \t]{1,8}[A-Za-z_][\w.\-]{0,200}=)')
 _PADDED = re.compile(rb"[ \t](?=[A-Za-z_][\w.\-]{0,200}=)")
-_CUT_JSON = re.compile(rb'"(time|level|msg|error|id|namespace)":"([^"\\]*(?:\\.[^"\\]*)*)(?="|$)', re.DOTALL)
 _WIDTH = 44
 
 
@@ -46,8 +47,9 @@ def read(body: bytes) -> Body | None:
     found = _HEAD.match(body)
     if found is None:
         return _read_terminal(body)
-    quoted_time, bare_time, level = found.groups()
-    return _read_text(body, found.end(), rfc3339(quoted_time or bare_time or b""), level)
+    quoted_time, bare_time, rest_of_time, level = found.groups()
+    told = _read_text(body, found.end(), rfc3339(quoted_time or bare_time or b""), level)
+    return told if rest_of_time is None else replace(told, truncated=True)
 
 
 def level_of(word: str) -> Level:
@@ -107,7 +109,7 @@ def _read_json(body: bytes) -> Body | None:
 
 
 def _read_cut_json(body: bytes) -> Body | None:
-    fields = {key.decode(): unescape(value) for key, value in _CUT_JSON.findall(body)}
+    fields = {key: str(value) for key, value in read_cut(body).items()}
     if not fields.keys() & {"level", "msg"}:
         return None
     level, time, message = (fields.pop(key, "") for key in ("level", "time", "msg"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterator
 
 from kvdiag.clock import DAY, is_yearless, to_datetime
@@ -13,9 +14,8 @@ from kvdiag.formats.klog import preamble
 from kvdiag.formats.records import Raw, read_records
 from kvdiag.inputs.paths import sources
 from kvdiag.model.record import LogRecord, Origin
+from kvdiag.pipeline.opened import Readable, opened, placed
 from kvdiag.pipeline.options import Options
-from kvdiag.pipeline.read import Readable
-from kvdiag.scan.blocks import blocks
 
 COMPONENTS = {
     "kubelet.go": "kubelet",
@@ -32,14 +32,14 @@ HALF_YEAR = 180 * DAY
 def records(options: Options, problem: Callable[[InputError], None]) -> Iterator[LogRecord]:
     """All records of all inputs in their order. What cannot be read goes to `problem`."""
     for source in sources(options.paths, problem):
-        yield from source_records(source, options)
+        yield from source_records(source, options, problem)
 
 
-def source_records(source: Readable, options: Options) -> Iterator[LogRecord]:
+def source_records(source: Readable, options: Options, problem: Callable[[InputError], None]) -> Iterator[LogRecord]:
     """The records of one input; the year of year-less lines is that of the first, moved on at each New Year."""
     calendar: _Calendar | None = None
     component = ""
-    for raw in read_records(_lines(source)):
+    for raw in read_records(_lines(source, problem)):
         stamp = resolve(raw.peeled, raw.body)
         component = _component(raw) or component
         if calendar is None and stamp is not None:
@@ -91,10 +91,11 @@ def _component(raw: Raw) -> str:
     return COMPONENTS.get(raw.body.caller.partition(":")[0].rpartition("/")[2], "")
 
 
-def _lines(source: Readable) -> Iterator[tuple[int, bytes]]:
-    with source.open() as reader:
-        for block in blocks(reader):
-            lines = block.data.split(b"\n")
-            if not lines[-1]:
-                lines.pop()
-            yield from enumerate(lines, start=block.first_line + 1)
+def _lines(source: Readable, problem: Callable[[InputError], None]) -> Iterator[tuple[int, bytes]]:
+    numbers: array[int] = array("I")
+    for block in opened(source, problem, numbers):
+        lines = block.data.split(b"\n")
+        if not lines[-1]:
+            lines.pop()
+        for number, line in enumerate(lines, start=block.first_line + 1):
+            yield placed(number, numbers), line
