@@ -26,7 +26,7 @@ HEAD, CONTINUATION, CHATTER, UNREAD = "head", "continuation", "chatter", "unread
 
 _KLOG = re.compile(rb"[IWEF]\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ [^\s\]]+:\d+\]")
 _LOGRUS = re.compile(
-    rb'time=(?:"|\d)|ts=\d{4}-|(?:level|lvl)=[a-z]+ (?:msg|ts|time)='
+    rb'time=(?:"|\d)|ts=\d{4}-|(?:[\d\-T:.Z+]{1,35}" )?(?:level|lvl)=[a-z]+ (?:msg|ts|time)='
     rb"|(?:\x1b\[\d+m)?(?:TRAC|DEBU|INFO|WARN|ERRO|FATA|PANI)(?:\x1b\[0m)?\["
 )
 _SENT = re.compile(rb'\]: (?:[IWEF]\d{4} \d\d:\d\d:|time=")')

@@ -23,6 +23,14 @@ _FILE = re.compile(
     + openings.LINE
     + rb")"
 )
+# `grep -C` marks the lines around by `-` in place of `:`, which names have in them too: only what looks like a file.
+_AROUND = re.compile(
+    rb"[^\s:\"{}\[\]]{0,200}[./][^\s:\"{}\[\]]{1,200}?-(?:\d{1,9}-)?(?=[ \t]{0,40}"
+    + openings.HEAD
+    + rb"|"
+    + openings.CARRIER
+    + rb")"
+)
 _DATE = rb"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})? ?(?:Z|UTC|[+-]\d\d:?\d\d)?"
 _ROW = re.compile(rb'(?:"(' + _DATE + rb'|\d{13,19})"|(' + _DATE + rb"|\d{13,19})),(?=(\")?)")
 _CELL = re.compile(rb'"((?:[^"]|"")*+)"(?=,|$)')
@@ -34,8 +42,8 @@ _BOM = b"\xef\xbb\xbf"
 
 
 def filed(body: bytes) -> Peeled | None:
-    r"""`kubelet.log:21143:`, `/var/log/messages:`, `C:\k\kubelet.log:7:`: grep -H and grep -Hn."""
-    found = _FILE.match(body)
+    r"""`kubelet.log:21143:`, `/var/log/messages:`, `C:\k\kubelet.log:7:`: grep -H, -Hn, and -C with its `-`."""
+    found = _AROUND.match(body) or _FILE.match(body)
     return Peeled(body[found.end() :]) if found else None
 
 

@@ -12,22 +12,32 @@ import json
 import re
 from collections.abc import Mapping
 
-from kvdiag.formats import collectors
+from kvdiag.formats import collectors, openings
 from kvdiag.formats.carrier import Peeled, bytes_of, number_of, program, text_of
+from kvdiag.formats.cutjson import read_cut
 
 _JOURNAL = re.compile(rb'"(?:__REALTIME_TIMESTAMP|MESSAGE|__CURSOR)" ?:')
 _DOCKER = re.compile(rb'\{"log":"')
+_LINE = re.compile(openings.LINE)
 
 
 def read(body: bytes) -> Peeled | None:
-    """Read the object of a journal, of docker or of a log collector; None for any other, which is a log line itself."""
-    if _DOCKER.match(body):
-        entry = _loaded(body)
-        return collectors.docker(entry) if entry else None
-    if _JOURNAL.search(body) or collectors.KEYS.search(body):
-        entry = _loaded(body)
-        return (journal_entry(entry) or collectors.read(entry)) if entry else None
-    return None
+    """Read the object of a journal, of docker or of a log collector; None for any other, which is a log line itself.
+
+    One that is cut at its end is read as far as it goes, when what it carried is a log line.
+    """
+    is_docker = _DOCKER.match(body)
+    if not (is_docker or _JOURNAL.search(body) or collectors.KEYS.search(body)):
+        return None
+    entry = _loaded(body)
+    if entry is not None:
+        return collectors.docker(entry) if is_docker else _carrier(entry)
+    cut = _carrier(read_cut(body))
+    return cut if cut and _LINE.match(cut.body) else None
+
+
+def _carrier(entry: Mapping[str, object]) -> Peeled | None:
+    return journal_entry(entry) or collectors.read(entry)
 
 
 def is_envelope(body: bytes) -> bool:

@@ -13,14 +13,14 @@ import re
 from collections.abc import Mapping
 from typing import TypeGuard
 
-from kvdiag.formats.goquote import encodable, unescape
+from kvdiag.formats.cutjson import read_cut
+from kvdiag.formats.goquote import encodable
 from kvdiag.formats.logrus import level_of
 from kvdiag.formats.stamps import rfc3339
 from kvdiag.model.record import Body
 from kvdiag.model.values import Level
 
 _OURS = re.compile(rb'"(?:ts|caller)":')
-_CUT = re.compile(rb'"([A-Za-z_][\w.\-/]*)":(?:"([^"\\]*(?:\\.[^"\\]*)*)(?="|$)|(-?[\d.]+)(?=[,}]|$))', re.DOTALL)
 _FIRST_MILLISECONDS = 10_000_000_000
 _HEAD_KEYS = frozenset(("ts", "time", "level", "caller", "msg", "v"))
 
@@ -32,7 +32,7 @@ def read(body: bytes) -> Body | None:
     try:
         entry = json.loads(body)
     except (ValueError, RecursionError):
-        return _told(_cut(body), truncated=True)
+        return _told(read_cut(body), truncated=True)
     return _told(entry, truncated=False) if isinstance(entry, dict) else None
 
 
@@ -86,18 +86,3 @@ def _is_reference(value: object) -> TypeGuard[Mapping[str, object]]:
 def _reference(value: Mapping[str, object]) -> str:
     namespace, name = value.get("namespace", ""), value["name"]
     return encodable(f"{namespace}/{name}" if namespace else str(name))
-
-
-def _cut(body: bytes) -> dict[str, object]:
-    """Give what can be read of an object whose end is missing."""
-    entry: dict[str, object] = {}
-    for key, text, number in _CUT.findall(body):
-        entry[key.decode()] = _number(number) if number else unescape(text)
-    return entry
-
-
-def _number(digits: bytes) -> float | str:
-    try:
-        return float(digits)
-    except ValueError:
-        return digits.decode()

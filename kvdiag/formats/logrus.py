@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
+from kvdiag.formats.cutjson import read_cut
 from kvdiag.formats.goquote import encodable, unescape, unquote
 from kvdiag.formats.keyvalues import scan
 from kvdiag.formats.stamps import rfc3339
@@ -30,7 +32,8 @@ LEVELS = {
     "pani": Level.FATAL,
 }
 _HEAD = re.compile(
-    rb'(?:(?:time|ts)=(?:"([^"]*)"|(\S+))[ \t]+(?:caller=\S{1,200}[ \t]+)?)?(?:level|lvl)=([a-zA-Z]+)(?:[ \t]+|$)'
+    rb'(?:(?:time|ts)=(?:"([^"]*)"|(\S+))[ \t]+(?:caller=\S{1,200}[ \t]+)?|([\d\-T:.Z+]{1,35}"[ \t]))?'
+    rb"(?:level|lvl)=([a-zA-Z]+)(?:[ \t]+|$)"
 )
 _MESSAGES, _TIMES = ("msg", "message"), ("time", "ts", "timestamp")
 _TERMINAL = re.compile(rb"(TRAC|DEBU|INFO|WARN|ERRO|FATA|PANI)\[([^\]]{1,40})\] ?")
@@ -39,9 +42,6 @@ _ANSI = re.compile(rb"\x1b\[[0-9;]{0,20}m")
 # by nothing.
 _CLOSING = re.compile(rb'"(?=[ \t]*$|[ \t]{1,8}[A-Za-z_][\w.\-]{0,200}=)')
 _PADDED = re.compile(rb"[ \t](?=[A-Za-z_][\w.\-]{0,200}=)")
-_CUT_JSON = re.compile(
-    rb'"(time|timestamp|level|msg|message|error|id|namespace)":"([^"\\]*(?:\\.[^"\\]*)*)(?="|$)', re.DOTALL
-)
 _WIDTH = 44
 
 
@@ -54,8 +54,9 @@ def read(body: bytes) -> Body | None:
     found = _HEAD.match(body)
     if found is None:
         return _read_terminal(body)
-    quoted_time, bare_time, level = found.groups()
-    return _read_text(body, found.end(), rfc3339(quoted_time or bare_time or b""), level)
+    quoted_time, bare_time, rest_of_time, level = found.groups()
+    told = _read_text(body, found.end(), rfc3339(quoted_time or bare_time or b""), level)
+    return told if rest_of_time is None else replace(told, truncated=True)
 
 
 def level_of(word: str) -> Level:
@@ -124,7 +125,7 @@ def _taken(fields: dict[str, str], keys: tuple[str, ...]) -> str:
 
 
 def _read_cut_json(body: bytes) -> Body | None:
-    fields = {key.decode(): unescape(value) for key, value in _CUT_JSON.findall(body)}
+    fields = {key: str(value) for key, value in read_cut(body).items()}
     if not fields.keys() & {"level", "msg"}:
         return None
     level, time, message = (_taken(fields, keys) for keys in (("level",), _TIMES, _MESSAGES))

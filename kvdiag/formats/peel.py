@@ -27,9 +27,9 @@ _BARE = re.compile(
 )
 _CHATTER = re.compile(
     rb"(?:\* )?-- (?:(?P<begin>Logs begin at |Journal begins at )|(?P<boot>Boot [0-9a-f]{32} --|Reboot --)"
-    rb"|(?P<none>No entries --))"
+    rb"|(?P<none>No entries --))|(?P<gap>--)$|(?P<fence>(?:```|~~~)[\w+.\-]{0,20}$)"
 )
-_NAMES = {"begin": "begin", "boot": "boot", "none": "no-entries"}
+_NAMES = {"begin": "begin", "boot": "boot", "none": "no-entries", "gap": "gap", "fence": "fence"}
 _SUPPRESSED = re.compile(rb"Suppressed (\d{1,9}) messages from ")
 _LETTER: tuple[_Reader, ...] = (
     prefixes.syslog,
@@ -97,7 +97,7 @@ def repeel(peeled: Peeled, most: int = _DEEPEST) -> Peeled:
 
 
 def chatter(line: bytes) -> str | None:
-    """`begin`, `boot` or `no-entries` for what journalctl itself says between the lines of a log."""
+    """Name what stands between the lines of a log: `begin`, `boot`, `no-entries`, grep's `gap`, Markdown's `fence`."""
     found = _CHATTER.match(line)
     return _NAMES[found.lastgroup] if found and found.lastgroup else None
 

@@ -31,7 +31,15 @@ _NAMED = re.compile(
     rb"(?:(\S{1,80}) )?([^\s:\[\]{]{1,80})(?:\[(\d{1,10})\])?: (?=" + openings.HEAD + rb"|" + openings.CERTAIN + rb")"
 )
 _WORDS = re.compile(rb"(?:[^\s={]{1,80}[ \t]{1,4}){0,2}([^\s={]{1,80})[ \t]{1,4}(?=" + openings.CERTAIN + rb")")
-_NUMBER = re.compile(rb"\d{1,7}(?: ?[:|] ?| (?:- )?)(?=" + openings.LINE + rb")")
+_NUMBER = re.compile(
+    rb"\d{1,9}(?:(?: ?[:|] ?| (?:- )?)(?="
+    + openings.LINE
+    + rb")|-(?="
+    + openings.HEAD
+    + rb"|"
+    + openings.CARRIER
+    + rb"))"
+)
 _INDENT = re.compile(rb"[ \t]++(?=" + openings.LINE + rb")")
 _BRACKET = re.compile(rb"\[(?:[^\]\s]{1,200} )?([^\]\s]{1,200})\] (?=" + openings.LINE + rb")")
 _POD = re.compile(rb"\[pod/[^\]\s/]{1,253}/([^\]\s]{1,80})\] ")

@@ -41,3 +41,24 @@ class Replayed:
         """Close the reader beneath."""
         if self._rest:
             self._rest.close()
+
+
+class Bytes(Protocol):
+    """What has `readinto`, as every input and every text in memory does."""
+
+    def readinto(self, buffer: memoryview, /) -> int | None:
+        """Fill the buffer from its beginning; the number of bytes, 0 at the end."""
+
+
+class Lent:
+    """A reader of which nothing is closed here."""
+
+    def __init__(self, lender: Bytes) -> None:
+        self._lender = lender
+
+    def readinto(self, buffer: memoryview, /) -> int:
+        """Fill the buffer from the lender."""
+        return self._lender.readinto(buffer) or 0
+
+    def close(self) -> None:
+        """Leave it to the one who opened it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from kvdiag.inputs import gzipped, journal
+from kvdiag.inputs import folded, gzipped, legible
 from kvdiag.inputs.readers import Replayed
 
 HEAD = 4096
@@ -19,8 +19,6 @@ _MAGICS: tuple[tuple[bytes, str], ...] = (
     (b"\x28\xb5\x2f\xfd", "zstd is not read yet: unpack it with unzstd first"),
     (b"7z\xbc\xaf\x27\x1c", _ARCHIVE),
     (b"LPKSHHRH", "a binary journal; export it with: journalctl --file FILE -o short-precise"),
-    (b"\xff\xfe", "UTF-16 text; convert it first: iconv -f UTF-16 -t UTF-8"),
-    (b"\xfe\xff", "UTF-16 text; convert it first: iconv -f UTF-16 -t UTF-8"),
     (b"\x7fELF", "a program, not a log; name a log"),
     (b"\x89PNG\r\n", _PICTURE),
     (b"\xff\xd8\xff", _PICTURE),
@@ -81,7 +79,8 @@ def _problem(head: bytes) -> str:
             return problem
     if head[257:262] == b"ustar":
         return _ARCHIVE
-    if len(head.translate(None, _TEXT)) * 10 > len(head):  # a crash leaves some NUL bytes in a log, not this many
+    text = legible.plain(head)
+    if len(text.translate(None, _TEXT)) * 10 > len(text):  # stray NUL bytes, not this many
         return "binary, not the text of a log; name a log, or take stray NUL bytes out with: tr -d '\\000'"
     return ""
 
@@ -94,10 +93,11 @@ def looks_like_log(name: str, text: bytes) -> bool:
     """
     if name in _NOTES:
         return False
+    text = legible.plain(text)
     is_document = _DOCUMENT_NAME.fullmatch(name) is not None
     if not is_document and _LOG_NAME.search(name):
         return True
-    if journal.is_folded(text):
+    if folded.is_folded(text):
         return True
     lines = [line for line in text.split(b"\n")[:40] if line.strip()]
     logged = sum(_LOG_LINE.match(line) is not None for line in lines)

@@ -104,7 +104,7 @@ class _Stdin:
 
     def readinto(self, buffer: memoryview, /) -> int:
         buffered = cast("io.BufferedReader", sys.stdin.buffer)
-        return buffered.readinto(buffer)
+        return buffered.readinto1(buffer)  # one read at a time: Ctrl-C is heard between two, not within one
 
     def close(self) -> None:
         """Leave it open."""

@@ -16,8 +16,9 @@ from kvdiag.model.report import Finding, Reading, Report
 from kvdiag.model.rule import Rule
 from kvdiag.model.timeline import History, SeenVersion
 from kvdiag.model.values import SubjectKind, Verdict
+from kvdiag.pipeline.opened import Readable
 from kvdiag.pipeline.options import Options
-from kvdiag.pipeline.read import Progress, Read, Readable, read_source
+from kvdiag.pipeline.read import Progress, Read, read_source
 from kvdiag.rules.certainty import needs
 from kvdiag.rules.findings import find
 from kvdiag.rules.library import built_in, load

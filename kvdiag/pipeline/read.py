@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from io import BytesIO
-from typing import Protocol
 
 from kvdiag.clock import is_yearless
 from kvdiag.correlate.testimony import Testimony
@@ -19,9 +17,9 @@ from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.formats.gopanic import is_start
 from kvdiag.formats.klog import preamble
 from kvdiag.formats.records import classify
-from kvdiag.inputs.journal import unfolded
+from kvdiag.pipeline.opened import Readable, opened, placed
 from kvdiag.pipeline.survey import Survey
-from kvdiag.scan.blocks import Block, Reader, blocks
+from kvdiag.scan.blocks import Block
 from kvdiag.scan.protocol import Scanner
 from kvdiag.scan.sections import is_text, sections
 
@@ -35,21 +33,6 @@ _OWN_DAY = re.compile(
 )
 
 Progress = Callable[[str, int], None]
-
-
-class Readable(Protocol):
-    """An input: `kvdiag.inputs.source.Source`, or a text in memory."""
-
-    @property
-    def name(self) -> str:
-        """What the user calls it."""
-
-    @property
-    def modified(self) -> float | None:
-        """Seconds since 1970, when it has a date."""
-
-    def open(self) -> AbstractContextManager[Reader]:
-        """Its bytes from the beginning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +78,7 @@ def read_source(
     """
     numbers: array[int] = array("I")
     given = False
-    for name, part in sections(_told(_blocks(source, problem, numbers), source.name, progress)):
+    for name, part in sections(_told(opened(source, problem, numbers, begins_record), source.name, progress)):
         reader = _Reader(f"{source.name}/{name}" if name else source.name, vocabulary)
         if is_text(name):
             reader.survey.pass_over(part)
@@ -140,7 +123,7 @@ class _Reader:
             self._last = _edge(tail, self._recogniser, backwards=True)
         self.survey.close()
 
-    def made(self, vocabulary: Vocabulary, modified: float | None, numbers: Sequence[int]) -> Read:
+    def made(self, vocabulary: Vocabulary, modified: float | None, numbers: array[int]) -> Read:
         """What was read; `numbers` are the lines of the input, where entries of many lines were read as one."""
         heard = self._recogniser
         sightings = _placed([*heard.sightings, *calls(heard.heard, vocabulary)], numbers)
@@ -169,22 +152,11 @@ def _told(given: Iterable[Block], name: str, progress: Progress) -> Iterator[Blo
         progress(name, len(block.data))
 
 
-def _blocks(source: Readable, problem: Callable[[InputError], None], numbers: array[int]) -> Iterator[Block]:
-    """The blocks of an input; of a journal whose entries have many lines, with one line for each."""
-    try:
-        with source.open() as reader:
-            yield from blocks(unfolded(reader, numbers), begins=begins_record)
-    except InputError as error:
-        problem(error)
-    except (OSError, EOFError) as error:
-        problem(InputError(source.name, f"could not be read to its end ({error}); what was read until then is used"))
-
-
-def _placed(sightings: list[Sighting], numbers: Sequence[int]) -> list[Sighting]:
+def _placed(sightings: list[Sighting], numbers: array[int]) -> list[Sighting]:
     """Sightings at the lines of the input, where entries of many lines were read as one."""
     if not numbers:
         return sightings
-    return [sighting._replace(line=numbers[sighting.line - 1]) for sighting in sightings]
+    return [sighting._replace(line=placed(sighting.line, numbers)) for sighting in sightings]
 
 
 def _edge(block: Block, recogniser: Recogniser, *, backwards: bool) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
@@ -15,9 +16,9 @@ from kvdiag.formats.klog import preamble
 from kvdiag.formats.records import Raw, read_records
 from kvdiag.inputs.paths import sources
 from kvdiag.model.record import LogRecord, Origin
+from kvdiag.pipeline.opened import Readable, opened, placed
 from kvdiag.pipeline.options import Options
-from kvdiag.pipeline.read import Readable
-from kvdiag.scan.blocks import Block, blocks
+from kvdiag.scan.blocks import Block
 from kvdiag.scan.sections import is_text, sections
 
 HALF_YEAR = 180 * DAY
@@ -26,15 +27,15 @@ HALF_YEAR = 180 * DAY
 def records(options: Options, problem: Callable[[InputError], None]) -> Iterator[LogRecord]:
     """All records of all inputs in their order. What cannot be read goes to `problem`."""
     for source in sources(options.paths, problem):
-        yield from source_records(source, options)
+        yield from source_records(source, options, problem)
 
 
-def source_records(source: Readable, options: Options) -> Iterator[LogRecord]:
+def source_records(source: Readable, options: Options, problem: Callable[[InputError], None]) -> Iterator[LogRecord]:
     """The records of one input. Each log in it has a clock and components of its own."""
-    with source.open() as reader:
-        for name, part in sections(blocks(reader)):
-            log = Log(f"{source.name}/{name}" if name else source.name, source.modified)
-            yield from _log_records(log, () if is_text(name) else part, options)
+    numbers: array[int] = array("I")
+    for name, part in sections(opened(source, problem, numbers)):
+        log = Log(f"{source.name}/{name}" if name else source.name, source.modified)
+        yield from _log_records(log, _lines(() if is_text(name) else part, numbers), options)
 
 
 class Log(NamedTuple):
@@ -44,12 +45,12 @@ class Log(NamedTuple):
     modified: float | None
 
 
-def _log_records(log: Log, part: Iterable[Block], options: Options) -> Iterator[LogRecord]:
+def _log_records(log: Log, lines: Iterable[tuple[int, bytes]], options: Options) -> Iterator[LogRecord]:
     """The year of year-less lines is that of the first, moved on at each New Year."""
     calendar: _Calendar | None = None
     known: set[str] = set()
     named = called(log.name)
-    for raw in read_records(_lines(part)):
+    for raw in read_records(lines):
         stamp = resolve(raw.peeled, raw.body)
         written_by = author(raw.peeled.ident, raw.body.caller)
         known.update((written_by,) if written_by else ())
@@ -99,9 +100,10 @@ class _Calendar:
         return self._clock.utc(stamp, line)
 
 
-def _lines(part: Iterable[Block]) -> Iterator[tuple[int, bytes]]:
+def _lines(part: Iterable[Block], numbers: array[int]) -> Iterator[tuple[int, bytes]]:
     for block in part:
         lines = block.data.split(b"\n")
         if not lines[-1]:
             lines.pop()
-        yield from enumerate(lines, start=block.first_line + 1)
+        for number, line in enumerate(lines, start=block.first_line + 1):
+            yield placed(number, numbers), line

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvdiag.inputs.journal import is_folded, unfolded
+from kvdiag.inputs.folded import is_folded, unfolded
 from kvdiag.inputs.sniff import looks_like_log
 
 HEAD = b"__CURSOR=s=ab8f;i=1\n__REALTIME_TIMESTAMP=1721015374000000\n_UID=0\n"

@@ -205,7 +205,6 @@ UNREADABLE = [
     (b"PK\x03\x04" + bytes(50), "archives are not read yet: unpack it first"),
     (b"\xfd7zXZ\0" + bytes(50), "xz is not read yet: unpack it with unxz first"),
     (b"LPKSHHRH" + bytes(50), "a binary journal; export it with: journalctl --file FILE"),
-    (LINE.decode().encode("utf-16"), "UTF-16 text; convert it first: iconv -f UTF-16 -t UTF-8"),
 ]
 
 

@@ -26,7 +26,7 @@ I0715 03:40:00.000000       1 other.go:1] words
 
 def parsed(text):
     """Give name, line and component of each record."""
-    records = source_records(Text("x.log", text.encode()), Options(paths=(), year=2026))
+    records = source_records(Text("x.log", text.encode()), Options(paths=(), year=2026), [].append)
     return [(record.origin.source, record.origin.line, record.component) for record in records]
 
 

@@ -1,0 +1,43 @@
+"""Inputs that are no lines of a log yet, rewritten to such: a journal's entries, documents of JSON.
+
+Which they are is told by their first bytes; any other input is given as it is.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from kvdiag.inputs import journal, jsondocument
+from kvdiag.inputs.lines import Lines, Rewriting, Rewritten
+from kvdiag.inputs.readers import Replayed, read_up_to
+
+if TYPE_CHECKING:
+    from kvdiag.inputs.readers import Reader
+
+_HEAD = 64 << 10
+
+Fold: TypeAlias = Callable[[bytes], Rewriting | None]
+"""From the first bytes of an input: how its lines are rewritten; None when it is of another kind."""
+
+FOLDS: tuple[Fold, ...] = (journal.fold, jsondocument.fold)
+
+
+def is_folded(head: bytes) -> bool:
+    """Whether the first bytes are those of a journal of such a mode, or of a document with lines of a log in it."""
+    return journal.fold(head) is not None or (jsondocument.fold(head) is not None and jsondocument.holds_log(head))
+
+
+def unfolded(reader: Reader, numbers: array[int], folds: Sequence[Fold] = FOLDS) -> Reader:
+    """Give the input with one line per entry when its first bytes are of such a kind, else as it is.
+
+    `numbers` receives, for each line that was rewritten, the line of the input it stands for: that of its message.
+    """
+    head = read_up_to(reader, _HEAD)
+    again = Replayed(head, reader)
+    for fold in folds:
+        rewriting = fold(head)
+        if rewriting is not None:
+            return Rewritten(rewriting(Lines(again)), numbers)
+    return again

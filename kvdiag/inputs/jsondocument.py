@@ -1,0 +1,232 @@
+"""Documents of JSON that hold a log: lists of entries, and objects spread over lines, rewritten to an entry a line.
+
+Grafana, Google Cloud and `jq -s` export one list, CloudWatch and Elasticsearch an object with a list in it, `jq` and
+`kubectl` objects of many lines. Documents of any size are read by a tokenizer that keeps one entry at a time; a
+document that is cut or broken gives its entries up to there, and what is none stays lines.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kvdiag.inputs.lines import Line, Lines, Rewriting
+
+_LONGEST_ENTRY = 4 << 20  # bytes; a longer one stays lines
+_LONGEST_KEY = 64
+_DEEPEST = 64
+# Where the entries are: the keys on the way to their list.
+_LISTS = frozenset((
+    *((), ("events",), ("items",), ("entries",), ("logs",), ("results",)),
+    *(("hits", "hits"), ("data", "result", "values")),
+))  # fmt: skip
+_START = re.compile(
+    rb'(?:\xef\xbb\xbf)?\s*(?:\[\s*(?:\{\s*"|\[\s*"|"(?:[IWEF]\d{4} |time=|\w{3} [ \d]\d |\d{4}-\d\d-))|\{\s*\n\s*")'
+)
+_HOLDS_LIST = re.compile(
+    rb'(?:\xef\xbb\xbf)?\s*\{[^\n]{0,4000}?"(?:events|items|entries|logs|results|values|hits)"\s*:\s*\[\s*(?:[{\[]|\])'
+)
+_OWN = re.compile(rb'"(?:ts|time|msg|message|level|log|line|MESSAGE|__REALTIME_TIMESTAMP|__CURSOR)"\s*:')
+_STRING = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
+_TOKEN = re.compile(rb'["{}\[\]]')
+_LOGGED = re.compile(
+    rb'"(?:MESSAGE|message|line|textPayload|log)"\s*:\s*"[^"\n]{0,120}?(?:[IWEF]\d{4} \d\d:|time=\\"|level=[a-z])'
+    rb'|[\[,]\s*"(?:[IWEF]\d{4} \d\d:|time=\\"\d)'
+)
+_SAID = re.compile(rb'"(?:MESSAGE|message|line|textPayload|log|msg|note)"\s*:')
+
+
+def fold(head: bytes) -> Rewriting | None:
+    """Tell by the first bytes of an input whether it is such a document."""
+    if _START.match(head):
+        return _entries
+    listed = _HOLDS_LIST.match(head)
+    return _entries if listed and not _OWN.search(head, 0, listed.end()) else None
+
+
+def holds_log(head: bytes) -> bool:
+    """Whether the entries of such a document, as far as it is seen, are lines of a log."""
+    return _LOGGED.search(head) is not None
+
+
+def _entries(lines: Lines) -> Iterator[Line]:
+    document = _Document()
+    while piece := lines.piece():
+        number = lines.number + (not piece.endswith(b"\n"))
+        if document.is_outside and piece.lstrip()[:1] not in (b"{", b"[", b""):
+            yield number, piece.rstrip(b"\r\n")
+            continue
+        yield from document.feed(piece, number)
+    yield from document.left()
+
+
+class _Open(NamedTuple):
+    """A list or an object that is not closed yet, and the keys that lead to it."""
+
+    is_list: bool
+    path: tuple[str, ...]
+
+
+class _Document:
+    """Where in a document the reading is, and the entry that is being read."""
+
+    def __init__(self) -> None:
+        self._stack: list[_Open] = []
+        self._too_deep = 0
+        self._in_string = self._escaped = False
+        self._key = b""
+        self._entry: _Entry | None = None
+
+    @property
+    def is_outside(self) -> bool:
+        """Whether no document is open."""
+        return not self._stack
+
+    def feed(self, piece: bytes, number: int) -> Iterator[Line]:
+        """Read on; give the entries that end in this piece, and of those that are too long or broken the lines."""
+        at = begins = 0
+        while at < len(piece):
+            if self._in_string:
+                at = self._through_string(piece, at)
+                ends = not self._in_string and self._ends()
+            else:
+                found = _TOKEN.search(piece, at)
+                if found is None:
+                    break
+                at = found.end()
+                if found.group() in b'"{[' and self._begin(number):
+                    begins = found.start()
+                ends = self._takes(found.group())
+            if ends and self._entry:
+                self._entry.add(piece[begins:at])
+                yield from self._entry.told()
+                self._entry = None
+        is_broken = self._is_broken(piece)
+        if self._entry:
+            self._entry.add(piece[begins:])
+            yield from self._entry.lines(at_once=is_broken)
+            self._entry = None if is_broken else self._entry
+
+    def left(self) -> Iterator[Line]:
+        """Give what an input that ends within an entry holds of it."""
+        if self._entry:
+            yield from self._entry.lines(at_once=True)
+
+    def _is_broken(self, piece: bytes) -> bool:
+        """Whether the line ends within a string, which it cannot in JSON: the entry ends there too."""
+        if not (self._in_string and piece.endswith(b"\n")):
+            return False
+        depth = self._entry.depth if self._entry else 0
+        self._in_string, self._too_deep = False, 0
+        del self._stack[depth:]
+        return True
+
+    def _through_string(self, piece: bytes, at: int) -> int:
+        """Read on to the end of a string; keep its beginning, in case it is a key."""
+        if self._escaped:
+            at, self._escaped = at + 1, False
+        found = _STRING.match(piece, at)
+        end = found.end() if found else at
+        self._key = (self._key + piece[at : min(end, at + _LONGEST_KEY)])[:_LONGEST_KEY]
+        self._in_string = piece[end : end + 1] != b'"'
+        self._escaped = self._in_string and end < len(piece)  # the piece was cut behind a backslash
+        return end + 1
+
+    def _takes(self, token: bytes) -> bool:
+        """Take a quote or a bracket; whether the entry ends with it."""
+        if token == b'"':
+            self._in_string, self._key = True, b""
+        elif token in b"{[":
+            self._push(is_list=token == b"[")
+        elif self._too_deep:
+            self._too_deep -= 1
+        elif self._stack:
+            self._stack.pop()
+            return self._ends()
+        return False
+
+    def _ends(self) -> bool:
+        return self._entry is not None and len(self._stack) == self._entry.depth
+
+    def _begin(self, number: int) -> bool:
+        """Begin an entry where one can begin: a member of a list of entries, or a document that may be one itself."""
+        top = self._stack[-1] if self._stack else None
+        if self._entry or not (top is None or (top.is_list and top.path in _LISTS)):
+            return False
+        self._entry = _Entry(number, len(self._stack))
+        return True
+
+    def _push(self, *, is_list: bool) -> None:
+        if len(self._stack) >= _DEEPEST:
+            self._too_deep += 1
+            return
+        above = self._stack[-1] if self._stack else None
+        path = above.path if above else ()
+        if above is not None and not above.is_list:
+            path = (*path, self._key.decode("utf-8", "replace"))
+        self._stack.append(_Open(is_list, path))
+        if is_list and path in _LISTS and self._entry and self._entry.depth == 0:
+            self._entry = None  # no entry itself, but what holds them
+
+
+class _Entry:
+    """One entry, as far as it was read, with the line it begins on and how deep in its document it stands."""
+
+    def __init__(self, number: int, depth: int) -> None:
+        self.depth = depth
+        self._number = number
+        self._held = bytearray()
+        self._is_given = False
+
+    def add(self, piece: bytes) -> None:
+        """Add what follows."""
+        self._held += piece
+
+    def told(self) -> Iterator[Line]:
+        """Give the entry as a line, at the number of the line of its message; what is no JSON, as the lines it has."""
+        try:
+            entry = json.loads(self._held)
+        except (ValueError, RecursionError):
+            entry = None
+        if entry is None or self._is_given:
+            yield from self.lines(at_once=True)
+            return
+        said = _SAID.search(self._held)
+        number = self._number + self._held.count(b"\n", 0, said.start() if said else 0)
+        for text in _lines_of(entry):
+            yield number, text
+
+    def lines(self, *, at_once: bool) -> Iterator[Line]:
+        """Give the lines of an entry that is broken, or so long that it is not kept."""
+        if not at_once and len(self._held) < _LONGEST_ENTRY:
+            return
+        self._is_given = True
+        lines = bytes(self._held).split(b"\n")
+        self._held.clear()
+        for offset, line in enumerate(lines):
+            text = line.strip(b" \t\r").removesuffix(b",")
+            if text:
+                yield self._number + offset, text
+        self._number += len(lines) - 1
+
+
+def _lines_of(entry: object) -> Iterator[bytes]:
+    """Give an entry as lines of a log: texts as they are, objects as JSON, the shapes of some exports made plain."""
+    if isinstance(entry, str):
+        yield from entry.encode("utf-8", "replace").split(b"\n")
+        return
+    if isinstance(entry, dict) and isinstance(entry.get("_source"), dict):
+        entry = entry["_source"]
+    elif isinstance(entry, list):
+        entry = _row(entry)
+    yield json.dumps(entry, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+def _row(entry: list[object]) -> object:
+    """`["1795206361779000000", "line"]` of Loki, `[{"field": "@message", "value": …}, …]` of CloudWatch Insights."""
+    if len(entry) >= 2 and isinstance(entry[0], str) and isinstance(entry[1], str):
+        return {"timestamp": entry[0], "line": entry[1]}
+    told = [cell for cell in entry if isinstance(cell, dict) and "field" in cell]
+    return {str(cell["field"]).lstrip("@"): cell.get("value") for cell in told} if told else entry

@@ -1,0 +1,187 @@
+"""Text that something has damaged on its way, made legible: UTF-16, NUL bytes, typographic quotes, entities, escapes.
+
+What is in need of mending is decided once, by the first bytes or the first block, so that a sound log pays for a look
+at it and nothing more; only NUL bytes, which a crash leaves anywhere, are looked for in every block. No repair adds or
+takes a line.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from kvdiag.inputs.readers import read_up_to
+
+if TYPE_CHECKING:
+    from kvdiag.inputs.readers import Reader
+
+_HEAD = 4096
+_CHUNK = 64 << 10
+_BOMS = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+_FEWEST = 16  # bytes by which UTF-16 without a mark can be told
+_RUN = re.compile(rb"\0{8,}")
+_BEGINS = rb'(?:[IWEF]\d{4} \d\d:|time="|\{"|<\d{1,3}>|[A-Z][a-z]{2} [ \d]\d \d\d:|\d{4}-\d\d-\d\d[T ]\d\d:)'
+# What was being written when the node went down, with the NUL bytes up to the line that was written after it.
+_TORN = re.compile(rb"^[^\n\0]++\0{2,}(?=" + _BEGINS + rb")", re.MULTILINE)
+_ENTITY = re.compile(rb"&(quot|apos|lt|gt|amp|nbsp|#\d{2,3}|#[xX][0-9a-fA-F]{2});")
+_QUOTE_ENTITY = re.compile(rb"&(?:quot|#0?34|#[xX]22);")
+_NAMED = {b"quot": b'"', b"apos": b"'", b"lt": b"<", b"gt": b">", b"amp": b"&", b"nbsp": b" "}
+_ESCAPED = re.compile(
+    rb'^[^"\\\n]{0,400}(?:[IWEF]\d{4} \d\d:\d\d:\d\d[^"\\\n]{0,200}|time=)(?:\\"[^"\\\n]*+)+$', re.MULTILINE
+)
+_BARE_QUOTE = re.compile(rb'(?<!\\)"')
+_ESCAPE = re.compile(rb'\\(["\\/tr])')
+_CURLY = re.compile(rb"\xe2\x80[\x9c\x9d]")
+_WIDE = re.compile(rb"\xc2\xa0|\xe2\x80\xaf")  # blanks that do not break
+_LISTED = re.compile(rb'("MESSAGE" ?: ?)\[([0-9, ]*+)\]')
+_UNESCAPED = {b"t": b"\t", b"r": b""}
+
+
+def encoding(head: bytes) -> str:
+    """Tell UTF-16, by its mark or by the NUL bytes beside ASCII, which are every other byte; else nothing."""
+    for bom, name in _BOMS:
+        if head.startswith(bom):
+            return name
+    if len(head) < _FEWEST:
+        return ""
+    even, odd = head[::2], head[1::2]
+    most, few = len(odd) * 7 // 10, len(odd) // 20
+    if odd.count(0) > most and even.count(0) <= few:
+        return "utf-16-le"
+    return "utf-16-be" if even.count(0) > most and odd.count(0) <= few else ""
+
+
+def plain(head: bytes) -> bytes:
+    """Give the first bytes of an input as they will be read: decoded, and without runs of NUL bytes."""
+    name = encoding(head)
+    return head[: len(head) & ~1].decode(name, "replace").encode() if name else _RUN.sub(b"", head)
+
+
+class Transcoded:
+    """A reader of UTF-16 as one of UTF-8; of anything else as it is. Nothing is read before it is asked for."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._decoder: codecs.IncrementalDecoder | None = None
+        self._held = b""
+        self._is_begun = False
+
+    def readinto(self, buffer: memoryview, /) -> int:
+        """Fill the buffer with text; 0 at the end."""
+        if not self._is_begun:
+            self._begin()
+        if not self._held:
+            if self._decoder is None:
+                return self._reader.readinto(buffer) or 0
+            self._decode(self._decoder)
+        given, self._held = self._held[: len(buffer)], self._held[len(buffer) :]
+        buffer[: len(given)] = given
+        return len(given)
+
+    def close(self) -> None:
+        """Close the reader beneath."""
+        self._reader.close()
+
+    def _begin(self) -> None:
+        self._is_begun = True
+        head = read_up_to(self._reader, _HEAD)
+        name = encoding(head)
+        if name:
+            self._decoder = codecs.getincrementaldecoder(name)("replace")
+            head = self._decoder.decode(head).encode("utf-8", "replace")
+        self._held = head.removeprefix(codecs.BOM_UTF8)
+
+    def _decode(self, decoder: codecs.IncrementalDecoder) -> None:
+        """Take up more; a file may end within a character."""
+        while not self._held:
+            chunk = bytearray(_CHUNK)
+            got = self._reader.readinto(memoryview(chunk))
+            self._held = decoder.decode(bytes(chunk[:got]), final=not got).encode("utf-8", "replace")
+            if not got:
+                return
+
+
+class Mended(NamedTuple):
+    """A block that can be read, and how many of its lines were torn by a crash."""
+
+    data: bytes
+    torn: int
+
+
+class Mender:
+    """The repairs that an input needs."""
+
+    def __init__(self) -> None:
+        self._repairs: list[_Repair] | None = None
+
+    def mend(self, data: bytes) -> Mended:
+        """Give a block legible; the first one decides which repairs are looked for in those that follow."""
+        torn = 0
+        if b"\0" in data:  # 5 ms for 100 MB
+            data, torn = _TORN.subn(b"", data)
+            data = data.translate(None, b"\0")
+        if self._repairs is None:
+            self._repairs = [repair for repair in _REPAIRS if repair.needed.search(data)]
+        for repair in self._repairs:
+            if repair.mark in data:
+                data = repair.mend(data)
+        return Mended(data, torn)
+
+
+class _Repair(NamedTuple):
+    """What an input that needs it has in its first block, a text without which a block does not, how it is done."""
+
+    needed: re.Pattern[bytes]
+    mark: bytes
+    mend: Callable[[bytes], bytes]
+
+
+def _by_lines(data: bytes, mark: bytes, mend: Callable[[bytes], bytes]) -> bytes:
+    """Mend only lines that have the mark and no quote of their own: one that was left alone says nothing needs it."""
+    return b"\n".join(
+        [mend(line) if mark in line and not _BARE_QUOTE.search(line) else line for line in data.split(b"\n")]
+    )
+
+
+def _straight(line: bytes) -> bytes:
+    """Quotes as a keyboard has them, for those of a word processor or a chat."""
+    for curly in (b"\xe2\x80\x9c", b"\xe2\x80\x9d", b"\xe2\x80\x9e", b"\xe2\x80\x9f"):
+        line = line.replace(curly, b'"')
+    return line.replace(b"\xe2\x80\x98", b"'").replace(b"\xe2\x80\x99", b"'")
+
+
+def _character(found: re.Match[bytes]) -> bytes:
+    """`&quot;` → `"`, `&#34;` → `"`; no entity makes a line end."""
+    name = found.group(1)
+    if name in _NAMED:
+        return _NAMED[name]
+    code = int(name[1:]) if name[1:].isdigit() else int(b"0" + name[1:], 0)
+    return bytes((code,)) if 32 <= code < 127 else found.group()
+
+
+def _once_less(line: bytes) -> bytes:
+    r"""`\"Pod \\\"web\\\"\"` → `"Pod \"web\""`: a line that was copied out of a string."""
+    return _ESCAPE.sub(lambda found: _UNESCAPED.get(found.group(1), found.group(1)), line)
+
+
+def _as_text(data: bytes) -> bytes:
+    """A message that the journal has written as a list of bytes, as text, in which the scanner can find words."""
+    return _LISTED.sub(lambda found: found.group(1) + _quoted(found.group(2)), data)
+
+
+def _quoted(numbers: bytes) -> bytes:
+    text = bytes(int(number) & 0xFF for number in numbers.replace(b" ", b"").split(b",") if 0 < len(number) < 4)
+    return json.dumps(text.decode("utf-8", "replace"), ensure_ascii=False).encode()
+
+
+_REPAIRS = (
+    _Repair(_WIDE, b"", partial(_WIDE.sub, b" ")),
+    _Repair(_QUOTE_ENTITY, b"&", partial(_by_lines, mark=b"&", mend=partial(_ENTITY.sub, _character))),
+    _Repair(_CURLY, b"\xe2\x80", partial(_by_lines, mark=b"\xe2\x80", mend=_straight)),
+    _Repair(_ESCAPED, b'\\"', partial(_by_lines, mark=b'\\"', mend=_once_less)),
+    _Repair(_LISTED, b'"MESSAGE"', _as_text),
+)

@@ -1,0 +1,107 @@
+"""Lines of a reader, counted, and rewritten lines as a reader: what an input is put through that is read by lines."""
+
+from __future__ import annotations
+
+import io
+from array import array
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from kvdiag.inputs.readers import Reader
+
+LONGEST = 256 << 10  # bytes of a line or message that are kept; the scanner takes four times that, escapes included
+CHUNK = 64 << 10
+_LARGEST = 1 << 30  # bytes of a field: beyond the largest core dump it is no length but words
+_LENGTH = 8
+
+Line: TypeAlias = tuple[int, bytes]
+"""The number of the line of the input it stands for, and the text without line end."""
+
+
+class _Raw(io.RawIOBase):
+    """A reader as the standard library wants one."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview, /) -> int:  # type: ignore[override]  # BufferedReader gives a memoryview
+        return self._reader.readinto(buffer)
+
+
+class Lines:
+    """Lines and bytes of a reader, the lines counted; what is too long is cut and the rest skipped."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._stream = io.BufferedReader(_Raw(reader), CHUNK)
+        self.number = 0
+
+    def next(self) -> bytes | None:
+        """Give the next line without its end; None at the end."""
+        line = self._stream.readline(LONGEST)
+        if not line:
+            return None
+        self.number += 1
+        rest = line
+        while rest and not rest.endswith(b"\n"):
+            rest = self._stream.readline(LONGEST)
+        return line.rstrip(b"\r\n")
+
+    def piece(self) -> bytes:
+        """Give a line with its end, or as much of it as is kept at once; the end of the input is empty."""
+        line = self._stream.readline(LONGEST)
+        self.number += line.endswith(b"\n")
+        return line
+
+    def bytes(self) -> bytes:
+        """Give a field that has its length before it, and take the line end behind it."""
+        length = self._stream.read(_LENGTH)
+        left = int.from_bytes(length, "little")
+        self.number += length.count(b"\n")
+        if left > _LARGEST:
+            self.next()
+            return b""
+        kept = self._stream.read(min(left, LONGEST))
+        left -= len(kept)
+        self.number += kept.count(b"\n")
+        while left > 0 and (skipped := self._stream.read(min(left, CHUNK))):
+            left -= len(skipped)
+            self.number += skipped.count(b"\n")
+        self.next()
+        return kept
+
+
+Rewriting: TypeAlias = Callable[[Lines], Iterator[Line]]
+
+
+class Rewritten:
+    """Rewritten lines as a reader of bytes; `numbers` receives the line of the input that each stands for."""
+
+    def __init__(self, lines: Iterator[Line], numbers: array[int]) -> None:
+        self._lines, self._numbers = lines, numbers
+        self._held = b""
+
+    def readinto(self, buffer: memoryview, /) -> int:
+        """Fill the buffer with what is held; take up more lines when nothing is."""
+        if not self._held:
+            self._held = self._more()
+        given, self._held = self._held[: len(buffer)], self._held[len(buffer) :]
+        buffer[: len(given)] = given
+        return len(given)
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def _more(self) -> bytes:
+        lines: list[bytes] = []
+        size = 0
+        for number, line in self._lines:
+            self._numbers.append(number)
+            lines.append(line)
+            size += len(line)
+            if size >= CHUNK:
+                break
+        return b"\n".join([*lines, b""])

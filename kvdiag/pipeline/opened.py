@@ -1,0 +1,58 @@
+"""An input as legible blocks of lines, one line an entry, whatever it was when it came; for all that read inputs."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from kvdiag.errors import InputError
+from kvdiag.formats.wrapped import fold as wrapped
+from kvdiag.inputs.folded import FOLDS, unfolded
+from kvdiag.inputs.legible import Mender, Transcoded
+from kvdiag.inputs.readers import Bytes, Lent
+from kvdiag.scan.blocks import Block, blocks
+
+
+class Readable(Protocol):
+    """An input: `kvdiag.inputs.source.Source`, or a text in memory."""
+
+    @property
+    def name(self) -> str:
+        """What the user calls it."""
+
+    @property
+    def modified(self) -> float | None:
+        """Seconds since 1970, when it has a date."""
+
+    def open(self) -> AbstractContextManager[Bytes]:
+        """Its bytes from the beginning."""
+
+
+def opened(
+    source: Readable,
+    problem: Callable[[InputError], None],
+    numbers: array[int],
+    begins: Callable[[bytes], bool] | None = None,
+) -> Iterator[Block]:
+    """Give the blocks of an input. What breaks on the way is told to `problem`.
+
+    Where lines were rewritten, `numbers` receives for each the line of the input it stands for; it stays empty where
+    none was.
+    """
+    mender = Mender()
+    try:
+        with source.open() as reader:
+            for block in blocks(unfolded(Transcoded(Lent(reader)), numbers, (*FOLDS, wrapped)), begins=begins):
+                mended = mender.mend(block.data)
+                yield Block(mended.data, block.first_line, block.lines, block.truncated + mended.torn)
+    except InputError as error:
+        problem(error)
+    except (OSError, EOFError) as error:
+        problem(InputError(source.name, f"could not be read to its end ({error}); what was read until then is used"))
+
+
+def placed(line: int, numbers: array[int]) -> int:
+    """Give the line of the input for a line that was read."""
+    return numbers[line - 1] if numbers else line

@@ -1,0 +1,169 @@
+"""A log that was damaged on its way, or exported as a document, says what it said before."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import textwrap
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from kvdiag.pipeline.analyze import analyze
+from kvdiag.pipeline.options import Options
+from kvdiag.pipeline.records import records
+from tests.wrappers import YEAR, logs
+
+CASE = "hostpath-driver-lost-state"
+TORN = b'I1120 20:39:21.779765    6175 kubelet.go:2200] "Pod is te' + b"\0" * 300
+
+
+def by_lines(change: Callable[[str], str]) -> Callable[[bytes], bytes]:
+    """Make a change of a line one of a text."""
+    return lambda text: "\n".join(map(change, text.decode().split("\n"))).encode()
+
+
+def curly(line: str) -> str:
+    """Give a line as a word processor changes its quotes."""
+    parts = line.replace("'", "’").split('"')
+    return "".join(part + ("“" if number % 2 == 0 else "”") for number, part in enumerate(parts[:-1])) + parts[-1]
+
+
+def now_and_then(text: bytes, between: bytes) -> bytes:
+    """Put something after every fiftieth line."""
+    return b"".join(
+        line + b"\n" + (between if number % 50 == 49 else b"") for number, line in enumerate(text.split(b"\n"))
+    )
+
+
+def terminal(width: int) -> Callable[[bytes], bytes]:
+    """Break lines where a terminal does."""
+    return by_lines(lambda line: "\n".join(line[at : at + width] for at in range(0, max(1, len(line)), width)))
+
+
+def mail(width: int) -> Callable[[bytes], bytes]:
+    """Break lines where a mail program does."""
+    return by_lines(
+        lambda line: "\n".join(textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False)) or line
+    )
+
+
+def listed(text: bytes, entry: Callable[[str], object], around: Callable[[list], object], indent: int | None) -> bytes:
+    """Give a log as a document with a list of entries."""
+    return json.dumps(around([entry(line) for line in text.decode().splitlines()]), indent=indent).encode()
+
+
+ISO, NANO = "2026-11-20T20:39:21Z", "1795206361779000000"
+DOCUMENTS: Mapping[str, tuple[Callable[[str], object], Callable[[list], object]]] = {
+    "grafana": (lambda line: {"line": line, "timestamp": ISO, "fields": {"pod": "x"}}, list),
+    "google": (lambda line: {"textPayload": line, "timestamp": ISO, "resource": {"labels": {"a": "b"}}}, list),
+    "journal": (lambda line: {"MESSAGE": line, "__REALTIME_TIMESTAMP": NANO[:16]}, list),
+    "texts": (str, list),
+    "cloudwatch": (
+        lambda line: {"message": line, "timestamp": int(NANO[:13])},
+        lambda entries: {"searchedLogStreams": [], "events": entries, "nextToken": "x"},
+    ),
+    "insights": (
+        lambda line: [{"field": "@timestamp", "value": "2026-11-20 20:39:21.1"}, {"field": "@message", "value": line}],
+        lambda entries: {"results": entries, "status": "Complete"},
+    ),
+    "elasticsearch": (
+        lambda line: {"_index": "x", "_source": {"message": line, "@timestamp": ISO, "host": {"name": "n"}}},
+        lambda entries: {"took": 5, "hits": {"total": {"value": 3}, "hits": entries}},
+    ),
+    "loki": (
+        lambda line: [NANO, line],
+        lambda entries: {"status": "success", "data": {"result": [{"stream": {"a": "b"}, "values": entries}]}},
+    ),
+}
+DAMAGES: Mapping[str, Callable[[bytes], bytes]] = {
+    "crlf": lambda text: text.replace(b"\n", b"\r\n"),
+    "utf-8 with a mark": lambda text: b"\xef\xbb\xbf" + text,
+    "utf-16": lambda text: text.decode().encode("utf-16"),
+    "utf-16-be": lambda text: text.decode().encode("utf-16-be"),
+    "utf-16-le": lambda text: text.replace(b"\n", b"\r\n").decode().encode("utf-16-le"),
+    "nul": lambda text: now_and_then(text, b"\0" * 300),
+    "torn": lambda text: now_and_then(text, TORN),
+    "not utf-8": lambda text: text.replace(b"\n", b"\xff\xfe\xc3\n"),
+    "fenced": lambda text: b"Hello,\n\n```\n" + text + b"```\n\nAny idea?\n",
+    "blank lines": lambda text: text.replace(b"\n", b"\n\n"),
+    "quoted": lambda text: re.sub(rb"(?m)^", b"> ", text),
+    "curly": by_lines(curly),
+    "no-break": lambda text: text.replace(b" ", "\u00a0".encode()),
+    "entities": by_lines(html.escape),
+    "entities by number": by_lines(lambda line: html.escape(line).replace("&quot;", "&#34;")),
+    "escaped": by_lines(lambda line: json.dumps(line)[1:-1]),
+    "terminal 80": terminal(80),
+    "terminal 237": terminal(237),
+    "mail": mail(76),
+    "lists of bytes": lambda text: b"".join(
+        json.dumps({"__REALTIME_TIMESTAMP": NANO[:16], "MESSAGE": list(line)}).encode() + b"\n"
+        for line in text.splitlines()
+    ),
+    **{
+        f"{name} {indent}": lambda text, name=name, indent=indent: listed(text, *DOCUMENTS[name], indent)
+        for name in DOCUMENTS
+        for indent in (None, 2)
+    },
+}
+each_damage = pytest.mark.parametrize("damage", DAMAGES)
+
+
+def found(folder: Path) -> set[tuple[object, ...]]:
+    """Give what is found in the logs of a folder."""
+    report = analyze(Options(paths=(str(folder),), year=YEAR[CASE]))
+    assert report.problems == ()
+    return {(one.rule.name, one.subject.name, str(one.verdict), one.count) for one in report.findings}
+
+
+@pytest.fixture
+def damaged(damage, tmp_path):
+    """Give a folder with the logs of the sample, damaged."""
+    for name, text in logs(CASE).items():
+        (tmp_path / name).write_bytes(DAMAGES[damage](text))
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory):
+    """Give a folder with the logs of the sample as they are."""
+    folder = tmp_path_factory.mktemp("sound")
+    for name, text in logs(CASE).items():
+        (folder / name).write_bytes(text)
+    return folder
+
+
+@each_damage
+def test_the_same_is_found(damaged, sound):
+    """Findings, and how often each was seen, do not depend on how a log was damaged or carried."""
+    assert found(damaged) == found(sound) != set()
+
+
+def told(folder: Path) -> list[tuple[object, ...]]:
+    """Give what `kvdiag parse` says of the kubelet's log: of its lines of klog, callers, messages and names."""
+    options = Options(paths=(str(folder / "kubelet.log"),), year=YEAR[CASE])
+    return [
+        (record.caller, record.message, record.fields.get("pod"), record.fields.get("podUID"))
+        for record in records(options, pytest.fail)
+        if record.caller
+    ]
+
+
+# What these make of a text cannot be undone to the letter.
+CHANGED = {"curly", "mail", "not utf-8", "no-break", "escaped", "torn"}
+
+
+@pytest.mark.parametrize("damage", [name for name in DAMAGES if name not in CHANGED])
+def test_the_same_records(damaged, sound):
+    """Records are read in full from a damaged log, their values as they were."""
+    assert told(damaged) == told(sound)
+
+
+@each_damage
+def test_little_is_unread(damaged):
+    """What is mended is understood; at most the words around it are not."""
+    report = analyze(Options(paths=(str(damaged / "kubelet.log"),), year=YEAR[CASE]))
+    (reading,) = report.inputs
+    assert reading.unread <= 3
