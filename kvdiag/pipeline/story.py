@@ -29,6 +29,13 @@ MATTERS = frozenset(
         "csi.driver.deregistered",
         "csi.driver.listening",
         "csi.connection.lost",
+        "kernel.oom-node",
+        "kernel.task.hung",
+        "kernel.disk.failed",
+        "kernel.filesystem.failed",
+        "kernel.filesystem.read-only",
+        "kernel.nfs.silent",
+        "kernel.nfs.back",
     }
 )
 LONG, VERY_LONG = 5 * SECOND, MINUTE  # a step that takes longer is unusual; one at rest may take any time
