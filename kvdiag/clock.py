@@ -4,7 +4,8 @@
 
 Hot code handles time as whole microseconds. A stamp that carries year and zone counts from 1970 in UTC. A stamp
 without them is counted in the *year-less frame*: as if it were in the leap year 2000, in UTC. No real log is that
-old, so the two never overlap, and `Calendar` moves the second kind once the year and the zone are known.
+old, so the two never overlap, and `Calendar` moves the second kind once the year and the zone are known. The kernel's
+stamps count from boot: a third kind, less than ten years.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
 
+BOOT_ENDS = 10 * 365 * DAY
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h|d)")
 _UNITS = {"ns": 0.001, "us": 1, "µs": 1, "ms": 1_000, "s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY}
@@ -30,6 +33,11 @@ _UNITS = {"ns": 0.001, "us": 1, "µs": 1, "ms": 1_000, "s": SECOND, "m": MINUTE,
 def is_yearless(stamp: int) -> bool:
     """Whether a stamp is counted in the year-less frame."""
     return FRAME_BEGINS <= stamp < FRAME_ENDS
+
+
+def is_since_boot(stamp: int) -> bool:
+    """Whether a stamp counts from the boot of a node whose moment is not known yet."""
+    return stamp < BOOT_ENDS
 
 
 def in_year(stamp: int, year: int) -> int:

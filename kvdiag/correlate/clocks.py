@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from kvdiag.clock import (
+    BOOT_ENDS,
     DAY,
     FRAME_BEGINS,
     FRAME_ENDS,
@@ -25,6 +26,7 @@ from kvdiag.clock import (
     SECOND,
     from_datetime,
     in_year,
+    is_since_boot,
     is_yearless,
     to_datetime,
 )
@@ -39,18 +41,20 @@ SHARED = frozenset({"sandbox_id", "container_id", "target_path", "staging_path",
 
 @dataclass(frozen=True, slots=True)
 class SourceClock:
-    """How one source's stamps become UTC: years by line, and a zone east of UTC in microseconds."""
+    """How one source's stamps become UTC: years by line, a zone east of UTC in microseconds, the moment of boot."""
 
     year: int | None = None
     zone: int = 0
     turns: tuple[tuple[int, int], ...] = ()
     year_how: str = ""
     zone_how: str = ""
+    boot: int = 0
+    boot_how: str = ""
 
     def utc(self, stamp: int, line: int) -> int:
         """A stamp of the source's `line` as microseconds since 1970."""
         if not FRAME_BEGINS <= stamp < FRAME_ENDS:
-            return stamp
+            return stamp + self.boot if stamp < BOOT_ENDS else stamp
         year = self.year or datetime.now(UTC).year
         return in_year(stamp, year + (_turn_at(self.turns, line) if self.turns else 0)) - self.zone
 
@@ -62,6 +66,8 @@ class SourceClock:
             said.append(f"year {self.year} {self.year_how}")
         if self.zone_how:
             said.append(f"zone {_say_zone(self.zone)} {self.zone_how}")
+        if self.boot_how:
+            said.append(f"times since boot, {self.boot_how}")
         return "; ".join(said)
 
 
@@ -70,7 +76,7 @@ def set_clocks(
 ) -> Mapping[str, SourceClock]:
     """A clock for each source by its name; `year` and `zone` are what the user said (`--year`, `--tz`)."""
     dated = _dated_span(testimonies)
-    clocks = {t.source: _clock(t, year, zone, dated) for t in testimonies}
+    clocks = {t.source: _booted(t, _clock(t, year, zone, dated)) for t in testimonies}
     return _aligned(testimonies, clocks)
 
 
@@ -85,6 +91,21 @@ def _clock(testimony: Testimony, year: int | None, zone: int | None, dated: tupl
     if leap_day is not None:
         first_year = _leap(first_year, leap_day)
     return SourceClock(first_year, found_zone, turns, how, zone_how)
+
+
+def _booted(testimony: Testimony, clock: SourceClock) -> SourceClock:
+    """The clock with the moment of boot, where lines count from it: the last is taken for the latest known moment."""
+    stamps = [(line, stamp) for line, stamp in _stamps(testimony) if stamp is not None]
+    uptimes = [stamp for _, stamp in stamps if is_since_boot(stamp)]
+    if not uptimes:
+        return clock
+    dated = [clock.utc(stamp, line) for line, stamp in stamps if not is_since_boot(stamp)]
+    if dated:
+        return replace(clock, boot=max(dated) - max(uptimes), boot_how="the last taken for that of the last dated line")
+    modified = testimony.modified
+    moment = datetime.fromtimestamp(modified, UTC) if modified is not None else datetime.now(UTC)
+    how = "the last taken for the file's date" if modified is not None else "the last taken for now"
+    return replace(clock, boot=from_datetime(moment) - max(uptimes), boot_how=how)
 
 
 def _turns(testimony: Testimony) -> Iterator[tuple[int, int]]:
@@ -193,7 +214,7 @@ def _dated_span(testimonies: Iterable[Testimony]) -> tuple[int, int] | None:
         stamp
         for testimony in testimonies
         for stamp in (testimony.first, testimony.last)
-        if stamp is not None and not is_yearless(stamp)
+        if stamp is not None and not is_yearless(stamp) and not is_since_boot(stamp)
     ]
     return (min(stamps), max(stamps)) if stamps else None
 

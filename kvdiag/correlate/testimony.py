@@ -23,6 +23,8 @@ BY_NAME = (
     ("kube-apiserver", "kube-apiserver"),
     ("kube-proxy", "kube-proxy"),
     ("csi", DRIVER),
+    ("dmesg", "kernel"),
+    ("kern.log", "kernel"),
     ("cri-o", "crio"),
     ("crio", "crio"),
 )

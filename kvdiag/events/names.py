@@ -61,10 +61,11 @@ _SUBJECTS: Final[dict[str, Placeholder]] = {
     "attachment": Placeholder(None, "attachment", "word"),
     "driver": Placeholder(None, "driver", "word"),
     "node": Placeholder(None, "node", "word"),
+    "cgroup": Placeholder(rb"[^,\s]++", "cgroup", "free"),
 }
 _WORDS: Final = (
-    "attempt backoff count duration endpoint event_type exit_code exit_status grace_period image "
-    "new_state old_state request restarts result revision runtime signal source state timeout unit update_type "
+    "attempt backoff count device duration endpoint event_type exit_code exit_status grace_period image "
+    "new_state old_state request restarts result revision runtime server signal source state timeout unit update_type "
     "verbosity version"
 )
 _TEXTS: Final = "actual command data dump error expected message reason resource"
@@ -106,6 +107,11 @@ _BLOCK_PUBLISHED = re.compile(
 _STAGED = re.compile(rb"kubernetes\.io/csi/([-.0-9A-Za-z_]{1,253})/[0-9a-f]{64}(?:/|$)")
 _STAGED_BY_PV = re.compile(rb"kubernetes\.io/csi/pv/([-.0-9A-Za-z_]{1,253})/globalmount")
 _BLOCK_STAGED = re.compile(rb"kubernetes\.io/csi/volumeDevices/(?:staging/)?([-.0-9A-Za-z_]{1,253})")
+# /kubepods/burstable/pod<uid>/<id>, /kubepods.slice/kubepods-pod<uid with _>.slice/cri-containerd-<id>.scope
+_CGROUP = re.compile(
+    rb"pod([0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})(?:\.slice)?"
+    rb"(?:[/:](?:[a-z\-]{1,40}[-:])?([0-9a-f]{64})(?![0-9A-Za-z]))?"
+)
 _METADATA_FIELD = re.compile(rb'(name|uid|namespace):\\*"?([-.0-9A-Za-z]{1,253})', re.IGNORECASE)
 _BACKSLASHES = re.compile(rb"\\+")
 _TRAILING_FIELDS = re.compile(
@@ -211,6 +217,15 @@ def _pod_metadata(value: bytes) -> tuple[Ref, ...]:
     return (*_pod_uid(fields.get(b"uid", b"")), *((_ref("pod", pod),) if _POD.fullmatch(pod) else ()))
 
 
+def _cgroup(value: bytes) -> tuple[Ref, ...]:
+    """The pod, and the container if it is one's, of a cgroup; none of a cgroup that is no pod's."""
+    found = _CGROUP.search(value)
+    if found is None:
+        return ()
+    pod = _ref("pod_uid", found[1].replace(b"_", b"-"))
+    return (pod, _ref("container_id", found[2])) if found[2] else (pod,)
+
+
 def _container(kind: str) -> Callable[[bytes], tuple[Ref, ...]]:
     """Reader of ids: bare, `containerd://ID`, `{Type:containerd ID:ID}` or `{"Type":"containerd","ID":"ID"}`."""
 
@@ -284,6 +299,7 @@ _READERS: Final[Mapping[str, Callable[[bytes], tuple[Ref, ...]]]] = {
     "pod": _pod,
     "pods": _pods,
     "pod_metadata": _pod_metadata,
+    "cgroup": _cgroup,
     "pod_name": _label("pod_name"),
     "namespace": _label("namespace"),
     "sandbox_id": _container("sandbox_id"),

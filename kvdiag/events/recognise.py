@@ -17,6 +17,7 @@ from kvdiag.clock import MINUTE
 from kvdiag.events.names import mounts_in, refs_of, text_of
 from kvdiag.events.stamper import Said, Speaker, Stamper
 from kvdiag.events.vocabulary import Vocabulary
+from kvdiag.formats.carrier import KERNEL
 from kvdiag.formats.gopanic import read as read_panic
 from kvdiag.formats.grpc import Piece, read_piece
 from kvdiag.formats.peel import peel
@@ -218,8 +219,10 @@ class Recogniser:
     def _add(self, found: Found, said: Told, place: Place) -> None:
         entry = self._vocabulary.owner(found[0])
         stamp = said[0] if said[0] is not None else self.last
-        if stamp is None or (said[0] is None and said[3] is None and entry.component):
+        if stamp is None or (said[0] is None and said[3] is None and entry.component not in {"", KERNEL}):
             return  # words of a log in a text that is none
+        if entry.component == KERNEL and said[2].ident != KERNEL:
+            return  # words of the kernel that a program tells
         self.last = stamp
         if entry.reader:
             self._hear(said, stamp, place)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kvdiag.clock import MINUTE, SECOND, in_year, is_yearless, to_datetime
+from kvdiag.clock import MINUTE, SECOND, in_year, is_since_boot, is_yearless, to_datetime
 from kvdiag.formats.peel import Peeled, peel
 from kvdiag.formats.records import canonical, read_body
 from kvdiag.model.record import Body
@@ -177,7 +177,7 @@ def resolve(peeled: Peeled, body: Body) -> int | None:
     if body.stamp is None or not is_yearless(body.stamp):
         return body.stamp if body.stamp is not None else peeled.stamp
     outer = peeled.stamp
-    if outer is None or is_yearless(outer):
+    if outer is None or is_yearless(outer) or is_since_boot(outer):
         return body.stamp
     year = to_datetime(outer).year
     dated = [in_year(body.stamp, candidate) for candidate in (year - 1, year, year + 1)]

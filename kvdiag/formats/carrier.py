@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 # Microseconds until the year 5138; and the first number that, as milliseconds or nanoseconds, is a time of ours.
 _MOST_DIGITS = 17
+KERNEL = "kernel"  # who speaks in dmesg
 _MILLISECONDS, _MICROSECONDS, _NANOSECONDS = 10**11, 10**14, 10**17
 
 

@@ -12,7 +12,7 @@ import re
 import string
 from collections.abc import Callable, Mapping
 
-from kvdiag.clock import is_yearless
+from kvdiag.clock import is_since_boot, is_yearless
 from kvdiag.formats import copied, envelopes, prefixes
 from kvdiag.formats.carrier import Peeled
 
@@ -63,7 +63,7 @@ _BY_FIRST_BYTE: Mapping[bytes, tuple[_Reader, ...]] = {
     b"\xef": (copied.marked, *_OTHER),
     b"\x1e": (envelopes.read_led,),
     b"{": (envelopes.read,),
-    b"[": (prefixes.since_boot, prefixes.bracketed),
+    b"[": (prefixes.since_boot, prefixes.of_kernel, prefixes.bracketed),
     b"<": (prefixes.bare,),
     b" ": (prefixes.bare,),
     b"\t": (prefixes.bare,),
@@ -119,7 +119,9 @@ def _peel_once(body: bytes) -> Peeled | None:
 def _nested(outer: Peeled, inner: Peeled) -> Peeled:
     """Keep the outer carrier's absolute time and name, and the inner one's sender."""
     stamp = outer.stamp
-    if stamp is None or (inner.stamp is not None and is_yearless(stamp) and not is_yearless(inner.stamp)):
+    if stamp is not None and inner.stamp is not None and is_since_boot(inner.stamp):
+        pass  # syslog's time before the kernel's own
+    elif stamp is None or (inner.stamp is not None and is_yearless(stamp) and not is_yearless(inner.stamp)):
         stamp = inner.stamp
     return Peeled(
         inner.body,

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from kvdiag.clock import SECOND
 from kvdiag.formats import openings
-from kvdiag.formats.carrier import Peeled, program
+from kvdiag.formats.carrier import KERNEL, Peeled, program
 from kvdiag.formats.stamps import rfc3339, syslog_minute, within_minute, yearless
 
 # An empty host name leaves two spaces; `--no-hostname` leaves the program alone.
@@ -25,7 +25,12 @@ _CRI = re.compile(rb"(stdout|stderr) ([FP])(?::\S*)?(?: |$)")
 _RFC5424 = re.compile(rb"(\S+) (\S+) (\d{1,10}|-) \S+ (?:-|\[[^\]]*\]) +")
 _FULL = re.compile(rb"\S{2,12} (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?) ([A-Z]{1,5}|[+-]\d\d(?::?\d\d)?) ")
 _UNIX = re.compile(rb"(\d{9,10})\.(\d{6}) (?=\S)")
-_BOOT = re.compile(rb"\[ {0,8}\d{1,9}\.\d{6}(?: < {0,8}\d{1,9}\.\d{6} >)?\] ")
+_BOOT = re.compile(rb"\[ {0,8}(\d{1,9})\.(\d{6})(?: < {0,8}\d{1,9}\.\d{6} >)?\](?:\[ {0,8}[TC]\d{1,7}\])? ")
+# dmesg -T, and -H, where a line between two minutes tells only how much later it is.
+_CTIME = re.compile(rb"\[[A-Z][a-z]{2} ([A-Z][a-z]{2} [ \d]\d \d\d:\d\d):(\d\d) \d{4}\] ")
+_MINUTE = re.compile(rb"\[([A-Z][a-z]{2})([ \d]\d \d\d:\d\d)\] ")
+_LATER = re.compile(rb"\[ {1,8}\+\d{1,6}\.\d{6}\] ")
+_DECODED = re.compile(rb"[a-z]{2,8}(?: {0,4}:[a-z]{2,7} {0,4}:)? {1,2}(?=" + _BOOT.pattern + rb")")
 _SENT = re.compile(_SENDER)
 _NAMED = re.compile(
     rb"(?:(\S{1,80}) )?([^\s:\[\]{]{1,80})(?:\[(\d{1,10})\])?: (?=" + openings.HEAD + rb"|" + openings.CERTAIN + rb")"
@@ -125,12 +130,31 @@ def unix(body: bytes) -> Peeled | None:
 
 
 def since_boot(body: bytes) -> Peeled | None:
-    """`[  759.689531] host program[pid]: ` (journalctl short-monotonic) or a kernel line of dmesg; no usable time."""
+    """`[  759.689531] host program[pid]: ` (journalctl short-monotonic) or a kernel line of dmesg.
+
+    Of the kernel's lines the time since boot is kept; a program's have a time of their own.
+    """
     found = _BOOT.match(body)
     if found is None:
         return None
+    uptime = int(found.group(1)) * SECOND + int(found.group(2))
     sent = _sent(body, found.end(), None, "journal-monotonic", strict=True)
-    return sent or Peeled(body[found.end() :], ident="kernel", carrier="dmesg")
+    if sent is None:
+        return Peeled(body[found.end() :], uptime, ident=KERNEL, carrier="dmesg")
+    return sent._replace(stamp=uptime) if sent.ident == KERNEL else sent
+
+
+def of_kernel(body: bytes) -> Peeled | None:
+    """`[Sat Apr 27 22:56:09 2019] `, `[Apr27 22:56] ` and `[  +0.125642] `: dmesg -T and dmesg -H."""
+    clock, minute = _CTIME.match(body), _MINUTE.match(body)
+    found = clock or minute or _LATER.match(body)
+    if found is None:
+        return None
+    stamp = None
+    if clock or minute:
+        begins = syslog_minute(found.group(1) if clock else b" ".join(found.groups()))
+        stamp = None if begins is None else begins + (within_minute(clock.group(2), None) if clock else 0)
+    return Peeled(body[found.end() :], stamp, ident=KERNEL, carrier="dmesg")
 
 
 def named(body: bytes) -> Peeled | None:
@@ -161,8 +185,8 @@ def bracketed(body: bytes) -> Peeled | None:
 
 
 def bare(body: bytes) -> Peeled | None:
-    """Take off what tells nothing: line numbers, indentation, a syslog priority, a severity before a full date."""
-    for pattern in (_NUMBER, _INDENT, _EXPORT, _PRIORITY):
+    """Take off what tells nothing: line numbers, indentation, a syslog priority, a severity before a full time."""
+    for pattern in (_NUMBER, _INDENT, _EXPORT, _PRIORITY, _DECODED):
         found = pattern.match(body)
         if found:
             return Peeled(body[found.end() :])

@@ -26,6 +26,7 @@ from kvdiag.scan.sections import is_text, sections
 ENDS = 300  # lines at either end of an input in which its first and last time are looked for
 PREAMBLE = 8
 SAID_WITHIN = 8_000  # lines in which a line that says its own date is looked for
+_DMESG_DAY = re.compile(rb"^\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d (?P<year>20\d\d)\] ", re.MULTILINE)
 _OWN_DAY = re.compile(
     rb"^(?:[^\n]{0,80} )?[IWEF](?P<month>\d\d)(?P<day>\d\d) \d\d:"
     rb"[^\n]{0,1500}?\b(?P<year>20\d\d)-(?P=month)-(?P=day)[ T]\d\d:",
@@ -168,7 +169,7 @@ def _edge(block: Block, recogniser: Recogniser, *, backwards: bool) -> int | Non
 
 def _said_year(block: Block) -> int | None:
     """The year in a line that says its own day in full: `I0917 10:02:19.1 … podCreationTimestamp="2024-09-17 …`."""
-    found = _OWN_DAY.search(block.data)
+    found = _OWN_DAY.search(block.data) or _DMESG_DAY.search(block.data)
     return int(found["year"]) if found else None
 
 

@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from kvdiag.clock import DAY, is_yearless, to_datetime
+from kvdiag.clock import DAY, is_since_boot, is_yearless, to_datetime
 from kvdiag.correlate.clocks import SourceClock, set_clocks
 from kvdiag.correlate.testimony import Testimony, called
 from kvdiag.errors import InputError
@@ -51,7 +51,7 @@ def _log_records(log: Log, lines: Iterable[tuple[int, bytes]], options: Options)
     known: set[str] = set()
     named = called(log.name)
     for raw in read_records(lines):
-        stamp = resolve(raw.peeled, raw.body)
+        stamp = _dated(resolve(raw.peeled, raw.body))
         written_by = author(raw.peeled.ident, raw.body.caller)
         known.update((written_by,) if written_by else ())
         if calendar is None and stamp is not None:
@@ -69,6 +69,11 @@ def _log_records(log: Log, lines: Iterable[tuple[int, bytes]], options: Options)
             node=raw.peeled.node,
             truncated=raw.body.truncated,
         )
+
+
+def _dated(stamp: int | None) -> int | None:
+    """A stamp that is a date; one that counts from boot becomes one only when the whole log is known."""
+    return None if stamp is None or is_since_boot(stamp) else stamp
 
 
 class _Calendar:

@@ -30,6 +30,13 @@ MATTERS = frozenset(
         "csi.driver.deregistered",
         "csi.driver.listening",
         "csi.connection.lost",
+        "kernel.oom-node",
+        "kernel.task.hung",
+        "kernel.disk.failed",
+        "kernel.filesystem.failed",
+        "kernel.filesystem.read-only",
+        "kernel.nfs.silent",
+        "kernel.nfs.back",
     }
 )
 LASTS = frozenset({"runtime.call.failed", "node.not-ready"})  # told again and again, in many ways, while it lasts

@@ -20,6 +20,7 @@ AROUND = MINUTE  # before and after a finding that a log should cover
 COMMANDS = {
     "kubelet": "journalctl -u kubelet --since '{since} UTC' --until '{until} UTC'",
     "containerd": "journalctl -u containerd --since '{since} UTC' --until '{until} UTC'",
+    "kernel": "journalctl -k --since '{since} UTC' --until '{until} UTC'",
     "crio": "journalctl -u crio --since '{since} UTC' --until '{until} UTC'",
     "kube-controller-manager": "kubectl logs -n kube-system -l component=kube-controller-manager --since-time={rfc}",
     "external-attacher": "kubectl logs -n NAMESPACE CONTROLLER-POD -c csi-attacher --since-time={rfc}",

@@ -265,3 +265,26 @@ def test_empty_sources():
     empty = Source(source="empty", sightings=(), first=None, last=None, lines=0)
     clock = set_clocks([empty], year=2024)["empty"]
     assert clock.utc(at(2024, 1, 1) + DAY, 1) == at(2024, 1, 2)
+
+
+UPTIME = 337_533 * SECOND
+
+
+def test_times_since_boot():
+    """The last line of a dmesg is taken for the file's date, and the others stand as long before it as they say."""
+    source = spoken(UPTIME, UPTIME + 2 * MINUTE, source="dmesg", modified=MODIFIED)
+    assert dated([source], "dmesg") == ["2024-07-15 23:58", "2024-07-16 00:00"]
+    assert says([source], "dmesg") == "times since boot, the last taken for the file's date"
+
+
+def test_times_since_boot_below_a_log():
+    """Where lines with a date stand beside them, the last line since boot is taken for the last of those."""
+    source = spoken(JULY, UPTIME, UPTIME + MINUTE, modified=MODIFIED)
+    assert dated([source], year=2024) == ["2024-07-15 03:49", "2024-07-15 03:48", "2024-07-15 03:49"]
+
+
+def test_times_since_boot_tell_no_year():
+    """A dmesg is no witness of the year of other logs."""
+    alone = [spoken(JULY, modified=MODIFIED)]
+    both = [*alone, spoken(UPTIME, source="dmesg", modified=MODIFIED)]
+    assert dated(both) == dated(alone)

@@ -132,7 +132,16 @@ def test_kinds_of_refs_have_readers():
         assert bool(placeholder.kind) == bool(
             refs_of(name, f"{UID}".encode())
             or name
-            in {"pod_metadata", "pods", "target_path", "staging_path", "container_id", "sandbox_id", "attachment"}
+            in {
+                "pod_metadata",
+                "pods",
+                "target_path",
+                "staging_path",
+                "container_id",
+                "sandbox_id",
+                "attachment",
+                "cgroup",
+            }
         )
 
 
@@ -151,3 +160,33 @@ def test_hostile_values_take_no_time(part):
         refs_of(name, part * 20_000)
         text_of(name, part * 20_000)
     assert time.process_time() - begins < 3
+
+
+POD = "1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01"
+BOX = "3f2a9c71" * 8
+
+
+@pytest.mark.parametrize(
+    ("cgroup", "named"),
+    [
+        (f"/kubepods/burstable/pod{POD}/{BOX}", [POD, BOX]),
+        (f"/kubepods/pod{POD}", [POD]),
+        (f"/kubepods.slice/kubepods-pod{POD.replace('-', '_')}.slice/cri-containerd-{BOX}.scope", [POD, BOX]),
+        (
+            f"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod{POD.replace('-', '_')}.slice/crio-{BOX}.scope",
+            [POD, BOX],
+        ),
+        (f"/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-pod{POD.replace('-', '_')}.slice", [POD]),
+        (
+            f"/system.slice/containerd.service/kubepods-burstable-pod{POD.replace('-', '_')}.slice:cri-containerd:{BOX}",
+            [POD, BOX],
+        ),
+        (f"/kubepods/besteffort/pod{'5b0c' * 8}/{BOX}", ["5b0c" * 8, BOX]),
+        (f"/docker/{BOX}", []),
+        ("/system.slice/podman.service", []),
+        (f"/kubepods/pod{POD}/{BOX}0", [POD]),
+    ],
+)
+def test_cgroups(cgroup, named):
+    """A pod's cgroup names its pod and its container in the style of any driver and runtime; another's names nothing."""
+    assert [ref.value for ref in refs_of("cgroup", cgroup.encode())] == named

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvdiag.clock import MINUTE, SECOND
+from kvdiag.clock import MINUTE, SECOND, to_datetime
 from kvdiag.events.recognise import LONGEST_TEXT, Recogniser
 from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.formats.records import classify
@@ -295,3 +295,31 @@ def test_a_fold_is_a_minute():
     lines = [klog(KEPT.format(uid=UID), "03:49:00.000000"), klog(KEPT.format(uid=UID), "03:50:00.000001")]
     one, two = sightings(*lines)
     assert two.stamp - one.stamp == MINUTE + 1
+
+
+SILENT = "nfs: server 192.0.2.10 not responding, still trying"
+
+
+@pytest.mark.parametrize(
+    ("line", "heard"),
+    [
+        (f"Jul 15 03:49:33 worker-1 kernel: {SILENT}", True),
+        (f"Jul 15 03:49:33 worker-1 kernel: [  759.689531] {SILENT}", True),
+        (f"2024-07-15T03:49:33+00:00 worker-1 kernel: {SILENT}", True),
+        (f"[  759.689531] {SILENT}", True),
+        (f"[Mon Jul 15 03:49:33 2024] {SILENT}", True),
+        (f"Jul 15 03:49:33 worker-1 app[7]: {SILENT}", False),
+        (klog(SILENT), False),
+        (logrus(SILENT), False),
+        (SILENT, False),
+    ],
+)
+def test_only_the_kernel_speaks_for_the_kernel(line, heard):
+    """The kernel's words count when the kernel says them, in the journal, in syslog or in dmesg; no program's do."""
+    assert kinds(sightings(line)) == (["kernel.nfs.silent"] if heard else [])
+
+
+def test_a_line_that_tells_only_how_much_later_it_is():
+    """In dmesg -H a line without a minute is of the minute above it."""
+    (one,) = sightings("[Jul15 03:49] acpi: words", f"[  +0.125642] {SILENT}")
+    assert to_datetime(one.stamp).strftime("%m-%d %H:%M") == "07-15 03:49"

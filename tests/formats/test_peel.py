@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvdiag.clock import from_datetime
+from kvdiag.clock import SECOND, from_datetime
 from kvdiag.formats.peel import Peeled, chatter, peel, suppressed
+from kvdiag.formats.stamps import syslog_minute
 
 KLOG = b'I0715 03:49:33.850919    1432 kubelet.go:2168] "SyncLoop ADD" source="api"'
 LOGRUS = b'time="2024-07-15T03:49:34.123456789Z" level=info msg=serving...'
@@ -95,7 +96,37 @@ def test_text_under_a_sender() -> None:
     assert peel(b"Jul 15 03:49:34 n systemd[1]: Started kubelet.").body == b"Started kubelet."
     assert peel(b"Jul 15 03:49:34 n kernel: [    1.5] x").ident == "kernel"
     assert peel(b"Jul 15 03:49:34 kubelet[9]: foo: bar").body == b"foo: bar"
-    assert peel(b"[337533.314332] oom-kill: x") == Peeled(b"oom-kill: x", ident="kernel", carrier="dmesg")
+
+
+UP = 337_533_314_332
+
+
+@pytest.mark.parametrize(
+    ("line", "stamp"),
+    [
+        (b"[337533.314332] oom-kill: x", UP),
+        (b"[    1.000007] oom-kill: x", 1_000_007),
+        (b"[337533.314332][    T1] oom-kill: x", UP),
+        (b"kern  :err   : [337533.314332] oom-kill: x", UP),
+        (b"err [337533.314332] oom-kill: x", UP),
+        (b"[Sat Apr 27 22:56:09 2019] oom-kill: x", syslog_minute(b"Apr 27 22:56") + 9 * SECOND),
+        (b"[Sat Apr  7 22:56:09 2019] oom-kill: x", syslog_minute(b"Apr  7 22:56") + 9 * SECOND),
+        (b"[Apr27 22:56] oom-kill: x", syslog_minute(b"Apr 27 22:56")),
+        (b"[  +0.125642] oom-kill: x", None),
+    ],
+)
+def test_dmesg(line: bytes, stamp: int | None) -> None:
+    """Every way in which dmesg writes a time: since boot, as a date, in minutes and by how much later."""
+    assert peel(line)._replace(carrier="dmesg") == Peeled(b"oom-kill: x", stamp, ident="kernel", carrier="dmesg")
+
+
+def test_the_kernels_own_time_is_the_least() -> None:
+    """The time since boot behind a date of syslog or of the journal does not count."""
+    at = syslog_minute(b"Jul 15 03:49") + 34 * SECOND
+    assert peel(b"Jul 15 03:49:34 n kernel: [337533.314332] oom-kill: x").stamp == at
+    assert peel(b"2024-07-15T03:49:34Z n kernel: [337533.314332] oom-kill: x").stamp == AT
+    assert peel(b"[  759.689531] n kernel: oom-kill: x").stamp == 759_689_531
+    assert peel(b"[  759.689531] n kubelet[1432]: " + KLOG).stamp is None
 
 
 @pytest.mark.parametrize("line", [b"2024-07-15T03:49:34Z Error: foo", b"2024-07-15T03:49:34Z some word: foo"])

@@ -62,6 +62,7 @@ CONTAINER = Machine(
         "container.prestop.failed": Step("its preStop hook failed"),
         "container.oom": Step("lacked memory"),
         "cri.task-oom": Step("lacked memory"),
+        "kernel.oom-kill": Step("the kernel killed it for want of memory"),
         "shim.disconnected": Step("its shim ended"),
         "cri.container.stopped": Step("ended", "EXITED", states("REMOVED")),
         "cri.container.not-running": Step("does not run"),

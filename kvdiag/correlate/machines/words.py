@@ -84,6 +84,18 @@ _MORE: Mapping[str, str] = {
     "journal.suppressed": "journald dropped lines",
     "csi.connection.lost": "a sidecar lost its driver",
     "csi.driver.listening": "a driver takes calls",
+    "kernel.oom-kill": "the kernel killed a process for want of memory",
+    "kernel.oom-victim": "a process reached its limit of memory and was killed",
+    "kernel.oom-node": "the node had no memory left, a process was killed",
+    "kernel.task.hung": "a process hangs in the kernel",
+    "kernel.disk.failed": "a disk did not read or write",
+    "kernel.filesystem.failed": "a file system failed",
+    "kernel.filesystem.read-only": "a file system is read-only now",
+    "kernel.xfs.duplicate": "a file system of the same UUID is mounted",
+    "kernel.nfs.silent": "an NFS server does not answer",
+    "kernel.nfs.back": "the NFS server answers again",
+    "kernel.nfs.changed": "an NFS server has other files",
+    "kernel.path.failed": "a path to a disk failed",
 }
 _MACHINES = (
     runtime.NODE,
