@@ -38,6 +38,7 @@ GUESTS = {
     "dateutil": ("clock.py",),
     "yaml": ("yamlread.py",),
     "hyperscan": ("scan/hyper.py",),
+    "backports": ("inputs/compressed.py",),
 }
 MOST_LINES = 400
 MOST_LINES_OF_A_FUNCTION = 40
