@@ -19,6 +19,7 @@ from kvdiag.events.calls import is_call
 from kvdiag.events.recognise import Sighting
 from kvdiag.events.stamper import Speaker
 from kvdiag.model.event import Event
+from kvdiag.model.place import Place
 from kvdiag.model.record import Origin
 from kvdiag.model.timeline import History, SeenVersion, Skew, Timeline
 from kvdiag.model.values import SubjectKind
@@ -51,7 +52,8 @@ def build_history(
         e for e in _events(testimonies, clocks) if not (since and e.ends < since) and not (until and e.time > until)
     )
     entries = {id(s.meaning.entry): s.meaning.entry for t in testimonies for s in t.sightings}.values()
-    events = _named(sorted(told, key=_order), {entry.kind for entry in entries if entry.poll})
+    places = {testimony.source: testimony.place for testimony in testimonies}
+    events = _named(sorted(told, key=_order), {entry.kind for entry in entries if entry.poll}, places)
     identities = Identities(events)
     wide = {entry.kind for entry in entries if entry.scope == "node"}
     by_subject, uses = _divide(events, identities, wide)
@@ -104,14 +106,15 @@ def _order(event: Event) -> tuple[int, str, int]:
     return (event.time, event.origin.source, event.origin.line)
 
 
-def _named(events: list[Event], polls: set[str]) -> list[Event]:
+def _named(events: list[Event], polls: set[str], places: Mapping[str, Place]) -> list[Event]:
     """The same without what two inputs both hold, and with the node's name where the logs tell it.
 
-    A line may say it (the journal's host name), kubelet's own lines in that input (`on node "worker-1"`), or all the
-    inputs together, when they speak of one node only.
+    A line may say it (the journal's host name), kubelet's own lines in that input (`on node "worker-1"`), the layout
+    in which the input was collected, or all the inputs together, when they speak of one node only.
     """
     unique = join_polls(without_copies(events), polls)
     said = _nodes_by_source(unique)
+    said = _nodes_by_layout(unique, said, places) | said
     named = {event.node for event in unique if event.node} or set(said.values())
     only = next(iter(named)) if len(named) == 1 else ""
     if not only and not said:
@@ -126,6 +129,24 @@ def _nodes_by_source(events: Iterable[Event]) -> dict[str, str]:
         if event.component == "kubelet":
             spoken[event.origin.source].update(ref.value for ref in event.refs if ref.kind == "node")
     return {source: nodes.pop() for source, nodes in spoken.items() if len(nodes) == 1}
+
+
+def _nodes_by_layout(events: Iterable[Event], said: Mapping[str, str], places: Mapping[str, Place]) -> dict[str, str]:
+    """The node each collected input is of: what the lines of its group call it, else what the layout calls it."""
+    hosts: dict[str, set[str]] = defaultdict(set)
+    for event in events:
+        if event.node and (place := places.get(event.origin.source)) and place.group:
+            hosts[place.group].add(event.node)
+    spoken: dict[str, set[str]] = defaultdict(set)
+    for source, node in said.items():
+        spoken[places[source].group].add(node)
+    named: dict[str, str] = {}
+    for source, place in places.items():
+        for names in (hosts[place.group], spoken[place.group], {place.node}):
+            if place.group and len(names) == 1:
+                named[source] = next(iter(names))
+                break
+    return {source: node for source, node in named.items() if node}
 
 
 def _divide(

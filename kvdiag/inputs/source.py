@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Self, cast
 from kvdiag.errors import InputError
 from kvdiag.inputs.compressed import Budget, Metered, unpacked
 from kvdiag.inputs.gzipped import DamagedError
+from kvdiag.inputs.layout import place_of
 from kvdiag.inputs.readers import Reader, Replayed
+from kvdiag.model.place import Place
 
 if TYPE_CHECKING:
     import io
@@ -36,6 +38,11 @@ class Source:
     modified: float | None = None
     compression: str = ""
     given: Reader | None = None
+
+    @property
+    def place(self) -> Place:
+        """Of which node and container it is, where its path says so."""
+        return place_of(self.name)
 
     def open(self) -> SourceReader:
         """Begin to read. What is wrong with the input goes to `problem`, and the bytes end: nothing is raised."""

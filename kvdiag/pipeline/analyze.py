@@ -125,7 +125,7 @@ def _readings(reads: Sequence[Read], clocks: Mapping[str, SourceClock]) -> Itera
             begins=min(span, default=None),
             ends=max(span, default=None),
             clock=clock.says,
-            node=survey.nodes.most_common(1)[0][0] if survey.nodes else "",
+            node=survey.nodes.most_common(1)[0][0] if survey.nodes else testimony.place.node,
             sampled=survey.sampled,
         )
 

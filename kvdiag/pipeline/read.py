@@ -20,6 +20,7 @@ from kvdiag.formats.gopanic import is_start
 from kvdiag.formats.klog import preamble
 from kvdiag.formats.records import classify
 from kvdiag.inputs.journal import unfolded
+from kvdiag.model.place import NOWHERE, Place
 from kvdiag.pipeline.survey import Survey
 from kvdiag.scan.blocks import Block, Reader, blocks
 from kvdiag.scan.protocol import Scanner
@@ -47,6 +48,10 @@ class Readable(Protocol):
     def modified(self) -> float | None:
         """Seconds since 1970, when it has a date."""
 
+    @property
+    def place(self) -> Place:
+        """Of which node and container it is, where its path says so."""
+
     def open(self) -> AbstractContextManager[Reader]:
         """Its bytes from the beginning."""
 
@@ -58,6 +63,7 @@ class Text:
     name: str
     data: bytes
     modified: float | None = None
+    place: Place = NOWHERE
 
     def open(self) -> BytesIO:
         """The bytes."""
@@ -120,6 +126,7 @@ def read_source(
         said_year=said,
         modified=source.modified,
         formats=survey.formats,
+        place=source.place,
     )
     return Read(testimony, survey, recogniser.recognised)
 
