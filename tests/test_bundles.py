@@ -103,3 +103,112 @@ def test_container_of_a_pod_log(kvdiag, tmp_path):
     pods = "var/log/pods/shop_csi-0_1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01"
     report = analyze(kvdiag, pack(tmp_path / "b.tar.gz", {f"{pods}/csi-attacher/0.log": line}))
     assert [i["component"] for i in report["inputs"]] == ["external-attacher"]
+
+
+ONE = "1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01"
+MOUNT = f"/var/lib/kubelet/pods/{ONE}/volumes/kubernetes.io~csi/{nodes.PV}/mount"
+RULE = "csi-nodeunpublish-state-lost"
+
+
+def busy() -> bytes:
+    """What kubelet says, twice, of a mount that the driver does not remove; the driver's log is not there."""
+    unique = f"kubernetes.io/csi/hostpath.csi.k8s.io^{HANDLE}"
+    line = (
+        'E0312 08:15:{second}.101500    2201 nestedpendingoperations.go:348] Operation for "{{volumeName:{unique} podName:{uid} nodeName:}}" failed. '
+        "No retries permitted until 2024-03-12 08:15:{second}.601439 +0000 UTC m=+199.1 (durationBeforeRetry 500ms). "
+        'Error: UnmountVolume.TearDown failed for volume "data" (UniqueName: "{unique}") pod "{uid}" (UID: "{uid}") : '
+        "kubernetes.io/csi: Unmounter.TearDownAt failed to clean mount dir [{path}]: kubernetes.io/csi: "
+        "failed to remove dir [{path}]: remove {path}: device or resource busy\n"
+    )
+    return "".join(line.format(second=s, unique=unique, uid=ONE, path=MOUNT) for s in (20, 21)).encode()
+
+
+def state(published: str, handle: str = HANDLE) -> bytes:
+    """What csi-driver-host-path keeps of a volume."""
+    said = f'{{"VolName":"{nodes.PV}","VolID":"{handle}","Attached":true,"Staged":null,"Published":{published}}}'
+    return f'{{"Volumes":[{said}],"Snapshots":null}}\n'.encode()
+
+
+@pytest.mark.parametrize(
+    ("files", "verdict"),
+    [
+        ({}, "possible"),
+        ({"csi/state.json": state("null")}, "confirmed"),
+        ({"csi/state.json": state("[]")}, "confirmed"),
+        ({"csi/state.json": state(f'["{MOUNT}"]')}, "possible"),
+        ({"csi/state.json": state("null", "vol-9f8e7d6c5b4a")}, "possible"),
+        ({"csi/state.json": state("null")[:-20]}, "possible"),
+    ],
+    ids=["kubelet alone", "null", "empty", "still known", "another volume", "cut"],
+)
+def test_state_of_a_driver(kvdiag, tmp_path, files, verdict):
+    """That a driver has forgotten a volume which is still mounted is certain when its own record shows it."""
+    report = analyze(kvdiag, pack(tmp_path / "b.tar.gz", {"node/kubelet.log": busy()} | files))
+    (finding,) = [finding for finding in report["findings"] if finding["rule"] == RULE]
+    assert finding["verdict"] == verdict
+    lines = [line["source"].rpartition("/")[2] for line in finding["evidence"]]
+    assert ("state.json" in lines) == (verdict == "confirmed")
+
+
+def test_mount_that_is_still_there(kvdiag, tmp_path):
+    """A mount that was found is evidence of the volume, and of no other; it neither makes nor lengthens a story."""
+    other = MOUNT.replace(ONE, "2f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f02")
+    mounts = f"sysfs on /sys type sysfs (rw)\n/dev/sdb on {MOUNT} type ext4 (rw)\n/dev/sdc on {other} type ext4 (rw)\n"
+    alone = analyze(kvdiag, pack(tmp_path / "a.tar.gz", {"node/kubelet.log": busy()}))
+    report = analyze(
+        kvdiag, pack(tmp_path / "b.tar.gz", {"node/kubelet.log": busy(), "node/mounts.txt": mounts.encode()})
+    )
+    (finding,) = [finding for finding in report["findings"] if finding["rule"] == RULE]
+    assert [line["line"] for line in finding["evidence"] if line["source"].endswith("mounts.txt")] == [2]
+    assert finding["says"] == next(one["says"] for one in alone["findings"] if one["rule"] == RULE)
+    pods = kvdiag("pods", tmp_path / "b.tar.gz", "--year", "2024").stdout
+    assert "2f0c3a52" not in pods
+
+
+def test_versions_in_files(kvdiag, tmp_path):
+    """A version in a file counts where the log does not print one, with its place and node."""
+    files = {
+        "demo-worker/kubelet.log": busy(),
+        "demo-worker/kubernetes-version.txt": b"v1.29.3",
+        "nodes.json": b'{"kind": "NodeList", "items": [{"metadata": {"name": "demo-worker2"}, "status": {"nodeInfo": {"kubeletVersion": "v1.28.1"}}}]}',
+    }
+    report = analyze(kvdiag, pack(tmp_path / "b.tar.gz", files))
+    seen = {
+        (v["version"], v["how"], v["node"], v["source"].rpartition("b.tar.gz/")[2], v["line"])
+        for v in report["versions"]
+        if v["how"] == "file"
+    }
+    assert seen == {
+        ("v1.29.3", "file", "demo-worker", "demo-worker/kubernetes-version.txt", 1),
+        ("v1.28.1", "file", "demo-worker2", "nodes.json", 1),
+    }
+
+
+def test_printed_version_goes_first(kvdiag, tmp_path):
+    """What kubelet prints of itself is not said again by a file."""
+    banner = b'I0312 08:15:00.000001    2201 server.go:496] "Kubelet version" kubeletVersion="v1.29.4"\n'
+    files = {"demo-worker/kubelet.log": banner + busy(), "demo-worker/kubernetes-version.txt": b"v1.29.3"}
+    report = analyze(kvdiag, pack(tmp_path / "b.tar.gz", files))
+    assert [(v["version"], v["how"]) for v in report["versions"] if v["how"] != "wording"] == [("v1.29.4", "banner")]
+
+
+def test_host_of_a_sosreport(kvdiag, tmp_path):
+    """All logs of a sosreport are of its host, wherever in the archive the host's name stands."""
+    root = "sosreport-w1-2024-03-12-abcdefg"
+    bundle = pack(
+        tmp_path / "b.tar.gz", {f"{root}/var/log/kubelet.log": busy(), f"{root}/etc/hostname": b"w1.example.org\n"}
+    )
+    done = kvdiag("events", bundle, "--year", "2024")
+    assert {json.loads(line)["node"] for line in done.stdout.splitlines()} == {"w1.example.org"}
+
+
+def test_file_that_is_broken(kvdiag, tmp_path):
+    """A file that begins as evidence and breaks off is told; the logs are analysed."""
+    done = kvdiag(
+        "analyze",
+        "--year",
+        "2024",
+        pack(tmp_path / "b.tar.gz", {"kubelet.log": busy(), "state.json": state("null")[:-20]}),
+    )
+    assert "b.tar.gz/state.json: it begins as hostpath-state and cannot be read as such (" in done.stderr
+    assert done.returncode == 0

@@ -13,6 +13,7 @@ from kvdiag.correlate.entities import describe
 from kvdiag.correlate.handover import handovers
 from kvdiag.correlate.identity import Identities
 from kvdiag.correlate.skew import skews
+from kvdiag.correlate.standing import Standing, stand
 from kvdiag.correlate.testimony import DRIVER, SIDECARS, Testimony
 from kvdiag.correlate.versions import inferred, printed
 from kvdiag.events.calls import is_call
@@ -42,17 +43,20 @@ def build_history(
     spans: Mapping[str, Iterable[str]],
     given: Sequence[SeenVersion] = (),
     between: tuple[int | None, int | None] = (None, None),
+    standing: Sequence[Standing] = (),
 ) -> History:
     """Join what all sources said. `spans` are the version ranges of the wordings seen; `given` are `--component`.
 
-    `between` drops what began before its first or after its second moment (microseconds UTC).
+    `between` drops what began before its first or after its second moment (microseconds UTC); `standing` is what files
+    beside the logs say.
     """
     since, until = between
-    told = (
+    told = [
         e for e in _events(testimonies, clocks) if not (since and e.ends < since) and not (until and e.time > until)
-    )
+    ]
+    told += list(stand(standing, told))
     entries = {id(s.meaning.entry): s.meaning.entry for t in testimonies for s in t.sightings}.values()
-    places = {testimony.source: testimony.place for testimony in testimonies}
+    places = {one.source: one.place for one in testimonies} | {one.source: one.place for one in standing}
     events = _named(sorted(told, key=_order), {entry.kind for entry in entries if entry.poll}, places)
     identities = Identities(events)
     wide = {entry.kind for entry in entries if entry.scope == "node"}
@@ -62,7 +66,7 @@ def build_history(
     ends = max((event.ends for event in events), default=0)
     return History(
         events=tuple(events),
-        timelines=_timelines(by_subject, uses, identities),
+        timelines=_timelines(_of_logs(by_subject, standing), uses, identities),
         coverage=tuple(coverages(_heard(testimonies, clocks, events), _suppressed(events))),
         versions=(*given, *printed(events), *inferred(spans)),
         begins=begins,
@@ -196,6 +200,14 @@ def _hand_over(by_subject: dict[Subject, list[Event]]) -> tuple[Skew, ...]:
         events.extend(list(handovers(events, clocks)))
         events.sort(key=_order)
     return found
+
+
+def _of_logs(by_subject: Mapping[Subject, list[Event]], standing: Sequence[Standing]) -> dict[Subject, list[Event]]:
+    """The subjects that the logs speak of; a list of mounts names every volume of a node."""
+    filed = {file.source for file in standing}
+    if not filed:
+        return dict(by_subject)
+    return {key: events for key, events in by_subject.items() if any(e.origin.source not in filed for e in events)}
 
 
 def _timelines(

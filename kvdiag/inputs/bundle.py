@@ -32,12 +32,19 @@ class Archive(NamedTuple):
     file: IO[bytes] | None = None
 
 
+class Tell(NamedTuple):
+    """Who is told of what cannot be read, and who knows a file that is worth reading though it is no log."""
+
+    problem: Callable[[InputError], None]
+    evidence: Callable[[str, bytes], str]
+
+
 class Bundle:
     """An input that holds others."""
 
-    def __init__(self, budget: Budget, problem: Callable[[InputError], None], fault: type[InputError]) -> None:
+    def __init__(self, budget: Budget, tell: Tell, fault: type[InputError]) -> None:
         """`fault` is what an archive that cannot be read is: InputError when it was named, else SkippedError."""
-        self._budget, self._problem, self._fault = budget, problem, fault
+        self._budget, self._problem, self._evidence, self._fault = budget, tell.problem, tell.evidence, fault
         self._names: dict[str, int] = {}
         self._told, self._untold = 0, 0
         self._is_broken = False
@@ -77,10 +84,12 @@ class Bundle:
                 self._skip(name, f"archives are read {MOST_NESTED} deep; unpack it and name what is in it", is_log=True)
         elif look.holds == "journal":
             yield self._source(name, member, look, journal_file(reader))
+        elif evidence := self._evidence(name, look.text):
+            yield self._source(name, member, look, reader, evidence)
         elif sniff.looks_like_log(base, look.text):
             yield self._source(name, member, look, reader)
 
-    def _source(self, name: str, member: Member, look: sniff.Look, reader: Reader) -> Source:
+    def _source(self, name: str, member: Member, look: sniff.Look, reader: Reader, evidence: str = "") -> Source:
         """Give a member as a source; the second of one name has a number behind it."""
         count = self._names[name] = self._names.get(name, 0) + 1
         return Source(
@@ -91,6 +100,7 @@ class Bundle:
             modified=member.modified,
             compression=look.compression,
             given=reader,
+            evidence=evidence,
         )
 
     def _skip(self, name: str, why: str, *, is_log: bool) -> None:

@@ -126,6 +126,11 @@ def _is_binary(head: bytes) -> bool:
     return len(head.translate(None, _TEXT)) * 10 > len(head)
 
 
+def begins_as_log(text: bytes) -> bool:
+    """Whether the first line is one of a log."""
+    return _LOG_LINE.match(text) is not None
+
+
 def looks_like_log(name: str, text: bytes) -> bool:
     """Whether a file that nobody named is worth reading: by its name, else by its first lines, unpacked.
 

@@ -28,7 +28,7 @@ class Source:
     `name` is as the user gave it; a file found in a folder or archive has its name before its own; `stdin` is standard
     input. `path` is None for a stream and for a member of an archive: those are `given`, and can be opened once, before
     the next source is asked for. `size` and `modified` (bytes, and seconds since 1970) are None where they are not
-    known. `compression` is one of `compressed.MAGICS`, or empty.
+    known. `compression` is one of `compressed.MAGICS`, or empty; `evidence` is empty for a log.
     """
 
     name: str
@@ -38,6 +38,7 @@ class Source:
     modified: float | None = None
     compression: str = ""
     given: Reader | None = None
+    evidence: str = ""
 
     @property
     def place(self) -> Place:
