@@ -361,7 +361,7 @@ def test_interrupted(command):
 
 
 @pytest.mark.parametrize(
-    "command", [["analyze"], ["timeline", "volume", "data", "--year", "2024"]], ids=["analyze", "timeline"]
+    "command", [["analyze"], ["timeline", "volume", "vol-0a1b", "--year", "2024"]], ids=["analyze", "timeline"]
 )
 def test_absolute_and_relative(kvdiag, good, command):
     """Paths from the root and from here may be mixed; they have no folder in common."""

@@ -110,17 +110,26 @@ MOUNT = f"/var/lib/kubelet/pods/{ONE}/volumes/kubernetes.io~csi/{nodes.PV}/mount
 RULE = "csi-nodeunpublish-state-lost"
 
 
-def busy() -> bytes:
-    """What kubelet says, twice, of a mount that the driver does not remove; the driver's log is not there."""
+def busy(last: str = "started") -> bytes:
+    """What kubelet says, twice, of a mount that the driver does not remove, and an hour later of the volume.
+
+    The driver's log is not there.
+    """
     unique = f"kubernetes.io/csi/hostpath.csi.k8s.io^{HANDLE}"
+    at = f'(UniqueName: "{unique}") pod "{ONE}" (UID: "{ONE}")'
     line = (
         'E0312 08:15:{second}.101500    2201 nestedpendingoperations.go:348] Operation for "{{volumeName:{unique} podName:{uid} nodeName:}}" failed. '
         "No retries permitted until 2024-03-12 08:15:{second}.601439 +0000 UTC m=+199.1 (durationBeforeRetry 500ms). "
-        'Error: UnmountVolume.TearDown failed for volume "data" (UniqueName: "{unique}") pod "{uid}" (UID: "{uid}") : '
+        'Error: UnmountVolume.TearDown failed for volume "data" {at} : '
         "kubernetes.io/csi: Unmounter.TearDownAt failed to clean mount dir [{path}]: kubernetes.io/csi: "
         "failed to remove dir [{path}]: remove {path}: device or resource busy\n"
     )
-    return "".join(line.format(second=s, unique=unique, uid=ONE, path=MOUNT) for s in (20, 21)).encode()
+    told = "".join(line.format(second=s, unique=unique, uid=ONE, path=MOUNT, at=at) for s in (20, 21))
+    later = {
+        "started": f'reconciler.go:616] operationExecutor.UnmountVolume started for volume "data" {at} ',
+        "succeeded": nodes.unpublished(ONE).replace(nodes.UNIQUE, unique),
+    }
+    return (told + nodes.klog(5000, later[last])).encode()
 
 
 def state(published: str, handle: str = HANDLE) -> bytes:
@@ -148,6 +157,15 @@ def test_state_of_a_driver(kvdiag, tmp_path, files, verdict):
     assert finding["verdict"] == verdict
     lines = [line["source"].rpartition("/")[2] for line in finding["evidence"]]
     assert ("state.json" in lines) == (verdict == "confirmed")
+    assert "2 times over 1s" in finding["says"]
+
+
+def test_state_of_a_driver_that_got_there(kvdiag, tmp_path):
+    """A record without the volume is as it should be once kubelet has said that the mount is gone."""
+    report = analyze(
+        kvdiag, pack(tmp_path / "b.tar.gz", {"kubelet.log": busy("succeeded"), "state.json": state("null")})
+    )
+    assert "confirmed" not in {finding["verdict"] for finding in report["findings"] if finding["rule"] == RULE}
 
 
 def test_mount_that_is_still_there(kvdiag, tmp_path):

@@ -9,6 +9,14 @@ from typing import NamedTuple
 from kvdiag.model.event import Ref
 
 VERSION = "version.found"
+STANDING = frozenset((
+    *(f"csi.state.{state}" for state in ("published", "unpublished", "staged", "unstaged")),
+    *(f"attachment.{state}" for state in ("found", "waiting", "left")),
+    *("mount.found", VERSION, "node.hostname"),
+))  # fmt: skip
+"""The kinds of facts: what was true at the end, whose time is not known."""
+
+_MOST_MISSED = 8  # each costs a look at the whole text
 Plain = Mapping[str, object]
 
 
@@ -29,6 +37,11 @@ class Fact(NamedTuple):
 def version(line: int, component: str, said: str, text: str, node: str = "") -> Fact:
     """Make the fact that a component has a version."""
     return Fact(line, VERSION, text, (), {"component": component, "version": said}, node)
+
+
+def names_json(name: str) -> bool:
+    """Whether a file is called as JSON is: what only begins with it may go on with logs, as a whole dump does."""
+    return "json" in name.rpartition("/")[2].lower()
 
 
 def objects(text: str, key: str) -> Iterator[Plain]:
@@ -53,15 +66,17 @@ def word(item: Plain, key: str) -> str:
 
 
 class Lines:
-    """Where in a text a word stands first, from the place where the one before was found."""
+    """Where in a text words stand, each behind the one before; after some that are not there nothing is looked for."""
 
     def __init__(self, text: str) -> None:
-        self._text, self._at, self._line = text, 0, 1
+        self._text, self._at, self._line, self._missed = text, 0, 1, 0
 
     def of(self, wanted: str) -> int:
         """Give the number of the line, that of the last one found when it is not there."""
-        at = self._text.find(json.dumps(wanted), self._at)
-        if at >= 0:
-            self._line += self._text.count("\n", self._at, at)
-            self._at = at
+        at = self._text.find(json.dumps(wanted), self._at) if self._missed < _MOST_MISSED else -1
+        if at < 0:
+            self._missed += 1
+            return self._line
+        self._line += self._text.count("\n", self._at, at)
+        self._at = at + 1
         return self._line

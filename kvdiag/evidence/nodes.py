@@ -8,14 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kvdiag.evidence.fact import Fact, Lines, inner, objects, version, word
+from kvdiag.evidence.fact import Fact, Lines, inner, names_json, objects, version, word
 
 _OPENING = re.compile(r'\s*\{(?s:.*?)"kind"\s*:\s*"Node(?:List)?"')
 
 
-def opens(_name: str, head: str) -> bool:
+def opens(name: str, head: str) -> bool:
     """Whether a text begins as a node, or a list of nodes."""
-    return _OPENING.match(head) is not None
+    return names_json(name) and _OPENING.match(head) is not None
 
 
 def read(text: str) -> Iterator[Fact]:
@@ -27,6 +27,8 @@ def read(text: str) -> Iterator[Fact]:
         scheme, _, said = runtime.partition("://")
         component = {"containerd": "containerd", "cri-o": "crio"}.get(scheme, "")
         if said and component:
-            yield version(lines.of(runtime), component, said, f'"containerRuntimeVersion": "{runtime}"', name)
+            yield version(
+                lines.of("containerRuntimeVersion"), component, said, f'"containerRuntimeVersion": "{runtime}"', name
+            )
         if kubelet:
-            yield version(lines.of(kubelet), "kubelet", kubelet, f'"kubeletVersion": "{kubelet}"', name)
+            yield version(lines.of("kubeletVersion"), "kubelet", kubelet, f'"kubeletVersion": "{kubelet}"', name)

@@ -12,25 +12,26 @@ A folder of another layout may be called after anything: no node is guessed from
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 
 from kvdiag.model.place import NOWHERE, Place
 
 _LONGEST = 4096  # as paths are; an archive may have longer names
 _NODE = r"(?P<node>[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?)"
 _KIND_FILES = r"(?:kubelet|containerd|journal|kubernetes-version|pods/.+|containers/.+)(?:\.(?:log|txt))?"
-_NODES = tuple(
-    re.compile(layout)
-    for layout in (
-        rf"(?P<group>(?:.*/)?host_service_logs/(?!masters/|workers/){_NODE})/.+",
-        rf"(?P<group>(?:.*/)?nodes/{_NODE})/.+",
-        rf"(?P<group>(?:.*/)?(?P<node>[a-z0-9][-a-z0-9.]*-(?:control-plane|worker)\d*))/{_KIND_FILES}",
-        r"(?P<group>(?:.*/)?sosreport-[^/]+)/.+",
-    )
+_KIND_NODE = r"(?P<group>(?:.*/)?(?P<node>[a-z0-9][-a-z0-9.]*-(?:control-plane|worker)\d*))"
+# What must stand in a path, and how: most paths have none of these words, and their patterns are never compiled.
+_NODES = (
+    ("host_service_logs/", rf"(?P<group>(?:.*/)?host_service_logs/(?!masters/|workers/){_NODE})/.+"),
+    ("nodes/", rf"(?P<group>(?:.*/)?nodes/{_NODE})/.+"),
+    ("-control-plane", rf"{_KIND_NODE}/{_KIND_FILES}"),
+    ("-worker", rf"{_KIND_NODE}/{_KIND_FILES}"),
+    ("sosreport-", r"(?P<group>(?:.*/)?sosreport-[^/]+)/.+"),
 )
 _CONTAINERS = (
-    re.compile(r"(?:.*/)?[a-z0-9.-]+_[a-z0-9.-]+_[0-9a-f-]{32,36}/(?P<container>[a-z0-9.-]+)/[^/]+"),
-    re.compile(r"(?:.*/)?[a-z0-9.-]+_[a-z0-9.-]+_(?P<container>[a-z0-9.-]+)-[0-9a-f]{64}\.log(?:\.[^/]+)?"),
-    re.compile(r"(?:.*/)?pods/[^/]+/(?P<container>[a-z0-9.-]+)/(?:(?P=container)/)?logs/[^/]+"),
+    ("_", r"(?:.*/)?[a-z0-9.-]+_[a-z0-9.-]+_[0-9a-f-]{32,36}/(?P<container>[a-z0-9.-]+)/[^/]+"),
+    ("_", r"(?:.*/)?[a-z0-9.-]+_[a-z0-9.-]+_(?P<container>[a-z0-9.-]+)-[0-9a-f]{64}\.log(?:\.[^/]+)?"),
+    ("/logs/", r"(?:.*/)?pods/[^/]+/(?P<container>[a-z0-9.-]+)/(?:(?P=container)/)?logs/[^/]+"),
 )
 
 
@@ -38,7 +39,13 @@ def place_of(name: str) -> Place:
     """Give what the path of an input says."""
     if len(name) > _LONGEST:
         return NOWHERE
-    node = next((found for layout in _NODES if (found := layout.fullmatch(name))), None)
-    inside = next((found for layout in _CONTAINERS if (found := layout.fullmatch(name))), None)
-    said = node.groupdict() if node else {}
-    return Place(said.get("group", ""), said.get("node", ""), inside["container"] if inside else "")
+    node, inside = _first(_NODES, name), _first(_CONTAINERS, name)
+    return Place(node.get("group", ""), node.get("node", ""), inside.get("container", ""))
+
+
+def _first(layouts: Iterable[tuple[str, str]], name: str) -> Mapping[str, str]:
+    """Give what the first layout that fits says."""
+    for word, layout in layouts:
+        if word in name and (found := re.fullmatch(layout, name)):
+            return found.groupdict()
+    return {}

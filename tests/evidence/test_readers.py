@@ -20,7 +20,7 @@ NODES = """{
   "kind": "NodeList", "apiVersion": "v1",
   "items": [
     {"metadata": {"name": "worker-1"}, "status": {"nodeInfo": {
-      "containerRuntimeVersion": "containerd://1.7.13",
+      "containerRuntimeVersion": "containerd://1.7.13", "kubeProxyVersion": "v1.29.3",
       "kubeletVersion": "v1.29.3"}}},
     {"metadata": {"name": "worker-2"}, "status": {"nodeInfo": {
       "containerRuntimeVersion": "docker://20.10.7",
@@ -43,6 +43,9 @@ hi  kubelet        1.29.3-1.1         amd64        Node agent for Kubernetes clu
 ii  kubectl        1.29.3-1.1         amd64        Command-line utility
 """
 RPM = "bash-5.2.15-1.amzn2023.x86_64\nkubelet-1.29.3-150500.1.1.x86_64\ncontainerd-1.7.11-1.amzn2023.x86_64\n"
+
+
+LOGS = "==== START logs for container web of pod shop/web-0 ====\nI0312 08:00:00.1       1 main.go:1] up\n"
 
 
 def facts(name: str, text: str) -> tuple[str, list[tuple]]:
@@ -149,6 +152,7 @@ def test_host_of_a_sosreport():
         ("x", "Kubernetes v1.29.3 was installed on all nodes\n"),
         ("x", '{"kind": "PodList", "items": []}'),
         ("state.json", '{"Volumes": 3}'),
+        ("cluster-info-dump.txt", NODES + LOGS),
         ("x", "the volume on /data type it in (x)\n"),
         ("x", 'I0312 08:00:00.1       1 main.go:1] "kind": "NodeList"\n'),
         ("x", ""),
@@ -178,3 +182,9 @@ def test_any_text(kind, text):
     """Whatever stands in a text, it is read without a fault."""
     for fact in read_evidence(kind, text):
         assert 1 <= fact.line <= text.count("\n") + len(text.splitlines()) + 1
+
+
+def test_words_that_are_not_there():
+    """A file whose names stand in it otherwise than JSON writes them costs no more than one look at it each."""
+    volumes = ",".join(f'{{"VolName":"x","VolID":"\\u00e{n % 10}{n}","Published":null}}' for n in range(50_000))
+    assert len(list(read_evidence("hostpath-state", f'{{"Volumes":[{volumes}]}}'.replace("\\u00e0", "à")))) == 50_000
