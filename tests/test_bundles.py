@@ -230,3 +230,31 @@ def test_file_that_is_broken(kvdiag, tmp_path):
     )
     assert "b.tar.gz/state.json: it begins as hostpath-state and cannot be read as such (" in done.stderr
     assert done.returncode == 0
+
+
+EKS = {
+    "./kubelet/kubelet.log": b"journal",
+    "./kubelet/kubelet_service.txt": b"# /etc/systemd/system/kubelet.service\n[Service]\nRestart=always\n",
+    "./containerd/containerd-log.txt": b"Mar 12 08:00:00 w1 containerd[801]: starting\n",
+    "./storage/mounts.txt": f"/dev/sdb on {MOUNT} type ext4 (rw)\n\nFilesystem      Size  Used Avail Use% Mounted on\n".encode(),
+    "./system/pkglist.txt": b"bash-5.2.15-1.amzn2023.0.2.x86_64\nkubelet-1.29.3-20240312.amzn2023.x86_64\n",
+    "./system/instance-id.txt": b"i-0123456789abcdef0\n",
+    "./var_log/messages": b"Mar 12 08:00:00 w1 systemd[1]: Started x.\n",
+    "./cni/10-aws.conflist": b'{"cniVersion": "0.4.0"}\n',
+}
+
+
+def test_log_bundle_of_eks(kvdiag, tmp_path):
+    """Of a bundle as the EKS log collector makes it the logs, mounts and packages are read, and the rest is not."""
+    logs = nodes.write(tmp_path, ahead=0, is_unstaged=True)
+    files = EKS | {"./kubelet/kubelet.log": (logs / "a.log").read_bytes()}
+    bundle = pack(tmp_path / "eks_i-0123456789abcdef0_2024-03-12_0800-UTC_0.7.8.tar.gz", files)
+    report = analyze(kvdiag, bundle)
+    assert {i["source"].removeprefix(f"{bundle}/"): i["format"] for i in report["inputs"]} == {
+        "kubelet/kubelet.log": "journal-short/klog",
+        "containerd/containerd-log.txt": "journal-short/plain",
+        "var_log/messages": "journal-short/plain",
+        "storage/mounts.txt": "mounts",
+        "system/pkglist.txt": "packages",
+    }
+    assert ("kubelet", "1.29.3", "file") in {(v["component"], v["version"], v["how"]) for v in report["versions"]}

@@ -269,4 +269,4 @@ def _sane(modified: float) -> float | None:
 def _clean(name: str) -> str:
     """`./var/log/messages`, `/var/log/messages` → `var/log/messages`; bytes that are no UTF-8 are shown as such."""
     text = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    return str(PurePosixPath("/", text)).lstrip("/")
+    return "/".join(part for part in text.split("/") if part not in {"", "."})
