@@ -15,7 +15,7 @@ MODULES = sorted((ROOT / "kvdiag").rglob("*.py"))
 FLOORS = (
     {"model", "errors"},
     {"yamlread", "clock", "cache", "versions", "inputs"},
-    {"formats", "events", "scan"},
+    {"formats", "events", "evidence", "scan"},
     {"correlate"},
     {"rules", "explain"},
     {"report"},
@@ -26,6 +26,7 @@ FLOORS = (
 # Packages of one floor do not import one another, except:
 NEIGHBOURS = {
     ("events", "formats"),  # an event is recognised in the fields that a format read
+    ("evidence", "events"),  # the names in a file's path are read as those in a line
     ("inputs", "clock"),  # the time a file was modified says which year its lines are of
 }
 # What depends on nothing and may be asked for from everywhere.
@@ -38,6 +39,7 @@ GUESTS = {
     "dateutil": ("clock.py",),
     "yaml": ("yamlread.py",),
     "hyperscan": ("scan/hyper.py",),
+    "backports": ("inputs/compressed.py",),
 }
 MOST_LINES = 400
 MOST_LINES_OF_A_FUNCTION = 40

@@ -358,3 +358,15 @@ def test_interrupted(command):
     running.stderr.close()
     assert running.wait() == 130
     assert b"Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    "command", [["analyze"], ["timeline", "volume", "vol-0a1b", "--year", "2024"]], ids=["analyze", "timeline"]
+)
+def test_absolute_and_relative(kvdiag, good, command):
+    """Paths from the root and from here may be mixed; they have no folder in common."""
+    (good.parent / "rel").mkdir()
+    (good.parent / "rel" / "more.log").write_text(GOOD, "utf-8")
+    done = kvdiag(*command, "rel/more.log", good, cwd=good.parent)
+    assert done.returncode == 0
+    assert done.stderr == ""

@@ -10,8 +10,7 @@ from kvdiag.cli.arguments import NoRedact, Paths, Patterns, Year, Zone, folders,
 from kvdiag.cli.outlet import outlet
 from kvdiag.cli.progress import progress
 from kvdiag.errors import InputError
-from kvdiag.inputs.paths import sources
-from kvdiag.pipeline.analyze import know, read_history
+from kvdiag.pipeline.analyze import inputs, know, read_history
 from kvdiag.pipeline.options import Options
 from kvdiag.report.clean import clean
 from kvdiag.report.lines import event_line, json_line
@@ -26,7 +25,7 @@ def command(
     options = Options(paths=tuple(paths or ()), patterns=folders(patterns), year=year, zone=zone(tz))
     problems: list[InputError] = []
     with progress(quiet=False) as tell:
-        found = read_history(sources(options.paths, problems.append), know(options), options, problems, tell)
+        found = read_history(inputs(options, problems), know(options), options, problems, tell)
     for problem in problems:
         sys.stderr.write(f"kvdiag: {clean(str(problem))}\n")
     with outlet(None) as stream:

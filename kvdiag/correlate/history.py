@@ -13,12 +13,14 @@ from kvdiag.correlate.entities import describe
 from kvdiag.correlate.handover import handovers
 from kvdiag.correlate.identity import Identities
 from kvdiag.correlate.skew import skews
+from kvdiag.correlate.standing import Standing, stand
 from kvdiag.correlate.testimony import DRIVER, SIDECARS, Testimony
 from kvdiag.correlate.versions import inferred, printed
 from kvdiag.events.calls import is_call
 from kvdiag.events.recognise import Sighting
 from kvdiag.events.stamper import Speaker
 from kvdiag.model.event import Event
+from kvdiag.model.place import Place
 from kvdiag.model.record import Origin
 from kvdiag.model.timeline import History, SeenVersion, Skew, Timeline
 from kvdiag.model.values import SubjectKind
@@ -41,17 +43,21 @@ def build_history(
     spans: Mapping[str, Iterable[str]],
     given: Sequence[SeenVersion] = (),
     between: tuple[int | None, int | None] = (None, None),
+    standing: Sequence[Standing] = (),
 ) -> History:
     """Join what all sources said. `spans` are the version ranges of the wordings seen; `given` are `--component`.
 
-    `between` drops what began before its first or after its second moment (microseconds UTC).
+    `between` drops what began before its first or after its second moment (microseconds UTC); `standing` is what files
+    beside the logs say.
     """
     since, until = between
-    told = (
+    told = [
         e for e in _events(testimonies, clocks) if not (since and e.ends < since) and not (until and e.time > until)
-    )
+    ]
+    told += list(stand(standing, told))
     entries = {id(s.meaning.entry): s.meaning.entry for t in testimonies for s in t.sightings}.values()
-    events = _named(sorted(told, key=_order), {entry.kind for entry in entries if entry.poll})
+    places = {one.source: one.place for one in testimonies} | {one.source: one.place for one in standing}
+    events = _named(sorted(told, key=_order), {entry.kind for entry in entries if entry.poll}, places)
     identities = Identities(events)
     wide = {entry.kind for entry in entries if entry.scope == "node"}
     by_subject, uses = _divide(events, identities, wide)
@@ -60,7 +66,7 @@ def build_history(
     ends = max((event.ends for event in events), default=0)
     return History(
         events=tuple(events),
-        timelines=_timelines(by_subject, uses, identities),
+        timelines=_timelines(_of_logs(by_subject, standing), uses, identities),
         coverage=tuple(coverages(_heard(testimonies, clocks, events), _suppressed(events))),
         versions=(*given, *printed(events), *inferred(spans)),
         begins=begins,
@@ -104,14 +110,15 @@ def _order(event: Event) -> tuple[int, str, int]:
     return (event.time, event.origin.source, event.origin.line)
 
 
-def _named(events: list[Event], polls: set[str]) -> list[Event]:
+def _named(events: list[Event], polls: set[str], places: Mapping[str, Place]) -> list[Event]:
     """The same without what two inputs both hold, and with the node's name where the logs tell it.
 
-    A line may say it (the journal's host name), kubelet's own lines in that input (`on node "worker-1"`), or all the
-    inputs together, when they speak of one node only.
+    A line may say it (the journal's host name), kubelet's own lines in that input (`on node "worker-1"`), the layout
+    in which the input was collected, or all the inputs together, when they speak of one node only.
     """
     unique = join_polls(without_copies(events), polls)
     said = _nodes_by_source(unique)
+    said = _nodes_by_layout(unique, said, places) | said
     named = {event.node for event in unique if event.node} or set(said.values())
     only = next(iter(named)) if len(named) == 1 else ""
     if not only and not said:
@@ -126,6 +133,24 @@ def _nodes_by_source(events: Iterable[Event]) -> dict[str, str]:
         if event.component == "kubelet":
             spoken[event.origin.source].update(ref.value for ref in event.refs if ref.kind == "node")
     return {source: nodes.pop() for source, nodes in spoken.items() if len(nodes) == 1}
+
+
+def _nodes_by_layout(events: Iterable[Event], said: Mapping[str, str], places: Mapping[str, Place]) -> dict[str, str]:
+    """The node each collected input is of: what the lines of its group call it, else what the layout calls it."""
+    hosts: dict[str, set[str]] = defaultdict(set)
+    for event in events:
+        if event.node and (place := places.get(event.origin.source)) and place.group:
+            hosts[place.group].add(event.node)
+    spoken: dict[str, set[str]] = defaultdict(set)
+    for source, node in said.items():
+        spoken[places[source].group].add(node)
+    named: dict[str, str] = {}
+    for source, place in places.items():
+        for names in (hosts[place.group], spoken[place.group], {place.node}):
+            if place.group and len(names) == 1:
+                named[source] = next(iter(names))
+                break
+    return {source: node for source, node in named.items() if node}
 
 
 def _divide(
@@ -175,6 +200,14 @@ def _hand_over(by_subject: dict[Subject, list[Event]]) -> tuple[Skew, ...]:
         events.extend(list(handovers(events, clocks)))
         events.sort(key=_order)
     return found
+
+
+def _of_logs(by_subject: Mapping[Subject, list[Event]], standing: Sequence[Standing]) -> dict[Subject, list[Event]]:
+    """The subjects that the logs speak of; a list of mounts names every volume of a node."""
+    filed = {file.source for file in standing}
+    if not filed:
+        return dict(by_subject)
+    return {key: events for key, events in by_subject.items() if any(e.origin.source not in filed for e in events)}
 
 
 def _timelines(

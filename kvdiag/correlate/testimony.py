@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from kvdiag.events.calls import is_call
 from kvdiag.events.recognise import Sighting
+from kvdiag.model.place import NOWHERE, Place
 
 DRIVER = "csi-driver"
 SIDECARS = ("external-attacher", "external-provisioner", "external-resizer", "node-driver-registrar")
@@ -42,7 +43,7 @@ class Testimony:
 
     `first` and `last` are the stamps of the first and last line that has a time (microseconds, maybe year-less).
     `preamble_year` is what a klog file's header says, `said_year` what a line near the beginning says in its message;
-    `modified` is the file's date in seconds since 1970.
+    `modified` is the file's date in seconds since 1970; `place` what its path says of its node and container.
     """
 
     source: str
@@ -56,11 +57,12 @@ class Testimony:
     said_year: int | None = None
     modified: float | None = None
     formats: Counter[str] = field(default_factory=Counter)
+    place: Place = NOWHERE
 
     @property
     def component(self) -> str:
-        """Who mostly speaks here: by what was recognised, else by the input's name."""
-        named = called(self.source)
+        """Who mostly speaks here: by what was recognised, else by the container's or input's name."""
+        named = called(self.place.container or self.source)
         own = Counter(s.meaning.entry.component for s in self.sightings if not is_call(s.meaning.entry))
         del own[""]
         if named in own:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import reduce
 
 from kvdiag.correlate.testimony import DRIVER
+from kvdiag.evidence.fact import VERSION
 from kvdiag.model.event import Event
 from kvdiag.model.timeline import SeenVersion
 from kvdiag.versions import intersection, read_range, write_range
@@ -14,21 +15,30 @@ BANNERS = ("kubelet.started", "runtime.started")  # of the component that prints
 
 
 def printed(events: Iterable[Event]) -> Iterator[SeenVersion]:
-    """Each version a component printed, the last one of each component and node; drivers go by their own name."""
+    """Each version a component printed, the last one of each component and node; drivers go by their own name.
+
+    What a file says of a version counts where the component did not print it.
+    """
     found: dict[tuple[str, str], SeenVersion] = {}
+    filed: dict[tuple[str, str], SeenVersion] = {}
     drivers: dict[str, str] = {}
     for event in events:
         if driver := event.ref("driver"):
             drivers.setdefault(event.origin.source, driver)
         version = event.attrs.get("version", "")
         component = _component(event, drivers)
-        if version and component:
+        if version and event.kind == VERSION:
+            filed[(component, event.node)] = SeenVersion(component, version, "file", event.node, event.origin)
+        elif version and component:
             found[(component, event.node)] = SeenVersion(component, version, "banner", event.node, event.origin)
     yield from found.values()
+    yield from (seen for key, seen in filed.items() if key not in found)
 
 
 def _component(event: Event, drivers: Mapping[str, str]) -> str:
     match event.kind:
+        case "version.found":
+            return event.attrs.get("component", "")
         case "kubelet.runtime":
             return event.attrs.get("runtime", "containerd")
         case "csi.getplugininfo.succeeded":

@@ -11,10 +11,10 @@ from kvdiag.inputs.source import unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
+    from pathlib import Path, PurePath
 
 # kubelet.log.2.gz, kubelet.log-20240301, and the kubelet's own 0.log.20240301-101112
-_ROTATED = re.compile(r"(.*?)(?:\.([0-9]{1,4})|[.-]([0-9]{8}(?:-?[0-9]{4,6})?))?(?:\.gz)?", re.DOTALL)
+_ROTATED = re.compile(r"(.*?)(?:\.([0-9]{1,4})|[.-]([0-9]{8}(?:-?[0-9]{4,6})?))?(?:\.(?:gz|bz2|xz|zst))?", re.DOTALL)
 
 
 class SkippedError(InputError):
@@ -66,7 +66,7 @@ def _mode(path: Path, problem: Callable[[InputError], None]) -> int:
         return 0
 
 
-def age_order(path: Path) -> tuple[list[list[str | int]], tuple[int, int, str], str]:
+def age_order(path: PurePath) -> tuple[list[list[str | int]], tuple[int, int, str], str]:
     """Give the key that sorts paths as people do (2 before 10), the older files of a rotated set first."""
     match = _ROTATED.fullmatch(path.name)
     base, number, date = match.groups() if match else (path.name, None, None)

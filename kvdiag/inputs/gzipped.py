@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from kvdiag.inputs.readers import Reader
 
-MAGIC = b"\x1f\x8b"
 _CHUNK = 64 << 10
 _WITH_HEADER = 16 + zlib.MAX_WBITS  # zlib's way to say gzip
 
 
 class DamagedError(Exception):
-    """The compressed data cannot be read further; all before it was given."""
+    """The packed data cannot be read further; all before it was given. `advice` is what to do about the rest."""
+
+    advice = "copy it again for the rest"
 
 
 class GzipReader:

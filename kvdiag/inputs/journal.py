@@ -21,7 +21,7 @@ _VERBOSE = re.compile(_CHATTER + _OPENING)
 _ENTRY = re.compile(_OPENING)
 _FIELD = re.compile(rb"(?:    )?([A-Z_][A-Z0-9_]{0,63})(?:=|$)")
 # What a reader of an entry asks for; the rest is thirty names that nobody reads.
-_WANTED = frozenset((
+FIELDS = frozenset((
     *(b"__REALTIME_TIMESTAMP", b"_HOSTNAME", b"SYSLOG_IDENTIFIER", b"_COMM"),
     *(b"_PID", b"SYSLOG_PID", b"_SYSTEMD_UNIT", b"MESSAGE"),
 ))  # fmt: skip
@@ -44,7 +44,7 @@ class _Entry:
 
     def add(self, name: bytes, value: bytes, number: int) -> None:
         """Keep a field, if it is wanted and new."""
-        if name in _WANTED and name not in self.fields:
+        if name in FIELDS and name not in self.fields:
             self.fields[name] = value
             if name == b"MESSAGE" or not self.number:
                 self.number = number
@@ -122,7 +122,7 @@ def _loaded(held: list[bytes]) -> bytes:
     except (ValueError, RecursionError):
         return b""
     return _dumped(
-        {name: _readable(value) for name, value in entry.items() if name.encode("utf-8", "replace") in _WANTED}
+        {name: _readable(value) for name, value in entry.items() if name.encode("utf-8", "replace") in FIELDS}
     )
 
 

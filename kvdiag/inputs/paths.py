@@ -5,16 +5,20 @@ from __future__ import annotations
 import stat
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kvdiag.errors import InputError, UsageError
 from kvdiag.inputs import sniff
+from kvdiag.inputs.bundle import Archive, Bundle, Tell, journal_file
+from kvdiag.inputs.compressed import Budget, Metered
 from kvdiag.inputs.folders import SkippedError, age_order, walked
-from kvdiag.inputs.source import STDIN, Source, unreadable
+from kvdiag.inputs.readers import Reader, Replayed
+from kvdiag.inputs.source import STDIN, Source, Stdin, unreadable
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterator, Sequence
+    from io import FileIO
 
     Problem = Callable[[InputError], None]
     Identity = tuple[int, int]  # device and inode: what a file is, whatever the path
@@ -27,46 +31,50 @@ _REFUSED = {
 }
 
 
-def sources(paths: Sequence[str], problem: Problem) -> Iterator[Source]:
+def sources(
+    paths: Sequence[str], problem: Problem, evidence: Callable[[str, bytes], str] = lambda _name, _head: ""
+) -> Iterator[Source]:
     """Give what can be read of `paths`, in their order; no path and `-` mean standard input.
 
     Of a folder, at any depth, the files that are logs, the older ones of a rotated set first. A file that is reached
     twice is given once. What cannot be read goes to `problem`, now or while a source is read, and the others go on:
-    an InputError for what was named, a SkippedError for what was found. Raises UsageError when standard input is a
-    terminal.
+    an InputError for what was named, a SkippedError for what was found. `evidence` gives a word for a file that is no
+    log and wanted all the same, by its name and first bytes; the source has it. Raises UsageError when standard input
+    is a terminal.
     """
     seen: set[Identity] = set()
+    tell = Tell(problem, lambda name, head: "" if sniff.begins_as_log(head) else evidence(name, head))
     for path in paths or ("-",):
         if path == "-":
-            yield from _stdin(seen, problem)
+            yield from _stdin(seen, tell)
         else:
-            yield from _named(path, seen, problem)
+            yield from _named(path, seen, tell)
 
 
-def _stdin(seen: set[Identity], problem: Problem) -> Iterator[Source]:
+def _stdin(seen: set[Identity], tell: Tell) -> Iterator[Source]:
     if sys.stdin is None or sys.stdin.isatty():
         raise UsageError("nothing to read: name files or folders, or pipe a log in: journalctl -u kubelet | kvdiag …")
     if _STDIN_IDENTITY not in seen:
         seen.add(_STDIN_IDENTITY)
-        yield Source(name=STDIN, path=None, problem=problem)
+        yield from _stream(STDIN, Stdin(), tell)
 
 
-def _named(name: str, seen: set[Identity], problem: Problem) -> Iterator[Source]:
+def _named(name: str, seen: set[Identity], tell: Tell) -> Iterator[Source]:
     """Give the sources of one path the user wrote."""
     path = Path(name)
     try:
         status = path.stat()
     except FileNotFoundError:
-        problem(InputError(name, f"no such file or folder; {_suggestion(path)}"))
+        tell.problem(InputError(name, f"no such file or folder; {_suggestion(path)}"))
     except OSError as error:
-        problem(unreadable(name, error))
+        tell.problem(unreadable(name, error))
     else:
         if stat.S_ISDIR(status.st_mode):
-            yield from _folder(path, seen, problem)
+            yield from _folder(path, seen, tell)
         elif why := _REFUSED.get(stat.S_IFMT(status.st_mode)):
-            problem(InputError(name, why))
+            tell.problem(InputError(name, why))
         elif _is_new(status, seen):
-            yield from _file(name, path, status, problem)
+            yield from _file(_At(name, path, status, InputError), tell)
 
 
 def _is_new(status: os.stat_result, seen: set[Identity]) -> bool:
@@ -76,64 +84,101 @@ def _is_new(status: os.stat_result, seen: set[Identity]) -> bool:
     return is_new
 
 
-def _file(name: str, path: Path, status: os.stat_result, problem: Problem) -> Iterator[Source]:
-    if not stat.S_ISREG(status.st_mode):  # a FIFO: to look into it is to take from it
-        yield Source(name=name, path=path, problem=problem)
-    elif seen := _looked_at(path, problem):
-        if seen.problem:
-            problem(InputError(name, seen.problem))
-        else:
-            yield _regular(name, path, status, seen.compression, problem)
+class _At(NamedTuple):
+    """A file, as it is called and was found; `fault` is what it is when it cannot be read: named, or only found."""
+
+    name: str
+    path: Path
+    status: os.stat_result
+    fault: type[InputError]
 
 
-def _folder(folder: Path, seen: set[Identity], problem: Problem) -> Iterator[Source]:
+def _file(at: _At, tell: Tell) -> Iterator[Source]:
+    """Give a file as a source, or those that are in it."""
+    try:
+        file = at.path.open("rb", buffering=0)
+    except OSError as error:
+        tell.problem(unreadable(at.name, error))
+        return
+    if not stat.S_ISREG(at.status.st_mode):  # a FIFO: to look into it is to take from it
+        yield from _stream(at.name, file, tell)
+        return
+    with file:
+        yield from _regular(at, file, tell)
+
+
+def _regular(at: _At, file: FileIO, tell: Tell) -> Iterator[Source]:
+    budget = Budget()
+    try:
+        look, reader = sniff.opened(Metered(file, budget.took), budget)
+    except OSError as error:
+        tell.problem(unreadable(at.name, error))
+        return
+    if look.problem:
+        tell.problem(at.fault(at.name, look.problem))
+    elif look.holds == "zip" and not look.compression:
+        budget.took(at.status.st_size)
+        yield from Bundle(budget, tell, at.fault).sources(Archive(at.name, look.holds, reader, file))
+    elif look.holds in {"tar", "zip"}:
+        yield from Bundle(budget, tell, at.fault).sources(Archive(at.name, look.holds, reader))
+    elif look.holds == "journal":
+        given = journal_file(reader, None if look.compression else at.path)
+        yield Source(name=at.name, path=at.path, problem=tell.problem, size=at.status.st_size, given=given)
+    elif (
+        (word := tell.evidence(at.name, look.text))
+        or at.fault is InputError
+        or sniff.looks_like_log(at.path.name, look.text)
+    ):
+        yield Source(
+            name=at.name,
+            path=at.path,
+            problem=tell.problem,
+            size=at.status.st_size,
+            modified=at.status.st_mtime,
+            compression=look.compression,
+            evidence=word,
+        )
+
+
+def _stream(name: str, stream: Reader, tell: Tell) -> Iterator[Source]:
+    """Give what comes through a pipe: looked at once, and then read from where that ended."""
+    budget = Budget()
+    try:
+        look, reader = sniff.opened(Metered(stream, budget.took), budget)
+    except OSError as error:
+        tell.problem(unreadable(name, error))
+        return
+    if look.problem:
+        tell.problem(InputError(name, look.problem))
+        reader.close()
+        reader = Replayed(b"")
+    if look.holds in {"tar", "zip"}:
+        yield from Bundle(budget, tell, InputError).sources(Archive(name, look.holds, reader))
+    else:
+        reader = journal_file(reader) if look.holds == "journal" else reader
+        word = tell.evidence(name, look.text)
+        yield Source(
+            name=name, path=None, problem=tell.problem, compression=look.compression, given=reader, evidence=word
+        )
+
+
+def _folder(folder: Path, seen: set[Identity], tell: Tell) -> Iterator[Source]:
     """Give the logs of a folder; say so when there is none."""
     holds_log = False
-    for path in sorted(walked(folder, problem), key=age_order):
+    for path in sorted(walked(folder, tell.problem), key=age_order):
         try:
             status = path.stat()
         except OSError as error:  # on a live node logs are rotated away meanwhile
-            problem(SkippedError(str(path), unreadable(str(path), error).problem))
+            tell.problem(SkippedError(str(path), unreadable(str(path), error).problem))
             continue
         if not _is_new(status, seen):
             holds_log = True
-        elif source := _found(path, status, problem):
-            holds_log = True
-            yield source
+        else:
+            for source in _file(_At(str(path), path, status, SkippedError), tell):
+                holds_log = True
+                yield source
     if not holds_log:
-        problem(InputError(str(folder), "no log in this folder; name the logs, or a folder that holds some"))
-
-
-def _found(path: Path, status: os.stat_result, problem: Problem) -> Source | None:
-    """Give a file of a folder as a source if it is a log."""
-    seen = _looked_at(path, problem)
-    if not seen:
-        return None
-    if seen.problem:
-        problem(SkippedError(str(path), seen.problem))
-        return None
-    is_log = sniff.looks_like_log(path.name, seen.text)
-    return _regular(str(path), path, status, seen.compression, problem) if is_log else None
-
-
-def _looked_at(path: Path, problem: Problem) -> sniff.Look | None:
-    try:
-        with path.open("rb", buffering=0) as file:
-            return sniff.look(file.read(sniff.HEAD) or b"")
-    except OSError as error:
-        problem(unreadable(str(path), error))
-        return None
-
-
-def _regular(name: str, path: Path, status: os.stat_result, compression: str, problem: Problem) -> Source:
-    return Source(
-        name=name,
-        path=path,
-        problem=problem,
-        size=status.st_size,
-        modified=status.st_mtime,
-        compression=compression,
-    )
+        tell.problem(InputError(str(folder), "no log in this folder; name the logs, or a folder that holds some"))
 
 
 def _suggestion(path: Path) -> str:

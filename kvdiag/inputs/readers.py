@@ -62,3 +62,18 @@ class Lent:
 
     def close(self) -> None:
         """Leave it to the one who opened it."""
+
+
+class Broken:
+    """What follows the place at which a reader could not go on."""
+
+    def __init__(self, fault: Exception, reader: Reader) -> None:
+        self._fault, self._reader = fault, reader
+
+    def readinto(self, _buffer: memoryview, /) -> int:
+        """Raise the fault, each time."""
+        raise self._fault
+
+    def close(self) -> None:
+        """Close the reader."""
+        self._reader.close()

@@ -5,20 +5,23 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from kvdiag.inputs import folded, gzipped, legible
-from kvdiag.inputs.readers import Replayed
+from kvdiag.inputs import folded, legible
+from kvdiag.inputs.compressed import Budget, compression_of, unpacked
+from kvdiag.inputs.gzipped import DamagedError
+from kvdiag.inputs.readers import Broken, Reader, Replayed
 
 HEAD = 4096
 
-_ARCHIVE = "archives are not read yet: unpack it first"
 _PICTURE = "a picture, not a log; name a log"
+_HOLDERS: tuple[tuple[bytes, str], ...] = (
+    (b"PK\x03\x04", "zip"),
+    (b"PK\x05\x06", "zip"),
+    (b"LPKSHHRH", "journal"),
+)
 _MAGICS: tuple[tuple[bytes, str], ...] = (
-    (b"PK\x03\x04", _ARCHIVE),
-    (b"BZh", "bzip2 is not read yet: unpack it with bunzip2 first"),
-    (b"\xfd7zXZ\0", "xz is not read yet: unpack it with unxz first"),
-    (b"\x28\xb5\x2f\xfd", "zstd is not read yet: unpack it with unzstd first"),
-    (b"7z\xbc\xaf\x27\x1c", _ARCHIVE),
-    (b"LPKSHHRH", "a binary journal; export it with: journalctl --file FILE -o short-precise"),
+    (b"7z\xbc\xaf\x27\x1c", "7z archives are not read: unpack it first, or pack it as tar or zip"),
+    (b"Rar!\x1a\x07", "rar archives are not read: unpack it first, or pack it as tar or zip"),
+    (b"\x04\x22\x4d\x18", "lz4 is not read: unpack it with unlz4 first"),
     (b"\x7fELF", "a program, not a log; name a log"),
     (b"\x89PNG\r\n", _PICTURE),
     (b"\xff\xd8\xff", _PICTURE),
@@ -40,7 +43,7 @@ _LOG_LINE = re.compile(
 )
 _LOG_NAME = re.compile(r"(?:^|[^a-z])(?:logs?|syslog|messages|journal|dmesg)(?:[^a-z]|$)", re.IGNORECASE)
 _DOCUMENT_NAME = re.compile(
-    r"(?:readme|licen[cs]e|changelog|contributing).*|.*\.(?:md|rst|adoc|json|ya?ml|toml|html?|xml|csv|sh|py|go)(?:\.gz)?",
+    r"(?:readme|licen[cs]e|changelog|contributing).*|.*\.(?:md|rst|adoc|json|ya?ml|toml|html?|xml|csv|sh|py|go)(?:\.(?:gz|bz2|xz|zst))?",
     re.IGNORECASE,
 )
 # What lies beside logs and tells about them, with times at the line begins.
@@ -50,25 +53,59 @@ _NOTES = {"scenario.txt", "source.txt"}
 class Look(NamedTuple):
     """What the first bytes of an input say.
 
-    `compression` is `gzip` or empty, `text` the first bytes unpacked, `problem` why it cannot be read and what to do
-    about it, empty when it can.
+    `compression` is one of `compressed.MAGICS` or empty, `text` the first bytes unpacked; `holds` says what that is:
+    `log`, `tar`, `zip` or `journal`. `problem` is why it cannot be read and what to do, empty when it can.
     """
 
     compression: str
     text: bytes
     problem: str
+    holds: str = "log"
 
 
-def look(head: bytes) -> Look:
-    """Look at the first bytes of an input, up to HEAD of them."""
-    if not head.startswith(gzipped.MAGIC):
-        return Look("", head, _problem(head))
-    text = bytearray(HEAD)
+class Opened(NamedTuple):
+    """An input that was looked at, and all its bytes, unpacked."""
+
+    look: Look
+    reader: Reader
+
+
+def opened(packed: Reader, budget: Budget) -> Opened:
+    """Look at the first bytes of an input, and give them again with what follows."""
+    first = _first(packed)
+    compression = compression_of(first.text)
+    if compression:
+        first = _first(unpacked(compression, Replayed(first.text, first.rest), budget))
+    text = first.text
+    if first.damage and not text:
+        problem = f"{first.damage}; copy it again"
+    else:
+        problem = "it is packed twice; unpack it once first" if compression and compression_of(text) else _problem(text)
+    return Opened(Look(compression, text, problem, _holds(text)), Replayed(text, first.rest))
+
+
+class _First(NamedTuple):
+    """The first bytes of a reader, what is wrong when they are cut short, and a reader of those that follow."""
+
+    text: bytes
+    damage: DamagedError | None
+    rest: Reader
+
+
+def _first(reader: Reader) -> _First:
+    buffer, held = memoryview(bytearray(HEAD)), 0
     try:
-        got = gzipped.GzipReader(Replayed(head)).readinto(memoryview(text))
-    except gzipped.DamagedError as damage:
-        return Look("gzip", b"", f"{damage}; copy it again")
-    return Look("gzip", bytes(text[:got]), _problem(bytes(text[:got])))
+        while held < HEAD and (got := reader.readinto(buffer[held:])):
+            held += got
+    except DamagedError as damage:
+        return _First(bytes(buffer[:held]), damage, Broken(damage, reader))
+    return _First(bytes(buffer[:held]), None, reader)
+
+
+def _holds(head: bytes) -> str:
+    if head[257:262] == b"ustar":
+        return "tar"
+    return next((what for magic, what in _HOLDERS if head.startswith(magic)), "log")
 
 
 def _problem(head: bytes) -> str:
@@ -77,12 +114,20 @@ def _problem(head: bytes) -> str:
     for magic, problem in _MAGICS:
         if head.startswith(magic):
             return problem
-    if head[257:262] == b"ustar":
-        return _ARCHIVE
-    text = legible.plain(head)
-    if len(text.translate(None, _TEXT)) * 10 > len(text):  # stray NUL bytes, not this many
+    if _holds(head) == "log" and _is_binary(head):
         return "binary, not the text of a log; name a log, or take stray NUL bytes out with: tr -d '\\000'"
     return ""
+
+
+def _is_binary(head: bytes) -> bool:
+    """Whether there are more control characters than stray ones; runs of NUL bytes, as a crash leaves, do not count."""
+    text = legible.plain(head)
+    return len(text.translate(None, _TEXT)) * 10 > len(text)
+
+
+def begins_as_log(text: bytes) -> bool:
+    """Whether the first line is one of a log."""
+    return _LOG_LINE.match(text) is not None
 
 
 def looks_like_log(name: str, text: bytes) -> bool:

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self, cast
 
 from kvdiag.errors import InputError
-from kvdiag.inputs import sniff
-from kvdiag.inputs.gzipped import DamagedError, GzipReader
-from kvdiag.inputs.readers import Reader, Replayed, read_up_to
+from kvdiag.inputs.compressed import Budget, Metered, unpacked
+from kvdiag.inputs.gzipped import DamagedError
+from kvdiag.inputs.layout import place_of
+from kvdiag.inputs.readers import Reader, Replayed
+from kvdiag.model.place import Place
 
 if TYPE_CHECKING:
     import io
@@ -23,9 +25,10 @@ STDIN = "stdin"
 class Source:
     """An input that can be read, as `kvdiag.inputs.paths.sources` gives it.
 
-    `name` is as the user gave it; a file found in a folder has the folder's name before its own; `stdin` is standard
-    input, whose `path` is None. `size` (bytes on disk) and `modified` (seconds since 1970) are None for a stream.
-    `compression` is `gzip` or empty, and empty for a stream, which is looked at only when it is opened.
+    `name` is as the user gave it; a file found in a folder or archive has its name before its own; `stdin` is standard
+    input. `path` is None for a stream and for a member of an archive: those are `given`, and can be opened once, before
+    the next source is asked for. `size` and `modified` (bytes, and seconds since 1970) are None where they are not
+    known. `compression` is one of `compressed.MAGICS`, or empty; `evidence` is empty for a log.
     """
 
     name: str
@@ -34,27 +37,29 @@ class Source:
     size: int | None = None
     modified: float | None = None
     compression: str = ""
+    given: Reader | None = None
+    evidence: str = ""
+
+    @property
+    def place(self) -> Place:
+        """Of which node and container it is, where its path says so."""
+        return place_of(self.name)
 
     def open(self) -> SourceReader:
         """Begin to read. What is wrong with the input goes to `problem`, and the bytes end: nothing is raised."""
         try:
-            reader = self._begun()
+            reader = self.given or self._begun()
         except OSError as error:
             self.problem(unreadable(self.name, error))
             reader = Replayed(b"")
         return SourceReader(reader, self)
 
     def _begun(self) -> Reader:
-        reader = self.path.open("rb", buffering=0) if self.path else _Stdin()
-        if self.size is not None:
-            return GzipReader(reader) if self.compression else reader
-        head = read_up_to(reader, sniff.HEAD)
-        seen = sniff.look(head)
-        if seen.problem:
-            reader.close()
-            self.problem(InputError(self.name, seen.problem))
+        if self.path is None:
             return Replayed(b"")
-        return GzipReader(Replayed(head, reader)) if seen.compression else Replayed(head, reader)
+        budget = Budget()
+        file = self.path.open("rb", buffering=0)
+        return unpacked(self.compression, Metered(file, budget.took), budget) if self.compression else file
 
 
 class SourceReader:
@@ -62,7 +67,7 @@ class SourceReader:
 
     def __init__(self, reader: Reader, source: Source) -> None:
         self._reader, self._source = reader, source
-        self._ended = False
+        self._begun, self._ended = False, False
 
     def readinto(self, buffer: memoryview, /) -> int:
         """Fill the buffer from its beginning; the number of bytes, 0 at the end."""
@@ -71,11 +76,11 @@ class SourceReader:
         try:
             got = self._reader.readinto(buffer)
         except DamagedError as damage:
-            fault = InputError(self._source.name, f"{damage}; what came before it was read, copy it again for the rest")
+            fault = InputError(self._source.name, told(damage, read=self._begun))
         except OSError as error:
             fault = unreadable(self._source.name, error)
         else:
-            self._ended = not got
+            self._begun, self._ended = True, not got
             return got
         self._ended = True
         self._source.problem(fault)
@@ -92,6 +97,11 @@ class SourceReader:
         self.close()
 
 
+def told(damage: DamagedError, *, read: bool) -> str:
+    """Say what is wrong, whether something was read before it, and the next step."""
+    return f"{damage}; {'what came before it was read, ' if read else ''}{damage.advice}"
+
+
 def unreadable(name: str, error: OSError) -> InputError:
     """Say what the system said, and the next step where there is one."""
     if isinstance(error, PermissionError):
@@ -99,10 +109,11 @@ def unreadable(name: str, error: OSError) -> InputError:
     return InputError(name, f"it cannot be read: {(error.strerror or str(error)).lower()}")
 
 
-class _Stdin:
+class Stdin:
     """Standard input as bytes; closing it is not ours."""
 
     def readinto(self, buffer: memoryview, /) -> int:
+        """Give what one read gives, or more."""
         buffered = cast("io.BufferedReader", sys.stdin.buffer)
         return buffered.readinto1(buffer)  # one read at a time: Ctrl-C is heard between two, not within one
 

@@ -59,7 +59,7 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True)
 class SeenVersion:
-    """A version read from the logs or given: `how` is banner, wording or option.
+    """A version read from the logs or given: `how` is banner, file, wording or option.
 
     For `wording`, `version` is empty and `span` holds the range that all wordings seen have in common.
     """

@@ -12,6 +12,7 @@ from kvdiag.correlate.history import build_history
 from kvdiag.errors import InputError, UsageError
 from kvdiag.events.vocabulary import Vocabulary, load_vocabulary
 from kvdiag.inputs.paths import sources
+from kvdiag.inputs.source import Source
 from kvdiag.model.report import Finding, Reading, Report
 from kvdiag.model.rule import Rule
 from kvdiag.model.timeline import History, SeenVersion
@@ -66,7 +67,7 @@ def analyze(options: Options, progress: Progress = lambda _source, _bytes: None)
     """Read all inputs, build their history, ask every rule. Problems with single inputs stand in the report."""
     knowledge = know(options)
     problems: list[InputError] = []
-    analysis = read_history(sources(options.paths, problems.append), knowledge, options, problems, progress)
+    analysis = read_history(inputs(options, problems), knowledge, options, problems, progress)
     found = find(knowledge.rules, analysis.history, knowledge.vocabulary.kinds)
     wanted = [finding for finding in found if _wanted(finding, options, analysis.history)]
     return Report(
@@ -81,7 +82,7 @@ def analyze(options: Options, progress: Progress = lambda _source, _bytes: None)
 
 
 def read_history(
-    inputs: Iterable[Readable],
+    given_inputs: Iterable[Readable],
     knowledge: Knowledge,
     options: Options,
     problems: list[InputError],
@@ -90,12 +91,32 @@ def read_history(
     """All inputs as one history; what could not be read is added to `problems`."""
     vocabulary = knowledge.vocabulary
     scan = scanner(vocabulary.literals)
-    reads = [read for source in inputs for read in read_source(source, vocabulary, scan, problems.append, progress)]
+    reads: list[Read] = []
+    filed = []
+    for source in given_inputs:
+        if isinstance(source, Source) and source.evidence:
+            from kvdiag.pipeline.filed import read_file
+
+            filed.append(read_file(source))
+        else:
+            reads.extend(read_source(source, vocabulary, scan, problems.append, progress))
     testimonies = [read.testimony for read in reads]
     clocks = set_clocks(testimonies, year=options.year, zone=options.zone)
     given = [SeenVersion(component, version, "option") for component, version in options.components.items()]
-    history = build_history(testimonies, clocks, _spans(reads, vocabulary), given, (options.since, options.until))
-    return Analysis(history, tuple(_readings(reads, clocks)), tuple(problems))
+    between, standing = (options.since, options.until), [file.standing for file in filed]
+    history = build_history(testimonies, clocks, _spans(reads, vocabulary), given, between, standing)
+    return Analysis(history, (*_readings(reads, clocks), *(file.reading for file in filed)), tuple(problems))
+
+
+def inputs(options: Options, problems: list[InputError]) -> Iterator[Source]:
+    """What the user named, and the files beside the logs that tell something."""
+    return sources(options.paths, problems.append, _evidence)
+
+
+def _evidence(name: str, head: bytes) -> str:
+    from kvdiag.evidence.readers import evidence_in
+
+    return evidence_in(name, head)
 
 
 def _spans(reads: Sequence[Read], vocabulary: Vocabulary) -> Mapping[str, set[str]]:
@@ -126,7 +147,7 @@ def _readings(reads: Sequence[Read], clocks: Mapping[str, SourceClock]) -> Itera
             begins=min(span, default=None),
             ends=max(span, default=None),
             clock=clock.says,
-            node=survey.nodes.most_common(1)[0][0] if survey.nodes else "",
+            node=survey.nodes.most_common(1)[0][0] if survey.nodes else testimony.place.node,
             sampled=survey.sampled,
         )
 

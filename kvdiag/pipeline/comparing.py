@@ -10,11 +10,10 @@ from kvdiag.correlate.lives import live
 from kvdiag.correlate.lookup import look_up
 from kvdiag.correlate.parting import compare_events, compare_lives
 from kvdiag.errors import InputError, UsageError
-from kvdiag.inputs.paths import sources
 from kvdiag.model.comparison import Comparison
 from kvdiag.model.timeline import History, Timeline
 from kvdiag.model.values import SubjectKind
-from kvdiag.pipeline.analyze import know, read_history
+from kvdiag.pipeline.analyze import inputs, know, read_history
 from kvdiag.pipeline.options import Options
 from kvdiag.report.clean import clean
 
@@ -47,7 +46,7 @@ def _one(history: History, kind: SubjectKind, name: str) -> Timeline | None:
 
 def _history(options: Options) -> History:
     problems: list[InputError] = []
-    history = read_history(sources(options.paths, problems.append), know(options), options, problems).history
+    history = read_history(inputs(options, problems), know(options), options, problems).history
     for problem in problems:
         sys.stderr.write(f"kvdiag: {clean(str(problem))}\n")
     return history

@@ -10,12 +10,11 @@ from kvdiag.clock import SECOND
 from kvdiag.correlate.lives import Lives
 from kvdiag.correlate.phases import now, percentiles, phases, pulls_in
 from kvdiag.errors import InputError
-from kvdiag.inputs.paths import sources
 from kvdiag.model.lifecycle import Life, Passage, Phase
 from kvdiag.model.report import Finding
 from kvdiag.model.timeline import History, Timeline
 from kvdiag.model.values import SubjectKind
-from kvdiag.pipeline.analyze import know, read_history
+from kvdiag.pipeline.analyze import inputs, know, read_history
 from kvdiag.pipeline.options import Options
 from kvdiag.pipeline.read import Progress
 from kvdiag.report.tables import Inventory, Row
@@ -56,7 +55,7 @@ def take(options: Options, wanted: Wanted, progress: Progress = lambda _source, 
     """Read all inputs, ask every rule, and list what is wanted. Problems with single inputs are told, not raised."""
     knowledge = know(options)
     problems: list[InputError] = []
-    analysis = read_history(sources(options.paths, problems.append), knowledge, options, problems, progress)
+    analysis = read_history(inputs(options, problems), knowledge, options, problems, progress)
     found = rank(list(find(knowledge.rules, analysis.history, knowledge.vocabulary.kinds)), analysis.history)
     rows = tuple(sorted(_rows(analysis.history, found, wanted), key=lambda row: (row.name, row.life.since, row.node)))
     inventory = Inventory(

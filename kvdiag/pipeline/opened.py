@@ -12,6 +12,7 @@ from kvdiag.formats.wrapped import fold as wrapped
 from kvdiag.inputs.folded import FOLDS, unfolded
 from kvdiag.inputs.legible import Mender, Transcoded
 from kvdiag.inputs.readers import Bytes, Lent
+from kvdiag.model.place import Place
 from kvdiag.scan.blocks import Block, blocks
 
 
@@ -25,6 +26,10 @@ class Readable(Protocol):
     @property
     def modified(self) -> float | None:
         """Seconds since 1970, when it has a date."""
+
+    @property
+    def place(self) -> Place:
+        """Of which node and container it is, where its path says so."""
 
     def open(self) -> AbstractContextManager[Bytes]:
         """Its bytes from the beginning."""

@@ -17,6 +17,7 @@ from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.formats.gopanic import is_start
 from kvdiag.formats.klog import preamble
 from kvdiag.formats.records import classify
+from kvdiag.model.place import NOWHERE, Place
 from kvdiag.pipeline.opened import Readable, opened, placed
 from kvdiag.pipeline.survey import Survey
 from kvdiag.scan.blocks import Block
@@ -43,6 +44,7 @@ class Text:
     name: str
     data: bytes
     modified: float | None = None
+    place: Place = NOWHERE
 
     def open(self) -> BytesIO:
         """The bytes."""
@@ -87,10 +89,10 @@ def read_source(
             reader.read(part, scanner)
         if name and not reader.survey.classes["head"]:
             reader.survey.count_as_text()
-        yield reader.made(vocabulary, source.modified, numbers)
+        yield reader.made(vocabulary, source, numbers)
         given = True
     if not given:
-        yield _Reader(source.name, vocabulary).made(vocabulary, source.modified, numbers)
+        yield _Reader(source.name, vocabulary).made(vocabulary, source, numbers)
 
 
 class _Reader:
@@ -124,7 +126,7 @@ class _Reader:
             self._last = _edge(tail, self._recogniser, backwards=True)
         self.survey.close()
 
-    def made(self, vocabulary: Vocabulary, modified: float | None, numbers: array[int]) -> Read:
+    def made(self, vocabulary: Vocabulary, source: Readable, numbers: array[int]) -> Read:
         """What was read; `numbers` are the lines of the input, where entries of many lines were read as one."""
         heard = self._recogniser
         sightings = _placed([*heard.sightings, *calls(heard.heard, vocabulary)], numbers)
@@ -140,8 +142,9 @@ class _Reader:
             yearless=heard.stamper.klog_is_yearless or (first is not None and is_yearless(first)),
             preamble_year=self._year,
             said_year=self._said,
-            modified=modified,
+            modified=source.modified,
             formats=self.survey.formats,
+            place=source.place,
         )
         return Read(testimony, self.survey, heard.recognised)
 

@@ -6,11 +6,10 @@ import sys
 
 from kvdiag.correlate.lookup import look_up
 from kvdiag.errors import InputError, UsageError
-from kvdiag.inputs.paths import sources
 from kvdiag.model.lifecycle import Story
 from kvdiag.model.timeline import Timeline
 from kvdiag.model.values import SubjectKind
-from kvdiag.pipeline.analyze import know, read_history
+from kvdiag.pipeline.analyze import inputs, know, read_history
 from kvdiag.pipeline.options import Options
 from kvdiag.pipeline.story import tell
 from kvdiag.report.clean import clean
@@ -28,7 +27,7 @@ def stories(kind: SubjectKind, ref: str, options: Options, *, raw: bool = False)
     """
     knowledge = know(options)
     problems: list[InputError] = []
-    history = read_history(sources(options.paths, problems.append), knowledge, options, problems).history
+    history = read_history(inputs(options, problems), knowledge, options, problems).history
     for problem in problems:
         sys.stderr.write(f"kvdiag: {clean(str(problem))}\n")
     found = look_up(history, kind, ref)

@@ -272,6 +272,6 @@ def _readings(readings: Sequence[Reading]) -> Iterator[str]:
 def _common_folder(report: Report) -> str:
     """The folder that all inputs have in common, so that it need not stand in every line."""
     sources = [reading.source for reading in report.inputs]
-    if len(sources) < 2 or not all("/" in source for source in sources):
+    if len(sources) < 2 or not all("/" in source for source in sources) or len({s[0] == "/" for s in sources}) > 1:
         return ""
     return os.path.commonpath([source.rpartition("/")[0] for source in sources])

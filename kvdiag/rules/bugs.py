@@ -33,10 +33,10 @@ def applies(rule: Rule, versions: Sequence[SeenVersion], node: str) -> bool:
 
 
 def seen(component: str, versions: Sequence[SeenVersion], node: str) -> SeenVersion | None:
-    """The version of a component on a node: given by option, else printed, else inferred from wordings."""
+    """The version of a component on a node: given by option, else printed, in a file, inferred from wordings."""
     mine = [v for v in versions if v.component == component and (not node or not v.node or v.node == node)]
-    order = {"option": 0, "banner": 1, "wording": 2}
-    return min(mine, key=lambda v: order.get(v.how, 3), default=None)
+    order = {"option": 0, "banner": 1, "file": 2, "wording": 3}
+    return min(mine, key=lambda v: order.get(v.how, 4), default=None)
 
 
 def status(version: SeenVersion, affected: str) -> str:

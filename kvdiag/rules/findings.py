@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from kvdiag.clock import MINUTE
+from kvdiag.evidence.fact import STANDING
 from kvdiag.model.event import Event
 from kvdiag.model.report import Evidence, Finding
 from kvdiag.model.rule import Rule, Selector
@@ -55,7 +56,8 @@ def _finding(rule: Rule, subject: Entity, matches: Sequence[Match], part: Sequen
     counted = _counted(rule, part)
     begins = ordered[0][1].time if ordered else history.begins
     since = [event for event in counted if event.ends >= begins]
-    ends = max([event.ends for event in since] + [event.ends for _, event in ordered], default=history.ends)
+    timed = (*since, *(event for _, event in ordered if event.kind not in STANDING))
+    ends = max((event.ends for event in timed), default=history.ends)
     count = sum(event.count for event in since) or len(matches)
     said = values(subject, [*ordered, *(("", event) for event in since)], count, begins, ends)
     return Finding(

@@ -7,7 +7,6 @@ import io
 import os
 import socket
 import sys
-import tarfile
 import threading
 from pathlib import Path
 
@@ -184,27 +183,20 @@ def test_folder_without_permission(monkeypatch):
     assert only(problems).startswith("logs/secret: permission denied; ")
 
 
-def tar():
-    """Give an archive with a log in it."""
-    archive = io.BytesIO()
-    with tarfile.open(fileobj=archive, mode="w") as writer:
-        member = tarfile.TarInfo("kubelet.log")
-        member.size = len(LINE)
-        writer.addfile(member, io.BytesIO(LINE))
-    return archive.getvalue()
-
-
 UNREADABLE = [
     (b"", "it is empty"),
     (gzip.compress(b"", mtime=0), "it is empty"),
     (b"\x7fELF\x02\x01\x01" + bytes(50), "a program, not a log"),
     (b"\x89PNG\r\n\x1a\n" + bytes(50), "a picture, not a log"),
     (bytes(range(256)) * 4, "binary, not the text of a log"),
-    (tar(), "archives are not read yet: unpack it first"),
-    (gzip.compress(tar(), mtime=0), "archives are not read yet: unpack it first"),
-    (b"PK\x03\x04" + bytes(50), "archives are not read yet: unpack it first"),
-    (b"\xfd7zXZ\0" + bytes(50), "xz is not read yet: unpack it with unxz first"),
-    (b"LPKSHHRH" + bytes(50), "a binary journal; export it with: journalctl --file FILE"),
+    (b"PK\x03\x04" + bytes(50), "the archive is damaged (file is not a zip file); copy it again"),
+    (b"7z\xbc\xaf\x27\x1c" + bytes(50), "7z archives are not read: unpack it first"),
+    (b"Rar!\x1a\x07\x00" + bytes(50), "rar archives are not read: unpack it first"),
+    (b"\x04\x22\x4d\x18" + bytes(50), "lz4 is not read: unpack it with unlz4 first"),
+    (b"\xfd7zXZ\0" + bytes(50), "its compressed data is damaged"),
+    (b"BZh9" + bytes(50), "its compressed data is damaged"),
+    (b"\x28\xb5\x2f\xfd" + bytes([255] * 50), "its compressed data is damaged"),
+    (gzip.compress(gzip.compress(LINE, mtime=0), mtime=0), "it is packed twice; unpack it once first"),
 ]
 
 

@@ -12,6 +12,7 @@ import pytest
 from kvdiag.clock import to_datetime
 from kvdiag.errors import InputError
 from kvdiag.events.vocabulary import load_vocabulary
+from kvdiag.model.place import NOWHERE
 from kvdiag.pipeline.read import Text, read_source
 from kvdiag.rules.library import built_in
 from kvdiag.scan.choose import scanner
@@ -115,7 +116,7 @@ def test_progress():
 class Cut:
     """A gzip file that ends too soon."""
 
-    name, modified = "cut.log.gz", None
+    name, modified, place = "cut.log.gz", None, NOWHERE
 
     @contextmanager
     def open(self):
@@ -139,7 +140,7 @@ def test_an_input_that_breaks_off():
 class Gone:
     """An input that cannot be opened."""
 
-    name, modified = "gone.log", None
+    name, modified, place = "gone.log", None, NOWHERE
 
     def open(self):
         """Refuse."""

@@ -91,8 +91,8 @@ def is_static(subject: Entity, events: Sequence[Event]) -> bool:
 
 def _era(versions: Sequence[SeenVersion], node: str, events: Sequence[Event]) -> str:
     mine = [v for v in versions if v.component == "kubelet" and (not node or not v.node or v.node == node)]
-    order = {"option": 0, "banner": 1}
-    for seen in sorted(mine, key=lambda v: order.get(v.how, 2)):
+    order = {"option": 0, "banner": 1, "file": 2}
+    for seen in sorted(mine, key=lambda v: order.get(v.how, 3)):
         read = read_version(seen.version) if seen.version else None
         if read is not None:
             return "1.21" if read.upstream < (1, 22, 0) else "1.22" if read.upstream < (1, 27, 0) else "1.27"

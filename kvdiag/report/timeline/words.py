@@ -46,7 +46,8 @@ def step(row: Row, subject: Entity) -> str:
 def common_folder(sources: Iterable[str]) -> str:
     """The folder all inputs lie in, with its slash, so that it need not stand in every row; empty for none."""
     folders = {source.rpartition("/")[0] for source in sources}
-    common = os.path.commonpath(folders) if folders and all(folders) else ""
+    has_one = all(folders) and len({folder[:1] == "/" for folder in folders}) == 1  # else there is nothing in common
+    common = os.path.commonpath(folders) if has_one else ""
     return f"{common}/" if common else ""
 
 

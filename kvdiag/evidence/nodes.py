@@ -1,0 +1,34 @@
+"""What the cluster knows of its nodes: `kubectl get nodes -o json`, or nodes.json of `kubectl cluster-info dump`.
+
+"nodeInfo": {"containerRuntimeVersion": "containerd://1.7.13", "kubeletVersion": "v1.29.3", …
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from kvdiag.evidence.fact import Fact, Lines, inner, names_json, objects, version, word
+
+_OPENING = re.compile(r'\s*\{(?s:.*?)"kind"\s*:\s*"Node(?:List)?"')
+
+
+def opens(name: str, head: str) -> bool:
+    """Whether a text begins as a node, or a list of nodes."""
+    return names_json(name) and _OPENING.match(head) is not None
+
+
+def read(text: str) -> Iterator[Fact]:
+    """Give the versions on each node."""
+    lines = Lines(text)
+    for node in objects(text, "items"):
+        name, info = word(inner(node, "metadata"), "name"), inner(node, "status", "nodeInfo")
+        kubelet, runtime = word(info, "kubeletVersion"), word(info, "containerRuntimeVersion")
+        scheme, _, said = runtime.partition("://")
+        component = {"containerd": "containerd", "cri-o": "crio"}.get(scheme, "")
+        if said and component:
+            yield version(
+                lines.of("containerRuntimeVersion"), component, said, f'"containerRuntimeVersion": "{runtime}"', name
+            )
+        if kubelet:
+            yield version(lines.of("kubeletVersion"), "kubelet", kubelet, f'"kubeletVersion": "{kubelet}"', name)

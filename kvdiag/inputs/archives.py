@@ -1,0 +1,272 @@
+"""Archives → their files, one after the other, without unpacking to disk.
+
+A tar is read as it comes, from a pipe too. A zip has its list of files at the end: where it cannot be sought in, it is
+first copied to a temporary file of bounded size that has no name. Links, devices and pipes in an archive are not
+followed, names with `..` lead nowhere: nothing is written, and a name is only what a file is called in the report.
+"""
+
+from __future__ import annotations
+
+import lzma
+import stat
+import tarfile
+import tempfile
+import zipfile
+import zlib
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import PurePosixPath
+from typing import IO, TYPE_CHECKING, NamedTuple, cast
+
+from kvdiag.inputs.folders import age_order
+from kvdiag.inputs.gzipped import DamagedError
+from kvdiag.inputs.readers import read_up_to
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kvdiag.inputs.readers import Reader
+
+MOST_SPOOLED = 1 << 30  # bytes of a zip that cannot be sought in
+_IN_MEMORY = 4 << 20  # of them, before they go to a temporary file
+_LARGEST_HEADER = 128 << 10  # bytes that tell of one tar member: a long name, extended attributes
+LARGEST_LIST = 16 << 20  # bytes of a zip's list of files: 150,000 of them, and ten times as much memory
+_CHUNK = 64 << 10
+_ENCRYPTED = 1
+_EARLIEST, _LATEST = 1_388_534_400, 4_102_444_800  # 2014 and 2100
+# What the libraries raise for an archive that was made to break them, or is broken.
+_FAULTS = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError)
+_ODD = (ValueError, LookupError, ArithmeticError, RuntimeError)
+
+
+class Member(NamedTuple):
+    """A file of an archive; `reader` is to be read before the next member is asked for. `problem`: why it cannot be."""
+
+    name: str
+    size: int
+    modified: float | None
+    reader: Reader
+    problem: str = ""
+
+
+def tar_members(archive: Reader) -> Iterator[Member]:
+    """Give the regular files of a tar in their order. Raises DamagedError where it cannot be read further."""
+    stream = _Forward(archive)
+    with _damage():
+        tar = tarfile.TarFile(fileobj=cast("IO[bytes]", stream))
+    while True:
+        with _damage():
+            stream.begin()
+            member = tar.next()
+        if member is None:
+            break
+        if member.isreg():
+            inside = _Inside(stream, min(_stored(member), tar.offset - stream.tell()))
+            yield Member(_clean(member.name), member.size, _sane(member.mtime), inside)
+            inside.end()
+        tar.members.clear()  # type: ignore[attr-defined]  # kept for look-ups that nobody makes here, 2 KB each
+        tar.pax_headers = {}
+    if stream.last.strip(b"\0"):
+        raise DamagedError("the header of a member is damaged")
+
+
+def _stored(member: tarfile.TarInfo) -> int:
+    """How many bytes of a member stand in the archive; of one with holes only what is between them."""
+    sparse: list[tuple[int, int]] | None = getattr(member, "sparse", None)
+    return sum(size for _, size in sparse) if sparse else member.size
+
+
+def zip_members(archive: IO[bytes]) -> Iterator[Member]:
+    """Give the files of a zip, the older ones of a rotated set first. Raises DamagedError where it is no zip."""
+    with _damage(), zipfile.ZipFile(cast("IO[bytes]", _Sought(archive))) as opened:
+        listed = [info for info in opened.infolist() if not info.is_dir() and not _is_special(info)]
+        listed.sort(key=lambda info: age_order(PurePosixPath(_clean(info.filename))))
+        for info in listed:
+            yield _zipped(opened, info)
+
+
+def _zipped(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Member:
+    name, modified = _clean(info.filename), _date(info)
+    if info.flag_bits & _ENCRYPTED:
+        why = "it is encrypted; unpack the archive with its password first"
+        return Member(name, info.file_size, modified, _Zipped(None), why)
+    try:
+        with _damage():
+            return Member(name, info.file_size, modified, _Zipped(archive.open(info)))
+    except DamagedError as damage:
+        return Member(name, info.file_size, modified, _Zipped(None), f"{damage}; copy the archive again")
+
+
+def spooled(reader: Reader) -> IO[bytes]:
+    """Give what can be sought in: a private copy. Raises DamagedError when there is more than MOST_SPOOLED."""
+    copy = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 (closed by the one who asked for it)
+    buffer, size = memoryview(bytearray(_CHUNK)), 0
+    while got := reader.readinto(buffer):
+        size += got
+        if size > MOST_SPOOLED:
+            copy.close()
+            raise TooLongError(f"it has more than {MOST_SPOOLED >> 30} GiB and cannot be sought in")
+        copy.write(buffer[:got])
+    copy.seek(0)
+    return cast("IO[bytes]", copy)
+
+
+class TooLongError(DamagedError):
+    """What would have to be kept to be read is too long for that."""
+
+    advice = "unpack it and name the logs"
+
+
+class _Forward:
+    """A reader as tarfile wants a file: read in order, sought forwards only, and no header without an end."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._at, self._told = 0, 0
+        self._skipped = memoryview(bytearray(_CHUNK))
+        self.last = b""
+
+    def begin(self) -> None:
+        """The header of another member begins."""
+        self._told = 0
+
+    def tell(self) -> int:
+        """How many bytes were read."""
+        return self._at
+
+    def seek(self, to: int) -> None:
+        """Read up to a place."""
+        if to < self._at:
+            raise DamagedError("the header of a member is damaged")
+        while to > self._at and self.readinto(self._skipped[: to - self._at]):
+            pass
+
+    def read(self, size: int) -> bytes:
+        """Read what tells of a member."""
+        self._told += size
+        if self._told > _LARGEST_HEADER:
+            raise DamagedError(f"the header of a member has more than {_LARGEST_HEADER >> 10} KiB")
+        self.last = read_up_to(self, size)
+        return self.last
+
+    def readinto(self, buffer: memoryview, /) -> int:
+        """Read what is in a member."""
+        got = self._reader.readinto(buffer)
+        self._at += got
+        return got
+
+    def close(self) -> None:
+        """Leave it to the one who opened it."""
+
+
+class _Inside:
+    """The bytes of one member of a stream; none of the next one's."""
+
+    def __init__(self, stream: _Forward, size: int) -> None:
+        self._stream, self._left = stream, size
+
+    def readinto(self, buffer: memoryview, /) -> int:
+        """Give bytes until the member ends. Raises DamagedError when the archive ends before."""
+        if not self._left:
+            return 0
+        got = self._stream.readinto(buffer[: self._left])
+        if not got:
+            self._left = 0
+            raise DamagedError("the archive ends in the middle of it")
+        self._left -= got
+        return got
+
+    def end(self) -> None:
+        """Give nothing more: the stream goes on to the next member."""
+        self._left = 0
+
+    def close(self) -> None:
+        """Leave it to the one who opened it."""
+
+
+class _Sought:
+    """A file as zipfile wants it, but for reading a list of files that would fill the memory."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def read(self, size: int = -1) -> bytes:
+        """Read so many bytes."""
+        data = self._file.read(size if 0 <= size <= LARGEST_LIST else LARGEST_LIST + 1)
+        if len(data) > LARGEST_LIST:
+            raise TooLongError(f"its list of files has more than {LARGEST_LIST >> 20} MiB")
+        return data
+
+    def seek(self, to: int, whence: int = 0) -> int:
+        """Go to a place."""
+        return self._file.seek(to, whence)
+
+    def tell(self) -> int:
+        """Say at which place."""
+        return self._file.tell()
+
+    def seekable(self) -> bool:
+        """It is."""
+        return True
+
+    def close(self) -> None:
+        """Leave it to the one who opened it."""
+
+
+class _Zipped:
+    """The bytes of one member of a zip."""
+
+    def __init__(self, file: IO[bytes] | None) -> None:
+        self._file = cast("zipfile.ZipExtFile | None", file)
+
+    def readinto(self, buffer: memoryview, /) -> int:
+        """Give what one read unpacks. Raises DamagedError where the member is damaged."""
+        if self._file is None:
+            return 0
+        with _damage():
+            got = self._file.read1(len(buffer))
+        buffer[: len(got)] = got
+        return len(got)
+
+    def close(self) -> None:
+        """Close the member, not the archive."""
+        if self._file is not None:
+            self._file.close()
+
+
+@contextmanager
+def _damage() -> Iterator[None]:
+    """Say as damage what a library says of a broken archive, in whichever way."""
+    try:
+        yield
+    except DamagedError:
+        raise
+    except _FAULTS as error:
+        raise DamagedError(f"the archive is damaged ({str(error).lower() or 'it ends too early'})") from error
+    except _ODD as error:
+        raise DamagedError("the archive is damaged") from error
+
+
+def _is_special(info: zipfile.ZipInfo) -> bool:
+    """Whether a member is a link or a device, as zips made on Unix say in the upper half of their attributes."""
+    mode = info.external_attr >> 16
+    return stat.S_IFMT(mode) not in {0, stat.S_IFREG}
+
+
+def _date(info: zipfile.ZipInfo) -> float | None:
+    """Give when a member was modified, as if the clock that wrote it had been in Greenwich."""
+    try:
+        return _sane(datetime(*info.date_time, tzinfo=UTC).timestamp())
+    except ValueError:
+        return None
+
+
+def _sane(modified: float) -> float | None:
+    """Leave out dates before Kubernetes and after its time: archives that are to be reproducible have such."""
+    return modified if _EARLIEST < modified < _LATEST else None
+
+
+def _clean(name: str) -> str:
+    """`./var/log/messages`, `/var/log/messages` → `var/log/messages`; bytes that are no UTF-8 are shown as such."""
+    text = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return "/".join(part for part in text.split("/") if part not in {"", "."})

@@ -1,0 +1,135 @@
+"""What an archive holds → its logs as sources, those of archives inside it too; and a journal's file as one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from kvdiag.errors import InputError
+from kvdiag.inputs import sniff
+from kvdiag.inputs.compressed import Budget, Metered
+from kvdiag.inputs.folders import SkippedError
+from kvdiag.inputs.gzipped import DamagedError
+from kvdiag.inputs.source import Source, told, unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+    from typing import IO
+
+    from kvdiag.inputs.archives import Member
+    from kvdiag.inputs.readers import Reader
+
+MOST_NESTED = 4  # archives in archives: a zip of must-gathers of sosreports is three
+MOST_TOLD = 20  # members of an archive that are told one by one why they cannot be read
+
+
+class Archive(NamedTuple):
+    """An archive: its name, `tar` or `zip`, its bytes from the first, and its file when it has one of its own."""
+
+    name: str
+    holds: str
+    reader: Reader
+    file: IO[bytes] | None = None
+
+
+class Tell(NamedTuple):
+    """Who is told of what cannot be read, and who knows a file that is worth reading though it is no log."""
+
+    problem: Callable[[InputError], None]
+    evidence: Callable[[str, bytes], str]
+
+
+class Bundle:
+    """An input that holds others."""
+
+    def __init__(self, budget: Budget, tell: Tell, fault: type[InputError]) -> None:
+        """`fault` is what an archive that cannot be read is: InputError when it was named, else SkippedError."""
+        self._budget, self._problem, self._evidence, self._fault = budget, tell.problem, tell.evidence, fault
+        self._names: dict[str, int] = {}
+        self._told, self._untold = 0, 0
+        self._is_broken = False
+
+    def sources(self, archive: Archive) -> Iterator[Source]:
+        """Give the logs, each to be read before the next is asked for; say so when there is none."""
+        yield from self._logs(archive, 1)
+        if self._untold:
+            self._problem(SkippedError(archive.name, f"{self._untold} more of its files cannot be read as logs"))
+        if not self._names and not self._is_broken:
+            self._problem(self._fault(archive.name, "no log in this archive; name the logs, or an archive of some"))
+
+    def _logs(self, archive: Archive, depth: int) -> Iterator[Source]:
+        try:
+            for member in _members(archive, self._budget):
+                if not _is_hidden(member.name):
+                    yield from self._look_into(member, f"{archive.name}/{member.name}", depth)
+        except DamagedError as damage:
+            self._is_broken = True
+            self._problem(self._fault(archive.name, told(damage, read=bool(self._names))))
+        except OSError as error:
+            self._is_broken = True
+            self._problem(unreadable(archive.name, error))
+
+    def _look_into(self, member: Member, name: str, depth: int) -> Iterator[Source]:
+        if member.problem:
+            self._skip(name, member.problem, is_log=True)
+            return
+        look, reader = sniff.opened(member.reader, self._budget)
+        base = name.rpartition("/")[2]
+        if look.problem:
+            self._skip(name, look.problem, is_log=sniff.looks_like_log(base, b""))
+        elif look.holds in {"tar", "zip"}:
+            if depth < MOST_NESTED:
+                yield from self._logs(Archive(name, look.holds, reader), depth + 1)
+            else:
+                self._skip(name, f"archives are read {MOST_NESTED} deep; unpack it and name what is in it", is_log=True)
+        elif look.holds == "journal":
+            yield self._source(name, member, look, journal_file(reader))
+        elif evidence := self._evidence(name, look.text):
+            yield self._source(name, member, look, reader, evidence)
+        elif sniff.looks_like_log(base, look.text):
+            yield self._source(name, member, look, reader)
+
+    def _source(self, name: str, member: Member, look: sniff.Look, reader: Reader, evidence: str = "") -> Source:
+        """Give a member as a source; the second of one name has a number behind it."""
+        count = self._names[name] = self._names.get(name, 0) + 1
+        return Source(
+            name=f"{name}#{count}" if count > 1 else name,
+            path=None,
+            problem=self._problem,
+            size=member.size,
+            modified=member.modified,
+            compression=look.compression,
+            given=reader,
+            evidence=evidence,
+        )
+
+    def _skip(self, name: str, why: str, *, is_log: bool) -> None:
+        """Say why a member that seems to be a log is not read; those that do not are what every bundle is full of."""
+        if is_log and self._told < MOST_TOLD:
+            self._told += 1
+            self._problem(SkippedError(name, why))
+        elif is_log:
+            self._untold += 1
+
+
+def journal_file(packed: Reader, path: Path | None = None) -> Reader:
+    """Give the entries of a journal's binary file, at a path of its own or inside an archive."""
+    from kvdiag.inputs.journalfile import JournalFile
+
+    return JournalFile(packed, path)
+
+
+def _members(archive: Archive, budget: Budget) -> Iterator[Member]:
+    from kvdiag.inputs.archives import spooled, tar_members, zip_members
+
+    if archive.holds == "tar":
+        yield from tar_members(archive.reader)
+        return
+    with archive.file or spooled(archive.reader) as file:
+        for member in zip_members(file):
+            yield member._replace(reader=Metered(member.reader, budget.spend))
+
+
+def _is_hidden(name: str) -> bool:
+    """Whether a file is one that folders keep to themselves: `.git/…`, macOS's `._kubelet.log`."""
+    return any(part.startswith(".") and part != ".." for part in name.split("/"))

@@ -1,0 +1,190 @@
+"""A file beside the logs is known by how it begins, and each fact in it has its line."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kvdiag.evidence.readers import evidence_in, read_evidence
+
+UID = "1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01"
+TARGET = f"/var/lib/kubelet/pods/{UID}/volumes/kubernetes.io~csi/pvc-77aa/mount"
+STAGED = f"/var/lib/kubelet/plugins/kubernetes.io/csi/csi.example.org/{'8d1f0c' * 10}8d1f/globalmount"
+STATE = f"""{{"Volumes":[
+{{"VolName":"pvc-77aa","VolID":"d4f1","VolSize":1,"VolPath":"/csi-data-dir/d4f1","Attached":true,"Staged":["{STAGED}"],"Published":["{TARGET}"]}},
+{{"VolName":"pvc-88bb","VolID":"e5f2","VolSize":1,"VolPath":"/csi-data-dir/e5f2","Attached":true,"Staged":null,"Published":null}}
+],"Snapshots":null}}
+"""
+NODES = """{
+  "kind": "NodeList", "apiVersion": "v1",
+  "items": [
+    {"metadata": {"name": "worker-1"}, "status": {"nodeInfo": {
+      "containerRuntimeVersion": "containerd://1.7.13", "kubeProxyVersion": "v1.29.3",
+      "kubeletVersion": "v1.29.3"}}},
+    {"metadata": {"name": "worker-2"}, "status": {"nodeInfo": {
+      "containerRuntimeVersion": "docker://20.10.7",
+      "kubeletVersion": "v1.28.1"}}}
+  ]
+}
+"""
+ATTACHMENTS = """{"apiVersion": "v1", "kind": "List", "items": [
+  {"kind": "VolumeAttachment", "metadata": {"name": "csi-01"}, "spec": {"attacher": "csi.example.org", "nodeName": "worker-1", "source": {"persistentVolumeName": "pvc-77aa"}}, "status": {"attached": true}},
+  {"kind": "VolumeAttachment", "metadata": {"name": "csi-02", "deletionTimestamp": "2024-03-12T08:00:00Z"}, "spec": {"nodeName": "worker-1", "source": {}}, "status": {"attached": true, "detachError": {"message": "timed out"}}},
+  {"kind": "VolumeAttachment", "metadata": {"name": "csi-03"}, "spec": {"nodeName": "worker-1", "source": {}}, "status": {"attached": false}}
+]}
+"""
+DPKG = """Desired=Unknown/Install/Remove/Purge/Hold
+| Status=Not/Inst/Conf-files/Unpacked/halF-conf/Half-inst/trig-aWait/Trig-pend
+||/ Name           Version            Architecture Description
++++-==============-==================-============-=================================
+ii  containerd.io  1.6.28-1           amd64        An open and reliable container runtime
+hi  kubelet        1.29.3-1.1         amd64        Node agent for Kubernetes clusters
+ii  kubectl        1.29.3-1.1         amd64        Command-line utility
+"""
+RPM = "bash-5.2.15-1.amzn2023.x86_64\nkubelet-1.29.3-150500.1.1.x86_64\ncontainerd-1.7.11-1.amzn2023.x86_64\n"
+
+
+LOGS = "==== START logs for container web of pod shop/web-0 ====\nI0312 08:00:00.1       1 main.go:1] up\n"
+
+
+def facts(name: str, text: str) -> tuple[str, list[tuple]]:
+    """The kind of a file and what it says: line, kind, names, values."""
+    kind = evidence_in(name, text.encode()[:4096])
+    return kind, [
+        (fact.line, fact.kind, {ref.kind: ref.value for ref in fact.refs}, dict(fact.attrs), fact.node)
+        for fact in read_evidence(kind, text)
+    ]
+
+
+def version(line: int, component: str, said: str, node: str = "") -> tuple:
+    """A version as `facts` gives it."""
+    return (line, "version.found", {}, {"component": component, "version": said}, node)
+
+
+def test_state_of_the_hostpath_driver():
+    """Where each volume is published and staged, and where it is not."""
+    kind, said = facts("csi/state.json", STATE)
+    assert kind == "hostpath-state"
+    at = {"pod_uid": UID, "spec_name": "pvc-77aa"}
+    assert said == [
+        (2, "csi.state.published", {"volume_handle": "d4f1", "target_path": TARGET} | at, {}, ""),
+        (2, "csi.state.staged", {"volume_handle": "d4f1", "staging_path": STAGED, "driver": "csi.example.org"}, {}, ""),
+        (3, "csi.state.unpublished", {"volume_handle": "e5f2"}, {}, ""),
+        (3, "csi.state.unstaged", {"volume_handle": "e5f2"}, {}, ""),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"sysfs on /sys type sysfs (rw,nosuid)\n/dev/sdb on {TARGET} type ext4 (rw,relatime)\n/dev/sdb on {STAGED} type ext4 (rw)\n",
+        f"sysfs /sys sysfs rw,nosuid 0 0\n/dev/sdb {TARGET} ext4 rw,relatime 0 0\n/dev/sdb {STAGED} ext4 rw 0 0\n",
+        f"TARGET   SOURCE   FSTYPE OPTIONS\n├─{TARGET} /dev/sdb ext4 rw\n└─{STAGED} /dev/sdb ext4 rw\n",
+        f"24 30 0:22 / /sys rw,nosuid shared:7 - sysfs sysfs rw\n50 30 8:16 / {TARGET} rw - ext4 /dev/sdb rw\n51 30 8:16 / {STAGED} rw - ext4 /dev/sdb rw\n",
+    ],
+    ids=["mount", "proc", "findmnt", "mountinfo"],
+)  # fmt: skip
+def test_mounts(text):
+    """The mounts of volumes, in each way that lists them, and no others."""
+    kind, said = facts("storage/mounts.txt", text)
+    assert kind == "mounts"
+    assert said == [
+        (2, "mount.found", {"target_path": TARGET, "pod_uid": UID, "spec_name": "pvc-77aa"}, {}, ""),
+        (3, "mount.found", {"staging_path": STAGED, "driver": "csi.example.org"}, {}, ""),
+    ]
+
+
+def test_nodes():
+    """The versions of each node; of a runtime that is not known none."""
+    assert facts("nodes.json", NODES) == (
+        "nodes",
+        [
+            version(5, "containerd", "1.7.13", "worker-1"),
+            version(6, "kubelet", "v1.29.3", "worker-1"),
+            version(9, "kubelet", "v1.28.1", "worker-2"),
+        ],
+    )
+
+
+def test_volume_attachments():
+    """Which are attached, wait to be, and wait to be deleted."""
+    kind, said = facts("va.json", ATTACHMENTS)
+    assert kind == "volume-attachments"
+    assert said == [
+        (2, "attachment.found", {"attachment": "csi-01", "node": "worker-1", "spec_name": "pvc-77aa"}, {}, ""),
+        (3, "attachment.left", {"attachment": "csi-02", "node": "worker-1"}, {"error": "timed out"}, ""),
+        (4, "attachment.waiting", {"attachment": "csi-03", "node": "worker-1"}, {}, ""),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("kubelet-version.txt", "Kubernetes v1.29.3\n", [version(1, "kubelet", "v1.29.3")]),
+        ("x", "containerd github.com/containerd/containerd v1.7.13 7c3aca7a\n", [version(1, "containerd", "1.7.13")]),
+        ("x", "containerd containerd.io 1.6.28 ae07eda3\n", [version(1, "containerd", "1.6.28")]),
+        ("x", "Version:  0.1.0\nRuntimeName:  containerd\nRuntimeVersion:  v1.7.13\nRuntimeApiVersion:  v1\n", [version(3, "containerd", "1.7.13")]),
+        ("kind-worker/kubernetes-version.txt", "v1.29.2", [version(1, "kubelet", "v1.29.2")]),
+        ("installed-debs", DPKG, [version(5, "containerd", "1.6.28"), version(6, "kubelet", "1.29.3")]),
+        ("installed-rpms", RPM, [version(2, "kubelet", "1.29.3"), version(3, "containerd", "1.7.11")]),
+    ],
+)  # fmt: skip
+def test_versions(name, text, said):
+    """What programs and lists of packages say of versions."""
+    assert facts(name, text)[1] == said
+
+
+def test_host_of_a_sosreport():
+    """The file that has the host's name in a sosreport, and no file of that name elsewhere."""
+    assert facts("a.tar.xz/sosreport-w1-abc/etc/hostname", "w1.example.org\n") == (
+        "hostname",
+        [(1, "node.hostname", {"node": "w1.example.org"}, {}, "w1.example.org")],
+    )
+    assert evidence_in("rootfs/etc/hostname", b"w1\n") == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("x", "v1.29.2\n"),
+        ("x", "Version:  0.1.0\nRuntimeName:  cri-o\nRuntimeVersion:  1.29.1\n"),
+        ("x", "Kubernetes v1.29.3 was installed on all nodes\n"),
+        ("x", '{"kind": "PodList", "items": []}'),
+        ("state.json", '{"Volumes": 3}'),
+        ("cluster-info-dump.txt", NODES + LOGS),
+        ("x", "the volume on /data type it in (x)\n"),
+        ("x", 'I0312 08:00:00.1       1 main.go:1] "kind": "NodeList"\n'),
+        ("x", ""),
+    ],
+)
+def test_no_evidence(name, text):
+    """What looks alike and is not it."""
+    assert evidence_in(name, text.encode()) == ""
+
+
+@pytest.mark.parametrize("kind", ["hostpath-state", "volume-attachments", "nodes"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "[1]", '{"items": [1, {}]}', '{"items": 3, "Volumes": {}}', '{"items": [{"metadata": [], "status": "x"}]}'],
+)
+def test_other_shapes(kind, text):
+    """JSON of another shape has no facts, and what is no JSON is said to be none."""
+    if text:
+        assert list(read_evidence(kind, text)) == []
+    else:
+        with pytest.raises(ValueError, match="Expecting value"):
+            list(read_evidence(kind, text))
+
+
+@given(st.sampled_from(["mounts", "packages", "versions", "hostname"]), st.text())
+def test_any_text(kind, text):
+    """Whatever stands in a text, it is read without a fault."""
+    for fact in read_evidence(kind, text):
+        assert 1 <= fact.line <= text.count("\n") + len(text.splitlines()) + 1
+
+
+def test_words_that_are_not_there():
+    """A file whose names stand in it otherwise than JSON writes them costs no more than one look at it each."""
+    volumes = ",".join(f'{{"VolName":"x","VolID":"\\u00e{n % 10}{n}","Published":null}}' for n in range(50_000))
+    assert len(list(read_evidence("hostpath-state", f'{{"Volumes":[{volumes}]}}'.replace("\\u00e0", "à")))) == 50_000

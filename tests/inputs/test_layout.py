@@ -1,0 +1,37 @@
+"""A known layout says of which node and container a file is; any other folder says nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from kvdiag.inputs.layout import place_of
+
+POD = "shop_web-0_1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01"
+ID = "0123456789abcdef" * 4
+
+
+@pytest.mark.parametrize(
+    ("name", "group", "node", "container"),
+    [
+        ("logs/kind-worker2/kubelet.log", "logs/kind-worker2", "kind-worker2", ""),
+        ("x.zip/demo-control-plane/journal.log", "x.zip/demo-control-plane", "demo-control-plane", ""),
+        (f"kind-worker/pods/{POD}/csi-attacher/0.log", "kind-worker", "kind-worker", "csi-attacher"),
+        ("mg/quay-io/host_service_logs/infra-1/kubelet_service.log", "mg/quay-io/host_service_logs/infra-1", "infra-1", ""),
+        ("mg/host_service_logs/masters/kubelet_service.log", "", "", ""),
+        ("mg/nodes/ip-10-0-1-2.ec2.internal/kubelet.gz", "mg/nodes/ip-10-0-1-2.ec2.internal", "ip-10-0-1-2.ec2.internal", ""),
+        ("mg/cluster-scoped-resources/core/nodes/worker-1.yaml", "", "", ""),
+        ("a.tar.xz/sosreport-w1-2024-03-12-abcdefg/var/log/messages", "a.tar.xz/sosreport-w1-2024-03-12-abcdefg", "", ""),
+        ("mg/namespaces/shop/pods/web-0/registrar/registrar/logs/current.log", "", "", "registrar"),
+        (f"/var/log/pods/{POD}/csi-provisioner/1.log.20240312-080000.gz", "", "", "csi-provisioner"),
+        (f"/var/log/containers/web-0_shop_csi-resizer-{ID}.log", "", "", "csi-resizer"),
+        ("before/kubelet.log", "", "", ""),
+        ("worker-1/kubelet.log", "", "", ""),
+        ("my-worker/notes/kubelet.log", "", "", ""),
+        ("nodes/kubelet.log", "", "", ""),
+        ("kubelet.log", "", "", ""),
+        ("nodes/" * 5000 + "a/b", "", "", ""),
+    ],
+)  # fmt: skip
+def test_place(name, group, node, container):
+    """What the path says, and no more."""
+    assert place_of(name) == (group, node, container)

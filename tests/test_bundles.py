@@ -1,0 +1,260 @@
+"""What collectors make, given as it is: the nodes stay apart, and a volume that went from one to the other is one."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import json
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+_spec = importlib.util.spec_from_file_location("nodes", Path(__file__).parent / "test_nodes.py")
+nodes = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(nodes)
+HANDLE = "vol-0a1b2c3d4e5f"
+
+
+def bare(folder: Path, *, is_unstaged: bool) -> tuple[bytes, bytes]:
+    """The kubelet logs of two nodes as files have them: without the journal's prefix, which names the host."""
+    logs = nodes.write(folder, ahead=0, is_unstaged=is_unstaged)
+    texts = [(logs / name).read_text().splitlines(keepends=True) for name in ("a.log", "b.log")]
+    return tuple("".join(line.partition("]: ")[2] for line in text).encode() for text in texts)
+
+
+def pack(path: Path, files: dict[str, bytes]) -> Path:
+    """Make a bundle: a tar.gz, or a zip by its name."""
+    if path.suffix == ".zip":
+        with zipfile.ZipFile(path, "w") as writer:
+            for name, content in files.items():
+                writer.writestr(name, content)
+        return path
+    with tarfile.open(path, "w:gz") as writer:
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size, member.mtime = len(content), 1_710_240_000
+            writer.addfile(member, io.BytesIO(content))
+    return path
+
+
+LAYOUTS = {
+    "kind": ("kind/demo-worker/kubelet.log", "kind/demo-worker2/kubelet.log", "demo-worker", "demo-worker2"),
+    "must-gather": (
+        "mg/host_service_logs/infra-1/kubelet_service.log",
+        "mg/host_service_logs/infra-2/kubelet_service.log",
+        "infra-1",
+        "infra-2",
+    ),
+    "nodes": ("mg/nodes/w-1.example.org/kubelet.log", "mg/nodes/w-2.example.org/kubelet.log", "w-1.example.org", "w-2.example.org"),
+}  # fmt: skip
+
+
+def analyze(kvdiag, *paths: Path) -> dict:
+    """The JSON report."""
+    return json.loads(kvdiag("analyze", "--year", "2024", "-o", "json", *paths).stdout)
+
+
+@pytest.mark.parametrize("packing", ["bundle.tar.gz", "bundle.zip"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_nodes_by_layout(kvdiag, tmp_path, layout, packing):
+    """Where lines name no host, the layout does: a volume staged on both nodes is found, with their names."""
+    first, second, one, two = LAYOUTS[layout]
+    a, b = bare(tmp_path, is_unstaged=False)
+    report = analyze(kvdiag, pack(tmp_path / packing, {first: a, second: b}))
+    assert {(i["source"], i["node"]) for i in report["inputs"]} == {
+        (f"{tmp_path}/{packing}/{first}", one),
+        (f"{tmp_path}/{packing}/{second}", two),
+    }
+    (says,) = [f["says"] for f in report["findings"] if f["rule"] == "volume-staged-on-two-nodes"]
+    assert f"was staged on {two} while {one} still had it staged" in says
+
+
+def test_without_a_layout(kvdiag, tmp_path):
+    """Folders that are called after anything make no nodes, and no finding about two of them."""
+    a, b = bare(tmp_path, is_unstaged=False)
+    report = analyze(kvdiag, pack(tmp_path / "b.tar.gz", {"before/kubelet.log": a, "after/kubelet.log": b}))
+    assert {i["node"] for i in report["inputs"]} == {""}
+    assert "volume-staged-on-two-nodes" not in {finding["rule"] for finding in report["findings"]}
+
+
+def test_what_lines_say_goes_first(kvdiag, tmp_path):
+    """The host's name in some lines of a node is its name in all files of that node."""
+    logs = nodes.write(tmp_path, ahead=0, is_unstaged=False)
+    a, b = bare(tmp_path, is_unstaged=False)
+    files = {
+        "demo-worker/journal.log": (logs / "a.log").read_bytes().replace(b" node-a kubelet", b" w1 kubelet"),
+        "demo-worker/kubelet.log": a.replace(b"I0312 08:0", b"I0312 07:0"),
+        "demo-worker2/kubelet.log": b,
+    }
+    done = kvdiag("events", pack(tmp_path / "b.tar.gz", files), "--year", "2024")
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {(event["source"].rpartition("b.tar.gz/")[2], event["node"]) for event in events} == {
+        ("demo-worker/journal.log", "w1"),
+        ("demo-worker/kubelet.log", "w1"),
+        ("demo-worker2/kubelet.log", "demo-worker2"),
+    }
+
+
+def test_container_of_a_pod_log(kvdiag, tmp_path):
+    """A sidecar's log is the sidecar's, by the folder that kubelet keeps it in."""
+    line = b'2024-03-12T08:00:00.1Z stderr F I0312 08:00:00.100000       1 main.go:99] "Version" version="v4.5.1"\n'
+    pods = "var/log/pods/shop_csi-0_1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01"
+    report = analyze(kvdiag, pack(tmp_path / "b.tar.gz", {f"{pods}/csi-attacher/0.log": line}))
+    assert [i["component"] for i in report["inputs"]] == ["external-attacher"]
+
+
+ONE = "1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01"
+MOUNT = f"/var/lib/kubelet/pods/{ONE}/volumes/kubernetes.io~csi/{nodes.PV}/mount"
+RULE = "csi-nodeunpublish-state-lost"
+
+
+def busy(last: str = "started") -> bytes:
+    """What kubelet says, twice, of a mount that the driver does not remove, and an hour later of the volume.
+
+    The driver's log is not there.
+    """
+    unique = f"kubernetes.io/csi/hostpath.csi.k8s.io^{HANDLE}"
+    at = f'(UniqueName: "{unique}") pod "{ONE}" (UID: "{ONE}")'
+    line = (
+        'E0312 08:15:{second}.101500    2201 nestedpendingoperations.go:348] Operation for "{{volumeName:{unique} podName:{uid} nodeName:}}" failed. '
+        "No retries permitted until 2024-03-12 08:15:{second}.601439 +0000 UTC m=+199.1 (durationBeforeRetry 500ms). "
+        'Error: UnmountVolume.TearDown failed for volume "data" {at} : '
+        "kubernetes.io/csi: Unmounter.TearDownAt failed to clean mount dir [{path}]: kubernetes.io/csi: "
+        "failed to remove dir [{path}]: remove {path}: device or resource busy\n"
+    )
+    told = "".join(line.format(second=s, unique=unique, uid=ONE, path=MOUNT, at=at) for s in (20, 21))
+    later = {
+        "started": f'reconciler.go:616] operationExecutor.UnmountVolume started for volume "data" {at} ',
+        "succeeded": nodes.unpublished(ONE).replace(nodes.UNIQUE, unique),
+    }
+    return (told + nodes.klog(5000, later[last])).encode()
+
+
+def state(published: str, handle: str = HANDLE) -> bytes:
+    """What csi-driver-host-path keeps of a volume."""
+    said = f'{{"VolName":"{nodes.PV}","VolID":"{handle}","Attached":true,"Staged":null,"Published":{published}}}'
+    return f'{{"Volumes":[{said}],"Snapshots":null}}\n'.encode()
+
+
+@pytest.mark.parametrize(
+    ("files", "verdict"),
+    [
+        ({}, "possible"),
+        ({"csi/state.json": state("null")}, "confirmed"),
+        ({"csi/state.json": state("[]")}, "confirmed"),
+        ({"csi/state.json": state(f'["{MOUNT}"]')}, "possible"),
+        ({"csi/state.json": state("null", "vol-9f8e7d6c5b4a")}, "possible"),
+        ({"csi/state.json": state("null")[:-20]}, "possible"),
+    ],
+    ids=["kubelet alone", "null", "empty", "still known", "another volume", "cut"],
+)
+def test_state_of_a_driver(kvdiag, tmp_path, files, verdict):
+    """That a driver has forgotten a volume which is still mounted is certain when its own record shows it."""
+    report = analyze(kvdiag, pack(tmp_path / "b.tar.gz", {"node/kubelet.log": busy()} | files))
+    (finding,) = [finding for finding in report["findings"] if finding["rule"] == RULE]
+    assert finding["verdict"] == verdict
+    lines = [line["source"].rpartition("/")[2] for line in finding["evidence"]]
+    assert ("state.json" in lines) == (verdict == "confirmed")
+    assert "2 times over 1s" in finding["says"]
+
+
+def test_state_of_a_driver_that_got_there(kvdiag, tmp_path):
+    """A record without the volume is as it should be once kubelet has said that the mount is gone."""
+    report = analyze(
+        kvdiag, pack(tmp_path / "b.tar.gz", {"kubelet.log": busy("succeeded"), "state.json": state("null")})
+    )
+    assert "confirmed" not in {finding["verdict"] for finding in report["findings"] if finding["rule"] == RULE}
+
+
+def test_mount_that_is_still_there(kvdiag, tmp_path):
+    """A mount that was found is evidence of the volume, and of no other; it neither makes nor lengthens a story."""
+    other = MOUNT.replace(ONE, "2f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f02")
+    mounts = f"sysfs on /sys type sysfs (rw)\n/dev/sdb on {MOUNT} type ext4 (rw)\n/dev/sdc on {other} type ext4 (rw)\n"
+    alone = analyze(kvdiag, pack(tmp_path / "a.tar.gz", {"node/kubelet.log": busy()}))
+    report = analyze(
+        kvdiag, pack(tmp_path / "b.tar.gz", {"node/kubelet.log": busy(), "node/mounts.txt": mounts.encode()})
+    )
+    (finding,) = [finding for finding in report["findings"] if finding["rule"] == RULE]
+    assert [line["line"] for line in finding["evidence"] if line["source"].endswith("mounts.txt")] == [2]
+    assert finding["says"] == next(one["says"] for one in alone["findings"] if one["rule"] == RULE)
+    pods = kvdiag("pods", tmp_path / "b.tar.gz", "--year", "2024").stdout
+    assert "2f0c3a52" not in pods
+
+
+def test_versions_in_files(kvdiag, tmp_path):
+    """A version in a file counts where the log does not print one, with its place and node."""
+    files = {
+        "demo-worker/kubelet.log": busy(),
+        "demo-worker/kubernetes-version.txt": b"v1.29.3",
+        "nodes.json": b'{"kind": "NodeList", "items": [{"metadata": {"name": "demo-worker2"}, "status": {"nodeInfo": {"kubeletVersion": "v1.28.1"}}}]}',
+    }
+    report = analyze(kvdiag, pack(tmp_path / "b.tar.gz", files))
+    seen = {
+        (v["version"], v["how"], v["node"], v["source"].rpartition("b.tar.gz/")[2], v["line"])
+        for v in report["versions"]
+        if v["how"] == "file"
+    }
+    assert seen == {
+        ("v1.29.3", "file", "demo-worker", "demo-worker/kubernetes-version.txt", 1),
+        ("v1.28.1", "file", "demo-worker2", "nodes.json", 1),
+    }
+
+
+def test_printed_version_goes_first(kvdiag, tmp_path):
+    """What kubelet prints of itself is not said again by a file."""
+    banner = b'I0312 08:15:00.000001    2201 server.go:496] "Kubelet version" kubeletVersion="v1.29.4"\n'
+    files = {"demo-worker/kubelet.log": banner + busy(), "demo-worker/kubernetes-version.txt": b"v1.29.3"}
+    report = analyze(kvdiag, pack(tmp_path / "b.tar.gz", files))
+    assert [(v["version"], v["how"]) for v in report["versions"] if v["how"] != "wording"] == [("v1.29.4", "banner")]
+
+
+def test_host_of_a_sosreport(kvdiag, tmp_path):
+    """All logs of a sosreport are of its host, wherever in the archive the host's name stands."""
+    root = "sosreport-w1-2024-03-12-abcdefg"
+    bundle = pack(
+        tmp_path / "b.tar.gz", {f"{root}/var/log/kubelet.log": busy(), f"{root}/etc/hostname": b"w1.example.org\n"}
+    )
+    done = kvdiag("events", bundle, "--year", "2024")
+    assert {json.loads(line)["node"] for line in done.stdout.splitlines()} == {"w1.example.org"}
+
+
+def test_file_that_is_broken(kvdiag, tmp_path):
+    """A file that begins as evidence and breaks off is told; the logs are analysed."""
+    done = kvdiag(
+        "analyze",
+        "--year",
+        "2024",
+        pack(tmp_path / "b.tar.gz", {"kubelet.log": busy(), "state.json": state("null")[:-20]}),
+    )
+    assert "b.tar.gz/state.json: it begins as hostpath-state and cannot be read as such (" in done.stderr
+    assert done.returncode == 0
+
+
+EKS = {
+    "./kubelet/kubelet.log": b"journal",
+    "./kubelet/kubelet_service.txt": b"# /etc/systemd/system/kubelet.service\n[Service]\nRestart=always\n",
+    "./containerd/containerd-log.txt": b"Mar 12 08:00:00 w1 containerd[801]: starting\n",
+    "./storage/mounts.txt": f"/dev/sdb on {MOUNT} type ext4 (rw)\n\nFilesystem      Size  Used Avail Use% Mounted on\n".encode(),
+    "./system/pkglist.txt": b"bash-5.2.15-1.amzn2023.0.2.x86_64\nkubelet-1.29.3-20240312.amzn2023.x86_64\n",
+    "./system/instance-id.txt": b"i-0123456789abcdef0\n",
+    "./var_log/messages": b"Mar 12 08:00:00 w1 systemd[1]: Started x.\n",
+    "./cni/10-aws.conflist": b'{"cniVersion": "0.4.0"}\n',
+}
+
+
+def test_log_bundle_of_eks(kvdiag, tmp_path):
+    """Of a bundle as the EKS log collector makes it the logs, mounts and packages are read, and the rest is not."""
+    logs = nodes.write(tmp_path, ahead=0, is_unstaged=True)
+    files = EKS | {"./kubelet/kubelet.log": (logs / "a.log").read_bytes()}
+    bundle = pack(tmp_path / "eks_i-0123456789abcdef0_2024-03-12_0800-UTC_0.7.8.tar.gz", files)
+    report = analyze(kvdiag, bundle)
+    assert {i["source"].removeprefix(f"{bundle}/"): i["format"] for i in report["inputs"]} == {
+        "kubelet/kubelet.log": "journal-short/klog",
+        "containerd/containerd-log.txt": "journal-short/plain",
+        "var_log/messages": "journal-short/plain",
+        "storage/mounts.txt": "mounts",
+        "system/pkglist.txt": "packages",
+    }
+    assert ("kubelet", "1.29.3", "file") in {(v["component"], v["version"], v["how"]) for v in report["versions"]}
