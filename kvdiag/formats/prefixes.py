@@ -26,6 +26,9 @@ _RFC5424 = re.compile(rb"(\S+) (\S+) (\d{1,10}|-) \S+ (?:-|\[[^\]]*\]) +")
 _FULL = re.compile(rb"\S{2,12} (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?) ([A-Z]{1,5}|[+-]\d\d(?::?\d\d)?) ")
 _UNIX = re.compile(rb"(\d{9,10})\.(\d{6}) (?=\S)")
 _BOOT = re.compile(rb"\[ {0,8}\d{1,9}\.\d{6}(?: < {0,8}\d{1,9}\.\d{6} >)?\] ")
+_CONSOLE = re.compile(
+    rb"\[(?:\x1b\[[0-9;]{0,20}m)?(?:  OK  |FAILED|DEPEND| TIME | SKIP | INFO )(?:\x1b\[[0-9;]{0,20}m)?\] "
+)
 _SENT = re.compile(_SENDER)
 _NAMED = re.compile(
     rb"(?:(\S{1,80}) )?([^\s:\[\]{]{1,80})(?:\[(\d{1,10})\])?: (?=" + openings.HEAD + rb"|" + openings.CERTAIN + rb")"
@@ -131,6 +134,12 @@ def since_boot(body: bytes) -> Peeled | None:
         return None
     sent = _sent(body, found.end(), None, "journal-monotonic", strict=True)
     return sent or Peeled(body[found.end() :], ident="kernel", carrier="dmesg")
+
+
+def console(body: bytes) -> Peeled | None:
+    """`[  OK  ] Started …`, coloured or not: what systemd writes on the console while it boots."""
+    found = _CONSOLE.match(body)
+    return Peeled(_ANSI.sub(b"", body[found.end() :]), ident="systemd", carrier="console") if found else None
 
 
 def named(body: bytes) -> Peeled | None:

@@ -246,6 +246,7 @@ def test_classify(line: str, kind: str) -> None:
 def test_every_reader_has_its_name() -> None:
     """A body names the reader it came from, so that adding a format is one name here."""
     lines = {"klog": KLOG.format("a"), "klogjson": '{"ts":1,"msg":"a","v":0}', "logrus": LOGRUS.format("a")}
+    lines["kubectl-event"] = "3m12s   Warning   FailedMount   pod/web-0   a"
     assert lines.keys() == BODY_READERS.keys()
     for name, line in lines.items():
         body = read_body(line.encode())
