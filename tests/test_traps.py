@@ -95,8 +95,11 @@ def test_inputs_that_are_rewritten(opening, unit):
     assert read_through(opening + unit * (LARGE // len(unit))) <= 16 * LARGE
 
 
-# crashes of the fuzzer (bench/fuzz.py), cut down
-FOUND: list[bytes] = []
+# what was quadratic, and crashes of the fuzzer (bench/fuzz.py) cut down
+FOUND = {
+    "a message of a journal of many short lines": OPENINGS[4] + b"    MESSAGE=x\n" + b"            x\n" * 100_000,
+    "a cut object of backslashes": b'{"ts":1.0,"msg":"' + b"\\" * LARGE,
+}
 
 
 def survive(data: bytes) -> None:
@@ -117,7 +120,7 @@ def test_any_bytes(data):
     survive(data)
 
 
-@pytest.mark.parametrize("data", FOUND)
-def test_what_was_found(data):
-    """What once raised does not."""
-    survive(data)
+@pytest.mark.parametrize("name", FOUND)
+def test_what_was_found(name):
+    """What once raised or did not end is read."""
+    survive(FOUND[name])
