@@ -1,18 +1,20 @@
 # make demo   try kvdiag on a broken node's logs        make check   all that CI asks
 # make test   the test suite, also in another zone      make bench   speed against ripgrep
+# make fuzz   ten minutes each for what reads bytes that nobody vouches for (needs atheris)
 #
 # Needs Python 3.11 or newer: make demo PYTHON=python3.12 chooses one.
 
 PYTHON ?= python3
 DEMO ?= hostpath-driver-lost-state
 LOG ?=
+SECONDS ?= 600
 
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test lint types check bench clean format
+.PHONY: demo test lint types check bench fuzz clean format
 
 demo: $(VENV)/.installed
 	@$(BIN)/kvdiag analyze --fail-on never sample-logs/$(DEMO)
@@ -33,6 +35,12 @@ check: lint types test
 
 bench: $(VENV)/.installed
 	$(BIN)/python bench/speed.py $(LOG)
+
+# Not among the tools of `make test`: its wheels are few. What it finds stays in .fuzz/, to be cut down into a test.
+fuzz: $(VENV)/.dev
+	$(PIP) install atheris
+	for target in formats inputs archives gostruct; do mkdir -p .fuzz/$$target; \
+		$(BIN)/python bench/fuzz.py $$target -max_total_time=$(SECONDS) -artifact_prefix=.fuzz/$$target- .fuzz/$$target || exit 1; done
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format .

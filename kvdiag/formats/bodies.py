@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from kvdiag.formats import envelopes, gopanic, klog, klogjson, logrus, zap
+from kvdiag.formats import envelopes, eventtable, gopanic, klog, klogjson, logrus, zap
 from kvdiag.formats.goquote import quote
 from kvdiag.formats.journalentries import is_member
 from kvdiag.formats.peel import chatter, peel
@@ -21,6 +21,7 @@ BODY_READERS: Mapping[str, Callable[[bytes], Body | None]] = {
     "klogjson": klogjson.read,
     "logrus": logrus.read,
     "zap": zap.read,
+    "kubectl-event": eventtable.read,
 }
 HEAD, CONTINUATION, CHATTER, UNREAD = "head", "continuation", "chatter", "unread"
 
@@ -35,12 +36,14 @@ _JSON_KEYS = re.compile(rb'"(?:msg|level|ts|MESSAGE|log|_HOSTNAME)" ?:')
 # Containers started by RKE trace their start script: `+ grep -q cloud-provider=azure`.
 _TRACE = re.compile(rb"\+{1,4} \S")
 _BULLETS = b"* \t"  # a line with nothing else stands between the sections of minikube's logs
+# What the flags of a component say before it has a log to write to.
+_DEPRECATED = re.compile(rb"Flag --[\w\-]{1,100} has been deprecated, ")
 # The names of the columns of a CSV export.
 _COLUMNS = re.compile(rb'(?i)"?(?:@?timestamp|time|date)"?,"?(?:@?message|line)"?(?:,|$)')
-# Indented text, the end of a block of lines, what the hostpath driver prints under one header, and members of the
-# journal's modes that spread an entry over many lines.
+# Indented text, a path that stands alone (a command's output), the end of a block of lines, what the hostpath driver
+# prints under one header, and members of the journal's modes that spread an entry over many lines.
 _CONTINUED = re.compile(
-    rb"[\t ]|>(?: |$)|[})\]](?:[.,]|$)"
+    rb"[\t ]|/[\w./\-]{1,200}'?$|>(?: |$)|[})\]](?:[.,]|$)"
     rb"|fstype |device |readonly (?:true|false)$|volumeId |attributes map\[|mountflags \["
 )
 
@@ -63,7 +66,8 @@ def is_head(body: bytes) -> bool:
         return True
     if body.startswith(b"{"):
         return bool(_JSON.match(body) and _JSON_KEYS.search(body))
-    return klog.CUT_HEADER.match(body) is not None or zap.is_head(body)
+    starts = klog.CUT_HEADER.match(body) is not None or eventtable.ROW.match(body) is not None
+    return starts or zap.is_head(body)
 
 
 def classify(line: bytes) -> str:
@@ -94,6 +98,8 @@ def _is_chatter(line: bytes) -> bool:
         or chatter(line)
         or klog.preamble(line)
         or _TRACE.match(line)
+        or _DEPRECATED.match(line)
+        or eventtable.is_heading(line)
         or _COLUMNS.match(line)
         or is_member(line)
     )

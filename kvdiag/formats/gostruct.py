@@ -25,8 +25,8 @@ _DEEPEST = 12
 _KEY = r"[A-Za-z_][\w.\-/]{0,100}"
 # Times contain spaces, and strings that gogo prints even commas and colons.
 _TEXT = (
-    rf"(?:(?!,\s*{_KEY}:(?!//)|\s+(?:[A-Z]\w{{0,100}}:|[a-z]+[A-Z]\w{{0,100}}:|[a-z][a-z0-9_]{{0,100}}:(?!//|\s))"
-    r"|,?\s*[}\]]|[{\[]).)+"
+    rf"(?:(?!,\s{{0,8}}{_KEY}:(?!//)|\s{{1,8}}(?:[A-Z]\w{{0,100}}:|[a-z]+[A-Z]\w{{0,100}}:|[a-z][a-z0-9_]{{0,100}}:(?!//|\s))"
+    r"|,?\s{0,8}[}\]]|[{\[]).)+"
 )
 _BRACES = re.compile(r"[{\[(]|[}\])]")
 _GOGO = re.compile(r"PodSandboxMetadata\\?\{Name:(.*?),Uid:(.*?),Namespace:(.*?),Attempt:(\d{1,9})")

@@ -63,7 +63,7 @@ _BY_FIRST_BYTE: Mapping[bytes, tuple[_Reader, ...]] = {
     b"\xef": (copied.marked, *_OTHER),
     b"\x1e": (envelopes.read_led,),
     b"{": (envelopes.read,),
-    b"[": (prefixes.since_boot, prefixes.of_kernel, prefixes.bracketed),
+    b"[": (prefixes.since_boot, prefixes.of_kernel, prefixes.console, prefixes.bracketed),
     b"<": (prefixes.bare,),
     b" ": (prefixes.bare,),
     b"\t": (prefixes.bare,),

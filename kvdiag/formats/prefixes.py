@@ -31,6 +31,9 @@ _CTIME = re.compile(rb"\[[A-Z][a-z]{2} ([A-Z][a-z]{2} [ \d]\d \d\d:\d\d):(\d\d) 
 _MINUTE = re.compile(rb"\[([A-Z][a-z]{2})([ \d]\d \d\d:\d\d)\] ")
 _LATER = re.compile(rb"\[ {1,8}\+\d{1,6}\.\d{6}\] ")
 _DECODED = re.compile(rb"[a-z]{2,8}(?: {0,4}:[a-z]{2,7} {0,4}:)? {1,2}(?=" + _BOOT.pattern + rb")")
+_CONSOLE = re.compile(
+    rb"\[(?:\x1b\[[0-9;]{0,20}m)?(?:  OK  |FAILED|DEPEND| TIME | SKIP | INFO )(?:\x1b\[[0-9;]{0,20}m)?\] "
+)
 _SENT = re.compile(_SENDER)
 _NAMED = re.compile(
     rb"(?:(\S{1,80}) )?([^\s:\[\]{]{1,80})(?:\[(\d{1,10})\])?: (?=" + openings.HEAD + rb"|" + openings.CERTAIN + rb")"
@@ -155,6 +158,12 @@ def of_kernel(body: bytes) -> Peeled | None:
         begins = syslog_minute(found.group(1) if clock else b" ".join(found.groups()))
         stamp = None if begins is None else begins + (within_minute(clock.group(2), None) if clock else 0)
     return Peeled(body[found.end() :], stamp, ident=KERNEL, carrier="dmesg")
+
+
+def console(body: bytes) -> Peeled | None:
+    """`[  OK  ] Started …`, coloured or not: what systemd writes on the console while it boots."""
+    found = _CONSOLE.match(body)
+    return Peeled(_ANSI.sub(b"", body[found.end() :]), ident="systemd", carrier="console") if found else None
 
 
 def named(body: bytes) -> Peeled | None:

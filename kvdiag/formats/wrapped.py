@@ -22,12 +22,13 @@ _NARROWEST, _WIDEST, _WIDEST_MAIL = 40, 1000, 200
 _FEWEST_PAIRS = 3
 _SURELY = 0.9  # of the lines that may be rests of others
 _FEW_LINES = 50
+_MOST_LINES = 1000  # that are looked at
 _BEGINS = re.compile(rb"\t|  |" + openings.KLOG)
 
 
 def fold(head: bytes) -> Rewriting | None:
     """Tell by the first bytes of an input whether its lines are broken; None when they are not."""
-    lines = [line.rstrip(b"\r") for line in head.split(b"\n")][: -1 if len(head) > LONGEST >> 2 else None]
+    lines = [line.rstrip(b"\r") for line in head.split(b"\n", _MOST_LINES)[:_MOST_LINES]]
     widths = [_width(line) for line in lines]
     width = max((size for line, size in zip(lines, widths, strict=True) if b" " in line.strip()), default=0)
     if _NARROWEST <= width <= _WIDEST_MAIL and _is_mail(lines, widths, width):

@@ -41,6 +41,8 @@ class _Entry:
     def __init__(self) -> None:
         self.fields: dict[bytes, bytes] = {}
         self.number = 0
+        self._more: dict[bytes, list[bytes]] = {}
+        self._size = 0
 
     def add(self, name: bytes, value: bytes, number: int) -> None:
         """Keep a field, if it is wanted and new."""
@@ -49,10 +51,17 @@ class _Entry:
             if name == b"MESSAGE" or not self.number:
                 self.number = number
 
+    def go_on(self, name: bytes, line: bytes) -> None:
+        """Add a line to a field that was kept."""
+        self._size += len(line) + 1
+        if name in self.fields and self._size < LONGEST:
+            self._more.setdefault(name, []).append(line)
+
     def line(self, lead: bytes = b"") -> Iterator[Line]:
         """Give the line of the entry, if it has any field."""
         if self.fields:
-            text = {name.decode(): value.decode("utf-8", "replace") for name, value in self.fields.items()}
+            whole = {name: b"\n".join([value, *self._more.get(name, ())]) for name, value in self.fields.items()}
+            text = {name.decode(): value.decode("utf-8", "replace") for name, value in whole.items()}
             yield self.number, lead + _dumped(text)
 
 
@@ -83,8 +92,7 @@ def _verbose(lines: Lines) -> Iterator[Line]:
             entry.add(found.group(1), line[found.end() :], lines.number)
             continue
         if line.startswith(b"    ") and lead:
-            if name in entry.fields and len(entry.fields[name]) < LONGEST:
-                entry.fields[name] += b"\n" + line[len(name) + 5 :]
+            entry.go_on(name, line[len(name) + 5 :])
             continue
         yield from entry.line(lead)
         opening = _ENTRY.match(line)

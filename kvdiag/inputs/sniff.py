@@ -120,9 +120,9 @@ def _problem(head: bytes) -> str:
 
 
 def _is_binary(head: bytes) -> bool:
-    """Whether there are more control characters than stray ones; runs of NUL bytes, as a crash leaves, do not count."""
+    """Whether there are more control characters than stray ones; NUL bytes among words, as a crash leaves, are some."""
     text = legible.plain(head)
-    return len(text.translate(None, _TEXT)) * 10 > len(text)
+    return not text or len(text.translate(None, _TEXT)) * 10 > len(text)
 
 
 def begins_as_log(text: bytes) -> bool:

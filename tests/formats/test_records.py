@@ -260,6 +260,7 @@ def test_every_reader_has_its_name() -> None:
         "klogjson": '{"ts":1,"msg":"a","v":0}',
         "logrus": LOGRUS.format("a"),
         "zap": "INFO\tmain.go:7\ta",
+        "kubectl-event": "3m12s   Warning   FailedMount   pod/web-0   a",
     }
     assert lines.keys() == BODY_READERS.keys()
     for name, line in lines.items():
@@ -312,3 +313,19 @@ def test_any_bytes(text: bytes) -> None:
     for line in lines:
         assert classify(line) in {"head", "continuation", "chatter", "unread"}
         read_body(line)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        lambda line: {"log": line + "\n", "stream": "stderr", "time": "2026-11-20T21:03:31Z"},
+        lambda line: {"MESSAGE": line, "SYSLOG_IDENTIFIER": "kubelet", "_PID": "1"},
+        lambda line: {"line": line, "timestamp": "2026-11-20T21:03:31Z"},
+        lambda line: {"message": line, "timestamp": 1795206361779},
+    ],
+)
+def test_a_value_of_many_lines_in_objects(entry) -> None:
+    """A block of lines is one value also where each of its lines is an object of its own."""
+    lines = [KLOG.format("a") + " configuration=<", "\tFileCheckFrequency: 20s", ' > path="/var/lib"', KLOG.format("b")]
+    first, second = read_records(enumerate((json.dumps(entry(line)).encode() for line in lines), start=1))
+    assert (first.lines, first.body.fields.get("path"), second.line) == (3, "/var/lib", 4)

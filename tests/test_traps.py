@@ -1,0 +1,126 @@
+"""Hostile text takes linear time and raises nothing: what is quadratic in these would not end; `bench/linear.py` measures."""
+
+from __future__ import annotations
+
+import io
+from array import array
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kvdiag.events.recognise import Recogniser
+from kvdiag.formats.records import read_records
+from kvdiag.formats.wrapped import fold
+from kvdiag.inputs.folded import FOLDS, unfolded
+from kvdiag.inputs.legible import Mender, Transcoded
+from kvdiag.pipeline.options import Options
+from kvdiag.pipeline.read import Text, read_source
+from kvdiag.pipeline.records import source_records
+from kvdiag.scan.choose import scanner
+from tests.traps import KLOG, LEADS, READERS, UNITS, vocabulary
+
+LARGE = 256 << 10
+ONE_LINE = ("understand", "classify", "piece", "request", "struct", "sandbox", "clean")
+# What was quadratic once, or is the kind of thing that is.
+WORST = (
+    b'a="',
+    b"{{{{",
+    b"\\",
+    b"[[",
+    b" ",
+    b"1",
+    b'time="',
+    b'"',
+    b'\\"',
+    b"a=",
+    b"a-",
+    b"/",
+    b':"',
+    b"name:",
+    b"1:",
+    b"a ",
+)
+OPENINGS = (
+    b'[{"',
+    b'{\n"',
+    b"__CURSOR=s=a\n",
+    b'{\n\t"MESSAGE" : ',
+    b"Mon 2024-07-15 03:49:34.000000 UTC [s=ab8f135e\n",
+    b"",
+)
+
+
+@pytest.mark.parametrize("name", ONE_LINE)
+@pytest.mark.parametrize("unit", WORST, ids=ascii)
+def test_a_long_line(name, unit):
+    """A line of 256 KB of anything is read, behind any beginning."""
+    for lead in LEADS:
+        READERS[name](lead + unit * (LARGE // len(unit)))
+
+
+@pytest.mark.parametrize("unit", [b"\n", b"\n\t", b"a\n", b"{\n", b"=<\n", b'"\n', b"\0\n", b"&quot;\n"], ids=ascii)
+@pytest.mark.parametrize("name", ["parse", "analyse"])
+def test_many_short_lines(name, unit):
+    """Lines of next to nothing are read one by one."""
+    for lead in (b"", KLOG + b"a=<\n"):
+        READERS[name](lead + unit * ((32 << 10) // len(unit)))
+
+
+@pytest.mark.parametrize("unit", [unit for unit in UNITS if b"\n" not in unit], ids=ascii)
+def test_words_that_are_known(unit):
+    """Behind the words of every event may stand anything."""
+    words = vocabulary()
+    for number, literal in enumerate(words.literals):
+        line = KLOG + b'"' + literal + unit * ((4 << 10) // len(unit))
+        Recogniser(words).feed(line, 0, [(0, line, (number,))])
+
+
+def read_through(data: bytes) -> int:
+    """Read an input to its end; give how many bytes came."""
+    reader = unfolded(Transcoded(io.BytesIO(data)), array("I"), (*FOLDS, fold))
+    buffer, size, mender = bytearray(1 << 16), 0, Mender()
+    while got := reader.readinto(memoryview(buffer)):
+        mender.mend(bytes(buffer[:got]))
+        size += got
+    return size
+
+
+@pytest.mark.parametrize("opening", OPENINGS, ids=ascii)
+@pytest.mark.parametrize(
+    "unit", [*WORST, b"\0", b"[", b"]", b'"\n', b"    X=\n", b"            x\n", b"&#34;", b"a\n"], ids=ascii
+)
+def test_inputs_that_are_rewritten(opening, unit):
+    """Whatever follows the opening of a journal or a document, its size is all that it costs."""
+    assert read_through(opening + unit * (LARGE // len(unit))) <= 16 * LARGE
+
+
+# what was quadratic, and crashes of the fuzzer (bench/fuzz.py) cut down
+FOUND = {
+    "a message of a journal of many short lines": OPENINGS[4] + b"    MESSAGE=x\n" + b"            x\n" * 100_000,
+    "a cut object of backslashes": b'{"ts":1.0,"msg":"' + b"\\" * LARGE,
+}
+
+
+def survive(data: bytes) -> None:
+    """Analyse, list the events of and parse an input that may be anything."""
+    source = Text("x", data)
+    read_source(source, vocabulary(), scanner(vocabulary().literals), pytest.fail, lambda _name, _size: None)
+    list(source_records(source, Options(), pytest.fail))
+    list(read_records(enumerate(data.split(b"\n"), start=1)))
+
+
+PIECES = st.sampled_from([*LEADS, *UNITS, *OPENINGS, *(literal for literal in vocabulary().literals)])
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(PIECES | st.binary(max_size=9), max_size=12).map(b"".join))
+def test_any_bytes(data):
+    """No bytes, however near they come to a log, raise anything or stop a reading."""
+    survive(data)
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_what_was_found(name):
+    """What once raised or did not end is read."""
+    survive(FOUND[name])
