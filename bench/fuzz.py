@@ -77,7 +77,7 @@ def archives(data: bytes) -> None:
         try:
             for member in members:
                 read_up_to(member.reader, 1 << 16)
-        except (DamagedError, InputError):
+        except (DamagedError, InputError, OSError):  # as the reader of a source does
             pass
 
 

@@ -142,6 +142,12 @@ class Recogniser:
             if said[0] is not None and events:
                 self._tell(line, events)
 
+    def let_go(self, kept: list[Sighting], heard: list[Heard]) -> None:
+        """Go on with these alone; a poll that is told again begins anew."""
+        self.sightings, self.heard = kept, heard
+        for known in (self._folding, self._known, self._meanings):
+            known.clear()
+
     def _take(self, ids: tuple[int, ...], said: Told, place: Place, rest: int) -> int:
         """Every event that one line tells of; how many there are that the same line must not tell again."""
         events, pieces = 0, 0

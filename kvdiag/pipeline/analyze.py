@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
 
 from kvdiag import __version__
 from kvdiag.correlate.clocks import SourceClock, set_clocks
@@ -20,11 +22,15 @@ from kvdiag.model.values import SubjectKind, Verdict
 from kvdiag.pipeline.opened import Readable
 from kvdiag.pipeline.options import Options
 from kvdiag.pipeline.read import Progress, Read, read_source
+from kvdiag.pipeline.relief import Relief
 from kvdiag.rules.certainty import needs
 from kvdiag.rules.findings import find
 from kvdiag.rules.library import built_in, load
-from kvdiag.rules.rank import rank
+from kvdiag.rules.rank import ordered, rank
 from kvdiag.scan.choose import scanner
+
+if TYPE_CHECKING:
+    from kvdiag.pipeline.filed import Filed
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,18 +73,32 @@ def analyze(options: Options, progress: Progress = lambda _source, _bytes: None)
     """Read all inputs, build their history, ask every rule. Problems with single inputs stand in the report."""
     knowledge = know(options)
     problems: list[InputError] = []
-    analysis = read_history(inputs(options, problems), knowledge, options, problems, progress)
-    found = find(knowledge.rules, analysis.history, knowledge.vocabulary.kinds)
-    wanted = [finding for finding in found if _wanted(finding, options, analysis.history)]
+    relief = Relief(lambda reads: _judged(reads, knowledge, options, relief))
+    analysis = read_history(inputs(options, problems), knowledge, options, problems, progress, relief)
+    wanted = relief.all(_found(analysis.history, knowledge, options))
     return Report(
         version=__version__,
         inputs=analysis.readings,
         versions=analysis.history.versions,
-        findings=tuple(rank(wanted, analysis.history)),
+        findings=tuple(ordered(wanted)),
         needs=needs(wanted, analysis.history, knowledge.vocabulary.kinds),
         problems=tuple(str(problem) for problem in analysis.problems if problem.exit_code),
-        notes=tuple(str(problem) for problem in analysis.problems if not problem.exit_code),
+        notes=(*(str(problem) for problem in analysis.problems if not problem.exit_code), *relief.notes),
     )
+
+
+def _found(history: History, knowledge: Knowledge, options: Options) -> list[Finding]:
+    """What the rules find and the user wants, ranked."""
+    found = find(knowledge.rules, history, knowledge.vocabulary.kinds)
+    return rank([finding for finding in found if _wanted(finding, options, history)], history)
+
+
+def _judged(
+    reads: Sequence[Read], knowledge: Knowledge, options: Options, relief: Relief
+) -> tuple[History, Mapping[str, SourceClock], list[Finding]]:
+    """What was read so far, joined and judged."""
+    history, clocks = _joined(reads, (), knowledge, options, relief)
+    return history, clocks, _found(history, knowledge, options)
 
 
 def read_history(
@@ -87,8 +107,9 @@ def read_history(
     options: Options,
     problems: list[InputError],
     progress: Progress = lambda _source, _bytes: None,
+    relief: Relief | None = None,
 ) -> Analysis:
-    """All inputs as one history; what could not be read is added to `problems`."""
+    """All inputs as one history; what could not be read is added to `problems`. `relief` bounds the memory it takes."""
     vocabulary = knowledge.vocabulary
     scan = scanner(vocabulary.literals)
     reads: list[Read] = []
@@ -99,13 +120,27 @@ def read_history(
 
             filed.append(read_file(source))
         else:
-            reads.extend(read_source(source, vocabulary, scan, problems.append, progress))
+            relieve = partial(relief.check, reads) if relief else None
+            reads.extend(read_source(source, vocabulary, scan, problems.append, progress, relieve))
+    history, clocks = _joined(reads, filed, knowledge, options, relief)
+    return Analysis(history, (*_readings(reads, clocks), *(file.reading for file in filed)), tuple(problems))
+
+
+def _joined(
+    reads: Sequence[Read], filed: Sequence[Filed], knowledge: Knowledge, options: Options, relief: Relief | None
+) -> tuple[History, Mapping[str, SourceClock]]:
+    """One history of all that was read, and the clocks it was told by."""
     testimonies = [read.testimony for read in reads]
-    clocks = set_clocks(testimonies, year=options.year, zone=options.zone)
+    clocks = dict(set_clocks(testimonies, year=options.year, zone=options.zone))
+    for source, clock in relief.clocks.items() if relief else ():
+        clocks[source] = replace(clock, turns=clocks[source].turns)  # what told its year may be let go by now
     given = [SeenVersion(component, version, "option") for component, version in options.components.items()]
     between, standing = (options.since, options.until), [file.standing for file in filed]
-    history = build_history(testimonies, clocks, _spans(reads, vocabulary), given, between, standing)
-    return Analysis(history, (*_readings(reads, clocks), *(file.reading for file in filed)), tuple(problems))
+    history = build_history(testimonies, clocks, _spans(reads, knowledge.vocabulary), given, between, standing)
+    if relief and relief.left_out:
+        gap = relief.left_out
+        history = replace(history, coverage=tuple(replace(c, gaps=(gap, *c.gaps)) for c in history.coverage))
+    return history, clocks
 
 
 def inputs(options: Options, problems: list[InputError]) -> Iterator[Source]:

@@ -7,12 +7,13 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from io import BytesIO
+from itertools import chain
 
 from kvdiag.clock import is_yearless
 from kvdiag.correlate.testimony import Testimony
 from kvdiag.errors import InputError
 from kvdiag.events.calls import calls
-from kvdiag.events.recognise import Recogniser, Sighting
+from kvdiag.events.recognise import Heard, Recogniser, Sighting
 from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.formats.gopanic import is_start
 from kvdiag.formats.klog import preamble
@@ -74,33 +75,35 @@ def read_source(
     scanner: Scanner,
     problem: Callable[[InputError], None],
     progress: Progress,
+    relieve: Relieve | None = None,
 ) -> Iterator[Read]:
     """Scan one input from end to end, and give each log in it: most hold one. Always gives one, if of no lines.
 
-    What broke on the way is told to `problem`; what was read until then counts.
+    What broke on the way is told to `problem`; what was read until then counts. `relieve` is asked after each block
+    whether the log that is being read has grown too long to be kept whole.
     """
     numbers: array[int] = array("I")
     given = False
     for name, part in sections(_told(opened(source, problem, numbers, begins_record), source.name, progress)):
-        reader = _Reader(f"{source.name}/{name}" if name else source.name, vocabulary)
+        log = Log(f"{source.name}/{name}" if name else source.name, source, vocabulary, numbers)
         if is_text(name):
-            reader.survey.pass_over(part)
+            log.survey.pass_over(part)
         else:
-            reader.read(part, scanner)
-        if name and not reader.survey.classes["head"]:
-            reader.survey.count_as_text()
-        yield reader.made(vocabulary, source, numbers)
+            log.read(part, scanner, relieve)
+        if name and not log.survey.classes["head"]:
+            log.survey.count_as_text()
+        yield log.made()
         given = True
     if not given:
-        yield _Reader(source.name, vocabulary).made(vocabulary, source, numbers)
+        yield Log(source.name, source, vocabulary, numbers).made()
 
 
-class _Reader:
+class Log:
     """One log as it is read, block by block."""
 
-    def __init__(self, name: str, vocabulary: Vocabulary) -> None:
-        """`name` is what the log is called in reports."""
-        self._name = name
+    def __init__(self, name: str, source: Readable, vocabulary: Vocabulary, numbers: array[int]) -> None:
+        """`name` is what the log is called in reports; `numbers` are the lines of the input where it was rewritten."""
+        self._name, self._source, self._vocabulary, self._numbers = name, source, vocabulary, numbers
         self._recogniser, self.survey = Recogniser(vocabulary), Survey()
         self._first: int | None = None
         self._last: int | None = None
@@ -108,7 +111,12 @@ class _Reader:
         self._said: int | None = None
         self._ends = 0
 
-    def read(self, part: Iterable[Block], scanner: Scanner) -> None:
+    @property
+    def size(self) -> int:
+        """How many events and lines of calls are kept."""
+        return len(self._recogniser.sightings) + len(self._recogniser.heard)
+
+    def read(self, part: Iterable[Block], scanner: Scanner, relieve: Relieve | None = None) -> None:
         """All of the log."""
         tail, begins = None, 0
         for block in part:
@@ -122,14 +130,16 @@ class _Reader:
                 self._said = _said_year(block)
             self._ends = block.first_line + block.lines
             tail = block
+            if relieve is not None:
+                relieve(self)
         if tail is not None:
             self._last = _edge(tail, self._recogniser, backwards=True)
         self.survey.close()
 
-    def made(self, vocabulary: Vocabulary, source: Readable, numbers: array[int]) -> Read:
-        """What was read; `numbers` are the lines of the input, where entries of many lines were read as one."""
+    def made(self) -> Read:
+        """What was read so far."""
         heard = self._recogniser
-        sightings = _placed([*heard.sightings, *calls(heard.heard, vocabulary)], numbers)
+        sightings = _placed([*heard.sightings, *calls(heard.heard, self._vocabulary)], self._numbers)
         sightings.sort(key=lambda sighting: sighting.line)
         first = self._first
         testimony = Testimony(
@@ -137,16 +147,27 @@ class _Reader:
             sightings=sightings,
             first=first,
             last=self._last,
-            lines=numbers[-1] if numbers else self._ends,
+            lines=self._numbers[-1] if self._numbers else self._ends,
             wordings=frozenset(heard.wordings),
             yearless=heard.stamper.klog_is_yearless or (first is not None and is_yearless(first)),
             preamble_year=self._year,
             said_year=self._said,
-            modified=source.modified,
+            modified=self._source.modified,
             formats=self.survey.formats,
-            place=source.place,
+            place=self._source.place,
         )
         return Read(testimony, self.survey, heard.recognised)
+
+    def let_go(self, is_kept: Callable[[Sighting], bool], is_new: Callable[[Heard], bool]) -> None:
+        """Keep some events, and the lines of calls that are new; the calls of the others are events from now on."""
+        heard = self._recogniser
+        new = [line for line in heard.heard if is_new(line)]
+        lines = {line.line for line in new}
+        over = (sighting for sighting in calls(heard.heard, self._vocabulary) if sighting.line not in lines)
+        heard.let_go([sighting for sighting in chain(heard.sightings, over) if is_kept(sighting)], new)
+
+
+Relieve = Callable[[Log], None]
 
 
 def _told(given: Iterable[Block], name: str, progress: Progress) -> Iterator[Block]:

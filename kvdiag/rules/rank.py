@@ -6,7 +6,7 @@ pod and a volume it uses, or anything on the same node when the cause is the nod
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from kvdiag.clock import MINUTE, SECOND
@@ -20,9 +20,13 @@ SLACK = 10 * SECOND  # between the clocks and the buffers of two components
 
 def rank(findings: Sequence[Finding], history: History) -> list[Finding]:
     """The findings with causes and symptoms told apart: causes first, then by severity, certainty and time."""
-    told = [_explained(finding, findings, history) for finding in findings]
+    return ordered(_explained(finding, findings, history) for finding in findings)
+
+
+def ordered(findings: Iterable[Finding]) -> list[Finding]:
+    """Findings in the order in which they are told."""
     return sorted(
-        told,
+        findings,
         key=lambda f: (
             f.role is Role.SYMPTOM,
             -f.severity,

@@ -1,0 +1,142 @@
+"""Analysis in bounded memory: when more events are held than fit, what is over is judged and let go.
+
+Everything read so far is joined and judged. Then only what goes on is kept: the newest quarter of the events, and of
+each subject that has some of them the first events too, which say who it is and how it began. What is found no more
+without the rest stays as it was found. An absence that lies in the part that was let go is a doubt from then on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from kvdiag.clock import to_datetime
+from kvdiag.correlate.clocks import SourceClock
+from kvdiag.events.recognise import Heard, Sighting
+from kvdiag.model.report import Finding
+from kvdiag.model.timeline import Gap, History
+from kvdiag.model.values import SubjectKind, Verdict
+from kvdiag.pipeline.read import Log, Read
+
+MOST = 200_000  # events: some 300 MB with their history
+FIRST = 100  # events of a subject that say who it is and how it began
+WHY = "older events were left out to spare memory"
+
+Judge = Callable[[Sequence[Read]], tuple[History, Mapping[str, SourceClock], list[Finding]]]
+Origins = frozenset[tuple[str, int]]
+
+
+class Relief:
+    """Asked after each block of a log; `judge` joins and judges what was read so far."""
+
+    def __init__(self, judge: Judge) -> None:
+        """Nothing was let go yet."""
+        self._judge = judge
+        self.left_out: Gap | None = None
+        self.clocks: dict[str, SourceClock] = {}
+        self._over: dict[str, Finding] = {}  # of which nothing is left
+        self._gone: dict[str, Finding] = {}  # of which some is left: the part that is not
+        self._floor = 0  # what stayed when events were let go last
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a person should know of it."""
+        if self.left_out is None:
+            return ()
+        until = to_datetime(self.left_out.ends).strftime("%Y-%m-%d %H:%M:%S UTC")
+        return (f"more than {MOST:,} events: what ended before {until} was judged as it was read; counts may be low",)
+
+    def check(self, done: list[Read], log: Log) -> None:
+        """Let events go, if `done` and the log that is being read hold too many of them."""
+        held = log.size + sum(len(read.testimony.sightings) for read in done)
+        if held > max(MOST, 2 * self._floor):  # else all of it goes on
+            self._relieve(done, log)
+            self._floor = log.size + sum(len(read.testimony.sightings) for read in done)
+
+    def _relieve(self, done: list[Read], log: Log) -> None:
+        reads = [*done, log.made()]
+        history, clocks, findings = self._judge(reads)
+        self.clocks |= {source: clock for source, clock in clocks.items() if source not in self.clocks}
+        times = sorted(event.ends for event in history.events)
+        cut = times[len(times) * 3 // 4]
+        begins = self.left_out.begins if self.left_out else history.begins
+        kept, name = _kept(history, findings, cut), reads[-1].testimony.source
+        for number, read in enumerate(done):
+            done[number] = _lightened(read, clocks, cut, kept)
+        log.let_go(_Keeps(name, clocks[name], cut, kept), _Keeps(name, clocks[name], cut, frozenset()))
+        self.left_out = Gap(begins, cut, WHY)
+        _, _, again = self._judge([*done, log.made()])
+        self._note(findings, again)
+
+    def _note(self, findings: Sequence[Finding], left: Sequence[Finding]) -> None:
+        """Keep what is found no more, and of what still is how often it was in the part that is gone."""
+        gone, self._gone = self._gone, {}
+        for finding in findings:
+            whole = joined(_taken(gone, finding), finding)
+            again = next((other for other in left if _is_same(finding, other)), None)
+            if again is not None:
+                self._gone[again.key] = replace(whole, count=max(0, whole.count - again.count))
+            else:
+                self._over[whole.key] = joined(_taken(self._over, whole), whole)
+
+    def all(self, findings: Sequence[Finding]) -> list[Finding]:
+        """The findings of what was let go and those of what was left, each subject's of one rule as one."""
+        over, gone = dict(self._over), dict(self._gone)
+        told = [joined(_taken(over, finding), joined(_taken(gone, finding), finding)) for finding in findings]
+        return [*over.values(), *told]
+
+
+class _Keeps:
+    """Whether an event of one log is new, or one of the first of a subject that goes on."""
+
+    def __init__(self, source: str, clock: SourceClock, cut: int, kept: Origins) -> None:
+        self._source, self._clock, self._cut, self._kept = source, clock, cut, kept
+
+    def __call__(self, said: Sighting | Heard) -> bool:
+        ends = said.more[1] if isinstance(said, Sighting) and said.more else said.stamp
+        return self._clock.utc(ends, said.line) >= self._cut or (self._source, said.line) in self._kept
+
+
+def _kept(history: History, findings: Sequence[Finding], cut: int) -> Origins:
+    """Where that stands which is kept: the first events of subjects that go on, what proves a finding, a log's head."""
+    going_on = [t for t in history.timelines.values() if t.events and max(e.ends for e in t.events) >= cut]
+    first = {event.origin.source: event for event in reversed(history.events)}
+    begun = [event for timeline in going_on for event in timeline.events[:FIRST]]
+    events = [*first.values(), *begun, *(one.event for finding in findings for one in finding.evidence)]
+    return frozenset((event.origin.source, event.origin.line) for event in events)
+
+
+def _lightened(read: Read, clocks: Mapping[str, SourceClock], cut: int, kept: Origins) -> Read:
+    testimony = read.testimony
+    keeps = _Keeps(testimony.source, clocks[testimony.source], cut, kept)
+    return replace(read, testimony=replace(testimony, sightings=[s for s in testimony.sightings if keeps(s)]))
+
+
+def _is_same(one: Finding, other: Finding) -> bool:
+    """Whether both are about the same; what node it is on may be learnt late."""
+    nodes = one.subject.ids.get("node", ""), other.subject.ids.get("node", "")
+    same = (one.rule.name, one.subject.kind) == (other.rule.name, other.subject.kind)
+    if SubjectKind.NODE is one.subject.kind is other.subject.kind:
+        return same and (one.subject.key == other.subject.key or not (one.subject.key and other.subject.key))
+    return same and one.subject.key == other.subject.key and (nodes[0] == nodes[1] or not all(nodes))
+
+
+def _taken(findings: dict[str, Finding], finding: Finding) -> Finding | None:
+    """The finding about the same, taken out."""
+    key = finding.key if finding.key in findings else next((k for k, f in findings.items() if _is_same(f, finding)), "")
+    return findings.pop(key, None)
+
+
+def joined(before: Finding | None, after: Finding) -> Finding:
+    """One finding of two about the same subject: the words and proof of the one that began first, and both counts."""
+    if before is None:
+        return after
+    first, second = (before, after) if before.begins <= after.begins else (after, before)
+    return replace(
+        first,
+        subject=after.subject if len(after.subject.ids) >= len(before.subject.ids) else before.subject,
+        ends=max(before.ends, after.ends),
+        count=before.count + after.count,
+        verdict=first.verdict if first.verdict is Verdict.CONFIRMED else second.verdict,
+        evidence=(*first.evidence, *(e for e in second.evidence if e.event.time > first.ends)),
+    )
