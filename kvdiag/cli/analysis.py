@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from kvdiag.cli.outlet import coloured, outlet, width
 from kvdiag.cli.progress import progress
-from kvdiag.errors import UsageError
+from kvdiag.errors import InputError, UsageError
 from kvdiag.model.report import Report
 from kvdiag.model.values import Severity
 from kvdiag.pipeline.analyze import analyze
@@ -35,10 +35,7 @@ class Showing(NamedTuple):
 
 def run_analysis(options: Options, showing: Showing) -> int:
     """Analyse, print the report, give the exit code. Raises UsageError for an output or severity that is none."""
-    if showing.output not in REPORTS:
-        raise UsageError(f"-o {showing.output}: no such output; there are {', '.join(REPORTS)}")
-    if showing.fail_on not in FAIL_ON:
-        raise UsageError(f"--fail-on {showing.fail_on}: no such severity; there are {', '.join(FAIL_ON)}")
+    _check(showing)
     with progress(quiet=showing.quiet) as tell:
         report = analyze(options, tell)
     for note in (*report.problems, *report.notes):
@@ -53,6 +50,40 @@ def run_analysis(options: Options, showing: Showing) -> int:
         )
         writer(showing.output)(report, stream, look)
     return exit_code(report, showing.fail_on)
+
+
+def _check(showing: Showing) -> None:
+    if showing.output not in REPORTS:
+        raise UsageError(f"-o {showing.output}: no such output; there are {', '.join(REPORTS)}")
+    if showing.fail_on not in FAIL_ON:
+        raise UsageError(f"--fail-on {showing.fail_on}: no such severity; there are {', '.join(FAIL_ON)}")
+
+
+def run_following(options: Options, showing: Showing) -> int:
+    """Print each finding when it is certain, and its end, until the inputs end; give the exit code."""
+    from kvdiag.pipeline.follow import Follower
+    from kvdiag.report.changes import write, write_json
+
+    _check(showing)
+    problems: list[InputError] = []
+    follower = Follower(options, problems.append)
+    worst, told = -1, {"json": write_json}.get(showing.output, write)
+    with outlet(showing.output_file) as stream:
+        look = Look(
+            colour=coloured(stream, no_color=showing.no_color),
+            width=width(stream),
+            verbose=showing.verbose,
+            quiet=True,
+            redact=not showing.no_redact,
+        )
+        for change in follower.changes():
+            told(change.finding, change.at, stream, look, is_over=change.is_over)
+            worst = max(worst, change.finding.severity)
+    for problem in problems:
+        sys.stderr.write(f"kvdiag: {clean(str(problem))}\n")
+    if showing.fail_on != NEVER and worst >= Severity.of(showing.fail_on):
+        return FOUND
+    return 0 if follower.heard and not any(problem.exit_code for problem in problems) else UNREADABLE
 
 
 def exit_code(report: Report, fail_on: str) -> int:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kvdiag.cli.analysis import FAIL_ON, NEVER, Showing, run_analysis
+from kvdiag.cli.analysis import FAIL_ON, NEVER, Showing, run_analysis, run_following
 from kvdiag.cli.arguments import NoRedact, Paths, Patterns, Year, Zone, components, folders, point, zone
 from kvdiag.pipeline.options import Options
 from kvdiag.report import REPORTS
@@ -30,6 +30,9 @@ def command(
     tz: Zone = "",
     component: Annotated[list[str] | None, typer.Option(help="A version the logs do not say: kubelet=1.29.3.")] = None,
     show_possible: Annotated[bool, typer.Option("--show-possible/--hide-possible", help="Those with doubts.")] = True,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Tell each finding as soon as it is certain, and its end, while logs grow.")
+    ] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Findings only.")] = False,
     verbose: Annotated[int, typer.Option("-v", "--verbose", count=True, help="Whole evidence lines, references.")] = 0,
     no_color: Annotated[bool, typer.Option("--no-color", help="No colour (also NO_COLOR).")] = False,
@@ -53,4 +56,4 @@ def command(
         show_possible=show_possible,
     )
     showing = Showing(output, output_file, fail_on, quiet, verbose, no_color, no_redact)
-    raise typer.Exit(run_analysis(options, showing))
+    raise typer.Exit((run_following if follow else run_analysis)(options, showing))

@@ -16,7 +16,7 @@ from kvdiag.inputs.readers import Replayed, read_up_to
 if TYPE_CHECKING:
     from kvdiag.inputs.readers import Reader
 
-_HEAD = 64 << 10
+HEAD = 64 << 10
 
 Fold: TypeAlias = Callable[[bytes], Rewriting | None]
 """From the first bytes of an input: how its lines are rewritten; None when it is of another kind."""
@@ -29,12 +29,12 @@ def is_folded(head: bytes) -> bool:
     return journal.fold(head) is not None or (jsondocument.fold(head) is not None and jsondocument.holds_log(head))
 
 
-def unfolded(reader: Reader, numbers: array[int], folds: Sequence[Fold] = FOLDS) -> Reader:
-    """Give the input with one line per entry when its first bytes are of such a kind, else as it is.
+def unfolded(reader: Reader, numbers: array[int], folds: Sequence[Fold] = FOLDS, most: int = HEAD) -> Reader:
+    """Give the input with one line per entry when its first bytes, up to `most`, are of such a kind, else as it is.
 
     `numbers` receives, for each line that was rewritten, the line of the input it stands for: that of its message.
     """
-    head = read_up_to(reader, _HEAD)
+    head = read_up_to(reader, most)
     again = Replayed(head, reader)
     for fold in folds:
         rewriting = fold(head)

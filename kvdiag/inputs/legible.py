@@ -64,8 +64,9 @@ def plain(head: bytes) -> bytes:
 class Transcoded:
     """A reader of UTF-16 as one of UTF-8; of anything else as it is. Nothing is read before it is asked for."""
 
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
+    def __init__(self, reader: Reader, most: int = _HEAD) -> None:
+        """Its first bytes, up to `most`, tell which it is."""
+        self._reader, self._most = reader, min(most, _HEAD)
         self._decoder: codecs.IncrementalDecoder | None = None
         self._held = b""
         self._is_begun = False
@@ -88,7 +89,7 @@ class Transcoded:
 
     def _begin(self) -> None:
         self._is_begun = True
-        head = read_up_to(self._reader, _HEAD)
+        head = read_up_to(self._reader, self._most)
         name = encoding(head)
         if name:
             self._decoder = codecs.getincrementaldecoder(name)("replace")

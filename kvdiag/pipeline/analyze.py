@@ -73,7 +73,7 @@ def analyze(options: Options, progress: Progress = lambda _source, _bytes: None)
     """Read all inputs, build their history, ask every rule. Problems with single inputs stand in the report."""
     knowledge = know(options)
     problems: list[InputError] = []
-    relief = Relief(lambda reads: _judged(reads, knowledge, options, relief))
+    relief = Relief(lambda reads: judged(reads, knowledge, options, relief))
     analysis = read_history(inputs(options, problems), knowledge, options, problems, progress, relief)
     wanted = relief.all(_found(analysis.history, knowledge, options))
     return Report(
@@ -93,7 +93,7 @@ def _found(history: History, knowledge: Knowledge, options: Options) -> list[Fin
     return rank([finding for finding in found if _wanted(finding, options, history)], history)
 
 
-def _judged(
+def judged(
     reads: Sequence[Read], knowledge: Knowledge, options: Options, relief: Relief
 ) -> tuple[History, Mapping[str, SourceClock], list[Finding]]:
     """What was read so far, joined and judged."""

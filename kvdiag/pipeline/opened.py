@@ -9,7 +9,7 @@ from typing import Protocol
 
 from kvdiag.errors import InputError
 from kvdiag.formats.wrapped import fold as wrapped
-from kvdiag.inputs.folded import FOLDS, unfolded
+from kvdiag.inputs.folded import FOLDS, HEAD, unfolded
 from kvdiag.inputs.legible import Mender, Transcoded
 from kvdiag.inputs.readers import Bytes, Lent
 from kvdiag.model.place import Place
@@ -40,16 +40,18 @@ def opened(
     problem: Callable[[InputError], None],
     numbers: array[int],
     begins: Callable[[bytes], bool] | None = None,
+    most: int = HEAD,
 ) -> Iterator[Block]:
     """Give the blocks of an input. What breaks on the way is told to `problem`.
 
     Where lines were rewritten, `numbers` receives for each the line of the input it stands for; it stays empty where
-    none was.
+    none was. What the input is, its first bytes tell, up to `most`: of one that still grows, those that are at hand.
     """
     mender = Mender()
     try:
         with source.open() as reader:
-            for block in blocks(unfolded(Transcoded(Lent(reader)), numbers, (*FOLDS, wrapped)), begins=begins):
+            lines = unfolded(Transcoded(Lent(reader), most), numbers, (*FOLDS, wrapped), most)
+            for block in blocks(lines, begins=begins):
                 mended = mender.mend(block.data)
                 yield Block(mended.data, block.first_line, block.lines, block.truncated + mended.torn)
     except InputError as error:

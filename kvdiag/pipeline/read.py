@@ -103,10 +103,10 @@ class Log:
 
     def __init__(self, name: str, source: Readable, vocabulary: Vocabulary, numbers: array[int]) -> None:
         """`name` is what the log is called in reports; `numbers` are the lines of the input where it was rewritten."""
-        self._name, self._source, self._vocabulary, self._numbers = name, source, vocabulary, numbers
+        self.name, self._source, self._vocabulary, self._numbers = name, source, vocabulary, numbers
         self._recogniser, self.survey = Recogniser(vocabulary), Survey()
         self._first: int | None = None
-        self._last: int | None = None
+        self._tail: Block | None = None
         self._year: int | None = None
         self._said: int | None = None
         self._ends = 0
@@ -118,9 +118,9 @@ class Log:
 
     def read(self, part: Iterable[Block], scanner: Scanner, relieve: Relieve | None = None) -> None:
         """All of the log."""
-        tail, begins = None, 0
+        begins = 0
         for block in part:
-            if tail is None:
+            if self._tail is None:
                 begins = block.first_line
                 self._year = _preamble_year(block)
                 self._first = _edge(block, self._recogniser, backwards=False)
@@ -129,11 +129,9 @@ class Log:
             if self._said is None and block.first_line - begins < SAID_WITHIN:
                 self._said = _said_year(block)
             self._ends = block.first_line + block.lines
-            tail = block
+            self._tail = block
             if relieve is not None:
                 relieve(self)
-        if tail is not None:
-            self._last = _edge(tail, self._recogniser, backwards=True)
         self.survey.close()
 
     def made(self) -> Read:
@@ -143,10 +141,10 @@ class Log:
         sightings.sort(key=lambda sighting: sighting.line)
         first = self._first
         testimony = Testimony(
-            source=self._name,
+            source=self.name,
             sightings=sightings,
             first=first,
-            last=self._last,
+            last=_edge(self._tail, heard, backwards=True) if self._tail else None,
             lines=self._numbers[-1] if self._numbers else self._ends,
             wordings=frozenset(heard.wordings),
             yearless=heard.stamper.klog_is_yearless or (first is not None and is_yearless(first)),

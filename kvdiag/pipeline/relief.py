@@ -46,26 +46,26 @@ class Relief:
         until = to_datetime(self.left_out.ends).strftime("%Y-%m-%d %H:%M:%S UTC")
         return (f"more than {MOST:,} events: what ended before {until} was judged as it was read; counts may be low",)
 
-    def check(self, done: list[Read], log: Log) -> None:
-        """Let events go, if `done` and the log that is being read hold too many of them."""
-        held = log.size + sum(len(read.testimony.sightings) for read in done)
-        if held > max(MOST, 2 * self._floor):  # else all of it goes on
-            self._relieve(done, log)
-            self._floor = log.size + sum(len(read.testimony.sightings) for read in done)
+    def check(self, done: list[Read], *logs: Log) -> None:
+        """Let events go, if `done` and the logs that are being read hold too many of them."""
+        if _held(done, logs) > max(MOST, 2 * self._floor):  # else all of it goes on
+            self._relieve(done, logs)
+            self._floor = _held(done, logs)
 
-    def _relieve(self, done: list[Read], log: Log) -> None:
-        reads = [*done, log.made()]
-        history, clocks, findings = self._judge(reads)
+    def _relieve(self, done: list[Read], logs: Sequence[Log]) -> None:
+        history, clocks, findings = self._judge([*done, *(log.made() for log in logs)])
         self.clocks |= {source: clock for source, clock in clocks.items() if source not in self.clocks}
         times = sorted(event.ends for event in history.events)
         cut = times[len(times) * 3 // 4]
         begins = self.left_out.begins if self.left_out else history.begins
-        kept, name = _kept(history, findings, cut), reads[-1].testimony.source
+        kept = _kept(history, findings, cut)
         for number, read in enumerate(done):
             done[number] = _lightened(read, clocks, cut, kept)
-        log.let_go(_Keeps(name, clocks[name], cut, kept), _Keeps(name, clocks[name], cut, frozenset()))
+        for log in logs:
+            clock = clocks[log.name]
+            log.let_go(_Keeps(log.name, clock, cut, kept), _Keeps(log.name, clock, cut, frozenset()))
         self.left_out = Gap(begins, cut, WHY)
-        _, _, again = self._judge([*done, log.made()])
+        _, _, again = self._judge([*done, *(log.made() for log in logs)])
         self._note(findings, again)
 
     def _note(self, findings: Sequence[Finding], left: Sequence[Finding]) -> None:
@@ -84,6 +84,10 @@ class Relief:
         over, gone = dict(self._over), dict(self._gone)
         told = [joined(_taken(over, finding), joined(_taken(gone, finding), finding)) for finding in findings]
         return [*over.values(), *told]
+
+
+def _held(done: Sequence[Read], logs: Sequence[Log]) -> int:
+    return sum(log.size for log in logs) + sum(len(read.testimony.sightings) for read in done)
 
 
 class _Keeps:

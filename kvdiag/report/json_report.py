@@ -31,7 +31,7 @@ def plain(report: Report, *, redact: bool = True) -> Plain:
         "inputs": [_input(reading) for reading in report.inputs],
         "problems": list(report.problems),
         "versions": [_version(version) for version in report.versions],
-        "findings": [_finding(finding, redact=redact) for finding in report.findings],
+        "findings": [finding(one, redact=redact) for one in report.findings],
         "to_be_certain": [_need(need) for need in report.needs],
         "summary": {
             "findings": len(report.findings),
@@ -69,33 +69,34 @@ def _version(version: SeenVersion) -> Plain:
     return said
 
 
-def _finding(finding: Finding, *, redact: bool) -> Plain:
+def finding(found: Finding, *, redact: bool) -> Plain:
+    """One finding in JSON's own types."""
     show = redacted if redact else str
     return {
-        "rule": finding.rule.name,
-        "id": finding.rule.id,
-        "key": finding.key,
-        "title": finding.rule.title,
-        "severity": finding.severity.label,
-        "verdict": str(finding.verdict),
-        "role": str(finding.role),
+        "rule": found.rule.name,
+        "id": found.rule.id,
+        "key": found.key,
+        "title": found.rule.title,
+        "severity": found.severity.label,
+        "verdict": str(found.verdict),
+        "role": str(found.role),
         "subject": {
-            "kind": str(finding.subject.kind),
-            "name": finding.subject.name,
-            "ids": {name.replace("volume_handle", "handle"): value for name, value in finding.subject.ids.items()},
+            "kind": str(found.subject.kind),
+            "name": found.subject.name,
+            "ids": {name.replace("volume_handle", "handle"): value for name, value in found.subject.ids.items()},
         },
-        "begins": _time(finding.begins),
-        "ends": _time(finding.ends),
-        "count": finding.count,
-        "says": show(finding.says),
-        "cause": show(finding.cause),
-        "bugs": [_bug(bug) for bug in finding.bugs],
-        "fix": [{"text": show(f.text), "run": show(f.run), "after": show(f.after)} for f in finding.fix],
-        "evidence": [_evidence(evidence, redact=redact) for evidence in finding.evidence],
-        "doubts": [show(doubt) for doubt in finding.doubts],
-        "references": list(finding.rule.references),
-        "explains": list(finding.rule.explains),
-        "explained_by": finding.explained_by,
+        "begins": _time(found.begins),
+        "ends": _time(found.ends),
+        "count": found.count,
+        "says": show(found.says),
+        "cause": show(found.cause),
+        "bugs": [_bug(bug) for bug in found.bugs],
+        "fix": [{"text": show(f.text), "run": show(f.run), "after": show(f.after)} for f in found.fix],
+        "evidence": [_evidence(evidence, redact=redact) for evidence in found.evidence],
+        "doubts": [show(doubt) for doubt in found.doubts],
+        "references": list(found.rule.references),
+        "explains": list(found.rule.explains),
+        "explained_by": found.explained_by,
     }
 
 

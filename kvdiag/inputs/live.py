@@ -1,0 +1,100 @@
+"""Inputs that grow while they are read: a pipe that is written to, a log at whose end more will come."""
+
+from __future__ import annotations
+
+import os
+import select
+import stat
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kvdiag.errors import InputError
+from kvdiag.inputs.layout import place_of
+from kvdiag.inputs.source import STDIN, unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kvdiag.model.place import Place
+
+PATIENCE = 0.5  # seconds without a byte after which the beginning of a pipe is taken for what it is
+PAUSE = 0.5  # seconds between two looks at a file that does not grow
+
+
+class Live:
+    """A pipe, or a file that is followed also when it is rotated. `name` is a path, or `-` for standard input."""
+
+    modified: float | None = None
+
+    def __init__(self, name: str) -> None:
+        """Raises InputError for what cannot be opened."""
+        self.name = STDIN if name == "-" else name
+        self._path = "" if name == "-" else name
+        try:
+            self._file = sys.stdin.fileno() if name == "-" else os.open(name, os.O_RDONLY)
+        except OSError as error:
+            raise InputError(self.name, unreadable(self.name, error).problem) from None
+        self._head = b""
+        self._is_regular = stat.S_ISREG(os.fstat(self._file).st_mode)
+
+    @property
+    def place(self) -> Place:
+        """Of which node and container it is, where its path says so."""
+        return place_of(self.name)
+
+    def head(self, most: int) -> bytes:
+        """The first bytes, at most so many: those that are at hand, or come without a pause."""
+        held = b""
+        while len(held) < most and (not held or self._is_regular or select.select([self._file], [], [], PATIENCE)[0]):
+            got = os.read(self._file, most - len(held))
+            if not got:
+                break
+            held += got
+        return held
+
+    def at(self, head: bytes) -> Live:
+        """The same, of which these bytes were taken and are to be given first."""
+        self._head = head
+        return self
+
+    @contextmanager
+    def open(self) -> Iterator[LiveReader]:
+        """All from the beginning, as it comes."""
+        yield LiveReader(self._file, self._path if self._is_regular else "", self._head)
+
+
+class LiveReader:
+    """Gives what is there, and waits where nothing is; only a pipe has an end."""
+
+    def __init__(self, file: int, path: str, head: bytes) -> None:
+        self._file, self._path, self._head = file, path, head
+
+    def readinto(self, buffer: memoryview, /) -> int:
+        """Fill the buffer with what has come; 0 when the pipe was closed."""
+        if self._head:
+            given, self._head = self._head[: len(buffer)], self._head[len(buffer) :]
+            buffer[: len(given)] = given
+            return len(given)
+        while not (got := os.readv(self._file, [buffer])) and self._path:
+            if not self._rotated():
+                time.sleep(PAUSE)
+        return got
+
+    def _rotated(self) -> bool:
+        """Go on with the file that has taken the place of this one, or at the beginning of one that was emptied."""
+        try:
+            there, here = Path(self._path).stat(), os.fstat(self._file)
+        except OSError:  # between the renaming of the old one and the making of the new
+            return False
+        if (there.st_dev, there.st_ino) != (here.st_dev, here.st_ino):
+            fresh = os.open(self._path, os.O_RDONLY)
+            os.dup2(fresh, self._file)
+            os.close(fresh)
+            return True
+        if there.st_size < os.lseek(self._file, 0, os.SEEK_CUR):
+            os.lseek(self._file, 0, os.SEEK_SET)
+            return True
+        return False

@@ -1,0 +1,150 @@
+"""Logs that still grow → findings as soon as they are certain, and their ends.
+
+Each input is read by a thread of its own; whenever something new was said, all of it is judged again. That takes longer
+the more is known, so it is done at most every second and for at most a sixth of the time.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from kvdiag.correlate.lives import Lives
+from kvdiag.errors import InputError
+from kvdiag.inputs.folded import HEAD
+from kvdiag.inputs.live import Live
+from kvdiag.model.report import Finding
+from kvdiag.model.timeline import History
+from kvdiag.model.values import Verdict
+from kvdiag.pipeline.analyze import Knowledge, judged, know
+from kvdiag.pipeline.opened import opened
+from kvdiag.pipeline.options import Options
+from kvdiag.pipeline.read import Log
+from kvdiag.pipeline.relief import Relief
+from kvdiag.scan.blocks import Block
+from kvdiag.scan.choose import scanner
+from kvdiag.scan.protocol import Scanner
+
+PAUSE = 1.0  # seconds between two judgements
+SHARE = 5  # how many times longer than it took to judge nothing is judged
+
+
+class Change(NamedTuple):
+    """A finding that has become certain, or one that is over; at the end of all inputs also what is only possible."""
+
+    finding: Finding
+    is_over: bool
+    at: int
+
+
+class Follower:
+    """Reads all inputs at once. Raises PatternError, or UsageError for an unknown rule."""
+
+    def __init__(self, options: Options, problem: Callable[[InputError], None]) -> None:
+        """What cannot be opened goes to `problem`."""
+        self._options, self._problem = options, problem
+        self._knowledge = know(options)
+        self._relief = Relief(lambda reads: judged(reads, self._knowledge, options, self._relief))
+        self._lock, self._news = threading.Lock(), threading.Event()
+        self._ears = [self._ear(name) for name in options.paths or ("-",)]
+        self._told: dict[str, Change] = {}
+
+    def changes(self) -> Iterator[Change]:
+        """Each change when it is known, until all inputs have ended; a file has no end."""
+        ears = [ear for ear in self._ears if ear is not None]
+        for ear in ears:
+            ear.start()
+        while any(ear.is_alive() for ear in ears):
+            if self._news.wait(PAUSE):
+                begun = time.monotonic()
+                yield from self._changed(is_end=False)
+                time.sleep(max(PAUSE, SHARE * (time.monotonic() - begun)))
+        yield from self._changed(is_end=True)
+
+    @property
+    def heard(self) -> bool:
+        """Whether anything was understood."""
+        return any(ear.log.made().survey.scaled("head") for ear in self._ears if ear is not None)
+
+    def _ear(self, name: str) -> Ear | None:
+        try:
+            return Ear(Live(name), self._knowledge, self._problem, self._lock, self._news)
+        except InputError as error:
+            self._problem(error)
+            return None
+
+    def _changed(self, *, is_end: bool) -> Iterator[Change]:
+        with self._lock:
+            self._news.clear()
+            logs = [ear.log for ear in self._ears if ear is not None]
+            self._relief.check([], *logs)
+            reads = [log.made() for log in logs]
+        if not reads:
+            return
+        history, _, found = judged(reads, self._knowledge, self._options, self._relief)
+        findings = self._relief.all(found)
+        yield from self._begun(findings, history, is_end=is_end)
+        yield from self._ended(findings, history)
+
+    def _begun(self, findings: Sequence[Finding], history: History, *, is_end: bool) -> Iterator[Change]:
+        for finding in findings:
+            before = self._told.get(finding.key)
+            is_new = before is None or (before.is_over and finding.ends > before.at)
+            if is_new and (finding.verdict is Verdict.CONFIRMED or (is_end and before is None)):
+                yield self._tell(Change(finding, is_over=False, at=history.ends))
+
+    def _ended(self, findings: Sequence[Finding], history: History) -> Iterator[Change]:
+        """What is found no more was a transient; what befell a subject is over when that waits for nothing again."""
+        lives, now = Lives(history), {finding.key: finding for finding in findings}
+        for key, before in list(self._told.items()):
+            if before.is_over:
+                continue
+            finding = now.get(key)
+            if finding is None or _is_at_rest(finding, history, lives):
+                yield self._tell(Change(finding or before.finding, is_over=True, at=history.ends))
+
+    def _tell(self, change: Change) -> Change:
+        self._told[change.finding.key] = change
+        return change
+
+
+class Ear(threading.Thread):
+    """Reads one input into a log, and rings when there is something new in it."""
+
+    def __init__(
+        self,
+        live: Live,
+        knowledge: Knowledge,
+        problem: Callable[[InputError], None],
+        lock: threading.Lock,
+        news: threading.Event,
+    ) -> None:
+        """`lock` is held while a block is taken in."""
+        super().__init__(daemon=True)  # it may wait for ever
+        self._live, self._problem, self._lock, self._news = live, problem, lock, news
+        self._numbers: array[int] = array("I")
+        self.log = Log(live.name, live, knowledge.vocabulary, self._numbers)
+        self._scanner: Scanner = scanner(knowledge.vocabulary.literals)
+
+    def run(self) -> None:
+        """Read to the end, if there is one."""
+        head = self._live.head(HEAD)
+        blocks = opened(self._live.at(head), self._problem, self._numbers, most=len(head))
+        self.log.read(self._locked(blocks), self._scanner)
+
+    def _locked(self, blocks: Iterator[Block]) -> Iterator[Block]:
+        for block in blocks:
+            with self._lock:
+                yield block
+            self._news.set()
+
+
+def _is_at_rest(finding: Finding, history: History, lives: Lives) -> bool:
+    timeline = history.timelines.get((finding.subject.kind, finding.subject.key))
+    if timeline is None:
+        return False
+    life = lives.live(timeline)
+    return not life.waits_for and life.since > finding.ends

@@ -1,0 +1,40 @@
+"""One finding at a time, while logs are followed: as text for a person, as one JSON object a line for a program."""
+
+from __future__ import annotations
+
+import json
+from typing import TextIO
+
+from kvdiag import __version__
+from kvdiag.clock import to_datetime
+from kvdiag.model.report import Finding, Report
+from kvdiag.report import Look, writer
+from kvdiag.report.clean import clean, json_safe
+
+
+def write(finding: Finding, at: int, stream: TextIO, look: Look, *, is_over: bool) -> None:
+    """A finding in full when it has become certain; when it is over, one line."""
+    if is_over:
+        when = to_datetime(at).strftime("%H:%M:%S")
+        words = f"OVER  {finding.rule.name}: {finding.subject.kind} {finding.subject.name}, at {when} UTC"
+        stream.write(f"{clean(words, redact=look.redact)}\n\n")
+    else:
+        writer("text")(Report(version=__version__, inputs=(), versions=(), findings=(_alone(finding),)), stream, look)
+    stream.flush()
+
+
+def write_json(finding: Finding, at: int, stream: TextIO, look: Look, *, is_over: bool) -> None:
+    """`{"change": "found"|"over", "time": …, "finding": {…}}`, the finding as in the JSON report."""
+    from kvdiag.report.json_report import finding as plain
+
+    when = to_datetime(at).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    said = {"change": "over" if is_over else "found", "time": when, "finding": plain(finding, redact=look.redact)}
+    stream.write(json_safe(json.dumps(said, ensure_ascii=False)) + "\n")
+    stream.flush()
+
+
+def _alone(finding: Finding) -> Finding:
+    """The finding as one that stands on its own: what explains it may have been told before."""
+    from dataclasses import replace
+
+    return replace(finding, explained_by=None)
