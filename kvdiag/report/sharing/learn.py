@@ -84,10 +84,16 @@ class Learner:
     def __init__(self, kept: AbstractSet[str]) -> None:
         """`kept` are words that stay as they are: those of the messages, and the names of drivers."""
         self.names: dict[str, str] = {}
+        self._seen: set[int] = set()
         self._kept = kept | KNOWN
 
     def line(self, text: str) -> None:
         """Learn from one line. Raises KvdiagError when there are more names than memory should hold."""
+        words = hash(text[text.find("] ") :])  # without klog's header: most lines of a log say what others said
+        if words in self._seen:
+            return
+        if len(self._seen) < MOST:
+            self._seen.add(words)
         for kinds, place in _PLACES:
             for found in place.finditer(text):
                 for kind, name in zip(kinds, filter(None, found.groups()), strict=False):
