@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from typing import Any, TextIO
 
@@ -10,7 +9,7 @@ from kvdiag.clock import to_datetime
 from kvdiag.model.report import BugMatch, Evidence, Finding, Need, Reading, Report
 from kvdiag.model.timeline import SeenVersion
 from kvdiag.report import Look
-from kvdiag.report.clean import json_safe, redacted
+from kvdiag.report.jsontext import json_text
 from kvdiag.versions import read_range, say_range
 
 SCHEMA = "kvdiag.report/1"
@@ -19,10 +18,10 @@ Plain = dict[str, Any]
 
 def write(report: Report, stream: TextIO, look: Look) -> None:
     """One JSON object, indented, with a newline at the end."""
-    stream.write(json_safe(json.dumps(plain(report, redact=look.redact), indent=1, ensure_ascii=False)) + "\n")
+    stream.write(json_text(plain(report), redact=look.redact, indent=1))
 
 
-def plain(report: Report, *, redact: bool = True) -> Plain:
+def plain(report: Report) -> Plain:
     """The report in JSON's own types; times are RFC 3339 in UTC."""
     severities = Counter(finding.severity.label for finding in report.findings)
     return {
@@ -31,7 +30,7 @@ def plain(report: Report, *, redact: bool = True) -> Plain:
         "inputs": [_input(reading) for reading in report.inputs],
         "problems": list(report.problems),
         "versions": [_version(version) for version in report.versions],
-        "findings": [_finding(finding, redact=redact) for finding in report.findings],
+        "findings": [_finding(finding) for finding in report.findings],
         "to_be_certain": [_need(need) for need in report.needs],
         "summary": {
             "findings": len(report.findings),
@@ -69,8 +68,7 @@ def _version(version: SeenVersion) -> Plain:
     return said
 
 
-def _finding(finding: Finding, *, redact: bool) -> Plain:
-    show = redacted if redact else str
+def _finding(finding: Finding) -> Plain:
     return {
         "rule": finding.rule.name,
         "id": finding.rule.id,
@@ -87,12 +85,12 @@ def _finding(finding: Finding, *, redact: bool) -> Plain:
         "begins": _time(finding.begins),
         "ends": _time(finding.ends),
         "count": finding.count,
-        "says": show(finding.says),
-        "cause": show(finding.cause),
+        "says": finding.says,
+        "cause": finding.cause,
         "bugs": [_bug(bug) for bug in finding.bugs],
-        "fix": [{"text": show(f.text), "run": show(f.run), "after": show(f.after)} for f in finding.fix],
-        "evidence": [_evidence(evidence, redact=redact) for evidence in finding.evidence],
-        "doubts": [show(doubt) for doubt in finding.doubts],
+        "fix": [{"text": f.text, "run": f.run, "after": f.after} for f in finding.fix],
+        "evidence": [_evidence(evidence) for evidence in finding.evidence],
+        "doubts": list(finding.doubts),
         "references": list(finding.rule.references),
         "explains": list(finding.rule.explains),
         "explained_by": finding.explained_by,
@@ -121,7 +119,7 @@ def _need(need: Need) -> Plain:
     }
 
 
-def _evidence(evidence: Evidence, *, redact: bool) -> Plain:
+def _evidence(evidence: Evidence) -> Plain:
     event = evidence.event
     return {
         "step": evidence.step,
@@ -129,7 +127,7 @@ def _evidence(evidence: Evidence, *, redact: bool) -> Plain:
         "source": event.origin.source,
         "line": event.origin.line,
         "time": _time(event.time),
-        "text": redacted(event.text) if redact else event.text,
+        "text": event.text,
         "of": evidence.of,
     }
 
