@@ -13,7 +13,8 @@ from kvdiag.errors import InputError
 from kvdiag.pipeline.analyze import inputs, know, read_history
 from kvdiag.pipeline.options import Options
 from kvdiag.report.clean import clean
-from kvdiag.report.lines import event_line, json_line
+from kvdiag.report.jsontext import json_text
+from kvdiag.report.lines import event_line
 
 UNREADABLE = 3
 
@@ -30,6 +31,6 @@ def command(
         sys.stderr.write(f"kvdiag: {clean(str(problem))}\n")
     with outlet(None) as stream:
         for event in found.history.events:
-            stream.write(json_line(event_line(event, redact=not no_redact)))
+            stream.write(json_text(event_line(event), redact=not no_redact))
     understood = any(reading.records for reading in found.readings)
     raise typer.Exit(0 if understood and not any(p.exit_code for p in problems) else UNREADABLE)

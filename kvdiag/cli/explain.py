@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Annotated, Any
 
 import typer
 
-from kvdiag.cli.arguments import Patterns, folders
+from kvdiag.cli.arguments import NoRedact, Patterns, folders
 from kvdiag.errors import UsageError
 from kvdiag.explain.asjson import line_json, rule_json, topic_json, topics_json
 from kvdiag.explain.text import line_text, rule_text, topic_text, topics_text
 from kvdiag.pipeline.explain import BLOCK, Explainer
-from kvdiag.report.clean import clean, redacted
-from kvdiag.report.lines import json_line
+from kvdiag.report.clean import clean
+from kvdiag.report.jsontext import json_text
+from kvdiag.report.secrets import redacted
 
 OUTPUTS = ("text", "json")
 STDIN = "-"
 Told = tuple[str, dict[str, Any]]
+Show = Callable[[str], str]
 
 
 def command(
@@ -29,6 +31,7 @@ def command(
     block: Annotated[bool, typer.Option("--block", help="The same as --mode block.")] = False,
     output: Annotated[str, typer.Option("-o", "--output", help=" or ".join(OUTPUTS))] = "text",
     patterns: Patterns = None,
+    no_redact: NoRedact = False,
 ) -> None:
     """How it should go, step by step; or what a rule or a line means."""
     if output not in OUTPUTS:
@@ -37,25 +40,28 @@ def command(
         raise UsageError(f"--block and --mode {mode} contradict each other")
     explainer = Explainer(folders(patterns))
     first = True
-    for text, said in _told(explainer, words or [], mode or (BLOCK if block else "")):
-        typer.echo(json_line(said) if output == "json" else ("" if first else "\n") + _safe(text), nl=False)
+    for text, said in _told(explainer, words or [], mode or (BLOCK if block else ""), str if no_redact else redacted):
+        typer.echo(
+            json_text(said, redact=not no_redact) if output == "json" else ("" if first else "\n") + _safe(text),
+            nl=False,
+        )
         first = False
 
 
-def _told(explainer: Explainer, words: list[str], mode: str) -> Iterator[Told]:
+def _told(explainer: Explainer, words: list[str], mode: str, show: Show) -> Iterator[Told]:
     """What the words ask for, as text and as values: the list, a topic, a rule, or lines."""
     if not words:
         topics = list(explainer.topics.values())
         yield topics_text(topics), topics_json(topics)
     elif words == [STDIN]:
-        yield from _lines(explainer, sys.stdin.buffer)
+        yield from _lines(explainer, sys.stdin.buffer, show)
     elif topic := explainer.topic("-".join(words)):
         page = explainer.page(topic, mode)
         yield topic_text(page), topic_json(page)
     elif rule := explainer.rule(words[0]) if len(words) == 1 else None:
         yield rule_text(rule), rule_json(rule)
     elif _is_line(words):
-        yield from _lines(explainer, [" ".join(words).encode("utf-8", "surrogateescape")])
+        yield from _lines(explainer, [" ".join(words).encode("utf-8", "surrogateescape")], show)
     else:
         raise explainer.unknown(" ".join(words))
 
@@ -65,15 +71,15 @@ def _is_line(words: list[str]) -> bool:
     return len(words) > 3 or any(" " in word for word in words)
 
 
-def _lines(explainer: Explainer, lines: Any) -> Iterator[Told]:  # noqa: ANN401 (a binary stream, or a list)
-    split = (_without_secrets(part) for line in lines for part in line.rstrip(b"\n").split(b"\n"))
+def _lines(explainer: Explainer, lines: Iterable[bytes], show: Show) -> Iterator[Told]:
+    split = (_shown(part, show) for line in lines for part in line.rstrip(b"\n").split(b"\n"))
     for page in explainer.lines(split):
         yield line_text(page), line_json(page)
 
 
-def _without_secrets(line: bytes) -> bytes:
+def _shown(line: bytes, show: Show) -> bytes:
     """Blotted before it is taken apart: in pieces a secret could not be told from other words."""
-    return redacted(line.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+    return show(line.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
 
 def _safe(text: str) -> str:

@@ -12,7 +12,8 @@ from kvdiag.errors import InputError
 from kvdiag.pipeline.options import Options
 from kvdiag.pipeline.records import records
 from kvdiag.report.clean import clean
-from kvdiag.report.lines import json_line, record_line
+from kvdiag.report.jsontext import json_text
+from kvdiag.report.lines import record_line
 
 UNREADABLE = 3
 
@@ -25,7 +26,7 @@ def command(paths: Paths = None, year: Year = None, tz: Zone = "", no_redact: No
     with outlet(None) as stream:
         for record in records(options, problems.append):
             understood = understood or record.time is not None
-            stream.write(json_line(record_line(record, redact=not no_redact)))
+            stream.write(json_text(record_line(record), redact=not no_redact))
     for problem in problems:
         sys.stderr.write(f"kvdiag: {clean(str(problem))}\n")
     raise typer.Exit(0 if understood and not any(p.exit_code for p in problems) else UNREADABLE)

@@ -67,8 +67,15 @@ def _write(
         if file:
             _to_file(file, written(source, change, done))
         else:
-            sys.stdout.buffer.writelines(written(source, change, done))
+            lines = written(source, change, done)
+            sys.stdout.buffer.writelines(map(_visible, lines) if sys.stdout.isatty() else lines)
             sys.stdout.buffer.flush()
+
+
+def _visible(line: bytes) -> bytes:
+    """A line as a terminal may show it; to a file or a pipe it goes as it was."""
+    text = line.decode("utf-8", "surrogateescape").removesuffix("\n")
+    return clean(text, redact=False).encode() + b"\n"
 
 
 def _to_file(path: Path, lines: Iterable[bytes]) -> None:

@@ -116,6 +116,7 @@ class Recogniser:
         self._readers = {n for n in range(len(vocabulary.wordings)) if vocabulary.owner(n).reader}
         self._errors = {n for n, w in enumerate(vocabulary.wordings) if "{error}" in w.message}
         self._split: tuple[bytes, list[bytes]] = (b"", [])
+        self._searched: tuple[bytes, int, int] = (b"", 0, 0)
         self._quick: list[_Quick | None] = [None] * len(vocabulary.wordings)
 
     def feed(self, block: bytes, first_line: int, hits: Iterable[tuple[int, bytes, tuple[int, ...]]]) -> None:
@@ -286,16 +287,32 @@ class Recogniser:
         lines = self._lines(block)
         head, opening = index, said
         if said.stamp is None:
-            for back in range(index - 1, max(-1, index - LOOK_BACK), -1):
-                if classify(lines[back]) == "head":
-                    head, opening = back, self.stamper.read(lines[back])
-                    if opening.stamp is not None:
-                        break
+            head = self._head_above(block, lines, index)
+            opening = self.stamper.read(lines[head]) if head != index else said
             self.last = opening.stamp if opening.stamp is not None else self.last
         if not lines[head].rstrip().endswith(b"=<"):
             return said
         whole = read_body(b"\n".join([peel(lines[head]).body, *_block_value(lines, head + 1)]))
         return opening._replace(text=canonical(whole), body=whole) if whole else opening
+
+    def _head_above(self, block: bytes, lines: list[bytes], index: int) -> int:
+        """The nearest line above that begins a record and has a time; the line itself when there is none.
+
+        Lines that an earlier search has passed over are not looked at again: in a text without headers each line
+        would look at all before it.
+        """
+        searched, begun, above = self._searched
+        head = index
+        for back in range(index - 1, max(-1, index - LOOK_BACK), -1):
+            if classify(lines[back]) == "head":
+                head = back
+                if self.stamper.read(lines[back]).stamp is not None:
+                    break
+            if searched is block and back == begun:
+                head = above if above != begun else head
+                break
+        self._searched = (block, index, head)
+        return head
 
     def _to_its_end(self, literal: int, found: Found, text: bytes, block: bytes, index: int) -> Found:
         """An error that goes on in the lines below, as the output of umount or mkfs does."""

@@ -27,7 +27,7 @@ from kvdiag.model.timeline import History
 from kvdiag.model.values import SubjectKind
 from kvdiag.pipeline.analyze import Knowledge, know, read_history
 from kvdiag.pipeline.options import Options
-from kvdiag.report.clean import BLOT, redacted
+from kvdiag.report.secrets import BLOT, redacted
 from kvdiag.report.sharing.learn import Learner
 from kvdiag.report.sharing.mask import Mask
 from kvdiag.scan.blocks import blocks

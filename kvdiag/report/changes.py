@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import TextIO
 
 from kvdiag import __version__
 from kvdiag.clock import to_datetime
 from kvdiag.model.report import Finding, Report
 from kvdiag.report import Look, writer
-from kvdiag.report.clean import clean, json_safe
+from kvdiag.report.clean import clean
 
 
 def write(finding: Finding, at: int, stream: TextIO, look: Look, *, is_over: bool) -> None:
@@ -28,8 +27,8 @@ def write_json(finding: Finding, at: int, stream: TextIO, look: Look, *, is_over
     from kvdiag.report.json_report import finding as plain
 
     when = to_datetime(at).isoformat(timespec="microseconds").replace("+00:00", "Z")
-    said = {"change": "over" if is_over else "found", "time": when, "finding": plain(finding, redact=look.redact)}
-    stream.write(json_safe(json.dumps(said, ensure_ascii=False)) + "\n")
+    said = {"change": "over" if is_over else "found", "time": when, "finding": plain(finding)}
+    stream.write(json_text(said, redact=look.redact))
     stream.flush()
 
 

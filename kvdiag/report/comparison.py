@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any, TextIO
 
 from kvdiag.clock import say_duration, to_datetime
 from kvdiag.model.comparison import Comparison, Stage
 from kvdiag.report import Look
-from kvdiag.report.clean import clean, json_safe
+from kvdiag.report.clean import clean
+from kvdiag.report.jsontext import json_text
 
 OUTPUTS = ("text", "json")
 MOST = 12  # steps of one side that are named
@@ -18,7 +18,7 @@ MOST = 12  # steps of one side that are named
 def write_comparison(comparison: Comparison, output: str, stream: TextIO, look: Look) -> None:
     """`output` is one of OUTPUTS."""
     if output == "json":
-        stream.write(json_safe(json.dumps(_plain(comparison), indent=1, ensure_ascii=False)) + "\n")
+        stream.write(json_text(_plain(comparison), redact=look.redact, indent=1))
         return
     stream.writelines(clean(line, redact=look.redact) + "\n" for line in _lines(comparison))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from typing import Any, TextIO
 
@@ -10,7 +9,7 @@ from kvdiag.clock import to_datetime
 from kvdiag.model.report import BugMatch, Evidence, Finding, Need, Reading, Report
 from kvdiag.model.timeline import SeenVersion
 from kvdiag.report import Look
-from kvdiag.report.clean import json_safe, redacted
+from kvdiag.report.jsontext import json_text
 from kvdiag.versions import read_range, say_range
 
 SCHEMA = "kvdiag.report/1"
@@ -19,10 +18,10 @@ Plain = dict[str, Any]
 
 def write(report: Report, stream: TextIO, look: Look) -> None:
     """One JSON object, indented, with a newline at the end."""
-    stream.write(json_safe(json.dumps(plain(report, redact=look.redact), indent=1, ensure_ascii=False)) + "\n")
+    stream.write(json_text(plain(report), redact=look.redact, indent=1))
 
 
-def plain(report: Report, *, redact: bool = True) -> Plain:
+def plain(report: Report) -> Plain:
     """The report in JSON's own types; times are RFC 3339 in UTC."""
     severities = Counter(finding.severity.label for finding in report.findings)
     return {
@@ -31,7 +30,7 @@ def plain(report: Report, *, redact: bool = True) -> Plain:
         "inputs": [_input(reading) for reading in report.inputs],
         "problems": list(report.problems),
         "versions": [_version(version) for version in report.versions],
-        "findings": [finding(one, redact=redact) for one in report.findings],
+        "findings": [finding(one) for one in report.findings],
         "to_be_certain": [_need(need) for need in report.needs],
         "summary": {
             "findings": len(report.findings),
@@ -69,9 +68,8 @@ def _version(version: SeenVersion) -> Plain:
     return said
 
 
-def finding(found: Finding, *, redact: bool) -> Plain:
+def finding(found: Finding) -> Plain:
     """One finding in JSON's own types."""
-    show = redacted if redact else str
     return {
         "rule": found.rule.name,
         "id": found.rule.id,
@@ -88,12 +86,12 @@ def finding(found: Finding, *, redact: bool) -> Plain:
         "begins": _time(found.begins),
         "ends": _time(found.ends),
         "count": found.count,
-        "says": show(found.says),
-        "cause": show(found.cause),
+        "says": found.says,
+        "cause": found.cause,
         "bugs": [_bug(bug) for bug in found.bugs],
-        "fix": [{"text": show(f.text), "run": show(f.run), "after": show(f.after)} for f in found.fix],
-        "evidence": [_evidence(evidence, redact=redact) for evidence in found.evidence],
-        "doubts": [show(doubt) for doubt in found.doubts],
+        "fix": [{"text": f.text, "run": f.run, "after": f.after} for f in found.fix],
+        "evidence": [_evidence(evidence) for evidence in found.evidence],
+        "doubts": list(found.doubts),
         "references": list(found.rule.references),
         "explains": list(found.rule.explains),
         "explained_by": found.explained_by,
@@ -122,7 +120,7 @@ def _need(need: Need) -> Plain:
     }
 
 
-def _evidence(evidence: Evidence, *, redact: bool) -> Plain:
+def _evidence(evidence: Evidence) -> Plain:
     event = evidence.event
     return {
         "step": evidence.step,
@@ -130,7 +128,7 @@ def _evidence(evidence: Evidence, *, redact: bool) -> Plain:
         "source": event.origin.source,
         "line": event.origin.line,
         "time": _time(event.time),
-        "text": redacted(event.text) if redact else event.text,
+        "text": event.text,
         "of": evidence.of,
     }
 

@@ -7,7 +7,6 @@ default/web-0  TERMINATED  20:39:21  volumes to be…         7  pod-stuck-termi
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
@@ -17,10 +16,12 @@ from kvdiag.correlate.phases import Spread, awaits
 from kvdiag.model.lifecycle import Life, Phase
 from kvdiag.model.values import SubjectKind
 from kvdiag.report import Look
-from kvdiag.report.clean import clean, redacted
+from kvdiag.report.clean import clean
+from kvdiag.report.jsontext import json_text
 
 OUTPUTS = ("text", "wide", "json", "csv", "name")
 GAP = "  "
+_FORMULAS = frozenset("=+-@＝＋－＠")  # with their full-width forms
 LEAST = 4  # columns are not cut below this
 
 
@@ -209,21 +210,21 @@ def _tenths(microseconds: int) -> str:
 def _write_csv(inventory: Inventory, stream: TextIO, look: Look) -> None:
     """The values of the JSON rows, lists joined by spaces; with `--slow` a column for each step, in seconds."""
     steps = [spread.name for spread in inventory.spreads] if inventory.slow else []
-    plain = [_plain(row, look) for row in inventory.rows]
+    plain = [_plain(row) for row in inventory.rows]
     heads = [head for head in _HEADS if head not in {"phases", "now", "ids"}]
     out = csv.writer(stream, lineterminator="\n")
     out.writerow([*heads, *steps])
     for row, said in zip(inventory.rows, plain, strict=True):
         took = {phase.name: phase.ends - phase.begins for phase in row.phases if phase.ends is not None}
         seconds = [f"{took[step] / 1_000_000:.6f}" if step in took else "" for step in steps]
-        out.writerow([_csv_cell(said[head]) for head in heads] + seconds)
+        out.writerow([_csv_cell(said[head], look) for head in heads] + seconds)
 
 
-def _csv_cell(value: Any) -> str:  # noqa: ANN401  # JSON's own types
+def _csv_cell(value: Any, look: Look) -> str:  # noqa: ANN401  # JSON's own types
     """One cell; a word from a log must not be read as a formula by a spreadsheet."""
     text = " ".join(value) if isinstance(value, list) else "" if value is None else str(value)
-    text = clean(text, redact=False)
-    return f"'{text}" if text[:1] in {"=", "+", "-", "@"} else text
+    text = clean(text, redact=look.redact)
+    return f"'{text}" if text.lstrip()[:1] in _FORMULAS else text
 
 
 def _write_json(inventory: Inventory, stream: TextIO, look: Look) -> None:
@@ -231,7 +232,7 @@ def _write_json(inventory: Inventory, stream: TextIO, look: Look) -> None:
         "schema": f"kvdiag.{inventory.kind}s/1",
         "begins": _time(inventory.begins),
         "ends": _time(inventory.ends),
-        "items": [_plain(row, look) for row in inventory.rows],
+        "items": [_plain(row) for row in inventory.rows],
     }
     if inventory.slow:
         said["steps"] = [
@@ -239,8 +240,7 @@ def _write_json(inventory: Inventory, stream: TextIO, look: Look) -> None:
             | {name: value / 1_000_000 for name, value in zip(("p50", "p90", "p99", "max"), s[2:], strict=True)}
             for s in inventory.spreads
         ]
-    json.dump(said, stream, indent=1, ensure_ascii=False)
-    stream.write("\n")
+    stream.write(json_text(said, redact=look.redact, indent=1))
 
 
 _HEADS = (
@@ -263,8 +263,7 @@ _HEADS = (
 )
 
 
-def _plain(row: Row, look: Look) -> dict[str, Any]:
-    show = redacted if look.redact else str
+def _plain(row: Row) -> dict[str, Any]:
     life = row.life
     values = (
         life.subject.name,
@@ -278,7 +277,7 @@ def _plain(row: Row, look: Look) -> dict[str, Any]:
         row.stuck,
         life.waits_for,
         row.retries,
-        show(row.failure),
+        row.failure,
         [passage.says for passage in life.passages if not passage.legal],
         list(row.findings),
         [_phase(phase) for phase in row.phases],

@@ -198,6 +198,7 @@ class _Writer:
 
     def _shortened(self, text: str) -> str:
         """A log's words in a few lines, unless all were asked for."""
+        text = self._clean(text)  # whole: a secret that is cut cannot be told
         return text if self.look.verbose else shortened(text, EVIDENCE_LINES * (self.look.width - 6))
 
 

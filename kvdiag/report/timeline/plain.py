@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any, TextIO
 
@@ -10,17 +9,16 @@ from kvdiag.clock import to_datetime
 from kvdiag.model.lifecycle import Row, Story
 from kvdiag.model.timeline import Entity
 from kvdiag.report import Look
-from kvdiag.report.clean import json_safe, redacted
+from kvdiag.report.jsontext import json_text
 from kvdiag.report.timeline.words import says, step
 
 
 def write(stories: Sequence[Story], stream: TextIO, look: Look) -> None:
     """A list of objects, indented, with a newline at the end."""
-    told = [plain(story, redact=look.redact) for story in stories]
-    stream.write(json_safe(json.dumps(told, indent=1, ensure_ascii=False)) + "\n")
+    stream.write(json_text([plain(story) for story in stories], redact=look.redact, indent=1))
 
 
-def plain(story: Story, *, redact: bool = True) -> dict[str, Any]:
+def plain(story: Story) -> dict[str, Any]:
     """One story in JSON's own types; times are RFC 3339 in UTC, gaps and durations seconds."""
     life = story.life
     return {
@@ -29,7 +27,7 @@ def plain(story: Story, *, redact: bool = True) -> dict[str, Any]:
         "state": life.state,
         "since": time(life.since),
         "waits_for": life.waits_for,
-        "rows": [_row(row, life.subject, redact=redact) for row in story.rows],
+        "rows": [_row(row, life.subject) for row in story.rows],
         "phases": [
             {"name": p.name, "begins": time(p.begins), "ends": None if p.ends is None else time(p.ends), "by": p.by}
             for p in story.phases
@@ -43,9 +41,8 @@ def _seconds(micros: int | None) -> float | None:
     return None if micros is None else micros / 1_000_000
 
 
-def _row(row: Row, subject: Entity, *, redact: bool) -> dict[str, Any]:
+def _row(row: Row, subject: Entity) -> dict[str, Any]:
     event = row.passage.event
-    show = redacted if redact else str
     return {
         "time": time(event.time),
         "gap": round(row.gap / 1_000_000, 6),
@@ -55,14 +52,14 @@ def _row(row: Row, subject: Entity, *, redact: bool) -> dict[str, Any]:
         "state": row.passage.state,
         "legal": row.passage.legal,
         "certain": row.passage.certain,
-        "says": show(says(row)),
+        "says": says(row),
         "marks": list(row.marks),
         "foreign": row.foreign,
         "repeats": row.repeats,
         "until": time(row.until),
         "source": event.origin.source,
         "line": event.origin.line,
-        "text": show(event.text),
+        "text": event.text,
     }
 
 

@@ -67,7 +67,8 @@ class _Teller:
             f"{self._colour(bad, f'{first:{room}}')} {self._colour('state', f'{state:{STATE}}')} "
             f"{self._colour('dim', self._clean(str(event.origin).removeprefix(self.folder)))}"
         )
-        told = f"{says(row)}; {words(event)}" if self.look.verbose else shortened(says(row), 2 * (self.look.width - 35))
+        said = self._clean(says(row))  # whole: a secret that is cut cannot be told
+        told = f"{said}; {words(event)}" if self.look.verbose else shortened(said, 2 * (self.look.width - 35))
         for line in [*(" " * 35 + part for part in more), *(self._wrapped(told, 35) if told else ())]:
             yield self._colour(bad, line)
 

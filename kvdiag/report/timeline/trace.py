@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TextIO
 
 from kvdiag.model.lifecycle import Story
 from kvdiag.report import Look
-from kvdiag.report.clean import clean, json_safe
+from kvdiag.report.clean import clean
+from kvdiag.report.jsontext import json_text
 from kvdiag.report.timeline.words import says, step
 
 Span = tuple[int, int, str]  # begin, end, name
@@ -17,7 +17,7 @@ Span = tuple[int, int, str]  # begin, end, name
 def write(stories: Sequence[Story], stream: TextIO, look: Look) -> None:
     """The JSON object form of the trace event format; timestamps are microseconds since 1970."""
     events = [event for number, story in enumerate(stories, 1) for event in _events(number, story, look)]
-    stream.write(json_safe(json.dumps({"traceEvents": events, "displayTimeUnit": "ms"}, ensure_ascii=False)) + "\n")
+    stream.write(json_text({"traceEvents": events, "displayTimeUnit": "ms"}, redact=look.redact))
 
 
 def _events(process: int, story: Story, look: Look) -> Iterator[dict[str, Any]]:
