@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kvdiag.errors import PatternError
 
@@ -31,8 +30,7 @@ class Key(str):
     place: str
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """One value of a file: a scalar's text, a tuple of nodes, or a mapping of nodes; with its place (from 1).
 
     `quoted` tells `"12"` from `12`. Every reader below raises PatternError at this place when the value is another.

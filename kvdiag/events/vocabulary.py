@@ -15,9 +15,8 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from kvdiag.cache import cached, digest
 from kvdiag.errors import PatternError
@@ -42,13 +41,12 @@ _UNSAFE = re.compile(r'["\\<>&\n]|[^\x20-\x7e]')
 _TELLING = re.compile(r"[^0-9a-f]")
 
 
-@dataclass(frozen=True, slots=True)
-class Vocabulary:
+class Vocabulary(NamedTuple):
     """All entries, and the way from a literal of a line to the wordings that may be meant.
 
     A kind that several components print has an entry for each of them; `kinds` has it once, with all its wordings.
     `wordings[i]` belongs to `entries[owners[i]]`; `by_literal[n]` lists the wordings whose anchor is `literals[n]`, in
-    the order of the files: the first that matches is what the line says.
+    the order of the files: the first that matches is what the line says. `matchers` are compiled as lines ask for them.
     """
 
     entries: tuple[Entry, ...]
@@ -57,13 +55,13 @@ class Vocabulary:
     literals: tuple[bytes, ...]
     by_literal: tuple[tuple[int, ...], ...]
     kinds: Mapping[str, Entry]
-    _matchers: list[Matcher | None] = field(repr=False, compare=False)
+    matchers: list[Matcher | None]
 
     def matcher(self, wording: int) -> Matcher:
         """Give the matcher of `wordings[wording]`, compiled when first asked for. Raises PatternError if faulty."""
-        made = self._matchers[wording]
+        made = self.matchers[wording]
         if made is None:
-            made = self._matchers[wording] = compile_wording(self.wordings[wording])
+            made = self.matchers[wording] = compile_wording(self.wordings[wording])
         return made
 
     def owner(self, wording: int) -> Entry:
@@ -120,7 +118,7 @@ def make_vocabulary(entries: Iterable[Entry]) -> Vocabulary:
         literals=tuple(literal.encode() for literal in literals),
         by_literal=tuple(map(tuple, literals.values())),
         kinds=kinds,
-        _matchers=[None] * len(spelled),
+        matchers=[None] * len(spelled),
     )
 
 
@@ -131,7 +129,7 @@ def _shared_anchors(spelled: list[tuple[_Speaker, Wording]]) -> list[tuple[_Spea
     for anchor in anchors:
         begins = (anchor[:size] for size in range(1, len(anchor)))
         shortest[anchor] = next((short for short in begins if shortest.get(short) == short), anchor)
-    return [(speaker, replace(wording, anchor=shortest[wording.anchor])) for speaker, wording in spelled]
+    return [(speaker, wording._replace(anchor=shortest[wording.anchor])) for speaker, wording in spelled]
 
 
 def compile_patterns(folder: Path) -> dict[str, Any]:
@@ -243,8 +241,7 @@ def _entry(node: Node, component: str) -> Entry:
     spellings = keys["wordings"].sequence() if "wordings" in keys else (node,)
     wordings = tuple(_wording(spelling, inner=spelling is not node) for spelling in spellings)
     described = _described(node, keys, component)
-    return replace(
-        described,
+    return described._replace(
         wordings=wordings,
         verbosity=max([described.verbosity, *(_verbosity(spelling) for spelling in spellings)]),
         reader=keys["reader"].text() if "reader" in keys else "",
@@ -293,8 +290,7 @@ def _merged(known: Entry, more: Entry) -> Entry:
                 more.place,
                 f"{more.kind} has {key} {getattr(more, key)!r} here and {getattr(known, key)!r} in {known.place}",
             )
-    return replace(
-        known,
+    return known._replace(
         wordings=known.wordings + more.wordings,
         verbosity=max(known.verbosity, more.verbosity),
         samples=known.samples + more.samples,

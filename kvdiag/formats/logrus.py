@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 
 from kvdiag.formats.cutjson import read_cut
 from kvdiag.formats.goquote import encodable, unescape, unquote
@@ -56,7 +55,7 @@ def read(body: bytes) -> Body | None:
         return _read_terminal(body)
     quoted_time, bare_time, rest_of_time, level = found.groups()
     told = _read_text(body, found.end(), rfc3339(quoted_time or bare_time or b""), level)
-    return told if rest_of_time is None else replace(told, truncated=True)
+    return told if rest_of_time is None else told._replace(truncated=True)
 
 
 def level_of(word: str) -> Level:

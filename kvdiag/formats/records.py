@@ -13,7 +13,8 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from kvdiag.formats import gopanic, klog
 from kvdiag.formats.bodies import BODY_READERS, canonical, classify, is_head, read_body
@@ -34,8 +35,7 @@ _BLOCK_END = re.compile(rb"[ \t]*>(?:[ \t]|$)")
 _PLAIN = "plain"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Raw:
+class Raw(NamedTuple):
     """One record: the number of its first line, how many lines it has, what carried it, what it says, its bytes.
 
     `peeled` has no body of its own. `raw` is cut at 64 KB, and of a record only 200 lines are kept; the rest is
@@ -192,14 +192,14 @@ def _format_of(raw: bytes, body: bytes) -> str:
 def _finished(draft: _Draft) -> Raw:
     body = _body(draft)
     if draft.cut and not body.truncated:
-        body = replace(body, truncated=True)
+        body = body._replace(truncated=True)
     raw = b"\n".join(draft.raws)[:_MOST_BYTES]
     return Raw(line=draft.line, lines=draft.lines, peeled=draft.peeled._replace(body=b""), body=body, raw=raw)
 
 
 def _body(draft: _Draft) -> Body:
     if draft.format == "gopanic":
-        return replace(gopanic.read(draft.bodies), pid=draft.peeled.pid)
+        return gopanic.read(draft.bodies)._replace(pid=draft.peeled.pid)
     if draft.format == "head":
         told = _headed_body(draft.bodies)
         if told is not None:
@@ -216,4 +216,4 @@ def _headed_body(bodies: list[bytes]) -> Body | None:
     told = read_body(b"\n".join(bodies[:dump]))
     if told is None or dump is None:
         return told
-    return replace(told, fields={**told.fields, **gopanic.stack(bodies[dump:])})
+    return told._replace(fields={**told.fields, **gopanic.stack(bodies[dump:])})

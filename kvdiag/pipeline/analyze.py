@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kvdiag import __version__
 from kvdiag.correlate.clocks import SourceClock, set_clocks
@@ -27,16 +27,14 @@ from kvdiag.rules.rank import rank
 from kvdiag.scan.choose import scanner
 
 
-@dataclass(frozen=True, slots=True)
-class Knowledge:
+class Knowledge(NamedTuple):
     """The vocabulary with the raw lines of the rules, and the rules."""
 
     vocabulary: Vocabulary
     rules: tuple[Rule, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Analysis:
+class Analysis(NamedTuple):
     """A history with how it was read, before any rule was asked."""
 
     history: History

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from io import BytesIO
+from typing import NamedTuple
 
 from kvdiag.clock import is_yearless
 from kvdiag.correlate.testimony import Testimony
 from kvdiag.errors import InputError
-from kvdiag.events.calls import calls
-from kvdiag.events.recognise import Recogniser, Sighting
+from kvdiag.events.recognise import Heard, Recogniser, Sighting
 from kvdiag.events.vocabulary import Vocabulary
+from kvdiag.formats.bodies import classify
 from kvdiag.formats.gopanic import is_start
 from kvdiag.formats.klog import preamble
-from kvdiag.formats.records import classify
 from kvdiag.model.place import NOWHERE, Place
 from kvdiag.pipeline.opened import Readable, opened, placed
 from kvdiag.pipeline.survey import Survey
@@ -37,8 +36,7 @@ _OWN_DAY = re.compile(
 Progress = Callable[[str, int], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(NamedTuple):
     """A log in memory, such as the excerpt in a rule's test."""
 
     name: str
@@ -51,8 +49,7 @@ class Text:
         return BytesIO(self.data)
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(NamedTuple):
     """What an input said, and how much of it was understood."""
 
     testimony: Testimony
@@ -129,7 +126,7 @@ class _Reader:
     def made(self, vocabulary: Vocabulary, source: Readable, numbers: array[int]) -> Read:
         """What was read; `numbers` are the lines of the input, where entries of many lines were read as one."""
         heard = self._recogniser
-        sightings = _placed([*heard.sightings, *calls(heard.heard, vocabulary)], numbers)
+        sightings = _placed([*heard.sightings, *_calls(heard.heard, vocabulary)], numbers)
         sightings.sort(key=lambda sighting: sighting.line)
         first = self._first
         testimony = Testimony(
@@ -154,6 +151,15 @@ def _told(given: Iterable[Block], name: str, progress: Progress) -> Iterator[Blo
     for block in given:
         yield block
         progress(name, len(block.data))
+
+
+def _calls(heard: Sequence[Heard], vocabulary: Vocabulary) -> Iterable[Sighting]:
+    """The calls of a log, if it tells of any."""
+    if not heard:
+        return ()
+    from kvdiag.events.calls import calls
+
+    return calls(heard, vocabulary)
 
 
 def _placed(sightings: list[Sighting], numbers: array[int]) -> list[Sighting]:
