@@ -31,11 +31,12 @@ from kvdiag.clock import (
     to_datetime,
 )
 from kvdiag.correlate.testimony import Testimony
+from kvdiag.regex import regex
 
 HALF_YEAR = 180 * DAY
 QUARTER = 15 * MINUTE
 NEAR = 2 * MINUTE  # how far two sources may be apart when they see the same id
-_MOMENT = re.compile(r"(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d+))? ([+-])(\d\d)(\d\d)")
+_MOMENT = regex(r"(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d+))? ([+-])(\d\d)(\d\d)")
 SHARED = frozenset({"sandbox_id", "container_id", "target_path", "staging_path", "attachment"})
 
 

@@ -23,6 +23,7 @@ from kvdiag.errors import PatternError
 from kvdiag.events.names import PLACEHOLDERS
 from kvdiag.events.template import Matcher, compile_wording
 from kvdiag.model.vocabulary import Entry, Wording
+from kvdiag.regex import regex
 from kvdiag.yamlread import Node, read_yaml
 
 COMPILED = 1
@@ -35,10 +36,10 @@ _EVENT = _CALL | _SPELLING | {"reader", "wordings", "samples"}
 
 _Speaker = tuple[str, str]  # a kind and who prints it
 
-_KIND = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+){1,3}")
-_RANGE = re.compile(r"(?:>=|<=|>|<|=)?\d+\.\d+(?:\.\d+)?")
-_UNSAFE = re.compile(r'["\\<>&\n]|[^\x20-\x7e]')
-_TELLING = re.compile(r"[^0-9a-f]")
+_KIND = regex(r"[a-z0-9-]+(\.[a-z0-9-]+){1,3}")
+_RANGE = regex(r"(?:>=|<=|>|<|=)?\d+\.\d+(?:\.\d+)?")
+_UNSAFE = regex(r'["\\<>&\n]|[^\x20-\x7e]')
+_TELLING = regex(r"[^0-9a-f]")
 
 
 class Vocabulary(NamedTuple):
@@ -124,12 +125,16 @@ def make_vocabulary(entries: Iterable[Entry]) -> Vocabulary:
 
 def _shared_anchors(spelled: list[tuple[_Speaker, Wording]]) -> list[tuple[_Speaker, Wording]]:
     """Wordings whose anchor begins with another's take that one: a line is then looked at once and not twice."""
-    anchors = sorted({wording.anchor for _, wording in spelled}, key=len)
     shortest: dict[str, str] = {}
-    for anchor in anchors:
-        begins = (anchor[:size] for size in range(1, len(anchor)))
-        shortest[anchor] = next((short for short in begins if shortest.get(short) == short), anchor)
-    return [(speaker, wording._replace(anchor=shortest[wording.anchor])) for speaker, wording in spelled]
+    short = "\n"  # begins no anchor
+    for anchor in sorted({wording.anchor for _, wording in spelled}):  # what begins alike stands together
+        short = short if anchor.startswith(short) else anchor
+        shortest[anchor] = short
+    return [
+        (speaker, wording if wording.anchor == short else wording._replace(anchor=short))
+        for speaker, wording in spelled
+        for short in (shortest[wording.anchor],)
+    ]
 
 
 def compile_patterns(folder: Path) -> dict[str, Any]:

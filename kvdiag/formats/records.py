@@ -10,7 +10,6 @@ lines are joined per sender. Records leave in the order of their first lines.
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ from kvdiag.formats.journalentries import Entry, joined
 from kvdiag.formats.keyvalues import block_is_open
 from kvdiag.formats.peel import Peeled, chatter, peel, repeel
 from kvdiag.model.record import Body
+from kvdiag.regex import regex
 
 __all__ = ["BODY_READERS", "Raw", "canonical", "classify", "is_head", "read_body", "read_records"]
 
@@ -31,7 +31,7 @@ _LONGEST_PARTIAL = 1_048_576
 # How many lines of other senders may come between two lines of one record.
 _PATIENCE = 64
 _MOST_WAITING = 1024
-_BLOCK_END = re.compile(rb"[ \t]*>(?:[ \t]|$)")
+_BLOCK_END = regex(rb"[ \t]*>(?:[ \t]|$)")
 _PLAIN = "plain"
 
 

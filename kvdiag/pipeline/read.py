@@ -19,6 +19,7 @@ from kvdiag.formats.klog import preamble
 from kvdiag.model.place import NOWHERE, Place
 from kvdiag.pipeline.opened import Readable, opened, placed
 from kvdiag.pipeline.survey import Survey
+from kvdiag.regex import regex
 from kvdiag.scan.blocks import Block
 from kvdiag.scan.protocol import Scanner
 from kvdiag.scan.sections import is_text, sections
@@ -26,8 +27,8 @@ from kvdiag.scan.sections import is_text, sections
 ENDS = 300  # lines at either end of an input in which its first and last time are looked for
 PREAMBLE = 8
 SAID_WITHIN = 8_000  # lines in which a line that says its own date is looked for
-_DMESG_DAY = re.compile(rb"^\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d (?P<year>20\d\d)\] ", re.MULTILINE)
-_OWN_DAY = re.compile(
+_DMESG_DAY = regex(rb"^\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d (?P<year>20\d\d)\] ", re.MULTILINE)
+_OWN_DAY = regex(
     rb"^(?:[^\n]{0,80} )?[IWEF](?P<month>\d\d)(?P<day>\d\d) \d\d:"
     rb"[^\n]{0,1500}?\b(?P<year>20\d\d)-(?P=month)-(?P=day)[ T]\d\d:",
     re.MULTILINE,

@@ -7,35 +7,35 @@ from __future__ import annotations
 
 import re
 
+from kvdiag.regex import regex
+
 BLOT = "[redacted]"
-_CONTROL = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+_CONTROL = regex("[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 _SECRETS = (
     # key: value and key=value, quoted or escaped or bare; only the value goes
-    re.compile(
+    regex(
         r"(?P<key>(?i:\b|_)(?i:password|passwd|passphrase|secret[-_]?(?:access[-_]?)?key|client[-_]?secret|api[-_]?key|"
         r"access[-_]?token|refresh[-_]?token|id[-_]?token|auth[-_]?token|token|client-key-data|user[-_]?key)"
         r"\\{0,6}[\"']?\s?[:=]\s?\\{0,6}[\"']?)(?P<value>[^\s\"'\\,;&}\])]{4,})"
     ),
-    re.compile(r"(?P<key>(?i:authorization)\\{0,6}[\"']?\s?[:=]\s?\\{0,6}[\"']?(?:\w+ )?)(?P<value>[^\s\"'\\,;}]{4,})"),
-    re.compile(r"(?P<key>(?i:bearer) )(?P<value>[\w.~+/=-]{8,})"),
+    regex(r"(?P<key>(?i:authorization)\\{0,6}[\"']?\s?[:=]\s?\\{0,6}[\"']?(?:\w+ )?)(?P<value>[^\s\"'\\,;}]{4,})"),
+    regex(r"(?P<key>(?i:bearer) )(?P<value>[\w.~+/=-]{8,})"),
     # a JSON or Go object of secrets
-    re.compile(r"(?P<key>\\{0,6}\"?\b[sS]ecrets\\{0,6}\"?:\s?(?:map\[|\{))(?P<value>[^}\]]+)"),
+    regex(r"(?P<key>\\{0,6}\"?\b[sS]ecrets\\{0,6}\"?:\s?(?:map\[|\{))(?P<value>[^}\]]+)"),
     # the environment of a container, whatever its variables are called: Go's dump, the runtime's, and the API's JSON
-    re.compile(r"(?P<key>EnvVar\{Name:[^,{}]{1,256},Value:)(?P<value>(?:(?!,ValueFrom:|EnvVar\{Name:).)+)"),
-    re.compile(r"(?P<key>KeyValue\{Key:[^,{}]{1,256},Value:)(?P<value>[^,}]{1,65536})"),
-    re.compile(
+    regex(r"(?P<key>EnvVar\{Name:[^,{}]{1,256},Value:)(?P<value>(?:(?!,ValueFrom:|EnvVar\{Name:).)+)"),
+    regex(r"(?P<key>KeyValue\{Key:[^,{}]{1,256},Value:)(?P<value>[^,}]{1,65536})"),
+    regex(
         r"(?P<key>\b(?:name|key)(?P<quote>\\{0,6}\"):(?P=quote)[\w.-]{1,256}(?P=quote),(?P=quote)value(?P=quote):(?P=quote))"
         r"(?P<value>(?:(?!(?P=quote)).){1,65536})"
     ),
-    re.compile(
-        r"(?P<key>\benvs:\{key:\\{0,6}\"[\w.-]{1,256}\\{0,6}\" {1,2}value:\\{0,6}\")(?P<value>[^\"\\]{1,65536})"
-    ),
-    re.compile(r"(?P<key>\b)(?P<value>eyJ[\w-]{10,}\.[\w-]{10,}\.?[\w-]*)"),
-    re.compile(r"(?P<key>\b)(?P<value>(?:AKIA|ASIA)[0-9A-Z]{16})\b"),
-    re.compile(r"(?P<key>://[^\s/:@\"]{1,64}:)(?P<value>[^\s/@\"]{1,256})(?=@)"),
-    re.compile(r"(?P<key>-----BEGIN [A-Z ]{0,32}PRIVATE KEY-----)(?P<value>.+?(?:-----END|$))", re.DOTALL),
+    regex(r"(?P<key>\benvs:\{key:\\{0,6}\"[\w.-]{1,256}\\{0,6}\" {1,2}value:\\{0,6}\")(?P<value>[^\"\\]{1,65536})"),
+    regex(r"(?P<key>\b)(?P<value>eyJ[\w-]{10,}\.[\w-]{10,}\.?[\w-]*)"),
+    regex(r"(?P<key>\b)(?P<value>(?:AKIA|ASIA)[0-9A-Z]{16})\b"),
+    regex(r"(?P<key>://[^\s/:@\"]{1,64}:)(?P<value>[^\s/@\"]{1,256})(?=@)"),
+    regex(r"(?P<key>-----BEGIN [A-Z ]{0,32}PRIVATE KEY-----)(?P<value>.+?(?:-----END|$))", re.DOTALL),
 )
-_WORTH_A_LOOK = re.compile(r"(?i)passw|passph|envvar|\"value|secret|token|key|authorization|bearer|eyJ|AKIA|ASIA|://")
+_WORTH_A_LOOK = regex(r"(?i)passw|passph|envvar|\"value|secret|token|key|authorization|bearer|eyJ|AKIA|ASIA|://")
 
 
 def clean(text: str, *, redact: bool = True, newlines: bool = False) -> str:
