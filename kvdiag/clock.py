@@ -15,6 +15,8 @@ import re
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
+from kvdiag.regex import regex
+
 FRAME_YEAR = 2000
 FRAME_BEGINS = calendar.timegm((FRAME_YEAR, 1, 1, 0, 0, 0)) * 1_000_000
 FRAME_ENDS = calendar.timegm((FRAME_YEAR + 1, 1, 1, 0, 0, 0)) * 1_000_000
@@ -26,7 +28,7 @@ DAY = 24 * HOUR
 BOOT_ENDS = 10 * 365 * DAY
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h|d)")
+_DURATION = regex(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h|d)")
 _UNITS = {"ns": 0.001, "us": 1, "µs": 1, "ms": 1_000, "s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY}
 
 
@@ -85,7 +87,7 @@ def say_duration(microseconds: int) -> str:
     return "".join(shown[:2]) or "0s"
 
 
-_AGO = re.compile(r"-?\s*(\d+)\s*(s|sec|second|m|min|minute|h|hour|d|day|w|week)s?(?:\s+ago)?")
+_AGO = regex(r"-?\s*(\d+)\s*(s|sec|second|m|min|minute|h|hour|d|day|w|week)s?(?:\s+ago)?")
 _AGO_UNITS = {"s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY}
 
 

@@ -13,9 +13,10 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from kvdiag.errors import PatternError
+from kvdiag.regex import regex
 
-_VERSION = re.compile(r"v?(\d+)\.(\d+)(?:\.(\d+))?(.*)", re.DOTALL)
-_COMPARATOR = re.compile(r"(<=|>=|<|>|==?)?\s*v?(\d+)(?:\.(\d+))?(?:\.(\d+))?$")
+_VERSION = regex(r"v?(\d+)\.(\d+)(?:\.(\d+))?(.*)", re.DOTALL)
+_COMPARATOR = regex(r"(<=|>=|<|>|==?)?\s*v?(\d+)(?:\.(\d+))?(?:\.(\d+))?$")
 _VENDORS = ("eks", "gke", "k3s", "rke2", "aks", "okd", "rhaos", "amzn", "tanzu", "vmware", "ds", "ubuntu", "deb", "el")
 _FIRST, _LAST = (0, 0, 0), (1 << 30, 0, 0)
 

@@ -6,12 +6,11 @@ the text "yes"), dates stay text, and anchors, aliases and tags, of which patter
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kvdiag.errors import PatternError
+from kvdiag.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,8 +18,8 @@ if TYPE_CHECKING:
 Plain = str | int | float | bool | None | list["Plain"] | dict[str, "Plain"]
 
 MAX_DEPTH = 40
-_INTEGER = re.compile(r"[-+]?\d{1,18}")
-_FLOAT = re.compile(r"[-+]?\d{1,18}\.\d{1,18}")
+_INTEGER = regex(r"[-+]?\d{1,18}")
+_FLOAT = regex(r"[-+]?\d{1,18}\.\d{1,18}")
 _WORDS: Mapping[str, bool | None] = {"true": True, "false": False, "null": None, "~": None, "": None}
 
 
@@ -31,8 +30,7 @@ class Key(str):
     place: str
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """One value of a file: a scalar's text, a tuple of nodes, or a mapping of nodes; with its place (from 1).
 
     `quoted` tells `"12"` from `12`. Every reader below raises PatternError at this place when the value is another.

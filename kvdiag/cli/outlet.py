@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import sys
 from collections.abc import Iterator
 from io import StringIO, TextIOWrapper
@@ -44,7 +43,9 @@ def width(stream: TextIO) -> int:
     """Columns of the terminal, within reason; a fixed width elsewhere, so that files look alike."""
     if not stream.isatty():
         return int(os.environ["COLUMNS"]) if os.environ.get("COLUMNS", "").isdecimal() else PIPED
-    return max(40, min(WIDEST, shutil.get_terminal_size().columns))
+    from shutil import get_terminal_size  # 3 ms: it brings every compression there is
+
+    return max(40, min(WIDEST, get_terminal_size().columns))
 
 
 @contextlib.contextmanager

@@ -13,8 +13,8 @@ from __future__ import annotations
 import calendar
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from kvdiag.clock import (
     BOOT_ENDS,
@@ -31,16 +31,16 @@ from kvdiag.clock import (
     to_datetime,
 )
 from kvdiag.correlate.testimony import Testimony
+from kvdiag.regex import regex
 
 HALF_YEAR = 180 * DAY
 QUARTER = 15 * MINUTE
 NEAR = 2 * MINUTE  # how far two sources may be apart when they see the same id
-_MOMENT = re.compile(r"(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d+))? ([+-])(\d\d)(\d\d)")
+_MOMENT = regex(r"(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d+))? ([+-])(\d\d)(\d\d)")
 SHARED = frozenset({"sandbox_id", "container_id", "target_path", "staging_path", "attachment"})
 
 
-@dataclass(frozen=True, slots=True)
-class SourceClock:
+class SourceClock(NamedTuple):
     """How one source's stamps become UTC: years by line, a zone east of UTC in microseconds, the moment of boot."""
 
     year: int | None = None
@@ -101,11 +101,11 @@ def _booted(testimony: Testimony, clock: SourceClock) -> SourceClock:
         return clock
     dated = [clock.utc(stamp, line) for line, stamp in stamps if not is_since_boot(stamp)]
     if dated:
-        return replace(clock, boot=max(dated) - max(uptimes), boot_how="the last taken for that of the last dated line")
+        return clock._replace(boot=max(dated) - max(uptimes), boot_how="the last taken for that of the last dated line")
     modified = testimony.modified
     moment = datetime.fromtimestamp(modified, UTC) if modified is not None else datetime.now(UTC)
     how = "the last taken for the file's date" if modified is not None else "the last taken for now"
-    return replace(clock, boot=from_datetime(moment) - max(uptimes), boot_how=how)
+    return clock._replace(boot=from_datetime(moment) - max(uptimes), boot_how=how)
 
 
 def _turns(testimony: Testimony) -> Iterator[tuple[int, int]]:
@@ -127,8 +127,7 @@ def _stamps(testimony: Testimony) -> Iterator[tuple[int, int | None]]:
     yield testimony.lines, testimony.last
 
 
-@dataclass(frozen=True, slots=True)
-class _Told:
+class _Told(NamedTuple):
     """A year-less stamp whose line also says the full time with its zone."""
 
     line: int
@@ -249,7 +248,7 @@ def _aligned(testimonies: Sequence[Testimony], clocks: Mapping[str, SourceClock]
             if offset:
                 clock = aligned[testimony.source]
                 how = f"since the ids it shares with {other.source} are {_say_zone(offset)} apart"
-                aligned[testimony.source] = replace(clock, zone=clock.zone + offset, zone_how=how)
+                aligned[testimony.source] = clock._replace(zone=clock.zone + offset, zone_how=how)
                 seen[testimony.source] = {ref: t - offset for ref, t in seen[testimony.source].items()}
                 break
     return aligned

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 
 from kvdiag.clock import MINUTE, say_duration
@@ -14,14 +13,12 @@ HOLE = 10 * MINUTE  # between two sources of one component; rotated files touch 
 SUPPRESSED = 30_000_000  # microseconds: journald's rate limit counts in windows of 30 s
 
 
-@dataclass(slots=True)
 class Heard:
     """What one component of one node said in one source, gathered while events are made."""
 
-    begins: int
-    ends: int
-    verbosity: int = 0
-    pids: dict[int, tuple[int, int]] = field(default_factory=dict)  # when each process first and last spoke
+    def __init__(self, begins: int, ends: int, verbosity: int = 0) -> None:
+        self.begins, self.ends, self.verbosity = begins, ends, verbosity
+        self.pids: dict[int, tuple[int, int]] = {}  # when each process first and last spoke
 
     def add(self, begins: int, ends: int, verbosity: int, pid: int | None) -> None:
         """Events of one kind that one process of the component logged from `begins` to `ends`."""

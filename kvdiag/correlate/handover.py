@@ -8,7 +8,6 @@ volume that stays in use on both is shared, as ReadWriteMany volumes are, and no
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from kvdiag.clock import SECOND, say_duration
 from kvdiag.correlate.skew import offset
@@ -22,13 +21,13 @@ UNPUBLISHED = frozenset({"volume.unpublish.succeeded", "csi.nodeunpublish.succee
 TOLERANCE = 2 * SECOND  # of clocks that nothing was found out about
 
 
-@dataclass(slots=True)
 class _Place:
     """Where a volume is staged, since when, and by which pods it is used there."""
 
-    since: int
-    pods: set[str] = field(default_factory=set)
-    was_used: bool = False
+    def __init__(self, since: int) -> None:
+        self.since = since
+        self.pods: set[str] = set()
+        self.was_used = False
 
 
 def handovers(events: Sequence[Event], clocks: Mapping[str, Skew]) -> Iterator[Event]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kvdiag.correlate.clocks import SourceClock
 from kvdiag.correlate.copies import join_polls, without_copies
@@ -16,7 +16,6 @@ from kvdiag.correlate.skew import skews
 from kvdiag.correlate.standing import Standing, stand
 from kvdiag.correlate.testimony import DRIVER, SIDECARS, Testimony
 from kvdiag.correlate.versions import inferred, printed
-from kvdiag.events.calls import is_call
 from kvdiag.events.recognise import Sighting
 from kvdiag.events.stamper import Speaker
 from kvdiag.model.event import Event
@@ -29,8 +28,7 @@ from kvdiag.model.vocabulary import Entry
 Subject = tuple[SubjectKind, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(NamedTuple):
     """All events in order of time, and whose scope is the node rather than a subject."""
 
     events: list[Event]
@@ -101,7 +99,7 @@ def _event(sighting: Sighting, source: str, own: str, clock: SourceClock) -> Eve
 
 def _speaks(entry: Entry, speaker: Speaker, own: str) -> str:
     """Who said it: a driver's words in a sidecar's log are the sidecar's, a crash is its own process's."""
-    if is_call(entry) or entry.component == DRIVER:
+    if entry.is_call or entry.component == DRIVER:
         return own if own in SIDECARS else DRIVER
     return entry.component or speaker.ident or own
 

@@ -7,7 +7,7 @@ line that speaks of the same volume or pod, so that it neither lengthens a story
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kvdiag.evidence.fact import Fact
 from kvdiag.model.event import Event, Ref
@@ -15,8 +15,7 @@ from kvdiag.model.place import NOWHERE, Place
 from kvdiag.model.record import Origin
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(NamedTuple):
     """The facts of one file."""
 
     source: str

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-from kvdiag.events.calls import is_call
 from kvdiag.events.recognise import Sighting
 from kvdiag.model.place import NOWHERE, Place
+from kvdiag.model.values import NOTHING
 
 DRIVER = "csi-driver"
 SIDECARS = ("external-attacher", "external-provisioner", "external-resizer", "node-driver-registrar")
@@ -37,8 +37,7 @@ def called(source: str) -> str:
     return next((component for word, component in BY_NAME if word in name), "")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Testimony:
+class Testimony(NamedTuple):
     """One input's sightings in line order, on the input's own clock.
 
     `first` and `last` are the stamps of the first and last line that has a time (microseconds, maybe year-less).
@@ -56,20 +55,20 @@ class Testimony:
     preamble_year: int | None = None
     said_year: int | None = None
     modified: float | None = None
-    formats: Counter[str] = field(default_factory=Counter)
+    formats: Mapping[str, int] = NOTHING
     place: Place = NOWHERE
 
     @property
     def component(self) -> str:
         """Who mostly speaks here: by what was recognised, else by the container's or input's name."""
         named = called(self.place.container or self.source)
-        own = Counter(s.meaning.entry.component for s in self.sightings if not is_call(s.meaning.entry))
+        own = Counter(s.meaning.entry.component for s in self.sightings if not s.meaning.entry.is_call)
         del own[""]
         if named in own:
             return named
         said = own.most_common(1)[0][0] if own else ""
         if said == DRIVER or not said:  # sidecars print a driver's words: what it is called, what it was asked
             sidecar = named if named in SIDECARS else ""
-            calls = DRIVER if any(is_call(s.meaning.entry) for s in self.sightings) else ""
+            calls = DRIVER if any(s.meaning.entry.is_call for s in self.sightings) else ""
             return sidecar or said or calls or named
         return said

@@ -17,7 +17,6 @@ from kvdiag.events.recognise import Heard, Meaning, Sighting
 from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.formats.grpc import Call, Piece, pair
 from kvdiag.model.event import Ref
-from kvdiag.model.vocabulary import Entry
 
 REFS = {
     "volume_id": "volume_handle",
@@ -28,11 +27,6 @@ REFS = {
     "pod_uid": "pod_uid",
     "pod_name": "pod_name",
 }
-
-
-def is_call(entry: Entry) -> bool:
-    """Whether a kind is made here: it has no wordings of its own."""
-    return not entry.wordings
 
 
 def calls(heard: Sequence[Heard], vocabulary: Vocabulary) -> Iterator[Sighting]:

@@ -11,12 +11,17 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from kvdiag.model.event import Ref
+from kvdiag.regex import regex
 
 MAX_NAME = 1024
 """Longer values are no names; volume handles, the longest, end at 128 bytes by CSI and a few hundred in the field."""
+
+MOST_REMEMBERED = 4096
+"""How many values are remembered as read; some 20 MB, were each as long as a name may be."""
 
 MAX_ERROR = 4096
 """How much of an error is kept."""
@@ -82,43 +87,41 @@ PLACEHOLDERS: Final[Mapping[str, Placeholder]] = {
 """All placeholders. Another name in a template is an error: it would be a spelling mistake more often than news."""
 
 _UUID = rb"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|[0-9a-f]{32}"
-_UID = re.compile(_UUID)
-_ID = re.compile(rb"[0-9a-f]{12,64}(?![0-9A-Za-z])")
-_LABEL = re.compile(rb"[0-9A-Za-z](?:[-._0-9A-Za-z]{0,251}[0-9A-Za-z])?")
-_POD = re.compile(rb"([0-9A-Za-z][-.0-9A-Za-z]{0,252})/([0-9A-Za-z][-.0-9A-Za-z]{0,252})")
-_LEGACY_POD = re.compile(rb"([0-9A-Za-z][-.0-9A-Za-z]{0,252})_([0-9A-Za-z][-.0-9A-Za-z]{0,252})\((" + _UUID + rb")\)")
-_POD_OBJECT = re.compile(
-    rb'\\*"name\\*":\\*"([-.0-9A-Za-z]{1,253})\\*",\\*"namespace\\*":\\*"([-.0-9A-Za-z]{1,253})\\*"'
-)
-_ATTACHMENT = re.compile(rb"csi-[0-9a-f]{64}")
-_CSI_NAME = re.compile(rb"kubernetes\.io/csi/([-.0-9A-Za-z_]{1,253})\^(.{1,900})", re.DOTALL)
-_LOCAL_NAME = re.compile(rb"kubernetes\.io/[-.0-9A-Za-z_~]{1,100}/(" + _UUID + rb")-([-.0-9A-Za-z_]{1,253})")
-_PUBLISHED = re.compile(
+_UID = regex(_UUID)
+_ID = regex(rb"[0-9a-f]{12,64}(?![0-9A-Za-z])")
+_LABEL = regex(rb"[0-9A-Za-z](?:[-._0-9A-Za-z]{0,251}[0-9A-Za-z])?")
+_POD = regex(rb"([0-9A-Za-z][-.0-9A-Za-z]{0,252})/([0-9A-Za-z][-.0-9A-Za-z]{0,252})")
+_LEGACY_POD = regex(rb"([0-9A-Za-z][-.0-9A-Za-z]{0,252})_([0-9A-Za-z][-.0-9A-Za-z]{0,252})\((" + _UUID + rb")\)")
+_POD_OBJECT = regex(rb'\\*"name\\*":\\*"([-.0-9A-Za-z]{1,253})\\*",\\*"namespace\\*":\\*"([-.0-9A-Za-z]{1,253})\\*"')
+_ATTACHMENT = regex(rb"csi-[0-9a-f]{64}")
+_CSI_NAME = regex(rb"kubernetes\.io/csi/([-.0-9A-Za-z_]{1,253})\^(.{1,900})", re.DOTALL)
+_LOCAL_NAME = regex(rb"kubernetes\.io/[-.0-9A-Za-z_~]{1,100}/(" + _UUID + rb")-([-.0-9A-Za-z_]{1,253})")
+_PUBLISHED = regex(
     rb"pods/(" + _UUID + rb")/(?:volumes|volumeDevices)/kubernetes\.io~[-.0-9A-Za-z_~]{1,100}/([-.0-9A-Za-z_]{1,253})"
 )
-_MOUNT = re.compile(
+_MOUNT = regex(
     rb"(/[^\s\[\]\"\\:,']{0,256}/pods/("
     + _UUID
     + rb")/volumes/kubernetes\.io~[-a-z]{1,64}/([-.0-9A-Za-z_]{1,253})(?:/mount)?)"
 )
-_BLOCK_PUBLISHED = re.compile(
+_BLOCK_PUBLISHED = regex(
     rb"kubernetes\.io/csi/volumeDevices/(?:publish/)?([-.0-9A-Za-z_]{1,253})(?:/dev)?/(" + _UUID + rb")(?![-0-9A-Za-z])"
 )
-_STAGED = re.compile(rb"kubernetes\.io/csi/([-.0-9A-Za-z_]{1,253})/[0-9a-f]{64}(?:/|$)")
-_STAGED_BY_PV = re.compile(rb"kubernetes\.io/csi/pv/([-.0-9A-Za-z_]{1,253})/globalmount")
-_BLOCK_STAGED = re.compile(rb"kubernetes\.io/csi/volumeDevices/(?:staging/)?([-.0-9A-Za-z_]{1,253})")
+_STAGED = regex(rb"kubernetes\.io/csi/([-.0-9A-Za-z_]{1,253})/[0-9a-f]{64}(?:/|$)")
+_STAGED_BY_PV = regex(rb"kubernetes\.io/csi/pv/([-.0-9A-Za-z_]{1,253})/globalmount")
+_BLOCK_STAGED = regex(rb"kubernetes\.io/csi/volumeDevices/(?:staging/)?([-.0-9A-Za-z_]{1,253})")
 # /kubepods/burstable/pod<uid>/<id>, /kubepods.slice/kubepods-pod<uid with _>.slice/cri-containerd-<id>.scope
-_CGROUP = re.compile(
+_CGROUP = regex(
     rb"pod([0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})(?:\.slice)?"
     rb"(?:[/:](?:[a-z\-]{1,40}[-:])?([0-9a-f]{64})(?![0-9A-Za-z]))?"
 )
-_METADATA_FIELD = re.compile(rb'(name|uid|namespace):\\*"?([-.0-9A-Za-z]{1,253})', re.IGNORECASE)
-_BACKSLASHES = re.compile(rb"\\+")
-_TRAILING_FIELDS = re.compile(
+_METADATA_FIELD = regex(rb'(name|uid|namespace):\\*"?([-.0-9A-Za-z]{1,253})', re.IGNORECASE)
+_BACKSLASHES = regex(rb"\\+")
+_TRAILING_FIELDS = regex(
     rb'(?<!\\)"(?: [A-Za-z_][-\w./]*=(?:"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"|[&{\[][^\n]*|[^ "\n]*))*\s*$'
 )
 _UNESCAPED = {rb"\n": b"\n", rb"\t": b"\t", rb"\r": b"\r", rb"\"": b'"', rb"\\": b"\\"}
-_ESCAPE = re.compile(rb'\\[ntr"\\]')
+_ESCAPE = regex(rb'\\[ntr"\\]')
 
 
 def refs_of(kind: str, value: bytes) -> tuple[Ref, ...]:
@@ -129,7 +132,13 @@ def refs_of(kind: str, value: bytes) -> tuple[Ref, ...]:
     reader = _READERS.get(kind)
     if reader is None or not value or len(value) > (64 * MAX_NAME if kind in _LISTS else MAX_NAME):
         return ()
-    return reader(value.strip(b'"\\ '))
+    return reader(value.strip(b'"\\ ')) if kind in _LISTS else _read(kind, value.strip(b'"\\ '))
+
+
+@lru_cache(maxsize=MOST_REMEMBERED)
+def _read(kind: str, value: bytes) -> tuple[Ref, ...]:
+    """The same names stand in line after line: read and kept once, 0.1 µs instead of 1 to 4."""
+    return _READERS[kind](value)
 
 
 def text_of(name: str, value: bytes) -> str:
@@ -286,8 +295,8 @@ def _staging_path(value: bytes) -> tuple[Ref, ...]:
     path = _path(value)
     if path[:1] != b"/" and path[1:3] != b":/":
         return ()
-    for regex, kind in ((_STAGED, "driver"), (_STAGED_BY_PV, "spec_name"), (_BLOCK_STAGED, "spec_name")):
-        found = regex.search(path)
+    for layout, kind in ((_STAGED, "driver"), (_STAGED_BY_PV, "spec_name"), (_BLOCK_STAGED, "spec_name")):
+        found = layout.search(path)
         if found:
             return (_ref("staging_path", path), _ref(kind, found[1]))
     return (_ref("staging_path", path),)

@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kvdiag.clock import MINUTE, SECOND, in_year, is_since_boot, is_yearless, to_datetime
+from kvdiag.formats.bodies import canonical, read_body
 from kvdiag.formats.peel import Peeled, peel
-from kvdiag.formats.records import canonical, read_body
 from kvdiag.model.record import Body
 
 QUARTER = 15 * MINUTE

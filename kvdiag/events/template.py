@@ -12,19 +12,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
 from kvdiag.errors import PatternError
 from kvdiag.events.names import PLACEHOLDERS
 from kvdiag.model.vocabulary import Wording
+from kvdiag.regex import regex
 from kvdiag.yamlread import suggestion
 
 MAX_SEARCHED = 16_384
 """How much of a line after its message is searched for fields that do not stand in the usual order."""
 
-_TOKEN = re.compile(r"\{\{|\}\}|\{([a-z_]*)\}|\.\.\.|\[\[|\]\]|[{}]|[^{}.\[\]]+|.", re.DOTALL)
+_TOKEN = regex(r"\{\{|\}\}|\{([a-z_]*)\}|\.\.\.|\[\[|\]\]|[{}]|[^{}.\[\]]+|.", re.DOTALL)
 _QUOTED = rb'"([^"\\\n]*+(?:\\.[^"\\\n]*+)*+)"'
 _FIELD = {
     "word": rb'\\*"?([^"\\ \t\r\n]*+)\\*"?',  # no \s: a class with a category in it is matched twice as slowly
@@ -33,13 +33,13 @@ _FIELD = {
     "free": _QUOTED,
 }
 # key=value of klog and logrus; an opened quote or bracket that is not closed takes the rest, so the scan stays linear
-_KEY_VALUE = re.compile(
+_KEY_VALUE = regex(
     rb"[ ,]([A-Za-z_][-\w./]*+)="
     rb'(?:(\\*+)"(?:([^"\\\n]*+)\2"|(.*?)(?<!\\)\2"|(.*))'
     rb"|((?:&|map)?[{\[](?:.*?[}\]](?=\\*\"? [A-Za-z_][-\w./]*=|\s*$)|.*))"
     rb'|([^ "\\\n]*+))',
 )
-_JSON_KEY_VALUE = re.compile(rb'\\*"([A-Za-z_][-\w./]*+)\\*":(?:(\\*+)"(.*?)(?<!\\)\2"|([^,}\n]*+))')
+_JSON_KEY_VALUE = regex(rb'\\*"([A-Za-z_][-\w./]*+)\\*":(?:(\\*+)"(.*?)(?<!\\)\2"|([^,}\n]*+))')
 _HTML = {b"&": rb"(?:&|\\+u0026)", b"<": rb"(?:<|\\+u003[cC])", b">": rb"(?:>|\\+u003[eE])"}
 
 
@@ -51,48 +51,50 @@ class _Token(NamedTuple):
     column: int
 
 
-@dataclass(frozen=True, slots=True)
-class Matcher:
-    """A compiled wording; `names` are the placeholders in the order in which `match` gives their values."""
+class Matcher(NamedTuple):
+    """A compiled wording; `names` are the placeholders in the order in which `match` gives their values.
+
+    `full` begins `shift` bytes from the anchor, unless it `searches`; `message` is its regex without the fields `keys`.
+    """
 
     wording: Wording
     names: tuple[str, ...]
-    _full: re.Pattern[bytes]
-    _message: bytes
-    _shift: int
-    _searches: bool
-    _keys: tuple[bytes, ...]
+    full: re.Pattern[bytes]
+    message: bytes
+    shift: int
+    searches: bool
+    keys: tuple[bytes, ...]
 
     @property
     def quick(self) -> tuple[Callable[[bytes, int], re.Match[bytes] | None], int] | None:
         """The regex to try first and the distance from the anchor to where it begins; None where it must search."""
-        return None if self._searches else (self._full.match, self._shift)
+        return None if self.searches else (self.full.match, self.shift)
 
     def match(self, line: bytes, at: int) -> tuple[bytes | None, ...] | None:
         """Give the values found when the anchor stands at `at` in `line`; None when the line says something else.
 
         A value is as the line spells it, without the quotes around a field; None where the line has none.
         """
-        if self._searches:  # the text before the anchor varies in length
-            found = self._full.search(line)
+        if self.searches:  # the text before the anchor varies in length
+            found = self.full.search(line)
         else:
-            begin = at + self._shift
-            found = self._full.match(line, begin) if begin >= 0 else None
+            begin = at + self.shift
+            found = self.full.match(line, begin) if begin >= 0 else None
         if found:
             return found.groups()
-        return self._match_slowly(line, at) if self._keys else None
+        return self._match_slowly(line, at) if self.keys else None
 
     def _match_slowly(self, line: bytes, at: int) -> tuple[bytes | None, ...] | None:
         """Match the message alone, then find its fields in whatever order they stand."""
-        begin = at + self._shift
-        if not self._searches and begin < 0:
+        begin = at + self.shift
+        if not self.searches and begin < 0:
             return None
-        message = _compiled(self._message)
-        found = message.search(line) if self._searches else message.match(line, begin)
+        message = _compiled(self.message)
+        found = message.search(line) if self.searches else message.match(line, begin)
         if not found:
             return None
         fields = _fields(line, found.end())
-        return found.groups() + tuple(fields.get(key) for key in self._keys)
+        return found.groups() + tuple(fields.get(key) for key in self.keys)
 
 
 @cache
@@ -112,11 +114,11 @@ def compile_wording(wording: Wording) -> Matcher:
     return Matcher(
         wording=wording,
         names=(*names, *wording.fields),
-        _full=re.compile(start + pattern + tail + fields),
-        _message=start + pattern,
-        _shift=shift or 0,
-        _searches=shift is None,
-        _keys=keys,
+        full=re.compile(start + pattern + tail + fields),
+        message=start + pattern,
+        shift=shift or 0,
+        searches=shift is None,
+        keys=keys,
     )
 
 

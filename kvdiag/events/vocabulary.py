@@ -15,15 +15,15 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from kvdiag.cache import cached, digest
 from kvdiag.errors import PatternError
 from kvdiag.events.names import PLACEHOLDERS
 from kvdiag.events.template import Matcher, compile_wording
 from kvdiag.model.vocabulary import Entry, Wording
+from kvdiag.regex import regex
 from kvdiag.yamlread import Node, read_yaml
 
 COMPILED = 1
@@ -36,19 +36,18 @@ _EVENT = _CALL | _SPELLING | {"reader", "wordings", "samples"}
 
 _Speaker = tuple[str, str]  # a kind and who prints it
 
-_KIND = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+){1,3}")
-_RANGE = re.compile(r"(?:>=|<=|>|<|=)?\d+\.\d+(?:\.\d+)?")
-_UNSAFE = re.compile(r'["\\<>&\n]|[^\x20-\x7e]')
-_TELLING = re.compile(r"[^0-9a-f]")
+_KIND = regex(r"[a-z0-9-]+(\.[a-z0-9-]+){1,3}")
+_RANGE = regex(r"(?:>=|<=|>|<|=)?\d+\.\d+(?:\.\d+)?")
+_UNSAFE = regex(r'["\\<>&\n]|[^\x20-\x7e]')
+_TELLING = regex(r"[^0-9a-f]")
 
 
-@dataclass(frozen=True, slots=True)
-class Vocabulary:
+class Vocabulary(NamedTuple):
     """All entries, and the way from a literal of a line to the wordings that may be meant.
 
     A kind that several components print has an entry for each of them; `kinds` has it once, with all its wordings.
     `wordings[i]` belongs to `entries[owners[i]]`; `by_literal[n]` lists the wordings whose anchor is `literals[n]`, in
-    the order of the files: the first that matches is what the line says.
+    the order of the files: the first that matches is what the line says. `matchers` are compiled as lines ask for them.
     """
 
     entries: tuple[Entry, ...]
@@ -57,13 +56,13 @@ class Vocabulary:
     literals: tuple[bytes, ...]
     by_literal: tuple[tuple[int, ...], ...]
     kinds: Mapping[str, Entry]
-    _matchers: list[Matcher | None] = field(repr=False, compare=False)
+    matchers: list[Matcher | None]
 
     def matcher(self, wording: int) -> Matcher:
         """Give the matcher of `wordings[wording]`, compiled when first asked for. Raises PatternError if faulty."""
-        made = self._matchers[wording]
+        made = self.matchers[wording]
         if made is None:
-            made = self._matchers[wording] = compile_wording(self.wordings[wording])
+            made = self.matchers[wording] = compile_wording(self.wordings[wording])
         return made
 
     def owner(self, wording: int) -> Entry:
@@ -120,18 +119,22 @@ def make_vocabulary(entries: Iterable[Entry]) -> Vocabulary:
         literals=tuple(literal.encode() for literal in literals),
         by_literal=tuple(map(tuple, literals.values())),
         kinds=kinds,
-        _matchers=[None] * len(spelled),
+        matchers=[None] * len(spelled),
     )
 
 
 def _shared_anchors(spelled: list[tuple[_Speaker, Wording]]) -> list[tuple[_Speaker, Wording]]:
     """Wordings whose anchor begins with another's take that one: a line is then looked at once and not twice."""
-    anchors = sorted({wording.anchor for _, wording in spelled}, key=len)
     shortest: dict[str, str] = {}
-    for anchor in anchors:
-        begins = (anchor[:size] for size in range(1, len(anchor)))
-        shortest[anchor] = next((short for short in begins if shortest.get(short) == short), anchor)
-    return [(speaker, replace(wording, anchor=shortest[wording.anchor])) for speaker, wording in spelled]
+    short = "\n"  # begins no anchor
+    for anchor in sorted({wording.anchor for _, wording in spelled}):  # what begins alike stands together
+        short = short if anchor.startswith(short) else anchor
+        shortest[anchor] = short
+    return [
+        (speaker, wording if wording.anchor == short else wording._replace(anchor=short))
+        for speaker, wording in spelled
+        for short in (shortest[wording.anchor],)
+    ]
 
 
 def compile_patterns(folder: Path) -> dict[str, Any]:
@@ -243,8 +246,7 @@ def _entry(node: Node, component: str) -> Entry:
     spellings = keys["wordings"].sequence() if "wordings" in keys else (node,)
     wordings = tuple(_wording(spelling, inner=spelling is not node) for spelling in spellings)
     described = _described(node, keys, component)
-    return replace(
-        described,
+    return described._replace(
         wordings=wordings,
         verbosity=max([described.verbosity, *(_verbosity(spelling) for spelling in spellings)]),
         reader=keys["reader"].text() if "reader" in keys else "",
@@ -293,8 +295,7 @@ def _merged(known: Entry, more: Entry) -> Entry:
                 more.place,
                 f"{more.kind} has {key} {getattr(more, key)!r} here and {getattr(known, key)!r} in {known.place}",
             )
-    return replace(
-        known,
+    return known._replace(
         wordings=known.wordings + more.wordings,
         verbosity=max(known.verbosity, more.verbosity),
         samples=known.samples + more.samples,

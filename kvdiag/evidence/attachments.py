@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from kvdiag.evidence.fact import Fact, Lines, Plain, inner, names_json, objects, word
 from kvdiag.model.event import Ref
+from kvdiag.regex import regex
 
-_OPENING = re.compile(r'\s*\{(?s:.*?)"kind"\s*:\s*"VolumeAttachment(?:List)?"')
+_OPENING = regex(r'\s*\{(?s:.*?)"kind"\s*:\s*"VolumeAttachment(?:List)?"')
 
 
 def opens(name: str, head: str) -> bool:

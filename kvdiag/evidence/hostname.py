@@ -5,14 +5,14 @@ worker-1.example.org
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from kvdiag.evidence.fact import Fact
 from kvdiag.model.event import Ref
+from kvdiag.regex import regex
 
-_NAME = re.compile(r"(?:.*/)?sosreport-[^/]+/(?:etc|sos_commands/host)/hostname")
-_HOST = re.compile(r"[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?\s*")
+_NAME = regex(r"(?:.*/)?sosreport-[^/]+/(?:etc|sos_commands/host)/hostname")
+_HOST = regex(r"[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?\s*")
 
 
 def opens(name: str, head: str) -> bool:

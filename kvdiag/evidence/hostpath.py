@@ -5,14 +5,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from kvdiag.events.names import refs_of
 from kvdiag.evidence.fact import Fact, Lines, Plain, objects, word
 from kvdiag.model.event import Ref
+from kvdiag.regex import regex
 
-_OPENING = re.compile(r'\s*\{\s*"Volumes"\s*:\s*\[\s*\{[^{}]*"VolID"')
+_OPENING = regex(r'\s*\{\s*"Volumes"\s*:\s*\[\s*\{[^{}]*"VolID"')
 
 
 def opens(_name: str, head: str) -> bool:

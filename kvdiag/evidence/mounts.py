@@ -10,8 +10,9 @@ from collections.abc import Iterator
 
 from kvdiag.events.names import refs_of
 from kvdiag.evidence.fact import Fact
+from kvdiag.regex import regex
 
-_OPENING = re.compile(
+_OPENING = regex(
     r"""\s*(?:
         \S+\ on\ /\S*\ type\ \S+\ \(           # mount
       | TARGET\s+SOURCE\s+FSTYPE               # findmnt
@@ -21,8 +22,8 @@ _OPENING = re.compile(
     re.VERBOSE,
 )
 _STAGED = r"plugins/kubernetes\.io/csi/[^\s]{1,300}/globalmount"
-_PATH = re.compile(rf"(?:^|[\s─-])(/[^\s]{{1,300}}/(?:pods/[0-9a-f-]{{36}}/volumes/[^\s]{{1,300}}|{_STAGED}))(?=\s|$)")
-_OCTAL = re.compile(r"\\([0-7]{3})")  # how the kernel writes spaces in paths
+_PATH = regex(rf"(?:^|[\s─-])(/[^\s]{{1,300}}/(?:pods/[0-9a-f-]{{36}}/volumes/[^\s]{{1,300}}|{_STAGED}))(?=\s|$)")
+_OCTAL = regex(r"\\([0-7]{3})")  # how the kernel writes spaces in paths
 
 
 def opens(_name: str, head: str) -> bool:

@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from kvdiag.evidence.fact import Fact, Lines, inner, names_json, objects, version, word
+from kvdiag.regex import regex
 
-_OPENING = re.compile(r'\s*\{(?s:.*?)"kind"\s*:\s*"Node(?:List)?"')
+_OPENING = regex(r'\s*\{(?s:.*?)"kind"\s*:\s*"Node(?:List)?"')
 
 
 def opens(name: str, head: str) -> bool:

@@ -5,12 +5,12 @@ ii  kubelet        1.29.3-1.1         amd64        Node agent for Kubernetes clu
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from kvdiag.evidence.fact import Fact, version
+from kvdiag.regex import regex
 
-_OPENING = re.compile(
+_OPENING = regex(
     r"Desired=Unknown/Install/Remove|ii  \S+ +\d\S* +\S+ "
     r"|(?:[\w.+-]{1,200}\.(?:x86_64|noarch|aarch64)[^\S\n]*(?:\s[^\n]*)?\n){2}"
 )
@@ -22,7 +22,7 @@ _COMPONENTS = {
     "containerd.io": "containerd",
     "cri-o": "crio",
 }
-_LINE = re.compile(r"(?:ii  |hi  )?([a-z][a-z.-]*[a-z])(?:-| +)(?:\d+:)?(\d+\.\d+\.\d+[\w.~+]*)(?=[-\s])")
+_LINE = regex(r"(?:ii  |hi  )?([a-z][a-z.-]*[a-z])(?:-| +)(?:\d+:)?(\d+\.\d+\.\d+[\w.~+]*)(?=[-\s])")
 
 
 def opens(_name: str, head: str) -> bool:

@@ -9,15 +9,16 @@ import re
 from collections.abc import Iterator
 
 from kvdiag.evidence.fact import Fact, version
+from kvdiag.regex import regex
 
 _LONGEST = 1024  # such a file has a line or four
 _SAID = (
-    ("kubelet", re.compile(r"Kubernetes (v\d+\.\d+\.\d+\S*)\s*")),  # kubelet --version
-    ("containerd", re.compile(r"containerd \S+\.\S+ v?(\d+\.\d+\.\d+\S*)(?: [0-9a-f]*)?\s*")),
-    ("containerd", re.compile(r"RuntimeVersion:\s+v?(\d+\.\d+\.\d+\S*)\s*")),  # crictl version, below its name
+    ("kubelet", regex(r"Kubernetes (v\d+\.\d+\.\d+\S*)\s*")),  # kubelet --version
+    ("containerd", regex(r"containerd \S+\.\S+ v?(\d+\.\d+\.\d+\S*)(?: [0-9a-f]*)?\s*")),
+    ("containerd", regex(r"RuntimeVersion:\s+v?(\d+\.\d+\.\d+\S*)\s*")),  # crictl version, below its name
 )
 _KIND_FILE = "/kubernetes-version.txt"
-_BARE = re.compile(r"v\d+\.\d+\.\d+\S*\s*")
+_BARE = regex(r"v\d+\.\d+\.\d+\S*\s*")
 
 
 def opens(name: str, head: str) -> bool:

@@ -15,6 +15,7 @@ from kvdiag.formats.goquote import quote
 from kvdiag.formats.journalentries import is_member
 from kvdiag.formats.peel import chatter, peel
 from kvdiag.model.record import Body
+from kvdiag.regex import regex
 
 BODY_READERS: Mapping[str, Callable[[bytes], Body | None]] = {
     "klog": klog.read,
@@ -31,18 +32,18 @@ _LOGRUS = re.compile(
     rb"|(?:\x1b\[\d+m)?(?:TRAC|DEBU|INFO|WARN|ERRO|FATA|PANI)(?:\x1b\[0m)?\["
 )
 _SENT = re.compile(rb'\]: (?:[IWEF]\d{4} \d\d:\d\d:|time=")')
-_JSON = re.compile(rb'\{"[\w.@]+":')
-_JSON_KEYS = re.compile(rb'"(?:msg|level|ts|MESSAGE|log|_HOSTNAME)" ?:')
+_JSON = regex(rb'\{"[\w.@]+":')
+_JSON_KEYS = regex(rb'"(?:msg|level|ts|MESSAGE|log|_HOSTNAME)" ?:')
 # Containers started by RKE trace their start script: `+ grep -q cloud-provider=azure`.
-_TRACE = re.compile(rb"\+{1,4} \S")
+_TRACE = regex(rb"\+{1,4} \S")
 _BULLETS = b"* \t"  # a line with nothing else stands between the sections of minikube's logs
 # What the flags of a component say before it has a log to write to.
-_DEPRECATED = re.compile(rb"Flag --[\w\-]{1,100} has been deprecated, ")
+_DEPRECATED = regex(rb"Flag --[\w\-]{1,100} has been deprecated, ")
 # The names of the columns of a CSV export.
-_COLUMNS = re.compile(rb'(?i)"?(?:@?timestamp|time|date)"?,"?(?:@?message|line)"?(?:,|$)')
+_COLUMNS = regex(rb'(?i)"?(?:@?timestamp|time|date)"?,"?(?:@?message|line)"?(?:,|$)')
 # Indented text, a path that stands alone (a command's output), the end of a block of lines, what the hostpath driver
 # prints under one header, and members of the journal's modes that spread an entry over many lines.
-_CONTINUED = re.compile(
+_CONTINUED = regex(
     rb"[\t ]|/[\w./\-]{1,200}'?$|>(?: |$)|[})\]](?:[.,]|$)"
     rb"|fstype |device |readonly (?:true|false)$|volumeId |attributes map\[|mountflags \["
 )

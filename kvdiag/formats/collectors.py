@@ -9,15 +9,15 @@ write, or when a log line is in it; and never when it has a level or a caller of
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from kvdiag.formats import openings
 from kvdiag.formats.carrier import Peeled, bytes_of, moment, number_of, program, text_of
 from kvdiag.formats.stamps import rfc3339
+from kvdiag.regex import regex
 
-KEYS = re.compile(rb'"(?:log|line|message|textPayload|jsonPayload|talos-(?:service|time))" ?:')
-_LINE = re.compile(openings.LINE)
+KEYS = regex(rb'"(?:log|line|message|textPayload|jsonPayload|talos-(?:service|time))" ?:')
+_LINE = regex(openings.LINE)
 _TEXTS = ("line", "message", "log")
 _TIMES = ("timestamp", "time", "@timestamp", "ts", "date")
 _OWN = frozenset(("level", "msg", "severity", "caller", "logger", "lvl"))

@@ -9,22 +9,21 @@ carrier in front of a log line or of another carrier.
 
 from __future__ import annotations
 
-import re
-
 from kvdiag.formats import openings
 from kvdiag.formats.carrier import Peeled, moment, program
 from kvdiag.formats.goquote import unquote
 from kvdiag.formats.stamps import rfc3339
+from kvdiag.regex import regex
 
-_LINE = re.compile(openings.LINE)
+_LINE = regex(openings.LINE)
 # A drive's letter, then a path; with blanks only when it begins as a path does.
-_FILE = re.compile(
+_FILE = regex(
     rb"(?:(?:[A-Za-z]:|\.{0,2})[\\/][^:\n\"]{1,400}|[^\s:\"{}\[\]]{1,200}):(?:\d{1,9}:|(?! \S))(?="
     + openings.LINE
     + rb")"
 )
 # `grep -C` marks the lines around by `-` in place of `:`, which names have in them too: only what looks like a file.
-_AROUND = re.compile(
+_AROUND = regex(
     rb"[^\s:\"{}\[\]]{0,200}[./][^\s:\"{}\[\]]{1,200}?-(?:\d{1,9}-)?(?=[ \t]{0,40}"
     + openings.HEAD
     + rb"|"
@@ -32,12 +31,12 @@ _AROUND = re.compile(
     + rb")"
 )
 _DATE = rb"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})? ?(?:Z|UTC|[+-]\d\d:?\d\d)?"
-_ROW = re.compile(rb'(?:"(' + _DATE + rb'|\d{13,19})"|(' + _DATE + rb"|\d{13,19})),(?=(\")?)")
-_CELL = re.compile(rb'"((?:[^"]|"")*+)"(?=,|$)')
-_GLUED = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d))(?=" + openings.HEAD + rb")")
-_BULLET = re.compile(rb"[*\-] {1,3}(?=" + openings.LINE + rb")")
-_WRAPPED = re.compile(rb'time="([^"]{10,40})" level=[a-z]+ msg=(?="(?:[IWEF]\d{4} \d\d:|time=\\"|\{\\"))')
-_COMPONENT = re.compile(rb'[^\n]*? component="?([\w.\-]{1,80})')
+_ROW = regex(rb'(?:"(' + _DATE + rb'|\d{13,19})"|(' + _DATE + rb"|\d{13,19})),(?=(\")?)")
+_CELL = regex(rb'"((?:[^"]|"")*+)"(?=,|$)')
+_GLUED = regex(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d))(?=" + openings.HEAD + rb")")
+_BULLET = regex(rb"[*\-] {1,3}(?=" + openings.LINE + rb")")
+_WRAPPED = regex(rb'time="([^"]{10,40})" level=[a-z]+ msg=(?="(?:[IWEF]\d{4} \d\d:|time=\\"|\{\\"))')
+_COMPONENT = regex(rb'[^\n]*? component="?([\w.\-]{1,80})')
 _BOM = b"\xef\xbb\xbf"
 
 

@@ -11,8 +11,9 @@ import re
 from collections.abc import Mapping
 
 from kvdiag.formats.goquote import unescape
+from kvdiag.regex import regex
 
-_PAIR = re.compile(
+_PAIR = regex(
     rb'"([A-Za-z_@][\w.\-/]{0,200}+)" ?: ?(?:"([^"\\]*+(?:\\.[^"\\]*+)*+)(?="|\\?$)|(-?[\d.]{1,40}+)(?=[,}\]]|$))',
     re.DOTALL,
 )

@@ -9,16 +9,16 @@ bytes and `--all` was not given, and a field that occurs twice as a list. The or
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 
 from kvdiag.formats import collectors, openings
 from kvdiag.formats.carrier import Peeled, bytes_of, number_of, program, text_of
 from kvdiag.formats.cutjson import read_cut
+from kvdiag.regex import regex
 
-_JOURNAL = re.compile(rb'"(?:__REALTIME_TIMESTAMP|MESSAGE|__CURSOR)" ?:')
-_DOCKER = re.compile(rb'\{"log":"')
-_LINE = re.compile(openings.LINE)
+_JOURNAL = regex(rb'"(?:__REALTIME_TIMESTAMP|MESSAGE|__CURSOR)" ?:')
+_DOCKER = regex(rb'\{"log":"')
+_LINE = regex(openings.LINE)
 
 
 def read(body: bytes) -> Peeled | None:

@@ -8,25 +8,22 @@ A row tells how long ago it was and not when, so that it has no time; what it sa
 
 from __future__ import annotations
 
-import re
-
 from kvdiag.model.record import Body
 from kvdiag.model.values import Level
+from kvdiag.regex import regex
 
 _AGE = rb"(?:<unknown>|<invalid>|(?:\d{1,5}[smhdy]){1,3})(?: \(x(?P<count>\d{1,9}) over (?P<over>[\dsmhdy]{1,12})\))?"
 _REASON = rb"(?P<type>Normal|Warning)[ \t]+(?P<reason>[A-Z]\w{1,80})"
-ROW = re.compile(
+ROW = regex(
     rb"[ \t]*+(?:(?:(?P<namespace>[a-z0-9][-a-z0-9]{0,62}) +)?(?P<age>" + _AGE + rb") +" + _REASON
     + rb" +(?P<object>[a-z][a-z0-9.]{1,80}/\S{1,253}) +"
     rb"|" + _REASON.replace(b"?P<type>", b"?P<kind>").replace(b"?P<reason>", b"?P<cause>")
     + rb" +(?P<when>" + _AGE.replace(b"?P<count>", b"?P<times>").replace(b"?P<over>", b"?P<during>")
     + rb") +(?P<source>[a-z][\w.\-]{1,100}(?:, \S{1,253})?) +)(?P<rest>\S.*)"
 )  # fmt: skip
-_HEADING = re.compile(
-    rb"(?:NAMESPACE +)?LAST SEEN +TYPE +REASON +|[ \t]*(?:Type +Reason +Age +From +|---- +------ +---- +)"
-)
-_COLUMNS = re.compile(rb" {2,}")
-_NUMBER = re.compile(rb"\d{1,9}")
+_HEADING = regex(rb"(?:NAMESPACE +)?LAST SEEN +TYPE +REASON +|[ \t]*(?:Type +Reason +Age +From +|---- +------ +---- +)")
+_COLUMNS = regex(rb" {2,}")
+_NUMBER = regex(rb"\d{1,9}")
 _SAME = {"kind": "type", "cause": "reason", "when": "age", "times": "count", "during": "over"}
 
 

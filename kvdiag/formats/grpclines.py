@@ -27,6 +27,7 @@ from kvdiag.formats.grpcpieces import (
     method_of,
     request_of,
 )
+from kvdiag.regex import regex
 
 # Methods by the first key of their answer; `{}` answers those that have nothing to tell.
 _ANSWERS = {
@@ -52,17 +53,17 @@ _SILENT_NAMES = """
     ControllerUnpublishVolume DeleteSnapshot Probe NodeExpandVolume ControllerModifyVolume
 """
 _SILENT = tuple(_SILENT_NAMES.split())
-_LIKELY = re.compile(
+_LIKELY = regex(
     r"GRPC|gRPCCall|: (?:called|successfully|req|rsp|err)\b|\b(?:called|returned) with|: RE[QP] \d"
     r"|Volume successful |handling request$|volume (?:called|is finished)$|(?:handler|method) failed$| - driver: "
 )
-_LINE = re.compile(r"(?:\[?ID: ?(\d+)\]? (?:Req-ID: (\S+) )?)?GRPC (call|request|response|error):? ?(.*)", re.DOTALL)
-_WORDED = re.compile(
+_LINE = regex(r"(?:\[?ID: ?(\d+)\]? (?:Req-ID: (\S+) )?)?GRPC (call|request|response|error):? ?(.*)", re.DOTALL)
+_WORDED = regex(
     r"(?:/csi\.v\d\.\w+/)?(\w+):? (?:(called)(?: with (?:args|req(?:uest)?))?:?"
     r"|(returned with response|successful(?:ly)?|rsp):?|(returned with error|err):|(req):|(REQ|REP) (\d+):) ?(.*)",
     re.DOTALL,
 )
-_DEMOCRATIC = re.compile(
+_DEMOCRATIC = regex(
     r"(?:new |handler )(request|response|error) - driver: \S+ method: (\w+) (?:call|response|error): ?(.*)", re.DOTALL
 )
 # What the drivers that descend from DigitalOcean's say when a call has ended well.
@@ -72,7 +73,7 @@ _FINISHED = {
     "bind mounting the volume is finished": "NodePublishVolume",
     "unmounting volume is finished": "NodeUnpublishVolume",
 }
-_ASKS = re.compile(r"volume_?capability(?!_?ies)", re.IGNORECASE)
+_ASKS = regex(r"volume_?capability(?!_?ies)", re.IGNORECASE)
 _NOTHING = frozenset(("", "<nil>", "null", "nil"))
 
 

@@ -14,6 +14,7 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from kvdiag.formats.goquote import encodable
+from kvdiag.regex import regex
 
 # A piece is the method alone, the payload alone, both, the answer, a failure, or the whole call at once.
 CALL, REQUEST, CALLED, RESPONSE, ERROR, WHOLE = "call", "request", "called", "response", "error", "whole"
@@ -35,17 +36,17 @@ _CONTEXT = {
 }
 _NAMES = {name.replace("_", ""): name for name in _KEPT}
 # Where it cannot be seen where the secrets end, all that follows is taken for secret.
-_SECRETS = re.compile(
+_SECRETS = regex(
     r'(?<![A-Za-z_])"?(?:[a-z_]{0,40}secrets|[A-Za-z]{0,40}Secrets)"?\s?[:=]\s?(?:map(?:\[string\]string)?)?'
     r'(?:\{[^{}\[\]]*\}|\[[^{}\[\]]*\]|[{\[].*|"(?:[^"\\]|\\.)*"?|\S+)',
     re.DOTALL,
 )
-_PAIR = re.compile(
+_PAIR = regex(
     r'\b"?(volume_?id|(?:staging_?)?target_?path|node_?id|volume_?path|name|vendor_?version)"?\s?[:=]\s?'
     r'(?:"((?:[^"\\]|\\.){0,4096})"|([^\s",{}\[\]]{1,1024}+)(?=[\s,}\]]))',
     re.IGNORECASE,
 )
-_POD = re.compile(r'(csi\.storage\.k8s\.io/(?:ephemeral|pod\.uid|pod\.name|pod\.namespace))"?[:=]\s?"?([^\s",}\]]+)')
+_POD = regex(r'(csi\.storage\.k8s\.io/(?:ephemeral|pod\.uid|pod\.name|pod\.namespace))"?[:=]\s?"?([^\s",}\]]+)')
 
 
 class Piece(NamedTuple):

@@ -9,7 +9,6 @@ lines do not. Objects are written as `{"name":…,"namespace":…}` and are told
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from typing import TypeGuard
 
@@ -19,8 +18,9 @@ from kvdiag.formats.logrus import level_of
 from kvdiag.formats.stamps import rfc3339
 from kvdiag.model.record import Body
 from kvdiag.model.values import Level
+from kvdiag.regex import regex
 
-_OURS = re.compile(rb'"(?:ts|caller)":')
+_OURS = regex(rb'"(?:ts|caller)":')
 _FIRST_MILLISECONDS = 10_000_000_000
 _HEAD_KEYS = frozenset(("ts", "time", "level", "caller", "msg", "v"))
 

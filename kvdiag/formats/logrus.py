@@ -12,8 +12,6 @@ lines of its shim, escaped, into one message; only the first level of quotes is 
 from __future__ import annotations
 
 import json
-import re
-from dataclasses import replace
 
 from kvdiag.formats.cutjson import read_cut
 from kvdiag.formats.goquote import encodable, unescape, unquote
@@ -21,6 +19,7 @@ from kvdiag.formats.keyvalues import scan
 from kvdiag.formats.stamps import rfc3339
 from kvdiag.model.record import Body
 from kvdiag.model.values import Level
+from kvdiag.regex import regex
 
 LEVELS = {
     "trac": Level.DEBUG,
@@ -31,17 +30,17 @@ LEVELS = {
     "fata": Level.FATAL,
     "pani": Level.FATAL,
 }
-_HEAD = re.compile(
+_HEAD = regex(
     rb'(?:(?:time|ts)=(?:"([^"]*)"|(\S+))[ \t]+(?:caller=\S{1,200}[ \t]+)?|([\d\-T:.Z+]{1,35}"[ \t]))?'
     rb"(?:level|lvl)=([a-zA-Z]+)(?:[ \t]+|$)"
 )
 _MESSAGES, _TIMES = ("msg", "message"), ("time", "ts", "timestamp")
-_TERMINAL = re.compile(rb"(TRAC|DEBU|INFO|WARN|ERRO|FATA|PANI)\[([^\]]{1,40})\] ?")
-_ANSI = re.compile(rb"\x1b\[[0-9;]{0,20}m")
+_TERMINAL = regex(rb"(TRAC|DEBU|INFO|WARN|ERRO|FATA|PANI)\[([^\]]{1,40})\] ?")
+_ANSI = regex(rb"\x1b\[[0-9;]{0,20}m")
 # Longhorn before 1.3 and some rsyslog setups leave inner quotes unescaped: the closing one is followed by a pair or
 # by nothing.
-_CLOSING = re.compile(rb'"(?=[ \t]*$|[ \t]{1,8}[A-Za-z_][\w.\-]{0,200}=)')
-_PADDED = re.compile(rb"[ \t](?=[A-Za-z_][\w.\-]{0,200}=)")
+_CLOSING = regex(rb'"(?=[ \t]*$|[ \t]{1,8}[A-Za-z_][\w.\-]{0,200}=)')
+_PADDED = regex(rb"[ \t](?=[A-Za-z_][\w.\-]{0,200}=)")
 _WIDTH = 44
 
 
@@ -56,7 +55,7 @@ def read(body: bytes) -> Body | None:
         return _read_terminal(body)
     quoted_time, bare_time, rest_of_time, level = found.groups()
     told = _read_text(body, found.end(), rfc3339(quoted_time or bare_time or b""), level)
-    return told if rest_of_time is None else replace(told, truncated=True)
+    return told if rest_of_time is None else told._replace(truncated=True)
 
 
 def level_of(word: str) -> Level:

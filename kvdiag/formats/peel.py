@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from kvdiag.clock import is_since_boot, is_yearless
 from kvdiag.formats import copied, envelopes, prefixes
 from kvdiag.formats.carrier import Peeled
+from kvdiag.regex import regex
 
 __all__ = ["Peeled", "chatter", "peel", "repeel", "suppressed"]
 
@@ -25,12 +26,12 @@ _BARE = re.compile(
     rb'[IWEF]\d{4} \d\d:\d\d:|time="(?!.{10} [^"]{1,30}" level=[a-z]+ msg="(?:[IWEF]\d{4} |time=|\{))'
     rb'|\{"(?:ts":|level":|msg":(?!.*"talos-(?:service|time)" ?:))'
 )
-_CHATTER = re.compile(
+_CHATTER = regex(
     rb"(?:\* )?-- (?:(?P<begin>Logs begin at |Journal begins at )|(?P<boot>Boot [0-9a-f]{32} --|Reboot --)"
     rb"|(?P<none>No entries --))|(?P<gap>--)$|(?P<fence>(?:```|~~~)[\w+.\-]{0,20}$)"
 )
 _NAMES = {"begin": "begin", "boot": "boot", "none": "no-entries", "gap": "gap", "fence": "fence"}
-_SUPPRESSED = re.compile(rb"Suppressed (\d{1,9}) messages from ")
+_SUPPRESSED = regex(rb"Suppressed (\d{1,9}) messages from ")
 _LETTER: tuple[_Reader, ...] = (
     prefixes.syslog,
     prefixes.full,

@@ -15,31 +15,31 @@ from kvdiag.clock import SECOND
 from kvdiag.formats import openings
 from kvdiag.formats.carrier import KERNEL, Peeled, program
 from kvdiag.formats.stamps import rfc3339, syslog_minute, within_minute, yearless
+from kvdiag.regex import regex
 
 # An empty host name leaves two spaces; `--no-hostname` leaves the program alone.
 _SENDER = rb"(?:(\S*[^\s:]|) )?([^\s:\[\]]+)(?:\[(\d{1,10})\])?:(?: |$)"
-_SYSLOG = re.compile(rb"((?:[A-Za-z]{3}|\d{1,2}[\x80-\xff]{2,6}) [ \d]\d \d\d:\d\d):(\d\d)(?:\.(\d{1,9}))? ")
-_LOCAL = re.compile(rb"(" + openings.MONTH + rb" [ \d]\d \d\d:\d\d):(\d\d)(?:\.(\d{1,9}))? ")
-_ISO = re.compile(rb"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})? ?(?:Z|UTC|[+-]\d\d:?\d\d))[ \t]+")
-_CRI = re.compile(rb"(stdout|stderr) ([FP])(?::\S*)?(?: |$)")
-_RFC5424 = re.compile(rb"(\S+) (\S+) (\d{1,10}|-) \S+ (?:-|\[[^\]]*\]) +")
-_FULL = re.compile(rb"\S{2,12} (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?) ([A-Z]{1,5}|[+-]\d\d(?::?\d\d)?) ")
-_UNIX = re.compile(rb"(\d{9,10})\.(\d{6}) (?=\S)")
-_BOOT = re.compile(rb"\[ {0,8}(\d{1,9})\.(\d{6})(?: < {0,8}\d{1,9}\.\d{6} >)?\](?:\[ {0,8}[TC]\d{1,7}\])? ")
+_SYSLOG = regex(rb"((?:[A-Za-z]{3}|\d{1,2}[\x80-\xff]{2,6}) [ \d]\d \d\d:\d\d):(\d\d)(?:\.(\d{1,9}))? ")
+_LOCAL = regex(rb"(" + openings.MONTH + rb" [ \d]\d \d\d:\d\d):(\d\d)(?:\.(\d{1,9}))? ")
+_ISO = regex(rb"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})? ?(?:Z|UTC|[+-]\d\d:?\d\d))[ \t]+")
+_CRI = regex(rb"(stdout|stderr) ([FP])(?::\S*)?(?: |$)")
+_RFC5424 = regex(rb"(\S+) (\S+) (\d{1,10}|-) \S+ (?:-|\[[^\]]*\]) +")
+_FULL = regex(rb"\S{2,12} (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?) ([A-Z]{1,5}|[+-]\d\d(?::?\d\d)?) ")
+_UNIX = regex(rb"(\d{9,10})\.(\d{6}) (?=\S)")
+_UPTIME = rb"\[ {0,8}(\d{1,9})\.(\d{6})(?: < {0,8}\d{1,9}\.\d{6} >)?\](?:\[ {0,8}[TC]\d{1,7}\])? "
+_BOOT = regex(_UPTIME)
 # dmesg -T, and -H, where a line between two minutes tells only how much later it is.
-_CTIME = re.compile(rb"\[[A-Z][a-z]{2} ([A-Z][a-z]{2} [ \d]\d \d\d:\d\d):(\d\d) \d{4}\] ")
-_MINUTE = re.compile(rb"\[([A-Z][a-z]{2})([ \d]\d \d\d:\d\d)\] ")
-_LATER = re.compile(rb"\[ {1,8}\+\d{1,6}\.\d{6}\] ")
-_DECODED = re.compile(rb"[a-z]{2,8}(?: {0,4}:[a-z]{2,7} {0,4}:)? {1,2}(?=" + _BOOT.pattern + rb")")
-_CONSOLE = re.compile(
-    rb"\[(?:\x1b\[[0-9;]{0,20}m)?(?:  OK  |FAILED|DEPEND| TIME | SKIP | INFO )(?:\x1b\[[0-9;]{0,20}m)?\] "
-)
-_SENT = re.compile(_SENDER)
-_NAMED = re.compile(
+_CTIME = regex(rb"\[[A-Z][a-z]{2} ([A-Z][a-z]{2} [ \d]\d \d\d:\d\d):(\d\d) \d{4}\] ")
+_MINUTE = regex(rb"\[([A-Z][a-z]{2})([ \d]\d \d\d:\d\d)\] ")
+_LATER = regex(rb"\[ {1,8}\+\d{1,6}\.\d{6}\] ")
+_DECODED = regex(rb"[a-z]{2,8}(?: {0,4}:[a-z]{2,7} {0,4}:)? {1,2}(?=" + _UPTIME + rb")")
+_CONSOLE = regex(rb"\[(?:\x1b\[[0-9;]{0,20}m)?(?:  OK  |FAILED|DEPEND| TIME | SKIP | INFO )(?:\x1b\[[0-9;]{0,20}m)?\] ")
+_SENT = regex(_SENDER)
+_NAMED = regex(
     rb"(?:(\S{1,80}) )?([^\s:\[\]{]{1,80})(?:\[(\d{1,10})\])?: (?=" + openings.HEAD + rb"|" + openings.CERTAIN + rb")"
 )
-_WORDS = re.compile(rb"(?:[^\s={]{1,80}[ \t]{1,4}){0,2}([^\s={]{1,80})[ \t]{1,4}(?=" + openings.CERTAIN + rb")")
-_NUMBER = re.compile(
+_WORDS = regex(rb"(?:[^\s={]{1,80}[ \t]{1,4}){0,2}([^\s={]{1,80})[ \t]{1,4}(?=" + openings.CERTAIN + rb")")
+_NUMBER = regex(
     rb"\d{1,9}(?:(?: ?[:|] ?| (?:- )?)(?="
     + openings.LINE
     + rb")|-(?="
@@ -48,13 +48,13 @@ _NUMBER = re.compile(
     + openings.CARRIER
     + rb"))"
 )
-_INDENT = re.compile(rb"[ \t]++(?=" + openings.LINE + rb")")
-_BRACKET = re.compile(rb"\[(?:[^\]\s]{1,200} )?([^\]\s]{1,200})\] (?=" + openings.LINE + rb")")
-_POD = re.compile(rb"\[pod/[^\]\s/]{1,253}/([^\]\s]{1,80})\] ")
-_EXPORT = re.compile(rb"(?:DEFAULT|DEBUG|INFO|NOTICE|WARNING|ERROR|CRITICAL) (?=\d{4}-\d\d-\d\dT)")
-_PRIORITY = re.compile(rb"<\d{1,3}>(?:1 )?")
-_ANSI = re.compile(rb"\x1b\[[0-9;]{0,20}[A-Za-z]")
-_PROGRAM = re.compile(rb"[a-z][\w.\-]*$")
+_INDENT = regex(rb"[ \t]++(?=" + openings.LINE + rb")")
+_BRACKET = regex(rb"\[(?:[^\]\s]{1,200} )?([^\]\s]{1,200})\] (?=" + openings.LINE + rb")")
+_POD = regex(rb"\[pod/[^\]\s/]{1,253}/([^\]\s]{1,80})\] ")
+_EXPORT = regex(rb"(?:DEFAULT|DEBUG|INFO|NOTICE|WARNING|ERROR|CRITICAL) (?=\d{4}-\d\d-\d\dT)")
+_PRIORITY = regex(rb"<\d{1,3}>(?:1 )?")
+_ANSI = regex(rb"\x1b\[[0-9;]{0,20}[A-Za-z]")
+_PROGRAM = regex(rb"[a-z][\w.\-]*$")
 # Names that stand without `[pid]`; elsewhere `word: ` after a full date may be the message itself.
 _PIDLESS = frozenset((b"kernel", b"systemd", b"kubelet", b"containerd", b"dockerd", b"crio", b"k3s", b"audit"))
 _ZONES = {

@@ -10,10 +10,10 @@ lines are joined per sender. Records leave in the order of their first lines.
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from kvdiag.formats import gopanic, klog
 from kvdiag.formats.bodies import BODY_READERS, canonical, classify, is_head, read_body
@@ -21,6 +21,7 @@ from kvdiag.formats.journalentries import Entry, joined
 from kvdiag.formats.keyvalues import block_is_open
 from kvdiag.formats.peel import Peeled, chatter, peel, repeel
 from kvdiag.model.record import Body
+from kvdiag.regex import regex
 
 __all__ = ["BODY_READERS", "Raw", "canonical", "classify", "is_head", "read_body", "read_records"]
 
@@ -30,12 +31,11 @@ _LONGEST_PARTIAL = 1_048_576
 # How many lines of other senders may come between two lines of one record.
 _PATIENCE = 64
 _MOST_WAITING = 1024
-_BLOCK_END = re.compile(rb"[ \t]*>(?:[ \t]|$)")
+_BLOCK_END = regex(rb"[ \t]*>(?:[ \t]|$)")
 _PLAIN = "plain"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Raw:
+class Raw(NamedTuple):
     """One record: the number of its first line, how many lines it has, what carried it, what it says, its bytes.
 
     `peeled` has no body of its own. `raw` is cut at 64 KB, and of a record only 200 lines are kept; the rest is
@@ -192,14 +192,14 @@ def _format_of(raw: bytes, body: bytes) -> str:
 def _finished(draft: _Draft) -> Raw:
     body = _body(draft)
     if draft.cut and not body.truncated:
-        body = replace(body, truncated=True)
+        body = body._replace(truncated=True)
     raw = b"\n".join(draft.raws)[:_MOST_BYTES]
     return Raw(line=draft.line, lines=draft.lines, peeled=draft.peeled._replace(body=b""), body=body, raw=raw)
 
 
 def _body(draft: _Draft) -> Body:
     if draft.format == "gopanic":
-        return replace(gopanic.read(draft.bodies), pid=draft.peeled.pid)
+        return gopanic.read(draft.bodies)._replace(pid=draft.peeled.pid)
     if draft.format == "head":
         told = _headed_body(draft.bodies)
         if told is not None:
@@ -216,4 +216,4 @@ def _headed_body(bodies: list[bytes]) -> Body | None:
     told = read_body(b"\n".join(bodies[:dump]))
     if told is None or dump is None:
         return told
-    return replace(told, fields={**told.fields, **gopanic.stack(bodies[dump:])})
+    return told._replace(fields={**told.fields, **gopanic.stack(bodies[dump:])})

@@ -9,7 +9,6 @@ at the beginning: when what follows such lines begins no record, they were broke
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
@@ -17,13 +16,14 @@ from kvdiag.formats import openings
 from kvdiag.formats.bodies import HEAD, classify, read_body
 from kvdiag.formats.peel import peel
 from kvdiag.inputs.lines import LONGEST, Line, Lines, Rewriting
+from kvdiag.regex import regex
 
 _NARROWEST, _WIDEST, _WIDEST_MAIL = 40, 1000, 200
 _FEWEST_PAIRS = 3
 _SURELY = 0.9  # of the lines that may be rests of others
 _FEW_LINES = 50
 _MOST_LINES = 1000  # that are looked at
-_BEGINS = re.compile(rb"\t|  |" + openings.KLOG)
+_BEGINS = regex(rb"\t|  |" + openings.KLOG)
 
 
 def fold(head: bytes) -> Rewriting | None:

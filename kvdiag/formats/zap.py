@@ -14,15 +14,16 @@ import re
 from kvdiag.formats.goquote import encodable
 from kvdiag.formats.logrus import level_of
 from kvdiag.model.record import Body
+from kvdiag.regex import regex
 
 _LEVEL = rb"(DEBUG|INFO|WARN|ERROR|DPANIC|PANIC|FATAL|debug|info|warn|error|dpanic|panic|fatal)"
-_HEAD = re.compile(
+_HEAD = regex(
     _LEVEL
     + rb"(?:[ \t]{1,8}(?:[\w.\-]{1,100}[ \t]{1,8})?([\w./@\-]{1,200}\.go:\d{1,6})[ \t]{1,8}|\t(?:[\w.\-]{1,100}\t)?)"
 )
-_FIELDS = re.compile(rb"[ \t](\{\"[^\"]{1,200}\": ?.*\})\s*$")
+_FIELDS = regex(rb"[ \t](\{\"[^\"]{1,200}\": ?.*\})\s*$")
 # A function in a stack, without the arguments that a crash prints.
-FRAME = re.compile(
+FRAME = regex(
     rb"(?=\S*/|\S*\(\*)[\w.\-]{1,100}(?:/[\w.\-]{1,100})*\.(?:\(\*?\w{1,100}\)\.)?\w{1,100}(?:\.func\d+|\.\d+)*$"
 )
 

@@ -7,19 +7,19 @@ on other lines than itself. The rewriting reads by lines, in export also by leng
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 
 from kvdiag.inputs.lines import LONGEST, Line, Lines, Rewriting
+from kvdiag.regex import regex
 
 _LONGEST_ENTRY = 4 << 20  # bytes of a json-pretty entry
 _CHATTER = rb"(?:-- [^\n]*\n)*"
-_EXPORT = re.compile(_CHATTER + rb"__(?:CURSOR|REALTIME_TIMESTAMP)=")
-_PRETTY = re.compile(_CHATTER + rb'\{\r?\n\t"[A-Z_][A-Z0-9_]*" : ')
+_EXPORT = regex(_CHATTER + rb"__(?:CURSOR|REALTIME_TIMESTAMP)=")
+_PRETTY = regex(_CHATTER + rb'\{\r?\n\t"[A-Z_][A-Z0-9_]*" : ')
 _OPENING = rb"(\S{2,12} \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6} \S{1,6}) \[s=[0-9a-f]{8}"
-_VERBOSE = re.compile(_CHATTER + _OPENING)
-_ENTRY = re.compile(_OPENING)
-_FIELD = re.compile(rb"(?:    )?([A-Z_][A-Z0-9_]{0,63})(?:=|$)")
+_VERBOSE = regex(_CHATTER + _OPENING)
+_ENTRY = regex(_OPENING)
+_FIELD = regex(rb"(?:    )?([A-Z_][A-Z0-9_]{0,63})(?:=|$)")
 # What a reader of an entry asks for; the rest is thirty names that nobody reads.
 FIELDS = frozenset((
     *(b"__REALTIME_TIMESTAMP", b"_HOSTNAME", b"SYSLOG_IDENTIFIER", b"_COMM"),

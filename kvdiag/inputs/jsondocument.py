@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kvdiag.inputs.lines import Line, Lines, Rewriting
+from kvdiag.regex import regex
 
 _LONGEST_ENTRY = 4 << 20  # bytes; a longer one stays lines
 _LONGEST_KEY = 64
@@ -22,20 +23,20 @@ _LISTS = frozenset((
     *((), ("events",), ("items",), ("entries",), ("logs",), ("results",)),
     *(("hits", "hits"), ("data", "result", "values")),
 ))  # fmt: skip
-_START = re.compile(
+_START = regex(
     rb'(?:\xef\xbb\xbf)?\s*(?:\[\s*(?:\{\s*"|\[\s*"|"(?:[IWEF]\d{4} |time=|\w{3} [ \d]\d |\d{4}-\d\d-))|\{\s*\n\s*")'
 )
-_HOLDS_LIST = re.compile(
+_HOLDS_LIST = regex(
     rb'(?:\xef\xbb\xbf)?\s*\{[^\n]{0,4000}?"(?:events|items|entries|logs|results|values|hits)"\s*:\s*\[\s*(?:[{\[]|\])'
 )
-_OWN = re.compile(rb'"(?:ts|time|msg|message|level|log|line|MESSAGE|__REALTIME_TIMESTAMP|__CURSOR)"\s*:')
-_STRING = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
-_TOKEN = re.compile(rb'["{}\[\]]')
-_LOGGED = re.compile(
+_OWN = regex(rb'"(?:ts|time|msg|message|level|log|line|MESSAGE|__REALTIME_TIMESTAMP|__CURSOR)"\s*:')
+_STRING = regex(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
+_TOKEN = regex(rb'["{}\[\]]')
+_LOGGED = regex(
     rb'"(?:MESSAGE|message|line|textPayload|log)"\s*:\s*"[^"\n]{0,120}?(?:[IWEF]\d{4} \d\d:|time=\\"|level=[a-z])'
     rb'|[\[,]\s*"(?:[IWEF]\d{4} \d\d:|time=\\"\d)'
 )
-_SAID = re.compile(rb'"(?:MESSAGE|message|line|textPayload|log|msg|note)"\s*:')
+_SAID = regex(rb'"(?:MESSAGE|message|line|textPayload|log|msg|note)"\s*:')
 
 
 def fold(head: bytes) -> Rewriting | None:

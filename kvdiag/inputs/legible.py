@@ -15,6 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from kvdiag.inputs.readers import read_up_to
+from kvdiag.regex import regex
 
 if TYPE_CHECKING:
     from kvdiag.inputs.readers import Reader
@@ -23,22 +24,22 @@ _HEAD = 4096
 _CHUNK = 64 << 10
 _BOMS = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _FEWEST = 16  # bytes by which UTF-16 without a mark can be told
-_RUN = re.compile(rb"\0{8,}")
+_RUN = regex(rb"\0{8,}")
 _BEGINS = rb'(?:[IWEF]\d{4} \d\d:|time="|\{"|<\d{1,3}>|[A-Z][a-z]{2} [ \d]\d \d\d:|\d{4}-\d\d-\d\d[T ]\d\d:)'
 # What was being written when the node went down, with the NUL bytes up to the line that was written after it.
-_TORN = re.compile(rb"^[^\n\0]++\0{2,}(?=" + _BEGINS + rb")", re.MULTILINE)
-_ENTITY = re.compile(rb"&(quot|apos|lt|gt|amp|nbsp|#\d{2,3}|#[xX][0-9a-fA-F]{2});")
-_QUOTE_ENTITY = re.compile(rb"&(?:quot|#0?34|#[xX]22);")
+_TORN = regex(rb"^[^\n\0]++\0{2,}(?=" + _BEGINS + rb")", re.MULTILINE)
+_ENTITY = regex(rb"&(quot|apos|lt|gt|amp|nbsp|#\d{2,3}|#[xX][0-9a-fA-F]{2});")
+_QUOTE_ENTITY = regex(rb"&(?:quot|#0?34|#[xX]22);")
 _NAMED = {b"quot": b'"', b"apos": b"'", b"lt": b"<", b"gt": b">", b"amp": b"&", b"nbsp": b" "}
-_ESCAPED = re.compile(
+_ESCAPED = regex(
     rb'^[^"\\\n]{0,400}(?:[IWEF]\d{4} \d\d:\d\d:\d\d[^"\\\n]{0,200}|time=)(?:\\"[^"\\\n]*+)+$', re.MULTILINE
 )
-_BARE_QUOTE = re.compile(rb'(?<!\\)"')
-_ESCAPE = re.compile(rb'\\(["\\/tr])')
-_CURLY = re.compile(rb"\xe2\x80[\x9c\x9d]")
-_WIDE = re.compile(rb"\xc2\xa0|\xe2\x80\xaf")  # blanks that do not break
-_LISTED = re.compile(rb'("MESSAGE" ?: ?)\[([0-9, ]*+)\]')
-_CONTAINED = re.compile(rb'std(?:out|err)(?: [FP] |")')
+_BARE_QUOTE = regex(rb'(?<!\\)"')
+_ESCAPE = regex(rb'\\(["\\/tr])')
+_CURLY = regex(rb"\xe2\x80[\x9c\x9d]")
+_WIDE = regex(rb"\xc2\xa0|\xe2\x80\xaf")  # blanks that do not break
+_LISTED = regex(rb'("MESSAGE" ?: ?)\[([0-9, ]*+)\]')
+_CONTAINED = regex(rb'std(?:out|err)(?: [FP] |")')
 _UNESCAPED = {b"t": b"\t", b"r": b""}
 
 
@@ -127,7 +128,7 @@ class Mender:
             data, torn = _TORN.subn(b"", data)
             data = data.translate(None, b"\0")
         if self._repairs is None:
-            self._repairs = [repair for repair in _REPAIRS if repair.needed.search(data)]
+            self._repairs = [r for r in _REPAIRS if r.mark in data and r.needed.search(data)]
         for repair in self._repairs:
             if repair.mark in data:
                 data = repair.mend(data)
@@ -147,6 +148,16 @@ def _by_lines(data: bytes, mark: bytes, mend: Callable[[bytes], bytes]) -> bytes
     return b"\n".join(
         [mend(line) if mark in line and not _BARE_QUOTE.search(line) else line for line in data.split(b"\n")]
     )
+
+
+def _narrow(data: bytes) -> bytes:
+    """Plain blanks for those that do not break."""
+    return _WIDE.sub(b" ", data)
+
+
+def _unescaped(line: bytes) -> bytes:
+    """The characters for their entities."""
+    return _ENTITY.sub(_character, line)
 
 
 def _straight(line: bytes) -> bytes:
@@ -188,8 +199,8 @@ def _whole(data: bytes) -> bytes:
 
 
 _REPAIRS = (
-    _Repair(_WIDE, b"", partial(_WIDE.sub, b" ")),
-    _Repair(_QUOTE_ENTITY, b"&", partial(_by_lines, mark=b"&", mend=partial(_ENTITY.sub, _character))),
+    _Repair(_WIDE, b"", _narrow),
+    _Repair(_QUOTE_ENTITY, b"&", partial(_by_lines, mark=b"&", mend=_unescaped)),
     _Repair(_CURLY, b"\xe2\x80", partial(_by_lines, mark=b"\xe2\x80", mend=_straight)),
     _Repair(_ESCAPED, b'\\"', partial(_by_lines, mark=b'\\"', mend=_once_less)),
     _Repair(_LISTED, b'"MESSAGE"', _as_text),

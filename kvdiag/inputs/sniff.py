@@ -9,6 +9,7 @@ from kvdiag.inputs import folded, legible
 from kvdiag.inputs.compressed import Budget, compression_of, unpacked
 from kvdiag.inputs.gzipped import DamagedError
 from kvdiag.inputs.readers import Broken, Reader, Replayed
+from kvdiag.regex import regex
 
 HEAD = 4096
 
@@ -30,7 +31,7 @@ _MAGICS: tuple[tuple[bytes, str], ...] = (
 )
 _TEXT = bytes(range(32, 256)) + b"\t\n\r\f\b\x1b"
 
-_LOG_LINE = re.compile(
+_LOG_LINE = regex(
     rb"""
     .{0,100}? [IWEF]\d{4}\ \d\d:\d\d:\d\d\.\d               # klog, whatever stands before it
     | .{0,60}? \d{4}[-/]\d\d[-/]\d\d[T\ ]\d\d:\d\d:\d\d     # RFC 3339, logrus, CRI, journalctl -o short-iso
@@ -41,8 +42,8 @@ _LOG_LINE = re.compile(
     """,
     re.VERBOSE,
 )
-_LOG_NAME = re.compile(r"(?:^|[^a-z])(?:logs?|syslog|messages|journal|dmesg)(?:[^a-z]|$)", re.IGNORECASE)
-_DOCUMENT_NAME = re.compile(
+_LOG_NAME = regex(r"(?:^|[^a-z])(?:logs?|syslog|messages|journal|dmesg)(?:[^a-z]|$)", re.IGNORECASE)
+_DOCUMENT_NAME = regex(
     r"(?:readme|licen[cs]e|changelog|contributing).*|.*\.(?:md|rst|adoc|json|ya?ml|toml|html?|xml|csv|sh|py|go)(?:\.(?:gz|bz2|xz|zst))?",
     re.IGNORECASE,
 )

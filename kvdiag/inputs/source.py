@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self, cast
+from typing import TYPE_CHECKING, NamedTuple, Self, cast
 
 from kvdiag.errors import InputError
 from kvdiag.inputs.compressed import Budget, Metered, unpacked
@@ -21,8 +20,7 @@ if TYPE_CHECKING:
 STDIN = "stdin"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class Source(NamedTuple):
     """An input that can be read, as `kvdiag.inputs.paths.sources` gives it.
 
     `name` is as the user gave it; a file found in a folder or archive has its name before its own; `stdin` is standard

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
-from kvdiag.model.values import Level
+from kvdiag.model.values import NOTHING, Level
 
 
 class Origin(NamedTuple):
@@ -20,8 +19,7 @@ class Origin(NamedTuple):
         return f"{self.source}:{self.line}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Body:
+class Body(NamedTuple):
     """What one log call said, before the clock and the origin are known.
 
     `stamp` is microseconds: since 1970 in UTC when the format writes year and zone, else on the clock of the
@@ -34,13 +32,12 @@ class Body:
     level: Level = Level.INFO
     caller: str = ""
     message: str = ""
-    fields: Mapping[str, str] = field(default_factory=dict)
+    fields: Mapping[str, str] = NOTHING
     pid: int | None = None
     truncated: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogRecord:
+class LogRecord(NamedTuple):
     """One log call with its time and place; what `kvdiag parse` prints."""
 
     origin: Origin

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kvdiag.model.event import Event
@@ -11,8 +10,7 @@ from kvdiag.model.timeline import Entity, SeenVersion
 from kvdiag.model.values import Role, Severity, SubjectKind, Verdict
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(NamedTuple):
     """One line that a finding rests on: the rule's name for it and the event; `of` how many such lines there were."""
 
     step: str
@@ -20,8 +18,7 @@ class Evidence:
     of: int = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BugMatch:
+class BugMatch(NamedTuple):
     """A known defect judged against the versions seen: status is affected, fixed or unknown."""
 
     component: str
@@ -32,8 +29,7 @@ class BugMatch:
     says: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Finding(NamedTuple):
     """A signature that matched one subject. Times are microseconds UTC; `explained_by` is the key of its cause."""
 
     rule: Rule
@@ -43,7 +39,7 @@ class Finding:
     role: Role
     begins: int
     ends: int
-    count: int
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
     says: str
     cause: str
     fix: tuple[Fix, ...]
@@ -73,8 +69,7 @@ class Need(NamedTuple):
     run: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class Reading(NamedTuple):
     """How one input was read. `unread` lines were not understood; `sampled` when the counts were scaled up."""
 
     source: str
@@ -92,8 +87,7 @@ class Reading:
     sampled: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class Report(NamedTuple):
     """Everything an output needs. `problems` are inputs that could not be read, in the words for the user."""
 
     version: str
@@ -102,4 +96,4 @@ class Report:
     findings: tuple[Finding, ...]
     needs: tuple[Need, ...] = ()
     problems: tuple[str, ...] = ()
-    notes: tuple[str, ...] = field(default_factory=tuple)
+    notes: tuple[str, ...] = ()

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
 
-from kvdiag.model.values import Role, Severity, SubjectKind
+from kvdiag.model.values import NOTHING, Role, Severity, SubjectKind
 from kvdiag.model.vocabulary import Entry
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """`at_least` events of that name, spanning `lasting` microseconds or more."""
 
     name: str
@@ -18,16 +17,14 @@ class Step:
     lasting: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Chain:
+class Chain(NamedTuple):
     """Steps in this order on one timeline, the first to the last within `within` microseconds (0: any)."""
 
     steps: tuple[Step, ...]
     within: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Absent:
+class Absent(NamedTuple):
     """No event of that name after one named event and/or before another.
 
     With neither, anywhere on the timeline. `within` bounds an open side in microseconds; `to_end` says that an open
@@ -41,32 +38,30 @@ class Absent:
     to_end: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Not:
+class Not(NamedTuple):
     """The term does not hold."""
 
     term: Condition
 
 
-@dataclass(frozen=True, slots=True)
-class All:
-    """Every term holds, for the same events."""
+class All(NamedTuple):
+    """Every term holds, for the same events. `of` tells it from AnyOf, a tuple as well."""
 
     terms: tuple[Condition, ...]
+    of: Literal["all"] = "all"
 
 
-@dataclass(frozen=True, slots=True)
-class AnyOf:
+class AnyOf(NamedTuple):
     """At least one term holds."""
 
     terms: tuple[Condition, ...]
+    of: Literal["any"] = "any"
 
 
 Condition = Chain | Absent | Not | All | AnyOf
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Selector:
+class Selector(NamedTuple):
     """Which events a name in a rule stands for.
 
     `kinds` are event kinds; `where` maps attribute or name → glob patterns, one of which must match.
@@ -74,11 +69,10 @@ class Selector:
 
     name: str
     kinds: tuple[str, ...]
-    where: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    where: Mapping[str, tuple[str, ...]] = NOTHING
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fix:
+class Fix(NamedTuple):
     """One step of the remedy: what to do, the command if there is one, and what must be true before it is run."""
 
     text: str
@@ -86,8 +80,7 @@ class Fix:
     after: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bug:
+class Bug(NamedTuple):
     """A known defect behind a signature: which versions have it and which first do not.
 
     `doubt` is said aloud when the range was not verified in release notes or source.
@@ -97,23 +90,21 @@ class Bug:
     affected: str
     fixed: tuple[str, ...] = ()
     reference: str = ""
-    where: Mapping[str, str] = field(default_factory=dict)
+    where: Mapping[str, str] = NOTHING
     doubt: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RuleTest:
+class RuleTest(NamedTuple):
     """A log excerpt and what must be found in it: subject name → verdict; empty for a near miss."""
 
     name: str
     log: str
     finds: Mapping[str, str]
-    options: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = NOTHING
     place: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class Rule(NamedTuple):
     """One failure signature; one file in patterns/. `lines` are the vocabulary entries of its raw-line selectors."""
 
     id: str
@@ -128,7 +119,7 @@ class Rule:
     says: str
     cause: str
     fix: tuple[Fix, ...] = ()
-    applies: Mapping[str, str] = field(default_factory=dict)
+    applies: Mapping[str, str] = NOTHING
     bugs: tuple[Bug, ...] = ()
     same: tuple[str, ...] = ()
     counts: str = ""

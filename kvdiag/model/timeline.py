@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from kvdiag.model.event import Event
 from kvdiag.model.record import Origin
-from kvdiag.model.values import SubjectKind
+from kvdiag.model.values import NOTHING, SubjectKind
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entity:
+class Entity(NamedTuple):
     """One thing, whatever names the logs have for it.
 
     `key` is unique among its kind; `name` what people call it; `ids` its names by kind of name
@@ -21,11 +20,10 @@ class Entity:
     kind: SubjectKind
     key: str
     name: str
-    ids: Mapping[str, str] = field(default_factory=dict)
+    ids: Mapping[str, str] = NOTHING
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
+class Gap(NamedTuple):
     """A stretch of time in which a component may have spoken unheard; microseconds UTC, and why."""
 
     begins: int
@@ -33,8 +31,7 @@ class Gap:
     why: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Coverage:
+class Coverage(NamedTuple):
     """When and how closely one component of one node was listened to.
 
     `verbosity` is the highest klog -v that was proven, by a flag dump or by a line that only it prints.
@@ -48,8 +45,7 @@ class Coverage:
     gaps: tuple[Gap, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Timeline:
+class Timeline(NamedTuple):
     """All events of one subject in order of time, ties in log order; `uses` are keys of linked subjects."""
 
     subject: Entity
@@ -57,8 +53,7 @@ class Timeline:
     uses: frozenset[tuple[SubjectKind, str]] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class SeenVersion:
+class SeenVersion(NamedTuple):
     """A version read from the logs or given: `how` is banner, file, wording or option.
 
     For `wording`, `version` is empty and `span` holds the range that all wordings seen have in common.
@@ -72,8 +67,7 @@ class SeenVersion:
     span: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Skew:
+class Skew(NamedTuple):
     """Between which offsets (microseconds) a node's clock runs ahead of the controller's; None: not bounded."""
 
     node: str
@@ -81,8 +75,7 @@ class Skew:
     high: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class History:
+class History(NamedTuple):
     """Every timeline over all logs given, with the coverage that proves or doubts an absence.
 
     `events` are all of them in order of time, whoever they speak of.

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum, IntEnum, StrEnum
+from typing import Never
+
+NOTHING: Mapping[str, Never] = {}
+"""The mapping for when nothing was said; only a Mapping, so that nobody writes into it."""
 
 
 class Severity(IntEnum):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from kvdiag.model.values import NOTHING
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wording:
+class Wording(NamedTuple):
     """One spelling of an event.
 
     `anchor` is the literal the scanner looks for; `message` a template: text with `{placeholder}` for what varies,
@@ -17,13 +18,12 @@ class Wording:
 
     anchor: str
     message: str
-    fields: Mapping[str, str] = field(default_factory=dict)
-    since: Mapping[str, str] = field(default_factory=dict)
+    fields: Mapping[str, str] = NOTHING
+    since: Mapping[str, str] = NOTHING
     place: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(NamedTuple):
     """An event kind with its wordings.
 
     `component` says who prints it, `also` who prints it in words of its own (CRI-O beside containerd); `verbosity`
@@ -49,3 +49,8 @@ class Entry:
     def components(self) -> tuple[str, ...]:
         """All who print it."""
         return (self.component, *self.also)
+
+    @property
+    def is_call(self) -> bool:
+        """Whether its events are calls joined from the lines of `reader`s: it has no wordings of its own."""
+        return not self.wordings

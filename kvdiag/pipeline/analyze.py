@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kvdiag import __version__
 from kvdiag.correlate.clocks import SourceClock, set_clocks
@@ -33,16 +32,14 @@ if TYPE_CHECKING:
     from kvdiag.pipeline.filed import Filed
 
 
-@dataclass(frozen=True, slots=True)
-class Knowledge:
+class Knowledge(NamedTuple):
     """The vocabulary with the raw lines of the rules, and the rules."""
 
     vocabulary: Vocabulary
     rules: tuple[Rule, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Analysis:
+class Analysis(NamedTuple):
     """A history with how it was read, before any rule was asked."""
 
     history: History
@@ -133,13 +130,13 @@ def _joined(
     testimonies = [read.testimony for read in reads]
     clocks = dict(set_clocks(testimonies, year=options.year, zone=options.zone))
     for source, clock in relief.clocks.items() if relief else ():
-        clocks[source] = replace(clock, turns=clocks[source].turns)  # what told its year may be let go by now
+        clocks[source] = clock._replace(turns=clocks[source].turns)  # what told its year may be let go by now
     given = [SeenVersion(component, version, "option") for component, version in options.components.items()]
     between, standing = (options.since, options.until), [file.standing for file in filed]
     history = build_history(testimonies, clocks, _spans(reads, knowledge.vocabulary), given, between, standing)
     if relief and relief.left_out:
         gap = relief.left_out
-        history = replace(history, coverage=tuple(replace(c, gaps=(gap, *c.gaps)) for c in history.coverage))
+        history = history._replace(coverage=tuple(c._replace(gaps=(gap, *c.gaps)) for c in history.coverage))
     return history, clocks
 
 

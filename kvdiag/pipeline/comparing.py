@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 from kvdiag.correlate.lives import live
@@ -26,7 +25,7 @@ def compare(left: str, right: str, options: Options) -> Comparison:
     Raises UsageError when a name is neither, is the name of several, or the two are of different kinds.
     """
     if not options.paths and Path(left).exists() and Path(right).exists():
-        first, second = (_history(replace(options, paths=(name,))) for name in (left, right))
+        first, second = (_history(options._replace(paths=(name,))) for name in (left, right))
         return compare_events((left, first.events), (right, second.events))
     history = _history(options)
     for kind in KINDS:

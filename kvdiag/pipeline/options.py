@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
+
+from kvdiag.model.values import NOTHING
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class Options(NamedTuple):
     """Inputs, narrowing and hints; times are microseconds UTC, `zone` microseconds east of UTC."""
 
     paths: tuple[str, ...] = ()
@@ -22,5 +23,5 @@ class Options:
     patterns: tuple[Path, ...] = ()
     year: int | None = None
     zone: int | None = None
-    components: Mapping[str, str] = field(default_factory=dict)
+    components: Mapping[str, str] = NOTHING
     show_possible: bool = True

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from io import BytesIO
 from itertools import chain
+from typing import NamedTuple
 
 from kvdiag.clock import is_yearless
 from kvdiag.correlate.testimony import Testimony
 from kvdiag.errors import InputError
-from kvdiag.events.calls import calls
 from kvdiag.events.recognise import Heard, Recogniser, Sighting
 from kvdiag.events.vocabulary import Vocabulary
+from kvdiag.formats.bodies import classify
 from kvdiag.formats.gopanic import is_start
 from kvdiag.formats.klog import preamble
-from kvdiag.formats.records import classify
 from kvdiag.model.place import NOWHERE, Place
 from kvdiag.pipeline.opened import Readable, opened, placed
 from kvdiag.pipeline.survey import Survey
+from kvdiag.regex import regex
 from kvdiag.scan.blocks import Block
 from kvdiag.scan.protocol import Scanner
 from kvdiag.scan.sections import is_text, sections
@@ -28,8 +28,8 @@ from kvdiag.scan.sections import is_text, sections
 ENDS = 300  # lines at either end of an input in which its first and last time are looked for
 PREAMBLE = 8
 SAID_WITHIN = 8_000  # lines in which a line that says its own date is looked for
-_DMESG_DAY = re.compile(rb"^\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d (?P<year>20\d\d)\] ", re.MULTILINE)
-_OWN_DAY = re.compile(
+_DMESG_DAY = regex(rb"^\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d (?P<year>20\d\d)\] ", re.MULTILINE)
+_OWN_DAY = regex(
     rb"^(?:[^\n]{0,80} )?[IWEF](?P<month>\d\d)(?P<day>\d\d) \d\d:"
     rb"[^\n]{0,1500}?\b(?P<year>20\d\d)-(?P=month)-(?P=day)[ T]\d\d:",
     re.MULTILINE,
@@ -38,8 +38,7 @@ _OWN_DAY = re.compile(
 Progress = Callable[[str, int], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(NamedTuple):
     """A log in memory, such as the excerpt in a rule's test."""
 
     name: str
@@ -52,8 +51,7 @@ class Text:
         return BytesIO(self.data)
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(NamedTuple):
     """What an input said, and how much of it was understood."""
 
     testimony: Testimony
@@ -137,7 +135,7 @@ class Log:
     def made(self) -> Read:
         """What was read so far."""
         heard = self._recogniser
-        sightings = _placed([*heard.sightings, *calls(heard.heard, self._vocabulary)], self._numbers)
+        sightings = _placed([*heard.sightings, *_calls(heard.heard, self._vocabulary)], self._numbers)
         sightings.sort(key=lambda sighting: sighting.line)
         first = self._first
         testimony = Testimony(
@@ -161,7 +159,7 @@ class Log:
         heard = self._recogniser
         new = [line for line in heard.heard if is_new(line)]
         lines = {line.line for line in new}
-        over = (sighting for sighting in calls(heard.heard, self._vocabulary) if sighting.line not in lines)
+        over = (sighting for sighting in _calls(heard.heard, self._vocabulary) if sighting.line not in lines)
         heard.let_go([sighting for sighting in chain(heard.sightings, over) if is_kept(sighting)], new)
 
 
@@ -173,6 +171,15 @@ def _told(given: Iterable[Block], name: str, progress: Progress) -> Iterator[Blo
     for block in given:
         yield block
         progress(name, len(block.data))
+
+
+def _calls(heard: Sequence[Heard], vocabulary: Vocabulary) -> Iterable[Sighting]:
+    """The calls of a log, if it tells of any."""
+    if not heard:
+        return ()
+    from kvdiag.events.calls import calls
+
+    return calls(heard, vocabulary)
 
 
 def _placed(sightings: list[Sighting], numbers: array[int]) -> list[Sighting]:

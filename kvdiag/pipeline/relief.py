@@ -8,7 +8,6 @@ without the rest stays as it was found. An absence that lies in the part that wa
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 from kvdiag.clock import to_datetime
 from kvdiag.correlate.clocks import SourceClock
@@ -75,7 +74,7 @@ class Relief:
             whole = joined(_taken(gone, finding), finding)
             again = next((other for other in left if _is_same(finding, other)), None)
             if again is not None:
-                self._gone[again.key] = replace(whole, count=max(0, whole.count - again.count))
+                self._gone[again.key] = whole._replace(count=max(0, whole.count - again.count))
             else:
                 self._over[whole.key] = joined(_taken(self._over, whole), whole)
 
@@ -113,7 +112,7 @@ def _kept(history: History, findings: Sequence[Finding], cut: int) -> Origins:
 def _lightened(read: Read, clocks: Mapping[str, SourceClock], cut: int, kept: Origins) -> Read:
     testimony = read.testimony
     keeps = _Keeps(testimony.source, clocks[testimony.source], cut, kept)
-    return replace(read, testimony=replace(testimony, sightings=[s for s in testimony.sightings if keeps(s)]))
+    return read._replace(testimony=testimony._replace(sightings=[s for s in testimony.sightings if keeps(s)]))
 
 
 def _is_same(one: Finding, other: Finding) -> bool:
@@ -136,8 +135,7 @@ def joined(before: Finding | None, after: Finding) -> Finding:
     if before is None:
         return after
     first, second = (before, after) if before.begins <= after.begins else (after, before)
-    return replace(
-        first,
+    return first._replace(
         subject=after.subject if len(after.subject.ids) >= len(before.subject.ids) else before.subject,
         ends=max(before.ends, after.ends),
         count=before.count + after.count,

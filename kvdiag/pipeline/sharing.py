@@ -13,7 +13,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from io import BytesIO
 from itertools import product
 from pathlib import Path
@@ -70,7 +70,7 @@ def seekable(options: Options) -> Iterator[Options]:
         kept = Path(folder, STDIN)
         with kept.open("wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)
-        yield replace(options, paths=tuple(str(kept) if path == "-" else path for path in options.paths or ("-",)))
+        yield options._replace(paths=tuple(str(kept) if path == "-" else path for path in options.paths or ("-",)))
 
 
 def hiding(options: Options, salt: str) -> tuple[Change, int]:

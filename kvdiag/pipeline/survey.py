@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
+from kvdiag.formats.bodies import classify, read_body
 from kvdiag.formats.peel import peel
-from kvdiag.formats.records import classify, read_body
 from kvdiag.scan.blocks import Block
 
 WHOLE = 4  # blocks that are looked at in full before sampling begins
@@ -19,19 +18,15 @@ EVERY = 48
 LOOKED_AT = 16  # lines of a block whose format is read
 
 
-@dataclass(slots=True)
 class Survey:
     """Counts over the blocks looked at, scaled to the whole input by `scaled`."""
 
-    lines: int = 0
-    looked_at: int = 0
-    truncated: int = 0
-    classes: Counter[str] = field(default_factory=Counter)
-    formats: Counter[str] = field(default_factory=Counter)
-    carriers: Counter[str] = field(default_factory=Counter)
-    nodes: Counter[str] = field(default_factory=Counter)
-    _number: int = 0
-    _skipped: Block | None = None
+    def __init__(self) -> None:
+        self.lines = self.looked_at = self.truncated = 0
+        self.classes, self.formats = Counter[str](), Counter[str]()
+        self.carriers, self.nodes = Counter[str](), Counter[str]()
+        self._number = 0
+        self._skipped: Block | None = None
 
     def add(self, block: Block) -> None:
         """The next block of the input."""

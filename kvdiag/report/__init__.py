@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from importlib import import_module
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 from kvdiag.model.report import Report
 
@@ -15,8 +14,7 @@ REPORTS: Mapping[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class Look(NamedTuple):
     """How a report is shown: colour, width in columns, how much, and whether secrets are blotted out."""
 
     colour: bool = False

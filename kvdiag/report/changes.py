@@ -9,6 +9,7 @@ from kvdiag.clock import to_datetime
 from kvdiag.model.report import Finding, Report
 from kvdiag.report import Look, writer
 from kvdiag.report.clean import clean
+from kvdiag.report.jsontext import json_text
 
 
 def write(finding: Finding, at: int, stream: TextIO, look: Look, *, is_over: bool) -> None:
@@ -34,6 +35,4 @@ def write_json(finding: Finding, at: int, stream: TextIO, look: Look, *, is_over
 
 def _alone(finding: Finding) -> Finding:
     """The finding as one that stands on its own: what explains it may have been told before."""
-    from dataclasses import replace
-
-    return replace(finding, explained_by=None)
+    return finding._replace(explained_by=None)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from kvdiag.regex import regex
+
 BLOT = "[redacted]"
 _NAMED = (
     r"(?i:pass(?:word|wd|phrase)|(?<![a-z])pass|secret[-_]?(?:access[-_]?)?key|client[-_]?secret|api[-_]?key|token|"
@@ -43,10 +45,8 @@ _PATTERNS = (
     r"(?P<key>\b)(?P<value>LS0tLS1CRUdJTi(?:BQUklW|BSU0Eg|BFQyBQ|BPUEVOU1NI)[\w+/]{8,}=*)",
 )
 # What was blotted out once is no secret any more, and does not hide the one behind it.
-_SECRETS = tuple(
-    re.compile(pattern.replace("(?P<value>", rf"(?P<value>(?!{re.escape(BLOT)})")) for pattern in _PATTERNS
-)
-_WORTH_A_LOOK = re.compile(r"(?i)pass|envvar|\"value|secret|token|key|authori|bearer|auth|sig|eyJ|AKIA|ASIA|//|LS0t")
+_SECRETS = tuple(regex(pattern.replace("(?P<value>", rf"(?P<value>(?!{re.escape(BLOT)})")) for pattern in _PATTERNS)
+_WORTH_A_LOOK = regex(r"(?i)pass|envvar|\"value|secret|token|key|authori|bearer|auth|sig|eyJ|AKIA|ASIA|//|LS0t")
 
 
 def redacted(text: str) -> str:

@@ -5,21 +5,17 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, TextIO
+from typing import Protocol, TextIO
 
 from kvdiag.clock import say_duration, to_datetime
+from kvdiag.formats.bodies import read_body
 from kvdiag.formats.peel import peel
-from kvdiag.formats.records import read_body
 from kvdiag.model.report import Evidence, Finding, Need, Reading, Report
 from kvdiag.model.timeline import SeenVersion
 from kvdiag.model.values import Severity, SubjectKind, Verdict
 from kvdiag.report import Look
 from kvdiag.report.clean import clean, shortened
 from kvdiag.versions import read_range, say_range
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.text import Text
 
 STYLES = {
     Severity.CRITICAL: "bold white on red",
@@ -29,32 +25,49 @@ STYLES = {
     Severity.INFO: "bold blue",
 }
 EVIDENCE_LINES = 2  # of a log line's message, unless -v
+Piece = tuple[str, str]  # a text and its style
 IDS = ["pod_uid", "volume_handle", "driver", "sandbox_id", "container_id"]
+
+
+class Put(Protocol):
+    """Puts a line out, in pieces each of one style."""
+
+    def __call__(self, *pieces: Piece) -> None:
+        """One line."""
 
 
 def write(report: Report, stream: TextIO, look: Look) -> None:
     """All findings, causes first with their symptoms under them, then what was read."""
-    from rich.console import Console
-
-    console = Console(
-        file=stream,
-        width=look.width,
-        no_color=not look.colour,
-        force_terminal=look.colour,
-        color_system="auto" if look.colour else None,
-        highlight=False,
-        markup=False,
-        emoji=False,
-        soft_wrap=False,
-    )
     under = _folded(report.findings)
-    writer = _Writer(console, look, _common_folder(report))
+    writer = _Writer(_coloured(stream, look) if look.colour else _plain(stream), look, _common_folder(report))
     for finding in report.findings:
         if finding.explained_by is None:
             writer.finding(finding, under)
     if not look.quiet:
         writer.needs(report.needs)
         writer.foot(report)
+
+
+def _plain(stream: TextIO) -> Put:
+    """Lines without their styles."""
+
+    def put(*pieces: Piece) -> None:
+        stream.write("".join(text for text, _ in pieces) + "\n")
+
+    return put
+
+
+def _coloured(stream: TextIO, look: Look) -> Put:
+    """Lines in the colours that the terminal has; rich takes 25 ms to load."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(file=stream, width=look.width, force_terminal=True, highlight=False, markup=False, emoji=False)
+
+    def put(*pieces: Piece) -> None:
+        console.print(Text.assemble(*pieces), soft_wrap=True)
+
+    return put
 
 
 def _folded(findings: Sequence[Finding]) -> Mapping[str, list[Finding]]:
@@ -73,8 +86,8 @@ def _folded(findings: Sequence[Finding]) -> Mapping[str, list[Finding]]:
 
 
 class _Writer:
-    def __init__(self, console: Console, look: Look, folder: str) -> None:
-        self.console, self.look, self.folder = console, look, folder
+    def __init__(self, put: Put, look: Look, folder: str) -> None:
+        self.put, self.look, self.folder = put, look, folder
 
     def finding(self, finding: Finding, under: Mapping[str, list[Finding]]) -> None:
         """One cause in full, with what it explains."""
@@ -117,15 +130,12 @@ class _Writer:
             self._say(self._shown(line), style="dim")
 
     def _head(self, finding: Finding) -> None:
-        from rich.text import Text
-
         label = f" {finding.severity.label.upper()} "
         sure = "" if finding.verdict is Verdict.CONFIRMED else " (possible)"
         first, *more = _wrapped(clean(finding.rule.title) + sure, self.look.width - len(label) - 1)
-        title = Text.assemble((label, STYLES[finding.severity]), " ", (first, "bold"))
-        self.console.print(title, soft_wrap=True)
+        self.put((label, STYLES[finding.severity]), (" ", ""), (first, "bold"))
         for line in more:
-            self.console.print(_styled(" " * (len(label) + 1) + line, "bold"), soft_wrap=True)
+            self.put((" " * (len(label) + 1) + line, "bold"))
         self._say(f"{finding.rule.name} · {finding.rule.id} · {_span(finding)}", indent=2, style="dim")
         for line in _subject(finding):
             self._say(line, indent=2, hang=2, style="dim")
@@ -177,17 +187,17 @@ class _Writer:
         self._say(title, indent=2, style="bold")
 
     def _blank(self) -> None:
-        self.console.print()
+        self.put()
 
     def _command(self, command: str) -> None:
         """A command on one line whatever its length: it is there to be copied."""
-        self.console.print(_styled("       $ " + self._clean(command), "green"), soft_wrap=True)
+        self.put(("       $ " + self._clean(command), "green"))
 
     def _say(self, text: str, *, indent: int = 0, hang: int = 0, style: str = "") -> None:
         """Text wrapped to the width; lines after the first stand `hang` columns further in."""
         for number, line in enumerate(_wrapped(self._clean(text), self.look.width - indent - hang)):
             margin = " " * (indent + (hang if number else 0))
-            self.console.print(_styled(margin + line, style), soft_wrap=True)
+            self.put((margin + line, style))
 
     def _clean(self, text: str) -> str:
         return clean(text, redact=self.look.redact)
@@ -206,12 +216,6 @@ def _wrapped(text: str, width: int) -> list[str]:
     import textwrap
 
     return textwrap.wrap(text, max(20, width), break_on_hyphens=False)
-
-
-def _styled(text: str, style: str) -> Text:
-    from rich.text import Text
-
-    return Text(text, style=style)
 
 
 def _words(evidence: Evidence) -> str:

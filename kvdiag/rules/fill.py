@@ -6,7 +6,6 @@ logs never gave keeps it as `<staging_path>`, so that nobody runs it by mistake 
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -14,9 +13,10 @@ from kvdiag.clock import say_duration
 from kvdiag.model.event import Event
 from kvdiag.model.rule import Fix, Rule
 from kvdiag.model.timeline import Entity
+from kvdiag.regex import regex
 
-_SLOT = re.compile(r"\{([a-z][a-z0-9_]*)\}")
-_OPTIONAL = re.compile(r"\[\[(.*?)\]\]")
+_SLOT = regex(r"\{([a-z][a-z0-9_]*)\}")
+_OPTIONAL = regex(r"\[\[(.*?)\]\]")
 LONGEST_VALUE = 600  # characters of a log's own words inside a sentence of ours
 
 

@@ -35,7 +35,7 @@ def read_condition(text: str, known: Collection[str], place: str) -> Condition:
 
     text = " ".join(text.split())
     try:
-        condition: Condition = _grammar().parse_string(text, parse_all=True)[0]
+        condition = _terms(_grammar().parse_string(text, parse_all=True))[0]
     except pp.ParseBaseException as error:
         raise PatternError(place, _complaint(error, text), text, min(error.loc, len(text))) from None
     for name in names_in(condition):
@@ -107,12 +107,19 @@ def _grammar() -> pp.ParserElement:
     grammar: pp.ParserElement = pp.infix_notation(  # type: ignore[no-untyped-call]
         (absent | chain).set_name("an event name, 'at least', 'no', 'not' or a bracket"),
         [
-            (word["not"], 1, pp.OpAssoc.RIGHT, lambda t: Not(t[0][0])),
-            (word["and"], 2, pp.OpAssoc.LEFT, lambda t: All(tuple(t[0]))),
-            (word["or"], 2, pp.OpAssoc.LEFT, lambda t: AnyOf(tuple(t[0]))),
+            (word["not"], 1, pp.OpAssoc.RIGHT, lambda t: Not(_terms(t[0])[0])),
+            (word["and"], 2, pp.OpAssoc.LEFT, lambda t: All(_terms(t[0]))),
+            (word["or"], 2, pp.OpAssoc.LEFT, lambda t: AnyOf(_terms(t[0]))),
         ],
     )
     return grammar
+
+
+def _terms(joined: pp.ParseResults) -> tuple[Condition, ...]:
+    """What `not`, `and` or `or` joins; a term that is joined itself, a tuple, comes wrapped once more."""
+    from pyparsing import ParseResults
+
+    return tuple(term[0] if isinstance(term, ParseResults) else term for term in joined)
 
 
 def _absent(tokens: pp.ParseResults) -> Absent:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import islice
+from typing import NamedTuple
 
 from kvdiag.model.event import Event
 from kvdiag.model.record import Origin
@@ -27,8 +27,7 @@ LONGEST_VALUE = 4096  # characters of an attribute that a glob is matched agains
 Bound = Mapping[str, tuple[Event, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(NamedTuple):
     """One way in which the sentence holds: the events bound to each name, and what speaks against certainty."""
 
     bound: Bound
@@ -40,8 +39,7 @@ class Match:
         return Truth.POSSIBLE if self.doubts else Truth.YES
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
+class Stage(NamedTuple):
     """What a sentence is judged on: the selected events per name in time order, the node and the whole history."""
 
     seen: Mapping[str, tuple[Event, ...]]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from kvdiag.cache import cached, digest
 from kvdiag.errors import PatternError
@@ -15,8 +15,7 @@ from kvdiag.rules.packed import pack, unpack
 SKIPPED = {"events", "topics"}  # the vocabulary and what `explain` tells, beside the signatures
 
 
-@dataclass(frozen=True, slots=True)
-class Library:
+class Library(NamedTuple):
     """Rules in order of their ids, and what was wrong with files that hold none."""
 
     rules: tuple[Rule, ...]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 from kvdiag.model.rule import Absent, All, AnyOf, Bug, Chain, Condition, Fix, Not, Rule, Selector, Step
@@ -15,9 +14,15 @@ Packed = dict[str, Any]
 
 def pack(rule: Rule) -> Packed:
     """A rule without its tests, in JSON's types."""
-    packed = asdict(rule)
-    packed |= {"when": _pack_condition(rule.when), "severity": int(rule.severity), "tests": []}
-    return packed
+    return rule._asdict() | {
+        "severity": int(rule.severity),
+        "when": _pack_condition(rule.when),
+        "events": {name: selector._asdict() for name, selector in rule.events.items()},
+        "fix": [fix._asdict() for fix in rule.fix],
+        "bugs": [bug._asdict() for bug in rule.bugs],
+        "lines": [e._asdict() | {"wordings": [wording._asdict() for wording in e.wordings]} for e in rule.lines],
+        "tests": [],
+    }
 
 
 def unpack(packed: Mapping[str, Any]) -> Rule:

@@ -7,7 +7,6 @@ pod and a volume it uses, or anything on the same node when the cause is the nod
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from kvdiag.clock import MINUTE, SECOND
 from kvdiag.model.report import Finding
@@ -43,7 +42,7 @@ def _explained(finding: Finding, findings: Sequence[Finding], history: History) 
     if not causes:
         return finding
     best = min(causes, key=lambda c: (c.role is Role.SYMPTOM, not _same(c, finding), -c.severity, c.begins, c.key))
-    return replace(finding, role=Role.SYMPTOM, explained_by=best.key)
+    return finding._replace(role=Role.SYMPTOM, explained_by=best.key)
 
 
 def _explains(cause: Finding, finding: Finding) -> bool:

@@ -16,10 +16,11 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, groupby, islice
 from operator import itemgetter
 
+from kvdiag.regex import regex
 from kvdiag.scan.blocks import Block
 
 MOST_SECTIONS = 1_000  # of one input; what follows belongs to the last
-HEADER = re.compile(rb"^(?:\* )?==> (?=\S)([^\r\n]{1,200}?) <==[ \t\r]*$", re.MULTILINE)
+HEADER = regex(rb"^(?:\* )?==> (?=\S)([^\r\n]{1,200}?) <==[ \t\r]*$", re.MULTILINE)
 _TEXTS = frozenset({"audit", "last start", "describe nodes", "container status", "kernel"})
 
 

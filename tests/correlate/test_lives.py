@@ -1,7 +1,6 @@
 """Lives over whole histories: the machine is found, samples reach what was done to them, and cuts do no harm."""
 
 import gzip
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -263,7 +262,7 @@ def test_a_gap_hides_what_was_reached(why):
     gap = Gap(15 * SECOND, 16 * SECOND, why)
     heard = [Coverage(component="kubelet", node="n1", begins=0, ends=99 * SECOND, verbosity=2, gaps=(gap,))]
     assert all(p.legal for p in live(timeline, past(timeline, coverage=heard)).passages)
-    elsewhere = [replace(heard[0], node="n2")]
+    elsewhere = [heard[0]._replace(node="n2")]
     assert not all(p.legal for p in live(timeline, past(timeline, coverage=elsewhere)).passages)
 
 
@@ -288,7 +287,7 @@ def test_a_detach_after_the_end_of_the_kubelets_log_proves_nothing():
     timeline = volume([*STAGED[:4], detach], unique_name=PV)
     heard = Coverage(component="kubelet", node="n1", begins=0, ends=60 * SECOND, verbosity=2)
     assert not live(timeline, past(timeline, coverage=[heard])).passages[-1].legal
-    ended = replace(heard, ends=40 * SECOND)
+    ended = heard._replace(ends=40 * SECOND)
     assert live(timeline, past(timeline, coverage=[ended])).passages[-1].legal
 
 

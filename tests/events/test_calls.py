@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from kvdiag.events.calls import calls, is_call
+from kvdiag.events.calls import calls
 from kvdiag.events.recognise import Recogniser
 from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.rules.library import built_in
@@ -116,7 +116,7 @@ def test_who_the_driver_is():
 
 def test_what_is_made_here():
     """The kinds made from calls are those of the vocabulary without wordings of their own."""
-    made = {entry.kind for entry in known()[0].entries if is_call(entry)}
+    made = {entry.kind for entry in known()[0].entries if entry.is_call}
     assert {"csi.nodepublish.called", "csi.nodepublish.succeeded", "csi.nodepublish.failed"} <= made
     assert not {"csi.driver.registered", "volume.unpublish.succeeded"} & made
 

@@ -9,6 +9,7 @@ it the message would not be understood.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
 from kvdiag.errors import KvdiagError
@@ -90,21 +91,11 @@ class Learner:
     def line(self, text: str) -> None:
         """Learn from one line. Raises KvdiagError when there are more names than memory should hold."""
         words = hash(text[text.find("] ") :])  # without klog's header: most lines of a log say what others said
-        if words in self._seen:
-            return
-        if len(self._seen) < MOST:
-            self._seen.add(words)
-        for kinds, place in _PLACES:
-            for found in place.finditer(text):
-                for kind, name in zip(kinds, filter(None, found.groups()), strict=False):
-                    self.add(kind, name)
-        for listed in _PODS.finditer(text):
-            for found in _POD.finditer(listed[1]):
-                self.add("ns", found[1])
-                self.add("pod", found[2])
-        for found in _IMAGE.finditer(text):
-            for part in _IMAGE_PARTS.split(found[1]):
-                self.add("host" if part.count(".") else "img", part)
+        if words not in self._seen:
+            if len(self._seen) < MOST:
+                self._seen.add(words)
+            for kind, name in _named(text):
+                self.add(kind, name)
         if len(self.names) > MOST:
             raise KvdiagError(f"more than {MOST:,} names in these logs; give fewer of them at a time")
 
@@ -122,3 +113,16 @@ class Learner:
     def _one(self, kind: str, name: str) -> None:
         if len(name) >= SHORTEST and name not in self._kept and not _NUMBER.fullmatch(name):
             self.names.setdefault(name, kind)
+
+
+def _named(text: str) -> Iterator[tuple[str, str]]:
+    """What a line names, with what it is."""
+    for kinds, place in _PLACES:
+        for found in place.finditer(text):
+            yield from zip(kinds, filter(None, found.groups()), strict=False)
+    for listed in _PODS.finditer(text):
+        for found in _POD.finditer(listed[1]):
+            yield from zip(("ns", "pod"), found.groups(), strict=True)
+    for found in _IMAGE.finditer(text):
+        for part in _IMAGE_PARTS.split(found[1]):
+            yield "host" if part.count(".") else "img", part
