@@ -8,14 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kvdiag.evidence.fact import Fact, Lines, inner, names_json, objects, version, word
+from kvdiag.evidence.fact import Fact, Lines, inner, objects, version, word
 
-_OPENING = re.compile(r'\s*\{(?s:.*?)"kind"\s*:\s*"Node(?:List)?"')
+# An event of a node has an involvedObject of that kind, a static pod an owner.
+_OPENING = re.compile(r'\s*\{(?s:(?!"(?:involvedObject|regarding|ownerReferences)").)*?"kind"\s*:\s*"Node(?:List)?"')
 
 
-def opens(name: str, head: str) -> bool:
+def opens(_name: str, head: str) -> bool:
     """Whether a text begins as a node, or a list of nodes."""
-    return names_json(name) and _OPENING.match(head) is not None
+    return _OPENING.match(head) is not None
 
 
 def read(text: str) -> Iterator[Fact]:

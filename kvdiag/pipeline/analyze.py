@@ -94,12 +94,14 @@ def read_history(
     reads: list[Read] = []
     filed = []
     for source in given_inputs:
+        log: Readable | None = source
         if isinstance(source, Source) and source.evidence:
             from kvdiag.pipeline.filed import read_file
 
-            filed.append(read_file(source))
-        else:
-            reads.extend(read_source(source, vocabulary, scan, problems.append, progress))
+            filed.append(file := read_file(source))
+            log = file.log
+        if log is not None:
+            reads.extend(read_source(log, vocabulary, scan, problems.append, progress))
     testimonies = [read.testimony for read in reads]
     clocks = set_clocks(testimonies, year=options.year, zone=options.zone)
     given = [SeenVersion(component, version, "option") for component, version in options.components.items()]
