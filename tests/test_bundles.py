@@ -232,6 +232,130 @@ def test_file_that_is_broken(kvdiag, tmp_path):
     assert done.returncode == 0
 
 
+SANDBOX = "cf8d3a59b71e04" * 4 + "cf8d3a59"
+OTHER_SANDBOX = "0d2c64f78a154b" * 4 + "0d2c64f7"
+
+
+def forgotten(sandbox: str = SANDBOX, first: int = 0, uid: str = ONE) -> bytes:
+    """Kubelet forgets a pod whose sandbox it had, and does its rounds for six minutes."""
+    pleg = (
+        'kubelet.go:2453] "SyncLoop (PLEG): event for pod" pod="shop/web-0" event={{"ID":"{}","Type":"{}","Data":"{}"}}'
+    )
+    removed = 'pod_workers.go:1251] "Pod has been terminated and is no longer known to the kubelet, remove all history" podUID="{}"'
+    lines = [
+        nodes.klog(first, pleg.format(uid, "ContainerStarted", sandbox)),
+        nodes.klog(first + 5, pleg.format(uid, "ContainerDied", sandbox)),
+        nodes.klog(first + 10, removed.format(uid)),
+        *(nodes.klog(first + second, 'kubelet.go:2457] "SyncLoop (housekeeping)"') for second in range(20, 400, 20)),
+    ]
+    return "".join(lines).encode()
+
+
+def stopped(sandbox: str) -> bytes:
+    """The last that is heard of containerd."""
+    said = rf'StopPodSandbox for \\"{sandbox}\\" returns successfully'
+    return f'time="2024-03-12T08:00:06.000000000Z" level=info msg="{said}"\n'.encode()
+
+
+def crictl(state: str, sandbox: str = SANDBOX) -> bytes:
+    """What `crictl pods` prints of one sandbox."""
+    header = (
+        "POD ID              CREATED             STATE               NAME                NAMESPACE           ATTEMPT"
+    )
+    return f"{header}\n{sandbox[:13]:20}{'2 hours ago':20}{state:20}{'web-0':20}{'shop':20}0\n".encode()
+
+
+@pytest.mark.parametrize(
+    ("listed", "verdict"),
+    [
+        ({}, "possible"),
+        ({"pods.txt": crictl("NotReady")}, "confirmed"),
+        ({"pods.txt": crictl("Ready")}, "possible"),
+        ({"pods.txt": crictl("NotReady", OTHER_SANDBOX)}, "possible"),
+    ],
+    ids=["kubelet alone", "still there", "in use", "another one"],
+)
+def test_sandbox_that_is_still_there(kvdiag, tmp_path, listed, verdict):
+    """That a sandbox was not removed is certain when crictl still lists it; another of the same name says nothing."""
+    newer = forgotten(OTHER_SANDBOX, 1000, ONE.replace("1f", "2f"))[: forgotten().index(b"\n") + 1]
+    logs = {"node/kubelet.log": forgotten() + newer, "node/containerd.log": stopped(SANDBOX)}
+    report = analyze(kvdiag, pack(tmp_path / "b.tar.gz", logs | listed))
+    findings = [f for f in report["findings"] if f["rule"] == "sandbox-not-removed"]
+    assert [finding["verdict"] for finding in findings] == [verdict]
+    lines = [line["source"].rpartition("/")[2] for line in findings[0]["evidence"]]
+    assert ("pods.txt" in lines) == (verdict == "confirmed")
+
+
+def collected(*files: bytes) -> bytes:
+    """One file of many, as someone writes it who collects by hand."""
+    return b"\n".join(files)
+
+
+MOUNTS = f"/dev/sdb on {MOUNT} type ext4 (rw)\n".encode()
+NODE_LIST = b"""{
+    "apiVersion": "v1",
+    "items": [{"metadata": {"name": "w1"}, "status": {"nodeInfo": {"kubeletVersion": "v1.29.3"}}}],
+    "kind": "NodeList"
+}
+"""
+
+
+@pytest.mark.parametrize("way", ["named", "stdin", "folder", "archive"])
+@pytest.mark.parametrize("head", [MOUNTS, crictl("Ready") + MOUNTS, NODE_LIST], ids=["mounts", "crictl", "nodes"])
+def test_collected_in_one_file(kvdiag, tmp_path, head, way):
+    """Logs behind a table or a list are read, with the numbers of their lines, and so is what stands above them."""
+    path = tmp_path / "node.log"
+    path.write_bytes(collected(head, busy()))
+    given = {
+        "named": lambda: path,
+        "stdin": lambda: "-",
+        "folder": lambda: tmp_path,
+        "archive": lambda: pack(tmp_path / "b.zip", {"node.log": path.read_bytes()}),
+    }[way]()
+    done = kvdiag("analyze", "--year", "2024", "-o", "json", given, stdin=path.read_bytes())
+    report = json.loads(done.stdout)
+    (finding,) = [finding for finding in report["findings"] if finding["rule"] == RULE]
+    assert head.count(b"\n") + 2 in [line["line"] for line in finding["evidence"]]
+    assert report["problems"] == []
+    assert len(report["inputs"]) == 2
+    if head is MOUNTS:
+        assert 1 in [line["line"] for line in finding["evidence"]]
+
+
+def test_long_list_above_a_log(kvdiag, tmp_path):
+    """However many lines a list has, the log behind it has its time and clock."""
+    path = tmp_path / "node.log"
+    path.write_bytes(MOUNTS * 900 + busy())
+    log = analyze(kvdiag, path)["inputs"][0]
+    assert log["begins"].startswith("2024-03-12T08:15:20")
+
+
+def dump() -> bytes:
+    """What `kubectl cluster-info dump` prints: objects, and the logs of containers, one of them without its last end."""
+    events = b'{\n    "kind": "EventList",\n    "apiVersion": "v1",\n    "items": []\n}\n'
+    klog = 'I0312 08:00:00.100000       1 main.go:99] "Version" version="v4.5.1"'
+    log = "==== {} logs for container {} of pod csi/csi-0 ===="
+    logs = [
+        f"{log.format('START', 'web')}\n[INFO] plugin/ready: waiting {{[\n{log.format('END', 'web')}\n",
+        f"{log.format('START', 'csi-attacher')}\n{klog}{log.format('END', 'csi-attacher')}\n",
+    ]
+    return NODE_LIST + events + "".join(logs).encode() + events
+
+
+def test_dump_of_a_cluster(kvdiag, tmp_path):
+    """Of a dump each container's log is one of its own, and the nodes' versions are known."""
+    path = tmp_path / "cluster-info-dump"
+    path.write_bytes(dump())
+    report = analyze(kvdiag, path)
+    inputs = {i["source"].removeprefix(str(path)): i for i in report["inputs"]}
+    assert inputs["/csi/csi-0/csi-attacher"]["component"] == "external-attacher"
+    assert inputs["/csi/csi-0/web"]["lines"] == 1
+    assert ("kubelet", "v1.29.3", "w1") in {(v["component"], v["version"], v["node"]) for v in report["versions"]}
+    done = kvdiag("parse", "--year", "2024", path)
+    (record,) = [r for r in map(json.loads, done.stdout.splitlines()) if r["message"] == "Version"]
+    assert record["line"] == dump().count(b"\n", 0, dump().index(b"I0312")) + 1
+
+
 EKS = {
     "./kubelet/kubelet.log": b"journal",
     "./kubelet/kubelet_service.txt": b"# /etc/systemd/system/kubelet.service\n[Service]\nRestart=always\n",

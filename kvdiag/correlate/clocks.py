@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import calendar
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -36,6 +37,7 @@ from kvdiag.regex import regex
 HALF_YEAR = 180 * DAY
 QUARTER = 15 * MINUTE
 NEAR = 2 * MINUTE  # how far two sources may be apart when they see the same id
+MOST_HOLDERS = 100  # sources that are asked about one id: a bundle may have 100,000 logs
 _MOMENT = regex(r"(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d+))? ([+-])(\d\d)(\d\d)")
 SHARED = frozenset({"sandbox_id", "container_id", "target_path", "staging_path", "attachment"})
 
@@ -240,10 +242,14 @@ def _aligned(testimonies: Sequence[Testimony], clocks: Mapping[str, SourceClock]
     aligned = dict(clocks)
     order = sorted(testimonies, key=lambda t: (_unsure(clocks[t.source]), not t.component.startswith("csi")))
     seen = {t.source: _first_seen(t, clocks[t.source]) for t in testimonies}
+    holders: dict[tuple[str, str], list[int]] = defaultdict(list)
     for number, testimony in enumerate(order):
-        if not _unsure(clocks[testimony.source]):
-            continue
-        for other in order[:number]:
+        own = seen[testimony.source]
+        surer = sorted({other for ref in own for other in holders[ref]}) if _unsure(clocks[testimony.source]) else ()
+        for ref in own:
+            if len(holders[ref]) < MOST_HOLDERS:
+                holders[ref].append(number)
+        for other in (order[n] for n in surer):
             offset = _offset(seen[testimony.source], seen[other.source])
             if offset:
                 clock = aligned[testimony.source]

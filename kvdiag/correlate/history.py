@@ -18,6 +18,7 @@ from kvdiag.correlate.testimony import DRIVER, SIDECARS, Testimony
 from kvdiag.correlate.versions import inferred, printed
 from kvdiag.events.recognise import Sighting
 from kvdiag.events.stamper import Speaker
+from kvdiag.evidence.fact import STANDING
 from kvdiag.model.event import Event
 from kvdiag.model.place import Place
 from kvdiag.model.record import Origin
@@ -64,7 +65,7 @@ def build_history(
     ends = max((event.ends for event in events), default=0)
     return History(
         events=tuple(events),
-        timelines=_timelines(_of_logs(by_subject, standing), uses, identities),
+        timelines=_timelines(_of_logs(by_subject), uses, identities),
         coverage=tuple(coverages(_heard(testimonies, clocks, events), _suppressed(events))),
         versions=(*given, *printed(events), *inferred(spans)),
         begins=begins,
@@ -200,12 +201,9 @@ def _hand_over(by_subject: dict[Subject, list[Event]]) -> tuple[Skew, ...]:
     return found
 
 
-def _of_logs(by_subject: Mapping[Subject, list[Event]], standing: Sequence[Standing]) -> dict[Subject, list[Event]]:
+def _of_logs(by_subject: Mapping[Subject, list[Event]]) -> dict[Subject, list[Event]]:
     """The subjects that the logs speak of; a list of mounts names every volume of a node."""
-    filed = {file.source for file in standing}
-    if not filed:
-        return dict(by_subject)
-    return {key: events for key, events in by_subject.items() if any(e.origin.source not in filed for e in events)}
+    return {key: events for key, events in by_subject.items() if any(e.kind not in STANDING for e in events)}
 
 
 def _timelines(

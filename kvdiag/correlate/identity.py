@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from kvdiag.events.names import attachment_name, inline_handle, staging_hash
+from kvdiag.evidence.fact import STANDING
 from kvdiag.model.event import Event, Ref
 
 VOLUME_KINDS = frozenset(
@@ -150,6 +151,9 @@ class Identities:
     def _lease(self, event: Event) -> None:
         pod, uid = event.ref("pod"), event.ref("pod_uid")
         if not pod or not uid or sum(ref.kind == "pod" for ref in event.refs) > 1:
+            return
+        if event.kind in STANDING:  # whose time is not known
+            self._names.setdefault(uid, pod)
             return
         leases = self._leases.setdefault(pod, [])
         if not leases or leases[-1].pod_uid != uid:

@@ -112,9 +112,7 @@ class Recogniser:
         self._told: dict[int, int] = {}
         self._folding: dict[Found, Sighting] = {}
         self._known: dict[bytes, Sighting] = {}
-        self._polls = {n for n in range(len(vocabulary.wordings)) if vocabulary.owner(n).poll}
-        self._readers = {n for n in range(len(vocabulary.wordings)) if vocabulary.owner(n).reader}
-        self._errors = {n for n, w in enumerate(vocabulary.wordings) if "{error}" in w.message}
+        self._polls, self._readers, self._errors = vocabulary.polls, vocabulary.readers, vocabulary.errors
         self._split: tuple[bytes, list[bytes]] = (b"", [])
         self._searched: tuple[bytes, int, int] = (b"", 0, 0)
         self._quick: list[_Quick | None] = [None] * len(vocabulary.wordings)

@@ -48,6 +48,8 @@ class Vocabulary(NamedTuple):
     A kind that several components print has an entry for each of them; `kinds` has it once, with all its wordings.
     `wordings[i]` belongs to `entries[owners[i]]`; `by_literal[n]` lists the wordings whose anchor is `literals[n]`, in
     the order of the files: the first that matches is what the line says. `matchers` are compiled as lines ask for them.
+    `polls`, `readers` and `errors` are the wordings of entries that repeat, of those whose values a reader of their own
+    reads, and of those with an `{error}`.
     """
 
     entries: tuple[Entry, ...]
@@ -57,6 +59,9 @@ class Vocabulary(NamedTuple):
     by_literal: tuple[tuple[int, ...], ...]
     kinds: Mapping[str, Entry]
     matchers: list[Matcher | None]
+    polls: frozenset[int]
+    readers: frozenset[int]
+    errors: frozenset[int]
 
     def matcher(self, wording: int) -> Matcher:
         """Give the matcher of `wordings[wording]`, compiled when first asked for. Raises PatternError if faulty."""
@@ -112,6 +117,7 @@ def make_vocabulary(entries: Iterable[Entry]) -> Vocabulary:
     literals: dict[str, list[int]] = {}
     for index, (_, wording) in enumerate(spelled):
         literals.setdefault(wording.anchor, []).append(index)
+    owners = [said[speaker] for speaker, _ in spelled]
     return Vocabulary(
         entries=tuple(said.values()),
         wordings=tuple(wording for _, wording in spelled),
@@ -120,6 +126,9 @@ def make_vocabulary(entries: Iterable[Entry]) -> Vocabulary:
         by_literal=tuple(map(tuple, literals.values())),
         kinds=kinds,
         matchers=[None] * len(spelled),
+        polls=frozenset(number for number, entry in enumerate(owners) if entry.poll),
+        readers=frozenset(number for number, entry in enumerate(owners) if entry.reader),
+        errors=frozenset(number for number, (_, wording) in enumerate(spelled) if "{error}" in wording.message),
     )
 
 

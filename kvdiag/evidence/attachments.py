@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kvdiag.evidence.fact import Fact, Lines, Plain, inner, names_json, objects, word
+from kvdiag.evidence.fact import Fact, Lines, Plain, inner, objects, word
 from kvdiag.model.event import Ref
 from kvdiag.regex import regex
 
 _OPENING = regex(r'\s*\{(?s:.*?)"kind"\s*:\s*"VolumeAttachment(?:List)?"')
 
 
-def opens(name: str, head: str) -> bool:
+def opens(_name: str, head: str) -> bool:
     """Whether a text begins as one, or a list of them."""
-    return names_json(name) and _OPENING.match(head) is not None
+    return _OPENING.match(head) is not None
 
 
 def read(text: str) -> Iterator[Fact]:

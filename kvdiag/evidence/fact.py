@@ -12,7 +12,7 @@ VERSION = "version.found"
 STANDING = frozenset((
     *(f"csi.state.{state}" for state in ("published", "unpublished", "staged", "unstaged")),
     *(f"attachment.{state}" for state in ("found", "waiting", "left")),
-    *("mount.found", VERSION, "node.hostname"),
+    *("mount.found", "sandbox.found", "container.found", VERSION, "node.hostname"),
 ))  # fmt: skip
 """The kinds of facts: what was true at the end, whose time is not known."""
 
@@ -37,11 +37,6 @@ class Fact(NamedTuple):
 def version(line: int, component: str, said: str, text: str, node: str = "") -> Fact:
     """Make the fact that a component has a version."""
     return Fact(line, VERSION, text, (), {"component": component, "version": said}, node)
-
-
-def names_json(name: str) -> bool:
-    """Whether a file is called as JSON is: what only begins with it may go on with logs, as a whole dump does."""
-    return "json" in name.rpartition("/")[2].lower()
 
 
 def objects(text: str, key: str) -> Iterator[Plain]:

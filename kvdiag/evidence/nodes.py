@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kvdiag.evidence.fact import Fact, Lines, inner, names_json, objects, version, word
+from kvdiag.evidence.fact import Fact, Lines, inner, objects, version, word
 from kvdiag.regex import regex
 
-_OPENING = regex(r'\s*\{(?s:.*?)"kind"\s*:\s*"Node(?:List)?"')
+# An event of a node has an involvedObject of that kind, a static pod an owner.
+_OPENING = regex(r'\s*\{(?s:(?!"(?:involvedObject|regarding|ownerReferences)").)*?"kind"\s*:\s*"Node(?:List)?"')
 
 
-def opens(name: str, head: str) -> bool:
+def opens(_name: str, head: str) -> bool:
     """Whether a text begins as a node, or a list of nodes."""
-    return names_json(name) and _OPENING.match(head) is not None
+    return _OPENING.match(head) is not None
 
 
 def read(text: str) -> Iterator[Fact]:

@@ -8,6 +8,7 @@ followed, names with `..` lead nowhere: nothing is written, and a name is only w
 from __future__ import annotations
 
 import lzma
+import re
 import stat
 import tarfile
 import tempfile
@@ -15,6 +16,7 @@ import zipfile
 import zlib
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from itertools import groupby
 from pathlib import PurePosixPath
 from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
@@ -33,6 +35,8 @@ _LARGEST_HEADER = 128 << 10  # bytes that tell of one tar member: a long name, e
 LARGEST_LIST = 16 << 20  # bytes of a zip's list of files: 150,000 of them, and ten times as much memory
 _CHUNK = 64 << 10
 _ENCRYPTED = 1
+_NUMBER = re.compile(r"[0-9]{1,12}")
+_DIGITS = 12
 _EARLIEST, _LATEST = 1_388_534_400, 4_102_444_800  # 2014 and 2100
 # What the libraries raise for an archive that was made to break them, or is broken.
 _FAULTS = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError)
@@ -80,19 +84,26 @@ def zip_members(archive: IO[bytes]) -> Iterator[Member]:
     """Give the files of a zip, the older ones of a rotated set first. Raises DamagedError where it is no zip."""
     with _damage(), zipfile.ZipFile(cast("IO[bytes]", _Sought(archive))) as opened:
         listed = [info for info in opened.infolist() if not info.is_dir() and not _is_special(info)]
-        listed.sort(key=lambda info: age_order(PurePosixPath(_clean(info.filename))))
-        for info in listed:
-            yield _zipped(opened, info)
+        listed.sort(key=_folder)
+        for _, together in groupby(listed, key=_folder):
+            for info in sorted(together, key=lambda info: age_order(PurePosixPath(_clean(info.filename)))):
+                yield _zipped(opened, info)
+
+
+def _folder(info: zipfile.ZipInfo) -> str:
+    """Give a key that sorts folders as people do, in a tenth of the memory of `age_order`: a zip may have 150,000."""
+    return _NUMBER.sub(lambda number: number[0].zfill(_DIGITS), _clean(info.filename).rpartition("/")[0])
 
 
 def _zipped(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Member:
-    name, modified = _clean(info.filename), _date(info)
+    name, modified, checksum = _clean(info.filename), _date(info), info.CRC
+    del info.CRC  # else zipfile checks it itself, and keeps what it read last to itself when it is wrong
     if info.flag_bits & _ENCRYPTED:
         why = "it is encrypted; unpack the archive with its password first"
         return Member(name, info.file_size, modified, _Zipped(None), why)
     try:
         with _damage():
-            return Member(name, info.file_size, modified, _Zipped(archive.open(info)))
+            return Member(name, info.file_size, modified, _Zipped(archive.open(info), checksum))
     except DamagedError as damage:
         return Member(name, info.file_size, modified, _Zipped(None), f"{damage}; copy the archive again")
 
@@ -216,15 +227,19 @@ class _Sought:
 class _Zipped:
     """The bytes of one member of a zip."""
 
-    def __init__(self, file: IO[bytes] | None) -> None:
+    def __init__(self, file: IO[bytes] | None, checksum: int = 0) -> None:
         self._file = cast("zipfile.ZipExtFile | None", file)
+        self._checksum, self._summed = checksum, 0
 
     def readinto(self, buffer: memoryview, /) -> int:
-        """Give what one read unpacks. Raises DamagedError where the member is damaged."""
+        """Give what one read unpacks. Raises DamagedError where the member is damaged, or was when it ends."""
         if self._file is None:
             return 0
         with _damage():
             got = self._file.read1(len(buffer))
+        self._summed = zlib.crc32(got, self._summed)
+        if not got and self._summed != self._checksum:
+            raise DamagedError("its checksum is wrong")
         buffer[: len(got)] = got
         return len(got)
 

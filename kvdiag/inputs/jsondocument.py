@@ -36,6 +36,8 @@ _LOGGED = regex(
     rb'"(?:MESSAGE|message|line|textPayload|log)"\s*:\s*"[^"\n]{0,120}?(?:[IWEF]\d{4} \d\d:|time=\\"|level=[a-z])'
     rb'|[\[,]\s*"(?:[IWEF]\d{4} \d\d:|time=\\"\d)'
 )
+# How `kubectl cluster-info dump` encloses the logs between its documents.
+_LOG_BEGINS, _LOG_ENDS = b"==== START logs for container ", b"==== END logs for container "
 _SAID = regex(rb'"(?:MESSAGE|message|line|textPayload|log|msg|note)"\s*:')
 
 
@@ -53,11 +55,13 @@ def holds_log(head: bytes) -> bool:
 
 
 def _entries(lines: Lines) -> Iterator[Line]:
-    document = _Document()
+    document, is_log = _Document(), False
     while piece := lines.piece():
         number = lines.number + (not piece.endswith(b"\n"))
-        if document.is_outside and piece.lstrip()[:1] not in (b"{", b"[", b""):
+        is_log = is_log or (document.is_outside and piece.startswith(_LOG_BEGINS))
+        if is_log or (document.is_outside and piece.lstrip()[:1] not in (b"{", b"[", b"")):
             yield number, piece.rstrip(b"\r\n")
+            is_log = is_log and _LOG_ENDS not in piece
             continue
         yield from document.feed(piece, number)
     yield from document.left()

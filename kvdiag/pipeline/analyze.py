@@ -112,13 +112,15 @@ def read_history(
     reads: list[Read] = []
     filed = []
     for source in given_inputs:
+        log: Readable | None = source
         if isinstance(source, Source) and source.evidence:
             from kvdiag.pipeline.filed import read_file
 
-            filed.append(read_file(source))
-        else:
+            filed.append(file := read_file(source))
+            log = file.log
+        if log is not None:
             relieve = partial(relief.check, reads) if relief else None
-            reads.extend(read_source(source, vocabulary, scan, problems.append, progress, relieve))
+            reads.extend(read_source(log, vocabulary, scan, problems.append, progress, relieve))
     history, clocks = _joined(reads, filed, knowledge, options, relief)
     return Analysis(history, (*_readings(reads, clocks), *(file.reading for file in filed)), tuple(problems))
 

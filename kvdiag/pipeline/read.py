@@ -191,7 +191,8 @@ def _placed(sightings: list[Sighting], numbers: array[int]) -> list[Sighting]:
 
 def _edge(block: Block, recogniser: Recogniser, *, backwards: bool) -> int | None:
     """The time of the first or last line of a block that has one."""
-    lines = block.data.split(b"\n", ENDS)[:ENDS] if not backwards else block.data.rsplit(b"\n", ENDS)[-ENDS:][::-1]
+    data = block.data.strip(b"\n")  # blank lines stand for what came before a log
+    lines = data.split(b"\n", ENDS)[:ENDS] if not backwards else data.rsplit(b"\n", ENDS)[-ENDS:][::-1]
     stamps = (recogniser.stamper.read(line).stamp for line in lines if line and classify(line) == "head")
     return next((stamp for stamp in stamps if stamp is not None), None)
 

@@ -116,5 +116,6 @@ def spoken(entry: Entry) -> set[str]:
 
 GRPC_SAYS = (
     "volume_handle", "target_path", "staging_path", "driver", "node", "error", "ephemeral", "pod_uid", "pod_name",
-    "namespace", "spec_name", "version", "from_node", "to_node", "reason",
+    "namespace", "spec_name", "version", "from_node", "to_node", "reason", "state", "container_name",
+    "sandbox_id", "container_id",
 )  # fmt: skip

@@ -3,9 +3,13 @@
     ==> kubelet <==
     * ==> kube-controller-manager [3f2a9c71c3b7] <==
     ==> /var/log/containers/csi-0.log <==
+    ==== START logs for container web of pod shop/web-0 ====   (and ==== END … ==== behind it)
+
+The last is of `kubectl cluster-info dump`, which has the cluster's objects before and between its logs.
 
 Each part is a log of its own, with its own clock, component and order of time; its lines keep the numbers they have in
-the input. That an input is of this kind shows in its first block: looking costs 0.1 ms once.
+the input. That an input is of this kind shows in its first block: looking costs 0.1 ms once. Only one that begins with
+objects of the cluster is looked through to its end.
 """
 
 from __future__ import annotations
@@ -20,7 +24,16 @@ from kvdiag.regex import regex
 from kvdiag.scan.blocks import Block
 
 MOST_SECTIONS = 1_000  # of one input; what follows belongs to the last
-HEADER = regex(rb"^(?:\* )?==> (?=\S)([^\r\n]{1,200}?) <==[ \t\r]*$", re.MULTILINE)
+_OF = rb"(?P<container>[^\s/]{1,253}) of pod (?P<pod>[^\s/]{1,253}/[^\s/]{1,253}) ===="
+_HEADER = rb"^(?:(?:\* )?==> (?=\S)(?P<name>[^\r\n]{1,200}?) <==|==== START logs for container " + _OF + rb")[ \t\r]*$"
+HEADER = regex(_HEADER, re.MULTILINE)
+# A log that does not end with its line has the mark of its end behind it.
+_MARK = regex(
+    _HEADER + rb"|(?P<end>==== END logs for container [^\s/]{1,253} of pod [^\s/]{1,507}/[^\s/]{1,253} ====)[ \t\r]*$",
+    re.MULTILINE,
+)
+_OBJECTS = regex(rb'\s*(?:\{\s*"(?:kind|apiVersion|metadata)"\s*:|(?:kind|apiVersion): )')
+_BETWEEN = b"objects"  # what stands between the logs of a dump
 _TEXTS = frozenset({"audit", "last start", "describe nodes", "container status", "kernel"})
 
 
@@ -31,7 +44,7 @@ def sections(whole: Iterable[Block]) -> Iterator[tuple[str, Iterator[Block]]]:
     if first is None:
         return
     given = chain((first,), blocks)
-    if HEADER.search(first.data) is None:
+    if HEADER.search(first.data) is None and _OBJECTS.match(first.data) is None:
         yield "", given
         return
     for name, parts in groupby(_named(given), key=itemgetter(0)):
@@ -45,19 +58,21 @@ def is_text(name: str) -> bool:
 
 def _named(whole: Iterable[Block]) -> Iterator[tuple[str, Block]]:
     """Blocks cut at the headers, which belong to none, each with the name of its section."""
-    name, seen = "", Counter[str]()
+    name: str | None = ""
+    seen = Counter[str]()
     for block in whole:
         at, line = 0, block.first_line
-        headers = islice(HEADER.finditer(block.data), max(0, MOST_SECTIONS - seen.total()))
-        for header in headers:
-            part = block.data[at : header.start()]
+        for mark in islice(_MARK.finditer(block.data), max(0, MOST_SECTIONS - seen.total())):
+            part = block.data[at : mark.start()]
             if part.strip(b"*\r\n "):
-                yield name, Block(part, line, part.count(b"\n"), 0)
+                name = _unique(_BETWEEN, seen) if name is None else name
+                yield name, Block(part, line, part.count(b"\n") + (not part.endswith(b"\n")), 0)
             line += part.count(b"\n") + 1
-            at = min(header.end() + 1, len(block.data))
-            name = _unique(header.group(1), seen)
+            at = min(mark.end() + 1, len(block.data))
+            name = None if mark["end"] else _unique(mark["name"] or mark["pod"] + b"/" + mark["container"], seen)
         rest = block.data[at:]
-        if rest and not (name == "" and not rest.strip(b"*\r\n ")):
+        if rest and (name or rest.strip(b"*\r\n ")):
+            name = _unique(_BETWEEN, seen) if name is None else name
             yield name, Block(rest, line, rest.count(b"\n") + (not rest.endswith(b"\n")), block.truncated)
 
 

@@ -45,9 +45,6 @@ ii  kubectl        1.29.3-1.1         amd64        Command-line utility
 RPM = "bash-5.2.15-1.amzn2023.x86_64\nkubelet-1.29.3-150500.1.1.x86_64\ncontainerd-1.7.11-1.amzn2023.x86_64\n"
 
 
-LOGS = "==== START logs for container web of pod shop/web-0 ====\nI0312 08:00:00.1       1 main.go:1] up\n"
-
-
 def facts(name: str, text: str) -> tuple[str, list[tuple]]:
     """The kind of a file and what it says: line, kind, names, values."""
     kind = evidence_in(name, text.encode()[:4096])
@@ -135,6 +132,67 @@ def test_versions(name, text, said):
     assert facts(name, text)[1] == said
 
 
+SANDBOX, CONTAINER = "cf8d3a59b71e0", "3f2a9c71c3b74"
+PODS = """WARN[0000] runtime connect using default endpoints
+POD ID              CREATED             STATE               NAME                NAMESPACE           ATTEMPT             RUNTIME
+cf8d3a59b71e0       About an hour ago   NotReady            web-0               shop                0                   (default)
+"""
+PS = """CONTAINER           IMAGE               CREATED             STATE               NAME                ATTEMPT             POD ID              POD                 NAMESPACE
+3f2a9c71c3b74       9f76b554c615d       3 days ago          Exited              web                 2                   cf8d3a59b71e0       web-0               shop
+"""
+PS_OF_2018 = """CONTAINER ID        IMAGE               CREATED             STATE               NAME                ATTEMPT             POD ID
+3f2a9c71c3b74       9f76b554c615d       3 days ago          CONTAINER_EXITED    web                 2                   cf8d3a59b71e0
+"""
+PODS_JSON = f"""{{
+  "items": [
+    {{
+      "id": "{SANDBOX * 4}",
+      "metadata": {{"name": "web-0", "uid": "{UID}", "namespace": "shop", "attempt": 0}},
+      "state": "SANDBOX_NOTREADY", "createdAt": "1710230400000000000"
+    }}
+  ]
+}}
+"""
+PS_JSON = f"""{{
+  "containers": [
+    {{
+      "id": "{CONTAINER * 4}", "podSandboxId": "{SANDBOX * 4}",
+      "metadata": {{"name": "web", "attempt": 2}}, "state": "CONTAINER_EXITED",
+      "labels": {{"io.kubernetes.pod.name": "web-0", "io.kubernetes.pod.namespace": "shop", "io.kubernetes.pod.uid": "{UID}"}}
+    }}
+  ]
+}}
+"""
+POD = {"pod": "shop/web-0"}
+OF_POD = {"pod_uid": UID, "pod": "shop/web-0"}
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "names"),
+    [
+        (PODS, 3, {"sandbox_id": SANDBOX} | POD),
+        (PODS_JSON, 4, {"sandbox_id": SANDBOX * 4} | OF_POD),
+        (PS, 2, {"container_id": CONTAINER, "sandbox_id": SANDBOX} | POD),
+        (PS_OF_2018, 2, {"container_id": CONTAINER, "sandbox_id": SANDBOX}),
+        (PS_JSON, 4, {"container_id": CONTAINER * 4, "sandbox_id": SANDBOX * 4} | OF_POD),
+    ],
+    ids=["pods", "pods as json", "ps", "ps of 2018", "ps as json"],
+)
+def test_crictl(text, line, names):
+    """Each sandbox and container that is still there, with its state and whose it is, in each way that lists them."""
+    kind, said = facts("crictl/x", text)
+    assert kind == "crictl"
+    is_container = "container_id" in names
+    values = {"state": "Exited", "container_name": "web"} if is_container else {"state": "NotReady"}
+    assert said == [(line, "container.found" if is_container else "sandbox.found", names, values, "")]
+
+
+def test_tables_one_after_the_other():
+    """Each table of a file has its own columns."""
+    _, said = facts("x", PODS + "\n" + PS)
+    assert [(line, kind) for line, kind, *_ in said] == [(3, "sandbox.found"), (6, "container.found")]
+
+
 def test_host_of_a_sosreport():
     """The file that has the host's name in a sosreport, and no file of that name elsewhere."""
     assert facts("a.tar.xz/sosreport-w1-abc/etc/hostname", "w1.example.org\n") == (
@@ -152,7 +210,12 @@ def test_host_of_a_sosreport():
         ("x", "Kubernetes v1.29.3 was installed on all nodes\n"),
         ("x", '{"kind": "PodList", "items": []}'),
         ("state.json", '{"Volumes": 3}'),
-        ("cluster-info-dump.txt", NODES + LOGS),
+        (
+            "events.json",
+            '{"items": [{"involvedObject": {"kind": "Node", "name": "w1"}, "kind": "Event"}], "kind": "List"}',
+        ),
+        ("x", "POD ID, CREATED, STATE, NAME, NAMESPACE\n"),
+        ("x", '{"items": [{"id": "web", "state": "SANDBOX_READY"}]}'),
         ("x", "the volume on /data type it in (x)\n"),
         ("x", 'I0312 08:00:00.1       1 main.go:1] "kind": "NodeList"\n'),
         ("x", ""),
@@ -177,7 +240,7 @@ def test_other_shapes(kind, text):
             list(read_evidence(kind, text))
 
 
-@given(st.sampled_from(["mounts", "packages", "versions", "hostname"]), st.text())
+@given(st.sampled_from(["mounts", "packages", "versions", "hostname", "crictl"]), st.text())
 def test_any_text(kind, text):
     """Whatever stands in a text, it is read without a fault."""
     for fact in read_evidence(kind, text):

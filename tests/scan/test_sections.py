@@ -63,6 +63,27 @@ def test_sections_over_blocks():
     ]
 
 
+START = "==== START logs for container {} of pod shop/web-0 ===="
+END = "==== END logs for container {} of pod shop/web-0 ===="
+
+
+def test_logs_of_a_cluster_dump():
+    """Each log of a dump is a section; one that does not end with its line is cut where the mark of its end begins."""
+    text = f"{START.format('app')}\n1\n{END.format('app')}\n{START.format('csi')}\n2{END.format('csi')}\n{{objects}}\n"
+    assert cut(text) == [
+        ("shop/web-0/app", [(1, "1")]),
+        ("shop/web-0/csi", [(4, "2")]),
+        ("objects", [(5, "{objects}")]),
+    ]
+
+
+def test_logs_far_into_a_cluster_dump():
+    """An input that begins with objects of the cluster is looked through to its end, and no other is."""
+    later = f"{START.format('app')}\n1\n"
+    assert cut('{"metadata":{}}\n', later) == [("", [(0, '{"metadata":{}}')]), ("shop/web-0/app", [(2, "1")])]
+    assert [name for name, _ in cut("a\n", later)] == [""]
+
+
 def test_what_stands_above_the_first_header():
     """Words above the first header are a section without a name; blanks are none."""
     assert cut("words\n==> a <==\n1\n") == [("", [(0, "words")]), ("a", [(2, "1")])]
