@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from kvdiag.cli.analysis import FAIL_ON, NEVER, Showing, run_analysis, run_following
-from kvdiag.cli.arguments import NoRedact, Paths, Patterns, Year, Zone, components, folders, point, zone
+from kvdiag.cli.arguments import Follow, NoRedact, Paths, Patterns, Year, Zone, components, folders, point, zone
 from kvdiag.pipeline.options import Options
 from kvdiag.report import REPORTS
 
@@ -30,9 +30,7 @@ def command(
     tz: Zone = "",
     component: Annotated[list[str] | None, typer.Option(help="A version the logs do not say: kubelet=1.29.3.")] = None,
     show_possible: Annotated[bool, typer.Option("--show-possible/--hide-possible", help="Those with doubts.")] = True,
-    follow: Annotated[
-        bool, typer.Option("--follow", help="Tell each finding as soon as it is certain, and its end, while logs grow.")
-    ] = False,
+    follow: Follow = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Findings only.")] = False,
     verbose: Annotated[int, typer.Option("-v", "--verbose", count=True, help="Whole evidence lines, references.")] = 0,
     no_color: Annotated[bool, typer.Option("--no-color", help="No colour (also NO_COLOR).")] = False,

@@ -18,6 +18,9 @@ Paths = Annotated[
 Year = Annotated[int | None, typer.Option(help="Year of the first line of logs that write none.", min=1990, max=2200)]
 Zone = Annotated[str, typer.Option("--tz", metavar="ZONE", help="Zone of logs that write none: +08:00, Asia/Shanghai.")]
 Patterns = Annotated[list[Path] | None, typer.Option(metavar="DIR", help="More rules, from this folder. Repeatable.")]
+Follow = Annotated[
+    bool, typer.Option("--follow", help="Tell each finding as soon as it is certain, and its end, while logs grow.")
+]
 NoRedact = Annotated[bool, typer.Option("--no-redact", help="Show passwords, tokens and keys found in the logs.")]
 
 
