@@ -197,6 +197,22 @@ def test_what_carries_the_lines_does_not_matter(kvdiag, tmp_path, case, kind, re
     assert steps(story(kvdiag, kind, ref, carried, "--year", "2026")) == told
 
 
+@of_each(SUBJECTS[:2])
+def test_the_newest_first(kvdiag, tmp_path, case, kind, ref):
+    """`journalctl -r` gives the same timeline, with repeats folded as they are in the order of time."""
+    lines = [journal_short_iso(line, case) for line in klog_only(logs(case)["kubelet.log"]).splitlines()]
+    told = []
+    for order in (lines, lines[::-1]):
+        paths = write(tmp_path, logs(case) | {"kubelet.log": b"".join(line + b"\n" for line in order)})
+        told.append(story(kvdiag, kind, ref, paths, "--year", "2026"))
+    forward, backward = (sorted(map(str, steps(one)[:-1])) for one in told)
+    assert len(backward) == len(forward)
+    assert told[0][-1] == told[1][-1]
+    assert [(row["kind"], row["repeats"]) for row in told[1][:-1] if row["repeats"]] == [
+        (row["kind"], row["repeats"]) for row in told[0][:-1] if row["repeats"]
+    ]
+
+
 def steps(told: list[dict]) -> list[tuple]:
     """What a carrier may not change; it may tell more, such as the node."""
     *rows, ends = told

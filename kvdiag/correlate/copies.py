@@ -23,9 +23,10 @@ def without_copies(events: Iterable[Event]) -> Iterator[Event]:
 
 
 def join_polls(events: Iterable[Event], polls: set[str]) -> list[Event]:
-    """The events with each poll that goes on in another input counted with its beginning.
+    """The events with each poll that goes on in another input, or further up in the same, counted with its beginning.
 
-    Within one input a poll is folded as it is read; the cut of a rotated log must not show.
+    Within one input a poll is folded as it is read, but not in one that tells the newest first; the cut of a rotated
+    log must not show.
     """
     joined: list[Event] = []
     begun: dict[tuple[object, ...], int] = {}
@@ -43,7 +44,8 @@ def join_polls(events: Iterable[Event], polls: set[str]) -> list[Event]:
 
 def _goes_on(before: Event, event: Event) -> bool:
     same_node = before.node == event.node or not (before.node and event.node)
-    return same_node and before.origin.source != event.origin.source and event.time - before.ends <= FOLD
+    elsewhere = before.origin.source != event.origin.source or event.origin.line < before.origin.line
+    return same_node and elsewhere and event.time - before.ends <= FOLD
 
 
 def _both(before: Event, event: Event) -> Event:
