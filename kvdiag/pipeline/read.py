@@ -160,7 +160,10 @@ class Log:
         new = [line for line in heard.heard if is_new(line)]
         lines = {line.line for line in new}
         over = (sighting for sighting in _calls(heard.heard, self._vocabulary) if sighting.line not in lines)
-        heard.let_go([sighting for sighting in chain(heard.sightings, over) if is_kept(sighting)], new)
+        said = list(chain(heard.sightings, over))
+        heard.let_go(
+            [one for one, there in zip(said, _placed(said, self._numbers), strict=True) if is_kept(there)], new
+        )
 
 
 Relieve = Callable[[Log], None]

@@ -21,6 +21,8 @@ MOST = 200_000  # events: some 300 MB with their history
 FIRST = 100  # events of a subject that say who it is and how it began
 WHY = "older events were left out to spare memory"
 
+NEVER = 1 << 62  # microseconds: no event is so late
+
 Judge = Callable[[Sequence[Read]], tuple[History, Mapping[str, SourceClock], list[Finding]]]
 Origins = frozenset[tuple[str, int]]
 
@@ -55,7 +57,7 @@ class Relief:
         history, clocks, findings = self._judge([*done, *(log.made() for log in logs)])
         self.clocks |= {source: clock for source, clock in clocks.items() if source not in self.clocks}
         times = sorted(event.ends for event in history.events)
-        cut = times[len(times) * 3 // 4]
+        cut = times[len(times) * 3 // 4] if times else NEVER  # none of them is of the time that was asked for
         begins = self.left_out.begins if self.left_out else history.begins
         kept = _kept(history, findings, cut)
         for number, read in enumerate(done):
@@ -63,7 +65,8 @@ class Relief:
         for log in logs:
             clock = clocks[log.name]
             log.let_go(_Keeps(log.name, clock, cut, kept), _Keeps(log.name, clock, cut, frozenset()))
-        self.left_out = Gap(begins, cut, WHY)
+        if times:
+            self.left_out = Gap(begins, cut, WHY)
         _, _, again = self._judge([*done, *(log.made() for log in logs)])
         self._note(findings, again)
 

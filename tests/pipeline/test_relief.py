@@ -74,3 +74,27 @@ def test_with_hardly_any_room(monkeypatch, case):
     few = {(f.key, f.verdict) for f in analyze(options_of(case)).findings}
     assert {one for one in few if one[1] is Verdict.CONFIRMED} <= whole
     assert {key for key, _ in few} == {key for key, _ in whole}
+
+
+def test_nothing_of_the_time_that_was_asked_for(monkeypatch):
+    """Events that were not asked for are let go without a word, however many there are."""
+    monkeypatch.setattr(relief, "MOST", 200)
+    report = analyze(options_of("containerd-killed")._replace(since=4_000_000_000_000_000))
+    assert (report.findings, report.notes, report.problems) == ((), (), ())
+
+
+def test_a_journal_of_many_lines_an_entry(monkeypatch, tmp_path):
+    """Which events are kept is told by the lines of the input, also where several of them are one entry."""
+    entry = (
+        "__CURSOR=x\n__REALTIME_TIMESTAMP={0}\n_HOSTNAME=worker-1\nSYSLOG_IDENTIFIER=kubelet\n_PID=7\nMESSAGE={1}\n\n"
+    )
+    lines = (SAMPLES / "hostpath-driver-lost-state/kubelet.log").read_text("utf-8").splitlines()
+    told_as = "".join(entry.format(1_795_207_100_000_000 + n, line) for n, line in enumerate(lines))
+    (tmp_path / "kubelet.export").write_text(told_as, "utf-8")
+    options = Options(paths=(str(tmp_path / "kubelet.export"),), year=2026)
+    whole = analyze(options)
+    monkeypatch.setattr(relief, "MOST", 150)
+    report = analyze(options)
+    assert whole.findings
+    assert any("events: what ended before" in note for note in report.notes)
+    assert told(report) == told(whole)
