@@ -1,6 +1,7 @@
-# make demo   try kvdiag on a broken node's logs        make check   all that CI asks
-# make test   the test suite, also in another zone      make bench   speed against ripgrep
-# make fuzz   ten minutes each for what reads bytes that nobody vouches for (needs atheris)
+# make demo      try kvdiag on a broken node's logs       make check   all that CI asks
+# make test      the test suite, also in another zone     make bench   speed against ripgrep
+# make explore   what must hold for any input, by thousands of examples that are new each time
+# make fuzz      ten minutes each for what reads bytes that nobody vouches for (needs atheris)
 #
 # Needs Python 3.11 or newer: make demo PYTHON=python3.12 chooses one.
 
@@ -14,7 +15,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test lint types check bench fuzz clean format
+.PHONY: demo test lint types check bench explore fuzz clean format
 
 demo: $(VENV)/.installed
 	@$(BIN)/kvdiag analyze --fail-on never sample-logs/$(DEMO)
@@ -35,6 +36,9 @@ check: lint types test
 
 bench: $(VENV)/.installed
 	$(BIN)/python bench/speed.py $(LOG)
+
+explore: $(VENV)/.dev
+	$(BIN)/pytest -q -n auto --hypothesis-profile=explore -m hypothesis
 
 # Not among the tools of `make test`: its wheels are few. What it finds stays in .fuzz/, to be cut down into a test.
 fuzz: $(VENV)/.dev

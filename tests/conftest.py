@@ -12,13 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).parents[1]
 SAMPLES = ROOT / "sample-logs"
 COLOURS = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "GITHUB_ACTIONS")
-# No test measures time: on a busy machine an example may take any.
-settings.register_profile("kvdiag", deadline=None)
+# No test measures time: on a busy machine an example may take any. Examples are drawn alike on every run, so that what
+# was green stays green until something changes; `make explore` draws others, and many more of them.
+settings.register_profile("kvdiag", deadline=None, derandomize=True)
+settings.register_profile("explore", deadline=None, max_examples=5000, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("kvdiag")
 
 

@@ -16,9 +16,12 @@ def clean(text: str, *, redact: bool = True, newlines: bool = False) -> str:
 
     `newlines` keeps line ends, for text of our own that has log words in it.
     """
-    if redact:
-        text = redacted(text)
-    return _CONTROL.sub(lambda found: "\n" if newlines and found[0] == "\n" else _escape(found[0]), text)
+    if not redact:
+        return _escaped(text, newlines=newlines)
+    redacted_text = redacted(text)
+    shown = _escaped(redacted_text, newlines=newlines)
+    # An escape is longer than what it stands for: a value too short to be a secret may now look like one.
+    return shown if shown == redacted_text else redacted(shown)
 
 
 def shortened(text: str, most: int) -> str:
@@ -32,6 +35,10 @@ def shortened(text: str, most: int) -> str:
 def json_safe(text: str) -> str:
     """JSON whose strings hold no control or direction characters as they are; its own line ends stay."""
     return _CONTROL.sub(lambda found: found[0] if found[0] == "\n" else f"\\u{ord(found[0]):04x}", text)
+
+
+def _escaped(text: str, *, newlines: bool) -> str:
+    return _CONTROL.sub(lambda found: "\n" if newlines and found[0] == "\n" else _escape(found[0]), text)
 
 
 def _escape(character: str) -> str:

@@ -19,6 +19,10 @@ _NAMED = (
 _QUOTE = r"(?P<quote>\\{0,6}[\"'])"
 _TO_QUOTE = r"(?:(?!(?P=quote))[^\n]){4,}"
 _STRING = r"(?P<quote>\\{0,6}\")(?:(?!(?P=quote)).)*+(?P=quote)"
+_AUTHORIZATION = (
+    r"(?P<key>(?i:authorization)\\{0,6}[\"']?\s?[:=]\s?+(?:\[(?!redacted\]))?+\\{0,6}[\"']?+(?:\w+ )?+)"
+    r"(?P<value>[^\s\"'\\,;}\]]{4,})"
+)
 _VARIABLE = (
     r"(?P<key>\b(?:name|key)(?P<quote>\\{0,6}\"):(?P=quote)[\w.-]{1,256}(?P=quote),(?P=quote)value(?P=quote):(?P=quote))"
     r"(?P<value>(?:(?!(?P=quote)).){1,65536})"
@@ -27,7 +31,7 @@ _PATTERNS = (
     # key: value and key=value, quoted or bare, as JSON, YAML, a flag or an option of mount
     rf"(?P<key>{_NAMED}\\{{0,6}}[\"']?\s?[:=]\s?{_QUOTE}(?=\S))(?P<value>{_TO_QUOTE})",
     rf"(?P<key>{_NAMED}\\{{0,6}}[\"']?\s?[:=]\s?|--(?:password|token)\s)(?P<value>(?![\\\"'])[^\s\"'\\,;&}}\])]{{4,}})",
-    r"(?P<key>(?i:authorization)\\{0,6}[\"']?\s?[:=]\s?+\[?+\\{0,6}[\"']?+(?:\w+ )?+)(?P<value>[^\s\"'\\,;}\]]{4,})",
+    _AUTHORIZATION,
     r"(?P<key>(?i:bearer) )(?P<value>[\w.~+/=-]{8,})",
     r"(?P<key>\"auth\\{0,6}\"\s?:\s?\\{0,6}\")(?P<value>[\w+/=-]{8,})",
     # a map of secrets: JSON, Go, and the text of a protobuf
