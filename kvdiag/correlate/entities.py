@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kvdiag.correlate.identity import Identities
-from kvdiag.events.names import attachment_name, staging_path
+from kvdiag.events.names import attachment_name, is_uid, staging_path
 from kvdiag.model.event import Event
 from kvdiag.model.timeline import Entity
 from kvdiag.model.values import SubjectKind
@@ -50,11 +50,12 @@ def _pod(uid: str, events: Sequence[Event], identities: Identities) -> Entity:
 
 
 def _pod_ids(uid: str, identities: Identities) -> dict[str, str]:
-    name = identities.name_of(uid)
-    ids = {"pod_uid": uid}
-    if name:
-        ids |= {"pod": name, "namespace": name.partition("/")[0], "pod_name": name.partition("/")[2]}
-    return ids
+    """The pod's UID and name, those of them that are known."""
+    known = is_uid(uid)
+    name = identities.name_of(uid) if known else uid
+    namespace, _, pod_name = name.rpartition("/")
+    ids = {"pod_uid": uid if known else "", "pod": namespace and name, "namespace": namespace, "pod_name": pod_name}
+    return {kind: value for kind, value in ids.items() if value}
 
 
 def _volume(key: str, events: Sequence[Event], identities: Identities) -> Entity:

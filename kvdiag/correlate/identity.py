@@ -4,7 +4,8 @@ A volume goes by its handle in the driver's log, by its unique name, PV name and
 by a hash of the handle in the staging path, and by a hash of handle, driver and node as VolumeAttachment. Names that
 stand in one line for one volume are joined; the three hashes are computed. `uses` (pod ↔ volume) never joins anything.
 
-A pod's name is no identity: it is held by a UID from a time on, and by another after the pod was made anew.
+A pod's name is no identity: it is held by a UID from a time on, and by another after the pod was made anew. Only a pod
+whose UID no line says, as in the excerpt of a log, goes by its name.
 """
 
 from __future__ import annotations
@@ -69,6 +70,7 @@ class Identities:
         """`events` of all sources in order of time."""
         self.volumes = Joined()
         self._leases: dict[str, list[Lease]] = {}
+        self._full: dict[str, str] = {}  # the only pod of this name in any namespace
         self._owner: dict[str, str] = {}
         self._drivers: dict[str, str] = {}
         self._sandboxes: set[str] = set()
@@ -84,14 +86,14 @@ class Identities:
             owner = self._owner.get(event.ref(kind))
             if owner:
                 return owner
-        name = event.ref("pod")
+        name = event.ref("pod") or self._full.get(event.ref("pod_name"), event.ref("pod_name"))
         return self.holder(name, event.time, forward=event.kind in BINDS_FORWARD) if name else ""
 
     def holder(self, pod: str, time: int, *, forward: bool = False) -> str:
-        """The UID that held `ns/name` at that time, else the first that ever did; empty when none is known."""
+        """The UID that held `ns/name` at that time, else the first that ever did; the name where none is known."""
         leases = self._leases.get(pod, ())
         if not leases:
-            return ""
+            return pod
         at = bisect_right(leases, time, key=lambda lease: lease.begins)
         if forward and at < len(leases) and leases[at].begins - time <= FORWARD:
             return leases[at].pod_uid
@@ -145,7 +147,9 @@ class Identities:
             if event.ref("spec_name") and _is_persistent(event.ref("volume_handle")):
                 pv_names.add(event.ref("spec_name"))
         for event in late:
-            self._own(event, [])
+            self._own(event, None)
+        short = Counter(name.partition("/")[2] for name in self._leases)
+        self._full = {own: name for name in self._leases for own in (name.partition("/")[2],) if short[own] == 1}
         self._compute(pv_names, {ref.value for refs in seen for ref in refs if ref.kind == "node"})
 
     def _lease(self, event: Event) -> None:
@@ -160,8 +164,11 @@ class Identities:
             leases.append(Lease(event.time, uid))
         self._names[uid] = pod
 
-    def _own(self, event: Event, late: list[Event]) -> None:
-        """Sandboxes and containers belong to the pod of a line that names both, or to their sandbox's pod."""
+    def _own(self, event: Event, late: list[Event] | None) -> None:
+        """Sandboxes and containers belong to the pod of a line that names both, or to their sandbox's pod.
+
+        What belongs to none yet goes to `late`, when there is more to learn.
+        """
         ids = [ref.value for ref in event.refs if ref.kind in {"sandbox_id", "container_id"}]
         data = event.attrs.get("data", "") if event.kind == PLEG else ""
         if len(data) >= 12:
@@ -169,11 +176,12 @@ class Identities:
         if not ids:
             return
         uid = event.ref("pod_uid") or next((self._owner[i] for i in ids if i in self._owner), "")
-        if not uid and event.ref("pod"):
-            uid = self.holder(event.ref("pod"), event.time)
+        name = event.ref("pod")
+        if not uid and (name in self._leases or late is None):
+            uid = self.holder(name, event.time)
         if uid:
             self._owner.update((i, uid) for i in ids if i not in self._owner)
-        else:
+        elif late is not None:
             late.append(event)
 
     def _volume_keys(self, refs: tuple[Ref, ...]) -> tuple[Key, ...]:

@@ -187,6 +187,11 @@ def inline_handle(pod_uid: str, volume_name: str) -> str:
     return "csi-" + hashlib.sha256(f"{pod_uid}{volume_name}".encode()).hexdigest()
 
 
+def is_uid(text: str) -> bool:
+    """Whether a text has the form of a pod's UID: 36 characters, or the 32 of a static pod."""
+    return _UID.fullmatch(text.encode()) is not None
+
+
 def _ref(kind: str, value: bytes) -> Ref:
     return Ref(kind, value.decode("utf-8", "replace"))
 

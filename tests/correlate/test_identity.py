@@ -7,10 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvdiag.clock import SECOND
+from kvdiag.correlate.entities import describe
 from kvdiag.correlate.identity import FORWARD, Identities
 from kvdiag.events.names import attachment_name, inline_handle, refs_of, staging_hash
 from kvdiag.model.event import Event
 from kvdiag.model.record import Origin
+from kvdiag.model.values import SubjectKind
 
 ROOT = "/var/lib/kubelet"
 POD, OTHER = "5b0c7a1e-2f4d-4c8e-9a63-0d1e2f3a4b5c", "95d6b80b-1111-4222-8333-444455556666"
@@ -176,12 +178,17 @@ RENAMED = event(100, pod="shop/web-0", pod_uid=OTHER)
         (event(100, pod="shop/web-0"), OTHER),
         (event(900, pod="shop/web-0"), OTHER),
         (event(900, pod="shop/web-0", pod_uid=POD), POD),
-        (event(900, pod="shop/web-1"), ""),
+        (event(900, pod="shop/web-1"), "shop/web-1"),
+        (event(900, pod_name="web-0"), OTHER),
+        (event(900, pod_name="web-1"), "web-1"),
         (event(900), ""),
     ],
 )
 def test_a_name_is_held_from_a_time_on(one, uid):
-    """A pod name is leased to a UID until another takes it; the line that announces a pod looks a little ahead."""
+    """A pod name is leased to a UID until another takes it; the line that announces a pod looks a little ahead.
+
+    A name that no line gives a UID stands for itself; one without a namespace is that of the only pod called so.
+    """
     known = Identities([NAMED, RENAMED])
     assert known.pod_uid(one) == uid
     assert known.pods(one) == ([uid] if uid else [])
@@ -204,7 +211,7 @@ def test_a_static_pod():
 def test_a_line_of_several_pods():
     """`SyncLoop ADD` names many pods; each is itself, and no name is leased by such a line."""
     known = Identities([NAMED, event(2, pod="shop/db-0", pod_uid=OTHER)])
-    assert known.pods(event(3, pods="[shop/web-0 shop/db-0 shop/new-0]")) == [POD, OTHER]
+    assert known.pods(event(3, pods="[shop/web-0 shop/db-0 shop/new-0]")) == [POD, OTHER, "shop/new-0"]
     assert known.pods(event(3, pods=f"web-0_shop({POD}), db-0_shop({OTHER})")) == [POD, OTHER]
 
 
@@ -230,6 +237,16 @@ def test_a_line_of_several_pods():
 def test_a_sandbox_is_its_pods(told):
     """By containerd's metadata, by a name held then or learned later, and by each of PLEG's lines a sandbox is known."""
     assert Identities(told).pod_uid(event(9, sandbox_id=SANDBOX)) == POD
+
+
+def test_a_pod_known_by_its_name_alone():
+    """It owns its sandbox, and is described without a UID, whatever it is called."""
+    told = [event(1, sandbox_id=SANDBOX, pod="shop/web-1"), NAMED]
+    assert Identities(told).pod_uid(event(9, sandbox_id=SANDBOX)) == "shop/web-1"
+    ids = {"pod": "shop/web-1", "namespace": "shop", "pod_name": "web-1"}
+    named = describe((SubjectKind.POD, "shop/web-1"), told[:1], Identities(told))
+    assert (named.name, named.ids) == ("shop/web-1", ids | {"sandbox_id": SANDBOX})
+    assert describe((SubjectKind.POD, "web-1"), [], Identities(told)).ids == {"pod_name": "web-1"}
 
 
 def test_a_container_is_its_sandboxs():
