@@ -4,8 +4,11 @@
 
 Hot code handles time as whole microseconds. A stamp that carries year and zone counts from 1970 in UTC. A stamp
 without them is counted in the *year-less frame*: as if it were in the leap year 2000, in UTC. No real log is that
-old, so the two never overlap, and `Calendar` moves the second kind once the year and the zone are known. The kernel's
-stamps count from boot: a third kind, less than ten years.
+old, so the two never overlap, and a source's clock moves the second kind once the year and the zone are known.
+
+Three kinds of stamps are adrift until that clock finds a moment to hold them to: the kernel's, which count from boot
+(less than ten years); ages, as kubectl prints them, which count back from the moment of printing (the 1990s); and the
+places of lines without any time, a microsecond apart (the last day of 1989).
 """
 
 from __future__ import annotations
@@ -26,6 +29,9 @@ HOUR = 60 * MINUTE
 DAY = 24 * HOUR
 
 BOOT_ENDS = 10 * 365 * DAY
+PRINTED = FRAME_BEGINS - 1  # an age of nothing
+AGES_BEGIN = FRAME_BEGINS - 10 * 365 * DAY
+PLACES_BEGIN = AGES_BEGIN - DAY
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DURATION = regex(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h|d)")
@@ -40,6 +46,31 @@ def is_yearless(stamp: int) -> bool:
 def is_since_boot(stamp: int) -> bool:
     """Whether a stamp counts from the boot of a node whose moment is not known yet."""
     return stamp < BOOT_ENDS
+
+
+def is_age(stamp: int) -> bool:
+    """Whether a stamp counts back from the moment at which a table was printed."""
+    return AGES_BEGIN <= stamp <= PRINTED
+
+
+def is_place(stamp: int) -> bool:
+    """Whether a stamp only tells at which line something stands."""
+    return PLACES_BEGIN <= stamp < AGES_BEGIN
+
+
+def is_adrift(stamp: int) -> bool:
+    """Whether the moment that a stamp counts from is not known yet."""
+    return stamp < BOOT_ENDS or PLACES_BEGIN <= stamp <= PRINTED
+
+
+def aged(age: int) -> int:
+    """The stamp of something so many microseconds old when it was printed; ten years at most."""
+    return max(PRINTED - age, AGES_BEGIN)
+
+
+def at_line(line: int) -> int:
+    """The stamp of a line, from 1, that has no time, in a log that had none before it."""
+    return min(PLACES_BEGIN + line, AGES_BEGIN - 1)
 
 
 def in_year(stamp: int, year: int) -> int:

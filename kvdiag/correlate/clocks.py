@@ -13,20 +13,24 @@ from __future__ import annotations
 import calendar
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
 from kvdiag.clock import (
-    BOOT_ENDS,
     DAY,
     FRAME_BEGINS,
     FRAME_ENDS,
     HOUR,
     MINUTE,
+    PRINTED,
     SECOND,
+    duration,
     from_datetime,
     in_year,
+    is_adrift,
+    is_age,
+    is_place,
     is_since_boot,
     is_yearless,
     to_datetime,
@@ -42,23 +46,39 @@ _MOMENT = regex(r"(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d+))? ([+-])(
 SHARED = frozenset({"sandbox_id", "container_id", "target_path", "staging_path", "attachment"})
 
 
+class Anchor(NamedTuple):
+    """What ties one kind of stamps that are adrift to the calendar: an offset in microseconds, and how it is known.
+
+    `is_dated` when a line of the source says it, not only the date of the file.
+    """
+
+    holds: Callable[[int], bool]
+    offset: int
+    how: str
+    is_dated: bool
+
+
 class SourceClock(NamedTuple):
-    """How one source's stamps become UTC: years by line, a zone east of UTC in microseconds, the moment of boot."""
+    """How one source's stamps become UTC: years by line, a zone east of UTC in microseconds, what holds the rest."""
 
     year: int | None = None
     zone: int = 0
     turns: tuple[tuple[int, int], ...] = ()
     year_how: str = ""
     zone_how: str = ""
-    boot: int = 0
-    boot_how: str = ""
+    anchors: tuple[Anchor, ...] = ()
 
     def utc(self, stamp: int, line: int) -> int:
         """A stamp of the source's `line` as microseconds since 1970."""
         if not FRAME_BEGINS <= stamp < FRAME_ENDS:
-            return stamp + self.boot if stamp < BOOT_ENDS else stamp
+            return next((stamp + one.offset for one in self.anchors if one.holds(stamp)), stamp)
         year = self.year or datetime.now(UTC).year
         return in_year(stamp, year + (_turn_at(self.turns, line) if self.turns else 0)) - self.zone
+
+    @property
+    def is_adrift(self) -> bool:
+        """Whether nothing in the source says when any of it was."""
+        return bool(self.anchors) and not any(one.is_dated for one in self.anchors)
 
     @property
     def says(self) -> str:
@@ -68,8 +88,7 @@ class SourceClock(NamedTuple):
             said.append(f"year {self.year} {self.year_how}")
         if self.zone_how:
             said.append(f"zone {_say_zone(self.zone)} {self.zone_how}")
-        if self.boot_how:
-            said.append(f"times since boot, {self.boot_how}")
+        said += [one.how for one in self.anchors]
         return "; ".join(said)
 
 
@@ -78,7 +97,7 @@ def set_clocks(
 ) -> Mapping[str, SourceClock]:
     """A clock for each source by its name; `year` and `zone` are what the user said (`--year`, `--tz`)."""
     dated = _dated_span(testimonies)
-    clocks = {t.source: _booted(t, _clock(t, year, zone, dated)) for t in testimonies}
+    clocks = {t.source: _anchored(t, _clock(t, year, zone, dated)) for t in testimonies}
     return _aligned(testimonies, clocks)
 
 
@@ -95,19 +114,36 @@ def _clock(testimony: Testimony, year: int | None, zone: int | None, dated: tupl
     return SourceClock(first_year, found_zone, turns, how, zone_how)
 
 
-def _booted(testimony: Testimony, clock: SourceClock) -> SourceClock:
-    """The clock with the moment of boot, where lines count from it: the last is taken for the latest known moment."""
+def _anchored(testimony: Testimony, clock: SourceClock) -> SourceClock:
+    """The clock with what holds those of the source's stamps that are adrift."""
     stamps = [(line, stamp) for line, stamp in _stamps(testimony) if stamp is not None]
-    uptimes = [stamp for _, stamp in stamps if is_since_boot(stamp)]
-    if not uptimes:
+    if not any(is_adrift(stamp) for _, stamp in stamps):
         return clock
-    dated = [clock.utc(stamp, line) for line, stamp in stamps if not is_since_boot(stamp)]
-    if dated:
-        return clock._replace(boot=max(dated) - max(uptimes), boot_how="the last taken for that of the last dated line")
+    dated = [clock.utc(stamp, line) for line, stamp in stamps if not is_adrift(stamp)]
+    return clock._replace(anchors=tuple(_anchors(testimony, [stamp for _, stamp in stamps], dated)))
+
+
+def _anchors(testimony: Testimony, stamps: Sequence[int], dated: Sequence[int]) -> Iterator[Anchor]:
+    """One for each kind that there is; `stamps` are all of the source in the order of its lines, `dated` in UTC."""
     modified = testimony.modified
-    moment = datetime.fromtimestamp(modified, UTC) if modified is not None else datetime.now(UTC)
-    how = "the last taken for the file's date" if modified is not None else "the last taken for now"
-    return clock._replace(boot=from_datetime(moment) - max(uptimes), boot_how=how)
+    moment = from_datetime(datetime.fromtimestamp(modified, UTC) if modified is not None else datetime.now(UTC))
+    whose = "the file's date" if modified is not None else "now"
+    last, last_how = (max(dated), "that of the last dated line") if dated else (moment, whose)
+    first, first_how = (dated[0], "that of the first dated line") if dated else (moment, whose)
+    if uptimes := [stamp for stamp in stamps if is_since_boot(stamp)]:
+        yield Anchor(
+            is_since_boot, last - max(uptimes), f"times since boot, the last taken for {last_how}", bool(dated)
+        )
+    if any(map(is_age, stamps)):
+        yield Anchor(is_age, last - PRINTED, f"ages, counted back from {last_how}", bool(dated))
+    told = next(_retries(testimony), None)
+    if told is not None:
+        line, stamp, tried = told
+        yield Anchor(
+            is_place, tried - stamp, f"lines without a time, taken for that told in line {line}", is_dated=True
+        )
+    elif places := [stamp for stamp in stamps if is_place(stamp)]:
+        yield Anchor(is_place, first - max(places), f"lines without a time, taken for {first_how}", bool(dated))
 
 
 def _turns(testimony: Testimony) -> Iterator[tuple[int, int]]:
@@ -129,6 +165,16 @@ def _stamps(testimony: Testimony) -> Iterator[tuple[int, int | None]]:
     yield testimony.lines, testimony.last
 
 
+def _retries(testimony: Testimony) -> Iterator[tuple[int, int, int]]:
+    """(line, stamp, UTC) of lines without a time that say until when nothing is tried again, and since when."""
+    for sighting in testimony.sightings:
+        attrs = sighting.meaning.attrs
+        found = _MOMENT.match(attrs.get("retry_at", "")) if is_place(sighting.stamp) else None
+        if found:
+            waits = duration(attrs.get("backoff", "")) or 0
+            yield sighting.line, sighting.stamp, _naive(found) - _east(found) - waits
+
+
 class _Told(NamedTuple):
     """A year-less stamp whose line also says the full time with its zone."""
 
@@ -145,15 +191,18 @@ def _told(testimony: Testimony) -> _Told | None:
         if found:
             year = int(found[1])
             ahead = in_year(sighting.stamp, year) - _naive(found)
-            sign = -1 if found[8] == "-" else 1
-            east = sign * (int(found[9]) * HOUR + int(found[10]) * MINUTE)
-            return _Told(sighting.line, year - 1 if ahead > HALF_YEAR else year, east)
+            return _Told(sighting.line, year - 1 if ahead > HALF_YEAR else year, _east(found))
     return None
 
 
 def _naive(found: re.Match[str]) -> int:
     parts = [int(found[n]) for n in range(1, 7)]
     return calendar.timegm((*parts, 0, 0, 0)) * SECOND
+
+
+def _east(found: re.Match[str]) -> int:
+    sign = -1 if found[8] == "-" else 1
+    return sign * (int(found[9]) * HOUR + int(found[10]) * MINUTE)
 
 
 def _zone(given: int | None, told: _Told | None) -> tuple[int, str]:
@@ -215,7 +264,7 @@ def _dated_span(testimonies: Iterable[Testimony]) -> tuple[int, int] | None:
         stamp
         for testimony in testimonies
         for stamp in (testimony.first, testimony.last)
-        if stamp is not None and not is_yearless(stamp) and not is_since_boot(stamp)
+        if stamp is not None and not is_yearless(stamp) and not is_adrift(stamp)
     ]
     return (min(stamps), max(stamps)) if stamps else None
 

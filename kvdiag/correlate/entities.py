@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kvdiag.correlate.identity import Identities
-from kvdiag.events.names import attachment_name, is_uid, staging_path
+from kvdiag.events.names import UNNAMED, attachment_name, is_uid, staging_path
 from kvdiag.model.event import Event
 from kvdiag.model.timeline import Entity
 from kvdiag.model.values import SubjectKind
@@ -44,7 +44,7 @@ def _pod(uid: str, events: Sequence[Event], identities: Identities) -> Entity:
     return Entity(
         kind=SubjectKind.POD,
         key=uid,
-        name=identities.name_of(uid) or uid,
+        name=identities.name_of(uid) or ("unnamed" if uid == UNNAMED else uid),
         ids=_pod_ids(uid, identities) | _node(events) | _only(events, "sandbox_id"),
     )
 
@@ -55,7 +55,7 @@ def _pod_ids(uid: str, identities: Identities) -> dict[str, str]:
     name = identities.name_of(uid) if known else uid
     namespace, _, pod_name = name.rpartition("/")
     ids = {"pod_uid": uid if known else "", "pod": namespace and name, "namespace": namespace, "pod_name": pod_name}
-    return {kind: value for kind, value in ids.items() if value}
+    return {kind: value for kind, value in ids.items() if value and value != UNNAMED}
 
 
 def _volume(key: str, events: Sequence[Event], identities: Identities) -> Entity:

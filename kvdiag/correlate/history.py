@@ -16,7 +16,7 @@ from kvdiag.correlate.skew import skews
 from kvdiag.correlate.standing import Standing, stand
 from kvdiag.correlate.testimony import DRIVER, SIDECARS, Testimony
 from kvdiag.correlate.versions import inferred, printed
-from kvdiag.events.recognise import Sighting
+from kvdiag.events.recognise import Meaning, Sighting
 from kvdiag.events.stamper import Speaker
 from kvdiag.evidence.fact import STANDING
 from kvdiag.model.event import Event
@@ -24,7 +24,6 @@ from kvdiag.model.place import Place
 from kvdiag.model.record import Origin
 from kvdiag.model.timeline import History, SeenVersion, Skew, Timeline
 from kvdiag.model.values import SubjectKind
-from kvdiag.model.vocabulary import Entry
 
 Subject = tuple[SubjectKind, str]
 
@@ -71,6 +70,7 @@ def build_history(
         begins=begins,
         ends=ends,
         skews=clock_skews,
+        adrift=frozenset(source for source, clock in clocks.items() if clock.is_adrift),
     )
 
 
@@ -87,7 +87,7 @@ def _event(sighting: Sighting, source: str, own: str, clock: SourceClock) -> Eve
     return Event(
         time=time,
         kind=meaning.entry.kind,
-        component=_speaks(meaning.entry, speaker, own),
+        component=_speaks(meaning, speaker, own),
         refs=meaning.refs,
         attrs=meaning.attrs,
         origin=Origin(source, line),
@@ -98,11 +98,12 @@ def _event(sighting: Sighting, source: str, own: str, clock: SourceClock) -> Eve
     )
 
 
-def _speaks(entry: Entry, speaker: Speaker, own: str) -> str:
-    """Who said it: a driver's words in a sidecar's log are the sidecar's, a crash is its own process's."""
+def _speaks(meaning: Meaning, speaker: Speaker, own: str) -> str:
+    """Who said it: a driver's words in a sidecar's log are the sidecar's, a crash is its own program's."""
+    entry = meaning.entry
     if entry.is_call or entry.component == DRIVER:
         return own if own in SIDECARS else DRIVER
-    return entry.component or speaker.ident or own
+    return entry.component or meaning.attrs.get("program") or speaker.ident or own
 
 
 def _order(event: Event) -> tuple[int, str, int]:
@@ -228,7 +229,7 @@ def _heard(
         parts: dict[tuple[str, str], Heard] = {}
         for first, last in _by_speaker(testimony):
             speaker = first.speaker
-            key = (_speaks(first.meaning.entry, speaker, own), speaker.node or nodes.get(testimony.source, ""))
+            key = (_speaks(first.meaning, speaker, own), speaker.node or nodes.get(testimony.source, ""))
             if key not in parts:
                 parts[key] = Heard(*_span(testimony, clock))
             times = sorted((clock.utc(first.stamp, first.line), clock.utc(last.stamp, last.line)))

@@ -23,6 +23,9 @@ MAX_NAME = 1024
 MOST_REMEMBERED = 4096
 """How many values are remembered as read; some 20 MB, were each as long as a name may be."""
 
+UNNAMED = "?"
+"""The pod that an excerpt speaks of without naming it; there is one at most in each."""
+
 MAX_ERROR = 4096
 """How much of an error is kept."""
 
@@ -209,6 +212,8 @@ def _pod(value: bytes) -> tuple[Ref, ...]:
     object_ = _POD_OBJECT.search(value)
     if object_:
         return (_ref("pod", object_[2] + b"/" + object_[1]),)
+    if value == UNNAMED.encode():
+        return (_ref("pod_name", value),)
     return _label("pod_name")(value)
 
 

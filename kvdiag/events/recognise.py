@@ -13,10 +13,11 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from kvdiag.clock import MINUTE
+from kvdiag.clock import MINUTE, at_line
 from kvdiag.events.names import mounts_in, refs_of, text_of
 from kvdiag.events.stamper import Said, Speaker, Stamper
 from kvdiag.events.vocabulary import Vocabulary
+from kvdiag.formats import eventtable
 from kvdiag.formats.bodies import canonical, classify, read_body
 from kvdiag.formats.carrier import KERNEL
 from kvdiag.formats.gopanic import read as read_panic
@@ -98,9 +99,13 @@ class Heard(NamedTuple):
 class Recogniser:
     """Reads one source. Give it every block with its hits in order; then take `sightings` and `heard`."""
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        """The vocabulary whose literals were scanned for."""
-        self._vocabulary = vocabulary
+    def __init__(self, vocabulary: Vocabulary, *, is_named: bool = False) -> None:
+        """The vocabulary whose literals were scanned for.
+
+        Of a source that the user named, lines without a time count also where none above has one: an excerpt. In what
+        was only found, such words may stand in any text.
+        """
+        self._vocabulary, self._is_named = vocabulary, is_named
         self.stamper = Stamper()
         self.sightings: list[Sighting] = []
         self.heard: list[Heard] = []
@@ -224,11 +229,16 @@ class Recogniser:
     def _add(self, found: Found, said: Told, place: Place) -> None:
         entry = self._vocabulary.owner(found[0])
         stamp = said[0] if said[0] is not None else self.last
-        if stamp is None or (said[0] is None and said[3] is None and entry.component not in {"", KERNEL}):
+        is_bare = said[0] is None and said[3] is None  # neither a time nor a format
+        is_excerpt = self._is_named and stamp is None
+        if is_bare and entry.component not in {"", KERNEL} and not is_excerpt:
             return  # words of a log in a text that is none
-        if entry.component == KERNEL and said[2].ident != KERNEL:
+        if entry.component == KERNEL and said[2].ident != KERNEL and not (is_excerpt and is_bare):
             return  # words of the kernel that a program tells
-        self.last = stamp
+        if stamp is None:
+            stamp = at_line(place.number)
+        else:
+            self.last = stamp
         if entry.reader:
             self._hear(said, stamp, place)
             return
@@ -242,6 +252,8 @@ class Recogniser:
             return  # two wordings of one event, one within the other
         text = place.line[:LONGEST_TEXT]
         sighting = Sighting(stamp, meaning, place.number, text, said[2], [1, stamp] if entry.poll else None)
+        if said[3] is not None and said[3].format == eventtable.FORMAT:
+            sighting = _repeated(sighting, said[3])
         if entry.poll:
             self._folding[found] = sighting
         self.sightings.append(sighting)
@@ -329,6 +341,15 @@ class Recogniser:
         if self._split[0] is not block:
             self._split = (block, block.split(b"\n"))
         return self._split[1]
+
+
+def _repeated(sighting: Sighting, row: Body) -> Sighting:
+    """An event that a table says was seen many times began with the first of them."""
+    told = eventtable.repeats(row)
+    if told is None:
+        return sighting
+    count, span = told
+    return sighting._replace(stamp=sighting.stamp - span, more=[count, sighting.stamp])
 
 
 def _no_time(_line: bytes) -> None:

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kvdiag.clock import MINUTE, SECOND, in_year, is_since_boot, is_yearless, to_datetime
+from kvdiag.clock import MINUTE, PRINTED, SECOND, in_year, is_adrift, is_age, is_since_boot, is_yearless, to_datetime
+from kvdiag.formats import eventtable
 from kvdiag.formats.bodies import canonical, read_body
 from kvdiag.formats.peel import Peeled, peel
 from kvdiag.model.record import Body
@@ -129,6 +130,7 @@ class Stamper:
     def __init__(self) -> None:
         self._layouts: list[Layout] = []
         self.klog_is_yearless = False
+        self._described = ("", "")
 
     @property
     def front(self) -> Layout | None:
@@ -158,7 +160,10 @@ class Stamper:
         if body.format in {"klog", "logrus"} and line.endswith(peeled.body):
             self._teach(line, peeled, body, stamp, speaker)
             return Said(stamp, line, speaker, body)
-        return Said(stamp, canonical(body), speaker, body)
+        if body.format == eventtable.FORMAT:
+            self._described = eventtable.assigned(body) or self._described
+            speaker = speaker._replace(node=speaker.node or eventtable.node_of(body) or self._described[1])
+        return Said(stamp, canonical(body, self._described[0]), speaker, body)
 
     def _teach(self, line: bytes, peeled: Peeled, body: Body, stamp: int | None, speaker: Speaker) -> None:
         at = len(line) - len(peeled.body)
@@ -174,6 +179,8 @@ class Stamper:
 
 def resolve(peeled: Peeled, body: Body) -> int | None:
     """The time of a line: the inner one for its precision; year and zone from the carrier when only that has them."""
+    if body.stamp is not None and is_age(body.stamp) and peeled.stamp is not None and not is_adrift(peeled.stamp):
+        return peeled.stamp - (PRINTED - body.stamp)
     if body.stamp is None or not is_yearless(body.stamp):
         return body.stamp if body.stamp is not None else peeled.stamp
     outer = peeled.stamp

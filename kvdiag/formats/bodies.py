@@ -22,7 +22,7 @@ BODY_READERS: Mapping[str, Callable[[bytes], Body | None]] = {
     "klogjson": klogjson.read,
     "logrus": logrus.read,
     "zap": zap.read,
-    "kubectl-event": eventtable.read,
+    eventtable.FORMAT: eventtable.read,
 }
 HEAD, CONTINUATION, CHATTER, UNREAD = "head", "continuation", "chatter", "unread"
 
@@ -67,7 +67,7 @@ def is_head(body: bytes) -> bool:
         return True
     if body.startswith(b"{"):
         return bool(_JSON.match(body) and _JSON_KEYS.search(body))
-    starts = klog.CUT_HEADER.match(body) is not None or eventtable.ROW.match(body) is not None
+    starts = klog.CUT_HEADER.match(body) is not None or eventtable.is_row(body)
     return starts or zap.is_head(body)
 
 
@@ -106,10 +106,13 @@ def _is_chatter(line: bytes) -> bool:
     )
 
 
-def canonical(body: Body) -> bytes:
+def canonical(body: Body, described: str = "") -> bytes:
     r"""Render a body as klog would have written it, so that one matcher serves all formats.
 
-    `"Volume detached for volume \"pvc-1\"" node="n1"`
+    `"Volume detached for volume \"pvc-1\"" node="n1"`; `described` is the object that a row of events is about, where
+    the table does not say it.
     """
+    if body.format == eventtable.FORMAT:
+        return eventtable.as_logged(body, described)
     pairs = (key.encode("utf-8", "replace") + b"=" + quote(value) for key, value in body.fields.items())
     return b" ".join((quote(body.message), *pairs))

@@ -3,28 +3,44 @@
     3m12s (x5 over 10m)   Warning   FailedMount   pod/web-0   MountVolume.SetUp failed for volume "data" : rpc error: …
       Warning  FailedMount  3m (x5 over 10m)  kubelet  MountVolume.SetUp failed for volume "data" : rpc error: …
 
-A row tells how long ago it was and not when, so that it has no time; what it says is read like any message.
+A row tells how long before the table was printed something was last seen: an age, and no time. Sources: the printers
+of kubectl, since 1.13 (`get events`) and 1.7 (`describe`); up to 1.13 a column names the kind in place of the object.
 """
 
 from __future__ import annotations
 
+from kvdiag.clock import DAY, HOUR, MINUTE, SECOND, aged
+from kvdiag.formats.goquote import quote
 from kvdiag.model.record import Body
 from kvdiag.model.values import Level
 from kvdiag.regex import regex
 
-_AGE = rb"(?:<unknown>|<invalid>|(?:\d{1,5}[smhdy]){1,3})(?: \(x(?P<count>\d{1,9}) over (?P<over>[\dsmhdy]{1,12})\))?"
+FORMAT = "kubectl-event"
+_AGE = (
+    rb"(?P<age>(?:<unknown>|<invalid>|(?:\d{1,5}[smhdy]){1,3})"
+    rb"(?: \(x(?P<count>\d{1,9}) over (?P<over>[\dsmhdy]{1,12})\))?)"
+)
 _REASON = rb"(?P<type>Normal|Warning)[ \t]+(?P<reason>[A-Z]\w{1,80})"
-ROW = regex(
-    rb"[ \t]*+(?:(?:(?P<namespace>[a-z0-9][-a-z0-9]{0,62}) +)?(?P<age>" + _AGE + rb") +" + _REASON
-    + rb" +(?P<object>[a-z][a-z0-9.]{1,80}/\S{1,253}) +"
-    rb"|" + _REASON.replace(b"?P<type>", b"?P<kind>").replace(b"?P<reason>", b"?P<cause>")
-    + rb" +(?P<when>" + _AGE.replace(b"?P<count>", b"?P<times>").replace(b"?P<over>", b"?P<during>")
-    + rb") +(?P<source>[a-z][\w.\-]{1,100}(?:, \S{1,253})?) +)(?P<rest>\S.*)"
+_SOURCE = rb"(?P<source>[a-z][\w.\-]{1,100}(?:, \S{1,253})?)"
+_KIND = rb"(?P<kind>Pod|Node|PersistentVolumeClaim|PersistentVolume|ReplicaSet|Deployment|StatefulSet|DaemonSet|Job)"
+_MIGHT_BE = regex(rb"[^\n]{0,300}?(?:Normal|Warning)[ \t]+[A-Z]\w")
+_DESCRIBED = regex(rb"[ \t]*+" + _REASON + rb"[ \t]+" + _AGE + rb"[ \t]+" + _SOURCE + rb"[ \t]+(?P<rest>\S.*)")
+_LISTED = regex(
+    rb"[ \t]*+(?:(?P<namespace>[a-z0-9][-a-z0-9]{0,62})[ \t]+)?" + _AGE + rb"[ \t]+" + _REASON
+    + rb"[ \t]+(?P<object>[a-z][a-z0-9.]{1,80}/\S{1,253})[ \t]+(?P<rest>\S.*)"
 )  # fmt: skip
-_HEADING = regex(rb"(?:NAMESPACE +)?LAST SEEN +TYPE +REASON +|[ \t]*(?:Type +Reason +Age +From +|---- +------ +---- +)")
+_BY_KIND = regex(
+    rb"[ \t]*+" + _AGE + rb"[ \t]+" + _REASON + rb"[ \t]+" + _KIND + rb"[ \t]+(?:" + _SOURCE + rb" {2,})?(?P<rest>\S.*)"
+)
+_HEADING = regex(
+    rb"Events:\s*$|(?:NAMESPACE +)?LAST SEEN +TYPE +REASON +|[ \t]*(?:Type +Reason +Age +From +|---- +------ +---- +)"
+)
 _COLUMNS = regex(rb" {2,}")
 _NUMBER = regex(rb"\d{1,9}")
-_SAME = {"kind": "type", "cause": "reason", "when": "age", "times": "count", "during": "over"}
+_ASSIGNED = regex(r"Successfully assigned ([-a-z0-9.]{1,63}/[-a-z0-9.]{1,253}) to ([-a-z0-9.]{1,253})")
+_PART = regex(r"(\d+)([smhdy])")
+_UNITS = {"s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY, "y": 365 * DAY}
+_KINDS = {"pod": "Pod", "node": "Node", "persistentvolumeclaim": "PersistentVolumeClaim"}
 
 
 def is_heading(line: bytes) -> bool:
@@ -32,19 +48,67 @@ def is_heading(line: bytes) -> bool:
     return _HEADING.match(line) is not None
 
 
+def is_row(body: bytes) -> bool:
+    """Whether a line is a row of one of the tables."""
+    return _MIGHT_BE.match(body) is not None and any(shape.match(body) for shape in (_DESCRIBED, _LISTED, _BY_KIND))
+
+
 def read(body: bytes) -> Body | None:
-    """One row of either table; None for any other line."""
-    found = ROW.match(body)
+    """One row of any of the tables; None for any other line. Its stamp is an age (see `kvdiag.clock`)."""
+    if not _MIGHT_BE.match(body):
+        return None
+    found = _DESCRIBED.match(body) or _LISTED.match(body) or _BY_KIND.match(body)
     if found is None:
         return None
-    fields = {
-        _SAME.get(name, name): value.decode("utf-8", "replace") for name, value in found.groupdict().items() if value
-    }
+    fields = {name: value.decode("utf-8", "replace") for name, value in found.groupdict().items() if value}
     message = fields.pop("rest")
     columns = [column.decode("utf-8", "replace") for column in _COLUMNS.split(found["rest"].rstrip())]
     # wide: [subobject] source message first-seen count name
-    if found["object"] and len(columns) >= 5 and _NUMBER.fullmatch(columns[-2].encode()):
+    if "object" in fields and len(columns) >= 5 and _NUMBER.fullmatch(columns[-2].encode()):
         *before, message, fields["first_seen"], fields["count"], fields["name"] = columns
         fields["source"] = before[-1]
     level = Level.WARNING if fields["type"] == "Warning" else Level.INFO
-    return Body(format="kubectl-event", level=level, message=message.rstrip(), fields=fields)
+    return Body(FORMAT, _stamp(fields["age"]), level, message=message.rstrip(), fields=fields)
+
+
+def node_of(body: Body) -> str:
+    """The node whose kubelet told of an event; empty where the table does not say it."""
+    return body.fields.get("source", "").partition(", ")[2]
+
+
+def assigned(body: Body) -> tuple[str, str] | None:
+    """The pod, `ns/name`, and the node that the scheduler's event names: those that a `kubectl describe` is about."""
+    found = _ASSIGNED.match(body.message)
+    return (found[1], found[2]) if found else None
+
+
+def repeats(body: Body) -> tuple[int, int] | None:
+    """How often an event was seen, and for how long (microseconds); None for one that was seen once."""
+    first = _stamp(body.fields.get("over") or body.fields.get("first_seen", ""))
+    count = int(body.fields.get("count", "1"))
+    return (count, body.stamp - first) if count > 1 and first is not None and body.stamp is not None else None
+
+
+def as_logged(body: Body, described: str = "") -> bytes:
+    """The event in klog's notation, so that one matcher serves all tables: `"Event listed" object="shop/web-0" …`.
+
+    `described` is the object that the rows of `kubectl describe` speak of, `?` when that is not known.
+    """
+    fields = body.fields
+    kind, _, name = fields.get("object", "").partition("/")
+    namespace = fields.get("namespace", "")
+    named = f"{namespace}/{name}" if namespace and name else name or described or "?"
+    pairs = {
+        "object": named,
+        "kind": fields.get("kind") or _KINDS.get(kind, kind) or "Pod",
+        "type": fields["type"],
+        "reason": fields["reason"],
+        "message": body.message,
+    }
+    return b'"Event listed" ' + b" ".join(key.encode() + b"=" + quote(value) for key, value in pairs.items())
+
+
+def _stamp(age: str) -> int | None:
+    """`3m12s (x5 over 10m)` → three minutes and twelve seconds before the table was printed."""
+    parts = _PART.findall(age.partition(" ")[0])
+    return aged(sum(int(number) * _UNITS[unit] for number, unit in parts)) if parts else None

@@ -28,6 +28,7 @@ class Live:
     """A pipe, or a file that is followed also when it is rotated. `name` is a path, or `-` for standard input."""
 
     modified: float | None = None
+    is_named = True
 
     def __init__(self, name: str) -> None:
         """Raises InputError for what cannot be opened."""

@@ -137,6 +137,7 @@ def _regular(at: _At, file: FileIO, tell: Tell) -> Iterator[Source]:
             modified=at.status.st_mtime,
             compression=look.compression,
             evidence=word,
+            is_named=at.fault is InputError,
         )
 
 
@@ -158,7 +159,13 @@ def _stream(name: str, stream: Reader, tell: Tell) -> Iterator[Source]:
         reader = journal_file(reader) if look.holds == "journal" else reader
         word = tell.evidence(name, look.text)
         yield Source(
-            name=name, path=None, problem=tell.problem, compression=look.compression, given=reader, evidence=word
+            name=name,
+            path=None,
+            problem=tell.problem,
+            compression=look.compression,
+            given=reader,
+            evidence=word,
+            is_named=True,
         )
 
 

@@ -26,7 +26,8 @@ class Source(NamedTuple):
     `name` is as the user gave it; a file found in a folder or archive has its name before its own; `stdin` is standard
     input. `path` is None for a stream and for a member of an archive: those are `given`, and can be opened once, before
     the next source is asked for. `size` and `modified` (bytes, and seconds since 1970) are None where they are not
-    known. `compression` is one of `compressed.MAGICS`, or empty; `evidence` is empty for a log.
+    known. `compression` is one of `compressed.MAGICS`, or empty; `evidence` is empty for a log. `is_named` is
+    false for what was only found in a folder or an archive.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Source(NamedTuple):
     compression: str = ""
     given: Reader | None = None
     evidence: str = ""
+    is_named: bool = False
 
     @property
     def place(self) -> Place:

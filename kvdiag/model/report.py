@@ -58,13 +58,15 @@ class Finding(NamedTuple):
 class Need(NamedTuple):
     """A log that would settle possible findings (their keys), at this klog verbosity, between these moments.
 
+    The moments are None where the logs do not say when it was.
+
     `run` is the command that collects it, with names in capitals for what only the user knows; empty when unknown.
     """
 
     component: str
     verbosity: int
-    begins: int
-    ends: int
+    begins: int | None
+    ends: int | None
     findings: tuple[str, ...]
     run: str
 

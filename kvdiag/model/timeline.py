@@ -78,7 +78,8 @@ class Skew(NamedTuple):
 class History(NamedTuple):
     """Every timeline over all logs given, with the coverage that proves or doubts an absence.
 
-    `events` are all of them in order of time, whoever they speak of.
+    `events` are all of them in order of time, whoever they speak of. `adrift` are the sources without a date, whose
+    times were counted from that of the file.
     """
 
     events: tuple[Event, ...]
@@ -88,3 +89,4 @@ class History(NamedTuple):
     begins: int
     ends: int
     skews: tuple[Skew, ...] = ()
+    adrift: frozenset[str] = frozenset()

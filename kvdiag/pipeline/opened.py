@@ -28,6 +28,10 @@ class Readable(Protocol):
         """Seconds since 1970, when it has a date."""
 
     @property
+    def is_named(self) -> bool:
+        """Whether the user named it, and it was not only found in a folder or an archive."""
+
+    @property
     def place(self) -> Place:
         """Of which node and container it is, where its path says so."""
 

@@ -45,6 +45,7 @@ class Text(NamedTuple):
     data: bytes
     modified: float | None = None
     place: Place = NOWHERE
+    is_named: bool = True
 
     def open(self) -> BytesIO:
         """The bytes."""
@@ -102,7 +103,7 @@ class Log:
     def __init__(self, name: str, source: Readable, vocabulary: Vocabulary, numbers: array[int]) -> None:
         """`name` is what the log is called in reports; `numbers` are the lines of the input where it was rewritten."""
         self.name, self._source, self._vocabulary, self._numbers = name, source, vocabulary, numbers
-        self._recogniser, self.survey = Recogniser(vocabulary), Survey()
+        self._recogniser, self.survey = Recogniser(vocabulary, is_named=source.is_named), Survey()
         self._first: int | None = None
         self._tail: Block | None = None
         self._year: int | None = None

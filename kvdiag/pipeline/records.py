@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from kvdiag.clock import DAY, is_since_boot, is_yearless, to_datetime
+from kvdiag.clock import DAY, is_adrift, is_yearless, to_datetime
 from kvdiag.correlate.clocks import SourceClock, set_clocks
 from kvdiag.correlate.testimony import Testimony, called
 from kvdiag.errors import InputError
@@ -73,7 +73,7 @@ def _log_records(log: Log, lines: Iterable[tuple[int, bytes]], options: Options)
 
 def _dated(stamp: int | None) -> int | None:
     """A stamp that is a date; one that counts from boot becomes one only when the whole log is known."""
-    return None if stamp is None or is_since_boot(stamp) else stamp
+    return None if stamp is None or is_adrift(stamp) else stamp
 
 
 class _Calendar:

@@ -111,7 +111,9 @@ class _Writer:
         self._say("To be certain", style="bold")
         for need in needs:
             level = f" at -v={need.verbosity} or more" if need.verbosity else ""
-            span = f"from {_moment(need.begins)} to {_moment(need.ends)} UTC"
+            span = "with times, from the moment of these lines"
+            if need.begins is not None and need.ends is not None:
+                span = f"from {_moment(need.begins)} to {_moment(need.ends)} UTC"
             rules = ", ".join(dict.fromkeys(key.partition(":")[0] for key in need.findings))
             self._say(f"{need.component} log{level}, {span}: settles {rules}", indent=2, hang=2)
             if need.run:

@@ -41,12 +41,14 @@ def needs(findings: Sequence[Finding], history: History, entries: Mapping[str, E
 def _needs(finding: Finding, history: History, entries: Mapping[str, Entry]) -> Iterator[Need]:
     node = finding.subject.ids.get("node", "")
     window = Window(finding.begins - AROUND, finding.ends + AROUND + SETTLE)
+    is_adrift = all(one.event.origin.source in history.adrift for one in finding.evidence)
     for absent in absences(finding.rule.when):
         kinds = finding.rule.events[absent.name].kinds
         if doubts(kinds, window, node, history, entries):
             component, verbosity = _witness(kinds, history, entries)
             if component and any(component in doubt for doubt in finding.doubts):
-                yield Need(component, verbosity, window.begins, window.ends, (finding.key,), "")
+                begins, ends = (None, None) if is_adrift else (window.begins, window.ends)
+                yield Need(component, verbosity, begins, ends, (finding.key,), "")
 
 
 def _witness(kinds: Iterable[str], history: History, entries: Mapping[str, Entry]) -> tuple[str, int]:
@@ -59,13 +61,17 @@ def _witness(kinds: Iterable[str], history: History, entries: Mapping[str, Entry
 def _joined(before: Need | None, need: Need) -> Need:
     if before is not None:
         keys = tuple(dict.fromkeys((*before.findings, *need.findings)))
-        begins, ends = min(before.begins, need.begins), max(before.ends, need.ends)
+        begins = min((b for b in (before.begins, need.begins) if b is not None), default=None)
+        ends = max((e for e in (before.ends, need.ends) if e is not None), default=None)
         need = Need(need.component, max(before.verbosity, need.verbosity), begins, ends, keys, "")
     return need._replace(run=_command(need))
 
 
 def _command(need: Need) -> str:
+    command = COMMANDS.get(need.component, "")
+    if need.begins is None or need.ends is None:
+        return command.partition(" --since")[0]
     since, until = to_datetime(need.begins), to_datetime(need.ends)
     day = "%Y-%m-%d %H:%M:%S"
     said = {"since": since.strftime(day), "until": until.strftime(day), "rfc": since.strftime("%Y-%m-%dT%H:%M:%SZ")}
-    return COMMANDS.get(need.component, "").format(**said)
+    return command.format(**said)

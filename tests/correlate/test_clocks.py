@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kvdiag.clock import DAY, HOUR, MINUTE, SECOND, from_datetime, to_datetime
+from kvdiag.clock import DAY, HOUR, MINUTE, SECOND, aged, at_line, from_datetime, is_adrift, to_datetime
 from kvdiag.correlate.clocks import SourceClock, set_clocks
 from kvdiag.correlate.testimony import Testimony as Source  # pytest collects what is called Test…
 from kvdiag.events.recognise import Meaning, Sighting
@@ -24,10 +24,12 @@ def at(*parts):
     return from_datetime(datetime(*parts, tzinfo=UTC))
 
 
-def seen(stamp, *, sandbox="", retry_at="", entry=ENTRY):
+def seen(stamp, *, sandbox="", entry=ENTRY, **attrs):
     """Give a sighting without its line."""
     refs = (Ref("sandbox_id", sandbox),) if sandbox else ()
-    return Sighting(stamp, Meaning(entry, refs, {"retry_at": retry_at} if retry_at else {}), 0, b"", Speaker())
+    return Sighting(
+        stamp, Meaning(entry, refs, {name: said for name, said in attrs.items() if said}), 0, b"", Speaker()
+    )
 
 
 def spoken(*sightings, source="kubelet.log", **more):
@@ -288,3 +290,44 @@ def test_times_since_boot_tell_no_year():
     alone = [spoken(JULY, modified=MODIFIED)]
     both = [*alone, spoken(UPTIME, source="dmesg", modified=MODIFIED)]
     assert dated(both) == dated(alone)
+
+
+def test_ages():
+    """Ages count back from the file's date, and from the last line that has one where there is one."""
+    source = spoken(aged(23 * MINUTE), aged(0), aged(11 * DAY), modified=MODIFIED)
+    assert dated([source]) == ["2024-07-15 23:37", "2024-07-16 00:00", "2024-07-05 00:00"]
+    assert says([source]) == "ages, counted back from the file's date"
+    below = spoken(JULY, aged(HOUR), modified=MODIFIED)
+    assert dated([below], year=2024) == ["2024-07-15 03:49", "2024-07-15 02:49"]
+    assert says([below], year=2024).endswith("; ages, counted back from that of the last dated line")
+
+
+def test_an_age_beyond_all_measure():
+    """The oldest age stays one."""
+    assert is_adrift(aged(1000 * 365 * DAY))
+    assert is_adrift(at_line(10**18))
+
+
+def test_lines_without_a_time():
+    """They stand in the order of their lines at the date of the file, or right above the first line that has one."""
+    source = spoken(at_line(1), at_line(2), modified=MODIFIED)
+    assert dated([source]) == ["2024-07-15 23:59", "2024-07-16 00:00"]
+    assert says([source]) == "lines without a time, taken for the file's date"
+    above = spoken(at_line(1), JULY, JULY + HOUR, modified=MODIFIED, yearless=True)
+    assert dated([above], year=2024) == ["2024-07-15 03:49", "2024-07-15 03:49", "2024-07-15 04:49"]
+
+
+def test_a_line_without_a_time_that_tells_one():
+    """A failed operation says until when it is not tried again, and how long that is after the failure."""
+    failed = seen(at_line(2), retry_at="2021-07-15 09:44:56.65 +0200 CEST m=+67549.92", backoff="2m2s")
+    source = spoken(at_line(1), failed, modified=MODIFIED)
+    assert dated([source]) == ["2021-07-15 07:42", "2021-07-15 07:42"]
+    assert says([source]) == "lines without a time, taken for that told in line 2"
+    assert not set_clocks([source])["kubelet.log"].is_adrift
+
+
+def test_a_log_without_any_date_is_adrift():
+    """A single dated line holds all others."""
+    assert set_clocks([spoken(aged(HOUR), modified=MODIFIED)])["kubelet.log"].is_adrift
+    assert not set_clocks([spoken(JULY, aged(HOUR), modified=MODIFIED)])["kubelet.log"].is_adrift
+    assert not set_clocks([spoken(JULY, modified=MODIFIED)])["kubelet.log"].is_adrift

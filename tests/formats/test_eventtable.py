@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kvdiag.formats.bodies import classify, read_body
-from kvdiag.formats.eventtable import read
+from kvdiag.clock import DAY, HOUR, MINUTE, PRINTED, SECOND
+from kvdiag.formats.bodies import canonical, classify, read_body
+from kvdiag.formats.eventtable import assigned, node_of, read, repeats
 from kvdiag.formats.peel import peel
 from kvdiag.model.values import Level
 
@@ -45,15 +46,90 @@ SHORT = {"type": "Warning", "reason": "FailedMount", "object": "pod/web-0", "age
             f"  Warning  FailedMount  <unknown>  kubelet, worker-1  {SAID}",
             {"type": "Warning", "reason": "FailedMount", "age": "<unknown>", "source": "kubelet, worker-1"},
         ),
+        (
+            f"3m12s   Warning   FailedMount   Pod   kubelet, worker-1   {SAID}",
+            {"type": "Warning", "reason": "FailedMount", "age": "3m12s", "kind": "Pod", "source": "kubelet, worker-1"},
+        ),
+        (
+            f"3m12s   Warning   FailedMount   Pod   {SAID}",
+            {"type": "Warning", "reason": "FailedMount", "age": "3m12s", "kind": "Pod"},
+        ),
     ],
 )
 def test_rows(line, fields):
     """A row says how bad it was, why, of what, how long ago and how often, and its message stands alone."""
     body = read(line.encode())
     assert body is not None
-    assert (body.level, body.message, body.fields, body.stamp) == (Level.WARNING, SAID, fields, None)
+    assert (body.level, body.message, body.fields) == (Level.WARNING, SAID, fields)
     assert classify(line.encode()) == "head"
     assert read_body(peel(line.encode()).body) == body
+
+
+@pytest.mark.parametrize(
+    ("age", "before"),
+    [
+        ("45s", 45 * SECOND),
+        ("3m12s", 3 * MINUTE + 12 * SECOND),
+        ("21m (x9 over 23m)", 21 * MINUTE),
+        ("2d3h", 2 * DAY + 3 * HOUR),
+        ("1y20d", 385 * DAY),
+        ("<unknown>", None),
+        ("<invalid>", None),
+    ],
+)
+def test_an_age_is_a_time_before_the_printing(age, before):
+    """What was seen last so long ago; an age that kubectl did not know is none."""
+    body = read(f"  Warning  FailedMount  {age}  kubelet  {SAID}".encode())
+    assert body is not None
+    assert body.stamp == (None if before is None else PRINTED - before)
+
+
+@pytest.mark.parametrize(
+    ("line", "described", "words"),
+    [
+        (f"shop   3m   Warning   FailedMount   pod/web-0   {SAID}", "", 'object="shop/web-0" kind="Pod"'),
+        (f"3m   Warning   FailedMount   pod/web-0   {SAID}", "shop/db-0", 'object="web-0" kind="Pod"'),
+        (f"3m   Warning   FailedMount   node/worker-1   {SAID}", "", 'object="worker-1" kind="Node"'),
+        (f"  Warning  FailedMount  3m  kubelet  {SAID}", "shop/db-0", 'object="shop/db-0" kind="Pod"'),
+        (f"  Warning  FailedMount  3m  kubelet  {SAID}", "", 'object="?" kind="Pod"'),
+    ],
+)
+def test_one_notation_for_all_tables(line, described, words):
+    """The object comes first, whichever table says it; a row of `describe` is about what was described."""
+    body = read(line.encode())
+    assert body is not None
+    said = SAID.replace('"', '\\"')
+    end = f'type="Warning" reason="FailedMount" message="{said}"'
+    assert canonical(body, described).decode() == f'"Event listed" {words} {end}'
+
+
+def test_who_is_described():
+    """The scheduler's event names the pod, and where the source has a host it is the node."""
+    scheduled = read(b"  Normal  Scheduled  33m  default-scheduler  Successfully assigned shop/web-0 to worker-1")
+    other = read(f"  Warning  FailedMount  3m  kubelet, worker-1  {SAID}".encode())
+    assert scheduled is not None
+    assert other is not None
+    assert (assigned(scheduled), node_of(scheduled)) == (("shop/web-0", "worker-1"), "")
+    assert (assigned(other), node_of(other)) == (None, "worker-1")
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (f"  Warning  FailedMount  3m (x13 over 12m)  kubelet  {SAID}", (13, 9 * MINUTE)),
+        (
+            f"3m   Warning   FailedMount   pod/web-0   kubelet, worker-1   {SAID}   9m   12   web-0.17a",
+            (12, 6 * MINUTE),
+        ),
+        (f"3m   Warning   FailedMount   pod/web-0   kubelet, worker-1   {SAID}   3m   1   web-0.17a", None),
+        (f"  Warning  FailedMount  3m  kubelet  {SAID}", None),
+    ],
+)
+def test_how_often_and_since_when(line, told):
+    """A row stands for all repeats of an event."""
+    body = read(line.encode())
+    assert body is not None
+    assert repeats(body) == told
 
 
 @pytest.mark.parametrize(

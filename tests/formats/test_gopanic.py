@@ -97,6 +97,25 @@ def test_the_record_of_a_crash() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("frame", "program"),
+    [
+        ("\t/root/rpm/_build/src/github.com/containerd/containerd/vendor/go.etcd.io/bbolt/db.go:1359", "containerd"),
+        ("\t/go/src/github.com/containerd/containerd/v2@v2.0.1/core/metadata/db.go:12 +0x1d", "containerd"),
+        ("github.com/containerd/containerd/pkg/cri/server.(*criService).PullImage(0x1)", "containerd"),
+        ("\t/build/src/github.com/cri-o/cri-o/server/server.go:1 +0x1", "crio"),
+        ("\t/go/src/github.com/docker/docker/vendor/github.com/containerd/containerd/client.go:1", "dockerd"),
+        ("\t/go/src/k8s.io/kubernetes/_output/src/k8s.io/kubernetes/pkg/kubelet/pod_workers.go:1", "kubelet"),
+        ("\t/go/pkg/mod/go.etcd.io/bbolt@v1.3.7/db.go:1359 +0xaa", None),
+        ("github.com/kubernetes-csi/csi-driver-host-path/pkg/hostpath.(*hostPath).NodePublishVolume(0x0)", None),
+    ],
+)
+def test_whose_crash_it_is(frame: str, program: str | None) -> None:
+    """The folder of a file, or a function, names the program; what it brought along is below its own folder."""
+    body = read([b"panic: x", b"goroutine 1 [running]:", b"runtime.throw(0x1)", frame.encode()])
+    assert body.fields.get("program") == program
+
+
 def test_at_most_twelve_functions() -> None:
     """A deep stack is told by its twelve innermost functions."""
     body = read([b"panic: x", b"goroutine 1 [running]:", *(b"main.f%d(0x1)" % n for n in range(40))])

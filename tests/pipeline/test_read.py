@@ -116,7 +116,7 @@ def test_progress():
 class Cut:
     """A gzip file that ends too soon."""
 
-    name, modified, place = "cut.log.gz", None, NOWHERE
+    name, modified, place, is_named = "cut.log.gz", None, NOWHERE, True
 
     @contextmanager
     def open(self):
@@ -140,7 +140,7 @@ def test_an_input_that_breaks_off():
 class Gone:
     """An input that cannot be opened."""
 
-    name, modified, place = "gone.log", None, NOWHERE
+    name, modified, place, is_named = "gone.log", None, NOWHERE, True
 
     def open(self):
         """Refuse."""
