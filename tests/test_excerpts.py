@@ -67,6 +67,10 @@ def found(kvdiag, text: str) -> set[tuple[str, str, str]]:
         (f"38s  Warning  FailedCreatePodSandBox  {RESERVED}", set()),  # no table of kubectl's looks so
         (
             f"  Warning  FailedCreatePodSandBox  21m  kubelet  {RESERVED}",
+            {("reserve-sandbox-name", "shop/web-0", "possible")},
+        ),
+        (
+            "  Warning  FailedCreatePodSandBox  21m  kubelet  Failed to create pod sandbox: error reserving pod name",
             {("reserve-sandbox-name", "unnamed", "possible")},
         ),
         (BUSY, {("unmount-device-busy", "data", "possible")}),
@@ -78,7 +82,7 @@ def found(kvdiag, text: str) -> set[tuple[str, str, str]]:
         (CRASH.format(frame="github.com/kubernetes-csi/csi-driver-host-path/pkg/hostpath.(*hostPath).Publish(0x1)"), set()),
     ],
     ids=[
-        "describe", "get events", "no table", "no name", "operation", "message", "above a log", "a line of a log",
+        "describe", "get events", "no table", "named by the error", "no name", "operation", "message", "above a log", "a line of a log",
         "below a log", "a crash", "a crash of another",
     ],
 )  # fmt: skip

@@ -118,6 +118,10 @@ _CGROUP = regex(
     rb"pod([0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})(?:\.slice)?"
     rb"(?:[/:](?:[a-z\-]{1,40}[-:])?([0-9a-f]{64})(?![0-9A-Za-z]))?"
 )
+# What kubelet calls a sandbox or a container, its attempt at the end; none of the names may hold a `_`.
+_RUNTIME_NAME = regex(
+    rb"(?<![-.0-9A-Za-z])([-.0-9a-z]{1,253})_([-0-9a-z]{1,63})_(" + _UUID + rb")_\d{1,9}(?![-.0-9A-Za-z_])"
+)
 _METADATA_FIELD = regex(rb'(name|uid|namespace):\\*"?([-.0-9A-Za-z]{1,253})', re.IGNORECASE)
 _BACKSLASHES = regex(rb"\\+")
 _TRAILING_FIELDS = regex(
@@ -168,6 +172,15 @@ def mounts_in(error: bytes) -> tuple[Ref, ...]:
     """The target path an error speaks of, with its pod and volume; none when it speaks of more than one volume."""
     paths = {(found[2], found[3]): found[1] for found in _MOUNT.finditer(error[: 16 * MAX_NAME])}
     return refs_of("target_path", next(iter(paths.values()))) if len(paths) == 1 else ()
+
+
+def pods_in(error: bytes) -> tuple[Ref, ...]:
+    """The pod whose sandbox or container an error names: `web-0_shop_<uid>_0`; none when it names more than one."""
+    found = {(name[2], name[1], name[3]) for name in _RUNTIME_NAME.finditer(error[: 16 * MAX_NAME])}
+    if len(found) != 1:
+        return ()
+    namespace, pod, uid = found.pop()
+    return (_ref("pod", namespace + b"/" + pod), _ref("pod_uid", uid))
 
 
 def staging_hash(volume_handle: str) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from kvdiag.clock import MINUTE, at_line
-from kvdiag.events.names import mounts_in, refs_of, text_of
+from kvdiag.events.names import mounts_in, pods_in, refs_of, text_of
 from kvdiag.events.stamper import Said, Speaker, Stamper
 from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.formats import eventtable
@@ -278,6 +278,9 @@ class Recogniser:
                 attrs[name] = text_of(name, value)
             if name == "error":
                 refs.update(dict.fromkeys(mounts_in(value)))
+                named = pods_in(value)
+                if named and (named[0] in refs or not any(ref.kind in {"pod", "pod_uid"} for ref in refs)):
+                    refs.update(dict.fromkeys(named))
         meaning = Meaning(entry, tuple(refs), attrs)
         if len(self._meanings) >= MOST_MEANINGS:
             self._meanings.clear()

@@ -12,6 +12,7 @@ from kvdiag.events.names import (
     PLACEHOLDERS,
     attachment_name,
     inline_handle,
+    pods_in,
     refs_of,
     staging_hash,
     staging_path,
@@ -86,6 +87,28 @@ def test_refs(kind, value, refs):
     assert [tuple(ref) for ref in refs_of(kind, value.encode())] == refs
 
 
+@pytest.mark.parametrize(
+    ("error", "pod"),
+    [
+        (f'failed to reserve sandbox name "web-0_shop_{UID}_0": name "web-0_shop_{UID}_0" is reserved for "{ID}"', "shop/web-0"),
+        (rf'failed to reserve container name \"app_web-0_shop_{UID}_12\"', "shop/web-0"),
+        (f"error reserving pod name k8s_web-0_shop_{UID}_0 for id {ID}: name is reserved", "shop/web-0"),
+        (f"name web.v1-0_kube-system_{STATIC}_3 is reserved", "kube-system/web.v1-0"),
+        (f"web-0_shop_{UID}_0 and web-1_shop_{UID}_0", ""),
+        (f"web-0_shop_{UID}", ""),
+        (f"web-0_shop_{UID}_0_x", ""),
+        (f"Web-0_shop_{UID[:-1]}_0", ""),
+        (f"web-0_shop({UID})", ""),
+        ("", ""),
+    ],
+)  # fmt: skip
+def test_the_pod_that_an_error_names(error, pod):
+    """The runtime's name of a sandbox or container holds its pod's; two pods are none."""
+    named = {ref.kind: ref.value for ref in pods_in(error.encode())}
+    assert named.get("pod", "") == pod
+    assert set(named) == ({"pod", "pod_uid"} if pod else set())
+
+
 def test_computed_names():
     """The names that kubelet computes are what a real cluster printed."""
     handle = "50e984c6-e525-11f1-9fe0-8aeaacff18fb"
@@ -152,13 +175,14 @@ def test_any_bytes_are_survived(name, value):
     assert isinstance(text_of(name, value), str)
 
 
-@pytest.mark.parametrize("part", [b'" a="x', b"\\", b'"', b"{", b'\\"', b" a=b", b"kubernetes.io/csi/", b"a_b("])
+@pytest.mark.parametrize("part", [b'" a="x', b"\\", b'"', b"{", b'\\"', b" a=b", b"kubernetes.io/csi/", b"a_b(", b"a_"])
 def test_hostile_values_take_no_time(part):
     """Values of any length and shape are read in linear time, or not at all."""
     begins = time.process_time()
     for name in PLACEHOLDERS:
         refs_of(name, part * 20_000)
         text_of(name, part * 20_000)
+    pods_in(part * 20_000)
     assert time.process_time() - begins < 3
 
 
