@@ -116,3 +116,18 @@ def test_what_is_asked_for_without_a_time(kvdiag):
     assert "$ journalctl -u kubelet\n" in told
     dated = kvdiag("analyze", "--year", "2024", stdin=(REFUSED + LATER).encode()).stdout
     assert "$ journalctl -u kubelet --since '2024-03-12" in dated
+
+
+def test_two_descriptions_in_one_text(kvdiag):
+    """Each row is about the pod that the lines above its table name, though two tables may hold the same row."""
+    row = "  Warning  FailedCreatePodSandBox  21m (x9 over 23m)  kubelet  Failed to create pod sandbox: context deadline\n"
+    text = "".join(
+        f"Name:             {pod}\nNamespace:        shop\nPriority:         0\nNode:             {node}/10.0.0.6\n"
+        f"Events:\n  Type     Reason    Age   From     Message\n{row}\n"
+        for pod, node in (("db-0", "worker-1"), ("db-1", "worker-2"))
+    )
+    told = json.loads(kvdiag("pods", "-o", "json", stdin=text.encode()).stdout)["items"]
+    assert {(one["name"], one["node"], one["retries"]) for one in told} == {
+        ("shop/db-0", "worker-1", 9),
+        ("shop/db-1", "worker-2", 9),
+    }

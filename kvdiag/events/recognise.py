@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from kvdiag.clock import MINUTE, at_line
+from kvdiag.events.listed import Listed, is_row, repeated
 from kvdiag.events.names import mounts_in, pods_in, refs_of, text_of
 from kvdiag.events.stamper import Said, Speaker, Stamper
 from kvdiag.events.vocabulary import Vocabulary
-from kvdiag.formats import eventtable
 from kvdiag.formats.bodies import canonical, classify, read_body
 from kvdiag.formats.carrier import KERNEL
 from kvdiag.formats.gopanic import read as read_panic
@@ -118,6 +118,7 @@ class Recogniser:
         self._folding: dict[Found, Sighting] = {}
         self._known: dict[bytes, Sighting] = {}
         self._polls, self._readers, self._errors = vocabulary.polls, vocabulary.readers, vocabulary.errors
+        self._listed = Listed(self.stamper)
         self._split: tuple[bytes, list[bytes]] = (b"", [])
         self._searched: tuple[bytes, int, int] = (b"", 0, 0)
         self._quick: list[_Quick | None] = [None] * len(vocabulary.wordings)
@@ -170,7 +171,8 @@ class Recogniser:
             if found[0] in self._errors:
                 found = self._to_its_end(literal, found, said[1], place.block, place.index)
             self._add(found, said, place)
-        return 0 if pieces else events  # two calls may well say the same in the same microsecond
+        # Two calls may well say the same in the same microsecond, and two pods of a table in the same minute.
+        return 0 if pieces or is_row(said[3]) else events
 
     def _tell(self, line: bytes, events: int) -> None:
         if len(self._told) >= MOST_SEEN:
@@ -194,6 +196,8 @@ class Recogniser:
         """A line that the front layout cannot read, or that does not end where it ends."""
         line = line.removesuffix(b"\r")
         said = self.stamper.read(line)
+        if is_row(said.body):
+            said = self._listed.read(said, line, block, index)
         return self._whole(said, block, index) if said.stamp is None or line.endswith(b"=<") else said
 
     def _match(self, literal: int, text: bytes) -> Found | None:
@@ -252,8 +256,8 @@ class Recogniser:
             return  # two wordings of one event, one within the other
         text = place.line[:LONGEST_TEXT]
         sighting = Sighting(stamp, meaning, place.number, text, said[2], [1, stamp] if entry.poll else None)
-        if said[3] is not None and said[3].format == eventtable.FORMAT:
-            sighting = _repeated(sighting, said[3])
+        if is_row(said[3]):
+            sighting = repeated(sighting, said[3])
         if entry.poll:
             self._folding[found] = sighting
         self.sightings.append(sighting)
@@ -344,15 +348,6 @@ class Recogniser:
         if self._split[0] is not block:
             self._split = (block, block.split(b"\n"))
         return self._split[1]
-
-
-def _repeated(sighting: Sighting, row: Body) -> Sighting:
-    """An event that a table says was seen many times began with the first of them."""
-    told = eventtable.repeats(row)
-    if told is None:
-        return sighting
-    count, span = told
-    return sighting._replace(stamp=sighting.stamp - span, more=[count, sighting.stamp])
 
 
 def _no_time(_line: bytes) -> None:

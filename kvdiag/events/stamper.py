@@ -15,6 +15,7 @@ from typing import NamedTuple
 from kvdiag.clock import MINUTE, PRINTED, SECOND, in_year, is_adrift, is_age, is_since_boot, is_yearless, to_datetime
 from kvdiag.formats import eventtable
 from kvdiag.formats.bodies import canonical, read_body
+from kvdiag.formats.eventtable import UNKNOWN
 from kvdiag.formats.peel import Peeled, peel
 from kvdiag.model.record import Body
 
@@ -130,7 +131,7 @@ class Stamper:
     def __init__(self) -> None:
         self._layouts: list[Layout] = []
         self.klog_is_yearless = False
-        self._described = ("", "")
+        self.described = UNKNOWN
 
     @property
     def front(self) -> Layout | None:
@@ -161,9 +162,9 @@ class Stamper:
             self._teach(line, peeled, body, stamp, speaker)
             return Said(stamp, line, speaker, body)
         if body.format == eventtable.FORMAT:
-            self._described = eventtable.assigned(body) or self._described
-            speaker = speaker._replace(node=speaker.node or eventtable.node_of(body) or self._described[1])
-        return Said(stamp, canonical(body, self._described[0]), speaker, body)
+            self.described = eventtable.assigned(body) or self.described
+            speaker = speaker._replace(node=speaker.node or eventtable.node_of(body) or self.described.node)
+        return Said(stamp, canonical(body, self.described), speaker, body)
 
     def _teach(self, line: bytes, peeled: Peeled, body: Body, stamp: int | None, speaker: Speaker) -> None:
         at = len(line) - len(peeled.body)

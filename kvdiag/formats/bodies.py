@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from kvdiag.formats import envelopes, eventtable, gopanic, klog, klogjson, logrus, zap
+from kvdiag.formats.eventtable import UNKNOWN, Described
 from kvdiag.formats.goquote import quote
 from kvdiag.formats.journalentries import is_member
 from kvdiag.formats.peel import chatter, peel
@@ -106,11 +107,11 @@ def _is_chatter(line: bytes) -> bool:
     )
 
 
-def canonical(body: Body, described: str = "") -> bytes:
+def canonical(body: Body, described: Described = UNKNOWN) -> bytes:
     r"""Render a body as klog would have written it, so that one matcher serves all formats.
 
-    `"Volume detached for volume \"pvc-1\"" node="n1"`; `described` is the object that a row of events is about, where
-    the table does not say it.
+    `"Volume detached for volume \"pvc-1\"" node="n1"`; `described` is what a row of events is about, where the table
+    does not say it.
     """
     if body.format == eventtable.FORMAT:
         return eventtable.as_logged(body, described)

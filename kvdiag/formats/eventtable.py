@@ -9,6 +9,10 @@ of kubectl, since 1.13 (`get events`) and 1.7 (`describe`); up to 1.13 a column 
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
 from kvdiag.clock import DAY, HOUR, MINUTE, SECOND, aged
 from kvdiag.formats.goquote import quote
 from kvdiag.model.record import Body
@@ -32,6 +36,11 @@ _LISTED = regex(
 _BY_KIND = regex(
     rb"[ \t]*+" + _AGE + rb"[ \t]+" + _REASON + rb"[ \t]+" + _KIND + rb"[ \t]+(?:" + _SOURCE + rb" {2,})?(?P<rest>\S.*)"
 )
+_HEADER = regex(
+    rb"^Name: {2,}(?P<name>[-a-z0-9.]{1,253})\r?\n(?:Roles: |Namespace: {2,}(?P<namespace>[-a-z0-9]{1,63})\r?\n"
+    rb"(?:(?!Name:)[^\n]{0,500}\n){0,6}?Node: {2,}(?P<node>[-a-z0-9.]{1,253}))",
+    re.MULTILINE,
+)
 _HEADING = regex(
     rb"Events:\s*$|(?:NAMESPACE +)?LAST SEEN +TYPE +REASON +|[ \t]*(?:Type +Reason +Age +From +|---- +------ +---- +)"
 )
@@ -41,6 +50,30 @@ _ASSIGNED = regex(r"Successfully assigned ([-a-z0-9.]{1,63}/[-a-z0-9.]{1,253}) t
 _PART = regex(r"(\d+)([smhdy])")
 _UNITS = {"s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY, "y": 365 * DAY}
 _KINDS = {"pod": "Pod", "node": "Node", "persistentvolumeclaim": "PersistentVolumeClaim"}
+
+
+class Described(NamedTuple):
+    """What the events below are about, from this line of a text on, counted from 0: an object, its kind, its node."""
+
+    line: int = 0
+    name: str = "?"
+    kind: str = "Pod"
+    node: str = ""
+
+
+UNKNOWN = Described()
+
+
+def descriptions(text: bytes) -> Iterator[Described]:
+    """The pods and nodes that `kubectl describe` shows in a text, as its first lines name them.
+
+    Name:             web-0
+    Namespace:        shop
+    """
+    for found in _HEADER.finditer(text):
+        name, namespace, node = (found[key].decode() if found[key] else "" for key in ("name", "namespace", "node"))
+        line = text.count(b"\n", 0, found.start())
+        yield Described(line, f"{namespace}/{name}", "Pod", node) if namespace else Described(line, name, "Node", name)
 
 
 def is_heading(line: bytes) -> bool:
@@ -76,10 +109,10 @@ def node_of(body: Body) -> str:
     return body.fields.get("source", "").partition(", ")[2]
 
 
-def assigned(body: Body) -> tuple[str, str] | None:
+def assigned(body: Body) -> Described | None:
     """The pod, `ns/name`, and the node that the scheduler's event names: those that a `kubectl describe` is about."""
     found = _ASSIGNED.match(body.message)
-    return (found[1], found[2]) if found else None
+    return Described(name=found[1], node=found[2]) if found else None
 
 
 def repeats(body: Body) -> tuple[int, int] | None:
@@ -89,18 +122,18 @@ def repeats(body: Body) -> tuple[int, int] | None:
     return (count, body.stamp - first) if count > 1 and first is not None and body.stamp is not None else None
 
 
-def as_logged(body: Body, described: str = "") -> bytes:
+def as_logged(body: Body, described: Described) -> bytes:
     """The event in klog's notation, so that one matcher serves all tables: `"Event listed" object="shop/web-0" …`.
 
-    `described` is the object that the rows of `kubectl describe` speak of, `?` when that is not known.
+    `described` is what the rows of `kubectl describe` speak of.
     """
     fields = body.fields
     kind, _, name = fields.get("object", "").partition("/")
     namespace = fields.get("namespace", "")
-    named = f"{namespace}/{name}" if namespace and name else name or described or "?"
+    named = f"{namespace}/{name}" if namespace and name else name or described.name
     pairs = {
         "object": named,
-        "kind": fields.get("kind") or _KINDS.get(kind, kind) or "Pod",
+        "kind": fields.get("kind") or _KINDS.get(kind, kind) or described.kind,
         "type": fields["type"],
         "reason": fields["reason"],
         "message": body.message,

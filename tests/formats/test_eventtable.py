@@ -6,7 +6,7 @@ import pytest
 
 from kvdiag.clock import DAY, HOUR, MINUTE, PRINTED, SECOND
 from kvdiag.formats.bodies import canonical, classify, read_body
-from kvdiag.formats.eventtable import assigned, node_of, read, repeats
+from kvdiag.formats.eventtable import Described, assigned, descriptions, node_of, read, repeats
 from kvdiag.formats.peel import peel
 from kvdiag.model.values import Level
 
@@ -91,7 +91,7 @@ def test_an_age_is_a_time_before_the_printing(age, before):
         (f"3m   Warning   FailedMount   pod/web-0   {SAID}", "shop/db-0", 'object="web-0" kind="Pod"'),
         (f"3m   Warning   FailedMount   node/worker-1   {SAID}", "", 'object="worker-1" kind="Node"'),
         (f"  Warning  FailedMount  3m  kubelet  {SAID}", "shop/db-0", 'object="shop/db-0" kind="Pod"'),
-        (f"  Warning  FailedMount  3m  kubelet  {SAID}", "", 'object="?" kind="Pod"'),
+        (f"  Warning  FailedMount  3m  kubelet  {SAID}", "?", 'object="?" kind="Pod"'),
     ],
 )
 def test_one_notation_for_all_tables(line, described, words):
@@ -100,7 +100,7 @@ def test_one_notation_for_all_tables(line, described, words):
     assert body is not None
     said = SAID.replace('"', '\\"')
     end = f'type="Warning" reason="FailedMount" message="{said}"'
-    assert canonical(body, described).decode() == f'"Event listed" {words} {end}'
+    assert canonical(body, Described(name=described)).decode() == f'"Event listed" {words} {end}'
 
 
 def test_who_is_described():
@@ -109,8 +109,39 @@ def test_who_is_described():
     other = read(f"  Warning  FailedMount  3m  kubelet, worker-1  {SAID}".encode())
     assert scheduled is not None
     assert other is not None
-    assert (assigned(scheduled), node_of(scheduled)) == (("shop/web-0", "worker-1"), "")
+    assert (assigned(scheduled), node_of(scheduled)) == (Described(name="shop/web-0", node="worker-1"), "")
     assert (assigned(other), node_of(other)) == (None, "worker-1")
+
+
+POD = """\
+Name:             web-0
+Namespace:        shop
+Priority:         0
+Service Account:  default
+Node:             worker-1/10.0.0.5
+Events:
+"""
+NODE = """\
+Name:               worker-1
+Roles:              control-plane
+Events:
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (POD, [Described(0, "shop/web-0", "Pod", "worker-1")]),
+        (POD.replace("\n", "\r\n"), [Described(0, "shop/web-0", "Pod", "worker-1")]),
+        (NODE, [Described(0, "worker-1", "Node", "worker-1")]),
+        (f"$ kubectl describe\n{POD}\n{NODE}", [Described(1, "shop/web-0", "Pod", "worker-1"), Described(8, "worker-1", "Node", "worker-1")]),
+        ("Name: web-0\nNamespace: shop\nEvents:\n", []),
+    ],
+    ids=["pod", "from Windows", "node", "both", "no columns"],
+)  # fmt: skip
+def test_what_is_described(text, told):
+    """The first lines of a description name the pod with its node, or the node."""
+    assert list(descriptions(text.encode())) == told
 
 
 @pytest.mark.parametrize(
