@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from kvdiag.clock import is_yearless, to_datetime
+from kvdiag.clock import PRINTED, is_age, is_since_boot, is_yearless, say_duration, to_datetime
 from kvdiag.events.calls import calls
-from kvdiag.events.names import refs_of, text_of
 from kvdiag.events.recognise import Meaning, Recogniser
 from kvdiag.events.stamper import resolve
 from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.formats.records import Raw, read_records
-from kvdiag.model.event import Event, Ref
+from kvdiag.model.event import Event
 from kvdiag.model.record import Body, Origin
 from kvdiag.scan.choose import scanner
 from kvdiag.scan.protocol import Scanner
@@ -66,22 +65,12 @@ class LineReader:
         )
 
     def _events(self, raw: Raw, stamp: int) -> Iterator[Event]:
-        recogniser = Recogniser(self._vocabulary)
+        recogniser = Recogniser(self._vocabulary, is_named=True)
         data = raw.raw.rstrip(b"\n") + b"\n"
         recogniser.feed(data, 0, self._scanner.scan(data))
         sightings = [*recogniser.sightings, *calls(recogniser.heard, self._vocabulary)]
-        meanings = [sighting.meaning for sighting in sightings] or list(self._bare(data))
-        for meaning in meanings:
-            yield _event(meaning, raw, stamp)
-
-    def _bare(self, data: bytes) -> Iterator[Meaning]:
-        """What a message says that was pasted without its header: it has no time, so it is no sighting."""
-        line = data.rstrip(b"\n")
-        for number, values in self._vocabulary.readings(line):
-            named = dict(zip(self._vocabulary.matcher(number).names, values, strict=True))
-            refs: list[Ref] = [ref for name, value in named.items() if value for ref in refs_of(name, value)]
-            attrs = {n: text_of(n, value) for n, value in named.items() if value and not refs_of(n, value)}
-            yield Meaning(self._vocabulary.owner(number), tuple(refs), attrs)
+        for sighting in sightings:
+            yield _event(sighting.meaning, raw, stamp)
 
 
 def _event(meaning: Meaning, raw: Raw, stamp: int) -> Event:
@@ -102,6 +91,10 @@ def _event(meaning: Meaning, raw: Raw, stamp: int) -> Event:
 def _time(stamp: int | None) -> str:
     if stamp is None:
         return ""
+    if is_age(stamp):
+        return f"{say_duration(PRINTED - stamp)} before it was printed"
+    if is_since_boot(stamp):
+        return f"{say_duration(stamp)} since boot"
     moment = to_datetime(stamp)
     if is_yearless(stamp):
         return moment.strftime("%m-%d %H:%M:%S.%f") + " (no year and no zone in the line)"

@@ -76,3 +76,16 @@ def test_a_record_of_many_lines_is_one():
     first, second = READER.read(lines)
     assert (first.number, second.number) == (1, 5)
     assert "exit status 32" in first.body.fields["error"]
+
+
+@pytest.mark.parametrize(
+    ("line", "time"),
+    [
+        (b"  Warning  BackOff  38s (x13 over 12m)  kubelet  Back-off restarting failed container", "38s before it was printed"),
+        (b"[337533.314412] Memory cgroup out of memory: Killed process 23793 (leaker) total-vm:2623712kB", "3d21h since boot"),
+        (b"Back-off restarting failed container", ""),
+    ],
+)  # fmt: skip
+def test_a_time_that_is_no_date(line, time):
+    """What a line says of its time is told as it says it."""
+    assert read(line).time == time
