@@ -38,6 +38,7 @@ class Relief:
         self._over: dict[str, Finding] = {}  # of which nothing is left
         self._gone: dict[str, Finding] = {}  # of which some is left: the part that is not
         self._floor = 0  # what stayed when events were let go last
+        self._counted, self._held = 0, 0  # logs that were read to their end, and the events kept of them
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -49,9 +50,16 @@ class Relief:
 
     def check(self, done: list[Read], *logs: Log) -> None:
         """Let events go, if `done` and the logs that are being read hold too many of them."""
-        if _held(done, logs) > max(MOST, 2 * self._floor):  # else all of it goes on
+        if self._size(done, logs) > max(MOST, 2 * self._floor):  # else all of it goes on
             self._relieve(done, logs)
-            self._floor = _held(done, logs)
+            self._counted, self._held = 0, 0
+            self._floor = self._size(done, logs)
+
+    def _size(self, done: Sequence[Read], logs: Sequence[Log]) -> int:
+        """How many events are held; each log that was read is counted once, since a bundle may have 100,000."""
+        self._held += sum(len(read.testimony.sightings) for read in done[self._counted :])
+        self._counted = len(done)
+        return self._held + sum(log.size for log in logs)
 
     def _relieve(self, done: list[Read], logs: Sequence[Log]) -> None:
         history, clocks, findings = self._judge([*done, *(log.made() for log in logs)])
@@ -86,10 +94,6 @@ class Relief:
         over, gone = dict(self._over), dict(self._gone)
         told = [joined(_taken(over, finding), joined(_taken(gone, finding), finding)) for finding in findings]
         return [*over.values(), *told]
-
-
-def _held(done: Sequence[Read], logs: Sequence[Log]) -> int:
-    return sum(log.size for log in logs) + sum(len(read.testimony.sightings) for read in done)
 
 
 class _Keeps:
