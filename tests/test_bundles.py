@@ -64,7 +64,7 @@ LAYOUTS = {
     "gkectl": ("snapshot/nodes/{}/sudo_journalctl_-u_kubelet.log", "10.0.0.3", "10.0.0.4", "{}"),
     "longhorn": ("supportbundle/nodes/{0}.zip/{0}/logs/kubelet.log", "w-1", "w-2", "{}"),
     "talos": ("{}/service-logs/kubelet.log", "10.5.0.3", "10.5.0.4", "{}"),
-    "rancher": ("{}-2024-03-12_08_00_00/rke2/agent-logs/kubelet.log", "w-1", "w-2", "{}"),
+    "rancher": ("{}-2024-03-12_08_00_00/journald/kubelet", "w-1", "w-2", "{}"),
     "troubleshoot": ("support-bundle-2024-03-12T08_00_00/host-collectors/{}/journald/kubelet.txt", "w-1", "w-2", "{}"),
     "troubleshoot, copied": ("support-bundle-2024-03-12T08_00_00/node-logs/{}/archive.tar/log/kubelet.log", "w-1", "w-2", "{}"),
     "sonobuoy": ("plugins/systemd-logs/results/{}/systemd_logs", "w-1", "w-2", "{}"),
@@ -260,6 +260,74 @@ def test_versions_in_files(kvdiag, tmp_path):
         ("v1.29.3", "file", "demo-worker", "demo-worker/kubernetes-version.txt", 1),
         ("v1.28.1", "file", "demo-worker2", "nodes.json", 1),
     }
+
+
+NODES_YAML = """---
+apiVersion: v1
+kind: Node
+metadata:
+  name: infra-1
+status:
+  nodeInfo:
+    containerRuntimeVersion: cri-o://1.29.1
+    kubeletVersion: v1.29.3
+"""
+ATTACHMENTS_YAML = f"""---
+apiVersion: storage.k8s.io/v1
+kind: VolumeAttachment
+metadata:
+  deletionTimestamp: "2024-03-12T08:00:00Z"
+  name: csi-01
+spec:
+  attacher: csi.example.org
+  nodeName: infra-1
+  source:
+    persistentVolumeName: {nodes.PV}
+status:
+  attached: true
+"""
+PODS_YAML = "---\napiVersion: v1\nitems:\n- apiVersion: v1\n  kind: Pod\n  metadata:\n    name: web-0\nkind: PodList\n"
+
+
+def test_objects_of_a_must_gather(kvdiag, tmp_path):
+    """Beside the logs stand the cluster's objects in YAML: versions by node, and what is held attached."""
+    a, b = bare(tmp_path, is_unstaged=False)
+    files = {
+        "mg/host_service_logs/infra-1/kubelet_service.log": a,
+        "mg/host_service_logs/infra-2/kubelet_service.log": b,
+        "mg/cluster-scoped-resources/core/nodes/infra-1.yaml": NODES_YAML.encode(),
+        "mg/cluster-scoped-resources/storage.k8s.io/volumeattachments/csi-01.yaml": ATTACHMENTS_YAML.encode(),
+        "mg/namespaces/shop/core/pods.yaml": PODS_YAML.encode(),
+        "mg/namespaces/shop/core/configmaps.yaml": b"---\napiVersion: v1\nitems: []\nkind: ConfigMapList\n",
+    }
+    bundle = pack(tmp_path / "mg.tar.gz", files)
+    report = analyze(kvdiag, bundle)
+    seen = {(v["component"], v["version"], v["node"], v["line"]) for v in report["versions"] if v["how"] == "file"}
+    assert seen == {("crio", "1.29.1", "infra-1", 8), ("kubelet", "v1.29.3", "infra-1", 9)}
+    told = {i["source"].rpartition("/")[2]: (i["format"], i["unread"]) for i in report["inputs"]}
+    assert told["pods.yaml"] == ("pods-not-used", 0)
+    assert "configmaps.yaml" not in told
+    (told,) = json.loads(kvdiag("timeline", "volume", nodes.PV, bundle, "--year", "2024", "-o", "json").stdout)
+    assert [row["line"] for row in told["rows"] if row["kind"] == "attachment.left"] == [6]
+
+
+def test_objects_above_a_log(kvdiag, tmp_path):
+    """A log behind YAML in one file is read, with the numbers of its lines."""
+    path = tmp_path / "node.log"
+    path.write_bytes(collected(NODES_YAML.encode(), busy()))
+    report = analyze(kvdiag, path)
+    assert {v["version"] for v in report["versions"] if v["how"] == "file"} == {"1.29.1", "v1.29.3"}
+    (finding,) = [finding for finding in report["findings"] if finding["rule"] == RULE]
+    assert NODES_YAML.count("\n") + 2 in [line["line"] for line in finding["evidence"]]
+
+
+def test_list_of_pods_that_was_named(kvdiag, tmp_path):
+    """A list of pods is said to be one, and not read as a log that nobody understands."""
+    path = tmp_path / "pods.log"
+    path.write_text(PODS_YAML)
+    done = kvdiag("analyze", path)
+    assert "pods.log: 8 lines, pods-not-used" in " ".join(done.stdout.split())
+    assert "not understood" not in done.stdout
 
 
 def test_printed_version_goes_first(kvdiag, tmp_path):
