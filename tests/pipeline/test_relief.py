@@ -8,8 +8,10 @@ import pytest
 from kvdiag.model.report import Report
 from kvdiag.model.values import Verdict
 from kvdiag.pipeline import relief
-from kvdiag.pipeline.analyze import analyze
+from kvdiag.pipeline.analyze import analyze, inputs, know
 from kvdiag.pipeline.options import Options
+from kvdiag.pipeline.read import read_source
+from kvdiag.scan.choose import scanner
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "sample-logs"
@@ -98,3 +100,34 @@ def test_a_journal_of_many_lines_an_entry(monkeypatch, tmp_path):
     assert whole.findings
     assert any("events: what ended before" in note for note in report.notes)
     assert told(report) == told(whole)
+
+
+class Counted(list):
+    """Events that know how often they were counted."""
+
+    counts = 0
+
+    def __len__(self):
+        self.counts += 1
+        return super().__len__()
+
+
+def test_a_log_is_counted_once():
+    """However many logs follow one, its events are not counted again."""
+    whole = analyze_parts(SAMPLES / LONG[0])
+    reads = []
+    asked = relief.Relief(None)
+    for _ in range(50):
+        reads.append(whole._replace(testimony=whole.testimony._replace(sightings=Counted(whole.testimony.sightings))))
+        asked.check(reads)
+    assert {read.testimony.sightings.counts for read in reads} == {1}
+
+
+def analyze_parts(folder: Path):
+    """One log of a sample as it was read."""
+    options = Options(paths=(str(folder),))
+    knowledge = know(options)
+    source = next(iter(inputs(options, [])))
+    return next(
+        read_source(source, knowledge.vocabulary, scanner(knowledge.vocabulary.literals), [].append, lambda *_: None)
+    )
