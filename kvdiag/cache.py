@@ -3,7 +3,8 @@
     ~/.cache/kvdiag/events-3f9a….json
 
 The name carries the sha256 of what was read, so nothing ever has to be declared stale. JSON and never pickle: whoever
-can write to the folder must not be able to run code. A cache that cannot be written or read is none.
+can write to the folder must not be able to run code. A cache that cannot be written or read is none. The date of a file
+tells when it was last used; whenever a new one is written, those that nobody has used for 90 days go.
 """
 
 from __future__ import annotations
@@ -12,13 +13,19 @@ import contextlib
 import hashlib
 import json
 import os
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
 from kvdiag import __version__
+from kvdiag.regex import regex
 
 Made = TypeVar("Made")
+
+DAY = 86_400  # seconds
+UNUSED = 90 * DAY
+_OWN = regex(r"[a-z]+-[0-9a-f]{32}\.json|tmp\w+\.tmp")  # nothing else in the folder is ours
 
 
 def digest(parts: Iterable[bytes]) -> str:
@@ -44,11 +51,20 @@ def cached(name: str, key: str, build: Callable[[], Any], read: Callable[[Any], 
     """
     path = folder() / f"{name}-{key[:32]}.json"
     try:
-        return read(json.loads(path.read_bytes()))
+        made = read(json.loads(path.read_bytes()))
     except (OSError, ValueError, KeyError, TypeError, IndexError, RecursionError):
         data = build()
         _keep(path, data)
         return read(data)
+    _date(path)
+    return made
+
+
+def _date(path: Path) -> None:
+    """Note the use of a file in its date, once a day: at most starts this is one look at the date, 2 µs."""
+    with contextlib.suppress(OSError):
+        if time.time() - path.stat().st_mtime > DAY:
+            os.utime(path)
 
 
 def _keep(path: Path, data: object) -> None:
@@ -65,3 +81,13 @@ def _keep(path: Path, data: object) -> None:
         except BaseException:
             Path(beside).unlink(missing_ok=True)
             raise
+        _forget(path.parent)
+
+
+def _forget(cache: Path) -> None:
+    """Remove what has not been used for long. Another process may be at it too, or read one: it then builds it anew."""
+    oldest = time.time() - UNUSED
+    for path in cache.iterdir():
+        with contextlib.suppress(OSError):
+            if _OWN.fullmatch(path.name) and path.lstat().st_mtime < oldest:
+                path.unlink()

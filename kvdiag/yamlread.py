@@ -7,6 +7,7 @@ the text "yes"), dates stay text, and anchors, aliases and tags, of which patter
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kvdiag.errors import PatternError
@@ -135,11 +136,33 @@ def read_yaml(text: str, name: str) -> Node:
 
     Raises PatternError with the place of a syntax error, a duplicate key, an anchor, alias or tag, or too deep nesting.
     """
+    with _told(text, name):
+        return _builder(text, name).document()
+
+
+def read_items(text: str, name: str, key: str) -> Iterator[Node]:
+    """Give the members of the list under a key of each document, one at a time; a document without such a list whole.
+
+    So a list is read in the memory that one of its members takes. Raises PatternError as `read_yaml` does, behind what
+    stands before the fault.
+    """
+    with _told(text, name):
+        yield from _builder(text, name).items(key)
+
+
+def _builder(text: str, name: str) -> _Builder:
     import yaml
 
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return _Builder(yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)), name)
+
+
+@contextmanager
+def _told(text: str, name: str) -> Iterator[None]:
+    """Say as a PatternError what the parser says of a fault."""
+    import yaml
+
     try:
-        return _Builder(yaml.parse(text, Loader=loader), name).document()
+        yield
     except yaml.MarkedYAMLError as problem:
         mark = problem.problem_mark or problem.context_mark
         place = f"{name}:{mark.line + 1}:{mark.column + 1}" if mark else f"{name}:1:1"
@@ -175,6 +198,28 @@ class _Builder:
         if type(event).__name__ != "StreamEndEvent":
             raise self._error(event, "only one document a file is read; remove the `---`")
         return node
+
+    def items(self, key: str) -> Iterator[Node]:
+        """Read all documents: of each the members of the list under a key, or the whole."""
+        for event in self._events:
+            kind = type(event).__name__
+            if kind == "MappingStartEvent":
+                yield from self._listed(event, key)
+            elif kind in {"SequenceStartEvent", "ScalarEvent"}:
+                self._node(event, 0)
+
+    def _listed(self, begins: Any, key: str) -> Iterator[Node]:  # noqa: ANN401
+        pairs: dict[str, Node] = {}
+        has_list = False
+        while type(event := next(self._events)).__name__ != "MappingEndEvent":
+            name, event = self._node(event, 1), next(self._events)
+            if name.value == key and type(event).__name__ == "SequenceStartEvent":
+                has_list = True
+                yield from self._items(1)
+            else:
+                pairs[str(name.value)] = self._node(event, 1)
+        if not has_list:
+            yield self._made(begins, pairs)
 
     def _node(self, event: Any, depth: int) -> Node:  # noqa: ANN401 (PyYAML's events share no useful type)
         kind = type(event).__name__

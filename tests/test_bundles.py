@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib.util
 import io
 import json
+import re
 import tarfile
 import zipfile
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -24,31 +26,69 @@ def bare(folder: Path, *, is_unstaged: bool) -> tuple[bytes, bytes]:
     return tuple("".join(line.partition("]: ")[2] for line in text).encode() for text in texts)
 
 
+def packed(name: str, files: dict[str, bytes]) -> bytes:
+    """An archive: a zip by its name, else a tar; what its files' paths call an archive is one in it."""
+    stream, inner = io.BytesIO(), defaultdict(dict)
+    plain = {}
+    for path, content in files.items():
+        found = re.fullmatch(r"(.*?\.(?:zip|tar))/(.+)", path)
+        if found:
+            inner[found[1]][found[2]] = content
+        else:
+            plain[path] = content
+    plain |= {path: packed(path, held) for path, held in inner.items()}
+    if name.endswith(".zip"):
+        with zipfile.ZipFile(stream, "w") as archive:
+            for path, content in plain.items():
+                archive.writestr(path, content)
+    else:
+        with tarfile.open(fileobj=stream, mode="w:gz" if name.endswith("gz") else "w") as archive:
+            for path, content in plain.items():
+                member = tarfile.TarInfo(path)
+                member.size, member.mtime = len(content), 1_710_240_000
+                archive.addfile(member, io.BytesIO(content))
+    return stream.getvalue()
+
+
 def pack(path: Path, files: dict[str, bytes]) -> Path:
     """Make a bundle: a tar.gz, or a zip by its name."""
-    if path.suffix == ".zip":
-        with zipfile.ZipFile(path, "w") as writer:
-            for name, content in files.items():
-                writer.writestr(name, content)
-        return path
-    with tarfile.open(path, "w:gz") as writer:
-        for name, content in files.items():
-            member = tarfile.TarInfo(name)
-            member.size, member.mtime = len(content), 1_710_240_000
-            writer.addfile(member, io.BytesIO(content))
+    path.write_bytes(packed(path.name, files))
     return path
 
 
+# Where each collector keeps a node's kubelet log, and what else of the two nodes.
 LAYOUTS = {
-    "kind": ("kind/demo-worker/kubelet.log", "kind/demo-worker2/kubelet.log", "demo-worker", "demo-worker2"),
-    "must-gather": (
-        "mg/host_service_logs/infra-1/kubelet_service.log",
-        "mg/host_service_logs/infra-2/kubelet_service.log",
-        "infra-1",
-        "infra-2",
-    ),
-    "nodes": ("mg/nodes/w-1.example.org/kubelet.log", "mg/nodes/w-2.example.org/kubelet.log", "w-1.example.org", "w-2.example.org"),
+    "kind": ("kind/demo-{}/kubelet.log", "worker", "worker2", "demo-{}"),
+    "must-gather": ("mg/host_service_logs/{}/kubelet_service.log", "infra-1", "infra-2", "{}"),
+    "must-gather, performance": ("mg/nodes/{0}/{0}_logs_kubelet", "w-1.example.org", "w-2.example.org", "{}"),
+    "gkectl": ("snapshot/nodes/{}/sudo_journalctl_-u_kubelet.log", "10.0.0.3", "10.0.0.4", "{}"),
+    "longhorn": ("supportbundle/nodes/{0}.zip/{0}/logs/kubelet.log", "w-1", "w-2", "{}"),
+    "talos": ("{}/service-logs/kubelet.log", "10.5.0.3", "10.5.0.4", "{}"),
+    "rancher": ("{}-2024-03-12_08_00_00/journald/kubelet", "w-1", "w-2", "{}"),
+    "troubleshoot": ("support-bundle-2024-03-12T08_00_00/host-collectors/{}/journald/kubelet.txt", "w-1", "w-2", "{}"),
+    "troubleshoot, copied": ("support-bundle-2024-03-12T08_00_00/node-logs/{}/archive.tar/log/kubelet.log", "w-1", "w-2", "{}"),
+    "sonobuoy": ("plugins/systemd-logs/results/{}/systemd_logs", "w-1", "w-2", "{}"),
+    "periscope": ("2024-03-12T08-00-00Z/{0}/{0}.zip/systemlogs/kubelet", "aks-1-vmss000000", "aks-1-vmss000001", "{}"),
+    "cluster api": ("clusters/c-1/machines/{}/kubelet.log", "c-1-md-0-a", "c-1-md-0-b", "{}"),
+    "cluster api, pool": ("clusters/c-1/machine-pools/mp-0/{}/kubelet.log", "w-1", "w-2", "{}"),
+    "log-dump": ("artifacts/{}/kubelet.log", "e2e-minion-group-4q2x", "e2e-minion-group-xk7p", "{}"),
 }  # fmt: skip
+BESIDE = {
+    "gkectl": {"snapshot/kubectlCommands/describe_nodes": b"Name: 10.0.0.3\n"},
+    "longhorn": {
+        "supportbundle/yamls/cluster/kubernetes/nodes.yaml": b"items: []\n",
+        "supportbundle/nodes/w-1.zip/w-1/hostinfos/hostinfo": b"hostname : \n \tw-1\n",
+    },
+    "talos": {"10.5.0.3/summary": b"Client:\n", "10.5.0.3/service-logs/kubelet.state": b"NODE 10.5.0.3\n"},
+    "rancher": {"w-1-2024-03-12_08_00_00/systeminfo/hostname": b"w-1\n"},
+    "troubleshoot": {
+        "support-bundle-2024-03-12T08_00_00/host-collectors/w-1/journald/kubelet-info.json": b'{"command":"journalctl"}',
+        "support-bundle-2024-03-12T08_00_00/host-collectors/system/node_list.json": b'{"nodes":["w-1","w-2"]}',
+    },
+    "sonobuoy": {"hosts/w-1/healthz.json": b'{"status":200}', "meta/run.json": b"{}"},
+    "cluster api": {"clusters/c-1/machines/c-1-md-0-a/kubelet-version.txt": b"Kubernetes v1.29.3\n"},
+    "log-dump": {"artifacts/junit_01.xml": b"<testsuite/>\n"},
+}
 
 
 def analyze(kvdiag, *paths: Path) -> dict:
@@ -56,19 +96,39 @@ def analyze(kvdiag, *paths: Path) -> dict:
     return json.loads(kvdiag("analyze", "--year", "2024", "-o", "json", *paths).stdout)
 
 
+def log_of(report: dict) -> dict[str, str]:
+    """The nodes of the logs that were read, without the files beside them, by the last part of their path."""
+    return {i["source"]: i["node"] for i in report["inputs"] if i["format"].endswith("klog")}
+
+
 @pytest.mark.parametrize("packing", ["bundle.tar.gz", "bundle.zip"])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_nodes_by_layout(kvdiag, tmp_path, layout, packing):
-    """Where lines name no host, the layout does: a volume staged on both nodes is found, with their names."""
-    first, second, one, two = LAYOUTS[layout]
+    """Where lines name no host, the layout does: a volume staged on both nodes is one story, with their names."""
+    path, first, second, node = LAYOUTS[layout]
     a, b = bare(tmp_path, is_unstaged=False)
-    report = analyze(kvdiag, pack(tmp_path / packing, {first: a, second: b}))
-    assert {(i["source"], i["node"]) for i in report["inputs"]} == {
-        (f"{tmp_path}/{packing}/{first}", one),
-        (f"{tmp_path}/{packing}/{second}", two),
+    files = BESIDE.get(layout, {}) | {path.format(first): a, path.format(second): b}
+    report = analyze(kvdiag, pack(tmp_path / packing, files))
+    one, two = node.format(first), node.format(second)
+    assert log_of(report) == {
+        f"{tmp_path}/{packing}/{path.format(first)}": one,
+        f"{tmp_path}/{packing}/{path.format(second)}": two,
     }
+    assert report["problems"] == []
     (says,) = [f["says"] for f in report["findings"] if f["rule"] == "volume-staged-on-two-nodes"]
     assert f"was staged on {two} while {one} still had it staged" in says
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_lines_before_any_layout(kvdiag, tmp_path, layout):
+    """A host that the lines name is the node, whatever its folder is called."""
+    path, first, second, _ = LAYOUTS[layout]
+    logs = nodes.write(tmp_path, ahead=0, is_unstaged=False)
+    files = {path.format(name): (logs / log).read_bytes() for name, log in ((first, "a.log"), (second, "b.log"))}
+    report = analyze(kvdiag, pack(tmp_path / "bundle.tar.gz", files))
+    assert sorted(log_of(report).values()) == ["node-a", "node-b"]
+    (says,) = [f["says"] for f in report["findings"] if f["rule"] == "volume-staged-on-two-nodes"]
+    assert "was staged on node-b while node-a still had it staged" in says
 
 
 def test_without_a_layout(kvdiag, tmp_path):
@@ -200,6 +260,74 @@ def test_versions_in_files(kvdiag, tmp_path):
         ("v1.29.3", "file", "demo-worker", "demo-worker/kubernetes-version.txt", 1),
         ("v1.28.1", "file", "demo-worker2", "nodes.json", 1),
     }
+
+
+NODES_YAML = """---
+apiVersion: v1
+kind: Node
+metadata:
+  name: infra-1
+status:
+  nodeInfo:
+    containerRuntimeVersion: cri-o://1.29.1
+    kubeletVersion: v1.29.3
+"""
+ATTACHMENTS_YAML = f"""---
+apiVersion: storage.k8s.io/v1
+kind: VolumeAttachment
+metadata:
+  deletionTimestamp: "2024-03-12T08:00:00Z"
+  name: csi-01
+spec:
+  attacher: csi.example.org
+  nodeName: infra-1
+  source:
+    persistentVolumeName: {nodes.PV}
+status:
+  attached: true
+"""
+PODS_YAML = "---\napiVersion: v1\nitems:\n- apiVersion: v1\n  kind: Pod\n  metadata:\n    name: web-0\nkind: PodList\n"
+
+
+def test_objects_of_a_must_gather(kvdiag, tmp_path):
+    """Beside the logs stand the cluster's objects in YAML: versions by node, and what is held attached."""
+    a, b = bare(tmp_path, is_unstaged=False)
+    files = {
+        "mg/host_service_logs/infra-1/kubelet_service.log": a,
+        "mg/host_service_logs/infra-2/kubelet_service.log": b,
+        "mg/cluster-scoped-resources/core/nodes/infra-1.yaml": NODES_YAML.encode(),
+        "mg/cluster-scoped-resources/storage.k8s.io/volumeattachments/csi-01.yaml": ATTACHMENTS_YAML.encode(),
+        "mg/namespaces/shop/core/pods.yaml": PODS_YAML.encode(),
+        "mg/namespaces/shop/core/configmaps.yaml": b"---\napiVersion: v1\nitems: []\nkind: ConfigMapList\n",
+    }
+    bundle = pack(tmp_path / "mg.tar.gz", files)
+    report = analyze(kvdiag, bundle)
+    seen = {(v["component"], v["version"], v["node"], v["line"]) for v in report["versions"] if v["how"] == "file"}
+    assert seen == {("crio", "1.29.1", "infra-1", 8), ("kubelet", "v1.29.3", "infra-1", 9)}
+    told = {i["source"].rpartition("/")[2]: (i["format"], i["unread"]) for i in report["inputs"]}
+    assert told["pods.yaml"] == ("pods-not-used", 0)
+    assert "configmaps.yaml" not in told
+    (told,) = json.loads(kvdiag("timeline", "volume", nodes.PV, bundle, "--year", "2024", "-o", "json").stdout)
+    assert [row["line"] for row in told["rows"] if row["kind"] == "attachment.left"] == [6]
+
+
+def test_objects_above_a_log(kvdiag, tmp_path):
+    """A log behind YAML in one file is read, with the numbers of its lines."""
+    path = tmp_path / "node.log"
+    path.write_bytes(collected(NODES_YAML.encode(), busy()))
+    report = analyze(kvdiag, path)
+    assert {v["version"] for v in report["versions"] if v["how"] == "file"} == {"1.29.1", "v1.29.3"}
+    (finding,) = [finding for finding in report["findings"] if finding["rule"] == RULE]
+    assert NODES_YAML.count("\n") + 2 in [line["line"] for line in finding["evidence"]]
+
+
+def test_list_of_pods_that_was_named(kvdiag, tmp_path):
+    """A list of pods is said to be one, and not read as a log that nobody understands."""
+    path = tmp_path / "pods.log"
+    path.write_text(PODS_YAML)
+    done = kvdiag("analyze", path)
+    assert "pods.log: 8 lines, pods-not-used" in " ".join(done.stdout.split())
+    assert "not understood" not in done.stdout
 
 
 def test_printed_version_goes_first(kvdiag, tmp_path):

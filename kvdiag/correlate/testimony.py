@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from kvdiag.events.recognise import Sighting
 from kvdiag.model.place import NOWHERE, Place
-from kvdiag.model.values import NOTHING
 
 DRIVER = "csi-driver"
 SIDECARS = ("external-attacher", "external-provisioner", "external-resizer", "node-driver-registrar")
@@ -55,7 +54,6 @@ class Testimony(NamedTuple):
     preamble_year: int | None = None
     said_year: int | None = None
     modified: float | None = None
-    formats: Mapping[str, int] = NOTHING
     place: Place = NOWHERE
 
     @property

@@ -1,4 +1,4 @@
-"""Which volumes the cluster believes attached: `kubectl get volumeattachments -o json`.
+"""Which volumes the cluster believes attached: `kubectl get volumeattachments` as JSON or YAML.
 
 "kind": "VolumeAttachment", "metadata": {"name": "csi-0b1e…"}, "spec": {"attacher": "…", "nodeName": "worker-1", …
 """
@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kvdiag.evidence.fact import Fact, Lines, Plain, inner, objects, word
+from kvdiag.evidence.fact import Fact, Lines, Plain, begins_yaml, inner, objects, pair, word
 from kvdiag.model.event import Ref
 from kvdiag.regex import regex
 
 _OPENING = regex(r'\s*\{(?s:.*?)"kind"\s*:\s*"VolumeAttachment(?:List)?"')
 
 
-def opens(_name: str, head: str) -> bool:
+def opens(name: str, head: str) -> bool:
     """Whether a text begins as one, or a list of them."""
-    return _OPENING.match(head) is not None
+    return _OPENING.match(head) is not None or begins_yaml("VolumeAttachment", name, head)
 
 
 def read(text: str) -> Iterator[Fact]:
@@ -30,8 +30,8 @@ def read(text: str) -> Iterator[Fact]:
             "spec_name": word(inner(item, "spec", "source"), "persistentVolumeName"),
         }
         refs = tuple(Ref(kind, value) for kind, value in names.items() if value)
-        if name:
-            yield Fact(lines.of(name), f"attachment.{_state(item)}", f'"name": "{name}"', refs, _error(item))
+        if name and word(item, "kind") in {"", "VolumeAttachment"}:
+            yield Fact(lines.of(name), f"attachment.{_state(item)}", pair("name", name), refs, _error(item))
 
 
 def _state(item: Plain) -> str:

@@ -1,4 +1,4 @@
-"""What the cluster knows of its nodes: `kubectl get nodes -o json`, or nodes.json of `kubectl cluster-info dump`.
+"""What the cluster knows of its nodes: `kubectl get nodes` as JSON or YAML, nodes.json of `kubectl cluster-info dump`.
 
 "nodeInfo": {"containerRuntimeVersion": "containerd://1.7.13", "kubeletVersion": "v1.29.3", …
 """
@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kvdiag.evidence.fact import Fact, Lines, inner, objects, version, word
+from kvdiag.evidence.fact import Fact, Lines, begins_yaml, inner, objects, pair, version, word
 from kvdiag.regex import regex
 
 # An event of a node has an involvedObject of that kind, a static pod an owner.
 _OPENING = regex(r'\s*\{(?s:(?!"(?:involvedObject|regarding|ownerReferences)").)*?"kind"\s*:\s*"Node(?:List)?"')
 
 
-def opens(_name: str, head: str) -> bool:
+def opens(name: str, head: str) -> bool:
     """Whether a text begins as a node, or a list of nodes."""
-    return _OPENING.match(head) is not None
+    return _OPENING.match(head) is not None or begins_yaml("Node", name, head)
 
 
 def read(text: str) -> Iterator[Fact]:
@@ -28,8 +28,8 @@ def read(text: str) -> Iterator[Fact]:
         scheme, _, said = runtime.partition("://")
         component = {"containerd": "containerd", "cri-o": "crio"}.get(scheme, "")
         if said and component:
-            yield version(
-                lines.of("containerRuntimeVersion"), component, said, f'"containerRuntimeVersion": "{runtime}"', name
-            )
+            key = "containerRuntimeVersion"
+            yield version(lines.of(runtime, key), component, said, pair(key, runtime), name)
         if kubelet:
-            yield version(lines.of("kubeletVersion"), "kubelet", kubelet, f'"kubeletVersion": "{kubelet}"', name)
+            key = "kubeletVersion"
+            yield version(lines.of(kubelet, key), "kubelet", kubelet, pair(key, kubelet), name)

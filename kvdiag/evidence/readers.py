@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kvdiag.evidence import attachments, crictl, hostname, hostpath, mounts, nodes, packages, versions
+from kvdiag.evidence import attachments, crictl, hostname, hostpath, mounts, nodes, packages, pods, versions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,6 +19,7 @@ _READERS = {
     "hostpath-state": hostpath,
     "volume-attachments": attachments,
     "nodes": nodes,
+    "pods-not-used": pods,
     "crictl": crictl,
     "mounts": mounts,
     "packages": packages,

@@ -32,7 +32,7 @@ _LOGRUS = re.compile(
     rb'time=(?:"|\d)|ts=\d{4}-|(?:[\d\-T:.Z+]{1,35}" )?(?:level|lvl)=[a-z]+ (?:msg|ts|time)='
     rb"|(?:\x1b\[\d+m)?(?:TRAC|DEBU|INFO|WARN|ERRO|FATA|PANI)(?:\x1b\[0m)?\["
 )
-_SENT = re.compile(rb'\]: (?:[IWEF]\d{4} \d\d:\d\d:|time=")')
+_SENT = re.compile(rb'(?:\]:| std(?:out|err) F) (?:[IWEF]\d{4} \d\d:\d\d:|time=")')
 _JSON = regex(rb'\{"[\w.@]+":')
 _JSON_KEYS = regex(rb'"(?:msg|level|ts|MESSAGE|log|_HOSTNAME)" ?:')
 # Containers started by RKE trace their start script: `+ grep -q cloud-provider=azure`.

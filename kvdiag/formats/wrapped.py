@@ -23,7 +23,7 @@ _FEWEST_PAIRS = 3
 _SURELY = 0.9  # of the lines that may be rests of others
 _FEW_LINES = 50
 _MOST_LINES = 1000  # that are looked at
-_BEGINS = regex(rb"\t|  |" + openings.KLOG)
+_BEGINS = regex(rb"\t|  |" + openings.KLOG + rb"|" + openings.TIMED)
 
 
 def fold(head: bytes) -> Rewriting | None:

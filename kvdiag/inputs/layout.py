@@ -2,9 +2,15 @@
 
     kind export logs                 kind-worker2/kubelet.log, kind-worker2/pods/…
     must-gather                      host_service_logs/worker-1/kubelet_service.log, nodes/worker-1/…
+    gkectl diagnose snapshot         nodes/worker-1/…
     Harvester, Longhorn              nodes/worker-1.zip/worker-1/logs/kubelet.log
     talosctl support                 10.5.0.3/service-logs/kubelet.log, 10.5.0.3/kubernetes-logs/…
     Rancher's log collector          worker-1-2024-03-12_08_00_00/journald/rke2-agent
+    Troubleshoot                     host-collectors/worker-1/journald/kubelet.txt, …/logs/worker-1/archive.tar/…
+    Sonobuoy                         plugins/systemd-logs/results/worker-1/systemd_logs
+    AKS Periscope                    2024-03-12T08-00-00Z/worker-1/worker-1.zip/systemlogs/kubelet
+    Cluster API's tests              clusters/c-1/machines/worker-1/kubelet.log, …/machine-pools/mp-0/worker-1/…
+    Kubernetes' tests                artifacts/worker-1/kubelet.log
     sosreport                        sosreport-worker-1-2024-03-12-abcdefg/…   (its name is in the file etc/hostname)
     /var/log/pods                    shop_web-0_1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01/csi-attacher/0.log
     /var/log/containers              web-0_shop_csi-attacher-<64 digits>.log
@@ -16,25 +22,60 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from kvdiag.model.place import NOWHERE, Place
 
 _LONGEST = 4096  # as paths are; an archive may have longer names
 _NODE = r"(?P<node>[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?)"
+_KIND_NODE = r"(?P<node>[a-z0-9][-a-z0-9.]*-(?:control-plane|worker)\d*)"
 _KIND_FILES = r"(?:kubelet|containerd|journal|kubernetes-version|pods/.+|containers/.+)(?:\.(?:log|txt))?"
-_KIND_NODE = r"(?P<group>(?:.*/)?(?P<node>[a-z0-9][-a-z0-9.]*-(?:control-plane|worker)\d*))"
-_RANCHER = "journald|systemlogs|systeminfo|networking|etcd|kubeadm|rke2|k3s|rke"
-# What must stand in a path, and how: most paths have none of these words, and their patterns are never compiled.
-_NODES = (
-    ("host_service_logs/", rf"(?P<group>(?:.*/)?host_service_logs/(?!masters/|workers/){_NODE})/.+"),
-    ("nodes/", rf"(?P<group>(?:.*/)?nodes/{_NODE}\.zip)/.+"),
-    ("nodes/", rf"(?P<group>(?:.*/)?nodes/{_NODE})/.+"),
-    ("/service-logs/", rf"(?P<group>(?:.*/)?{_NODE})/service-logs/[^/]+"),
-    ("/kubernetes-logs/", rf"(?P<group>(?:.*/)?{_NODE})/kubernetes-logs/.+"),
-    ("_", rf"(?P<group>(?:.*/)?{_NODE}-\d{{4}}-\d\d-\d\d_\d\d_\d\d_\d\d)/(?:{_RANCHER})/.+"),
-    ("-control-plane", rf"{_KIND_NODE}/{_KIND_FILES}"),
-    ("-worker", rf"{_KIND_NODE}/{_KIND_FILES}"),
-    ("sosreport-", r"(?P<group>(?:.*/)?sosreport-[^/]+)/.+"),
+_RANCHER = r"(?:journald|systemlogs|systeminfo|networking|etcd|kubeadm|rke2|k3s|rke)/.+"
+# Beside the nodes' folders stand those of roles, and of the services of all Windows nodes.
+_NO_SERVICES = r"(?!(?:masters|workers|kubelet|kube-proxy|hybrid-overlay|containerd|windows)/)"
+_DUMPED = r"(?:kube[\w-]*|containerd|crio|docker|kern|journal|serial-1|etcd)\.log(?:[.-][^/]+)?"
+
+
+class _Layout(NamedTuple):
+    """A folder of a node's own: what stands before and behind the node's name in the folder's path, and what is in it.
+
+    `word` must stand in a path: most have none of these words, and their patterns are never compiled.
+    """
+
+    word: str
+    before: str = ""
+    node: str = _NODE
+    behind: str = ""
+    files: str = ".+"
+
+    @property
+    def pattern(self) -> str:
+        """What a whole path looks like."""
+        return f"(?P<group>(?:.*/)?{self.before}{self.node}{self.behind})/{self.files}"
+
+
+_NODES = tuple(
+    (layout.word, layout.pattern)
+    for layout in (
+        _Layout("host_service_logs/", before="host_service_logs/" + _NO_SERVICES),
+        _Layout("nodes/", before="nodes/", behind=r"\.zip"),
+        _Layout("nodes/", before="nodes/"),
+        _Layout("/service-logs/", files="service-logs/[^/]+"),
+        _Layout("/kubernetes-logs/", files="kubernetes-logs/.+"),
+        _Layout("/dmesg.log", before=r"support[^/]*\.zip/", files=r"dmesg\.log"),
+        _Layout("_", behind=r"-\d{4}-\d\d-\d\d_\d\d_\d\d_\d\d", files=_RANCHER),
+        _Layout("host-collectors/", before="host-collectors/", files="(?:run-host|journald|system)/.+"),
+        _Layout("/archive.tar/", before="support-bundle-[^/]+/(?:.*/)?", files=r"archive\.tar/.+"),
+        _Layout("/results/", before="plugins/[^/]+/results/(?!global/)"),
+        _Layout(".zip/systemlogs/", files=r"(?P=node)\.zip/.+"),
+        _Layout(".zip/nodelogs/", files=r"(?P=node)\.zip/.+"),
+        _Layout("/machines/", before="clusters/[^/]+/machines/"),
+        _Layout("/machine-pools/", before="clusters/[^/]+/machine-pools/[^/]+/"),
+        _Layout("-control-plane", node=_KIND_NODE, files=_KIND_FILES),
+        _Layout("-worker", node=_KIND_NODE, files=_KIND_FILES),
+        _Layout("artifacts/", before="_?artifacts/(?!logs?/)", files=_DUMPED),
+        _Layout("sosreport-", node="sosreport-[^/]+"),
+    )
 )
 _CONTAINERS = (
     ("_", r"(?:.*/)?[a-z0-9.-]+_[a-z0-9.-]+_[0-9a-f-]{32,36}/(?P<container>[a-z0-9.-]+)/[^/]+"),

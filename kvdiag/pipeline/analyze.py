@@ -166,7 +166,6 @@ def _readings(reads: Sequence[Read], clocks: Mapping[str, SourceClock]) -> Itera
     for read in reads:
         testimony, survey = read.testimony, read.survey
         clock = clocks[testimony.source]
-        unread = survey.scaled("unread")
         edges = ((testimony.first, 0), (testimony.last, testimony.lines))  # the last line is the oldest in some logs
         span = [clock.utc(stamp, line) for stamp, line in edges if stamp is not None]
         yield Reading(
@@ -174,14 +173,14 @@ def _readings(reads: Sequence[Read], clocks: Mapping[str, SourceClock]) -> Itera
             format=survey.format,
             component=testimony.component,
             lines=survey.lines,
-            records=survey.scaled("head"),
+            records=survey.records,
             recognised=read.recognised,
-            unread=unread,
+            unread=survey.unread,
             truncated=survey.truncated,
             begins=min(span, default=None),
             ends=max(span, default=None),
             clock=clock.says,
-            node=survey.nodes.most_common(1)[0][0] if survey.nodes else testimony.place.node,
+            node=survey.node or testimony.place.node,
             sampled=survey.sampled,
         )
 

@@ -67,7 +67,7 @@ class Follower:
     @property
     def heard(self) -> bool:
         """Whether anything was understood."""
-        return any(ear.log.made().survey.scaled("head") for ear in self._ears if ear is not None)
+        return any(ear.log.made().survey.records for ear in self._ears if ear is not None)
 
     def _ear(self, name: str) -> Ear | None:
         try:

@@ -19,7 +19,7 @@ from kvdiag.formats.gopanic import is_start
 from kvdiag.formats.klog import preamble
 from kvdiag.model.place import NOWHERE, Place
 from kvdiag.pipeline.opened import Readable, opened, placed
-from kvdiag.pipeline.survey import Survey
+from kvdiag.pipeline.survey import Survey, Surveyed
 from kvdiag.regex import regex
 from kvdiag.scan.blocks import Block
 from kvdiag.scan.protocol import Scanner
@@ -56,7 +56,7 @@ class Read(NamedTuple):
     """What an input said, and how much of it was understood."""
 
     testimony: Testimony
-    survey: Survey
+    survey: Surveyed
     recognised: int
 
 
@@ -150,10 +150,9 @@ class Log:
             preamble_year=self._year,
             said_year=self._said,
             modified=self._source.modified,
-            formats=self.survey.formats,
             place=self._source.place,
         )
-        return Read(testimony, self.survey, heard.recognised)
+        return Read(testimony, self.survey.result, heard.recognised)
 
     def let_go(self, is_kept: Callable[[Sighting], bool], is_new: Callable[[Heard], bool]) -> None:
         """Keep some events, and the lines of calls that are new; the calls of the others are events from now on."""

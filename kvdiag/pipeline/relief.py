@@ -7,7 +7,7 @@ without the rest stays as it was found. An absence that lies in the part that wa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from kvdiag.clock import to_datetime
 from kvdiag.correlate.clocks import SourceClock
@@ -35,9 +35,10 @@ class Relief:
         self._judge = judge
         self.left_out: Gap | None = None
         self.clocks: dict[str, SourceClock] = {}
-        self._over: dict[str, Finding] = {}  # of which nothing is left
-        self._gone: dict[str, Finding] = {}  # of which some is left: the part that is not
+        self._over = _Findings()  # of which nothing is left
+        self._gone = _Findings()  # of which some is left: the part that is not
         self._floor = 0  # what stayed when events were let go last
+        self._counted, self._held = 0, 0  # logs that were read to their end, and the events kept of them
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -49,9 +50,16 @@ class Relief:
 
     def check(self, done: list[Read], *logs: Log) -> None:
         """Let events go, if `done` and the logs that are being read hold too many of them."""
-        if _held(done, logs) > max(MOST, 2 * self._floor):  # else all of it goes on
+        if self._size(done, logs) > max(MOST, 2 * self._floor):  # else all of it goes on
             self._relieve(done, logs)
-            self._floor = _held(done, logs)
+            self._counted, self._held = 0, 0
+            self._floor = self._size(done, logs)
+
+    def _size(self, done: Sequence[Read], logs: Sequence[Log]) -> int:
+        """How many events are held; each log that was read is counted once, since a bundle may have 100,000."""
+        self._held += sum(len(read.testimony.sightings) for read in done[self._counted :])
+        self._counted = len(done)
+        return self._held + sum(log.size for log in logs)
 
     def _relieve(self, done: list[Read], logs: Sequence[Log]) -> None:
         history, clocks, findings = self._judge([*done, *(log.made() for log in logs)])
@@ -72,24 +80,20 @@ class Relief:
 
     def _note(self, findings: Sequence[Finding], left: Sequence[Finding]) -> None:
         """Keep what is found no more, and of what still is how often it was in the part that is gone."""
-        gone, self._gone = self._gone, {}
+        gone, self._gone, still = self._gone, _Findings(), _Findings(left)
         for finding in findings:
-            whole = joined(_taken(gone, finding), finding)
-            again = next((other for other in left if _is_same(finding, other)), None)
+            whole = joined(gone.take(finding), finding)
+            again = still.find(finding)
             if again is not None:
-                self._gone[again.key] = whole._replace(count=max(0, whole.count - again.count))
+                self._gone.put(whole._replace(count=max(0, whole.count - again.count)), again.key)
             else:
-                self._over[whole.key] = joined(_taken(self._over, whole), whole)
+                self._over.put(joined(self._over.take(whole), whole), whole.key)
 
     def all(self, findings: Sequence[Finding]) -> list[Finding]:
         """The findings of what was let go and those of what was left, each subject's of one rule as one."""
-        over, gone = dict(self._over), dict(self._gone)
-        told = [joined(_taken(over, finding), joined(_taken(gone, finding), finding)) for finding in findings]
-        return [*over.values(), *told]
-
-
-def _held(done: Sequence[Read], logs: Sequence[Log]) -> int:
-    return sum(log.size for log in logs) + sum(len(read.testimony.sightings) for read in done)
+        over, gone = self._over.copy(), self._gone.copy()
+        told = [joined(over.take(finding), joined(gone.take(finding), finding)) for finding in findings]
+        return [*over, *told]
 
 
 class _Keeps:
@@ -127,10 +131,42 @@ def _is_same(one: Finding, other: Finding) -> bool:
     return same and one.subject.key == other.subject.key and (nodes[0] == nodes[1] or not all(nodes))
 
 
-def _taken(findings: dict[str, Finding], finding: Finding) -> Finding | None:
-    """The finding about the same, taken out."""
-    key = finding.key if finding.key in findings else next((k for k, f in findings.items() if _is_same(f, finding)), "")
-    return findings.pop(key, None)
+class _Findings:
+    """Findings to be found again by what they are about: there may be thousands."""
+
+    def __init__(self, findings: Iterable[Finding] = ()) -> None:
+        self._about: dict[tuple[object, ...], dict[str, Finding]] = {}
+        for finding in findings:
+            self.put(finding, finding.key)
+
+    def __iter__(self) -> Iterator[Finding]:
+        return (finding for group in self._about.values() for finding in group.values())
+
+    def copy(self) -> _Findings:
+        """Give the same, to be taken from."""
+        made = _Findings()
+        made._about = {about: dict(group) for about, group in self._about.items()}
+        return made
+
+    def put(self, finding: Finding, key: str) -> None:
+        """Keep one by the key it is called by."""
+        self._about.setdefault(_group(finding), {})[key] = finding
+
+    def find(self, finding: Finding) -> Finding | None:
+        """Give the first about the same."""
+        return next((f for f in self._about.get(_group(finding), {}).values() if _is_same(f, finding)), None)
+
+    def take(self, finding: Finding) -> Finding | None:
+        """Give the one of that key, else the first about the same, and keep it no more."""
+        group = self._about.get(_group(finding), {})
+        same = finding.key if finding.key in group else next((k for k, f in group.items() if _is_same(f, finding)), "")
+        return group.pop(same, None)
+
+
+def _group(finding: Finding) -> tuple[object, ...]:
+    """Give what two findings about the same have in common in any case; a node's name may be learnt late."""
+    is_of_node = finding.subject.kind is SubjectKind.NODE
+    return finding.rule.name, finding.subject.kind, "" if is_of_node else finding.subject.key
 
 
 def joined(before: Finding | None, after: Finding) -> Finding:

@@ -6,20 +6,24 @@ pod and a volume it uses, or anything on the same node when the cause is the nod
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 
 from kvdiag.clock import MINUTE, SECOND
 from kvdiag.model.report import Finding
-from kvdiag.model.timeline import History, Timeline
+from kvdiag.model.timeline import History
 from kvdiag.model.values import Role, SubjectKind, Verdict
 
 TOUCH = 10 * MINUTE  # between the end of a cause and the beginning of what it explains
 SLACK = 10 * SECOND  # between the clocks and the buffers of two components
 
+Subject = tuple[SubjectKind, str]
+
 
 def rank(findings: Sequence[Finding], history: History) -> list[Finding]:
     """The findings with causes and symptoms told apart: causes first, then by severity, certainty and time."""
-    return ordered(_explained(finding, findings, history) for finding in findings)
+    near = _Near(findings, history)
+    return ordered(_explained(finding, near) for finding in findings)
 
 
 def ordered(findings: Iterable[Finding]) -> list[Finding]:
@@ -37,8 +41,8 @@ def ordered(findings: Iterable[Finding]) -> list[Finding]:
     )
 
 
-def _explained(finding: Finding, findings: Sequence[Finding], history: History) -> Finding:
-    causes = [c for c in findings if _explains(c, finding) and _linked(c, finding, history) and _touch(c, finding)]
+def _explained(finding: Finding, near: _Near) -> Finding:
+    causes = [cause for cause in near.linked(finding) if _explains(cause, finding) and _touch(cause, finding)]
     if not causes:
         return finding
     best = min(causes, key=lambda c: (c.role is Role.SYMPTOM, not _same(c, finding), -c.severity, c.begins, c.key))
@@ -49,22 +53,44 @@ def _explains(cause: Finding, finding: Finding) -> bool:
     return finding.rule.name in cause.rule.explains and cause.key != finding.key
 
 
+def _subject(finding: Finding) -> Subject:
+    return (finding.subject.kind, finding.subject.key)
+
+
 def _same(cause: Finding, finding: Finding) -> bool:
-    return (cause.subject.kind, cause.subject.key) == (finding.subject.kind, finding.subject.key)
+    return _subject(cause) == _subject(finding)
 
 
-def _linked(cause: Finding, finding: Finding, history: History) -> bool:
-    if _same(cause, finding):
+class _Near:
+    """Findings by their subjects: each is held against those it is linked with alone, since there may be thousands."""
+
+    def __init__(self, findings: Sequence[Finding], history: History) -> None:
+        self._findings = findings
+        self._about: dict[Subject, list[Finding]] = defaultdict(list)
+        for finding in findings:
+            self._about[_subject(finding)].append(finding)
+        self._linked: dict[Subject, set[Subject]] = {subject: {subject} for subject in self._about}
+        for subject in self._about:
+            timeline = history.timelines.get(subject)
+            for used in timeline.uses & self._about.keys() if timeline else ():
+                self._linked[subject].add(used)
+                self._linked[used].add(subject)
+        self._of_nodes = [finding for finding in findings if finding.subject.kind is SubjectKind.NODE]
+
+    def linked(self, finding: Finding) -> Iterator[Finding]:
+        """Give those about the same, about what it uses or is used by, and what befell its node."""
+        if finding.subject.kind is SubjectKind.NODE:
+            yield from (other for other in self._findings if _shares_node(other, finding))
+            return
+        for subject in self._linked[_subject(finding)]:
+            yield from self._about[subject]
+        yield from (other for other in self._of_nodes if _shares_node(other, finding))
+
+
+def _shares_node(one: Finding, other: Finding) -> bool:
+    if _same(one, other):
         return True
-    nodes = {cause.subject.ids.get("node", ""), finding.subject.ids.get("node", "")} - {""}
-    if SubjectKind.NODE in {cause.subject.kind, finding.subject.kind}:
-        return len(nodes) <= 1
-    return _uses(cause, finding, history.timelines) or _uses(finding, cause, history.timelines)
-
-
-def _uses(one: Finding, other: Finding, timelines: Mapping[tuple[SubjectKind, str], Timeline]) -> bool:
-    timeline = timelines.get((one.subject.kind, one.subject.key))
-    return timeline is not None and (other.subject.kind, other.subject.key) in timeline.uses
+    return len({one.subject.ids.get("node", ""), other.subject.ids.get("node", "")} - {""}) <= 1
 
 
 def _touch(cause: Finding, finding: Finding) -> bool:

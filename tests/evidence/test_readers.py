@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -115,6 +117,131 @@ def test_volume_attachments():
     ]
 
 
+NODE = """metadata:
+    labels:
+      kubernetes.io/hostname: worker-1
+    managedFields:
+    - fieldsV1:
+        f:status:
+          f:nodeInfo:
+            f:kubeletVersion: {}
+    name: worker-1
+  status:
+    nodeInfo:
+      containerRuntimeVersion: containerd://1.7.13
+      kubeProxyVersion: v1.29.3
+      kubeletVersion: v1.29.3
+"""
+ATTACHED = """  kind: VolumeAttachment
+  metadata:
+    name: csi-01
+  spec:
+    attacher: csi.example.org
+    nodeName: worker-1
+    source:
+      persistentVolumeName: pvc-77aa
+  status:
+    attached: true
+- apiVersion: storage.k8s.io/v1
+  kind: VolumeAttachment
+  metadata:
+    deletionTimestamp: "2024-03-12T08:00:00Z"
+    name: csi-02
+  spec:
+    nodeName: worker-1
+  status:
+    attached: true
+    detachError:
+      message: timed out
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("x", f"apiVersion: v1\nitems:\n- apiVersion: v1\n  kind: Node\n  {NODE}kind: List\n"),
+        ("cluster/nodes.yaml", f"items:\n- {NODE}metadata: {{}}\n"),
+        ("core/nodes/worker-1.yaml", "---\napiVersion: v1\nkind: Node\n" + NODE.replace("\n  ", "\n")),
+        ("x", "apiVersion: v1\nkind: Node\n" + NODE.replace("\n  ", "\n") + "---\napiVersion: v1\nkind: Node\n"),
+    ],
+    ids=["list", "typed list", "one", "documents"],
+)
+def test_nodes_in_yaml(name, text):
+    """The versions of each node, in each way that YAML lists them."""
+    kind, said = facts(name, text)
+    line = text.count("\n", 0, text.index("containerd://")) + 1
+    assert kind == "nodes"
+    assert said == [
+        version(line, "containerd", "1.7.13", "worker-1"),
+        version(line + 2, "kubelet", "v1.29.3", "worker-1"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "head"),
+    [
+        ("x", "apiVersion: v1\nitems:\n- apiVersion: storage.k8s.io/v1\n"),
+        (
+            "csi/volumeattachments.yaml",
+            "apiVersion: storage.k8s.io/v1\nitems:\n- metadata:\n    name: csi-00\n- x: 1\n",
+        ),
+    ],
+)
+def test_volume_attachments_in_yaml(name, head):
+    """Which are attached, and which wait to be deleted."""
+    kind, said = facts(name, head + ATTACHED)
+    line = head.count("\n")
+    assert kind == "volume-attachments"
+    assert said[-2:] == [
+        (line + 3, "attachment.found", {"attachment": "csi-01", "node": "worker-1", "spec_name": "pvc-77aa"}, {}, ""),
+        (line + 15, "attachment.left", {"attachment": "csi-02", "node": "worker-1"}, {"error": "timed out"}, ""),
+    ]
+
+
+def test_objects_of_other_kinds():
+    """In a list of many kinds a node is no attachment."""
+    text = f"apiVersion: v1\nitems:\n- apiVersion: storage.k8s.io/v1\n{ATTACHED}- kind: Node\n  {NODE}"
+    assert len(list(read_evidence("volume-attachments", text))) == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": []}',
+        '{\n"apiVersion": "v1",\n"items": [\n{"apiVersion": "v1", "kind": "Pod", "metadata": {}}]}',
+        "apiVersion: v1\nitems:\n- apiVersion: v1\n  kind: Pod\n  metadata:\n    name: web-0\n",
+    ],
+)
+def test_lists_of_pods(text):
+    """They are known, and nothing is taken from them."""
+    assert facts("x", text) == ("pods-not-used", [])
+
+
+@pytest.mark.parametrize(
+    ("tail", "problem"),
+    [
+        ("- &a {b: *a}\n", r"line:16:3: anchors and aliases"),
+        ("- {b: [}\n", r"line:16:"),
+        ("- " + "[" * 100 + "]" * 100 + "\n", "nested deeper than"),
+        ("- !!python/object:os.system x\n", "the tag"),
+        ("- a\x00\n", "this is not YAML"),
+    ],
+)
+def test_yaml_that_is_broken(tail, problem):
+    """What stands before a fault is read, and the fault is told with its line."""
+    found = []
+    with pytest.raises(ValueError, match=problem):
+        found.extend(read_evidence("nodes", f"items:\n- {NODE}{tail}"))
+    assert len(found) == (0 if "\x00" in tail else 2)
+
+
+@given(st.sampled_from(["nodes", "volume-attachments", "pods-not-used"]), st.text("ab-:{}[]'\"&*!|> \n"))
+def test_any_yaml(kind, text):
+    """Whatever stands in a text, it is read, or said to be none of it."""
+    with suppress(ValueError):
+        assert list(read_evidence(kind, f"items:\n{text}")) == []
+
+
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
@@ -208,7 +335,11 @@ def test_host_of_a_sosreport():
         ("x", "v1.29.2\n"),
         ("x", "Version:  0.1.0\nRuntimeName:  cri-o\nRuntimeVersion:  1.29.1\n"),
         ("x", "Kubernetes v1.29.3 was installed on all nodes\n"),
-        ("x", '{"kind": "PodList", "items": []}'),
+        ("x", '{"kind": "EventList", "items": []}'),
+        ("x", '{"kind": "Pod", "items": []}'),
+        ("nodes.yaml", "items: 3\n"),
+        ("x.yaml", "apiVersion: v1\nkind: ConfigMap\n"),
+        ("x.yaml", "items:\n- metadata:\n    name: w1\n"),
         ("state.json", '{"Volumes": 3}'),
         (
             "events.json",

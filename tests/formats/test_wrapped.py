@@ -76,3 +76,12 @@ def test_mail():
 def test_what_is_not_broken(lines):
     """Lines of one length, records of many lines and prose are left alone."""
     assert read(lines) == (lines, [])
+
+
+def test_text_in_the_log_of_a_container():
+    """Lines that begin with their time are whole, however alike their widths are and however far their text is set in."""
+    lines = [
+        b"2024-03-12T08:00:00.1Z stdout F     at com.example.Shop.web%s(Shop.java)" % (b"x" * (n % 9))
+        for n in range(40)
+    ]
+    assert fold(b"\n".join(lines)) is None

@@ -176,7 +176,7 @@ def test_the_logs_of_one_input():
         ("all.log/node description", "", "text"),
         ("all.log/kubelet", "kubelet", "journal-short/klog"),
     ]
-    assert [r.survey.scaled("unread") for r in reads] == [0, 0, 0, 0]
+    assert [r.survey.unread for r in reads] == [0, 0, 0, 0]
     assert [r.survey.lines for r in reads] == [2, 2, 2, 1]
     assert [one.line for r in reads for one in r.testimony.sightings] == [6, 11]
     assert clock(reads[1].testimony.first) == clock(reads[1].testimony.last) == "03:49:40"

@@ -8,8 +8,10 @@ import pytest
 from kvdiag.model.report import Report
 from kvdiag.model.values import Verdict
 from kvdiag.pipeline import relief
-from kvdiag.pipeline.analyze import analyze
+from kvdiag.pipeline.analyze import analyze, inputs, know
 from kvdiag.pipeline.options import Options
+from kvdiag.pipeline.read import read_source
+from kvdiag.scan.choose import scanner
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "sample-logs"
@@ -98,3 +100,70 @@ def test_a_journal_of_many_lines_an_entry(monkeypatch, tmp_path):
     assert whole.findings
     assert any("events: what ended before" in note for note in report.notes)
     assert told(report) == told(whole)
+
+
+BUSY = (
+    'E0312 {hour:02}:15:2{n}.101500    2201 nestedpendingoperations.go:348] Operation for "{{volumeName:{volume} podName:{uid} nodeName:}}" failed. '
+    "No retries permitted until 2024-03-12 {hour:02}:15:2{n}.601439 +0000 UTC m=+199.1 (durationBeforeRetry 500ms). "
+    'Error: UnmountVolume.TearDown failed for volume "data" (UniqueName: "{volume}") pod "{uid}" (UID: "{uid}") : '
+    "kubernetes.io/csi: Unmounter.TearDownAt failed to clean mount dir [{path}]: kubernetes.io/csi: "
+    "failed to remove dir [{path}]: remove {path}: device or resource busy\n"
+)
+UID = "1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01"
+MOUNT = f"/var/lib/kubelet/pods/{UID}/volumes/kubernetes.io~csi/pvc-77aa11cc-0b1d-4f5e-8c9a-2d3e4f5a6b7c/mount"
+OTHERS = (
+    'I0312 {hour:02}:{minute:02}:00.000000    2201 kubelet.go:2130] "SyncLoop ADD" source="api" pods=["shop/web-{n}"]\n'
+)
+
+
+def test_asked_again(monkeypatch, tmp_path):
+    """What befell a subject before it was let go counts once, however often one asks, as one does who follows a log."""
+    busy = [
+        "".join(BUSY.format(hour=h, n=n, volume="kubernetes.io/csi/d^v", uid=UID, path=MOUNT) for n in range(times))
+        for h, times in ((8, 5), (20, 2))
+    ]
+    between = "".join(OTHERS.format(hour=9 + n // 600, minute=n // 10 % 60, n=n) for n in range(6000))  # of some blocks
+    path = tmp_path / "kubelet.log"
+    path.write_text(busy[0] + between + busy[1])
+    before, answers = relief.Relief.all, []
+
+    def asked(self, findings):
+        answers.extend(sorted((f.key, f.count) for f in before(self, findings)) for _ in range(2))
+        return before(self, findings)
+
+    monkeypatch.setattr(relief, "MOST", FEW)
+    monkeypatch.setattr(relief.Relief, "all", asked)
+    analyze(Options(paths=(str(path),), year=2024))
+    assert answers[0] == answers[1]
+    assert {count for key, count in answers[0] if key.startswith("unmount-device-busy:")} == {7}
+
+
+class Counted(list):
+    """Events that know how often they were counted."""
+
+    counts = 0
+
+    def __len__(self):
+        self.counts += 1
+        return super().__len__()
+
+
+def test_a_log_is_counted_once():
+    """However many logs follow one, its events are not counted again."""
+    whole = analyze_parts(SAMPLES / LONG[0])
+    reads = []
+    asked = relief.Relief(None)
+    for _ in range(50):
+        reads.append(whole._replace(testimony=whole.testimony._replace(sightings=Counted(whole.testimony.sightings))))
+        asked.check(reads)
+    assert {read.testimony.sightings.counts for read in reads} == {1}
+
+
+def analyze_parts(folder: Path):
+    """One log of a sample as it was read."""
+    options = Options(paths=(str(folder),))
+    knowledge = know(options)
+    source = next(iter(inputs(options, [])))
+    return next(
+        read_source(source, knowledge.vocabulary, scanner(knowledge.vocabulary.literals), [].append, lambda *_: None)
+    )

@@ -1,0 +1,107 @@
+"""What was slow to read is kept, what nobody uses any more goes, and a cache that is broken is none."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from kvdiag import cache
+
+KEY = "0123456789abcdef" * 4
+OTHER = "fedcba9876543210" * 4
+LONG_AGO = time.time() - cache.UNUSED - cache.DAY
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A cache of its own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path / "kvdiag"
+
+
+def kept(key: str, data: object = 1) -> object:
+    """Ask the cache for what `data` is built from."""
+    return cache.cached("events", key, lambda: data, lambda said: said)
+
+
+def age(path, moment: float = LONG_AGO) -> None:
+    """Let a file have been used last at a moment."""
+    os.utime(path, (moment, moment))
+
+
+def test_it_is_built_once(folder):
+    """What lies in the cache is not built again."""
+    assert kept(KEY, "first") == kept(KEY, "second") == "first"
+    assert [path.name for path in folder.iterdir()] == [f"events-{KEY[:32]}.json"]
+
+
+def test_what_is_not_used_goes(folder):
+    """When something new is written, files that were last used long ago are removed, and a killed writer's rests too."""
+    kept(KEY)
+    (old,) = folder.iterdir()
+    rest = folder / "tmpab12cd.tmp"
+    rest.write_text("{")
+    age(old)
+    age(rest)
+    kept(OTHER)
+    assert [path.name for path in folder.iterdir()] == [f"events-{OTHER[:32]}.json"]
+
+
+def test_what_is_used_stays(folder):
+    """A use counts as much as the writing: a file that was read meanwhile stays, however old it is."""
+    kept(KEY)
+    (old,) = folder.iterdir()
+    age(old)
+    kept(KEY)
+    kept(OTHER)
+    assert old.exists()
+
+
+def test_files_of_others_stay(folder):
+    """Nothing is removed that kvdiag has not written, and no link is followed."""
+    folder.mkdir()
+    note, outside = folder / "notes.json", folder.parent / f"events-{KEY[:32]}.json"
+    for path in (note, outside):
+        path.write_text("{}")
+        age(path)
+    link = folder / f"rules-{'a' * 32}.json"
+    link.symlink_to(outside)
+    os.utime(link, (LONG_AGO, LONG_AGO), follow_symlinks=False)
+    kept(OTHER)
+    assert note.exists()
+    assert not link.is_symlink()
+    assert outside.exists()
+
+
+def test_a_date_is_written_once_a_day(folder):
+    """A file that was used today is left as it is."""
+    kept(KEY)
+    (path,) = folder.iterdir()
+    today = time.time() - 3600
+    age(path, today)
+    kept(KEY)
+    assert path.stat().st_mtime == pytest.approx(today, abs=1)
+
+
+def test_many_at_once(folder):
+    """Processes that write and remove at the same time all get what they asked for."""
+    folder.mkdir()
+    for number in range(200):
+        path = folder / f"events-{number:032x}.json"
+        path.write_text("1")
+        age(path)
+    code = (
+        "import sys; from kvdiag import cache;"
+        "print(*[cache.cached('events', f'{n:032x}', lambda: 1, int) for n in range(200, 230)])"
+    )
+    with ThreadPoolExecutor(4) as pool:
+        runs = list(
+            pool.map(lambda _: subprocess.run([sys.executable, "-c", code], check=True, capture_output=True), range(4))
+        )
+    assert {run.stdout for run in runs} == {b"1 " * 29 + b"1\n"}
+    assert len(list(folder.iterdir())) == 30
