@@ -155,10 +155,12 @@ class Stamper:
         stamp = resolve(peeled, body)
         if body.stamp is not None and is_yearless(body.stamp) and stamp == body.stamp:
             self.klog_is_yearless = True
-        if body.format in {"klog", "logrus"} and line.endswith(peeled.body):
-            self._teach(line, peeled, body, stamp, speaker)
-            return Said(stamp, line, speaker, body)
-        return Said(stamp, canonical(body), speaker, body)
+        if body.format not in {"klog", "logrus"}:
+            return Said(stamp, canonical(body), speaker, body)
+        if not line.endswith(peeled.body):  # its carrier has escaped it
+            return Said(stamp, peeled.body, speaker, body)
+        self._teach(line, peeled, body, stamp, speaker)
+        return Said(stamp, line, speaker, body)
 
     def _teach(self, line: bytes, peeled: Peeled, body: Body, stamp: int | None, speaker: Speaker) -> None:
         at = len(line) - len(peeled.body)

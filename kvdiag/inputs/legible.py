@@ -39,7 +39,6 @@ _ESCAPE = regex(rb'\\(["\\/tr])')
 _CURLY = regex(rb"\xe2\x80[\x9c\x9d]")
 _WIDE = regex(rb"\xc2\xa0|\xe2\x80\xaf")  # blanks that do not break
 _LISTED = regex(rb'("MESSAGE" ?: ?)\[([0-9, ]*+)\]')
-_CONTAINED = regex(rb'std(?:out|err)(?: [FP] |")')
 _UNESCAPED = {b"t": b"\t", b"r": b""}
 
 
@@ -191,18 +190,10 @@ def _quoted(numbers: bytes) -> bytes:
     return json.dumps(text.decode("utf-8", "replace"), ensure_ascii=False).encode()
 
 
-def _whole(data: bytes) -> bytes:
-    """Lines that a container runtime has cut."""
-    from kvdiag.inputs.parts import whole  # its patterns take 2 ms to compile
-
-    return whole(data)
-
-
 _REPAIRS = (
     _Repair(_WIDE, b"", _narrow),
     _Repair(_QUOTE_ENTITY, b"&", partial(_by_lines, mark=b"&", mend=_unescaped)),
     _Repair(_CURLY, b"\xe2\x80", partial(_by_lines, mark=b"\xe2\x80", mend=_straight)),
     _Repair(_ESCAPED, b'\\"', partial(_by_lines, mark=b'\\"', mend=_once_less)),
     _Repair(_LISTED, b'"MESSAGE"', _as_text),
-    _Repair(_CONTAINED, b"std", _whole),
 )
