@@ -55,6 +55,20 @@ def listed(text: bytes, entry: Callable[[str], object], around: Callable[[list],
     return json.dumps(around([entry(line) for line in text.decode().splitlines()]), indent=indent).encode()
 
 
+def half(text: bytes, change: Callable[[bytes], bytes]) -> bytes:
+    """Change a log from the middle line on."""
+    lines = text.split(b"\n")
+    middle = len(lines) // 2
+    return b"\n".join([*lines[:middle], change(b"\n".join(lines[middle:]))])
+
+
+def coloured(line: str) -> str:
+    """Give a line as a terminal has it, and grep in it."""
+    found = line.replace("kubelet", "\x1b[01;31m\x1b[Kkubelet\x1b[m\x1b[K")
+    return f"\x1b[33m{found}\x1b[0m"
+
+
+escaped = by_lines(lambda line: json.dumps(line)[1:-1])
 ISO, NANO = "2026-11-20T20:39:21Z", "1795206361779000000"
 DOCUMENTS: Mapping[str, tuple[Callable[[str], object], Callable[[list], object]]] = {
     "grafana": (lambda line: {"line": line, "timestamp": ISO, "fields": {"pod": "x"}}, list),
@@ -94,7 +108,22 @@ DAMAGES: Mapping[str, Callable[[bytes], bytes]] = {
     "no-break": lambda text: text.replace(b" ", "\u00a0".encode()),
     "entities": by_lines(html.escape),
     "entities by number": by_lines(lambda line: html.escape(line).replace("&quot;", "&#34;")),
-    "escaped": by_lines(lambda line: json.dumps(line)[1:-1]),
+    "escaped": escaped,
+    **{
+        f"{name} from the middle": lambda text, late=late: half(text, late)
+        for name, late in (("curly", by_lines(curly)), ("entities", by_lines(html.escape)), ("escaped", escaped))
+    },
+    "coloured": by_lines(coloured),
+    "coloured in rsyslog": by_lines(lambda line: f"#033[33m{line}#033[0m"),
+    "one blank for many": lambda text: re.sub(rb"  +", b" ", text),
+    "blanks for tabs": lambda text: text.replace(b"\t", b"    "),
+    "indented": by_lines(lambda line: f"        {line}"),
+    "quoted twice": by_lines(lambda line: f"> > {line}"),
+    "quoted thrice": by_lines(lambda line: f">>> {line}"),
+    "bullets": by_lines(lambda line: f"- {line}"),
+    "round bullets": by_lines(lambda line: f"  • {line}"),
+    "numbered": lambda text: b"\n".join(b"%d. %s" % row for row in enumerate(text.split(b"\n"), start=1)),
+    "in backticks": by_lines(lambda line: f"`{line}`"),
     "terminal 80": terminal(80),
     "terminal 237": terminal(237),
     "mail": mail(76),

@@ -61,6 +61,7 @@ _BY_FIRST_BYTE: Mapping[bytes, tuple[_Reader, ...]] = {
     b"*": (copied.listed, *_OTHER),
     b"-": (copied.listed, *_OTHER),
     b'"': (copied.row, *_OTHER),
+    b"`": (copied.coded, *_OTHER),
     b"\xef": (copied.marked, *_OTHER),
     b"\x1e": (envelopes.read_led,),
     b"{": (envelopes.read,),
