@@ -124,6 +124,15 @@ DAMAGES: Mapping[str, Callable[[bytes], bytes]] = {
     "round bullets": by_lines(lambda line: f"  • {line}"),
     "numbered": lambda text: b"\n".join(b"%d. %s" % row for row in enumerate(text.split(b"\n"), start=1)),
     "in backticks": by_lines(lambda line: f"`{line}`"),
+    "one line of JSON": lambda text: json.dumps({"id": 7, "body": text.decode(), "by": "x"}).encode(),
+    "one line of JSON in a list": lambda text: json.dumps([{"a": 1, "body": text.decode()}]).encode(),
+    "one line of JSON in JSON": lambda text: json.dumps({"x": json.dumps({"body": text.decode()})}).encode(),
+    "one line without quotes": lambda text: json.dumps(text.decode())[1:-1].encode(),
+    "one line among words": lambda text: (
+        b"Hello,\n\nhere it is:\n" + json.dumps(text.decode()).encode() + b"\nThanks\n"
+    ),
+    "one line that breaks as on Windows": lambda text: json.dumps(text.replace(b"\n", b"\r\n").decode()).encode(),
+    "one line, quotes as they are": lambda text: text.replace(b"\n", b"\\n"),
     "terminal 80": terminal(80),
     "terminal 237": terminal(237),
     "mail": mail(76),

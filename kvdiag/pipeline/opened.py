@@ -9,6 +9,7 @@ from typing import Protocol
 
 from kvdiag.errors import InputError
 from kvdiag.formats.wrapped import fold as wrapped
+from kvdiag.formats.writtenout import fold as written_out
 from kvdiag.inputs.folded import FOLDS, HEAD, unfolded
 from kvdiag.inputs.legible import Mender, Transcoded
 from kvdiag.inputs.readers import Bytes, Lent
@@ -51,7 +52,7 @@ def opened(
     mender = Mender()
     try:
         with source.open() as reader:
-            lines = unfolded(Transcoded(Lent(reader), most), numbers, (*FOLDS, wrapped), most)
+            lines = unfolded(Transcoded(Lent(reader), most), numbers, (written_out, *FOLDS, wrapped), most)
             yield from whole(_mended(block, mender) for block in blocks(lines, begins=begins))
     except InputError as error:
         problem(error)
