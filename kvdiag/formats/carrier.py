@@ -23,7 +23,7 @@ class Peeled(NamedTuple):
 
     `stamp` is the time of the outermost carrier that writes a year, else of the outermost that writes one at all, in
     the year-less frame. `ident` is the program's name without path. `carrier` names the outermost carrier. `partial`
-    says that the next line of `stream` continues this one.
+    says that the next line of `stream` continues this one, `cut` that what carried the line has lost its head.
     """
 
     body: bytes
@@ -34,6 +34,7 @@ class Peeled(NamedTuple):
     carrier: str = "plain"
     partial: bool = False
     stream: str = ""
+    cut: bool = False
 
 
 def program(name: str) -> str:
