@@ -35,7 +35,7 @@ def fold(head: bytes) -> Rewriting | None:
     records = _records(lines)
     if not any(record.rest for record in records):
         return None
-    width = max(record.width for record in records if b" " in record.text.strip())
+    width = max((record.width for record in records if b" " in record.text.strip()), default=0)
     if _NARROWEST <= width <= _WIDEST_MAIL and _is_mail(records, width):
         return partial(_joined, glue=partial(_mail, width=width))
     width = Counter(record.width for record in records if record.rest).most_common(1)[0][0]

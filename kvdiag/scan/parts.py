@@ -9,9 +9,9 @@ that its text does not have. A line of a driver that lists its volumes is longer
 the files that grep names, stand between one another; those of one line are written at once. Empty lines keep the places
 of the other parts, so that all lines keep their numbers.
 
-A line waits for its last part, and what stands below it waits too: for 1 MB or a minute, or until a line comes that no
-container wrote. What has not come by then is missing: containerd marks the last words of a container by `P` when they
-have no line end.
+A line waits for its last part, and what stands below it waits too: for 1 MB or a minute of the log, or until a line
+that no container wrote. What has not come by then is missing: containerd marks the last words of a container by `P`
+when they have no line end.
 """
 
 from __future__ import annotations
