@@ -13,6 +13,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from queue import Queue
 
+from tests.wrappers import cri_parts, written
+
 ROOT = Path(__file__).parents[1]
 LINES = (ROOT / "sample-logs/hostpath-driver-lost-state/kubelet.log").read_text("utf-8").splitlines(keepends=True)
 BUSY = next(n for n, line in enumerate(LINES) if "pod.kept" in line or "durationBeforeRetry 1m4s" in line) + 1
@@ -86,6 +88,17 @@ def test_a_finding_is_told_while_the_pipe_is_open_and_its_end_when_it_is_over():
         rest = live.rest()
         assert live.process.wait(PATIENCE) == 0
         assert "csi-nodeunpublish-state-lost" in {said["finding"]["rule"] for said in rest if said["change"] == "found"}
+
+
+def test_parts_of_lines_are_told_when_their_last_part_has_come():
+    """A runtime writes a long line in parts; a reader of the pipe gets some of them."""
+    cut = [part for of in written("".join(LINES).encode(), "kubelet", 2026) for part in cri_parts(of).split("\n")]
+    last = max(number for number, part in enumerate(cut) if " stderr P " in part)
+    with following() as live:
+        live.write([f"{part}\n" for part in cut[: last + 1]])
+        assert live.until("unmount-device-busy", "found")["finding"]["verdict"] == "confirmed"
+        live.write([f"{part}\n" for part in cut[last + 1 :]])
+        live.until("unmount-device-busy", "over")
 
 
 def test_a_log_that_grows_and_is_rotated(tmp_path):

@@ -158,13 +158,15 @@ class Stamper:
         stamp = resolve(peeled, body)
         if body.stamp is not None and is_yearless(body.stamp) and stamp == body.stamp:
             self.klog_is_yearless = True
-        if body.format in {"klog", "logrus"} and line.endswith(peeled.body):
-            self._teach(line, peeled, body, stamp, speaker)
-            return Said(stamp, line, speaker, body)
         if body.format == eventtable.FORMAT:
             self.described = eventtable.assigned(body) or self.described
             speaker = speaker._replace(node=speaker.node or eventtable.node_of(body) or self.described.node)
-        return Said(stamp, canonical(body, self.described), speaker, body)
+        if body.format not in {"klog", "logrus"}:
+            return Said(stamp, canonical(body, self.described), speaker, body)
+        if not line.endswith(peeled.body):  # its carrier has escaped it
+            return Said(stamp, peeled.body, speaker, body)
+        self._teach(line, peeled, body, stamp, speaker)
+        return Said(stamp, line, speaker, body)
 
     def _teach(self, line: bytes, peeled: Peeled, body: Body, stamp: int | None, speaker: Speaker) -> None:
         at = len(line) - len(peeled.body)

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kvdiag.regex import regex
+
+ANSI = regex(rb"\x1b\[[0-9;]{0,20}[A-Za-z]")
 # Microseconds until the year 5138; and the first number that, as milliseconds or nanoseconds, is a time of ours.
 _MOST_DIGITS = 17
 KERNEL = "kernel"  # who speaks in dmesg
@@ -20,7 +23,7 @@ class Peeled(NamedTuple):
 
     `stamp` is the time of the outermost carrier that writes a year, else of the outermost that writes one at all, in
     the year-less frame. `ident` is the program's name without path. `carrier` names the outermost carrier. `partial`
-    says that the next line of `stream` continues this one.
+    says that the next line of `stream` continues this one, `cut` that what carried the line has lost its head.
     """
 
     body: bytes
@@ -31,6 +34,7 @@ class Peeled(NamedTuple):
     carrier: str = "plain"
     partial: bool = False
     stream: str = ""
+    cut: bool = False
 
 
 def program(name: str) -> str:
@@ -60,9 +64,11 @@ def number_of(digits: str) -> int | None:
 
 
 def bytes_of(value: object) -> bytes:
-    """Give a message that is a text, a list of bytes, or repeated: then the first."""
+    """Give a message that is a text, a list of bytes, or repeated: then the first. Colours are taken off."""
     if isinstance(value, list) and value and not isinstance(value[0], int):
         value = value[0]
     if isinstance(value, list):
-        return bytes(item & 0xFF for item in value if isinstance(item, int)).rstrip(b"\r\n")
-    return value.rstrip("\r\n").encode("utf-8", "surrogatepass") if isinstance(value, str) else b""
+        text = bytes(item & 0xFF for item in value if isinstance(item, int))
+    else:
+        text = value.encode("utf-8", "surrogatepass") if isinstance(value, str) else b""
+    return (ANSI.sub(b"", text) if b"\x1b" in text else text).rstrip(b"\r\n")

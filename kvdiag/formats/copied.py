@@ -76,6 +76,12 @@ def listed(body: bytes) -> Peeled | None:
     return Peeled(body[found.end() :]) if found else None
 
 
+def coded(body: bytes) -> Peeled | None:
+    """`` `E1120 …` ``: a line that Markdown is to show as it is."""
+    line = body[1:].removesuffix(b"`")
+    return Peeled(line) if _LINE.match(line) else None
+
+
 def marked(body: bytes) -> Peeled | None:
     """Take off the byte order mark with which Windows begins a file."""
     return Peeled(body[len(_BOM) :]) if body.startswith(_BOM) else None

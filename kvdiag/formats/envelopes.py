@@ -14,11 +14,17 @@ from collections.abc import Mapping
 from kvdiag.formats import collectors, openings
 from kvdiag.formats.carrier import Peeled, bytes_of, number_of, program, text_of
 from kvdiag.formats.cutjson import read_cut
+from kvdiag.formats.goquote import unescape
 from kvdiag.regex import regex
 
 _JOURNAL = regex(rb'"(?:__REALTIME_TIMESTAMP|MESSAGE|__CURSOR)" ?:')
 _DOCKER = regex(rb'\{"log":"')
 _LINE = regex(openings.LINE)
+_MEMBER = regex(rb'"?, ?(?="[A-Za-z_@][\w.\-/@]{0,80}" ?:)')
+_KEY = regex(rb'^[^"\\]{0,80}" ?: ?"')  # what is left of the key
+_CUT = regex(rb'[^"]{0,200}?[\w.\-]{1,80}\.go:\d{1,6}\] |[^"]{0,80}?(?:level|msg)=')
+_SAID = frozenset(("MESSAGE", "message", "msg", "log", "line", "textPayload", "jsonPayload"))
+_JOURNALS = frozenset(("__REALTIME_TIMESTAMP", "_PID", "_HOSTNAME", "SYSLOG_IDENTIFIER"))
 
 
 def read(body: bytes) -> Peeled | None:
@@ -38,6 +44,30 @@ def read(body: bytes) -> Peeled | None:
 
 def _carrier(entry: Mapping[str, object]) -> Peeled | None:
     return journal_entry(entry) or collectors.read(entry)
+
+
+def read_beheaded(body: bytes) -> Peeled | None:
+    r"""Read what is left of an object that has lost its head: `eived\n","stream":"stderr","time":"2024-07-15T…"}`.
+
+    The members that are whole are read as an object of them; the text before them is the message when it is docker's,
+    which comes first, or when it is part of a log line.
+    """
+    found = _MEMBER.search(body) if body.endswith(b"}") else None
+    entry = _loaded(b"{" + body[found.end() :]) if found else None
+    if found is None or entry is None:
+        return None
+    lost, before = _KEY.sub(b"", body[: found.start()], 1), found.group().startswith(b'"')
+    if _SAID.isdisjoint(entry):
+        text = unescape(lost) if before else ""
+        if entry.keys() >= {"stream", "time"}:
+            told = collectors.docker({**entry, "log": text})
+        else:
+            told = journal_entry({**entry, "MESSAGE": text}) if _JOURNALS & entry.keys() and _CUT.match(lost) else None
+    elif lost.count(b"{") > lost.count(b"}"):
+        return None  # a text that quotes an object
+    else:
+        told = _carrier(entry) or Peeled(b"{" + body[found.end() :])
+    return told._replace(cut=True) if told else None
 
 
 def is_envelope(body: bytes) -> bool:

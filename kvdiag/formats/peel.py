@@ -40,6 +40,7 @@ _LETTER: tuple[_Reader, ...] = (
     prefixes.named,
     prefixes.bare,
     prefixes.words,
+    envelopes.read_beheaded,
 )
 _DIGIT: tuple[_Reader, ...] = (
     prefixes.dated,
@@ -51,8 +52,9 @@ _DIGIT: tuple[_Reader, ...] = (
     copied.filed,
     prefixes.named,
     prefixes.words,
+    envelopes.read_beheaded,
 )
-_OTHER: tuple[_Reader, ...] = (prefixes.full, copied.filed, prefixes.named, prefixes.words)
+_OTHER: tuple[_Reader, ...] = (prefixes.full, copied.filed, prefixes.named, prefixes.words, envelopes.read_beheaded)
 _BY_FIRST_BYTE: Mapping[bytes, tuple[_Reader, ...]] = {
     **dict.fromkeys((letter.encode() for letter in string.ascii_letters), _LETTER),
     **dict.fromkeys((digit.encode() for digit in string.digits), _DIGIT),
@@ -61,12 +63,13 @@ _BY_FIRST_BYTE: Mapping[bytes, tuple[_Reader, ...]] = {
     b"*": (copied.listed, *_OTHER),
     b"-": (copied.listed, *_OTHER),
     b'"': (copied.row, *_OTHER),
+    b"`": (copied.coded, *_OTHER),
     b"\xef": (copied.marked, *_OTHER),
     b"\x1e": (envelopes.read_led,),
     b"{": (envelopes.read,),
-    b"[": (prefixes.since_boot, prefixes.of_kernel, prefixes.console, prefixes.bracketed),
+    b"[": (prefixes.since_boot, prefixes.of_kernel, prefixes.console, prefixes.bracketed, envelopes.read_beheaded),
     b"<": (prefixes.bare,),
-    b" ": (prefixes.bare,),
+    b" ": (prefixes.bare, envelopes.read_beheaded),
     b"\t": (prefixes.bare,),
     b"\x1b": (prefixes.coloured,),
     b"": (),
@@ -133,4 +136,5 @@ def _nested(outer: Peeled, inner: Peeled) -> Peeled:
         inner.carrier if outer.carrier == "plain" else outer.carrier,
         outer.partial or inner.partial,
         outer.stream or inner.stream,
+        outer.cut or inner.cut,
     )

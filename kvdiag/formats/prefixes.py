@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from kvdiag.clock import SECOND
 from kvdiag.formats import openings
-from kvdiag.formats.carrier import KERNEL, Peeled, program
+from kvdiag.formats.carrier import ANSI, KERNEL, Peeled, program
 from kvdiag.formats.stamps import rfc3339, syslog_minute, within_minute, yearless
 from kvdiag.regex import regex
 
@@ -53,7 +53,6 @@ _BRACKET = regex(rb"\[(?:[^\]\s]{1,200} )?([^\]\s]{1,200})\] (?=" + openings.LIN
 _POD = regex(rb"\[pod/[^\]\s/]{1,253}/([^\]\s]{1,80})\] ")
 _EXPORT = regex(rb"(?:DEFAULT|DEBUG|INFO|NOTICE|WARNING|ERROR|CRITICAL) (?=\d{4}-\d\d-\d\dT)")
 _PRIORITY = regex(rb"<\d{1,3}>(?:1 )?")
-_ANSI = regex(rb"\x1b\[[0-9;]{0,20}[A-Za-z]")
 _PROGRAM = regex(rb"[a-z][\w.\-]*$")
 # Names that stand without `[pid]`; elsewhere `word: ` after a full date may be the message itself.
 _PIDLESS = frozenset((b"kernel", b"systemd", b"kubelet", b"containerd", b"dockerd", b"crio", b"k3s", b"audit"))
@@ -163,7 +162,7 @@ def of_kernel(body: bytes) -> Peeled | None:
 def console(body: bytes) -> Peeled | None:
     """`[  OK  ] Started …`, coloured or not: what systemd writes on the console while it boots."""
     found = _CONSOLE.match(body)
-    return Peeled(_ANSI.sub(b"", body[found.end() :]), ident="systemd", carrier="console") if found else None
+    return Peeled(ANSI.sub(b"", body[found.end() :]), ident="systemd", carrier="console") if found else None
 
 
 def named(body: bytes) -> Peeled | None:
@@ -204,7 +203,7 @@ def bare(body: bytes) -> Peeled | None:
 
 def coloured(body: bytes) -> Peeled | None:
     """ANSI colours; the whole line is freed of them."""
-    plain = _ANSI.sub(b"", body)
+    plain = ANSI.sub(b"", body)
     return Peeled(plain) if plain != body else None
 
 

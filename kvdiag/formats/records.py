@@ -191,7 +191,7 @@ def _format_of(raw: bytes, body: bytes) -> str:
 
 def _finished(draft: _Draft) -> Raw:
     body = _body(draft)
-    if draft.cut and not body.truncated:
+    if draft.cut or draft.peeled.cut:
         body = body._replace(truncated=True)
     raw = b"\n".join(draft.raws)[:_MOST_BYTES]
     return Raw(line=draft.line, lines=draft.lines, peeled=draft.peeled._replace(body=b""), body=body, raw=raw)

@@ -9,8 +9,11 @@ at the beginning: when what follows such lines begins no record, they were broke
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import zip_longest
+from typing import NamedTuple
 
 from kvdiag.formats import openings
 from kvdiag.formats.bodies import HEAD, classify, read_body
@@ -29,14 +32,37 @@ _BEGINS = regex(rb"\t|  |" + openings.KLOG + rb"|" + openings.TIMED)
 def fold(head: bytes) -> Rewriting | None:
     """Tell by the first bytes of an input whether its lines are broken; None when they are not."""
     lines = [line.rstrip(b"\r") for line in head.split(b"\n", _MOST_LINES)[:_MOST_LINES]]
-    widths = [_width(line) for line in lines]
-    width = max((size for line, size in zip(lines, widths, strict=True) if b" " in line.strip()), default=0)
-    if _NARROWEST <= width <= _WIDEST_MAIL and _is_mail(lines, widths, width):
+    records = _records(lines)
+    if not any(record.rest for record in records):
+        return None
+    width = max((record.width for record in records if b" " in record.text.strip()), default=0)
+    if _NARROWEST <= width <= _WIDEST_MAIL and _is_mail(records, width):
         return partial(_joined, glue=partial(_mail, width=width))
-    width = max(widths, default=0)
-    if _NARROWEST <= width <= _WIDEST and _is_terminal(lines, widths, width):
+    width = Counter(record.width for record in records if record.rest).most_common(1)[0][0]
+    if _NARROWEST <= width <= _WIDEST and _is_terminal(records, width, len(lines)):
         return partial(_joined, glue=partial(_terminal, width=width))
     return None
+
+
+class _Line(NamedTuple):
+    """A line of a record, its width, whether the record begins with it, and the line below that may be its rest."""
+
+    text: bytes
+    width: int
+    is_first: bool
+    rest: bytes
+
+
+def _records(lines: Sequence[bytes]) -> list[_Line]:
+    """The lines of records, each as far as a blank line: what somebody wrote between them is no part of a log."""
+    records: list[_Line] = []
+    is_within = False
+    for line, below in zip_longest(lines, lines[1:], fillvalue=b""):
+        is_first = bool(line.strip()) and not _is_rest(line)
+        is_within = is_first or (is_within and bool(line.strip()))
+        if is_within:
+            records.append(_Line(line, _width(line), is_first, below if _is_rest(below) else b""))
+    return records
 
 
 def _width(line: bytes) -> int:
@@ -48,17 +74,16 @@ def _is_rest(line: bytes) -> bool:
     return bool(line.strip()) and not _BEGINS.match(line) and classify(line) != HEAD
 
 
-def _is_terminal(lines: Sequence[bytes], widths: Sequence[int], width: int) -> bool:
-    """Whether lines of the full width, and no others, are followed by rests."""
-    full = [number for number, size in enumerate(widths[:-1]) if size == width]
-    if len(full) == 1 and len(lines) <= _FEW_LINES:
-        return _is_completed(lines[full[0]], lines[full[0] + 1])
-    rests = sum(_is_rest(lines[number + 1]) for number in full)
-    if len(full) < 2 or rests < _SURELY * len(full):
+def _is_terminal(records: Sequence[_Line], width: int, lines: int) -> bool:
+    """Whether lines of the full width, and no others, are followed by rests, and none is wider."""
+    full = [record for record in records if record.width == width]
+    if len(full) == 1 and lines <= _FEW_LINES:
+        return _is_completed(full[0].text, full[0].rest)
+    rests = sum(bool(record.rest) for record in full)
+    if len(full) < 2 or rests < _SURELY * len(full) or any(one.width > width for one in records if one.is_first):
         return False
-    below = {number + 1 for number in full}
-    others = [line for number, line in enumerate(lines) if line.strip() and number not in below]
-    return sum(classify(line) == HEAD for line in others) * 2 >= len(others)
+    heads = sum(record.is_first for record in records)
+    return heads * 2 >= len(records) - rests
 
 
 def _is_completed(line: bytes, rest: bytes) -> bool:
@@ -68,13 +93,13 @@ def _is_completed(line: bytes, rest: bytes) -> bool:
     return is_cut and whole is not None and not whole.truncated and _is_rest(rest)
 
 
-def _is_mail(lines: Sequence[bytes], widths: Sequence[int], width: int) -> bool:
+def _is_mail(records: Sequence[_Line], width: int) -> bool:
     """Whether the first word of each rest had no room in the line above."""
-    pairs = [number for number in range(len(lines) - 1) if lines[number].strip() and _is_rest(lines[number + 1])]
-    if len(pairs) < _FEWEST_PAIRS or len(pairs) * 4 < len(lines):
+    pairs = [record for record in records if record.rest]
+    if len(pairs) < _FEWEST_PAIRS or len(pairs) * 4 < len(records):
         return False
-    full = sum(widths[number] + 1 + _first_word(lines[number + 1]) > width for number in pairs)
-    ragged = sum(widths[number] < width - 1 for number in pairs)  # a terminal breaks at one column
+    full = sum(record.width + 1 + _first_word(record.rest) > width for record in pairs)
+    ragged = sum(record.width < width - 1 for record in pairs)  # a terminal breaks at one column
     return full >= _SURELY * len(pairs) <= ragged * 10
 
 

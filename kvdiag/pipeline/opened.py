@@ -9,11 +9,13 @@ from typing import Protocol
 
 from kvdiag.errors import InputError
 from kvdiag.formats.wrapped import fold as wrapped
+from kvdiag.formats.writtenout import fold as written_out
 from kvdiag.inputs.folded import FOLDS, HEAD, unfolded
 from kvdiag.inputs.legible import Mender, Transcoded
 from kvdiag.inputs.readers import Bytes, Lent
 from kvdiag.model.place import Place
 from kvdiag.scan.blocks import Block, blocks
+from kvdiag.scan.parts import whole
 
 
 class Readable(Protocol):
@@ -54,14 +56,17 @@ def opened(
     mender = Mender()
     try:
         with source.open() as reader:
-            lines = unfolded(Transcoded(Lent(reader), most), numbers, (*FOLDS, wrapped), most)
-            for block in blocks(lines, begins=begins):
-                mended = mender.mend(block.data)
-                yield Block(mended.data, block.first_line, block.lines, block.truncated + mended.torn)
+            lines = unfolded(Transcoded(Lent(reader), most), numbers, (written_out, *FOLDS, wrapped), most)
+            yield from whole(_mended(block, mender) for block in blocks(lines, begins=begins))
     except InputError as error:
         problem(error)
     except (OSError, EOFError) as error:
         problem(InputError(source.name, f"could not be read to its end ({error}); what was read until then is used"))
+
+
+def _mended(block: Block, mender: Mender) -> Block:
+    mended = mender.mend(block.data)
+    return Block(mended.data, block.first_line, block.lines, block.truncated + mended.torn)
 
 
 def placed(line: int, numbers: array[int]) -> int:

@@ -9,6 +9,7 @@ import pytest
 from kvdiag.formats.bodies import classify, read_body
 from kvdiag.formats.cutjson import read_cut
 from kvdiag.formats.peel import peel
+from kvdiag.formats.records import read_records
 
 KLOG = 'E1120 20:39:21.779765    6175 kubelet.go:2200] "Pod is terminated" pod="shop/web-0"'
 LOGRUS = 'time="2026-11-20T20:48:24.019017790Z" level=info msg="containerd successfully booted in 0.024525s"'
@@ -34,6 +35,63 @@ def test_an_envelope_without_its_end(entry, left):
     assert body is not None
     assert (body.caller, body.truncated) == ("kubelet.go:2200", True)
     assert body.message.startswith("Pod is term")
+
+
+OBJECTS = {
+    "docker": {"log": KLOG + "\n", "stream": "stderr", "time": "2026-11-20T20:39:21Z"},
+    "journal": {"__REALTIME_TIMESTAMP": "1795206361779999", "_HOSTNAME": "n", "MESSAGE": KLOG, "_PID": "6175"},
+    "klog": {
+        "ts": 1795206361779.9,
+        "caller": "kubelet/kubelet.go:2200",
+        "msg": "Pod is terminated",
+        "v": 2,
+        "pod": {"name": "web-0", "namespace": "shop"},
+    },
+    "containerd": {"level": "info", "pod": "shop/web-0", "msg": "Pod is terminated", "time": "2026-11-20T20:39:21Z"},
+    "cloudwatch": {"timestamp": 1795206361779, "message": KLOG},
+}
+HEADLESS = [
+    *(("docker", cut) for cut in ('og":', "1120", "20:39", "65  ", "6175", "elet.go")),
+    *(("journal", cut) for cut in ("REALTIME", "1795", "HOST", "n", "1120", "20:39", "175 ", "elet.go")),
+    *(("klog", cut) for cut in ("s", "95", "caller", "elet/", "elet.go")),
+    *(("containerd", cut) for cut in ("vel", "nfo")),
+    *(("cloudwatch", cut) for cut in ("stamp", "1795", "779")),
+]
+
+
+@pytest.mark.parametrize("separators", [(",", ":"), (", ", ": ")])
+@pytest.mark.parametrize(("kind", "cut"), HEADLESS)
+def test_an_object_without_its_head(kind, cut, separators):
+    """Of an object that lost its head the message is read, or what is left of it, with what follows, and marked."""
+    whole = json.dumps(OBJECTS[kind], separators=separators)
+    line = whole[whole.index(cut) :].encode()
+    (raw,) = read_records([(1, line)])
+    assert classify(line) == "head"
+    assert (raw.body.message, raw.body.fields["pod"].count("web-0")) == ("Pod is terminated", 1)
+    assert raw.body.truncated
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'saw {"a":1,"msg":"x"}',
+        'saw {"a":1,"b":"x"}',
+        'x","b":2}',
+        '","MESSAGE":"x"',
+        'words","_PID":"7","_HOSTNAME":"n"}',
+        '"a","b":}',
+        "}",
+    ],
+)
+def test_words_before_an_object(line):
+    """A text that quotes an object, and the rest of one that says nothing, are words."""
+    assert peel(line.encode()).body.decode() == line
+
+
+@pytest.mark.parametrize("piece", [b',"a":', b'","a":"', b"{", b'"', b"\\"])
+def test_hostile_ends_of_objects(piece):
+    """Half a megabyte of what an object may be made of is looked at once."""
+    assert peel(b"x" + piece * (500_000 // len(piece)) + b"}").carrier
 
 
 @pytest.mark.parametrize("cut", [8, 15, 30])

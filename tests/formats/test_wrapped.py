@@ -69,6 +69,7 @@ def test_mail():
         [line for n in range(9) for line in (SHORT, "\tat line", "\tof a trace that is longer")],
         [line for n in range(9) for line in (POD.format("a" * n), "the error of another program")],
         ["words that are no log, of forty and more characters each", "x"] * 9,
+        ['{"msg":"x"}', "y"],
         [],
         [""],
     ],

@@ -55,6 +55,7 @@ def test_sound_text(sound):
         (KLOG.replace(b'"', "“".encode()) + "‘".encode(), KLOG + b"'"),
         (KLOG.replace(b" ", b"\xc2\xa0"), KLOG),
         (KLOG.replace(b'"', b'\\"'), KLOG),
+        (b"\x1b[33m" + KLOG.replace(b"kube", b"\x1b[1mkube\x1b[0m") + b"\x1b[0m", KLOG),
         (KLOG.replace(b'"', b'\\"') + b'\\\\\\"x', KLOG + b'\\"x'),
         (b'{"MESSAGE":[73,48,34]}', b'{"MESSAGE":"I0\\""}'),
         (b'{"MESSAGE" : [ 73, 48 ]}', b'{"MESSAGE" : "I0"}'),
@@ -78,11 +79,53 @@ def test_torn_lines_are_counted():
     assert made == ((KLOG + b"\n") * 3, 3)
 
 
-def test_nul_bytes_in_a_later_block():
-    """NUL bytes are looked for in every block."""
+SOUND = (KLOG + b' err="a \\"b\\" & c"\n') * 5
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        b"\0" * 9 + KLOG,
+        KLOG.replace(b'"', b"&quot;"),
+        KLOG.replace(b'"', b"&#34;"),
+        KLOG.replace(b'"', "“".encode()),
+        KLOG.replace(b" ", b"\xc2\xa0"),
+        KLOG.replace(b" ", b"\xe2\x80\xaf"),
+        KLOG.replace(b'"', b'\\"'),
+        KLOG.replace(b"kube", b"\x1b[01;31m\x1b[Kkube\x1b[m\x1b[K"),
+        KLOG.replace(b"kube", b"#033[31mkube#033[0m"),
+    ],
+)
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_damage_in_a_later_block(damaged, place):
+    """Damage may begin anywhere, also within a block; what was needed once is done to the end."""
     mender = Mender()
-    mender.mend(KLOG)
-    assert mender.mend(b"\0" * 9 + KLOG).data == KLOG
+    mender.mend(SOUND)
+    between = [[damaged, SOUND], [SOUND, damaged], [SOUND, damaged, b"", SOUND.replace(b"\\", b"").replace(b"&", b"")]]
+    block = b"\n".join(between[place])
+    assert mender.mend(block).data == block.replace(damaged, KLOG)
+    assert mender.mend(SOUND + damaged + b"\n" + SOUND).data == SOUND + KLOG + b"\n" + SOUND
+
+
+def test_lists_of_bytes_in_a_later_block():
+    """A journal writes as bytes what has colours in it, wherever it comes."""
+    mender = Mender()
+    mender.mend(b'{"MESSAGE":"x"}\n')
+    listed = b'{"MESSAGE":"x"}\n{"MESSAGE":[73,27,91,51,49,109,48]}\n{"MESSAGE":"x"}\n'
+    assert mender.mend(listed).data == b'{"MESSAGE":"x"}\n{"MESSAGE":"I0"}\n{"MESSAGE":"x"}\n'
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        (b"#011/usr/lib/go/a.go:7", b"\t/usr/lib/go/a.go:7"),
+        (b"#033[1;31mred#033[0m #0110", b"red \t0"),
+        (b"#01 #1", b"#01 #1"),
+    ],
+)
+def test_what_rsyslog_makes_of_control_characters(written, meant):
+    """Tabs come back, colours do not."""
+    assert mended(written) == meant
 
 
 @given(st.binary(max_size=200).flatmap(lambda some: st.just(some) | st.just(KLOG.replace(b'"', b"&quot;") + some)))
