@@ -19,11 +19,11 @@ from kvdiag.inputs.live import Live
 from kvdiag.model.report import Finding
 from kvdiag.model.timeline import History
 from kvdiag.model.values import Verdict
-from kvdiag.pipeline.analyze import Knowledge, judged, know
+from kvdiag.pipeline.analyze import Knowledge, found, joined, know, relief_of
+from kvdiag.pipeline.judged import Judged
 from kvdiag.pipeline.opened import opened
 from kvdiag.pipeline.options import Options
 from kvdiag.pipeline.read import Log
-from kvdiag.pipeline.relief import Relief
 from kvdiag.scan.blocks import Block
 from kvdiag.scan.choose import scanner
 from kvdiag.scan.protocol import Scanner
@@ -47,7 +47,8 @@ class Follower:
         """What cannot be opened goes to `problem`."""
         self._options, self._problem = options, problem
         self._knowledge = know(options)
-        self._relief = Relief(lambda reads: judged(reads, self._knowledge, options, self._relief))
+        self._judged = Judged(lambda history: found(history, self._knowledge, options))
+        self._relief = relief_of(self._knowledge, options, self._judged)
         self._lock, self._news = threading.Lock(), threading.Event()
         self._ears = [self._ear(name) for name in options.paths or ("-",)]
         self._told: dict[str, Change] = {}
@@ -84,8 +85,8 @@ class Follower:
             reads = [log.made() for log in logs]
         if not reads:
             return
-        history, _, found = judged(reads, self._knowledge, self._options, self._relief)
-        findings = self._relief.all(found)
+        history = joined(reads, self._knowledge, self._options, self._relief)
+        findings = self._judged.all(found(history, self._knowledge, self._options))
         yield from self._begun(findings, history, is_end=is_end)
         yield from self._ended(findings, history)
 

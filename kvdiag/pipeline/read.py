@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from io import BytesIO
 from itertools import chain
 from typing import NamedTuple
 
 from kvdiag.clock import is_yearless
-from kvdiag.correlate.testimony import Testimony
+from kvdiag.correlate.testimony import Testimony, speakers
 from kvdiag.errors import InputError
 from kvdiag.events.recognise import Heard, Recogniser, Sighting
 from kvdiag.events.vocabulary import Vocabulary
@@ -108,6 +109,7 @@ class Log:
         self._year: int | None = None
         self._said: int | None = None
         self._ends = 0
+        self._let_go = Counter[str]()
 
     @property
     def size(self) -> int:
@@ -149,8 +151,8 @@ class Log:
             preamble_year=self._year,
             said_year=self._said,
             modified=self._source.modified,
-            formats=self.survey.formats,
             place=self._source.place,
+            let_go=self._let_go,
         )
         return Read(testimony, self.survey, heard.recognised)
 
@@ -161,9 +163,9 @@ class Log:
         lines = {line.line for line in new}
         over = (sighting for sighting in _calls(heard.heard, self._vocabulary) if sighting.line not in lines)
         said = list(chain(heard.sightings, over))
-        heard.let_go(
-            [one for one, there in zip(said, _placed(said, self._numbers), strict=True) if is_kept(there)], new
-        )
+        kept = [one for one, there in zip(said, _placed(said, self._numbers), strict=True) if is_kept(there)]
+        self._let_go += speakers(said) - speakers(kept)
+        heard.let_go(kept, new)
 
 
 Relieve = Callable[[Log], None]
