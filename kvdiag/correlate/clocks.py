@@ -66,6 +66,11 @@ class SourceClock(NamedTuple):
         return self.zone_how == "assumed"
 
     @property
+    def settled(self) -> SourceClock:
+        """The same for good: events were let go by a zone that was only assumed."""
+        return self._replace(zone_how="assumed from the start") if self.is_unsure else self
+
+    @property
     def says(self) -> str:
         """What had to be inferred, for people; empty when nothing was."""
         said = []

@@ -8,7 +8,7 @@ the command needs, which its `Keeper` names. An absence that lies in the part th
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from kvdiag.clock import DAY, HOUR, to_datetime
@@ -18,7 +18,7 @@ from kvdiag.correlate.testimony import Testimony
 from kvdiag.events.recognise import Heard, Sighting
 from kvdiag.model.event import Event
 from kvdiag.model.timeline import Gap, History
-from kvdiag.model.values import NOTHING
+from kvdiag.model.values import NOTHING, SubjectKind
 from kvdiag.pipeline.read import Log, Read
 
 MOST = 200_000  # events: some 300 MB with their history
@@ -93,10 +93,17 @@ class Relief:
         self.clocks = self._clocks(held.reads)
         for margin in MARGINS if self._asked != (None, None) else ():
             if held.size > most // 2:
+                self._settle(margin)
                 held.let_go(self.clocks, *_around(self._asked, margin))
         if held.size > most // 2:
+            self._settle(0)
             self._cut(held)
         self._floor = held.size
+
+    def _settle(self, margin: int) -> None:
+        """Clocks that may turn out to be of another zone stay as they are, unless there is room to wait for that."""
+        if margin < DAY:
+            self.clocks = {source: clock.settled for source, clock in self.clocks.items()}
 
     def _cut(self, held: _Held) -> None:
         history = self._join(held.reads)
@@ -169,7 +176,21 @@ def _around(asked: Span, margin: int) -> tuple[int, int]:
     )
 
 
-def going_on(history: History, cut: int) -> list[Event]:
+def going_on(history: History, cut: int) -> Iterator[Event]:
     """The first events of the subjects of which some happened since `cut`: who they are and how they began."""
     lasting = [t for t in history.timelines.values() if t.events and max(e.ends for e in t.events) >= cut]
-    return [event for timeline in lasting for event in timeline.events[:FIRST]]
+    for timeline in lasting:
+        yield from timeline.events[:FIRST]
+    held = leases(history)
+    for name in {timeline.subject.ids.get("pod", "") for timeline in lasting} & held.keys():
+        yield from held[name][-FIRST:]
+
+
+def leases(history: History) -> Mapping[str, list[Event]]:
+    """By name of a pod where each that was called so was named first; without it a later one is taken for it."""
+    held: dict[str, list[Event]] = defaultdict(list)
+    for (kind, _), timeline in history.timelines.items():
+        said = (event for event in timeline.events if event.ref("pod") and event.ref("pod_uid"))
+        if kind is SubjectKind.POD and (first := next(said, None)):
+            held[timeline.subject.ids.get("pod", "")].append(first)
+    return {name: sorted(events, key=lambda event: event.time) for name, events in held.items()}

@@ -1,15 +1,21 @@
 """Analysis in bounded memory finds what it would find with all of it."""
 
 import json
+import re
+from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from kvdiag.clock import HOUR, MINUTE, from_datetime
 from kvdiag.model.report import Report
 from kvdiag.model.values import Verdict
 from kvdiag.pipeline import relief
 from kvdiag.pipeline.analyze import analyze
 from kvdiag.pipeline.options import Options
+from tests.long import YEAR, again, repeated
+from tests.wrappers import journal_short, klog_only, logs
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "sample-logs"
@@ -50,17 +56,23 @@ def test_it_finds_the_same(monkeypatch, case):
     assert not any("events: what ended before" in note for note in whole.notes)
 
 
-def test_what_is_held_is_bounded(monkeypatch):
-    """However long a log, what is kept of it stays near the limit."""
-    held = []
+def holding(monkeypatch, most: int) -> list[int]:
+    """Give room for so many events, and a list of how many are held after each block."""
+    held: list[int] = []
     before = relief.Relief.check
 
     def check(self, done, log):
         before(self, done, log)
         held.append(log.size + sum(len(read.testimony.sightings) for read in done))
 
-    monkeypatch.setattr(relief, "MOST", FEW)
+    monkeypatch.setattr(relief, "MOST", most)
     monkeypatch.setattr(relief.Relief, "check", check)
+    return held
+
+
+def test_what_is_held_is_bounded(monkeypatch):
+    """However long a log, what is kept of it stays near the limit."""
+    held = holding(monkeypatch, FEW)
     analyze(options_of(POLLED))
     assert len(held) > 20
     assert max(held) <= 3 * FEW
@@ -98,3 +110,53 @@ def test_a_journal_of_many_lines_an_entry(monkeypatch, tmp_path):
     assert whole.findings
     assert any("events: what ended before" in note for note in report.notes)
     assert told(report) == told(whole)
+
+
+LOST = "hostpath-driver-lost-state"
+NOON = from_datetime(datetime(YEAR, 11, 20, 12, tzinfo=UTC))
+BEGINS, ENDS = NOON + 8 * HOUR + 30 * MINUTE, NOON + 8 * HOUR + 50 * MINUTE  # what happened lies between
+WINDOWS = {"until": (None, ENDS), "since": (BEGINS, None), "both": (BEGINS, ENDS)}
+COPIES = {"until": range(10), "since": range(-9, 1), "both": range(-6, 7)}
+
+
+def as_written(text: bytes) -> dict[str, bytes]:
+    """The log of one node."""
+    return {"kubelet.log": text}
+
+
+def newest_first(text: bytes) -> dict[str, bytes]:
+    """As `journalctl -r` tells it."""
+    return {"kubelet.log": b"".join(reversed(klog_only(text).splitlines(keepends=True)))}
+
+
+def of_two_nodes(text: bytes) -> dict[str, bytes]:
+    """Two journals: what happened on one node happened on another as well, to other pods."""
+    one = b"".join(journal_short(line, LOST) + b"\n" for line in klog_only(text).splitlines())
+    return {"one.log": one, "two.log": again(one, 1000, hours=0).replace(b"worker-1", b"worker-2")}
+
+
+def in_another_zone(text: bytes) -> dict[str, bytes]:
+    """A kubelet that writes local time and nowhere says which; a log that is read later shares ids with it."""
+    local = re.sub(rb"No retries permitted until [^(]*", b"", again(text, 1, hours=8).replace(b"0 UTC", b"0"))
+    return {"a-kubelet.log": again(local, -1, hours=0), "containerd.log": logs(LOST)["containerd.log"]}
+
+
+@pytest.mark.parametrize("asked", WINDOWS)
+@pytest.mark.parametrize(
+    ("form", "room", "apart"),
+    [(as_written, 1200, 1), (newest_first, 4000, 1), (of_two_nodes, 1800, 1), (in_another_zone, 1200, 48)],
+)
+def test_a_time_that_was_asked_for(monkeypatch, tmp_path, form, room, apart, asked):
+    """Of a long log of which a part was asked for, only that part takes room, and it tells all that it tells alone."""
+    for name, text in form(repeated(logs(LOST)["kubelet.log"], COPIES[asked], hours=apart)).items():
+        (tmp_path / name).write_bytes(text)
+    since, until = WINDOWS[asked]
+    options = Options(paths=(str(tmp_path),), year=YEAR, since=since, until=until)
+    whole = analyze(options)
+    held = holding(monkeypatch, room)
+    report = analyze(options)
+    assert whole.findings
+    assert (told(report), counts(report), report.notes) == (told(whole), counts(whole), ())
+    assert report.inputs == whole.inputs
+    assert max(held) <= room
+    assert any(after < before for before, after in pairwise(held))

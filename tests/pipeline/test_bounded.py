@@ -1,0 +1,141 @@
+"""Commands with room for a fraction of the events say what they say with room for all, or that something is missing."""
+
+import json
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+
+from kvdiag.errors import InputError
+from kvdiag.model.values import SubjectKind
+from kvdiag.pipeline import relief
+from kvdiag.pipeline.comparing import compare
+from kvdiag.pipeline.inventory import take
+from kvdiag.pipeline.listing import list_events
+from kvdiag.pipeline.options import Options
+from kvdiag.pipeline.rows import Wanted
+from kvdiag.pipeline.stories import stories
+from kvdiag.report.lines import event_line
+from tests.long import YEAR, again, repeated
+from tests.wrappers import logs
+
+LOST = "hostpath-driver-lost-state"
+KUBELET = logs(LOST)["kubelet.log"]
+UID = b"0d5936eb-62b9-4a42-a53b-6986b4cfbefc"
+PV = b"pvc-3126ba07-e71e-4ea5-bf21-3bdb0bd507e4"
+TIMES, ROOM = 16, 1200
+EARLY, LATE = 2, 13
+
+
+@pytest.fixture
+def long(tmp_path):
+    """Give the options for a log in which one pod after the other could not be ended."""
+    path = tmp_path / "kubelet.log"
+    path.write_bytes(repeated(KUBELET, range(TIMES)))
+    return Options(paths=(str(path),), year=YEAR)
+
+
+@pytest.fixture
+def scarce(monkeypatch):
+    """Give a function that leaves room for few events, and gives how many are held after each block."""
+
+    def leave() -> list[int]:
+        held: list[int] = []
+        check = relief.Relief.check
+
+        def checked(self, done, *logs):
+            check(self, done, *logs)
+            held.append(sum(log.size for log in logs) + sum(len(read.testimony.sightings) for read in done))
+
+        monkeypatch.setattr(relief, "MOST", ROOM)
+        monkeypatch.setattr(relief.Relief, "check", checked)
+        return held
+
+    return leave
+
+
+def named(name: bytes, number: int) -> str:
+    """Give what a pod or volume of the sample is called in one of its repetitions."""
+    return again(name, number).decode()
+
+
+def is_bounded(held: list[int]) -> bool:
+    """Whether events were let go, again and again, and what was held stayed near the limit."""
+    return sum(after < before for before, after in pairwise(held)) > 1 and max(held) <= 2 * ROOM
+
+
+@pytest.mark.parametrize("kind", [SubjectKind.POD, SubjectKind.VOLUME])
+def test_inventories(long, scarce, kind):
+    """Each pod and each volume is listed with its state, its retries, its findings and how long each step took."""
+    wanted = Wanted(kind=kind, slow=True, everything=True)
+    whole = take(long, wanted)
+    held = scarce()
+    taken = take(long, wanted)
+    assert len(whole.inventory.rows) >= TIMES
+    assert taken.inventory == whole.inventory
+    assert (len(whole.notes), len(taken.notes)) == (0, 1)
+    assert is_bounded(held)
+
+
+@pytest.mark.parametrize(
+    ("kind", "ref"),
+    [
+        (SubjectKind.POD, named(UID, EARLY)),
+        (SubjectKind.POD, named(UID, LATE)),
+        (SubjectKind.POD, named(UID, EARLY)[:8]),
+        (SubjectKind.VOLUME, named(PV, EARLY)),
+        (SubjectKind.VOLUME, named(PV, LATE)),
+        (SubjectKind.DRIVER, "hostpath.csi.k8s.io"),
+    ],
+)
+def test_timelines(long, scarce, capsys, kind, ref):
+    """What happened to a subject is told in full, wherever in the log it lived; that there was more is said."""
+    whole = stories(kind, ref, long)
+    assert capsys.readouterr().err == ""
+    held = scarce()
+    told = stories(kind, ref, long)
+    assert told == whole
+    assert f"only what concerns {ref} was kept; --since and --until say" in capsys.readouterr().err
+    assert is_bounded(held)
+
+
+def test_a_timeline_of_nearly_everything(long, scarce, capsys):
+    """Where not even the subject's own events fit, as of a pod that was made anew again and again, that is said."""
+    held = scarce()
+    assert stories(SubjectKind.POD, "default/db-0", long)
+    assert "not all that concerns default/db-0 was kept; --since and --until say" in capsys.readouterr().err
+    assert max(held) <= 2 * ROOM
+
+
+def test_comparisons(long, scarce, tmp_path):
+    """Two pods part where they part with room for all, and so do two logs."""
+    other = tmp_path / "other.log"
+    other.write_bytes(repeated(KUBELET.replace(b"NodeUnpublishVolume", b"NodeUnpublishVolum"), range(TIMES)))
+    asked = [
+        (named(UID, EARLY), named(UID, LATE), long),
+        (long.paths[0], str(other), Options(year=YEAR)),
+    ]
+    whole = [compare(*words) for words in asked]
+    held = scarce()
+    assert [compare(*words) for words in asked] == whole
+    assert is_bounded(held)
+
+
+def test_events(long, scarce):
+    """Each event is printed once, in order of time within a run, and that there are several runs is said."""
+
+    def listed() -> tuple[list[str], list[str]]:
+        told: list[str] = []
+        problems: list[InputError] = []
+        _, notes = list_events(
+            long, lambda event: told.append(json.dumps(event_line(event))), problems, lambda _source, _size: None
+        )
+        return told, notes
+
+    whole, none = listed()
+    held = scarce()
+    told, notes = listed()
+    assert Counter(told) == Counter(whole)
+    assert none == []
+    assert "run by run" in notes[0]
+    assert is_bounded(held)
