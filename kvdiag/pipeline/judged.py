@@ -49,6 +49,12 @@ class Judged:
                 self._over[whole.key] = joined(_taken(self._over, whole), whole)
         self._found = ()
 
+    def forget(self) -> frozenset[str]:
+        """Go on without what nothing is left of; its keys."""
+        keys = frozenset(self._over)
+        self._over.clear()
+        return keys
+
     def all(self, findings: Sequence[Finding]) -> list[Finding]:
         """The findings of what was let go and those of what was left, each subject's of one rule as one."""
         over, gone = dict(self._over), dict(self._gone)

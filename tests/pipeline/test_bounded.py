@@ -1,6 +1,8 @@
 """Commands with room for a fraction of the events say what they say with room for all, or that something is missing."""
 
 import json
+import os
+import threading
 from collections import Counter
 from itertools import pairwise
 
@@ -8,7 +10,8 @@ import pytest
 
 from kvdiag.errors import InputError
 from kvdiag.model.values import SubjectKind
-from kvdiag.pipeline import relief
+from kvdiag.pipeline import follow, relief
+from kvdiag.pipeline.analyze import analyze
 from kvdiag.pipeline.comparing import compare
 from kvdiag.pipeline.inventory import take
 from kvdiag.pipeline.listing import list_events
@@ -139,3 +142,26 @@ def test_events(long, scarce):
     assert none == []
     assert "run by run" in notes[0]
     assert is_bounded(held)
+
+
+def test_following(scarce, monkeypatch, tmp_path):
+    """Of a log that is followed all that is certain is told once, also long after its events were let go."""
+    text = repeated(KUBELET, range(TIMES))
+    log = tmp_path / "kubelet.log"
+    log.write_bytes(text)
+    whole = {finding.key for finding in analyze(Options(paths=(str(log),), year=YEAR)).findings}
+    pipe = tmp_path / "pipe.log"
+    os.mkfifo(pipe)
+    monkeypatch.setattr(follow, "MOST_TOLD", 2)
+    monkeypatch.setattr(follow, "PAUSE", 0.01)
+    held = scarce()
+    writer = threading.Thread(target=pipe.write_bytes, args=(text,))
+    writer.start()
+    problems: list[InputError] = []
+    changes = list(follow.Follower(Options(paths=(str(pipe),), year=YEAR), problems.append).changes())
+    writer.join()
+    found = [change.finding.key for change in changes if not change.is_over]
+    assert len(whole) >= TIMES
+    assert sorted(found) == sorted(whole)
+    assert problems == []
+    assert max(held) <= 2 * ROOM
