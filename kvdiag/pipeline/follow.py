@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import threading
 import time
-from array import array
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
@@ -17,6 +16,7 @@ from typing import NamedTuple
 from kvdiag.correlate.lives import Lives
 from kvdiag.errors import InputError
 from kvdiag.inputs.folded import HEAD
+from kvdiag.inputs.lines import Numbers
 from kvdiag.inputs.live import Live
 from kvdiag.model.report import Finding
 from kvdiag.model.timeline import History
@@ -160,7 +160,7 @@ class Ear(threading.Thread):
         """What cannot be read goes to `problem`."""
         super().__init__(daemon=True)  # it may wait for ever
         self._live, self._problem, self._bells = live, problem, bells
-        self._numbers: array[int] = array("I")
+        self._numbers = Numbers()
         self.log = Log(live.name, live, knowledge.vocabulary, self._numbers)
         self._scanner: Scanner = scanner(knowledge.vocabulary.literals)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Protocol
@@ -11,6 +10,7 @@ from kvdiag.errors import InputError
 from kvdiag.formats.wrapped import fold as wrapped
 from kvdiag.inputs.folded import FOLDS, HEAD, unfolded
 from kvdiag.inputs.legible import Mender, Transcoded
+from kvdiag.inputs.lines import Receiver
 from kvdiag.inputs.readers import Bytes, Lent
 from kvdiag.model.place import Place
 from kvdiag.scan.blocks import Block, blocks
@@ -38,14 +38,14 @@ class Readable(Protocol):
 def opened(
     source: Readable,
     problem: Callable[[InputError], None],
-    numbers: array[int],
+    numbers: Receiver,
     begins: Callable[[bytes], bool] | None = None,
     most: int = HEAD,
 ) -> Iterator[Block]:
     """Give the blocks of an input. What breaks on the way is told to `problem`.
 
-    Where lines were rewritten, `numbers` receives for each the line of the input it stands for; it stays empty where
-    none was. What the input is, its first bytes tell, up to `most`: of one that still grows, those that are at hand.
+    Where lines were rewritten, `numbers` receives for each the line of the input it stands for; none where none
+    was. What the input is, its first bytes tell, up to `most`: of one that still grows, those that are at hand.
     """
     mender = Mender()
     try:
@@ -58,8 +58,3 @@ def opened(
         problem(error)
     except (OSError, EOFError) as error:
         problem(InputError(source.name, f"could not be read to its end ({error}); what was read until then is used"))
-
-
-def placed(line: int, numbers: array[int]) -> int:
-    """Give the line of the input for a line that was read."""
-    return numbers[line - 1] if numbers else line
