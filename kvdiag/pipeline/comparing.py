@@ -17,7 +17,7 @@ from kvdiag.model.values import SubjectKind
 from kvdiag.pipeline.analyze import inputs, know, read_history, relief_of
 from kvdiag.pipeline.named import Named
 from kvdiag.pipeline.options import Options
-from kvdiag.pipeline.relief import Keeper
+from kvdiag.pipeline.relief import NEXT, Keeper
 from kvdiag.report.clean import clean
 
 KINDS = (SubjectKind.POD, SubjectKind.VOLUME, SubjectKind.SANDBOX, SubjectKind.CONTAINER)
@@ -60,7 +60,7 @@ def _history(options: Options, keeper: Keeper) -> History:
 class Firsts:
     """Keeps of a log what a comparison looks at: when each kind of event came first, and the event before it."""
 
-    notes: tuple[str, ...] = ("of what ended before {until} only the first event of each kind was kept",)
+    notes: tuple[str, ...] = (f"of what ended before {{until}} only the first event of each kind was kept; {NEXT}",)
     is_whole = True
 
     def keep(self, history: History, cut: int) -> Iterator[Event]:

@@ -60,7 +60,9 @@ def take(options: Options, wanted: Wanted, progress: Progress = lambda _source, 
 class Noted:
     """The rows as they were when events were let go; `judge` gives the findings of a history."""
 
-    notes: tuple[str, ...] = ("what was silent by {until} is listed as it was then; retries may be counted low",)
+    notes: tuple[str, ...] = (
+        f"what was silent by {{until}} is listed as it was then, retries may be counted low; {relief.NEXT}",
+    )
     is_whole = False
 
     def __init__(self, judge: Callable[[History], Sequence[Finding]], wanted: Wanted) -> None:

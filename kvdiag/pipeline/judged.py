@@ -12,7 +12,7 @@ from kvdiag.model.event import Event
 from kvdiag.model.report import Finding
 from kvdiag.model.timeline import History
 from kvdiag.model.values import SubjectKind, Verdict
-from kvdiag.pipeline.relief import going_on
+from kvdiag.pipeline.relief import NEXT, going_on
 
 Judge = Callable[[History], list[Finding]]
 
@@ -20,7 +20,7 @@ Judge = Callable[[History], list[Finding]]
 class Judged:
     """The findings of what was let go; `judge` gives those of a history."""
 
-    notes: tuple[str, ...] = ("what ended before {until} was judged as it was read; counts may be low",)
+    notes: tuple[str, ...] = (f"what ended before {{until}} was judged as it was read, counts may be low; {NEXT}",)
     is_whole = False
 
     def __init__(self, judge: Judge) -> None:

@@ -33,7 +33,7 @@ class Named:
         """What may be missing."""
         names = _escaped(" or ".join(self._names))
         kept = f"only what concerns {names} was kept" if self.is_whole else f"not all that concerns {names} was kept"
-        return (f"of what ended before {{until}} {kept}; --since and --until say which time to look at",)
+        return (f"of what ended before {{until}} {kept}; {relief.NEXT}",)
 
     def keep(self, history: History, cut: int) -> Iterator[Event]:
         """What is kept, the most important first."""

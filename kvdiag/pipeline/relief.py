@@ -23,6 +23,7 @@ from kvdiag.pipeline.read import Log, Read
 
 MOST = 200_000  # events: some 300 MB with their history
 FIRST = 100  # events of a subject that say who it is and how it began
+NEXT = "--since and --until say which time to look at"
 WHY = "older events were left out to spare memory"
 # Around the time that was asked for, as far as there is room: a clock may turn out to be of another zone, and a call
 # may begin before that time and end in it.
