@@ -12,7 +12,6 @@ from kvdiag.correlate.coverage import Heard, coverages
 from kvdiag.correlate.entities import describe
 from kvdiag.correlate.handover import handovers
 from kvdiag.correlate.identity import Identities
-from kvdiag.correlate.landmarks import by_speaker
 from kvdiag.correlate.skew import skews
 from kvdiag.correlate.standing import Standing, stand
 from kvdiag.correlate.testimony import DRIVER, SIDECARS, Testimony
@@ -227,7 +226,7 @@ def _heard(
     for testimony in testimonies:
         clock, own = clocks[testimony.source], testimony.component
         parts: dict[tuple[str, str], Heard] = {}
-        for first, last in by_speaker(testimony):
+        for first, last in _by_speaker(testimony):
             speaker = first.speaker
             key = (_speaks(first.meaning.entry, speaker, own), speaker.node or nodes.get(testimony.source, ""))
             if key not in parts:
@@ -237,6 +236,19 @@ def _heard(
         for key, part in parts.items():
             heard[key].append(part)
     return heard
+
+
+def _by_speaker(testimony: Testimony) -> Iterator[list[Sighting]]:
+    """The first and last sighting of each kind by each process."""
+    groups: dict[tuple[int, Speaker], list[Sighting]] = {}
+    for sighting in testimony.sightings:
+        key = (id(sighting[1][0]), sighting[4])
+        group = groups.get(key)
+        if group is None:
+            groups[key] = [sighting, sighting]
+        else:
+            group[1] = sighting
+    yield from groups.values()
 
 
 def _verbosity(sighting: Sighting) -> int:

@@ -1,19 +1,18 @@
 """What must be kept of a log whose other events are let go, so that its clock and what it covers stay as they are.
 
-The first and last words of each kind by each process say who was listened to, when and how closely; the events on both
-sides of a New Year, and one every two months, which year it is; and the first of each id that another log may name too
-how far the clocks are apart.
+The first and last words of each kind say how closely was listened, those of each process when and to whom; the events
+on both sides of a New Year, and one every two months, which year it is; and the first of each id that another log may
+name too how far the clocks are apart.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from itertools import pairwise
 
 from kvdiag.clock import DAY
 from kvdiag.correlate.testimony import SHARED, Testimony
 from kvdiag.events.recognise import Sighting
-from kvdiag.events.stamper import Speaker
 from kvdiag.model.event import Ref
 
 APART = 60 * DAY  # far less than the half year by which a New Year is told
@@ -22,22 +21,21 @@ MOST_SHARED = 1_000  # ids of one log; that most of them agree is enough
 
 def landmarks(testimony: Testimony) -> frozenset[int]:
     """The lines of these events."""
-    sightings = testimony.sightings
-    edges = (sighting for edge in by_speaker(testimony) for sighting in edge)
-    return frozenset(sighting.line for part in (edges, _turning(sightings), _shared(sightings)) for sighting in part)
+    said = testimony.sightings
+    kinds = _edges(said, lambda sighting: (id(sighting.meaning.entry), sighting.speaker.node))
+    processes = _edges(said, lambda sighting: (sighting.meaning.entry.component, sighting.speaker))
+    return frozenset(one.line for part in (kinds, processes, _turning(said), _shared(said)) for one in part)
 
 
-def by_speaker(testimony: Testimony) -> Iterator[list[Sighting]]:
-    """The first and last sighting of each kind by each process."""
-    groups: dict[tuple[int, Speaker], list[Sighting]] = {}
-    for sighting in testimony.sightings:
-        key = (id(sighting[1][0]), sighting[4])
-        group = groups.get(key)
-        if group is None:
-            groups[key] = [sighting, sighting]
-        else:
-            group[1] = sighting
-    yield from groups.values()
+def _edges(sightings: Iterable[Sighting], group: Callable[[Sighting], Hashable]) -> Iterator[Sighting]:
+    """The first and the last of each group."""
+    last: dict[Hashable, Sighting] = {}
+    for sighting in sightings:
+        key = group(sighting)
+        if key not in last:
+            yield sighting
+        last[key] = sighting
+    yield from last.values()
 
 
 def _turning(sightings: Iterable[Sighting]) -> Iterator[Sighting]:

@@ -21,12 +21,12 @@ from kvdiag.inputs.live import Live
 from kvdiag.model.report import Finding
 from kvdiag.model.timeline import History
 from kvdiag.model.values import Verdict
-from kvdiag.pipeline import relief
 from kvdiag.pipeline.analyze import Knowledge, found, joined, know, relief_of
 from kvdiag.pipeline.judged import Judged
 from kvdiag.pipeline.opened import opened
 from kvdiag.pipeline.options import Options
 from kvdiag.pipeline.read import Log
+from kvdiag.pipeline.relief import Relief
 from kvdiag.scan.blocks import Block
 from kvdiag.scan.choose import scanner
 from kvdiag.scan.protocol import Scanner
@@ -81,7 +81,7 @@ class Follower:
 
     def _ear(self, name: str) -> Ear | None:
         try:
-            return Ear(Live(name), self._knowledge, self._problem, self._bells)
+            return Ear(Live(name), self._knowledge, self._problem, self._bells, self._relief)
         except InputError as error:
             self._problem(error)
             return None
@@ -156,10 +156,11 @@ class Ear(threading.Thread):
         knowledge: Knowledge,
         problem: Callable[[InputError], None],
         bells: Bells,
+        bound: Relief,
     ) -> None:
-        """What cannot be read goes to `problem`."""
+        """What cannot be read goes to `problem`; `bound` says how long a log may grow."""
         super().__init__(daemon=True)  # it may wait for ever
-        self._live, self._problem, self._bells = live, problem, bells
+        self._live, self._problem, self._bells, self._bound = live, problem, bells, bound
         self._numbers = Numbers()
         self.log = Log(live.name, live, knowledge.vocabulary, self._numbers)
         self._scanner: Scanner = scanner(knowledge.vocabulary.literals)
@@ -174,7 +175,7 @@ class Ear(threading.Thread):
         for block in blocks:
             with self._bells.lock:
                 yield block
-            if self.log.size > relief.MOST:
+            if self.log.size > self._bound.most:
                 self._bells.full.set()
             self._bells.news.set()
             while self._bells.full.is_set():

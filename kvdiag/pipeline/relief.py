@@ -85,10 +85,14 @@ class Relief:
         """When events are missing on which the answer would rest."""
         return None if self._keeper.is_whole else self.left_out
 
+    @property
+    def most(self) -> int:
+        """How many events are held before some are let go: more than `MOST` where nearly all of them go on."""
+        return max(MOST, 2 * self._floor)
+
     def check(self, done: list[Read], *logs: Log) -> None:
         """Let events go, if `done` and the logs that are being read hold too many of them."""
-        held = _Held(done, logs)
-        most = max(MOST, 2 * self._floor)  # else all of it goes on
+        held, most = _Held(done, logs), self.most
         if held.size <= most:
             return
         self.clocks = self._clocks(held.reads)

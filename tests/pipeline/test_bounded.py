@@ -1,10 +1,12 @@
 """Commands with room for a fraction of the events say what they say with room for all, or that something is missing."""
 
+import gzip
 import json
 import os
 import threading
 from collections import Counter
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -22,10 +24,12 @@ from kvdiag.report.lines import event_line
 from tests.long import YEAR, again, repeated
 from tests.wrappers import logs
 
+ROOT = Path(__file__).parents[2]
 LOST = "hostpath-driver-lost-state"
 KUBELET = logs(LOST)["kubelet.log"]
 UID = b"0d5936eb-62b9-4a42-a53b-6986b4cfbefc"
 PV = b"pvc-3126ba07-e71e-4ea5-bf21-3bdb0bd507e4"
+FAILURES = gzip.decompress((ROOT / "tests/data/pod-failures/kubelet.log.gz").read_bytes())
 TIMES, ROOM = 16, 1200
 EARLY, LATE = 2, 13
 
@@ -100,6 +104,17 @@ def test_timelines(long, scarce, capsys, kind, ref):
     assert told == whole
     assert f"only what concerns {ref} was kept; --since and --until say" in capsys.readouterr().err
     assert is_bounded(held)
+
+
+@pytest.mark.parametrize("uid", [b"04f71045-0f18-4b2c-a214-316963a95302", b"b6d97327-70ce-4799-914d-635b779b2b62"])
+def test_a_name_that_others_had_later(monkeypatch, tmp_path, uid):
+    """Lines that say a pod's name alone are of the one that held it then, also when the others were let go."""
+    path = tmp_path / "kubelet.log"
+    path.write_bytes(repeated(FAILURES, range(6)))
+    options = Options(paths=(str(path),), year=YEAR)
+    whole = stories(SubjectKind.POD, uid.decode(), options)
+    monkeypatch.setattr(relief, "MOST", 4000)
+    assert stories(SubjectKind.POD, uid.decode(), options) == whole
 
 
 def test_a_timeline_of_nearly_everything(long, scarce, capsys):

@@ -12,7 +12,8 @@ from kvdiag.clock import HOUR, MINUTE, from_datetime
 from kvdiag.model.report import Report
 from kvdiag.model.values import Verdict
 from kvdiag.pipeline import relief
-from kvdiag.pipeline.analyze import analyze
+from kvdiag.pipeline.analyze import analyze, found, inputs, know, read_history, relief_of
+from kvdiag.pipeline.judged import Judged
 from kvdiag.pipeline.options import Options
 from tests.long import YEAR, again, repeated
 from tests.wrappers import journal_short, klog_only, logs
@@ -160,3 +161,27 @@ def test_a_time_that_was_asked_for(monkeypatch, tmp_path, form, room, apart, ask
     assert report.inputs == whole.inputs
     assert max(held) <= room
     assert any(after < before for before, after in pairwise(held))
+
+
+@pytest.mark.parametrize("asked", WINDOWS)
+def test_what_was_listened_to(monkeypatch, tmp_path, asked):
+    """Who spoke, when, how closely and with which restarts is known of the whole log, not of the time asked for alone."""
+    text = logs(LOST)["kubelet.log"]
+    said = [again(text, number).replace(b" 6175 ", b" %d " % (6175 + number)) for number in COPIES[asked]]
+    flag = b'I1101 00:00:00.000001       1 flags.go:64] FLAG: --v="9"\n'
+    (tmp_path / "node.log").write_bytes(flag + b"".join(said))
+    since, until = WINDOWS[asked]
+    options = Options(paths=(str(tmp_path),), year=YEAR, since=since, until=until)
+
+    def heard() -> tuple:
+        judged = Judged(lambda history: found(history, know(options), options))
+        bound = relief_of(know(options), options, judged)
+        told = read_history(inputs(options, []), know(options), options, [], relief=bound)
+        return told.history.coverage, told.readings
+
+    whole = heard()
+    held = holding(monkeypatch, 1200)
+    assert heard() == whole
+    assert any(after < before for before, after in pairwise(held))
+    assert whole[0][0].verbosity == 9
+    assert len(whole[0][0].gaps) == len(COPIES[asked])
