@@ -12,7 +12,7 @@ from kvdiag.model.event import Event
 from kvdiag.model.report import Finding
 from kvdiag.model.timeline import History
 from kvdiag.model.values import SubjectKind, Verdict
-from kvdiag.pipeline.relief import NEXT, going_on
+from kvdiag.pipeline.relief import NEXT, going_on, lasting
 
 Judge = Callable[[History], list[Finding]]
 
@@ -31,10 +31,13 @@ class Judged:
         self._gone: dict[str, Finding] = {}  # of which some is left: the part that is not
 
     def keep(self, history: History, cut: int) -> Iterator[Event]:
-        """The first events of what goes on, and what proves a finding."""
+        """The first events of what goes on, and what proves a finding about that."""
         self._found = self._judge(history)
+        still = {(timeline.subject.kind, timeline.subject.key) for timeline in lasting(history, cut)}
         yield from going_on(history, cut)
-        yield from (one.event for finding in self._found for one in finding.evidence)
+        for finding in self._found:
+            if (finding.subject.kind, finding.subject.key) in still:
+                yield from (one.event for one in finding.evidence)
 
     def left(self, history: Callable[[], History]) -> None:
         """Keep what is found no more, and of what still is how often it was in the part that is gone."""

@@ -17,7 +17,7 @@ from kvdiag.correlate.landmarks import landmarks
 from kvdiag.correlate.testimony import Testimony
 from kvdiag.events.recognise import Heard, Sighting
 from kvdiag.model.event import Event
-from kvdiag.model.timeline import Gap, History
+from kvdiag.model.timeline import Gap, History, Timeline
 from kvdiag.model.values import NOTHING, SubjectKind
 from kvdiag.pipeline.read import Log, Read
 
@@ -181,13 +181,18 @@ def _around(asked: Span, margin: int) -> tuple[int, int]:
     )
 
 
+def lasting(history: History, cut: int) -> list[Timeline]:
+    """The subjects of which something happened since `cut`."""
+    return [t for t in history.timelines.values() if t.events and max(e.ends for e in t.events) >= cut]
+
+
 def going_on(history: History, cut: int) -> Iterator[Event]:
-    """The first events of the subjects of which some happened since `cut`: who they are and how they began."""
-    lasting = [t for t in history.timelines.values() if t.events and max(e.ends for e in t.events) >= cut]
-    for timeline in lasting:
+    """The first events of the subjects that last: who they are and how they began."""
+    still = lasting(history, cut)
+    for timeline in still:
         yield from timeline.events[:FIRST]
     held = leases(history)
-    for name in {timeline.subject.ids.get("pod", "") for timeline in lasting} & held.keys():
+    for name in {timeline.subject.ids.get("pod", "") for timeline in still} & held.keys():
         yield from held[name][-FIRST:]
 
 

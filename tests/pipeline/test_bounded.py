@@ -13,7 +13,6 @@ import pytest
 from kvdiag.errors import InputError
 from kvdiag.model.values import SubjectKind
 from kvdiag.pipeline import follow, relief
-from kvdiag.pipeline.analyze import analyze
 from kvdiag.pipeline.comparing import compare
 from kvdiag.pipeline.inventory import take
 from kvdiag.pipeline.listing import list_events
@@ -44,15 +43,15 @@ def long(tmp_path):
 
 @pytest.fixture
 def scarce(monkeypatch):
-    """Give a function that leaves room for few events, and gives how many are held after each block."""
+    """Give a function that leaves room for few events, and gives how many are held each time it is asked."""
 
     def leave() -> list[int]:
         held: list[int] = []
         check = relief.Relief.check
 
         def checked(self, done, *logs):
-            check(self, done, *logs)
             held.append(sum(log.size for log in logs) + sum(len(read.testimony.sightings) for read in done))
+            check(self, done, *logs)
 
         monkeypatch.setattr(relief, "MOST", ROOM)
         monkeypatch.setattr(relief.Relief, "check", checked)
@@ -159,24 +158,33 @@ def test_events(long, scarce):
     assert is_bounded(held)
 
 
-def test_following(scarce, monkeypatch, tmp_path):
-    """Of a log that is followed all that is certain is told once, also long after its events were let go."""
-    text = repeated(KUBELET, range(TIMES))
-    log = tmp_path / "kubelet.log"
-    log.write_bytes(text)
-    whole = {finding.key for finding in analyze(Options(paths=(str(log),), year=YEAR)).findings}
-    pipe = tmp_path / "pipe.log"
-    os.mkfifo(pipe)
-    monkeypatch.setattr(follow, "MOST_TOLD", 2)
-    monkeypatch.setattr(follow, "PAUSE", 0.01)
-    held = scarce()
-    writer = threading.Thread(target=pipe.write_bytes, args=(text,))
+def followed(path: Path, text: bytes) -> list[follow.Change]:
+    """Give what is told of a text that comes through a pipe."""
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_bytes, args=(text,))
     writer.start()
     problems: list[InputError] = []
-    changes = list(follow.Follower(Options(paths=(str(pipe),), year=YEAR), problems.append).changes())
+    changes = list(follow.Follower(Options(paths=(str(path),), year=YEAR), problems.append).changes())
     writer.join()
-    found = [change.finding.key for change in changes if not change.is_over]
-    assert len(whole) >= TIMES
-    assert sorted(found) == sorted(whole)
     assert problems == []
+    return changes
+
+
+def keys(changes: list[follow.Change], *, over: bool) -> list[str]:
+    """Give what was told as found, or as over."""
+    return sorted(change.finding.key for change in changes if change.is_over is over)
+
+
+@pytest.mark.parametrize(
+    "text", [repeated(KUBELET, range(TIMES)), repeated(KUBELET[: len(KUBELET) // 2], range(TIMES))]
+)
+def test_following(scarce, monkeypatch, tmp_path, text):
+    """What is certain is told once, long after its events were let go too; over is what came to its end before that."""
+    whole = followed(tmp_path / "kubelet.log", text)
+    monkeypatch.setattr(follow, "MOST_TOLD", 2)
+    held = scarce()
+    changes = followed(tmp_path / "again.log", text)
+    assert len(keys(whole, over=False)) >= TIMES
+    assert keys(changes, over=False) == keys(whole, over=False)
+    assert set(keys(changes, over=True)) <= set(keys(whole, over=True))
     assert max(held) <= 2 * ROOM
