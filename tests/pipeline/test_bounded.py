@@ -18,6 +18,7 @@ from kvdiag.pipeline.inventory import take
 from kvdiag.pipeline.listing import list_events
 from kvdiag.pipeline.options import Options
 from kvdiag.pipeline.rows import Wanted
+from kvdiag.pipeline.sharing import hiding
 from kvdiag.pipeline.stories import stories
 from kvdiag.report.lines import event_line
 from tests.long import YEAR, again, repeated
@@ -155,6 +156,17 @@ def test_events(long, scarce):
     assert Counter(told) == Counter(whole)
     assert none == []
     assert "run by run" in notes[0]
+    assert is_bounded(held)
+
+
+def test_hidden_names(long, scarce):
+    """The same names are hidden, and the hashes of names with them."""
+    words = " ".join([named(UID, EARLY), named(PV, LATE), "default/db-0 worker-1 hostpath.csi.k8s.io"])
+    change, count = hiding(long, "salt")
+    held = scarce()
+    again_hidden, again_count = hiding(long, "salt")
+    assert (again_hidden(words), again_count) == (change(words), count)
+    assert again_hidden(KUBELET.decode()) == change(KUBELET.decode())
     assert is_bounded(held)
 
 
