@@ -39,10 +39,10 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What was known of rows before the events that are new; by default nothing."""
+    """The rows that are known of the subject of a row, and whether an event has come since they were made."""
 
-    before: Callable[[Row], Sequence[Row]] = lambda _row: ()
-    is_new: Callable[[Event], bool] = lambda _event: True
+    before: Callable[[Row], Sequence[Row]]
+    is_new: Callable[[Event], bool]
 
 
 def rows(history: History, findings: Sequence[Finding], wanted: Wanted, known: Known) -> Iterator[Row]:

@@ -185,3 +185,16 @@ def test_what_was_listened_to(monkeypatch, tmp_path, asked):
     assert any(after < before for before, after in pairwise(held))
     assert whole[0][0].verbosity == 9
     assert len(whole[0][0].gaps) == len(COPIES[asked])
+
+
+def test_who_mostly_speaks(monkeypatch, tmp_path):
+    """A log is of the component that spoke most in all of it, not in the part that was asked for."""
+    before = repeated(logs(LOST)["kubelet.log"], range(-9, 0))
+    since = b"".join(again(logs(LOST)["containerd.log"], number) for number in range(20))
+    (tmp_path / "node.log").write_bytes(before + since)
+    options = Options(paths=(str(tmp_path),), year=YEAR, since=BEGINS)
+    whole = analyze(options)
+    held = holding(monkeypatch, 1600)
+    assert analyze(options).inputs == whole.inputs
+    assert whole.inputs[0].component == "kubelet"
+    assert any(after < before for before, after in pairwise(held))
