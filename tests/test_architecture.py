@@ -118,9 +118,9 @@ def test_house_limits(module):
 
 
 def lines_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    """Count the lines of a body without its docstring."""
-    body = function.body[1:] if ast.get_docstring(function) is not None else function.body
-    return (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
+    """Count the lines of a function from its first decorator to its end."""
+    begins = min(part.lineno for part in (function, *function.decorator_list))
+    return (function.end_lineno or 0) - begins + 1
 
 
 @each_module

@@ -176,6 +176,7 @@ class Piped(NamedTuple):
     name = property(lambda self: self.text.name)
     modified = property(lambda self: self.text.modified)
     place = property(lambda self: self.text.place)
+    is_named = True
 
     def open(self) -> Dripping:
         """The bytes."""
@@ -190,7 +191,7 @@ def said(*carriers: Carrier, step: int = 1 << 20) -> tuple[set[object], set[obje
     problems: list[InputError] = []
     history = read_history(texts, KNOWLEDGE, Options(year=YEAR[CASE]), problems).history
     assert problems == []
-    told = rank(find(KNOWLEDGE.rules, history, KNOWLEDGE.vocabulary.kinds), history)
+    told = rank(list(find(KNOWLEDGE.rules, history, KNOWLEDGE.vocabulary.kinds)), history)
     findings = {
         (
             *(finding.rule.name, finding.subject.name, finding.verdict, finding.role, finding.count),

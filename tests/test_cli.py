@@ -363,3 +363,40 @@ def test_cache_that_cannot_be_written(kvdiag, tmp_path):
     done = kvdiag("analyze", LOST, HOME=str(home), XDG_CACHE_HOME=str(home / "cache"))
     assert (done.returncode, done.stderr) == (0, "")
     assert os.listdir(home) == [] or os.access(home, os.W_OK)  # noqa: PTH208
+
+
+def test_help_names_arguments_as_others_do(kvdiag):
+    """An argument is told by its name and whether it may be left out or repeated, not by the type it becomes."""
+    said = kvdiag("timeline", "--help").stdout
+    assert re.search(r"^  KIND  +pod, volume", said, re.MULTILINE)
+    assert re.search(r"^  \[PATH\]\.\.\.  +Files, folders", said, re.MULTILINE)
+    assert "<list" not in said
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("rules", "list", "a\u202eb"), ("a\u202eb",), ("analyze", "--a\u202eb"), ("analyze", "--year", "a\u202eb")],
+)
+def test_what_was_typed_is_shown_harmless(kvdiag, words):
+    """A message about what was typed shows none of the marks that turn a line around."""
+    done = kvdiag(*words)
+    assert done.returncode == 2
+    assert "\u202e" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("pods",),
+        ("volumes",),
+        ("events",),
+        ("timeline", "node", "worker-1"),
+        ("compare", "default/db-0", "default/db-0"),
+    ],
+)
+def test_a_time_may_be_asked_for(kvdiag, words):
+    """Every command that reads a history can be told of which time; what is no time is said."""
+    log = "sample-logs/hostpath-driver-lost-state"
+    assert "--since: " in kvdiag(*words, log, "--since", "soon").stderr
+    done = kvdiag(*words, log, "--until", "2026-11-20T20:39:20Z")
+    assert "20:41" not in done.stdout + done.stderr

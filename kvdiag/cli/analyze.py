@@ -8,8 +8,18 @@ from typing import Annotated
 import typer
 
 from kvdiag.cli.analysis import FAIL_ON, NEVER, Showing, run_analysis, run_following
-from kvdiag.cli.arguments import Follow, NoRedact, Paths, Patterns, Year, Zone, components, folders, point, zone
-from kvdiag.pipeline.options import Options
+from kvdiag.cli.arguments import (
+    Follow,
+    NoRedact,
+    Paths,
+    Patterns,
+    Since,
+    Until,
+    Year,
+    Zone,
+    components,
+    options_of,
+)
 from kvdiag.report import REPORTS
 
 
@@ -18,8 +28,8 @@ def command(
     output: Annotated[str, typer.Option("-o", "--output", help=f"{' or '.join(REPORTS)}.")] = "text",
     output_file: Annotated[Path | None, typer.Option(help="Write the report here.")] = None,
     fail_on: Annotated[str, typer.Option(help=f"Exit 1 at this severity: {', '.join(FAIL_ON)}.")] = NEVER,
-    since: Annotated[str, typer.Option(help="Only what happened from then on: RFC 3339, '2 hours ago', -3h.")] = "",
-    until: Annotated[str, typer.Option(help="Only what happened until then.")] = "",
+    since: Since = "",
+    until: Until = "",
     namespace: Annotated[str, typer.Option("-n", "--namespace", help="Only findings of this namespace.")] = "",
     pod: Annotated[str, typer.Option(help="Only findings of this pod: name, ns/name or UID.")] = "",
     volume: Annotated[str, typer.Option(help="Only findings of this volume: PV name or handle.")] = "",
@@ -37,19 +47,12 @@ def command(
     no_redact: NoRedact = False,
 ) -> None:
     """Find the root cause in node logs."""
-    east = zone(tz)
-    options = Options(
-        paths=tuple(paths or ()),
-        since=point("--since", since, east),
-        until=point("--until", until, east),
+    options = options_of(paths, patterns, year, tz, since, until)._replace(
         namespace=namespace,
         pod=pod,
         volume=volume,
         node=node,
         rules=tuple(rule or ()),
-        patterns=folders(patterns),
-        year=year,
-        zone=east,
         components=components(component),
         show_possible=show_possible,
     )

@@ -6,9 +6,11 @@ import typer
 
 from kvdiag import __version__
 from kvdiag.cli import analyze, compare, events, explain, parse, pods, redact, rules, timeline, volumes
+from kvdiag.cli.help import Command, Group
 
 app = typer.Typer(
     name="kvdiag",
+    cls=Group,
     help="Find the root cause of kubelet, containerd and CSI failures in node logs.",
     no_args_is_help=True,
     add_completion=False,
@@ -16,15 +18,15 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("analyze")(analyze.command)
-app.command("timeline")(timeline.command)
-app.command("compare")(compare.command)
-app.command("pods")(pods.command)
-app.command("volumes")(volumes.command)
-app.command("parse")(parse.command)
-app.command("events")(events.command)
-app.command("redact")(redact.command)
-app.command("explain")(explain.command)
+app.command("analyze", cls=Command)(analyze.command)
+app.command("timeline", cls=Command)(timeline.command)
+app.command("compare", cls=Command)(compare.command)
+app.command("pods", cls=Command)(pods.command)
+app.command("volumes", cls=Command)(volumes.command)
+app.command("parse", cls=Command)(parse.command)
+app.command("events", cls=Command)(events.command)
+app.command("redact", cls=Command)(redact.command)
+app.command("explain", cls=Command)(explain.command)
 app.add_typer(rules.app, name="rules")
 
 

@@ -11,17 +11,40 @@ import typer
 
 from kvdiag.clock import moment, zone_offset
 from kvdiag.errors import UsageError
+from kvdiag.pipeline.options import Options
 
 Paths = Annotated[
     list[str] | None, typer.Argument(metavar="PATH", help="Files, folders, or - for standard input (default).")
 ]
 Year = Annotated[int | None, typer.Option(help="Year of the first line of logs that write none.", min=1990, max=2200)]
 Zone = Annotated[str, typer.Option("--tz", metavar="ZONE", help="Zone of logs that write none: +08:00, Asia/Shanghai.")]
+Since = Annotated[str, typer.Option(help="Only what happened from then on: RFC 3339, '2 hours ago', -3h.")]
+Until = Annotated[str, typer.Option(help="Only what happened until then.")]
 Patterns = Annotated[list[Path] | None, typer.Option(metavar="DIR", help="More rules, from this folder. Repeatable.")]
 Follow = Annotated[
     bool, typer.Option("--follow", help="Tell each finding as soon as it is certain, and its end, while logs grow.")
 ]
 NoRedact = Annotated[bool, typer.Option("--no-redact", help="Show passwords, tokens and keys found in the logs.")]
+
+
+def options_of(
+    paths: Sequence[str] | None,
+    patterns: Sequence[Path] | None = None,
+    year: int | None = None,
+    tz: str = "",
+    since: str = "",
+    until: str = "",
+) -> Options:
+    """What the shared options say. Raises UsageError for a word that means nothing."""
+    east = zone(tz)
+    return Options(
+        paths=tuple(paths or ()),
+        since=point("--since", since, east),
+        until=point("--until", until, east),
+        patterns=folders(patterns),
+        year=year,
+        zone=east,
+    )
 
 
 def folders(patterns: Sequence[Path] | None) -> tuple[Path, ...]:

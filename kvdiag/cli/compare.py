@@ -6,11 +6,10 @@ from typing import Annotated
 
 import typer
 
-from kvdiag.cli.arguments import NoRedact, Year, Zone, zone
+from kvdiag.cli.arguments import NoRedact, Since, Until, Year, Zone, options_of
 from kvdiag.cli.outlet import outlet
 from kvdiag.errors import UsageError
 from kvdiag.pipeline.comparing import compare
-from kvdiag.pipeline.options import Options
 from kvdiag.report import Look
 from kvdiag.report.comparison import OUTPUTS, write_comparison
 
@@ -22,6 +21,8 @@ def command(
         list[str] | None, typer.Argument(metavar="PATH", help="The logs of A and B, unless they are.")
     ] = None,
     output: Annotated[str, typer.Option("-o", "--output", help=f"{' or '.join(OUTPUTS)}.")] = "text",
+    since: Since = "",
+    until: Until = "",
     year: Year = None,
     tz: Zone = "",
     no_redact: NoRedact = False,
@@ -29,6 +30,6 @@ def command(
     """Show where two pods, volumes or logs part ways."""
     if output not in OUTPUTS:
         raise UsageError(f"-o {output}: no such output; there are {', '.join(OUTPUTS)}")
-    comparison = compare(left, right, Options(paths=tuple(paths or ()), year=year, zone=zone(tz)))
+    comparison = compare(left, right, options_of(paths, None, year, tz, since, until))
     with outlet(None) as stream:
         write_comparison(comparison, output, stream, Look(redact=not no_redact))

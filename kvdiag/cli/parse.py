@@ -6,10 +6,9 @@ import sys
 
 import typer
 
-from kvdiag.cli.arguments import NoRedact, Paths, Year, Zone, zone
+from kvdiag.cli.arguments import NoRedact, Paths, Year, Zone, options_of
 from kvdiag.cli.outlet import outlet
 from kvdiag.errors import InputError
-from kvdiag.pipeline.options import Options
 from kvdiag.pipeline.records import records
 from kvdiag.report.clean import clean
 from kvdiag.report.jsontext import json_text
@@ -21,7 +20,7 @@ UNREADABLE = 3
 def command(paths: Paths = None, year: Year = None, tz: Zone = "", no_redact: NoRedact = False) -> None:
     """Print every record as JSON lines."""
     problems: list[InputError] = []
-    options = Options(paths=tuple(paths or ()), year=year, zone=zone(tz))
+    options = options_of(paths, None, year, tz)
     understood = False
     with outlet(None) as stream:
         for record in records(options, problems.append):

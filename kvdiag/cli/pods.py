@@ -7,13 +7,14 @@ from typing import Annotated
 
 import typer
 
-from kvdiag.cli.arguments import NoRedact, Paths, Patterns, Year, Zone, folders, zone
+from kvdiag.cli.arguments import NoRedact, Paths, Patterns, Since, Until, Year, Zone, options_of
 from kvdiag.cli.outlet import outlet, width
 from kvdiag.cli.progress import progress
 from kvdiag.errors import UsageError
 from kvdiag.model.values import SubjectKind
-from kvdiag.pipeline.inventory import Wanted, take
+from kvdiag.pipeline.inventory import take
 from kvdiag.pipeline.options import Options
+from kvdiag.pipeline.rows import Wanted
 from kvdiag.report import Look
 from kvdiag.report.clean import clean
 from kvdiag.report.tables import OUTPUTS, write
@@ -36,13 +37,15 @@ def command(
     driver: Driver = "",
     node: Node = "",
     slow: Slow = False,
+    since: Since = "",
+    until: Until = "",
     patterns: Patterns = None,
     year: Year = None,
     tz: Zone = "",
     no_redact: NoRedact = False,
 ) -> None:
     """List the pods seen: state reached, since when, failed operations, findings."""
-    options = Options(paths=tuple(paths or ()), patterns=folders(patterns), year=year, zone=zone(tz))
+    options = options_of(paths, patterns, year, tz, since, until)
     wanted = Wanted(kind=SubjectKind.POD, namespace=namespace, stuck=stuck, driver=driver, node=node, slow=slow)
     raise typer.Exit(show(options, wanted, output, redact=not no_redact))
 
@@ -53,8 +56,8 @@ def show(options: Options, wanted: Wanted, output: str, *, redact: bool) -> int:
         raise UsageError(f"-o {output}: no such output; there are {', '.join(OUTPUTS)}")
     with progress(quiet=False) as tell:
         taken = take(options, wanted, tell)
-    for problem in taken.problems:
-        sys.stderr.write(f"kvdiag: {clean(str(problem))}\n")
+    for note in (*map(str, taken.problems), *taken.notes):
+        sys.stderr.write(f"kvdiag: {clean(note)}\n")
     with outlet(None) as stream:
         write(taken.inventory, stream, output, Look(width=width(stream), redact=redact))
     return 0 if taken.understood and not any(p.exit_code for p in taken.problems) else UNREADABLE

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from kvdiag.cli.arguments import Patterns, folders
+from kvdiag.cli.help import Command
 from kvdiag.errors import PatternError, UsageError
 from kvdiag.events.vocabulary import Vocabulary, load_vocabulary
 from kvdiag.model.rule import Rule
@@ -25,21 +26,21 @@ BROKEN = 2
 Which = Annotated[list[str] | None, typer.Argument(metavar="RULE", help="Ids or names; all when none is given.")]
 
 
-@app.command("list")
+@app.command("list", cls=Command)
 def list_rules(patterns: Patterns = None) -> None:
     """One line a rule: id, severity, name, title."""
     for rule in load([built_in(), *folders(patterns)]).rules:
         typer.echo(f"{rule.id}  {rule.severity.label:8}  {rule.name:45}  {rule.title}")
 
 
-@app.command("show")
+@app.command("show", cls=Command)
 def show(rule: Annotated[str, typer.Argument(help="Id or name.")], patterns: Patterns = None) -> None:
     """A rule in full: what it sees, why it happens, what to do."""
     library = load([built_in(), *folders(patterns)])
     typer.echo(show_rule(_chosen(library, [rule])[0]))
 
 
-@app.command("lint")
+@app.command("lint", cls=Command)
 def lint(patterns: Patterns = None) -> None:
     """Check every rule: language, event kinds, texts, tests that are missing."""
     library = _fresh(patterns)
@@ -51,7 +52,7 @@ def lint(patterns: Patterns = None) -> None:
     raise typer.Exit(BROKEN if faults else 0)
 
 
-@app.command("test")
+@app.command("test", cls=Command)
 def test(which: Which = None, patterns: Patterns = None) -> None:
     """Run the tests inside the rules."""
     library = _fresh(patterns)
@@ -65,7 +66,7 @@ def test(which: Which = None, patterns: Patterns = None) -> None:
     raise typer.Exit(BROKEN if library.errors else 1 if failed else 0)
 
 
-@app.command("new")
+@app.command("new", cls=Command)
 def new(
     name: Annotated[str, typer.Argument(help="Words joined by dashes, such as csi-nodeunstage-missing.")],
     folder: Annotated[Path, typer.Option("--patterns", metavar="DIR", help="Where your rules are kept.")] = Path(),

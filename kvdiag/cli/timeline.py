@@ -7,11 +7,10 @@ from typing import Annotated
 
 import typer
 
-from kvdiag.cli.arguments import NoRedact, Patterns, Year, Zone, folders, zone
+from kvdiag.cli.arguments import NoRedact, Paths, Patterns, Since, Until, Year, Zone, options_of
 from kvdiag.cli.outlet import coloured, outlet, paged, width
 from kvdiag.errors import UsageError
 from kvdiag.model.values import SubjectKind
-from kvdiag.pipeline.options import Options
 from kvdiag.pipeline.stories import stories
 from kvdiag.report import Look
 from kvdiag.report.timeline import TIMELINES, timeline_writer
@@ -22,10 +21,12 @@ KINDS = ", ".join(str(kind) for kind in SubjectKind)
 def command(
     kind: Annotated[str, typer.Argument(metavar="KIND", help=f"{KINDS}.")],
     ref: Annotated[str, typer.Argument(metavar="REF", help="ns/name, UID, PV name, handle, id, or how one begins.")],
-    paths: Annotated[list[str] | None, typer.Argument(metavar="PATH", help="Files, folders, or - for stdin.")] = None,
+    paths: Paths = None,
     output: Annotated[str, typer.Option("-o", "--output", help=f"{', '.join(TIMELINES)}.")] = "text",
     output_file: Annotated[Path | None, typer.Option(help="Write it here.")] = None,
     raw: Annotated[bool, typer.Option(help="Every retry, nothing folded.")] = False,
+    since: Since = "",
+    until: Until = "",
     patterns: Patterns = None,
     year: Year = None,
     tz: Zone = "",
@@ -38,7 +39,7 @@ def command(
         raise UsageError(f"{kind!r}: there are timelines of {KINDS}")
     if output not in TIMELINES:
         raise UsageError(f"-o {output}: no such output; there are {', '.join(TIMELINES)}")
-    options = Options(paths=tuple(paths or ()), patterns=folders(patterns), year=year, zone=zone(tz))
+    options = options_of(paths, patterns, year, tz, since, until)
     told = stories(SubjectKind(kind), ref, options, raw=raw)
     with outlet(output_file) as stream, paged(stream, text=output == "text") as out:
         colour = coloured(stream, no_color=no_color) and output == "text"

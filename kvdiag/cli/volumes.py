@@ -6,11 +6,10 @@ from typing import Annotated
 
 import typer
 
-from kvdiag.cli.arguments import NoRedact, Paths, Patterns, Year, Zone, folders, zone
+from kvdiag.cli.arguments import NoRedact, Paths, Patterns, Since, Until, Year, Zone, options_of
 from kvdiag.cli.pods import Driver, Namespace, Node, Output, Slow, Stuck, show
 from kvdiag.model.values import SubjectKind
-from kvdiag.pipeline.inventory import Wanted
-from kvdiag.pipeline.options import Options
+from kvdiag.pipeline.rows import Wanted
 
 
 def command(
@@ -22,13 +21,15 @@ def command(
     node: Node = "",
     everything: Annotated[bool, typer.Option("--all", help="Also secrets, config maps and other local ones.")] = False,
     slow: Slow = False,
+    since: Since = "",
+    until: Until = "",
     patterns: Patterns = None,
     year: Year = None,
     tz: Zone = "",
     no_redact: NoRedact = False,
 ) -> None:
     """List the volumes seen: driver, state reached, since when, failed operations, findings."""
-    options = Options(paths=tuple(paths or ()), patterns=folders(patterns), year=year, zone=zone(tz))
+    options = options_of(paths, patterns, year, tz, since, until)
     wanted = Wanted(
         kind=SubjectKind.VOLUME,
         namespace=namespace,

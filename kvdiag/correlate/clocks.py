@@ -35,7 +35,8 @@ from kvdiag.clock import (
     is_yearless,
     to_datetime,
 )
-from kvdiag.correlate.testimony import Testimony
+from kvdiag.correlate.testimony import SHARED, Testimony
+from kvdiag.model.values import NOTHING
 from kvdiag.regex import regex
 
 HALF_YEAR = 180 * DAY
@@ -43,7 +44,6 @@ QUARTER = 15 * MINUTE
 NEAR = 2 * MINUTE  # how far two sources may be apart when they see the same id
 MOST_HOLDERS = 100  # sources that are asked about one id: a bundle may have 100,000 logs
 _MOMENT = regex(r"(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d+))? ([+-])(\d\d)(\d\d)")
-SHARED = frozenset({"sandbox_id", "container_id", "target_path", "staging_path", "attachment"})
 
 
 class Anchor(NamedTuple):
@@ -81,6 +81,16 @@ class SourceClock(NamedTuple):
         return bool(self.anchors) and not any(one.is_dated for one in self.anchors)
 
     @property
+    def is_unsure(self) -> bool:
+        """Whether the zone is no more than assumed, and may turn out to be another."""
+        return self.zone_how == "assumed"
+
+    @property
+    def settled(self) -> SourceClock:
+        """The same for good: events were let go by a zone that was only assumed."""
+        return self._replace(zone_how="assumed from the start") if self.is_unsure else self
+
+    @property
     def says(self) -> str:
         """What had to be inferred, for people; empty when nothing was."""
         said = []
@@ -93,11 +103,24 @@ class SourceClock(NamedTuple):
 
 
 def set_clocks(
-    testimonies: Sequence[Testimony], *, year: int | None = None, zone: int | None = None
+    testimonies: Sequence[Testimony],
+    *,
+    year: int | None = None,
+    zone: int | None = None,
+    known: Mapping[str, SourceClock] = NOTHING,
 ) -> Mapping[str, SourceClock]:
-    """A clock for each source by its name; `year` and `zone` are what the user said (`--year`, `--tz`)."""
+    """A clock for each source by its name; `year` and `zone` are what the user said (`--year`, `--tz`).
+
+    Those that are `known` stay, but for New Years since and a zone that was only assumed: what told the rest may have
+    been let go.
+    """
     dated = _dated_span(testimonies)
-    clocks = {t.source: _anchored(t, _clock(t, year, zone, dated)) for t in testimonies}
+    clocks = {
+        t.source: known[t.source]._replace(turns=tuple(_turns(t)) if t.yearless else ())
+        if t.source in known
+        else _anchored(t, _clock(t, year, zone, dated))
+        for t in testimonies
+    }
     return _aligned(testimonies, clocks)
 
 
@@ -289,12 +312,12 @@ def _leap(first_year: int, turn: int) -> int:
 def _aligned(testimonies: Sequence[Testimony], clocks: Mapping[str, SourceClock]) -> Mapping[str, SourceClock]:
     """Clocks whose zone was only assumed, moved by what the ids they share with a surer source say."""
     aligned = dict(clocks)
-    order = sorted(testimonies, key=lambda t: (_unsure(clocks[t.source]), not t.component.startswith("csi")))
+    order = sorted(testimonies, key=lambda t: (clocks[t.source].is_unsure, not t.component.startswith("csi")))
     seen = {t.source: _first_seen(t, clocks[t.source]) for t in testimonies}
     holders: dict[tuple[str, str], list[int]] = defaultdict(list)
     for number, testimony in enumerate(order):
         own = seen[testimony.source]
-        surer = sorted({other for ref in own for other in holders[ref]}) if _unsure(clocks[testimony.source]) else ()
+        surer = sorted({other for ref in own for other in holders[ref]}) if clocks[testimony.source].is_unsure else ()
         for ref in own:
             if len(holders[ref]) < MOST_HOLDERS:
                 holders[ref].append(number)
@@ -307,10 +330,6 @@ def _aligned(testimonies: Sequence[Testimony], clocks: Mapping[str, SourceClock]
                 seen[testimony.source] = {ref: t - offset for ref, t in seen[testimony.source].items()}
                 break
     return aligned
-
-
-def _unsure(clock: SourceClock) -> bool:
-    return clock.zone_how == "assumed"
 
 
 def _first_seen(testimony: Testimony, clock: SourceClock) -> dict[tuple[str, str], int]:

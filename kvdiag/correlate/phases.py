@@ -70,10 +70,29 @@ def phases(life: Life, history: History, pulls: Sequence[Event] | None = ()) -> 
         found.extend(_whole(life))
         ending = _ending(life, history)
         found = [p for p in found if p.name != "kill" or (history.ends if p.ends is None else p.ends) >= ending]
-    if not life.waits_for:
-        lasting = LASTING if life.state == RUNNING else {}
-        found = [phase for phase in found if phase.ends is not None or phase.name in lasting]
-    return tuple(sorted(found, key=lambda phase: (phase.begins, phase.ends or history.ends, phase.name)))
+    return tuple(
+        sorted(_lasting(found, life), key=lambda phase: (phase.begins, phase.ends or history.ends, phase.name))
+    )
+
+
+def merged(before: Iterable[Phase], after: Iterable[Phase], life: Life) -> tuple[Phase, ...]:
+    """Parts of one life that were told at two times, or by two sides: those that overlap are one."""
+    found: dict[str, list[Phase]] = defaultdict(list)
+    for phase in sorted((*before, *after), key=lambda phase: phase.begins):
+        same = found[phase.name]
+        if same and (same[-1].ends is None or phase.begins <= same[-1].ends):
+            ends = [one.ends for one in (same[-1], phase) if one.ends is not None]
+            same[-1] = same[-1]._replace(ends=max(ends, default=None))
+        else:
+            same.append(phase)
+    every = (phase for same in found.values() for phase in same)
+    return tuple(sorted(_lasting(every, life), key=lambda phase: (phase.begins, phase.name)))
+
+
+def _lasting(found: Iterable[Phase], life: Life) -> Iterator[Phase]:
+    """Without those whose end was not seen, where nothing is waited for."""
+    lasting = LASTING if life.state == RUNNING else {}
+    return (phase for phase in found if life.waits_for or phase.ends is not None or phase.name in lasting)
 
 
 def current(found: Iterable[Phase]) -> Phase | None:

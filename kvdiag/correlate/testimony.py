@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from kvdiag.events.recognise import Sighting
 from kvdiag.model.place import NOWHERE, Place
+from kvdiag.model.values import NOTHING
 
+# Names that several logs have for the same thing, at about the same time.
+SHARED = frozenset({"sandbox_id", "container_id", "target_path", "staging_path", "attachment"})
 DRIVER = "csi-driver"
 SIDECARS = ("external-attacher", "external-provisioner", "external-resizer", "node-driver-registrar")
 BY_NAME = (
@@ -36,12 +39,20 @@ def called(source: str) -> str:
     return next((component for word, component in BY_NAME if word in name), "")
 
 
+def speakers(sightings: Iterable[Sighting]) -> Counter[str]:
+    """How often each component spoke; calls are told by several."""
+    own = Counter(sighting.meaning.entry.component for sighting in sightings if not sighting.meaning.entry.is_call)
+    del own[""]
+    return own
+
+
 class Testimony(NamedTuple):
     """One input's sightings in line order, on the input's own clock.
 
     `first` and `last` are the stamps of the first and last line that has a time (microseconds, maybe year-less).
     `preamble_year` is what a klog file's header says, `said_year` what a line near the beginning says in its message;
-    `modified` is the file's date in seconds since 1970; `place` what its path says of its node and container.
+    `modified` is the file's date in seconds since 1970; `place` what its path says of its node and container. `let_go`
+    counts, by component, what was said and is no longer among the sightings.
     """
 
     source: str
@@ -55,13 +66,19 @@ class Testimony(NamedTuple):
     said_year: int | None = None
     modified: float | None = None
     place: Place = NOWHERE
+    let_go: Mapping[str, int] = NOTHING
+
+    def keeping(self, keeps: Callable[[Sighting], bool]) -> Testimony:
+        """The same with some of its sightings."""
+        kept = [sighting for sighting in self.sightings if keeps(sighting)]
+        let_go = Counter(self.let_go) + (speakers(self.sightings) - speakers(kept))
+        return self._replace(sightings=kept, let_go=let_go)
 
     @property
     def component(self) -> str:
         """Who mostly speaks here: by what was recognised, else by the container's or input's name."""
         named = called(self.place.container or self.source)
-        own = Counter(s.meaning.entry.component for s in self.sightings if not s.meaning.entry.is_call)
-        del own[""]
+        own = Counter(self.let_go) + speakers(self.sightings)
         if named in own:
             return named
         said = own.most_common(1)[0][0] if own else ""

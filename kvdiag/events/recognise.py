@@ -148,10 +148,12 @@ class Recogniser:
                 self._tell(line, events)
 
     def let_go(self, kept: list[Sighting], heard: list[Heard]) -> None:
-        """Go on with these alone; a poll that is told again begins anew."""
+        """Go on with these alone; a poll that is kept is counted on, any other begins anew."""
         self.sightings, self.heard = kept, heard
-        for known in (self._folding, self._known, self._meanings):
-            known.clear()
+        going = {id(sighting) for sighting in kept}
+        self._folding = {found: sighting for found, sighting in self._folding.items() if id(sighting) in going}
+        self._known = {words: sighting for words, sighting in self._known.items() if id(sighting) in going}
+        self._meanings.clear()
 
     def _take(self, ids: tuple[int, ...], said: Told, place: Place, rest: int) -> int:
         """Every event that one line tells of; how many there are that the same line must not tell again."""

@@ -5,12 +5,11 @@ Which they are is told by their first bytes; any other input is given as it is.
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from kvdiag.inputs import journal, jsondocument
-from kvdiag.inputs.lines import Lines, Rewriting, Rewritten
+from kvdiag.inputs.lines import Lines, Receiver, Rewriting, Rewritten
 from kvdiag.inputs.readers import Replayed, read_up_to
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ def is_folded(head: bytes) -> bool:
     return journal.fold(head) is not None or (jsondocument.fold(head) is not None and jsondocument.holds_log(head))
 
 
-def unfolded(reader: Reader, numbers: array[int], folds: Sequence[Fold] = FOLDS, most: int = HEAD) -> Reader:
+def unfolded(reader: Reader, numbers: Receiver, folds: Sequence[Fold] = FOLDS, most: int = HEAD) -> Reader:
     """Give the input with one line per entry when its first bytes, up to `most`, are of such a kind, else as it is.
 
     `numbers` receives, for each line that was rewritten, the line of the input it stands for: that of its message.

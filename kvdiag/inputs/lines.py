@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 from array import array
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from kvdiag.inputs.readers import Reader
@@ -77,10 +77,53 @@ class Lines:
 Rewriting: TypeAlias = Callable[[Lines], Iterator[Line]]
 
 
+class Numbers:
+    """Which line of the input each line stands for, where lines were rewritten.
+
+    4 bytes each, so those that nobody will ask for are forgotten; a journal that is followed has no end.
+    """
+
+    def __init__(self) -> None:
+        """Nothing was rewritten."""
+        self.last = 0  # the newest, 0 where none was rewritten
+        self._recent = array("I")
+        self._before = 0  # lines that were forgotten
+        self._kept: dict[int, int] = {}
+
+    def append(self, number: int, /) -> None:
+        """The next line stands for line `number`, from 1."""
+        self._recent.append(number)
+        self.last = number
+
+    def of(self, line: int) -> int:
+        """The line of the input for a line that was read, from 1. KeyError for one that was forgotten."""
+        if not self.last:
+            return line
+        return self._recent[line - 1 - self._before] if line > self._before else self._kept[line]
+
+    def forget(self, until: int, kept: Iterable[int]) -> None:
+        """Forget the lines up to this one, but for those that are kept now and those that were before."""
+        if self.last:
+            self._kept |= {line: self.of(line) for line in kept if line <= until}
+            del self._recent[: until - self._before]
+            self._before = max(until, self._before)
+
+    def keep(self, lines: Iterable[int]) -> None:
+        """Forget also what was kept, but for these lines."""
+        self._kept = {line: self._kept[line] for line in lines if line in self._kept}
+
+
+class Receiver(Protocol):
+    """What is told the line of the input that each rewritten line stands for."""
+
+    def append(self, number: int, /) -> None:
+        """The line of the input, from 1."""
+
+
 class Rewritten:
     """Rewritten lines as a reader of bytes; `numbers` receives the line of the input that each stands for."""
 
-    def __init__(self, lines: Iterator[Line], numbers: array[int]) -> None:
+    def __init__(self, lines: Iterator[Line], numbers: Receiver) -> None:
         self._lines, self._numbers = lines, numbers
         self._held = b""
 

@@ -17,11 +17,12 @@ from kvdiag.inputs.source import Source
 from kvdiag.model.report import Finding, Reading, Report
 from kvdiag.model.rule import Rule
 from kvdiag.model.timeline import History, SeenVersion
-from kvdiag.model.values import SubjectKind, Verdict
+from kvdiag.model.values import NOTHING, SubjectKind, Verdict
+from kvdiag.pipeline.judged import Judged
 from kvdiag.pipeline.opened import Readable
 from kvdiag.pipeline.options import Options
 from kvdiag.pipeline.read import Progress, Read, read_source
-from kvdiag.pipeline.relief import Relief
+from kvdiag.pipeline.relief import Keeper, Relief
 from kvdiag.rules.certainty import needs
 from kvdiag.rules.findings import find
 from kvdiag.rules.library import built_in, load
@@ -70,9 +71,10 @@ def analyze(options: Options, progress: Progress = lambda _source, _bytes: None)
     """Read all inputs, build their history, ask every rule. Problems with single inputs stand in the report."""
     knowledge = know(options)
     problems: list[InputError] = []
-    relief = Relief(lambda reads: judged(reads, knowledge, options, relief))
+    judged = Judged(lambda history: found(history, knowledge, options))
+    relief = relief_of(knowledge, options, judged)
     analysis = read_history(inputs(options, problems), knowledge, options, problems, progress, relief)
-    wanted = relief.all(_found(analysis.history, knowledge, options))
+    wanted = judged.all(found(analysis.history, knowledge, options))
     return Report(
         version=__version__,
         inputs=analysis.readings,
@@ -84,18 +86,21 @@ def analyze(options: Options, progress: Progress = lambda _source, _bytes: None)
     )
 
 
-def _found(history: History, knowledge: Knowledge, options: Options) -> list[Finding]:
+def found(history: History, knowledge: Knowledge, options: Options) -> list[Finding]:
     """What the rules find and the user wants, ranked."""
-    found = find(knowledge.rules, history, knowledge.vocabulary.kinds)
-    return rank([finding for finding in found if _wanted(finding, options, history)], history)
+    findings = find(knowledge.rules, history, knowledge.vocabulary.kinds)
+    return rank([finding for finding in findings if _wanted(finding, options, history)], history)
 
 
-def judged(
-    reads: Sequence[Read], knowledge: Knowledge, options: Options, relief: Relief
-) -> tuple[History, Mapping[str, SourceClock], list[Finding]]:
-    """What was read so far, joined and judged."""
-    history, clocks = _joined(reads, (), knowledge, options, relief)
-    return history, clocks, _found(history, knowledge, options)
+def relief_of(knowledge: Knowledge, options: Options, keeper: Keeper) -> Relief:
+    """What bounds the memory of a command that needs what `keeper` names; to be given to `read_history`."""
+    relief = Relief(
+        lambda reads: clocks_of(reads, options, relief),
+        lambda reads: joined(reads, knowledge, options, relief),
+        keeper,
+        (options.since, options.until),
+    )
+    return relief
 
 
 def read_history(
@@ -121,25 +126,28 @@ def read_history(
         if log is not None:
             relieve = partial(relief.check, reads) if relief else None
             reads.extend(read_source(log, vocabulary, scan, problems.append, progress, relieve))
-    history, clocks = _joined(reads, filed, knowledge, options, relief)
-    return Analysis(history, (*_readings(reads, clocks), *(file.reading for file in filed)), tuple(problems))
+    history = joined(reads, knowledge, options, relief, filed)
+    readings = _readings(reads, clocks_of(reads, options, relief))
+    return Analysis(history, (*readings, *(file.reading for file in filed)), tuple(problems))
 
 
-def _joined(
-    reads: Sequence[Read], filed: Sequence[Filed], knowledge: Knowledge, options: Options, relief: Relief | None
-) -> tuple[History, Mapping[str, SourceClock]]:
-    """One history of all that was read, and the clocks it was told by."""
-    testimonies = [read.testimony for read in reads]
-    clocks = dict(set_clocks(testimonies, year=options.year, zone=options.zone))
-    for source, clock in relief.clocks.items() if relief else ():
-        clocks[source] = clock._replace(turns=clocks[source].turns)  # what told its year may be let go by now
+def clocks_of(reads: Sequence[Read], options: Options, relief: Relief | None) -> Mapping[str, SourceClock]:
+    """The clocks of what was read so far; those stay by which events were let go."""
+    known = relief.clocks if relief else NOTHING
+    return set_clocks([read.testimony for read in reads], year=options.year, zone=options.zone, known=known)
+
+
+def joined(
+    reads: Sequence[Read], knowledge: Knowledge, options: Options, relief: Relief | None, filed: Sequence[Filed] = ()
+) -> History:
+    """One history of all that was read."""
+    testimonies, clocks = [read.testimony for read in reads], clocks_of(reads, options, relief)
     given = [SeenVersion(component, version, "option") for component, version in options.components.items()]
     between, standing = (options.since, options.until), [file.standing for file in filed]
     history = build_history(testimonies, clocks, _spans(reads, knowledge.vocabulary), given, between, standing)
-    if relief and relief.left_out:
-        gap = relief.left_out
+    if relief and (gap := relief.gap):
         history = history._replace(coverage=tuple(c._replace(gaps=(gap, *c.gaps)) for c in history.coverage))
-    return history, clocks
+    return history
 
 
 def inputs(options: Options, problems: list[InputError]) -> Iterator[Source]:

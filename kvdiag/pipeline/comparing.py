@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from kvdiag.correlate.lives import live
@@ -10,10 +11,13 @@ from kvdiag.correlate.lookup import look_up
 from kvdiag.correlate.parting import compare_events, compare_lives
 from kvdiag.errors import InputError, UsageError
 from kvdiag.model.comparison import Comparison
+from kvdiag.model.event import Event
 from kvdiag.model.timeline import History, Timeline
 from kvdiag.model.values import SubjectKind
-from kvdiag.pipeline.analyze import inputs, know, read_history
+from kvdiag.pipeline.analyze import inputs, know, read_history, relief_of
+from kvdiag.pipeline.named import Named
 from kvdiag.pipeline.options import Options
+from kvdiag.pipeline.relief import NEXT, Keeper
 from kvdiag.report.clean import clean
 
 KINDS = (SubjectKind.POD, SubjectKind.VOLUME, SubjectKind.SANDBOX, SubjectKind.CONTAINER)
@@ -25,9 +29,9 @@ def compare(left: str, right: str, options: Options) -> Comparison:
     Raises UsageError when a name is neither, is the name of several, or the two are of different kinds.
     """
     if not options.paths and Path(left).exists() and Path(right).exists():
-        first, second = (_history(options._replace(paths=(name,))) for name in (left, right))
+        first, second = (_history(options._replace(paths=(name,)), Firsts()) for name in (left, right))
         return compare_events((left, first.events), (right, second.events))
-    history = _history(options)
+    history = _history(options, Named(KINDS, (left, right)))
     for kind in KINDS:
         found = [_one(history, kind, name) for name in (left, right)]
         if found[0] is not None and found[1] is not None:
@@ -43,9 +47,33 @@ def _one(history: History, kind: SubjectKind, name: str) -> Timeline | None:
     return found[0] if found else None
 
 
-def _history(options: Options) -> History:
+def _history(options: Options, keeper: Keeper) -> History:
     problems: list[InputError] = []
-    history = read_history(inputs(options, problems), know(options), options, problems).history
-    for problem in problems:
-        sys.stderr.write(f"kvdiag: {clean(str(problem))}\n")
+    knowledge = know(options)
+    relief = relief_of(knowledge, options, keeper)
+    history = read_history(inputs(options, problems), knowledge, options, problems, relief=relief).history
+    for note in (*map(str, problems), *relief.notes):
+        sys.stderr.write(f"kvdiag: {clean(note)}\n")
     return history
+
+
+class Firsts:
+    """Keeps of a log what a comparison looks at: when each kind of event came first, and the event before it."""
+
+    notes: tuple[str, ...] = (f"of what ended before {{until}} only the first event of each kind was kept; {NEXT}",)
+    is_whole = True
+
+    def keep(self, history: History, cut: int) -> Iterator[Event]:
+        """These events."""
+        seen: set[str] = set()
+        before: Event | None = None
+        for event in history.events:
+            if event.kind not in seen:
+                seen.add(event.kind)
+                yield from (event,) if before is None else (before, event)
+            before = event
+            if event.time >= cut:
+                return
+
+    def left(self, history: Callable[[], History]) -> None:
+        """Nothing was learnt from what is gone."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Protocol
@@ -12,6 +11,7 @@ from kvdiag.formats.wrapped import fold as wrapped
 from kvdiag.formats.writtenout import fold as written_out
 from kvdiag.inputs.folded import FOLDS, HEAD, unfolded
 from kvdiag.inputs.legible import Mender, Transcoded
+from kvdiag.inputs.lines import Receiver
 from kvdiag.inputs.readers import Bytes, Lent
 from kvdiag.model.place import Place
 from kvdiag.scan.blocks import Block, blocks
@@ -44,14 +44,14 @@ class Readable(Protocol):
 def opened(
     source: Readable,
     problem: Callable[[InputError], None],
-    numbers: array[int],
+    numbers: Receiver,
     begins: Callable[[bytes], bool] | None = None,
     most: int = HEAD,
 ) -> Iterator[Block]:
     """Give the blocks of an input. What breaks on the way is told to `problem`.
 
-    Where lines were rewritten, `numbers` receives for each the line of the input it stands for; it stays empty where
-    none was. What the input is, its first bytes tell, up to `most`: of one that still grows, those that are at hand.
+    Where lines were rewritten, `numbers` receives for each the line of the input it stands for; none where none
+    was. What the input is, its first bytes tell, up to `most`: of one that still grows, those that are at hand.
     """
     mender = Mender()
     try:
@@ -67,8 +67,3 @@ def opened(
 def _mended(block: Block, mender: Mender) -> Block:
     mended = mender.mend(block.data)
     return Block(mended.data, block.first_line, block.lines, block.truncated + mended.torn)
-
-
-def placed(line: int, numbers: array[int]) -> int:
-    """Give the line of the input for a line that was read."""
-    return numbers[line - 1] if numbers else line

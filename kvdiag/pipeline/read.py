@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import re
-from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from io import BytesIO
-from itertools import chain
+from itertools import chain, takewhile
 from typing import NamedTuple
 
 from kvdiag.clock import is_yearless
-from kvdiag.correlate.testimony import Testimony
+from kvdiag.correlate.testimony import Testimony, speakers
 from kvdiag.errors import InputError
 from kvdiag.events.recognise import Heard, Recogniser, Sighting
 from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.formats.bodies import classify
 from kvdiag.formats.gopanic import is_start
 from kvdiag.formats.klog import preamble
+from kvdiag.inputs.lines import Numbers
 from kvdiag.model.place import NOWHERE, Place
-from kvdiag.pipeline.opened import Readable, opened, placed
+from kvdiag.pipeline.opened import Readable, opened
 from kvdiag.pipeline.survey import Survey, Surveyed
 from kvdiag.regex import regex
 from kvdiag.scan.blocks import Block
@@ -81,7 +82,7 @@ def read_source(
     What broke on the way is told to `problem`; what was read until then counts. `relieve` is asked after each block
     whether the log that is being read has grown too long to be kept whole.
     """
-    numbers: array[int] = array("I")
+    numbers = Numbers()
     given = False
     for name, part in sections(_told(opened(source, problem, numbers, begins_record), source.name, progress)):
         log = Log(f"{source.name}/{name}" if name else source.name, source, vocabulary, numbers)
@@ -100,7 +101,7 @@ def read_source(
 class Log:
     """One log as it is read, block by block."""
 
-    def __init__(self, name: str, source: Readable, vocabulary: Vocabulary, numbers: array[int]) -> None:
+    def __init__(self, name: str, source: Readable, vocabulary: Vocabulary, numbers: Numbers) -> None:
         """`name` is what the log is called in reports; `numbers` are the lines of the input where it was rewritten."""
         self.name, self._source, self._vocabulary, self._numbers = name, source, vocabulary, numbers
         self._recogniser, self.survey = Recogniser(vocabulary, is_named=source.is_named), Survey()
@@ -109,6 +110,7 @@ class Log:
         self._year: int | None = None
         self._said: int | None = None
         self._ends = 0
+        self._let_go = Counter[str]()
 
     @property
     def size(self) -> int:
@@ -129,6 +131,7 @@ class Log:
                 self._said = _said_year(block)
             self._ends = block.first_line + block.lines
             self._tail = block
+            self._numbers.forget(self._ends, self._lines_since(block.first_line))
             if relieve is not None:
                 relieve(self)
         self.survey.close()
@@ -144,13 +147,14 @@ class Log:
             sightings=sightings,
             first=first,
             last=_edge(self._tail, heard, backwards=True) if self._tail else None,
-            lines=self._numbers[-1] if self._numbers else self._ends,
+            lines=self._numbers.last or self._ends,
             wordings=frozenset(heard.wordings),
             yearless=heard.stamper.klog_is_yearless or (first is not None and is_yearless(first)),
             preamble_year=self._year,
             said_year=self._said,
             modified=self._source.modified,
             place=self._source.place,
+            let_go=self._let_go,
         )
         return Read(testimony, self.survey.result, heard.recognised)
 
@@ -161,9 +165,16 @@ class Log:
         lines = {line.line for line in new}
         over = (sighting for sighting in _calls(heard.heard, self._vocabulary) if sighting.line not in lines)
         said = list(chain(heard.sightings, over))
-        heard.let_go(
-            [one for one, there in zip(said, _placed(said, self._numbers), strict=True) if is_kept(there)], new
-        )
+        kept = [one for one, there in zip(said, _placed(said, self._numbers), strict=True) if is_kept(there)]
+        self._let_go += speakers(said) - speakers(kept)
+        self._numbers.keep([*(one.line for one in kept), *(line.line for line in new)])
+        heard.let_go(kept, new)
+
+    def _lines_since(self, line: int) -> Iterator[int]:
+        """The lines after this one that tell something, the last first."""
+        heard = self._recogniser
+        yield from takewhile(lambda number: number > line, (one.line for one in reversed(heard.sightings)))
+        yield from takewhile(lambda number: number > line, (one.line for one in reversed(heard.heard)))
 
 
 Relieve = Callable[[Log], None]
@@ -185,11 +196,11 @@ def _calls(heard: Sequence[Heard], vocabulary: Vocabulary) -> Iterable[Sighting]
     return calls(heard, vocabulary)
 
 
-def _placed(sightings: list[Sighting], numbers: array[int]) -> list[Sighting]:
+def _placed(sightings: list[Sighting], numbers: Numbers) -> list[Sighting]:
     """Sightings at the lines of the input, where entries of many lines were read as one."""
-    if not numbers:
+    if not numbers.last:
         return sightings
-    return [sighting._replace(line=placed(sighting.line, numbers)) for sighting in sightings]
+    return [sighting._replace(line=numbers.of(sighting.line)) for sighting in sightings]
 
 
 def _edge(block: Block, recogniser: Recogniser, *, backwards: bool) -> int | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
@@ -14,9 +13,10 @@ from kvdiag.events.stamper import resolve
 from kvdiag.formats.authors import author
 from kvdiag.formats.klog import preamble
 from kvdiag.formats.records import Raw, read_records
+from kvdiag.inputs.lines import Numbers
 from kvdiag.inputs.paths import sources
 from kvdiag.model.record import LogRecord, Origin
-from kvdiag.pipeline.opened import Readable, opened, placed
+from kvdiag.pipeline.opened import Readable, opened
 from kvdiag.pipeline.options import Options
 from kvdiag.scan.blocks import Block
 from kvdiag.scan.sections import is_text, sections
@@ -32,7 +32,7 @@ def records(options: Options, problem: Callable[[InputError], None]) -> Iterator
 
 def source_records(source: Readable, options: Options, problem: Callable[[InputError], None]) -> Iterator[LogRecord]:
     """The records of one input. Each log in it has a clock and components of its own."""
-    numbers: array[int] = array("I")
+    numbers = Numbers()
     for name, part in sections(opened(source, problem, numbers)):
         log = Log(f"{source.name}/{name}" if name else source.name, source.modified)
         yield from _log_records(log, _lines(() if is_text(name) else part, numbers), options)
@@ -105,10 +105,11 @@ class _Calendar:
         return self._clock.utc(stamp, line)
 
 
-def _lines(part: Iterable[Block], numbers: array[int]) -> Iterator[tuple[int, bytes]]:
+def _lines(part: Iterable[Block], numbers: Numbers) -> Iterator[tuple[int, bytes]]:
     for block in part:
         lines = block.data.split(b"\n")
         if not lines[-1]:
             lines.pop()
         for number, line in enumerate(lines, start=block.first_line + 1):
-            yield placed(number, numbers), line
+            yield numbers.of(number), line
+        numbers.forget(block.first_line + block.lines, ())

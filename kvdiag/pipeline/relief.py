@@ -1,42 +1,75 @@
-"""Analysis in bounded memory: when more events are held than fit, what is over is judged and let go.
+"""Bounded memory: when more events are held than fit, those that are not needed any more are let go.
 
-Everything read so far is joined and judged. Then only what goes on is kept: the newest quarter of the events, and of
-each subject that has some of them the first events too, which say who it is and how it began. What is found no more
-without the rest stays as it was found. An absence that lies in the part that was let go is a doubt from then on.
+First those that lie outside the time that was asked for; nothing is lost with them. When the rest is still too much,
+all of it is joined, and only what goes on is kept: the newest quarter of the events, and of the older ones those that
+the command needs, which its `Keeper` names. An absence that lies in the part that was let go is a doubt from then on.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, Protocol
 
-from kvdiag.clock import to_datetime
+from kvdiag.clock import DAY, HOUR, to_datetime
 from kvdiag.correlate.clocks import SourceClock
+from kvdiag.correlate.landmarks import landmarks
+from kvdiag.correlate.testimony import Testimony
 from kvdiag.events.recognise import Heard, Sighting
-from kvdiag.model.report import Finding
-from kvdiag.model.timeline import Gap, History
-from kvdiag.model.values import SubjectKind, Verdict
+from kvdiag.model.event import Event
+from kvdiag.model.timeline import Gap, History, Timeline
+from kvdiag.model.values import NOTHING, SubjectKind
 from kvdiag.pipeline.read import Log, Read
 
 MOST = 200_000  # events: some 300 MB with their history
 FIRST = 100  # events of a subject that say who it is and how it began
+NEXT = "--since and --until say which time to look at"
 WHY = "older events were left out to spare memory"
+# Around the time that was asked for, as far as there is room: a clock may turn out to be of another zone, and a call
+# may begin before that time and end in it.
+MARGINS = (DAY, HOUR, 0)
+ALWAYS = (-(1 << 62), 1 << 62)  # microseconds: no event is so early or so late
 
-NEVER = 1 << 62  # microseconds: no event is so late
+Span = tuple[int | None, int | None]
+Clocks = Mapping[str, SourceClock]
+Lines = Mapping[str, set[int]]
 
-Judge = Callable[[Sequence[Read]], tuple[History, Mapping[str, SourceClock], list[Finding]]]
-Origins = frozenset[tuple[str, int]]
+
+class Keeper(Protocol):
+    """What a command needs of the events that are older than the newest quarter."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a person should know once some were let go, with `{until}` for the time before which they lay."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the answer is nevertheless as sure as it would be with all events."""
+
+    def keep(self, history: History, cut: int) -> Iterable[Event]:
+        """The events that must stay of those that ended before `cut`; the others are not seen again."""
+
+    def left(self, history: Callable[[], History]) -> None:
+        """Told when the others are gone; `history` joins what is left."""
 
 
 class Relief:
-    """Asked after each block of a log; `judge` joins and judges what was read so far."""
+    """Asked after each block of a log whether some of what was read must be let go.
 
-    def __init__(self, judge: Judge) -> None:
+    `clocks` and `join` make clocks and a history of what was read so far, `asked` is the time that was asked for.
+    """
+
+    def __init__(
+        self,
+        clocks: Callable[[Sequence[Read]], Clocks],
+        join: Callable[[Sequence[Read]], History],
+        keeper: Keeper,
+        asked: Span = (None, None),
+    ) -> None:
         """Nothing was let go yet."""
-        self._judge = judge
+        self._clocks, self._join, self._keeper, self._asked = clocks, join, keeper, asked
         self.left_out: Gap | None = None
-        self.clocks: dict[str, SourceClock] = {}
-        self._over = _Findings()  # of which nothing is left
-        self._gone = _Findings()  # of which some is left: the part that is not
+        self.clocks: Clocks = {}
         self._floor = 0  # what stayed when events were let go last
         self._counted, self._held = 0, 0  # logs that were read to their end, and the events kept of them
 
@@ -46,14 +79,34 @@ class Relief:
         if self.left_out is None:
             return ()
         until = to_datetime(self.left_out.ends).strftime("%Y-%m-%d %H:%M:%S UTC")
-        return (f"more than {MOST:,} events: what ended before {until} was judged as it was read; counts may be low",)
+        return tuple(f"more than {MOST:,} events: {note.format(until=until)}" for note in self._keeper.notes)
+
+    @property
+    def gap(self) -> Gap | None:
+        """When events are missing on which the answer would rest."""
+        return None if self._keeper.is_whole else self.left_out
+
+    @property
+    def most(self) -> int:
+        """How many events are held before some are let go: more than `MOST` where nearly all of them go on."""
+        return max(MOST, 2 * self._floor)
 
     def check(self, done: list[Read], *logs: Log) -> None:
         """Let events go, if `done` and the logs that are being read hold too many of them."""
-        if self._size(done, logs) > max(MOST, 2 * self._floor):  # else all of it goes on
-            self._relieve(done, logs)
-            self._counted, self._held = 0, 0
-            self._floor = self._size(done, logs)
+        most = self.most
+        if self._size(done, logs) <= most:
+            return
+        held = _Held(done, logs)
+        self.clocks = self._clocks(held.reads)
+        for margin in MARGINS if self._asked != (None, None) else ():
+            if held.size > most // 2:
+                self._settle(margin)
+                held.let_go(self.clocks, *_around(self._asked, margin))
+        if held.size > most // 2:
+            self._settle(0)
+            self._cut(held)
+        self._floor = held.size
+        self._counted, self._held = 0, 0
 
     def _size(self, done: Sequence[Read], logs: Sequence[Log]) -> int:
         """How many events are held; each log that was read is counted once, since a bundle may have 100,000."""
@@ -61,123 +114,102 @@ class Relief:
         self._counted = len(done)
         return self._held + sum(log.size for log in logs)
 
-    def _relieve(self, done: list[Read], logs: Sequence[Log]) -> None:
-        history, clocks, findings = self._judge([*done, *(log.made() for log in logs)])
-        self.clocks |= {source: clock for source, clock in clocks.items() if source not in self.clocks}
-        times = sorted(event.ends for event in history.events)
-        cut = times[len(times) * 3 // 4] if times else NEVER  # none of them is of the time that was asked for
-        begins = self.left_out.begins if self.left_out else history.begins
-        kept = _kept(history, findings, cut)
-        for number, read in enumerate(done):
-            done[number] = _lightened(read, clocks, cut, kept)
-        for log in logs:
-            clock = clocks[log.name]
-            log.let_go(_Keeps(log.name, clock, cut, kept), _Keeps(log.name, clock, cut, frozenset()))
-        if times:
-            self.left_out = Gap(begins, cut, WHY)
-        _, _, again = self._judge([*done, *(log.made() for log in logs)])
-        self._note(findings, again)
+    def _settle(self, margin: int) -> None:
+        """Clocks that may turn out to be of another zone stay as they are, unless there is room to wait for that."""
+        if margin < DAY:
+            self.clocks = {source: clock.settled for source, clock in self.clocks.items()}
 
-    def _note(self, findings: Sequence[Finding], left: Sequence[Finding]) -> None:
-        """Keep what is found no more, and of what still is how often it was in the part that is gone."""
-        gone, self._gone, still = self._gone, _Findings(), _Findings(left)
-        for finding in findings:
-            whole = joined(gone.take(finding), finding)
-            again = still.find(finding)
-            if again is not None:
-                self._gone.put(whole._replace(count=max(0, whole.count - again.count)), again.key)
-            else:
-                self._over.put(joined(self._over.take(whole), whole), whole.key)
-
-    def all(self, findings: Sequence[Finding]) -> list[Finding]:
-        """The findings of what was let go and those of what was left, each subject's of one rule as one."""
-        over, gone = self._over.copy(), self._gone.copy()
-        told = [joined(over.take(finding), joined(gone.take(finding), finding)) for finding in findings]
-        return [*over, *told]
+    def _cut(self, held: _Held) -> None:
+        history = self._join(held.reads)
+        ends = sorted(event.ends for event in history.events)
+        if not ends:
+            return
+        cut = ends[len(ends) * 3 // 4]
+        lines: dict[str, set[int]] = defaultdict(set)
+        for event in self._keeper.keep(history, cut):
+            lines[event.origin.source].add(event.origin.line)
+        held.let_go(self.clocks, cut, ALWAYS[1], lines)
+        self.left_out = Gap(self.left_out.begins if self.left_out else history.begins, cut, WHY)
+        self._keeper.left(lambda: self._join(held.reads))
 
 
-class _Keeps:
-    """Whether an event of one log is new, or one of the first of a subject that goes on."""
+class _Held:
+    """Events of logs that were read and of logs that are being read."""
 
-    def __init__(self, source: str, clock: SourceClock, cut: int, kept: Origins) -> None:
-        self._source, self._clock, self._cut, self._kept = source, clock, cut, kept
+    def __init__(self, done: list[Read], logs: Sequence[Log]) -> None:
+        self._done, self._logs = done, logs
 
-    def __call__(self, said: Sighting | Heard) -> bool:
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return sum(log.size for log in self._logs) + sum(len(read.testimony.sightings) for read in self._done)
+
+    @property
+    def reads(self) -> list[Read]:
+        """All of them."""
+        return [*self._done, *(log.made() for log in self._logs)]
+
+    def let_go(self, clocks: Clocks, since: int, until: int, lines: Lines = NOTHING) -> None:
+        """Keep what lies in between, what stands on the lines, and what tells the clocks and the coverage."""
+
+        def keeps(testimony: Testimony) -> _Keeps:
+            named = lines.get(testimony.source, set())
+            return _Keeps(clocks[testimony.source], since, until, named | landmarks(testimony))
+
+        for number, read in enumerate(self._done):
+            testimony = read.testimony
+            self._done[number] = read._replace(testimony=testimony.keeping(keeps(testimony).is_kept))
+        for log in self._logs:
+            kept = keeps(log.made().testimony)
+            log.let_go(kept.is_kept, kept.is_between)
+
+
+class _Keeps(NamedTuple):
+    """Whether an event of one log lies in a stretch of time, or on one of the lines."""
+
+    clock: SourceClock
+    since: int
+    until: int
+    lines: set[int]
+
+    def is_kept(self, said: Sighting) -> bool:
+        """Whether either is so."""
+        return said.line in self.lines or self.is_between(said)
+
+    def is_between(self, said: Sighting | Heard) -> bool:
+        """Whether it lies in the stretch of time."""
         ends = said.more[1] if isinstance(said, Sighting) and said.more else said.stamp
-        return self._clock.utc(ends, said.line) >= self._cut or (self._source, said.line) in self._kept
+        return self.clock.utc(ends, said.line) >= self.since and self.clock.utc(said.stamp, said.line) <= self.until
 
 
-def _kept(history: History, findings: Sequence[Finding], cut: int) -> Origins:
-    """Where that stands which is kept: the first events of subjects that go on, what proves a finding, a log's head."""
-    going_on = [t for t in history.timelines.values() if t.events and max(e.ends for e in t.events) >= cut]
-    first = {event.origin.source: event for event in reversed(history.events)}
-    begun = [event for timeline in going_on for event in timeline.events[:FIRST]]
-    events = [*first.values(), *begun, *(one.event for finding in findings for one in finding.evidence)]
-    return frozenset((event.origin.source, event.origin.line) for event in events)
-
-
-def _lightened(read: Read, clocks: Mapping[str, SourceClock], cut: int, kept: Origins) -> Read:
-    testimony = read.testimony
-    keeps = _Keeps(testimony.source, clocks[testimony.source], cut, kept)
-    return read._replace(testimony=testimony._replace(sightings=[s for s in testimony.sightings if keeps(s)]))
-
-
-def _is_same(one: Finding, other: Finding) -> bool:
-    """Whether both are about the same; what node it is on may be learnt late."""
-    nodes = one.subject.ids.get("node", ""), other.subject.ids.get("node", "")
-    same = (one.rule.name, one.subject.kind) == (other.rule.name, other.subject.kind)
-    if SubjectKind.NODE is one.subject.kind is other.subject.kind:
-        return same and (one.subject.key == other.subject.key or not (one.subject.key and other.subject.key))
-    return same and one.subject.key == other.subject.key and (nodes[0] == nodes[1] or not all(nodes))
-
-
-class _Findings:
-    """Findings to be found again by what they are about: there may be thousands."""
-
-    def __init__(self, findings: Iterable[Finding] = ()) -> None:
-        self._about: dict[tuple[object, ...], dict[str, Finding]] = {}
-        for finding in findings:
-            self.put(finding, finding.key)
-
-    def __iter__(self) -> Iterator[Finding]:
-        return (finding for group in self._about.values() for finding in group.values())
-
-    def copy(self) -> _Findings:
-        """Give the same, to be taken from."""
-        made = _Findings()
-        made._about = {about: dict(group) for about, group in self._about.items()}
-        return made
-
-    def put(self, finding: Finding, key: str) -> None:
-        """Keep one by the key it is called by."""
-        self._about.setdefault(_group(finding), {})[key] = finding
-
-    def find(self, finding: Finding) -> Finding | None:
-        """Give the first about the same."""
-        return next((f for f in self._about.get(_group(finding), {}).values() if _is_same(f, finding)), None)
-
-    def take(self, finding: Finding) -> Finding | None:
-        """Give the one of that key, else the first about the same, and keep it no more."""
-        group = self._about.get(_group(finding), {})
-        same = finding.key if finding.key in group else next((k for k, f in group.items() if _is_same(f, finding)), "")
-        return group.pop(same, None)
-
-
-def _group(finding: Finding) -> tuple[object, ...]:
-    """Give what two findings about the same have in common in any case; a node's name may be learnt late."""
-    is_of_node = finding.subject.kind is SubjectKind.NODE
-    return finding.rule.name, finding.subject.kind, "" if is_of_node else finding.subject.key
-
-
-def joined(before: Finding | None, after: Finding) -> Finding:
-    """One finding of two about the same subject: the words and proof of the one that began first, and both counts."""
-    if before is None:
-        return after
-    first, second = (before, after) if before.begins <= after.begins else (after, before)
-    return first._replace(
-        subject=after.subject if len(after.subject.ids) >= len(before.subject.ids) else before.subject,
-        ends=max(before.ends, after.ends),
-        count=before.count + after.count,
-        verdict=first.verdict if first.verdict is Verdict.CONFIRMED else second.verdict,
-        evidence=(*first.evidence, *(e for e in second.evidence if e.event.time > first.ends)),
+def _around(asked: Span, margin: int) -> tuple[int, int]:
+    since, until = asked
+    return (
+        ALWAYS[0] if since is None else since - margin,
+        ALWAYS[1] if until is None else until + margin,
     )
+
+
+def lasting(history: History, cut: int) -> list[Timeline]:
+    """The subjects of which something happened since `cut`."""
+    return [t for t in history.timelines.values() if t.events and max(e.ends for e in t.events) >= cut]
+
+
+def going_on(history: History, cut: int) -> Iterator[Event]:
+    """The first events of the subjects that last: who they are and how they began."""
+    still = lasting(history, cut)
+    for timeline in still:
+        yield from timeline.events[:FIRST]
+    held = leases(history)
+    for name in {timeline.subject.ids.get("pod", "") for timeline in still} & held.keys():
+        yield from held[name][-FIRST:]
+
+
+def leases(history: History) -> Mapping[str, list[Event]]:
+    """By name of a pod where each that was called so was named first; without it a later one is taken for it."""
+    held: dict[str, list[Event]] = defaultdict(list)
+    for (kind, _), timeline in history.timelines.items():
+        said = (event for event in timeline.events if event.ref("pod") and event.ref("pod_uid"))
+        if kind is SubjectKind.POD and (first := next(said, None)):
+            held[timeline.subject.ids.get("pod", "")].append(first)
+    return {name: sorted(events, key=lambda event: event.time) for name, events in held.items()}

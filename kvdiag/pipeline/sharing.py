@@ -11,6 +11,7 @@ import secrets
 import shutil
 import sys
 import tempfile
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,10 +24,12 @@ from kvdiag.events.names import attachment_name, inline_handle, staging_hash
 from kvdiag.formats.peel import peel
 from kvdiag.inputs.paths import sources
 from kvdiag.inputs.source import STDIN, Source
+from kvdiag.model.event import Event
 from kvdiag.model.timeline import History
 from kvdiag.model.values import SubjectKind
-from kvdiag.pipeline.analyze import Knowledge, know, read_history
+from kvdiag.pipeline.analyze import Knowledge, know, read_history, relief_of
 from kvdiag.pipeline.options import Options
+from kvdiag.pipeline.relief import going_on
 from kvdiag.report.secrets import BLOT, redacted
 from kvdiag.report.sharing.learn import Learner
 from kvdiag.report.sharing.mask import Mask
@@ -77,9 +80,11 @@ def hiding(options: Options, salt: str) -> tuple[Change, int]:
     """What hides the names of these inputs, and how many there are. The same salt hides them the same way again."""
     knowledge = know(options)
     unheard: list[InputError] = []  # told when the inputs are read to be written
-    history = read_history(sources(options.paths, unheard.append), knowledge, options, []).history
-    learner = Learner(_kept(knowledge, history))
-    for kind, name in _names(history):
+    said = Said()
+    relief = relief_of(knowledge, options, said)
+    said.add(read_history(sources(options.paths, unheard.append), knowledge, options, [], relief=relief).history)
+    learner = Learner(_kept(knowledge, said))
+    for kind, name in said.names():
         for part in _WORD.findall(name):
             learner.add(kind, part)
     for source in sources(options.paths, unheard.append):
@@ -89,7 +94,7 @@ def hiding(options: Options, salt: str) -> tuple[Change, int]:
                     learner.line(_decoded(line))
                     learner.add("node", peel(line).node)
     mask = Mask(learner.names, salt.encode() or secrets.token_bytes(32))
-    for old, new in _hashes(history, mask.text).items():
+    for old, new in _hashes(said, mask.text).items():
         mask.same_hash(old, new)
     return mask.text, len(learner.names)
 
@@ -121,7 +126,7 @@ def _decoded(line: bytes) -> str:
     return line.decode("utf-8", "surrogateescape")
 
 
-def _kept(knowledge: Knowledge, history: History) -> frozenset[str]:
+def _kept(knowledge: Knowledge, said: Said) -> frozenset[str]:
     """Words of the messages that kvdiag knows, of the errors that its rules look for, and drivers' names."""
     texts = [text for wording in knowledge.vocabulary.wordings for text in (wording.anchor, wording.message)]
     texts += [
@@ -133,29 +138,53 @@ def _kept(knowledge: Knowledge, history: History) -> frozenset[str]:
     ]
     whole = [word for text in texts for word in _WORD.findall(text)]
     parts = [part for word in whole for part in re.split("[-.]", word)]
-    drivers = [key for kind, key in history.timelines if kind is SubjectKind.DRIVER]
-    return frozenset([*whole, *parts, *drivers, *_refs(history, "driver")])
+    return frozenset([*whole, *parts, *said.drivers, *said.refs["driver"]])
 
 
-def _names(history: History) -> Iterator[tuple[str, str]]:
-    """What the events name, with what it is."""
-    for event in history.events:
-        for ref in event.refs:
-            if ref.kind in _NAMED:
-                yield _NAMED[ref.kind], ref.value
-        if event.node:
-            yield "node", event.node
+class Said:
+    """What all events name, gathered before they are let go: the names by their kinds, and which of them are joined."""
+
+    notes: tuple[str, ...] = ()
+    is_whole = True
+
+    def __init__(self) -> None:
+        """Nothing was named yet."""
+        self.refs: dict[str, set[str]] = defaultdict(set)
+        self.nodes: set[str] = set()
+        self.drivers: set[str] = set()
+        self.volumes: set[tuple[str, str]] = set()  # handle and driver
+
+    def keep(self, history: History, cut: int) -> Iterator[Event]:
+        """The first events of what goes on; of the others only the names are needed."""
+        self.add(history)
+        return going_on(history, cut)
+
+    def left(self, history: Callable[[], History]) -> None:
+        """All was gathered before."""
+
+    def add(self, history: History) -> None:
+        """Gather what these events name."""
+        for event in history.events:
+            self.nodes.add(event.node)
+            for ref in event.refs:
+                self.refs[ref.kind].add(ref.value)
+        for (kind, key), timeline in history.timelines.items():
+            ids = timeline.subject.ids
+            if kind is SubjectKind.DRIVER:
+                self.drivers.add(key)
+            elif kind is SubjectKind.VOLUME:
+                self.volumes.add((ids.get("volume_handle", ""), ids.get("driver", "")))
+
+    def names(self) -> Iterator[tuple[str, str]]:
+        """What is named, with what it is."""
+        yield from ((kind, name) for ref, kind in _NAMED.items() for name in sorted(self.refs[ref]))
+        yield from (("node", node) for node in sorted(self.nodes - {""}))
 
 
-def _hashes(history: History, new: Change) -> Mapping[str, str]:
+def _hashes(said: Said, new: Change) -> Mapping[str, str]:
     """The ids that are hashes of names, and the hashes of the new names."""
-    volumes = {
-        (timeline.subject.ids.get("volume_handle", ""), timeline.subject.ids.get("driver", ""))
-        for (kind, _), timeline in history.timelines.items()
-        if kind is SubjectKind.VOLUME
-    }
-    nodes = {event.node for event in history.events} | _refs(history, "node")
-    uids, names = _refs(history, "pod_uid"), _refs(history, "outer_name") | _refs(history, "spec_name")
+    volumes, nodes = said.volumes, said.nodes | said.refs["node"]
+    uids, names = said.refs["pod_uid"], said.refs["outer_name"] | said.refs["spec_name"]
     if len(volumes) * len(nodes) + len(uids) * len(names) > MOST_HASHES:
         raise KvdiagError("too many volumes and nodes in these logs to hide their names; give fewer logs at a time")
     hashed = {staging_hash(handle): staging_hash(new(handle)) for handle, _ in volumes if handle}
@@ -164,10 +193,6 @@ def _hashes(history: History, new: Change) -> Mapping[str, str]:
     for uid, name in product(uids, names):
         hashed[inline_handle(uid, name)] = inline_handle(new(uid), new(name))
     return {old.removeprefix("csi-"): made.removeprefix("csi-") for old, made in hashed.items()}
-
-
-def _refs(history: History, kind: str) -> set[str]:
-    return {ref.value for event in history.events for ref in event.refs if ref.kind == kind}
 
 
 def placed(found: Iterable[Source], folder: Path, change: Change) -> Iterator[tuple[Source, Path]]:

@@ -9,7 +9,8 @@ from kvdiag.errors import InputError, UsageError
 from kvdiag.model.lifecycle import Story
 from kvdiag.model.timeline import Timeline
 from kvdiag.model.values import SubjectKind
-from kvdiag.pipeline.analyze import inputs, know, read_history
+from kvdiag.pipeline.analyze import inputs, know, read_history, relief_of
+from kvdiag.pipeline.named import Named
 from kvdiag.pipeline.options import Options
 from kvdiag.pipeline.story import tell
 from kvdiag.report.clean import clean
@@ -27,9 +28,10 @@ def stories(kind: SubjectKind, ref: str, options: Options, *, raw: bool = False)
     """
     knowledge = know(options)
     problems: list[InputError] = []
-    history = read_history(inputs(options, problems), knowledge, options, problems).history
-    for problem in problems:
-        sys.stderr.write(f"kvdiag: {clean(str(problem))}\n")
+    relief = relief_of(knowledge, options, Named([kind], [ref]))
+    history = read_history(inputs(options, problems), knowledge, options, problems, relief=relief).history
+    for note in (*map(str, problems), *relief.notes):
+        sys.stderr.write(f"kvdiag: {clean(note)}\n")
     found = look_up(history, kind, ref)
     if not found:
         near = sorted({t.subject.name for t in history.timelines.values() if t.subject.kind is kind})[:MOST_NAMED]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 from kvdiag.clock import DAY, say_duration, to_datetime
 from kvdiag.correlate.phases import Spread, awaits
@@ -25,11 +25,23 @@ _FORMULAS = frozenset("=+-@＝＋－＠")  # with their full-width forms
 LEAST = 4  # columns are not cut below this
 
 
+class Failure(NamedTuple):
+    """A failed operation: how often it failed, and when that ended the last time, in microseconds UTC."""
+
+    kind: str
+    component: str
+    step: str
+    ends: int
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
     """One pod or volume on one node. `retries` counts failed operations, `failure` is the last of them.
 
-    `stuck` says that it waits for something that failed or is long overdue, since `life.since`.
+    `failures` has all of them, also what one component repeats of another. `stuck` says that it waits for something
+    that failed or is long overdue, since `life.since`; `illegal` are the steps that broke the order, `until` is when it
+    was last heard of (microseconds UTC). The passages of `life` are not needed.
     """
 
     life: Life
@@ -40,9 +52,12 @@ class Row:
     stuck: bool = False
     retries: int = 0
     failure: str = ""
+    illegal: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
     phases: tuple[Phase, ...] = ()
     now: Phase | None = None
+    until: int = 0
+    failures: tuple[Failure, ...] = ()
 
     @property
     def name(self) -> str:
@@ -278,7 +293,7 @@ def _plain(row: Row) -> dict[str, Any]:
         life.waits_for,
         row.retries,
         row.failure,
-        [passage.says for passage in life.passages if not passage.legal],
+        list(row.illegal),
         list(row.findings),
         [_phase(phase) for phase in row.phases],
         _phase(row.now) | {"waits_for": awaits(life, row.now)} if row.now else None,

@@ -1,17 +1,24 @@
 """Analysis in bounded memory finds what it would find with all of it."""
 
 import json
+import re
+from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from kvdiag.clock import HOUR, MINUTE, from_datetime
 from kvdiag.model.report import Report
 from kvdiag.model.values import Verdict
 from kvdiag.pipeline import relief
-from kvdiag.pipeline.analyze import analyze, inputs, know
+from kvdiag.pipeline.analyze import analyze, found, inputs, know, read_history, relief_of
+from kvdiag.pipeline.judged import Judged
 from kvdiag.pipeline.options import Options
 from kvdiag.pipeline.read import read_source
 from kvdiag.scan.choose import scanner
+from tests.long import YEAR, again, repeated
+from tests.wrappers import journal_short, klog_only, logs
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "sample-logs"
@@ -52,20 +59,26 @@ def test_it_finds_the_same(monkeypatch, case):
     assert not any("events: what ended before" in note for note in whole.notes)
 
 
-def test_what_is_held_is_bounded(monkeypatch):
-    """However long a log, what is kept of it stays near the limit."""
-    held = []
+def holding(monkeypatch, most: int) -> list[int]:
+    """Give room for so many events, and a list of how many are held after each block."""
+    held: list[int] = []
     before = relief.Relief.check
 
     def check(self, done, log):
         before(self, done, log)
         held.append(log.size + sum(len(read.testimony.sightings) for read in done))
 
-    monkeypatch.setattr(relief, "MOST", FEW)
+    monkeypatch.setattr(relief, "MOST", most)
     monkeypatch.setattr(relief.Relief, "check", check)
+    return held
+
+
+def test_what_is_held_is_bounded(monkeypatch):
+    """However long a log, what is kept of it stays near the limit."""
+    held = holding(monkeypatch, FEW)
     analyze(options_of(POLLED))
     assert len(held) > 20
-    assert max(held) <= 2 * FEW
+    assert max(held) <= 3 * FEW
 
 
 @pytest.mark.parametrize("case", [path.name for path in sorted(SAMPLES.iterdir())])
@@ -125,14 +138,14 @@ def test_asked_again(monkeypatch, tmp_path):
     between = "".join(OTHERS.format(hour=9 + n // 600, minute=n // 10 % 60, n=n) for n in range(6000))  # of some blocks
     path = tmp_path / "kubelet.log"
     path.write_text(busy[0] + between + busy[1])
-    before, answers = relief.Relief.all, []
+    before, answers = Judged.all, []
 
     def asked(self, findings):
         answers.extend(sorted((f.key, f.count) for f in before(self, findings)) for _ in range(2))
         return before(self, findings)
 
     monkeypatch.setattr(relief, "MOST", FEW)
-    monkeypatch.setattr(relief.Relief, "all", asked)
+    monkeypatch.setattr(Judged, "all", asked)
     analyze(Options(paths=(str(path),), year=2024))
     assert answers[0] == answers[1]
     assert {count for key, count in answers[0] if key.startswith("unmount-device-busy:")} == {7}
@@ -152,7 +165,7 @@ def test_a_log_is_counted_once():
     """However many logs follow one, its events are not counted again."""
     whole = analyze_parts(SAMPLES / LONG[0])
     reads = []
-    asked = relief.Relief(None)
+    asked = relief_of(know(Options()), Options(), Judged(lambda _history: []))
     for _ in range(50):
         reads.append(whole._replace(testimony=whole.testimony._replace(sightings=Counted(whole.testimony.sightings))))
         asked.check(reads)
@@ -167,3 +180,90 @@ def analyze_parts(folder: Path):
     return next(
         read_source(source, knowledge.vocabulary, scanner(knowledge.vocabulary.literals), [].append, lambda *_: None)
     )
+
+
+LOST = "hostpath-driver-lost-state"
+NOON = from_datetime(datetime(YEAR, 11, 20, 12, tzinfo=UTC))
+BEGINS, ENDS = NOON + 8 * HOUR + 30 * MINUTE, NOON + 8 * HOUR + 50 * MINUTE  # what happened lies between
+WINDOWS = {"until": (None, ENDS), "since": (BEGINS, None), "both": (BEGINS, ENDS)}
+COPIES = {"until": range(10), "since": range(-9, 1), "both": range(-6, 7)}
+
+
+def as_written(text: bytes) -> dict[str, bytes]:
+    """The log of one node."""
+    return {"kubelet.log": text}
+
+
+def newest_first(text: bytes) -> dict[str, bytes]:
+    """As `journalctl -r` tells it."""
+    return {"kubelet.log": b"".join(reversed(klog_only(text).splitlines(keepends=True)))}
+
+
+def of_two_nodes(text: bytes) -> dict[str, bytes]:
+    """Two journals: what happened on one node happened on another as well, to other pods."""
+    one = b"".join(journal_short(line, LOST) + b"\n" for line in klog_only(text).splitlines())
+    return {"one.log": one, "two.log": again(one, 1000, hours=0).replace(b"worker-1", b"worker-2")}
+
+
+def in_another_zone(text: bytes) -> dict[str, bytes]:
+    """A kubelet that writes local time and nowhere says which; a log that is read later shares ids with it."""
+    local = re.sub(rb"No retries permitted until [^(]*", b"", again(text, 1, hours=8).replace(b"0 UTC", b"0"))
+    return {"a-kubelet.log": again(local, -1, hours=0), "containerd.log": logs(LOST)["containerd.log"]}
+
+
+@pytest.mark.parametrize("asked", WINDOWS)
+@pytest.mark.parametrize(
+    ("form", "room", "apart"),
+    [(as_written, 1200, 1), (newest_first, 4000, 1), (of_two_nodes, 1800, 1), (in_another_zone, 1200, 48)],
+)
+def test_a_time_that_was_asked_for(monkeypatch, tmp_path, form, room, apart, asked):
+    """Of a long log of which a part was asked for, only that part takes room, and it tells all that it tells alone."""
+    for name, text in form(repeated(logs(LOST)["kubelet.log"], COPIES[asked], hours=apart)).items():
+        (tmp_path / name).write_bytes(text)
+    since, until = WINDOWS[asked]
+    options = Options(paths=(str(tmp_path),), year=YEAR, since=since, until=until)
+    whole = analyze(options)
+    held = holding(monkeypatch, room)
+    report = analyze(options)
+    assert whole.findings
+    assert (told(report), counts(report), report.notes) == (told(whole), counts(whole), ())
+    assert report.inputs == whole.inputs
+    assert max(held) <= room
+    assert any(after < before for before, after in pairwise(held))
+
+
+@pytest.mark.parametrize("asked", WINDOWS)
+def test_what_was_listened_to(monkeypatch, tmp_path, asked):
+    """Who spoke, when, how closely and with which restarts is known of the whole log, not of the time asked for alone."""
+    text = logs(LOST)["kubelet.log"]
+    said = [again(text, number).replace(b" 6175 ", b" %d " % (6175 + number)) for number in COPIES[asked]]
+    flag = b'I1101 00:00:00.000001       1 flags.go:64] FLAG: --v="9"\n'
+    (tmp_path / "node.log").write_bytes(flag + b"".join(said))
+    since, until = WINDOWS[asked]
+    options = Options(paths=(str(tmp_path),), year=YEAR, since=since, until=until)
+
+    def heard() -> tuple:
+        judged = Judged(lambda history: found(history, know(options), options))
+        bound = relief_of(know(options), options, judged)
+        told = read_history(inputs(options, []), know(options), options, [], relief=bound)
+        return told.history.coverage, told.readings
+
+    whole = heard()
+    held = holding(monkeypatch, 1200)
+    assert heard() == whole
+    assert any(after < before for before, after in pairwise(held))
+    assert whole[0][0].verbosity == 9
+    assert len(whole[0][0].gaps) == len(COPIES[asked])
+
+
+def test_who_mostly_speaks(monkeypatch, tmp_path):
+    """A log is of the component that spoke most in all of it, not in the part that was asked for."""
+    before = repeated(logs(LOST)["kubelet.log"], range(-9, 0))
+    since = b"".join(again(logs(LOST)["containerd.log"], number) for number in range(20))
+    (tmp_path / "node.log").write_bytes(before + since)
+    options = Options(paths=(str(tmp_path),), year=YEAR, since=BEGINS)
+    whole = analyze(options)
+    held = holding(monkeypatch, 1600)
+    assert analyze(options).inputs == whole.inputs
+    assert whole.inputs[0].component == "kubelet"
+    assert any(after < before for before, after in pairwise(held))

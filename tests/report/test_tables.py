@@ -31,7 +31,7 @@ def row(name: str = "default/web-0", *, kind: SubjectKind = SubjectKind.POD, **m
         since=BEGINS + 60 * SECOND,
         waits_for="volumes to be unmounted",
     )
-    return Row(life=life, node="n1", **more)
+    return Row(life=life, node="n1", illegal=("A → B without C",), **more)
 
 
 def shown(rows: list[Row], output: str = "text", width: int = 80, *, slow: bool = False, redact: bool = True) -> str:

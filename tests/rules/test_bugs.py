@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kvdiag.model.rule import Bug, Chain, Rule, Step
+from kvdiag.model.rule import Bug
 from kvdiag.model.timeline import SeenVersion
-from kvdiag.model.values import Role, Severity, SubjectKind
 from kvdiag.rules.bugs import applies, known_bugs, seen, status
+from tests.rules.one_rule import one_rule
 
 AFFECTED = "<1.29.13 || >=1.30 <1.30.9"
 
@@ -29,21 +29,7 @@ def option(version, component="kubelet"):
 
 def rule(*bugs, **affected):
     """Give a rule with these defects that applies to these versions."""
-    return Rule(
-        id="KV999",
-        name="test",
-        title="",
-        severity=Severity.LOW,
-        status="stable",
-        role=Role.CAUSE,
-        per=SubjectKind.POD,
-        events={},
-        when=Chain((Step("a"),)),
-        says="",
-        cause="",
-        bugs=bugs,
-        applies=affected,
-    )
+    return one_rule(bugs=bugs, applies=affected)
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from kvdiag.clock import SECOND
 from kvdiag.model.event import Event, Ref
 from kvdiag.model.record import Origin
-from kvdiag.model.rule import Chain, Fix, Rule, Step
+from kvdiag.model.rule import Fix
 from kvdiag.model.timeline import Entity
-from kvdiag.model.values import Role, Severity, SubjectKind
+from kvdiag.model.values import SubjectKind
 from kvdiag.rules.fill import LONGEST_VALUE, command, fixes, sentence, slots, values
+from tests.rules.one_rule import one_rule
 
 HOSTILE = [
     "a b",
@@ -140,16 +141,7 @@ def test_often(count, ends, often):
 
 def test_fixes_and_their_slots():
     """Text and guard of a fix are sentences, its command is one for the shell; lint sees the slots of all texts."""
-    rule = Rule(
-        id="KV999",
-        name="test",
-        title="",
-        severity=Severity.LOW,
-        status="stable",
-        role=Role.CAUSE,
-        per=SubjectKind.POD,
-        events={},
-        when=Chain((Step("a"),)),
+    rule = one_rule(
         says="{pod}",
         cause="{node}",
         fix=(Fix(text="On {node}.", run="umount {target_path}", after="{volume} is unused"),),

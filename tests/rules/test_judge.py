@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 from kvdiag.clock import MINUTE, SECOND
 from kvdiag.model.event import Event, Ref
 from kvdiag.model.record import Origin
-from kvdiag.model.rule import Rule, Selector
+from kvdiag.model.rule import Selector
 from kvdiag.model.timeline import Coverage, Gap, History
-from kvdiag.model.values import Role, Severity, SubjectKind, Truth
+from kvdiag.model.values import Truth
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.grammar import read_condition
 from kvdiag.rules.judge import judge, selects
+from tests.rules.one_rule import one_rule
 
 NOON = 1_720_008_000_000_000
 NAMES = ("a", "b", "c", "d", "x")
@@ -42,18 +43,9 @@ def events(text):
 
 def rule(when, **where):
     """Give a rule with that sentence; each name stands for the kind of the same name."""
-    return Rule(
-        id="KV999",
-        name="test",
-        title="",
-        severity=Severity.LOW,
-        status="stable",
-        role=Role.CAUSE,
-        per=SubjectKind.POD,
+    return one_rule(
         events={name: Selector(name=name, kinds=(name,), where=where.get(name, {})) for name in NAMES},
         when=read_condition(when, NAMES, "here"),
-        says="",
-        cause="",
     )
 
 

@@ -7,30 +7,22 @@ import pytest
 from kvdiag.clock import HOUR, MINUTE
 from kvdiag.model.event import Event
 from kvdiag.model.record import Origin
-from kvdiag.model.rule import Rule, Selector
+from kvdiag.model.rule import Selector
 from kvdiag.model.timeline import Entity, History, Timeline
-from kvdiag.model.values import Role, Severity, SubjectKind
+from kvdiag.model.values import SubjectKind
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.grammar import read_condition
 from kvdiag.rules.scene import Scene
+from tests.rules.one_rule import one_rule
 
 NOON = 1_720_008_000_000_000
 ENTRIES = {
     "own": Entry(kind="own", component="kubelet", wordings=()),
     "round": Entry(kind="round", component="kubelet", wordings=(), scope="node"),
 }
-RULE = Rule(
-    id="KV999",
-    name="test",
-    title="",
-    severity=Severity.LOW,
-    status="stable",
-    role=Role.CAUSE,
-    per=SubjectKind.POD,
+RULE = one_rule(
     events={name: Selector(name=name, kinds=(name,), where={}) for name in ENTRIES},
     when=read_condition("own and round", tuple(ENTRIES), "here"),
-    says="",
-    cause="",
 )
 
 

@@ -1,0 +1,60 @@
+"""How typer shows itself: arguments named as other programs name them, and what was typed made harmless."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from kvdiag.report.clean import clean
+
+_SHOWN: Any = typer.BadParameter.__mro__[2]  # what typer shows without a traceback; it has no public name
+
+
+class Command(TyperCommand):
+    """A command whose help says `[PATH]...` where typer says `PATH <list[str]>`."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  # typer brings its own click, or not
+        """Arguments, then options."""
+        rows: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is not None and param.param_type_name == "argument":
+                rows["Arguments"].append((_name(param), record[1]))
+            elif record is not None:
+                rows["Options"].append(record)
+        for title, records in rows.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+
+class Group(TyperGroup):
+    """All commands; a message of typer that repeats what was typed is cleaned as words from a log are."""
+
+    def make_context(self, *args: Any, **more: Any) -> Any:  # noqa: ANN401  # as of typer
+        """Read the options of the group."""
+        with _cleaned():
+            return super().make_context(*args, **more)
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  # as of typer
+        """Read those of the command, and run it."""
+        with _cleaned():
+            return super().invoke(ctx)
+
+
+@contextlib.contextmanager
+def _cleaned() -> Iterator[None]:
+    try:
+        yield
+    except _SHOWN as error:
+        error.message = clean(error.message, redact=False, newlines=True)
+        raise
+
+
+def _name(param: Any) -> str:  # noqa: ANN401  # as of typer
+    name = f"[{param.metavar or param.name.upper()}]" if not param.required else param.metavar or param.name.upper()
+    return f"{name}..." if param.nargs != 1 else name

@@ -1,0 +1,60 @@
+"""What must be kept of a log whose other events are let go, so that its clock and what it covers stay as they are.
+
+The first and last words of each kind say how closely was listened, those of each process when and to whom; the events
+on both sides of a New Year, and one every two months, which year it is; and the first of each id that another log may
+name too how far the clocks are apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from itertools import pairwise
+
+from kvdiag.clock import DAY
+from kvdiag.correlate.testimony import SHARED, Testimony
+from kvdiag.events.recognise import Sighting
+from kvdiag.model.event import Ref
+
+APART = 60 * DAY  # far less than the half year by which a New Year is told
+MOST_SHARED = 1_000  # ids of one log; that most of them agree is enough
+
+
+def landmarks(testimony: Testimony) -> frozenset[int]:
+    """The lines of these events."""
+    said = testimony.sightings
+    kinds = _edges(said, lambda sighting: (id(sighting.meaning.entry), sighting.speaker.node))
+    processes = _edges(said, lambda sighting: (sighting.meaning.entry.component, sighting.speaker))
+    return frozenset(one.line for part in (kinds, processes, _turning(said), _shared(said)) for one in part)
+
+
+def _edges(sightings: Iterable[Sighting], group: Callable[[Sighting], Hashable]) -> Iterator[Sighting]:
+    """The first and the last of each group."""
+    last: dict[Hashable, Sighting] = {}
+    for sighting in sightings:
+        key = group(sighting)
+        if key not in last:
+            yield sighting
+        last[key] = sighting
+    yield from last.values()
+
+
+def _turning(sightings: Iterable[Sighting]) -> Iterator[Sighting]:
+    """Neighbours of which the second is far from the one that was given last."""
+    reached: int | None = None
+    for before, after in pairwise(sightings):
+        reached = before.stamp if reached is None else reached
+        if abs(after.stamp - reached) > APART:
+            yield before
+            yield after
+            reached = after.stamp
+
+
+def _shared(sightings: Iterable[Sighting]) -> Iterator[Sighting]:
+    seen: set[Ref] = set()
+    for sighting in sightings:
+        new = [ref for ref in sighting.meaning.refs if ref.kind in SHARED and ref not in seen]
+        if new:
+            seen.update(new)
+            yield sighting
+        if len(seen) >= MOST_SHARED:
+            return
