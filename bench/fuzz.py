@@ -19,10 +19,12 @@ with atheris.instrument_imports(include=["kvdiag"]):
     from kvdiag.errors import InputError
     from kvdiag.formats import grpclines, grpcpieces, wrapped
     from kvdiag.formats.bodies import canonical, classify, read_body
+    from kvdiag.formats.eventtable import descriptions
     from kvdiag.formats.gostruct import read_struct, sandbox_metadata
     from kvdiag.formats.keyvalues import scan
     from kvdiag.formats.peel import peel
     from kvdiag.formats.records import read_records
+    from kvdiag.formats.writtenout import fold as written_out
     from kvdiag.inputs import sniff
     from kvdiag.inputs.archives import tar_members, zip_members
     from kvdiag.inputs.compressed import Budget
@@ -31,11 +33,13 @@ with atheris.instrument_imports(include=["kvdiag"]):
     from kvdiag.inputs.legible import Mender, Transcoded
     from kvdiag.inputs.readers import Reader, read_up_to
     from kvdiag.scan.blocks import blocks
+    from kvdiag.scan.parts import whole
 
 
 def formats(data: bytes) -> None:
     """Peel, classify and read each line, and all lines as records."""
     lines = data.split(b"\n")
+    list(descriptions(data))
     for line in lines:
         classify(line)
         body = read_body(peel(line).body)
@@ -60,10 +64,13 @@ def read_blocks(data: bytes, size: int) -> tuple[bytes, list[int]]:
     mender, text = Mender(), b""
     try:
         under = Transcoded(unpacked(data))
-        for block in blocks(unfolded(under, numbers, (*FOLDS, wrapped.fold)), size):
+        given = list(blocks(unfolded(under, numbers, (written_out, *FOLDS, wrapped.fold)), size))
+        for block in given:
             if mender.mend(block.data).data.count(b"\n") != block.data.count(b"\n"):
                 raise AssertionError("a repair changed the number of lines")
             text += block.data
+        if b"".join(block.data for block in whole(given)).count(b"\n") != text.count(b"\n"):
+            raise AssertionError("lines were lost when parts were joined")
     except DamagedError:
         pass
     if any(before > after for before, after in pairwise(numbers)):

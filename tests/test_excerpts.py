@@ -28,6 +28,23 @@ LISTED = f"""\
 NAMESPACE   LAST SEEN   TYPE      REASON                   OBJECT      MESSAGE
 shop        21m         Warning   FailedCreatePodSandBox   pod/web-0   {RESERVED}
 """
+OBJECTS = {
+    "apiVersion": "v1",
+    "items": [
+        {
+            "kind": "Event",
+            "involvedObject": {"kind": "Pod", "namespace": "shop", "name": "web-0"},
+            "type": "Warning",
+            "reason": "FailedMount",
+            "message": ABSENT,
+            "source": {"component": "kubelet", "host": "worker-1"},
+            "firstTimestamp": "2024-03-12T08:00:00Z",
+            "lastTimestamp": "2024-03-12T08:12:00Z",
+            "count": 13,
+        },
+    ],
+    "kind": "List",
+}
 BUSY = (
     f'Operation for "{{volumeName:kubernetes.io/csi/disk.example.com^data podName:{POD} nodeName:}}" failed. No retries '
     "permitted until 2021-07-15 07:44:56.65 +0000 UTC m=+67549.92 (durationBeforeRetry 2m2s). Error: "
@@ -64,6 +81,10 @@ def found(kvdiag, text: str) -> set[tuple[str, str, str]]:
             },
         ),
         (LISTED, {("reserve-sandbox-name", "shop/web-0", "possible")}),
+        (
+            json.dumps(OBJECTS, indent=4),
+            {("csi-driver-not-registered", "pvc-4e1b9a70-5f3c-4b0e-8a52-7c9d1e2f3a4b", "confirmed")},
+        ),
         (f"38s  Warning  FailedCreatePodSandBox  {RESERVED}", set()),  # no table of kubectl's looks so
         (
             f"  Warning  FailedCreatePodSandBox  21m  kubelet  {RESERVED}",
@@ -82,7 +103,7 @@ def found(kvdiag, text: str) -> set[tuple[str, str, str]]:
         (CRASH.format(frame="github.com/kubernetes-csi/csi-driver-host-path/pkg/hostpath.(*hostPath).Publish(0x1)"), set()),
     ],
     ids=[
-        "describe", "get events", "no table", "named by the error", "no name", "operation", "message", "above a log", "a line of a log",
+        "describe", "get events", "get events as JSON", "no table", "named by the error", "no name", "operation", "message", "above a log", "a line of a log",
         "below a log", "a crash", "a crash of another",
     ],
 )  # fmt: skip

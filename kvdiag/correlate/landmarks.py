@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from itertools import pairwise
 
-from kvdiag.clock import DAY
+from kvdiag.clock import DAY, is_adrift
 from kvdiag.correlate.testimony import SHARED, Testimony
 from kvdiag.events.recognise import Sighting
 from kvdiag.model.event import Ref
@@ -41,7 +41,7 @@ def _edges(sightings: Iterable[Sighting], group: Callable[[Sighting], Hashable])
 def _turning(sightings: Iterable[Sighting]) -> Iterator[Sighting]:
     """Neighbours of which the second is far from the one that was given last."""
     reached: int | None = None
-    for before, after in pairwise(sightings):
+    for before, after in pairwise(one for one in sightings if not is_adrift(one.stamp)):
         reached = before.stamp if reached is None else reached
         if abs(after.stamp - reached) > APART:
             yield before

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from kvdiag.formats import envelopes, eventtable, gopanic, klog, klogjson, logrus, zap
+from kvdiag.formats import envelopes, eventobject, eventtable, gopanic, klog, klogjson, logrus, zap
 from kvdiag.formats.eventtable import UNKNOWN, Described
 from kvdiag.formats.goquote import quote
 from kvdiag.formats.journalentries import is_member
@@ -24,6 +24,7 @@ BODY_READERS: Mapping[str, Callable[[bytes], Body | None]] = {
     "logrus": logrus.read,
     "zap": zap.read,
     eventtable.FORMAT: eventtable.read,
+    "event-object": eventobject.read,
 }
 HEAD, CONTINUATION, CHATTER, UNREAD = "head", "continuation", "chatter", "unread"
 
@@ -67,7 +68,7 @@ def is_head(body: bytes) -> bool:
     if _KLOG.match(body) or _LOGRUS.match(body):
         return True
     if body.startswith(b"{"):
-        return bool(_JSON.match(body) and _JSON_KEYS.search(body))
+        return bool(_JSON.match(body) and (_JSON_KEYS.search(body) or eventobject.is_event(body)))
     starts = klog.CUT_HEADER.match(body) is not None or eventtable.is_row(body)
     return starts or zap.is_head(body)
 

