@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, TypeGuard
 
-from kvdiag.formats.eventtable import FORMAT, Described, descriptions, repeats
+from kvdiag.formats.eventtable import FORMATS, Described, descriptions, repeats
 
 if TYPE_CHECKING:
     from kvdiag.events.recognise import Sighting
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 def is_row(body: Body | None) -> TypeGuard[Body]:
-    """Whether a line is a row of such a table."""
-    return body is not None and body.format == FORMAT
+    """Whether a line is a row of such a table, or an event as the API has it."""
+    return body is not None and body.format in FORMATS
 
 
 class Listed:

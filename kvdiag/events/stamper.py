@@ -158,7 +158,7 @@ class Stamper:
         stamp = resolve(peeled, body)
         if body.stamp is not None and is_yearless(body.stamp) and stamp == body.stamp:
             self.klog_is_yearless = True
-        if body.format == eventtable.FORMAT:
+        if body.format in eventtable.FORMATS:
             self.described = eventtable.assigned(body) or self.described
             speaker = speaker._replace(node=speaker.node or eventtable.node_of(body) or self.described.node)
         if body.format not in {"klog", "logrus"}:

@@ -24,7 +24,7 @@ BODY_READERS: Mapping[str, Callable[[bytes], Body | None]] = {
     "logrus": logrus.read,
     "zap": zap.read,
     eventtable.FORMAT: eventtable.read,
-    "event-object": eventobject.read,
+    eventtable.AS_OBJECT: eventobject.read,
 }
 HEAD, CONTINUATION, CHATTER, UNREAD = "head", "continuation", "chatter", "unread"
 
@@ -114,7 +114,7 @@ def canonical(body: Body, described: Described = UNKNOWN) -> bytes:
     `"Volume detached for volume \"pvc-1\"" node="n1"`; `described` is what a row of events is about, where the table
     does not say it.
     """
-    if body.format == eventtable.FORMAT:
+    if body.format in eventtable.FORMATS:
         return eventtable.as_logged(body, described)
     pairs = (key.encode("utf-8", "replace") + b"=" + quote(value) for key, value in body.fields.items())
     return b" ".join((quote(body.message), *pairs))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from kvdiag.formats.eventtable import FORMAT
+from kvdiag.formats.eventtable import AS_OBJECT
 from kvdiag.formats.goquote import encodable
 from kvdiag.formats.stamps import rfc3339
 from kvdiag.model.record import Body
@@ -59,7 +59,7 @@ def _told(event: Plain) -> Body | None:
         "first": _text(event, *_FIRST),
     }
     return Body(
-        format=FORMAT,
+        format=AS_OBJECT,
         stamp=rfc3339((_text(series, "lastObservedTime") or _text(event, *_LAST)).encode()),
         level=Level.WARNING if fields["type"] == "Warning" else Level.INFO,
         message=message.rstrip(),

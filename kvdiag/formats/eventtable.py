@@ -20,7 +20,10 @@ from kvdiag.model.record import Body
 from kvdiag.model.values import Level
 from kvdiag.regex import regex
 
-FORMAT = "kubectl-event"
+FORMAT, AS_OBJECT = "kubectl-event", "event-object"
+FORMATS = frozenset({FORMAT, AS_OBJECT})
+"""Of bodies that are events: rows, and what `eventobject` reads."""
+
 _AGE = (
     rb"(?P<age>(?:<unknown>|<invalid>|(?:\d{1,5}[smhdy]){1,3})"
     rb"(?: \(x(?P<count>\d{1,9}) over (?P<over>[\dsmhdy]{1,12})\))?)"

@@ -261,6 +261,7 @@ def test_every_reader_has_its_name() -> None:
         "logrus": LOGRUS.format("a"),
         "zap": "INFO\tmain.go:7\ta",
         "kubectl-event": "3m12s   Warning   FailedMount   pod/web-0   a",
+        "event-object": '{"involvedObject":{"kind":"Pod","name":"web-0"},"reason":"FailedMount","message":"a"}',
     }
     assert lines.keys() == BODY_READERS.keys()
     for name, line in lines.items():
