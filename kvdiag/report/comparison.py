@@ -33,16 +33,17 @@ def _lines(comparison: Comparison) -> Iterator[str]:
             yield f"  {name}: {_stage(stage) if stage else 'nothing that the other did not do'}"
     for name, stages in ((comparison.left, comparison.only_left), (comparison.right, comparison.only_right)):
         if stages:
-            yield f"\nOnly {name} ({len(stages)} steps)"
+            yield from ("", f"Only {name} ({len(stages)} steps)")
             yield from (f"  {_stage(stage)}" for stage in stages[:MOST])
             if len(stages) > MOST:
                 yield f"  and {len(stages) - MOST} more"
     if comparison.slower:
-        yield "\nMuch slower in one"
+        yield from ("", "Much slower in one")
     for step, left, right in comparison.slower:
         yield f"  {step}: {say_duration(left)} in {comparison.left}, {say_duration(right)} in {comparison.right}"
     if comparison.state_left or comparison.state_right:
-        yield f"\n{comparison.left} is {comparison.state_left}, {comparison.right} is {comparison.state_right}"
+        yield ""
+        yield f"{comparison.left} is {comparison.state_left}, {comparison.right} is {comparison.state_right}"
 
 
 def _stage(stage: Stage) -> str:
