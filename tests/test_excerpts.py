@@ -152,3 +152,11 @@ def test_two_descriptions_in_one_text(kvdiag):
         ("shop/db-0", "worker-1", 9),
         ("shop/db-1", "worker-2", 9),
     }
+
+
+def test_a_table_below_that_of_another(kvdiag):
+    """The rows of a table that nothing names are not taken for those of the pod that was described above it."""
+    heading = "  Type     Reason                  Age  From     Message\n"
+    row = "  Warning  FailedCreatePodSandBox  21m  kubelet  Failed to create pod sandbox: context deadline\n"
+    told = json.loads(kvdiag("pods", "-o", "json", stdin=(DESCRIBED + heading + row).encode()).stdout)["items"]
+    assert {one["name"] for one in told} == {"shop/web-0", "unnamed"}

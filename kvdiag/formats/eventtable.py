@@ -42,7 +42,8 @@ _BY_KIND = regex(
 )
 _HEADER = regex(
     rb"^Name: {2,}(?P<name>[-a-z0-9.]{1,253})\r?\n(?:Roles: |Namespace: {2,}(?P<namespace>[-a-z0-9]{1,63})\r?\n"
-    rb"(?:(?!Name:)[^\n]{0,500}\n){0,6}?Node: {2,}(?P<node>[-a-z0-9.]{1,253}))",
+    rb"(?:(?:(?!Name:)[^\n]{0,500}\n){0,6}?Node: {2,}(?P<node>[-a-z0-9.]{1,253}))?)"
+    rb"|^[ \t]*Type +Reason +Age +From ",
     re.MULTILINE,
 )
 _HEADING = regex(
@@ -73,8 +74,17 @@ def descriptions(text: bytes) -> Iterator[Described]:
 
     Name:             web-0
     Namespace:        shop
+
+    A table that stands without such lines is about something else than the one above it.
     """
+    is_named = False
     for found in _HEADER.finditer(text):
+        if not found["name"]:
+            if not is_named:
+                yield UNKNOWN._replace(line=text.count(b"\n", 0, found.start()))
+            is_named = False
+            continue
+        is_named = True
         name, namespace, node = (found[key].decode() if found[key] else "" for key in ("name", "namespace", "node"))
         line = text.count(b"\n", 0, found.start())
         yield Described(line, f"{namespace}/{name}", "Pod", node) if namespace else Described(line, name, "Node", name)
@@ -125,8 +135,8 @@ def repeats(body: Body) -> tuple[int, int] | None:
     first = (
         rfc3339(said["first"].encode()) if "first" in said else _stamp(said.get("over") or said.get("first_seen", ""))
     )
-    count = int(said["count"]) if said.get("count", "").isdecimal() else 1
-    return (count, body.stamp - first) if count > 1 and first is not None and body.stamp is not None else None
+    count = int(said["count"]) if _NUMBER.fullmatch(said.get("count", "").encode()) else 1
+    return (count, max(0, body.stamp - first)) if count > 1 and first is not None and body.stamp is not None else None
 
 
 def as_logged(body: Body, described: Described) -> bytes:

@@ -64,6 +64,8 @@ def test_an_event(event, node):
         ({"lastTimestamp": None, "firstTimestamp": None, "eventTime": "2024-03-12T09:00:00.5Z"}, b"2024-03-12T09:00:00.5Z", (13, 0)),
         ({"lastTimestamp": None, "firstTimestamp": None}, None, None),
         ({"lastTimestamp": "soon"}, None, None),
+        ({"count": "9" * 5000}, b"2024-03-12T08:12:00Z", None),
+        ({"firstTimestamp": "2024-03-12T09:00:00Z"}, b"2024-03-12T08:12:00Z", (13, 0)),
     ],
 )  # fmt: skip
 def test_times(changes, stamp, repeated):

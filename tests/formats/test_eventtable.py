@@ -121,6 +121,7 @@ Service Account:  default
 Node:             worker-1/10.0.0.5
 Events:
 """
+COLUMNS = "  Type     Reason       Age    From     Message\n"
 NODE = """\
 Name:               worker-1
 Roles:              control-plane
@@ -135,9 +136,11 @@ Events:
         (POD.replace("\n", "\r\n"), [Described(0, "shop/web-0", "Pod", "worker-1")]),
         (NODE, [Described(0, "worker-1", "Node", "worker-1")]),
         (f"$ kubectl describe\n{POD}\n{NODE}", [Described(1, "shop/web-0", "Pod", "worker-1"), Described(8, "worker-1", "Node", "worker-1")]),
+        (POD.replace("worker-1/10.0.0.5", "<none>"), [Described(0, "shop/web-0", "Pod", "")]),
+        (f"{POD}{COLUMNS}x\n{COLUMNS}x\n", [Described(0, "shop/web-0", "Pod", "worker-1"), Described(8)]),
         ("Name: web-0\nNamespace: shop\nEvents:\n", []),
     ],
-    ids=["pod", "from Windows", "node", "both", "no columns"],
+    ids=["pod", "from Windows", "node", "both", "no node yet", "another table", "no columns"],
 )  # fmt: skip
 def test_what_is_described(text, told):
     """The first lines of a description name the pod with its node, or the node."""

@@ -130,3 +130,13 @@ def test_evidence_is_in_the_logs(sample):
             data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
             lines = texts.setdefault(evidence["source"], data.decode().split("\n"))
             assert evidence["text"].strip() in lines[evidence["line"] - 1]
+
+
+def test_a_report_without_a_date(kvdiag):
+    """Of lines without a time no moment can be named from which another log is wanted; the report is valid all the same."""
+    line = b'"CreatePodSandbox for pod failed" err="failed to reserve sandbox name" pod="shop/web-0"\n'
+    told = json.loads(kvdiag("analyze", "-o", "json", stdin=line).stdout)
+    VALIDATOR.validate(told)
+    assert [(need["component"], need["begins"], need["ends"]) for need in told["to_be_certain"]] == [
+        ("kubelet", None, None)
+    ]
