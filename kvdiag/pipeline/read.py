@@ -14,6 +14,7 @@ from kvdiag.correlate.testimony import Testimony, speakers
 from kvdiag.errors import InputError
 from kvdiag.events.recognise import Heard, Recogniser, Sighting
 from kvdiag.events.vocabulary import Vocabulary
+from kvdiag.formats.authors import byline
 from kvdiag.formats.bodies import classify
 from kvdiag.formats.gopanic import is_start
 from kvdiag.formats.klog import preamble
@@ -104,7 +105,8 @@ class Log:
     def __init__(self, name: str, source: Readable, vocabulary: Vocabulary, numbers: Numbers) -> None:
         """`name` is what the log is called in reports; `numbers` are the lines of the input where it was rewritten."""
         self.name, self._source, self._vocabulary, self._numbers = name, source, vocabulary, numbers
-        self._recogniser, self.survey = Recogniser(vocabulary, is_named=source.is_named), Survey()
+        by = byline(name, source.place.container)
+        self._recogniser, self.survey = Recogniser(vocabulary, is_named=source.is_named, by=by), Survey()
         self._first: int | None = None
         self._tail: Block | None = None
         self._year: int | None = None

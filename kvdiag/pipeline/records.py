@@ -7,10 +7,12 @@ from typing import NamedTuple
 
 from kvdiag.clock import DAY, is_adrift, is_yearless, to_datetime
 from kvdiag.correlate.clocks import SourceClock, set_clocks
-from kvdiag.correlate.testimony import Testimony, called
+from kvdiag.correlate.testimony import Testimony
 from kvdiag.errors import InputError
 from kvdiag.events.stamper import resolve
-from kvdiag.formats.authors import author
+from kvdiag.formats.authors import Byline, byline, written
+from kvdiag.formats.carrier import KERNEL
+from kvdiag.formats.dmesg import Minutes
 from kvdiag.formats.klog import preamble
 from kvdiag.formats.records import Raw, read_records
 from kvdiag.inputs.lines import Numbers
@@ -34,25 +36,29 @@ def source_records(source: Readable, options: Options, problem: Callable[[InputE
     """The records of one input. Each log in it has a clock and components of its own."""
     numbers = Numbers()
     for name, part in sections(opened(source, problem, numbers)):
-        log = Log(f"{source.name}/{name}" if name else source.name, source.modified)
+        called = f"{source.name}/{name}" if name else source.name
+        log = Log(called, source.modified, byline(called, source.place.container))
         yield from _log_records(log, _lines(() if is_text(name) else part, numbers), options)
 
 
 class Log(NamedTuple):
-    """One log of an input: what it is called, and when the input was modified, in seconds since 1970."""
+    """One log of an input: what it is called, when the input was modified (seconds since 1970), whose it is."""
 
     name: str
     modified: float | None
+    by: Byline
 
 
 def _log_records(log: Log, lines: Iterable[tuple[int, bytes]], options: Options) -> Iterator[LogRecord]:
     """The year of year-less lines is that of the first, moved on at each New Year."""
     calendar: _Calendar | None = None
     known: set[str] = set()
-    named = called(log.name)
+    minutes = Minutes()
     for raw in read_records(lines):
         stamp = _dated(resolve(raw.peeled, raw.body))
-        written_by = author(raw.peeled.ident, raw.body.caller)
+        if raw.peeled.ident == KERNEL:
+            stamp = minutes.take(raw.raw) or stamp
+        written_by = written(raw.peeled.ident, raw.body.caller, log.by)
         known.update((written_by,) if written_by else ())
         if calendar is None and stamp is not None:
             calendar = _Calendar(log, stamp, raw, options)
@@ -61,7 +67,7 @@ def _log_records(log: Log, lines: Iterable[tuple[int, bytes]], options: Options)
             origin=Origin(log.name, raw.line),
             time=None if time is None else to_datetime(time),
             # A line that tells no author is of the only one met so far, else of the one the log is called after.
-            component=written_by or (next(iter(known)) if len(known) == 1 else named),
+            component=written_by or (next(iter(known)) if len(known) == 1 else log.by.program),
             level=raw.body.level,
             caller=raw.body.caller,
             message=raw.body.message,

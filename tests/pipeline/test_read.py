@@ -185,3 +185,17 @@ def test_the_logs_of_one_input():
 def test_an_input_of_nothing():
     """An input without a line is one log without a line."""
     assert [r.testimony.lines for r in read_source(Text("x", b""), *known(), pytest.fail, lambda *_: None)] == [0]
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "kinds"),
+    [
+        ("kubelet.log", "I0715 03:49:33.850919    1432 server.go:411] Version: v1.20.3\n", ["kubelet.started"]),
+        ("kube-apiserver.log", "I0715 03:49:33.850919    1432 server.go:629] Version: v1.20.3\n", []),
+        ("scheduler [3f2a9c71c3b7]", 'E0715 03:49:33.850919 1 run.go:74] "command failed" err="x"\n', []),
+        ("journal.log", 'Jul 15 03:49:33 m-1 kube-scheduler[7]: E0715 03:49:33.85 7 run.go:74] "command failed"\n', []),
+    ],
+)
+def test_what_another_wrote_is_not_the_kubelets(name, line, kinds):
+    """Words that programs of Kubernetes share are the kubelet's only where no other is known to have written them."""
+    assert [one.meaning.entry.kind for one in text(line, name).testimony.sightings] == kinds
