@@ -25,7 +25,7 @@ from kvdiag.pipeline.survey import Survey, Surveyed
 from kvdiag.regex import regex
 from kvdiag.scan.blocks import Block
 from kvdiag.scan.protocol import Scanner
-from kvdiag.scan.sections import is_text, sections
+from kvdiag.scan.sections import looked_into, sections
 
 ENDS = 300  # lines at either end of an input in which its first and last time are looked for
 PREAMBLE = 8
@@ -87,10 +87,11 @@ def read_source(
     given = False
     for name, part in sections(_told(opened(source, problem, numbers, begins_record), source.name, progress)):
         log = Log(f"{source.name}/{name}" if name else source.name, source, vocabulary, numbers)
-        if is_text(name):
-            log.survey.pass_over(part)
+        is_passed_over, blocks = looked_into(name, part)
+        if is_passed_over:
+            log.survey.pass_over(blocks)
         else:
-            log.read(part, scanner, relieve)
+            log.read(blocks, scanner, relieve)
         if name and not log.survey.classes["head"]:
             log.survey.count_as_text()
         yield log.made()

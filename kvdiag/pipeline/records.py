@@ -21,7 +21,7 @@ from kvdiag.model.record import LogRecord, Origin
 from kvdiag.pipeline.opened import Readable, opened
 from kvdiag.pipeline.options import Options
 from kvdiag.scan.blocks import Block
-from kvdiag.scan.sections import is_text, sections
+from kvdiag.scan.sections import looked_into, sections
 
 HALF_YEAR = 180 * DAY
 
@@ -38,7 +38,8 @@ def source_records(source: Readable, options: Options, problem: Callable[[InputE
     for name, part in sections(opened(source, problem, numbers)):
         called = f"{source.name}/{name}" if name else source.name
         log = Log(called, source.modified, byline(called, source.place.container))
-        yield from _log_records(log, _lines(() if is_text(name) else part, numbers), options)
+        is_passed_over, blocks = looked_into(name, part)
+        yield from _log_records(log, _lines(() if is_passed_over else blocks, numbers), options)
 
 
 class Log(NamedTuple):
