@@ -80,6 +80,13 @@ class Fix(NamedTuple):
     after: str = ""
 
 
+class Healing(NamedTuple):
+    """What ends the fault: events named `by`, and what is told instead once one of them came after the last failure."""
+
+    by: tuple[str, ...]
+    says: str
+
+
 class Bug(NamedTuple):
     """A known defect behind a signature: which versions have it and which first do not.
 
@@ -105,7 +112,10 @@ class RuleTest(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """One failure signature; one file in patterns/. `lines` are the vocabulary entries of its raw-line selectors."""
+    """One failure signature; one file in patterns/. `lines` are the vocabulary entries of its raw-line selectors.
+
+    `clocks` are the events whose place after the step before them must not hang on the clocks of two machines.
+    """
 
     id: str
     name: str
@@ -125,6 +135,8 @@ class Rule(NamedTuple):
     counts: str = ""
     shows: tuple[str, ...] = ()
     follows: tuple[str, ...] = ()
+    healed: Healing | None = None
+    clocks: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
     look_alikes: tuple[str, ...] = ()
     explains: tuple[str, ...] = ()
