@@ -12,7 +12,7 @@ from kvdiag.rules.fill import quoted_slots, slots
 from kvdiag.rules.grammar import absences, names_in, positive_names
 from kvdiag.yamlread import suggestion
 
-ALWAYS_KNOWN = {"count", "span", "often", "ladder", "name", "namespace"}
+ALWAYS_KNOWN = {"count", "span", "often", "ladder", "lasted", "name", "namespace"}
 CHANGES = (
     "rm ",
     "umount",
