@@ -52,6 +52,25 @@ def faults(text):
     return [str(fault) for fault in lint(read_rule(text, "x.yaml"), ENTRIES, NAMES)]
 
 
+@pytest.mark.parametrize(
+    ("run", "fault"),
+    [
+        ("{restart:kubelet}", "changes the node"),
+        ("{host} umount {target_path}", "changes the node"),
+        ("{crictl} rmp x", "changes the node"),
+        ("{status:kublet}", "{status:kublet} is a command of no distribution"),
+        ("{journl:kubelet}", "{journl:kubelet} is a command of no distribution"),
+        ("{crictl since 1h}", "{crictl since 1h} is a command of no distribution"),
+        ("{journal:kubelet since 1h} | grep {pod_uid}", ""),
+        ("{status:runtime}", ""),
+    ],
+)
+def test_commands_of_distributions(run, fault):
+    """A placeholder must be one that is known, and what it becomes is what is judged."""
+    found = faults(SOUND.replace("run: findmnt {target_path}", f'run: "{run}"'))
+    assert [one for one in found if fault and fault in one] if fault else found == []
+
+
 def test_a_sound_rule():
     """A rule that has all it needs is without a fault."""
     assert faults(SOUND) == []

@@ -79,6 +79,7 @@ _MORE: Mapping[str, str] = {
     "node.eviction.reclaiming": "the node runs out of a resource",
     "runtime.booted": "runtime serves calls",
     "runtime.call.failed": "a call to the runtime failed",
+    "runtime.call.reported": "a call to the runtime failed",
     "runtime.restarted": "runtime is started again",
     "runtime.stopping": "runtime is being stopped",
     "journal.suppressed": "journald dropped lines",
