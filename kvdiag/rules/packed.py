@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kvdiag.model.rule import Absent, All, AnyOf, Bug, Chain, Condition, Fix, Not, Rule, Selector, Step
+from kvdiag.model.rule import Absent, All, AnyOf, Bug, Chain, Condition, Fix, Not, Proof, Rule, Selector, Step
 from kvdiag.model.values import Role, Severity, SubjectKind
 from kvdiag.model.vocabulary import Entry, Wording
 
@@ -18,6 +18,7 @@ def pack(rule: Rule) -> Packed:
         "severity": int(rule.severity),
         "when": _pack_condition(rule.when),
         "events": {name: selector._asdict() for name, selector in rule.events.items()},
+        "proof": rule.proof and rule.proof._asdict(),
         "fix": [fix._asdict() for fix in rule.fix],
         "bugs": [bug._asdict() for bug in rule.bugs],
         "lines": [e._asdict() | {"wordings": [wording._asdict() for wording in e.wordings]} for e in rule.lines],
@@ -34,6 +35,7 @@ def unpack(packed: Mapping[str, Any]) -> Rule:
         "per": SubjectKind(said["per"]),
         "when": _unpack_condition(said["when"]),
         "events": {name: _selector(value) for name, value in said["events"].items()},
+        "proof": _proof(said["proof"]),
         "fix": tuple(Fix(**value) for value in said["fix"]),
         "bugs": tuple(Bug(**{**value, "fixed": tuple(value["fixed"])}) for value in said["bugs"]),
         "lines": tuple(_entry(value) for value in said["lines"]),
@@ -41,6 +43,10 @@ def unpack(packed: Mapping[str, Any]) -> Rule:
     for name in ("same", "shows", "follows", "references", "look_alikes", "explains", "collect", "tests"):
         said[name] = tuple(said[name])
     return Rule(**said)
+
+
+def _proof(packed: Mapping[str, Any] | None) -> Proof | None:
+    return None if packed is None else Proof(tuple(packed["by"]), packed["doubt"])
 
 
 def _selector(packed: Mapping[str, Any]) -> Selector:
