@@ -17,7 +17,7 @@ from kvdiag.regex import regex
 
 _VERSION = regex(r"v?(\d+)\.(\d+)(?:\.(\d+))?(.*)", re.DOTALL)
 _COMPARATOR = regex(r"(<=|>=|<|>|==?)?\s*v?(\d+)(?:\.(\d+))?(?:\.(\d+))?$")
-_VENDORS = ("eks", "gke", "k3s", "rke2", "aks", "okd", "rhaos", "amzn", "tanzu", "vmware", "ds", "ubuntu", "deb", "el")
+_PRERELEASE = regex(r"-(?:alpha|beta|rc)\b.*", re.DOTALL)
 _FIRST, _LAST = (0, 0, 0), (1 << 30, 0, 0)
 
 Triple = tuple[int, int, int]
@@ -31,8 +31,13 @@ class Version(NamedTuple):
 
     @property
     def vendor(self) -> bool:
-        """Whether the tail names a distribution, which may carry fixes under an older number."""
-        return any(word in self.tail.lower() for word in _VENDORS)
+        """Whether somebody else built it (`+37a9a08`, `-gke.100`, `~ds1`): it may carry fixes under an older number."""
+        return bool(self.tail) and not _PRERELEASE.fullmatch(self.tail)
+
+    @property
+    def plain(self) -> str:
+        """The upstream part as text: `1.25.8`."""
+        return ".".join(map(str, self.upstream))
 
 
 class Interval(NamedTuple):

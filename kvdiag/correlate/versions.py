@@ -15,23 +15,26 @@ BANNERS = ("kubelet.started", "runtime.started")  # of the component that prints
 
 
 def printed(events: Iterable[Event]) -> Iterator[SeenVersion]:
-    """Each version a component printed, the last one of each component and node; drivers go by their own name.
+    """Each version a component of a node printed, from when on; drivers go by their own name.
 
     What a file says of a version counts where the component did not print it.
     """
-    found: dict[tuple[str, str], SeenVersion] = {}
+    found: dict[tuple[str, str], list[SeenVersion]] = {}
     filed: dict[tuple[str, str], SeenVersion] = {}
     drivers: dict[str, str] = {}
     for event in events:
         if driver := event.ref("driver"):
             drivers.setdefault(event.origin.source, driver)
-        version = event.attrs.get("version", "")
+        version = event.attrs.get("version", "").removeprefix("v")
         component = _component(event, drivers)
         if version and event.kind == VERSION:
             filed[(component, event.node)] = SeenVersion(component, version, "file", event.node, event.origin)
         elif version and component:
-            found[(component, event.node)] = SeenVersion(component, version, "banner", event.node, event.origin)
-    yield from found.values()
+            told = found.setdefault((component, event.node), [])
+            if not told or told[-1].version != version:
+                told.append(SeenVersion(component, version, "banner", event.node, event.origin, time=event.time))
+    for told in found.values():
+        yield from told
     yield from (seen for key, seen in filed.items() if key not in found)
 
 

@@ -30,7 +30,10 @@ class BugMatch(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """A signature that matched one subject. Times are microseconds UTC; `explained_by` is the key of its cause."""
+    """A signature that matched one subject. Times are microseconds UTC; `explained_by` is the key of its cause.
+
+    `healed` is when the fault was over by itself, as the same logs tell; None while it lasts.
+    """
 
     rule: Rule
     subject: Entity
@@ -47,6 +50,7 @@ class Finding(NamedTuple):
     doubts: tuple[str, ...] = ()
     bugs: tuple[BugMatch, ...] = ()
     explained_by: str | None = None
+    healed: int | None = None
 
     @property
     def key(self) -> str:

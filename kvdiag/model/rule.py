@@ -80,6 +80,13 @@ class Fix(NamedTuple):
     after: str = ""
 
 
+class Healing(NamedTuple):
+    """What ends the fault: events named `by`, and what is told instead once one of them came after the last failure."""
+
+    by: tuple[str, ...]
+    says: str
+
+
 class Bug(NamedTuple):
     """A known defect behind a signature: which versions have it and which first do not.
 
@@ -133,6 +140,7 @@ class Rule(NamedTuple):
     counts: str = ""
     shows: tuple[str, ...] = ()
     follows: tuple[str, ...] = ()
+    healed: Healing | None = None
     references: tuple[str, ...] = ()
     look_alikes: tuple[str, ...] = ()
     explains: tuple[str, ...] = ()

@@ -56,7 +56,8 @@ class Timeline(NamedTuple):
 class SeenVersion(NamedTuple):
     """A version read from the logs or given: `how` is banner, file, wording or option.
 
-    For `wording`, `version` is empty and `span` holds the range that all wordings seen have in common.
+    For `wording`, `version` is empty and `span` holds the range that all wordings seen have in common. `time` is when a
+    banner was printed (microseconds UTC): the version holds from then on, until the next one of the component.
     """
 
     component: str
@@ -65,6 +66,7 @@ class SeenVersion(NamedTuple):
     node: str = ""
     origin: Origin | None = None
     span: str = ""
+    time: int | None = None
 
 
 class Skew(NamedTuple):

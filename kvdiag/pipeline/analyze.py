@@ -142,7 +142,9 @@ def joined(
 ) -> History:
     """One history of all that was read."""
     testimonies, clocks = [read.testimony for read in reads], clocks_of(reads, options, relief)
-    given = [SeenVersion(component, version, "option") for component, version in options.components.items()]
+    given = [
+        SeenVersion(component, version.removeprefix("v"), "option") for component, version in options.components.items()
+    ]
     between, standing = (options.since, options.until), [file.standing for file in filed]
     history = build_history(testimonies, clocks, _spans(reads, knowledge.vocabulary), given, between, standing)
     if relief and (gap := relief.gap):

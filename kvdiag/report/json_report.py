@@ -85,6 +85,7 @@ def finding(found: Finding) -> Plain:
         },
         "begins": _time(found.begins),
         "ends": _time(found.ends),
+        "healed": _time(found.healed),
         "count": found.count,
         "says": found.says,
         "cause": found.cause,

@@ -243,7 +243,8 @@ def _span(finding: Finding) -> str:
     begins = _moment(finding.begins)
     lasted = finding.ends - finding.begins
     times = f", {finding.count} times" if finding.count > 1 else ""
-    return f"{begins} UTC{f', for {say_duration(lasted)}' if lasted >= 1_000_000 else ''}{times}"
+    healed = f", healed at {_moment(finding.healed)}" if finding.healed is not None else ""
+    return f"{begins} UTC{f', for {say_duration(lasted)}' if lasted >= 1_000_000 else ''}{times}{healed}"
 
 
 def _moment(stamp: int) -> str:
@@ -257,9 +258,12 @@ def _clock(stamp: int) -> str:
 def _versions(versions: Sequence[SeenVersion]) -> Iterator[str]:
     """Each component once: as it was printed, else as its wordings tell."""
     printed = {version.component for version in versions if version.version}
+    told = set()
     for version in versions:
-        if version.version:
-            yield f"{version.component} {version.version.removeprefix('v')}"
+        name = f"{version.component} {version.version}"
+        if version.version and name not in told:
+            told.add(name)
+            yield name
         elif version.component not in printed:
             yield f"{version.component} {say_range(read_range(version.span))} (by its wording)"
 

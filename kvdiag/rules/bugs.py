@@ -13,30 +13,41 @@ from kvdiag.versions import contains, intersection, read_range, read_version, sa
 AFFECTED, FIXED, UNKNOWN = "affected", "fixed", "unknown"
 
 
-def known_bugs(rule: Rule, versions: Sequence[SeenVersion], node: str, said: Mapping[str, str]) -> Iterator[BugMatch]:
-    """The rule's defects that concern this finding (its driver, say), each with its status."""
+def known_bugs(
+    rule: Rule, versions: Sequence[SeenVersion], node: str, said: Mapping[str, str], at: int | None = None
+) -> Iterator[BugMatch]:
+    """The rule's defects that concern this finding (its driver, say), each with its status in the versions of `at`."""
     for bug in rule.bugs:
         if all(fnmatchcase(said.get(name, ""), glob) for name, glob in bug.where.items()):
-            yield _match(bug, seen(_component(bug, said), versions, node))
+            yield _match(bug, seen(_component(bug, said), versions, node, at))
 
 
 def _component(bug: Bug, said: Mapping[str, str]) -> str:
     return said.get("driver", bug.component) if bug.component == "csi-driver" else bug.component
 
 
-def applies(rule: Rule, versions: Sequence[SeenVersion], node: str) -> bool:
-    """Whether no version seen rules the signature out."""
+def applies(rule: Rule, versions: Sequence[SeenVersion], node: str, at: int) -> bool:
+    """Whether no version that ran at that moment (microseconds UTC) rules the signature out."""
     return all(
-        (version := seen(component, versions, node)) is None or status(version, affected) != FIXED
+        (version := seen(component, versions, node, at)) is None or status(version, affected) != FIXED
         for component, affected in rule.applies.items()
     )
 
 
-def seen(component: str, versions: Sequence[SeenVersion], node: str) -> SeenVersion | None:
-    """The version of a component on a node: given by option, else printed, in a file, inferred from wordings."""
+def seen(component: str, versions: Sequence[SeenVersion], node: str, at: int | None = None) -> SeenVersion | None:
+    """The version of a component on a node: given by option, else printed, in a file, inferred from wordings.
+
+    Of several that were printed the last before the moment `at` counts, else the first after it; without a moment the
+    last.
+    """
     mine = [v for v in versions if v.component == component and (not node or not v.node or v.node == node)]
     order = {"option": 0, "banner": 1, "file": 2, "wording": 3}
-    return min(mine, key=lambda v: order.get(v.how, 4), default=None)
+    return min(mine, key=lambda v: (order.get(v.how, 4), *_distance(v, at)), default=None)
+
+
+def _distance(version: SeenVersion, at: int | None) -> tuple[bool, int]:
+    time = version.time or 0
+    return (False, -time) if at is None or time <= at else (True, time)
 
 
 def status(version: SeenVersion, affected: str) -> str:
@@ -53,7 +64,7 @@ def status(version: SeenVersion, affected: str) -> str:
 
 def _match(bug: Bug, version: SeenVersion | None) -> BugMatch:
     state = UNKNOWN if version is None else status(version, bug.affected)
-    shown = "" if version is None else version.version.removeprefix("v") or say_range(read_range(version.span))
+    shown = "" if version is None else version.version or say_range(read_range(version.span))
     says = _says(bug, state, version, shown)
     return BugMatch(
         component=bug.component,
@@ -72,8 +83,11 @@ def _says(bug: Bug, state: str, version: SeenVersion | None, shown: str) -> str:
     name = f"{version.component} {shown}" if version.version else f"{version.component} {shown} (by its wording)"
     read = read_version(version.version) if version.version else None
     if state == AFFECTED:
-        likely = "likely affected (a vendor's build may carry the fix)" if read and read.vendor else "affected"
-        return f"{name}: {likely}, {fixed}"
+        if read and read.vendor:
+            return (
+                f"{name}: upstream {read.plain} is affected, {fixed}; a vendor's build ({read.tail}) may carry the fix"
+            )
+        return f"{name}: affected, {fixed}"
     if state == FIXED:
         return f"{name}: not among the affected versions ({bug.affected}); look for another reason"
     return f"{name}: cannot tell; affected are {bug.affected}, {fixed}"

@@ -60,7 +60,8 @@ def fixes(rule: Rule, said: Mapping[str, str]) -> Iterator[Fix]:
 
 def slots(rule: Rule) -> set[str]:
     """Every slot in the rule's texts, for lint."""
-    texts = [rule.says, rule.cause, *(t for f in rule.fix for t in (f.text, f.run, f.after))]
+    healed = (rule.healed.says,) if rule.healed else ()
+    texts = [rule.says, *healed, rule.cause, *(t for f in rule.fix for t in (f.text, f.run, f.after))]
     return {slot for text in texts for slot in _SLOT.findall(text)}
 
 

@@ -10,7 +10,7 @@ from kvdiag.model.event import Event
 from kvdiag.model.report import Evidence, Finding
 from kvdiag.model.rule import Rule, Selector
 from kvdiag.model.timeline import Entity, History, Timeline
-from kvdiag.model.values import SubjectKind, Verdict
+from kvdiag.model.values import Severity, SubjectKind, Verdict
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.bugs import applies, known_bugs, seen
 from kvdiag.rules.fill import fixes, sentence, values
@@ -32,14 +32,23 @@ def find(rules: Sequence[Rule], history: History, entries: Mapping[str, Entry]) 
 def _on_subject(rule: Rule, timeline: Timeline, scene: Scene) -> Iterator[Finding]:
     """One finding at most for each node of a subject: of the first part that surely matches, or else may."""
     for node in nodes_of(timeline):
-        if not applies(rule, scene.history.versions, node):
-            continue
         divided = parts(rule, scene.events(rule, timeline, node))
-        judged = ((judge(rule, part, node, scene.history, scene.entries), part) for part in divided)
+        judged = ((_matches(rule, part, node, scene), part) for part in divided)
         found = [(matches, part) for matches, part in judged if matches]
         if found:
             matches, part = min(found, key=lambda one: bool(one[0][0].doubts))
             yield _finding(rule, _at(timeline.subject, node, part, rule), matches, part, scene.history)
+
+
+def _matches(rule: Rule, part: Sequence[Event], node: str, scene: Scene) -> list[Match]:
+    """Those that the versions of their moment do not rule out."""
+    matches = judge(rule, part, node, scene.history, scene.entries)
+    versions = scene.history.versions
+    return [match for match in matches if not rule.applies or applies(rule, versions, node, _begins(match, scene))]
+
+
+def _begins(match: Match, scene: Scene) -> int:
+    return min((event.time for events in match.bound.values() for event in events), default=scene.history.begins)
 
 
 def _at(subject: Entity, node: str, part: Sequence[Event], rule: Rule) -> Entity:
@@ -59,23 +68,32 @@ def _finding(rule: Rule, subject: Entity, matches: Sequence[Match], part: Sequen
     timed = (*since, *(event for _, event in ordered if event.kind not in STANDING))
     ends = max((event.ends for event in timed), default=history.ends)
     count = sum(event.count for event in since) or len(matches)
+    healed = _healed(rule, part, ends)
     said = values(subject, [*ordered, *(("", event) for event in since)], count, begins, ends)
     return Finding(
         rule=rule,
         subject=subject,
         verdict=Verdict.POSSIBLE if best.doubts else Verdict.CONFIRMED,
-        severity=rule.severity,
+        severity=rule.severity if healed is None else Severity(max(rule.severity - 1, Severity.INFO)),
         role=rule.role,
         begins=begins,
         ends=ends,
         count=count,
-        says=sentence(rule.says, said),
+        says=sentence(rule.healed.says if rule.healed and healed is not None else rule.says, said),
         cause=sentence(rule.cause, said),
-        fix=tuple(fixes(rule, said)),
+        fix=tuple(fix for fix in fixes(rule, said) if healed is None or not fix.after),
         evidence=tuple(_evidence(best, part, rule, begins)),
-        doubts=(*best.doubts, *_version_doubts(rule, history, subject.ids.get("node", ""))),
-        bugs=tuple(known_bugs(rule, history.versions, subject.ids.get("node", ""), said)),
+        doubts=(*best.doubts, *_version_doubts(rule, history, subject.ids.get("node", ""), begins)),
+        bugs=tuple(known_bugs(rule, history.versions, subject.ids.get("node", ""), said, begins)),
+        healed=healed,
     )
+
+
+def _healed(rule: Rule, part: Sequence[Event], ends: int) -> int | None:
+    """When the fault was over: the first event after its last failure that the rule says ends it."""
+    selectors = [rule.events[name] for name in rule.healed.by] if rule.healed else ()
+    over = (event.time for event in part if event.time > ends and any(selects(one, event) for one in selectors))
+    return min(over, default=None)
 
 
 def _counted(rule: Rule, part: Sequence[Event]) -> list[Event]:
@@ -105,8 +123,8 @@ def _series(rule: Rule) -> list[str]:
     return [_counted_name(rule), *rule.shows]
 
 
-def _version_doubts(rule: Rule, history: History, node: str) -> Iterator[str]:
+def _version_doubts(rule: Rule, history: History, node: str, at: int) -> Iterator[str]:
     for component, affected in rule.applies.items():
-        if seen(component, history.versions, node) is None:
+        if seen(component, history.versions, node, at) is None:
             hint = f"say --component {component}=…"
             yield f"the version of {component} is not in these logs; this concerns {affected} ({hint})"

@@ -42,7 +42,8 @@ def _kinds(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[str]:
 
 
 def _sentence(rule: Rule) -> Iterator[str]:
-    used = {*names_in(rule.when), *rule.shows, *rule.follows, rule.counts}
+    by = rule.healed.by if rule.healed else ()
+    used = {*names_in(rule.when), *rule.shows, *rule.follows, *by, rule.counts}
     yield from (f"the event {name!r} is named but never used" for name in rule.events if name not in used)
     bound = set(positive_names(rule.when))
     if not bound:

@@ -5,7 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kvdiag.model.rule import Absent, All, AnyOf, Bug, Chain, Condition, Fix, Not, Proof, Rule, Selector, Step
+from kvdiag.model.rule import (
+    Absent,
+    All,
+    AnyOf,
+    Bug,
+    Chain,
+    Condition,
+    Fix,
+    Healing,
+    Not,
+    Proof,
+    Rule,
+    Selector,
+    Step,
+)
 from kvdiag.model.values import Role, Severity, SubjectKind
 from kvdiag.model.vocabulary import Entry, Wording
 
@@ -21,6 +35,7 @@ def pack(rule: Rule) -> Packed:
         "proof": rule.proof and rule.proof._asdict(),
         "fix": [fix._asdict() for fix in rule.fix],
         "bugs": [bug._asdict() for bug in rule.bugs],
+        "healed": rule.healed and rule.healed._asdict(),
         "lines": [e._asdict() | {"wordings": [wording._asdict() for wording in e.wordings]} for e in rule.lines],
         "tests": [],
     }
@@ -37,7 +52,8 @@ def unpack(packed: Mapping[str, Any]) -> Rule:
         "events": {name: _selector(value) for name, value in said["events"].items()},
         "proof": _proof(said["proof"]),
         "fix": tuple(Fix(**value) for value in said["fix"]),
-        "bugs": tuple(Bug(**{**value, "fixed": tuple(value["fixed"])}) for value in said["bugs"]),
+        "bugs": tuple(map(_bug, said["bugs"])),
+        "healed": _healing(said["healed"]),
         "lines": tuple(_entry(value) for value in said["lines"]),
     }
     for name in ("same", "shows", "follows", "references", "look_alikes", "explains", "collect", "tests"):
@@ -52,6 +68,14 @@ def _proof(packed: Mapping[str, Any] | None) -> Proof | None:
 def _selector(packed: Mapping[str, Any]) -> Selector:
     where = {name: tuple(globs) for name, globs in packed["where"].items()}
     return Selector(name=packed["name"], kinds=tuple(packed["kinds"]), where=where)
+
+
+def _bug(packed: Mapping[str, Any]) -> Bug:
+    return Bug(**{**packed, "fixed": tuple(packed["fixed"])})
+
+
+def _healing(packed: Mapping[str, Any] | None) -> Healing | None:
+    return None if packed is None else Healing(tuple(packed["by"]), packed["says"])
 
 
 def _entry(packed: Mapping[str, Any]) -> Entry:

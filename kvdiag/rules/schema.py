@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from kvdiag.errors import PatternError
-from kvdiag.model.rule import Bug, Fix, Proof, Rule, RuleTest, Selector
+from kvdiag.model.rule import Bug, Fix, Healing, Proof, Rule, RuleTest, Selector
 from kvdiag.model.values import Role, Severity, SubjectKind, Verdict
 from kvdiag.model.vocabulary import Entry, Wording
 from kvdiag.rules.grammar import read_condition
@@ -30,6 +30,7 @@ KEYS = [
     "counts",
     "shows",
     "follows",
+    "healed",
     "says",
     "cause",
     "fix",
@@ -73,6 +74,7 @@ def read_rule(text: str, file: str) -> Rule:
         shows=tuple(_one_of(item, list(selectors)) for item in _items(top, "shows")),
         follows=tuple(_one_of(item, list(selectors)) for item in _items(top, "follows")),
         references=tuple(item.text() for item in _items(top, "references")),
+        healed=_healing(top["healed"], selectors) if "healed" in top else None,
         look_alikes=tuple(" ".join(item.text().split()) for item in _items(top, "not-when")),
         explains=tuple(item.text() for item in _items(top, "explains")),
         collect=tuple(item.text() for item in _items(top, "collect")),
@@ -154,6 +156,12 @@ def _fix(node: Node) -> Fix:
     keys = node.mapping(("text", "run", "after"), ("text",))
     said = {key: " ".join(child.text().split()) for key, child in keys.items()}
     return Fix(text=said["text"], run=said.get("run", ""), after=said.get("after", ""))
+
+
+def _healing(node: Node, selectors: Mapping[str, Selector]) -> Healing:
+    keys = node.mapping(("by", "says"), ("by", "says"))
+    by = keys["by"].sequence() if isinstance(keys["by"].value, tuple) else (keys["by"],)
+    return Healing(tuple(_one_of(item, list(selectors)) for item in by), " ".join(keys["says"].text().split()))
 
 
 def _bug(node: Node) -> Bug:

@@ -280,14 +280,15 @@ def test_versions():
     banner = klog("08:00:00", '"Kubelet version" kubeletVersion="v1.29.3"', file="server.go:1")
     told = history([banner, *kept("08:00:01")], components={"containerd": "1.7.2"})
     seen = {(v.component, v.how): v.version or v.span for v in told.versions}
-    assert seen["kubelet", "banner"] == "v1.29.3"
+    assert seen["kubelet", "banner"] == "1.29.3"
     assert seen["containerd", "option"] == "1.7.2"
 
 
-def test_the_last_banner_counts():
-    """After an upgrade the version is that of the kubelet that runs now."""
-    banners = [klog(f"08:0{n}:00", f'"Kubelet version" kubeletVersion="v1.{28 + n}.0"') for n in range(2)]
-    assert [v.version for v in history(banners).versions if v.how == "banner"] == ["v1.29.0"]
+def test_every_banner_counts_from_when_it_was_printed():
+    """Over an upgrade each version is told with the moment from which it ran; a restart of the same tells nothing."""
+    banners = [klog(f"08:0{n}:00", f'"Kubelet version" kubeletVersion="v1.{28 + n // 2}.0"') for n in range(4)]
+    printed = [(v.version, moment(v.time)) for v in history(banners).versions if v.how == "banner"]
+    assert printed == [("1.28.0", "08:00:00"), ("1.29.0", "08:02:00")]
 
 
 def test_the_order_of_inputs_does_not_matter():

@@ -12,9 +12,9 @@ from tests.rules.one_rule import one_rule
 AFFECTED = "<1.29.13 || >=1.30 <1.30.9"
 
 
-def banner(version, component="kubelet", node=""):
+def banner(version, component="kubelet", node="", time=None):
     """Give a version that a log printed."""
-    return SeenVersion(component, version, "banner", node)
+    return SeenVersion(component, version.removeprefix("v"), "banner", node, time=time)
 
 
 def wording(span, component="kubelet"):
@@ -57,11 +57,11 @@ def test_status(version, state):
     ("versions", "node", "how", "version"),
     [
         ([wording(">=1.27"), banner("v1.28.0"), option("1.29.0")], "", "option", "1.29.0"),
-        ([wording(">=1.27"), banner("v1.28.0")], "", "banner", "v1.28.0"),
+        ([wording(">=1.27"), banner("v1.28.0")], "", "banner", "1.28.0"),
         ([wording(">=1.27")], "", "wording", ""),
-        ([banner("v1.28.0", node="a"), banner("v1.29.0", node="b")], "b", "banner", "v1.29.0"),
-        ([banner("v1.28.0", node="a")], "", "banner", "v1.28.0"),
-        ([banner("v1.28.0")], "b", "banner", "v1.28.0"),
+        ([banner("v1.28.0", node="a"), banner("v1.29.0", node="b")], "b", "banner", "1.29.0"),
+        ([banner("v1.28.0", node="a")], "", "banner", "1.28.0"),
+        ([banner("v1.28.0")], "b", "banner", "1.28.0"),
         ([banner("v1.28.0", node="a"), wording(">=1.27")], "b", "wording", ""),
     ],
 )
@@ -69,6 +69,15 @@ def test_what_is_known_best(versions, node, how, version):
     """What the user says beats what a log printed, that beats what was inferred; another node's version is not mine."""
     found = seen("kubelet", versions, node)
     assert (found.how, found.version) == (how, version)
+
+
+@pytest.mark.parametrize(
+    ("at", "version"), [(5, "1.24.3"), (10, "1.24.3"), (19, "1.24.3"), (20, "1.25.0"), (99, "1.25.0"), (None, "1.25.0")]
+)
+def test_the_version_of_the_moment(at, version):
+    """Of a component that was upgraded the version that ran at that moment counts, before any banner the first."""
+    versions = [banner("v1.25.0", time=20), banner("v1.24.3", time=10)]
+    assert seen("kubelet", versions, "", at).version == version
 
 
 def test_a_version_never_seen():
@@ -88,7 +97,10 @@ KUBELET = Bug(component="kubelet", affected=AFFECTED, fixed=("1.30.9", "1.29.13"
             [banner("v1.29.3+k3s1")],
             "affected",
             "1.29.3+k3s1",
-            "kubelet 1.29.3+k3s1: likely affected (a vendor's build may carry the fix), fixed in 1.30.9, 1.29.13",
+            (
+                "kubelet 1.29.3+k3s1: upstream 1.29.3 is affected, fixed in 1.30.9, 1.29.13; "
+                "a vendor's build (+k3s1) may carry the fix"
+            ),
         ),
         (
             [banner("v1.31.0")],
@@ -158,4 +170,4 @@ def test_a_defect_of_one_driver():
 )
 def test_where_a_rule_applies(versions, node, applied):
     """A rule is left out only where a version seen rules it out for sure."""
-    assert applies(rule(kubelet=">=1.22 <1.27"), versions, node) is applied
+    assert applies(rule(kubelet=">=1.22 <1.27"), versions, node, 0) is applied

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kvdiag.clock import HOUR, MINUTE, SECOND
 from kvdiag.model.event import Event, Ref
 from kvdiag.model.record import Origin
-from kvdiag.model.rule import Rule, Selector
+from kvdiag.model.rule import Fix, Healing, Rule, Selector
 from kvdiag.model.timeline import Coverage, Entity, History, SeenVersion, Timeline
 from kvdiag.model.values import Role, Severity, SubjectKind, Verdict
 from kvdiag.model.vocabulary import Entry
@@ -191,6 +191,37 @@ def test_versions():
     assert unseen.doubts == (
         "the version of kubelet is not in these logs; this concerns <1.27 (say --component kubelet=…)",
     )
+
+
+def test_a_rule_is_not_told_of_a_moment_whose_version_rules_it_out():
+    """Of a log that goes over an upgrade each match is held against the version that ran then."""
+    versions = [
+        SeenVersion("kubelet", "1.26.0", "banner", time=NOON - SECOND),
+        SeenVersion("kubelet", "1.27.0", "banner", time=NOON + 10 * SECOND),
+    ]
+    narrow = rule("a", applies={"kubelet": "<1.27"})
+    assert found(narrow, {VOLUME: [event("a", 20)]}, versions) == []
+    (early,) = found(narrow, {VOLUME: [event("a", 5), event("a", 20)]}, versions)
+    assert rows(early)[0] == ("a", 5, 2)
+
+
+HEALING = Healing(("b",), "was {volume} for {span}")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "healed"),
+    [({"a": [0, 5], "b": [9]}, 9), ({"a": [0, 5], "b": [3]}, None), ({"a": [0, 5], "b": []}, None)],
+)
+def test_what_healed(seconds, healed):
+    """What ended after the last failure is told as over: milder, and without the steps that change something."""
+    told = [event(kind, second) for kind, all_of in seconds.items() for second in all_of]
+    steps = (Fix("look", "ls"), Fix("repair", "rm", "it is safe"))
+    one = rule("a", healed=HEALING, says="is {volume}", severity=Severity.HIGH, fix=steps)
+    (finding,) = found(one, {VOLUME: sorted(told, key=lambda e: e.time)})
+    over = healed is not None
+    assert finding.healed == (NOON + healed * SECOND if over else None)
+    assert (finding.severity, finding.says) == ((Severity.MEDIUM, "was v for 5s") if over else (Severity.HIGH, "is v"))
+    assert [fix.run for fix in finding.fix] == (["ls"] if over else ["ls", "rm"])
 
 
 def test_a_doubt_makes_a_finding_possible():
