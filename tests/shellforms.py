@@ -50,7 +50,7 @@ FORMS: Mapping[str, Form] = {
     "find": Form(options="-lname -maxdepth -mindepth -name -path -type -xdev -newer"),
     "findmnt": Form(options="--list --output --types --mountpoint --submounts --noheadings --source --target -R"),
     "fuser": Form(options="--verbose"),
-    "grep": Form("EFeilnorsvwq", valued="ABC"),
+    "grep": Form("EFeilnorsvwq", "--fixed-strings", valued="ABC"),
     "head": Form(valued="n"),
     "ip": Form(verbs={"link": "", "address": "", "route": ""}),
     "journalctl": Form(

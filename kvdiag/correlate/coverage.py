@@ -6,10 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from kvdiag.clock import MINUTE, say_duration
+from kvdiag.clock import MINUTE, SECOND, say_duration
 from kvdiag.model.timeline import Coverage, Gap
 
 HOLE = 10 * MINUTE  # between two sources of one component; rotated files touch closer than this
+STARTING = 5 * SECOND  # within which a process that starts says so
 SUPPRESSED = 30_000_000  # microseconds: journald's rate limit counts in windows of 30 s
 
 
@@ -30,15 +31,23 @@ class Heard:
 
 
 def coverages(
-    heard: Mapping[tuple[str, str], Sequence[Heard]], suppressed: Iterable[tuple[str, int, str]]
+    heard: Mapping[tuple[str, str], Sequence[Heard]],
+    suppressed: Iterable[tuple[str, int, str]],
+    started: Mapping[tuple[str, str], Sequence[tuple[int, int]]] | None = None,
 ) -> Iterator[Coverage]:
-    """One `Coverage` a component and node; `heard` by (component, node), `suppressed` as (node, time, words)."""
+    """One `Coverage` a component and node; `heard` by (component, node), `suppressed` as (node, time, words).
+
+    `started` is when the component said that it starts, with the last time it had spoken before, by (component, node):
+    in a container each process may have the same PID.
+    """
     quiet: dict[str, list[Gap]] = defaultdict(list)
     for node, time, words in suppressed:
         quiet[node].append(Gap(time - SUPPRESSED, time, words))
     for (component, node), parts in sorted(heard.items()):
         ordered = sorted(parts, key=lambda part: part.begins)
-        gaps = [*_holes(component, ordered), *_restarts(component, ordered), *quiet.get(node, ())]
+        restarts = list(_restarts(component, ordered))
+        restarts += _starts(component, (started or {}).get((component, node), ()), restarts)
+        gaps = [*_holes(component, ordered), *restarts, *quiet.get(node, ())]
         yield Coverage(
             component=component,
             node=node,
@@ -67,4 +76,11 @@ def _restarts(component: str, ordered: Sequence[Heard]) -> Iterator[Gap]:
     runs = sorted(spoke.values())
     for (_, ended), (begins, _) in pairwise(runs):
         if ended <= begins:
+            yield Gap(ended, begins, f"{component} was restarted")
+
+
+def _starts(component: str, started: Iterable[tuple[int, int]], known: Sequence[Gap]) -> Iterator[Gap]:
+    """Where a component said that it starts, and no change of the process showed it."""
+    for ended, begins in started:
+        if not any(gap.begins <= begins and begins - gap.ends <= STARTING for gap in known):
             yield Gap(ended, begins, f"{component} was restarted")

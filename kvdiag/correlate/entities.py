@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from kvdiag.correlate.identity import Identities
 from kvdiag.events.names import UNNAMED, attachment_name, is_uid, staging_path
-from kvdiag.model.event import Event
+from kvdiag.model.event import NAMELESS, Event
 from kvdiag.model.timeline import Entity
 from kvdiag.model.values import SubjectKind
 
@@ -37,7 +37,12 @@ def describe(subject: tuple[SubjectKind, str], events: Sequence[Event], identiti
         case SubjectKind.DRIVER:
             return Entity(kind=kind, key=key, name=key, ids={"driver": key} | _node(events))
         case SubjectKind.NODE:
-            return Entity(kind=kind, key=key, name=key or "this node", ids={"node": key} if key else {})
+            return Entity(
+                kind=kind,
+                key=key,
+                name=key or "this node",
+                ids={"node": key} if key and not key.startswith(NAMELESS) else {},
+            )
 
 
 def _pod(uid: str, events: Sequence[Event], identities: Identities) -> Entity:
@@ -98,5 +103,5 @@ def _only(events: Sequence[Event], name: str) -> dict[str, str]:
 
 
 def _node(events: Sequence[Event]) -> dict[str, str]:
-    nodes = {event.node for event in events if event.node}
+    nodes = {event.node for event in events if event.node and not event.node.startswith(NAMELESS)}
     return {"node": nodes.pop()} if len(nodes) == 1 else {}

@@ -1,12 +1,14 @@
 """A volume that leaves one node and comes to another: clean, or staged on both at once.
 
 Made from the logs of two nodes: `volume.handover.clean` when the first had unstaged it before the second staged it,
-`volume.handover.overlap` when it was no longer used on the first (all its pods unpublished) but still staged there. A
-volume that stays in use on both is shared, as ReadWriteMany volumes are, and no hand-over.
+`volume.handover.overlap` when it was no longer used on the first (all its pods unpublished) but still staged there,
+with `volume.handover.left` for that first node. A volume that stays in use on both is shared, as ReadWriteMany volumes
+are, and no hand-over.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from kvdiag.clock import SECOND, say_duration
@@ -19,6 +21,7 @@ UNSTAGED = frozenset({"volume.unstage.succeeded", "csi.nodeunstage.succeeded", "
 PUBLISHED = frozenset({"volume.publish.succeeded", "csi.nodepublish.succeeded"})
 UNPUBLISHED = frozenset({"volume.unpublish.succeeded", "csi.nodeunpublish.succeeded"})
 TOLERANCE = 2 * SECOND  # of clocks that nothing was found out about
+CLOCKS_DIFFER = 5 * SECOND  # two machines that keep time badly; what is closer proves no order
 
 
 class _Place:
@@ -35,10 +38,15 @@ def handovers(events: Sequence[Event], clocks: Mapping[str, Skew]) -> Iterator[E
     places: dict[str, _Place] = {}
     left: dict[str, int] = {}
     of_nodes = [(event.time - offset(clocks.get(event.node)), event) for event in events if event.node]
+    unstaged: dict[str, list[int]] = defaultdict(list)
+    for time, event in of_nodes:
+        if event.kind in UNSTAGED:
+            unstaged[event.node].append(time)
     for time, event in sorted(of_nodes, key=lambda pair: pair[0]):
         node, pod = event.node, event.ref("pod_uid")
         if event.kind in STAGED:
-            yield from _arrivals(event, time, node, places, left)
+            late = {other for other, times in unstaged.items() if any(0 <= t - time <= CLOCKS_DIFFER for t in times)}
+            yield from _arrivals(event, time, {other: at for other, at in places.items() if other not in late}, left)
             places.setdefault(node, _Place(time))
         elif event.kind in PUBLISHED and node in places:
             places[node].pods.add(pod)
@@ -50,14 +58,14 @@ def handovers(events: Sequence[Event], clocks: Mapping[str, Skew]) -> Iterator[E
             left[node] = time
 
 
-def _arrivals(
-    event: Event, time: int, node: str, places: Mapping[str, _Place], left: dict[str, int]
-) -> Iterator[Event]:
+def _arrivals(event: Event, time: int, places: Mapping[str, _Place], left: dict[str, int]) -> Iterator[Event]:
+    node = event.node
     if node in places:
         return
     for other, place in places.items():
         if other != node and place.was_used and not place.pods and time - place.since > TOLERANCE:
             yield _event(event, "volume.handover.overlap", other, "it was still staged there")
+            yield _event(event, "volume.handover.left", other, "it was staged on another node")._replace(node=other)
     for other, since in list(left.items()):
         if other != node and not places:
             yield _event(event, "volume.handover.clean", other, f"unstaged {say_duration(max(0, time - since))} before")

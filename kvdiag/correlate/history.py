@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from kvdiag.correlate.clocks import SourceClock
 from kvdiag.correlate.copies import join_polls, without_copies
-from kvdiag.correlate.coverage import Heard, coverages
+from kvdiag.correlate.coverage import STARTING, Heard, coverages
 from kvdiag.correlate.entities import describe
 from kvdiag.correlate.handover import handovers
 from kvdiag.correlate.identity import Identities
+from kvdiag.correlate.nodes import with_nodes
 from kvdiag.correlate.skew import skews
 from kvdiag.correlate.standing import Standing, stand
 from kvdiag.correlate.testimony import DRIVER, SIDECARS, Testimony
@@ -19,20 +19,15 @@ from kvdiag.correlate.versions import inferred, printed
 from kvdiag.events.recognise import Meaning, Sighting
 from kvdiag.events.stamper import Speaker
 from kvdiag.evidence.fact import STANDING
-from kvdiag.model.event import Event
-from kvdiag.model.place import Place
+from kvdiag.model.event import CONTROLLER_CALLS, CONTROLLERS, Event
 from kvdiag.model.record import Origin
 from kvdiag.model.timeline import History, SeenVersion, Skew, Timeline
 from kvdiag.model.values import SubjectKind
 
+STARTS = frozenset({"kubelet.started", "runtime.started"})
+CONTROLLER = "csi-controller"  # a driver's controller part: it may run on any node and sees no call of kubelet's
+NODE_CALLS = ("csi.nodestage", "csi.nodeunstage", "csi.nodepublish", "csi.nodeunpublish", "csi.nodegetvolumestats")
 Subject = tuple[SubjectKind, str]
-
-
-class Told(NamedTuple):
-    """All events in order of time, and whose scope is the node rather than a subject."""
-
-    events: list[Event]
-    of_node: set[str]
 
 
 def build_history(
@@ -55,7 +50,8 @@ def build_history(
     told += list(stand(standing, told))
     entries = {id(s.meaning.entry): s.meaning.entry for t in testimonies for s in t.sightings}.values()
     places = {one.source: one.place for one in testimonies} | {one.source: one.place for one in standing}
-    events = _named(sorted(told, key=_order), {entry.kind for entry in entries if entry.poll}, places)
+    unique = join_polls(without_copies(sorted(told, key=_order)), {entry.kind for entry in entries if entry.poll})
+    events = with_nodes(unique, places)
     identities = Identities(events)
     wide = {entry.kind for entry in entries if entry.scope == "node"}
     by_subject, uses = _divide(events, identities, wide)
@@ -65,7 +61,7 @@ def build_history(
     return History(
         events=tuple(events),
         timelines=_timelines(_of_logs(by_subject), uses, identities),
-        coverage=tuple(coverages(_heard(testimonies, clocks, events), _suppressed(events))),
+        coverage=tuple(coverages(_heard(testimonies, clocks, events), _suppressed(events), _started(events))),
         versions=(*given, *printed(events), *inferred(spans)),
         begins=begins,
         ends=ends,
@@ -108,49 +104,6 @@ def _speaks(meaning: Meaning, speaker: Speaker, own: str) -> str:
 
 def _order(event: Event) -> tuple[int, str, int]:
     return (event.time, event.origin.source, event.origin.line)
-
-
-def _named(events: list[Event], polls: set[str], places: Mapping[str, Place]) -> list[Event]:
-    """The same without what two inputs both hold, and with the node's name where the logs tell it.
-
-    A line may say it (the journal's host name), kubelet's own lines in that input (`on node "worker-1"`), the layout
-    in which the input was collected, or all the inputs together, when they speak of one node only.
-    """
-    unique = join_polls(without_copies(events), polls)
-    said = _nodes_by_source(unique)
-    said = _nodes_by_layout(unique, said, places) | said
-    named = {event.node for event in unique if event.node} or set(said.values())
-    only = next(iter(named)) if len(named) == 1 else ""
-    if not only and not said:
-        return unique
-    return [e if e.node else e._replace(node=said.get(e.origin.source, only)) for e in unique]
-
-
-def _nodes_by_source(events: Iterable[Event]) -> dict[str, str]:
-    """The node each kubelet log is of: the only one its own lines speak of."""
-    spoken: dict[str, set[str]] = defaultdict(set)
-    for event in events:
-        if event.component == "kubelet":
-            spoken[event.origin.source].update(ref.value for ref in event.refs if ref.kind == "node")
-    return {source: nodes.pop() for source, nodes in spoken.items() if len(nodes) == 1}
-
-
-def _nodes_by_layout(events: Iterable[Event], said: Mapping[str, str], places: Mapping[str, Place]) -> dict[str, str]:
-    """The node each collected input is of: what the lines of its group call it, else what the layout calls it."""
-    hosts: dict[str, set[str]] = defaultdict(set)
-    for event in events:
-        if event.node and (place := places.get(event.origin.source)) and place.group:
-            hosts[place.group].add(event.node)
-    spoken: dict[str, set[str]] = defaultdict(set)
-    for source, node in said.items():
-        spoken[places[source].group].add(node)
-    named: dict[str, str] = {}
-    for source, place in places.items():
-        for names in (hosts[place.group], spoken[place.group], {place.node}):
-            if place.group and len(names) == 1:
-                named[source] = next(iter(names))
-                break
-    return {source: node for source, node in named.items() if node}
 
 
 def _divide(
@@ -222,14 +175,18 @@ def _heard(
     testimonies: Sequence[Testimony], clocks: Mapping[str, SourceClock], events: list[Event]
 ) -> dict[tuple[str, str], list[Heard]]:
     """By component and node: each source in which the component spoke counts from its first to its last line."""
-    nodes = {event.origin.source: event.node for event in events}
+    nodes = {event.origin.source: event.node for event in events if not event.is_controllers}
     heard: dict[tuple[str, str], list[Heard]] = defaultdict(list)
     for testimony in testimonies:
         clock, own = clocks[testimony.source], testimony.component
         parts: dict[tuple[str, str], Heard] = {}
+        is_controller = not _serves(testimony, NODE_CALLS) and _serves(testimony, CONTROLLER_CALLS)
         for first, last in _by_speaker(testimony):
             speaker = first.speaker
-            key = (_speaks(first.meaning, speaker, own), speaker.node or nodes.get(testimony.source, ""))
+            component = _speaks(first.meaning, speaker, own)
+            if component == DRIVER and (is_controller or first.meaning.entry.component == CONTROLLER):
+                component = CONTROLLER
+            key = (component, "" if component in CONTROLLERS else speaker.node or nodes.get(testimony.source, ""))
             if key not in parts:
                 parts[key] = Heard(*_span(testimony, clock))
             times = sorted((clock.utc(first.stamp, first.line), clock.utc(last.stamp, last.line)))
@@ -237,6 +194,11 @@ def _heard(
         for key, part in parts.items():
             heard[key].append(part)
     return heard
+
+
+def _serves(testimony: Testimony, calls: str | tuple[str, ...]) -> bool:
+    """Whether a driver's log tells of such calls."""
+    return any(s.meaning.entry.is_call and s.meaning.entry.kind.startswith(calls) for s in testimony.sightings)
 
 
 def _by_speaker(testimony: Testimony) -> Iterator[list[Sighting]]:
@@ -266,6 +228,21 @@ def _span(testimony: Testimony, clock: SourceClock) -> tuple[int, int]:
     last = testimony.last if testimony.last is not None else stamps[1]
     begins, ends = clock.utc(first, 0), clock.utc(last, testimony.lines)
     return min(begins, ends), max(begins, ends)
+
+
+def _started(events: Iterable[Event]) -> dict[tuple[str, str], list[tuple[int, int]]]:
+    """By component and node: when it last spoke before it said that it starts, and when it said so."""
+    spoke: dict[tuple[str, str], list[int]] = defaultdict(list)
+    started: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
+    for event in events:
+        times = spoke[event.component, event.node]
+        if event.kind in STARTS:
+            before = next((time for time in reversed(times) if time < event.time - STARTING), None)
+            if before is not None:
+                started[event.component, event.node].append((before, event.time))
+            times.clear()
+        times.append(event.ends)
+    return started
 
 
 def _suppressed(events: Iterable[Event]) -> Iterator[tuple[str, int, str]]:

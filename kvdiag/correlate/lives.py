@@ -16,8 +16,7 @@ from kvdiag.correlate.machines.choose import is_static, pod_machine, volume_mach
 from kvdiag.correlate.machines.machine import Machine
 from kvdiag.correlate.machines.walk import walk
 from kvdiag.correlate.refine import DRIVER, refined
-from kvdiag.events.names import attachment_name
-from kvdiag.model.event import Event
+from kvdiag.model.event import NAMELESS, Event
 from kvdiag.model.lifecycle import Life, Passage
 from kvdiag.model.timeline import Coverage, Entity, History, Timeline
 from kvdiag.model.values import SubjectKind
@@ -26,7 +25,6 @@ SKIP_NEAR = 2 * SECOND  # between the line that staging is skipped and the one t
 STARTS = frozenset({"kubelet.started", "runtime.started"})
 LISTED = frozenset({"volume.stage.skipped", "node.ready", "node.not-ready"})
 DETACHES = ("volume.detach.", "volume.attachment.delet", "attacher.d", "csi.controllerunpublish.")
-NODE_SIDE = frozenset({"kubelet", DRIVER, *runtime.SANDBOXES})
 
 
 def live(timeline: Timeline, history: History) -> Life:
@@ -74,7 +72,7 @@ class Lives:
         subject = timeline.subject
         if subject.kind is not SubjectKind.VOLUME:
             return (self._life(subject, timeline.events, subject.ids.get("node", "")),)
-        parts = _by_node(subject, timeline.events)
+        parts = _by_node(timeline.events)
         at = {node: _at(subject, node, events) for node, events in parts.items()}
         return tuple(self._life(at[node], events, node) for node, events in parts.items())
 
@@ -164,34 +162,22 @@ class _Skips:
         return bisect_right(times, event.time) > bisect_left(times, begins)
 
 
-def _by_node(subject: Entity, events: Sequence[Event]) -> dict[str, list[Event]]:
-    """A volume's events by the node they concern; one that names none goes to the node that was last spoken of."""
-    handle, driver = subject.ids.get("volume_handle", ""), subject.ids.get("driver", "")
-    nodes = {event.node for event in events if event.node and event.component in NODE_SIDE}
-    nodes |= {node for event in events if event.kind.startswith("volume.") and (node := event.ref("node"))}
-    nodes = nodes or {event.node for event in events}
+def _by_node(events: Sequence[Event]) -> dict[str, list[Event]]:
+    """A volume's events by their node; one whose node nobody knows goes to the node that was last spoken of."""
+    nodes = {event.node for event in events if event.node}
     if len(nodes) <= 1:
         return {nodes.pop() if nodes else "": list(events)}
-    attachments = {attachment_name(handle, driver, node): node for node in nodes} if handle and driver else {}
     parts: dict[str, list[Event]] = {}
-    at = ""
+    at = next(event.node for event in events if event.node)
     for event in events:
-        at = _node_of(event, nodes, attachments) or at or min(nodes)
+        at = event.node or at
         parts.setdefault(at, []).append(event)
     return parts
 
 
-def _node_of(event: Event, nodes: Iterable[str], attachments: Mapping[str, str]) -> str:
-    named = event.ref("node")
-    if named in nodes:
-        return named
-    attached = attachments.get(event.ref("attachment"), "")
-    return attached or (event.node if event.component in NODE_SIDE else "")
-
-
 def _at(subject: Entity, node: str, events: Sequence[Event]) -> Entity:
     """The subject on one node; its staging path there, say, is left as the logs tell it."""
-    if not node or subject.ids.get("node") == node or not events:
+    if not node or node.startswith(NAMELESS) or subject.ids.get("node") == node or not events:
         return subject
     return Entity(kind=subject.kind, key=subject.key, name=subject.name, ids={**subject.ids, "node": node})
 

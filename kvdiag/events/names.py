@@ -72,7 +72,7 @@ _SUBJECTS: Final[dict[str, Placeholder]] = {
     "cgroup": Placeholder(rb"[^,\s]++", "cgroup", "free"),
 }
 _WORDS: Final = (
-    "attempt backoff count device duration endpoint event_type exit_code exit_status grace_period image "
+    "attempt backoff count device duration endpoint event_type from_node exit_code exit_status grace_period image "
     "new_state old_state request restarts result revision runtime server signal source state timeout unit update_type "
     "verbosity version"
 )

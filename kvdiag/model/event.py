@@ -7,6 +7,18 @@ from typing import NamedTuple
 
 from kvdiag.model.record import Origin
 
+CONTROLLERS = frozenset(
+    {"kube-controller-manager", "csi-controller", "external-attacher", "external-provisioner", "external-resizer"}
+)
+"""Components that run anywhere and speak of other nodes than their own."""
+
+CONTROLLER_CALLS = "csi.controller"
+"""Begins the kinds of calls to a CSI driver's controller part."""
+
+
+NAMELESS = "(node of "
+"""Begins what stands for the name of a node that no log names: `(node of driver.log)`. No command is filled with it."""
+
 
 class Ref(NamedTuple):
     """One name of one thing, as a log line spells it.
@@ -37,6 +49,11 @@ class Event(NamedTuple):
     text: str
     ends: int
     count: int = 1  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
+
+    @property
+    def is_controllers(self) -> bool:
+        """Whether a controller wrote it: `node` is then the node it speaks of, its clock another machine's."""
+        return self.component in CONTROLLERS or self.kind.startswith(CONTROLLER_CALLS)
 
     def ref(self, kind: str) -> str:
         """The first name of that kind on the line, or an empty string."""

@@ -119,7 +119,10 @@ class RuleTest(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """One failure signature; one file in patterns/. `lines` are the vocabulary entries of its raw-line selectors."""
+    """One failure signature; one file in patterns/. `lines` are the vocabulary entries of its raw-line selectors.
+
+    `clocks` are the events whose place after the step before them must not hang on the clocks of two machines.
+    """
 
     id: str
     name: str
@@ -141,6 +144,7 @@ class Rule(NamedTuple):
     shows: tuple[str, ...] = ()
     follows: tuple[str, ...] = ()
     healed: Healing | None = None
+    clocks: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
     look_alikes: tuple[str, ...] = ()
     explains: tuple[str, ...] = ()

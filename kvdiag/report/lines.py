@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kvdiag.clock import to_datetime
-from kvdiag.model.event import Event
+from kvdiag.model.event import NAMELESS, Event
 from kvdiag.model.record import LogRecord
 
 
@@ -31,7 +31,7 @@ def event_line(event: Event) -> dict[str, Any]:
         "kind": event.kind,
         "time": _time(event.time),
         "component": event.component,
-        "node": event.node,
+        "node": "" if event.node.startswith(NAMELESS) else event.node,
         "refs": [{"kind": ref.kind, "value": ref.value} for ref in event.refs],
         "attrs": dict(event.attrs),
         "source": event.origin.source,

@@ -24,6 +24,7 @@ COMMANDS = {
     "crio": "journalctl -u crio --since '{since} UTC' --until '{until} UTC'",
     "kube-controller-manager": "kubectl logs -n kube-system -l component=kube-controller-manager --since-time={rfc}",
     "external-attacher": "kubectl logs -n NAMESPACE CONTROLLER-POD -c csi-attacher --since-time={rfc}",
+    "csi-controller": "kubectl logs -n NAMESPACE CONTROLLER-POD -c DRIVER --since-time={rfc}",
     "csi-driver": "kubectl logs -n NAMESPACE DRIVER-POD -c DRIVER --since-time={rfc}",
 }
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from kvdiag.clock import MINUTE
+from kvdiag.clock import MINUTE, say_duration
 from kvdiag.evidence.fact import STANDING
-from kvdiag.model.event import Event
+from kvdiag.model.event import NAMELESS, Event
 from kvdiag.model.report import Evidence, Finding
 from kvdiag.model.rule import Rule, Selector
 from kvdiag.model.timeline import Entity, History, Timeline
@@ -53,7 +53,7 @@ def _begins(match: Match, scene: Scene) -> int:
 
 def _at(subject: Entity, node: str, part: Sequence[Event], rule: Rule) -> Entity:
     shared = {name: value for name in rule.same for e in part if (value := e.value(name))}
-    if node and subject.kind is not SubjectKind.NODE:
+    if node and not node.startswith(NAMELESS) and subject.kind is not SubjectKind.NODE:
         shared = {"node": node, **shared}
     return Entity(kind=subject.kind, key=subject.key, name=subject.name, ids={**subject.ids, **shared})
 
@@ -70,6 +70,7 @@ def _finding(rule: Rule, subject: Entity, matches: Sequence[Match], part: Sequen
     count = sum(event.count for event in since) or len(matches)
     healed = _healed(rule, part, ends)
     said = values(subject, [*ordered, *(("", event) for event in since)], count, begins, ends)
+    said["lasted"] = say_duration((ends if healed is None else healed) - begins)
     return Finding(
         rule=rule,
         subject=subject,

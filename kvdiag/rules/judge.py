@@ -9,9 +9,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from itertools import islice
+from itertools import islice, pairwise
 from typing import NamedTuple
 
+from kvdiag.clock import SECOND, say_duration
 from kvdiag.model.event import Event
 from kvdiag.model.record import Origin
 from kvdiag.model.rule import Absent, All, AnyOf, Chain, Condition, Not, Rule, Selector, Step
@@ -22,6 +23,7 @@ from kvdiag.rules.polls import cut_polls
 from kvdiag.rules.witness import Window, doubts
 
 MOST_RUNS = 256  # of one rule on one timeline; a longer series of the same fault adds nothing to the finding
+CLOCKS_DIFFER = 5 * SECOND  # two machines that keep time badly; the order of what is closer proves nothing
 LONGEST_VALUE = 4096  # characters of an attribute that a glob is matched against
 
 Bound = Mapping[str, tuple[Event, ...]]
@@ -47,6 +49,7 @@ class Stage(NamedTuple):
     node: str
     history: History
     entries: Mapping[str, Entry]
+    clocks: tuple[str, ...] = ()
 
 
 def judge(
@@ -57,7 +60,7 @@ def judge(
     whole = {id(piece): event for piece, event in pieces}
     seen = {name: tuple(e for e, _ in pieces if selects(selector, e)) for name, selector in rule.events.items()}
     kinds = {name: selector.kinds for name, selector in rule.events.items()}
-    stage = Stage(seen, kinds, node, history, entries)
+    stage = Stage(seen, kinds, node, history, entries, rule.clocks)
     runs = (_weighed(match, rule) for match in islice(_solve(rule.when, stage, Match({})), MOST_RUNS))
     return sorted((_whole(match, whole) for match in runs), key=lambda match: bool(match.doubts))
 
@@ -94,7 +97,9 @@ def _solve(condition: Condition, stage: Stage, match: Match) -> Iterator[Match]:
     match condition:
         case Chain():
             for bound in _chains(condition, stage, match.bound):
-                yield Match({**match.bound, **bound}, match.doubts)
+                yield Match(
+                    {**match.bound, **bound}, _both(match.doubts, tuple(_order_doubts(condition, bound, stage.clocks)))
+                )
         case Absent():
             reasons = _absent(condition, stage, match.bound)
             if reasons is not None:
@@ -163,6 +168,24 @@ def _run(chain: Chain, stage: Stage, bound: Bound, start: int) -> Bound | None:
     if chain.within and last is not None and last.time - begins > chain.within:
         return None
     return run
+
+
+def _order_doubts(chain: Chain, bound: Bound, clocks: Sequence[str]) -> Iterator[str]:
+    """Where two steps of different machines lie so close that their clocks may have swapped them."""
+    for step, then in pairwise(chain.steps):
+        if then.name not in clocks:
+            continue
+        before, after = bound[step.name][-1], bound[then.name][0]
+        apart = after.time - before.time
+        if apart < CLOCKS_DIFFER and _machine(before) != _machine(after):
+            yield (
+                f"{before.origin} and {after.origin} are {say_duration(max(0, apart))} apart and of two machines, "
+                f"whose clocks may differ by {say_duration(CLOCKS_DIFFER)}"
+            )
+
+
+def _machine(event: Event) -> str:
+    return "controller" if event.is_controllers else event.node
 
 
 def _fixed(step: Step, bound: Bound) -> tuple[Event, ...]:

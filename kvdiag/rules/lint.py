@@ -11,7 +11,7 @@ from kvdiag.rules.fill import quoted_slots, slots
 from kvdiag.rules.grammar import absences, names_in, positive_names
 from kvdiag.yamlread import suggestion
 
-ALWAYS_KNOWN = {"count", "span", "often", "ladder", "name", "namespace"}
+ALWAYS_KNOWN = {"count", "span", "often", "ladder", "lasted", "name", "namespace"}
 CHANGES = ("rm ", "umount", "systemctl re", "kubectl delete", "crictl rm", "crictl stop", "lvremove", "reboot", "kill ")
 
 

@@ -56,7 +56,7 @@ def unpack(packed: Mapping[str, Any]) -> Rule:
         "healed": _healing(said["healed"]),
         "lines": tuple(_entry(value) for value in said["lines"]),
     }
-    for name in ("same", "shows", "follows", "references", "look_alikes", "explains", "collect", "tests"):
+    for name in ("same", "shows", "follows", "clocks", "references", "look_alikes", "explains", "collect", "tests"):
         said[name] = tuple(said[name])
     return Rule(**said)
 

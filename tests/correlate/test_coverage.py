@@ -83,6 +83,19 @@ def test_restarts(parts, told):
     assert gaps(covered(*parts)) == told
 
 
+@pytest.mark.parametrize(
+    ("parts", "told"),
+    [
+        ([heard(0, 100, (7, 0, 100))], [(40, 50, "kubelet was restarted")]),
+        ([heard(0, 100, (7, 0, 40), (8, 49, 100))], [(40, 49, "kubelet was restarted")]),
+    ],
+)
+def test_a_start_that_was_told(parts, told):
+    """A process that says that it starts is a restart, also under the PID of the one before; it counts once."""
+    (coverage,) = coverages({KUBELET: parts}, (), {KUBELET: [(40 * SECOND, 50 * SECOND)]})
+    assert gaps(coverage) == told
+
+
 def test_what_the_journal_swallowed():
     """Lines that journald suppressed are a gap of half a minute for every component of that node."""
     suppressed = [("node-a", 100 * SECOND, "journald suppressed 7 lines"), ("node-b", 50 * SECOND, "other")]

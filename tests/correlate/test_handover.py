@@ -45,7 +45,9 @@ def events(text: str) -> list[Event]:
     ("told", "handed"),
     [
         ("a:stage@0 a:publish@1 a:unpublish@60 a:unstage@61 b:stage@90", ["clean a>b"]),
-        ("a:stage@0 a:publish@1 a:unpublish@60 b:stage@90", ["overlap a>b"]),
+        ("a:stage@0 a:publish@1 a:unpublish@60 b:stage@90", ["overlap a>b", "left a>b"]),
+        ("a:stage@0 a:publish@1 a:unpublish@60 b:stage@90 a:unstage@96", ["overlap a>b", "left a>b"]),
+        ("a:stage@0 a:publish@1 a:unpublish@60 b:stage@90 a:unstage@94", []),
         ("a:stage@0 a:publish@1 a:unpublish@60 a:release@61 b:stage@90", ["clean a>b"]),
         ("a:stage@0 a:publish@1 b:stage@90", []),
         ("a:stage@0 a:publish@1 a:publish@2:pod2 a:unpublish@60 b:stage@90", []),
@@ -55,7 +57,7 @@ def events(text: str) -> list[Event]:
         ("a:stage@0 a:publish@1 a:unpublish@60 a:unstage@61 b:stage@90 c:stage@99", ["clean a>b"]),
         (
             "a:stage@0 a:publish@1 a:unpublish@2 a:unstage@3 b:stage@9 b:publish@10 b:unpublish@11 a:stage@20",
-            ["clean a>b", "overlap b>a"],
+            ["clean a>b", "overlap b>a", "left b>a"],
         ),
     ],
 )
@@ -68,9 +70,9 @@ def test_who_had_it(told: str, handed: list[str]) -> None:
 
 def test_the_clocks_are_taken_into_account() -> None:
     """A node whose clock runs ahead seems to unstage after the other staged; with its offset known it does not."""
-    told = events("a:stage@0 a:publish@1 a:unpublish@50 a:unstage@95 b:stage@90")
+    told = events("a:stage@0 a:publish@1 a:unpublish@50 a:unstage@99 b:stage@90")
     ahead = {"a": Skew("a", 30 * SECOND, 40 * SECOND)}
-    assert [event.kind for event in handovers(told, {})] == ["volume.handover.overlap"]
+    assert [event.kind for event in handovers(told, {})] == ["volume.handover.overlap", "volume.handover.left"]
     assert [event.kind for event in handovers(told, ahead)] == ["volume.handover.clean"]
 
 

@@ -269,8 +269,7 @@ def test_a_gap_hides_what_was_reached(why):
 def test_a_volume_has_a_life_on_each_node():
     """What the controller does for one node is no step on another; together the lives are told in order of time."""
     away = [event(e.kind, n + 0.5, node="n2", pod_uid="b") for n, e in enumerate(STAGED[:3], 30)]
-    attached = event("volume.attach.started", 29, node="", component="kube-controller-manager")
-    attached = attached._replace(refs=(Ref("node", "n2"),))
+    attached = event("volume.attach.started", 29, node="n2", component="kube-controller-manager")
     timeline = volume([*STAGED[:4], event("volume.unstage.succeeded", 20.5), attached, *away], unique_name=PV)
     lives = Lives(past(timeline)).on_nodes(timeline)
     assert [(life.subject.ids["node"], life.state, len(life.passages)) for life in lives] == [

@@ -49,6 +49,17 @@ def rule(when, **where):
     )
 
 
+def test_clocks_of_two_machines():
+    """Where the order matters and two machines tell of the steps, what is closer than their clocks is a doubt."""
+    one = rule("a then b")._replace(clocks=("b",))
+    for kind, node, second, sure in [("b", "n1", 1, True), ("b", "n2", 4, False), ("b", "n2", 6, True)]:
+        told = [event("a", 0)._replace(node="n1"), event(kind, second)._replace(node=node)]
+        history = History(tuple(told), {}, (HOUR_LONG,), (), NOON, NOON + MINUTE)
+        for asked, doubtful in ((one, not sure), (one._replace(clocks=()), False)):
+            (match,) = judge(asked, told, "", history, ENTRIES)
+            assert bool(match.doubts) is doubtful
+
+
 def matches(when, told, coverage=(HOUR_LONG,), **where):
     """Give every match of a sentence on events given as text or as they are."""
     told = events(told) if isinstance(told, str) else told
