@@ -18,7 +18,7 @@ import pytest
 
 from kvdiag.rules.fill import command
 from kvdiag.rules.library import built_in, load
-from tests.nodes import DATA, FOLDER, KUBELET, POD_UID, PV, SAID, STAGED, STAGING, SUBPATH, TARGET, Node
+from tests.nodes import DATA, FOLDER, HANDLE, KUBELET, POD_UID, PV, SAID, STAGED, STAGING, SUBPATH, TARGET, Node
 from tests.shellforms import faults, simple_commands
 
 RULES = load([built_in()], fresh=True).rules
@@ -32,6 +32,7 @@ NAMESPACES = (
 )
 OF_THE_POD = "findmnt --list --output TARGET,SOURCE | grep -F -e {pod_uid}"
 OF_THE_VOLUME = "findmnt --list --output TARGET,SOURCE | grep -F -e {spec_name}"
+OF_THE_STAGING_PATH = "findmnt --list --output TARGET,SOURCE | grep -F -e {staging_path}"
 FILES_LEFT = "ls -la {target_path}"
 REMOVE_FILES = "rm -r --one-file-system {target_path}"
 REMOVE_RECORD = "rm /var/lib/kubelet/pods/{pod_uid}/volumes/kubernetes.io~csi/VOLUME/vol_data.json"
@@ -47,8 +48,8 @@ class Trial(NamedTuple):
 
 TRIALS = {
     "findmnt --mountpoint {target_path}": Trial(Node.published, (TARGET,)),
+    OF_THE_STAGING_PATH: Trial(Node.published, (STAGING,)),
     "findmnt --mountpoint {staging_path}": Trial(Node.published, (STAGING,)),
-    "findmnt {staging_path}": Trial(Node.published, (STAGING,)),
     "findmnt --submounts {target_path}": Trial(Node.published, (TARGET,)),
     OF_THE_POD: Trial(Node.published, (TARGET,)),
     "findmnt --list --output TARGET,SOURCE,FSTYPE | grep -F -e {pod_uid}": Trial(Node.published, (TARGET,)),
@@ -275,6 +276,15 @@ def test_the_staging_path_can_be_unmounted_under_a_pod(node):
     assert TARGET in said(node, OF_THE_VOLUME)
     node.must(filled("umount {target_path}"))
     assert said(node, OF_THE_VOLUME) == ""
+
+
+def test_a_driver_that_stages_below_the_staging_path(node):
+    """As ceph's rbd does: the path itself is no mount, umount refuses it, and the list tells the folder that is one."""
+    needs(OF_THE_STAGING_PATH)
+    node.must(f"mkdir -p {DATA} {STAGING}/{HANDLE} && mount --bind {DATA} {STAGING}/{HANDLE}")
+    assert said(node, "findmnt {staging_path}") == ""
+    assert f"{STAGING}/{HANDLE}" in said(node, OF_THE_STAGING_PATH)
+    assert "not mounted" in node.run(filled("umount {staging_path}")).stderr
 
 
 def test_files_are_removed_where_nothing_is_mounted(node):
