@@ -25,8 +25,8 @@ RULES = load([built_in()], fresh=True).rules
 COMMANDS = sorted({text for rule in RULES for text in (*(fix.run for fix in rule.fix), *rule.collect) if text})
 FAMILIES = ("2", "3")  # volume and CSI: their commands must have a trial or a reason
 
-HOLDERS = "find /proc/[0-9]* -maxdepth 2 -lname {target_path}'*'"
-STAGING_HOLDERS = "find /proc/[0-9]* -maxdepth 2 -lname {staging_path}'*'"
+HOLDERS = "find /proc/[0-9]* -maxdepth 2 -lname '*'{target_path}'*'"
+STAGING_HOLDERS = "find /proc/[0-9]* -maxdepth 2 -lname '*'{staging_path}'*'"
 NAMESPACES = (
     "grep -lsF -e {target_path} /proc/[0-9]*/mountinfo | cut -d/ -f3 | xargs -r ps -o mntns,pid,args -p | sort -u -k1,1"
 )
@@ -224,11 +224,22 @@ def test_a_process_in_the_staging_path_is_found(node):
 
 
 def test_a_container_does_not_hold_the_mount_of_the_node(node):
-    """A process in a namespace of its own, though it works in the volume, does not keep umount from working."""
+    """A process in a private namespace, though it works in the volume, does not keep umount from working."""
     needs(HOLDERS)
     node.published()
     with node.running(f"cd {TARGET}", "unshare", "--mount", "--propagation", "private"):
         node.must(filled("umount {target_path}"))
+
+
+def test_a_container_to_which_mounts_are_propagated_holds_them(node):
+    """One that mounts /var/lib/kubelet does: its process is told, by the path that it has there, and umount is refused."""
+    needs(HOLDERS)
+    node.must("mount --make-shared /var/lib")
+    node.published()
+    with node.running(f"cd {TARGET}", "unshare", "--mount", "--propagation", "slave") as pid:
+        assert f"/proc/{pid}/cwd" in said(node, HOLDERS)
+        assert "busy" in node.run(filled("umount {target_path}")).stderr
+    node.must(filled("umount {target_path}"))
 
 
 def test_a_mount_beneath_is_found_and_keeps_umount_from_working(node):
