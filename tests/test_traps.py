@@ -14,6 +14,7 @@ from kvdiag.formats.records import read_records
 from kvdiag.formats.wrapped import fold
 from kvdiag.inputs.folded import FOLDS, unfolded
 from kvdiag.inputs.legible import Mender, Transcoded
+from kvdiag.pipeline.logclocks import LogClocks
 from kvdiag.pipeline.options import Options
 from kvdiag.pipeline.read import Text, read_source
 from kvdiag.pipeline.records import source_records
@@ -107,7 +108,7 @@ def survive(data: bytes) -> None:
     """Analyse, list the events of and parse an input that may be anything."""
     source = Text("x", data)
     list(read_source(source, vocabulary(), scanner(vocabulary().literals), pytest.fail, lambda _name, _size: None))
-    list(source_records(source, Options(), pytest.fail))
+    list(source_records(source, pytest.fail, LogClocks(Options())))
     list(read_records(enumerate(data.split(b"\n"), start=1)))
 
 

@@ -3,17 +3,16 @@
     I0715 03:49:34.052729       1 server.go:101] GRPC call: …           a container, usually on UTC
     time="2024-07-15T11:49:34.060000000+08:00" level=info msg="…"        the host, on its own zone
 
-The year comes from the journal's prefix (already in the stamp), a klog preamble, a time inside a message, `--year`, the
-other sources, or the file's date; the zone from `--tz`, a time inside a message, or ids that two sources share and see
-a fixed number of quarter hours apart. What had to be inferred is said.
+What the user says (`--year`, `--tz`) holds. Else the evidence of all logs counts together (see `clues`), and then ids
+that exist on one node only, such as sandboxes: two of its logs that see them a whole zone apart are a zone apart. What
+had to be inferred is said.
 """
 
 from __future__ import annotations
 
 import calendar
-import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -21,7 +20,6 @@ from kvdiag.clock import (
     DAY,
     FRAME_BEGINS,
     FRAME_ENDS,
-    HOUR,
     MINUTE,
     PRINTED,
     SECOND,
@@ -35,15 +33,30 @@ from kvdiag.clock import (
     is_yearless,
     to_datetime,
 )
+from kvdiag.correlate.clues import (
+    WEAK,
+    Year,
+    as_zone,
+    dated_span,
+    east,
+    host_of,
+    is_hosts,
+    last_yearless,
+    naive,
+    own_year,
+    own_zone,
+    retry_moment,
+    turn_at,
+    year_beside,
+    year_of_file,
+)
 from kvdiag.correlate.testimony import SHARED, Testimony
 from kvdiag.model.values import NOTHING
-from kvdiag.regex import regex
 
 HALF_YEAR = 180 * DAY
-QUARTER = 15 * MINUTE
 NEAR = 2 * MINUTE  # how far two sources may be apart when they see the same id
+NEAR_ONE = 10 * SECOND  # the same, where they share only one
 MOST_HOLDERS = 100  # sources that are asked about one id: a bundle may have 100,000 logs
-_MOMENT = regex(r"(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d+))? ([+-])(\d\d)(\d\d)")
 
 
 class Anchor(NamedTuple):
@@ -73,7 +86,7 @@ class SourceClock(NamedTuple):
         if not FRAME_BEGINS <= stamp < FRAME_ENDS:
             return next((stamp + one.offset for one in self.anchors if one.holds(stamp)), stamp)
         year = self.year or datetime.now(UTC).year
-        return in_year(stamp, year + (_turn_at(self.turns, line) if self.turns else 0)) - self.zone
+        return in_year(stamp, year + (turn_at(self.turns, line) if self.turns else 0)) - self.zone
 
     @property
     def is_adrift(self) -> bool:
@@ -114,27 +127,101 @@ def set_clocks(
     Those that are `known` stay, but for New Years since and a zone that was only assumed: what told the rest may have
     been let go.
     """
-    dated = _dated_span(testimonies)
-    clocks = {
-        t.source: known[t.source]._replace(turns=tuple(_turns(t)) if t.yearless else ())
-        if t.source in known
-        else _anchored(t, _clock(t, year, zone, dated))
-        for t in testimonies
-    }
+    turns = {t.source: tuple(_turns(t)) if t.yearless else () for t in testimonies}
+    years = _years(testimonies, turns, year)
+    zones = _zones(testimonies, zone)
+    clocks = {}
+    for t in testimonies:
+        if t.source in known:
+            clocks[t.source] = known[t.source]._replace(turns=turns[t.source])
+        elif t.yearless:
+            found_zone, zone_how = zones.get(t.source, (0, "assumed"))
+            first = _with_leap_day(years[t.source], t, turns[t.source])
+            clock = SourceClock(first.year, found_zone, turns[t.source], first.how, zone_how)
+            clocks[t.source] = _anchored(t, clock)
+        else:
+            clocks[t.source] = _anchored(t, SourceClock())
     return _aligned(testimonies, clocks)
 
 
-def _clock(testimony: Testimony, year: int | None, zone: int | None, dated: tuple[int, int] | None) -> SourceClock:
-    if not testimony.yearless:
-        return SourceClock()
-    turns = tuple(_turns(testimony))
-    told = _told(testimony)
-    found_zone, zone_how = _zone(zone, told)
-    first_year, how = _first_year(testimony, turns, told, year, dated)
-    leap_day = _has_leap_day(testimony, turns)
-    if leap_day is not None:
-        first_year = _leap(first_year, leap_day)
-    return SourceClock(first_year, found_zone, turns, how, zone_how)
+_Turns = Mapping[str, tuple[tuple[int, int], ...]]
+
+
+def _years(testimonies: Sequence[Testimony], turns: _Turns, given: int | None) -> Mapping[str, Year]:
+    """The year of each year-less log's first line: as given, else by the strongest evidence of all of them."""
+    yearless = [t for t in testimonies if t.yearless]
+    if given is not None:
+        return {t.source: Year(given, "as given", 0) for t in yearless}
+    own = {t.source: clue for t in yearless if (clue := own_year(t, turns[t.source]))}
+    spans = [span for t in testimonies if (span := dated_span(t))]
+    found: dict[str, Year] = {}
+    for t in sorted((t for t in yearless if t.source in own), key=lambda t: own[t.source].strength):
+        found[t.source] = _by_evidence(t, own[t.source], turns[t.source], spans)
+        spans.append(_span(t, found[t.source].year, turns[t.source]))
+    for t in yearless:
+        if t.source not in found:
+            found[t.source] = _by_others(t, turns[t.source], spans)
+    return found
+
+
+def _by_evidence(testimony: Testimony, own: Year, turns: tuple[tuple[int, int], ...], spans: _Spans) -> Year:
+    """A log's own word, unless it is weak and logs of those days say better."""
+    beside = year_beside(last_yearless(testimony), spans) if own.strength >= WEAK else None
+    if beside is None or beside - _passed(turns) == own.year:
+        return own
+    return Year(beside - _passed(turns), "from the other logs", own.strength)
+
+
+def _by_others(testimony: Testimony, turns: tuple[tuple[int, int], ...], spans: _Spans) -> Year:
+    last = last_yearless(testimony)
+    beside = year_beside(last, spans)
+    if beside is None and testimony.modified is None:
+        beside = year_beside(last, spans, at_any_distance=True)
+    if beside is not None:
+        return Year(beside - _passed(turns), "from the other logs", WEAK)
+    year, how = year_of_file(testimony, last)
+    return Year(year - _passed(turns), how, WEAK)
+
+
+_Spans = Sequence[tuple[int, int]]
+
+
+def _span(testimony: Testimony, year: int, turns: tuple[tuple[int, int], ...]) -> tuple[int, int]:
+    """From when to when a log is whose year is known, as if its zone were UTC."""
+    last = in_year(last_yearless(testimony), year + _passed(turns))
+    first = testimony.first
+    begins = in_year(first, year) if first is not None and is_yearless(first) else last
+    return min(begins, last), max(begins, last)
+
+
+def _passed(turns: tuple[tuple[int, int], ...]) -> int:
+    return turns[-1][1] if turns else 0
+
+
+def _with_leap_day(first: Year, testimony: Testimony, turns: tuple[tuple[int, int], ...]) -> Year:
+    """The year moved back to one whose 29 February the log shows."""
+    turn = _has_leap_day(testimony, turns)
+    return first if turn is None else first._replace(year=_leap(first.year, turn))
+
+
+def _zones(testimonies: Sequence[Testimony], given: int | None) -> Mapping[str, tuple[int, str]]:
+    """The zone of each year-less log of which it is known: as given, its own word, or that of its host."""
+    yearless = [t for t in testimonies if t.yearless]
+    if given is not None:
+        return {t.source: (given, "as given") for t in yearless}
+    own = {t.source: said for t in testimonies if (said := own_zone(t))}
+    of_host: dict[str, dict[int, str]] = defaultdict(dict)
+    for t in testimonies:
+        if t.source in own and is_hosts(t):
+            of_host[host_of(t)].setdefault(own[t.source][0], t.source)
+    hosts = {host_of(t) for t in testimonies if is_hosts(t)}
+    found = dict(own)
+    for t in yearless:
+        zones = of_host.get(host_of(t)) or (of_host.get("") if len(hosts) <= 1 else None)
+        if t.source not in own and is_hosts(t) and zones and len(zones) == 1:
+            zone, source = next(iter(zones.items()))
+            found[t.source] = (zone, f"as that of {source}, of the same host")
+    return found
 
 
 def _anchored(testimony: Testimony, clock: SourceClock) -> SourceClock:
@@ -192,104 +279,10 @@ def _retries(testimony: Testimony) -> Iterator[tuple[int, int, int]]:
     """(line, stamp, UTC) of lines without a time that say until when nothing is tried again, and since when."""
     for sighting in testimony.sightings:
         attrs = sighting.meaning.attrs
-        found = _MOMENT.match(attrs.get("retry_at", "")) if is_place(sighting.stamp) else None
+        found = retry_moment(attrs) if is_place(sighting.stamp) else None
         if found:
             waits = duration(attrs.get("backoff", "")) or 0
-            yield sighting.line, sighting.stamp, _naive(found) - _east(found) - waits
-
-
-class _Told(NamedTuple):
-    """A year-less stamp whose line also says the full time with its zone."""
-
-    line: int
-    year: int
-    zone: int
-
-
-def _told(testimony: Testimony) -> _Told | None:
-    """From `No retries permitted until 2024-07-15 03:51:36.05 +0000 UTC m=+881`: later than its line, but not much."""
-    for sighting in testimony.sightings:
-        text = sighting.meaning.attrs.get("retry_at", "")
-        found = _MOMENT.match(text) if text and is_yearless(sighting.stamp) else None
-        if found:
-            year = int(found[1])
-            ahead = in_year(sighting.stamp, year) - _naive(found)
-            return _Told(sighting.line, year - 1 if ahead > HALF_YEAR else year, _east(found))
-    return None
-
-
-def _naive(found: re.Match[str]) -> int:
-    parts = [int(found[n]) for n in range(1, 7)]
-    return calendar.timegm((*parts, 0, 0, 0)) * SECOND
-
-
-def _east(found: re.Match[str]) -> int:
-    sign = -1 if found[8] == "-" else 1
-    return sign * (int(found[9]) * HOUR + int(found[10]) * MINUTE)
-
-
-def _zone(given: int | None, told: _Told | None) -> tuple[int, str]:
-    if given is not None:
-        return given, "as given"
-    if told is not None:
-        return told.zone, "from a time inside a message"
-    return 0, "assumed"
-
-
-def _first_year(
-    testimony: Testimony,
-    turns: tuple[tuple[int, int], ...],
-    told: _Told | None,
-    given: int | None,
-    dated: tuple[int, int] | None,
-) -> tuple[int, str]:
-    """The year of the first line, and how it is known."""
-    if testimony.preamble_year is not None:
-        return testimony.preamble_year, "from the file's header"
-    if told is not None:
-        return told.year - _turn_at(turns, told.line), f"from a time inside line {told.line}"
-    if testimony.said_year is not None:
-        return testimony.said_year, "from a time inside a message"
-    if given is not None:
-        return given, "as given"
-    passed = turns[-1][1] if turns else 0
-    last = testimony.last if testimony.last is not None and is_yearless(testimony.last) else None
-    if last is None:
-        last = testimony.sightings[-1].stamp if testimony.sightings else 0
-    beside = _beside(last, dated)
-    if beside is not None:
-        return beside - passed, "from the other logs"
-    modified = testimony.modified
-    moment = datetime.fromtimestamp(modified, UTC) if modified is not None else datetime.now(UTC)
-    year = moment.year
-    if is_yearless(last) and in_year(last, year) > from_datetime(moment) + DAY:
-        year -= 1
-    return year - passed, "from the file's date" if modified is not None else "assumed from today"
-
-
-def _turn_at(turns: tuple[tuple[int, int], ...], line: int) -> int:
-    return next((years for begins, years in reversed(turns) if line >= begins), 0)
-
-
-def _beside(last: int, dated: tuple[int, int] | None) -> int | None:
-    """The year in which a source's last line lies nearest to the sources that say their year."""
-    if dated is None or not is_yearless(last):
-        return None
-    begins, ends = dated
-    years = range(to_datetime(begins).year - 1, to_datetime(ends).year + 2)
-    far = {year: max(begins - in_year(last, year), in_year(last, year) - ends, 0) for year in years}
-    best = min(far, key=lambda year: far[year])
-    return best if far[best] < 30 * DAY else None
-
-
-def _dated_span(testimonies: Iterable[Testimony]) -> tuple[int, int] | None:
-    stamps = [
-        stamp
-        for testimony in testimonies
-        for stamp in (testimony.first, testimony.last)
-        if stamp is not None and not is_yearless(stamp) and not is_adrift(stamp)
-    ]
-    return (min(stamps), max(stamps)) if stamps else None
+            yield sighting.line, sighting.stamp, naive(found) - east(found) - waits
 
 
 def _has_leap_day(testimony: Testimony, turns: tuple[tuple[int, int], ...]) -> int | None:
@@ -298,7 +291,7 @@ def _has_leap_day(testimony: Testimony, turns: tuple[tuple[int, int], ...]) -> i
         if is_yearless(sighting.stamp):
             moment = to_datetime(sighting.stamp)
             if (moment.month, moment.day) == (2, 29):
-                return _turn_at(turns, sighting.line)
+                return turn_at(turns, sighting.line)
     return None
 
 
@@ -342,13 +335,16 @@ def _first_seen(testimony: Testimony, clock: SourceClock) -> dict[tuple[str, str
 
 
 def _offset(mine: Mapping[tuple[str, str], int], theirs: Mapping[tuple[str, str], int]) -> int:
-    """How far mine runs ahead in whole quarter hours, when the ids seen in both agree about it; else 0."""
+    """How far mine runs ahead, a whole zone, when the ids seen in both agree about it; else 0."""
     ahead = [mine[ref] - theirs[ref] for ref in mine.keys() & theirs.keys()]
     if not ahead:
         return 0
-    offset = round(sorted(ahead)[len(ahead) // 2] / QUARTER) * QUARTER
-    agree = sum(abs(a - offset) <= NEAR for a in ahead)
-    return offset if agree >= max(1, 0.8 * len(ahead)) and abs(offset) <= 14 * HOUR else 0
+    offset = as_zone(sorted(ahead)[len(ahead) // 2])
+    if offset is None:
+        return 0
+    near = NEAR if len(ahead) > 1 else NEAR_ONE
+    agree = sum(abs(a - offset) <= near for a in ahead)
+    return offset if agree >= max(1, 0.8 * len(ahead)) else 0
 
 
 def _say_zone(zone: int) -> str:

@@ -15,6 +15,7 @@ from kvdiag.correlate.testimony import SHARED, Testimony
 from kvdiag.events.recognise import Sighting
 from kvdiag.model.event import Ref
 
+NAMING = SHARED | {"staging_path"}  # a volume whose staging path is not the one that follows from its handle
 APART = 60 * DAY  # far less than the half year by which a New Year is told
 MOST_SHARED = 1_000  # ids of one log; that most of them agree is enough
 
@@ -52,7 +53,7 @@ def _turning(sightings: Iterable[Sighting]) -> Iterator[Sighting]:
 def _shared(sightings: Iterable[Sighting]) -> Iterator[Sighting]:
     seen: set[Ref] = set()
     for sighting in sightings:
-        new = [ref for ref in sighting.meaning.refs if ref.kind in SHARED and ref not in seen]
+        new = [ref for ref in sighting.meaning.refs if ref.kind in NAMING and ref not in seen]
         if new:
             seen.update(new)
             yield sighting

@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from kvdiag.events.recognise import Sighting
+from kvdiag.events.recognise import NOBODY, Sighting
+from kvdiag.events.stamper import Speaker
 from kvdiag.model.place import NOWHERE, Place
 from kvdiag.model.values import NOTHING
 
-# Names that several logs have for the same thing, at about the same time.
-SHARED = frozenset({"sandbox_id", "container_id", "target_path", "staging_path", "attachment"})
+# Names that several logs have for the same thing, at about the same time, and that exist on one node only.
+SHARED = frozenset({"sandbox_id", "container_id", "target_path", "attachment"})
 DRIVER = "csi-driver"
 SIDECARS = ("external-attacher", "external-provisioner", "external-resizer", "node-driver-registrar")
 BY_NAME = (
@@ -50,9 +51,12 @@ class Testimony(NamedTuple):
     """One input's sightings in line order, on the input's own clock.
 
     `first` and `last` are the stamps of the first and last line that has a time (microseconds, maybe year-less).
-    `preamble_year` is what a klog file's header says, `said_year` what a line near the beginning says in its message;
+    `preamble_year` is what a klog file's header says, `journal_year` what the header of a journal says,
+    `said_year` what a line near the beginning says in its message; `wrapped` are the first dated lines in a carrier
+    that writes no year: (year-less stamp of the carrier, microseconds UTC of the line).
     `modified` is the file's date in seconds since 1970; `place` what its path says of its node and container. `let_go`
-    counts, by component, what was said and is no longer among the sightings.
+    counts, by component, what was said and is no longer among the sightings. `speaker` wrote the first
+    line with a time.
     """
 
     source: str
@@ -63,7 +67,10 @@ class Testimony(NamedTuple):
     wordings: frozenset[int] = frozenset()
     yearless: bool = False
     preamble_year: int | None = None
+    journal_year: int | None = None
     said_year: int | None = None
+    wrapped: tuple[tuple[int, int], ...] = ()
+    speaker: Speaker = NOBODY
     modified: float | None = None
     place: Place = NOWHERE
     let_go: Mapping[str, int] = NOTHING

@@ -22,6 +22,7 @@ from kvdiag.model.record import Body
 QUARTER = 15 * MINUTE
 MOST_LAYOUTS = 6  # one per process that writes into the source; the least recently useful is forgotten
 MOST_MINUTES = 4096
+MOST_WRAPPED = 16
 LOGRUS = b'time="'
 
 
@@ -131,6 +132,7 @@ class Stamper:
     def __init__(self) -> None:
         self._layouts: list[Layout] = []
         self.klog_is_yearless = False
+        self.wrapped: list[tuple[int, int]] = []
         self.described = UNKNOWN
 
     @property
@@ -156,6 +158,7 @@ class Stamper:
             return Said(peeled.stamp, peeled.body, speaker)
         speaker = speaker._replace(pid=body.pid if body.pid is not None else peeled.pid)
         stamp = resolve(peeled, body)
+        self._compare(peeled.stamp, stamp)
         if body.stamp is not None and is_yearless(body.stamp) and stamp == body.stamp:
             self.klog_is_yearless = True
         if body.format in eventtable.FORMATS:
@@ -167,6 +170,13 @@ class Stamper:
             return Said(stamp, peeled.body, speaker, body)
         self._teach(line, peeled, body, stamp, speaker)
         return Said(stamp, line, speaker, body)
+
+    def _compare(self, outer: int | None, inner: int | None) -> None:
+        """Remember a carrier's time without a year around one with: the first few tell the carrier's year and zone."""
+        if outer is None or inner is None or not is_yearless(outer) or is_yearless(inner) or is_adrift(inner):
+            return
+        if len(self.wrapped) < MOST_WRAPPED:
+            self.wrapped.append((outer, inner))
 
     def _teach(self, line: bytes, peeled: Peeled, body: Body, stamp: int | None, speaker: Speaker) -> None:
         at = len(line) - len(peeled.body)

@@ -16,6 +16,7 @@ from kvdiag.regex import regex
 
 _MOST_FUNCTIONS = 12
 _LONGEST_PLACE = 1000  # bytes of a line in which a file's folder is looked for
+FORMAT = "gopanic"
 _START = regex(
     rb"fatal error: |panic: |unexpected fault address |runtime: (?:out of memory|goroutine stack exceeds)"
     rb"|SIG(?:ABRT|SEGV|QUIT|BUS|FPE|ILL|TRAP|SYS): |runtime/cgo: "
@@ -53,7 +54,7 @@ def read(lines: Sequence[bytes]) -> Body:
     """One record of a crash: the reason as message, the first goroutine and its innermost functions as fields."""
     first = next((line for line in lines if line.strip()), b"")
     return Body(
-        format="gopanic",
+        format=FORMAT,
         level=Level.FATAL,
         message=first.decode("utf-8", "replace").strip(),
         fields=stack(lines),

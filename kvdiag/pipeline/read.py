@@ -12,7 +12,8 @@ from typing import NamedTuple
 from kvdiag.clock import is_yearless
 from kvdiag.correlate.testimony import Testimony, speakers
 from kvdiag.errors import InputError
-from kvdiag.events.recognise import Heard, Recogniser, Sighting
+from kvdiag.events.recognise import NOBODY, Heard, Recogniser, Sighting
+from kvdiag.events.stamper import Speaker
 from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.formats.bodies import classify
 from kvdiag.formats.gopanic import is_start
@@ -30,6 +31,7 @@ ENDS = 300  # lines at either end of an input in which its first and last time a
 PREAMBLE = 8
 SAID_WITHIN = 8_000  # lines in which a line that says its own date is looked for
 _DMESG_DAY = regex(rb"^\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d (?P<year>20\d\d)\] ", re.MULTILINE)
+_JOURNAL = regex(rb"^-- (?:Logs begin|Journal begins) at [^\n]{0,8}\b(?P<year>20\d\d)-\d\d-\d\d ", re.MULTILINE)
 _OWN_DAY = regex(
     rb"^(?:[^\n]{0,80} )?[IWEF](?P<month>\d\d)(?P<day>\d\d) \d\d:"
     rb"[^\n]{0,1500}?\b(?P<year>20\d\d)-(?P=month)-(?P=day)[ T]\d\d:",
@@ -109,6 +111,8 @@ class Log:
         self._tail: Block | None = None
         self._year: int | None = None
         self._said: int | None = None
+        self._speaker = NOBODY
+        self._journal: int | None = None
         self._ends = 0
         self._let_go = Counter[str]()
 
@@ -124,7 +128,8 @@ class Log:
             if self._tail is None:
                 begins = block.first_line
                 self._year = _preamble_year(block)
-                self._first = _edge(block, self._recogniser, backwards=False)
+                self._journal = _year_in(_JOURNAL, block)
+                self._first, self._speaker = _edge(block, self._recogniser, backwards=False)
             self._recogniser.feed(block.data, block.first_line, scanner.scan(block.data))
             self.survey.add(block)
             if self._said is None and block.first_line - begins < SAID_WITHIN:
@@ -146,12 +151,15 @@ class Log:
             source=self.name,
             sightings=sightings,
             first=first,
-            last=_edge(self._tail, heard, backwards=True) if self._tail else None,
+            last=_edge(self._tail, heard, backwards=True)[0] if self._tail else None,
             lines=self._numbers.last or self._ends,
             wordings=frozenset(heard.wordings),
             yearless=heard.stamper.klog_is_yearless or (first is not None and is_yearless(first)),
             preamble_year=self._year,
+            journal_year=self._journal,
             said_year=self._said,
+            speaker=self._speaker,
+            wrapped=tuple(heard.stamper.wrapped),
             modified=self._source.modified,
             place=self._source.place,
             let_go=self._let_go,
@@ -203,17 +211,21 @@ def _placed(sightings: list[Sighting], numbers: Numbers) -> list[Sighting]:
     return [sighting._replace(line=numbers.of(sighting.line)) for sighting in sightings]
 
 
-def _edge(block: Block, recogniser: Recogniser, *, backwards: bool) -> int | None:
-    """The time of the first or last line of a block that has one."""
+def _edge(block: Block, recogniser: Recogniser, *, backwards: bool) -> tuple[int | None, Speaker]:
+    """The time of the first or last line of a block that has one, and who wrote that line."""
     data = block.data.strip(b"\n")  # blank lines stand for what came before a log
     lines = data.split(b"\n", ENDS)[:ENDS] if not backwards else data.rsplit(b"\n", ENDS)[-ENDS:][::-1]
-    stamps = (recogniser.stamper.read(line).stamp for line in lines if line and classify(line) == "head")
-    return next((stamp for stamp in stamps if stamp is not None), None)
+    said = (recogniser.stamper.read(line) for line in lines if line and classify(line) == "head")
+    return next(((one.stamp, one.speaker) for one in said if one.stamp is not None), (None, NOBODY))
 
 
 def _said_year(block: Block) -> int | None:
     """The year in a line that says its own day in full: `I0917 10:02:19.1 … podCreationTimestamp="2024-09-17 …`."""
-    found = _OWN_DAY.search(block.data) or _DMESG_DAY.search(block.data)
+    return _year_in(_OWN_DAY, block) or _year_in(_DMESG_DAY, block)
+
+
+def _year_in(pattern: re.Pattern[bytes], block: Block) -> int | None:
+    found = pattern.search(block.data)
     return int(found["year"]) if found else None
 
 

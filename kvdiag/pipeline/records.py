@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
 
 from kvdiag.clock import DAY, is_adrift, is_yearless, to_datetime
-from kvdiag.correlate.clocks import SourceClock, set_clocks
-from kvdiag.correlate.testimony import Testimony, called
+from kvdiag.correlate.clocks import SourceClock
+from kvdiag.correlate.testimony import called
 from kvdiag.errors import InputError
 from kvdiag.events.stamper import resolve
+from kvdiag.formats import gopanic
 from kvdiag.formats.authors import author
-from kvdiag.formats.klog import preamble
-from kvdiag.formats.records import Raw, read_records
+from kvdiag.formats.records import read_records
 from kvdiag.inputs.lines import Numbers
 from kvdiag.inputs.paths import sources
 from kvdiag.model.record import LogRecord, Origin
+from kvdiag.pipeline.logclocks import LogClocks
 from kvdiag.pipeline.opened import Readable, opened
 from kvdiag.pipeline.options import Options
 from kvdiag.scan.blocks import Block
@@ -26,39 +26,38 @@ HALF_YEAR = 180 * DAY
 
 def records(options: Options, problem: Callable[[InputError], None]) -> Iterator[LogRecord]:
     """All records of all inputs in their order. What cannot be read goes to `problem`."""
+    clocks = LogClocks(options)
     for source in sources(options.paths, problem):
-        yield from source_records(source, options, problem)
+        yield from source_records(source, problem, clocks)
 
 
-def source_records(source: Readable, options: Options, problem: Callable[[InputError], None]) -> Iterator[LogRecord]:
+def source_records(
+    source: Readable, problem: Callable[[InputError], None], log_clocks: LogClocks
+) -> Iterator[LogRecord]:
     """The records of one input. Each log in it has a clock and components of its own."""
     numbers = Numbers()
+    source, clocks = log_clocks.of(source)
     for name, part in sections(opened(source, problem, numbers)):
-        log = Log(f"{source.name}/{name}" if name else source.name, source.modified)
-        yield from _log_records(log, _lines(() if is_text(name) else part, numbers), options)
+        log = f"{source.name}/{name}" if name else source.name
+        yield from _log_records(log, _lines(() if is_text(name) else part, numbers), clocks.get(log, SourceClock()))
 
 
-class Log(NamedTuple):
-    """One log of an input: what it is called, and when the input was modified, in seconds since 1970."""
-
-    name: str
-    modified: float | None
-
-
-def _log_records(log: Log, lines: Iterable[tuple[int, bytes]], options: Options) -> Iterator[LogRecord]:
+def _log_records(log: str, lines: Iterable[tuple[int, bytes]], clock: SourceClock) -> Iterator[LogRecord]:
     """The year of year-less lines is that of the first, moved on at each New Year."""
-    calendar: _Calendar | None = None
+    calendar = _Calendar(clock)
     known: set[str] = set()
-    named = called(log.name)
+    named = called(log)
+    before: int | None = None
     for raw in read_records(lines):
-        stamp = _dated(resolve(raw.peeled, raw.body))
+        stamp = resolve(raw.peeled, raw.body)
+        if stamp is None and raw.body.format == gopanic.FORMAT:
+            stamp = before  # a crash has no time of its own
+        before = stamp if stamp is not None else before
         written_by = author(raw.peeled.ident, raw.body.caller)
         known.update((written_by,) if written_by else ())
-        if calendar is None and stamp is not None:
-            calendar = _Calendar(log, stamp, raw, options)
-        time = calendar.utc(stamp, raw.line) if calendar is not None and stamp is not None else None
+        time = calendar.utc(stamp, raw.line) if stamp is not None else None
         yield LogRecord(
-            origin=Origin(log.name, raw.line),
+            origin=Origin(log, raw.line),
             time=None if time is None else to_datetime(time),
             # A line that tells no author is of the only one met so far, else of the one the log is called after.
             component=written_by or (next(iter(known)) if len(known) == 1 else named),
@@ -71,38 +70,23 @@ def _log_records(log: Log, lines: Iterable[tuple[int, bytes]], options: Options)
         )
 
 
-def _dated(stamp: int | None) -> int | None:
-    """A stamp that is a date; one that counts from boot becomes one only when the whole log is known."""
-    return None if stamp is None or is_adrift(stamp) else stamp
-
-
 class _Calendar:
-    """A source's clock that learns of New Year while it reads."""
+    """A log's clock that learns of New Year line by line."""
 
-    def __init__(self, log: Log, first: int, raw: Raw, options: Options) -> None:
-        said = preamble(raw.raw)
-        testimony = Testimony(
-            source=log.name,
-            sightings=(),
-            first=first,
-            last=first,
-            lines=0,
-            yearless=is_yearless(first),
-            preamble_year=int(said[1][:4]) if said and said[1][:4].isdecimal() else None,
-            modified=log.modified,
-        )
-        self._clock = set_clocks([testimony], year=options.year, zone=options.zone)[log.name]
-        self._before = first
+    def __init__(self, clock: SourceClock) -> None:
+        self._clock = clock._replace(turns=())
+        self._before: int | None = None
 
-    def utc(self, stamp: int, line: int) -> int:
-        """A stamp of the source in UTC."""
+    def utc(self, stamp: int, line: int) -> int | None:
+        """A stamp of the log in UTC; None where nothing tells when its times count from."""
         if is_yearless(stamp):
-            if abs(stamp - self._before) > HALF_YEAR:
+            if self._before is not None and abs(stamp - self._before) > HALF_YEAR:
                 years = self._clock.turns[-1][1] if self._clock.turns else 0
                 turn = (line, years + (1 if stamp < self._before else -1))
-                self._clock = SourceClock(self._clock.year, self._clock.zone, (*self._clock.turns, turn))
+                self._clock = self._clock._replace(turns=(*self._clock.turns, turn))
             self._before = stamp
-        return self._clock.utc(stamp, line)
+        moment = self._clock.utc(stamp, line)
+        return None if is_adrift(moment) else moment
 
 
 def _lines(part: Iterable[Block], numbers: Numbers) -> Iterator[tuple[int, bytes]]:

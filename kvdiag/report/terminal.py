@@ -129,7 +129,7 @@ class _Writer:
         if self.folder:
             self._say(f"In {self.folder}:", style="dim")
         for line in _readings(report.inputs):
-            self._say(self._shown(line), style="dim")
+            self._say(line.replace(f"{self.folder}/", "") if self.folder else line, style="dim")
 
     def _head(self, finding: Finding) -> None:
         label = f" {finding.severity.label.upper()} "
@@ -276,7 +276,7 @@ def _readings(readings: Sequence[Reading]) -> Iterator[str]:
     clocks: dict[str, list[str]] = defaultdict(list)
     for reading in readings:
         if reading.clock:
-            clocks[reading.clock].append(reading.source.rpartition("/")[2])
+            clocks[reading.clock].append(reading.source)
     yield from (f"Clock of {', '.join(sources)}: {clock}" for clock, sources in clocks.items())
 
 

@@ -13,7 +13,8 @@ from kvdiag.correlate.testimony import Testimony as Source  # pytest collects wh
 from kvdiag.events.recognise import Meaning, Sighting
 from kvdiag.events.stamper import Speaker
 from kvdiag.model.event import Ref
-from kvdiag.model.vocabulary import Entry
+from kvdiag.model.place import Place
+from kvdiag.model.vocabulary import Entry, Wording
 
 ENTRY = Entry(kind="k", component="kubelet", wordings=())
 DRIVER = Entry(kind="d", component="csi-driver", wordings=())
@@ -60,7 +61,10 @@ MODIFIED = at(2024, 7, 16) / SECOND
 @pytest.mark.parametrize(
     ("more", "options", "year", "how"),
     [
-        ({"preamble_year": 2021, "modified": MODIFIED}, {"year": 2022}, "2021", "from the file's header"),
+        ({"preamble_year": 2021, "modified": MODIFIED}, {"year": 2022}, "2022", "as given"),
+        ({"preamble_year": 2021, "modified": MODIFIED}, {}, "2021", "from the file's header"),
+        ({"journal_year": 2021, "said_year": 2022}, {}, "2021", "from the journal's header"),
+        ({"said_year": 2022, "modified": MODIFIED}, {}, "2022", "from a time inside a message"),
         ({"modified": MODIFIED}, {"year": 2022}, "2022", "as given"),
         ({"modified": MODIFIED}, {}, "2024", "from the file's date"),
         ({"modified": at(2024, 7, 14) / SECOND}, {}, "2023", "from the file's date"),
@@ -68,7 +72,7 @@ MODIFIED = at(2024, 7, 16) / SECOND
     ],
 )
 def test_the_year(more, options, year, how):
-    """The year is in the file's header, or given, or the file's date tells it: no line is younger than its file."""
+    """The year is as given, or in a header, or in a message, or the file's date tells it: no line is younger than its file."""
     told = [spoken(JULY, **more)]
     assert dated(told, **options) == [f"{year}-07-15 03:49"]
     assert says(told, **options) == f"year {year} {how}; zone +00:00 assumed"
@@ -92,10 +96,10 @@ def test_the_year_of_today():
     ],
 )
 def test_a_time_inside_a_message(stamp, retry_at, moment, zone):
-    """`No retries permitted until …` says year and zone, and is believed before what the user says of the year."""
+    """`No retries permitted until …` says year and zone."""
     told = [spoken(stamp - MINUTE, seen(stamp, retry_at=retry_at), modified=MODIFIED)]
-    assert dated(told, year=2020)[1] == moment
-    assert says(told, year=2020).endswith(f"from a time inside line 2; zone {zone} from a time inside a message")
+    assert dated(told)[1] == moment
+    assert says(told).endswith(f"from a time inside line 2; zone {zone} from a time inside a message")
 
 
 @pytest.mark.parametrize("retry_at", ["soon", "2024-07-15", "15 Jul 2024 03:51:36 +0000"])
@@ -110,6 +114,56 @@ def test_the_zone_given():
     assert dated([spoken(told)], zone=8 * HOUR) == ["2024-07-14 19:49"]
     assert says([spoken(told)], zone=8 * HOUR).endswith("zone +08:00 as given")
     assert dated([spoken(at(2024, 7, 15, 3, 49))], zone=8 * HOUR) == ["2024-07-15 03:49"]
+
+
+def test_what_the_user_says_always_wins():
+    """`--year` and `--tz` hold against every other evidence."""
+    told = spoken(seen(JULY, retry_at="2024-07-15 03:51:36 +0800 CST"), preamble_year=2023, journal_year=2022)
+    sure = shared(0, source="containerd.log")
+    assert dated([told, sure], year=2020, zone=HOUR) == ["2020-07-15 02:49"]
+    assert says([told, sure], year=2020, zone=HOUR) == "year 2020 as given; zone +01:00 as given"
+
+
+@pytest.mark.parametrize(
+    ("ahead", "zone"), [(0, "+00:00"), (5 * HOUR + 30 * MINUTE, "+05:30"), (-8 * HOUR, "-08:00"), (8 * HOUR, "+08:00")]
+)
+def test_a_dated_line_within_a_carrier_without_a_year(ahead, zone):
+    """`Mar 04 12:00:00 host containerd[1]: time="2022-03-04T06:30:00Z"` tells the year and the host's zone."""
+    inner = at(2022, 7, 15, 3, 49)
+    told = spoken(JULY + ahead, wrapped=((JULY + ahead, inner), (JULY + ahead + SECOND, inner)), modified=MODIFIED)
+    assert dated([told]) == ["2022-07-15 03:49"]
+    said = "from the dated lines within it"
+    assert says([told]) == f"year 2022 {said}; zone {zone} {said}"
+
+
+def test_the_year_of_one_log_is_that_of_all():
+    """A log that says its year lends it to those of the same days; the strongest word holds for all of them."""
+    kubelet = spoken(JULY, seen(JULY, retry_at="2024-07-15 03:51:36 +0000 UTC"))
+    driver = spoken(JULY + MINUTE, source="driver.log", modified=at(2026, 11, 20) / SECOND)
+    weak = spoken(JULY + MINUTE, source="weak.log", said_year=2019)
+    for order in itertools.permutations([kubelet, driver, weak]):
+        assert dated(order, "driver.log") == dated(order, "weak.log") == ["2024-07-15 03:50"]
+    assert says([kubelet, driver], "driver.log").startswith("year 2024 from the other logs")
+
+
+def test_a_log_of_other_days_beside_one_that_says_its_year():
+    """Of a log without a date of its own the last year counts in which it is not later than the others."""
+    sure = spoken(at(2022, 3, 4), source="containerd.log")
+    assert dated([spoken(at(2000, 11, 20)), sure]) == ["2021-11-20 00:00"]
+    assert dated([spoken(at(2000, 1, 2)), sure]) == ["2022-01-02 00:00"]
+
+
+def test_the_zone_of_one_hosts_log_is_that_of_its_others():
+    """What the host's programs write is in one zone; what runs in containers has its own."""
+    words = Entry(kind="k", component="kubelet", wordings=(Wording("words", "words"),))
+    kubelet = spoken(JULY, seen(JULY, entry=words, retry_at="2024-07-15 11:51:36 +0800 CST"))
+    older = spoken(seen(JULY - DAY, entry=words), source="kubelet.log.1")
+    driver = spoken(JULY, seen(JULY, entry=DRIVER), seen(JULY, entry=DRIVER), source="driver.log")
+    told = [kubelet, older, driver]
+    assert says(told, "kubelet.log.1").endswith("zone +08:00 as that of kubelet.log, of the same host")
+    assert says(told, "driver.log").endswith("zone +00:00 assumed")
+    elsewhere = [one._replace(place=Place(f"{number}")) for number, one in enumerate(told)]
+    assert says(elsewhere, "kubelet.log.1").endswith("zone +00:00 assumed")
 
 
 def test_a_log_that_writes_its_year_is_taken_at_its_word():
@@ -234,6 +288,9 @@ def test_the_zone_from_shared_ids(offset):
         shared(8 * HOUR, source="kubelet.log", year=2000, ids=["f" * 64]),
         shared(8 * HOUR, source="kubelet.log", year=2000, jitter=30 * MINUTE),
         shared(15 * HOUR, source="kubelet.log", year=2000),
+        shared(5 * HOUR + 15 * MINUTE, source="kubelet.log", year=2000),
+        shared(-15 * MINUTE, source="kubelet.log", year=2000),
+        shared(8 * HOUR + 30 * SECOND, source="kubelet.log", year=2000, ids=IDS[:1]),
     ],
 )
 def test_what_is_no_zone(log):

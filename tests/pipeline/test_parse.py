@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kvdiag.pipeline.logclocks import LogClocks
 from kvdiag.pipeline.options import Options
 from kvdiag.pipeline.read import Text
 from kvdiag.pipeline.records import source_records
@@ -26,7 +27,7 @@ I0715 03:40:00.000000       1 other.go:1] words
 
 def parsed(text):
     """Give name, line and component of each record."""
-    records = source_records(Text("x.log", text.encode()), Options(paths=(), year=2026), [].append)
+    records = source_records(Text("x.log", text.encode()), [].append, LogClocks(Options(paths=(), year=2026)))
     return [(record.origin.source, record.origin.line, record.component) for record in records]
 
 

@@ -1,0 +1,63 @@
+"""A line has one time, whichever command tells it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+SAMPLES = sorted(path.name for path in Path("sample-logs").iterdir() if path.is_dir())
+JOURNAL = """\
+-- Logs begin at Fri 2022-03-04 06:20:01 UTC, end at Sat 2022-03-05 06:20:01 UTC. --
+Mar 04 23:59:58 node-a kubelet[811]: I0304 23:59:58.000000     811 kubelet.go:2447] "SyncLoop ADD" source="api" pods=["shop/web-0"]
+Mar 05 00:00:01 node-a kubelet[811]: I0305 00:00:01.000000     811 kubelet.go:2460] "SyncLoop REMOVE" source="api" pods=["shop/web-0"]
+"""
+CONTAINERD = """\
+Mar 05 05:29:58 node-a containerd[700]: time="2022-03-04T23:59:58.000000000Z" level=info msg="StopPodSandbox for \\"1f0c3a528d7b1f0c3a528d7b1f0c3a528d7b1f0c3a528d7b1f0c3a528d7b1f0c\\""
+"""
+DRIVER = """\
+I0305 00:00:02.000000       1 server.go:101] GRPC call: /csi.v1.Node/NodeGetInfo
+"""
+
+
+def times(kvdiag, command, *paths, **options):
+    """Give the time of each line, by source and line."""
+    told = kvdiag(command, *paths, **options).stdout.splitlines()
+    return {(one["source"], one["line"]): one["time"] for one in map(json.loads, told)}
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_samples(kvdiag, name):
+    """Each event of a sample has the time that its line has in `parse`."""
+    folder = f"sample-logs/{name}"
+    parsed, recognised = times(kvdiag, "parse", folder), times(kvdiag, "events", folder)
+    assert recognised
+    # An event may stand on a line within a record of many lines, which `parse` tells by its first.
+    common = recognised.keys() & parsed.keys()
+    assert len(common) > len(recognised) // 2
+    assert {key: recognised[key] for key in common} == {key: parsed[key] for key in common}
+
+
+def test_logs_that_tell_each_other_the_year(kvdiag, tmp_path):
+    """The year of a journal's header and the host's zone hold for all logs beside it, in all commands."""
+    for name, text in {"kubelet.log": JOURNAL, "containerd.log": CONTAINERD, "driver.log": DRIVER}.items():
+        (tmp_path / name).write_text(text)
+    parsed = times(kvdiag, "parse", tmp_path)
+    (at,) = [moment for (source, line), moment in parsed.items() if source.endswith("/kubelet.log") and line == 3]
+    assert at == "2022-03-04T18:30:01.000000Z"
+    (driver,) = [moment for (source, _), moment in parsed.items() if source.endswith("/driver.log")]
+    assert driver == "2022-03-05T00:00:02.000000Z"
+    recognised = times(kvdiag, "events", tmp_path)
+    assert recognised == {key: parsed[key] for key in recognised}
+    read = json.loads(kvdiag("analyze", tmp_path, "-o", "json").stdout)["inputs"]
+    assert {one["source"].rpartition("/")[2]: one["ends"] for one in read}["kubelet.log"] == at
+
+
+def test_a_pipe(kvdiag):
+    """Of a pipe the first lines are printed by what later ones tell."""
+    told = [
+        json.loads(line)["time"]
+        for line in kvdiag("parse", stdin=(JOURNAL.partition("\n")[2] + JOURNAL).encode()).stdout.splitlines()
+    ]
+    assert {time[:4] for time in told if time} == {"2022"}
