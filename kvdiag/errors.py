@@ -24,6 +24,10 @@ class InputError(KvdiagError):
         super().__init__(f"{source}: {problem}")
 
 
+class WindowError(InputError):
+    """No input holds anything of the time that was asked for."""
+
+
 class PatternError(KvdiagError):
     """A rule or vocabulary file that cannot be used, with the place of the fault.
 

@@ -112,3 +112,26 @@ def test_bytes_that_are_no_text_stay(kvdiag, tmp_path):
     log.write_bytes(b"I0312 05:49:00.241725 1 a.go:1] \xff\xfe caf\xe9\r\nno end")
     kvdiag("redact", "--anonymize", log, "--output-file", tmp_path / "b.log")
     assert (tmp_path / "b.log").read_bytes() == log.read_bytes()
+
+
+PEOPLE = r"""==> Audit <==
+|---------|-----------------|----------|-------------|---------|---------------------|
+| Command |      Args       | Profile  |    User     | Version |     Start Time      |
+|---------|-----------------|----------|-------------|---------|---------------------|
+| start   | --driver=docker | minikube | jdoe        | v1.36.0 | 11 Aug 25 09:39 UTC |
+| start   | --driver=docker | minikube | LAP-1\ana_k | v1.36.0 | 11 Aug 25 09:39 UTC |
+| stop    |                 | minikube | root        | v1.36.0 | 11 Aug 25 09:39 UTC |
+
+I0917 16:12:14.134489    7155 out.go:345] /home/jdoe/.kube/config, jdoe, /Users/mmiller/.minikube, /home/docker/x
+I0917 16:12:14.134489    7155 out.go:345] "C:\\Users\\ana_k\\.minikube" C:\Users\Jürgen Groß\x and Jürgen Groß, mmiller
+"""
+
+
+def test_names_of_people_go(kvdiag):
+    """A user in a path or in minikube's table is hidden, the same one alike; shared accounts are not."""
+    done = kvdiag("redact", "--anonymize", stdin=PEOPLE.encode())
+    assert not [name for name in ("jdoe", "ana_k", "mmiller", "Jürgen", "Groß") if name in done.stdout]
+    found = re.findall(r"user-[0-9a-f]{6}", done.stdout)
+    assert (len(found), len(set(found))) == (9, 4)
+    assert "/home/docker/x" in done.stdout
+    assert "| root " in done.stdout

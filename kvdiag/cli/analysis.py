@@ -38,7 +38,7 @@ def run_analysis(options: Options, showing: Showing) -> int:
     _check(showing)
     with progress(quiet=showing.quiet) as tell:
         report = analyze(options, tell)
-    for note in (*report.problems, *report.notes):
+    for note in (*report.problems, *(() if showing.quiet else report.notes)):
         sys.stderr.write(f"kvdiag: {clean(note)}\n")
     with outlet(showing.output_file) as stream:
         look = Look(

@@ -14,11 +14,12 @@ from kvdiag.correlate.identity import Identities
 from kvdiag.correlate.nodes import with_nodes
 from kvdiag.correlate.skew import skews
 from kvdiag.correlate.standing import Standing, stand
-from kvdiag.correlate.testimony import DRIVER, SIDECARS, Testimony
+from kvdiag.correlate.testimony import Testimony
 from kvdiag.correlate.versions import inferred, printed
 from kvdiag.events.recognise import Meaning, Sighting
 from kvdiag.events.stamper import Speaker
 from kvdiag.evidence.fact import STANDING
+from kvdiag.formats.authors import DRIVER, SIDECARS, process
 from kvdiag.model.event import CONTROLLER_CALLS, CONTROLLERS, Event
 from kvdiag.model.record import Origin
 from kvdiag.model.timeline import History, SeenVersion, Skew, Timeline
@@ -99,7 +100,7 @@ def _speaks(meaning: Meaning, speaker: Speaker, own: str) -> str:
     entry = meaning.entry
     if entry.is_call or entry.component == DRIVER:
         return own if own in SIDECARS else DRIVER
-    return entry.component or meaning.attrs.get("program") or speaker.ident or own
+    return entry.component or meaning.attrs.get("program") or process(speaker.ident) or own
 
 
 def _order(event: Event) -> tuple[int, str, int]:

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from kvdiag.clock import SECOND
+from kvdiag.clock import MINUTE, SECOND
 from kvdiag.correlate.machines import pod, runtime
 from kvdiag.correlate.machines.choose import is_static, pod_machine, volume_machine
 from kvdiag.correlate.machines.machine import Machine
@@ -23,6 +23,9 @@ from kvdiag.model.values import SubjectKind
 
 SKIP_NEAR = 2 * SECOND  # between the line that staging is skipped and the one that it succeeded
 STARTS = frozenset({"kubelet.started", "runtime.started"})
+REBOOTS = frozenset({"node.rebooted", "node.booted"})
+BOOTING = 10 * MINUTE  # from the start of the kubelet until it tells of the reboot
+LOOP = 10 * MINUTE  # a container that ran for longer begins with the shortest back-off again
 LISTED = frozenset({"volume.stage.skipped", "node.ready", "node.not-ready"})
 DETACHES = ("volume.detach.", "volume.attachment.delet", "attacher.d", "csi.controllerunpublish.")
 
@@ -40,6 +43,7 @@ class Lives:
         self._history = history
         self._said: dict[tuple[str, str], list[int]] = defaultdict(list)
         self._started: dict[tuple[str, str], list[int]] = defaultdict(list)
+        self._reboots: dict[str, list[Event]] = defaultdict(list)
         for (kind, node), timeline in history.timelines.items():
             if kind is SubjectKind.NODE:
                 for event in timeline.events:
@@ -47,6 +51,8 @@ class Lives:
                         self._said[event.kind, node].append(event.time)
                     elif event.kind in STARTS:
                         self._started[event.component, node].append(event.time)
+                    elif event.kind in REBOOTS:
+                        self._reboots[node].append(self._at_boot(event, node))
         self._ended = {
             event.origin.source: event.ends for event in history.events
         }  # in order of time: the last one stays
@@ -83,11 +89,34 @@ class Lives:
             unseen = self._witness_ends(machine.outage, node, events)
             detaches = [e.time for e in events if e.kind.startswith(DETACHES)]
             outages = sorted([*outages, *(t for t in detaches if t > unseen or self._is_unready(node, t))])
-        passages = tuple(walk(machine, refined(machine, events, self._sandboxes, self._history.coverage), outages))
+        told = refined(machine, events, self._sandboxes, self._history.coverage)
+        passages = tuple(walk(machine, told, outages, self._reboots.get(node, ()) if machine.reboot else ()))
         state = passages[-1].state if passages else machine.begins
         since = _since(passages) if passages else events[0].time if events else self._history.begins
-        waits = _waits(machine, passages, state)
-        return Life(subject=subject, machine=machine.name, passages=passages, state=state, since=since, waits_for=waits)
+        is_over = state in pod.TRYING and self._is_quiet(node, passages[-1].event)
+        state = pod.RUNNING if is_over else state
+        return Life(
+            subject=subject,
+            machine=machine.name,
+            passages=passages,
+            state=state,
+            since=passages[-1].event.ends if is_over else since,
+            waits_for=_waits(machine, passages, state),
+            assumed=is_over,
+        )
+
+    def _at_boot(self, event: Event, node: str) -> Event:
+        """A reboot when it was: the kubelet tells of it some time after its start."""
+        if event.kind != "node.rebooted":
+            return event
+        times = [time for time in _times(self._started, "kubelet", node) if 0 <= event.time - time <= BOOTING]
+        return event._replace(time=max(times, default=event.time), ends=max(times, default=event.time))
+
+    def _is_quiet(self, node: str, failure: Event) -> bool:
+        """Whether a kubelet that would tell of a failure again speaks on and does not."""
+        silence = pod.silence(failure)
+        heard = max((coverage.ends for coverage in self._heard("kubelet", node)), default=0)
+        return silence is not None and heard - failure.ends > silence
 
     def _machine(self, subject: Entity, events: Sequence[Event]) -> Machine:
         match subject.kind:
@@ -188,14 +217,27 @@ def _runtime(events: Sequence[Event]) -> str:
 
 
 def _since(passages: Sequence[Passage]) -> int:
-    """When the last state was reached."""
+    """When the last state was reached; of a crash loop when its first back-off was."""
     state = passages[-1].state
+    if state == pod.BACKOFF:
+        return _loop_begins(passages)
     since = passages[-1].event.time
     for passage in reversed(passages):
         if passage.state != state:
             break
         since = passage.event.time
     return since
+
+
+def _loop_begins(passages: Sequence[Passage]) -> int:
+    """When the first of the back-offs was between which no container ran for long."""
+    begins = until = passages[-1].event.time
+    for passage in reversed(passages):
+        if passage.state == pod.BACKOFF:
+            begins = until = passage.event.time
+        elif passage.state not in pod.LOOPING or until - passage.event.time > LOOP:
+            break
+    return begins
 
 
 def _waits(machine: Machine, passages: Sequence[Passage], state: str) -> str:
@@ -212,10 +254,12 @@ def _pod_waits(passages: Sequence[Passage], state: str) -> str:
     """What the last step that tells says the pod waits for; volumes only if they are not mounted since."""
     mounted = False
     for passage in reversed(passages):
-        kind = passage.event.kind
+        kind, error = passage.event.kind, passage.event.attrs.get("error", "")
+        by_error = next((why for word, why in pod.WAITS_BY_ERROR.items() if word in error), "")
+        if kind == "pod.sync.failed" and passage.state == state and (by_error or state == pod.BACKOFF):
+            return by_error
         mounted |= kind == pod.VOLUMES_MOUNTED
         at, words = pod.WAITS_AFTER.get(kind, ("", ""))
         if at == state and not (mounted and words == pod.VOLUMES):
-            error = passage.event.attrs.get("error", "")
-            return next((why for word, why in pod.WAITS_BY_ERROR.items() if word in error), words)
+            return by_error or words
     return ""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 
-from kvdiag.model.timeline import History, Timeline
+from kvdiag.model.timeline import Entity, History, Timeline
 from kvdiag.model.values import SubjectKind
 
 SHORTEST_PREFIX = 4
@@ -18,10 +19,27 @@ def look_up(history: History, kind: SubjectKind, ref: str) -> list[Timeline]:
     timelines = sorted(
         (t for t in history.timelines.values() if t.subject.kind is kind and t.events), key=lambda t: t.events[0].time
     )
+    if kind is SubjectKind.NODE:
+        timelines.extend(_silent(history, {t.subject.key for t in timelines}))
     exact = [t for t in timelines if ref in _names(t)]
     if exact or len(ref) < SHORTEST_PREFIX:
         return exact
     return [t for t in timelines if any(name.startswith(ref) for name in _names(t))]
+
+
+def named(history: History, kind: SubjectKind) -> list[str]:
+    """What the subjects of a kind are called, each once, in order."""
+    silent = (
+        _silent(history, {key for one, key in history.timelines if one is kind}) if kind is SubjectKind.NODE else ()
+    )
+    known = [t for t in history.timelines.values() if t.subject.kind is kind]
+    return sorted({timeline.subject.name for timeline in (*known, *silent)})
+
+
+def _silent(history: History, known: AbstractSet[str]) -> Iterator[Timeline]:
+    """The nodes of which nothing is told but what befell their pods and volumes."""
+    for node in sorted({event.node for event in history.events} - known - {""}):
+        yield Timeline(Entity(SubjectKind.NODE, node, node, {"node": node}), ())
 
 
 def _names(timeline: Timeline) -> Iterator[str]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
 from kvdiag.clock import SECOND
+from kvdiag.correlate.containers import Containers
 from kvdiag.correlate.machines import pod
 from kvdiag.correlate.machines.machine import Machine
 from kvdiag.model.event import Event
@@ -26,6 +27,15 @@ def refined(
 ) -> Iterator[tuple[str, Event]]:
     """Each event of a life with its kind, `kind:detail` where the machine has a step for that."""
     starts = _Starts(events, sandboxes)
+    containers = Containers(sandboxes) if machine.name.startswith("pod/") else None
+    for kind, event in _detailed(machine, events, starts, coverage):
+        yield containers.refined(kind, event) if containers else kind, event
+
+
+def _detailed(
+    machine: Machine, events: Sequence[Event], starts: _Starts, coverage: Sequence[Coverage]
+) -> Iterator[tuple[str, Event]]:
+    """Each event with its kind, and the detail that tells what started or failed."""
     mirrored = pod.MIRRORED if machine is pod.MACHINES["static"] else frozenset()
     staging = any(event.kind.startswith("csi.nodestage.") for event in events)
     for event in events:
@@ -37,6 +47,8 @@ def refined(
             case "cri.container.started" if machine.name.startswith("pod/"):
                 is_init = starts.is_init(event.ref("container_id"), event.time)
                 yield f"cri.container.started{':init' if is_init else ''}", event
+            case "pod.sync.failed" if at := pod.failed_at(event.attrs.get("error", "")):
+                yield f"pod.sync.failed:{at}", event
             case "volume.stage.succeeded" if not staging and _is_cut(event, coverage):
                 yield "volume.stage.succeeded:first", event
             case "csi.driver.banner":

@@ -8,36 +8,12 @@ from typing import NamedTuple
 
 from kvdiag.events.recognise import NOBODY, Sighting
 from kvdiag.events.stamper import Speaker
+from kvdiag.formats.authors import DRIVER, SIDECARS, called
 from kvdiag.model.place import NOWHERE, Place
 from kvdiag.model.values import NOTHING
 
 # Names that several logs have for the same thing, at about the same time, and that exist on one node only.
 SHARED = frozenset({"sandbox_id", "container_id", "target_path", "attachment"})
-DRIVER = "csi-driver"
-SIDECARS = ("external-attacher", "external-provisioner", "external-resizer", "node-driver-registrar")
-BY_NAME = (
-    ("kubelet", "kubelet"),
-    ("containerd", "containerd"),
-    ("attacher", SIDECARS[0]),
-    ("provisioner", SIDECARS[1]),
-    ("resizer", SIDECARS[2]),
-    ("registrar", SIDECARS[3]),
-    ("controller-manager", "kube-controller-manager"),
-    ("kube-scheduler", "kube-scheduler"),
-    ("kube-apiserver", "kube-apiserver"),
-    ("kube-proxy", "kube-proxy"),
-    ("csi", DRIVER),
-    ("dmesg", "kernel"),
-    ("kern.log", "kernel"),
-    ("cri-o", "crio"),
-    ("crio", "crio"),
-)
-
-
-def called(source: str) -> str:
-    """The component that an input's name speaks of; empty when it speaks of none."""
-    name = source.rsplit("/", 1)[-1].lower()
-    return next((component for word, component in BY_NAME if word in name), "")
 
 
 def speakers(sightings: Iterable[Sighting]) -> Counter[str]:

@@ -18,8 +18,10 @@ from kvdiag.events.listed import Listed, is_row, repeated
 from kvdiag.events.names import mounts_in, pods_in, refs_of, text_of
 from kvdiag.events.stamper import Said, Speaker, Stamper
 from kvdiag.events.vocabulary import Vocabulary
+from kvdiag.formats.authors import Byline, may_say
 from kvdiag.formats.bodies import canonical, classify, read_body
 from kvdiag.formats.carrier import KERNEL
+from kvdiag.formats.dmesg import Minutes
 from kvdiag.formats.gopanic import read as read_panic
 from kvdiag.formats.grpcpieces import Piece
 from kvdiag.formats.peel import peel
@@ -73,7 +75,7 @@ Told = tuple[int | None, bytes, Speaker, Body | None]  # stamp, words, speaker, 
 _Quick = tuple[Callable[[bytes, int], re.Match[bytes] | None] | None, int]
 
 
-NOBODY = Speaker()
+NOBODY, ANYBODY = Speaker(), Byline()
 UNFINISHED = (b"=<", b"\r")  # a value of many lines begins; a carriage return to be cut off
 
 
@@ -99,13 +101,13 @@ class Heard(NamedTuple):
 class Recogniser:
     """Reads one source. Give it every block with its hits in order; then take `sightings` and `heard`."""
 
-    def __init__(self, vocabulary: Vocabulary, *, is_named: bool = False) -> None:
+    def __init__(self, vocabulary: Vocabulary, *, is_named: bool = False, by: Byline = ANYBODY) -> None:
         """The vocabulary whose literals were scanned for.
 
         Of a source that the user named, lines without a time count also where none above has one: an excerpt. In what
-        was only found, such words may stand in any text.
+        was only found, such words may stand in any text. `by` is whose log it is, as far as it is called after one.
         """
-        self._vocabulary, self._is_named = vocabulary, is_named
+        self._vocabulary, self._is_named, self._by = vocabulary, is_named, by
         self.stamper = Stamper()
         self.sightings: list[Sighting] = []
         self.heard: list[Heard] = []
@@ -118,7 +120,7 @@ class Recogniser:
         self._folding: dict[Found, Sighting] = {}
         self._known: dict[bytes, Sighting] = {}
         self._polls, self._readers, self._errors = vocabulary.polls, vocabulary.readers, vocabulary.errors
-        self._listed = Listed(self.stamper)
+        self._listed, self._minutes = Listed(self.stamper), Minutes()
         self._split: tuple[bytes, list[bytes]] = (b"", [])
         self._searched: tuple[bytes, int, int] = (b"", 0, 0)
         self._quick: list[_Quick | None] = [None] * len(vocabulary.wordings)
@@ -200,6 +202,8 @@ class Recogniser:
         said = self.stamper.read(line)
         if is_row(said.body):
             said = self._listed.read(said, line, block, index)
+        if said.stamp is None and said.speaker.ident == KERNEL:
+            said = said._replace(stamp=self._minutes.stamp(self._lines(block), index))
         return self._whole(said, block, index) if said.stamp is None or line.endswith(b"=<") else said
 
     def _match(self, literal: int, text: bytes) -> Found | None:
@@ -239,8 +243,8 @@ class Recogniser:
         is_excerpt = self._is_named and stamp is None
         if is_bare and entry.component not in {"", KERNEL} and not is_excerpt:
             return  # words of a log in a text that is none
-        if entry.component == KERNEL and said[2].ident != KERNEL and not (is_excerpt and is_bare):
-            return  # words of the kernel that a program tells
+        if not (self._is_own(entry, said, place) or (is_excerpt and is_bare)):
+            return
         if stamp is None:
             stamp = at_line(place.number)
         else:
@@ -263,6 +267,12 @@ class Recogniser:
         if entry.poll:
             self._folding[found] = sighting
         self.sightings.append(sighting)
+
+    def _is_own(self, entry: Entry, said: Told, place: Place) -> bool:
+        """Whether the words are not those of another: the kernel's that a program tells, or such as several have."""
+        if entry.component == KERNEL:
+            return said[2].ident == KERNEL
+        return is_row(said[3]) or may_say(entry.component, said[2].ident, place.line, self._by)
 
     def _is_same_crash(self, place: Place) -> bool:
         """`panic: …` and `[signal SIGSEGV …` open one and the same dump."""

@@ -1,15 +1,22 @@
-"""Who wrote a line, where one process is many programs: told by the source file, which no other has.
+"""Who wrote a line: the process that a carrier names, the source file in klog's header, or what the log is called.
 
     Nov 20 20:39:21 worker-1 k3s[811]: I1120 20:39:21.779765     811 pod_workers.go:1251] "Pod worker has been …"
+    Nov 20 20:39:21 master-1 kube-apiserver.daemon[902]: I1120 20:39:21.779765     902 server.go:565] external host …
 
 k3s, RKE2, MicroK8s' kubelite and hyperkube are kubelet, controller manager, scheduler, proxy and API server in one
-process; k3s and RKE2 write lines of their own between.
+process, told apart by the source file; k3s and RKE2 write lines of their own between. Programs of Kubernetes share
+words: `"command failed"` is the end of any of them. What one is known to have written is never told as another's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
+from typing import NamedTuple
 
+from kvdiag.regex import regex
+
+_HEADER = 300  # bytes within which klog's header stands, carriers before it
 # What a journal calls a process of many programs.
 COMBINED = frozenset(
     (
@@ -44,11 +51,14 @@ _FILES: Mapping[str, str] = {
         resource_quota_controller resource_quota_monitor certificate_controller endpointslice_controller
         serviceaccounts_controller horizontal
     """,
-    "kube-scheduler": "schedule_one scheduler scheduling_queue default_preemption preemption",
+    "kube-scheduler": "schedule_one scheduler scheduling_queue default_preemption",
     "kube-proxy": "proxier conntrack server_linux node_linux",
     "external-attacher": "csi_handler",
     "csi-driver": "nodeserver controllerserver",
+    "minikube": "cli_runner ssh_runner kic_runner exec_runner sshutil start_flags system_pods default_sa pod_ready",
 }
+# What attaches volumes is in the controller manager too.
+_ATTACHING = frozenset(("operation_generator.go", "nestedpendingoperations.go", "csi_attacher.go", "csi_plugin.go"))
 # Names that a driver may have too; within a process of many programs they tell.
 _WITHIN: Mapping[str, str] = {
     "kube-apiserver": """
@@ -62,6 +72,59 @@ _WITHIN: Mapping[str, str] = {
 }
 
 
+DRIVER = "csi-driver"
+SIDECARS = ("external-attacher", "external-provisioner", "external-resizer", "node-driver-registrar")
+# By a word in the name of a file, a container or a section. The first that is in it says whose log it is.
+_BY_NAME = (
+    ("approver", ""),  # of the certificates that a kubelet asks for
+    ("kubelet", "kubelet"),
+    ("containerd", "containerd"),
+    ("attacher", SIDECARS[0]),
+    ("provisioner", SIDECARS[1]),
+    ("resizer", SIDECARS[2]),
+    ("registrar", SIDECARS[3]),
+    ("cloud-controller-manager", "cloud-controller-manager"),
+    ("controller-manager", "kube-controller-manager"),
+    ("kube-scheduler", "kube-scheduler"),
+    ("kube-apiserver", "kube-apiserver"),
+    ("kube-proxy", "kube-proxy"),
+    ("coredns", "coredns"),
+    ("csi", DRIVER),
+    ("dmesg", "kernel"),
+    ("kern.log", "kernel"),
+    ("cri-o", "crio"),
+    ("crio", "crio"),
+    ("laststart", "minikube"),
+)
+_ETCD = regex(r"(?:^|[^a-z0-9])etcd(?:$|[^a-z0-9])")
+# `kube-apiserver.daemon` and `kubelet.daemon` of Charmed Kubernetes, `microk8s.daemon-scheduler`.
+_SNAP = regex(r"(?:snap\.)?(?:(?P<own>[a-z0-9-]+)\.daemon|microk8s\.daemon-(?P<part>[a-z-]+))(?:-\d+)?")
+_PARTS: Mapping[str, str] = {
+    "apiserver": "kube-apiserver",
+    "controller-manager": "kube-controller-manager",
+    "scheduler": "kube-scheduler",
+    "proxy": "kube-proxy",
+    "kubelet": "kubelet",
+    "etcd": "etcd",
+    "containerd": "containerd",
+}
+CONTROL = frozenset((
+    *("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy", "cloud-controller-manager"),
+    *("etcd", "coredns", "minikube"),
+))  # fmt: skip
+# Who else is no kubelet, where the carrier of a line names the process.
+_HOST = frozenset(("", "kernel", "systemd", "systemd-journald"))  # who may stand in any journal
+_PROCESSES = _HOST | frozenset(("containerd", "crio", "dockerd", "cri-dockerd", "audit"))
+_ID = regex(r" \[[0-9a-f]{6,64}\](?: \(\d+\))?$")
+
+
+class Byline(NamedTuple):
+    """Whose a log is by what it is called: a program, or empty; `container` is the container that wrote all of it."""
+
+    program: str = ""
+    container: str = ""
+
+
 def _by_file(table: Mapping[str, str]) -> Mapping[str, str]:
     return {f"{name}.go": author for author, names in table.items() for name in names.split()}
 
@@ -69,9 +132,65 @@ def _by_file(table: Mapping[str, str]) -> Mapping[str, str]:
 _AUTHORS, _COMBINED_AUTHORS = _by_file(_FILES), _by_file({**_WITHIN, **_FILES})
 
 
+def called(source: str) -> str:
+    """The program that an input's name speaks of; empty when it speaks of none."""
+    name = source.rsplit("/", 1)[-1].lower()
+    known = next((program for word, program in _BY_NAME if word in name), None)
+    return known if known is not None else "etcd" if _ETCD.search(name) else ""
+
+
+def byline(source: str, container: str = "") -> Byline:
+    """Whose a log is by its name, a path or a section such as `kube-apiserver [0e43ac4c291d]`, and its container."""
+    name = source.rsplit("/", 1)[-1]
+    section = _ID.search(name)
+    own = container or (name[: section.start()] if section else "")
+    return Byline(called(own or source), own)
+
+
 def author(ident: str, caller: str) -> str:
     """The program that wrote a line: the process as a carrier names it, or one of the many that it is."""
     file = caller.partition(":")[0].rpartition("/")[2]
     if ident in COMBINED:
         return _COMBINED_AUTHORS.get(file, ident)
-    return ident or _AUTHORS.get(file, "")
+    return process(ident) if ident else _AUTHORS.get(file, "")
+
+
+@lru_cache(1024)
+def process(ident: str) -> str:
+    """The program that a journal calls `ident`; as it is called where it is not known by another name."""
+    found = _SNAP.fullmatch(ident)
+    if found is None or ident in COMBINED:
+        return ident
+    return found["own"] or _PARTS.get(found["part"], ident)
+
+
+def written(ident: str, caller: str, by: Byline) -> str:
+    """The program that wrote a line of a log that is called so; empty when nothing tells for sure."""
+    told, named = author(ident, caller), by.program if by.program in CONTROL else ""
+    is_shared = not ident and caller.partition(":")[0] in _ATTACHING
+    return named or told if is_shared else told or named
+
+
+def may_say(component: str, ident: str, line: bytes, by: Byline) -> bool:
+    """Whether a line with the words of a component may be of it: not when another is known to have written it."""
+    if component in _HOST:
+        return True
+    if ident and ident not in COMBINED:
+        who = process(ident)
+        return who == component or not (who in CONTROL or (component == "kubelet" and who in _PROCESSES))
+    file = _file(line)
+    who = written(ident, file, by)
+    if who == component or (file in _ATTACHING and not by.program):
+        return True
+    if component == "kubelet" and not author(ident, file) and by.container:
+        return by.program == "kubelet" or any(word in by.container for word in COMBINED)
+    return who not in CONTROL
+
+
+def _file(line: bytes) -> str:
+    """The source file in the header of klog, which stands before the message, or in the `caller` of an object."""
+    end = line.find(b".go:", 0, _HEADER)
+    if end < 0:
+        return ""
+    begin = max(line.rfind(mark, 0, end) for mark in (b" ", b"/", b'"'))
+    return line[begin + 1 : end + 3].decode("ascii", "replace")

@@ -13,7 +13,7 @@ import string
 from collections.abc import Callable, Mapping
 
 from kvdiag.clock import is_since_boot, is_yearless
-from kvdiag.formats import copied, envelopes, prefixes
+from kvdiag.formats import copied, dmesg, envelopes, prefixes
 from kvdiag.formats.carrier import Peeled
 from kvdiag.regex import regex
 
@@ -42,10 +42,12 @@ _LETTER: tuple[_Reader, ...] = (
     prefixes.words,
     envelopes.read_beheaded,
 )
+_LOWER: tuple[_Reader, ...] = (dmesg.talos, *_LETTER)
 _DIGIT: tuple[_Reader, ...] = (
     prefixes.dated,
     prefixes.unix,
     prefixes.syslog,
+    dmesg.talos,
     copied.glued,
     copied.row,
     prefixes.bare,
@@ -56,10 +58,11 @@ _DIGIT: tuple[_Reader, ...] = (
 )
 _OTHER: tuple[_Reader, ...] = (prefixes.full, copied.filed, prefixes.named, prefixes.words, envelopes.read_beheaded)
 _BY_FIRST_BYTE: Mapping[bytes, tuple[_Reader, ...]] = {
-    **dict.fromkeys((letter.encode() for letter in string.ascii_letters), _LETTER),
+    **dict.fromkeys((letter.encode() for letter in string.ascii_uppercase), _LETTER),
+    **dict.fromkeys((letter.encode() for letter in string.ascii_lowercase), _LOWER),
     **dict.fromkeys((digit.encode() for digit in string.digits), _DIGIT),
-    b"d": (envelopes.read_led, *_LETTER),
-    b"t": (copied.supervised, *_LETTER),
+    b"d": (envelopes.read_led, *_LOWER),
+    b"t": (copied.supervised, *_LOWER),
     b"*": (copied.listed, *_OTHER),
     b"-": (copied.listed, *_OTHER),
     b'"': (copied.row, *_OTHER),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kvdiag.errors import InputError
 from kvdiag.inputs import sniff
 from kvdiag.inputs.compressed import Budget, Metered
-from kvdiag.inputs.folders import SkippedError
+from kvdiag.inputs.folders import EmptyError, SkippedError
 from kvdiag.inputs.gzipped import DamagedError
 from kvdiag.inputs.source import Source, told, unreadable
 
@@ -74,9 +74,8 @@ class Bundle:
             self._skip(name, member.problem, is_log=True)
             return
         look, reader = sniff.opened(member.reader, self._budget)
-        base = name.rpartition("/")[2]
         if look.problem:
-            self._skip(name, look.problem, is_log=sniff.looks_like_log(base, b""))
+            self._skip(name, look.problem, is_log=sniff.looks_like_log(member.name, b""))
         elif look.holds in {"tar", "zip"}:
             if depth < MOST_NESTED:
                 yield from self._logs(Archive(name, look.holds, reader), depth + 1)
@@ -86,7 +85,7 @@ class Bundle:
             yield self._source(name, member, look, journal_file(reader))
         elif evidence := self._evidence(name, look.text):
             yield self._source(name, member, look, reader, evidence)
-        elif sniff.looks_like_log(base, look.text):
+        elif sniff.looks_like_log(member.name, look.text):
             yield self._source(name, member, look, reader)
 
     def _source(self, name: str, member: Member, look: sniff.Look, reader: Reader, evidence: str = "") -> Source:
@@ -105,7 +104,9 @@ class Bundle:
 
     def _skip(self, name: str, why: str, *, is_log: bool) -> None:
         """Say why a member that seems to be a log is not read; those that do not are what every bundle is full of."""
-        if is_log and self._told < MOST_TOLD:
+        if is_log and why == sniff.EMPTY:
+            self._problem(EmptyError(name, why))
+        elif is_log and self._told < MOST_TOLD:
             self._told += 1
             self._problem(SkippedError(name, why))
         elif is_log:

@@ -24,6 +24,38 @@ class SkippedError(InputError):
     exit_code = 0
 
 
+class EmptyError(SkippedError):
+    """A file in a folder that has nothing in it."""
+
+
+class Empties:
+    """Counts the empty files that were found, to tell of all of them in one line; anything else is told at once."""
+
+    def __init__(self, problem: Callable[[InputError], None]) -> None:
+        self._problem = problem
+        self._first: EmptyError | None = None
+        self._more = 0
+
+    def __call__(self, error: InputError) -> None:
+        """Tell of a problem, or count it."""
+        if not isinstance(error, EmptyError):
+            self._problem(error)
+        elif self._first is None:
+            self._first = error
+        else:
+            self._more += 1
+
+    def tell(self) -> None:
+        """No more files are looked at."""
+        first = self._first
+        if first is not None and self._more:
+            files = "1 more file is" if self._more == 1 else f"{self._more:,} more files are"
+            why = f"it is empty, and {files}; were they copied before anything was written?"
+            self._problem(SkippedError(first.source, why))
+        elif first is not None:
+            self._problem(first)
+
+
 def walked(folder: Path, problem: Callable[[InputError], None]) -> Iterator[Path]:
     """Give the regular files of a folder, hidden ones left out.
 

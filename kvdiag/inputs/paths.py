@@ -11,7 +11,7 @@ from kvdiag.errors import InputError, UsageError
 from kvdiag.inputs import sniff
 from kvdiag.inputs.bundle import Archive, Bundle, Tell, journal_file
 from kvdiag.inputs.compressed import Budget, Metered
-from kvdiag.inputs.folders import SkippedError, age_order, walked
+from kvdiag.inputs.folders import Empties, EmptyError, SkippedError, age_order, walked
 from kvdiag.inputs.readers import Reader, Replayed
 from kvdiag.inputs.source import STDIN, Source, Stdin, unreadable
 
@@ -43,12 +43,14 @@ def sources(
     is a terminal.
     """
     seen: set[Identity] = set()
-    tell = Tell(problem, lambda name, head: "" if sniff.begins_as_log(head) else evidence(name, head))
+    empties = Empties(problem)
+    tell = Tell(empties, lambda name, head: "" if sniff.begins_as_log(head) else evidence(name, head))
     for path in paths or ("-",):
         if path == "-":
             yield from _stdin(seen, tell)
         else:
             yield from _named(path, seen, tell)
+    empties.tell()
 
 
 def _stdin(seen: set[Identity], tell: Tell) -> Iterator[Source]:
@@ -85,12 +87,16 @@ def _is_new(status: os.stat_result, seen: set[Identity]) -> bool:
 
 
 class _At(NamedTuple):
-    """A file, as it is called and was found; `fault` is what it is when it cannot be read: named, or only found."""
+    """A file, as it is called and was found; `fault` is what it is when it cannot be read: named, or only found.
+
+    `below` is its path below the folder that was named.
+    """
 
     name: str
     path: Path
     status: os.stat_result
     fault: type[InputError]
+    below: str = ""
 
 
 def _file(at: _At, tell: Tell) -> Iterator[Source]:
@@ -114,7 +120,10 @@ def _regular(at: _At, file: FileIO, tell: Tell) -> Iterator[Source]:
     except OSError as error:
         tell.problem(unreadable(at.name, error))
         return
-    if look.problem:
+    if look.problem == sniff.EMPTY and at.below:
+        if sniff.looks_like_log(at.below, b""):
+            tell.problem(EmptyError(at.name, look.problem))
+    elif look.problem:
         tell.problem(at.fault(at.name, look.problem))
     elif look.holds == "zip" and not look.compression:
         budget.took(at.status.st_size)
@@ -127,7 +136,7 @@ def _regular(at: _At, file: FileIO, tell: Tell) -> Iterator[Source]:
     elif (
         (word := tell.evidence(at.name, look.text))
         or at.fault is InputError
-        or sniff.looks_like_log(at.path.name, look.text)
+        or sniff.looks_like_log(at.below, look.text)
     ):
         yield Source(
             name=at.name,
@@ -181,7 +190,7 @@ def _folder(folder: Path, seen: set[Identity], tell: Tell) -> Iterator[Source]:
         if not _is_new(status, seen):
             holds_log = True
         else:
-            for source in _file(_At(str(path), path, status, SkippedError), tell):
+            for source in _file(_At(str(path), path, status, SkippedError, path.relative_to(folder).as_posix()), tell):
                 holds_log = True
                 yield source
     if not holds_log:

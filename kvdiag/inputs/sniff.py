@@ -43,6 +43,9 @@ _LOG_LINE = regex(
     re.VERBOSE,
 )
 _LOG_NAME = regex(r"(?:^|[^a-z])(?:logs?|syslog|messages|journal|dmesg)(?:[^a-z]|$)", re.IGNORECASE)
+# What a host is made of, as a sosreport copies it: settings and counters, which quote dates and are called as logs are.
+_OF_HOST = regex(r"(?:(?:[^/]+/)?|(?:.*/)?sosreport-[^/]+/)(?:boot|dev|etc|proc|sys|usr)/(?!.*\.log\b).+", re.DOTALL)
+EMPTY = "it is empty; was it copied before anything was written?"
 _DOCUMENT_NAME = regex(
     r"(?:readme|licen[cs]e|changelog|contributing).*|.*\.(?:md|rst|adoc|json|ya?ml|toml|html?|xml|csv|sh|py|go)(?:\.(?:gz|bz2|xz|zst))?",
     re.IGNORECASE,
@@ -111,7 +114,7 @@ def _holds(head: bytes) -> str:
 
 def _problem(head: bytes) -> str:
     if not head:
-        return "it is empty; was it copied before anything was written?"
+        return EMPTY
     for magic, problem in _MAGICS:
         if head.startswith(magic):
             return problem
@@ -131,13 +134,15 @@ def begins_as_log(text: bytes) -> bool:
     return _LOG_LINE.match(text) is not None
 
 
-def looks_like_log(name: str, text: bytes) -> bool:
+def looks_like_log(path: str, text: bytes) -> bool:
     """Whether a file that nobody named is worth reading: by its name, else by its first lines, unpacked.
 
-    Documents are read when most of their lines look logged (a journal exported as .json does, a README that quotes a
-    log does not), any other file when one line does.
+    `path` is below what was named: of a host's /etc, /proc and the like only what is called .log is one. Documents are
+    read when most of their lines look logged (a journal exported as .json does, a README that quotes a log does not),
+    any other file when one line does.
     """
-    if name in _NOTES:
+    name = path.rpartition("/")[2]
+    if name in _NOTES or _OF_HOST.fullmatch(path):
         return False
     text = legible.plain(text)
     is_document = _DOCUMENT_NAME.fullmatch(name) is not None

@@ -31,7 +31,8 @@ class Life:
     """All passages of one subject in order of time.
 
     `machine` names the state machine that was used (`volume/filesystem`, `volume/inline`, `pod/1.27`, …); `state` was
-    reached at `since` (microseconds UTC); `waits_for` says what must come next, empty at an end state.
+    reached at `since` (microseconds UTC); `waits_for` says what must come next, empty at an end state. `assumed` when
+    no line tells of the state, and one would of any other.
     """
 
     subject: Entity
@@ -40,6 +41,7 @@ class Life:
     state: str
     since: int
     waits_for: str = ""
+    assumed: bool = False
 
 
 class Phase(NamedTuple):

@@ -23,6 +23,7 @@ from kvdiag.pipeline.opened import Readable
 from kvdiag.pipeline.options import Options
 from kvdiag.pipeline.read import Progress, Read, read_source
 from kvdiag.pipeline.relief import Keeper, Relief
+from kvdiag.pipeline.window import outside
 from kvdiag.rules.certainty import needs
 from kvdiag.rules.findings import find
 from kvdiag.rules.library import built_in, load
@@ -127,7 +128,8 @@ def read_history(
             relieve = partial(relief.check, reads) if relief else None
             reads.extend(read_source(log, vocabulary, scan, problems.append, progress, relieve))
     history = joined(reads, knowledge, options, relief, filed)
-    readings = _readings(reads, clocks_of(reads, options, relief))
+    readings = tuple(_readings(reads, clocks_of(reads, options, relief)))
+    problems.extend(outside(readings, history, options))
     return Analysis(history, (*readings, *(file.reading for file in filed)), tuple(problems))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from kvdiag.correlate.lives import live
 from kvdiag.correlate.lookup import look_up
 from kvdiag.correlate.parting import compare_events, compare_lives
-from kvdiag.errors import InputError, UsageError
+from kvdiag.errors import InputError, UsageError, WindowError
 from kvdiag.model.comparison import Comparison
 from kvdiag.model.event import Event
 from kvdiag.model.timeline import History, Timeline
@@ -52,8 +52,11 @@ def _history(options: Options, keeper: Keeper) -> History:
     knowledge = know(options)
     relief = relief_of(knowledge, options, keeper)
     history = read_history(inputs(options, problems), knowledge, options, problems, relief=relief).history
-    for note in (*map(str, problems), *relief.notes):
+    empty = [problem for problem in problems if isinstance(problem, WindowError)]
+    for note in (*(str(problem) for problem in problems if problem not in empty), *relief.notes):
         sys.stderr.write(f"kvdiag: {clean(note)}\n")
+    if empty:
+        raise empty[0]
     return history
 
 

@@ -15,6 +15,7 @@ from kvdiag.errors import InputError
 from kvdiag.events.recognise import NOBODY, Heard, Recogniser, Sighting
 from kvdiag.events.stamper import Speaker
 from kvdiag.events.vocabulary import Vocabulary
+from kvdiag.formats.authors import byline
 from kvdiag.formats.bodies import classify
 from kvdiag.formats.gopanic import is_start
 from kvdiag.formats.klog import preamble
@@ -25,7 +26,7 @@ from kvdiag.pipeline.survey import Survey, Surveyed
 from kvdiag.regex import regex
 from kvdiag.scan.blocks import Block
 from kvdiag.scan.protocol import Scanner
-from kvdiag.scan.sections import is_text, sections
+from kvdiag.scan.sections import looked_into, sections
 
 ENDS = 300  # lines at either end of an input in which its first and last time are looked for
 PREAMBLE = 8
@@ -88,10 +89,11 @@ def read_source(
     given = False
     for name, part in sections(_told(opened(source, problem, numbers, begins_record), source.name, progress)):
         log = Log(f"{source.name}/{name}" if name else source.name, source, vocabulary, numbers)
-        if is_text(name):
-            log.survey.pass_over(part)
+        is_passed_over, blocks = looked_into(name, part)
+        if is_passed_over:
+            log.survey.pass_over(blocks)
         else:
-            log.read(part, scanner, relieve)
+            log.read(blocks, scanner, relieve)
         if name and not log.survey.classes["head"]:
             log.survey.count_as_text()
         yield log.made()
@@ -106,7 +108,8 @@ class Log:
     def __init__(self, name: str, source: Readable, vocabulary: Vocabulary, numbers: Numbers) -> None:
         """`name` is what the log is called in reports; `numbers` are the lines of the input where it was rewritten."""
         self.name, self._source, self._vocabulary, self._numbers = name, source, vocabulary, numbers
-        self._recogniser, self.survey = Recogniser(vocabulary, is_named=source.is_named), Survey()
+        by = byline(name, source.place.container)
+        self._recogniser, self.survey = Recogniser(vocabulary, is_named=source.is_named, by=by), Survey()
         self._first: int | None = None
         self._tail: Block | None = None
         self._year: int | None = None

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Iterator
 
 from kvdiag.clock import DAY, is_adrift, is_yearless, to_datetime
 from kvdiag.correlate.clocks import SourceClock
-from kvdiag.correlate.testimony import called
 from kvdiag.errors import InputError
 from kvdiag.events.stamper import resolve
 from kvdiag.formats import gopanic
-from kvdiag.formats.authors import author
+from kvdiag.formats.authors import Byline, byline, written
+from kvdiag.formats.carrier import KERNEL
+from kvdiag.formats.dmesg import Minutes
 from kvdiag.formats.records import read_records
 from kvdiag.inputs.lines import Numbers
 from kvdiag.inputs.paths import sources
@@ -19,7 +20,7 @@ from kvdiag.pipeline.logclocks import LogClocks
 from kvdiag.pipeline.opened import Readable, opened
 from kvdiag.pipeline.options import Options
 from kvdiag.scan.blocks import Block
-from kvdiag.scan.sections import is_text, sections
+from kvdiag.scan.sections import looked_into, sections
 
 HALF_YEAR = 180 * DAY
 
@@ -39,28 +40,33 @@ def source_records(
     source, clocks = log_clocks.of(source)
     for name, part in sections(opened(source, problem, numbers)):
         log = f"{source.name}/{name}" if name else source.name
-        yield from _log_records(log, _lines(() if is_text(name) else part, numbers), clocks.get(log, SourceClock()))
+        by = byline(log, source.place.container)
+        is_passed_over, blocks = looked_into(name, part)
+        lines = _lines(() if is_passed_over else blocks, numbers)
+        yield from _log_records(log, lines, clocks.get(log, SourceClock()), by)
 
 
-def _log_records(log: str, lines: Iterable[tuple[int, bytes]], clock: SourceClock) -> Iterator[LogRecord]:
+def _log_records(log: str, lines: Iterable[tuple[int, bytes]], clock: SourceClock, by: Byline) -> Iterator[LogRecord]:
     """The year of year-less lines is that of the first, moved on at each New Year."""
     calendar = _Calendar(clock)
     known: set[str] = set()
-    named = called(log)
     before: int | None = None
+    minutes = Minutes()
     for raw in read_records(lines):
         stamp = resolve(raw.peeled, raw.body)
-        if stamp is None and raw.body.format == gopanic.FORMAT:
+        if raw.peeled.ident == KERNEL:
+            stamp = minutes.take(raw.raw) or stamp
+        elif stamp is None and raw.body.format == gopanic.FORMAT:
             stamp = before  # a crash has no time of its own
         before = stamp if stamp is not None else before
-        written_by = author(raw.peeled.ident, raw.body.caller)
+        written_by = written(raw.peeled.ident, raw.body.caller, by)
         known.update((written_by,) if written_by else ())
         time = calendar.utc(stamp, raw.line) if stamp is not None else None
         yield LogRecord(
             origin=Origin(log, raw.line),
             time=None if time is None else to_datetime(time),
             # A line that tells no author is of the only one met so far, else of the one the log is called after.
-            component=written_by or (next(iter(known)) if len(known) == 1 else named),
+            component=written_by or (next(iter(known)) if len(known) == 1 else by.program),
             level=raw.body.level,
             caller=raw.body.caller,
             message=raw.body.message,

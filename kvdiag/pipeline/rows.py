@@ -74,7 +74,7 @@ def _row(
         node=node,
         driver=_driver(life, timeline, history, wanted.driver),
         namespaces=tuple(sorted(_namespaces(timeline, history))),
-        certain=not life.passages or life.passages[-1].certain,
+        certain=not life.assumed and (not life.passages or life.passages[-1].certain),
         illegal=_illegal(life.passages),
         findings=tuple(dict.fromkeys(f.rule.name for f in findings if f.subject.ids.get("node", "") in {node, ""})),
         phases=parts,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from kvdiag.correlate.lookup import look_up
-from kvdiag.errors import InputError, UsageError
+from kvdiag.correlate.lookup import look_up, named
+from kvdiag.errors import InputError, UsageError, WindowError
 from kvdiag.model.lifecycle import Story
 from kvdiag.model.timeline import Timeline
 from kvdiag.model.values import SubjectKind
@@ -30,11 +30,14 @@ def stories(kind: SubjectKind, ref: str, options: Options, *, raw: bool = False)
     problems: list[InputError] = []
     relief = relief_of(knowledge, options, Named([kind], [ref]))
     history = read_history(inputs(options, problems), knowledge, options, problems, relief=relief).history
-    for note in (*map(str, problems), *relief.notes):
+    empty = [problem for problem in problems if isinstance(problem, WindowError)]
+    for note in (*(str(problem) for problem in problems if problem not in empty), *relief.notes):
         sys.stderr.write(f"kvdiag: {clean(note)}\n")
+    if empty:
+        raise empty[0]
     found = look_up(history, kind, ref)
     if not found:
-        near = sorted({t.subject.name for t in history.timelines.values() if t.subject.kind is kind})[:MOST_NAMED]
+        near = named(history, kind)[:MOST_NAMED]
         raise UsageError(
             f"no {kind} is called {ref!r} in these logs" + (f"; there are {', '.join(near)}" if near else "")
         )

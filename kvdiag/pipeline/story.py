@@ -26,6 +26,7 @@ MATTERS = frozenset(
         "runtime.call.failed",
         "node.not-ready",
         "node.ready",
+        "node.rebooted",
         "csi.driver.registered",
         "csi.driver.deregistered",
         "csi.driver.listening",
@@ -44,6 +45,7 @@ LONG, VERY_LONG = 5 * SECOND, MINUTE  # a step that takes longer is unusual; one
 AT_REST = frozenset(
     [
         "RUNNING",
+        "BACKOFF",
         "PUBLISHED",
         "REMOVED",
         "FINISHED",

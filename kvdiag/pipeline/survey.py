@@ -64,8 +64,7 @@ class Survey:
         self.looked_at = self.classes["unread"] = self.lines
 
     def count_as_text(self) -> None:
-        """Take what was not understood for text that nobody expects to be: a table, words of another program."""
-        self.classes["text"] += self.classes.pop("unread", 0)
+        """Take it for text that nobody expects to be a log: a table, words of another program."""
         self.formats["text"] += 1
 
     def close(self) -> None:

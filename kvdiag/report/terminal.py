@@ -271,7 +271,8 @@ def _versions(versions: Sequence[SeenVersion]) -> Iterator[str]:
 def _readings(readings: Sequence[Reading]) -> Iterator[str]:
     """One line an input; what had to be inferred about clocks is said once for all inputs it holds for."""
     for reading in readings:
-        unread = f", {reading.unread} not understood" if reading.unread else ""
+        how = "not read" if reading.format == "text" else "not understood"
+        unread = f", {reading.unread} {how}" if reading.unread else ""
         yield f"{reading.source}: {reading.lines} lines, {reading.component or reading.format}{unread}"
     clocks: dict[str, list[str]] = defaultdict(list)
     for reading in readings:

@@ -35,6 +35,9 @@ _MARK = regex(
 _OBJECTS = regex(rb'\s*(?:\{\s*"(?:kind|apiVersion|metadata)"\s*:|(?:kind|apiVersion): )')
 _BETWEEN = b"objects"  # what stands between the logs of a dump
 _TEXTS = frozenset({"audit", "last start", "describe nodes", "container status", "kernel"})
+# minikube's client tells first where it writes to.
+_OWN = regex(rb" out\.go:\d{1,5}\] Setting (?:OutFile|ErrFile) to fd ")
+_HEAD = 4096
 
 
 def sections(whole: Iterable[Block]) -> Iterator[tuple[str, Iterator[Block]]]:
@@ -54,6 +57,18 @@ def sections(whole: Iterable[Block]) -> Iterator[tuple[str, Iterator[Block]]]:
 def is_text(name: str) -> bool:
     """Whether a section of this name is known to hold tables or the tool's own log, and no log of the node."""
     return name.lower() in _TEXTS
+
+
+def looked_into(name: str, part: Iterator[Block]) -> tuple[bool, Iterator[Block]]:
+    """Whether a section is to be passed over, by its name or as minikube's own log, and all its blocks.
+
+    minikube translates the heads of its sections (`==> Letzter Start <==`), its log begins alike in all languages.
+    """
+    first = next(part, None)
+    if first is None:
+        return is_text(name), iter(())
+    is_own = bool(name) and _OWN.search(first.data, 0, _HEAD) is not None
+    return is_text(name) or is_own, chain((first,), part)
 
 
 def _named(whole: Iterable[Block]) -> Iterator[tuple[str, Block]]:

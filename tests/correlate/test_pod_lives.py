@@ -141,9 +141,9 @@ WALKS = [
      "ADDED SYNC RUNNING TERMINATING TERMINATED", "volumes to be unmounted"),
     ("1.21", [OF_1_21, *START_1_21, *STOP_1_21], FULL, ""),
     ("1.20 job", [OF_1_20, *START_1_19, pleg("ContainerDied", CONTAINER), SUCCEEDED, IGNORED],
-     "ADDED SYNC RUNNING TERMINATED FINISHED", ""),
+     "ADDED SYNC RUNNING EXITED TERMINATED FINISHED", ""),
     ("1.20 job at -v=3", [OF_1_20, *START_1_19, pleg("ContainerDied", CONTAINER), FAILED],
-     "ADDED SYNC RUNNING TERMINATED", ""),
+     "ADDED SYNC RUNNING EXITED TERMINATED", ""),
     ("1.20 evicted", [OF_1_20, *START_1_19, FAILED, f"eviction manager: pod {OLD} is evicted successfully", IGNORED],
      "ADDED SYNC RUNNING TERMINATED FINISHED", ""),
     ("1.20 forced", [OF_1_20, *START_1_19, *GONE_1_19[1:]], "ADDED SYNC RUNNING REMOVED FORGOTTEN", ""),
@@ -174,7 +174,7 @@ def test_a_cut_log_has_no_illegal_step(lines):
 
 NEAR_MISSES = [
     # a container that died is no end of the pod: it may be started again
-    ([OF_1_20, *START_1_19, pleg("ContainerDied", CONTAINER)], "RUNNING"),
+    ([OF_1_20, *START_1_19, pleg("ContainerDied", CONTAINER)], "EXITED"),
     # the status says Failed while containers are still being killed
     ([OF_1_20, *START_1_19, *STOP_1_19[:2], FAILED], "TERMINATING"),
     # another phase
@@ -300,7 +300,7 @@ INITIALISED = [
         (INITIALISED, "ADDED SYNC", "its init containers to end"),
         ([*INITIALISED, event("containers{app}", "Started"), started(APP)], "ADDED SYNC RUNNING", ""),
         ([*INITIALISED[:5], started(BOX), started(INIT), started(APP)], "ADDED SYNC RUNNING", ""),  # in one relist
-        ([line for line in INITIALISED if "Event occurred" not in line], "ADDED SYNC RUNNING", ""),  # below -v=3
+        ([line for line in INITIALISED if "Event occurred" not in line], "ADDED SYNC RUNNING EXITED", ""),  # below -v=3
     ],
 )
 def test_an_init_container_does_not_make_a_pod_run(lines, reached, waits_for):
@@ -308,3 +308,61 @@ def test_an_init_container_does_not_make_a_pod_run(lines, reached, waits_for):
     life = lives(*lines)[UID]
     assert states(life) == reached
     assert life.waits_for == waits_for
+
+
+def looping(backoff: str = "10s") -> str:
+    return (
+        f'"Error syncing pod, skipping" err="failed to \\"StartContainer\\" for \\"app\\" with CrashLoopBackOff: '
+        f'\\"back-off {backoff} restarting failed container=app pod=till-2_shop({UID})\\"" {POD} podUID="{UID}"'
+    )
+
+
+QUIET = '"Some other line" pod="shop/other-0" podUID="1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01"'
+UNCONFIGURED = (
+    '"Error syncing pod, skipping" err="failed to \\"StartContainer\\" for \\"app\\" with '
+    f'CreateContainerConfigError: \\"secret \\\\\\"till\\\\\\" not found\\"" {POD} podUID="{UID}"'
+)
+
+
+@pytest.mark.parametrize(
+    ("lines", "state", "waits", "assumed"),
+    [
+        ([looping()], "BACKOFF", "the next try to start its container", False),
+        ([looping(), *[QUIET] * 19], "BACKOFF", "the next try to start its container", False),
+        # it would be told again after 15 seconds
+        ([looping(), *[QUIET] * 25], "RUNNING", "", True),
+        # after up to 90
+        ([looping("5m0s"), *[QUIET] * 80], "BACKOFF", "the next try to start its container", False),
+        ([looping("5m0s"), *[QUIET] * 99], "RUNNING", "", True),
+        ([looping().replace("CrashLoopBackOff", "ImagePullBackOff")], "BACKOFF", "its image", False),
+        ([UNCONFIGURED], "SYNC", "its configuration", False),
+        ([OF_1_30, *RUN, looping()], "BACKOFF", "the next try to start its container", False),
+        ([OF_1_30, *RUN, looping(), started("c" * 64)], "RUNNING", "", False),
+        ([OF_1_30, *RUN, looping(), '"SyncLoop DELETE" source="api" pods=["shop/till-2"]'], "TERMINATING", "its containers to end", False),
+        ([OF_1_30, *RUN, looping().replace("StartContainer", "KillContainer").replace("CrashLoopBackOff", "X")], "RUNNING", "", False),
+    ],
+)  # fmt: skip
+def test_a_container_that_is_not_started(lines, state, waits, assumed):
+    """A pod whose container waits to be started again is in back-off, until it is or the kubelet says so no more."""
+    life = lives(*lines, QUIET.replace("Some other line", "SyncPod enter"))[UID]
+    assert (life.state, life.waits_for, life.assumed) == (state, waits, assumed)
+
+
+def test_a_loop_counts_from_its_beginning():
+    """Starts between back-offs do not end a crash loop."""
+    lines = [OF_1_30, *RUN, looping(), started("c" * 64), started("c" * 64, "ContainerDied"), looping("20s")]
+    life = lives(*lines)[UID]
+    first = next(p.event.time for p in life.passages if p.state == "BACKOFF")
+    assert (life.state, life.since) == ("BACKOFF", first)
+
+
+def test_a_reboot_ends_what_ran():
+    """What ran before the host went down does not run after it, from the start of the kubelet that tells of it."""
+    rebooted = (
+        '"Event occurred" object="worker-1" kind="Node" apiVersion="v1" type="Warning" reason="Rebooted" '
+        'message="Node worker-1 has been rebooted, boot id: 4c1d5f3e-9b7a-4f0e-8a52-7c9d1e2f3a4b"'
+    )
+    life = lives(OF_1_30, *RUN, OF_1_30, rebooted)[UID]
+    assert states(life).endswith("RUNNING EXITED")
+    again = lives(OF_1_30, *RUN, OF_1_30, started("c" * 64), rebooted)[UID]
+    assert states(again).endswith("RUNNING EXITED RUNNING")

@@ -46,7 +46,7 @@ def everything(reader):
 
 def only(problems, kind=InputError):
     """Give the one problem there is."""
-    assert [type(problem) for problem in problems] == [kind]
+    assert [kind if isinstance(problem, kind) else type(problem) for problem in problems] == [kind]
     return str(problems[0])
 
 
@@ -302,3 +302,39 @@ def test_file_that_vanishes():
     Path("a.log").unlink()
     assert everything(source.open()) == b""
     assert only(problems) == "a.log: it cannot be read: no such file or directory"
+
+
+def test_many_empty_files_are_one_line():
+    """What is empty is counted; only what is called like a log is worth a word."""
+    write("logs/a.log")
+    for n in range(30):
+        write(f"logs/empty-{n}.log", b"")
+        write(f"logs/counter-{n}", b"")
+    texts, problems = read("logs")
+    assert texts == {"logs/a.log": LINE}
+    why = "it is empty, and 29 more files are; were they copied before anything was written?"
+    assert only(problems, SkippedError) == f"logs/empty-0.log: {why}"
+
+
+DATED = b"#\t$OpenBSD: sshd_config,v 1.103 2018/04/09 20:41:22 tj Exp $\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "is_read"),
+    [
+        ("etc/ssh/sshd_config", False),
+        ("sosreport-w-1-2024-03-12-abcdefg/etc/ssh/sshd_config", False),
+        ("all/sosreport-w-1-2024-03-12-abcdefg/proc/sys/kernel/dmesg_restrict", False),
+        ("sosreport-w-1-2024-03-12-abcdefg/etc/init.d/rsyslog", False),
+        ("sosreport-w-1-2024-03-12-abcdefg/etc/rancher/k3s.log", True),
+        ("sosreport-w-1-2024-03-12-abcdefg/var/log/messages", True),
+        ("sosreport-w-1-2024-03-12-abcdefg/sos_commands/kernel/dmesg", True),
+        ("namespaces/shop/etc/dmesg", True),
+    ],
+)
+def test_settings_are_no_logs(path, is_read):
+    """What a host is made of quotes dates and is called as logs are; it is none."""
+    write(f"logs/{path}", DATED)
+    write("logs/a.log")
+    texts, _ = read("logs")
+    assert (f"logs/{path}" in texts) == is_read

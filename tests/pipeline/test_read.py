@@ -168,7 +168,7 @@ MINIKUBE = f"""\
 
 
 def test_the_logs_of_one_input():
-    """Each section is a log with its own name, component and times; a table is counted, but not as lines not understood."""
+    """Each section is a log with its own name, component and times; a table is counted as not read."""
     reads = list(read_source(Text("all.log", MINIKUBE.encode()), *known(), pytest.fail, lambda *_: None))
     assert [(r.testimony.source, r.testimony.component, r.survey.format) for r in reads] == [
         ("all.log/Audit", "", "text"),
@@ -176,12 +176,45 @@ def test_the_logs_of_one_input():
         ("all.log/node description", "", "text"),
         ("all.log/kubelet", "kubelet", "journal-short/klog"),
     ]
-    assert [r.survey.unread for r in reads] == [0, 0, 0, 0]
+    assert [r.survey.unread for r in reads] == [2, 0, 2, 0]
     assert [r.survey.lines for r in reads] == [2, 2, 2, 1]
     assert [one.line for r in reads for one in r.testimony.sightings] == [6, 11]
     assert clock(reads[1].testimony.first) == clock(reads[1].testimony.last) == "03:49:40"
 
 
+CLIENT = f"""\
+* ==> Letzter Start <==
+* Log file created at: 2024/07/15 03:40:00
+* Binary: Built with gc go1.22.5 for linux/amd64
+* I0715 03:40:00.134489    7155 out.go:345] Setting OutFile to fd 1 ...
+* E0715 03:40:01.134489    7155 logs.go:138] "command failed" err="exit status 1"
+* ==> kubelet.INFO <==
+Log file created at: 2024/07/15 03:40:00
+{ADD.format(second=10)}
+"""
+
+
+def test_the_log_of_who_collected():
+    """The log of minikube itself is known by how it begins, whatever its head is called; a file of klog begins otherwise."""
+    reads = list(read_source(Text("all.log", CLIENT.encode()), *known(), pytest.fail, lambda *_: None))
+    assert [(r.survey.format, r.survey.unread) for r in reads] == [("text", 4), ("klog", 0)]
+    assert [one.line for r in reads for one in r.testimony.sightings] == [8]
+
+
 def test_an_input_of_nothing():
     """An input without a line is one log without a line."""
     assert [r.testimony.lines for r in read_source(Text("x", b""), *known(), pytest.fail, lambda *_: None)] == [0]
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "kinds"),
+    [
+        ("kubelet.log", "I0715 03:49:33.850919    1432 server.go:411] Version: v1.20.3\n", ["kubelet.started"]),
+        ("kube-apiserver.log", "I0715 03:49:33.850919    1432 server.go:629] Version: v1.20.3\n", []),
+        ("scheduler [3f2a9c71c3b7]", 'E0715 03:49:33.850919 1 run.go:74] "command failed" err="x"\n', []),
+        ("journal.log", 'Jul 15 03:49:33 m-1 kube-scheduler[7]: E0715 03:49:33.85 7 run.go:74] "command failed"\n', []),
+    ],
+)
+def test_what_another_wrote_is_not_the_kubelets(name, line, kinds):
+    """Words that programs of Kubernetes share are the kubelet's only where no other is known to have written them."""
+    assert [one.meaning.entry.kind for one in text(line, name).testimony.sightings] == kinds

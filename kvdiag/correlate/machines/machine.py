@@ -42,7 +42,7 @@ class Machine:
     """A named table. `ends` are states in which nothing is outstanding; `waits` says what must follow each other state.
 
     `outage` names the component whose restarts and gaps make the state uncertain. Events without a step are told too,
-    but for those in `hides`, or all of them where it is `*`.
+    but for those in `hides`, or all of them where it is `*`. `reboot` says to which state one of its host leads.
     """
 
     name: str
@@ -53,6 +53,7 @@ class Machine:
     begins: str = "ABSENT"
     outage: str = "kubelet"
     hides: frozenset[str] = frozenset()
+    reboot: Mapping[str, str] = field(default_factory=dict)
 
 
 def states(words: str) -> frozenset[str]:

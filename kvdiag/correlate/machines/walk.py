@@ -15,14 +15,23 @@ _OPEN = ("DeadlineExceeded", "deadline exceeded", "timed out", *(f"code = {code}
 """In an error: the call may have taken place, or still go on. The kubelet takes the same codes as not final."""
 
 
-def walk(machine: Machine, events: Iterable[tuple[str, Event]], outages: Sequence[int] = ()) -> Iterator[Passage]:
+def walk(
+    machine: Machine,
+    events: Iterable[tuple[str, Event]],
+    outages: Sequence[int] = (),
+    reboots: Sequence[Event] = (),
+) -> Iterator[Passage]:
     """Passages of events in order of time; the first of each pair is the event's kind, or `kind:detail`.
 
-    After each of the `outages` (microseconds UTC, sorted) nothing reached before it is known any more.
+    After each of the `outages` (microseconds UTC, sorted) nothing reached before it is known any more; each of the
+    `reboots` ended what ran.
     """
     walker = _Walker(machine, machine.begins)
     ahead = 0
+    pending = list(reversed(reboots))
     for kind, event in events:
+        while pending and pending[-1].time < event.time:
+            yield from walker.reboot(pending.pop())
         while ahead < len(outages) and outages[ahead] <= event.time:
             walker.lose(everything=True)
             ahead += 1
@@ -31,6 +40,8 @@ def walk(machine: Machine, events: Iterable[tuple[str, Event]], outages: Sequenc
             step = Step(WORDS.get(event.kind) or event.kind.replace(".", " ").replace("-", " "), proves=False)
         if step is not None:
             yield walker.take(step, event)
+    while pending:
+        yield from walker.reboot(pending.pop())
 
 
 @dataclass(slots=True)
@@ -51,6 +62,13 @@ class _Walker:
             self.reached.pop(state, None)
         if everything:
             self.holders.clear()
+
+    def reboot(self, event: Event) -> Iterator[Passage]:
+        """The passage to what a reboot of the host leaves, if that is another state."""
+        before, after = self.state, self.machine.reboot.get(self.state)
+        if after is not None:
+            self.state = after
+            yield Passage(event, WORDS[event.kind], before, after, certain=not self.unsure)
 
     def take(self, step: Step, event: Event) -> Passage:
         """The passage of one event."""

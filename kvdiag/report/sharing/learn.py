@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
 from kvdiag.errors import KvdiagError
+from kvdiag.report.sharing.users import Users
 
 MOST = 1_000_000
 SHORTEST = 2
@@ -80,16 +81,20 @@ KNOWN = frozenset(_KNOWN.split())
 
 
 class Learner:
-    """Collects names with what they are names of (`ns`, `pod`, `ctr`, `node`, `vol`, `img`, `host`, `obj`)."""
+    """Collects names with what they are names of (`ns`, `pod`, `ctr`, `node`, `vol`, `img`, `host`, `obj`, `user`)."""
 
     def __init__(self, kept: AbstractSet[str]) -> None:
         """`kept` are words that stay as they are: those of the messages, and the names of drivers."""
         self.names: dict[str, str] = {}
         self._seen: set[int] = set()
         self._kept = kept | KNOWN
+        self._users = Users()
 
     def line(self, text: str) -> None:
         """Learn from one line. Raises KvdiagError when there are more names than memory should hold."""
+        for name in self._users.line(text):
+            if name not in self._kept:
+                self.names.setdefault(name, "user")
         words = hash(text[text.find("] ") :])  # without klog's header: most lines of a log say what others said
         if words not in self._seen:
             if len(self._seen) < MOST:

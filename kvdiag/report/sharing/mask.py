@@ -29,6 +29,7 @@ _PIECE = re.compile(
     r"|(?P<ipv6>(?<![\w:.])(?:[0-9a-fA-F]{0,4}:){2,7}[0-9a-fA-F]{0,4}(?![\w:]|\.\d))"
     r"|(?P<word>[0-9A-Za-z]+(?:[-.][0-9A-Za-z]+)*)"
 )
+_WORD = re.compile(r"[0-9A-Za-z]+(?:[-.][0-9A-Za-z]+)*")
 _JOINT = re.compile(r"([-.])")
 _UNITS = (".service", ".socket", ".slice", ".scope", ".mount", ".timer", ".target", ".device", ".path")
 _OWN = tuple(map(ipaddress.ip_network, ("127.0.0.0/8", "0.0.0.0/32", "255.255.255.255/32", "169.254.169.254/32")))
@@ -41,11 +42,15 @@ class Mask:
         """`names` with what they are names of, as a `Learner` collects them."""
         self._key = key
         self._words = self._named(names)
+        odd = sorted((name for name in names if not _WORD.fullmatch(name)), key=len, reverse=True)
+        self._odd = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, odd))})(?!\w)") if odd else None
         self._hashes: dict[str, str] = {}
         self._remembered: dict[tuple[str, str], str] = {}
 
     def text(self, text: str) -> str:
         """A line, or any other text, without the names."""
+        if self._odd is not None:  # names with blanks or letters that no word of the logs has
+            text = self._odd.sub(lambda found: self._words[found[0]], text)
         return _PIECE.sub(self._piece, _ID.sub(self._id, text))
 
     def same_hash(self, old: str, new: str) -> None:

@@ -1,0 +1,50 @@
+r"""Names of people: whose home a path leads into, and who is named in a table.
+
+    /home/jdoe/.kube/config    /Users/jdoe/.minikube    C:\\Users\\J. Doe\\.minikube\\profiles
+
+    | Command |      Args       | Profile  |  User  | Version |     Start Time      |      End Time       |
+    | start   | --driver=docker | minikube | jdoe   | v1.36.0 | 11 Aug 25 09:39 UTC |                     |
+
+The table is minikube's Audit; on Windows its user is `HOST\jdoe`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+_NAME = r"[^\s\\/:\"'<>|*?,;=()\[\]{}`$&#%]{2,64}"
+_SPACED = r"[^\\/:\"'<>|*?,;=()\[\]{}`$&#%\r\n\t]{2,64}"  # with blanks only where the path goes on
+_SEPARATOR = r"(?:\\{1,8}|/)"
+_HOME = re.compile(
+    rf"(?:(?<![\w.-])/home/({_NAME})|(?<![\w.:-])/Users/({_SPACED}(?=/)|{_NAME})"
+    rf"|(?<!\w)[A-Za-z]:{_SEPARATOR}Users{_SEPARATOR}({_SPACED}(?={_SEPARATOR})|{_NAME}))"
+)
+# Accounts that are nobody's own.
+_SHARED = frozenset(("root", "docker", "shared", "public", "default", "all users", "user", "username"))
+
+
+class Users:
+    """Finds the names of people; a table is read by its head, so the lines must come in their order."""
+
+    def __init__(self) -> None:
+        self._column = -1
+        self._cells = 0
+
+    def line(self, text: str) -> Iterator[str]:
+        """The names on the next line."""
+        found = [name for match in _HOME.finditer(text) for name in match.groups() if name]
+        found.extend(self._in_table(text))
+        for name in found:
+            stripped = name.strip(" .-_")
+            if len(stripped) > 1 and stripped.lower() not in _SHARED and not stripped.isdecimal():
+                yield stripped
+
+    def _in_table(self, text: str) -> Iterator[str]:
+        cells = [cell.strip() for cell in text.strip("\r\n *").strip("|").split("|")] if "|" in text else []
+        if not text.lstrip(" *").startswith("|"):
+            self._column = -1
+        elif "User" in cells and "Command" in cells:
+            self._column, self._cells = cells.index("User"), len(cells)
+        elif 0 <= self._column < len(cells) == self._cells:
+            yield from filter(None, re.split(r"\\+", cells[self._column])[-1:])

@@ -1,0 +1,63 @@
+"""Lines of the kernel as Talos and `dmesg -H` print them."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from kvdiag.clock import from_datetime
+from kvdiag.formats.dmesg import Minutes
+from kvdiag.formats.peel import peel
+from kvdiag.pipeline.options import Options
+from kvdiag.pipeline.read import Text
+from kvdiag.pipeline.records import source_records
+
+AT = from_datetime(datetime(2026, 2, 9, 3, 6, 56, 960000, tzinfo=UTC))
+FRAME = from_datetime(datetime(2000, 9, 4, 20, 11, tzinfo=UTC))
+HUMAN = """\
+[  +0.250000] before any minute
+[Sep 4 20:11] acpi PNP0A03:00: fail to add MMCONFIG information
+[  +0.026711] * Found PM-Timer Bug on the chipset. Due to workarounds for a bug,
+              * this clock source is slow. Consider trying other clock sources
+[  +1.500000] platform eisa.0: Cannot allocate resource for EISA slot 1
+[ +57.900000] hrtimer: interrupt took 7463337 ns
+[  +2.000000] the minute has not ended, or this line would tell the next
+[Sep 4 20:13] kauditd_printk_skb: 4 callbacks suppressed
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "stamp", "node", "ident", "words"),
+    [
+        (b"kern:    info: [2026-02-09T03:06:56.96Z]: eth0: renamed", AT, "", "kernel", b"eth0: renamed"),
+        (b"kern: warning: [2026-02-09T03:06:56.96Z]: a", AT, "", "kernel", b"a"),
+        (b"user: warning: [2026-02-09T03:06:56.96Z]: [talos] b", AT, "", "machined", b"[talos] b"),
+        (b"daemon:    info: [2026-02-09T03:06:56.96Z]: c", AT, "", "", b"c"),
+        (b"local0:     err: [2026-02-09T03:06:56.96Z]: d", AT, "", "", b"d"),
+        (b"10.5.0.3: kern:    info: [2026-02-09T03:06:56.96Z]: e", AT, "10.5.0.3", "kernel", b"e"),
+        (b"worker-1: kern:     err: [2026-02-09T03:06:56.96Z]: f", AT, "worker-1", "kernel", b"f"),
+        (b"kind:    info: [2026-02-09T03:06:56.96Z]: g", None, "", "", b"kind:    info: [2026-02-09T03:06:56.96Z]: g"),
+        (b"kern: info: nothing", None, "", "", b"kern: info: nothing"),
+    ],
+)
+def test_the_ring_as_talos_prints_it(line, stamp, node, ident, words):
+    """Facility, priority and date are a carrier; what the facility kern says is the kernel's."""
+    peeled = peel(line)
+    assert (peeled.stamp, peeled.node, peeled.ident, peeled.body) == (stamp, node, ident, words)
+
+
+def test_seconds_since_the_line_above():
+    """Each line is as much later as it tells, and no later than its minute; above the first minute there is no time."""
+    lines, minutes = HUMAN.encode().splitlines(), Minutes()
+    seconds = [
+        None if stamp is None else (stamp - FRAME) / 1_000_000 for stamp in (minutes.stamp(lines, n) for n in range(8))
+    ]
+    assert seconds == [None, None, 0.026711, None, 1.526711, 59.426711, 59.999999, None]
+    assert Minutes().stamp(lines, 5) == minutes.stamp(lines, 5)
+
+
+def test_a_record_has_the_time_of_its_line():
+    """`kvdiag parse` gives the same sums."""
+    read = source_records(Text("dmesg", HUMAN.encode()), Options(paths=(), year=2025), [].append)
+    told = [record.time and f"{record.time:%Y %H:%M:%S.%f}" for record in read]
+    assert told[:3] == [None, "2025 20:11:00.000000", "2025 20:11:00.026711"]
+    assert told[-1] == "2025 20:13:00.000000"
