@@ -63,6 +63,9 @@ def _sentence(rule: Rule) -> Iterator[str]:
     bound = set(positive_names(rule.when))
     if not bound:
         yield "the sentence names nothing that must have happened; an absence alone is no finding"
+    for name in rule.proof.by if rule.proof else ():
+        if name not in bound:
+            yield f"the proof {name!r} is nothing that the sentence asks to have happened"
     for absent in absences(rule.when):
         open_end = absent.after and not absent.before and not absent.within and not absent.to_end
         if open_end:

@@ -22,6 +22,8 @@ def _lines(rule: Rule) -> Iterator[str]:
     yield from _section("Found when", [say_condition(rule.when)])
     yield from _section("Where", [_selector(selector) for selector in rule.events.values()])
     yield from _section("Applies to", [f"{component} {span}" for component, span in rule.applies.items()])
+    if rule.proof:
+        yield from _section("Certain with", [", ".join(rule.proof.by)])
     if rule.healed:
         yield from _section("Healed by", [", ".join(rule.healed.by)])
     yield from _section("Why", rule.cause.splitlines())

@@ -83,6 +83,7 @@ def test_a_sound_rule():
         ('error: "*busy*"', 'eror: "*busy*"', "failed: its lines say nothing of 'eror'; did you mean 'error'?"),
         ("events:\n", "events:\n  spare: {kind: csi.nodepublish.called}\n", "the event 'spare' is named but never used"),
         ("when: failed and no", "when: no", "the sentence names nothing that must have happened; an absence alone is no finding"),
+        ("when:", "proof: {by: [done], doubt: x}\nwhen:", "the proof 'done' is nothing that the sentence asks to have happened"),
         (" within 5m", "", "'no done after failed' has no bound; say 'within 5m', or 'until end' if that is meant"),
         ("failed and no done after failed", "done and no done after failed", "'no done' is measured from 'failed', which the sentence does not ask to have happened"),
         ("finds: {v: confirmed}", "finds: {}", "no test finds anything; give a log in which the signature is found"),
