@@ -141,6 +141,7 @@ def test_all_topics_are_there():
         "unpublish",
         "reconstruction",
         "orphan-cleanup",
+        "verbosity",
     }
     assert {"fs", "block", "inline", "rwx"} <= set(TOPICS["volume-lifecycle"].modes)
     assert all("block" in TOPICS[name].modes for name in ("unstage", "unpublish"))
