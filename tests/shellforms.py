@@ -82,7 +82,9 @@ FORMS: Mapping[str, Form] = {
     "lvs": Form("o"),
     "mv": Form(),
     "pidof": Form(),
+    "pkill": Form("x", "-USR1"),
     "ps": Form("eopf"),
+    "time": Form(),
     "reboot": Form(),
     "rm": Form("r", "--one-file-system"),
     "rmdir": Form(),
@@ -101,7 +103,7 @@ FORMS: Mapping[str, Form] = {
     "blkid": Form(),
     "xargs": Form("r"),
 }
-RUN_OTHERS = {"timeout": 2, "xargs": 2}  # programs whose arguments from there on are another command
+RUN_OTHERS = {"time": 1, "timeout": 2, "xargs": 2}  # programs whose arguments from there on are another command
 
 
 def simple_commands(text: str) -> list[list[str]]:

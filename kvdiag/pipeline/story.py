@@ -27,6 +27,7 @@ MATTERS = frozenset(
         "runtime.call.reported",
         "node.not-ready",
         "node.ready",
+        "node.booted",
         "node.rebooted",
         "csi.driver.registered",
         "csi.driver.deregistered",

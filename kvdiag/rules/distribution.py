@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kvdiag.yamlread import Node
 
 SERVICES = ("kubelet", "runtime", "containerd", "crio", "docker", "kernel")
+FROM_ELSEWHERE = {"kubectl", "oc", "talosctl", "minikube", "#"}
 MOST_EVENTS = 2000  # of a node that are searched for signs: they stand in every line, or in the first ones
 MOST_CHARACTERS = 2000  # of an event's line
 MOST_TURNS = 8  # a command may be made of others
@@ -59,8 +60,13 @@ class Dialect(NamedTuple):
 
     def enter(self, texts: Sequence[str]) -> Iterator[Fix]:
         """The step before the first command that runs on the node, where its distribution has one."""
-        if self.distribution.enter and any(_runs_on_node(text) for text in texts):
+        if self.distribution.enter and any(self._is_typed_there(text) for text in texts):
             yield self.distribution.enter
+
+    def _is_typed_there(self, text: str) -> bool:
+        """Whether a command is typed in a shell of the node, and not sent there from elsewhere."""
+        words = self.say(text).split()
+        return bool(words) and words[0] not in FROM_ELSEWHERE
 
     def _said(self, whole: str, verb: str, service: str, since: str, more: Mapping[str, str]) -> str:
         service = self.runtime if service == "runtime" else service
@@ -128,10 +134,6 @@ def _texts(history: History, node: str) -> Iterator[str]:
             sources.add(event.origin.source)
             yield event.origin.source
         yield event.text[:MOST_CHARACTERS]
-
-
-def _runs_on_node(text: str) -> bool:
-    return any(part[1] in distributions()[0].commands or part[2] for part in _PLACEHOLDER.finditer(text))
 
 
 @cache

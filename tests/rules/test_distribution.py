@@ -124,5 +124,5 @@ def test_a_node_that_must_be_entered_first():
     """Bottlerocket's commands run in its admin container; that step is told once, and only where a command needs it."""
     dialect = dialect_of(seen("Bottlerocket OS 1.20.0"), "n1")
     assert [fix.run for fix in dialect.enter(["{status:runtime}", "{host} ps"])] == ["enter-admin-container"]
-    assert list(dialect.enter(["kubectl get pods", "", "{pod_uid}"])) == []
+    assert list(dialect.enter(["kubectl get pods", "", "oc adm node-logs n1"])) == []
     assert dialect.say("{status:runtime}") == "systemctl status containerd"

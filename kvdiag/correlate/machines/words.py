@@ -75,6 +75,7 @@ _MORE: Mapping[str, str] = {
     "node.ready": "the node is ready",
     "node.not-ready": "the node is not ready",
     "node.shutdown": "the node shuts down",
+    "node.booted": "the node was booted",
     "node.rebooted": "the node came back from a reboot",
     "node.eviction.reclaiming": "the node runs out of a resource",
     "runtime.booted": "runtime serves calls",
