@@ -24,6 +24,7 @@ from kvdiag.rules.witness import Window, doubts
 
 MOST_RUNS = 256  # of one rule on one timeline; a longer series of the same fault adds nothing to the finding
 CLOCKS_DIFFER = 5 * SECOND  # two machines that keep time badly; the order of what is closer proves nothing
+GUESSED = "ambiguous"  # the attribute of an answer that could be that of several calls
 LONGEST_VALUE = 4096  # characters of an attribute that a glob is matched against
 
 Bound = Mapping[str, tuple[Event, ...]]
@@ -96,10 +97,9 @@ def _fits(value: str, globs: tuple[str, ...]) -> bool:
 def _solve(condition: Condition, stage: Stage, match: Match) -> Iterator[Match]:
     match condition:
         case Chain():
-            for bound in _chains(condition, stage, match.bound):
-                yield Match(
-                    {**match.bound, **bound}, _both(match.doubts, tuple(_order_doubts(condition, bound, stage.clocks)))
-                )
+            for bound in _all_chains(condition, stage, match.bound):
+                unsure = (*_order_doubts(condition, bound, stage.clocks), *_pairing_doubts(condition, bound))
+                yield Match({**match.bound, **bound}, _both(match.doubts, unsure))
         case Absent():
             reasons = _absent(condition, stage, match.bound)
             if reasons is not None:
@@ -139,6 +139,17 @@ def _all(terms: Sequence[Condition], stage: Stage, match: Match) -> Iterator[Mat
         return
     for further in _solve(terms[0], stage, match):
         yield from _all(terms[1:], stage, further)
+
+
+def _all_chains(chain: Chain, stage: Stage, bound: Bound) -> Iterator[Bound]:
+    """Every run, those without answers that may be of another call first."""
+    names = {step.name for step in chain.steps}
+    is_fixed = any(_fixed(step, bound) for step in chain.steps)
+    if not is_fixed and any(event.attrs.get(GUESSED) for name in names for event in stage.seen[name]):
+        sure = {name: tuple(e for e in stage.seen[name] if not e.attrs.get(GUESSED)) for name in names}
+        if all(sure.values()):
+            yield from _chains(chain, stage._replace(seen={**stage.seen, **sure}), bound)
+    yield from _chains(chain, stage, bound)
 
 
 def _chains(chain: Chain, stage: Stage, bound: Bound) -> Iterator[Bound]:
@@ -182,6 +193,14 @@ def _order_doubts(chain: Chain, bound: Bound, clocks: Sequence[str]) -> Iterator
                 f"{before.origin} and {after.origin} are {say_duration(max(0, apart))} apart and of two machines, "
                 f"whose clocks may differ by {say_duration(CLOCKS_DIFFER)}"
             )
+
+
+def _pairing_doubts(chain: Chain, bound: Bound) -> Iterator[str]:
+    """Where a step rests on the answer to a call that may be the answer to another: a line between them is lost."""
+    for step in chain.steps:
+        guessed = [event for event in bound[step.name] if event.attrs.get(GUESSED)]
+        if guessed and sum(e.count for e in bound[step.name] if not e.attrs.get(GUESSED)) < step.at_least:
+            yield f"{guessed[0].origin} may be the answer to another call, as several were open"
 
 
 def _machine(event: Event) -> str:

@@ -329,3 +329,18 @@ def test_every_match_is_true(told):
         (first,), (last,) = match.bound["a"], match.bound["b"]
         assert first.time < last.time
         assert not any(e.kind == "c" and first.time < e.time < last.time for e in some)
+
+
+@pytest.mark.parametrize(
+    ("when", "told", "truth"),
+    [
+        ("a then b", [event("a", 0), event("b", 1)], Truth.YES),
+        ("a then b", [event("a", 0), event("b", 1, ambiguous="true")], Truth.POSSIBLE),
+        ("a then b", [event("a", 0, ambiguous="true"), event("b", 1)], Truth.POSSIBLE),
+        ("a then at least 2 b", [event("a", 0), event("b", 1), event("b", 2, ambiguous="true")], Truth.POSSIBLE),
+        ("a then b", [event("a", 0), event("b", 1, ambiguous="true"), event("b", 2)], Truth.YES),
+    ],
+)
+def test_an_answer_that_may_be_that_of_another_call_proves_nothing(when, told, truth):
+    """Which of several open calls a driver answers, its line does not say."""
+    assert matches(when, told)[0].truth is truth

@@ -1,0 +1,26 @@
+"""Bytes and lines that a healthy log has lost at random never make a fault that is certain."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bench.damage import KINDS, SAMPLES, confirmed, damaged, false_alarms, logs
+
+HEALTHY = sorted(SAMPLES.glob("healthy*"))
+DRAWN = range(4)  # bench/damage.py draws a thousand
+each_folder = pytest.mark.parametrize("folder", HEALTHY, ids=lambda folder: folder.name)
+
+
+@each_folder
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_fault_is_certain(folder: Path, kind: str):
+    """Whatever is changed, lost or cut out."""
+    assert list(false_alarms(folder, kind, DRAWN)) == []
+
+
+@pytest.mark.parametrize(("case", "seed"), [("healthy-containerd-json", 4), ("healthy-csi-volume-containerd-2.1", 65)])
+def test_an_answer_that_may_be_of_another_call(case: str, seed: int):
+    """A call whose answer is lost takes that of a later one; what rests on it is not certain."""
+    assert confirmed(damaged(logs(SAMPLES / case), "flips", seed)) == set()
