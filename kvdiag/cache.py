@@ -3,7 +3,8 @@
     ~/.cache/kvdiag/events-3f9a….json
 
 The name carries the sha256 of what was read, so nothing ever has to be declared stale. JSON and never pickle: whoever
-can write to the folder must not be able to run code. A cache that cannot be written or read is none. The date of a file
+can write to the folder must not be able to run code. A cache that cannot be written or read is none; nor is one that
+another user could have written: as root under sudo the folder may well be somebody's. The date of a file
 tells when it was last used; whenever a new one is written, those that nobody has used for 90 days go.
 """
 
@@ -13,6 +14,7 @@ import contextlib
 import hashlib
 import json
 import os
+import stat
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -25,6 +27,8 @@ Made = TypeVar("Made")
 
 DAY = 86_400  # seconds
 UNUSED = 90 * DAY
+LARGEST = 64 << 20  # bytes of a file; all rules and events together take 2 MB
+_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _OWN = regex(r"[a-z]+-[0-9a-f]{32}\.json|tmp\w+\.tmp")  # nothing else in the folder is ours
 
 
@@ -51,13 +55,30 @@ def cached(name: str, key: str, build: Callable[[], Any], read: Callable[[Any], 
     """
     path = folder() / f"{name}-{key[:32]}.json"
     try:
-        made = read(json.loads(path.read_bytes()))
+        made = read(json.loads(_own_bytes(path)))
     except (OSError, ValueError, KeyError, TypeError, IndexError, RecursionError):
         data = build()
         _keep(path, data)
         return read(data)
     _date(path)
     return made
+
+
+def _own_bytes(path: Path) -> bytes:
+    """What is in a file that nobody else could have written. Raises OSError for any other; nothing is waited for."""
+    _check(path.parent.stat(), stat.S_ISDIR)
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    with os.fdopen(handle, "rb") as file:
+        status = os.fstat(handle)
+        _check(status, stat.S_ISREG)
+        if status.st_size > LARGEST:
+            raise OSError(None, "too large")
+        return file.read(LARGEST)
+
+
+def _check(status: os.stat_result, is_such: Callable[[int], bool]) -> None:
+    if not is_such(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & _OTHERS:
+        raise OSError(None, "not our own")
 
 
 def _date(path: Path) -> None:
@@ -73,6 +94,7 @@ def _keep(path: Path, data: object) -> None:
 
     with contextlib.suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _check(path.parent.stat(), stat.S_ISDIR)
         handle, beside = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:

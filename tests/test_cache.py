@@ -105,3 +105,41 @@ def test_many_at_once(folder):
         )
     assert {run.stdout for run in runs} == {b"1 " * 29 + b"1\n"}
     assert len(list(folder.iterdir())) == 30
+
+
+def poisoned(folder):
+    """Give the path of what is kept under the key, with another content."""
+    kept(KEY)
+    (path,) = folder.iterdir()
+    path.write_text('"poison"')
+    return path
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda path: path.chmod(0o620),
+        lambda path: path.chmod(0o602),
+        lambda path: path.parent.chmod(0o777),
+        lambda path: path.rename(path.parent.parent / "x") and path.symlink_to(path.parent.parent / "x"),
+        lambda path: (path.unlink(), os.mkfifo(path)),
+        lambda path: (path.unlink(), path.mkdir()),
+        lambda path: path.write_text(" " * (cache.LARGEST + 1) + '"poison"'),
+        lambda path: os.truncate(path, 1 << 40),
+    ],
+    ids=["of the group", "of all", "folder of all", "link", "fifo", "folder", "large", "huge"],
+)
+def test_what_another_could_have_written_is_no_cache(folder, change):
+    """A file or folder that others may write to, a link, a FIFO: as if there were none, and nothing is waited for."""
+    path = poisoned(folder)
+    change(path)
+    assert kept(KEY) != "poison"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+@pytest.mark.parametrize("whose", ["file", "folder"])
+def test_what_another_user_owns_is_no_cache(folder, whose):
+    """As root under sudo, the home may be another's."""
+    path = poisoned(folder)
+    os.chown(path if whose == "file" else path.parent, 1234, -1)
+    assert kept(KEY) != "poison"

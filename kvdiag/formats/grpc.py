@@ -70,6 +70,8 @@ class _Draft(Generic[K]):
     call_ids: tuple[str, ...] = ()
     closed_at: int = -1
     settled: bool = False
+    begun_at: int = 0
+    stale: bool = False
 
     def finished(self) -> Call[K]:
         """Give the call as a value."""
@@ -140,7 +142,7 @@ class _Desk(Generic[K]):
             yield draft.finished()
 
     def _begin(self, key: K, piece: Piece) -> None:
-        draft = _Draft(begins=key, method=piece.method, request=piece.request)
+        draft = _Draft(begins=key, method=piece.method, request=piece.request, begun_at=self._now)
         if piece.call_id:
             draft.call_ids = (piece.call_id,)
         if piece.part == CALLED:
@@ -157,7 +159,7 @@ class _Desk(Generic[K]):
         waiting = _same_id([draft for draft in self._open if draft.requested is None], piece.call_id)
         fitting = [draft for draft in waiting if fits(draft.method, piece.request)] or waiting
         if not fitting:
-            draft = _Draft(begins=key, method=piece.method or likely_method(piece.request))
+            draft = _Draft(begins=key, method=piece.method or likely_method(piece.request), begun_at=self._now)
             draft.call_ids = (piece.call_id,) if piece.call_id else ()
             self._open.append(draft)
         elif self._last_part == CALL and fitting[-1] is self._open[-1]:
@@ -173,9 +175,10 @@ class _Desk(Generic[K]):
         fitting = [draft for draft in fitting if not piece.answers or draft.method in piece.answers] or fitting
         fitting = _same_volume(fitting, piece)
         if fitting:
-            draft = fitting[0]
+            draft = next((draft for draft in fitting if not draft.stale), fitting[0])
+            is_named = bool(piece.call_id or piece.request)
             draft.request = {**draft.request, **piece.request}
-            self._close(draft, key, SUCCEEDED, "", ambiguous=len(fitting) > 1)
+            self._close(draft, key, SUCCEEDED, "", ambiguous=len(fitting) > 1 or (draft.stale and not is_named))
 
     def _fail(self, key: K, piece: Piece) -> None:
         outcome = SUCCEEDED if piece.succeeded else FAILED
@@ -201,7 +204,7 @@ class _Desk(Generic[K]):
         # First a call that has its answer, then one that waits, then one that was given up.
         draft = min(same, key=lambda one: (one.ends is None, one.closed_at >= 0), default=None)
         if draft is None:
-            draft = _Draft(begins=key, requested=key)
+            draft = _Draft(begins=key, requested=key, begun_at=self._now)
             self._open.append(draft)
         elif draft.closed_at < 0:
             self._reopen_last()
@@ -210,6 +213,7 @@ class _Desk(Generic[K]):
         draft.method, draft.request = piece.method, {**draft.request, **piece.request}
         draft.outcome, draft.error = (SUCCEEDED if piece.succeeded else FAILED), piece.error
         draft.ends, draft.ambiguous, draft.settled = key, False, True
+        self._pass(draft)
 
     def _reopen_last(self) -> None:
         """Take back the response just given to another call."""
@@ -224,6 +228,12 @@ class _Desk(Generic[K]):
         draft.outcome, draft.error, draft.ends, draft.closed_at = outcome, error, key, self._now
         draft.ambiguous |= ambiguous
         self._closed.append(draft)
+        self._pass(draft)
+
+    def _pass(self, draft: _Draft[K]) -> None:
+        """Note the calls that must have had their answer before this one was made: it was not seen."""
+        for other in self._open:
+            other.stale |= other.begun_at < draft.begun_at and _precedes(other, draft)
 
     def _drop_twins(self, draft: _Draft[K]) -> None:
         """Let calls go that were repeated word for word: the client waits for one answer, so that it has had it.
@@ -281,6 +291,18 @@ def _names(error: str, draft: _Draft[K]) -> bool:
     """Whether an error speaks of the call's volume, paths or method."""
     told = [draft.method, *(draft.request.get(name, "") for name in (_VOLUME, _TARGET, _STAGING))]
     return any(name and name in error for name in told)
+
+
+def _precedes(other: _Draft[K], draft: _Draft[K]) -> bool:
+    """Whether a call on the same volume was over when another one was made, as kubelet makes them one by one.
+
+    For two pods a volume may be published at the same time; what stages it waits for all of them.
+    """
+    mine, its = draft.request, other.request
+    if not mine.get(_VOLUME) or mine.get(_VOLUME) != its.get(_VOLUME) or draft.method == other.method:
+        return False
+    targets = mine.get(_TARGET, ""), its.get(_TARGET, "")
+    return targets[0] == targets[1] or not all(targets)
 
 
 def _is_call(draft: _Draft[K], piece: Piece) -> bool:

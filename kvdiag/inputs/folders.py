@@ -7,6 +7,7 @@ import stat
 from typing import TYPE_CHECKING
 
 from kvdiag.errors import InputError
+from kvdiag.inputs.files import made_up
 from kvdiag.inputs.source import unreadable
 from kvdiag.regex import regex
 
@@ -59,44 +60,76 @@ class Empties:
 def walked(folder: Path, problem: Callable[[InputError], None]) -> Iterator[Path]:
     """Give the regular files of a folder, hidden ones left out.
 
-    Links are followed, a folder is entered once, so that links in a circle end. FIFOs, sockets and devices are passed
-    by: opening one that nobody named could block for ever.
+    Links are followed where they stay in the folder; what they lead to outside is not what was named. A folder is
+    entered once, so that links in a circle end. FIFOs, sockets and devices are passed by: opening one that nobody named
+    could block for ever; so could the files of /proc and /sys.
     """
-    entered: set[tuple[int, int]] = set()
-    pending, dangling = [folder], []
+    walk = _Walk(folder, problem)
+    pending = [folder]
     while pending:
-        for path in _visible(pending.pop(), entered, problem):
-            mode = _mode(path, problem)
+        for path in walk.visible(pending.pop()):
+            mode = walk.mode(path)
             if stat.S_ISDIR(mode):
                 pending.append(path)
             elif stat.S_ISREG(mode):
                 yield path
-            elif stat.S_ISLNK(mode):
-                dangling.append(path)
-    if dangling:  # a copy of /var/log/containers is nothing but these: one word for all
-        links = f"{len(dangling)} links lead nowhere, such as {dangling[0]}"
-        problem(SkippedError(str(folder), f"{links}; copy what they point at (cp -L)"))
+    walk.tell()
 
 
-def _visible(folder: Path, entered: set[tuple[int, int]], problem: Callable[[InputError], None]) -> list[Path]:
-    try:
-        status = folder.stat()
-        if (status.st_dev, status.st_ino) in entered:
+class _Walk:
+    """What was met on the way through a folder."""
+
+    def __init__(self, folder: Path, problem: Callable[[InputError], None]) -> None:
+        self._folder, self._problem = folder, problem
+        self._root = folder.resolve()
+        self._entered: set[tuple[int, int]] = set()
+        self._made_up = made_up()
+        self._dangling: list[Path] = []
+        self._outside: list[Path] = []
+
+    def visible(self, folder: Path) -> list[Path]:
+        """Give what is in a folder, if it was not entered before."""
+        try:
+            status = folder.stat()
+            if (status.st_dev, status.st_ino) in self._entered:
+                return []
+            self._entered.add((status.st_dev, status.st_ino))
+            if status.st_dev in self._made_up:
+                self._problem(SkippedError(str(folder), "left out: there are no logs among the kernel's own files"))
+                return []
+            return [path for path in folder.iterdir() if not path.name.startswith(".")]
+        except OSError as error:
+            self._problem(unreadable(str(folder), error))
             return []
-        entered.add((status.st_dev, status.st_ino))
-        return [path for path in folder.iterdir() if not path.name.startswith(".")]
-    except OSError as error:
-        problem(unreadable(str(folder), error))
-        return []
 
+    def mode(self, path: Path) -> int:
+        """Give what the path is or leads to; 0 for what is left out."""
+        try:
+            if not path.is_symlink():
+                return path.stat().st_mode
+            if not path.exists():
+                self._dangling.append(path)
+                return 0
+            if not path.resolve().is_relative_to(self._root):
+                self._outside.append(path)
+                return 0
+            return path.stat().st_mode
+        except (OSError, RuntimeError) as error:  # a circle of links is a RuntimeError before Python 3.13
+            fault = error if isinstance(error, OSError) else OSError(None, "its links lead in a circle")
+            self._problem(unreadable(str(path), fault))
+            return 0
 
-def _mode(path: Path, problem: Callable[[InputError], None]) -> int:
-    """Give what the path leads to; a link that leads nowhere, or to itself, counts as a link."""
-    try:
-        return path.lstat().st_mode if path.is_symlink() and not path.exists() else path.stat().st_mode
-    except OSError as error:
-        problem(unreadable(str(path), error))
-        return 0
+    def tell(self) -> None:
+        """Tell of the links that were not followed: a copy of /var/log/containers has nothing else."""
+        if self._dangling:
+            links = f"{len(self._dangling)} links lead nowhere, such as {self._dangling[0]}"
+            self._problem(SkippedError(str(self._folder), f"{links}; copy what they point at (cp -L)"))
+        if self._outside:
+            first = self._outside[0]
+            links = "a link leads" if len(self._outside) == 1 else f"{len(self._outside):,} links lead"
+            said = f"{links} out of this folder and {'was' if len(self._outside) == 1 else 'were'} left out"
+            where = f"{first} to {first.resolve()}"
+            self._problem(SkippedError(str(self._folder), f"{said}, such as {where}; name what is wanted of it"))
 
 
 def age_order(path: PurePath) -> tuple[list[list[str | int]], tuple[int, int, str], str]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kvdiag.errors import InputError
+from kvdiag.inputs.files import open_file
 from kvdiag.inputs.layout import place_of
 from kvdiag.inputs.source import STDIN, unreadable
 
@@ -88,13 +89,12 @@ class LiveReader:
         """Go on with the file that has taken the place of this one, or at the beginning of one that was emptied."""
         try:
             there, here = Path(self._path).stat(), os.fstat(self._file)
-        except OSError:  # between the renaming of the old one and the making of the new
+            if (there.st_dev, there.st_ino) != (here.st_dev, here.st_ino):
+                with open_file(self._path) as fresh:
+                    os.dup2(fresh.fileno(), self._file, inheritable=False)
+                return True
+        except OSError:  # between the renaming of the old one and the making of the new; or a folder is there for now
             return False
-        if (there.st_dev, there.st_ino) != (here.st_dev, here.st_ino):
-            fresh = os.open(self._path, os.O_RDONLY)
-            os.dup2(fresh, self._file)
-            os.close(fresh)
-            return True
         if there.st_size < os.lseek(self._file, 0, os.SEEK_CUR):
             os.lseek(self._file, 0, os.SEEK_SET)
             return True

@@ -11,6 +11,7 @@ from kvdiag.errors import InputError, UsageError
 from kvdiag.inputs import sniff
 from kvdiag.inputs.bundle import Archive, Bundle, Tell, journal_file
 from kvdiag.inputs.compressed import Budget, Metered
+from kvdiag.inputs.files import open_file
 from kvdiag.inputs.folders import Empties, EmptyError, SkippedError, age_order, walked
 from kvdiag.inputs.readers import Reader, Replayed
 from kvdiag.inputs.source import STDIN, Source, Stdin, unreadable
@@ -102,11 +103,12 @@ class _At(NamedTuple):
 def _file(at: _At, tell: Tell) -> Iterator[Source]:
     """Give a file as a source, or those that are in it."""
     try:
-        file = at.path.open("rb", buffering=0)
+        is_pipe = at.fault is InputError and stat.S_ISFIFO(at.status.st_mode)  # its writer may come later
+        file = at.path.open("rb", buffering=0) if is_pipe else open_file(at.path)
     except OSError as error:
         tell.problem(unreadable(at.name, error))
         return
-    if not stat.S_ISREG(at.status.st_mode):  # a FIFO: to look into it is to take from it
+    if is_pipe:  # to look into it is to take from it
         yield from _stream(at.name, file, tell)
         return
     with file:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self, cast
 
 from kvdiag.errors import InputError
 from kvdiag.inputs.compressed import Budget, Metered, unpacked
+from kvdiag.inputs.files import open_file
 from kvdiag.inputs.gzipped import DamagedError
 from kvdiag.inputs.layout import place_of
 from kvdiag.inputs.readers import Reader, Replayed
@@ -58,7 +59,7 @@ class Source(NamedTuple):
         if self.path is None:
             return Replayed(b"")
         budget = Budget()
-        file = self.path.open("rb", buffering=0)
+        file = open_file(self.path)
         return unpacked(self.compression, Metered(file, budget.took), budget) if self.compression else file
 
 
@@ -74,7 +75,7 @@ class SourceReader:
         if self._ended:
             return 0
         try:
-            got = self._reader.readinto(buffer)
+            got = self._reader.readinto(buffer) or 0  # None where a file of /proc has nothing to say now
         except DamagedError as damage:
             fault = InputError(self._source.name, told(damage, read=self._begun))
         except OSError as error:

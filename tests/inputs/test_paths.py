@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from kvdiag.errors import InputError, UsageError
+from kvdiag.inputs.files import made_up
 from kvdiag.inputs.folders import SkippedError
 from kvdiag.inputs.paths import sources
 
@@ -153,14 +154,14 @@ def test_no_permission(monkeypatch, named):
     """A file that may not be read is a problem, named or found."""
     write("logs/kubelet.log")
     write("logs/other.log")
-    begin = Path.open
+    begin = os.open
 
     def refuse(path, *args, **kwargs):
-        if path.name == "kubelet.log":
+        if str(path).endswith("kubelet.log"):
             raise PermissionError(13, "Permission denied")
         return begin(path, *args, **kwargs)
 
-    monkeypatch.setattr(Path, "open", refuse)
+    monkeypatch.setattr(os, "open", refuse)
     texts, problems = read(named)
     assert texts == ({"logs/other.log": LINE} if named == "logs" else {})
     assert only(problems).startswith("logs/kubelet.log: permission denied; ")
@@ -282,16 +283,52 @@ def test_the_same_file_twice():
 
 
 def test_links_in_a_folder():
-    """Links to files and folders are followed, those in a circle end, those that lead nowhere are told once."""
-    write("pods/web/0.log")
+    """Links that stay in the folder are followed, those in a circle end, those that lead nowhere are told once."""
+    write("logs/pods/web/0.log")
     write("logs/kubelet.log")
-    Path("logs/pods").symlink_to("../pods")
-    Path("pods/up").symlink_to("..")
+    Path("logs/by-name").symlink_to("pods")
+    Path("logs/pods/up").symlink_to("..")
     Path("logs/self").symlink_to("self")
     Path("logs/gone.log").symlink_to("nowhere.log")
     texts, problems = read("logs")
-    assert sorted(texts) == ["logs/kubelet.log", "logs/pods/web/0.log"]
+    assert len(texts) == 2
     assert only(problems, SkippedError).startswith("logs: 2 links lead nowhere, such as logs/")
+
+
+def test_links_out_of_a_folder():
+    """What lies outside the folder that was named is left out, and told; a link that is named itself is read."""
+    write("pods/web/0.log")
+    write("logs/kubelet.log")
+    Path("logs/pods").symlink_to("../pods")
+    Path("logs/0.log").symlink_to("../pods/web/0.log")
+    texts, problems = read("logs")
+    assert sorted(texts) == ["logs/kubelet.log"]
+    assert only(problems, SkippedError).startswith("logs: 2 links lead out of this folder and were left out, such as ")
+    assert read("logs/0.log") == ({"logs/0.log": LINE}, [])
+    Path("named").symlink_to("logs")
+    assert sorted(read("named")[0]) == ["named/kubelet.log"]
+
+
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="no /proc here")
+def test_what_the_kernel_makes_up():
+    """No file of /proc is looked into, and none waited for, whichever way it is reached."""
+    assert made_up()
+    assert "kernel's own files" in str(read("/proc/self/task")[1][0])
+    write("logs/kubelet.log")
+    Path("logs/proc").symlink_to("/proc/self")
+    Path("logs/kmsg.log").symlink_to("/proc/kmsg")
+    assert sorted(read("logs")[0]) == ["logs/kubelet.log"]
+
+
+def test_a_file_that_becomes_a_pipe():
+    """What was a file when it was found is not waited for when it is a FIFO by then."""
+    write("a.log")
+    problems = []
+    (source,) = sources(["a.log"], problems.append)
+    Path("a.log").unlink()
+    os.mkfifo("a.log")
+    assert everything(source.open()) == b""
+    assert only(problems) == "a.log: it cannot be read: it is no file any more"
 
 
 def test_file_that_vanishes():
