@@ -1,37 +1,53 @@
 """The `kvdiag` command, and what its exits mean.
 
-0 nothing at or above --fail-on · 1 findings at or above it · 2 wrong usage or a broken rule · 3 an input could not be
-read, or nothing was understood · 130 interrupted. A closed pipe ends quietly.
+0 nothing at or above --fail-on · 1 findings at or above it · 2 wrong usage, a broken rule, or output that could not be
+written · 3 an input could not be read, or nothing was understood · 130 interrupted, 143 terminated, 129 hung up. A
+closed pipe ends quietly. Nothing else is imported before the signals are in hand.
 """
 
 from __future__ import annotations
 
 import gc
+import os
 import signal
 import sys
 
-from kvdiag.cli.fast import run_short, short_form
-from kvdiag.errors import KvdiagError
-
-INTERRUPTED = 130
+BROKEN, UNREADABLE = 2, 3
 COLLECT_EVERY = 100_000  # objects; what is read holds no cycles, and looking for them takes 5 % of the time
+ENDS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 def run() -> None:
     """Run the command line; every expected failure is one clear message, never a traceback."""
-    if hasattr(signal, "SIGPIPE"):  # whoever reads our output may go: end as grep and cat do, without a word
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    _heed_signals()
     gc.set_threshold(COLLECT_EVERY)
+    if sys.stderr is None:  # closed by who started us
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 (stays open to the end)
+    if sys.stdout is None:
+        _say("kvdiag: standard output is closed; send it to a file, or use --output-file")
+        sys.exit(BROKEN)
+    from kvdiag.errors import KvdiagError
+
     try:
-        _dispatch()
+        try:
+            _dispatch()
+        finally:
+            sys.stdout.flush()
     except KvdiagError as error:
         _say(f"kvdiag: {error}")
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
+    except OSError as error:
+        _turn_off_output()
+        _say(f"kvdiag: {error.filename or 'the output could not be written'}: {error.strerror or error}")
+        sys.exit(BROKEN)
+    except MemoryError:
+        _say("kvdiag: out of memory; name fewer logs, or say with --since and --until which time to look at")
+        sys.exit(UNREADABLE)
 
 
 def _dispatch() -> None:
+    from kvdiag.cli.fast import run_short, short_form
+
     form = short_form(sys.argv[1:])
     if form is not None:
         sys.exit(run_short(form))
@@ -40,7 +56,36 @@ def _dispatch() -> None:
     app()
 
 
+def _heed_signals() -> None:
+    """Whoever reads our output may go: end as grep and cat do. What ends us is an exit, so that nothing is left behind.
+
+    A signal that is ignored, as by nohup, stays so.
+    """
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    for name in ENDS:
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _end)
+
+
+def _end(number: int, _frame: object) -> None:
+    signal.signal(number, signal.SIG_DFL)  # a second one ends us at once
+    raise SystemExit(128 + number)
+
+
+def _turn_off_output() -> None:
+    """What is still held for standard output cannot be written either, and must not be tried at the end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
+
+
 def _say(message: str) -> None:
+    import contextlib
+
     from kvdiag.report.clean import clean
 
-    sys.stderr.write(clean(message, newlines=True) + "\n")
+    with contextlib.suppress(OSError):
+        sys.stderr.write(clean(message, newlines=True) + "\n")
+        sys.stderr.flush()
