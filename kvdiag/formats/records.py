@@ -103,6 +103,8 @@ class _Folder:
     def take(self, entry: Entry) -> None:
         """Enter one line or journal entry."""
         number, raw = entry.number, entry.raw
+        if not raw and entry.peeled is None and self._passes_blank():
+            return
         peeled = peel(raw) if entry.peeled is None else repeel(entry.peeled)
         if peeled.partial or peeled.stream in self._partials:
             whole = self._joined(number, peeled, raw)
@@ -110,6 +112,11 @@ class _Folder:
                 return
             number, peeled, raw = whole
         self._place(number, peeled, raw)
+
+    def _passes_blank(self) -> bool:
+        """Whether a blank line can belong to nothing; there may be millions."""
+        draft = self._last
+        return not self._partials and (draft is None or not (draft.block_open or draft.format == "gopanic"))
 
     def leaving(self, number: int) -> Iterator[Raw]:
         """Give the records that cannot go on any more, the oldest first."""

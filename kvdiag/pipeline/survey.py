@@ -101,6 +101,10 @@ class Survey:
         if lines and not lines[-1]:
             lines.pop()
         self.looked_at += len(lines)
+        blank = lines.count(b"")
+        if blank:  # a log may have nothing else for a long time
+            self.classes[classify(b"")] += blank
+            lines = [line for line in lines if line]
         classes = list(map(classify, lines))
         self.classes.update(classes)
         heads = [line for line, is_a in zip(lines, classes, strict=True) if is_a == "head"]

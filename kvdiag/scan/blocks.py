@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
 # How far back a block may end before its last line, so that a record of many lines stays whole.
 LOOK_BACK = 64 << 10
+MOST_LOOKED_AT = 1000  # lines in that; no record of more is kept whole, and 64 KB may be as many blank lines
 
 
 class Reader(Protocol):
@@ -69,7 +70,7 @@ def blocks(
 
     A line over `longest` bytes is cut to that, the rest of it skipped and counted. With `begins`, which says whether
     a line (without newline) begins a record, a block ends before the last line that does, if that is not more than
-    64 KB back: a record of many lines is then in one block. Memory stays under `size` + `longest` and one block.
+    64 KB or 1,000 lines back: a record of many lines is then in one block. Memory stays under `size` + `longest` and one block.
     """
     buffer = _Buffer(size, longest)
     first_line, skipping = 0, False
@@ -110,11 +111,13 @@ def _cut(buffer: _Buffer, got: int, begins: Callable[[bytes], bool] | None) -> i
     if begins is None or not last:
         return last
     limit, ends = max(0, held - LOOK_BACK), last
-    while ends:
+    for _ in range(MOST_LOOKED_AT):
+        if not ends:
+            return 0  # all that is held belongs to one record, and it is not yet too long to wait for the rest
         line_begins = buffer.bytes.rfind(b"\n", 0, ends - 1) + 1
         if line_begins < limit:
             return last
-        if begins(bytes(buffer.view[line_begins : ends - 1])):
+        if line_begins < ends - 1 and begins(bytes(buffer.view[line_begins : ends - 1])):
             return line_begins
         ends = line_begins
-    return 0  # all that is held belongs to one record, and it is not yet too long to wait for the rest
+    return last
