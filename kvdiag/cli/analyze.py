@@ -10,6 +10,7 @@ import typer
 from kvdiag.cli.analysis import FAIL_ON, NEVER, Showing, run_analysis, run_following
 from kvdiag.cli.arguments import (
     Follow,
+    Limit,
     NoRedact,
     Paths,
     Patterns,
@@ -40,6 +41,7 @@ def command(
     tz: Zone = "",
     component: Annotated[list[str] | None, typer.Option(help="A version the logs do not say: kubelet=1.29.3.")] = None,
     show_possible: Annotated[bool, typer.Option("--show-possible/--hide-possible", help="Those with doubts.")] = True,
+    limit_seconds: Limit = None,
     follow: Follow = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Findings only.")] = False,
     verbose: Annotated[int, typer.Option("-v", "--verbose", count=True, help="Whole evidence lines, references.")] = 0,
@@ -55,6 +57,7 @@ def command(
         rules=tuple(rule or ()),
         components=components(component),
         show_possible=show_possible,
+        limit=limit_seconds,
     )
     showing = Showing(output, output_file, fail_on, quiet, verbose, no_color, no_redact)
     raise typer.Exit((run_following if follow else run_analysis)(options, showing))

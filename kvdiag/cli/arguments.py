@@ -24,6 +24,10 @@ Patterns = Annotated[list[Path] | None, typer.Option(metavar="DIR", help="More r
 Follow = Annotated[
     bool, typer.Option("--follow", help="Tell each finding as soon as it is certain, and its end, while logs grow.")
 ]
+Limit = Annotated[
+    float | None,
+    typer.Option("--limit-seconds", metavar="N", min=0.1, help="Read no longer; say what was not read, exit 3."),
+]
 NoRedact = Annotated[bool, typer.Option("--no-redact", help="Show passwords, tokens and keys found in the logs.")]
 
 

@@ -19,6 +19,7 @@ from kvdiag.model.rule import Rule
 from kvdiag.model.timeline import History, SeenVersion
 from kvdiag.model.values import NOTHING, SubjectKind, Verdict
 from kvdiag.pipeline.judged import Judged
+from kvdiag.pipeline.limit import TimeIsUpError, limited, unread
 from kvdiag.pipeline.opened import Readable
 from kvdiag.pipeline.options import Options
 from kvdiag.pipeline.read import Progress, Read, read_source
@@ -117,21 +118,39 @@ def read_history(
     vocabulary = knowledge.vocabulary
     scan = scanner(vocabulary.literals)
     reads: list[Read] = []
-    filed = []
-    for source in given_inputs:
-        log: Readable | None = source
-        if isinstance(source, Source) and source.evidence:
-            from kvdiag.pipeline.filed import read_file
+    filed: list[Filed] = []
+    sought, reading, took = iter(given_inputs), None, 0
 
-            filed.append(file := read_file(source))
-            log = file.log
-        if log is not None:
-            relieve = partial(relief.check, reads) if relief else None
-            reads.extend(read_source(log, vocabulary, scan, problems.append, progress, relieve))
+    def tell(name: str, size: int) -> None:
+        nonlocal took
+        took += size
+        progress(name, size)
+
+    try:
+        with limited(options.limit):
+            for source in sought:
+                reading, took, log = source, 0, _log_of(source, filed)
+                if log is not None:
+                    relieve = partial(relief.check, reads) if relief else None
+                    for read in read_source(log, vocabulary, scan, problems.append, tell, relieve):
+                        reads.append(read)  # noqa: PERF402 (one by one: what was read stays when the time is up)
+                reading = None
+    except TimeIsUpError:
+        problems.extend(unread(reading, took, sought, options.paths, options.limit or 0))
     history = joined(reads, knowledge, options, relief, filed)
     readings = tuple(_readings(reads, clocks_of(reads, options, relief)))
     problems.extend(outside(readings, history, options))
     return Analysis(history, (*readings, *(file.reading for file in filed)), tuple(problems))
+
+
+def _log_of(source: Readable, filed: list[Filed]) -> Readable | None:
+    """The log in an input; a file beside the logs, which may have one below its table, is added to `filed`."""
+    if not (isinstance(source, Source) and source.evidence):
+        return source
+    from kvdiag.pipeline.filed import read_file
+
+    filed.append(file := read_file(source))
+    return file.log
 
 
 def clocks_of(reads: Sequence[Read], options: Options, relief: Relief | None) -> Mapping[str, SourceClock]:

@@ -10,7 +10,10 @@ from kvdiag.model.values import NOTHING
 
 
 class Options(NamedTuple):
-    """Inputs, narrowing and hints; times are microseconds UTC, `zone` microseconds east of UTC."""
+    """Inputs, narrowing and hints; times are microseconds UTC, `zone` microseconds east of UTC.
+
+    `limit` is after how many seconds no more is read.
+    """
 
     paths: tuple[str, ...] = ()
     since: int | None = None
@@ -25,3 +28,4 @@ class Options(NamedTuple):
     zone: int | None = None
     components: Mapping[str, str] = NOTHING
     show_possible: bool = True
+    limit: float | None = None

@@ -21,6 +21,7 @@ from kvdiag.formats.gopanic import is_start
 from kvdiag.formats.klog import preamble
 from kvdiag.inputs.lines import Numbers
 from kvdiag.model.place import NOWHERE, Place
+from kvdiag.pipeline.limit import TimeIsUpError
 from kvdiag.pipeline.opened import Readable, opened
 from kvdiag.pipeline.survey import Survey, Surveyed
 from kvdiag.regex import regex
@@ -93,7 +94,11 @@ def read_source(
         if is_passed_over:
             log.survey.pass_over(blocks)
         else:
-            log.read(blocks, scanner, relieve)
+            try:
+                log.read(blocks, scanner, relieve)
+            except TimeIsUpError:
+                yield log.made()
+                raise
         if name and not log.survey.classes["head"]:
             log.survey.count_as_text()
         yield log.made()

@@ -70,7 +70,8 @@ def blocks(
 
     A line over `longest` bytes is cut to that, the rest of it skipped and counted. With `begins`, which says whether
     a line (without newline) begins a record, a block ends before the last line that does, if that is not more than
-    64 KB or 1,000 lines back: a record of many lines is then in one block. Memory stays under `size` + `longest` and one block.
+    64 KB or 1,000 lines back: a record of many lines is then in one block. Memory stays under `size` + `longest` and
+    one block.
     """
     buffer = _Buffer(size, longest)
     first_line, skipping = 0, False
