@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 
 import pytest
 
@@ -60,7 +61,6 @@ def test_how_much_was_read(kvdiag, tmp_path):
 def test_only_once():
     """The alarm rings within, and never after."""
     with pytest.raises(TimeIsUpError), limited(0.01):
-        while True:
-            pass
+        time.sleep(60)
     with limited(None):
         pass

@@ -17,8 +17,8 @@ SUPPRESSED = 30_000_000  # microseconds: journald's rate limit counts in windows
 class Heard:
     """What one component of one node said in one source, gathered while events are made."""
 
-    def __init__(self, begins: int, ends: int, verbosity: int = 0) -> None:
-        self.begins, self.ends, self.verbosity = begins, ends, verbosity
+    def __init__(self, begins: int, ends: int, verbosity: int = 0, gaps: Sequence[Gap] = ()) -> None:
+        self.begins, self.ends, self.verbosity, self.gaps = begins, ends, verbosity, gaps
         self.pids: dict[int, tuple[int, int]] = {}  # when each process first and last spoke
 
     def add(self, begins: int, ends: int, verbosity: int, pid: int | None) -> None:
@@ -48,6 +48,7 @@ def coverages(
         restarts = list(_restarts(component, ordered))
         restarts += _starts(component, (started or {}).get((component, node), ()), restarts)
         gaps = [*_holes(component, ordered), *restarts, *quiet.get(node, ())]
+        gaps += [gap for part in ordered for gap in part.gaps]
         yield Coverage(
             component=component,
             node=node,

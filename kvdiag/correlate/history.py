@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -22,7 +23,7 @@ from kvdiag.evidence.fact import STANDING
 from kvdiag.formats.authors import DRIVER, SIDECARS, process
 from kvdiag.model.event import CONTROLLER_CALLS, CONTROLLERS, Event
 from kvdiag.model.record import Origin
-from kvdiag.model.timeline import History, SeenVersion, Skew, Timeline
+from kvdiag.model.timeline import Gap, History, SeenVersion, Skew, Timeline
 from kvdiag.model.values import SubjectKind
 
 STARTS = frozenset({"kubelet.started", "runtime.started"})
@@ -181,6 +182,7 @@ def _heard(
     for testimony in testimonies:
         clock, own = clocks[testimony.source], testimony.component
         parts: dict[tuple[str, str], Heard] = {}
+        illegible = tuple(_illegible(testimony, clock))
         is_controller = not _serves(testimony, NODE_CALLS) and _serves(testimony, CONTROLLER_CALLS)
         for first, last in _by_speaker(testimony):
             speaker = first.speaker
@@ -189,12 +191,25 @@ def _heard(
                 component = CONTROLLER
             key = (component, "" if component in CONTROLLERS else speaker.node or nodes.get(testimony.source, ""))
             if key not in parts:
-                parts[key] = Heard(*_span(testimony, clock))
+                parts[key] = Heard(*_span(testimony, clock), gaps=illegible)
             times = sorted((clock.utc(first.stamp, first.line), clock.utc(last.stamp, last.line)))
             parts[key].add(times[0], times[1], _verbosity(first), speaker.pid)
         for key, part in parts.items():
             heard[key].append(part)
     return heard
+
+
+def _illegible(testimony: Testimony, clock: SourceClock) -> Iterator[Gap]:
+    """When the damaged lines were written: between the events around them."""
+    begins, ends = _span(testimony, clock) if testimony.damaged else (0, 0)
+    for first, last in testimony.damaged:
+        before = bisect_left(testimony.sightings, first, key=lambda said: said.line)
+        after = bisect_right(testimony.sightings, last, key=lambda said: said.line)
+        near = [said.more[1] if said.more else said.stamp for said in testimony.sightings[max(0, before - 1) : before]]
+        times = [clock.utc(stamp, first) for stamp in near] or [begins]
+        times += [clock.utc(said.stamp, last) for said in testimony.sightings[after : after + 1]] or [ends]
+        lines = f"line {first} is" if first == last else f"lines {first} to {last} are in part"
+        yield Gap(min(times), max(times) + 1, f"{testimony.source}: {lines} not legible,")
 
 
 def _serves(testimony: Testimony, calls: str | tuple[str, ...]) -> bool:

@@ -32,7 +32,7 @@ class Testimony(NamedTuple):
     that writes no year: (year-less stamp of the carrier, microseconds UTC of the line).
     `modified` is the file's date in seconds since 1970; `place` what its path says of its node and container. `let_go`
     counts, by component, what was said and is no longer among the sightings. `speaker` wrote the first
-    line with a time.
+    line with a time. `damaged` are stretches of lines, first and last, in which some are not legible.
     """
 
     source: str
@@ -50,6 +50,7 @@ class Testimony(NamedTuple):
     modified: float | None = None
     place: Place = NOWHERE
     let_go: Mapping[str, int] = NOTHING
+    damaged: tuple[tuple[int, int], ...] = ()
 
     def keeping(self, keeps: Callable[[Sighting], bool]) -> Testimony:
         """The same with some of its sightings."""

@@ -26,6 +26,7 @@ from kvdiag.pipeline.opened import Readable, opened
 from kvdiag.pipeline.survey import Survey, Surveyed
 from kvdiag.regex import regex
 from kvdiag.scan.blocks import Block
+from kvdiag.scan.damage import Damage, damaged
 from kvdiag.scan.protocol import Scanner
 from kvdiag.scan.sections import looked_into, sections
 
@@ -123,6 +124,7 @@ class Log:
         self._journal: int | None = None
         self._ends = 0
         self._let_go = Counter[str]()
+        self._damage = Damage()
 
     @property
     def size(self) -> int:
@@ -140,6 +142,8 @@ class Log:
                 self._first, self._speaker = _edge(block, self._recogniser, backwards=False)
             self._recogniser.feed(block.data, block.first_line, scanner.scan(block.data))
             self.survey.add(block)
+            for line in damaged(block):
+                self._damage.add(self._numbers.of(line))
             if self._said is None and block.first_line - begins < SAID_WITHIN:
                 self._said = _said_year(block)
             self._ends = block.first_line + block.lines
@@ -171,6 +175,7 @@ class Log:
             modified=self._source.modified,
             place=self._source.place,
             let_go=self._let_go,
+            damaged=tuple(self._damage.stretches),
         )
         return Read(testimony, self.survey.result, heard.recognised)
 

@@ -6,6 +6,9 @@ import pytest
 
 from kvdiag.clock import MINUTE, SECOND
 from kvdiag.correlate.coverage import HOLE, Heard, coverages
+from kvdiag.pipeline.analyze import know, read_history
+from kvdiag.pipeline.options import Options
+from kvdiag.pipeline.read import Text
 
 KUBELET = ("kubelet", "node-a")
 
@@ -118,3 +121,28 @@ def test_gaps_come_in_order():
 def test_nothing_heard():
     """Who never spoke has no coverage."""
     assert list(coverages({}, [])) == []
+
+
+LOG = (
+    b'I0312 08:10:01.000000    2201 operation_generator.go:664] "MountVolume.MountDevice succeeded for volume \\"pvc-77aa11cc-0b1d-4f5e-8c9a-2d3e4f5a6b7c\\" (UniqueName: \\"kubernetes.io/csi/csi.example.org^vol-0a1b2c3d4e5f\\") pod \\"web-0\\" (UID: \\"1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01\\") device mount path \\"/var/lib/kubelet/plugins/kubernetes.io/csi/csi.example.org/5f6e/globalmount\\"" pod="shop/web-0"\n'
+    b"{}"
+    b'I0312 08:16:20.000000    2201 kubelet.go:2447] "SyncLoop ADD" source="api" pods=["shop/other"]\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("between", "told"),
+    [
+        (b"I0312 08:12:00.000000    2201 kubelet.go:1] fine\n", []),
+        ("I0312 08:12:00.000000    2201 kubelet.go:1] größer\n".encode(), []),
+        (b"I0312 08:12:00.000000    2201 kub\xe6let.go:1] no\n", ["log: line 2 is not legible,"]),
+        (b"\xff\n" + b"x\n" * 100 + b"\xff\n", ["log: lines 2 to 103 are in part not legible,"]),
+        (b"\xff\n" + b"x\n" * 500 + b"\xff\n", ["log: line 2 is not legible,", "log: line 503 is not legible,"]),
+    ],
+)
+def test_lines_that_are_not_legible_are_a_gap(between, told):
+    """Between the events around them anything may have been said; so between two that are close together."""
+    history = read_history([Text("log", LOG.replace(b"{}", between))], know(Options()), Options(year=2026), []).history
+    (kubelet,) = [coverage for coverage in history.coverage if coverage.component == "kubelet"]
+    assert [gap.why for gap in kubelet.gaps] == told
+    assert all((gap.ends - gap.begins) // SECOND == 379 for gap in kubelet.gaps)
