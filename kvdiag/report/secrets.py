@@ -18,9 +18,9 @@ _NAMED = (
 # The quote that opens a value ends it, at whatever depth of escapes: \"pass \\\"word\\\"\".
 _QUOTE = r"(?P<quote>\\{0,6}[\"'])"
 _TO_QUOTE = r"(?:(?!(?P=quote))[^\n]){4,}"
-_STRING = r"(?P<quote>\\{0,6}\")(?:(?!(?P=quote)).)*+(?P=quote)"
+_STRING = r"(?P<quote>\\{0,6}\")(?>(?:(?!(?P=quote)).)*)(?P=quote)"
 _AUTHORIZATION = (
-    r"(?P<key>(?i:authorization)\\{0,6}[\"']?\s?[:=]\s?+(?:\[(?!redacted\]))?+\\{0,6}[\"']?+(?:\w+ )?+)"
+    r"(?P<key>(?i:authorization)\\{0,6}[\"']?\s?[:=]\s?+(?>(?:\[(?!redacted\]))?)\\{0,6}[\"']?+(?>(?:\w+ )?))"
     r"(?P<value>[^\s\"'\\,;}\]]{4,})"
 )
 _VARIABLE = (
