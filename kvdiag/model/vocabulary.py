@@ -13,13 +13,15 @@ class Wording(NamedTuple):
 
     `anchor` is the literal the scanner looks for; `message` a template: text with `{placeholder}` for what varies,
     `...` for anything, `[[…]]` for what some versions leave out. `fields` maps placeholder → key of `key=value`.
-    `since` says which versions print it ({"kubelet": ">=1.27"}) and is used to infer a version from the wording.
+    `since` says which versions print it ({"kubelet": ">=1.27"}) and is used to infer a version from the wording;
+    `verbosity` from which klog -v on.
     """
 
     anchor: str
     message: str
     fields: Mapping[str, str] = NOTHING
     since: Mapping[str, str] = NOTHING
+    verbosity: int = 0
     place: str = ""
 
 
