@@ -7,6 +7,7 @@
 
 PYTHON ?= python3
 DEMO ?= hostpath-driver-lost-state
+UNTIL ?= 2026-11-20T20:41:00Z
 LOG ?=
 SECONDS ?= 600
 
@@ -18,7 +19,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 .PHONY: demo test lint types check bench explore fuzz clean format
 
 demo: $(VENV)/.installed
-	@$(BIN)/kvdiag analyze --fail-on never sample-logs/$(DEMO)
+	@$(BIN)/kvdiag analyze --fail-on never --until $(UNTIL) sample-logs/$(DEMO)
 
 # Once more in a zone west of Greenwich: logs without a zone must not depend on where they are read.
 test: $(VENV)/.dev

@@ -24,6 +24,7 @@ def test_nothing_was_logged_then(kvdiag, command, window, name):
     done = kvdiag(*command, LOG, *window)
     assert done.returncode == 3
     assert f"kvdiag: {name}: nothing was logged then; {RUN}\n" in done.stderr
+    assert "No known failure" not in done.stdout
 
 
 def test_two_logs_and_nothing_then(kvdiag):

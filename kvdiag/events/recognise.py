@@ -22,6 +22,7 @@ from kvdiag.formats.authors import Byline, may_say
 from kvdiag.formats.bodies import canonical, classify, read_body
 from kvdiag.formats.carrier import KERNEL
 from kvdiag.formats.dmesg import Minutes
+from kvdiag.formats.gopanic import is_start
 from kvdiag.formats.gopanic import read as read_panic
 from kvdiag.formats.grpcpieces import Piece
 from kvdiag.formats.peel import peel
@@ -254,8 +255,8 @@ class Recogniser:
             return
         meaning = self._meanings.get(found) or self._mean(found, entry)
         if entry.kind == CRASH:
-            if self._is_same_crash(place):
-                return
+            if self._is_same_crash(place) or not is_start(peel(place.line).body):
+                return  # told before, or told by a program of another
             meaning = _panic(meaning, self._lines(place.block)[place.index : place.index + LONGEST_RECORD])
         before = self.sightings[-1] if self.sightings else None
         if before is not None and before.line == place.number and before.meaning.entry is entry:

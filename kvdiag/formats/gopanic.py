@@ -14,7 +14,7 @@ from kvdiag.model.record import Body
 from kvdiag.model.values import Level
 from kvdiag.regex import regex
 
-_MOST_FUNCTIONS = 12
+_MOST_FUNCTIONS = 24
 _LONGEST_PLACE = 1000  # bytes of a line in which a file's folder is looked for
 FORMAT = "gopanic"
 _START = regex(
@@ -35,6 +35,10 @@ _PROGRAM = regex(
     rb"(?:/|^\s*)(?:github\.com/(?P<containerd>containerd/containerd)|github\.com/(?P<crio>cri-o/cri-o)"
     rb"|github\.com/(?P<dockerd>docker/docker|moby/moby)|(?P<kubelet>k8s\.io/kubernetes/(?:pkg|cmd)/kubelet)"
     rb"|github\.com/(?P<runc>opencontainers/runc))(?:@[\w.\-+]{1,80})?/"
+)
+# Code that only a shim runs; its files lie below those of containerd, which brings it along.
+_SHIM = regex(
+    rb"/containerd/containerd(?:/v\d)?(?:@[\w.\-+]{1,80})?/(?:cmd/containerd-shim|runtime/v\d/runc/|pkg/process/)"
 )
 
 
@@ -76,6 +80,8 @@ def stack(lines: Iterable[bytes]) -> dict[str, str]:
             continue
         owner = _PROGRAM.search(line, 0, _LONGEST_PLACE) if not program else None
         program = program or (owner.lastgroup if owner and owner.lastgroup else "")
+        if program == "containerd" and _SHIM.search(line, 0, _LONGEST_PLACE):
+            program = "containerd-shim"
         if len(functions) < _MOST_FUNCTIONS:
             function = _FUNCTION.match(line.rstrip())
             functions += [function.group(1).decode("utf-8", "replace")] if function else []

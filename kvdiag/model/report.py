@@ -94,7 +94,10 @@ class Reading(NamedTuple):
 
 
 class Report(NamedTuple):
-    """Everything an output needs. `problems` are inputs that could not be read, in the words for the user."""
+    """Everything an output needs. `problems` are inputs that could not be read, in the words for the user.
+
+    `is_empty` says that nothing was logged in the time that was asked for.
+    """
 
     version: str
     inputs: tuple[Reading, ...]
@@ -103,3 +106,4 @@ class Report(NamedTuple):
     needs: tuple[Need, ...] = ()
     problems: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    is_empty: bool = False

@@ -101,6 +101,13 @@ class Bug(NamedTuple):
     doubt: str = ""
 
 
+class Proof(NamedTuple):
+    """The events of which one must be part of a match, or the finding is only possible and `doubt` says why."""
+
+    by: tuple[str, ...]
+    doubt: str
+
+
 class RuleTest(NamedTuple):
     """A log excerpt and what must be found in it: subject name → verdict; empty for a near miss."""
 
@@ -131,6 +138,7 @@ class Rule(NamedTuple):
     fix: tuple[Fix, ...] = ()
     applies: Mapping[str, str] = NOTHING
     bugs: tuple[Bug, ...] = ()
+    proof: Proof | None = None
     same: tuple[str, ...] = ()
     counts: str = ""
     shows: tuple[str, ...] = ()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kvdiag import __version__
 from kvdiag.correlate.clocks import SourceClock, set_clocks
 from kvdiag.correlate.history import build_history
-from kvdiag.errors import InputError, UsageError
+from kvdiag.errors import InputError, UsageError, WindowError
 from kvdiag.events.vocabulary import Vocabulary, load_vocabulary
 from kvdiag.inputs.paths import sources
 from kvdiag.inputs.source import Source
@@ -84,6 +84,7 @@ def analyze(options: Options, progress: Progress = lambda _source, _bytes: None)
         needs=needs(wanted, analysis.history, knowledge.vocabulary.kinds),
         problems=tuple(str(problem) for problem in analysis.problems if problem.exit_code),
         notes=(*(str(problem) for problem in analysis.problems if not problem.exit_code), *relief.notes),
+        is_empty=any(isinstance(problem, WindowError) for problem in analysis.problems),
     )
 
 

@@ -24,8 +24,10 @@ MATTERS = frozenset(
         "runtime.panicked",
         "runtime.exited",
         "runtime.call.failed",
+        "runtime.call.reported",
         "node.not-ready",
         "node.ready",
+        "node.booted",
         "node.rebooted",
         "csi.driver.registered",
         "csi.driver.deregistered",
@@ -40,7 +42,9 @@ MATTERS = frozenset(
         "kernel.nfs.back",
     }
 )
-LASTS = frozenset({"runtime.call.failed", "node.not-ready"})  # told again and again, in many ways, while it lasts
+LASTS = frozenset(
+    {"runtime.call.failed", "runtime.call.reported", "node.not-ready"}
+)  # told again and again, in many ways, while it lasts
 LONG, VERY_LONG = 5 * SECOND, MINUTE  # a step that takes longer is unusual; one at rest may take any time
 AT_REST = frozenset(
     [

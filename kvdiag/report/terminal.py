@@ -123,8 +123,7 @@ class _Writer:
     def foot(self, report: Report) -> None:
         """What was looked at, so that silence can be judged."""
         if not report.findings:
-            understood = any(reading.records for reading in report.inputs)
-            self._say("No known failure found." if understood else "Nothing here could be read as a log.")
+            self._say(_silence(report))
         self._say(", ".join(_versions(report.versions)), style="dim")
         if self.folder:
             self._say(f"In {self.folder}:", style="dim")
@@ -266,6 +265,14 @@ def _versions(versions: Sequence[SeenVersion]) -> Iterator[str]:
             yield name
         elif version.component not in printed:
             yield f"{version.component} {say_range(read_range(version.span))} (by its wording)"
+
+
+def _silence(report: Report) -> str:
+    """What it means that nothing was found."""
+    if report.is_empty:
+        return "Nothing was logged in the time that was asked for."
+    is_read = any(reading.records for reading in report.inputs)
+    return "No known failure found." if is_read else "Nothing here could be read as a log."
 
 
 def _readings(readings: Sequence[Reading]) -> Iterator[str]:

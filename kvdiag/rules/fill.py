@@ -14,6 +14,7 @@ from kvdiag.model.event import Event
 from kvdiag.model.rule import Fix, Rule
 from kvdiag.model.timeline import Entity
 from kvdiag.regex import regex
+from kvdiag.rules.distribution import Dialect, is_placeholder
 
 _SLOT = regex(r"\{([a-z][a-z0-9_]*)\}")
 _OPTIONAL = regex(r"\[\[(.*?)\]\]")
@@ -52,17 +53,19 @@ def command(text: str, said: Mapping[str, str]) -> str:
     return _SLOT.sub(lambda slot: shlex.quote(said[slot[1]]) if said.get(slot[1]) else f"<{slot[1]}>", text).strip()
 
 
-def fixes(rule: Rule, said: Mapping[str, str]) -> Iterator[Fix]:
-    """The rule's remedy for this finding, in its order."""
+def fixes(rule: Rule, said: Mapping[str, str], dialect: Dialect) -> Iterator[Fix]:
+    """The rule's remedy for this finding, in its order and as it is said on the node's distribution."""
+    yield from dialect.enter([fix.run for fix in rule.fix])
     for fix in rule.fix:
-        yield Fix(text=sentence(fix.text, said), run=command(fix.run, said), after=sentence(fix.after, said))
+        text, run, after = (dialect.say(part) for part in fix)
+        yield Fix(text=sentence(text, said), run=command(run, said), after=sentence(after, said))
 
 
 def slots(rule: Rule) -> set[str]:
     """Every slot in the rule's texts, for lint."""
     healed = (rule.healed.says,) if rule.healed else ()
     texts = [rule.says, *healed, rule.cause, *(t for f in rule.fix for t in (f.text, f.run, f.after))]
-    return {slot for text in texts for slot in _SLOT.findall(text)}
+    return {slot for text in texts for slot in _SLOT.findall(text) if not is_placeholder(slot)}
 
 
 def quoted_slots(run: str) -> Iterator[str]:

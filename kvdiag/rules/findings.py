@@ -37,7 +37,7 @@ def _on_subject(rule: Rule, timeline: Timeline, scene: Scene) -> Iterator[Findin
         found = [(matches, part) for matches, part in judged if matches]
         if found:
             matches, part = min(found, key=lambda one: bool(one[0][0].doubts))
-            yield _finding(rule, _at(timeline.subject, node, part, rule), matches, part, scene.history)
+            yield _finding(rule, _at(timeline.subject, node, part, rule), matches, part, scene)
 
 
 def _matches(rule: Rule, part: Sequence[Event], node: str, scene: Scene) -> list[Match]:
@@ -58,7 +58,8 @@ def _at(subject: Entity, node: str, part: Sequence[Event], rule: Rule) -> Entity
     return Entity(kind=subject.kind, key=subject.key, name=subject.name, ids={**subject.ids, **shared})
 
 
-def _finding(rule: Rule, subject: Entity, matches: Sequence[Match], part: Sequence[Event], history: History) -> Finding:
+def _finding(rule: Rule, subject: Entity, matches: Sequence[Match], part: Sequence[Event], scene: Scene) -> Finding:
+    history = scene.history
     best = matches[0]
     bound = [(name, event) for name, events in best.bound.items() for event in events]
     ordered = sorted(bound, key=lambda pair: (pair[1].time, pair[1].origin))
@@ -71,6 +72,7 @@ def _finding(rule: Rule, subject: Entity, matches: Sequence[Match], part: Sequen
     healed = _healed(rule, part, ends)
     said = values(subject, [*ordered, *(("", event) for event in since)], count, begins, ends)
     said["lasted"] = say_duration((ends if healed is None else healed) - begins)
+    dialect = scene.dialect(said.get("node", ""))
     return Finding(
         rule=rule,
         subject=subject,
@@ -82,7 +84,7 @@ def _finding(rule: Rule, subject: Entity, matches: Sequence[Match], part: Sequen
         count=count,
         says=sentence(rule.healed.says if rule.healed and healed is not None else rule.says, said),
         cause=sentence(rule.cause, said),
-        fix=tuple(fix for fix in fixes(rule, said) if healed is None or not fix.after),
+        fix=tuple(fix for fix in fixes(rule, said, dialect) if healed is None or not fix.after),
         evidence=tuple(_evidence(best, part, rule, begins)),
         doubts=(*best.doubts, *_version_doubts(rule, history, subject.ids.get("node", ""), begins)),
         bugs=tuple(known_bugs(rule, history.versions, subject.ids.get("node", ""), said, begins)),

@@ -61,8 +61,15 @@ def judge(
     seen = {name: tuple(e for e, _ in pieces if selects(selector, e)) for name, selector in rule.events.items()}
     kinds = {name: selector.kinds for name, selector in rule.events.items()}
     stage = Stage(seen, kinds, node, history, entries, rule.clocks)
-    runs = islice(_solve(rule.when, stage, Match({})), MOST_RUNS)
+    runs = (_weighed(match, rule) for match in islice(_solve(rule.when, stage, Match({})), MOST_RUNS))
     return sorted((_whole(match, whole) for match in runs), key=lambda match: bool(match.doubts))
+
+
+def _weighed(match: Match, rule: Rule) -> Match:
+    """The match with the rule's doubt, when none of the events that would prove it is part of it."""
+    if rule.proof is None or match.bound.keys() & set(rule.proof.by):
+        return match
+    return match._replace(doubts=_both(match.doubts, (rule.proof.doubt,)))
 
 
 def _whole(match: Match, whole: Mapping[int, Event]) -> Match:

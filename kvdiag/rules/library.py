@@ -12,7 +12,8 @@ from kvdiag.errors import PatternError
 from kvdiag.model.rule import Rule
 from kvdiag.rules.packed import pack, unpack
 
-SKIPPED = {"events", "topics"}  # the vocabulary and what `explain` tells, beside the signatures
+DISTRIBUTIONS = "distributions.yaml"
+SKIPPED = {"events", "topics", DISTRIBUTIONS}  # the vocabulary, what `explain` tells, and how commands are said
 
 
 class Library(NamedTuple):
@@ -31,7 +32,7 @@ def built_in() -> Path:
 def rule_files(folder: Path) -> Iterator[Path]:
     """The signature files of a folder, in order of their paths."""
     for path in sorted(folder.rglob("*.y*ml")):
-        if path.suffix in {".yaml", ".yml"} and not SKIPPED & set(path.relative_to(folder).parts[:-1]):
+        if path.suffix in {".yaml", ".yml"} and not SKIPPED & set(path.relative_to(folder).parts):
             yield path
 
 

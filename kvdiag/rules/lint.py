@@ -7,12 +7,27 @@ from collections.abc import Iterator, Mapping
 from kvdiag.errors import PatternError
 from kvdiag.model.rule import Rule
 from kvdiag.model.vocabulary import Entry
+from kvdiag.rules.distribution import plain, unknown_placeholders
 from kvdiag.rules.fill import quoted_slots, slots
 from kvdiag.rules.grammar import absences, names_in, positive_names
 from kvdiag.yamlread import suggestion
 
 ALWAYS_KNOWN = {"count", "span", "often", "ladder", "lasted", "name", "namespace"}
-CHANGES = ("rm ", "umount", "systemctl re", "kubectl delete", "crictl rm", "crictl stop", "lvremove", "reboot", "kill ")
+CHANGES = (
+    "rm ",
+    "umount",
+    "systemctl re",
+    "systemctl stop",
+    "systemctl start",
+    "pkill ",
+    "mv ",
+    "kubectl delete",
+    "crictl rm",
+    "crictl stop",
+    "lvremove",
+    "reboot",
+    "kill ",
+)
 
 
 def lint(rule: Rule, entries: Mapping[str, Entry], names: frozenset[str]) -> Iterator[PatternError]:
@@ -48,6 +63,9 @@ def _sentence(rule: Rule) -> Iterator[str]:
     bound = set(positive_names(rule.when))
     if not bound:
         yield "the sentence names nothing that must have happened; an absence alone is no finding"
+    for name in rule.proof.by if rule.proof else ():
+        if name not in bound:
+            yield f"the proof {name!r} is nothing that the sentence asks to have happened"
     for absent in absences(rule.when):
         open_end = absent.after and not absent.before and not absent.within and not absent.to_end
         if open_end:
@@ -73,8 +91,10 @@ def _texts(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[str]:
     )
     for slot in sorted(slots(rule) - known):
         yield f"the slot {{{slot}}} is filled by nothing{suggestion(slot, known)}"
+    for text in (rule.says, rule.cause, *rule.collect, *(part for fix in rule.fix for part in fix)):
+        yield from (f"{unknown} is a command of no distribution" for unknown in unknown_placeholders(text))
     for fix in rule.fix:
-        if fix.run.startswith(CHANGES) and not fix.after:
+        if plain().say(fix.run).strip().startswith(CHANGES) and not fix.after:
             yield f"'{fix.run}' changes the node; say under 'after' what must be true before it is run"
         for slot in quoted_slots(fix.run):
             yield f"the slot {{{slot}}} of '{fix.run}' stands in quotes; it is quoted when it is filled"

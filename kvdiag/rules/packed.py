@@ -5,7 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kvdiag.model.rule import Absent, All, AnyOf, Bug, Chain, Condition, Fix, Healing, Not, Rule, Selector, Step
+from kvdiag.model.rule import (
+    Absent,
+    All,
+    AnyOf,
+    Bug,
+    Chain,
+    Condition,
+    Fix,
+    Healing,
+    Not,
+    Proof,
+    Rule,
+    Selector,
+    Step,
+)
 from kvdiag.model.values import Role, Severity, SubjectKind
 from kvdiag.model.vocabulary import Entry, Wording
 
@@ -18,6 +32,7 @@ def pack(rule: Rule) -> Packed:
         "severity": int(rule.severity),
         "when": _pack_condition(rule.when),
         "events": {name: selector._asdict() for name, selector in rule.events.items()},
+        "proof": rule.proof and rule.proof._asdict(),
         "fix": [fix._asdict() for fix in rule.fix],
         "bugs": [bug._asdict() for bug in rule.bugs],
         "healed": rule.healed and rule.healed._asdict(),
@@ -35,6 +50,7 @@ def unpack(packed: Mapping[str, Any]) -> Rule:
         "per": SubjectKind(said["per"]),
         "when": _unpack_condition(said["when"]),
         "events": {name: _selector(value) for name, value in said["events"].items()},
+        "proof": _proof(said["proof"]),
         "fix": tuple(Fix(**value) for value in said["fix"]),
         "bugs": tuple(map(_bug, said["bugs"])),
         "healed": _healing(said["healed"]),
@@ -43,6 +59,10 @@ def unpack(packed: Mapping[str, Any]) -> Rule:
     for name in ("same", "shows", "follows", "clocks", "references", "look_alikes", "explains", "collect", "tests"):
         said[name] = tuple(said[name])
     return Rule(**said)
+
+
+def _proof(packed: Mapping[str, Any] | None) -> Proof | None:
+    return None if packed is None else Proof(tuple(packed["by"]), packed["doubt"])
 
 
 def _selector(packed: Mapping[str, Any]) -> Selector:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
 
 from kvdiag.clock import HOUR
 from kvdiag.model.event import Event
@@ -12,6 +13,7 @@ from kvdiag.model.rule import Rule
 from kvdiag.model.timeline import History, Timeline
 from kvdiag.model.values import SubjectKind
 from kvdiag.model.vocabulary import Entry
+from kvdiag.rules.distribution import Dialect, dialect_of
 from kvdiag.rules.grammar import positive_names
 
 HORIZON = HOUR  # events of the node are looked at this long before and after a subject was heard of
@@ -25,6 +27,7 @@ class Scene:
     def __init__(self, history: History, entries: Mapping[str, Entry]) -> None:
         """`entries` are the vocabulary's, by kind."""
         self.history, self.entries = history, entries
+        self.dialect: Callable[[str], Dialect] = cache(partial(dialect_of, history))
         self._heard: dict[str, set[Key]] = defaultdict(set)
         self._of_node: dict[str, dict[str, list[Event]]] = defaultdict(lambda: defaultdict(list))
         for key, timeline in history.timelines.items():

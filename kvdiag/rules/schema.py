@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from kvdiag.errors import PatternError
-from kvdiag.model.rule import Bug, Fix, Healing, Rule, RuleTest, Selector
+from kvdiag.model.rule import Bug, Fix, Healing, Proof, Rule, RuleTest, Selector
 from kvdiag.model.values import Role, Severity, SubjectKind, Verdict
 from kvdiag.model.vocabulary import Entry, Wording
 from kvdiag.rules.grammar import read_condition
@@ -25,6 +25,7 @@ KEYS = [
     "bugs",
     "events",
     "when",
+    "proof",
     "same",
     "counts",
     "shows",
@@ -68,6 +69,7 @@ def read_rule(text: str, file: str) -> Rule:
         fix=tuple(_fix(item) for item in _items(top, "fix")),
         applies=_ranges(top["applies"]) if "applies" in top else {},
         bugs=tuple(_bug(item) for item in _items(top, "bugs")),
+        proof=_proof(top["proof"], list(selectors)) if "proof" in top else None,
         same=tuple(item.text() for item in _items(top, "same")),
         counts=_one_of(top["counts"], list(selectors)) if "counts" in top else "",
         shows=tuple(_one_of(item, list(selectors)) for item in _items(top, "shows")),
@@ -175,6 +177,12 @@ def _bug(node: Node) -> Bug:
         where=keys["where"].texts() if "where" in keys else {},
         doubt=keys["doubt"].text() if "doubt" in keys else "",
     )
+
+
+def _proof(node: Node, names: list[str]) -> Proof:
+    keys = node.mapping(("by", "doubt"), ("by", "doubt"))
+    by = tuple(_one_of(item, names) for item in keys["by"].sequence())
+    return Proof(by, " ".join(keys["doubt"].text().split()))
 
 
 def _test(node: Node) -> RuleTest:

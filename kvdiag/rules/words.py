@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from kvdiag.clock import DAY, HOUR, MINUTE, SECOND
 from kvdiag.model.rule import Absent, All, AnyOf, Chain, Condition, Not, Rule, Selector, Step
+from kvdiag.rules.distribution import plain
 
 UNITS = {"d": DAY, "h": HOUR, "m": MINUTE, "s": SECOND, "ms": SECOND // 1000}
 
@@ -21,6 +22,8 @@ def _lines(rule: Rule) -> Iterator[str]:
     yield from _section("Found when", [say_condition(rule.when)])
     yield from _section("Where", [_selector(selector) for selector in rule.events.values()])
     yield from _section("Applies to", [f"{component} {span}" for component, span in rule.applies.items()])
+    if rule.proof:
+        yield from _section("Certain with", [", ".join(rule.proof.by)])
     if rule.healed:
         yield from _section("Healed by", [", ".join(rule.healed.by)])
     yield from _section("Why", rule.cause.splitlines())
@@ -33,10 +36,10 @@ def _lines(rule: Rule) -> Iterator[str]:
     )
     yield from _section(
         "What to do",
-        (line for number, fix in enumerate(rule.fix, 1) for line in _fix(number, fix.text, fix.run, fix.after)),
+        (line for number, fix in enumerate(rule.fix, 1) for line in _fix(number, *map(plain().say, fix))),
     )
     yield from _section("Not when", rule.look_alikes)
-    yield from _section("Logs that settle it", rule.collect)
+    yield from _section("Logs that settle it", map(plain().say, rule.collect))
     yield from _section("Explains", rule.explains)
     yield from _section("See", rule.references)
 
@@ -51,7 +54,7 @@ def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
 def _fix(number: int, text: str, run: str, after: str) -> Iterator[str]:
     yield f"{number}. {text}" + (f" Only when {after}." if after else "")
     if run:
-        yield f"   $ {run}"
+        yield f"   $ {run.strip()}"
 
 
 def _selector(selector: Selector) -> str:

@@ -90,3 +90,19 @@ def test_the_time_asked_for_holds_the_finding(tmp_path: Path) -> None:
 def test_certain_reports_ask_for_nothing() -> None:
     """A report without doubts asks for no log."""
     assert analyze(Options(paths=(str(SAMPLES / LOST),))).needs == ()
+
+
+def test_the_log_is_fetched_as_its_node_keeps_it(tmp_path: Path) -> None:
+    """The unit of the runtime is that of the node's distribution."""
+    name = "24bee860a677" + "0" * 52
+    (tmp_path / "node.log").write_text(
+        f'Mar 12 08:02:30 n1 microk8s.daemon-containerd[842]: time="2024-03-12T08:02:30.000000000Z" level=error '
+        f'msg="StopContainer for \\"{name}\\" failed" error="rpc error: code = DeadlineExceeded desc = an error occurs '
+        f'during waiting for container \\"{name}\\" to be killed: wait container \\"{name}\\": context deadline exceeded"\n'
+    )
+    told = report(tmp_path)
+    assert verdicts(told) == {"kill-container-deadline": Verdict.POSSIBLE}
+    (asked,) = told.needs
+    assert asked.run.startswith(
+        "journalctl -u snap.microk8s.daemon-containerd --since '2024-03-12 08:01:30 UTC' --until"
+    )

@@ -15,6 +15,7 @@ from kvdiag.model.record import Origin
 from kvdiag.model.rule import Fix
 from kvdiag.model.timeline import Entity
 from kvdiag.model.values import SubjectKind
+from kvdiag.rules.distribution import plain
 from kvdiag.rules.fill import LONGEST_VALUE, command, fixes, sentence, slots, values
 from tests.rules.one_rule import one_rule
 
@@ -146,7 +147,7 @@ def test_fixes_and_their_slots():
         cause="{node}",
         fix=(Fix(text="On {node}.", run="umount {target_path}", after="{volume} is unused"),),
     )
-    assert list(fixes(rule, {"node": "n 1", "target_path": "/a b", "volume": "v"})) == [
+    assert list(fixes(rule, {"node": "n 1", "target_path": "/a b", "volume": "v"}, plain())) == [
         Fix(text="On n 1.", run="umount '/a b'", after="v is unused")
     ]
     assert slots(rule) == {"pod", "node", "target_path", "volume"}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from kvdiag.clock import MINUTE, SECOND
 from kvdiag.model.event import Event, Ref
 from kvdiag.model.record import Origin
-from kvdiag.model.rule import Selector
+from kvdiag.model.rule import Proof, Selector
 from kvdiag.model.timeline import Coverage, Gap, History
 from kvdiag.model.values import Truth
 from kvdiag.model.vocabulary import Entry
@@ -230,6 +230,14 @@ def test_a_doubtful_absence_makes_a_match_possible():
     assert verdict("a and no x after a until end", "a@0 b@5", [watched(-9, 5)]) is POSSIBLE
     assert verdict("a and not (no x after a until end)", "a@0 b@5", [watched(-9, 5)]) is POSSIBLE
     assert verdict("a and not (no x after a until end)", "a@0 x@3 b@5", [watched(-9, 5)]) is YES
+
+
+def test_a_match_without_its_proof_is_possible():
+    """Without an event that would prove it a match is possible and says why; with it, it is certain and comes first."""
+    told = rule("a then b or c")._replace(proof=Proof(("c",), "c was not seen"))
+    history = History(events=(), timelines={}, coverage=(), versions=(), begins=NOON, ends=NOON)
+    assert [match.doubts for match in judge(told, events("a b"), "", history, ENTRIES)] == [("c was not seen",)]
+    assert [match.doubts for match in judge(told, events("a b c"), "", history, ENTRIES)] == [(), ("c was not seen",)]
 
 
 def test_doubts_are_told_once():

@@ -52,6 +52,25 @@ def faults(text):
     return [str(fault) for fault in lint(read_rule(text, "x.yaml"), ENTRIES, NAMES)]
 
 
+@pytest.mark.parametrize(
+    ("run", "fault"),
+    [
+        ("{restart:kubelet}", "changes the node"),
+        ("{host} umount {target_path}", "changes the node"),
+        ("{crictl} rmp x", "changes the node"),
+        ("{status:kublet}", "{status:kublet} is a command of no distribution"),
+        ("{journl:kubelet}", "{journl:kubelet} is a command of no distribution"),
+        ("{crictl since 1h}", "{crictl since 1h} is a command of no distribution"),
+        ("{journal:kubelet since 1h} | grep {pod_uid}", ""),
+        ("{status:runtime}", ""),
+    ],
+)
+def test_commands_of_distributions(run, fault):
+    """A placeholder must be one that is known, and what it becomes is what is judged."""
+    found = faults(SOUND.replace("run: findmnt {target_path}", f'run: "{run}"'))
+    assert [one for one in found if fault and fault in one] if fault else found == []
+
+
 def test_a_sound_rule():
     """A rule that has all it needs is without a fault."""
     assert faults(SOUND) == []
@@ -64,6 +83,7 @@ def test_a_sound_rule():
         ('error: "*busy*"', 'eror: "*busy*"', "failed: its lines say nothing of 'eror'; did you mean 'error'?"),
         ("events:\n", "events:\n  spare: {kind: csi.nodepublish.called}\n", "the event 'spare' is named but never used"),
         ("when: failed and no", "when: no", "the sentence names nothing that must have happened; an absence alone is no finding"),
+        ("when:", "proof: {by: [done], doubt: x}\nwhen:", "the proof 'done' is nothing that the sentence asks to have happened"),
         (" within 5m", "", "'no done after failed' has no bound; say 'within 5m', or 'until end' if that is meant"),
         ("failed and no done after failed", "done and no done after failed", "'no done' is measured from 'failed', which the sentence does not ask to have happened"),
         ("finds: {v: confirmed}", "finds: {}", "no test finds anything; give a log in which the signature is found"),

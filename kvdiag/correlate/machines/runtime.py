@@ -103,6 +103,7 @@ NODE = Machine(
         "node.ready": Step("ready", "READY"),
         "node.not-ready": Step("not ready", "NOTREADY"),
         "node.shutdown": Step("shuts down", "STOPPING"),
+        "node.booted": Step("booted"),
         "node.rebooted": Step("came back from a reboot"),
         "node.eviction.reclaiming": Step("runs out of a resource"),
         "kubelet.stopping": Step("kubelet is being stopped", "STOPPING"),

@@ -1,0 +1,184 @@
+"""Commands in the dialect of the node's distribution: its units, sockets, folders and tools.
+
+A rule writes `{restart:kubelet}` or `{crictl} pods`; on MicroK8s that becomes `systemctl restart
+snap.microk8s.daemon-kubelite`, on Talos a call of talosctl. What each distribution says for it is data
+(patterns/distributions.yaml); which one a node has is learned from its own lines, paths and versions.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kvdiag.cache import cached, digest
+from kvdiag.model.rule import Fix
+from kvdiag.model.timeline import History
+from kvdiag.model.values import NOTHING
+from kvdiag.regex import regex
+from kvdiag.rules.library import DISTRIBUTIONS, built_in
+
+if TYPE_CHECKING:
+    from kvdiag.yamlread import Node
+
+SERVICES = ("kubelet", "runtime", "containerd", "crio", "docker", "kernel")
+FROM_ELSEWHERE = {"kubectl", "oc", "talosctl", "minikube", "#"}
+MOST_EVENTS = 2000  # of a node that are searched for signs: they stand in every line, or in the first ones
+MOST_CHARACTERS = 2000  # of an event's line
+MOST_TURNS = 8  # a command may be made of others
+_PLACEHOLDER = regex(r"\{([a-z]+)(?::([a-z]+))?(?: since (\d+[hms]))?\}")
+_OPTIONAL = regex(r"\[\[(.*?)\]\]")
+
+
+class Distribution(NamedTuple):
+    """One distribution: how its logs show it, the runtime it brings, how its node is entered, and its commands."""
+
+    name: str
+    signs: tuple[str, ...] = ()
+    versions: tuple[str, ...] = ()
+    runtime: str = ""
+    enter: Fix | None = None
+    commands: Mapping[str, str] = NOTHING
+
+
+class Dialect(NamedTuple):
+    """How commands are said for one node."""
+
+    distribution: Distribution
+    runtime: str
+
+    def say(self, text: str, more: Mapping[str, str] = NOTHING) -> str:
+        """The text with its placeholders replaced, for slots such as {node} to be filled; unknown ones stay."""
+        for _ in range(MOST_TURNS):
+            said = _PLACEHOLDER.sub(lambda part: self._said(part[0], part[1], part[2] or "", part[3] or "", more), text)
+            if said == text:
+                break
+            text = said
+        return text
+
+    def enter(self, texts: Sequence[str]) -> Iterator[Fix]:
+        """The step before the first command that runs on the node, where its distribution has one."""
+        if self.distribution.enter and any(self._is_typed_there(text) for text in texts):
+            yield self.distribution.enter
+
+    def _is_typed_there(self, text: str) -> bool:
+        """Whether a command is typed in a shell of the node, and not sent there from elsewhere."""
+        words = self.say(text).split()
+        return bool(words) and words[0] not in FROM_ELSEWHERE
+
+    def _said(self, whole: str, verb: str, service: str, since: str, more: Mapping[str, str]) -> str:
+        service = self.runtime if service == "runtime" else service
+        found = self._template(verb, service)
+        if found is None:
+            return whole
+        values = {"since": since, "unit": self._template("unit", service) or service, **more}
+        kept = _OPTIONAL.sub(lambda part: part[1] if since or more else "", found)
+        for name, value in values.items():
+            kept = kept.replace(f"{{{name}}}", value)
+        return kept
+
+    def _template(self, verb: str, service: str) -> str | None:
+        plain = distributions()[0].commands
+        keys = (f"{verb}:{service}", verb) if service else (verb,)
+        if verb in _SERVICE_ONLY and not service:
+            return None
+        return next((table[key] for table in (self.distribution.commands, plain) for key in keys if key in table), None)
+
+
+_SERVICE_ONLY = {"unit", "journal", "between", "status", "options", "restart", "stop", "start"}
+
+
+def plain() -> Dialect:
+    """How commands are said where nothing is known of the node: systemd and containerd."""
+    return Dialect(distributions()[0], distributions()[0].runtime)
+
+
+def unknown_placeholders(text: str) -> Iterator[str]:
+    """Those of a text that no distribution says anything for."""
+    for part in _PLACEHOLDER.finditer(text):
+        _, service, since = part.groups()
+        is_slot = not service and not since
+        if not is_slot and (service not in SERVICES or plain().say(part[0]) == part[0]):
+            yield part[0]
+
+
+def is_placeholder(name: str) -> bool:
+    """Whether `{name}` alone is a command of distributions and no slot of the finding."""
+    return name in distributions()[0].commands
+
+
+def dialect_of(history: History, node: str) -> Dialect:
+    """The dialect of a node by what its logs show of it."""
+    votes: Counter[str] = Counter()
+    runtimes: Counter[str] = Counter()
+    for text in _texts(history, node):
+        votes.update(one.name for one in distributions() if any(sign in text for sign in one.signs))
+        runtimes.update(name for name, signs in _runtimes().items() if any(sign in text for sign in signs))
+    for seen in history.versions:
+        if not node or not seen.node or seen.node == node:
+            votes.update(one.name for one in distributions() if any(part in seen.version for part in one.versions))
+    name = max(votes, key=lambda one: votes[one], default="plain")
+    found = next(one for one in distributions() if one.name == name)
+    seen_runtime = max(runtimes, key=lambda one: runtimes[one], default="")
+    return Dialect(found, seen_runtime or found.runtime or plain().runtime)
+
+
+def _texts(history: History, node: str) -> Iterator[str]:
+    """The first lines of a node, and the names of their files."""
+    mine = (event for event in history.events if not node or event.node in {node, ""})
+    sources = set()
+    for event in islice(mine, MOST_EVENTS):
+        if event.origin.source not in sources:
+            sources.add(event.origin.source)
+            yield event.origin.source
+        yield event.text[:MOST_CHARACTERS]
+
+
+@cache
+def distributions() -> tuple[Distribution, ...]:
+    """All that are known, the plain one first."""
+    return tuple(_distribution(said) for said in _data()["distributions"])
+
+
+@cache
+def _runtimes() -> Mapping[str, tuple[str, ...]]:
+    return {name: tuple(signs) for name, signs in _data()["runtimes"].items()}
+
+
+def _distribution(said: Mapping[str, Any]) -> Distribution:
+    enter = said.get("enter")
+    return Distribution(
+        name=said["name"],
+        signs=tuple(said.get("signs", ())),
+        versions=tuple(said.get("versions", ())),
+        runtime=said.get("runtime", ""),
+        enter=Fix(enter["text"], enter["run"]) if enter else None,
+        commands=said.get("commands", {}),
+    )
+
+
+@cache
+def _data() -> Mapping[str, Any]:
+    path = built_in() / DISTRIBUTIONS
+    text = path.read_bytes()
+    return cached("distributions", digest([text]), lambda: _read(text.decode(), str(path)), dict)
+
+
+def _read(text: str, file: str) -> Mapping[str, Any]:
+    from kvdiag.yamlread import read_yaml  # which a filled cache spares us
+
+    top = read_yaml(text, file).mapping(("runtimes", "distributions"), ("runtimes", "distributions"))
+    return {
+        "runtimes": {name: [one.text() for one in node.sequence()] for name, node in top["runtimes"].table().items()},
+        "distributions": [_one(node) for node in top["distributions"].sequence()],
+    }
+
+
+def _one(node: Node) -> Mapping[str, Any]:
+    keys = node.mapping(("name", "signs", "versions", "runtime", "enter", "commands"), ("name",))
+    lists = {key: [one.text() for one in keys[key].sequence()] for key in ("signs", "versions") if key in keys}
+    texts = {key: keys[key].text() for key in ("name", "runtime") if key in keys}
+    tables = {key: keys[key].plain() for key in ("enter", "commands") if key in keys}
+    return {**texts, **lists, **tables}

@@ -1,0 +1,128 @@
+"""Commands are said in the words of the node's distribution, which its own lines show."""
+
+from __future__ import annotations
+
+import pytest
+
+from kvdiag.model.event import Event
+from kvdiag.model.record import Origin
+from kvdiag.model.timeline import History, SeenVersion
+from kvdiag.rules.distribution import Dialect, dialect_of, distributions, plain, unknown_placeholders
+from kvdiag.rules.fill import command, quoted_slots
+
+KLOG = 'E0312 08:00:01.000000    2201 log.go:32] "ListPodSandbox with filter from runtime service failed" err="x"'
+NAMES = [one.name for one in distributions()]
+VERBS = [
+    "unit:kubelet", "unit:runtime", "journal:kubelet", "journal:runtime", "journal:kernel", "journal:kubelet since 1h",
+    "status:runtime", "options:kubelet", "restart:kubelet", "restart:runtime", "stop:containerd", "start:kubelet",
+    "host", "reboot", "crictl", "folder:kubelet", "folder:containerd", "socket:runtime",
+]  # fmt: skip
+
+
+def seen(*lines, node="n1", source="node.log", versions=()):
+    """Give a history of one node with these lines."""
+    events = tuple(
+        Event(number, "k", "kubelet", (), {}, Origin(source, number), node, line, number)
+        for number, line in enumerate(lines, 1)
+    )
+    told = tuple(SeenVersion("kubelet", version, "banner", node) for version in versions)
+    return History(events=events, timelines={}, coverage=(), versions=told, begins=0, ends=9)
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        (f"Mar 12 08:00:01 n1 kubelet[2201]: {KLOG}", "plain"),
+        (f"Mar 12 08:00:01 n1 microk8s.daemon-kubelite[2201]: {KLOG}", "microk8s"),
+        (f"Mar 12 08:00:01 n1 k3s[2201]: {KLOG}", "k3s"),
+        (f"Mar 12 08:00:01 n1 rke2[2201]: {KLOG}", "rke2"),
+        (f"Mar 12 08:00:01 n1 k0s[2201]: {KLOG}", "k0s"),
+        (f"Mar 12 08:00:01 n1 kubenswrapper[2201]: {KLOG}", "openshift"),
+        (f"Mar 12 08:00:01 minikube kubelet[2201]: {KLOG}", "minikube"),
+        ('{"msg":"x","talos-level":"info","talos-service":"kubelet"}', "talos"),
+        (f'{KLOG} path="/var/snap/microk8s/common/var/lib/kubelet/pods"', "microk8s"),
+    ],
+)
+def test_a_line_shows_the_distribution(line, name):
+    """The program's name in the journal, and folders, are a distribution's own."""
+    assert dialect_of(seen(line), "n1").distribution.name == name
+
+
+def test_the_file_and_the_version_show_it_too():
+    """Where the lines do not say it, the name of the file or the version's suffix may."""
+    assert dialect_of(seen(KLOG, source="10.0.0.1/service-logs/kubelet.log"), "n1").distribution.name == "talos"
+    assert dialect_of(seen(KLOG, versions=["v1.29.3+k3s1"]), "n1").distribution.name == "k3s"
+    assert dialect_of(seen(KLOG, versions=["v1.29.3+rke2r1"]), "n1").distribution.name == "rke2"
+    assert dialect_of(seen(KLOG, versions=["v1.30.8-eks-2d5f260"]), "n1").distribution.name == "plain"
+
+
+def test_each_node_has_its_own():
+    """What another node's lines show says nothing of this one."""
+    history = seen("Mar 12 08:00:01 n2 k3s[1]: x", node="n2")
+    assert dialect_of(history, "n1").distribution.name == "plain"
+    assert dialect_of(history, "n2").distribution.name == "k3s"
+
+
+def test_the_runtime_is_the_one_that_was_seen():
+    """OpenShift brings CRI-O, others containerd, unless the lines name the socket of another."""
+    assert dialect_of(seen(f"Mar 12 08:00:01 n1 kubenswrapper[1]: {KLOG}"), "n1").runtime == "crio"
+    assert dialect_of(seen(f"{KLOG} dial unix /var/run/crio/crio.sock"), "n1").say("{unit:runtime}") == "crio"
+    assert dialect_of(seen(KLOG), "n1").say("{status:runtime}") == "systemctl status containerd"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("plain", "{journal:containerd since 1h} | grep x", "journalctl -u containerd --since=-1h | grep x"),
+        ("plain", "{host} ps -e", "ps -e"),
+        ("microk8s", "{status:containerd}", "systemctl status snap.microk8s.daemon-containerd"),
+        ("microk8s", "{restart:kubelet}", "systemctl restart snap.microk8s.daemon-kubelite"),
+        ("k3s", "{crictl} pods", "k3s crictl pods"),
+        ("k3s", "{journal:kubelet}", "journalctl -u 'k3s*'"),
+        ("rke2", "{journal:containerd}", "cat /var/lib/rancher/rke2/agent/containerd/containerd.log"),
+        ("talos", "{restart:kubelet}", "talosctl -n n1 service kubelet restart"),
+        ("talos", "{journal:kernel}", "talosctl -n n1 dmesg"),
+        ("openshift", "{journal:kubelet}", "oc adm node-logs n1 -u kubelet"),
+        ("openshift", "{host} ps -e", "oc debug node/n1 -- chroot /host ps -e"),
+        ("minikube", "{status:kubelet}", "minikube ssh -- sudo systemctl status kubelet"),
+    ],
+)
+def test_what_a_command_becomes(name, text, said):
+    """Units, sockets, folders and tools are the distribution's own."""
+    found = next(one for one in distributions() if one.name == name)
+    assert command(Dialect(found, "containerd").say(text), {"node": "n1"}) == said
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("runtime", ["containerd", "crio", "docker"])
+def test_every_command_is_said_everywhere(name, verb, runtime):
+    """No distribution leaves a placeholder, and no slot stands in quotes."""
+    dialect = Dialect(next(one for one in distributions() if one.name == name), runtime)
+    said = dialect.say(f"{{{verb}}}")
+    assert not list(unknown_placeholders(said))
+    assert "{" not in said.replace("{node}", "")
+    assert not list(quoted_slots(said))
+
+
+def test_a_hostile_node_is_one_word():
+    """The name of the node comes from a log."""
+    talos = next(one for one in distributions() if one.name == "talos")
+    assert command(Dialect(talos, "containerd").say("{reboot}"), {"node": "$(x)"}) == "talosctl -n '$(x)' reboot"
+
+
+def test_what_is_no_placeholder_stays():
+    """Slots of the finding and braces of a program are not touched; a wrong one is told."""
+    assert plain().say("{pod_uid} {.spec} {x:y}") == "{pod_uid} {.spec} {x:y}"
+    assert list(unknown_placeholders("{pod_uid} {crictl} {unit:kubelet} {unit:x} {jrnl:kubelet}")) == [
+        "{unit:x}",
+        "{jrnl:kubelet}",
+    ]
+
+
+def test_a_node_that_must_be_entered_first():
+    """Bottlerocket's commands run in its admin container; that step is told once, and only where a command needs it."""
+    dialect = dialect_of(seen("Bottlerocket OS 1.20.0"), "n1")
+    assert [fix.run for fix in dialect.enter(["{status:runtime}", "{host} ps"])] == ["enter-admin-container"]
+    assert list(dialect.enter(["kubectl get pods", "", "oc adm node-logs n1"])) == []
+    assert dialect.say("{status:runtime}") == "systemctl status containerd"
