@@ -133,11 +133,15 @@ events:
     ],
 )
 def test_a_wording_may_be_printed_later_than_its_kind(tmp_path, entry, wording, expected):
-    """A wording has the verbosity of its entry unless it names one; an entry that names none has the highest."""
+    """A wording has the verbosity of its entry unless it names one; an entry that names none has the highest.
+
+    What is seen proves the lowest.
+    """
     spelled = SPELLED.format(entry=entry and f"\n    verbosity: {entry}", wording=wording and f", verbosity: {wording}")
     (tmp_path / "a.yaml").write_text(spelled, encoding="utf-8")
     (made,) = read_vocabulary(tmp_path).entries
     assert (made.verbosity, [one.verbosity for one in made.wordings]) == expected
+    assert made.proves == min(expected[1])
 
 
 def test_kinds_of_two_places_are_merged():
