@@ -14,6 +14,7 @@ from kvdiag.inputs.legible import Mender, Transcoded
 from kvdiag.inputs.lines import Receiver
 from kvdiag.inputs.readers import Bytes, Lent
 from kvdiag.model.place import Place
+from kvdiag.report.blot.pem import without_keys
 from kvdiag.scan.blocks import Block, blocks
 from kvdiag.scan.parts import whole
 
@@ -51,13 +52,13 @@ def opened(
     """Give the blocks of an input. What breaks on the way is told to `problem`.
 
     Where lines were rewritten, `numbers` receives for each the line of the input it stands for; none where none
-    was. What the input is, its first bytes tell, up to `most`: of one that still grows, those that are at hand.
+    was. Nothing is given of private keys that spread over lines: a line of one cannot be told by itself. What the input is, its first bytes tell, up to `most`: of one that still grows, those that are at hand.
     """
     mender = Mender()
     try:
         with source.open() as reader:
             lines = unfolded(Transcoded(Lent(reader), most), numbers, (written_out, *FOLDS, wrapped), most)
-            yield from whole(_mended(block, mender) for block in blocks(lines, begins=begins))
+            yield from without_keys(whole(_mended(block, mender) for block in blocks(lines, begins=begins)))
     except InputError as error:
         problem(error)
     except (OSError, EOFError) as error:
