@@ -52,7 +52,8 @@ def opened(
     """Give the blocks of an input. What breaks on the way is told to `problem`.
 
     Where lines were rewritten, `numbers` receives for each the line of the input it stands for; none where none
-    was. Nothing is given of private keys that spread over lines: a line of one cannot be told by itself. What the input is, its first bytes tell, up to `most`: of one that still grows, those that are at hand.
+    was. What the input is, its first bytes tell, up to `most`: of one that still grows, those that are at hand.
+    Nothing is given of a private key that spreads over lines: a line of one cannot be told by itself.
     """
     mender = Mender()
     try:

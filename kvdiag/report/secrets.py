@@ -1,7 +1,8 @@
 """Passwords, tokens and keys in the words of a log, blotted out wherever they are shown.
 
-A secret is told by what names it (`blot.named`), by its own shape (`blot.tokens`), or by the marks of a key (`blot.pem`),
-in what was written and in how that is seen (`blot.view`). The name stays, the value goes.
+A secret is told by what names it (`blot.named`) or stands around it (`blot.around`), by its own shape (`blot.tokens`),
+or by the marks of a key (`blot.pem`), in what was written and in how that is seen (`blot.view`). The name stays, the
+value goes.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ SHORTEST = 6  # characters that name a secret and tell it
 # Bytes as numbers, as the journal writes what is no plain text.
 _LISTED = regex(r"\[ ?\d{1,3}(?: ?, ?\d{1,3}){7,65536} ?\]")
 # What a secret that was told at the end of a line goes on with on the next one.
-_GOES_ON = regex(r"(?<=\ufdd0\n)[ \t]{0,40}(?P<value>[\w+/=.~%-]{8,}(?=\n|$|[\"',;\s]))")
+_GOES_ON = regex(r"(?<=\ufdd0\n)[ \t]{0,40}(?P<value>(?!-)[\w+/=.~%-]{8,}(?=\n|$|[\"',;\s]))")
 
 
 def redacted(text: str) -> str:
@@ -86,7 +87,7 @@ def _spans(text: str) -> list[Span]:
         lowered = text
     words = frozenset([anchor for anchor in _ANCHORS if anchor in lowered])
     found = list(_all(text, lowered, words))
-    return [(begins, ends) for begins, ends in found if text[begins:ends].replace(MARK, "").strip(" ,;\"'\\")]
+    return [(begins, ends) for begins, ends in found if text[begins:ends].replace(MARK, "").strip(" ,;\"'\\\n\t")]
 
 
 def _all(text: str, lowered: str, words: frozenset[str]) -> Iterator[Span]:
@@ -100,7 +101,7 @@ def _all(text: str, lowered: str, words: frozenset[str]) -> Iterator[Span]:
 
 
 def _cut(text: str, spans: list[Span]) -> str:
-    """Text with a blot for each span, those that touch taken together."""
+    """Text with a blot for each span, those that overlap taken together, and with all of its lines."""
     parts: list[str] = []
     end = 0
     for begins, ends in sorted(spans):
@@ -109,7 +110,7 @@ def _cut(text: str, spans: list[Span]) -> str:
         if begins < end:
             end = ends
             continue
-        parts += [text[end:begins], MARK]
+        parts += [text[end:begins], MARK + "\n" * text.count("\n", begins, ends)]
         end = ends
     return "".join([*parts, text[end:]]) if parts else text
 
@@ -128,4 +129,4 @@ def _listed(listed: str) -> str:
 
 def _is_rest(text: str) -> bool:
     """Whether a word has figures or letters of both cases: the rest of a token, and no word of a message."""
-    return any(c.isdigit() for c in text) or (text != text.lower() and text[1:] != text[1:].lower())
+    return any(c.isdigit() for c in text) or (text != text.upper() and text[1:] != text[1:].lower())

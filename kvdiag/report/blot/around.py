@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kvdiag.regex import regex
-from kvdiag.report.blot.named import PROSE, QUOTE, WORDS_OF_PROSE
+from kvdiag.report.blot.named import MIXED, PROSE, QUOTE, WORDS_OF_PROSE
 from kvdiag.report.blot.values import Span, bare, bracketed, line_end, quoted
 
 _AUTHORIZATION = regex(
@@ -48,7 +48,6 @@ _GIVEN = regex(
 _PIPED = regex(
     r"\becho (?:-n )?\\*[\"']?([^\s\"'\\|$]{4,200})\\*[\"']? ?\| ?(?:sudo )?(?:cryptsetup|docker login|podman login|helm registry|passwd|chpasswd|su\b)"
 )
-_MIXED = regex(r"[0-9+/=_~-]|[a-z][A-Z]|[A-Z]{2}[a-z]|.{24}")
 
 
 def spans(text: str, words: frozenset[str]) -> Iterator[Span]:
@@ -109,11 +108,7 @@ def _headers(text: str) -> Iterator[Span]:
         if span[1] - span[0] > 3 and "=" in text[slice(*span)]:
             yield span
     for found in _BEARER.finditer(text):
-        if (
-            _MIXED.search(found[1])
-            and not found[1].endswith("realm=")
-            and not found[1].startswith(("error=", "scope="))
-        ):
+        if MIXED.search(found[1]) and not found[1].endswith("realm=") and not found[1].startswith(("error=", "scope=")):
             yield found.span(1)
 
 

@@ -71,6 +71,7 @@ _EXCEPT = regex(
     r"(?:(?<![A-Za-z])|(?<=[a-z])(?=[A-Z]))(?i:pull|tls|image|public|pub|known|host|continue|next|page|count|max|num|total|foreign|primary|sort|partition|cache)[-_.]?$"
 )
 _FLOW = regex(r"(?:&|\*|nil\b|<nil>|\$\(|\$\{\w|v1\.|\ufdd0|0x)")
+MIXED = regex(r"[0-9+/=_~-]|[a-z][A-Z]|[A-Z]{2}[a-z]|.{24}")
 _STRONG = regex(r"(?i)pass|pwd|pw")
 
 
@@ -153,32 +154,40 @@ def _value(text: str, at: int, begins: int) -> Span | None:
 def _is_told(text: str, name_at: int, span: Span, separator: str) -> bool:
     """Whether a value is told, and not what became of it, where it lies, or what it is called."""
     begins, ends = span
-    value = text[begins:ends]
+    value, name, before = text[begins:ends], text[name_at:begins], text[max(0, name_at - 16) : name_at]
+    is_strong = _STRONG.match(name) is not None
+    is_quoted = text[begins - 1] in "\"'`"
     if not value.strip() or value == MARK or _FILE.match(text, begins):
         return False
-    name = text[name_at:begins]
-    is_strong = _STRONG.match(name) is not None
-    before = text[max(0, name_at - 16) : name_at]
-    if not is_strong and _EXCEPT.search(before + ("" if before else " ")):
+    if not is_strong and (_is_other(name, before, separator) or _FLOW.match(value)):
         return False
-    if not is_strong and name[:9].lower() == "signature" and separator[-1:] not in {"="}:
-        return False
-    is_quoted = text[begins - 1] in "\"'`"
-    if _FLOW.match(value) and not (is_quoted and is_strong):
-        return False
-    prose = (_NOTHING if separator.strip()[-1:] == "=" else PROSE).match(value)
+    prose = (_NOTHING if separator.strip().endswith("=") else PROSE).match(value)
     if prose and (not is_quoted or prose.end() == len(value)):
         return False
     if is_quoted:
         return is_strong or (len(value) >= 4 and not (_is_plain(name, before) and _OBJECT.match(value)))
-    if text[begins - 1 : begins] in {"{", "["} or text[begins - 1] == "\n":
+    return _is_bare(text, (name_at, begins), value, separator)
+
+
+def _is_other(name: str, before: str, separator: str) -> bool:
+    """Whether a name only ends as one of a secret does: `imagePullSecret`, `hostKey`, the signature of an image."""
+    is_signature = name[:9].lower() == "signature" and not separator.endswith("=")
+    return is_signature or _EXCEPT.search(before or " ") is not None
+
+
+def _is_bare(text: str, at: Span, value: str, separator: str) -> bool:
+    """Whether a value without quotes is one, by what it is made of."""
+    name_at, begins = at
+    name, before = text[name_at:begins], text[max(0, name_at - 16) : name_at]
+    is_strong = _STRONG.match(name) is not None
+    if text[begins - 1] in "{[\n":
         return True
-    if len(value) < (2 if is_strong else 4):
+    if len(value) < (2 if is_strong else 4) or _FLOW.match(value):
         return False
     if ":" in separator and " " in separator:
         return not _is_sentence(text, name_at, begins)
     if _is_plain(name, before) and _OBJECT.match(value):
-        return bool(_MIXED.search(value)) and "/" not in value and not value.isalpha() and "-" not in value
+        return bool(MIXED.search(value)) and "/" not in value and not value.isalpha() and "-" not in value
     return is_strong or not value.isdecimal() or len(value) > 7
 
 
@@ -200,7 +209,7 @@ def _is_sentence(text: str, name_at: int, begins: int) -> bool:
         return False
     line = text.rfind("\n", 0, name_at) + 1
     is_setting = not text[line:name_at].rstrip("- \t")
-    return word.end() < line_end(text, begins) or not is_setting and word[0][-1] in ".,:;"
+    return word.end() < line_end(text, begins) or (not is_setting and word[0][-1] in ".,:;")
 
 
 def _flagged(text: str, begins: int, ends: int) -> Iterator[Span]:

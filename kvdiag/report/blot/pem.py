@@ -24,7 +24,7 @@ _HEADLESS = regex(rf"(?<![\w+/=\\])(?P<value>(?:[\w+/=]|\\{{1,8}}[nrt]|[\r\n\t ]
 _BEGINS, _ENDS = regex(rb"BEGIN [A-Z0-9 ]{0,32}PRIVATE KEY"), regex(rb"END [A-Z0-9 ]{0,32}PRIVATE KEY")
 # A line of a key: what a carrier writes before it, the base64, and what an envelope writes behind it.
 _BODY = regex(
-    rb'^(?P<before>.*?(?:[\s:\]>|"]|\\[nt])|)(?P<body>[A-Za-z0-9+/]{4,}={0,2})(?P<behind>(?:\\{1,8}[nr])*(?:"[^\n]*)?[\s\\]*)$',
+    rb'^(?P<before>.*?(?:[\s:\]>|"]|\\[nt])|)(?P<body>[A-Za-z0-9+/]{4,}={0,2})(?P<behind>(?:\\{1,8}[nr])*(?:"(?:[,}][^\n]*)?)?[\s\\]*)$',
     16,
 )
 _LONG = regex(rb'(?:^|[\s"])[A-Za-z0-9+/]{40,}={0,2}(?:\\{1,8}[nr]|["\s]|$)')
@@ -37,7 +37,7 @@ def spans(text: str) -> Iterator[Span]:
     for pattern in (_WHOLE, _HEADLESS):
         for found in pattern.finditer(text):
             begins, ends = found.span("value")
-            if text[begins:ends].strip("\\nr \t\n-") not in {"", MARK}:
+            if text[begins:ends].replace(MARK, "").strip("\\nr \t\n-"):
                 yield begins, ends
 
 
@@ -107,7 +107,7 @@ class Keys:
             self._held.append(line)
             return []
         # Lines of base64 that nothing ends: those as long as a key's are of one that was cut at both ends.
-        is_key = sum(_LONG.search(held) is not None for held in self._held) > 1
+        is_key = sum(_is_long(held) for held in self._held) > 1
         held, self._held = [_blotted(held) if is_key else held for held in self._held], []
         return [*held, *self._step(line)]
 
@@ -122,7 +122,7 @@ class Keys:
         self._inside = 0 if self._inside > MOST_LINES else self._inside + 1
         if _RECORD.search(line) and not _is_body(line):
             return [line]
-        return [_blotted(line) if _is_body(line) or b" " not in line.strip() or _LONG.search(line) else line]
+        return [_blotted(line) if _BODY.match(line[:4096]) or _LONG.search(line) else line]
 
 
 def _is_body(line: bytes) -> bool:
@@ -131,12 +131,19 @@ def _is_body(line: bytes) -> bool:
     if found is None:
         return False
     body = found["body"]
-    return not body.isalpha() or not body.islower() if b"=" in body else _is_mixed(body)
+    return _is_mixed(body)
+
+
+def _is_long(line: bytes) -> bool:
+    """Whether it is as long as a line of a key is, with figures and letters of both cases, as no id has."""
+    found = _BODY.match(line)
+    body = found["body"] if found else b""
+    return len(body) >= 40 and body != body.lower() and body != body.upper() and any(48 <= c < 58 for c in body)
 
 
 def _is_mixed(body: bytes) -> bool:
     has_upper, has_lower = body.upper() != body.lower() and body != body.lower(), body != body.upper()
-    return has_upper and (has_lower or any(48 <= c < 58 for c in body)) and len(body) > 7
+    return has_upper and (has_lower or any(48 <= c < 58 for c in body)) and len(body) > 3
 
 
 def _blotted(line: bytes) -> bytes:

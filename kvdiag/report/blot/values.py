@@ -15,6 +15,7 @@ _MAP = regex(
     r"&?(?:\*?[\w.]{0,40})?(?:map\[\w{0,20}\](?:\w{1,20}|\[\]byte|interface ?\{\})|map(?=\[)|\[\]\w{1,40})?(?=[\[{<(])"
 )
 _NEXT = regex(r"\\*[\"'`]|[\[\](){}<>\n]")
+_GOES_ON = regex(r"[ \t]+\S|[\]})>]")
 _CLOSES = {"[": "]", "{": "}", "<": ">", "(": ")"}
 _BARE = regex(
     r"(?:[^\s\"'`\\,;&)\]}>|]"
@@ -55,31 +56,34 @@ def bracketed(text: str, at: int) -> Span | None:
     while found := _NEXT.search(text, at):
         sign, at = found[0], found.end()
         if sign[-1] in "\"'`":
-            inside = quoted(text, found.start())
-            # An apostrophe within a word is no quote; a quote that is not ended is a character.
-            if inside and inside[1] < line_end(text, found.start()) and not text[found.start() - 1].isalnum():
-                at = _QUOTE.match(text, inside[1]).end()  # type: ignore[union-attr]  # a quote ended it
+            at = _behind_quotes(text, found.start(), at)
         elif sign in _CLOSES:
             awaited.append(_CLOSES[sign])
-        elif sign == awaited[-1]:
-            awaited.pop()
+        elif sign == "\n" and _is_cut(text, begins, at):
+            return begins, found.start()
+        elif sign in awaited and (sign != ">" or sign == awaited[-1]):
+            del awaited[len(awaited) - 1 - awaited[::-1].index(sign) :]
             if not awaited:
                 return begins, found.start()
-        elif sign in awaited and sign != ">":
-            while awaited.pop() != sign:
-                pass
-            if not awaited:
-                return begins, found.start()
-    return begins, len(text) if text.find("\n", begins) < 0 else _paragraph(text, begins)
+    return begins, len(text)
+
+
+def _behind_quotes(text: str, at: int, behind: int) -> int:
+    """Where a string ends that begins here; an apostrophe within a word, or a quote that nothing ends, begins none."""
+    inside = quoted(text, at)
+    if inside is None or inside[1] >= line_end(text, at) or text[at - 1].isalnum():
+        return behind
+    ending = _QUOTE.match(text, inside[1])
+    return ending.end() if ending else behind
+
+
+def _is_cut(text: str, begins: int, at: int) -> bool:
+    """Whether a line ends here that does not go on below, as a document does that is spread over lines."""
+    above = text[max(begins - 1, at - 200) : at].rstrip()
+    return not _GOES_ON.match(text, at) and above[-1:] not in {"{", "[", "(", ","}
 
 
 def bare(text: str, at: int) -> Span | None:
     """A word, to what ends an option, a field of a query, or a member of a list."""
     found = _BARE.match(text, at)
     return found.span() if found else None
-
-
-def _paragraph(text: str, at: int) -> int:
-    """Where something that was cut off ends at the latest: a document of JSON spreads over lines."""
-    end = text.find("\n\n", at)
-    return len(text) if end < 0 else end
