@@ -96,6 +96,7 @@ def _all(text: str, lowered: str, words: frozenset[str]) -> Iterator[Span]:
             yield from named.spans(text, lowered)
         yield from around.spans(text, words)
     yield from tokens.spans(text, lowered)
+    yield from pem.lines(text)
     if "PRIVATE KEY" in text:
         yield from pem.spans(text)
 

@@ -45,6 +45,9 @@ _FLAG = regex(
     rf"secret|user|private|certificate)-key|sas)|\.(?:password|passwd)(?:_in)?{QUOTE}?,?\s{{1,4}}{QUOTE}?(?:-v|--value))"
     rf"{QUOTE}?,?[ \t=]{{1,4}}(?={QUOTE}?[^-\s\"'`\\])"
 )
+_SAID = regex(
+    rf"(?i:(?:password|passphrase|passwd|secret|token) (?:for [\w.@-]{{1,64}} )?(?:is|was)):? {QUOTE}?(?=[^\s\"']*\d)(?=[^\s\"']*[A-Za-z])(?=[^\s\"']{{6}})"
+)
 _OPTION = regex(r"(?:,|(?<![\w-])-o[ =]?\\*[\"']?)secret=")
 _USER = regex(r"(?i:user(?:name)?=)[^\s,%\"'=]{1,128}%")
 _AUTH = regex(
@@ -126,7 +129,7 @@ def _named(text: str, begins: int, ends: int) -> Iterator[Span]:
         span = _value(text, found.end(), found.start())
         if span and not _FILE.match(text, found.end()) and (found["sep"] or span[1] - span[0] > 7):
             yield span
-    for pattern in (_OPTION, _AUTH, _USER):
+    for pattern in (_OPTION, _AUTH, _USER, _SAID):
         for found in pattern.finditer(text, begins, ends):
             span = _value(text, found.end(), found.end())
             if span and span[1] > span[0] and not _FILE.match(text, span[0]):

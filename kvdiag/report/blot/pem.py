@@ -21,6 +21,7 @@ _MARK = b"PRIVATE KEY"
 _KIND = r"[A-Z0-9 ]{0,32}PRIVATE KEY(?: BLOCK)?"
 _WHOLE = regex(rf"BEGIN {_KIND}(?:-{{1,5}})?(?P<value>(?s:.)*?)(?:-{{0,5}}END {_KIND}|$(?![\n]))")
 _HEADLESS = regex(rf"(?<![\w+/=\\])(?P<value>(?:[\w+/=]|\\{{1,8}}[nrt]|[\r\n\t ])++)-----END {_KIND}")
+_LINE = regex(r"(?m)(?:^|(?<=[\s:\"]))(?P<body>[A-Za-z0-9+/]{60,80}={0,2})(?=(?:\\{1,8}[nr])*(?:\"[,}]|[\s\"]|$))")
 _BEGINS, _ENDS = regex(rb"BEGIN [A-Z0-9 ]{0,32}PRIVATE KEY"), regex(rb"END [A-Z0-9 ]{0,32}PRIVATE KEY")
 # A line of a key: what a carrier writes before it, the base64, and what an envelope writes behind it.
 _BODY = regex(
@@ -30,6 +31,14 @@ _BODY = regex(
 _LONG = regex(rb'(?:^|[\s"])[A-Za-z0-9+/]{40,}={0,2}(?:\\{1,8}[nr]|["\s]|$)')
 _RECORD = regex(rb"[IWEF]\d{4} \d\d:\d\d:\d\d|level=[a-z]+ msg=")
 _BLOT = BLOT.encode()
+
+
+def lines(text: str) -> Iterator[Span]:
+    """Where a line holds nothing, behind its carrier, but base64 as long as a line of a key is, which no id is."""
+    for found in _LINE.finditer(text):
+        body = found["body"]
+        if body != body.lower() and body != body.upper() and any(character.isdigit() for character in body):
+            yield found.span("body")
 
 
 def spans(text: str) -> Iterator[Span]:

@@ -115,7 +115,7 @@ class Learner:
                 self._one(kind, head)
                 self._one("host", tail)
             return
-        for part in _IDS.split(name):
+        for part in [name] if kind in NUMBERS else _IDS.split(name):
             self._one(kind, part.strip("-._"))
 
     def _one(self, kind: str, name: str) -> None:

@@ -15,8 +15,8 @@ _DN = r"[^\s,/+\"'\\\])}<>=:;](?:[^,/+\"'\\\])}<>=:;\n]{0,62}[^\s,/+\"'\\\])}<>=
 _RESOURCE = r"[\w.()-]{2,90}"
 # Who is named, by the groups of the pattern, and the pattern.
 OWNERS: tuple[tuple[tuple[str, ...], str], ...] = (
-    (("user",), rf"(?<![\w.-])(?:CN|UID)\s?=\s?(?!system:)({_DN})(?=[,/+\"'\\\])}}\s]|$)"),
-    (("org",), rf"(?<![\w.-])(?:O|OU)\s?=\s?(?!system:)({_DN})(?=[,/+\"'\\\])}}\s]|$)"),
+    (("user",), rf"(?<![\w.-])(?:CN|UID)\s?=\s?(?!system:)({_DN})(?=[,/+:\"'\\\])}}\s]|$)"),
+    (("org",), rf"(?<![\w.-])(?:O|OU)\s?=\s?(?!system:)({_DN})(?=[,/+:;\"'\\\])}}\s]|$)"),
     (("user",), rf"\b(?:[uU]ser|user_?[nN]ame|login|owner){IS}(?!system:)({NAME})(?![:\w])"),
     (("user",), rf"\b[uU]ser {QUOTED}(?!system:)({NAME}){QUOTED}"),
     (("account",), r"\barn:aws[\w-]*:[\w-]*:[\w-]*:(\d{12}):"),
