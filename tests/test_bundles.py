@@ -257,8 +257,8 @@ def test_versions_in_files(kvdiag, tmp_path):
         if v["how"] == "file"
     }
     assert seen == {
-        ("v1.29.3", "file", "demo-worker", "demo-worker/kubernetes-version.txt", 1),
-        ("v1.28.1", "file", "demo-worker2", "nodes.json", 1),
+        ("1.29.3", "file", "demo-worker", "demo-worker/kubernetes-version.txt", 1),
+        ("1.28.1", "file", "demo-worker2", "nodes.json", 1),
     }
 
 
@@ -303,7 +303,7 @@ def test_objects_of_a_must_gather(kvdiag, tmp_path):
     bundle = pack(tmp_path / "mg.tar.gz", files)
     report = analyze(kvdiag, bundle)
     seen = {(v["component"], v["version"], v["node"], v["line"]) for v in report["versions"] if v["how"] == "file"}
-    assert seen == {("crio", "1.29.1", "infra-1", 8), ("kubelet", "v1.29.3", "infra-1", 9)}
+    assert seen == {("crio", "1.29.1", "infra-1", 8), ("kubelet", "1.29.3", "infra-1", 9)}
     told = {i["source"].rpartition("/")[2]: (i["format"], i["unread"]) for i in report["inputs"]}
     assert told["pods.yaml"] == ("pods-not-used", 0)
     assert "configmaps.yaml" not in told
@@ -316,7 +316,7 @@ def test_objects_above_a_log(kvdiag, tmp_path):
     path = tmp_path / "node.log"
     path.write_bytes(collected(NODES_YAML.encode(), busy()))
     report = analyze(kvdiag, path)
-    assert {v["version"] for v in report["versions"] if v["how"] == "file"} == {"1.29.1", "v1.29.3"}
+    assert {v["version"] for v in report["versions"] if v["how"] == "file"} == {"1.29.1", "1.29.3"}
     (finding,) = [finding for finding in report["findings"] if finding["rule"] == RULE]
     assert NODES_YAML.count("\n") + 2 in [line["line"] for line in finding["evidence"]]
 
@@ -335,7 +335,7 @@ def test_printed_version_goes_first(kvdiag, tmp_path):
     banner = b'I0312 08:15:00.000001    2201 server.go:496] "Kubelet version" kubeletVersion="v1.29.4"\n'
     files = {"demo-worker/kubelet.log": banner + busy(), "demo-worker/kubernetes-version.txt": b"v1.29.3"}
     report = analyze(kvdiag, pack(tmp_path / "b.tar.gz", files))
-    assert [(v["version"], v["how"]) for v in report["versions"] if v["how"] != "wording"] == [("v1.29.4", "banner")]
+    assert [(v["version"], v["how"]) for v in report["versions"] if v["how"] != "wording"] == [("1.29.4", "banner")]
 
 
 def test_host_of_a_sosreport(kvdiag, tmp_path):
@@ -478,7 +478,7 @@ def test_dump_of_a_cluster(kvdiag, tmp_path):
     inputs = {i["source"].removeprefix(str(path)): i for i in report["inputs"]}
     assert inputs["/csi/csi-0/csi-attacher"]["component"] == "external-attacher"
     assert inputs["/csi/csi-0/web"]["lines"] == 1
-    assert ("kubelet", "v1.29.3", "w1") in {(v["component"], v["version"], v["node"]) for v in report["versions"]}
+    assert ("kubelet", "1.29.3", "w1") in {(v["component"], v["version"], v["node"]) for v in report["versions"]}
     done = kvdiag("parse", "--year", "2024", path)
     (record,) = [r for r in map(json.loads, done.stdout.splitlines()) if r["message"] == "Version"]
     assert record["line"] == dump().count(b"\n", 0, dump().index(b"I0312")) + 1

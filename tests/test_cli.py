@@ -22,7 +22,7 @@ HEALTHY = ROOT / "sample-logs" / "healthy-containerd-json"
 VOLUME = "pvc-3126ba07-e71e-4ea5-bf21-3bdb0bd507e4"
 HANDLE = "6e5ffeb2-e522-11f1-bf22-8aeaacff18fb"
 POD_UID = "0d5936eb-62b9-4a42-a53b-6986b4cfbefc"
-ALL = ["csi-nodeunpublish-state-lost", "pod-stuck-terminating-volumes", "unmount-device-busy"]
+ALL = ["csi-nodeunpublish-state-lost", "unmount-device-busy", "pod-stuck-terminating-volumes"]
 
 
 @pytest.fixture
@@ -92,11 +92,11 @@ def test_nothing_found(kvdiag):
         (["--node", "worker-2"], []),
         (["--rule", "KV310"], ALL[:1]),
         (["--rule", "csi-nodeunpublish-state-lost"], ALL[:1]),
-        (["--rule", "KV110", "--rule", "unmount-device-busy"], [ALL[2], ALL[1]]),
+        (["--rule", "KV110", "--rule", "unmount-device-busy"], ALL[1:]),
         (["--rule", "KV601"], []),
-        (["--since", "2026-11-20T21:00:00Z"], []),
+        (["--since", "2026-11-20T20:41:38Z"], []),
         (["--since", "2026-11-20T20:00:00Z"], ALL),
-        (["--until", "2026-11-20T20:39:00Z"], []),
+        (["--until", "2026-11-20T20:39:05Z"], []),
         (["--until", "2026-11-20T22:00:00Z"], ALL),
         (["--since", "2026-11-20T21:30:00+01:00", "--until", "2026-11-20T22:00:00Z"], ALL),
     ],

@@ -23,7 +23,9 @@ def topic_json(page: TopicPage) -> dict[str, Any]:
         "modes": dict(topic.modes),
         "says": topic.says,
         "steps": [_step(step) for step in page.steps],
-        "answers": [{"question": a.question, "answer": a.answer, "run": list(a.run)} for a in topic.answers],
+        "answers": [{"question": a.question, "answer": a.answer, "run": list(a.run)} for a in page.answers],
+        "doubts": list(topic.doubts),
+        "checked": topic.checked or None,
         "see": list(topic.see),
         "links": list(topic.links),
     }

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kvdiag.explain.benign import Benign
 from kvdiag.explain.line import Line
-from kvdiag.explain.topic import Step, Topic
+from kvdiag.explain.topic import Answer, Step, Topic
 from kvdiag.model.vocabulary import Entry, Wording
 
 _MAPPING = re.compile(r"\bU?n?[Mm]ap(?:Volume|Device|PodDevice)\b")
@@ -37,11 +37,12 @@ class StepPage:
 
 @dataclass(frozen=True, slots=True)
 class TopicPage:
-    """A topic in one mode; `mode` is empty where a topic has none."""
+    """A topic in one mode, its commands ready to be typed; `mode` is empty where a topic has none."""
 
     topic: Topic
     mode: str
     steps: tuple[StepPage, ...]
+    answers: tuple[Answer, ...]
 
 
 @dataclass(frozen=True, slots=True)

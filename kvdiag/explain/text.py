@@ -47,8 +47,14 @@ def _topic(page: TopicPage) -> Iterator[str]:
     for number, step in enumerate(page.steps, 1):
         yield ""
         yield from _step(number, step)
-    for answer in topic.answers:
+    for answer in page.answers:
         yield from _answer(answer)
+    for doubt in topic.doubts:
+        yield ""
+        yield from _wrapped(doubt, "Doubt: ", 2)
+    if topic.checked:
+        yield ""
+        yield from _wrapped(topic.checked, "Checked: ", 2)
     others = [mode for mode in topic.modes if mode != page.mode]
     if others or topic.see:
         yield ""

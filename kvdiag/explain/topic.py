@@ -21,9 +21,9 @@ from kvdiag.yamlread import Node, read_yaml
 
 BENIGN = "benign"  # the file beside the topics that lists harmless lines
 
-_TOPIC = ("topic", "title", "says", "modes", "steps", "answers", "see", "links")
+_TOPIC = ("topic", "title", "says", "modes", "steps", "answers", "doubts", "checked", "see", "links")
 _STEP = ("name", "by", "does", "calls", "rpc", "shows", "before", "only", "notes")
-_ANSWER = ("question", "answer", "run")
+_ANSWER = ("question", "answer", "run", "only")
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
@@ -48,16 +48,24 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A question that people ask, its answer, and the commands that tell it of their own cluster."""
+    """A question that people ask, its answer, and the commands that tell it of their own cluster.
+
+    In a command `{journal:kubelet}` and the like are said in the words of a distribution. `only` are the modes it
+    belongs to, all when empty.
+    """
 
     question: str
     answer: str
     run: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topic:
-    """One file of topics; `modes` say of each mode what it stands for, the first is the usual one."""
+    """One file of topics; `modes` say of each mode what it stands for, the first is the usual one.
+
+    `checked` is the source that its steps were read in, `doubts` what could not be verified there.
+    """
 
     name: str
     title: str
@@ -65,6 +73,8 @@ class Topic:
     steps: tuple[Step, ...]
     modes: Mapping[str, str] = field(default_factory=dict)
     answers: tuple[Answer, ...] = ()
+    doubts: tuple[str, ...] = ()
+    checked: str = ""
     see: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
     place: str = ""
@@ -72,6 +82,10 @@ class Topic:
     def steps_in(self, mode: str) -> Iterator[Step]:
         """The steps of a mode, in order."""
         return (step for step in self.steps if not step.only or mode in step.only)
+
+    def answers_in(self, mode: str) -> Iterator[Answer]:
+        """The answers of a mode, in order."""
+        return (answer for answer in self.answers if not answer.only or mode in answer.only)
 
 
 def load_topics(folder: Path) -> dict[str, Topic]:
@@ -109,7 +123,9 @@ def read_topic(text: str, file: str) -> Topic:
         says=_prose(top["says"]),
         steps=steps,
         modes=modes,
-        answers=tuple(_answer(item) for item in _items(top, "answers")),
+        answers=tuple(_answer(item, modes) for item in _items(top, "answers")),
+        doubts=tuple(_prose(item) for item in _items(top, "doubts")),
+        checked=_prose(top["checked"]) if "checked" in top else "",
         see=tuple(_named(item) for item in _items(top, "see")),
         links=tuple(item.text() for item in _items(top, "links")),
         place=node.place,
@@ -119,8 +135,6 @@ def read_topic(text: str, file: str) -> Topic:
 def _step(node: Node, modes: Mapping[str, str]) -> Step:
     keys = node.mapping(_STEP, ("name", "by", "does"))
     notes = keys["notes"].table() if "notes" in keys else {}
-    for mode in _items(keys, "only"):
-        _known(mode, mode.text(), modes)
     for name, note in notes.items():
         _known(note, name, modes)
     return Step(
@@ -131,14 +145,21 @@ def _step(node: Node, modes: Mapping[str, str]) -> Step:
         rpc=keys["rpc"].text() if "rpc" in keys else "",
         shows=tuple(item.text() for item in _items(keys, "shows")),
         before=_prose(keys["before"]) if "before" in keys else "",
-        only=tuple(item.text() for item in _items(keys, "only")),
+        only=_only(keys, modes),
         notes={name: _prose(note) for name, note in notes.items()},
     )
 
 
-def _answer(node: Node) -> Answer:
+def _answer(node: Node, modes: Mapping[str, str]) -> Answer:
     keys = node.mapping(_ANSWER, ("question", "answer"))
-    return Answer(keys["question"].text(), _prose(keys["answer"]), tuple(i.text() for i in _items(keys, "run")))
+    run = tuple(item.text() for item in _items(keys, "run"))
+    return Answer(keys["question"].text(), _prose(keys["answer"]), run, _only(keys, modes))
+
+
+def _only(keys: Mapping[str, Node], modes: Mapping[str, str]) -> tuple[str, ...]:
+    for mode in _items(keys, "only"):
+        _known(mode, mode.text(), modes)
+    return tuple(mode.text() for mode in _items(keys, "only"))
 
 
 def _known(node: Node, mode: str, modes: Mapping[str, str]) -> None:

@@ -73,11 +73,15 @@ class Selector(NamedTuple):
 
 
 class Fix(NamedTuple):
-    """One step of the remedy: what to do, the command if there is one, and what must be true before it is run."""
+    """One step of the remedy: what to do, the command if there is one, and what must be true before it is run.
+
+    `withheld` says why a command is not given: a name in the log is none that could stand in it.
+    """
 
     text: str
     run: str = ""
     after: str = ""
+    withheld: str = ""
 
 
 class Healing(NamedTuple):

@@ -10,11 +10,12 @@ from kvdiag.errors import PatternError, UsageError
 from kvdiag.explain.benign import first_that_fits, load_benign
 from kvdiag.explain.line import LineReader
 from kvdiag.explain.page import LinePage, RulePage, StepPage, TopicPage, told
-from kvdiag.explain.topic import BENIGN, Step, Topic, load_topics
+from kvdiag.explain.topic import BENIGN, Answer, Step, Topic, load_topics
 from kvdiag.model.event import Event
 from kvdiag.model.rule import Rule
 from kvdiag.pipeline.analyze import know
 from kvdiag.pipeline.options import Options
+from kvdiag.rules.distribution import Dialect, distributions, plain, unknown_placeholders
 from kvdiag.rules.grammar import names_in
 from kvdiag.rules.judge import selects
 from kvdiag.rules.library import built_in
@@ -50,7 +51,8 @@ class Explainer:
             there = f"there are {', '.join(topic.modes)}" if topic.modes else "it has none"
             raise UsageError(f"{topic.name} has no mode {mode!r}; {there}")
         mode = mode or next(iter(topic.modes), "")
-        return TopicPage(topic, mode, tuple(self._step(step, mode) for step in topic.steps_in(mode)))
+        steps = tuple(self._step(step, mode) for step in topic.steps_in(mode))
+        return TopicPage(topic, mode, steps, tuple(_said(answer, mode) for answer in topic.answers_in(mode)))
 
     def rule(self, word: str) -> RulePage | None:
         """The rule of that id or name with the steps that its events belong to."""
@@ -94,6 +96,17 @@ class Explainer:
                 yield PatternError(topic.place, f"no event kind is called {kind!r}{suggestion(kind, kinds)}")
             for name in (name for name in topic.see if name not in topics):
                 yield PatternError(topic.place, f"no topic is called {name!r}{suggestion(name, topics)}")
+            for command in (command for answer in topic.answers for command in answer.run):
+                for part in unknown_placeholders(command):
+                    yield PatternError(topic.place, f"no distribution says anything for {part}")
+
+
+def _said(answer: Answer, mode: str) -> Answer:
+    """The answer with its commands in the words of the distribution that the mode is called by, if there is one."""
+    found = next((one for one in distributions() if one.name == mode), None)
+    dialect = Dialect(found, found.runtime or plain().runtime) if found else plain()
+    run = tuple(dialect.say(command).replace("{node}", "NODE") for command in answer.run)
+    return Answer(answer.question, answer.answer, run, answer.only)
 
 
 def _kinds(rule: Rule) -> set[str]:

@@ -7,9 +7,11 @@ from typing import Any, TextIO
 
 from kvdiag.clock import to_datetime
 from kvdiag.model.report import BugMatch, Evidence, Finding, Need, Reading, Report
+from kvdiag.model.rule import Fix
 from kvdiag.model.timeline import SeenVersion
 from kvdiag.report import Look
 from kvdiag.report.jsontext import json_text
+from kvdiag.report.runnable import shown
 from kvdiag.versions import read_range, say_range
 
 SCHEMA = "kvdiag.report/1"
@@ -18,10 +20,10 @@ Plain = dict[str, Any]
 
 def write(report: Report, stream: TextIO, look: Look) -> None:
     """One JSON object, indented, with a newline at the end."""
-    stream.write(json_text(plain(report), redact=look.redact, indent=1))
+    stream.write(json_text(plain(report, redact=look.redact), redact=look.redact, indent=1))
 
 
-def plain(report: Report) -> Plain:
+def plain(report: Report, *, redact: bool = True) -> Plain:
     """The report in JSON's own types; times are RFC 3339 in UTC."""
     severities = Counter(finding.severity.label for finding in report.findings)
     return {
@@ -30,7 +32,7 @@ def plain(report: Report) -> Plain:
         "inputs": [_input(reading) for reading in report.inputs],
         "problems": list(report.problems),
         "versions": [_version(version) for version in report.versions],
-        "findings": [finding(one) for one in report.findings],
+        "findings": [finding(one, redact=redact) for one in report.findings],
         "to_be_certain": [_need(need) for need in report.needs],
         "summary": {
             "findings": len(report.findings),
@@ -68,7 +70,7 @@ def _version(version: SeenVersion) -> Plain:
     return said
 
 
-def finding(found: Finding) -> Plain:
+def finding(found: Finding, *, redact: bool = True) -> Plain:
     """One finding in JSON's own types."""
     return {
         "rule": found.rule.name,
@@ -90,13 +92,18 @@ def finding(found: Finding) -> Plain:
         "says": found.says,
         "cause": found.cause,
         "bugs": [_bug(bug) for bug in found.bugs],
-        "fix": [{"text": f.text, "run": f.run, "after": f.after} for f in found.fix],
+        "fix": [_fix(shown(fix, redact=redact)) for fix in found.fix],
         "evidence": [_evidence(evidence) for evidence in found.evidence],
         "doubts": list(found.doubts),
         "references": list(found.rule.references),
         "explains": list(found.rule.explains),
         "explained_by": found.explained_by,
     }
+
+
+def _fix(fix: Fix) -> Plain:
+    said = {"text": fix.text, "run": fix.run, "after": fix.after}
+    return said | ({"withheld": fix.withheld} if fix.withheld else {})
 
 
 def _bug(bug: BugMatch) -> Plain:

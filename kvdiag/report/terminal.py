@@ -15,6 +15,7 @@ from kvdiag.model.timeline import SeenVersion
 from kvdiag.model.values import Severity, SubjectKind, Verdict
 from kvdiag.report import Look
 from kvdiag.report.clean import clean, shortened
+from kvdiag.report.runnable import shown
 from kvdiag.versions import read_range, say_range
 
 STYLES = {
@@ -165,11 +166,13 @@ class _Writer:
         if not finding.fix:
             return
         self._title("What to do")
-        for number, fix in enumerate(finding.fix, start=1):
+        for number, fix in enumerate((shown(one, redact=self.look.redact) for one in finding.fix), start=1):
             guard = f" Only when {fix.after}." if fix.after else ""
             self._say(f"{number}. {fix.text}{guard}", indent=4, hang=3)
             if fix.run:
                 self._command(fix.run)
+            elif fix.withheld:
+                self._say(f"({fix.withheld})", indent=7)
 
     def _doubts(self, finding: Finding) -> None:
         if not finding.doubts:

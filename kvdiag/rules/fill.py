@@ -1,7 +1,8 @@
 """Sentences and commands filled with the finding's own identifiers.
 
-`{staging_path}` in a text becomes the path; in a command it is quoted for the shell, and a command with a name that the
-logs never gave keeps it as `<staging_path>`, so that nobody runs it by mistake on the wrong thing.
+`{staging_path}` in a text becomes the path. In a command it must look like one (see `shapes`) and is then quoted for
+the shell; else there is no command, and the step says why. A name that the logs never gave stays as `'<staging_path>'`:
+what it stands for is to be put in, and nothing is run by mistake meanwhile.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from kvdiag.model.rule import Fix, Rule
 from kvdiag.model.timeline import Entity
 from kvdiag.regex import regex
 from kvdiag.rules.distribution import Dialect, is_placeholder
+from kvdiag.rules.shapes import misfits
 
 _SLOT = regex(r"\{([a-z][a-z0-9_]*)\}")
 _OPTIONAL = regex(r"\[\[(.*?)\]\]")
@@ -49,16 +51,30 @@ def sentence(text: str, said: Mapping[str, str]) -> str:
 
 
 def command(text: str, said: Mapping[str, str]) -> str:
-    """A shell command with its slots filled and quoted; a slot nobody knows stays visible as `<slot>`."""
-    return _SLOT.sub(lambda slot: shlex.quote(said[slot[1]]) if said.get(slot[1]) else f"<{slot[1]}>", text).strip()
+    """A shell command with its slots filled and quoted; a slot nobody knows stays visible as `'<slot>'`.
+
+    Empty when a value does not look like what its slot stands for.
+    """
+    if any(misfits(_slots_of(text), said)):
+        return ""
+    return _SLOT.sub(lambda slot: shlex.quote(said.get(slot[1]) or f"<{slot[1]}>"), text).strip()
 
 
 def fixes(rule: Rule, said: Mapping[str, str], dialect: Dialect) -> Iterator[Fix]:
     """The rule's remedy for this finding, in its order and as it is said on the node's distribution."""
-    yield from dialect.enter([fix.run for fix in rule.fix])
-    for fix in rule.fix:
-        text, run, after = (dialect.say(part) for part in fix)
-        yield Fix(text=sentence(text, said), run=command(run, said), after=sentence(after, said))
+    for fix in (*dialect.enter([fix.run for fix in rule.fix]), *rule.fix):
+        text, run, after = (dialect.say(part) for part in fix[:3])
+        wrong = ", ".join(misfits(_slots_of(run), said))
+        yield Fix(
+            text=sentence(text, said),
+            run=command(run, said),
+            after=sentence(after, said),
+            withheld=f"no command, since the log's {wrong} does not look like one" if wrong else "",
+        )
+
+
+def _slots_of(text: str) -> Iterator[str]:
+    yield from (slot[1] for slot in _SLOT.finditer(text))
 
 
 def slots(rule: Rule) -> set[str]:

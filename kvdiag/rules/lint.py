@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kvdiag.errors import PatternError
-from kvdiag.model.rule import Rule
+from kvdiag.model.rule import Absent, All, AnyOf, Chain, Condition, Not, Rule
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.distribution import plain, unknown_placeholders
 from kvdiag.rules.fill import quoted_slots, slots
-from kvdiag.rules.grammar import absences, names_in, positive_names
+from kvdiag.rules.grammar import names_in, positive_names
 from kvdiag.yamlread import suggestion
 
 ALWAYS_KNOWN = {"count", "span", "often", "ladder", "lasted", "name", "namespace"}
@@ -66,14 +66,28 @@ def _sentence(rule: Rule) -> Iterator[str]:
     for name in rule.proof.by if rule.proof else ():
         if name not in bound:
             yield f"the proof {name!r} is nothing that the sentence asks to have happened"
-    for absent in absences(rule.when):
+    for absent, measured in _bounded(rule.when, frozenset(bound)):
         open_end = absent.after and not absent.before and not absent.within and not absent.to_end
         if open_end:
             said = f"no {absent.name} after {absent.after}"
             yield f"'{said}' has no bound; say 'within 5m', or 'until end' if that is meant"
         for side in (absent.after, absent.before):
-            if side and side not in bound:
+            if side and side not in measured:
                 yield f"'no {absent.name}' is measured from {side!r}, which the sentence does not ask to have happened"
+
+
+def _bounded(condition: Condition, bound: frozenset[str]) -> Iterator[tuple[Absent, frozenset[str]]]:
+    """Each absence with the names it may be measured from: those that must have happened, or what is denied with it."""
+    match condition:
+        case Absent():
+            yield condition, bound
+        case Not(term):
+            yield from _bounded(term, bound | frozenset(positive_names(term)))
+        case All(terms) | AnyOf(terms):
+            for term in terms:
+                yield from _bounded(term, bound)
+        case Chain():
+            return
 
 
 def _tests(rule: Rule) -> Iterator[str]:

@@ -36,7 +36,7 @@ def _lines(rule: Rule) -> Iterator[str]:
     )
     yield from _section(
         "What to do",
-        (line for number, fix in enumerate(rule.fix, 1) for line in _fix(number, *map(plain().say, fix))),
+        (line for number, fix in enumerate(rule.fix, 1) for line in _fix(number, *map(plain().say, fix[:3]))),
     )
     yield from _section("Not when", rule.look_alikes)
     yield from _section("Logs that settle it", map(plain().say, rule.collect))

@@ -30,6 +30,9 @@ steps:
   - {name: cool, by: cook, does: One waits., only: [green], notes: {green: Three minutes.}}
 answers:
   - {question: "How long?", answer: "Until it is done.", run: [date]}
+  - {question: "How hot?", answer: "Boiling.", only: [black]}
+doubts: [Water may be hard.]
+checked: at home
 see: [tea]
 links: [https://example.org]
 """
@@ -43,7 +46,11 @@ def test_what_is_written_is_what_is_read():
     topic = read_topic(TOPIC, "tea.yaml")
     assert (topic.name, topic.title) == ("tea", "How tea is made")
     assert topic.says == "Water is boiled. Leaves are added.\n\nThen one waits."
-    assert topic.answers == (Answer("How long?", "Until it is done.", ("date",)),)
+    assert topic.answers == (
+        Answer("How long?", "Until it is done.", ("date",)),
+        Answer("How hot?", "Boiling.", (), ("black",)),
+    )
+    assert (topic.doubts, topic.checked) == (("Water may be hard.",), "at home")
     assert (topic.see, topic.links) == (("tea",), ("https://example.org",))
     boil, cool = topic.steps
     assert (boil.by, boil.calls, boil.shows, boil.before) == (
@@ -60,6 +67,8 @@ def test_a_mode_has_its_own_steps():
     topic = read_topic(TOPIC, "tea.yaml")
     assert [step.name for step in topic.steps_in("green")] == ["boil", "cool"]
     assert [step.name for step in topic.steps_in("black")] == ["boil"]
+    assert [answer.question for answer in topic.answers_in("green")] == ["How long?"]
+    assert len(list(topic.answers_in("black"))) == 2
 
 
 @pytest.mark.parametrize(
@@ -68,6 +77,7 @@ def test_a_mode_has_its_own_steps():
         ("title: How", "titel: How", "tea.yaml:2:1: unknown key 'titel'; did you mean 'title'?"),
         ("topic: tea\n", "", "tea.yaml:1:1: the key 'topic' is missing"),
         ("topic: tea", "topic: Tea Time", "tea.yaml:1:8: 'Tea Time': a name is lower-case words joined by dashes"),
+        ("only: [black]", "only: [white]", "tea.yaml:19:55: no mode is called 'white'; there are green, black"),
         ("only: [green]", "only: [grey]", "tea.yaml:16:53: no mode is called 'grey'; there are green, black"),
         ("notes: {green:", "notes: {blue:", "tea.yaml:16:75: no mode is called 'blue'; there are green, black"),
         ("    by: kettle\n", "", "tea.yaml:10:5: the key 'by' is missing"),
@@ -115,6 +125,7 @@ def test_a_file_that_is_no_text(tmp_path):
             "no event kind is called 'volume.releasd'; did you mean 'volume.released'?",
         ),
         ("see: [tea]", "see: [teas]", "no topic is called 'teas'; did you mean 'tea'?"),
+        ("run: [date]", "run: ['{restart:kettle}']", "no distribution says anything for {restart:kettle}"),
     ],
 )
 def test_names_lead_somewhere(old, new, fault, tmp_path):
@@ -141,6 +152,7 @@ def test_all_topics_are_there():
         "unpublish",
         "reconstruction",
         "orphan-cleanup",
+        "verbosity",
     }
     assert {"fs", "block", "inline", "rwx"} <= set(TOPICS["volume-lifecycle"].modes)
     assert all("block" in TOPICS[name].modes for name in ("unstage", "unpublish"))
@@ -156,6 +168,16 @@ def test_each_mode_tells_something(topic):
         assert any(step.lines for step in page.steps)
         assert any(step.rules for step in page.steps)
         assert all(line.words or line.about for step in page.steps for line in step.lines)
+
+
+@pytest.mark.parametrize(
+    ("mode", "command"),
+    [("systemd", "journalctl -u kubelet"), ("talos", "talosctl -n NODE logs kubelet"), ("k3s", "journalctl -u 'k3s*'")],
+)
+def test_commands_in_the_words_of_a_distribution(mode, command):
+    """A mode called like a distribution has its commands, any other the usual ones."""
+    answers = EXPLAINER.page(TOPICS["verbosity"], mode).answers
+    assert command in [run for answer in answers for run in answer.run]
 
 
 def order(topic, mode):

@@ -7,6 +7,7 @@ import pytest
 from kvdiag.clock import from_datetime
 from kvdiag.formats.dmesg import Minutes
 from kvdiag.formats.peel import peel
+from kvdiag.pipeline.logclocks import LogClocks
 from kvdiag.pipeline.options import Options
 from kvdiag.pipeline.read import Text
 from kvdiag.pipeline.records import source_records
@@ -57,7 +58,7 @@ def test_seconds_since_the_line_above():
 
 def test_a_record_has_the_time_of_its_line():
     """`kvdiag parse` gives the same sums."""
-    read = source_records(Text("dmesg", HUMAN.encode()), Options(paths=(), year=2025), [].append)
+    read = source_records(Text("dmesg", HUMAN.encode()), [].append, LogClocks(Options(paths=(), year=2025)))
     told = [record.time and f"{record.time:%Y %H:%M:%S.%f}" for record in read]
     assert told[:3] == [None, "2025 20:11:00.000000", "2025 20:11:00.026711"]
     assert told[-1] == "2025 20:13:00.000000"

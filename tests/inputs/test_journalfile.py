@@ -69,7 +69,7 @@ def test_standard_input(kvdiag):
     """So is one that comes through a pipe."""
     report = json.loads(kvdiag("analyze", "-o", "json", stdin=PACKED.read_bytes()).stdout)
     assert {(v["component"], v["version"]) for v in report["versions"] if v["how"] == "banner"} == {
-        ("kubelet", "v1.29.4"),
+        ("kubelet", "1.29.4"),
         ("containerd", "1.7.13"),
     }
 

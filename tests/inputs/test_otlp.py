@@ -7,6 +7,7 @@ import json
 import pytest
 
 from kvdiag.inputs.sniff import looks_like_log
+from kvdiag.pipeline.logclocks import LogClocks
 from kvdiag.pipeline.options import Options
 from kvdiag.pipeline.read import Text
 from kvdiag.pipeline.records import source_records
@@ -37,7 +38,7 @@ TWO = batch(record(JOURNAL), record(KLOG, log_file_path="/var/log/kubelet.log"),
 
 def parsed(text):
     """Give line, time, node, component and message of each record."""
-    read = source_records(Text("otlp.json", text.encode()), Options(paths=(), year=2026), pytest.fail)
+    read = source_records(Text("otlp.json", text.encode()), pytest.fail, LogClocks(Options(paths=(), year=2026)))
     return [
         (one.origin.line, one.time and f"{one.time:%F %T.%f}", one.node, one.component, one.message) for one in read
     ]

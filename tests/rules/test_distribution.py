@@ -6,9 +6,11 @@ import pytest
 
 from kvdiag.model.event import Event
 from kvdiag.model.record import Origin
+from kvdiag.model.rule import Fix
 from kvdiag.model.timeline import History, SeenVersion
 from kvdiag.rules.distribution import Dialect, dialect_of, distributions, plain, unknown_placeholders
-from kvdiag.rules.fill import command, quoted_slots
+from kvdiag.rules.fill import command, fixes, quoted_slots
+from tests.rules.one_rule import one_rule
 
 KLOG = 'E0312 08:00:01.000000    2201 log.go:32] "ListPodSandbox with filter from runtime service failed" err="x"'
 NAMES = [one.name for one in distributions()]
@@ -105,10 +107,21 @@ def test_every_command_is_said_everywhere(name, verb, runtime):
     assert not list(quoted_slots(said))
 
 
-def test_a_hostile_node_is_one_word():
+@pytest.mark.parametrize(("node", "said"), [("n1", "talosctl -n n1 reboot"), ("$(x)", ""), ("-n", "")])
+def test_the_name_of_a_node_is_one_or_there_is_no_command(node, said):
     """The name of the node comes from a log."""
     talos = next(one for one in distributions() if one.name == "talos")
-    assert command(Dialect(talos, "containerd").say("{reboot}"), {"node": "$(x)"}) == "talosctl -n '$(x)' reboot"
+    assert command(Dialect(talos, "containerd").say("{reboot}"), {"node": node}) == said
+
+
+def test_how_a_node_is_entered_names_the_node():
+    """The step before the first command of the node is filled too."""
+    openshift = next(one for one in distributions() if one.name == "openshift")
+    one = one_rule(fix=(Fix("Look.", "findmnt"),))
+    assert [fix.run for fix in fixes(one, {"node": "n1"}, Dialect(openshift, "crio"))] == [
+        "oc debug node/n1",
+        "findmnt",
+    ]
 
 
 def test_what_is_no_placeholder_stays():

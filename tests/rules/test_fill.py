@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import subprocess
 
@@ -17,8 +18,11 @@ from kvdiag.model.timeline import Entity
 from kvdiag.model.values import SubjectKind
 from kvdiag.rules.distribution import plain
 from kvdiag.rules.fill import LONGEST_VALUE, command, fixes, sentence, slots, values
+from kvdiag.rules.library import built_in, load
 from tests.rules.one_rule import one_rule
 
+RULES = load([built_in()]).rules
+SLOT = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 HOSTILE = [
     "a b",
     "it's",
@@ -32,6 +36,8 @@ HOSTILE = [
     "~",
     "\\",
     "{pod}",
+    "/var/lib/kubelet/pods/../../x",
+    "/pods/x\u202ey",
     "a|b&c>d",
 ]
 
@@ -41,31 +47,79 @@ def event(second, refs=(), **attrs):
     return Event(second * SECOND, "k", "", tuple(Ref(*ref) for ref in refs), attrs, Origin("log", second), "", "", 0)
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_name_is_one_word_of_the_shell(name):
-    """Whatever a log calls a thing, in a command it stands as one word that the shell does not look into."""
-    assert shlex.split(command("umount {staging_path} -l", {"staging_path": name})) == ["umount", name, "-l"]
+SLOTS = sorted(slot for rule in RULES for slot in slots(rule))
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_the_shell_agrees(name):
-    """A real shell gives the name back as it was."""
-    line = command("printf %s {staging_path}", {"staging_path": name.replace("-rf", "x-rf")})
-    done = subprocess.run(["/bin/sh", "-c", line], capture_output=True, text=True, check=True)
-    assert done.stdout == name.replace("-rf", "x-rf")
+@pytest.mark.parametrize("slot", sorted(set(SLOTS)))
+def test_a_hostile_name_is_in_no_command(slot, name):
+    """Whatever a log calls a thing: what does not look like it fills no command, and the step says which it was."""
+    one = one_rule(fix=(Fix("Look.", f"umount {{{slot}}}"),))
+    (fix,) = fixes(one, {slot: name}, plain())
+    assert (fix.run, fix.withheld) == ("", f"no command, since the log's {slot} does not look like one")
 
 
-@given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1))
-def test_any_name_is_one_word(name):
-    """There is no name that becomes two words or none."""
-    assert shlex.split(command("run {name}", {"name": name}))[1:] == [name]
+def commands():
+    """Every command of every rule, as plain systemd has it, with its slots."""
+    for rule in RULES:
+        for fix in rule.fix:
+            run = plain().say(fix.run)
+            yield run, sorted(set(SLOT.findall(run)))
+
+
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory):
+    """Give a function that has a shell run lines where it finds no program, and gives what they left or printed."""
+    folder = tmp_path_factory.mktemp("shell")
+
+    def run(lines):
+        script = "command_not_found_handle() { :; }\n" + "\n".join(lines)
+        done = subprocess.run(
+            ["/bin/bash", "-c", script],
+            capture_output=True,
+            cwd=folder,
+            env={"PATH": "/nowhere"},
+            check=False,
+            timeout=60,
+        )
+        return [path.name for path in folder.iterdir()], b"pwned" in done.stdout + done.stderr
+
+    return run
+
+
+EFFECTS = ["$(>a)", "`>b`", "';>c;'", '";>d;"', "x\n>e\n", "x;>f", "x&>g", "x|>h", "$(echo pwned)", "x' ; echo pwned #"]
+
+
+@pytest.mark.parametrize("name", EFFECTS)
+def test_nothing_runs(shell, name):
+    """Every command of every rule with a name that would write a file, were it looked into."""
+    lines = [line for run, wanted in commands() if (line := command(run, dict.fromkeys(wanted, name)))]
+    assert shell(lines) == ([], False)
+
+
+def test_the_shell_would_have_told(tmp_path):
+    """The trap is one: such a name, unquoted, leaves a file."""
+    script = f"echo {EFFECTS[0]}"
+    subprocess.run(["/bin/bash", "-c", script], cwd=tmp_path, env={"PATH": "/nowhere"}, check=True, capture_output=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+@given(st.data())
+def test_any_name_is_one_word_or_in_no_command(data):
+    """There is no name that becomes two words, an option, or a part of another."""
+    slot = data.draw(st.sampled_from(SLOTS))
+    name = data.draw(st.one_of(st.text(max_size=40), st.text("abc-0/.:^$`'\" \n;&|<>(){}*~\\", max_size=40)))
+    line = command(f"run {{{slot}}} -x", {slot: name})
+    if name and line:
+        assert shlex.split(line) == ["run", name, "-x"]
+        assert not name.startswith("-")
 
 
 @pytest.mark.parametrize(
     ("text", "said", "filled"),
     [
-        ("umount {staging_path}", {}, "umount <staging_path>"),
-        ("umount {staging_path}", {"staging_path": ""}, "umount <staging_path>"),
+        ("umount {staging_path}", {}, "umount '<staging_path>'"),
+        ("umount {staging_path}", {"staging_path": ""}, "umount '<staging_path>'"),
         (
             "kubectl get -o jsonpath='{.spec.drivers[*].name}' {node}",
             {"node": "n"},
@@ -98,14 +152,15 @@ def test_sentences(text, filled):
 def test_a_filled_value_is_not_filled_again():
     """A name that looks like a slot stays what it is."""
     assert sentence("{a}", {"a": "{b}", "b": "no"}) == "{b}"
-    assert command("{a}", {"a": "{b}", "b": "no"}) == "'{b}'"
+    assert command("{a}", {"a": "{b}", "b": "no"}) == ""
 
 
 def test_a_log_cannot_flood_a_sentence():
-    """A value of any length is cut in a sentence, and whole in a command."""
+    """A value of any length is cut in a sentence, and fills a command whole or not at all."""
     long = "x" * (LONGEST_VALUE + 1)
     assert sentence("{error}", {"error": long}) == "x" * LONGEST_VALUE + "…"
-    assert command("{error}", {"error": long}) == long
+    assert command("{volume_handle}", {"volume_handle": long}) == long
+    assert command("{volume_handle}", {"volume_handle": "x" * 5000}) == ""
 
 
 def test_values():
@@ -147,7 +202,8 @@ def test_fixes_and_their_slots():
         cause="{node}",
         fix=(Fix(text="On {node}.", run="umount {target_path}", after="{volume} is unused"),),
     )
-    assert list(fixes(rule, {"node": "n 1", "target_path": "/a b", "volume": "v"}, plain())) == [
-        Fix(text="On n 1.", run="umount '/a b'", after="v is unused")
+    path = "/var/lib/kubelet/pods/1/volumes/x/mount"
+    assert list(fixes(rule, {"node": "n 1", "target_path": path, "volume": "v"}, plain())) == [
+        Fix(text="On n 1.", run=f"umount {path}", after="v is unused")
     ]
     assert slots(rule) == {"pod", "node", "target_path", "volume"}

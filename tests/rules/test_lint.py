@@ -71,6 +71,13 @@ def test_commands_of_distributions(run, fault):
     assert [one for one in found if fault and fault in one] if fault else found == []
 
 
+def test_an_absence_within_what_is_denied():
+    """What must not have happened may be measured from itself: `not (done then failed and no done between …)`."""
+    denied = "failed and not (done then failed and no failed between done and failed)"
+    when = SOUND.index("when: ")
+    assert faults(SOUND[:when] + f"when: {denied}\n" + SOUND[when:].partition("\n")[2]) == []
+
+
 def test_a_sound_rule():
     """A rule that has all it needs is without a fault."""
     assert faults(SOUND) == []

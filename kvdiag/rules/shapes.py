@@ -1,0 +1,51 @@
+"""What a log's word must look like to stand in a command that a person will paste.
+
+A name that came from a log may be anybody's: a volume handle may hold a `$(…)`, a node may be called `-o`. Quoting
+makes it one word; these shapes make it the word that it claims to be. What does not fit is in no command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from kvdiag.regex import regex
+
+LONGEST = 4096
+_UID = regex(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[0-9a-f]{32}")
+_NAME = regex(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?")  # a DNS subdomain, as Kubernetes wants of most names
+_POD = regex(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?/[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?")
+_ID = regex(r"[0-9a-f]{12,64}")
+_PATH = regex(r"(?:/[A-Za-z0-9_.~:@%+=,^#-]+)+")
+_HANDLE = regex(r"(?![-~])[A-Za-z0-9_.~:@%+=,^#/|-]{1,1024}")
+_HOST = regex(r"(?!-)[A-Za-z0-9.:-]{1,253}")
+_WORD = regex(r"(?!-)[A-Za-z0-9_.:/-]{1,512}")
+_OF_KUBELET = ("/pods/", "/plugins/kubernetes.io/")
+_SHAPES = {
+    "pod_uid": _UID,
+    "pod": _POD,
+    "sandbox_id": _ID,
+    "container_id": _ID,
+    "sandbox": _ID,
+    "container": _ID,
+    "target_path": _PATH,
+    "staging_path": _PATH,
+    "path": _PATH,
+    "volume_handle": _HANDLE,
+    "volume": _HANDLE,
+    "unique_name": _HANDLE,
+    "server": _HOST,
+} | dict.fromkeys(
+    ("namespace", "pod_name", "node", "from_node", "to_node", "driver", "spec_name", "outer_name", "attachment"), _NAME
+)
+
+
+def fits(slot: str, value: str) -> bool:
+    """Whether a value looks like what its slot stands for."""
+    if len(value) > LONGEST or "/../" in f"/{value}/" or not _SHAPES.get(slot, _WORD).fullmatch(value):
+        return False
+    return slot not in {"target_path", "staging_path"} or any(part in value for part in _OF_KUBELET)
+
+
+def misfits(slots: Iterator[str], said: Mapping[str, str]) -> Iterator[str]:
+    """The slots whose values, if there are any, do not look like what they stand for."""
+    yield from dict.fromkeys(slot for slot in slots if said.get(slot) and not fits(slot, said[slot]))
