@@ -20,7 +20,7 @@ MOST_LINES = 400  # of a key
 _MARK = b"PRIVATE KEY"
 _KIND = r"[A-Z0-9 ]{0,32}PRIVATE KEY(?: BLOCK)?"
 _WHOLE = regex(rf"BEGIN {_KIND}(?:-{{1,5}})?(?P<value>(?s:.)*?)(?:-{{0,5}}END {_KIND}|$(?![\n]))")
-_HEADLESS = regex(rf"(?<![\w+/=\\])(?P<value>(?:[\w+/=]|\\{{1,8}}[nrt]|[\r\n\t ])++)-----END {_KIND}")
+_HEADLESS = regex(rf"(?<![\w+/=\\])(?P<value>(?>(?:[\w+/=]|\\{{1,8}}[nrt]|[\r\n\t ])+))-----END {_KIND}")
 _LINE = regex(r"(?m)(?:^|(?<=[\s:\"]))(?P<body>[A-Za-z0-9+/]{60,80}={0,2})(?=(?:\\{1,8}[nr])*(?:\"[,}]|[\s\"]|$))")
 _BEGINS, _ENDS = regex(rb"BEGIN [A-Z0-9 ]{0,32}PRIVATE KEY"), regex(rb"END [A-Z0-9 ]{0,32}PRIVATE KEY")
 # A line of a key: what a carrier writes before it, the base64, and what an envelope writes behind it.
