@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import lru_cache
 
 from kvdiag.regex import regex
 from kvdiag.report.blot import around, named, pem, tokens
@@ -41,6 +42,7 @@ _ANCHORS = (
 )
 _NAMING = frozenset(_ANCHORS) - {"cookie", "bearer", "basic", "value", "@", "-u ", "-user", "code=", "mysql", "echo "}
 _ROUNDS = 8
+SHORT = 64  # characters of what is remembered
 SHORTEST = 6  # characters that name a secret and tell it
 # Bytes as numbers, as the journal writes what is no plain text.
 _LISTED = regex(r"\[ ?\d{1,3}(?: ?, ?\d{1,3}){7,65536} ?\]")
@@ -50,8 +52,16 @@ _GOES_ON = regex(r"(?<=\ufdd0\n)[ \t]{0,40}(?P<value>(?!-)[\w+/=.~%-]{8,}(?=\n|$
 
 def redacted(text: str) -> str:
     """Text without passwords, tokens and keys; what was redacted before stays as it is."""
-    if len(text) < SHORTEST:
-        return text
+    return _short(text) if len(text) < SHORT else _redacted(text)
+
+
+@lru_cache(8192)
+def _short(text: str) -> str:
+    """Keys, levels, programs and callers come again and again."""
+    return _redacted(text) if len(text) >= SHORTEST else text
+
+
+def _redacted(text: str) -> str:
     marked = text.replace(BLOT, MARK)
     for _ in range(_ROUNDS):
         blotted = _once(marked)
@@ -96,7 +106,8 @@ def _all(text: str, lowered: str, words: frozenset[str]) -> Iterator[Span]:
             yield from named.spans(text, lowered)
         yield from around.spans(text, words)
     yield from tokens.spans(text, lowered)
-    yield from pem.lines(text)
+    if len(text) >= pem.SHORTEST_LINE:
+        yield from pem.lines(text)
     if "PRIVATE KEY" in text:
         yield from pem.spans(text)
 

@@ -17,6 +17,7 @@ from kvdiag.report.blot.values import Span
 from kvdiag.scan.blocks import Block
 
 MOST_LINES = 400  # of a key
+SHORTEST_LINE = 60  # characters of base64 that are known for a line of a key by themselves
 _MARK = b"PRIVATE KEY"
 _KIND = r"[A-Z0-9 ]{0,32}PRIVATE KEY(?: BLOCK)?"
 _WHOLE = regex(rf"BEGIN {_KIND}(?:-{{1,5}})?(?P<value>(?s:.)*?)(?:-{{0,5}}END {_KIND}|$(?![\n]))")
