@@ -1,5 +1,6 @@
 # make demo      try kvdiag on a broken node's logs       make check   all that CI asks
 # make test      the test suite, also in another zone     make bench   speed against ripgrep
+# make lowest    tests with the oldest releases that are admitted
 # make explore   what must hold for any input, by thousands of examples that are new each time
 # make fuzz      ten minutes each for what reads bytes that nobody vouches for (needs atheris)
 #
@@ -16,7 +17,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test lint types check bench explore fuzz clean format
+.PHONY: demo test lowest lint types check bench explore fuzz clean format
 
 demo: $(VENV)/.installed
 	@$(BIN)/kvdiag analyze --fail-on never --until $(UNTIL) sample-logs/$(DEMO)
@@ -25,6 +26,11 @@ demo: $(VENV)/.installed
 test: $(VENV)/.dev
 	$(BIN)/pytest -q -n auto
 	TZ=EST+5 $(BIN)/pytest -q -n auto -k "clock or formats"
+
+# With the oldest releases that pyproject.toml admits of what kvdiag needs, in an environment of their own.
+lowest: $(VENV)-lowest/.installed
+	$(VENV)-lowest/bin/python -m pytest -q -n auto tests/rules tests/events tests/test_samples.py tests/test_cli.py \
+		tests/test_yamlread.py tests/test_clock.py tests/inputs
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
@@ -52,7 +58,7 @@ format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf $(VENV) $(VENV)-lowest build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 	find kvdiag tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamps lie in the environment, so that they go when it goes.
@@ -61,6 +67,12 @@ $(VENV)/.installed: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) install --upgrade pip
 	$(PIP) install -e '.[fast]' || $(PIP) install -e .
+	@touch $@
+
+$(VENV)-lowest/.installed: pyproject.toml lowest.txt
+	$(PYTHON) -m venv $(VENV)-lowest
+	$(VENV)-lowest/bin/python -m pip --disable-pip-version-check --quiet install --upgrade pip
+	$(VENV)-lowest/bin/python -m pip --disable-pip-version-check --quiet install -e '.[fast]' --group dev -c lowest.txt
 	@touch $@
 
 # --group is pip 25.1's; the pip that comes with Python 3.11 is older, hence the upgrade above.

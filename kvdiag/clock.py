@@ -118,7 +118,7 @@ def say_duration(microseconds: int) -> str:
     return "".join(shown[:2]) or "0s"
 
 
-_AGO = regex(r"-?\s*(\d+)\s*(s|sec|second|m|min|minute|h|hour|d|day|w|week)s?(?:\s+ago)?")
+_AGO = regex(r"-?\s*(\d{1,9})\s*(s|sec|second|m|min|minute|h|hour|d|day|w|week)s?(?:\s+ago)?")
 _AGO_UNITS = {"s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY}
 
 
@@ -140,8 +140,10 @@ def moment(text: str, now: datetime, zone: int = 0) -> int:
     default = midnight.replace(tzinfo=None)
     try:
         read = parser.parse(text, default=default)
-    except (ValueError, OverflowError) as error:
-        raise ValueError(f"{text!r} is no time; write 2026-11-20T20:39:21Z, '2 hours ago', -3h or today") from error
+    except (ValueError, ArithmeticError) as error:
+        raise ValueError(
+            f"{text[:80]!r} is no time; write 2026-11-20T20:39:21Z, '2 hours ago', -3h or today"
+        ) from error
     if read.tzinfo is None:
         return from_datetime(read.replace(tzinfo=UTC)) - zone
     return from_datetime(read)
@@ -166,4 +168,6 @@ def _named_zone(text: str, now: datetime) -> timedelta | None:
     try:
         return now.astimezone(ZoneInfo(text)).utcoffset()
     except (KeyError, ValueError, OSError) as error:
-        raise ValueError(f"{text!r} is no zone; write +08:00, UTC, local or a name such as Asia/Shanghai") from error
+        raise ValueError(
+            f"{text[:80]!r} is no zone; write +08:00, UTC, local or a name such as Asia/Shanghai"
+        ) from error

@@ -2,8 +2,15 @@
 
 import gzip
 import json
+import os
 import re
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[1]
 UIDS = re.compile(rb"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
@@ -135,3 +142,33 @@ def test_names_of_people_go(kvdiag):
     assert (len(found), len(set(found))) == (9, 4)
     assert "/home/docker/x" in done.stdout
     assert "| root " in done.stdout
+
+
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+def test_nothing_is_left_of_a_pipe(end, tmp_path):
+    """Standard input is kept in a file without a name: nothing is in the folder of such files, at any time."""
+    command = [sys.executable, "-m", "kvdiag", "redact", "--anonymize"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env={**os.environ, "TMPDIR": str(tmp_path)}
+    ) as running:
+        running.stdin.write(LINE.format("hunter2secret").encode() * 1000)
+        running.stdin.flush()
+        for _ in range(5):
+            time.sleep(0.1)
+            assert list(tmp_path.iterdir()) == []
+        running.send_signal(end)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_was_replaced_is_said(kvdiag, tmp_path):
+    """How many names of each kind were replaced is said, and which lines are no text."""
+    log = LINE.encode() + b"at 0a:1b:2c:3d:4e:5f \xff\n"
+    done = kvdiag("redact", "--anonymize", "--output-file", tmp_path / "a.log", stdin=log)
+    for said in ("replaced: ", "1 pods", "1 namespaces", "1 MAC", "1 lines are no text, the first at stdin:2"):
+        assert said in done.stderr
+
+
+def test_a_log_in_utf_16_is_read(kvdiag):
+    """UTF-16 is written as UTF-8, without its secrets."""
+    done = kvdiag("redact", stdin=LINE.format("hunter2secret").encode("utf-16"))
+    assert done.stdout == LINE.format("[redacted]")

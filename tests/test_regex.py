@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from re import _parser
 
 import pytest
 
+from kvdiag.events.vocabulary import read_vocabulary
 from kvdiag.regex import _Later, regex
 
 ROOT = Path(__file__).parents[1]
@@ -31,6 +35,87 @@ def test_every_pattern_compiles(module):
     for value in vars(import_module(module)).values():
         for pattern in patterns(value):
             assert pattern.groups >= 0
+
+
+SINGLE = {"LITERAL", "NOT_LITERAL", "IN", "ANY"}
+
+
+def faults(parsed: object) -> Iterator[object]:
+    """Possessive repetitions, at any depth of a parsed regex, of what is not one character."""
+    if isinstance(parsed, _parser.SubPattern):
+        for operation, given in parsed:
+            if str(operation) == "POSSESSIVE_REPEAT" and not is_single(given[2]):
+                yield given[2]
+            yield from faults(given)
+    elif isinstance(parsed, tuple | list):
+        for part in parsed:
+            yield from faults(part)
+
+
+def is_single(item: _parser.SubPattern) -> bool:
+    """Whether what is repeated is one character."""
+    return len(item) == 1 and str(item[0][0]) in SINGLE
+
+
+def faulty(pattern: str | bytes, flags: int = 0) -> bool:
+    """Whether a regex means something else before Python 3.11.5 than after."""
+    return bool(list(faults(_parser.parse(pattern, flags & ~re.UNICODE if isinstance(pattern, bytes) else flags))))
+
+
+def compiled(value: object) -> Iterator[tuple[str | bytes, int]]:
+    """Regexes of a module's variable and their flags: itself, or what a table holds."""
+    if isinstance(value, _Later):
+        yield value._pattern, value._flags
+    elif isinstance(value, re.Pattern):
+        yield value.pattern, value.flags
+    elif isinstance(value, dict | tuple | list):
+        for part in [*value, *value.values()] if isinstance(value, dict) else value:
+            yield from compiled(part)
+
+
+def constants(module: str) -> Iterator[str | bytes]:
+    """Texts in a module's source that could be regexes, or parts of one."""
+    source = (ROOT / Path(*module.split("."))).with_suffix(".py").read_bytes()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes):
+            yield node.value
+
+
+REASON = "before Python 3.11.5 (?:…)*+ takes half a group, with groups in it later too: write (?>(?:…)*)"
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_only_characters_are_repeated_possessively(module):
+    """Every regex of a module means the same in all Pythons that pyproject admits."""
+    for value in vars(import_module(module)).values():
+        assert [pattern for pattern, flags in compiled(value) if faulty(pattern, flags)] == [], REASON
+
+
+@pytest.mark.filterwarnings("ignore:Possible nested set:FutureWarning")
+@pytest.mark.parametrize("module", MODULES)
+def test_only_characters_are_repeated_possessively_within_functions(module):
+    """So does every text that is a regex or a part of one, wherever it is put together."""
+    for text in constants(module):
+        try:
+            found = faulty(text)
+        except re.error:
+            continue
+        assert not found, (text, REASON)
+
+
+def test_only_characters_are_repeated_possessively_in_wordings():
+    """So do the regexes that are made from the wordings of the vocabulary."""
+    words = read_vocabulary(ROOT / "patterns" / "events")
+    matchers = [words.matcher(number) for number in range(len(words.wordings))]
+    patterns = [pattern for matcher in matchers for pattern in (matcher.full.pattern, matcher.message)]
+    assert [pattern for pattern in patterns if faulty(pattern)] == [], REASON
+
+
+@pytest.mark.parametrize("pattern", ["(?:ab?c)*+", "(?>x(?:ab?c)?+)", "(?:y|(?=(?:ab){2,3}+))", rb"(?:(a)|b)++"])
+def test_what_is_looked_for(pattern):
+    """A fault is found at any depth; one character, and an atomic group, are none."""
+    assert faulty(pattern)
+    assert not faulty(r"(?>(?:ab?c)*)[^\n]*+x?+\d{1,9}+.*+[^x]++")
 
 
 def test_a_pattern_does_what_a_compiled_one_does():

@@ -13,9 +13,12 @@ from kvdiag.errors import UsageError
 from kvdiag.explain.asjson import line_json, rule_json, topic_json, topics_json
 from kvdiag.explain.text import line_text, rule_text, topic_text, topics_text
 from kvdiag.pipeline.explain import BLOCK, Explainer
+from kvdiag.report.blot.pem import without_keys
 from kvdiag.report.clean import clean
 from kvdiag.report.jsontext import json_text
 from kvdiag.report.secrets import redacted
+from kvdiag.scan.blocks import Block
+from kvdiag.scan.parts import whole
 
 OUTPUTS = ("text", "json")
 STDIN = "-"
@@ -72,9 +75,16 @@ def _is_line(words: list[str]) -> bool:
 
 
 def _lines(explainer: Explainer, lines: Iterable[bytes], show: Show) -> Iterator[Told]:
-    split = (_shown(part, show) for line in lines for part in line.rstrip(b"\n").split(b"\n"))
-    for page in explainer.lines(split):
+    for page in explainer.lines(_shown(line, show) for line in _whole(lines)):
         yield line_text(page), line_json(page)
+
+
+def _whole(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Lines as a log has them: the parts of one together, and nothing of a key that spreads over them."""
+    split = (part for line in lines for part in line.removesuffix(b"\n").split(b"\n"))
+    given = (Block(line + b"\n", number, 1, 0) for number, line in enumerate(split))
+    for block in without_keys(whole(given)):
+        yield from block.data.removesuffix(b"\n").split(b"\n")
 
 
 def _shown(line: bytes, show: Show) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -11,9 +11,9 @@ import typer
 
 from kvdiag.cli.arguments import Paths
 from kvdiag.errors import InputError, UsageError
-from kvdiag.inputs.paths import sources
 from kvdiag.pipeline.options import Options
-from kvdiag.pipeline.sharing import Change, Shared, hiding, placed, seekable, written
+from kvdiag.pipeline.redacting import Change, Shared, placed, written
+from kvdiag.pipeline.sharing import Inputs, hiding, seekable
 from kvdiag.report.clean import clean
 
 UNREADABLE = 3
@@ -36,27 +36,30 @@ def command(
     done = Shared()
     problems: list[InputError] = []
     options = Options(paths=tuple(paths or ()))
+    hidden: Mapping[str, int] = {}
     if not anonymize:
-        _write(options, str, done, problems, (output_file, output_folder))
+        _write(Inputs(options), str, done, problems, (output_file, output_folder))
     else:
         with seekable(options) as twice:
-            change, done.names = hiding(twice, salt)
-            _write(twice, change, done, problems, (output_file, output_folder))
+            mask = hiding(twice, salt)
+            _write(twice, mask.text, done, problems, (output_file, output_folder))
+            hidden = mask.replaced
     for problem in problems:
         sys.stderr.write(f"kvdiag: {clean(str(problem))}\n")
-    sys.stderr.write(f"kvdiag: {_summary(done, anonymize=anonymize)}\n")
+    for told in _summary(done, hidden if anonymize else None):
+        sys.stderr.write(f"kvdiag: {told}\n")
     raise typer.Exit(UNREADABLE if not done.lines or any(p.exit_code for p in problems) else 0)
 
 
 def _write(
-    options: Options,
+    inputs: Inputs,
     change: Change,
     done: Shared,
     problems: list[InputError],
     outputs: tuple[Path | None, Path | None],
 ) -> None:
     file, folder = outputs
-    found = sources(options.paths, problems.append)
+    found = inputs.sources(problems.append)
     if folder:
         for source, path in placed(found, folder, change):
             _to_file(path, written(source, change, done))
@@ -89,7 +92,11 @@ def _to_file(path: Path, lines: Iterable[bytes]) -> None:
         raise UsageError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}") from None
 
 
-def _summary(done: Shared, *, anonymize: bool) -> str:
-    names = f", {done.names} names hidden" if anonymize else ""
+def _summary(done: Shared, hidden: Mapping[str, int] | None) -> Iterator[str]:
     cut = f", {done.cut} lines over 1 MB cut" if done.cut else ""
-    return f"{done.lines} lines, secrets removed from {done.secrets}{names}{cut}; look it through before you share it"
+    yield f"{done.lines} lines, secrets removed from {done.secrets}{cut}; look it through before you share it"
+    if done.unread:
+        yield f"{done.unread} lines are no text, the first at {clean(done.first_unread)}; secrets may be left in them"
+    if hidden is not None:
+        kinds = [f"{count} {kind}" for kind, count in sorted(hidden.items(), key=lambda item: (-item[1], item[0]))]
+        yield f"replaced: {', '.join(kinds) or 'nothing'}"

@@ -30,14 +30,14 @@ Which = Annotated[list[str] | None, typer.Argument(metavar="RULE", help="Ids or 
 def list_rules(patterns: Patterns = None) -> None:
     """One line a rule: id, severity, name, title."""
     for rule in load([built_in(), *folders(patterns)]).rules:
-        typer.echo(f"{rule.id}  {rule.severity.label:8}  {rule.name:45}  {rule.title}")
+        typer.echo(clean(f"{rule.id}  {rule.severity.label:8}  {rule.name:45}  {rule.title}", redact=False))
 
 
 @app.command("show", cls=Command)
 def show(rule: Annotated[str, typer.Argument(help="Id or name.")], patterns: Patterns = None) -> None:
     """A rule in full: what it sees, why it happens, what to do."""
     library = load([built_in(), *folders(patterns)])
-    typer.echo(show_rule(_chosen(library, [rule])[0]))
+    typer.echo(clean(show_rule(_chosen(library, [rule])[0]), redact=False, newlines=True))
 
 
 @app.command("lint", cls=Command)
@@ -61,7 +61,7 @@ def test(which: Which = None, patterns: Patterns = None) -> None:
     results = [result for rule in _chosen(library, which) for result in try_rule(rule, vocabulary)]
     failed = [result for result in results if not result.passed]
     for result in failed:
-        typer.echo(_failure(result))
+        typer.echo(clean(_failure(result), redact=False, newlines=True))
     typer.echo(f"{len(results) - len(failed)} passed, {len(failed)} failed", err=True)
     raise typer.Exit(BROKEN if library.errors else 1 if failed else 0)
 

@@ -233,7 +233,7 @@ def _by_speaker(testimony: Testimony) -> Iterator[list[Sighting]]:
 def _verbosity(sighting: Sighting) -> int:
     """The -v a line proves: the flag that was dumped, or what its wording needs."""
     if sighting.meaning.entry.kind != "kubelet.flag":
-        return sighting.meaning.entry.verbosity
+        return sighting.meaning.entry.proves
     said = sighting.meaning.attrs.get("verbosity", "")
     return int(said) if said.isdecimal() and len(said) < 3 else 0
 

@@ -44,11 +44,11 @@ class Placeholder(NamedTuple):
 
 
 # A path may hold the backslashes of Windows, but one that escapes a quote ends it.
-_PATH = rb'(?:[^"\\\n ,\])]++|\\++(?!"))*+'
+_PATH = rb'(?>(?:[^"\\\n ,\])]++|\\++(?!"))*)'
 # &PodSandboxMetadata{Name:n,Uid:u,Namespace:ns,Attempt:0,} up to containerd 2.1, name:"n" uid:"u" … from 2.2 on
 _POD_METADATA = (
     rb"(?:(?:&|\\+u0026)?PodSandboxMetadata\{[^}\n]*+\}"
-    rb'|name:\\*"[^"\\\n]*+\\*"(?: {1,2}(?:uid|namespace|attempt):(?:\\*"[^"\\\n]*+\\*"|\d++))*+)'
+    rb'|name:\\*"[^"\\\n]*+\\*"(?>(?: {1,2}(?:uid|namespace|attempt):(?:\\*"[^"\\\n]*+\\*"|\d++))*))'
 )
 
 _SUBJECTS: Final[dict[str, Placeholder]] = {
@@ -85,7 +85,7 @@ PLACEHOLDERS: Final[Mapping[str, Placeholder]] = {
     "path": Placeholder(_PATH, None, "free"),
     "method": Placeholder(rb"[A-Za-z/]{1,80}+", None, "word"),
     # 2024-07-15 03:51:36.0534518 +0000 UTC m=+881.487053596, up to the bracket that follows
-    "retry_at": Placeholder(rb"[^\n (]++(?: [^\n (]++)*+"),
+    "retry_at": Placeholder(rb"[^\n (]++(?>(?: [^\n (]++)*)"),
 }
 """All placeholders. Another name in a template is an error: it would be a spelling mistake more often than news."""
 
@@ -125,7 +125,7 @@ _RUNTIME_NAME = regex(
 _METADATA_FIELD = regex(rb'(name|uid|namespace):\\*"?([-.0-9A-Za-z]{1,253})', re.IGNORECASE)
 _BACKSLASHES = regex(rb"\\+")
 _TRAILING_FIELDS = regex(
-    rb'(?<!\\)"(?: [A-Za-z_][-\w./]*=(?:"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"|[&{\[][^\n]*|[^ "\n]*))*\s*$'
+    rb'(?<!\\)"(?: [A-Za-z_][-\w./]*=(?:"[^"\\\n]*+(?>(?:\\.[^"\\\n]*+)*)"|[&{\[][^\n]*|[^ "\n]*))*\s*$'
 )
 _UNESCAPED = {rb"\n": b"\n", rb"\t": b"\t", rb"\r": b"\r", rb"\"": b'"', rb"\\": b"\\"}
 _ESCAPE = regex(rb'\\[ntr"\\]')

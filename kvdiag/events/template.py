@@ -25,7 +25,7 @@ MAX_SEARCHED = 16_384
 """How much of a line after its message is searched for fields that do not stand in the usual order."""
 
 _TOKEN = regex(r"\{\{|\}\}|\{([a-z_]*)\}|\.\.\.|\[\[|\]\]|[{}]|[^{}.\[\]]+|.", re.DOTALL)
-_QUOTED = rb'"([^"\\\n]*+(?:\\.[^"\\\n]*+)*+)"'
+_QUOTED = rb'"([^"\\\n]*+(?>(?:\\.[^"\\\n]*+)*))"'
 _FIELD = {
     "word": rb'\\*"?([^"\\ \t\r\n]*+)\\*"?',  # no \s: a class with a category in it is matched twice as slowly
     "id": rb"([^ \n]*+(?: ID:[^ \n]*+)?)",

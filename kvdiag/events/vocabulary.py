@@ -26,7 +26,7 @@ from kvdiag.model.vocabulary import Entry, Wording
 from kvdiag.regex import regex
 from kvdiag.yamlread import Node, read_yaml
 
-COMPILED = 1
+COMPILED = 2
 """The shape of the JSON; another number makes old caches unread."""
 
 _FILE = {"component", "events", "calls"}
@@ -160,8 +160,8 @@ def read_compiled(data: Mapping[str, Any]) -> list[Entry]:
             kind=kind,
             component=component,
             wordings=tuple(
-                Wording(anchor=anchor, message=message, fields=fields, since=since, place=spelled_at)
-                for anchor, message, fields, since, spelled_at in wordings
+                Wording(anchor=anchor, message=message, fields=fields, since=since, verbosity=needed, place=spelled_at)
+                for anchor, message, fields, since, needed, spelled_at in wordings
             ),
             verbosity=verbosity,
             scope=scope,
@@ -227,7 +227,7 @@ def _compile(files: list[tuple[str, bytes]]) -> dict[str, Any]:
 
 
 def _row(entry: Entry) -> list[Any]:
-    wordings = [[w.anchor, w.message, dict(w.fields), dict(w.since), w.place] for w in entry.wordings]
+    wordings = [[w.anchor, w.message, dict(w.fields), dict(w.since), w.verbosity, w.place] for w in entry.wordings]
     about = [entry.verbosity, entry.scope, entry.poll, entry.reader, entry.about, entry.place]
     return [entry.kind, entry.component, *about, wordings]
 
@@ -253,20 +253,23 @@ def _read_file(name: str, data: bytes) -> Iterator[Entry]:
 def _entry(node: Node, component: str) -> Entry:
     keys = node.mapping(_EVENT, {"kind", "about", "samples"})
     spellings = keys["wordings"].sequence() if "wordings" in keys else (node,)
-    wordings = tuple(_wording(spelling, inner=spelling is not node) for spelling in spellings)
     described = _described(node, keys, component)
+    wordings = tuple(
+        _wording(spelling, inner=spelling is not node)._replace(verbosity=_verbosity(spelling, described.verbosity))
+        for spelling in spellings
+    )
     return described._replace(
         wordings=wordings,
-        verbosity=max([described.verbosity, *(_verbosity(spelling) for spelling in spellings)]),
+        verbosity=described.verbosity if "verbosity" in keys else max(wording.verbosity for wording in wordings),
         reader=keys["reader"].text() if "reader" in keys else "",
         samples=tuple(sample.text() for sample in keys["samples"].sequence()),
     )
 
 
-def _verbosity(node: Node) -> int:
-    """Read the verbosity of a wording or entry; where wordings differ, absence means something above the highest."""
+def _verbosity(node: Node, usual: int = 0) -> int:
+    """Read the verbosity of a wording or entry. An entry that names none has the highest of its wordings."""
     table = node.table()
-    return table["verbosity"].integer() if "verbosity" in table else 0
+    return table["verbosity"].integer() if "verbosity" in table else usual
 
 
 def _described(node: Node, keys: Mapping[str, Node], component: str) -> Entry:

@@ -32,7 +32,7 @@ _AROUND = regex(
 )
 _DATE = rb"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})? ?(?:Z|UTC|[+-]\d\d:?\d\d)?"
 _ROW = regex(rb'(?:"(' + _DATE + rb'|\d{13,19})"|(' + _DATE + rb"|\d{13,19})),(?=(\")?)")
-_CELL = regex(rb'"((?:[^"]|"")*+)"(?=,|$)')
+_CELL = regex(rb'"((?>(?:[^"]++|"")*))"(?=,|$)')
 _GLUED = regex(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d))(?=" + openings.HEAD + rb")")
 _BULLET = regex(rb"[*\-] {1,3}(?=" + openings.LINE + rb")")
 _WRAPPED = regex(rb'time="([^"]{10,40})" level=[a-z]+ msg=(?="(?:[IWEF]\d{4} \d\d:|time=\\"|\{\\"))')

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 _LEVELS = 4
 _EASY = re.compile(rb'"([^"\\]*)"')
-_INSIDE = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
+_INSIDE = re.compile(rb'[^"\\]*+(?>(?:\\.[^"\\]*+)*)', re.DOTALL)
 _ESCAPE = re.compile(rb"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{3})|([abfnrtv\\\"']))")
 _NESTED = re.compile(r'\\([\\"])')
 _SINGLE = {

@@ -107,7 +107,7 @@ def _grammar() -> pyparsing.ParserElement:
     told, item = Forward(), Forward()
     gap = Suppress(token(r"[,;\s]*"))
     key = token(rf'(?:{_KEY}|"[^"\\]*"):(?: (?!{_KEY}:))?')
-    quoted = token(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"').set_parse_action(lambda found: unquote(found[0].encode()).text)
+    quoted = token(r'"[^"\\]*+(?>(?:\\.[^"\\]*+)*)"').set_parse_action(lambda found: unquote(found[0].encode()).text)
     pointer = token(r"(?:\([*\w./]+\)|\[\][\w.*]+)\((?:0x[0-9a-f]+|nil)\)|0x[0-9a-f]+(?![\w.])|<nil>|nil\b")
     struct = Suppress(token(r"[&*]*(?:map\[[\w.]*\]|\[\])?[*\w./]*\{")) + members(told) + Suppress(token(r"\}|$"))
     listing = Suppress(token(r"(?:map)?\[")) + members(item) + Suppress(token(r"\]|$"))

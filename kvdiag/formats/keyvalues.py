@@ -26,7 +26,7 @@ _EASY = re.compile(
 # the kubelet itself has keys with spaces: `/proc/swaps contents=<`.
 _ODD = re.compile(rb'[ \t]*+([^"\n]{1,200}?)=(?="|<\n|<$)')
 _NEXT = re.compile(rb"(?=" + _IDENT + rb")|\n")
-_BRACES = re.compile(rb'[{\[]|[}\]]|"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"')
+_BRACES = re.compile(rb'[{\[]|[}\]]|"[^"\\\n]*+(?>(?:\\.[^"\\\n]*+)*)"')
 _DUMP = re.compile(rb"[{\[&]|map\[|\*?[\w.]+[{]")
 _BLOCK_END = re.compile(rb"\n *>(?=[ \n]|$)")
 

@@ -35,6 +35,11 @@ def fold(head: bytes) -> Rewriting | None:
     return None
 
 
+def fold_export(head: bytes) -> Rewriting | None:
+    """As `fold`, for the mode alone in which fields have their lengths before them: they cannot be changed in place."""
+    return _exported if _EXPORT.match(head) else None
+
+
 class _Entry:
     """The fields of an entry that are wanted, each as it stood first."""
 

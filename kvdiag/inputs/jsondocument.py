@@ -30,7 +30,7 @@ _HOLDS_LIST = regex(
     rb'(?:\xef\xbb\xbf)?\s*\{[^\n]{0,4000}?"(?:events|items|entries|logs|results|values|hits)"\s*:\s*\[\s*(?:[{\[]|\])'
 )
 _OWN = regex(rb'"(?:ts|time|msg|message|level|log|line|MESSAGE|__REALTIME_TIMESTAMP|__CURSOR)"\s*:')
-_STRING = regex(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
+_STRING = regex(rb'[^"\\]*+(?>(?:\\.[^"\\]*+)*)', re.DOTALL)
 _TOKEN = regex(rb'["{}\[\]]')
 _LOGGED = regex(
     rb'"(?:MESSAGE|message|line|textPayload|log)"\s*:\s*"[^"\n]{0,120}?(?:[IWEF]\d{4} \d\d:|time=\\"|level=[a-z])'

@@ -33,33 +33,36 @@ _REFUSED = {
 
 
 def sources(
-    paths: Sequence[str], problem: Problem, evidence: Callable[[str, bytes], str] = lambda _name, _head: ""
+    paths: Sequence[str],
+    problem: Problem,
+    evidence: Callable[[str, bytes], str] = lambda _name, _head: "",
+    stdin: Callable[[], Reader] | None = None,
 ) -> Iterator[Source]:
     """Give what can be read of `paths`, in their order; no path and `-` mean standard input.
 
     Of a folder, at any depth, the files that are logs, the older ones of a rotated set first. A file that is reached
     twice is given once. What cannot be read goes to `problem`, now or while a source is read, and the others go on:
     an InputError for what was named, a SkippedError for what was found. `evidence` gives a word for a file that is no
-    log and wanted all the same, by its name and first bytes; the source has it. Raises UsageError when standard input
-    is a terminal.
+    log and wanted all the same, by its name and first bytes; the source has it. `stdin` opens what was kept of standard
+    input. Raises UsageError when standard input is a terminal.
     """
     seen: set[Identity] = set()
     empties = Empties(problem)
     tell = Tell(empties, lambda name, head: "" if sniff.begins_as_log(head) else evidence(name, head))
     for path in paths or ("-",):
         if path == "-":
-            yield from _stdin(seen, tell)
+            yield from _stdin(seen, tell, stdin or Stdin)
         else:
             yield from _named(path, seen, tell)
     empties.tell()
 
 
-def _stdin(seen: set[Identity], tell: Tell) -> Iterator[Source]:
+def _stdin(seen: set[Identity], tell: Tell, stdin: Callable[[], Reader]) -> Iterator[Source]:
     if sys.stdin is None or sys.stdin.isatty():
         raise UsageError("nothing to read: name files or folders, or pipe a log in: journalctl -u kubelet | kvdiag …")
     if _STDIN_IDENTITY not in seen:
         seen.add(_STDIN_IDENTITY)
-        yield from _stream(STDIN, Stdin(), tell)
+        yield from _stream(STDIN, stdin(), tell)
 
 
 def _named(name: str, seen: set[Identity], tell: Tell) -> Iterator[Source]:

@@ -13,13 +13,15 @@ class Wording(NamedTuple):
 
     `anchor` is the literal the scanner looks for; `message` a template: text with `{placeholder}` for what varies,
     `...` for anything, `[[…]]` for what some versions leave out. `fields` maps placeholder → key of `key=value`.
-    `since` says which versions print it ({"kubelet": ">=1.27"}) and is used to infer a version from the wording.
+    `since` says which versions print it ({"kubelet": ">=1.27"}) and is used to infer a version from the wording;
+    `verbosity` is the lowest klog -v at which one of them does.
     """
 
     anchor: str
     message: str
     fields: Mapping[str, str] = NOTHING
     since: Mapping[str, str] = NOTHING
+    verbosity: int = 0
     place: str = ""
 
 
@@ -49,6 +51,11 @@ class Entry(NamedTuple):
     def components(self) -> tuple[str, ...]:
         """All who print it."""
         return (self.component, *self.also)
+
+    @property
+    def proves(self) -> int:
+        """The klog -v that is in force where any of its wordings is printed."""
+        return min((wording.verbosity for wording in self.wordings), default=self.verbosity)
 
     @property
     def is_call(self) -> bool:

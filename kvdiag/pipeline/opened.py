@@ -14,6 +14,7 @@ from kvdiag.inputs.legible import Mender, Transcoded
 from kvdiag.inputs.lines import Receiver
 from kvdiag.inputs.readers import Bytes, Lent
 from kvdiag.model.place import Place
+from kvdiag.report.blot.pem import without_keys
 from kvdiag.scan.blocks import Block, blocks
 from kvdiag.scan.parts import whole
 
@@ -52,12 +53,13 @@ def opened(
 
     Where lines were rewritten, `numbers` receives for each the line of the input it stands for; none where none
     was. What the input is, its first bytes tell, up to `most`: of one that still grows, those that are at hand.
+    Nothing is given of a private key that spreads over lines: a line of one cannot be told by itself.
     """
     mender = Mender()
     try:
         with source.open() as reader:
             lines = unfolded(Transcoded(Lent(reader), most), numbers, (written_out, *FOLDS, wrapped), most)
-            yield from whole(_mended(block, mender) for block in blocks(lines, begins=begins))
+            yield from without_keys(whole(_mended(block, mender) for block in blocks(lines, begins=begins)))
     except InputError as error:
         problem(error)
     except (OSError, EOFError) as error:

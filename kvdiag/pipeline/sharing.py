@@ -1,7 +1,7 @@
-"""Logs → the same logs fit to be shown to others: without secrets and, where asked, without names.
+"""What hides the names of somebody's logs: learnt wherever they stand, and replaced alike everywhere.
 
-Names need two readings: one that learns them wherever they stand, one that writes. Standard input is kept in a
-temporary file in between.
+Names need two readings: one that learns them, one that writes. Standard input is kept in between, in a file without a
+name.
 """
 
 from __future__ import annotations
@@ -12,36 +12,30 @@ import shutil
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from io import BytesIO
+from io import RawIOBase
 from itertools import product
-from pathlib import Path
+from typing import NamedTuple
 
 from kvdiag.errors import InputError, KvdiagError
 from kvdiag.events.names import attachment_name, inline_handle, staging_hash
 from kvdiag.formats.peel import peel
 from kvdiag.inputs.paths import sources
-from kvdiag.inputs.source import STDIN, Source
+from kvdiag.inputs.readers import Lent, Reader
+from kvdiag.inputs.source import Source
 from kvdiag.model.event import Event
 from kvdiag.model.timeline import History
 from kvdiag.model.values import SubjectKind
 from kvdiag.pipeline.analyze import Knowledge, know, read_history, relief_of
 from kvdiag.pipeline.options import Options
+from kvdiag.pipeline.redacting import Change, lines
 from kvdiag.pipeline.relief import going_on
-from kvdiag.report.secrets import BLOT, redacted
 from kvdiag.report.sharing.learn import Learner
 from kvdiag.report.sharing.mask import Mask
-from kvdiag.scan.blocks import blocks
-
-Change = Callable[[str], str]
 
 MOST_HASHES = 5_000_000  # pairs of names whose hash is looked for
-PACKED = {".gz", ".bz2", ".xz", ".zst"}
-LONGEST_KEY = 400  # lines of a private key that spans lines
 _WORD = re.compile(r"[0-9A-Za-z]+(?:[-.][0-9A-Za-z]+)*")
-_KEY_BEGINS, _KEY_ENDS = "-----BEGIN ", "-----END "
 _NAMED = {
     "pod_name": "pod",
     "namespace": "ns",
@@ -53,77 +47,55 @@ _NAMED = {
 }
 
 
-@dataclass(slots=True)
-class Shared:
-    """What was written: lines, those that held a secret, names that were replaced, lines that were cut."""
+class Inputs(NamedTuple):
+    """What is to be shared, which can be read as often as is asked for."""
 
-    lines: int = 0
-    secrets: int = 0
-    names: int = 0
-    cut: int = 0
+    options: Options
+    stdin: Callable[[], Reader] | None = None
+
+    def sources(self, problem: Callable[[InputError], None]) -> Iterator[Source]:
+        """The inputs, from their beginning. What cannot be read goes to `problem`."""
+        return sources(self.options.paths, problem, stdin=self.stdin)
 
 
 @contextmanager
-def seekable(options: Options) -> Iterator[Options]:
-    """Options whose inputs can be read twice: standard input is first copied to a temporary file."""
-    if options.paths and "-" not in options.paths:
-        yield options
+def seekable(options: Options) -> Iterator[Inputs]:
+    """Inputs that can be read twice: standard input from a file that has no name, and is gone however this ends."""
+    if (options.paths and "-" not in options.paths) or sys.stdin is None or sys.stdin.isatty():
+        yield Inputs(options)
         return
-    with tempfile.TemporaryDirectory(prefix="kvdiag-") as folder:
-        kept = Path(folder, STDIN)
-        with kept.open("wb") as file:
-            shutil.copyfileobj(sys.stdin.buffer, file)
-        yield options._replace(paths=tuple(str(kept) if path == "-" else path for path in options.paths or ("-",)))
+    with tempfile.TemporaryFile(prefix="kvdiag-", buffering=0) as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+        yield Inputs(options, lambda: _from_the_beginning(file))
 
 
-def hiding(options: Options, salt: str) -> tuple[Change, int]:
-    """What hides the names of these inputs, and how many there are. The same salt hides them the same way again."""
+def _from_the_beginning(file: RawIOBase) -> Reader:
+    file.seek(0)
+    return Lent(file)
+
+
+def hiding(inputs: Inputs, salt: str) -> Mask:
+    """What hides the names of these inputs. The same salt hides them the same way again."""
+    options = inputs.options
     knowledge = know(options)
     unheard: list[InputError] = []  # told when the inputs are read to be written
     said = Said()
     relief = relief_of(knowledge, options, said)
-    said.add(read_history(sources(options.paths, unheard.append), knowledge, options, [], relief=relief).history)
+    said.add(read_history(inputs.sources(unheard.append), knowledge, options, [], relief=relief).history)
     learner = Learner(_kept(knowledge, said))
     for kind, name in said.names():
         for part in _WORD.findall(name):
             learner.add(kind, part)
-    for source in sources(options.paths, unheard.append):
-        with source.open() as reader:
-            for block in blocks(reader):
-                for line in BytesIO(block.data):
-                    learner.line(_decoded(line))
-                    learner.add("node", peel(line).node)
+    for source in inputs.sources(unheard.append):
+        for line in lines(source):
+            learner.line(line)
+            learner.add("node", peel(line.encode("utf-8", "surrogateescape")).node)
     mask = Mask(learner.names, salt.encode() or secrets.token_bytes(32))
-    for old, new in _hashes(said, mask.text).items():
+    hashes = _hashes(said, mask.text)
+    mask.forget()
+    for old, new in hashes.items():
         mask.same_hash(old, new)
-    return mask.text, len(learner.names)
-
-
-def written(source: Source, change: Change, done: Shared) -> Iterator[bytes]:
-    """The lines of one source without secrets, changed, each as it ended."""
-    in_key = 0
-    with source.open() as reader:
-        for block in blocks(reader):
-            done.cut += block.truncated
-            for line in map(_decoded, BytesIO(block.data)):
-                body = line.rstrip("\r\n")
-                in_key = _key_lines(line, in_key)
-                safe = (BLOT if in_key > 1 else redacted(body)) + line[len(body) :]
-                done.lines += 1
-                done.secrets += safe != line
-                yield change(safe).encode("utf-8", "surrogateescape")
-
-
-def _key_lines(line: str, before: int) -> int:
-    """How far into a private key that spans lines this one is; 1 for its first line, which is redacted as any is."""
-    if before:
-        return 0 if _KEY_ENDS in line or before > LONGEST_KEY else before + 1
-    begins = line.rfind(_KEY_BEGINS)
-    return int(begins >= 0 and "PRIVATE KEY-----" in line[begins:] and _KEY_ENDS not in line[begins:])
-
-
-def _decoded(line: bytes) -> str:
-    return line.decode("utf-8", "surrogateescape")
+    return mask
 
 
 def _kept(knowledge: Knowledge, said: Said) -> frozenset[str]:
@@ -193,16 +165,3 @@ def _hashes(said: Said, new: Change) -> Mapping[str, str]:
     for uid, name in product(uids, names):
         hashed[inline_handle(uid, name)] = inline_handle(new(uid), new(name))
     return {old.removeprefix("csi-"): made.removeprefix("csi-") for old, made in hashed.items()}
-
-
-def placed(found: Iterable[Source], folder: Path, change: Change) -> Iterator[tuple[Source, Path]]:
-    """Each source with the file it is to be written to: under its own path, unpacked, and never outside the folder."""
-    taken: set[Path] = set()
-    for source in found:
-        parts = [part for part in Path(change(source.name)).parts if part not in {"/", ".", ".."}]
-        path = folder.joinpath(*parts or [STDIN])
-        path = path.with_suffix("") if path.suffix in PACKED else path
-        while path in taken:
-            path = path.with_name(f"{path.name}.more")
-        taken.add(path)
-        yield source, path

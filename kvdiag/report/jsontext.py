@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from kvdiag.report.clean import json_safe
-from kvdiag.report.secrets import redacted
+from kvdiag.report.secrets import redacted, redacted_value
 
 
 def json_text(said: object, *, redact: bool, indent: int | None = None) -> str:
@@ -18,8 +18,7 @@ def json_text(said: object, *, redact: bool, indent: int | None = None) -> str:
 def _blotted(value: Any, key: str) -> Any:  # noqa: ANN401  # JSON's own types
     """A text is judged together with its key: `password=…` is a secret, `…` alone is not."""
     if isinstance(value, str):
-        label = f"{key}="
-        return redacted(label + value)[len(label) :]
+        return redacted_value(key, value)
     if isinstance(value, dict):
-        return {name: _blotted(part, name) for name, part in value.items()}
+        return {redacted(name): _blotted(part, name) for name, part in value.items()}
     return [_blotted(part, key) for part in value] if isinstance(value, list | tuple) else value

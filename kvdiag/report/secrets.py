@@ -1,62 +1,144 @@
 """Passwords, tokens and keys in the words of a log, blotted out wherever they are shown.
 
-A secret is told by what names it (`password=`, `Authorization:`, a map of CSI's `secrets`, the environment of a
-container) or by its own shape (a JWT, a key of AWS, a private key). The name stays, the value goes.
+A secret is told by what names it (`blot.named`) or stands around it (`blot.around`), by its own shape (`blot.tokens`),
+or by the marks of a key (`blot.pem`), in what was written and in how that is seen (`blot.view`). The name stays, the
+value goes.
 """
 
 from __future__ import annotations
 
-import re
+import json
+from collections.abc import Iterator
+from functools import lru_cache
 
 from kvdiag.regex import regex
+from kvdiag.report.blot import around, named, pem, tokens
+from kvdiag.report.blot.named import BLOT, MARK
+from kvdiag.report.blot.values import Span
+from kvdiag.report.blot.view import seen
 
-BLOT = "[redacted]"
-_NAMED = (
-    r"(?i:pass(?:word|wd|phrase)|(?<![a-z])pass|secret[-_]?(?:access[-_]?)?key|client[-_]?secret|api[-_]?key|token|"
-    r"account[-_]?key|user[-_]?key|client-key-data|x-amz-signature|(?<=[?&])sig)"
+__all__ = ["BLOT", "redacted", "redacted_value"]
+
+# One of these, in lower case, is in every text that names a secret.
+_ANCHORS = (
+    *(
+        "pass",
+        "pwd",
+        "pw",
+        "token",
+        "secret",
+        "key",
+        "cred",
+        "auth",
+        "cookie",
+        "bearer",
+        "basic",
+        "value",
+        "sig",
+        "sas",
+    ),
+    *("psk", "jwt", "otp", "dsn", "connection", "dockerc", "id_", "stringdata", "@", "-u ", "-user", "user", "code="),
+    *("mysql", "mariadb", "sshpass", "echo "),
 )
-# The quote that opens a value ends it, at whatever depth of escapes: \"pass \\\"word\\\"\".
-_QUOTE = r"(?P<quote>\\{0,6}[\"'])"
-_TO_QUOTE = r"(?:(?!(?P=quote))[^\n]){4,}"
-_STRING = r"(?P<quote>\\{0,6}\")(?:(?!(?P=quote)).)*+(?P=quote)"
-_AUTHORIZATION = (
-    r"(?P<key>(?i:authorization)\\{0,6}[\"']?\s?[:=]\s?+(?:\[(?!redacted\]))?+\\{0,6}[\"']?+(?:\w+ )?+)"
-    r"(?P<value>[^\s\"'\\,;}\]]{4,})"
-)
-_VARIABLE = (
-    r"(?P<key>\b(?:name|key)(?P<quote>\\{0,6}\"):(?P=quote)[\w.-]{1,256}(?P=quote),(?P=quote)value(?P=quote):(?P=quote))"
-    r"(?P<value>(?:(?!(?P=quote)).){1,65536})"
-)
-_PATTERNS = (
-    # key: value and key=value, quoted or bare, as JSON, YAML, a flag or an option of mount
-    rf"(?P<key>{_NAMED}\\{{0,6}}[\"']?\s?[:=]\s?{_QUOTE}(?=\S))(?P<value>{_TO_QUOTE})",
-    rf"(?P<key>{_NAMED}\\{{0,6}}[\"']?\s?[:=]\s?|--(?:password|token)\s)(?P<value>(?![\\\"'])[^\s\"'\\,;&}}\])]{{4,}})",
-    _AUTHORIZATION,
-    r"(?P<key>(?i:bearer) )(?P<value>[\w.~+/=-]{8,})",
-    r"(?P<key>\"auth\\{0,6}\"\s?:\s?\\{0,6}\")(?P<value>[\w+/=-]{8,})",
-    # a map of secrets: JSON, Go, and the text of a protobuf
-    rf"(?P<key>[sS]ecrets\\{{0,6}}\"?:\s?(?:map\[|[{{<]))(?P<value>(?:{_STRING}|[^}}\]>])+)",
-    # the environment of a container, whatever its variables are called: Go's dump, the runtime's, and the API's JSON
-    r"(?P<key>EnvVar\{Name:[^,{}]{1,256},Value:)(?P<value>(?:(?!,ValueFrom:|EnvVar\{Name:).)+)",
-    r"(?P<key>KeyValue\{Key:[^,{}]{1,256},Value:)(?P<value>[^,}]{1,65536})",
-    _VARIABLE,
-    r"(?P<key>\benvs:\{key:\\{0,6}\"[\w.-]{1,256}\\{0,6}\" {1,2}value:\\{0,6}\")(?P<value>[^\"\\]{1,65536})",
-    # by their own shape: JWT, keys of AWS, the user of a URL, a private key, also in base64
-    r"(?P<key>\b)(?P<value>eyJ[\w-]{10,}\.[\w-]{10,}\.?[\w-]*)",
-    r"(?P<key>\b)(?P<value>(?:AKIA|ASIA)[0-9A-Z]{16})\b",
-    r"(?P<key>//[^\s/:@\"]{1,64}:)(?P<value>[^\s/@\"]{1,256})(?=@)",
-    r"(?P<key>-----BEGIN [A-Z ]{0,32}PRIVATE KEY-----)(?P<value>(?s:.)+?(?:-----END|$))",
-    r"(?P<key>\b)(?P<value>LS0tLS1CRUdJTi(?:BQUklW|BSU0Eg|BFQyBQ|BPUEVOU1NI)[\w+/]{8,}=*)",
-)
-# What was blotted out once is no secret any more, and does not hide the one behind it.
-_SECRETS = tuple(regex(pattern.replace("(?P<value>", rf"(?P<value>(?!{re.escape(BLOT)})")) for pattern in _PATTERNS)
-_WORTH_A_LOOK = regex(r"(?i)pass|envvar|\"value|secret|token|key|authori|bearer|auth|sig|eyJ|AKIA|ASIA|//|LS0t")
+_NAMING = frozenset(_ANCHORS) - {"cookie", "bearer", "basic", "value", "@", "-u ", "-user", "code=", "mysql", "echo "}
+_ROUNDS = 8
+SHORT = 64  # characters of what is remembered
+SHORTEST = 6  # characters that name a secret and tell it
+# Bytes as numbers, as the journal writes what is no plain text.
+_LISTED = regex(r"\[ ?\d{1,3}(?: ?, ?\d{1,3}){7,65536} ?\]")
+# What a secret that was told at the end of a line goes on with on the next one.
+_GOES_ON = regex(r"(?<=\ufdd0\n)[ \t]{0,40}(?P<value>(?!-)[\w+/=.~%-]{8,}(?=\n|$|[\"',;\s]))")
 
 
 def redacted(text: str) -> str:
     """Text without passwords, tokens and keys; what was redacted before stays as it is."""
-    if not _WORTH_A_LOOK.search(text):
-        return text
-    for secret in _SECRETS:
-        text = secret.sub(lambda found: found["key"] + BLOT, text)
+    return _short(text) if len(text) < SHORT else _redacted(text)
+
+
+@lru_cache(8192)
+def _short(text: str) -> str:
+    """Keys, levels, programs and callers come again and again."""
+    return _redacted(text) if len(text) >= SHORTEST else text
+
+
+def _redacted(text: str) -> str:
+    marked = text.replace(BLOT, MARK)
+    for _ in range(_ROUNDS):
+        blotted = _once(marked)
+        if blotted == marked:
+            break
+        marked = blotted
+    return marked.replace(MARK, BLOT)
+
+
+def redacted_value(name: str, value: str) -> str:
+    """A value that goes by a name, as one of JSON does: nothing of it where the name says that it is secret."""
+    if value and value != BLOT and len(name) < 256 and named.is_secret(name, value):
+        return BLOT
+    return redacted(value)
+
+
+def _once(text: str) -> str:
+    text = _cut(text, _spans(text))
+    view = seen(text)
+    if view is not None:
+        found = [(view.at[begins], view.at[ends]) for begins, ends in _spans(view.text)]
+        text = _cut(text, found)
+    if ", " in text or "," in text:
+        text = _LISTED.sub(lambda listed: _listed(listed[0]), text) if "[" in text else text
+    if MARK + "\n" in text:
+        text = _cut(text, [found.span("value") for found in _GOES_ON.finditer(text) if _is_rest(found["value"])])
     return text
+
+
+def _spans(text: str) -> list[Span]:
+    lowered = text.lower()
+    if len(lowered) != len(text):  # İ is two characters in lower case
+        lowered = text
+    words = frozenset([anchor for anchor in _ANCHORS if anchor in lowered])
+    found = list(_all(text, lowered, words))
+    return [(begins, ends) for begins, ends in found if text[begins:ends].replace(MARK, "").strip(" ,;\"'\\\n\t")]
+
+
+def _all(text: str, lowered: str, words: frozenset[str]) -> Iterator[Span]:
+    if words:
+        if words & _NAMING:
+            yield from named.spans(text, lowered)
+        yield from around.spans(text, words)
+    yield from tokens.spans(text, lowered)
+    if len(text) >= pem.SHORTEST_LINE:
+        yield from pem.lines(text)
+    if "PRIVATE KEY" in text:
+        yield from pem.spans(text)
+
+
+def _cut(text: str, spans: list[Span]) -> str:
+    """Text with a blot for each span, those that overlap taken together, and with all of its lines."""
+    parts: list[str] = []
+    end = 0
+    for begins, ends in sorted(spans):
+        if ends <= end:
+            continue
+        if begins < end:
+            end = ends
+            continue
+        parts += [text[end:begins], MARK + "\n" * text.count("\n", begins, ends)]
+        end = ends
+    return "".join([*parts, text[end:]]) if parts else text
+
+
+def _listed(listed: str) -> str:
+    """A list of bytes; the text of it, blotted, where that holds a secret."""
+    numbers = [int(number) for number in listed.strip("[] ").split(",")]
+    if max(numbers) > 255:
+        return listed
+    text = bytes(numbers).decode("utf-8", "replace")
+    blotted = redacted(text)
+    return (
+        listed if blotted == text.replace(MARK, BLOT) else json.dumps(blotted, ensure_ascii=False).replace(BLOT, MARK)
+    )
+
+
+def _is_rest(text: str) -> bool:
+    """Whether a word has figures or letters of both cases: the rest of a token, and no word of a message."""
+    return any(c.isdigit() for c in text) or (text != text.upper() and text[1:] != text[1:].lower())

@@ -24,6 +24,9 @@ from kvdiag.yamlread import suggestion
 if TYPE_CHECKING:
     import pyparsing as pp
 
+LONGEST = 4_000
+MOST_NESTED = 60  # brackets and `not`; each takes a dozen calls
+A_TERM = "an event name, 'at least', 'no', 'not' or a bracket"
 WORDS = frozenset(
     ["no", "not", "and", "or", "then", "within", "at", "least", "lasting", "between", "after", "before", "until", "end"]
 )
@@ -34,8 +37,10 @@ def read_condition(text: str, known: Collection[str], place: str) -> Condition:
     import pyparsing as pp
 
     text = " ".join(text.split())
+    if len(text) > LONGEST or text.count("(") + text.count("not ") > MOST_NESTED:
+        raise PatternError(place, f"a sentence of more than {LONGEST} characters or {MOST_NESTED} brackets")
     try:
-        condition = _terms(_grammar().parse_string(text, parse_all=True))[0]
+        condition: Condition = _grammar().parse_string(text, parse_all=True)[0]
     except pp.ParseBaseException as error:
         raise PatternError(place, _complaint(error, text), text, min(error.loc, len(text))) from None
     for name in names_in(condition):
@@ -89,8 +94,8 @@ def _grammar() -> pp.ParserElement:
 
     word = {w: pp.Suppress(pp.Keyword(w)) for w in WORDS}
     name = pp.Regex(rf"(?!(?:{'|'.join(sorted(WORDS))})\b)[a-z][a-z0-9_]*").set_name("an event name")
-    count = pp.Regex(r"[1-9]\d*").set_name("a count").set_parse_action(lambda t: int(t[0]))
-    span = pp.Regex(r"[1-9]\d*(?:ms|s|m|h|d)\b").set_name("a duration such as 30s or 5m")
+    count = pp.Regex(r"[1-9]\d{0,8}\b").set_name("a count").set_parse_action(lambda t: int(t[0]))
+    span = pp.Regex(r"[1-9]\d{0,8}(?:ms|s|m|h|d)\b").set_name("a duration such as 30s or 5m")
     span.set_parse_action(lambda t: duration(t[0]))
 
     step = pp.Opt(word["at"] - word["least"] - count, default=1) + name + pp.Opt(word["lasting"] - span, default=0)
@@ -104,22 +109,17 @@ def _grammar() -> pp.ParserElement:
     before = word["before"] - name("before") + pp.Opt(word["within"] - span("within"))
     absent = word["no"] - name("name") + pp.Opt(between | after | before)
     absent.set_parse_action(_absent)
-    grammar: pp.ParserElement = pp.infix_notation(  # type: ignore[no-untyped-call]
-        (absent | chain).set_name("an event name, 'at least', 'no', 'not' or a bracket"),
-        [
-            (word["not"], 1, pp.OpAssoc.RIGHT, lambda t: Not(_terms(t[0])[0])),
-            (word["and"], 2, pp.OpAssoc.LEFT, lambda t: All(_terms(t[0]))),
-            (word["or"], 2, pp.OpAssoc.LEFT, lambda t: AnyOf(_terms(t[0]))),
-        ],
-    )
-    return grammar
-
-
-def _terms(joined: pp.ParseResults) -> tuple[Condition, ...]:
-    """What `not`, `and` or `or` joins; a term that is joined itself, a tuple, comes wrapped once more."""
-    from pyparsing import ParseResults
-
-    return tuple(term[0] if isinstance(term, ParseResults) else term for term in joined)
+    condition = pp.Forward()
+    term = pp.Forward()
+    bracket = pp.Suppress("(") - condition - pp.Suppress(")")
+    denied = (word["not"] - term).set_parse_action(lambda t: Not(t[0]))
+    term <<= (denied | absent | bracket | chain).set_name(A_TERM)
+    every = term + (word["and"] - term)[...]
+    every.set_parse_action(lambda t: All(tuple(t)) if len(t) > 1 else t[0])
+    some = every + (word["or"] - every)[...]
+    some.set_parse_action(lambda t: AnyOf(tuple(t)) if len(t) > 1 else t[0])
+    condition <<= some
+    return condition
 
 
 def _absent(tokens: pp.ParseResults) -> Absent:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +13,7 @@ from kvdiag.errors import PatternError
 from kvdiag.model.rule import Rule
 from kvdiag.rules.packed import pack, unpack
 
+LARGEST = 1 << 20  # bytes of a rule's file
 DISTRIBUTIONS = "distributions.yaml"
 SKIPPED = {"events", "topics", DISTRIBUTIONS}  # the vocabulary, what `explain` tells, and how commands are said
 
@@ -57,7 +59,13 @@ def load(folders: Sequence[Path], *, fresh: bool = False) -> Library:
 
 
 def _bytes(path: Path) -> bytes:
+    """The bytes of a rule's file. Raises PatternError for what is no file of a size that somebody wrote."""
     try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise PatternError(f"{path}:1:1", "cannot be read: it is no regular file")
+        if status.st_size > LARGEST:
+            raise PatternError(f"{path}:1:1", f"cannot be read: it has more than {LARGEST >> 20} MiB")
         return path.read_bytes()
     except OSError as error:
         raise _unreadable(path, error) from None
@@ -81,7 +89,7 @@ def _read_all(files: Sequence[Path]) -> Library:
     errors: list[PatternError] = []
     for path in files:
         try:
-            rules.append(read_rule(path.read_text("utf-8"), str(path)))
+            rules.append(read_rule(_bytes(path).decode(), str(path)))
         except PatternError as error:
             errors.append(error)
         except (OSError, UnicodeDecodeError) as error:

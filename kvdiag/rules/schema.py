@@ -122,17 +122,19 @@ def _line_entry(item: Node, rule: str, name: str) -> Entry:
     keys = item.table()
     if "anchor" not in keys:
         raise item.error(f"the line of {name!r} needs an anchor: a literal part of it for the scanner to look for")
+    verbosity = keys["verbosity"].integer() if "verbosity" in keys else 0
     wording = Wording(
         anchor=keys["anchor"].text(),
         message=keys["line"].text(),
         fields=keys["fields"].texts() if "fields" in keys else {},
+        verbosity=verbosity,
         place=item.place,
     )
     return Entry(
         kind=f"line.{rule}.{name.replace('_', '-')}",
         component=keys["component"].text() if "component" in keys else "",
         wordings=(wording,),
-        verbosity=keys["verbosity"].integer() if "verbosity" in keys else 0,
+        verbosity=verbosity,
         scope=_one_of(keys["scope"], ("subject", "node")) if "scope" in keys else "subject",
         poll="poll" in keys and keys["poll"].flag(),
         place=item.place,

@@ -28,7 +28,7 @@ LATEST = 60  # seconds from one to the other
 _LINE = regex(
     rb'(?P<file>(?:[^\s"{}]{1,400}?[:-](?:\d{1,9}[:-])?)??)'
     rb"(?:(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S{1,20}) (?P<cri>stdout|stderr) (?P<tag>[PF])(?P<more>(?::\S*)? |$)"
-    rb'|\{"log":"(?P<text>(?:[^"\\\n]++|\\.)*+)(?P<tail>","stream":"(?P<docker>stdout|stderr)"[^\n]*+))'
+    rb'|\{"log":"(?P<text>(?>(?:[^"\\\n]++|\\.)*))(?P<tail>","stream":"(?P<docker>stdout|stderr)"[^\n]*+))'
 )
 _NUMBER = regex(rb"[:-](?:\d{1,9}[:-])?$")
 _WRITTEN = regex(rb'"time":"([^"]{10,40})"')

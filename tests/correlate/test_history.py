@@ -233,6 +233,8 @@ def test_coverage_is_from_the_first_line_to_the_last():
         ([*kept("08:00:00")], 4),
         ([klog("08:00:00", 'FLAG: --v="6"'), klog("08:00:01", added("shop/a"))], 6),
         ([klog("08:00:00", 'FLAG: --v="0"'), klog("08:00:01", unmounted())], 0),
+        ([klog("08:00:00", '"Failed to remove orphaned pod dir" err="not a directory" podUID="x"')], 0),
+        ([klog("08:00:00", '"Preempting pod to free up resources" pod="shop/a" podUID="x"')], 2),
     ],
 )
 def test_the_verbosity_proven(lines, verbosity):

@@ -9,6 +9,7 @@ import pytest
 
 from kvdiag.errors import PatternError
 from kvdiag.events.vocabulary import (
+    COMPILED,
     compile_patterns,
     kinds_page,
     lint,
@@ -50,7 +51,7 @@ def folder(tmp_path, monkeypatch):
 
 def without_samples(vocabulary):
     """Give the entries as the cache keeps them."""
-    return read_compiled({"compiled": 1, "entries": rows(vocabulary)})
+    return read_compiled({"compiled": COMPILED, "entries": rows(vocabulary)})
 
 
 def rows(vocabulary):
@@ -63,7 +64,7 @@ def test_the_cache_gives_the_same(folder):
     first = load_vocabulary(folder)
     kept = list((folder.parent / "cache" / "kvdiag").glob("events-*.json"))
     assert len(kept) == 1
-    assert json.loads(kept[0].read_text(encoding="utf-8"))["compiled"] == 1
+    assert json.loads(kept[0].read_text(encoding="utf-8"))["compiled"] == COMPILED
     assert load_vocabulary(folder) == first
     assert first.entries == make_vocabulary(without_samples(folder)).entries
     assert read_vocabulary(folder).kinds["thing.made"].samples
@@ -107,6 +108,40 @@ def test_extra_entries_come_last(folder):
     vocabulary = load_vocabulary(folder, [entry("my.own", anchor="Made the thing")])
     assert vocabulary.literals == (b"Made the thing",)
     assert [vocabulary.owner(number).kind for number in vocabulary.by_literal[0]] == ["thing.made", "my.own"]
+
+
+SPELLED = """
+events:
+  - kind: thing.made
+    about: a thing was made{entry}
+    wordings:
+      - {{anchor: Made the thing}}
+      - {{anchor: Made another{wording}}}
+    samples: []
+"""
+
+
+@pytest.mark.parametrize(
+    ("entry", "wording", "expected"),
+    [
+        ("", "", (0, [0, 0])),
+        ("2", "", (2, [2, 2])),
+        ("", "4", (4, [0, 4])),
+        ("2", "4", (2, [2, 4])),
+        ("4", "2", (4, [4, 2])),
+        ("0", "4", (0, [0, 4])),
+    ],
+)
+def test_a_wording_may_be_printed_later_than_its_kind(tmp_path, entry, wording, expected):
+    """A wording has the verbosity of its entry unless it names one; an entry that names none has the highest.
+
+    What is seen proves the lowest.
+    """
+    spelled = SPELLED.format(entry=entry and f"\n    verbosity: {entry}", wording=wording and f", verbosity: {wording}")
+    (tmp_path / "a.yaml").write_text(spelled, encoding="utf-8")
+    (made,) = read_vocabulary(tmp_path).entries
+    assert (made.verbosity, [one.verbosity for one in made.wordings]) == expected
+    assert made.proves == min(expected[1])
 
 
 def test_kinds_of_two_places_are_merged():

@@ -33,6 +33,18 @@ LEARNT = [
     ("dial tcp: lookup db.acme.example: no such host", {"db": "host", "acme.example": "host"}),
     ('User "system:serviceaccount:shop:robot" cannot', {"shop": "ns", "robot": "obj"}),
     (f"PVC pvc-{UID} volumeName=pvc-{UID}", {}),
+    ('User "jdoe" cannot list; certificate CN=mmiller,O=acme:devs', {"jdoe": "user", "mmiller": "user", "acme": "org"}),
+    ("CN=system:node:worker-9 O=system:masters username=system:anonymous", {"worker-9": "node"}),
+    ("arn:aws:iam::123456789012:role/x 123456789012.dkr.ecr.eu-west-1.amazonaws.com", {"123456789012": "account"}),
+    ("projects/acme-prod/zones/europe-west1-b/disks/disk-web", {"acme-prod": "account", "disk-web": "obj"}),
+    (
+        "/subscriptions/x/resourceGroups/MC_acme_west/providers/Microsoft.Compute/disks/disk-web",
+        {"MC_acme_west": "account", "disk-web": "obj"},
+    ),
+    ("Serial Number: WD-WX41D88 serial=S4EWNX0M", {"WD-WX41D88": "serial", "S4EWNX0M": "serial"}),
+    ("mount -t nfs -o vers=4 nfs01.acme.example:/export /m", {"nfs01": "host", "acme.example": "host"}),
+    ("mount -t cifs //files/team /m", {"files": "host", "team": "obj"}),
+    ("back-off pulling acme/payroll:1.2 here", {"acme": "img", "payroll": "img"}),
     ('"Volume detached" UniqueName="kubernetes.io/csi/csi.example.org^v" namespace="default"', {}),
 ]
 
@@ -66,6 +78,7 @@ MASKED = [
     ("webhook web.go:12] --web=x", "webhook web.go:12] --web=x"),
     ("at 10:02:19.123 from 127.0.0.1:80 :: v1.29.3", "at 10:02:19.123 from 127.0.0.1:80 :: v1.29.3"),
     ("cri 1732131567000000 0xc000123456", "cri 1732131567000000 0xc000123456"),
+    ("at 10:02:19 12-34-56", "at 10:02:19 12-34-56"),
     ("mnt@1000.service", "mnt@1000.service"),
 ]
 
@@ -93,6 +106,50 @@ def test_addresses_and_people():
     assert re.fullmatch(r"10(\.\d{1,3}){3}:6443", MASK.text("203.0.113.7:6443"))
     assert re.fullmatch(r"\[fd00::[0-9a-f]{4}\]:6443", MASK.text("[2001:db8::17]:6443"))
     assert re.fullmatch(r"user-[0-9a-f]{6}@example\.com", MASK.text("jane.doe@acme.example"))
+
+
+KINDS = [
+    ("0a:1b:2c:3d:4e:5f", r"02(:[0-9a-f]{2}){5}"),
+    ("0A-1B-2C-3D-4E-5F", r"02(-[0-9A-F]{2}){5}"),
+    ("50:06:01:60:3b:a0:11:22", r"50(:[0-9a-f]{2}){7}"),
+    ("0x5006016000000000", r"0x[0-9a-f]{16}"),
+    ("naa.6006016012345678", r"naa\.[0-9a-f]{16}"),
+    ("36006016012a03b00d2e1f4a5b6c7d8e9", r"3[0-9a-f]{32}"),
+    ("iqn.2001-04.org.acme:disk-1", r"iqn\.2001-04\.com\.example:[0-9a-f]{12}"),
+    ("i-0f1e2d3c4b5a69788", r"i-[0-9a-f]{17}"),
+    ("i-1a2b3c4d", r"i-[0-9a-f]{8}"),
+    ("ip-10-20-30-40", r"ip-10(-\d{1,3}){3}"),
+    ("1F0C3A528D7B4E6F", r"[0-9A-F]{16}"),
+]
+
+
+@pytest.mark.parametrize(("name", "shape"), KINDS)
+def test_a_name_stays_of_its_kind(name, shape):
+    """What has a shape of its own becomes another of that shape, the same everywhere, and is counted."""
+    mask = Mask({}, b"a key")
+    new = mask.text(f"({name})")[1:-1]
+    assert new != name
+    assert re.fullmatch(shape, new)
+    assert mask.text(f'x="{name}" {name}') == f'x="{new}" {new}'
+    assert sum(mask.replaced.values()) == 1
+
+
+def test_what_belongs_together_stays_together():
+    """A host of EC2 has its address in its name, a disk its volume's id, and a LUN the id that SCSI gives it."""
+    mask = Mask({}, b"a key")
+    assert mask.text("ip-10-20-30-40") == "ip-" + mask.text("10.20.30.40").replace(".", "-")
+    assert mask.text("vol0f1e2d3c4b5a69788") == mask.text("vol-0f1e2d3c4b5a69788").replace("-", "")
+    assert mask.text("36006016012a03b00d2e1f4a5b6c7d8e9") == "3" + mask.text("6006016012a03b00d2e1f4a5b6c7d8e9")
+    assert mask.text("1F0C3A528D7B4E6F") == mask.text("1f0c3a528d7b4e6f").upper()
+
+
+def test_figures_become_figures():
+    """The id of an account becomes another of as many figures."""
+    mask = Mask({"123456789012": "account"}, b"a key")
+    new = mask.text("123456789012")
+    assert re.fullmatch(r"\d{12}", new)
+    assert new != "123456789012"
+    assert mask.text("123456789012.dkr.ecr") == f"{new}.dkr.ecr"
 
 
 def test_without_the_key_nobody_can_tell():

@@ -13,15 +13,16 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
 from kvdiag.errors import KvdiagError
+from kvdiag.report.sharing.owners import IMAGES, IS, NAME, OWNERS, QUOTED
 from kvdiag.report.sharing.users import Users
 
 MOST = 1_000_000
+NUMBERS = frozenset(("account", "serial"))  # kinds of names that may be figures alone
 SHORTEST = 2
 
-_N = r"[0-9A-Za-z](?:[-.0-9A-Za-z]{0,251}[0-9A-Za-z])?"
+_N = NAME
 _NS = r"[0-9a-z](?:[-0-9a-z]{0,61}[0-9a-z])?"
-_Q = r"\\{0,6}[\"']"  # a quote, escaped to any depth
-_IS = rf"(?:{_Q})?(?:=|:\s?)(?:{_Q})?"  # between a key and its value, in key=value, JSON, YAML and Go
+_Q, _IS = QUOTED, IS
 _UID = r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[0-9a-f]{32}"
 
 # Who is named, by the groups of the pattern, and the pattern.
@@ -55,6 +56,7 @@ _PLACES: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = tuple(
         (("ns", "obj"), rf"\bsystem:serviceaccount:({_N}):({_N})"),
         (("host",), rf"\b(?:lookup|https?://|tcp://|dial tcp:?) ?(?!lookup )({_N})(?=[:/\s\"\\,])"),
         (("host",), rf"\bhost{_IS}({_N})"),
+        *OWNERS,
     )
 )
 _IMAGE = re.compile(
@@ -70,7 +72,8 @@ _NUMBER = re.compile(r"[\d.]+")
 _KNOWN = """
     default kube-system kube-public kube-node-lease kubernetes localhost library latest pvc vol file api nil null none
     true false unknown http https tcp unix app data config log logs tmp test name node pod container volume image main
-    init managed sha256 kubeconfig docker
+    init managed sha256 kubeconfig docker system root nobody admin kubernetes-admin kubernetes-ca kubernetes-super-admin
+    front-proxy-client front-proxy-ca etcd-ca apiserver kubelet-ca self-signed server client users masters nodes disk
     docker.io registry-1.docker.io quay.io ghcr.io gcr.io k8s.gcr.io registry.k8s.io mcr.microsoft.com public.ecr.aws
     github.com k8s.io kubernetes.io cluster.local
     kubelet containerd crio kube-proxy coredns etcd kube-apiserver kube-scheduler kube-controller-manager pause
@@ -112,11 +115,12 @@ class Learner:
                 self._one(kind, head)
                 self._one("host", tail)
             return
-        for part in _IDS.split(name):
+        for part in [name] if kind in NUMBERS else _IDS.split(name):
             self._one(kind, part.strip("-._"))
 
     def _one(self, kind: str, name: str) -> None:
-        if len(name) >= SHORTEST and name not in self._kept and not _NUMBER.fullmatch(name):
+        is_number = _NUMBER.fullmatch(name) is not None
+        if len(name) >= SHORTEST and name not in self._kept and (not is_number or (kind in NUMBERS and len(name) > 7)):
             self.names.setdefault(name, kind)
 
 
@@ -128,6 +132,7 @@ def _named(text: str) -> Iterator[tuple[str, str]]:
     for listed in _PODS.finditer(text):
         for found in _POD.finditer(listed[1]):
             yield from zip(("ns", "pod"), found.groups(), strict=True)
-    for found in _IMAGE.finditer(text):
+    images = (_IMAGE, IMAGES) if ":" in text and "/" in text else (_IMAGE,)
+    for found in (found for pattern in images for found in pattern.finditer(text)):
         for part in _IMAGE_PARTS.split(found[1]):
             yield "host" if part.count(".") else "img", part

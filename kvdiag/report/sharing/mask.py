@@ -14,23 +14,63 @@ from collections.abc import Mapping
 
 MOST_REMEMBERED = 100_000
 MOST_PARTS = 24  # of a word such as a-b-c, in which names are looked for
+MOST_COUNTED = 1_000_000  # names of a kind
 SHORT_ID = 12  # characters of an id that programs show
+LUN = 33  # digits of the WWID that multipath gives a LUN: 3, and the id of the LUN
+# What was replaced, as a user would call it.
+_KINDS = {
+    "ns": "namespaces",
+    "pod": "pods",
+    "ctr": "containers",
+    "node": "nodes",
+    "vol": "volumes",
+    "img": "images",
+    "host": "hosts",
+    "obj": "objects",
+    "user": "users",
+    "mail": "mail addresses",
+    "ipv4": "addresses",
+    "ipv6": "addresses",
+    "dashed": "addresses",
+    "uuid": "UIDs",
+    "hex": "ids",
+    "wwn": "WWNs",
+    "wide": "WWNs",
+    "wwpn": "WWNs",
+    "iqn": "iSCSI and NVMe names",
+    "mac": "MAC addresses",
+    "ec2": "cloud ids",
+    "ocid": "cloud ids",
+    "account": "accounts and projects",
+    "org": "organizations",
+    "serial": "serial numbers",
+}
 
-_AT = r"(?:(?<=pod)|(?<=\\n)|(?<=\\t)|(?<![0-9A-Za-z]))"  # pod1f0c3a52-… is a cgroup; \n is an escape, not a letter
+# pod1f0c3a52-… is a cgroup, vol0f1e… an id of EC2 as a disk has it; \n is an escape, not a letter
+_AT = r"(?:(?<=pod)|(?<=vol)|(?<=\\n)|(?<=\\t)|(?<![0-9A-Za-z]))"
 _ID = re.compile(
     rf"{_AT}(?:(?P<uuid>[0-9a-fA-F]{{8}}(?P<dash>[-_])[0-9a-fA-F]{{4}}(?P=dash)[0-9a-fA-F]{{4}}(?P=dash)"
-    r"[0-9a-fA-F]{4}(?P=dash)[0-9a-fA-F]{12})|(?P<hex>(?=[0-9]{0,127}[a-f])(?=[a-f]{0,127}[0-9])[0-9a-f]{12,128}))"
-    r"(?![0-9A-Za-z])"
+    r"[0-9a-fA-F]{4}(?P=dash)[0-9a-fA-F]{12})|(?P<hex>(?=[0-9]{0,127}[a-f])(?=[a-f]{0,127}[0-9])[0-9a-f]{12,128}"
+    r"|(?=[0-9]{0,127}[A-F])(?=[A-F]{0,127}[0-9])[0-9A-F]{12,128})"
+    r"|(?<=naa\.|eui\.)(?P<wwn>[0-9a-fA-F]{16,32}))(?![0-9A-Za-z])"
+    r"|(?<=0x)(?P<wide>[0-9a-fA-F]{16}(?:[0-9a-fA-F]{16})?)(?![0-9A-Za-z])"
 )
 _PIECE = re.compile(
     r"\\[ntrbf]|\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|%[0-9A-F]{2}|(?<![\w-])--[a-z][0-9a-z-]*"
     r"|(?P<mail>(?<![\w.+-])[\w.+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,5}(?![\w-]))"
+    r"|(?P<wwpn>(?<![\w:-])(?:[0-9a-fA-F]{2}:){7}[0-9a-fA-F]{2}(?![\w:-]))"
+    r"|(?P<mac>(?<![\w:-])[0-9a-fA-F]{2}(?:(?::[0-9a-fA-F]{2}){5}|(?:-[0-9a-fA-F]{2}){5})(?![\w:-]))"
+    r"|(?P<iqn>(?<![\w.-])(?:iqn|nqn)\.\d{4}-\d\d\.[\w.-]{1,200}(?::[\w.:-]{0,200}\w)?)"
+    r"|(?P<ec2>(?<![\w-])(?:i|vol|snap|subnet|eni|sg|vpc|ami|fs|fsap|rtb|igw|lt|nat|vpce)-[0-9a-f]{8}(?![\w-]))"
+    r"|(?P<dashed>(?<![\w.-])\d{1,3}(?:-\d{1,3}){3}(?=\.[a-z])|(?<![\w.-])ip-\d{1,3}(?:-\d{1,3}){3}(?![\w-]))"
+    r"|(?P<ocid>(?<![\w.])ocid1\.[a-z0-9.-]{20,})"
     r"|(?P<ipv4>(?<![\w.-])\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d))"
     r"|(?P<ipv6>(?<![\w:.])(?:[0-9a-fA-F]{0,4}:){2,7}[0-9a-fA-F]{0,4}(?![\w:]|\.\d))"
     r"|(?P<word>[0-9A-Za-z]+(?:[-.][0-9A-Za-z]+)*)"
 )
 _WORD = re.compile(r"[0-9A-Za-z]+(?:[-.][0-9A-Za-z]+)*")
 _JOINT = re.compile(r"([-.])")
+_DASHED = re.compile(r"(?<![\w-])ip-\d{1,3}(?:-\d{1,3}){3}(?![\w-])")
 _UNITS = (".service", ".socket", ".slice", ".scope", ".mount", ".timer", ".target", ".device", ".path")
 _OWN = tuple(map(ipaddress.ip_network, ("127.0.0.0/8", "0.0.0.0/32", "255.255.255.255/32", "169.254.169.254/32")))
 
@@ -41,7 +81,9 @@ class Mask:
     def __init__(self, names: Mapping[str, str], key: bytes) -> None:
         """`names` with what they are names of, as a `Learner` collects them."""
         self._key = key
+        self._kinds = dict(names)
         self._words = self._named(names)
+        self._met: dict[str, set[int]] = {}
         odd = sorted((name for name in names if not _WORD.fullmatch(name)), key=len, reverse=True)
         self._odd = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, odd))})(?!\w)") if odd else None
         self._hashes: dict[str, str] = {}
@@ -50,8 +92,23 @@ class Mask:
     def text(self, text: str) -> str:
         """A line, or any other text, without the names."""
         if self._odd is not None:  # names with blanks or letters that no word of the logs has
-            text = self._odd.sub(lambda found: self._words[found[0]], text)
+            text = self._odd.sub(lambda found: self._given(found[0]), text)
         return _PIECE.sub(self._piece, _ID.sub(self._id, text))
+
+    @property
+    def replaced(self) -> Mapping[str, int]:
+        """How many names were replaced, by what they are names of."""
+        return {kind: len(met) for kind, met in self._met.items()}
+
+    def forget(self) -> None:
+        """Begin to count again."""
+        self._met.clear()
+        self._remembered.clear()
+
+    def _count(self, kind: str, name: str) -> None:
+        met = self._met.setdefault(_KINDS.get(kind, kind), set())
+        if len(met) < MOST_COUNTED:
+            met.add(hash(name))
 
     def same_hash(self, old: str, new: str) -> None:
         """From now on an id that is the hash of an old name becomes the hash of the new one."""
@@ -62,8 +119,8 @@ class Mask:
         taken: set[str] = set()
         for name, kind in sorted(names.items()):
             code = self._code("name", name)
-            length = next(n for n in range(6, 65) if f"{kind}-{code[:n]}" not in taken)
-            given[name] = f"{kind}-{code[:length]}"
+            shapes = (_shaped(kind, name, code, length) for length in range(6, 65))
+            given[name] = next(shape for shape in shapes if shape not in taken)
             taken.add(given[name])
         return given
 
@@ -75,6 +132,8 @@ class Mask:
         known = self._hashes.get(text) or self._remembered.get(("id", text))
         if known is not None:
             return known
+        kind = found.lastgroup if found.lastgroup != "dash" else "uuid"
+        self._count(kind or "", text)
         return self._remember("id", text, self._uuid(text, found["dash"]) if found["uuid"] else self._hex(text))
 
     def _uuid(self, text: str, dash: str) -> str:
@@ -84,6 +143,10 @@ class Mask:
 
     def _hex(self, text: str) -> str:
         """Each character depends on those before it, so that the beginning of an id becomes that of the new one."""
+        if text != text.lower():
+            return self._hex(text.lower()).upper()
+        if len(text) == LUN and text[0] == "3":
+            return "3" + self._hex(text[1:])
         state = bytes.fromhex(self._code("hex", text[:SHORT_ID]))
         given = [state.hex()[:SHORT_ID]]
         for character in text[SHORT_ID:]:
@@ -99,13 +162,45 @@ class Mask:
         if known is not None:
             return known
         match kind:
+            case "wwpn" | "mac":
+                new = self._octets(kind, text)
+            case "iqn" | "ec2" | "ocid":
+                new = self._called(kind, text)
+            case "dashed":
+                new = self._dashed(text)
             case "mail":
                 new = text if text.endswith(_UNITS) else f"user-{self._code('mail', text)[:6]}@example.com"
             case "ipv4" | "ipv6":
                 new = self._address(text)
             case _:
                 new = self._word(text)
+        if kind != "word" and new != text:
+            self._count(kind, text)
         return self._remember(kind, text, new)
+
+    def _octets(self, kind: str, text: str) -> str:
+        """A MAC address of nobody's, or a WWN, as it was written."""
+        code = self._code(kind, text.lower().replace("-", ":"))
+        octets = [("50" if kind == "wwpn" else "02"), *(code[n : n + 2] for n in range(0, 14, 2))]
+        new = text[2].join(octets[: 8 if kind == "wwpn" else 6])
+        return new.upper() if text != text.lower() else new
+
+    def _called(self, kind: str, text: str) -> str:
+        """The id of something in a storage network or a cloud."""
+        if kind == "iqn":
+            return f"{text[:3]}.2001-04.com.example:{self._code('iqn', text)[:12]}"
+        if kind == "ec2":
+            return text[:-8] + self._code("hex", text[-8:])[:8]
+        return f"ocid1.{text.split('.')[1]}.oc1..{self._code('ocid', text)}"
+
+    def _dashed(self, text: str) -> str:
+        """`ip-10-0-1-23`, as EC2 calls a host, and `10-0-1-23`, as DNS calls a pod: the address that it has elsewhere."""
+        head = "ip-" if text.startswith("ip-") else ""
+        return head + self._address(text.removeprefix("ip-").replace("-", ".")).replace(".", "-")
+
+    def _given(self, name: str) -> str:
+        self._count(self._kinds[name], name)
+        return self._words[name]
 
     def _address(self, text: str) -> str:
         try:
@@ -122,7 +217,9 @@ class Mask:
     def _word(self, text: str) -> str:
         """The whole word if it is a name, else the longest names it is made of: `web-0` in `data-web-0`."""
         if text in self._words:
-            return self._words[text]
+            return self._given(text)
+        if "ip-" in text:
+            text = _DASHED.sub(lambda found: self._dashed(found[0]), text)
         parts = _JOINT.split(text)
         if len(parts) == 1 or len(parts) > 2 * MOST_PARTS or text.endswith(".go"):
             return text
@@ -131,7 +228,7 @@ class Mask:
         while at < len(parts):
             ends = (end for end in range(len(parts), at, -2) if "".join(parts[at:end]) in self._words)
             end = next(ends, 0)
-            given.append(self._words["".join(parts[at:end])] if end else parts[at])
+            given.append(self._given("".join(parts[at:end])) if end else parts[at])
             given.extend(parts[(end or at + 1) : (end or at + 1) + 1])  # the joint after it
             at = (end or at + 1) + 1
         return "".join(given)
@@ -141,3 +238,11 @@ class Mask:
             self._remembered.clear()
         self._remembered[kind, old] = new
         return new
+
+
+def _shaped(kind: str, name: str, code: str, length: int) -> str:
+    """The new name: of an account or a serial number one of as many figures, of anything else its kind and a code."""
+    if name.isdecimal():
+        lowest = 10 ** (len(name) - 1)
+        return str(lowest + int(code[: length + 20], 16) % (9 * lowest))
+    return f"{'project' if kind == 'account' else kind}-{code[:length]}"

@@ -1,0 +1,44 @@
+"""Where names stand that tell whose a cluster is: certificates, accounts of clouds, disks, file servers, images.
+
+CN=jdoe,O=acme    arn:aws:iam::123456789012:role/x    projects/acme-prod/zones/…    nfs01.acme.example:/export
+"""
+
+from __future__ import annotations
+
+import re
+
+NAME = r"[0-9A-Za-z](?:[-.0-9A-Za-z]{0,251}[0-9A-Za-z])?"
+QUOTED = r"\\{0,6}[\"']"  # a quote, escaped to any depth
+IS = rf"(?:{QUOTED})?(?:=|:\s?)(?:{QUOTED})?"  # between a key and its value, in key=value, JSON, YAML and Go
+
+_DN = r"[^\s,/+\"'\\\])}<>=:;](?:[^,/+\"'\\\])}<>=:;\n]{0,62}[^\s,/+\"'\\\])}<>=:;])"
+_RESOURCE = r"[\w.()-]{2,90}"
+# Who is named, by the groups of the pattern, and the pattern.
+OWNERS: tuple[tuple[tuple[str, ...], str], ...] = (
+    (("user",), rf"(?<![\w.-])(?:CN|UID)\s?=\s?(?!system:)({_DN})(?=[,/+:\"'\\\])}}\s]|$)"),
+    (("org",), rf"(?<![\w.-])(?:O|OU)\s?=\s?(?!system:)({_DN})(?=[,/+:;\"'\\\])}}\s]|$)"),
+    (("user",), rf"\b(?:[uU]ser|user_?[nN]ame|login|owner){IS}(?!system:)({NAME})(?![:\w])"),
+    (("user",), rf"\b[uU]ser {QUOTED}(?!system:)({NAME}){QUOTED}"),
+    (("account",), r"\barn:aws[\w-]*:[\w-]*:[\w-]*:(\d{12}):"),
+    (("account",), r"(?<!\d)(\d{12})\.dkr\.ecr\."),
+    (("account",), r"\b(?:[aA]ccount_?(?:ID|Id|id)?|owner_?(?:ID|Id|id))\\{0,6}[\"']?[:=]\s?\\{0,6}[\"']?(\d{12})\b"),
+    (("account",), r"\bprojects/([a-z][a-z0-9-]{4,28}[a-z0-9]|\d{8,14})(?=[/\"'\\\s,]|$)"),
+    (("account",), rf"\b(?:gcp_?)?project(?:_?(?:ID|Id|id|Name|name|Number|number))?{IS}([a-z][a-z0-9-]{{4,28}}[a-z0-9])(?![\w/])"),
+    (("account",), r"\.?\b([a-z][a-z0-9-]{4,28}[a-z0-9])\.(?:iam\.gserviceaccount\.com|c\.\w[\w-]+\.internal)"),
+    (("account",), rf"(?i:/resourceGroups/)({_RESOURCE})"),
+    (("obj",), rf"/providers/[\w.]+/[\w]+/({_RESOURCE})"),
+    (("obj",), rf"/(?:disks|instances|snapshots|nodePools|instanceGroups|networks|subnetworks|images|clusters)/({_RESOURCE})"),
+    (("account",), r"\b([a-z0-9]{3,24})\.(?:blob|file|dfs|queue|table)\.core\.(?:windows\.net|usgovcloudapi\.net|chinacloudapi\.cn)"),
+    (("account",), r"\bs3://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])|//([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])\.s3[.-]"),
+    (("serial",), r"(?i:\bserial(?:[ _-]?(?:number|no))?)\\{0,6}[\"']?\s?[:=#]\s?\\{0,6}[\"']?((?=[\w-]*\d)[0-9A-Za-z][\w-]{5,40})"),
+    (("serial",), r"/by-id/(?:ata|scsi|nvme|usb|google|virtio)-(?:[A-Za-z][\w.]*_)?((?=[\w-]*\d)[0-9A-Za-z-]{6,64})(?![\w-])"),
+    (("host",), rf"\b(?:nfs|cifs|smb|file|ceph|gluster)?_?[sS]erver{IS}({NAME})(?=[\"'\\,:\s/;}}\]]|$)"),
+    (("host",), rf"\b(?:nfs[34]?|glusterfs|fuse\.glusterfs|ceph|beegfs|lustre)\b[^\n]{{0,300}}?[\s\"']({NAME}):/"),
+    (("host",), rf"\b[sS]ource{IS}({NAME}):/"),
+    (("host", "obj"), rf"(?<![:\w/\\])//({NAME})/([^\s/\"'\\,;]{{2,80}})"),
+)  # fmt: skip
+# An image where nothing before it says so: a registry's host before it, or a tag behind.
+IMAGES = re.compile(
+    r"(?<![\w./@:-])((?:[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,6}(?::\d{2,5})?|localhost:\d{2,5}|[a-z0-9-]{2,63})"
+    r"/(?:[a-z0-9._-]{1,128}/){0,6}[a-z0-9._-]{1,128})(?=(?::[\w][\w.-]{0,127})?@sha256:|:(?:v?\d[\w.-]{0,127}|latest|main|stable)(?![\w:]))"
+)

@@ -1,0 +1,172 @@
+"""What the vocabulary says of Kubernetes' lines is what upstream prints: words, keys and verbosity, by version."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from kvdiag.events.vocabulary import read_vocabulary
+from kvdiag.model.vocabulary import Entry, Wording
+from tests.upstream import COMPONENTS, UNKNOWN, Call, calls, calls_of, keys_of, meant, table
+
+VOCABULARY = read_vocabulary(Path(__file__).parents[1] / "patterns" / "events")
+ENTRIES = [entry for entry in VOCABULARY.entries if entry.component in COMPONENTS and entry.wordings]
+WORDINGS = [(entry, wording) for entry in ENTRIES for wording in entry.wordings]
+LISTED = table(UNKNOWN)
+# Calls without any of the keys that are read: whose logger was made with the pod's names, and one that names no pod.
+NAMELESS = {("kubelet/pod_workers.go", 36), ("kubelet/kubelet_pods.go", 21)}
+
+
+def is_listed(row: dict[str, str], entry: Entry, wording: Wording | None) -> bool:
+    """Whether a row of the list speaks of a wording; of a kind as a whole without one."""
+    since = wording.since.get(entry.component, "") if wording else "*"
+    message = wording.message if wording else "*"
+    begins = row["message"] if row["message"] != "*" else ""
+    return (
+        row["component"] in {"*", entry.component}
+        and row["kind"] in {"*", entry.kind}
+        and row["since"] in {"*", since}
+        and (message.startswith((begins, f"] {begins}")) if wording else row["message"] == "*")
+    )
+
+
+def listed(entry: Entry, wording: Wording | None, *, counts: bool) -> list[dict[str, str]]:
+    """Rows about a wording that name a verbosity that counts, or those that name none."""
+    return [row for row in LISTED if is_listed(row, entry, wording) and bool(row["verbosity"]) == counts]
+
+
+@cache
+def found(component: str, kind: str, message: str, place: str) -> tuple[Call, ...]:
+    """The calls that a wording means."""
+    wording = next(
+        w for e, w in WORDINGS if (e.component, e.kind, w.message, w.place) == (component, kind, message, place)
+    )
+    return tuple(meant(wording, component, calls()))
+
+
+def calls_for(entry: Entry, wording: Wording) -> tuple[Call, ...]:
+    """The same, looked for once."""
+    return found(entry.component, entry.kind, wording.message, wording.place)
+
+
+def by_wording(test):
+    """Run a test for each wording."""
+    return pytest.mark.parametrize(("entry", "wording"), WORDINGS, ids=lambda value: getattr(value, "kind", ""))(test)
+
+
+def test_every_component_is_judged_or_listed():
+    """No component is passed over in silence."""
+    for entry in VOCABULARY.entries:
+        assert entry.component in COMPONENTS or not entry.wordings or listed(entry, entry.wordings[0], counts=False)
+
+
+@by_wording
+def test_words_are_printed_upstream(entry, wording):
+    """Each wording is the text of a call in its versions, or the list says why that cannot be known."""
+    assert calls_for(entry, wording) or listed(entry, wording, counts=False), (wording.place, wording.message)
+
+
+@by_wording
+def test_verbosity_is_that_of_upstream(entry, wording):
+    """A wording proves the lowest -v at which one of its versions prints it."""
+    verbosities = {call.verbosity for call in calls_for(entry, wording)}
+    if verbosities:
+        chosen = [int(row["verbosity"]) for row in listed(entry, wording, counts=True) if row["message"] != "*"]
+        assert wording.verbosity == (chosen or [min(verbosities)])[0], (wording.place, wording.message)
+
+
+@pytest.mark.parametrize("kind", sorted({entry.kind for entry in ENTRIES}))
+def test_absence_counts_where_all_is_printed(kind):
+    """Below the highest verbosity of its wordings the absence of a kind means nothing, unless the list says why."""
+    for entry in ENTRIES:
+        if entry.kind == kind:
+            chosen = [int(row["verbosity"]) for row in listed(entry, None, counts=True)]
+            highest = max(wording.verbosity for wording in entry.wordings)
+            for wording in entry.wordings:
+                if not listed(entry, wording, counts=True):
+                    highest = max([highest, *(call.verbosity for call in calls_for(entry, wording))])
+            assert entry.verbosity == (chosen or [highest])[0], entry.place
+
+
+@by_wording
+def test_keys_are_printed_upstream(entry, wording):
+    """Each key is printed in some of the versions, and in each of them one that is read, if it prints any."""
+    structured = [call for call in calls_for(entry, wording) if call.structured]
+    read = keys_of(wording)
+    if structured and read:
+        assert not read - frozenset().union(*(call.keys for call in structured)), (wording.place, wording.message)
+    if not listed(entry, wording, counts=True):
+        for call in structured:
+            nameless = {(call.file, minor) for minor in call.minors} <= NAMELESS
+            assert nameless or not read or not call.keys or read & call.keys, (wording.place, call)
+
+
+@pytest.mark.parametrize("row", LISTED, ids=lambda row: f"{row['component']} {row['kind']} {row['message']}")
+def test_nothing_is_listed_in_vain(row):
+    """What is listed is a wording that is there, with a reason, and none that the table judges."""
+    if row["kind"] != "*":
+        about = [(entry, wording) for entry, wording in WORDINGS if is_listed(row, entry, wording)]
+        assert about
+        assert bool(row["verbosity"]) or not any(calls_for(*pair) for pair in about)
+    assert row["reason"]
+
+
+def test_calls_are_all_used():
+    """The table has no call that no wording means."""
+    used = {call._replace(minors=frozenset()) for pair in WORDINGS for call in calls_for(*pair)}
+    assert [call for call in calls() if call._replace(minors=frozenset()) not in used] == []
+
+
+ROW = {"file": "kubelet/x.go", "severity": "I", "verbosity": "2", "structured": "n", "keys": "", "minors": "1.19,1.21"}
+(CALL,) = calls_of([ROW | {"message": "Killing container %q with a %d second grace period"}])
+(VOLUME,) = calls_of(
+    [ROW | {"message": "[vol] Mount succeeded … device path %q", "structured": "y", "keys": "pod", "minors": "1.30"}]
+)
+
+
+@pytest.mark.parametrize(
+    ("call", "anchor", "message", "since", "minors"),
+    [
+        (CALL, "Killing container", 'Killing container "{container_id}" with[[ a]] {grace_period} second', "", {19, 21}),
+        (CALL, "Killing container", 'Killing container "{container_id}" with a', "<1.21", {19}),
+        (CALL, "Killing container", 'Killing container "{container_id}" with a', ">=1.22", None),
+        (CALL, "grace period", 'Killing container "{container_id}" ...grace period', "", {19, 21}),
+        (CALL, "Killing container", "Killing container {container_id} for", "", {19, 21}),
+        (CALL, "Killing container", 'Killing container"', "", None),
+        (CALL, "container", 'Killed container "{container_id}" with a', "", None),
+        (CALL, "Killing the container", "Killing the container", "", None),
+        (VOLUME, "Mount succeeded", 'Mount succeeded for volume "{spec_name}" (UniqueName: "{_}") pod "{_}"', "", {30}),
+        (VOLUME, "Mount succeeded", 'Mount succeeded" volume="{spec_name}"', "", None),
+    ],
+)  # fmt: skip
+def test_which_call_is_meant(call, anchor, message, since, minors):
+    """A wording means a call that prints its letters around the anchor, in a version it names; a value is anything."""
+    wording = Wording(anchor, message, since={"kubelet": since} if since else {})
+    told = meant(wording, "kubelet", [call])
+    assert [set(one.minors) for one in told] == ([] if minors is None else [minors])
+
+
+def test_the_likest_call_is_meant():
+    """Where the value of one call could hold what another says, that one is meant."""
+    vague = CALL._replace(message="Killing container %v", verbosity=9)
+    wording = Wording(
+        "Killing container", 'Killing container "{container_id}" with a {grace_period} second grace period'
+    )
+    assert [call.verbosity for call in meant(wording, "kubelet", [vague, CALL])] == [2]
+
+
+@pytest.mark.parametrize(
+    ("message", "keys"),
+    [
+        ('Said" pod="{pod}" event={{ID:{pod_uid}', {"pod", "event"}),
+        ('Said" podUID={pod_uid}...duration={duration}', {"podUID", "duration"}),
+        ('Said for volume "{spec_name}"[[" pod="{pod}"]]', set()),
+        ('Said" err="back-off {backoff} failed container={container_name} pod={pods}"', {"err"}),
+    ],
+)
+def test_keys_of_a_wording(message, keys):
+    """Keys stand behind the end of the message; what looks like one inside a value is none."""
+    assert keys_of(Wording("Said", message)) == keys
+    assert keys_of(Wording("Said", "Said", fields={"node": "nodeName"})) == {"nodeName"}
