@@ -8,10 +8,13 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from queue import Queue
+
+import pytest
 
 from tests.wrappers import cri_parts, written
 
@@ -144,3 +147,19 @@ def test_fail_on(kvdiag):
     log = "".join(LINES).encode()
     assert kvdiag("analyze", "--follow", "--fail-on", "medium", stdin=log).returncode == 1
     assert kvdiag("analyze", "--follow", "--fail-on", "critical", stdin=log).returncode == 0
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="no /proc here")
+def test_a_path_that_is_a_folder_for_a_moment(tmp_path):
+    """It is waited until there is a file again, as when a log is put in place anew."""
+    log = tmp_path / "kubelet.log"
+    log.write_text("".join(LINES[: BUSY // 2]), "utf-8")
+    with following(log) as live:
+        while not any(file.exists() and file.samefile(log) for file in Path(f"/proc/{live.process.pid}/fd").iterdir()):
+            time.sleep(0.05)
+        log.rename(tmp_path / "kubelet.log.1")
+        log.mkdir()
+        time.sleep(2)  # it looks twice a second
+        log.rmdir()
+        log.write_text("".join(LINES[BUSY // 2 : BUSY]), "utf-8")
+        assert live.until("unmount-device-busy", "found")["finding"]["verdict"] == "confirmed"
