@@ -201,7 +201,9 @@ def _heard(
 
 def _illegible(testimony: Testimony, clock: SourceClock) -> Iterator[Gap]:
     """When the damaged lines were written: between the events around them."""
-    begins, ends = _span(testimony, clock) if testimony.damaged else (0, 0)
+    if not testimony.damaged or not testimony.sightings:
+        return
+    begins, ends = _span(testimony, clock)
     for first, last in testimony.damaged:
         before = bisect_left(testimony.sightings, first, key=lambda said: said.line)
         after = bisect_right(testimony.sightings, last, key=lambda said: said.line)

@@ -146,3 +146,8 @@ def test_lines_that_are_not_legible_are_a_gap(between, told):
     (kubelet,) = [coverage for coverage in history.coverage if coverage.component == "kubelet"]
     assert [gap.why for gap in kubelet.gaps] == told
     assert all((gap.ends - gap.begins) // SECOND == 379 for gap in kubelet.gaps)
+
+
+def test_a_log_of_which_nothing_is_legible():
+    """It covers nothing, and breaks nothing."""
+    assert read_history([Text("log", b"\xff\xfe\xfd x\n" * 5)], know(Options()), Options(), []).history.coverage == ()
