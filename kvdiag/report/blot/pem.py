@@ -18,6 +18,7 @@ from kvdiag.scan.blocks import Block
 
 MOST_LINES = 400  # of a key
 SHORTEST_LINE = 60  # characters of base64 that are known for a line of a key by themselves
+SHORTEST_PIECE = 16  # of a line that was cut, with which a key without its first mark may begin
 _MARK = b"PRIVATE KEY"
 _KIND = r"[A-Z0-9 ]{0,32}PRIVATE KEY(?: BLOCK)?"
 _WHOLE = regex(rf"BEGIN {_KIND}(?:-{{1,5}})?(?P<value>(?s:.)*?)(?:-{{0,5}}END {_KIND}|$(?![\n]))")
@@ -79,7 +80,7 @@ class Keys:
     def may_hold(self, data: bytes) -> bool:
         """Whether the last line may be one of a key that goes on in the next block."""
         line = data[data.rfind(b"\n", max(0, len(data) - 4096), len(data) - 1) + 1 :]
-        return len(line) < 4096 and _is_body(line.rstrip(b"\r\n"))
+        return len(line) < 4096 and _may_begin(line.rstrip(b"\r\n"))
 
     def line(self, line: bytes) -> bytes:
         """The next line by itself; for lines that come one at a time, of which none can be held back."""
@@ -113,7 +114,7 @@ class Keys:
         if _MARK in line and _ENDS.search(line) and not _BEGINS.search(line):
             held, self._held = [_blotted(held) for held in self._held], []
             return [*held, line]
-        if _is_body(line) and len(self._held) < MOST_LINES:
+        if len(self._held) < MOST_LINES and (_is_body(line) if self._held else _may_begin(line)):
             self._held.append(line)
             return []
         # Lines of base64 that nothing ends: those as long as a key's are of one that was cut at both ends.
@@ -142,6 +143,13 @@ def _is_body(line: bytes) -> bool:
         return False
     body = found["body"]
     return _is_mixed(body)
+
+
+def _may_begin(line: bytes) -> bool:
+    """Whether a line may begin what is left of a key without its first mark: it is long, or has figures as no word has."""
+    found = _BODY.match(line) if len(line) < 4096 else None
+    body = found["body"] if found else b""
+    return _is_mixed(body) and (len(body) >= SHORTEST_PIECE or any(48 <= c < 58 for c in body))
 
 
 def _is_long(line: bytes) -> bool:
