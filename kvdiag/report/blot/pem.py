@@ -146,7 +146,7 @@ def _is_body(line: bytes) -> bool:
 
 
 def _may_begin(line: bytes) -> bool:
-    """Whether a line may begin what is left of a key without its first mark: it is long, or has figures as no word has."""
+    """Whether a line may begin what is left of a key: it is long, or has figures as no word has."""
     found = _BODY.match(line) if len(line) < 4096 else None
     body = found["body"] if found else b""
     return _is_mixed(body) and (len(body) >= SHORTEST_PIECE or any(48 <= c < 58 for c in body))
