@@ -242,6 +242,24 @@ def test_a_name_that_nothing_has(kvdiag):
     assert "default/db-0" in done.stderr
 
 
+def test_a_node_that_is_only_named(kvdiag, tmp_path):
+    """A node of which a controller alone speaks is known by its name; the beginning of several names is said to be."""
+    log = tmp_path / "kube-controller-manager.log"
+    log.write_text(
+        "".join(
+            f'I1120 20:39:2{n}.779765       1 reconciler.go:359] "attacherDetacher.AttachVolume started" '
+            f'volumeName="kubernetes.io/csi/csi.example.org^vol-{n}" nodeName="worker-{n}" '
+            'scheduledPods=["shop/db-0"]\n'
+            for n in (1, 2)
+        )
+    )
+    done = kvdiag("timeline", "node", "worker-2", log)
+    assert (done.returncode, done.stdout.splitlines()[0]) == (0, "node worker-2")
+    done = kvdiag("timeline", "node", "work", log)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].endswith("'work' begins the names of several; name one: worker-1, worker-2")
+
+
 def test_raw_keeps_every_retry(kvdiag):
     """--raw tells each of the eight failed tries; otherwise the first two, with the count of the others."""
     folder = "sample-logs/hostpath-driver-lost-state"

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from kvdiag.correlate.lives import live
 from kvdiag.correlate.lookup import look_up
 from kvdiag.correlate.parting import compare_events, compare_lives
-from kvdiag.errors import InputError, UsageError, WindowError
+from kvdiag.errors import UsageError
 from kvdiag.model.comparison import Comparison
 from kvdiag.model.event import Event
 from kvdiag.model.timeline import History, Timeline
 from kvdiag.model.values import SubjectKind
-from kvdiag.pipeline.analyze import inputs, know, read_history, relief_of
-from kvdiag.pipeline.named import Named
+from kvdiag.pipeline.analyze import know
+from kvdiag.pipeline.named import Named, history_told
 from kvdiag.pipeline.options import Options
 from kvdiag.pipeline.relief import NEXT, Keeper
-from kvdiag.report.clean import clean
 
 KINDS = (SubjectKind.POD, SubjectKind.VOLUME, SubjectKind.SANDBOX, SubjectKind.CONTAINER)
 
@@ -48,16 +46,7 @@ def _one(history: History, kind: SubjectKind, name: str) -> Timeline | None:
 
 
 def _history(options: Options, keeper: Keeper) -> History:
-    problems: list[InputError] = []
-    knowledge = know(options)
-    relief = relief_of(knowledge, options, keeper)
-    history = read_history(inputs(options, problems), knowledge, options, problems, relief=relief).history
-    empty = [problem for problem in problems if isinstance(problem, WindowError)]
-    for note in (*(str(problem) for problem in problems if problem not in empty), *relief.notes):
-        sys.stderr.write(f"kvdiag: {clean(note)}\n")
-    if empty:
-        raise empty[0]
-    return history
+    return history_told(know(options), options, keeper)
 
 
 class Firsts:

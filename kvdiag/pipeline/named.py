@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
 
 from kvdiag.correlate.lookup import look_up
 from kvdiag.correlate.phases import PULLS
+from kvdiag.errors import InputError, WindowError
 from kvdiag.model.event import Event
 from kvdiag.model.timeline import History, Timeline
 from kvdiag.model.values import SubjectKind
 from kvdiag.pipeline import relief
+from kvdiag.pipeline.analyze import Knowledge, inputs, read_history, relief_of
+from kvdiag.pipeline.options import Options
 from kvdiag.pipeline.story import MATTERS
+from kvdiag.report.clean import clean
 from kvdiag.rules.scene import HORIZON
 
 NODE_SIDE = frozenset({SubjectKind.POD, SubjectKind.VOLUME, SubjectKind.SANDBOX, SubjectKind.CONTAINER})
@@ -72,6 +77,22 @@ class Named:
             for ref in event.refs
             for name in self._names
         )
+
+
+def history_told(knowledge: Knowledge, options: Options, keeper: relief.Keeper) -> History:
+    """The history of these inputs; what a person should know of it goes to stderr.
+
+    Raises WindowError when nothing was logged in the time that was asked for.
+    """
+    problems: list[InputError] = []
+    kept = relief_of(knowledge, options, keeper)
+    history = read_history(inputs(options, problems), knowledge, options, problems, relief=kept).history
+    empty = [problem for problem in problems if isinstance(problem, WindowError)]
+    for note in (*(str(problem) for problem in problems if problem not in empty), *kept.notes):
+        sys.stderr.write(f"kvdiag: {clean(note)}\n")
+    if empty:
+        raise empty[0]
+    return history
 
 
 def _around(timeline: Timeline, history: History) -> Iterator[Event]:

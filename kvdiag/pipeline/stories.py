@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-
 from kvdiag.correlate.lookup import look_up, named
-from kvdiag.errors import InputError, UsageError, WindowError
+from kvdiag.errors import UsageError
 from kvdiag.model.lifecycle import Story
 from kvdiag.model.timeline import Timeline
 from kvdiag.model.values import SubjectKind
-from kvdiag.pipeline.analyze import inputs, know, read_history, relief_of
-from kvdiag.pipeline.named import Named
+from kvdiag.pipeline.analyze import know
+from kvdiag.pipeline.named import Named, history_told
 from kvdiag.pipeline.options import Options
 from kvdiag.pipeline.story import tell
-from kvdiag.report.clean import clean
 from kvdiag.report.timeline.words import clock
 from kvdiag.rules.findings import find
 from kvdiag.rules.rank import rank
@@ -27,14 +24,7 @@ def stories(kind: SubjectKind, ref: str, options: Options, *, raw: bool = False)
     Raises UsageError when nothing is called that, or when only the beginning of several names was given.
     """
     knowledge = know(options)
-    problems: list[InputError] = []
-    relief = relief_of(knowledge, options, Named([kind], [ref]))
-    history = read_history(inputs(options, problems), knowledge, options, problems, relief=relief).history
-    empty = [problem for problem in problems if isinstance(problem, WindowError)]
-    for note in (*(str(problem) for problem in problems if problem not in empty), *relief.notes):
-        sys.stderr.write(f"kvdiag: {clean(note)}\n")
-    if empty:
-        raise empty[0]
+    history = history_told(knowledge, options, Named([kind], [ref]))
     found = look_up(history, kind, ref)
     if not found:
         near = named(history, kind)[:MOST_NAMED]
@@ -51,4 +41,5 @@ def stories(kind: SubjectKind, ref: str, options: Options, *, raw: bool = False)
 
 
 def _called(timeline: Timeline) -> str:
-    return f"{timeline.subject.name} (from {clock(timeline.events[0].time)})"
+    name, events = timeline.subject.name, timeline.events
+    return f"{name} (from {clock(events[0].time)})" if events else name
