@@ -27,6 +27,8 @@ SECOND = 1_000_000
 MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
+HALF_YEAR = 180 * DAY  # a stamp without a year that is further from the one before is of another year
+CLOCKS_DIFFER = 5 * SECOND  # two machines that keep time badly; what is closer proves no order
 
 BOOT_ENDS = 10 * 365 * DAY
 PRINTED = FRAME_BEGINS - 1  # an age of nothing

@@ -14,12 +14,12 @@ import calendar
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from kvdiag.clock import (
-    DAY,
     FRAME_BEGINS,
     FRAME_ENDS,
+    HALF_YEAR,
     MINUTE,
     PRINTED,
     SECOND,
@@ -35,6 +35,7 @@ from kvdiag.clock import (
 )
 from kvdiag.correlate.clues import (
     WEAK,
+    Turns,
     Year,
     as_zone,
     dated_span,
@@ -53,10 +54,11 @@ from kvdiag.correlate.clues import (
 from kvdiag.correlate.testimony import SHARED, Testimony
 from kvdiag.model.values import NOTHING
 
-HALF_YEAR = 180 * DAY
 NEAR = 2 * MINUTE  # how far two sources may be apart when they see the same id
 NEAR_ONE = 10 * SECOND  # the same, where they share only one
 MOST_HOLDERS = 100  # sources that are asked about one id: a bundle may have 100,000 logs
+
+Spans: TypeAlias = Sequence[tuple[int, int]]  # first and last moment of each log whose year is known
 
 
 class Anchor(NamedTuple):
@@ -76,7 +78,7 @@ class SourceClock(NamedTuple):
 
     year: int | None = None
     zone: int = 0
-    turns: tuple[tuple[int, int], ...] = ()
+    turns: Turns = ()
     year_how: str = ""
     zone_how: str = ""
     anchors: tuple[Anchor, ...] = ()
@@ -144,10 +146,7 @@ def set_clocks(
     return _aligned(testimonies, clocks)
 
 
-_Turns = Mapping[str, tuple[tuple[int, int], ...]]
-
-
-def _years(testimonies: Sequence[Testimony], turns: _Turns, given: int | None) -> Mapping[str, Year]:
+def _years(testimonies: Sequence[Testimony], turns: Mapping[str, Turns], given: int | None) -> Mapping[str, Year]:
     """The year of each year-less log's first line: as given, else by the strongest evidence of all of them."""
     yearless = [t for t in testimonies if t.yearless]
     if given is not None:
@@ -164,7 +163,7 @@ def _years(testimonies: Sequence[Testimony], turns: _Turns, given: int | None) -
     return found
 
 
-def _by_evidence(testimony: Testimony, own: Year, turns: tuple[tuple[int, int], ...], spans: _Spans) -> Year:
+def _by_evidence(testimony: Testimony, own: Year, turns: Turns, spans: Spans) -> Year:
     """A log's own word, unless it is weak and logs of those days say better."""
     beside = year_beside(last_yearless(testimony), spans) if own.strength >= WEAK else None
     if beside is None or beside - _passed(turns) == own.year:
@@ -172,7 +171,7 @@ def _by_evidence(testimony: Testimony, own: Year, turns: tuple[tuple[int, int], 
     return Year(beside - _passed(turns), "from the other logs", own.strength)
 
 
-def _by_others(testimony: Testimony, turns: tuple[tuple[int, int], ...], spans: _Spans) -> Year:
+def _by_others(testimony: Testimony, turns: Turns, spans: Spans) -> Year:
     last = last_yearless(testimony)
     beside = year_beside(last, spans)
     if beside is None and testimony.modified is None:
@@ -183,10 +182,7 @@ def _by_others(testimony: Testimony, turns: tuple[tuple[int, int], ...], spans: 
     return Year(year - _passed(turns), how, WEAK)
 
 
-_Spans = Sequence[tuple[int, int]]
-
-
-def _span(testimony: Testimony, year: int, turns: tuple[tuple[int, int], ...]) -> tuple[int, int]:
+def _span(testimony: Testimony, year: int, turns: Turns) -> tuple[int, int]:
     """From when to when a log is whose year is known, as if its zone were UTC."""
     last = in_year(last_yearless(testimony), year + _passed(turns))
     first = testimony.first
@@ -194,11 +190,11 @@ def _span(testimony: Testimony, year: int, turns: tuple[tuple[int, int], ...]) -
     return min(begins, last), max(begins, last)
 
 
-def _passed(turns: tuple[tuple[int, int], ...]) -> int:
+def _passed(turns: Turns) -> int:
     return turns[-1][1] if turns else 0
 
 
-def _with_leap_day(first: Year, testimony: Testimony, turns: tuple[tuple[int, int], ...]) -> Year:
+def _with_leap_day(first: Year, testimony: Testimony, turns: Turns) -> Year:
     """The year moved back to one whose 29 February the log shows."""
     turn = _has_leap_day(testimony, turns)
     return first if turn is None else first._replace(year=_leap(first.year, turn))
@@ -285,7 +281,7 @@ def _retries(testimony: Testimony) -> Iterator[tuple[int, int, int]]:
             yield sighting.line, sighting.stamp, naive(found) - east(found) - waits
 
 
-def _has_leap_day(testimony: Testimony, turns: tuple[tuple[int, int], ...]) -> int | None:
+def _has_leap_day(testimony: Testimony, turns: Turns) -> int | None:
     """How many years after its first line the log shows a 29 February; None when it shows none."""
     for sighting in testimony.sightings:
         if is_yearless(sighting.stamp):

@@ -14,12 +14,13 @@ from __future__ import annotations
 import calendar
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from kvdiag.clock import (
     DAY,
+    HALF_YEAR,
     HOUR,
     MINUTE,
     SECOND,
@@ -32,7 +33,6 @@ from kvdiag.clock import (
 from kvdiag.correlate.testimony import Testimony
 from kvdiag.regex import regex
 
-HALF_YEAR = 180 * DAY
 QUARTER = 15 * MINUTE
 NEAR_LOGS = 30 * DAY  # between logs of which one lends the other its year without a doubt
 WEAK = 5  # from this strength on a log's own word gives way to stronger words of other logs
@@ -40,7 +40,7 @@ _HALVES = ("-09:30", "-03:30", "+03:30", "+04:30", "+05:30", "+05:45", "+06:30",
 _MOMENT = regex(r"(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d+))? ([+-])(\d\d)(\d\d)")
 HOSTS = frozenset({"kubelet", "containerd", "crio", "kernel"})  # programs that run on the host, in its zone
 
-Turns = Sequence[tuple[int, int]]
+Turns: TypeAlias = tuple[tuple[int, int], ...]  # of one log: from which line on, so many New Years later
 
 
 class Year(NamedTuple):

@@ -8,10 +8,11 @@ are, and no hand-over.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from kvdiag.clock import SECOND, say_duration
+from kvdiag.clock import CLOCKS_DIFFER, SECOND, say_duration
 from kvdiag.correlate.skew import offset
 from kvdiag.model.event import Event
 from kvdiag.model.timeline import Skew
@@ -21,7 +22,6 @@ UNSTAGED = frozenset({"volume.unstage.succeeded", "csi.nodeunstage.succeeded", "
 PUBLISHED = frozenset({"volume.publish.succeeded", "csi.nodepublish.succeeded"})
 UNPUBLISHED = frozenset({"volume.unpublish.succeeded", "csi.nodeunpublish.succeeded"})
 TOLERANCE = 2 * SECOND  # of clocks that nothing was found out about
-CLOCKS_DIFFER = 5 * SECOND  # two machines that keep time badly; what is closer proves no order
 
 
 class _Place:
@@ -37,16 +37,19 @@ def handovers(events: Sequence[Event], clocks: Mapping[str, Skew]) -> Iterator[E
     """The hand-overs of one volume, from its events in order of time; each stands where the second node staged it."""
     places: dict[str, _Place] = {}
     left: dict[str, int] = {}
-    of_nodes = [(event.time - offset(clocks.get(event.node)), event) for event in events if event.node]
+    of_nodes = sorted(
+        ((event.time - offset(clocks.get(event.node)), event) for event in events if event.node),
+        key=lambda pair: pair[0],
+    )
     unstaged: dict[str, list[int]] = defaultdict(list)
     for time, event in of_nodes:
         if event.kind in UNSTAGED:
             unstaged[event.node].append(time)
-    for time, event in sorted(of_nodes, key=lambda pair: pair[0]):
+    for time, event in of_nodes:
         node, pod = event.node, event.ref("pod_uid")
         if event.kind in STAGED:
-            late = {other for other, times in unstaged.items() if any(0 <= t - time <= CLOCKS_DIFFER for t in times)}
-            yield from _arrivals(event, time, {other: at for other, at in places.items() if other not in late}, left)
+            still = {other: at for other, at in places.items() if not _follows(unstaged[other], time)}
+            yield from _arrivals(event, time, still, left)
             places.setdefault(node, _Place(time))
         elif event.kind in PUBLISHED and node in places:
             places[node].pods.add(pod)
@@ -56,6 +59,11 @@ def handovers(events: Sequence[Event], clocks: Mapping[str, Skew]) -> Iterator[E
         elif event.kind in UNSTAGED and node in places:
             del places[node]
             left[node] = time
+
+
+def _follows(times: Sequence[int], time: int) -> bool:
+    """Whether one of these, in order, comes so soon after a moment that two machines' clocks may have swapped them."""
+    return bisect_left(times, time) < bisect_right(times, time + CLOCKS_DIFFER)
 
 
 def _arrivals(event: Event, time: int, places: Mapping[str, _Place], left: dict[str, int]) -> Iterator[Event]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from kvdiag.clock import DAY, is_adrift, is_yearless, to_datetime
+from kvdiag.clock import HALF_YEAR, is_adrift, is_yearless, to_datetime
 from kvdiag.correlate.clocks import SourceClock
 from kvdiag.errors import InputError
 from kvdiag.events.stamper import resolve
@@ -21,8 +21,6 @@ from kvdiag.pipeline.opened import Readable, opened
 from kvdiag.pipeline.options import Options
 from kvdiag.scan.blocks import Block
 from kvdiag.scan.sections import looked_into, sections
-
-HALF_YEAR = 180 * DAY
 
 
 def records(options: Options, problem: Callable[[InputError], None]) -> Iterator[LogRecord]:

@@ -21,25 +21,10 @@ __all__ = ["BLOT", "redacted", "redacted_value"]
 
 # One of these, in lower case, is in every text that names a secret.
 _ANCHORS = (
-    *(
-        "pass",
-        "pwd",
-        "pw",
-        "token",
-        "secret",
-        "key",
-        "cred",
-        "auth",
-        "cookie",
-        "bearer",
-        "basic",
-        "value",
-        "sig",
-        "sas",
-    ),
-    *("psk", "jwt", "otp", "dsn", "connection", "dockerc", "id_", "stringdata", "@", "-u ", "-user", "user", "code="),
-    *("mysql", "mariadb", "sshpass", "echo "),
-)
+    "pass", "pwd", "pw", "token", "secret", "key", "cred", "auth", "cookie", "bearer", "basic", "value", "sig", "sas",
+    "psk", "jwt", "otp", "dsn", "connection", "dockerc", "id_", "stringdata", "@", "-u ", "-user", "user", "code=",
+    "mysql", "mariadb", "sshpass", "echo ",
+)  # fmt: skip
 _NAMING = frozenset(_ANCHORS) - {"cookie", "bearer", "basic", "value", "@", "-u ", "-user", "code=", "mysql", "echo "}
 _ROUNDS = 8
 SHORT = 64  # characters of what is remembered
@@ -84,8 +69,8 @@ def _once(text: str) -> str:
     if view is not None:
         found = [(view.at[begins], view.at[ends]) for begins, ends in _spans(view.text)]
         text = _cut(text, found)
-    if ", " in text or "," in text:
-        text = _LISTED.sub(lambda listed: _listed(listed[0]), text) if "[" in text else text
+    if "[" in text and "," in text:
+        text = _LISTED.sub(lambda listed: _listed(listed[0]), text)
     if MARK + "\n" in text:
         text = _cut(text, [found.span("value") for found in _GOES_ON.finditer(text) if _is_rest(found["value"])])
     return text

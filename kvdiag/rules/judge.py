@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from itertools import islice, pairwise
 from typing import NamedTuple
 
-from kvdiag.clock import SECOND, say_duration
+from kvdiag.clock import CLOCKS_DIFFER, say_duration
 from kvdiag.model.event import Event
 from kvdiag.model.record import Origin
 from kvdiag.model.rule import Absent, All, AnyOf, Chain, Condition, Not, Rule, Selector, Step
@@ -23,7 +23,6 @@ from kvdiag.rules.polls import cut_polls
 from kvdiag.rules.witness import Window, doubts
 
 MOST_RUNS = 256  # of one rule on one timeline; a longer series of the same fault adds nothing to the finding
-CLOCKS_DIFFER = 5 * SECOND  # two machines that keep time badly; the order of what is closer proves nothing
 GUESSED = "ambiguous"  # the attribute of an answer that could be that of several calls
 LONGEST_VALUE = 4096  # characters of an attribute that a glob is matched against
 

@@ -1,6 +1,6 @@
-r"""Secrets that are told by what names them: a key, a flag, a variable, a header, a map of CSI's `secrets`.
+r"""Secrets that are told by what names them: a key, a flag, a variable, an option of mount.
 
-    password="…"    --token …    DB_PASS=…    Authorization: Bearer …    secrets:<key:"…" value:"…" >    //user:…@host
+    password="…"    --token …    DB_PASS=…    -o user=…,secret=…    "stringData":{…}    the password is …
 
 The name stays, the value goes. What only sounds like it stays: `token: not found`, `secretName: db`, `key="shop/web-0"`.
 """

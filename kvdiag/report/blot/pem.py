@@ -82,10 +82,6 @@ class Keys:
         line = data[data.rfind(b"\n", max(0, len(data) - 4096), len(data) - 1) + 1 :]
         return len(line) < 4096 and _may_begin(line.rstrip(b"\r\n"))
 
-    def line(self, line: bytes) -> bytes:
-        """The next line by itself; for lines that come one at a time, of which none can be held back."""
-        return b"".join(self._step(line))
-
     def take(self, block: Block) -> Iterator[Block]:
         """Take a block up; give it but for lines at its end that may be of a key."""
         lines = block.data.split(b"\n")
@@ -139,10 +135,7 @@ class Keys:
 def _is_body(line: bytes) -> bool:
     """Whether a line holds nothing but base64 behind its carrier, of the kind that is no word and no id."""
     found = _BODY.match(line) if len(line) < 4096 else None
-    if found is None:
-        return False
-    body = found["body"]
-    return _is_mixed(body)
+    return found is not None and _is_mixed(found["body"])
 
 
 def _may_begin(line: bytes) -> bool:
