@@ -29,6 +29,9 @@ UNNAMED = "?"
 MAX_ERROR = 4096
 """How much of an error is kept."""
 
+MAX_TEXT = 8192
+"""How much of any other value is kept."""
+
 
 class Placeholder(NamedTuple):
     """What a `{placeholder}` stands for.
@@ -95,7 +98,9 @@ _ID = regex(rb"[0-9a-f]{12,64}(?![0-9A-Za-z])")
 _LABEL = regex(rb"[0-9A-Za-z](?:[-._0-9A-Za-z]{0,251}[0-9A-Za-z])?")
 _POD = regex(rb"([0-9A-Za-z][-.0-9A-Za-z]{0,252})/([0-9A-Za-z][-.0-9A-Za-z]{0,252})")
 _LEGACY_POD = regex(rb"([0-9A-Za-z][-.0-9A-Za-z]{0,252})_([0-9A-Za-z][-.0-9A-Za-z]{0,252})\((" + _UUID + rb")\)")
-_POD_OBJECT = regex(rb'\\*"name\\*":\\*"([-.0-9A-Za-z]{1,253})\\*",\\*"namespace\\*":\\*"([-.0-9A-Za-z]{1,253})\\*"')
+_POD_OBJECT = regex(
+    rb'"name\\*+":\\*+"([-.0-9A-Za-z]{1,253})\\*+",\\*+"namespace\\*+":\\*+"([-.0-9A-Za-z]{1,253})\\*+"'
+)
 _ATTACHMENT = regex(rb"csi-[0-9a-f]{64}")
 _CSI_NAME = regex(rb"kubernetes\.io/csi/([-.0-9A-Za-z_]{1,253})\^(.{1,900})", re.DOTALL)
 _LOCAL_NAME = regex(rb"kubernetes\.io/[-.0-9A-Za-z_~]{1,100}/(" + _UUID + rb")-([-.0-9A-Za-z_]{1,253})")
@@ -124,9 +129,8 @@ _RUNTIME_NAME = regex(
 )
 _METADATA_FIELD = regex(rb'(name|uid|namespace):\\*"?([-.0-9A-Za-z]{1,253})', re.IGNORECASE)
 _BACKSLASHES = regex(rb"\\+")
-_TRAILING_FIELDS = regex(
-    rb'(?<!\\)"(?: [A-Za-z_][-\w./]*=(?:"[^"\\\n]*+(?>(?:\\.[^"\\\n]*+)*)"|[&{\[][^\n]*|[^ "\n]*))*\s*$'
-)
+_QUOTE = regex(rb'(?<!\\)"')
+_TRAILING_FIELD = regex(rb' [A-Za-z_][-\w./]*+=(?>"[^"\\\n]*+(?>(?:\\.[^"\\\n]*+)*)"|[&{\[][^\n]*+|(?!")[^ "\n]*+)')
 _UNESCAPED = {rb"\n": b"\n", rb"\t": b"\t", rb"\r": b"\r", rb"\"": b'"', rb"\\": b"\\"}
 _ESCAPE = regex(rb'\\[ntr"\\]')
 
@@ -150,7 +154,7 @@ def _read(kind: str, value: bytes) -> tuple[Ref, ...]:
 
 def text_of(name: str, value: bytes) -> str:
     """Give the value of an attribute as text: an error tidied, anything else without the quotes around it."""
-    raw = tidy_error(value) if name == "error" else value.strip(b'"\\ \r')
+    raw = tidy_error(value) if name == "error" else value[:MAX_TEXT].strip(b'"\\ \r')
     return raw.decode("utf-8", "replace")
 
 
@@ -162,10 +166,27 @@ def tidy_error(value: bytes) -> bytes:
     text = value[:MAX_ERROR].strip(b" \r\n")
     while text.startswith((b'"', rb"\"")) and text.endswith(b'"') and len(text) > 1:
         text = text.removeprefix(b"\\")[1:-1].removesuffix(b"\\")
-    end = _TRAILING_FIELDS.search(text) if text.count(b'"') - text.count(rb"\"") & 1 or rb"\"" in text else None
-    if end:
-        text = text[: end.start()]
+    if text.count(b'"') - text.count(rb"\"") & 1 or rb"\"" in text:
+        text = text[: _message_end(text)]
     return _ESCAPE.sub(lambda found: _UNESCAPED[found[0]], text).strip()
+
+
+def _message_end(text: bytes) -> int:
+    """Where the quote stands that closes the message, if only `key=value` follow it; the end of the text if none does.
+
+    From each quote the fields are followed to their end, and those that another quote led to are not followed again.
+    """
+    end = len(text.rstrip())
+    seen: set[int] = set()
+    for quote in _QUOTE.finditer(text, text.rfind(b"\n", 0, end) + 1, end):
+        at = quote.end()
+        while at not in seen:
+            if at == end:
+                return quote.start()
+            seen.add(at)
+            field = _TRAILING_FIELD.match(text, at, end)
+            at = field.end() if field else at
+    return len(text)
 
 
 def mounts_in(error: bytes) -> tuple[Ref, ...]:

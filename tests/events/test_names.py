@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvdiag.events.names import (
+    _POD_OBJECT,
     PLACEHOLDERS,
+    _message_end,
     attachment_name,
     inline_handle,
     pods_in,
@@ -133,6 +135,10 @@ def test_computed_names():
         (rb'driver \"d\" not found" pod="shop/web-0" podUID="x"', b'driver "d" not found'),
         (rb'"UnmountVolume failed \"a\" : x"', b'UnmountVolume failed "a" : x'),
         (b'desc = "plain" quotes', b'desc = "plain" quotes'),
+        (rb'no \"d\"" pod={Name:a Namespace:b} x', b'no "d"'),
+        (rb'no \"d\"" pod="a" x', rb'no \"d\"" pod="a" x'.replace(rb"\"", b'"')),
+        (b'no " key="a" pods=["a/b" c="d"', b"no"),
+        (b'first line\nlast" a=b c="d e" f=', b"first line\nlast"),
         (b"", b""),
     ],
 )
@@ -171,6 +177,32 @@ def test_any_bytes_are_survived(name, value):
     """No value raises, whatever it holds."""
     assert isinstance(refs_of(name, value), tuple)
     assert isinstance(text_of(name, value), str)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'" a=""',
+        b'" a=b',
+        b'"',
+        b"\\",
+        b'\\"',
+        b'" a="\\"',
+        b'" a=&',
+        b'" ' + b"a" * 50,
+        b'" \t',
+        b'\n" a=b',
+        b'"name\\',
+        b'"name":"a\\',
+    ],
+    ids=ascii,
+)
+def test_long_values_are_searched_once(text):
+    """Where a message ends, and which pods a list names, is found in linear time: what is quadratic would not end."""
+    for end in (b"", b'"', b" x", b"\n"):
+        value = text * (1_000_000 // len(text)) + end
+        _message_end(value)
+        assert not _POD_OBJECT.search(value)
 
 
 @pytest.mark.parametrize("part", [b'" a="x', b"\\", b'"', b"{", b'\\"', b" a=b", b"kubernetes.io/csi/", b"a_b(", b"a_"])
