@@ -10,7 +10,7 @@ from kvdiag.model.report import BugMatch, Evidence, Finding, Need, Reading, Repo
 from kvdiag.model.rule import Fix
 from kvdiag.model.timeline import SeenVersion
 from kvdiag.report import Look
-from kvdiag.report.jsontext import json_text
+from kvdiag.report.jsontext import write_json
 from kvdiag.report.runnable import shown
 from kvdiag.versions import read_range, say_range
 
@@ -20,19 +20,19 @@ Plain = dict[str, Any]
 
 def write(report: Report, stream: TextIO, look: Look) -> None:
     """One JSON object, indented, with a newline at the end."""
-    stream.write(json_text(plain(report, redact=look.redact), redact=look.redact, indent=1))
+    write_json(plain(report, redact=look.redact), stream, redact=look.redact)
 
 
 def plain(report: Report, *, redact: bool = True) -> Plain:
-    """The report in JSON's own types; times are RFC 3339 in UTC."""
+    """The report in JSON's own types, what may be long one by one; times are RFC 3339 in UTC."""
     severities = Counter(finding.severity.label for finding in report.findings)
     return {
         "schema": SCHEMA,
         "tool": {"name": "kvdiag", "version": report.version},
-        "inputs": [_input(reading) for reading in report.inputs],
+        "inputs": map(_input, report.inputs),
         "problems": list(report.problems),
         "versions": [_version(version) for version in report.versions],
-        "findings": [finding(one, redact=redact) for one in report.findings],
+        "findings": (finding(one, redact=redact) for one in report.findings),
         "to_be_certain": [_need(need) for need in report.needs],
         "summary": {
             "findings": len(report.findings),

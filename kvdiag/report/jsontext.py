@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, TextIO
 
 from kvdiag.report.clean import json_safe
 from kvdiag.report.secrets import redacted, redacted_value
@@ -13,6 +14,32 @@ def json_text(said: object, *, redact: bool, indent: int | None = None) -> str:
     """One document with a newline at its end: on one line, or indented."""
     shown = _blotted(said, "") if redact else said
     return json_safe(json.dumps(shown, indent=indent, ensure_ascii=False)) + "\n"
+
+
+def write_json(said: object, stream: TextIO, *, redact: bool) -> None:
+    """Write one document as `json_text` with an indent of one does, the items of an iterator one by one."""
+    stream.writelines(json_safe(piece) for piece in _pieces(said, "", 0, redact=redact))
+    stream.write("\n")
+
+
+def _pieces(value: Any, key: str, level: int, *, redact: bool) -> Iterator[str]:  # noqa: ANN401  # JSON's own types
+    pad, mark = "\n" + " " * level, ""
+    if isinstance(value, dict) and any(isinstance(part, Iterator) for part in value.values()):
+        for name, part in value.items():
+            shown = json.dumps(redacted(name) if redact else name, ensure_ascii=False)
+            yield f"{mark or '{'}{pad} {shown}: "
+            yield from _pieces(part, name, level + 1, redact=redact)
+            mark = ","
+        yield pad + "}"
+    elif isinstance(value, Iterator):
+        for part in value:
+            yield f"{mark or '['}{pad} "
+            yield from _pieces(part, key, level + 1, redact=redact)
+            mark = ","
+        yield pad + "]" if mark else "[]"
+    else:
+        whole = _blotted(value, key) if redact else value
+        yield json.dumps(whole, indent=1, ensure_ascii=False).replace("\n", pad)
 
 
 def _blotted(value: Any, key: str) -> Any:  # noqa: ANN401  # JSON's own types

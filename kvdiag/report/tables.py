@@ -17,7 +17,7 @@ from kvdiag.model.lifecycle import Life, Phase
 from kvdiag.model.values import SubjectKind
 from kvdiag.report import Look
 from kvdiag.report.clean import clean
-from kvdiag.report.jsontext import json_text
+from kvdiag.report.jsontext import write_json
 
 OUTPUTS = ("text", "wide", "json", "csv", "name")
 GAP = "  "
@@ -225,11 +225,11 @@ def _tenths(microseconds: int) -> str:
 def _write_csv(inventory: Inventory, stream: TextIO, look: Look) -> None:
     """The values of the JSON rows, lists joined by spaces; with `--slow` a column for each step, in seconds."""
     steps = [spread.name for spread in inventory.spreads] if inventory.slow else []
-    plain = [_plain(row) for row in inventory.rows]
     heads = [head for head in _HEADS if head not in {"phases", "now", "ids"}]
     out = csv.writer(stream, lineterminator="\n")
     out.writerow([*heads, *steps])
-    for row, said in zip(inventory.rows, plain, strict=True):
+    for row in inventory.rows:
+        said = _plain(row)
         took = {phase.name: phase.ends - phase.begins for phase in row.phases if phase.ends is not None}
         seconds = [f"{took[step] / 1_000_000:.6f}" if step in took else "" for step in steps]
         out.writerow([_csv_cell(said[head], look) for head in heads] + seconds)
@@ -247,7 +247,7 @@ def _write_json(inventory: Inventory, stream: TextIO, look: Look) -> None:
         "schema": f"kvdiag.{inventory.kind}s/1",
         "begins": _time(inventory.begins),
         "ends": _time(inventory.ends),
-        "items": [_plain(row) for row in inventory.rows],
+        "items": map(_plain, inventory.rows),
     }
     if inventory.slow:
         said["steps"] = [
@@ -255,7 +255,7 @@ def _write_json(inventory: Inventory, stream: TextIO, look: Look) -> None:
             | {name: value / 1_000_000 for name, value in zip(("p50", "p90", "p99", "max"), s[2:], strict=True)}
             for s in inventory.spreads
         ]
-    stream.write(json_text(said, redact=look.redact, indent=1))
+    write_json(said, stream, redact=look.redact)
 
 
 _HEADS = (

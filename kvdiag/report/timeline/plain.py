@@ -9,13 +9,13 @@ from kvdiag.clock import to_datetime
 from kvdiag.model.lifecycle import Row, Story
 from kvdiag.model.timeline import Entity
 from kvdiag.report import Look
-from kvdiag.report.jsontext import json_text
+from kvdiag.report.jsontext import write_json
 from kvdiag.report.timeline.words import says, step
 
 
 def write(stories: Sequence[Story], stream: TextIO, look: Look) -> None:
     """A list of objects, indented, with a newline at the end."""
-    stream.write(json_text([plain(story) for story in stories], redact=look.redact, indent=1))
+    write_json(map(plain, stories), stream, redact=look.redact)
 
 
 def plain(story: Story) -> dict[str, Any]:
@@ -27,7 +27,7 @@ def plain(story: Story) -> dict[str, Any]:
         "state": life.state,
         "since": time(life.since),
         "waits_for": life.waits_for,
-        "rows": [_row(row, life.subject) for row in story.rows],
+        "rows": (_row(row, life.subject) for row in story.rows),
         "phases": [
             {"name": p.name, "begins": time(p.begins), "ends": None if p.ends is None else time(p.ends), "by": p.by}
             for p in story.phases
