@@ -16,7 +16,7 @@ import zipfile
 import zlib
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from itertools import groupby
+from itertools import count, groupby
 from pathlib import PurePosixPath
 from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
@@ -33,6 +33,7 @@ MOST_SPOOLED = 1 << 30  # bytes of a zip that cannot be sought in
 _IN_MEMORY = 4 << 20  # of them, before they go to a temporary file
 _LARGEST_HEADER = 128 << 10  # bytes that tell of one tar member: a long name, extended attributes
 LARGEST_LIST = 16 << 20  # bytes of a zip's list of files: 150,000 of them, and ten times as much memory
+MOST_MEMBERS = 150_000  # files of a tar: each log that is read takes 2 KB until the report is written
 _CHUNK = 64 << 10
 _ENCRYPTED = 1
 _NUMBER = re.compile(r"[0-9]{1,12}")
@@ -58,12 +59,14 @@ def tar_members(archive: Reader) -> Iterator[Member]:
     stream = _Forward(archive)
     with _damage():
         tar = tarfile.TarFile(fileobj=cast("IO[bytes]", stream))
-    while True:
+    for number in count():
         with _damage():
             stream.begin()
             member = tar.next()
         if member is None:
             break
+        if number == MOST_MEMBERS:
+            raise TooLongError(f"it has more than {MOST_MEMBERS:,} files")
         if member.isreg():
             inside = _Inside(stream, min(_stored(member), tar.offset - stream.tell()))
             yield Member(_clean(member.name), member.size, _sane(member.mtime), inside)

@@ -402,6 +402,14 @@ def test_list_of_files_is_bounded(monkeypatch):
     assert "its list of files has more than" in str(problem)
 
 
+def test_number_of_members_is_bounded(monkeypatch):
+    """Of a tar with more files than are read the first are, and that there are more is said."""
+    monkeypatch.setattr(archives, "MOST_MEMBERS", 10)
+    texts, (problem,) = read_archive(tar({f"{n:02}.log": LINE for n in range(12)}))
+    assert sorted(texts) == [f"{n:02}.log" for n in range(10)]
+    assert "it has more than 10 files; what came before it was read, unpack it and name the logs" in str(problem)
+
+
 def test_nested_too_deep():
     """Archives in archives in archives end somewhere."""
     content = tar({"kubelet.log": LINE})
