@@ -28,6 +28,7 @@ from kvdiag.model.values import SubjectKind
 
 STARTS = frozenset({"kubelet.started", "runtime.started"})
 CONTROLLER = "csi-controller"  # a driver's controller part: it may run on any node and sees no call of kubelet's
+MOST_LINKED = 64  # subjects of one line; a list of more tells nothing of which uses which
 NODE_CALLS = ("csi.nodestage", "csi.nodeunstage", "csi.nodepublish", "csi.nodeunpublish", "csi.nodegetvolumestats")
 Subject = tuple[SubjectKind, str]
 
@@ -118,7 +119,7 @@ def _divide(
         subjects = list(_subjects(event, identities))
         for subject in subjects:
             by_subject[subject].append(event)
-        if len(subjects) > 1:
+        if 1 < len(subjects) <= MOST_LINKED:
             for subject in subjects:
                 uses[subject].update(subjects)
         if event.kind in wide:

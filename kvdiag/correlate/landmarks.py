@@ -8,7 +8,8 @@ name too how far the clocks are apart.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from itertools import pairwise
+from heapq import nlargest
+from itertools import islice, pairwise
 
 from kvdiag.clock import DAY, is_adrift
 from kvdiag.correlate.testimony import SHARED, Testimony
@@ -18,6 +19,8 @@ from kvdiag.model.event import Ref
 NAMING = SHARED | {"staging_path"}  # a volume whose staging path is not the one that follows from its handle
 APART = 60 * DAY  # far less than the half year by which a New Year is told
 MOST_SHARED = 1_000  # ids of one log; that most of them agree is enough
+MOST_GROUPS = 2_000  # kinds of events, and processes, of one log: those that spoke last; more are no node's
+MOST_TURNS = 100
 
 
 def landmarks(testimony: Testimony) -> frozenset[int]:
@@ -25,18 +28,23 @@ def landmarks(testimony: Testimony) -> frozenset[int]:
     said = testimony.sightings
     kinds = _edges(said, lambda sighting: (id(sighting.meaning.entry), sighting.speaker.node))
     processes = _edges(said, lambda sighting: (sighting.meaning.entry.component, sighting.speaker))
-    return frozenset(one.line for part in (kinds, processes, _turning(said), _shared(said)) for one in part)
+    return frozenset(
+        one.line for part in (kinds, processes, islice(_turning(said), MOST_TURNS), _shared(said)) for one in part
+    )
 
 
 def _edges(sightings: Iterable[Sighting], group: Callable[[Sighting], Hashable]) -> Iterator[Sighting]:
-    """The first and the last of each group."""
+    """The first and the last of each group, of those that spoke last."""
+    first: dict[Hashable, Sighting] = {}
     last: dict[Hashable, Sighting] = {}
     for sighting in sightings:
         key = group(sighting)
-        if key not in last:
-            yield sighting
+        first.setdefault(key, sighting)
         last[key] = sighting
-    yield from last.values()
+    groups = last if len(last) <= MOST_GROUPS else nlargest(MOST_GROUPS, last, key=lambda key: last[key].line)
+    for key in groups:
+        yield first[key]
+        yield last[key]
 
 
 def _turning(sightings: Iterable[Sighting]) -> Iterator[Sighting]:

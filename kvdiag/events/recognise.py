@@ -36,7 +36,7 @@ LONGEST_LINE = 1 << 20
 MOST_SEEN = 200_000  # lines, by hash, 60 bytes each, that are remembered to drop what an input holds twice
 FOLD = MINUTE  # polls closer than this are one event with a count
 MOST_MEANINGS = 20_000
-LONGEST_TEXT = 8_192  # bytes of a line that are kept as evidence
+LONGEST_TEXT = 8_192  # bytes of a line that are kept as evidence; the meaning of a longer one is not remembered
 LONGEST_RECORD = 120  # lines of one record: an error of many lines, a goroutine
 LONGEST_ERROR = 12  # lines an unquoted error goes on for
 OPENING = 3  # lines at the head of a crash dump that may each name the crash
@@ -253,7 +253,8 @@ class Recogniser:
         if entry.reader:
             self._hear(said, stamp, place)
             return
-        meaning = self._meanings.get(found) or self._mean(found, entry)
+        is_long = len(place.line) > LONGEST_TEXT
+        meaning = self._meanings.get(found) or self._mean(found, entry, is_long=is_long)
         if entry.kind == CRASH:
             if self._is_same_crash(place) or not is_start(peel(place.line).body):
                 return  # told before, or told by a program of another
@@ -262,10 +263,11 @@ class Recogniser:
         if before is not None and before.line == place.number and before.meaning.entry is entry:
             return  # two wordings of one event, one within the other
         text = place.line[:LONGEST_TEXT]
-        sighting = Sighting(stamp, meaning, place.number, text, said[2], [1, stamp] if entry.poll else None)
+        is_poll = entry.poll and not is_long
+        sighting = Sighting(stamp, meaning, place.number, text, said[2], [1, stamp] if is_poll else None)
         if is_row(said[3]):
             sighting = repeated(sighting, said[3])
-        if entry.poll:
+        if is_poll:
             self._folding[found] = sighting
         self.sightings.append(sighting)
 
@@ -280,7 +282,7 @@ class Recogniser:
         before = self.sightings[-1] if self.sightings else None
         return before is not None and before.meaning.entry.kind == CRASH and place.number - before.line <= OPENING
 
-    def _mean(self, found: Found, entry: Entry) -> Meaning:
+    def _mean(self, found: Found, entry: Entry, *, is_long: bool) -> Meaning:
         number, groups = found
         self.wordings.add(number)
         refs: dict[Ref, None] = {}
@@ -301,7 +303,8 @@ class Recogniser:
         meaning = Meaning(entry, tuple(refs), attrs)
         if len(self._meanings) >= MOST_MEANINGS:
             self._meanings.clear()
-        self._meanings[found] = meaning
+        if not is_long:
+            self._meanings[found] = meaning
         return meaning
 
     def _hear(self, said: Told, stamp: int, place: Place) -> None:

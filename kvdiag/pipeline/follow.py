@@ -175,7 +175,7 @@ class Ear(threading.Thread):
         for block in blocks:
             with self._bells.lock:
                 yield block
-            if self.log.size > self._bound.most:
+            if self.log.load.exceeds(self._bound.most):
                 self._bells.full.set()
             self._bells.news.set()
             while self._bells.full.is_set():

@@ -6,6 +6,7 @@ found; of what is still found, how often it was in the part that is gone is reme
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from kvdiag.model.event import Event
@@ -14,13 +15,15 @@ from kvdiag.model.timeline import History
 from kvdiag.model.values import SubjectKind, Verdict
 from kvdiag.pipeline.relief import NEXT, going_on, lasting
 
+MOST_FOUND = 10_000  # findings of events that were let go: 10 KB each
+FEWEST_FOUND = 100  # of one rule, however many there are of others
+
 Judge = Callable[[History], list[Finding]]
 
 
 class Judged:
     """The findings of what was let go; `judge` gives those of a history."""
 
-    notes: tuple[str, ...] = (f"what ended before {{until}} was judged as it was read, counts may be low; {NEXT}",)
     is_whole = False
 
     def __init__(self, judge: Judge) -> None:
@@ -29,6 +32,14 @@ class Judged:
         self._found: Sequence[Finding] = ()  # before events are let go
         self._over = _Findings()  # of which nothing is left
         self._gone = _Findings()  # of which some is left: the part that is not
+        self._unlisted = Counter[str]()  # by rule, what there was no room for
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """That counts may be low, and how many findings are not listed."""
+        note = f"what ended before {{until}} was judged as it was read, counts may be low; {NEXT}"
+        more = ", ".join(f"{count:,} of {rule}" for rule, count in sorted(self._unlisted.items()))
+        return (note, f"more findings than are listed: {more}") if more else (note,)
 
     def keep(self, history: History, cut: int) -> Iterator[Event]:
         """The first events of what goes on, and what proves a finding about that."""
@@ -48,8 +59,16 @@ class Judged:
             if again is not None:
                 self._gone.put(whole._replace(count=max(0, whole.count - again.count)), again.key)
             else:
-                self._over.put(joined(self._over.take(whole), whole), whole.key)
+                self._end(joined(self._over.take(whole), whole), whole.key)
         self._found = ()
+
+    def _end(self, finding: Finding, key: str) -> None:
+        """Nothing is left of it: it is listed as far as there is room, and counted in any case."""
+        rule = finding.rule.name
+        if len(self._over) < MOST_FOUND or self._over.of(rule) < FEWEST_FOUND:
+            self._over.put(finding, key)
+        else:
+            self._unlisted[rule] += 1
 
     def forget(self) -> frozenset[str]:
         """Go on without what nothing is left of; its keys."""
@@ -77,11 +96,19 @@ class _Findings:
 
     def __init__(self, findings: Iterable[Finding] = ()) -> None:
         self._about: dict[tuple[object, ...], dict[str, Finding]] = {}
+        self._of = Counter[str]()  # by rule
         for finding in findings:
             self.put(finding, finding.key)
 
     def __iter__(self) -> Iterator[Finding]:
         return (finding for group in self._about.values() for finding in group.values())
+
+    def __len__(self) -> int:
+        return self._of.total()
+
+    def of(self, rule: str) -> int:
+        """How many are of one rule."""
+        return self._of[rule]
 
     @property
     def keys(self) -> frozenset[str]:
@@ -92,11 +119,14 @@ class _Findings:
         """Give the same, to be taken from."""
         made = _Findings()
         made._about = {about: dict(group) for about, group in self._about.items()}
+        made._of = self._of.copy()
         return made
 
     def put(self, finding: Finding, key: str) -> None:
         """Keep one by the key it is called by."""
-        self._about.setdefault(_group(finding), {})[key] = finding
+        group = self._about.setdefault(_group(finding), {})
+        self._of[finding.rule.name] += key not in group
+        group[key] = finding
 
     def find(self, finding: Finding) -> Finding | None:
         """Give the first about the same."""
@@ -106,7 +136,11 @@ class _Findings:
         """Give the one of that key, else the first about the same, and keep it no more."""
         group = self._about.get(_group(finding), {})
         same = finding.key if finding.key in group else next((k for k, f in group.items() if _is_same(f, finding)), "")
-        return group.pop(same, None)
+        taken = group.pop(same, None)
+        self._of[finding.rule.name] -= taken is not None
+        if not group:
+            self._about.pop(_group(finding), None)
+        return taken
 
 
 def _group(finding: Finding) -> tuple[object, ...]:

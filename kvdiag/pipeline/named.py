@@ -15,6 +15,7 @@ from kvdiag.pipeline import relief
 from kvdiag.pipeline.analyze import Knowledge, inputs, read_history, relief_of
 from kvdiag.pipeline.options import Options
 from kvdiag.pipeline.story import MATTERS
+from kvdiag.pipeline.weight import Weight
 from kvdiag.report.clean import clean
 from kvdiag.rules.scene import HORIZON
 
@@ -43,12 +44,13 @@ class Named:
     def keep(self, history: History, cut: int) -> Iterator[Event]:
         """What is kept, the most important first."""
         yield from relief.going_on(history, cut)
-        room = relief.MOST // 2
+        room, weight = relief.MOST // 2, Weight()
         seen: set[int] = set()
         for event in self._wanted(history):
             if event.ends < cut and id(event) not in seen:
                 seen.add(id(event))
-                if len(seen) > room:
+                weight.add_event(event)
+                if len(seen) > room or weight.load.size > relief.MOST_BYTES // 8:
                     self.is_whole = False
                     return
                 yield event

@@ -24,6 +24,7 @@ from kvdiag.model.place import NOWHERE, Place
 from kvdiag.pipeline.limit import TimeIsUpError
 from kvdiag.pipeline.opened import Readable, opened
 from kvdiag.pipeline.survey import Survey, Surveyed
+from kvdiag.pipeline.weight import Load, Weight
 from kvdiag.regex import regex
 from kvdiag.scan.blocks import Block
 from kvdiag.scan.damage import Damage, damaged
@@ -125,11 +126,21 @@ class Log:
         self._ends = 0
         self._let_go = Counter[str]()
         self._damage = Damage()
+        self._weight, self._weighed = Weight(), (0, 0)  # and of how many events and lines of calls it is
 
     @property
     def size(self) -> int:
         """How many events and lines of calls are kept."""
         return len(self._recogniser.sightings) + len(self._recogniser.heard)
+
+    @property
+    def load(self) -> Load:
+        """What they take; each is weighed once."""
+        heard = self._recogniser
+        self._weight.add(heard.sightings[self._weighed[0] :])
+        self._weight.add_heard(heard.heard[self._weighed[1] :])
+        self._weighed = (len(heard.sightings), len(heard.heard))
+        return self._weight.load
 
     def read(self, part: Iterable[Block], scanner: Scanner, relieve: Relieve | None = None) -> None:
         """All of the log."""
@@ -190,6 +201,7 @@ class Log:
         self._let_go += speakers(said) - speakers(kept)
         self._numbers.keep([*(one.line for one in kept), *(line.line for line in new)])
         heard.let_go(kept, new)
+        self._weight, self._weighed = Weight(), (0, 0)
 
     def _lines_since(self, line: int) -> Iterator[int]:
         """The lines after this one that tell something, the last first."""

@@ -1,5 +1,7 @@
 """Bounded memory: when more events are held than fit, those that are not needed any more are let go.
 
+There are too many when they are more than `MOST`, or take more than `MOST_BYTES` (`kvdiag.pipeline.weight`).
+
 First those that lie outside the time that was asked for; nothing is lost with them. When the rest is still too much,
 all of it is joined, and only what goes on is kept: the newest quarter of the events, and of the older ones those that
 the command needs, which its `Keeper` names. An absence that lies in the part that was let go is a doubt from then on.
@@ -7,6 +9,7 @@ the command needs, which its `Keeper` names. An absence that lies in the part th
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
@@ -20,8 +23,11 @@ from kvdiag.model.event import Event
 from kvdiag.model.timeline import Gap, History, Timeline
 from kvdiag.model.values import NOTHING, SubjectKind
 from kvdiag.pipeline.read import Log, Read
+from kvdiag.pipeline.weight import EVENT, Load, Weight, load, newest
 
-MOST = 200_000  # events: some 300 MB with their history
+MOST = 200_000  # events
+MOST_BYTES = 256 << 20  # with their history
+_TOO_MUCH = f"events that take more than {MOST_BYTES >> 20} MiB"
 FIRST = 100  # events of a subject that say who it is and how it began
 NEXT = "--since and --until say which time to look at"
 WHY = "older events were left out to spare memory"
@@ -69,9 +75,10 @@ class Relief:
         """Nothing was let go yet."""
         self._clocks, self._join, self._keeper, self._asked = clocks, join, keeper, asked
         self.left_out: Gap | None = None
+        self._too_many = ""
         self.clocks: Clocks = {}
-        self._floor = 0  # what stayed when events were let go last
-        self._counted, self._held = 0, 0  # logs that were read to their end, and the events kept of them
+        self._floor = Load()  # what stayed when events were let go last
+        self._counted, self._held = 0, Load()  # logs that were read to their end, and what is kept of them
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -79,7 +86,7 @@ class Relief:
         if self.left_out is None:
             return ()
         until = to_datetime(self.left_out.ends).strftime("%Y-%m-%d %H:%M:%S UTC")
-        return tuple(f"more than {MOST:,} events: {note.format(until=until)}" for note in self._keeper.notes)
+        return tuple(f"{self._too_many}: {note.format(until=until)}" for note in self._keeper.notes)
 
     @property
     def gap(self) -> Gap | None:
@@ -87,32 +94,33 @@ class Relief:
         return None if self._keeper.is_whole else self.left_out
 
     @property
-    def most(self) -> int:
-        """How many events are held before some are let go: more than `MOST` where nearly all of them go on."""
-        return max(MOST, 2 * self._floor)
+    def most(self) -> Load:
+        """What is held before some is let go: more than `MOST` events where nearly all of them go on."""
+        return Load(max(MOST, 2 * self._floor.events), max(MOST_BYTES, 2 * self._floor.size))
 
     def check(self, done: list[Read], *logs: Log) -> None:
         """Let events go, if `done` and the logs that are being read hold too many of them."""
         most = self.most
-        if self._size(done, logs) <= most:
+        if not self._load(done, logs).exceeds(most):
             return
-        held = _Held(done, logs)
+        half, held = Load(most.events // 2, most.size // 2), _Held(done, logs)
         self.clocks = self._clocks(held.reads)
         for margin in MARGINS if self._asked != (None, None) else ():
-            if held.size > most // 2:
+            if held.load.exceeds(half):
                 self._settle(margin)
                 held.let_go(self.clocks, *_around(self._asked, margin))
-        if held.size > most // 2:
+        if held.load.exceeds(half):
             self._settle(0)
             self._cut(held)
-        self._floor = held.size
-        self._counted, self._held = 0, 0
+        self._floor = held.load
+        self._counted, self._held = 0, Load()
 
-    def _size(self, done: Sequence[Read], logs: Sequence[Log]) -> int:
-        """How many events are held; each log that was read is counted once, since a bundle may have 100,000."""
-        self._held += sum(len(read.testimony.sightings) for read in done[self._counted :])
+    def _load(self, done: Sequence[Read], logs: Sequence[Log]) -> Load:
+        """What is held; each log that was read is weighed once, since a bundle may have 100,000."""
+        for read in done[self._counted :]:
+            self._held = self._held.plus(load(read.testimony.sightings))
         self._counted = len(done)
-        return self._held + sum(log.size for log in logs)
+        return _sum(self._held, logs)
 
     def _settle(self, margin: int) -> None:
         """Clocks that may turn out to be of another zone stay as they are, unless there is room to wait for that."""
@@ -121,16 +129,25 @@ class Relief:
 
     def _cut(self, held: _Held) -> None:
         history = self._join(held.reads)
-        ends = sorted(event.ends for event in history.events)
-        if not ends:
+        if not history.events:
             return
-        cut = ends[len(ends) * 3 // 4]
-        lines: dict[str, set[int]] = defaultdict(set)
-        for event in self._keeper.keep(history, cut):
-            lines[event.origin.source].add(event.origin.line)
-        held.let_go(self.clocks, cut, ALWAYS[1], lines)
+        cut = _newest_quarter(history.events)
+        held.let_go(self.clocks, cut, ALWAYS[1], self._kept(history, cut))
+        self._too_many = f"more than {MOST:,} events" if len(history.events) > MOST else _TOO_MUCH
         self.left_out = Gap(self.left_out.begins if self.left_out else history.begins, cut, WHY)
+        del history  # there is no room for two
         self._keeper.left(lambda: self._join(held.reads))
+
+    def _kept(self, history: History, cut: int) -> Lines:
+        """The lines of what the command needs, as far as there is room: a quarter of all."""
+        lines: dict[str, set[int]] = defaultdict(set)
+        weight = Weight()
+        for event in self._keeper.keep(history, cut):
+            if event.ends < cut and event.origin.line not in lines[event.origin.source]:
+                weight.add_event(event)
+                if weight.load.size <= MOST_BYTES // 4:
+                    lines[event.origin.source].add(event.origin.line)
+        return lines
 
 
 class _Held:
@@ -140,9 +157,12 @@ class _Held:
         self._done, self._logs = done, logs
 
     @property
-    def size(self) -> int:
-        """How many there are."""
-        return sum(log.size for log in self._logs) + sum(len(read.testimony.sightings) for read in self._done)
+    def load(self) -> Load:
+        """What they take."""
+        done = Load()
+        for read in self._done:
+            done = done.plus(load(read.testimony.sightings))
+        return _sum(done, self._logs)
 
     @property
     def reads(self) -> list[Read]:
@@ -190,6 +210,22 @@ def _around(asked: Span, margin: int) -> tuple[int, int]:
     )
 
 
+def _sum(held: Load, logs: Iterable[Log]) -> Load:
+    for log in logs:
+        held = held.plus(log.load)
+    return held
+
+
+def _newest_quarter(events: Sequence[Event]) -> int:
+    """When the first of the newest quarter of events ended, or of fewer that take no more than a quarter of the room.
+
+    Events that ended at the same moment stay or go together: where they are nearly all, they go.
+    """
+    ends = sorted(event.ends for event in events)
+    cut = max(ends[len(ends) * 3 // 4], newest(events, MOST_BYTES // 4) or ALWAYS[0])
+    return cut if bisect_left(ends, cut) >= len(ends) // 4 else cut + 1
+
+
 def lasting(history: History, cut: int) -> list[Timeline]:
     """The subjects of which something happened since `cut`."""
     return [t for t in history.timelines.values() if t.events and max(e.ends for e in t.events) >= cut]
@@ -198,11 +234,20 @@ def lasting(history: History, cut: int) -> list[Timeline]:
 def going_on(history: History, cut: int) -> Iterator[Event]:
     """The first events of the subjects that last: who they are and how they began."""
     still = lasting(history, cut)
+    first = _first(still)
     for timeline in still:
-        yield from timeline.events[:FIRST]
+        yield from timeline.events[:first]
     held = leases(history)
     for name in {timeline.subject.ids.get("pod", "") for timeline in still} & held.keys():
         yield from held[name][-FIRST:]
+
+
+def _first(timelines: Sequence[Timeline]) -> int:
+    """How many events of each subject are kept: `FIRST`, or fewer where there are many."""
+    first = FIRST
+    while first > 1 and sum(min(first, len(timeline.events)) for timeline in timelines) > MOST_BYTES // 8 // EVENT:
+        first //= 2
+    return first
 
 
 def leases(history: History) -> Mapping[str, list[Event]]:
