@@ -1,6 +1,7 @@
 # make demo      try kvdiag on a broken node's logs       make check   all that CI asks
 # make test      the test suite, also in another zone     make bench   speed against ripgrep
 # make lowest    tests with the oldest releases that are admitted
+# make lock      pins anew what kvdiag is installed with: requirements.lock
 # make explore   what must hold for any input, by thousands of examples that are new each time
 # make fuzz      ten minutes each for what reads bytes that nobody vouches for (needs atheris)
 #
@@ -17,7 +18,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test lowest lint types check bench explore fuzz clean format
+.PHONY: demo test lowest lock lint types check bench explore fuzz clean format
 
 demo: $(VENV)/.installed
 	@$(BIN)/kvdiag analyze --fail-on never --until $(UNTIL) sample-logs/$(DEMO)
@@ -41,6 +42,14 @@ types: $(VENV)/.dev
 
 check: lint types test
 
+# For all Pythons and machines at once, which pip cannot do. Read the diff, and run `make test` with what is new.
+lock: $(VENV)/.dev
+	$(PIP) install 'uv>=0.9'
+	{ sed -n '/^[^#]/q; p' requirements.lock; \
+		$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --extra fast --upgrade --generate-hashes \
+		--no-header pyproject.toml; } > $(VENV)/requirements.lock
+	mv $(VENV)/requirements.lock requirements.lock
+
 bench: $(VENV)/.installed
 	$(BIN)/python bench/speed.py $(LOG)
 
@@ -62,11 +71,15 @@ clean:
 	find kvdiag tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamps lie in the environment, so that they go when it goes.
-$(VENV)/.installed: pyproject.toml
+$(VENV)/.installed: pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit("kvdiag needs Python 3.11 or newer: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) install --upgrade pip
-	$(PIP) install -e '.[fast]' || $(PIP) install -e .
+	@$(PIP) install --require-hashes -r requirements.lock || { \
+		echo "make: what requirements.lock pins cannot be had here; kvdiag gets releases that are not checked by hash" >&2; \
+		test -z "$(CI)" && { $(PIP) install '.[fast]' || \
+		{ echo "make: nor is there a fast scanner; kvdiag will be slower" >&2; $(PIP) install .; }; }; }
+	$(PIP) install --no-deps -e .
 	@touch $@
 
 $(VENV)-lowest/.installed: pyproject.toml lowest.txt
