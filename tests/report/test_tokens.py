@@ -39,7 +39,7 @@ TABLE = [
     ("Azure: keys of Functions, search, registries", "k S", MIX[:44] + "AzFu" + MIX[:5] + "w==", [MIX[:20] + "AzFu"]),
     ("Azure: keys of Functions, search, registries", "k S", MIX[:42] + "AzSe" + MIX[:6], []),
     ("Azure: keys of Functions, search, registries", "k S", MIX[:42] + "+ACR" + MIX[:6], []),
-    ("Azure: keys of hubs, buses, relays", "k S", MIX[:33] + "+AEh" + MIX[:5] + "A=", [MIX[:20] + "AIoT" + MIX[:5]]),
+    ("Azure: keys of hubs, buses, relays, caches", "k S", MIX[:33] + "+AEh" + MIX[:5] + "A=", [MIX[:20] + "AIoT" + MIX[:5]]),
     ("Azure: keys of a common form", "k S", MIX[:52] + "JQQJ99" + MIX[:26], [MIX[:20] + "JQQJ99" + MIX[:20]]),
     ("Alibaba Cloud: ids of access keys", "k S", "LTAI" + MIX[:20], ["LTAI" + MIX[:6]]),
     ("DigitalOcean", "using S", "dop_v1_" + HEX[:64], ["dop_v1_" + HEX[:12], "pod_v1_" + HEX[:64]]),
