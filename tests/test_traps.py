@@ -6,7 +6,7 @@ import io
 from array import array
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kvdiag.events.recognise import Recogniser
