@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from bench.damage import KINDS, SAMPLES, confirmed, damaged, false_alarms, logs
+from bench.damage import KINDS, SAMPLES, confirmed, damaged, false_alarms, logs, without_each
 
 HEALTHY = sorted(SAMPLES.glob("healthy*"))
 DRAWN = range(4)  # bench/damage.py draws a thousand
+EACH = 20  # bench/damage.py --each-line leaves out every line
 each_folder = pytest.mark.parametrize("folder", HEALTHY, ids=lambda folder: folder.name)
 
 
@@ -32,3 +33,15 @@ def test_no_fault_is_certain(folder: Path, kind: str):
 def test_what_was_certain_once(case: str, seed: int):
     """A call whose answer is lost takes that of a later one; what rests on it, or on lines near damage, is not certain."""
     assert confirmed(damaged(logs(SAMPLES / case), "flips", seed)) == set()
+
+
+@pytest.mark.parametrize("case", ["healthy-csi-volume-containerd-2.1", "healthy-containerd-json"])
+def test_a_single_line(case: str):
+    """One line that is gone leaves no sign, and makes no fault that is certain."""
+    told = {
+        (name, line, what)
+        for name, line, less in without_each(logs(SAMPLES / case))
+        if line % EACH == 0
+        for what in confirmed(less)
+    }
+    assert told == set()
