@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench.damage import KINDS, SAMPLES, confirmed, damaged, false_alarms, logs, without_each
+from kvdiag.rules.library import built_in, load
 
 HEALTHY = sorted(SAMPLES.glob("healthy*"))
 DRAWN = range(4)  # bench/damage.py draws a thousand
@@ -45,3 +46,13 @@ def test_a_single_line(case: str):
         for what in confirmed(less)
     }
     assert told == set()
+
+
+def test_the_log_of_the_first_node_ends_early():
+    """A volume that a second node staged may have been unstaged on the first, as long as no log of it says otherwise."""
+    (rule,) = (rule for rule in load([built_in()], fresh=True).rules if rule.name == "volume-staged-on-two-nodes")
+    lines = rule.tests[0].log.encode().splitlines(keepends=True)
+    case = {node: b"".join(line for line in lines if node.encode() in line) for node in ("node-a", "node-b")}
+    assert confirmed(case) == {f"{rule.name} volume"}
+    *until_it_ends, _ = case["node-a"].splitlines(keepends=True)
+    assert confirmed({**case, "node-a": b"".join(until_it_ends)}) == set()

@@ -21,7 +21,8 @@ WAITS = "backoff"  # the attribute of a failure that kubelet waits after
 
 
 def fell_silent(said: Sequence[Event], *, is_poll: bool, coverages: Sequence[Coverage]) -> Iterator[str]:
-    """Why the last of these (in time order, of one kind) may not go on: the next one was due, and is not there."""
+    """Why the last of these (in time order) may not go on: the next of its kind was due, and is not there."""
+    said = [event for event in said if event.kind == said[-1].kind and event.component == said[-1].component]
     if sum(event.count for event in said) < AGAIN:
         return
     last = said[-1]
