@@ -1,23 +1,26 @@
 # make demo      try kvdiag on a broken node's logs       make check   all that CI asks
 # make test      the test suite, also in another zone     make bench   speed against ripgrep
 # make lowest    tests with the oldest releases that are admitted
+# make lock      pins anew what kvdiag is installed with: requirements.lock
 # make explore   what must hold for any input, by thousands of examples that are new each time
 # make fuzz      ten minutes each for what reads bytes that nobody vouches for (needs atheris)
 #
-# Needs Python 3.11 or newer: make demo PYTHON=python3.12 chooses one.
+# Needs Python 3.11 or newer: make demo PYTHON=python3.12 chooses one. What is installed is pinned by requirements.lock;
+# make demo LOCKED=no installs the newest releases that pyproject.toml admits, for a machine that the pinned do not run on.
 
 PYTHON ?= python3
 DEMO ?= hostpath-driver-lost-state
 UNTIL ?= 2026-11-20T20:41:00Z
 LOG ?=
 SECONDS ?= 600
+LOCKED ?= yes
 
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test lowest lint types check bench explore fuzz clean format
+.PHONY: demo test lowest lock lint types check bench explore fuzz clean format
 
 demo: $(VENV)/.installed
 	@$(BIN)/kvdiag analyze --fail-on never --until $(UNTIL) sample-logs/$(DEMO)
@@ -41,6 +44,14 @@ types: $(VENV)/.dev
 
 check: lint types test
 
+# For all Pythons and machines at once, which pip cannot do. Read the diff, and run `make test` with what is new.
+lock: $(VENV)/.dev
+	$(PIP) install 'uv>=0.9'
+	{ sed -n '/^[^#]/q; p' requirements.lock; \
+		$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --extra fast --upgrade --generate-hashes \
+		--no-header pyproject.toml; } > $(VENV)/requirements.lock
+	mv $(VENV)/requirements.lock requirements.lock
+
 bench: $(VENV)/.installed
 	$(BIN)/python bench/speed.py $(LOG)
 
@@ -50,7 +61,7 @@ explore: $(VENV)/.dev
 # Not among the tools of `make test`: its wheels are few. What it finds stays in .fuzz/, to be cut down into a test.
 fuzz: $(VENV)/.dev
 	$(PIP) install atheris
-	for target in formats inputs archives gostruct; do mkdir -p .fuzz/$$target; \
+	for target in formats inputs archives gostruct logs evidence explain rules redact anonymize; do mkdir -p .fuzz/$$target; \
 		$(BIN)/python bench/fuzz.py $$target -max_total_time=$(SECONDS) -artifact_prefix=.fuzz/$$target- .fuzz/$$target || exit 1; done
 
 format: $(VENV)/.dev
@@ -62,11 +73,18 @@ clean:
 	find kvdiag tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamps lie in the environment, so that they go when it goes.
-$(VENV)/.installed: pyproject.toml
+$(VENV)/.installed: pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit("kvdiag needs Python 3.11 or newer: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) install --upgrade pip
-	$(PIP) install -e '.[fast]' || $(PIP) install -e .
+ifeq ($(LOCKED),yes)
+	@$(PIP) install --require-hashes -r requirements.lock || { echo "make: requirements.lock cannot be installed here;" \
+		"make LOCKED=no takes what pyproject.toml admits, which no hash is known of" >&2; exit 1; }
+	$(PIP) install --no-deps -e .
+else
+	$(PIP) install -e '.[fast]' || { echo "make: no fast scanner for this machine; kvdiag will be slower" >&2; \
+		$(PIP) install -e .; }
+endif
 	@touch $@
 
 $(VENV)-lowest/.installed: pyproject.toml lowest.txt

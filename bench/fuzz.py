@@ -1,6 +1,6 @@
 """Coverage-guided fuzzing of what reads bytes that nobody vouches for; needs atheris: pip install atheris.
 
-    python bench/fuzz.py formats|inputs|archives|gostruct [options of libFuzzer, such as -max_total_time=600]
+    python bench/fuzz.py TARGET [options of libFuzzer, such as -max_total_time=600]     TARGET is one of TARGETS, below
 
 An input that raises is written to the current folder as crash-…; cut down it belongs into tests/test_traps.py.
 """
@@ -8,15 +8,22 @@ An input that raises is written to the current folder as crash-…; cut down it 
 from __future__ import annotations
 
 import io
+import json
 import sys
 from array import array
 from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
 from itertools import pairwise
 
 import atheris
 
 with atheris.instrument_imports(include=["kvdiag"]):
-    from kvdiag.errors import InputError
+    from kvdiag.errors import InputError, PatternError
+    from kvdiag.evidence.readers import READERS, evidence_in, read_evidence
+    from kvdiag.explain.asjson import line_json
+    from kvdiag.explain.text import line_text
+    from kvdiag.explain.topic import read_topic
     from kvdiag.formats import grpclines, grpcpieces, wrapped
     from kvdiag.formats.bodies import canonical, classify, read_body
     from kvdiag.formats.eventtable import descriptions
@@ -31,7 +38,23 @@ with atheris.instrument_imports(include=["kvdiag"]):
     from kvdiag.inputs.folded import FOLDS, unfolded
     from kvdiag.inputs.gzipped import DamagedError
     from kvdiag.inputs.legible import Mender, Transcoded
-    from kvdiag.inputs.readers import Reader, read_up_to
+    from kvdiag.inputs.readers import Lent, Reader, Replayed, read_up_to
+    from kvdiag.inputs.source import Source
+    from kvdiag.model.report import Report
+    from kvdiag.pipeline import sharing
+    from kvdiag.pipeline.analyze import Knowledge, found, know, read_history
+    from kvdiag.pipeline.explain import Explainer
+    from kvdiag.pipeline.logclocks import LogClocks
+    from kvdiag.pipeline.options import Options
+    from kvdiag.pipeline.read import Text
+    from kvdiag.pipeline.records import source_records
+    from kvdiag.pipeline.redacting import Shared, written
+    from kvdiag.pipeline.sharing import Inputs, hiding
+    from kvdiag.report import REPORTS, Look, writer
+    from kvdiag.report.lines import record_line
+    from kvdiag.report.secrets import redacted
+    from kvdiag.rules.certainty import needs
+    from kvdiag.rules.schema import read_rule
     from kvdiag.scan.blocks import blocks
     from kvdiag.scan.parts import whole
 
@@ -102,11 +125,133 @@ def gostruct(data: bytes) -> None:
     grpcpieces.request_of(text)
 
 
+@cache
+def knowledge() -> Knowledge:
+    """Give all rules and the vocabulary, read once."""
+    return know(Options())
+
+
+def logs(data: bytes) -> None:
+    """Read a log as `parse` and as `analyze` do, and write what is found in every form."""
+    text, options = Text("kubelet.log", data), Options(year=2026)
+    for record in source_records(text, lambda _: None, LogClocks(options)):
+        record_line(record)
+    analysis = read_history([text], knowledge(), options, [])
+    findings = found(analysis.history, knowledge(), options)
+    report = Report(
+        version="",
+        inputs=analysis.readings,
+        versions=analysis.history.versions,
+        findings=tuple(findings),
+        needs=needs(findings, analysis.history, knowledge().vocabulary.kinds),
+    )
+    for name in REPORTS:
+        writer(name)(report, io.StringIO(), Look())
+
+
+def evidence(data: bytes) -> None:
+    """Read a file beside the logs as each reader would."""
+    text = data.decode("utf-8", "replace")
+    kind = evidence_in("nodes.txt", data)
+    for name in {kind} - {""} or READERS:
+        with suppress(ValueError):  # as the reader of files does
+            list(read_evidence(name, text))
+
+
+def explain(data: bytes) -> None:
+    """Explain each line."""
+    for page in explainer().lines(data.split(b"\n")):
+        line_text(page)
+        line_json(page)
+
+
+@cache
+def explainer() -> Explainer:
+    """Give what explains, its topics and rules read once."""
+    return Explainer()
+
+
+def rules(data: bytes) -> None:
+    """Read a rule and a topic; their faults are told with their place."""
+    text = data.decode("utf-8", "replace")
+    for read in (read_rule, read_topic):
+        with suppress(PatternError):
+            read(text, "x.yaml")
+
+
+TOKEN = "ghp_" + "Zq7Rt2Kx9Lm4Vb8Nc3Wd6Pfj1Hs5Gy0Tu7Ae"
+SECRETS = (
+    TOKEN,
+    "--password=n0tT0ldw0rd",
+    "Authorization: Bearer n0tT0ldw0rd",
+    "https://joe:n0tT0ldw0rd@r.example.com/v2",
+)
+HIDDEN = (TOKEN.encode(), b"n0tT0ldw0rd")
+
+
+def redact(data: bytes) -> None:
+    """Redact any lines with secrets on lines of their own among them, in one carrier or another."""
+    carrier, form, rest = *(data[:2].ljust(2, b"\0")), data[2:]
+    before, _, after = rest.partition(b"\n\n")
+    carried = CARRIERS[carrier % len(CARRIERS)](
+        f"E0312 05:49:00.000000    1 x.go:1] failed {SECRETS[form % len(SECRETS)]} end"
+    )
+    out = shared(before + b"\n" + carried.encode() + b"\n" + after)
+    if not rest.startswith((b"\xff\xfe", b"\xfe\xff")) and any(hidden in out for hidden in HIDDEN):
+        raise AssertionError("a secret is told")
+    for text in (rest.decode("utf-8", "replace"), rest.decode("latin-1")):
+        redacted(text)
+
+
+def shared(data: bytes) -> bytes:
+    """Give what `redact` writes."""
+    done = Shared()
+    source = Source("x", None, lambda _: None, given=Replayed(data))
+    out = b"".join(written(source, str, done))
+    if done.lines != len(out.split(b"\n")) - out.endswith(b"\n"):
+        raise AssertionError("lines were lost or made")
+    return out
+
+
+def _cri(line: str) -> str:
+    middle = len(line) // 2
+    head = "2024-03-12T05:49:00.241725Z stderr"
+    return f"{head} P {line[:middle]}\n{head} F {line[middle:]}"
+
+
+def _journal(line: str) -> str:
+    return json.dumps({"__REALTIME_TIMESTAMP": "1710222540241725", "MESSAGE": list(line.encode())})
+
+
+def _docker(line: str) -> str:
+    return json.dumps({"log": line + "\n", "stream": "stderr", "time": "2024-03-12T05:49:00.241725Z"})
+
+
+CARRIERS: tuple[Callable[[str], str], ...] = (str, _docker, _cri, _journal)
+
+
+def anonymize(data: bytes) -> None:
+    """Learn the names of any lines and replace them."""
+    sharing.know = lambda _: knowledge()
+    options = Options(year=2026)
+    twice = Inputs(options, lambda: Lent(io.BytesIO(data)))
+    mask = hiding(twice, "salt")
+    for source in twice.sources(lambda _: None):
+        for line in written(source, mask.text, Shared()):
+            line.decode("utf-8", "surrogateescape")
+
+
 TARGETS: dict[str, Callable[[bytes], None]] = {
     "formats": formats,
     "inputs": inputs,
     "archives": archives,
     "gostruct": gostruct,
+    "logs": logs,
+    "evidence": evidence,
+    "explain": explain,
+    "rules": rules,
+    "redact": redact,
+    "anonymize": anonymize,
 }
 
 

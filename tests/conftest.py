@@ -14,12 +14,14 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import forks
+
 ROOT = Path(__file__).parents[1]
 SAMPLES = ROOT / "sample-logs"
 COLOURS = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "GITHUB_ACTIONS")
 # No test measures time: on a busy machine an example may take any. Examples are drawn alike on every run, so that what
 # was green stays green until something changes; `make explore` draws others, and many more of them.
-settings.register_profile("kvdiag", deadline=None, derandomize=True)
+settings.register_profile("kvdiag", deadline=None, derandomize=True, max_examples=40)
 settings.register_profile("explore", deadline=None, max_examples=5000, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("kvdiag")
 
@@ -29,22 +31,31 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update", action="store_true", help="Write golden files anew instead of comparing with them.")
 
 
+def pytest_unconfigure() -> None:
+    """End what was started for the runs of the command."""
+    forks.stop()
+
+
 def run_kvdiag(
     *arguments: object, stdin: bytes = b"", cwd: Path = ROOT, **environment: str
 ) -> subprocess.CompletedProcess[str]:
     """Run the command as a user does, with nothing in the environment that changes its looks."""
     kept = {name: value for name, value in os.environ.items() if name not in COLOURS}
+    variables = kept | {"PYTHONPATH": str(ROOT)} | environment
+    words = [str(argument) for argument in arguments]
+    start = started if forks.needs_start(environment) else forks.run
+    code, out, said = start(words, stdin, cwd, variables)
+    assert b"Traceback" not in said, said.decode(errors="replace")
+    return subprocess.CompletedProcess(words, code, out.decode(), said.decode())
+
+
+def started(words: list[str], stdin: bytes, cwd: Path, environment: dict[str, str]) -> tuple[int, bytes, bytes]:
+    """Run the command in an interpreter of its own."""
+    command = [sys.executable, "-m", "kvdiag", *words]
     done = subprocess.run(
-        [sys.executable, "-m", "kvdiag", *map(str, arguments)],
-        input=stdin,
-        capture_output=True,
-        cwd=cwd,
-        env=kept | {"PYTHONPATH": str(ROOT)} | environment,
-        check=False,
-        timeout=120,
+        command, input=stdin, capture_output=True, cwd=cwd, env=environment, check=False, timeout=forks.PATIENCE
     )
-    assert b"Traceback" not in done.stderr, done.stderr.decode(errors="replace")
-    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+    return done.returncode, done.stdout, done.stderr
 
 
 @dataclass(frozen=True)

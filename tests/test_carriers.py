@@ -214,7 +214,6 @@ def bare() -> tuple[set[object], set[object]]:
 
 
 @pytest.mark.parametrize("part", range(PARTS_OF_PAIRS))
-@settings(max_examples=max(200, settings.default.max_examples))
 @given(st.data())
 def test_the_same_is_found_in_any_two_carriers(part, data):
     """Findings, verdicts, times and timelines are those of the bare logs in each carrier around each other one."""
@@ -230,7 +229,7 @@ def test_parts_of_lines_come_in_pieces(carrier, step):
     assert said(PARTS[carrier], step=step) == bare()
 
 
-@settings(max_examples=max(400, settings.default.max_examples))
+@settings(max_examples=max(100, settings.default.max_examples))
 @given(
     st.integers(0, 10_000), st.sampled_from([*CARRIERS]), st.sampled_from([*CARRIERS]), st.sampled_from([*INNERMOST])
 )

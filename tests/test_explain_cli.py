@@ -106,6 +106,23 @@ def test_a_hostile_line(kvdiag):
         assert "[redacted]" in told
 
 
+PIECES = ["MIIEn0tT0ld1", "n0tT0ld2AAAA", "Mar 14 08:10:10 n kubelet[1]: n0tT0ld2AAAA", "n0tT0ld1AA\nn0tT0ld2AA"]
+
+
+@pytest.mark.parametrize("piece", PIECES)
+def test_a_piece_of_a_key(piece, kvdiag):
+    """A line of a key that was taken out of it has no mark of one by it; it is not told, nor in the words of a fault."""
+    for arguments, stdin in ([piece], b""), (["-"], piece.encode()), (["-", "-o", "json"], piece.encode()):
+        done = kvdiag("explain", *arguments, stdin=stdin)
+        assert "n0tT0ld" not in done.stdout + done.stderr
+        assert "[redacted]" in done.stdout or "nothing is called that\n" in done.stderr
+
+
+def test_one_word_is_no_piece_of_a_key(kvdiag):
+    """A message of one word is told."""
+    assert "Message    Started" in kvdiag("explain", "Mar 14 08:10:10 n kubelet[1]: Started").stdout
+
+
 def test_bytes_that_are_no_text(kvdiag):
     """Bytes that are not UTF-8 are shown and do not stop anything."""
     done = kvdiag("explain", "-", stdin=b"\xff\xfe hello\n" + DELETE.encode() + b"\n")

@@ -1,14 +1,37 @@
-"""What is handed out: the versions it asks for, and what the built distributions hold."""
+"""What is handed out: the versions it asks for and is installed with, and what the built distributions hold."""
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tarfile
 import tomllib
+import zipfile
+from itertools import product
 from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+ASKED = [Requirement(text) for text in (*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["fast"])]
 NEED = re.compile(r"(?P<name>[A-Za-z.-]+)(?P<how>>=|==)(?P<version>[0-9.]+)(?P<when>;.*)?")
+HASH = re.compile(r"--hash=sha256:[0-9a-f]{64}")
+LOCK = ROOT / "requirements.lock"
+SAMPLE = "sample-logs/sandbox-never-removed"
+ENVIRONMENTS = [
+    {"python_version": python, "python_full_version": f"{python}.1", "platform_machine": machine}
+    | {"sys_platform": system, "platform_system": {"linux": "Linux", "darwin": "Darwin"}[system]}
+    for python, machine, system in product(
+        ("3.11", "3.12", "3.13", "3.14"), ("x86_64", "aarch64", "arm64", "ppc64le"), ("linux", "darwin")
+    )
+]
 
 
 def needs(lines):
@@ -23,3 +46,123 @@ def test_the_lowest_versions_are_those_that_are_tested():
     lines = (ROOT / "lowest.txt").read_text("utf-8").splitlines()
     assert needs(asked) == needs(lines)
     assert len(needs(asked)) == len(asked)
+
+
+def locked() -> dict[str, tuple[Requirement, list[str]]]:
+    """Give each requirement of the lock file by its name, with what stands behind it."""
+    text = "\n".join(line for line in LOCK.read_text("utf-8").splitlines() if not line.lstrip().startswith("#"))
+    found = {}
+    for line in filter(None, map(str.strip, text.replace("\\\n", " ").splitlines())):
+        said, *behind = re.split(r"\s+(?=--)", line)
+        requirement = Requirement(said)
+        found[canonicalize_name(requirement.name)] = (requirement, behind)
+    return found
+
+
+def test_the_lock_pins_each_requirement_with_its_hashes():
+    """One version of each, and nothing behind it but SHA-256 hashes: no address, and no other option of pip."""
+    for requirement, behind in locked().values():
+        assert re.fullmatch(r"==[0-9][0-9A-Za-z.]*", str(requirement.specifier))
+        assert behind
+        assert all(HASH.fullmatch(one) for one in behind)
+        assert requirement.url is None
+
+
+@pytest.mark.parametrize("asked", ASKED, ids=lambda asked: asked.name)
+def test_the_lock_is_within_the_bounds(asked):
+    """What pyproject.toml asks for is pinned to a version that it admits, wherever it asks for it."""
+    pinned, _ = locked()[canonicalize_name(asked.name)]
+    (version,) = pinned.specifier
+    assert version.version in asked.specifier
+    for environment in ENVIRONMENTS:
+        if asked.marker is None or asked.marker.evaluate(environment):
+            assert pinned.marker is None or pinned.marker.evaluate(environment)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory) -> Path:
+    """Give the folder of a wheel and an sdist that were just built."""
+    folder = tmp_path_factory.mktemp("built")
+    build = [sys.executable, "-m", "hatchling", "build", "-d", str(folder), "-t", "wheel", "-t", "sdist"]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True, timeout=120)
+    return folder
+
+
+def files(folder: str, *kinds: str) -> set[str]:
+    """Give the files below a folder of the project, as paths from its root."""
+    found = (path for path in (ROOT / folder).rglob("*") if path.is_file() and path.suffix in kinds)
+    return {path.relative_to(ROOT).as_posix() for path in found}
+
+
+def test_the_built_wheel_holds_the_package_alone(built):
+    """The package with its rules, its types and its licence; no tests, no samples, nothing at the top."""
+    (wheel,) = built.glob("*.whl")
+    names = set(zipfile.ZipFile(wheel).namelist())
+    about = f"kvdiag-{wheel.name.split('-')[1]}.dist-info"
+    rules = {f"kvdiag/{name}" for name in files("patterns", ".yaml")}
+    described = {f"{about}/{name}" for name in ("METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE")}
+    package = {name for name in files("kvdiag", ".py", ".typed", ".json") if not name.startswith("kvdiag/patterns/")}
+    assert "kvdiag/py.typed" in package
+    assert names == package | rules | described
+
+
+def test_the_built_wheel_works_where_nothing_else_is(built, tmp_path):
+    """Installed into a fresh environment it finds in a sample, with its own rules, what the checkout finds."""
+    (wheel,) = built.glob("*.whl")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True, timeout=120)
+    python = tmp_path / "venv/bin/python"
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", python, "install", "--quiet"]
+    subprocess.run([*pip, "--no-index", "--no-deps", wheel], check=True, timeout=120)
+    site = next((tmp_path / "venv/lib").glob("python3.*/site-packages"))
+    # What it needs is what is installed here; paths in a .pth file do not bring the .pth files behind them.
+    (site / "needs.pth").write_text(sysconfig.get_path("purelib") + "\n", "utf-8")
+    done = run([tmp_path / "venv/bin/kvdiag"], tmp_path)
+    where = [python, "-c", "import kvdiag; print(kvdiag.__file__)"]
+    assert str(site) in subprocess.run(where, cwd=tmp_path, capture_output=True, check=True).stdout.decode()
+    assert done == run([sys.executable, "-m", "kvdiag"], ROOT)
+    assert b'"findings"' in done
+
+
+def run(program: list[str | Path], cwd: Path) -> bytes:
+    """Give the report on the sample as JSON, by a kvdiag that remembers nothing."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    environment["XDG_CACHE_HOME"] = str(cwd / "no-cache") if cwd != ROOT else os.devnull
+    arguments = ["analyze", "-o", "json", "--fail-on", "never", ROOT / SAMPLE]
+    done = subprocess.run(
+        [*program, *arguments], cwd=cwd, env=environment, capture_output=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout
+
+
+def test_the_built_sdist_holds_what_is_kept(built):
+    """Every file of the repository is in it, so that whoever packages kvdiag can build it, and run all its tests."""
+    (sdist,) = built.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        names = {member.name.split("/", 1)[1] for member in archive.getmembers() if member.isfile()}
+    assert {"requirements.lock", "lowest.txt", "LICENSE", ".ci/run", "docs/rules.md", "PKG-INFO"} <= names
+    git = shutil.which("git")
+    if git is None or not (ROOT / ".git").exists():
+        pytest.skip("this is no checkout")
+    kept = subprocess.run([git, "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, timeout=60)
+    there = {name for name in kept.stdout.decode().split("\0") if name and (ROOT / name).exists()}
+    assert there - names == set()
+    assert names - there - {"PKG-INFO"} <= {name for name in names if (ROOT / name).exists()}
+
+
+def test_the_built_sdist_can_be_tested(built, tmp_path):
+    """Tests run from it, on the kvdiag that is in it. Which they are is of no account; they are quick ones."""
+    (sdist,) = built.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (source,) = tmp_path.iterdir()
+    tests = ["tests/rules/test_library.py", "tests/rules/test_fill.py", "tests/test_package.py"]
+    where = "import kvdiag, sys, pytest; print(kvdiag.__file__); sys.exit(pytest.main(sys.argv[1:]))"
+    arguments = ["-q", "-p", "no:cacheprovider", "-n", "0", "-k", "not built", *tests]
+    environment = os.environ | {"PYTHONPATH": str(source)}
+    program = [sys.executable, "-c", where, *arguments]
+    done = subprocess.run(program, cwd=source, env=environment, capture_output=True, check=False, timeout=300)
+    said = done.stdout.decode()
+    assert done.returncode == 0, said
+    assert said.startswith(str(source))
+    assert re.search(r"\d\d passed", said)

@@ -6,7 +6,7 @@ import io
 from array import array
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kvdiag.events.recognise import Recogniser
@@ -115,7 +115,6 @@ def survive(data: bytes) -> None:
 PIECES = st.sampled_from([*LEADS, *UNITS, *OPENINGS, *(literal for literal in vocabulary().literals)])
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(PIECES | st.binary(max_size=9), max_size=12).map(b"".join))
 def test_any_bytes(data):
     """No bytes, however near they come to a log, raise anything or stop a reading."""

@@ -83,7 +83,7 @@ def _whole(lines: Iterable[bytes]) -> Iterator[bytes]:
     """Lines as a log has them: the parts of one together, and nothing of a key that spreads over them."""
     split = (part for line in lines for part in line.removesuffix(b"\n").split(b"\n"))
     given = (Block(line + b"\n", number, 1, 0) for number, line in enumerate(split))
-    for block in without_keys(whole(given)):
+    for block in without_keys(whole(given), alone=True):
         yield from block.data.removesuffix(b"\n").split(b"\n")
 
 

@@ -21,6 +21,7 @@ STAGED = frozenset({"volume.stage.succeeded", "csi.nodestage.succeeded"})
 UNSTAGED = frozenset({"volume.unstage.succeeded", "csi.nodeunstage.succeeded", "volume.released"})
 PUBLISHED = frozenset({"volume.publish.succeeded", "csi.nodepublish.succeeded"})
 UNPUBLISHED = frozenset({"volume.unpublish.succeeded", "csi.nodeunpublish.succeeded"})
+OVERLAP = "volume.handover.overlap"
 TOLERANCE = 2 * SECOND  # of clocks that nothing was found out about
 
 
@@ -72,7 +73,7 @@ def _arrivals(event: Event, time: int, places: Mapping[str, _Place], left: dict[
         return
     for other, place in places.items():
         if other != node and place.was_used and not place.pods and time - place.since > TOLERANCE:
-            yield _event(event, "volume.handover.overlap", other, "it was still staged there")
+            yield _event(event, OVERLAP, other, "it was still staged there")
             yield _event(event, "volume.handover.left", other, "it was staged on another node")._replace(node=other)
     for other, since in list(left.items()):
         if other != node and not places:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kvdiag.evidence.fact import Fact
 
 LARGEST = 8 << 20  # bytes of such a file; its JSON takes ten times as much memory
-_READERS = {
+READERS = {
     "hostpath-state": hostpath,
     "volume-attachments": attachments,
     "nodes": nodes,
@@ -31,9 +31,9 @@ _READERS = {
 def evidence_in(name: str, head: bytes) -> str:
     """Give which kind of evidence begins with these bytes; empty when none does. `name` is the path."""
     text = head.decode("utf-8", "replace")
-    return next((kind for kind, reader in _READERS.items() if reader.opens(name, text)), "")
+    return next((kind for kind, reader in READERS.items() if reader.opens(name, text)), "")
 
 
 def read_evidence(kind: str, text: str) -> Iterator[Fact]:
     """Give the facts in a file of this kind. Raises ValueError where it is not what it began as."""
-    yield from _READERS[kind].read(text)
+    yield from READERS[kind].read(text)

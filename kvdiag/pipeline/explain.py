@@ -15,6 +15,7 @@ from kvdiag.model.event import Event
 from kvdiag.model.rule import Rule
 from kvdiag.pipeline.analyze import know
 from kvdiag.pipeline.options import Options
+from kvdiag.regex import regex
 from kvdiag.rules.distribution import Dialect, distributions, plain, unknown_placeholders
 from kvdiag.rules.grammar import names_in
 from kvdiag.rules.judge import selects
@@ -23,6 +24,7 @@ from kvdiag.rules.words import show_rule
 from kvdiag.yamlread import suggestion
 
 BLOCK = "block"
+_NAMELIKE = regex(r"(?i:kv\d{1,4})|(?:[A-Z]?[a-z]+|[A-Z]+)(?:[ _-][A-Za-z]?[a-z]+)*")
 
 
 class Explainer:
@@ -72,8 +74,9 @@ class Explainer:
         """What to say when nothing is called so."""
         names = [*self.topics, *(name for rule in self._knowledge.rules for name in (rule.name, rule.id))]
         hint = suggestion(word, names)
+        said = repr(word) if _NAMELIKE.fullmatch(word) else "that"  # it may be a piece of a key
         return UsageError(
-            f"nothing is called {word!r}{hint}\ntopics are {', '.join(self.topics)}; or give a rule or line"
+            f"nothing is called {said}{hint}\ntopics are {', '.join(self.topics)}; or give a rule or line"
         )
 
     def _step(self, step: Step, mode: str) -> StepPage:

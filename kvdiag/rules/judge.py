@@ -13,6 +13,7 @@ from itertools import islice, pairwise
 from typing import NamedTuple
 
 from kvdiag.clock import CLOCKS_DIFFER, say_duration
+from kvdiag.correlate.handover import OVERLAP, UNSTAGED
 from kvdiag.model.event import Event
 from kvdiag.model.record import Origin
 from kvdiag.model.rule import Absent, All, AnyOf, Chain, Condition, Not, Rule, Selector, Step
@@ -20,6 +21,7 @@ from kvdiag.model.timeline import History
 from kvdiag.model.values import Truth
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.polls import cut_polls
+from kvdiag.rules.silence import fell_silent
 from kvdiag.rules.witness import Window, doubts
 
 MOST_RUNS = 256  # of one rule on one timeline; a longer series of the same fault adds nothing to the finding
@@ -98,7 +100,7 @@ def _solve(condition: Condition, stage: Stage, match: Match) -> Iterator[Match]:
         case Chain():
             for bound in _all_chains(condition, stage, match.bound):
                 unsure = (*_order_doubts(condition, bound, stage.clocks), *_pairing_doubts(condition, bound))
-                yield Match({**match.bound, **bound}, _both(match.doubts, unsure))
+                yield Match({**match.bound, **bound}, _both(match.doubts, (*unsure, *_overlap_doubts(bound, stage))))
         case Absent():
             reasons = _absent(condition, stage, match.bound)
             if reasons is not None:
@@ -202,6 +204,13 @@ def _pairing_doubts(chain: Chain, bound: Bound) -> Iterator[str]:
             yield f"{guessed[0].origin} may be the answer to another call, as several were open"
 
 
+def _overlap_doubts(bound: Bound, stage: Stage) -> Iterator[str]:
+    """Where the first node may have unstaged a volume that the second staged, as no log of the first goes so far."""
+    for event in (event for events in bound.values() for event in events if event.kind == OVERLAP):
+        then = Window(event.time, event.time + 1)
+        yield from doubts(sorted(UNSTAGED), then, event.attrs["from_node"], stage.history, stage.entries)
+
+
 def _machine(event: Event) -> str:
     return "controller" if event.is_controllers else event.node
 
@@ -245,7 +254,16 @@ def _absent(term: Absent, stage: Stage, bound: Bound) -> tuple[str, ...] | None:
     window = _window(term, stage, after, before)
     if any(_inside(e, window, after, before) and not _is_bound(e, bound) for e in stage.seen[term.name]):
         return None
-    return doubts(stage.kinds[term.name], window, stage.node, stage.history, stage.entries)
+    reasons = doubts(stage.kinds[term.name], window, stage.node, stage.history, stage.entries)
+    return _both(reasons, tuple(_silence(term, stage))) if window.open_ended else reasons
+
+
+def _silence(term: Absent, stage: Stage) -> Iterator[str]:
+    """Where what is said to last was itself said no more. That it is said no more may be the fault."""
+    if term.after and term.after != term.name:
+        said = stage.seen[term.after]
+        entry = stage.entries.get(said[-1].kind) if said else None
+        yield from fell_silent(said, is_poll=bool(entry and entry.poll), coverages=stage.history.coverage)
 
 
 def _is_bound(event: Event, bound: Bound) -> bool:

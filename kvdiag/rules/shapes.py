@@ -16,7 +16,7 @@ _NAME = regex(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?")  # a DNS subdomain, as 
 _POD = regex(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?/[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?")
 _ID = regex(r"[0-9a-f]{12,64}")
 _PATH = regex(r"(?:/[A-Za-z0-9_.~:@%+=,^#-]+)+")
-_HANDLE = regex(r"(?![-~])[A-Za-z0-9_.~:@%+=,^#/|-]{1,1024}")
+_HANDLE = regex(r"(?![-~=])[A-Za-z0-9_.~:@%+=,^#/|-]{1,1024}")
 _HOST = regex(r"(?!-)[A-Za-z0-9.:-]{1,253}")
 _WORD = regex(r"(?!-)[A-Za-z0-9_.:/-]{1,512}")
 _OF_KUBELET = ("/pods/", "/plugins/kubernetes.io/")

@@ -146,7 +146,7 @@ def test_the_order_of_the_inputs_does_not_matter():
     assert by_key(read(inputs)) == by_key(read(inputs[::-1])) == by_key(read([*inputs[2:], *inputs[:2]]))
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_cut_life_is_never_illegal(data):
     """A legal life from which the beginning, the end or both are cut stays legal."""

@@ -463,7 +463,7 @@ def test_any_damage(content, tmp_path):
     """Whatever byte is changed and wherever it is cut: no traceback, and what is given is what was packed."""
 
     @given(st.integers(0, len(content) - 1), st.integers(0, 255), st.integers(1, len(content)))
-    @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @settings(suppress_health_check=[HealthCheck.too_slow])
     def holds(at, byte, cut):
         damaged = bytearray(content)
         damaged[at] = byte

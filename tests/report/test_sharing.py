@@ -64,6 +64,72 @@ def test_a_word_of_the_messages_stays():
     assert learner.names == {"shop": "ns"}
 
 
+# What is said, S for what tells whose it is. Kernel, runtime and session lines have no header that klog writes.
+KLOG, LOGRUS = "I0312 05:49:00.241725  190330 server.go:12] ", 'time="2024-03-12T05:49:00.2Z" level=error msg="'
+KERNEL = "Mar 12 05:49:00 worker-1 kernel: "
+OWNED = [
+    *(("link=S up", mac) for mac in ("0a:1b:2c:3d:4e:5f", "0A-1B-2C-3D-4E-5F", "0a1b.2c3d.4e5f")),
+    ('node="S.eu-west-1.compute.internal"', "ip-172-20-30-40"),
+    ("dial S.eu-west-1.compute.amazonaws.com", "ec2-203-0-113-7"),
+    ("provider=aws:///eu-west-1a/S", "i-0f1e2d3c4b5a69788"),
+    ('subject "CN=S,OU=x1,O=y1"', "Jane Roe"),
+    ('subject "CN=x1,O=S"', "Globex Corp"),
+    ("C=US, O=x1, CN=x2, emailAddress=S", "bwayne@initech.example"),
+    ("open /home/S/.kube/config", "ckent"),
+    (r"open C:\Users\S\.kube", "lluthor"),
+    ('user "S" denied', "skyle"),
+    ("arn:aws:iam::S:role/x", "210987654321"),
+    ("arn:aws:iam::210987654321:role/S", "globex-nodes"),
+    ("projects/S/zones/europe-west1-b/disks/d1", "globex-prod-7"),
+    ("/subscriptions/x/resourceGroups/S/providers/y", "MC_globex_aks"),
+    ("s3://S/etcd", "globex-backups"),
+    ("wwn=S", "0x5006016012345678"),
+    ("multipath S", "36006016012a03b00d2e1f4a5b6c7d8e9"),
+    ("port S", "50:06:01:60:3b:a0:11:22"),
+    ("portal of S", "iqn.2010-10.org.openstack:volume-ledger1"),
+    ("Serial Number: S", "WD-WX41D88JK123"),
+    ("/dev/disk/by-id/ata-Samsung_SSD_860_EVO_S", "S3Z9NB0K512345X"),
+    ("-t nfs -o vers=4.1 S:/vol /m", "filer8"),
+    ("nfs: server S not responding, still trying", "filer7"),
+    ("mount -t cifs //S/share1 /m", "smbsrv3"),
+    ("could not resolve address for S: Unknown error", "smbsrv4"),
+    ("back-off pulling S/ledger:2.1 for a while", "globexteam"),
+    ("pulled harbor.S:8443/team1/app1@sha256:5adb in 3s", "globex.example"),
+    ("sandbox S", "5ADB082E9D2BCC43EE478B47BE2FDBC5BA96C6EADDBF5E6AD03171251A0B71E9"),
+    ("uid S", "1F0C3A52-8D7B-4E6F-9A10-5B2C7D8E9F01"),
+    ("Accepted publickey for S from 203.0.113.44", "bgordon"),
+    ("session opened for user S(uid=0)", "dgrayson"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("head", [KLOG, LOGRUS, KERNEL, ""], ids=["klog", "logrus", "kernel", "none"])
+def test_nothing_tells_whose_a_cluster_is(head):
+    """Hosts, disks, clouds, people and images of a log are learnt from every line, whichever writes it, and replaced."""
+    lines = [head + re.sub(r"(?<![A-Za-z])S(?![A-Za-z])", lambda _, name=name: name, said) for said, name in OWNED]
+    learner = Learner(frozenset())
+    for line in lines:
+        learner.line(line)
+    shared = Mask(learner.names, b"a key").text("\n".join(lines))
+    assert not [name for _, name in OWNED if name in shared]
+
+
+PROCESSES = """USER         PID %CPU %MEM    VSZ   RSS TTY      STAT START   TIME COMMAND
+root           1  0.0  0.1  12345  6789 ?        Ss   05:49   0:00 /sbin/init
+polkitd      711  0.0  0.1  12345  6789 ?        Ss   05:49   0:00 polkitd
+jtodd       4711  0.0  0.1  12345  6789 ?        Ss   05:49   0:00 bash
+-rw-r--r--. 1 nwing payteam 123 Mar 12 05:40 config.yaml
+drwxr-x---  2 1001 root 123 Mar 12 05:40 mount
+waiting 4711 times"""
+
+
+def test_people_in_tables():
+    """Who runs a process or owns a file is a person, but for accounts that each system has; what follows a table is none."""
+    learner = Learner(frozenset())
+    for line in PROCESSES.splitlines():
+        learner.line(line)
+    assert learner.names == {"jtodd": "user", "nwing": "user", "payteam": "user"}
+
+
 NAMES = {"web-0": "pod", "shop": "ns", "worker-1": "node", "web": "ctr", "acme.example": "host"}
 MASK = Mask(NAMES, b"a key")
 OF = {name: MASK.text(name) for name in NAMES}
@@ -118,6 +184,8 @@ KINDS = [
     ("iqn.2001-04.org.acme:disk-1", r"iqn\.2001-04\.com\.example:[0-9a-f]{12}"),
     ("i-0f1e2d3c4b5a69788", r"i-[0-9a-f]{17}"),
     ("i-1a2b3c4d", r"i-[0-9a-f]{8}"),
+    ("0a1b.2c3d.4e5f", r"02[0-9a-f]{2}(\.[0-9a-f]{4}){2}"),
+    ("ec2-203-0-113-7", r"ec2-10(-\d{1,3}){3}"),
     ("ip-10-20-30-40", r"ip-10(-\d{1,3}){3}"),
     ("1F0C3A528D7B4E6F", r"[0-9A-F]{16}"),
 ]

@@ -52,9 +52,12 @@ def spans(text: str) -> Iterator[Span]:
                 yield begins, ends
 
 
-def without_keys(given: Iterable[Block]) -> Iterator[Block]:
-    """Blocks of a log, with nothing in them of private keys that spread over lines."""
-    keys = Keys()
+def without_keys(given: Iterable[Block], *, alone: bool = False) -> Iterator[Block]:
+    """Blocks of a log, with nothing in them of private keys that spread over lines.
+
+    Of lines that stand `alone`, taken out of a log, any may be of a key that hold nothing but such a word.
+    """
+    keys = Keys(alone=alone)
     for block in given:
         if keys.is_idle and _MARK not in block.data and not keys.may_hold(block.data):
             yield block
@@ -66,8 +69,9 @@ def without_keys(given: Iterable[Block]) -> Iterator[Block]:
 class Keys:
     """What is known of the key that is being read, and the lines that may be of one whose first mark is missing."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, alone: bool = False) -> None:
         """No key has begun."""
+        self._alone = alone
         self._inside = 0  # lines since it began; 0 outside
         self._held: list[bytes] = []
         self._last: Block | None = None
@@ -100,7 +104,7 @@ class Keys:
     def rest(self) -> Iterator[Block]:
         """Give what was held back when the log ends."""
         if self._held and self._last:
-            held, self._held = self._held, []
+            held, self._held = self._let_go(), []
             yield Block(b"\n".join(held) + self._last.data, self._last.first_line - len(held), len(held), 0)
 
     def _next(self, line: bytes) -> list[bytes]:
@@ -113,10 +117,13 @@ class Keys:
         if len(self._held) < MOST_LINES and (_is_body(line) if self._held else _may_begin(line)):
             self._held.append(line)
             return []
-        # Lines of base64 that nothing ends: those as long as a key's are of one that was cut at both ends.
-        is_key = sum(_is_long(held) for held in self._held) > 1
-        held, self._held = [_blotted(held) if is_key else held for held in self._held], []
+        held, self._held = self._let_go(), []
         return [*held, *self._step(line)]
+
+    def _let_go(self) -> list[bytes]:
+        """Lines of base64 that nothing ends: those as long as a key's are of one that was cut at both ends."""
+        is_key = self._alone or sum(_is_long(held) for held in self._held) > 1
+        return [_blotted(held) if is_key else held for held in self._held]
 
     def _step(self, line: bytes) -> list[bytes]:
         if _MARK in line:

@@ -98,7 +98,7 @@ class Learner:
         for name in self._users.line(text):
             if name not in self._kept:
                 self.names.setdefault(name, "user")
-        words = hash(text[text.find("] ") :])  # without klog's header: most lines of a log say what others said
+        words = hash(text[_said_from(text) :])
         if words not in self._seen:
             if len(self._seen) < MOST:
                 self._seen.add(words)
@@ -122,6 +122,11 @@ class Learner:
         is_number = _NUMBER.fullmatch(name) is not None
         if len(name) >= SHORTEST and name not in self._kept and (not is_number or (kind in NUMBERS and len(name) > 7)):
             self.names.setdefault(name, kind)
+
+
+def _said_from(text: str) -> int:
+    """Where a line's words begin, behind the header of klog or the time of logrus: most lines say what others said."""
+    return max(text.find("] "), 0) or max(text.find(" level="), 0)
 
 
 def _named(text: str) -> Iterator[tuple[str, str]]:

@@ -59,10 +59,11 @@ _PIECE = re.compile(
     r"\\[ntrbf]|\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|%[0-9A-F]{2}|(?<![\w-])--[a-z][0-9a-z-]*"
     r"|(?P<mail>(?<![\w.+-])[\w.+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,5}(?![\w-]))"
     r"|(?P<wwpn>(?<![\w:-])(?:[0-9a-fA-F]{2}:){7}[0-9a-fA-F]{2}(?![\w:-]))"
-    r"|(?P<mac>(?<![\w:-])[0-9a-fA-F]{2}(?:(?::[0-9a-fA-F]{2}){5}|(?:-[0-9a-fA-F]{2}){5})(?![\w:-]))"
+    r"|(?P<mac>(?<![\w:-])[0-9a-fA-F]{2}(?:(?::[0-9a-fA-F]{2}){5}|(?:-[0-9a-fA-F]{2}){5})(?![\w:-])"
+    r"|(?<![\w.-])(?=[\d.]{0,12}[a-fA-F])[0-9a-fA-F]{4}(?:\.[0-9a-fA-F]{4}){2}(?![\w.-]))"
     r"|(?P<iqn>(?<![\w.-])(?:iqn|nqn)\.\d{4}-\d\d\.[\w.-]{1,200}(?::[\w.:-]{0,200}\w)?)"
     r"|(?P<ec2>(?<![\w-])(?:i|vol|snap|subnet|eni|sg|vpc|ami|fs|fsap|rtb|igw|lt|nat|vpce)-[0-9a-f]{8}(?![\w-]))"
-    r"|(?P<dashed>(?<![\w.-])\d{1,3}(?:-\d{1,3}){3}(?=\.[a-z])|(?<![\w.-])ip-\d{1,3}(?:-\d{1,3}){3}(?![\w-]))"
+    r"|(?P<dashed>(?<![\w.-])\d{1,3}(?:-\d{1,3}){3}(?=\.[a-z])|(?<![\w.-])(?:ip|ec2)-\d{1,3}(?:-\d{1,3}){3}(?![\w-]))"
     r"|(?P<ocid>(?<![\w.])ocid1\.[a-z0-9.-]{20,})"
     r"|(?P<ipv4>(?<![\w.-])\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d))"
     r"|(?P<ipv6>(?<![\w:.])(?:[0-9a-fA-F]{0,4}:){2,7}[0-9a-fA-F]{0,4}(?![\w:]|\.\d))"
@@ -70,7 +71,7 @@ _PIECE = re.compile(
 )
 _WORD = re.compile(r"[0-9A-Za-z]+(?:[-.][0-9A-Za-z]+)*")
 _JOINT = re.compile(r"([-.])")
-_DASHED = re.compile(r"(?<![\w-])ip-\d{1,3}(?:-\d{1,3}){3}(?![\w-])")
+_DASHED = re.compile(r"(?<![\w-])(?:ip|ec2)-\d{1,3}(?:-\d{1,3}){3}(?![\w-])")
 _UNITS = (".service", ".socket", ".slice", ".scope", ".mount", ".timer", ".target", ".device", ".path")
 _OWN = tuple(map(ipaddress.ip_network, ("127.0.0.0/8", "0.0.0.0/32", "255.255.255.255/32", "169.254.169.254/32")))
 
@@ -180,6 +181,9 @@ class Mask:
 
     def _octets(self, kind: str, text: str) -> str:
         """A MAC address of nobody's, or a WWN, as it was written."""
+        if "." in text:  # as switches write it
+            plain = self._octets(kind, ":".join(re.findall("..", text.replace(".", "")))).replace(":", "")
+            return ".".join((plain[:4], plain[4:8], plain[8:]))
         code = self._code(kind, text.lower().replace("-", ":"))
         octets = [("50" if kind == "wwpn" else "02"), *(code[n : n + 2] for n in range(0, 14, 2))]
         new = text[2].join(octets[: 8 if kind == "wwpn" else 6])
@@ -195,8 +199,8 @@ class Mask:
 
     def _dashed(self, text: str) -> str:
         """`ip-10-0-1-23`, as EC2 calls a host, and `10-0-1-23`, as DNS calls a pod: the address that it has elsewhere."""
-        head = "ip-" if text.startswith("ip-") else ""
-        return head + self._address(text.removeprefix("ip-").replace("-", ".")).replace(".", "-")
+        head = next((head for head in ("ip-", "ec2-") if text.startswith(head)), "")
+        return head + self._address(text.removeprefix(head).replace("-", ".")).replace(".", "-")
 
     def _given(self, name: str) -> str:
         self._count(self._kinds[name], name)
@@ -218,7 +222,7 @@ class Mask:
         """The whole word if it is a name, else the longest names it is made of: `web-0` in `data-web-0`."""
         if text in self._words:
             return self._given(text)
-        if "ip-" in text:
+        if "ip-" in text or "ec2-" in text:
             text = _DASHED.sub(lambda found: self._dashed(found[0]), text)
         parts = _JOINT.split(text)
         if len(parts) == 1 or len(parts) > 2 * MOST_PARTS or text.endswith(".go"):

@@ -19,6 +19,9 @@ OWNERS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("org",), rf"(?<![\w.-])(?:O|OU)\s?=\s?(?!system:)({_DN})(?=[,/+:;\"'\\\])}}\s]|$)"),
     (("user",), rf"\b(?:[uU]ser|user_?[nN]ame|login|owner){IS}(?!system:)({NAME})(?![:\w])"),
     (("user",), rf"\b[uU]ser {QUOTED}(?!system:)({NAME}){QUOTED}"),
+    (("user",), rf"\b(?:session (?:opened|closed) for user|(?:[Aa]ccepted|[Ff]ailed) \w{{3,24}} for(?: invalid user)?|[Nn]ew session \S{{1,12}} of user|by user|[lL]ogin as) ({NAME})"),
+    (("user", "user"), rf"(?m)^[-bcdlps][-rwxsStT]{{9}}[.+@]? +\d{{1,6}} ({NAME}) +({NAME}) +\d"),
+    (("obj",), r"\barn:aws[\w-]*:[\w-]*:[\w-]*:\d{12}:(?:[\w-]{2,40})[/:](?:[\w+=,.@-]{2,64}/){0,3}([A-Za-z][\w-]{1,63})"),
     (("account",), r"\barn:aws[\w-]*:[\w-]*:[\w-]*:(\d{12}):"),
     (("account",), r"(?<!\d)(\d{12})\.dkr\.ecr\."),
     (("account",), r"\b(?:[aA]ccount_?(?:ID|Id|id)?|owner_?(?:ID|Id|id))\\{0,6}[\"']?[:=]\s?\\{0,6}[\"']?(\d{12})\b"),
@@ -35,6 +38,7 @@ OWNERS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("host",), rf"\b(?:nfs|cifs|smb|file|ceph|gluster)?_?[sS]erver{IS}({NAME})(?=[\"'\\,:\s/;}}\]]|$)"),
     (("host",), rf"\b(?:nfs[34]?|glusterfs|fuse\.glusterfs|ceph|beegfs|lustre)\b[^\n]{{0,300}}?[\s\"']({NAME}):/"),
     (("host",), rf"\b[sS]ource{IS}({NAME}):/"),
+    (("host",), rf"\bnfs: server ({NAME}) (?:not responding|OK)|\b(?:resolve address for|Connection (?:timed out|refused) for|Protocol not supported for) ({NAME})(?=[:\s]|$)"),
     (("host", "obj"), rf"(?<![:\w/\\])//({NAME})/([^\s/\"'\\,;]{{2,80}})"),
 )  # fmt: skip
 # An image where nothing before it says so: a registry's host before it, or a tag behind.

@@ -5,7 +5,10 @@ r"""Names of people: whose home a path leads into, and who is named in a table.
     | Command |      Args       | Profile  |  User  | Version |     Start Time      |      End Time       |
     | start   | --driver=docker | minikube | jdoe   | v1.36.0 | 11 Aug 25 09:39 UTC |                     |
 
-The table is minikube's Audit; on Windows its user is `HOST\jdoe`.
+    USER         PID %CPU %MEM    VSZ   RSS TTY      STAT START   TIME COMMAND
+    jdoe        4711  0.0  0.1  12345  6789 ?        Ss   05:49   0:00 bash
+
+The first table is minikube's Audit; on Windows its user is `HOST\jdoe`. The second is that of `ps aux`, or `ps -ef`.
 """
 
 from __future__ import annotations
@@ -22,6 +25,13 @@ _HOME = re.compile(
 )
 # Accounts that are nobody's own.
 _SHARED = frozenset(("root", "docker", "shared", "public", "default", "all users", "user", "username"))
+# Those that come with a system, in the table that `ps` prints.
+_NAMES_OF_SYSTEM = """
+    _apt _chrony _rpc adm avahi backup bin chrony cockpit core daemon dbus dnsmasq etcd games gnats irc kernoops list lp
+    lxd mail man message+ messagebus named news nfsnobody nobody ntp polkitd postfix proxy rpc rpcuser rtkit sshd sssd
+    statd sync sys syslog systemd+ tcpdump tss unscd uucp uuidd www-data
+"""
+_OF_SYSTEM = frozenset(_NAMES_OF_SYSTEM.split())
 
 
 class Users:
@@ -30,11 +40,13 @@ class Users:
     def __init__(self) -> None:
         self._column = -1
         self._cells = 0
+        self._is_processes = False
 
     def line(self, text: str) -> Iterator[str]:
         """The names on the next line."""
         found = [name for match in _HOME.finditer(text) for name in match.groups() if name]
         found.extend(self._in_table(text))
+        found.extend(self._of_process(text))
         for name in found:
             stripped = name.strip(" .-_")
             if len(stripped) > 1 and stripped.lower() not in _SHARED and not stripped.isdecimal():
@@ -48,3 +60,12 @@ class Users:
             self._column, self._cells = cells.index("User"), len(cells)
         elif 0 <= self._column < len(cells) == self._cells:
             yield from filter(None, re.split(r"\\+", cells[self._column])[-1:])
+
+    def _of_process(self, text: str) -> Iterator[str]:
+        words = text.split(None, 7)
+        if words[:2] in (["USER", "PID"], ["UID", "PID"]):
+            self._is_processes = True
+        elif len(words) < 8 or not words[1].isdecimal() or text[:1] == "-":
+            self._is_processes = False
+        elif self._is_processes and not (words[0].startswith("systemd-") or words[0] in _OF_SYSTEM):
+            yield words[0]

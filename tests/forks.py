@@ -1,0 +1,146 @@
+"""Runs of the command without the start of an interpreter: a server that has everything imported forks for each.
+
+A run is a process of its own, with its own arguments, folder, environment, standard streams and exit code, as after
+`python -m kvdiag`. Only what an interpreter reads at its start (PYTHON…, LC_…, LANG) needs a new one: `needs_start`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pkgutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from threading import Thread
+from typing import IO
+
+ROOT = Path(__file__).parents[1]
+AT_START = ("PYTHON", "LC_", "LANG")
+MOST = 1 << 20  # bytes of a request: arguments and environment
+PATIENCE = 120  # seconds
+
+
+def needs_start(environment: Mapping[str, str]) -> bool:
+    """Whether one of the variables is read only when an interpreter starts."""
+    return any(name.startswith(AT_START) for name in environment)
+
+
+def run(words: Sequence[str], stdin: bytes, cwd: Path, environment: Mapping[str, str]) -> tuple[int, bytes, bytes]:
+    """Run the command; give its exit code, what it wrote, and what it said on stderr."""
+    _process, server = _server()
+    (its_in, our_in), (our_out, its_out), (our_err, its_err) = os.pipe(), os.pipe(), os.pipe()
+    request = json.dumps({"words": list(words), "cwd": str(cwd), "environment": dict(environment)}).encode()
+    socket.send_fds(server, [request], [its_in, its_out, its_err])
+    for end in (its_in, its_out, its_err):
+        os.close(end)
+    written: dict[int, bytes] = {}
+    threads = [Thread(target=_feed, args=(our_in, stdin))]
+    threads += [Thread(target=_drain, args=(end, written)) for end in (our_out, our_err)]
+    for thread in threads:
+        thread.start()
+    code = int(server.recv(16))
+    for thread in threads:
+        thread.join(PATIENCE)
+    return code, written[our_out], written[our_err]
+
+
+def stop() -> None:
+    """End the server, if one was started."""
+    if _server.cache_info().currsize:
+        process, server = _server()
+        server.close()
+        process.wait(PATIENCE)
+        _server.cache_clear()
+
+
+def _feed(end: int, data: bytes) -> None:
+    with contextlib.suppress(BrokenPipeError), os.fdopen(end, "wb") as stream:
+        stream.write(data)
+
+
+def _drain(end: int, written: dict[int, bytes]) -> None:
+    with os.fdopen(end, "rb") as stream:
+        written[end] = stream.read()
+
+
+@cache
+def _server() -> tuple[subprocess.Popen[bytes], socket.socket]:
+    ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours.settimeout(PATIENCE)
+    for side in (ours, its):
+        side.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MOST)
+    process = subprocess.Popen(
+        [sys.executable, str(Path(__file__)), str(its.fileno())],
+        pass_fds=[its.fileno()],
+        stdin=subprocess.DEVNULL,
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        start_new_session=True,
+    )
+    its.close()
+    return process, ours
+
+
+def _serve(requests: socket.socket) -> None:
+    """Fork for each request, until nobody is there to ask."""
+    while True:
+        request, streams, _flags, _address = socket.recv_fds(requests, MOST, 3)
+        if not request:
+            return
+        child = os.fork()
+        if not child:
+            requests.close()
+            _become(json.loads(request), streams)
+        for stream in streams:
+            os.close(stream)
+        _pid, status = os.waitpid(child, 0)
+        requests.send(str(os.waitstatus_to_exitcode(status)).encode())
+
+
+def _become(asked: dict[str, str], streams: Sequence[int]) -> None:
+    """Be the command, to the end."""
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+        os.close(stream)
+    os.chdir(asked["cwd"])
+    os.environ.clear()
+    os.environ.update(asked["environment"])
+    time.tzset()
+    sys.stdin, sys.stdout, sys.stderr = _stream(0, "r"), _stream(1, "w"), _stream(2, "w")
+    sys.argv = ["kvdiag", *asked["words"]]
+    from kvdiag.cli.main import run as command
+
+    code: object = 0
+    try:
+        command()
+    except SystemExit as end:
+        code = end.code
+    except BaseException:  # noqa: BLE001 (an interpreter says so too, and ends)
+        sys.excepthook(*sys.exc_info())
+        code = 1
+    with contextlib.suppress(OSError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(code if isinstance(code, int) else int(code is not None))
+
+
+def _stream(number: int, mode: str) -> IO[str]:
+    return open(number, mode, encoding="utf-8", errors="backslashreplace" if number == 2 else None, closefd=False)
+
+
+if __name__ == "__main__":
+    import kvdiag
+
+    for module in pkgutil.walk_packages(kvdiag.__path__, "kvdiag."):
+        if not module.name.endswith("__main__"):
+            __import__(module.name)
+    for guest in ("rich.console", "rich.table", "rich.text", "rich.progress", "typer.main", "hyperscan"):
+        with contextlib.suppress(ImportError):
+            __import__(guest)
+    _serve(socket.socket(fileno=int(sys.argv[1])))
