@@ -24,11 +24,12 @@ from functools import cache
 from itertools import islice
 from pathlib import Path
 
+from kvdiag.commands.analyze import evaluate
+from kvdiag.commands.case import Patterns, load_patterns, read_history
+from kvdiag.ingest.read import TextInput
+from kvdiag.model.options import Options
 from kvdiag.model.report import Finding
 from kvdiag.model.values import Severity, Verdict
-from kvdiag.pipeline.analyze import Knowledge, found, know, read_history
-from kvdiag.pipeline.options import Options
-from kvdiag.pipeline.read import Text
 
 SAMPLES = Path(__file__).parents[1] / "sample-logs"
 ONE_BYTE_IN, ONE_LINE_IN, FEW_BYTES_IN = 1000, 100, 10_000
@@ -120,9 +121,9 @@ LIGHT: Mapping[str, Damage] = {kind.__name__: kind for kind in (one_loss, few_fl
 
 
 @cache
-def knowledge() -> Knowledge:
+def knowledge() -> Patterns:
     """Give all rules, read once."""
-    return know(Options())
+    return load_patterns(Options())
 
 
 @cache
@@ -146,9 +147,9 @@ def log_files(folder: Path) -> list[Path]:
 def findings(case: Case) -> list[Finding]:
     """Give what is told of medium severity or above, the first first."""
     options = Options(year=2026)
-    texts = [Text(name, data) for name, data in case.items()]
+    texts = [TextInput(name, data) for name, data in case.items()]
     history = read_history(texts, knowledge(), options, []).history
-    return [one for one in found(history, knowledge(), options) if one.severity >= Severity.MEDIUM]
+    return [one for one in evaluate(history, knowledge(), options) if one.severity >= Severity.MEDIUM]
 
 
 def confirmed(case: Case) -> set[str]:
@@ -255,7 +256,9 @@ def main() -> None:
         total = sum(len(piece) for of, damage, piece in todo if (of, damage) == (folder, kind))
         print(f"{len(seeds):>5} of {total}  {folder.parent.name}/{folder.name}: {kind}: {what} (seed {seeds[0]})")
     missed = sum(map(len, told.values()))
-    print(f"{missed} {'not found' if options.kept else 'false alarms'} in {sum(len(t[2]) for t in todo)} damaged cases")
+    print(
+        f"{missed} {'not evaluate' if options.kept else 'false alarms'} in {sum(len(t[2]) for t in todo)} damaged cases"
+    )
     sys.exit(1 if missed and not options.kept else 0)
 
 

@@ -19,44 +19,47 @@ from itertools import pairwise
 import atheris
 
 with atheris.instrument_imports(include=["kvdiag"]):
+    from kvdiag.commands import anonymize as sharing
+    from kvdiag.commands.analyze import evaluate
+    from kvdiag.commands.anonymize import Inputs, hiding
+    from kvdiag.commands.case import Patterns, load_patterns, read_history
+    from kvdiag.commands.explain import Explainer
+    from kvdiag.commands.log_clocks import LogClocks
+    from kvdiag.commands.parse import source_records
+    from kvdiag.commands.redact import Shared, written
     from kvdiag.errors import InputError, PatternError
-    from kvdiag.evidence.readers import READERS, evidence_in, read_evidence
     from kvdiag.explain.asjson import line_json
     from kvdiag.explain.text import line_text
     from kvdiag.explain.topic import read_topic
-    from kvdiag.formats import grpclines, grpcpieces, wrapped
-    from kvdiag.formats.bodies import canonical, classify, read_body
-    from kvdiag.formats.eventtable import descriptions
-    from kvdiag.formats.gostruct import read_struct, sandbox_metadata
-    from kvdiag.formats.keyvalues import scan
-    from kvdiag.formats.peel import peel
+    from kvdiag.formats.bodies.eventtable import descriptions
+    from kvdiag.formats.bodies.gostruct import read_struct, sandbox_metadata
+    from kvdiag.formats.bodies.keyvalues import scan
+    from kvdiag.formats.bodies.known import canonical, classify, read_body
+    from kvdiag.formats.carriers.peel import peel
+    from kvdiag.formats.pasted import wrapped
+    from kvdiag.formats.pasted.escaped import fold as written_out
     from kvdiag.formats.records import read_records
-    from kvdiag.formats.writtenout import fold as written_out
+    from kvdiag.formats.rpc import lines as grpclines
+    from kvdiag.formats.rpc import pieces as grpcpieces
+    from kvdiag.ingest.read import TextInput
     from kvdiag.inputs import sniff
     from kvdiag.inputs.archives import tar_members, zip_members
     from kvdiag.inputs.compressed import Budget
     from kvdiag.inputs.folded import FOLDS, unfolded
     from kvdiag.inputs.gzipped import DamagedError
-    from kvdiag.inputs.legible import Mender, Transcoded
     from kvdiag.inputs.readers import Lent, Reader, Replayed, read_up_to
+    from kvdiag.inputs.repair import TextRepair, Transcoded
     from kvdiag.inputs.source import Source
+    from kvdiag.model.options import Options
     from kvdiag.model.report import Report
-    from kvdiag.pipeline import sharing
-    from kvdiag.pipeline.analyze import Knowledge, found, know, read_history
-    from kvdiag.pipeline.explain import Explainer
-    from kvdiag.pipeline.logclocks import LogClocks
-    from kvdiag.pipeline.options import Options
-    from kvdiag.pipeline.read import Text
-    from kvdiag.pipeline.records import source_records
-    from kvdiag.pipeline.redacting import Shared, written
-    from kvdiag.pipeline.sharing import Inputs, hiding
-    from kvdiag.report import REPORTS, Look, writer
+    from kvdiag.redaction.secrets import redacted
+    from kvdiag.report import REPORTS, RenderOptions, writer
     from kvdiag.report.lines import record_line
-    from kvdiag.report.secrets import redacted
-    from kvdiag.rules.certainty import needs
+    from kvdiag.rules.missing_logs import needs
     from kvdiag.rules.schema import read_rule
     from kvdiag.scan.blocks import blocks
     from kvdiag.scan.parts import whole
+    from kvdiag.snapshots.readers import READERS, evidence_in, read_evidence
 
 
 def formats(data: bytes) -> None:
@@ -76,7 +79,7 @@ def formats(data: bytes) -> None:
 
 def inputs(data: bytes) -> None:
     """Look at an input, unpack it if its first bytes say so, and read it as blocks of few bytes and of many."""
-    sniff.looks_like_log("x", sniff.opened(io.BytesIO(data), Budget()).look.text)
+    sniff.looks_like_log("x", sniff.sniffed_reader(io.BytesIO(data), Budget()).look.text)
     if read_blocks(data, 7) != read_blocks(data, 1 << 18):
         raise AssertionError("it depends on the size of the reads")
 
@@ -84,7 +87,7 @@ def inputs(data: bytes) -> None:
 def read_blocks(data: bytes, size: int) -> tuple[bytes, list[int]]:
     """Give what an input is read as, and the numbers of its lines."""
     numbers: array[int] = array("I")
-    mender, text = Mender(), b""
+    mender, text = TextRepair(), b""
     try:
         under = Transcoded(unpacked(data))
         given = list(blocks(unfolded(under, numbers, (written_out, *FOLDS, wrapped.fold)), size))
@@ -113,7 +116,7 @@ def archives(data: bytes) -> None:
 
 def unpacked(data: bytes) -> Reader:
     """Give what the bytes are when they are unpacked."""
-    return sniff.opened(io.BytesIO(data), Budget()).reader
+    return sniff.sniffed_reader(io.BytesIO(data), Budget()).reader
 
 
 def gostruct(data: bytes) -> None:
@@ -126,18 +129,18 @@ def gostruct(data: bytes) -> None:
 
 
 @cache
-def knowledge() -> Knowledge:
+def knowledge() -> Patterns:
     """Give all rules and the vocabulary, read once."""
-    return know(Options())
+    return load_patterns(Options())
 
 
 def logs(data: bytes) -> None:
     """Read a log as `parse` and as `analyze` do, and write what is found in every form."""
-    text, options = Text("kubelet.log", data), Options(year=2026)
+    text, options = TextInput("kubelet.log", data), Options(year=2026)
     for record in source_records(text, lambda _: None, LogClocks(options)):
         record_line(record)
     analysis = read_history([text], knowledge(), options, [])
-    findings = found(analysis.history, knowledge(), options)
+    findings = evaluate(analysis.history, knowledge(), options)
     report = Report(
         version="",
         inputs=analysis.readings,
@@ -146,7 +149,7 @@ def logs(data: bytes) -> None:
         needs=needs(findings, analysis.history, knowledge().vocabulary.kinds),
     )
     for name in REPORTS:
-        writer(name)(report, io.StringIO(), Look())
+        writer(name)(report, io.StringIO(), RenderOptions())
 
 
 def evidence(data: bytes) -> None:

@@ -170,7 +170,7 @@ def contenders(patterns: Path) -> list[Contender]:
 
 def literals() -> list[bytes]:
     """Give all literals that kvdiag scans for."""
-    from kvdiag.pipeline.analyze import literals as all_literals
+    from kvdiag.commands.analyze import literals as all_literals
 
     return list(all_literals())
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from kvdiag import __version__
-from kvdiag.regex import regex
+from kvdiag.regex import lazy_regex
 
 Made = TypeVar("Made")
 
@@ -29,7 +29,7 @@ DAY = 86_400  # seconds
 UNUSED = 90 * DAY
 LARGEST = 64 << 20  # bytes of a file; all rules and events together take 2 MB
 _OTHERS = stat.S_IWGRP | stat.S_IWOTH
-_OWN = regex(r"[a-z]+-[0-9a-f]{32}\.json|tmp\w+\.tmp")  # nothing else in the folder is ours
+_OWN = lazy_regex(r"[a-z]+-[0-9a-f]{32}\.json|tmp\w+\.tmp")  # nothing else in the folder is ours
 
 
 def digest(parts: Iterable[bytes]) -> str:

@@ -18,7 +18,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
-from kvdiag.regex import regex
+from kvdiag.regex import lazy_regex
 
 FRAME_YEAR = 2000
 FRAME_BEGINS = calendar.timegm((FRAME_YEAR, 1, 1, 0, 0, 0)) * 1_000_000
@@ -36,7 +36,7 @@ AGES_BEGIN = FRAME_BEGINS - 10 * 365 * DAY
 PLACES_BEGIN = AGES_BEGIN - DAY
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_DURATION = regex(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h|d)")
+_DURATION = lazy_regex(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h|d)")
 _UNITS = {"ns": 0.001, "us": 1, "µs": 1, "ms": 1_000, "s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY}
 
 
@@ -55,12 +55,12 @@ def is_age(stamp: int) -> bool:
     return AGES_BEGIN <= stamp <= PRINTED
 
 
-def is_place(stamp: int) -> bool:
+def is_line_order(stamp: int) -> bool:
     """Whether a stamp only tells at which line something stands."""
     return PLACES_BEGIN <= stamp < AGES_BEGIN
 
 
-def is_adrift(stamp: int) -> bool:
+def is_unanchored(stamp: int) -> bool:
     """Whether the moment that a stamp counts from is not known yet."""
     return stamp < BOOT_ENDS or PLACES_BEGIN <= stamp <= PRINTED
 
@@ -120,7 +120,7 @@ def say_duration(microseconds: int) -> str:
     return "".join(shown[:2]) or "0s"
 
 
-_AGO = regex(r"-?\s*(\d{1,9})\s*(s|sec|second|m|min|minute|h|hour|d|day|w|week)s?(?:\s+ago)?")
+_AGO = lazy_regex(r"-?\s*(\d{1,9})\s*(s|sec|second|m|min|minute|h|hour|d|day|w|week)s?(?:\s+ago)?")
 _AGO_UNITS = {"s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY}
 
 

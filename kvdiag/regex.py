@@ -10,7 +10,7 @@ import re
 from typing import Any, AnyStr, Generic, cast
 
 
-def regex(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
+def lazy_regex(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """Give what `re.compile` gives, compiled when it is first used: a fault in it is raised then.
 
     A match's `re` is the compiled pattern, and not what is given here.

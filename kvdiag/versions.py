@@ -13,11 +13,11 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from kvdiag.errors import PatternError
-from kvdiag.regex import regex
+from kvdiag.regex import lazy_regex
 
-_VERSION = regex(r"v?(\d+)\.(\d+)(?:\.(\d+))?(.*)", re.DOTALL)
-_COMPARATOR = regex(r"(<=|>=|<|>|==?)?\s*v?(\d+)(?:\.(\d+))?(?:\.(\d+))?$")
-_PRERELEASE = regex(r"-(?:alpha|beta|rc)\b.*", re.DOTALL)
+_VERSION = lazy_regex(r"v?(\d+)\.(\d+)(?:\.(\d+))?(.*)", re.DOTALL)
+_COMPARATOR = lazy_regex(r"(<=|>=|<|>|==?)?\s*v?(\d+)(?:\.(\d+))?(?:\.(\d+))?$")
+_PRERELEASE = lazy_regex(r"-(?:alpha|beta|rc)\b.*", re.DOTALL)
 _FIRST, _LAST = (0, 0, 0), (1 << 30, 0, 0)
 
 Triple = tuple[int, int, int]

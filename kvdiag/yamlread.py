@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kvdiag.errors import PatternError
-from kvdiag.regex import regex
+from kvdiag.regex import lazy_regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 Plain = str | int | float | bool | None | list["Plain"] | dict[str, "Plain"]
 
 MAX_DEPTH = 40
-_INTEGER = regex(r"[-+]?\d{1,18}")
-_FLOAT = regex(r"[-+]?\d{1,18}\.\d{1,18}")
+_INTEGER = lazy_regex(r"[-+]?\d{1,18}")
+_FLOAT = lazy_regex(r"[-+]?\d{1,18}\.\d{1,18}")
 _WORDS: Mapping[str, bool | None] = {"true": True, "false": False, "null": None, "~": None, "": None}
 
 

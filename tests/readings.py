@@ -15,14 +15,14 @@ from pathlib import Path
 
 from kvdiag.events.names import PLACEHOLDERS, refs_of
 from kvdiag.events.vocabulary import read_vocabulary
-from kvdiag.formats.bodies import canonical, classify, read_body
-from kvdiag.formats.goquote import unquote
-from kvdiag.formats.gostruct import read_struct
-from kvdiag.formats.grpclines import read_piece
-from kvdiag.formats.peel import peel
+from kvdiag.formats.bodies.goquote import unquote
+from kvdiag.formats.bodies.gostruct import read_struct
+from kvdiag.formats.bodies.known import canonical, classify, read_body
+from kvdiag.formats.carriers.peel import peel
 from kvdiag.formats.records import read_records
+from kvdiag.formats.rpc.lines import read_piece
+from kvdiag.redaction.secrets import redacted
 from kvdiag.report.clean import clean
-from kvdiag.report.secrets import redacted
 from tests.traps import LEADS, UNITS
 
 ROOT = Path(__file__).parents[1]

@@ -13,13 +13,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from kvdiag.commands.analyze import analyze, literals
+from kvdiag.commands.case import load_patterns, read_history
 from kvdiag.errors import InputError
-from kvdiag.formats.peel import peel
+from kvdiag.formats.carriers.peel import peel
 from kvdiag.formats.records import read_body, read_records
+from kvdiag.ingest.read import TextInput, read_source
+from kvdiag.model.options import Options
 from kvdiag.model.values import SubjectKind
-from kvdiag.pipeline.analyze import analyze, know, literals, read_history
-from kvdiag.pipeline.options import Options
-from kvdiag.pipeline.read import Text, read_source
 from kvdiag.rules.findings import find
 from kvdiag.rules.rank import rank
 from kvdiag.scan.choose import scanner
@@ -103,14 +104,14 @@ MODES = JOURNALS | {"json": CARRIERS["json"]}
 @cache
 def seen(mode: str) -> tuple[list[tuple[object, ...]], list[int]]:
     """All events of a journal, which are its timelines, and the lines they stand on."""
-    vocabulary = know(Options(paths=())).vocabulary
+    vocabulary = load_patterns(Options(paths=())).vocabulary
     data = text_in((MODES[mode],), entries())
-    (read,) = read_source(Text("x", data), vocabulary, scanner(literals()), pytest.fail, lambda _name, _size: None)
-    sightings = read.testimony.sightings
+    (read,) = read_source(TextInput("x", data), vocabulary, scanner(literals()), pytest.fail, lambda _name, _size: None)
+    raw_events = read.log.raw_events
     lines = data.split(b"\n")
-    assert all(b"kubelet" in lines[one.line - 1] or b"MESSAGE" in lines[one.line - 1] for one in sightings)
-    told = [(one.meaning.entry.kind, one.meaning.refs, one.stamp, one.speaker[:3]) for one in sightings]
-    return told, [one.line for one in sightings]
+    assert all(b"kubelet" in lines[one.line - 1] or b"MESSAGE" in lines[one.line - 1] for one in raw_events)
+    told = [(one.meaning.entry.kind, one.meaning.refs, one.stamp, one.speaker[:3]) for one in raw_events]
+    return told, [one.line for one in raw_events]
 
 
 @pytest.mark.parametrize("mode", JOURNALS)
@@ -127,13 +128,13 @@ def test_a_line_that_is_named_holds_the_message():
     """The line number of evidence is that of the message in the input."""
     data = text_in((JOURNALS["export"],), entries())
     lines = data.split(b"\n")
-    vocabulary = know(Options(paths=())).vocabulary
-    (read,) = read_source(Text("x", data), vocabulary, scanner(literals()), pytest.fail, lambda _name, _size: None)
-    assert read.testimony.sightings
-    assert all(lines[one.line - 1].startswith(b"MESSAGE=") for one in read.testimony.sightings)
+    vocabulary = load_patterns(Options(paths=())).vocabulary
+    (read,) = read_source(TextInput("x", data), vocabulary, scanner(literals()), pytest.fail, lambda _name, _size: None)
+    assert read.log.raw_events
+    assert all(lines[one.line - 1].startswith(b"MESSAGE=") for one in read.log.raw_events)
 
 
-KNOWLEDGE = know(Options())
+KNOWLEDGE = load_patterns(Options())
 INNER = CARRIERS | INNERMOST
 # kubectl-like tools write for a reader, and nothing writes their lines into a log again: stern's own two words before
 # each line stand around no other two, and MicroShift's program's name around no address of talosctl.
@@ -171,7 +172,7 @@ class Dripping(BytesIO):
 class Piped(NamedTuple):
     """A log that comes so many bytes at a time."""
 
-    text: Text
+    text: TextInput
     step: int
     name = property(lambda self: self.text.name)
     modified = property(lambda self: self.text.modified)
@@ -187,7 +188,7 @@ class Piped(NamedTuple):
 
 def said(*carriers: Carrier, step: int = 1 << 20) -> tuple[set[object], set[object]]:
     """The findings with their evidence, and the timelines, when each line of the incident comes in these carriers."""
-    texts = [Piped(Text(name, text_in(carriers, incident(name))), step) for name in PROGRAMS]
+    texts = [Piped(TextInput(name, text_in(carriers, incident(name))), step) for name in PROGRAMS]
     problems: list[InputError] = []
     history = read_history(texts, KNOWLEDGE, Options(year=YEAR[CASE]), problems).history
     assert problems == []

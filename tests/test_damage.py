@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from kvdiag.pipeline.analyze import analyze
-from kvdiag.pipeline.options import Options
-from kvdiag.pipeline.records import records
+from kvdiag.commands.analyze import analyze
+from kvdiag.commands.parse import records
+from kvdiag.model.options import Options
 from tests.wrappers import YEAR, logs
 
 CASE = "hostpath-driver-lost-state"

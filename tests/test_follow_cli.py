@@ -129,8 +129,8 @@ def test_interrupted():
 
 def test_an_exported_journal():
     """A journal in a mode of many lines an entry is followed as well."""
-    entry = "__CURSOR=s=1;i={0}\n__REALTIME_TIMESTAMP=17951{0:05d}000000\n_HOSTNAME=worker-1\nSYSLOG_IDENTIFIER=kubelet\n_PID=1\nMESSAGE={1}\n\n"
-    told = [entry.format(number, line.rstrip("\n")) for number, line in enumerate(LINES[:BUSY])]
+    entry = "__CURSOR=s=1;i={0}\n__REALTIME_TIMESTAMP=1795100000{0:06d}\n_HOSTNAME=worker-1\nSYSLOG_IDENTIFIER=kubelet\n_PID=1\nMESSAGE={1}\n\n"
+    told = [entry.format(number * 100, line.rstrip("\n")) for number, line in enumerate(LINES[:BUSY])]
     with following() as live:
         live.write(told)
         assert live.until("unmount-device-busy", "found")["finding"]["subject"]["ids"]["node"] == "worker-1"

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from kvdiag.pipeline.limit import TimeIsUpError, limited
+from kvdiag.ingest.limit import TimeIsUpError, limited
 from tests.wrappers import SAMPLES, logs
 
 CASE = SAMPLES / "driver-removed-before-pod"

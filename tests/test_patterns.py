@@ -7,8 +7,8 @@ from functools import cache
 
 import pytest
 
+from kvdiag.commands.rule_tests import try_rule
 from kvdiag.events.vocabulary import load_vocabulary
-from kvdiag.pipeline.trial import try_rule
 from kvdiag.rules.grammar import read_condition
 from kvdiag.rules.library import built_in, load, rule_files
 from kvdiag.rules.lint import CHANGES, lint

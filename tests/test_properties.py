@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kvdiag.clock import HOUR
-from kvdiag.pipeline.analyze import analyze
-from kvdiag.pipeline.options import Options
+from kvdiag.commands.analyze import analyze
+from kvdiag.model.options import Options
 from tests.wrappers import (
     SAMPLES,
     YEAR,

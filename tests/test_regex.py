@@ -12,7 +12,7 @@ from re import _parser
 import pytest
 
 from kvdiag.events.vocabulary import read_vocabulary
-from kvdiag.regex import _Later, regex
+from kvdiag.regex import _Later, lazy_regex
 
 ROOT = Path(__file__).parents[1]
 MODULES = sorted(
@@ -120,17 +120,17 @@ def test_what_is_looked_for(pattern):
 
 def test_a_pattern_does_what_a_compiled_one_does():
     """Text and bytes, flags, each method, and again."""
-    late, compiled = regex(r"(a+)(b)?", re.IGNORECASE), re.compile(r"(a+)(b)?", re.IGNORECASE)
+    late, compiled = lazy_regex(r"(a+)(b)?", re.IGNORECASE), re.compile(r"(a+)(b)?", re.IGNORECASE)
     for _ in range(2):
         assert late.fullmatch("AAb").groups() == compiled.fullmatch("AAb").groups()
         assert late.sub("-", "xaAbx") == compiled.sub("-", "xaAbx")
         assert [found.span() for found in late.finditer("a ab")] == [(0, 1), (2, 4)]
         assert late.search("x") is None
-    assert regex(rb"\d+").match(b"12 ", 1).group() == b"2"
+    assert lazy_regex(rb"\d+").match(b"12 ", 1).group() == b"2"
 
 
 def test_a_pattern_is_compiled_when_it_is_used():
     """Making one costs nothing, a fault in it included; using it says what is wrong."""
-    faulty = regex("(")
+    faulty = lazy_regex("(")
     with pytest.raises(re.error, match="unterminated subpattern"):
         faulty.match("x")

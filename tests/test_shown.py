@@ -19,8 +19,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from kvdiag.redaction.secrets import REDACTED, redacted
 from kvdiag.report.clean import clean
-from kvdiag.report.secrets import BLOT, redacted
 from tests.conftest import run_kvdiag
 
 UID = "1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01"
@@ -174,7 +174,7 @@ def test_all_secrets_that_were_asked_for(command, folder):
     """With --no-redact nothing at all is blotted out."""
     said = told(folder, command, LOGS, "--no-redact")
     assert [bare for bare in BARE if bare not in said] == []
-    assert BLOT not in said
+    assert REDACTED not in said
 
 
 class Page(HTMLParser):
@@ -282,7 +282,7 @@ def test_each_secret(text, bare):
     for said in (text, text.replace("\\", ""), json.dumps(text)):
         told = redacted(f"before {said} after")
         assert bare not in told
-        assert BLOT in told
+        assert REDACTED in told
         assert redacted(told) == told
         assert told.startswith("before ")
 
@@ -296,7 +296,7 @@ def test_no_secret_in_it(text):
 PIECES = st.sampled_from(
     [
         *"\x1b\x07\r\n\t\0\x9b\u202e\u2028\ud800a=\"'\\:,}{@ ",
-        *("password=", BLOT, "secrets:{", "token:", "Authorization: ", "Bearer ", "//u:", '"auth":"', "abcd"),
+        *("password=", REDACTED, "secrets:{", "token:", "Authorization: ", "Bearer ", "//u:", '"auth":"', "abcd"),
         *("EnvVar{Name:a,Value:", "-----BEGIN PRIVATE KEY-----"),
     ]
 )

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kvdiag.commands.log_clocks import LogClocks
+from kvdiag.commands.parse import source_records
 from kvdiag.events.recognise import Recogniser
+from kvdiag.formats.pasted.wrapped import fold
 from kvdiag.formats.records import read_records
-from kvdiag.formats.wrapped import fold
+from kvdiag.ingest.read import TextInput, read_source
 from kvdiag.inputs.folded import FOLDS, unfolded
-from kvdiag.inputs.legible import Mender, Transcoded
-from kvdiag.pipeline.logclocks import LogClocks
-from kvdiag.pipeline.options import Options
-from kvdiag.pipeline.read import Text, read_source
-from kvdiag.pipeline.records import source_records
+from kvdiag.inputs.repair import TextRepair, Transcoded
+from kvdiag.model.options import Options
 from kvdiag.scan.choose import scanner
 from tests.traps import KLOG, LEADS, READERS, UNITS, vocabulary
 
@@ -80,7 +80,7 @@ def test_words_that_are_known(unit):
 def read_through(data: bytes) -> int:
     """Read an input to its end; give how many bytes came."""
     reader = unfolded(Transcoded(io.BytesIO(data)), array("I"), (*FOLDS, fold))
-    buffer, size, mender = bytearray(1 << 16), 0, Mender()
+    buffer, size, mender = bytearray(1 << 16), 0, TextRepair()
     while got := reader.readinto(memoryview(buffer)):
         mender.mend(bytes(buffer[:got]))
         size += got
@@ -106,7 +106,7 @@ FOUND = {
 
 def survive(data: bytes) -> None:
     """Analyse, list the events of and parse an input that may be anything."""
-    source = Text("x", data)
+    source = TextInput("x", data)
     list(read_source(source, vocabulary(), scanner(vocabulary().literals), pytest.fail, lambda _name, _size: None))
     list(source_records(source, pytest.fail, LogClocks(Options())))
     list(read_records(enumerate(data.split(b"\n"), start=1)))

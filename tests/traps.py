@@ -8,14 +8,14 @@ from functools import cache
 
 from kvdiag.events.recognise import Recogniser
 from kvdiag.events.vocabulary import Vocabulary, load_vocabulary
-from kvdiag.formats.bodies import classify, read_body
-from kvdiag.formats.gopanic import read as read_panic
-from kvdiag.formats.gostruct import read_struct, sandbox_metadata
-from kvdiag.formats.grpclines import read_piece
-from kvdiag.formats.grpcpieces import request_of
-from kvdiag.formats.peel import peel
+from kvdiag.formats.bodies.gopanic import read as read_panic
+from kvdiag.formats.bodies.gostruct import read_struct, sandbox_metadata
+from kvdiag.formats.bodies.known import classify, read_body
+from kvdiag.formats.carriers.peel import peel
 from kvdiag.formats.records import canonical, read_records
-from kvdiag.pipeline.read import Text, read_source
+from kvdiag.formats.rpc.lines import read_piece
+from kvdiag.formats.rpc.pieces import request_of
+from kvdiag.ingest.read import TextInput, read_source
 from kvdiag.report.clean import clean
 from kvdiag.rules.library import built_in
 from kvdiag.scan.choose import scanner
@@ -77,7 +77,7 @@ def understand(trap: bytes) -> None:
 def analyse(trap: bytes) -> None:
     """Read the trap as a whole log."""
     for _ in read_source(
-        Text("x", trap), vocabulary(), scanner(vocabulary().literals), print, lambda _name, _size: None
+        TextInput("x", trap), vocabulary(), scanner(vocabulary().literals), print, lambda _name, _size: None
     ):
         pass
 

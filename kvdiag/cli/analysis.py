@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from kvdiag.cli.outlet import coloured, outlet, width
+from kvdiag.cli.outlet import coloured, outlet, say_note, width
 from kvdiag.cli.progress import progress
+from kvdiag.commands.analyze import analyze
 from kvdiag.errors import InputError, UsageError
+from kvdiag.model.options import Options
 from kvdiag.model.report import Report
 from kvdiag.model.values import Severity
-from kvdiag.pipeline.analyze import analyze
-from kvdiag.pipeline.options import Options
-from kvdiag.report import REPORTS, Look, writer
-from kvdiag.report.clean import clean
+from kvdiag.report import REPORTS, RenderOptions, writer
 
 NEVER = "never"
 FAIL_ON = (NEVER, *(severity.label for severity in Severity))
 FOUND, UNREADABLE = 1, 3
 
 
-class Showing(NamedTuple):
+class OutputOptions(NamedTuple):
     """How the report is shown, and at which severity the exit code says so."""
 
     output: str = "text"
@@ -33,15 +31,15 @@ class Showing(NamedTuple):
     no_redact: bool = False
 
 
-def run_analysis(options: Options, showing: Showing) -> int:
+def run_analysis(options: Options, showing: OutputOptions) -> int:
     """Analyse, print the report, give the exit code. Raises UsageError for an output or severity that is none."""
     _check(showing)
     with progress(quiet=showing.quiet) as tell:
         report = analyze(options, tell)
     for note in (*report.problems, *(() if showing.quiet else report.notes)):
-        sys.stderr.write(f"kvdiag: {clean(note)}\n")
+        say_note(note)
     with outlet(showing.output_file) as stream:
-        look = Look(
+        look = RenderOptions(
             colour=coloured(stream, no_color=showing.no_color),
             width=width(stream),
             verbose=showing.verbose,
@@ -52,16 +50,16 @@ def run_analysis(options: Options, showing: Showing) -> int:
     return exit_code(report, showing.fail_on)
 
 
-def _check(showing: Showing) -> None:
+def _check(showing: OutputOptions) -> None:
     if showing.output not in REPORTS:
         raise UsageError(f"-o {showing.output}: no such output; there are {', '.join(REPORTS)}")
     if showing.fail_on not in FAIL_ON:
         raise UsageError(f"--fail-on {showing.fail_on}: no such severity; there are {', '.join(FAIL_ON)}")
 
 
-def run_following(options: Options, showing: Showing) -> int:
+def run_following(options: Options, showing: OutputOptions) -> int:
     """Print each finding when it is certain, and its end, until the inputs end; give the exit code."""
-    from kvdiag.pipeline.follow import Follower
+    from kvdiag.commands.follow import Follower
     from kvdiag.report.changes import write, write_json
 
     _check(showing)
@@ -69,7 +67,7 @@ def run_following(options: Options, showing: Showing) -> int:
     follower = Follower(options, problems.append)
     worst, told = -1, {"json": write_json}.get(showing.output, write)
     with outlet(showing.output_file) as stream:
-        look = Look(
+        look = RenderOptions(
             colour=coloured(stream, no_color=showing.no_color),
             width=width(stream),
             verbose=showing.verbose,
@@ -80,7 +78,7 @@ def run_following(options: Options, showing: Showing) -> int:
             told(change.finding, change.at, stream, look, is_over=change.is_over)
             worst = max(worst, change.finding.severity)
     for problem in problems:
-        sys.stderr.write(f"kvdiag: {clean(str(problem))}\n")
+        say_note(str(problem))
     if showing.fail_on != NEVER and worst >= Severity.of(showing.fail_on):
         return FOUND
     return 0 if follower.heard and not any(problem.exit_code for problem in problems) else UNREADABLE

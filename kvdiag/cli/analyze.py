@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kvdiag.cli.analysis import FAIL_ON, NEVER, Showing, run_analysis, run_following
+from kvdiag.cli.analysis import FAIL_ON, NEVER, OutputOptions, run_analysis, run_following
 from kvdiag.cli.arguments import (
     Follow,
     Limit,
@@ -59,5 +59,5 @@ def command(
         show_possible=show_possible,
         limit=limit_seconds,
     )
-    showing = Showing(output, output_file, fail_on, quiet, verbose, no_color, no_redact)
+    showing = OutputOptions(output, output_file, fail_on, quiet, verbose, no_color, no_redact)
     raise typer.Exit((run_following if follow else run_analysis)(options, showing))

@@ -11,7 +11,7 @@ import typer
 
 from kvdiag.clock import moment, zone_offset
 from kvdiag.errors import UsageError
-from kvdiag.pipeline.options import Options
+from kvdiag.model.options import Options
 
 Paths = Annotated[
     list[str] | None, typer.Argument(metavar="PATH", help="Files, folders, or - for standard input (default).")

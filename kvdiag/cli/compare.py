@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 
 from kvdiag.cli.arguments import NoRedact, Since, Until, Year, Zone, options_of
-from kvdiag.cli.outlet import outlet
+from kvdiag.cli.outlet import outlet, say_note
+from kvdiag.commands.compare import compare
 from kvdiag.errors import UsageError
-from kvdiag.pipeline.comparing import compare
-from kvdiag.report import Look
+from kvdiag.report import RenderOptions
 from kvdiag.report.comparison import OUTPUTS, write_comparison
 
 
@@ -30,6 +30,6 @@ def command(
     """Show where two pods, volumes or logs part ways."""
     if output not in OUTPUTS:
         raise UsageError(f"-o {output}: no such output; there are {', '.join(OUTPUTS)}")
-    comparison = compare(left, right, options_of(paths, None, year, tz, since, until))
+    comparison = compare(left, right, options_of(paths, None, year, tz, since, until), say_note)
     with outlet(None) as stream:
-        write_comparison(comparison, output, stream, Look(redact=not no_redact))
+        write_comparison(comparison, output, stream, RenderOptions(redact=not no_redact))

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-
 import typer
 
 from kvdiag.cli.arguments import NoRedact, Paths, Patterns, Since, Until, Year, Zone, options_of
-from kvdiag.cli.outlet import outlet
+from kvdiag.cli.outlet import outlet, say_note
 from kvdiag.cli.progress import progress
+from kvdiag.commands.events import list_events
 from kvdiag.errors import InputError
 from kvdiag.model.event import Event
-from kvdiag.pipeline.listing import list_events
-from kvdiag.report.clean import clean
 from kvdiag.report.jsontext import json_text
 from kvdiag.report.lines import event_line
 
@@ -38,5 +35,5 @@ def command(
 
         understood, notes = list_events(options, tell, problems, shown)
     for note in notes:
-        sys.stderr.write(f"kvdiag: {clean(note)}\n")
+        say_note(note)
     raise typer.Exit(0 if understood and not any(p.exit_code for p in problems) else UNREADABLE)

@@ -9,14 +9,14 @@ from typing import Annotated, Any
 import typer
 
 from kvdiag.cli.arguments import NoRedact, Patterns, folders
+from kvdiag.commands.explain import BLOCK, Explainer
 from kvdiag.errors import UsageError
 from kvdiag.explain.asjson import line_json, rule_json, topic_json, topics_json
 from kvdiag.explain.text import line_text, rule_text, topic_text, topics_text
-from kvdiag.pipeline.explain import BLOCK, Explainer
-from kvdiag.report.blot.pem import without_keys
+from kvdiag.redaction.forms.pem import without_keys
+from kvdiag.redaction.secrets import redacted
 from kvdiag.report.clean import clean
 from kvdiag.report.jsontext import json_text
-from kvdiag.report.secrets import redacted
 from kvdiag.scan.blocks import Block
 from kvdiag.scan.parts import whole
 

@@ -47,8 +47,8 @@ def short_form(arguments: Sequence[str]) -> Short | None:
 
 def run_short(form: Short) -> int:
     """Analyse and give the exit code."""
-    from kvdiag.cli.analysis import NEVER, Showing, run_analysis
-    from kvdiag.pipeline.options import Options
+    from kvdiag.cli.analysis import NEVER, OutputOptions, run_analysis
+    from kvdiag.model.options import Options
 
-    showing = Showing(output=form.output, fail_on=form.fail_on or NEVER, quiet=form.quiet)
+    showing = OutputOptions(output=form.output, fail_on=form.fail_on or NEVER, quiet=form.quiet)
     return run_analysis(Options(paths=form.paths), showing)

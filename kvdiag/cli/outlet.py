@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TextIO
 
 from kvdiag.errors import UsageError
+from kvdiag.report.clean import clean
 
 WIDEST = 120
 PIPED = 100
@@ -60,3 +61,8 @@ def paged(stream: TextIO, *, text: bool) -> Iterator[TextIO]:
     yield buffer
     os.environ.setdefault("LESS", "FRX")  # colours, no pager for what fits the screen
     pydoc.pager(buffer.getvalue())
+
+
+def say_note(note: str) -> None:
+    """One line for a person on stderr, beside the output."""
+    sys.stderr.write(f"kvdiag: {clean(note)}\n")

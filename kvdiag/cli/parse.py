@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-
 import typer
 
 from kvdiag.cli.arguments import NoRedact, Paths, Year, Zone, options_of
-from kvdiag.cli.outlet import outlet
+from kvdiag.cli.outlet import outlet, say_note
+from kvdiag.commands.parse import records
 from kvdiag.errors import InputError
-from kvdiag.pipeline.records import records
-from kvdiag.report.clean import clean
 from kvdiag.report.jsontext import json_text
 from kvdiag.report.lines import record_line
 
@@ -27,5 +24,5 @@ def command(paths: Paths = None, year: Year = None, tz: Zone = "", no_redact: No
             understood = understood or record.time is not None
             stream.write(json_text(record_line(record), redact=not no_redact))
     for problem in problems:
-        sys.stderr.write(f"kvdiag: {clean(str(problem))}\n")
+        say_note(str(problem))
     raise typer.Exit(0 if understood and not any(p.exit_code for p in problems) else UNREADABLE)

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
 
 from kvdiag.cli.arguments import NoRedact, Paths, Patterns, Since, Until, Year, Zone, options_of
-from kvdiag.cli.outlet import outlet, width
+from kvdiag.cli.outlet import outlet, say_note, width
 from kvdiag.cli.progress import progress
+from kvdiag.commands.inventory import take
 from kvdiag.errors import UsageError
+from kvdiag.model.options import Options
 from kvdiag.model.values import SubjectKind
-from kvdiag.pipeline.inventory import take
-from kvdiag.pipeline.options import Options
-from kvdiag.pipeline.rows import Wanted
-from kvdiag.report import Look
-from kvdiag.report.clean import clean
+from kvdiag.report import RenderOptions
 from kvdiag.report.tables import OUTPUTS, write
+from kvdiag.views.inventory import Wanted
 
 UNREADABLE = 3
 
@@ -57,7 +55,7 @@ def show(options: Options, wanted: Wanted, output: str, *, redact: bool) -> int:
     with progress(quiet=False) as tell:
         taken = take(options, wanted, tell)
     for note in (*map(str, taken.problems), *taken.notes):
-        sys.stderr.write(f"kvdiag: {clean(note)}\n")
+        say_note(note)
     with outlet(None) as stream:
-        write(taken.inventory, stream, output, Look(width=width(stream), redact=redact))
+        write(taken.inventory, stream, output, RenderOptions(width=width(stream), redact=redact))
     return 0 if taken.understood and not any(p.exit_code for p in taken.problems) else UNREADABLE

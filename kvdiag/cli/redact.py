@@ -10,10 +10,11 @@ from typing import Annotated
 import typer
 
 from kvdiag.cli.arguments import Paths
+from kvdiag.cli.outlet import say_note
+from kvdiag.commands.anonymize import Inputs, hiding, seekable
+from kvdiag.commands.redact import Change, Shared, placed, written
 from kvdiag.errors import InputError, UsageError
-from kvdiag.pipeline.options import Options
-from kvdiag.pipeline.redacting import Change, Shared, placed, written
-from kvdiag.pipeline.sharing import Inputs, hiding, seekable
+from kvdiag.model.options import Options
 from kvdiag.report.clean import clean
 
 UNREADABLE = 3
@@ -45,9 +46,9 @@ def command(
             _write(twice, mask.text, done, problems, (output_file, output_folder))
             hidden = mask.replaced
     for problem in problems:
-        sys.stderr.write(f"kvdiag: {clean(str(problem))}\n")
+        say_note(str(problem))
     for told in _summary(done, hidden if anonymize else None):
-        sys.stderr.write(f"kvdiag: {told}\n")
+        say_note(told)
     raise typer.Exit(UNREADABLE if not done.lines or any(p.exit_code for p in problems) else 0)
 
 

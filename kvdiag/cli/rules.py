@@ -10,10 +10,10 @@ import typer
 
 from kvdiag.cli.arguments import Patterns, folders
 from kvdiag.cli.help import Command
+from kvdiag.commands.rule_tests import Verdicts, try_rule
 from kvdiag.errors import PatternError, UsageError
 from kvdiag.events.vocabulary import Vocabulary, load_vocabulary
 from kvdiag.model.rule import Rule
-from kvdiag.pipeline.trial import Verdicts, try_rule
 from kvdiag.report.clean import clean
 from kvdiag.rules.library import Library, built_in, load
 from kvdiag.rules.lint import lint as lint_rule

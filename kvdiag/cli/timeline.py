@@ -8,11 +8,11 @@ from typing import Annotated
 import typer
 
 from kvdiag.cli.arguments import NoRedact, Paths, Patterns, Since, Until, Year, Zone, options_of
-from kvdiag.cli.outlet import coloured, outlet, paged, width
+from kvdiag.cli.outlet import coloured, outlet, paged, say_note, width
+from kvdiag.commands.timeline import stories
 from kvdiag.errors import UsageError
 from kvdiag.model.values import SubjectKind
-from kvdiag.pipeline.stories import stories
-from kvdiag.report import Look
+from kvdiag.report import RenderOptions
 from kvdiag.report.timeline import TIMELINES, timeline_writer
 
 KINDS = ", ".join(str(kind) for kind in SubjectKind)
@@ -40,8 +40,8 @@ def command(
     if output not in TIMELINES:
         raise UsageError(f"-o {output}: no such output; there are {', '.join(TIMELINES)}")
     options = options_of(paths, patterns, year, tz, since, until)
-    told = stories(SubjectKind(kind), ref, options, raw=raw)
+    told = stories(SubjectKind(kind), ref, options, say_note, raw=raw)
     with outlet(output_file) as stream, paged(stream, text=output == "text") as out:
         colour = coloured(stream, no_color=no_color) and output == "text"
-        look = Look(colour=colour, width=width(stream), verbose=verbose, redact=not no_redact)
+        look = RenderOptions(colour=colour, width=width(stream), verbose=verbose, redact=not no_redact)
         timeline_writer(output)(told, out, look)

@@ -9,7 +9,7 @@ import typer
 from kvdiag.cli.arguments import NoRedact, Paths, Patterns, Since, Until, Year, Zone, options_of
 from kvdiag.cli.pods import Driver, Namespace, Node, Output, Slow, Stuck, show
 from kvdiag.model.values import SubjectKind
-from kvdiag.pipeline.rows import Wanted
+from kvdiag.views.inventory import Wanted
 
 
 def command(

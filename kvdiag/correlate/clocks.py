@@ -26,17 +26,17 @@ from kvdiag.clock import (
     duration,
     from_datetime,
     in_year,
-    is_adrift,
     is_age,
-    is_place,
+    is_line_order,
     is_since_boot,
+    is_unanchored,
     is_yearless,
     to_datetime,
 )
 from kvdiag.correlate.clues import (
     WEAK,
-    Turns,
     Year,
+    YearRollovers,
     as_zone,
     dated_span,
     east,
@@ -51,8 +51,8 @@ from kvdiag.correlate.clues import (
     year_beside,
     year_of_file,
 )
-from kvdiag.correlate.testimony import SHARED, Testimony
-from kvdiag.model.values import NOTHING
+from kvdiag.ingest.log_events import SHARED, LogEvents
+from kvdiag.model.values import EMPTY
 
 NEAR = 2 * MINUTE  # how far two sources may be apart when they see the same id
 NEAR_ONE = 10 * SECOND  # the same, where they share only one
@@ -78,7 +78,7 @@ class SourceClock(NamedTuple):
 
     year: int | None = None
     zone: int = 0
-    turns: Turns = ()
+    turns: YearRollovers = ()
     year_how: str = ""
     zone_how: str = ""
     anchors: tuple[Anchor, ...] = ()
@@ -91,7 +91,7 @@ class SourceClock(NamedTuple):
         return in_year(stamp, year + (turn_at(self.turns, line) if self.turns else 0)) - self.zone
 
     @property
-    def is_adrift(self) -> bool:
+    def is_unanchored(self) -> bool:
         """Whether nothing in the source says when any of it was."""
         return bool(self.anchors) and not any(one.is_dated for one in self.anchors)
 
@@ -118,22 +118,22 @@ class SourceClock(NamedTuple):
 
 
 def set_clocks(
-    testimonies: Sequence[Testimony],
+    logs: Sequence[LogEvents],
     *,
     year: int | None = None,
     zone: int | None = None,
-    known: Mapping[str, SourceClock] = NOTHING,
+    known: Mapping[str, SourceClock] = EMPTY,
 ) -> Mapping[str, SourceClock]:
     """A clock for each source by its name; `year` and `zone` are what the user said (`--year`, `--tz`).
 
     Those that are `known` stay, but for New Years since and a zone that was only assumed: what told the rest may have
     been let go.
     """
-    turns = {t.source: tuple(_turns(t)) if t.yearless else () for t in testimonies}
-    years = _years(testimonies, turns, year)
-    zones = _zones(testimonies, zone)
+    turns = {t.source: tuple(_turns(t)) if t.yearless else () for t in logs}
+    years = _years(logs, turns, year)
+    zones = _zones(logs, zone)
     clocks = {}
-    for t in testimonies:
+    for t in logs:
         if t.source in known:
             clocks[t.source] = known[t.source]._replace(turns=turns[t.source])
         elif t.yearless:
@@ -143,16 +143,16 @@ def set_clocks(
             clocks[t.source] = _anchored(t, clock)
         else:
             clocks[t.source] = _anchored(t, SourceClock())
-    return _aligned(testimonies, clocks)
+    return _aligned(logs, clocks)
 
 
-def _years(testimonies: Sequence[Testimony], turns: Mapping[str, Turns], given: int | None) -> Mapping[str, Year]:
+def _years(logs: Sequence[LogEvents], turns: Mapping[str, YearRollovers], given: int | None) -> Mapping[str, Year]:
     """The year of each year-less log's first line: as given, else by the strongest evidence of all of them."""
-    yearless = [t for t in testimonies if t.yearless]
+    yearless = [t for t in logs if t.yearless]
     if given is not None:
         return {t.source: Year(given, "as given", 0) for t in yearless}
     own = {t.source: clue for t in yearless if (clue := own_year(t, turns[t.source]))}
-    spans = [span for t in testimonies if (span := dated_span(t))]
+    spans = [span for t in logs if (span := dated_span(t))]
     found: dict[str, Year] = {}
     for t in sorted((t for t in yearless if t.source in own), key=lambda t: own[t.source].strength):
         found[t.source] = _by_evidence(t, own[t.source], turns[t.source], spans)
@@ -163,54 +163,54 @@ def _years(testimonies: Sequence[Testimony], turns: Mapping[str, Turns], given: 
     return found
 
 
-def _by_evidence(testimony: Testimony, own: Year, turns: Turns, spans: Spans) -> Year:
+def _by_evidence(log: LogEvents, own: Year, turns: YearRollovers, spans: Spans) -> Year:
     """A log's own word, unless it is weak and logs of those days say better."""
-    beside = year_beside(last_yearless(testimony), spans) if own.strength >= WEAK else None
+    beside = year_beside(last_yearless(log), spans) if own.strength >= WEAK else None
     if beside is None or beside - _passed(turns) == own.year:
         return own
     return Year(beside - _passed(turns), "from the other logs", own.strength)
 
 
-def _by_others(testimony: Testimony, turns: Turns, spans: Spans) -> Year:
-    last = last_yearless(testimony)
+def _by_others(log: LogEvents, turns: YearRollovers, spans: Spans) -> Year:
+    last = last_yearless(log)
     beside = year_beside(last, spans)
-    if beside is None and testimony.modified is None:
+    if beside is None and log.modified is None:
         beside = year_beside(last, spans, at_any_distance=True)
     if beside is not None:
         return Year(beside - _passed(turns), "from the other logs", WEAK)
-    year, how = year_of_file(testimony, last)
+    year, how = year_of_file(log, last)
     return Year(year - _passed(turns), how, WEAK)
 
 
-def _span(testimony: Testimony, year: int, turns: Turns) -> tuple[int, int]:
+def _span(log: LogEvents, year: int, turns: YearRollovers) -> tuple[int, int]:
     """From when to when a log is whose year is known, as if its zone were UTC."""
-    last = in_year(last_yearless(testimony), year + _passed(turns))
-    first = testimony.first
+    last = in_year(last_yearless(log), year + _passed(turns))
+    first = log.first
     begins = in_year(first, year) if first is not None and is_yearless(first) else last
     return min(begins, last), max(begins, last)
 
 
-def _passed(turns: Turns) -> int:
+def _passed(turns: YearRollovers) -> int:
     return turns[-1][1] if turns else 0
 
 
-def _with_leap_day(first: Year, testimony: Testimony, turns: Turns) -> Year:
+def _with_leap_day(first: Year, log: LogEvents, turns: YearRollovers) -> Year:
     """The year moved back to one whose 29 February the log shows."""
-    turn = _has_leap_day(testimony, turns)
+    turn = _has_leap_day(log, turns)
     return first if turn is None else first._replace(year=_leap(first.year, turn))
 
 
-def _zones(testimonies: Sequence[Testimony], given: int | None) -> Mapping[str, tuple[int, str]]:
+def _zones(logs: Sequence[LogEvents], given: int | None) -> Mapping[str, tuple[int, str]]:
     """The zone of each year-less log of which it is known: as given, its own word, or that of its host."""
-    yearless = [t for t in testimonies if t.yearless]
+    yearless = [t for t in logs if t.yearless]
     if given is not None:
         return {t.source: (given, "as given") for t in yearless}
-    own = {t.source: said for t in testimonies if (said := own_zone(t))}
+    own = {t.source: said for t in logs if (said := own_zone(t))}
     of_host: dict[str, dict[int, str]] = defaultdict(dict)
-    for t in testimonies:
+    for t in logs:
         if t.source in own and is_hosts(t):
             of_host[host_of(t)].setdefault(own[t.source][0], t.source)
-    hosts = {host_of(t) for t in testimonies if is_hosts(t)}
+    hosts = {host_of(t) for t in logs if is_hosts(t)}
     found = dict(own)
     for t in yearless:
         zones = of_host.get(host_of(t)) or (of_host.get("") if len(hosts) <= 1 else None)
@@ -220,18 +220,18 @@ def _zones(testimonies: Sequence[Testimony], given: int | None) -> Mapping[str, 
     return found
 
 
-def _anchored(testimony: Testimony, clock: SourceClock) -> SourceClock:
+def _anchored(log: LogEvents, clock: SourceClock) -> SourceClock:
     """The clock with what holds those of the source's stamps that are adrift."""
-    stamps = [(line, stamp) for line, stamp in _stamps(testimony) if stamp is not None]
-    if not any(is_adrift(stamp) for _, stamp in stamps):
+    stamps = [(line, stamp) for line, stamp in _stamps(log) if stamp is not None]
+    if not any(is_unanchored(stamp) for _, stamp in stamps):
         return clock
-    dated = [clock.utc(stamp, line) for line, stamp in stamps if not is_adrift(stamp)]
-    return clock._replace(anchors=tuple(_anchors(testimony, [stamp for _, stamp in stamps], dated)))
+    dated = [clock.utc(stamp, line) for line, stamp in stamps if not is_unanchored(stamp)]
+    return clock._replace(anchors=tuple(_anchors(log, [stamp for _, stamp in stamps], dated)))
 
 
-def _anchors(testimony: Testimony, stamps: Sequence[int], dated: Sequence[int]) -> Iterator[Anchor]:
+def _anchors(log: LogEvents, stamps: Sequence[int], dated: Sequence[int]) -> Iterator[Anchor]:
     """One for each kind that there is; `stamps` are all of the source in the order of its lines, `dated` in UTC."""
-    modified = testimony.modified
+    modified = log.modified
     moment = from_datetime(datetime.fromtimestamp(modified, UTC) if modified is not None else datetime.now(UTC))
     whose = "the file's date" if modified is not None else "now"
     last, last_how = (max(dated), "that of the last dated line") if dated else (moment, whose)
@@ -242,20 +242,20 @@ def _anchors(testimony: Testimony, stamps: Sequence[int], dated: Sequence[int]) 
         )
     if any(map(is_age, stamps)):
         yield Anchor(is_age, last - PRINTED, f"ages, counted back from {last_how}", bool(dated))
-    told = next(_retries(testimony), None)
+    told = next(_retries(log), None)
     if told is not None:
         line, stamp, tried = told
         yield Anchor(
-            is_place, tried - stamp, f"lines without a time, taken for that told in line {line}", is_dated=True
+            is_line_order, tried - stamp, f"lines without a time, taken for that told in line {line}", is_dated=True
         )
-    elif places := [stamp for stamp in stamps if is_place(stamp)]:
-        yield Anchor(is_place, first - max(places), f"lines without a time, taken for {first_how}", bool(dated))
+    elif places := [stamp for stamp in stamps if is_line_order(stamp)]:
+        yield Anchor(is_line_order, first - max(places), f"lines without a time, taken for {first_how}", bool(dated))
 
 
-def _turns(testimony: Testimony) -> Iterator[tuple[int, int]]:
+def _turns(log: LogEvents) -> Iterator[tuple[int, int]]:
     """(line, years since the first line) at each New Year that the log passes, in file order; backwards for -r."""
     before, years = None, 0
-    for line, stamp in _stamps(testimony):
+    for line, stamp in _stamps(log):
         if stamp is None or not is_yearless(stamp):
             continue
         if before is not None and abs(stamp - before) > HALF_YEAR:
@@ -264,30 +264,30 @@ def _turns(testimony: Testimony) -> Iterator[tuple[int, int]]:
         before = stamp
 
 
-def _stamps(testimony: Testimony) -> Iterator[tuple[int, int | None]]:
+def _stamps(log: LogEvents) -> Iterator[tuple[int, int | None]]:
     """(line, time) of all that was dated; at the ends also what means nothing, which may lie in another year."""
-    yield 0, testimony.first
-    yield from ((sighting.line, sighting.stamp) for sighting in testimony.sightings)
-    yield testimony.lines, testimony.last
+    yield 0, log.first
+    yield from ((raw_event.line, raw_event.stamp) for raw_event in log.raw_events)
+    yield log.lines, log.last
 
 
-def _retries(testimony: Testimony) -> Iterator[tuple[int, int, int]]:
+def _retries(log: LogEvents) -> Iterator[tuple[int, int, int]]:
     """(line, stamp, UTC) of lines without a time that say until when nothing is tried again, and since when."""
-    for sighting in testimony.sightings:
-        attrs = sighting.meaning.attrs
-        found = retry_moment(attrs) if is_place(sighting.stamp) else None
+    for raw_event in log.raw_events:
+        attrs = raw_event.meaning.attrs
+        found = retry_moment(attrs) if is_line_order(raw_event.stamp) else None
         if found:
             waits = duration(attrs.get("backoff", "")) or 0
-            yield sighting.line, sighting.stamp, naive(found) - east(found) - waits
+            yield raw_event.line, raw_event.stamp, naive(found) - east(found) - waits
 
 
-def _has_leap_day(testimony: Testimony, turns: Turns) -> int | None:
+def _has_leap_day(log: LogEvents, turns: YearRollovers) -> int | None:
     """How many years after its first line the log shows a 29 February; None when it shows none."""
-    for sighting in testimony.sightings:
-        if is_yearless(sighting.stamp):
-            moment = to_datetime(sighting.stamp)
+    for raw_event in log.raw_events:
+        if is_yearless(raw_event.stamp):
+            moment = to_datetime(raw_event.stamp)
             if (moment.month, moment.day) == (2, 29):
-                return turn_at(turns, sighting.line)
+                return turn_at(turns, raw_event.line)
     return None
 
 
@@ -298,35 +298,35 @@ def _leap(first_year: int, turn: int) -> int:
     return year
 
 
-def _aligned(testimonies: Sequence[Testimony], clocks: Mapping[str, SourceClock]) -> Mapping[str, SourceClock]:
+def _aligned(logs: Sequence[LogEvents], clocks: Mapping[str, SourceClock]) -> Mapping[str, SourceClock]:
     """Clocks whose zone was only assumed, moved by what the ids they share with a surer source say."""
     aligned = dict(clocks)
-    order = sorted(testimonies, key=lambda t: (clocks[t.source].is_unsure, not t.component.startswith("csi")))
-    seen = {t.source: _first_seen(t, clocks[t.source]) for t in testimonies}
+    order = sorted(logs, key=lambda t: (clocks[t.source].is_unsure, not t.component.startswith("csi")))
+    seen = {t.source: _first_seen(t, clocks[t.source]) for t in logs}
     holders: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for number, testimony in enumerate(order):
-        own = seen[testimony.source]
-        surer = sorted({other for ref in own for other in holders[ref]}) if clocks[testimony.source].is_unsure else ()
+    for number, log in enumerate(order):
+        own = seen[log.source]
+        surer = sorted({other for ref in own for other in holders[ref]}) if clocks[log.source].is_unsure else ()
         for ref in own:
             if len(holders[ref]) < MOST_HOLDERS:
                 holders[ref].append(number)
         for other in (order[n] for n in surer):
-            offset = _offset(seen[testimony.source], seen[other.source])
+            offset = _offset(seen[log.source], seen[other.source])
             if offset:
-                clock = aligned[testimony.source]
+                clock = aligned[log.source]
                 how = f"since the ids it shares with {other.source} are {_say_zone(offset)} apart"
-                aligned[testimony.source] = clock._replace(zone=clock.zone + offset, zone_how=how)
-                seen[testimony.source] = {ref: t - offset for ref, t in seen[testimony.source].items()}
+                aligned[log.source] = clock._replace(zone=clock.zone + offset, zone_how=how)
+                seen[log.source] = {ref: t - offset for ref, t in seen[log.source].items()}
                 break
     return aligned
 
 
-def _first_seen(testimony: Testimony, clock: SourceClock) -> dict[tuple[str, str], int]:
+def _first_seen(log: LogEvents, clock: SourceClock) -> dict[tuple[str, str], int]:
     seen: dict[tuple[str, str], int] = {}
-    for sighting in testimony.sightings:
-        for ref in sighting.meaning.refs:
+    for raw_event in log.raw_events:
+        for ref in raw_event.meaning.refs:
             if ref.kind in SHARED and ref not in seen:
-                seen[ref] = clock.utc(sighting.stamp, sighting.line)
+                seen[ref] = clock.utc(raw_event.stamp, raw_event.line)
     return seen
 
 

@@ -26,21 +26,21 @@ from kvdiag.clock import (
     SECOND,
     from_datetime,
     in_year,
-    is_adrift,
+    is_unanchored,
     is_yearless,
     to_datetime,
 )
-from kvdiag.correlate.testimony import Testimony
-from kvdiag.regex import regex
+from kvdiag.ingest.log_events import LogEvents
+from kvdiag.regex import lazy_regex
 
 QUARTER = 15 * MINUTE
 NEAR_LOGS = 30 * DAY  # between logs of which one lends the other its year without a doubt
 WEAK = 5  # from this strength on a log's own word gives way to stronger words of other logs
 _HALVES = ("-09:30", "-03:30", "+03:30", "+04:30", "+05:30", "+05:45", "+06:30", "+08:45", "+09:30", "+10:30", "+12:45")
-_MOMENT = regex(r"(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d+))? ([+-])(\d\d)(\d\d)")
+_MOMENT = lazy_regex(r"(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d+))? ([+-])(\d\d)(\d\d)")
 HOSTS = frozenset({"kubelet", "containerd", "crio", "kernel"})  # programs that run on the host, in its zone
 
-Turns: TypeAlias = tuple[tuple[int, int], ...]  # of one log: from which line on, so many New Years later
+YearRollovers: TypeAlias = tuple[tuple[int, int], ...]  # of one log: from which line on, so many New Years later
 
 
 class Year(NamedTuple):
@@ -66,49 +66,49 @@ def as_zone(offset: int) -> int | None:
     return zone if zone in ZONES and abs(zone - offset) <= 2 * MINUTE else None
 
 
-def turn_at(turns: Turns, line: int) -> int:
+def turn_at(turns: YearRollovers, line: int) -> int:
     """How many New Years a log has passed at a line."""
     return next((years for begins, years in reversed(turns) if line >= begins), 0)
 
 
-def own_year(testimony: Testimony, turns: Turns) -> Year | None:
+def own_year(log: LogEvents, turns: YearRollovers) -> Year | None:
     """What a log says of the year of its first line."""
-    return min(_own_years(testimony, turns), key=lambda clue: clue.strength, default=None)
+    return min(_own_years(log, turns), key=lambda clue: clue.strength, default=None)
 
 
-def _own_years(testimony: Testimony, turns: Turns) -> Iterator[Year]:
-    for outer, inner in testimony.wrapped[:1]:
+def _own_years(log: LogEvents, turns: YearRollovers) -> Iterator[Year]:
+    for outer, inner in log.wrapped[:1]:
         yield Year(_nearest_year(outer, inner), "from the dated lines within it", 1)
-    if testimony.preamble_year is not None:
-        yield Year(testimony.preamble_year, "from the file's header", 2)
-    for told in _told(testimony):
+    if log.preamble_year is not None:
+        yield Year(log.preamble_year, "from the file's header", 2)
+    for told in _told(log):
         yield Year(told.year - turn_at(turns, told.line), f"from a time inside line {told.line}", 3)
-    if testimony.journal_year is not None:
-        yield Year(testimony.journal_year, "from the journal's header", 4)
-    if testimony.said_year is not None:
-        yield Year(testimony.said_year, "from a time inside a message", WEAK)
+    if log.journal_year is not None:
+        yield Year(log.journal_year, "from the journal's header", 4)
+    if log.said_year is not None:
+        yield Year(log.said_year, "from a time inside a message", WEAK)
 
 
-def own_zone(testimony: Testimony) -> tuple[int, str] | None:
+def own_zone(log: LogEvents) -> tuple[int, str] | None:
     """What a log says of its zone, in microseconds east of UTC, and how."""
     ahead = Counter(
         zone
-        for outer, inner in testimony.wrapped
+        for outer, inner in log.wrapped
         if (zone := as_zone(in_year(outer, _nearest_year(outer, inner)) - inner)) is not None
     )
     if ahead:
         return ahead.most_common(1)[0][0], "from the dated lines within it"
-    return next(((told.zone, "from a time inside a message") for told in _told(testimony)), None)
+    return next(((told.zone, "from a time inside a message") for told in _told(log)), None)
 
 
-def is_hosts(testimony: Testimony) -> bool:
+def is_hosts(log: LogEvents) -> bool:
     """Whether a log was written in the zone of its host: by a program of the host, or through its journal."""
-    return testimony.speaker.carrier.startswith(("journal", "syslog")) or testimony.component in HOSTS
+    return log.speaker.carrier.startswith(("journal", "syslog")) or log.component in HOSTS
 
 
-def host_of(testimony: Testimony) -> str:
+def host_of(log: LogEvents) -> str:
     """What tells the host of a log: the group it was collected in, or the name its lines have."""
-    return testimony.place.group or testimony.speaker.node
+    return log.place.group or log.speaker.node
 
 
 def year_beside(last: int, spans: Iterable[tuple[int, int]], *, at_any_distance: bool = False) -> int | None:
@@ -131,9 +131,9 @@ def year_beside(last: int, spans: Iterable[tuple[int, int]], *, at_any_distance:
     return max((y for y in years if in_year(last, y) <= ends + DAY), default=None) if at_any_distance else None
 
 
-def year_of_file(testimony: Testimony, last: int) -> tuple[int, str]:
+def year_of_file(log: LogEvents, last: int) -> tuple[int, str]:
     """The year of a log's last line by the date of its file: no line is younger."""
-    modified = testimony.modified
+    modified = log.modified
     moment = datetime.fromtimestamp(modified, UTC) if modified is not None else datetime.now(UTC)
     year = moment.year
     if is_yearless(last) and in_year(last, year) > from_datetime(moment) + DAY:
@@ -141,22 +141,22 @@ def year_of_file(testimony: Testimony, last: int) -> tuple[int, str]:
     return year, "from the file's date" if modified is not None else "assumed from today"
 
 
-def last_yearless(testimony: Testimony) -> int:
+def last_yearless(log: LogEvents) -> int:
     """The stamp of a log's last line without a year, or of its last line."""
-    if testimony.last is not None and is_yearless(testimony.last):
-        return testimony.last
-    return testimony.sightings[-1].stamp if testimony.sightings else 0
+    if log.last is not None and is_yearless(log.last):
+        return log.last
+    return log.raw_events[-1].stamp if log.raw_events else 0
 
 
-def dated_span(testimony: Testimony) -> tuple[int, int] | None:
+def dated_span(log: LogEvents) -> tuple[int, int] | None:
     """From when to when a log's lines are that write their date in full."""
-    stamps = [stamp for stamp in (testimony.first, testimony.last) if stamp is not None and _is_dated(stamp)]
-    stamps = stamps or [sighting.stamp for sighting in testimony.sightings if _is_dated(sighting.stamp)]
+    stamps = [stamp for stamp in (log.first, log.last) if stamp is not None and _is_dated(stamp)]
+    stamps = stamps or [raw_event.stamp for raw_event in log.raw_events if _is_dated(raw_event.stamp)]
     return (min(stamps), max(stamps)) if stamps else None
 
 
 def _is_dated(stamp: int) -> bool:
-    return not is_yearless(stamp) and not is_adrift(stamp)
+    return not is_yearless(stamp) and not is_unanchored(stamp)
 
 
 def _nearest_year(outer: int, inner: int) -> int:
@@ -173,18 +173,18 @@ class _Told(NamedTuple):
     zone: int
 
 
-def _told(testimony: Testimony) -> Iterator[_Told]:
+def _told(log: LogEvents) -> Iterator[_Told]:
     """From `No retries permitted until 2024-07-15 03:51:36.05 +0000 UTC m=+881`: later than its line, but not much.
 
     The first such line counts.
     """
-    for sighting in testimony.sightings:
-        text = sighting.meaning.attrs.get("retry_at", "")
-        found = _MOMENT.match(text) if text and is_yearless(sighting.stamp) else None
+    for raw_event in log.raw_events:
+        text = raw_event.meaning.attrs.get("retry_at", "")
+        found = _MOMENT.match(text) if text and is_yearless(raw_event.stamp) else None
         if found:
             year = int(found[1])
-            ahead = in_year(sighting.stamp, year) - naive(found)
-            yield _Told(sighting.line, year - 1 if ahead > HALF_YEAR else year, east(found))
+            ahead = in_year(raw_event.stamp, year) - naive(found)
+            yield _Told(raw_event.line, year - 1 if ahead > HALF_YEAR else year, east(found))
             return
 
 

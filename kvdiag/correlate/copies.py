@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kvdiag.events.recognise import FOLD
+from kvdiag.events.raw import FOLD
 from kvdiag.model.event import Event
 
 

@@ -14,7 +14,7 @@ STARTING = 5 * SECOND  # within which a process that starts says so
 SUPPRESSED = 30_000_000  # microseconds: journald's rate limit counts in windows of 30 s
 
 
-class Heard:
+class SourceCoverage:
     """What one component of one node said in one source, gathered while events are made."""
 
     def __init__(self, begins: int, ends: int, verbosity: int = 0, gaps: Sequence[Gap] = ()) -> None:
@@ -31,7 +31,7 @@ class Heard:
 
 
 def coverages(
-    heard: Mapping[tuple[str, str], Sequence[Heard]],
+    heard: Mapping[tuple[str, str], Sequence[SourceCoverage]],
     suppressed: Iterable[tuple[str, int, str]],
     started: Mapping[tuple[str, str], Sequence[tuple[int, int]]] | None = None,
 ) -> Iterator[Coverage]:
@@ -59,7 +59,7 @@ def coverages(
         )
 
 
-def _holes(component: str, ordered: Sequence[Heard]) -> Iterator[Gap]:
+def _holes(component: str, ordered: Sequence[SourceCoverage]) -> Iterator[Gap]:
     reached = ordered[0].ends
     for part in ordered[1:]:
         if part.begins - reached > HOLE:
@@ -67,7 +67,7 @@ def _holes(component: str, ordered: Sequence[Heard]) -> Iterator[Gap]:
         reached = max(reached, part.ends)
 
 
-def _restarts(component: str, ordered: Sequence[Heard]) -> Iterator[Gap]:
+def _restarts(component: str, ordered: Sequence[SourceCoverage]) -> Iterator[Gap]:
     """One process spoke no more before another began. Two that overlap are two processes and not a restart."""
     spoke: dict[int, tuple[int, int]] = {}
     for part in ordered:

@@ -8,23 +8,23 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kvdiag.correlate.clocks import SourceClock
 from kvdiag.correlate.copies import join_polls, without_copies
-from kvdiag.correlate.coverage import STARTING, Heard, coverages
+from kvdiag.correlate.coverage import STARTING, SourceCoverage, coverages
 from kvdiag.correlate.entities import describe
 from kvdiag.correlate.handover import handovers
 from kvdiag.correlate.identity import Identities
 from kvdiag.correlate.nodes import with_nodes
 from kvdiag.correlate.skew import skews
-from kvdiag.correlate.standing import Standing, stand
-from kvdiag.correlate.testimony import Testimony
+from kvdiag.correlate.snapshots import stand
 from kvdiag.correlate.versions import inferred, printed
-from kvdiag.events.recognise import Meaning, Sighting
-from kvdiag.events.stamper import Speaker
-from kvdiag.evidence.fact import STANDING
+from kvdiag.events.raw import EventMatch, RawEvent
+from kvdiag.events.stamper import Process
 from kvdiag.formats.authors import DRIVER, SIDECARS, process
+from kvdiag.ingest.log_events import LogEvents
 from kvdiag.model.event import CONTROLLER_CALLS, CONTROLLERS, Event
 from kvdiag.model.record import Origin
 from kvdiag.model.timeline import Gap, History, SeenVersion, Skew, Timeline
 from kvdiag.model.values import SubjectKind
+from kvdiag.snapshots.fact import STANDING, Snapshot
 
 STARTS = frozenset({"kubelet.started", "runtime.started"})
 CONTROLLER = "csi-controller"  # a driver's controller part: it may run on any node and sees no call of kubelet's
@@ -34,12 +34,12 @@ Subject = tuple[SubjectKind, str]
 
 
 def build_history(
-    testimonies: Sequence[Testimony],
+    logs: Sequence[LogEvents],
     clocks: Mapping[str, SourceClock],
     spans: Mapping[str, Iterable[str]],
     given: Sequence[SeenVersion] = (),
     between: tuple[int | None, int | None] = (None, None),
-    standing: Sequence[Standing] = (),
+    standing: Sequence[Snapshot] = (),
 ) -> History:
     """Join what all sources said. `spans` are the version ranges of the wordings seen; `given` are `--component`.
 
@@ -47,12 +47,10 @@ def build_history(
     beside the logs say.
     """
     since, until = between
-    told = [
-        e for e in _events(testimonies, clocks) if not (since and e.ends < since) and not (until and e.time > until)
-    ]
+    told = [e for e in _events(logs, clocks) if not (since and e.ends < since) and not (until and e.time > until)]
     told += list(stand(standing, told))
-    entries = {id(s.meaning.entry): s.meaning.entry for t in testimonies for s in t.sightings}.values()
-    places = {one.source: one.place for one in testimonies} | {one.source: one.place for one in standing}
+    entries = {id(s.meaning.entry): s.meaning.entry for t in logs for s in t.raw_events}.values()
+    places = {one.source: one.place for one in logs} | {one.source: one.place for one in standing}
     unique = join_polls(without_copies(sorted(told, key=_order)), {entry.kind for entry in entries if entry.poll})
     events = with_nodes(unique, places)
     identities = Identities(events)
@@ -64,24 +62,24 @@ def build_history(
     return History(
         events=tuple(events),
         timelines=_timelines(_of_logs(by_subject), uses, identities),
-        coverage=tuple(coverages(_heard(testimonies, clocks, events), _suppressed(events), _started(events))),
+        coverage=tuple(coverages(_heard(logs, clocks, events), _suppressed(events), _started(events))),
         versions=(*given, *printed(events), *inferred(spans)),
         begins=begins,
         ends=ends,
         skews=clock_skews,
-        adrift=frozenset(source for source, clock in clocks.items() if clock.is_adrift),
+        adrift=frozenset(source for source, clock in clocks.items() if clock.is_unanchored),
     )
 
 
-def _events(testimonies: Sequence[Testimony], clocks: Mapping[str, SourceClock]) -> Iterator[Event]:
-    for testimony in testimonies:
-        clock, own = clocks[testimony.source], testimony.component
-        for sighting in testimony.sightings:
-            yield _event(sighting, testimony.source, own, clock)
+def _events(logs: Sequence[LogEvents], clocks: Mapping[str, SourceClock]) -> Iterator[Event]:
+    for log in logs:
+        clock, own = clocks[log.source], log.component
+        for raw_event in log.raw_events:
+            yield _event(raw_event, log.source, own, clock)
 
 
-def _event(sighting: Sighting, source: str, own: str, clock: SourceClock) -> Event:
-    stamp, meaning, line, text, speaker, more = sighting
+def _event(raw_event: RawEvent, source: str, own: str, clock: SourceClock) -> Event:
+    stamp, meaning, line, text, speaker, more = raw_event
     time = clock.utc(stamp, line)
     return Event(
         time=time,
@@ -97,7 +95,7 @@ def _event(sighting: Sighting, source: str, own: str, clock: SourceClock) -> Eve
     )
 
 
-def _speaks(meaning: Meaning, speaker: Speaker, own: str) -> str:
+def _speaks(meaning: EventMatch, speaker: Process, own: str) -> str:
     """Who said it: a driver's words in a sidecar's log are the sidecar's, a crash is its own program's."""
     entry = meaning.entry
     if entry.is_call or entry.component == DRIVER:
@@ -175,24 +173,24 @@ def _timelines(
 
 
 def _heard(
-    testimonies: Sequence[Testimony], clocks: Mapping[str, SourceClock], events: list[Event]
-) -> dict[tuple[str, str], list[Heard]]:
+    logs: Sequence[LogEvents], clocks: Mapping[str, SourceClock], events: list[Event]
+) -> dict[tuple[str, str], list[SourceCoverage]]:
     """By component and node: each source in which the component spoke counts from its first to its last line."""
     nodes = {event.origin.source: event.node for event in events if not event.is_controllers}
-    heard: dict[tuple[str, str], list[Heard]] = defaultdict(list)
-    for testimony in testimonies:
-        clock, own = clocks[testimony.source], testimony.component
-        parts: dict[tuple[str, str], Heard] = {}
-        illegible = tuple(_illegible(testimony, clock))
-        is_controller = not _serves(testimony, NODE_CALLS) and _serves(testimony, CONTROLLER_CALLS)
-        for first, last in _by_speaker(testimony):
+    heard: dict[tuple[str, str], list[SourceCoverage]] = defaultdict(list)
+    for log in logs:
+        clock, own = clocks[log.source], log.component
+        parts: dict[tuple[str, str], SourceCoverage] = {}
+        illegible = tuple(_illegible(log, clock))
+        is_controller = not _serves(log, NODE_CALLS) and _serves(log, CONTROLLER_CALLS)
+        for first, last in _by_speaker(log):
             speaker = first.speaker
             component = _speaks(first.meaning, speaker, own)
             if component == DRIVER and (is_controller or first.meaning.entry.component == CONTROLLER):
                 component = CONTROLLER
-            key = (component, "" if component in CONTROLLERS else speaker.node or nodes.get(testimony.source, ""))
+            key = (component, "" if component in CONTROLLERS else speaker.node or nodes.get(log.source, ""))
             if key not in parts:
-                parts[key] = Heard(*_span(testimony, clock), gaps=illegible)
+                parts[key] = SourceCoverage(*_span(log, clock), gaps=illegible)
             times = sorted((clock.utc(first.stamp, first.line), clock.utc(last.stamp, last.line)))
             parts[key].add(times[0], times[1], _verbosity(first), speaker.pid)
         for key, part in parts.items():
@@ -200,52 +198,52 @@ def _heard(
     return heard
 
 
-def _illegible(testimony: Testimony, clock: SourceClock) -> Iterator[Gap]:
+def _illegible(log: LogEvents, clock: SourceClock) -> Iterator[Gap]:
     """When the damaged lines were written: between the events around them."""
-    if not testimony.damaged or not testimony.sightings:
+    if not log.damaged or not log.raw_events:
         return
-    begins, ends = _span(testimony, clock)
-    for first, last in testimony.damaged:
-        before = bisect_left(testimony.sightings, first, key=lambda said: said.line)
-        after = bisect_right(testimony.sightings, last, key=lambda said: said.line)
-        near = [said.more[1] if said.more else said.stamp for said in testimony.sightings[max(0, before - 1) : before]]
+    begins, ends = _span(log, clock)
+    for first, last in log.damaged:
+        before = bisect_left(log.raw_events, first, key=lambda said: said.line)
+        after = bisect_right(log.raw_events, last, key=lambda said: said.line)
+        near = [said.more[1] if said.more else said.stamp for said in log.raw_events[max(0, before - 1) : before]]
         times = [clock.utc(stamp, first) for stamp in near] or [begins]
-        times += [clock.utc(said.stamp, last) for said in testimony.sightings[after : after + 1]] or [ends]
+        times += [clock.utc(said.stamp, last) for said in log.raw_events[after : after + 1]] or [ends]
         lines = f"line {first} is" if first == last else f"lines {first} to {last} are in part"
-        yield Gap(min(times), max(times) + 1, f"{testimony.source}: {lines} not legible,")
+        yield Gap(min(times), max(times) + 1, f"{log.source}: {lines} not legible,")
 
 
-def _serves(testimony: Testimony, calls: str | tuple[str, ...]) -> bool:
+def _serves(log: LogEvents, calls: str | tuple[str, ...]) -> bool:
     """Whether a driver's log tells of such calls."""
-    return any(s.meaning.entry.is_call and s.meaning.entry.kind.startswith(calls) for s in testimony.sightings)
+    return any(s.meaning.entry.is_call and s.meaning.entry.kind.startswith(calls) for s in log.raw_events)
 
 
-def _by_speaker(testimony: Testimony) -> Iterator[list[Sighting]]:
-    """The first and last sighting of each kind by each process."""
-    groups: dict[tuple[int, Speaker], list[Sighting]] = {}
-    for sighting in testimony.sightings:
-        key = (id(sighting[1][0]), sighting[4])
+def _by_speaker(log: LogEvents) -> Iterator[list[RawEvent]]:
+    """The first and last raw_event of each kind by each process."""
+    groups: dict[tuple[int, Process], list[RawEvent]] = {}
+    for raw_event in log.raw_events:
+        key = (id(raw_event[1][0]), raw_event[4])
         group = groups.get(key)
         if group is None:
-            groups[key] = [sighting, sighting]
+            groups[key] = [raw_event, raw_event]
         else:
-            group[1] = sighting
+            group[1] = raw_event
     yield from groups.values()
 
 
-def _verbosity(sighting: Sighting) -> int:
+def _verbosity(raw_event: RawEvent) -> int:
     """The -v a line proves: the flag that was dumped, or what its wording needs."""
-    if sighting.meaning.entry.kind != "kubelet.flag":
-        return sighting.meaning.entry.proves
-    said = sighting.meaning.attrs.get("verbosity", "")
+    if raw_event.meaning.entry.kind != "kubelet.flag":
+        return raw_event.meaning.entry.proves
+    said = raw_event.meaning.attrs.get("verbosity", "")
     return int(said) if said.isdecimal() and len(said) < 3 else 0
 
 
-def _span(testimony: Testimony, clock: SourceClock) -> tuple[int, int]:
-    stamps = [testimony.sightings[0].stamp, testimony.sightings[-1].stamp]
-    first = testimony.first if testimony.first is not None else stamps[0]
-    last = testimony.last if testimony.last is not None else stamps[1]
-    begins, ends = clock.utc(first, 0), clock.utc(last, testimony.lines)
+def _span(log: LogEvents, clock: SourceClock) -> tuple[int, int]:
+    stamps = [log.raw_events[0].stamp, log.raw_events[-1].stamp]
+    first = log.first if log.first is not None else stamps[0]
+    last = log.last if log.last is not None else stamps[1]
+    begins, ends = clock.utc(first, 0), clock.utc(last, log.lines)
     return min(begins, ends), max(begins, ends)
 
 

@@ -16,8 +16,8 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from kvdiag.events.names import attachment_name, inline_handle, staging_hash
-from kvdiag.evidence.fact import STANDING
 from kvdiag.model.event import Event, Ref
+from kvdiag.snapshots.fact import STANDING
 
 VOLUME_KINDS = frozenset(
     ["unique_name", "volume_handle", "spec_name", "outer_name", "target_path", "staging_path", "attachment"]

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from kvdiag.clock import MINUTE, SECOND
 from kvdiag.events.names import attachment_name
 from kvdiag.model.event import CONTROLLER_CALLS, NAMELESS, Event, Ref
-from kvdiag.model.place import Place
+from kvdiag.model.place import Provenance
 
 _OF_ONE_NODE = frozenset({"pod_uid", "sandbox_id", "container_id"})
 _ATTACHED = frozenset({"volume.attach.started", "csi.controllerpublish.succeeded"})
@@ -24,7 +24,7 @@ _STAGED = frozenset({"csi.nodestage.called", "csi.nodestage.succeeded", "volume.
 _AFTER_ATTACH = 10 * MINUTE  # within which a volume is staged where it was attached to
 _EARLY = 2 * SECOND  # by which the clocks of controller and node may differ
 
-Places = Mapping[str, Place]
+Places = Mapping[str, Provenance]
 
 
 def with_nodes(events: Sequence[Event], places: Places) -> list[Event]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import reduce
 
-from kvdiag.evidence.fact import VERSION
 from kvdiag.formats.authors import DRIVER
 from kvdiag.model.event import Event
 from kvdiag.model.timeline import SeenVersion
+from kvdiag.snapshots.fact import VERSION
 from kvdiag.versions import intersection, read_range, write_range
 
 BANNERS = ("kubelet.started", "runtime.started")  # of the component that prints them

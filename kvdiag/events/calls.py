@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from kvdiag.events.names import refs_of
-from kvdiag.events.recognise import Heard, Meaning, Sighting
+from kvdiag.events.raw import EventMatch, RawEvent, RpcLine
 from kvdiag.events.vocabulary import Vocabulary
-from kvdiag.formats.grpc import Call, Piece, pair
+from kvdiag.formats.rpc.calls import Call, RpcFragment, pair
 from kvdiag.model.event import Ref
 
 REFS = {
@@ -29,9 +29,9 @@ REFS = {
 }
 
 
-def calls(heard: Sequence[Heard], vocabulary: Vocabulary) -> Iterator[Sighting]:
-    """The sightings that the gRPC lines of one source make, in no order; each process has calls of its own."""
-    by_process: dict[tuple[str, str, int | None], list[tuple[int, Piece]]] = defaultdict(list)
+def calls(heard: Sequence[RpcLine], vocabulary: Vocabulary) -> Iterator[RawEvent]:
+    """The raw_events that the gRPC lines of one source make, in no order; each process has calls of its own."""
+    by_process: dict[tuple[str, str, int | None], list[tuple[int, RpcFragment]]] = defaultdict(list)
     for index, line in enumerate(heard):
         by_process[line.speaker[:3]].append((index, line.piece))
     for call in chain.from_iterable(map(pair, by_process.values())):
@@ -72,8 +72,8 @@ def _attrs(call: Call[int]) -> dict[str, str]:
 
 
 def _sighting(
-    kind: str, line: Heard, refs: tuple[Ref, ...], attrs: dict[str, str], vocabulary: Vocabulary
-) -> Iterator[Sighting]:
+    kind: str, line: RpcLine, refs: tuple[Ref, ...], attrs: dict[str, str], vocabulary: Vocabulary
+) -> Iterator[RawEvent]:
     entry = vocabulary.kinds.get(kind)
     if entry is not None:
-        yield Sighting(line.stamp, Meaning(entry, refs, attrs), line.line, line.text, line.speaker)
+        yield RawEvent(line.stamp, EventMatch(entry, refs, attrs), line.line, line.text, line.speaker)

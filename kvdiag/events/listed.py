@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, TypeGuard
 
-from kvdiag.formats.eventtable import FORMATS, Described, descriptions, repeats
+from kvdiag.formats.bodies.eventtable import FORMATS, Described, descriptions, repeats
 
 if TYPE_CHECKING:
-    from kvdiag.events.recognise import Sighting
-    from kvdiag.events.stamper import Said, Stamper
+    from kvdiag.events.raw import RawEvent
+    from kvdiag.events.stamper import TimedLine, TimestampReader
     from kvdiag.model.record import Body
 
 
@@ -27,13 +27,13 @@ def is_row(body: Body | None) -> TypeGuard[Body]:
 class Listed:
     """Reads the rows of one source in order."""
 
-    def __init__(self, stamper: Stamper) -> None:
+    def __init__(self, stamper: TimestampReader) -> None:
         """The stamper reads a row, and knows what is described."""
         self._stamper = stamper
         self._block = b""
         self._above: deque[Described] = deque()
 
-    def read(self, said: Said, line: bytes, block: bytes, index: int) -> Said:
+    def read(self, said: TimedLine, line: bytes, block: bytes, index: int) -> TimedLine:
         """A row as it was read, or read anew as one about what is named above it."""
         above = []
         if self._block is not block:
@@ -47,10 +47,10 @@ class Listed:
         return self._stamper.read(line)
 
 
-def repeated(sighting: Sighting, row: Body) -> Sighting:
+def repeated(raw_event: RawEvent, row: Body) -> RawEvent:
     """An event that a table says was seen many times: it began with the first of them."""
     told = repeats(row)
     if told is None:
-        return sighting
+        return raw_event
     count, span = told
-    return sighting._replace(stamp=sighting.stamp - span, more=[count, sighting.stamp])
+    return raw_event._replace(stamp=raw_event.stamp - span, more=[count, raw_event.stamp])

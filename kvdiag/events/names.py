@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from kvdiag.model.event import Ref
-from kvdiag.regex import regex
+from kvdiag.regex import lazy_regex
 
 MAX_NAME = 1024
 """Longer values are no names; volume handles, the longest, end at 128 bytes by CSI and a few hundred in the field."""
@@ -93,46 +93,48 @@ PLACEHOLDERS: Final[Mapping[str, Placeholder]] = {
 """All placeholders. Another name in a template is an error: it would be a spelling mistake more often than news."""
 
 _UUID = rb"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|[0-9a-f]{32}"
-_UID = regex(_UUID)
-_ID = regex(rb"[0-9a-f]{12,64}(?![0-9A-Za-z])")
-_LABEL = regex(rb"[0-9A-Za-z](?:[-._0-9A-Za-z]{0,251}[0-9A-Za-z])?")
-_POD = regex(rb"([0-9A-Za-z][-.0-9A-Za-z]{0,252})/([0-9A-Za-z][-.0-9A-Za-z]{0,252})")
-_LEGACY_POD = regex(rb"([0-9A-Za-z][-.0-9A-Za-z]{0,252})_([0-9A-Za-z][-.0-9A-Za-z]{0,252})\((" + _UUID + rb")\)")
-_POD_OBJECT = regex(
+_UID = lazy_regex(_UUID)
+_ID = lazy_regex(rb"[0-9a-f]{12,64}(?![0-9A-Za-z])")
+_LABEL = lazy_regex(rb"[0-9A-Za-z](?:[-._0-9A-Za-z]{0,251}[0-9A-Za-z])?")
+_POD = lazy_regex(rb"([0-9A-Za-z][-.0-9A-Za-z]{0,252})/([0-9A-Za-z][-.0-9A-Za-z]{0,252})")
+_LEGACY_POD = lazy_regex(rb"([0-9A-Za-z][-.0-9A-Za-z]{0,252})_([0-9A-Za-z][-.0-9A-Za-z]{0,252})\((" + _UUID + rb")\)")
+_POD_OBJECT = lazy_regex(
     rb'"name\\*+":\\*+"([-.0-9A-Za-z]{1,253})\\*+",\\*+"namespace\\*+":\\*+"([-.0-9A-Za-z]{1,253})\\*+"'
 )
-_ATTACHMENT = regex(rb"csi-[0-9a-f]{64}")
-_CSI_NAME = regex(rb"kubernetes\.io/csi/([-.0-9A-Za-z_]{1,253})\^(.{1,900})", re.DOTALL)
-_LOCAL_NAME = regex(rb"kubernetes\.io/[-.0-9A-Za-z_~]{1,100}/(" + _UUID + rb")-([-.0-9A-Za-z_]{1,253})")
-_PUBLISHED = regex(
+_ATTACHMENT = lazy_regex(rb"csi-[0-9a-f]{64}")
+_CSI_NAME = lazy_regex(rb"kubernetes\.io/csi/([-.0-9A-Za-z_]{1,253})\^(.{1,900})", re.DOTALL)
+_LOCAL_NAME = lazy_regex(rb"kubernetes\.io/[-.0-9A-Za-z_~]{1,100}/(" + _UUID + rb")-([-.0-9A-Za-z_]{1,253})")
+_PUBLISHED = lazy_regex(
     rb"pods/(" + _UUID + rb")/(?:volumes|volumeDevices)/kubernetes\.io~[-.0-9A-Za-z_~]{1,100}/([-.0-9A-Za-z_]{1,253})"
 )
-_MOUNT = regex(
+_MOUNT = lazy_regex(
     rb"(/[^\s\[\]\"\\:,']{0,256}/pods/("
     + _UUID
     + rb")/volumes/kubernetes\.io~[-a-z]{1,64}/([-.0-9A-Za-z_]{1,253})(?:/mount)?)"
 )
-_BLOCK_PUBLISHED = regex(
+_BLOCK_PUBLISHED = lazy_regex(
     rb"kubernetes\.io/csi/volumeDevices/(?:publish/)?([-.0-9A-Za-z_]{1,253})(?:/dev)?/(" + _UUID + rb")(?![-0-9A-Za-z])"
 )
-_STAGED = regex(rb"kubernetes\.io/csi/([-.0-9A-Za-z_]{1,253})/[0-9a-f]{64}(?:/|$)")
-_STAGED_BY_PV = regex(rb"kubernetes\.io/csi/pv/([-.0-9A-Za-z_]{1,253})/globalmount")
-_BLOCK_STAGED = regex(rb"kubernetes\.io/csi/volumeDevices/(?:staging/)?([-.0-9A-Za-z_]{1,253})")
+_STAGED = lazy_regex(rb"kubernetes\.io/csi/([-.0-9A-Za-z_]{1,253})/[0-9a-f]{64}(?:/|$)")
+_STAGED_BY_PV = lazy_regex(rb"kubernetes\.io/csi/pv/([-.0-9A-Za-z_]{1,253})/globalmount")
+_BLOCK_STAGED = lazy_regex(rb"kubernetes\.io/csi/volumeDevices/(?:staging/)?([-.0-9A-Za-z_]{1,253})")
 # /kubepods/burstable/pod<uid>/<id>, /kubepods.slice/kubepods-pod<uid with _>.slice/cri-containerd-<id>.scope
-_CGROUP = regex(
+_CGROUP = lazy_regex(
     rb"pod([0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})(?:\.slice)?"
     rb"(?:[/:](?:[a-z\-]{1,40}[-:])?([0-9a-f]{64})(?![0-9A-Za-z]))?"
 )
 # What kubelet calls a sandbox or a container, its attempt at the end; none of the names may hold a `_`.
-_RUNTIME_NAME = regex(
+_RUNTIME_NAME = lazy_regex(
     rb"(?<![-.0-9A-Za-z])([-.0-9a-z]{1,253})_([-0-9a-z]{1,63})_(" + _UUID + rb")_\d{1,9}(?![-.0-9A-Za-z_])"
 )
-_METADATA_FIELD = regex(rb'(name|uid|namespace):\\*"?([-.0-9A-Za-z]{1,253})', re.IGNORECASE)
-_BACKSLASHES = regex(rb"\\+")
-_QUOTE = regex(rb'(?<!\\)"')
-_TRAILING_FIELD = regex(rb' [A-Za-z_][-\w./]*+=(?>"[^"\\\n]*+(?>(?:\\.[^"\\\n]*+)*)"|[&{\[][^\n]*+|(?!")[^ "\n]*+)')
+_METADATA_FIELD = lazy_regex(rb'(name|uid|namespace):\\*"?([-.0-9A-Za-z]{1,253})', re.IGNORECASE)
+_BACKSLASHES = lazy_regex(rb"\\+")
+_QUOTE = lazy_regex(rb'(?<!\\)"')
+_TRAILING_FIELD = lazy_regex(
+    rb' [A-Za-z_][-\w./]*+=(?>"[^"\\\n]*+(?>(?:\\.[^"\\\n]*+)*)"|[&{\[][^\n]*+|(?!")[^ "\n]*+)'
+)
 _UNESCAPED = {rb"\n": b"\n", rb"\t": b"\t", rb"\r": b"\r", rb"\"": b'"', rb"\\": b"\\"}
-_ESCAPE = regex(rb'\\[ntr"\\]')
+_ESCAPE = lazy_regex(rb'\\[ntr"\\]')
 
 
 def refs_of(kind: str, value: bytes) -> tuple[Ref, ...]:

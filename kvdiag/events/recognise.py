@@ -1,4 +1,4 @@
-"""Lines that a scanner hit → sightings: which event, of what, when.
+"""Lines that a scanner hit → raw events: which event, of what, when.
 
     I1120 20:39:22.381204    6175 nestedpendingoperations.go:348] Operation for "{volumeName:kubernetes.io/csi/…
 
@@ -10,97 +10,42 @@ what the same words meant before (0.4), the rest is Python.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
 
-from kvdiag.clock import MINUTE, at_line
+from kvdiag.clock import at_line
 from kvdiag.events.listed import Listed, is_row, repeated
 from kvdiag.events.names import mounts_in, pods_in, refs_of, text_of
-from kvdiag.events.stamper import Said, Speaker, Stamper
+from kvdiag.events.raw import UNKNOWN_PROCESS, EventMatch, HitLine, Match, ParsedLine, RawEvent, RpcLine
+from kvdiag.events.stamper import Process, TimedLine, TimestampReader
 from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.formats.authors import Byline, may_say
-from kvdiag.formats.bodies import canonical, classify, read_body
-from kvdiag.formats.carrier import KERNEL
-from kvdiag.formats.dmesg import Minutes
-from kvdiag.formats.gopanic import is_start
-from kvdiag.formats.gopanic import read as read_panic
-from kvdiag.formats.grpcpieces import Piece
-from kvdiag.formats.peel import peel
+from kvdiag.formats.bodies.gopanic import is_start
+from kvdiag.formats.bodies.gopanic import read as read_panic
+from kvdiag.formats.bodies.known import canonical, classify, read_body
+from kvdiag.formats.carriers.carrier import KERNEL
+from kvdiag.formats.carriers.dmesg import Minutes
+from kvdiag.formats.carriers.peel import peel
 from kvdiag.model.event import Ref
-from kvdiag.model.record import Body
 from kvdiag.model.vocabulary import Entry
 
 CRASH = "runtime.panicked"
 MOST_KNOWN = 4_096  # polls whose words are remembered
 LONGEST_LINE = 1 << 20
 MOST_SEEN = 200_000  # lines, by hash, 60 bytes each, that are remembered to drop what an input holds twice
-FOLD = MINUTE  # polls closer than this are one event with a count
 MOST_MEANINGS = 20_000
 LONGEST_TEXT = 8_192  # bytes of a line that are kept as evidence; the meaning of a longer one is not remembered
 LONGEST_RECORD = 120  # lines of one record: an error of many lines, a goroutine
 LONGEST_ERROR = 12  # lines an unquoted error goes on for
 OPENING = 3  # lines at the head of a crash dump that may each name the crash
+UNFINISHED = (b"=<", b"\r")  # a value of many lines begins; a carriage return to be cut off
+ANYBODY = Byline()
 LOOK_BACK = 400  # lines in which the header of a headerless line is looked for
 
-
-class Meaning(NamedTuple):
-    """What a wording with these values says; made once and shared by all lines that say the same."""
-
-    entry: Entry
-    refs: tuple[Ref, ...]
-    attrs: Mapping[str, str]
-
-
-class Sighting(NamedTuple):
-    """An event on the clock of its source. `more` is [count, last stamp] when a poll was folded."""
-
-    stamp: int
-    meaning: Meaning
-    line: int
-    text: bytes
-    speaker: Speaker
-    more: list[int] | None = None
-
-    def goes_on(self, stamp: int, speaker: Speaker) -> bool:
-        """Count one more repeat of a poll, if it is one by the same process within `FOLD`."""
-        more = self.more
-        if more is None or not 0 < stamp - more[1] <= FOLD or speaker != self.speaker:
-            return False
-        more[0] += 1
-        more[1] = stamp
-        return True
-
-
-Found = tuple[int, tuple[bytes | None, ...]]  # a wording and its values
-Told = tuple[int | None, bytes, Speaker, Body | None]  # stamp, words, speaker, and the body where it was read in full
 _Quick = tuple[Callable[[bytes, int], re.Match[bytes] | None] | None, int]
 
 
-NOBODY, ANYBODY = Speaker(), Byline()
-UNFINISHED = (b"=<", b"\r")  # a value of many lines begins; a carriage return to be cut off
-
-
-class Place(NamedTuple):
-    """A hit line: its block, its place there from 0, its number in the input from 1, and itself."""
-
-    block: bytes
-    index: int  # type: ignore[assignment]  # hides tuple.index, which nobody needs here
-    number: int
-    line: bytes
-
-
-class Heard(NamedTuple):
-    """A gRPC line on the clock of its source, to be paired with its call."""
-
-    stamp: int
-    piece: Piece
-    line: int
-    text: bytes
-    speaker: Speaker
-
-
 class Recogniser:
-    """Reads one source. Give it every block with its hits in order; then take `sightings` and `heard`."""
+    """Reads one source. Give it every block with its hits in order; then take `raw_events` and `heard`."""
 
     def __init__(self, vocabulary: Vocabulary, *, is_named: bool = False, by: Byline = ANYBODY) -> None:
         """The vocabulary whose literals were scanned for.
@@ -109,17 +54,17 @@ class Recogniser:
         was only found, such words may stand in any text. `by` is whose log it is, as far as it is called after one.
         """
         self._vocabulary, self._is_named, self._by = vocabulary, is_named, by
-        self.stamper = Stamper()
-        self.sightings: list[Sighting] = []
-        self.heard: list[Heard] = []
+        self.stamper = TimestampReader()
+        self.raw_events: list[RawEvent] = []
+        self.heard: list[RpcLine] = []
         self.wordings: set[int] = set()
         self.recognised = 0
         self.duplicates = 0
         self.last: int | None = None
-        self._meanings: dict[Found, Meaning] = {}
+        self._meanings: dict[Match, EventMatch] = {}
         self._told: dict[int, int] = {}
-        self._folding: dict[Found, Sighting] = {}
-        self._known: dict[bytes, Sighting] = {}
+        self._folding: dict[Match, RawEvent] = {}
+        self._known: dict[bytes, RawEvent] = {}
         self._polls, self._readers, self._errors = vocabulary.polls, vocabulary.readers, vocabulary.errors
         self._listed, self._minutes = Listed(self.stamper), Minutes()
         self._split: tuple[bytes, list[bytes]] = (b"", [])
@@ -137,7 +82,7 @@ class Recogniser:
                 if going is not None and going.goes_on(stamp, speaker):
                     self.recognised += 1
                     continue
-                said: Told = (stamp, line, speaker, None)
+                said: ParsedLine = (stamp, line, speaker, None)
             else:
                 said = self._read(line, block, index)
                 stamp_of, speaker, rest = self._front()
@@ -146,19 +91,19 @@ class Recogniser:
                 self.recognised += told
                 self.duplicates += told
                 continue
-            events = self._take(ids, said, Place(block, index, first_line + index + 1, line), rest)
+            events = self._take(ids, said, HitLine(block, index, first_line + index + 1, line), rest)
             if said[0] is not None and events:
                 self._tell(line, events)
 
-    def let_go(self, kept: list[Sighting], heard: list[Heard]) -> None:
+    def evict(self, kept: list[RawEvent], heard: list[RpcLine]) -> None:
         """Go on with these alone; a poll that is kept is counted on, any other begins anew."""
-        self.sightings, self.heard = kept, heard
-        going = {id(sighting) for sighting in kept}
-        self._folding = {found: sighting for found, sighting in self._folding.items() if id(sighting) in going}
-        self._known = {words: sighting for words, sighting in self._known.items() if id(sighting) in going}
+        self.raw_events, self.heard = kept, heard
+        going = {id(raw_event) for raw_event in kept}
+        self._folding = {found: raw_event for found, raw_event in self._folding.items() if id(raw_event) in going}
+        self._known = {words: raw_event for words, raw_event in self._known.items() if id(raw_event) in going}
         self._meanings.clear()
 
-    def _take(self, ids: tuple[int, ...], said: Told, place: Place, rest: int) -> int:
+    def _take(self, ids: tuple[int, ...], said: ParsedLine, place: HitLine, rest: int) -> int:
         """Every event that one line tells of; how many there are that the same line must not tell again."""
         events, pieces = 0, 0
         for literal in ids:
@@ -184,7 +129,7 @@ class Recogniser:
             self._told.clear()
         self._told[hash(line)] = events
 
-    def _learn(self, words: bytes, found: Found) -> None:
+    def _learn(self, words: bytes, found: Match) -> None:
         """What a poll says is the same each time but for its time: 0.7 µs for a line that was met, instead of 4."""
         going = self._folding.get(found)
         if words and going is not None:
@@ -192,12 +137,16 @@ class Recogniser:
                 self._known.clear()
             self._known[words] = going
 
-    def _front(self) -> tuple[Callable[[bytes], int | None], Speaker, int]:
+    def _front(self) -> tuple[Callable[[bytes], int | None], Process, int]:
         """How the layout met last reads a time, who writes in it, and where its words begin."""
         front = self.stamper.front
-        return (front.stamp, front.speaker, front.words) if front is not None else (_no_time, NOBODY, LONGEST_LINE)
+        return (
+            (front.stamp, front.speaker, front.words)
+            if front is not None
+            else (_no_time, UNKNOWN_PROCESS, LONGEST_LINE)
+        )
 
-    def _read(self, line: bytes, block: bytes, index: int) -> Told:
+    def _read(self, line: bytes, block: bytes, index: int) -> ParsedLine:
         """A line that the front layout cannot read, or that does not end where it ends."""
         line = line.removesuffix(b"\r")
         said = self.stamper.read(line)
@@ -207,7 +156,7 @@ class Recogniser:
             said = said._replace(stamp=self._minutes.stamp(self._lines(block), index))
         return self._whole(said, block, index) if said.stamp is None or line.endswith(b"=<") else said
 
-    def _match(self, literal: int, text: bytes) -> Found | None:
+    def _match(self, literal: int, text: bytes) -> Match | None:
         """The first wording of a literal that fits, with its values."""
         at = text.find(self._vocabulary.literals[literal])
         if at < 0:
@@ -227,7 +176,7 @@ class Recogniser:
         quick = self._quick[number] = self._vocabulary.matcher(number).quick or (None, 0)
         return quick
 
-    def _fold(self, found: Found, stamp: int, speaker: Speaker) -> bool:
+    def _fold(self, found: Match, stamp: int, speaker: Process) -> bool:
         """Whether this repeats the poll before it, which then counts it, or is a copy of it."""
         before = self._folding.get(found)
         if before is None or before.more is None or before.speaker != speaker:
@@ -237,7 +186,7 @@ class Recogniser:
             return True
         return before.goes_on(stamp, speaker)
 
-    def _add(self, found: Found, said: Told, place: Place) -> None:
+    def _add(self, found: Match, said: ParsedLine, place: HitLine) -> None:
         entry = self._vocabulary.owner(found[0])
         stamp = said[0] if said[0] is not None else self.last
         is_bare = said[0] is None and said[3] is None  # neither a time nor a format
@@ -259,30 +208,30 @@ class Recogniser:
             if self._is_same_crash(place) or not is_start(peel(place.line).body):
                 return  # told before, or told by a program of another
             meaning = _panic(meaning, self._lines(place.block)[place.index : place.index + LONGEST_RECORD])
-        before = self.sightings[-1] if self.sightings else None
+        before = self.raw_events[-1] if self.raw_events else None
         if before is not None and before.line == place.number and before.meaning.entry is entry:
             return  # two wordings of one event, one within the other
         text = place.line[:LONGEST_TEXT]
         is_poll = entry.poll and not is_long
-        sighting = Sighting(stamp, meaning, place.number, text, said[2], [1, stamp] if is_poll else None)
+        raw_event = RawEvent(stamp, meaning, place.number, text, said[2], [1, stamp] if is_poll else None)
         if is_row(said[3]):
-            sighting = repeated(sighting, said[3])
+            raw_event = repeated(raw_event, said[3])
         if is_poll:
-            self._folding[found] = sighting
-        self.sightings.append(sighting)
+            self._folding[found] = raw_event
+        self.raw_events.append(raw_event)
 
-    def _is_own(self, entry: Entry, said: Told, place: Place) -> bool:
+    def _is_own(self, entry: Entry, said: ParsedLine, place: HitLine) -> bool:
         """Whether the words are not those of another: the kernel's that a program tells, or such as several have."""
         if entry.component == KERNEL:
             return said[2].ident == KERNEL
         return is_row(said[3]) or may_say(entry.component, said[2].ident, place.line, self._by)
 
-    def _is_same_crash(self, place: Place) -> bool:
+    def _is_same_crash(self, place: HitLine) -> bool:
         """`panic: …` and `[signal SIGSEGV …` open one and the same dump."""
-        before = self.sightings[-1] if self.sightings else None
+        before = self.raw_events[-1] if self.raw_events else None
         return before is not None and before.meaning.entry.kind == CRASH and place.number - before.line <= OPENING
 
-    def _mean(self, found: Found, entry: Entry, *, is_long: bool) -> Meaning:
+    def _mean(self, found: Match, entry: Entry, *, is_long: bool) -> EventMatch:
         number, groups = found
         self.wordings.add(number)
         refs: dict[Ref, None] = {}
@@ -300,24 +249,24 @@ class Recogniser:
                 named = pods_in(value)
                 if named and (named[0] in refs or not any(ref.kind in {"pod", "pod_uid"} for ref in refs)):
                     refs.update(dict.fromkeys(named))
-        meaning = Meaning(entry, tuple(refs), attrs)
+        meaning = EventMatch(entry, tuple(refs), attrs)
         if len(self._meanings) >= MOST_MEANINGS:
             self._meanings.clear()
         if not is_long:
             self._meanings[found] = meaning
         return meaning
 
-    def _hear(self, said: Told, stamp: int, place: Place) -> None:
+    def _hear(self, said: ParsedLine, stamp: int, place: HitLine) -> None:
         if self.heard and self.heard[-1].line == place.number:
             return  # another literal of the same line
-        from kvdiag.formats.grpclines import read_piece  # 3 ms that a log without calls never needs
+        from kvdiag.formats.rpc.lines import read_piece  # 3 ms that a log without calls never needs
 
         body = said[3] or read_body(peel(place.line).body)
         piece = read_piece(body.message, body.fields) if body else None
         if piece is not None:
-            self.heard.append(Heard(stamp, piece, place.number, place.line[:LONGEST_TEXT], said[2]))
+            self.heard.append(RpcLine(stamp, piece, place.number, place.line[:LONGEST_TEXT], said[2]))
 
-    def _whole(self, said: Said, block: bytes, index: int) -> Told:
+    def _whole(self, said: TimedLine, block: bytes, index: int) -> ParsedLine:
         """A line without a header, or with an open value: the words of its whole record, the time of its head."""
         lines = self._lines(block)
         head, opening = index, said
@@ -349,7 +298,7 @@ class Recogniser:
         self._searched = (block, index, head)
         return head
 
-    def _to_its_end(self, literal: int, found: Found, text: bytes, block: bytes, index: int) -> Found:
+    def _to_its_end(self, literal: int, found: Match, text: bytes, block: bytes, index: int) -> Match:
         """An error that goes on in the lines below, as the output of umount or mkfs does."""
         lines = self._lines(block)
         more: list[bytes] = []
@@ -381,7 +330,7 @@ def _block_value(lines: Sequence[bytes], begin: int) -> Iterable[bytes]:
             return
 
 
-def _panic(meaning: Meaning, lines: Sequence[bytes]) -> Meaning:
+def _panic(meaning: EventMatch, lines: Sequence[bytes]) -> EventMatch:
     """The first goroutine's functions say what crashed; they stand on the lines that follow."""
     body = read_panic([peel(line).body for line in lines])
     functions = [name.rpartition("/")[2] for name in body.fields.get("functions", "").split()]

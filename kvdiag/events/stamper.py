@@ -12,11 +12,21 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kvdiag.clock import MINUTE, PRINTED, SECOND, in_year, is_adrift, is_age, is_since_boot, is_yearless, to_datetime
-from kvdiag.formats import eventtable
-from kvdiag.formats.bodies import canonical, read_body
-from kvdiag.formats.eventtable import UNKNOWN
-from kvdiag.formats.peel import Peeled, peel
+from kvdiag.clock import (
+    MINUTE,
+    PRINTED,
+    SECOND,
+    in_year,
+    is_age,
+    is_since_boot,
+    is_unanchored,
+    is_yearless,
+    to_datetime,
+)
+from kvdiag.formats.bodies import eventtable
+from kvdiag.formats.bodies.eventtable import UNKNOWN
+from kvdiag.formats.bodies.known import canonical, read_body
+from kvdiag.formats.carriers.peel import Peeled, peel
 from kvdiag.model.record import Body
 
 QUARTER = 15 * MINUTE
@@ -26,7 +36,7 @@ MOST_WRAPPED = 16
 LOGRUS = b'time="'
 
 
-class Speaker(NamedTuple):
+class Process(NamedTuple):
     """Who wrote a line, as far as the line itself says; `ident` is the journal's word for the process."""
 
     node: str = ""
@@ -35,12 +45,12 @@ class Speaker(NamedTuple):
     carrier: str = "plain"
 
 
-class Said(NamedTuple):
+class TimedLine(NamedTuple):
     """A line with its time (microseconds, maybe year-less; None when it has none), its words and its speaker."""
 
     stamp: int | None
     text: bytes
-    speaker: Speaker
+    speaker: Process
     body: Body | None = None
 
 
@@ -49,7 +59,7 @@ class KlogLayout:
 
     __slots__ = ("_at", "_minutes", "_pid", "_second", "_since", "_start", "_tail", "shape", "speaker", "words")
 
-    def __init__(self, at: int, tail: bytes, speaker: Speaker, line: bytes) -> None:
+    def __init__(self, at: int, tail: bytes, speaker: Process, line: bytes) -> None:
         """`at` is where the header begins in `line`, `tail` what stands before it in every line."""
         self._at, self._tail, self._since, self.speaker = at, tail, at - len(tail), speaker
         self._pid = line[at + 21 : at + 29]
@@ -91,7 +101,7 @@ class LogrusLayout:
 
     __slots__ = ("_at", "_minutes", "_since", "_tail", "shape", "speaker", "words")
 
-    def __init__(self, at: int, tail: bytes, speaker: Speaker) -> None:
+    def __init__(self, at: int, tail: bytes, speaker: Process) -> None:
         """`at` is where `time=` begins, `tail` what stands before it in every line."""
         self._at, self._tail, self._since, self.speaker = at, tail + LOGRUS, at - len(tail), speaker
         self._minutes: dict[bytes, int] = {}
@@ -126,7 +136,7 @@ class LogrusLayout:
 Layout = KlogLayout | LogrusLayout
 
 
-class Stamper:
+class TimestampReader:
     """The layouts of one source, the most recently useful first."""
 
     def __init__(self) -> None:
@@ -140,22 +150,22 @@ class Stamper:
         """The layout that taught last; a hot loop asks it first."""
         return self._layouts[0] if self._layouts else None
 
-    def read(self, line: bytes) -> Said:
+    def read(self, line: bytes) -> TimedLine:
         """Time, words and speaker of a line; the words are the line itself but for formats that are rewritten."""
         for number, layout in enumerate(self._layouts):
             stamp = layout.stamp(line)
             if stamp is not None:
                 if number:
                     self._layouts.insert(0, self._layouts.pop(number))
-                return Said(stamp, line, layout.speaker)
+                return TimedLine(stamp, line, layout.speaker)
         return self._read_in_full(line)
 
-    def _read_in_full(self, line: bytes) -> Said:
+    def _read_in_full(self, line: bytes) -> TimedLine:
         peeled = peel(line)
         body = read_body(peeled.body)
-        speaker = Speaker(peeled.node, peeled.ident, peeled.pid, peeled.carrier)
+        speaker = Process(peeled.node, peeled.ident, peeled.pid, peeled.carrier)
         if body is None or body.format == "plain":
-            return Said(peeled.stamp, peeled.body, speaker)
+            return TimedLine(peeled.stamp, peeled.body, speaker)
         speaker = speaker._replace(pid=body.pid if body.pid is not None else peeled.pid)
         stamp = resolve(peeled, body)
         self._compare(peeled.stamp, stamp)
@@ -165,20 +175,20 @@ class Stamper:
             self.described = eventtable.assigned(body) or self.described
             speaker = speaker._replace(node=speaker.node or eventtable.node_of(body) or self.described.node)
         if body.format not in {"klog", "logrus"}:
-            return Said(stamp, canonical(body, self.described), speaker, body)
+            return TimedLine(stamp, canonical(body, self.described), speaker, body)
         if not line.endswith(peeled.body):  # its carrier has escaped it
-            return Said(stamp, peeled.body, speaker, body)
+            return TimedLine(stamp, peeled.body, speaker, body)
         self._teach(line, peeled, body, stamp, speaker)
-        return Said(stamp, line, speaker, body)
+        return TimedLine(stamp, line, speaker, body)
 
     def _compare(self, outer: int | None, inner: int | None) -> None:
         """Remember a carrier's time without a year around one with: the first few tell the carrier's year and zone."""
-        if outer is None or inner is None or not is_yearless(outer) or is_yearless(inner) or is_adrift(inner):
+        if outer is None or inner is None or not is_yearless(outer) or is_yearless(inner) or is_unanchored(inner):
             return
         if len(self.wrapped) < MOST_WRAPPED:
             self.wrapped.append((outer, inner))
 
-    def _teach(self, line: bytes, peeled: Peeled, body: Body, stamp: int | None, speaker: Speaker) -> None:
+    def _teach(self, line: bytes, peeled: Peeled, body: Body, stamp: int | None, speaker: Process) -> None:
         at = len(line) - len(peeled.body)
         klog = body.format == "klog"
         if stamp is None or len(line) < at + 36 or not (klog or line.startswith(LOGRUS, at)):
@@ -192,7 +202,7 @@ class Stamper:
 
 def resolve(peeled: Peeled, body: Body) -> int | None:
     """The time of a line: the inner one for its precision; year and zone from the carrier when only that has them."""
-    if body.stamp is not None and is_age(body.stamp) and peeled.stamp is not None and not is_adrift(peeled.stamp):
+    if body.stamp is not None and is_age(body.stamp) and peeled.stamp is not None and not is_unanchored(peeled.stamp):
         return peeled.stamp - (PRINTED - body.stamp)
     if body.stamp is None or not is_yearless(body.stamp):
         return body.stamp if body.stamp is not None else peeled.stamp

@@ -18,13 +18,13 @@ from typing import NamedTuple
 from kvdiag.errors import PatternError
 from kvdiag.events.names import PLACEHOLDERS
 from kvdiag.model.vocabulary import Wording
-from kvdiag.regex import regex
+from kvdiag.regex import lazy_regex
 from kvdiag.yamlread import suggestion
 
 MAX_SEARCHED = 16_384
 """How much of a line after its message is searched for fields that do not stand in the usual order."""
 
-_TOKEN = regex(r"\{\{|\}\}|\{([a-z_]*)\}|\.\.\.|\[\[|\]\]|[{}]|[^{}.\[\]]+|.", re.DOTALL)
+_TOKEN = lazy_regex(r"\{\{|\}\}|\{([a-z_]*)\}|\.\.\.|\[\[|\]\]|[{}]|[^{}.\[\]]+|.", re.DOTALL)
 _QUOTED = rb'"([^"\\\n]*+(?>(?:\\.[^"\\\n]*+)*))"'
 _FIELD = {
     "word": rb'\\*"?([^"\\ \t\r\n]*+)\\*"?',  # no \s: a class with a category in it is matched twice as slowly
@@ -33,13 +33,13 @@ _FIELD = {
     "free": _QUOTED,
 }
 # key=value of klog and logrus; an opened quote or bracket that is not closed takes the rest, so the scan stays linear
-_KEY_VALUE = regex(
+_KEY_VALUE = lazy_regex(
     rb"[ ,]([A-Za-z_][-\w./]*+)="
     rb'(?:(\\*+)"(?:([^"\\\n]*+)\2"|(.*?)(?<!\\)\2"|(.*))'
     rb"|((?:&|map)?[{\[](?:.*?[}\]](?=\\*\"? [A-Za-z_][-\w./]*=|\s*$)|.*))"
     rb'|([^ "\\\n]*+))',
 )
-_JSON_KEY_VALUE = regex(rb'\\*"([A-Za-z_][-\w./]*+)\\*":(?:(\\*+)"(.*?)(?<!\\)\2"|([^,}\n]*+))')
+_JSON_KEY_VALUE = lazy_regex(rb'\\*"([A-Za-z_][-\w./]*+)\\*":(?:(\\*+)"(.*?)(?<!\\)\2"|([^,}\n]*+))')
 _HTML = {b"&": rb"(?:&|\\+u0026)", b"<": rb"(?:<|\\+u003[cC])", b">": rb"(?:>|\\+u003[eE])"}
 
 

@@ -23,7 +23,7 @@ from kvdiag.errors import PatternError
 from kvdiag.events.names import PLACEHOLDERS
 from kvdiag.events.template import Matcher, compile_wording
 from kvdiag.model.vocabulary import Entry, Wording
-from kvdiag.regex import regex
+from kvdiag.regex import lazy_regex
 from kvdiag.yamlread import Node, read_yaml
 
 COMPILED = 2
@@ -36,10 +36,10 @@ _EVENT = _CALL | _SPELLING | {"reader", "wordings", "samples"}
 
 _Speaker = tuple[str, str]  # a kind and who prints it
 
-_KIND = regex(r"[a-z0-9-]+(\.[a-z0-9-]+){1,3}")
-_RANGE = regex(r"(?:>=|<=|>|<|=)?\d+\.\d+(?:\.\d+)?")
-_UNSAFE = regex(r'["\\<>&\n]|[^\x20-\x7e]')
-_TELLING = regex(r"[^0-9a-f]")
+_KIND = lazy_regex(r"[a-z0-9-]+(\.[a-z0-9-]+){1,3}")
+_RANGE = lazy_regex(r"(?:>=|<=|>|<|=)?\d+\.\d+(?:\.\d+)?")
+_UNSAFE = lazy_regex(r'["\\<>&\n]|[^\x20-\x7e]')
+_TELLING = lazy_regex(r"[^0-9a-f]")
 
 
 class Vocabulary(NamedTuple):

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from kvdiag.clock import PRINTED, is_age, is_since_boot, is_yearless, say_duration, to_datetime
 from kvdiag.events.calls import calls
-from kvdiag.events.recognise import Meaning, Recogniser
+from kvdiag.events.raw import EventMatch
+from kvdiag.events.recognise import Recogniser
 from kvdiag.events.stamper import resolve
 from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.formats.records import Raw, read_records
@@ -68,12 +69,12 @@ class LineReader:
         recogniser = Recogniser(self._vocabulary, is_named=True)
         data = raw.raw.rstrip(b"\n") + b"\n"
         recogniser.feed(data, 0, self._scanner.scan(data))
-        sightings = [*recogniser.sightings, *calls(recogniser.heard, self._vocabulary)]
-        for sighting in sightings:
-            yield _event(sighting.meaning, raw, stamp)
+        raw_events = [*recogniser.raw_events, *calls(recogniser.heard, self._vocabulary)]
+        for raw_event in raw_events:
+            yield _event(raw_event.meaning, raw, stamp)
 
 
-def _event(meaning: Meaning, raw: Raw, stamp: int) -> Event:
+def _event(meaning: EventMatch, raw: Raw, stamp: int) -> Event:
     entry = meaning.entry
     return Event(
         time=stamp,

@@ -15,7 +15,7 @@ _HOLE = re.compile(r"\{([a-z_]+)\}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class StepWording:
     """How a log tells of a step: who prints it, from which klog -v on, in which words."""
 
     kind: str
@@ -31,7 +31,7 @@ class StepPage:
 
     step: Step
     note: str
-    lines: tuple[Told, ...]
+    lines: tuple[StepWording, ...]
     rules: tuple[str, ...]
 
 
@@ -64,10 +64,12 @@ class LinePage:
     rules: tuple[str, ...]
 
 
-def told(entry: Entry, *, mapped: bool = False) -> Told:
+def told(entry: Entry, *, mapped: bool = False) -> StepWording:
     """An entry of the vocabulary as a person meets it in a log; `mapped` for a block volume's words if it has some."""
     words = _words(_chosen(entry.wordings, mapped=mapped)) if entry.wordings else ""
-    return Told(kind=entry.kind, component=entry.component, verbosity=entry.verbosity, words=words, about=entry.about)
+    return StepWording(
+        kind=entry.kind, component=entry.component, verbosity=entry.verbosity, words=words, about=entry.about
+    )
 
 
 def _chosen(wordings: tuple[Wording, ...], *, mapped: bool) -> Wording:

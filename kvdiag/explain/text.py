@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator
 
-from kvdiag.explain.page import LinePage, RulePage, StepPage, Told, TopicPage
+from kvdiag.explain.page import LinePage, RulePage, StepPage, StepWording, TopicPage
 from kvdiag.explain.topic import Answer, Topic
 
 WIDTH = 80
@@ -85,7 +85,7 @@ def _step(number: int, page: StepPage) -> Iterator[str]:
         yield from _labelled("Rules", ", ".join(page.rules))
 
 
-def _told(line: Told) -> Iterator[str]:
+def _told(line: StepWording) -> Iterator[str]:
     who = line.component or "kvdiag"
     level = f"from -v={line.verbosity} on" if line.verbosity else "at any -v"
     words = line.words or f"(a gRPC line) {line.about}"

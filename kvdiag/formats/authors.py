@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from kvdiag.regex import regex
+from kvdiag.regex import lazy_regex
 
 _HEADER = 300  # bytes within which klog's header stands, carriers before it
 # What a journal calls a process of many programs.
@@ -96,9 +96,9 @@ _BY_NAME = (
     ("crio", "crio"),
     ("laststart", "minikube"),
 )
-_ETCD = regex(r"(?:^|[^a-z0-9])etcd(?:$|[^a-z0-9])")
+_ETCD = lazy_regex(r"(?:^|[^a-z0-9])etcd(?:$|[^a-z0-9])")
 # `kube-apiserver.daemon` and `kubelet.daemon` of Charmed Kubernetes, `microk8s.daemon-scheduler`.
-_SNAP = regex(r"(?:snap\.)?(?:(?P<own>[a-z0-9-]+)\.daemon|microk8s\.daemon-(?P<part>[a-z-]+))(?:-\d+)?")
+_SNAP = lazy_regex(r"(?:snap\.)?(?:(?P<own>[a-z0-9-]+)\.daemon|microk8s\.daemon-(?P<part>[a-z-]+))(?:-\d+)?")
 _PARTS: Mapping[str, str] = {
     "apiserver": "kube-apiserver",
     "controller-manager": "kube-controller-manager",
@@ -115,7 +115,7 @@ CONTROL = frozenset((
 # Who else is no kubelet, where the carrier of a line names the process.
 _HOST = frozenset(("", "kernel", "systemd", "systemd-journald"))  # who may stand in any journal
 _PROCESSES = _HOST | frozenset(("containerd", "crio", "dockerd", "cri-dockerd", "audit"))
-_ID = regex(r" \[[0-9a-f]{6,64}\](?: \(\d+\))?$")
+_ID = lazy_regex(r" \[[0-9a-f]{6,64}\](?: \(\d+\))?$")
 
 
 class Byline(NamedTuple):

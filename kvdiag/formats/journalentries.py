@@ -16,13 +16,13 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from kvdiag.formats.carrier import Peeled
-from kvdiag.formats.envelopes import journal_entry
-from kvdiag.formats.prefixes import zoned
-from kvdiag.regex import regex
+from kvdiag.formats.carriers.carrier import Peeled
+from kvdiag.formats.carriers.envelopes import journal_entry
+from kvdiag.formats.carriers.prefixes import zoned
+from kvdiag.regex import lazy_regex
 
-_FIELD = regex(rb'(?:    )?([A-Z_][A-Z0-9_]{1,63})=(.*)|\t"([A-Z_][A-Z0-9_]{1,63})" : (.*?),?$', re.DOTALL)
-_OPENING = regex(
+_FIELD = lazy_regex(rb'(?:    )?([A-Z_][A-Z0-9_]{1,63})=(.*)|\t"([A-Z_][A-Z0-9_]{1,63})" : (.*?),?$', re.DOTALL)
+_OPENING = lazy_regex(
     rb"(__CURSOR=s=[0-9a-f])|\{$|\S{2,12} (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}) (\S{1,6}) \[s=[0-9a-f]{8}"
 )
 _BINARY = b"MESSAGE"

@@ -15,13 +15,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from kvdiag.formats import gopanic, klog
-from kvdiag.formats.bodies import BODY_READERS, canonical, classify, is_head, read_body
+from kvdiag.formats.bodies import gopanic, klog
+from kvdiag.formats.bodies.keyvalues import block_is_open
+from kvdiag.formats.bodies.known import BODY_READERS, canonical, classify, is_head, read_body
+from kvdiag.formats.carriers.peel import Peeled, chatter, peel, repeel
 from kvdiag.formats.journalentries import Entry, joined
-from kvdiag.formats.keyvalues import block_is_open
-from kvdiag.formats.peel import Peeled, chatter, peel, repeel
 from kvdiag.model.record import Body
-from kvdiag.regex import regex
+from kvdiag.regex import lazy_regex
 
 __all__ = ["BODY_READERS", "Raw", "canonical", "classify", "is_head", "read_body", "read_records"]
 
@@ -31,7 +31,7 @@ _LONGEST_PARTIAL = 1_048_576
 # How many lines of other senders may come between two lines of one record.
 _PATIENCE = 64
 _MOST_WAITING = 1024
-_BLOCK_END = regex(rb"[ \t]*>(?:[ \t]|$)")
+_BLOCK_END = lazy_regex(rb"[ \t]*>(?:[ \t]|$)")
 _PLAIN = "plain"
 
 

@@ -73,7 +73,7 @@ class Bundle:
         if member.problem:
             self._skip(name, member.problem, is_log=True)
             return
-        look, reader = sniff.opened(member.reader, self._budget)
+        look, reader = sniff.sniffed_reader(member.reader, self._budget)
         if look.problem:
             self._skip(name, look.problem, is_log=sniff.looks_like_log(member.name, b""))
         elif look.holds in {"tar", "zip"}:
@@ -88,7 +88,7 @@ class Bundle:
         elif sniff.looks_like_log(member.name, look.text):
             yield self._source(name, member, look, reader)
 
-    def _source(self, name: str, member: Member, look: sniff.Look, reader: Reader, evidence: str = "") -> Source:
+    def _source(self, name: str, member: Member, look: sniff.Sniffed, reader: Reader, evidence: str = "") -> Source:
         """Give a member as a source; the second of one name has a number behind it."""
         count = self._names[name] = self._names.get(name, 0) + 1
         return Source(

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from kvdiag.errors import InputError
 from kvdiag.inputs.files import made_up
 from kvdiag.inputs.source import unreadable
-from kvdiag.regex import regex
+from kvdiag.regex import lazy_regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path, PurePath
 
 # kubelet.log.2.gz, kubelet.log-20240301, and the kubelet's own 0.log.20240301-101112
-_ROTATED = regex(r"(.*?)(?:\.([0-9]{1,4})|[.-]([0-9]{8}(?:-?[0-9]{4,6})?))?(?:\.(?:gz|bz2|xz|zst))?", re.DOTALL)
+_ROTATED = lazy_regex(r"(.*?)(?:\.([0-9]{1,4})|[.-]([0-9]{8}(?:-?[0-9]{4,6})?))?(?:\.(?:gz|bz2|xz|zst))?", re.DOTALL)
 
 
 class SkippedError(InputError):

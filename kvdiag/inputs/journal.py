@@ -10,16 +10,16 @@ import json
 from collections.abc import Iterator, Mapping
 
 from kvdiag.inputs.lines import LONGEST, Line, Lines, Rewriting
-from kvdiag.regex import regex
+from kvdiag.regex import lazy_regex
 
 _LONGEST_ENTRY = 4 << 20  # bytes of a json-pretty entry
 _CHATTER = rb"(?:-- [^\n]*\n)*"
-_EXPORT = regex(_CHATTER + rb"__(?:CURSOR|REALTIME_TIMESTAMP)=")
-_PRETTY = regex(_CHATTER + rb'\{\r?\n\t"[A-Z_][A-Z0-9_]*" : ')
+_EXPORT = lazy_regex(_CHATTER + rb"__(?:CURSOR|REALTIME_TIMESTAMP)=")
+_PRETTY = lazy_regex(_CHATTER + rb'\{\r?\n\t"[A-Z_][A-Z0-9_]*" : ')
 _OPENING = rb"(\S{2,12} \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6} \S{1,6}) \[s=[0-9a-f]{8}"
-_VERBOSE = regex(_CHATTER + _OPENING)
-_ENTRY = regex(_OPENING)
-_FIELD = regex(rb"(?:    )?([A-Z_][A-Z0-9_]{0,63})(?:=|$)")
+_VERBOSE = lazy_regex(_CHATTER + _OPENING)
+_ENTRY = lazy_regex(_OPENING)
+_FIELD = lazy_regex(rb"(?:    )?([A-Z_][A-Z0-9_]{0,63})(?:=|$)")
 # What a reader of an entry asks for; the rest is thirty names that nobody reads.
 FIELDS = frozenset((
     *(b"__REALTIME_TIMESTAMP", b"_HOSTNAME", b"SYSLOG_IDENTIFIER", b"_COMM"),

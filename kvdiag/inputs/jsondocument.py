@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kvdiag.inputs.lines import Line, Lines, Rewriting
-from kvdiag.regex import regex
+from kvdiag.regex import lazy_regex
 
 _LONGEST_ENTRY = 4 << 20  # bytes; a longer one stays lines
 _LONGEST_KEY = 64
@@ -23,22 +23,22 @@ _LISTS = frozenset((
     *((), ("events",), ("items",), ("entries",), ("logs",), ("results",)),
     *(("hits", "hits"), ("data", "result", "values")),
 ))  # fmt: skip
-_START = regex(
+_START = lazy_regex(
     rb'(?:\xef\xbb\xbf)?\s*(?:\[\s*(?:\{\s*"|\[\s*"|"(?:[IWEF]\d{4} |time=|\w{3} [ \d]\d |\d{4}-\d\d-))|\{\s*\n\s*")'
 )
-_HOLDS_LIST = regex(
+_HOLDS_LIST = lazy_regex(
     rb'(?:\xef\xbb\xbf)?\s*\{[^\n]{0,4000}?"(?:events|items|entries|logs|results|values|hits)"\s*:\s*\[\s*(?:[{\[]|\])'
 )
-_OWN = regex(rb'"(?:ts|time|msg|message|level|log|line|MESSAGE|__REALTIME_TIMESTAMP|__CURSOR)"\s*:')
-_STRING = regex(rb'[^"\\]*+(?>(?:\\.[^"\\]*+)*)', re.DOTALL)
-_TOKEN = regex(rb'["{}\[\]]')
-_LOGGED = regex(
+_OWN = lazy_regex(rb'"(?:ts|time|msg|message|level|log|line|MESSAGE|__REALTIME_TIMESTAMP|__CURSOR)"\s*:')
+_STRING = lazy_regex(rb'[^"\\]*+(?>(?:\\.[^"\\]*+)*)', re.DOTALL)
+_TOKEN = lazy_regex(rb'["{}\[\]]')
+_LOGGED = lazy_regex(
     rb'"(?:MESSAGE|message|line|textPayload|log)"\s*:\s*"[^"\n]{0,120}?(?:[IWEF]\d{4} \d\d:|time=\\"|level=[a-z])'
     rb'|[\[,]\s*"(?:[IWEF]\d{4} \d\d:|time=\\"\d)'
 )
 # How `kubectl cluster-info dump` encloses the logs between its documents.
 _LOG_BEGINS, _LOG_ENDS = b"==== START logs for container ", b"==== END logs for container "
-_SAID = regex(rb'"(?:MESSAGE|message|line|textPayload|log|msg|note)"\s*:')
+_SAID = lazy_regex(rb'"(?:MESSAGE|message|line|textPayload|log|msg|note)"\s*:')
 
 
 def fold(head: bytes) -> Rewriting | None:

@@ -24,7 +24,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from kvdiag.model.place import NOWHERE, Place
+from kvdiag.model.place import NO_PROVENANCE, Provenance
 
 _LONGEST = 4096  # as paths are; an archive may have longer names
 _NODE = r"(?P<node>[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?)"
@@ -84,12 +84,12 @@ _CONTAINERS = (
 )
 
 
-def place_of(name: str) -> Place:
+def place_of(name: str) -> Provenance:
     """Give what the path of an input says."""
     if len(name) > _LONGEST:
-        return NOWHERE
+        return NO_PROVENANCE
     node, inside = _first(_NODES, name), _first(_CONTAINERS, name)
-    return Place(node.get("group", ""), node.get("node", ""), inside.get("container", ""))
+    return Provenance(node.get("group", ""), node.get("node", ""), inside.get("container", ""))
 
 
 def _first(layouts: Iterable[tuple[str, str]], name: str) -> Mapping[str, str]:

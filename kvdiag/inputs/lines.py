@@ -77,7 +77,7 @@ class Lines:
 Rewriting: TypeAlias = Callable[[Lines], Iterator[Line]]
 
 
-class Numbers:
+class LineMap:
     """Which line of the input each line stands for, where lines were rewritten.
 
     4 bytes each, so those that nobody will ask for are forgotten; a journal that is followed has no end.

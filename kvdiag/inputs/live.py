@@ -19,7 +19,7 @@ from kvdiag.inputs.source import STDIN, unreadable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kvdiag.model.place import Place
+    from kvdiag.model.place import Provenance
 
 PATIENCE = 0.5  # seconds without a byte after which the beginning of a pipe is taken for what it is
 PAUSE = 0.5  # seconds between two looks at a file that does not grow
@@ -43,7 +43,7 @@ class Live:
         self._is_regular = stat.S_ISREG(os.fstat(self._file).st_mode)
 
     @property
-    def place(self) -> Place:
+    def place(self) -> Provenance:
         """Of which node and container it is, where its path says so."""
         return place_of(self.name)
 

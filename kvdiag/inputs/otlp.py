@@ -15,15 +15,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kvdiag.inputs.lines import Line, Lines, Rewriting
-from kvdiag.regex import regex
+from kvdiag.regex import lazy_regex
 
 _LONGEST = 64 << 20  # bytes of a document; a longer one stays lines
-_START = regex(rb'(?:\xef\xbb\xbf)?\s*\{\s*"resourceLogs"\s*:\s*\[')
-_BODY = regex(rb'"body"\s*:')
+_START = lazy_regex(rb'(?:\xef\xbb\xbf)?\s*\{\s*"resourceLogs"\s*:\s*\[')
+_BODY = lazy_regex(rb'"body"\s*:')
 _NODES = ("host.name", "k8s.node.name")
 _CONTAINERS = ("k8s.container.name", "container.name", "syslog.appname")
 _FILES = ("log.file.name", "log.file.path")
-_FILE = regex(r"(?:.*/)?(kubelet|containerd|crio|kube-[a-z-]+)\.log")
+_FILE = lazy_regex(r"(?:.*/)?(kubelet|containerd|crio|kube-[a-z-]+)\.log")
 _DEEPEST = 32
 
 

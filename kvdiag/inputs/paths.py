@@ -121,7 +121,7 @@ def _file(at: _At, tell: Tell) -> Iterator[Source]:
 def _regular(at: _At, file: FileIO, tell: Tell) -> Iterator[Source]:
     budget = Budget()
     try:
-        look, reader = sniff.opened(Metered(file, budget.took), budget)
+        look, reader = sniff.sniffed_reader(Metered(file, budget.took), budget)
     except OSError as error:
         tell.problem(unreadable(at.name, error))
         return
@@ -159,7 +159,7 @@ def _stream(name: str, stream: Reader, tell: Tell) -> Iterator[Source]:
     """Give what comes through a pipe: looked at once, and then read from where that ended."""
     budget = Budget()
     try:
-        look, reader = sniff.opened(Metered(stream, budget.took), budget)
+        look, reader = sniff.sniffed_reader(Metered(stream, budget.took), budget)
     except OSError as error:
         tell.problem(unreadable(name, error))
         return

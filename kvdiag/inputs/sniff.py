@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from kvdiag.inputs import folded, legible
+from kvdiag.inputs import folded
+from kvdiag.inputs import repair as legible
 from kvdiag.inputs.compressed import Budget, compression_of, unpacked
 from kvdiag.inputs.gzipped import DamagedError
 from kvdiag.inputs.readers import Broken, Reader, Replayed
-from kvdiag.regex import regex
+from kvdiag.regex import lazy_regex
 
 HEAD = 4096
 
@@ -31,7 +32,7 @@ _MAGICS: tuple[tuple[bytes, str], ...] = (
 )
 _TEXT = bytes(range(32, 256)) + b"\t\n\r\f\b\x1b"
 
-_LOG_LINE = regex(
+_LOG_LINE = lazy_regex(
     rb"""
     .{0,100}? [IWEF]\d{4}\ \d\d:\d\d:\d\d\.\d               # klog, whatever stands before it
     | .{0,60}? \d{4}[-/]\d\d[-/]\d\d[T\ ]\d\d:\d\d:\d\d     # RFC 3339, logrus, CRI, journalctl -o short-iso
@@ -42,11 +43,13 @@ _LOG_LINE = regex(
     """,
     re.VERBOSE,
 )
-_LOG_NAME = regex(r"(?:^|[^a-z])(?:logs?|syslog|messages|journal|dmesg)(?:[^a-z]|$)", re.IGNORECASE)
+_LOG_NAME = lazy_regex(r"(?:^|[^a-z])(?:logs?|syslog|messages|journal|dmesg)(?:[^a-z]|$)", re.IGNORECASE)
 # What a host is made of, as a sosreport copies it: settings and counters, which quote dates and are called as logs are.
-_OF_HOST = regex(r"(?:(?:[^/]+/)?|(?:.*/)?sosreport-[^/]+/)(?:boot|dev|etc|proc|sys|usr)/(?!.*\.log\b).+", re.DOTALL)
+_OF_HOST = lazy_regex(
+    r"(?:(?:[^/]+/)?|(?:.*/)?sosreport-[^/]+/)(?:boot|dev|etc|proc|sys|usr)/(?!.*\.log\b).+", re.DOTALL
+)
 EMPTY = "it is empty; was it copied before anything was written?"
-_DOCUMENT_NAME = regex(
+_DOCUMENT_NAME = lazy_regex(
     r"(?:readme|licen[cs]e|changelog|contributing).*|.*\.(?:md|rst|adoc|json|ya?ml|toml|html?|xml|csv|sh|py|go)(?:\.(?:gz|bz2|xz|zst))?",
     re.IGNORECASE,
 )
@@ -54,7 +57,7 @@ _DOCUMENT_NAME = regex(
 _NOTES = {"scenario.txt", "source.txt"}
 
 
-class Look(NamedTuple):
+class Sniffed(NamedTuple):
     """What the first bytes of an input say.
 
     `compression` is one of `compressed.MAGICS` or empty, `text` the first bytes unpacked; `holds` says what that is:
@@ -70,11 +73,11 @@ class Look(NamedTuple):
 class Opened(NamedTuple):
     """An input that was looked at, and all its bytes, unpacked."""
 
-    look: Look
+    look: Sniffed
     reader: Reader
 
 
-def opened(packed: Reader, budget: Budget) -> Opened:
+def sniffed_reader(packed: Reader, budget: Budget) -> Opened:
     """Look at the first bytes of an input, and give them again with what follows."""
     first = _first(packed)
     compression = compression_of(first.text)
@@ -85,7 +88,7 @@ def opened(packed: Reader, budget: Budget) -> Opened:
         problem = f"{first.damage}; copy it again"
     else:
         problem = "it is packed twice; unpack it once first" if compression and compression_of(text) else _problem(text)
-    return Opened(Look(compression, text, problem, _holds(text)), Replayed(text, first.rest))
+    return Opened(Sniffed(compression, text, problem, _holds(text)), Replayed(text, first.rest))
 
 
 class _First(NamedTuple):

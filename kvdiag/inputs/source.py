@@ -11,7 +11,7 @@ from kvdiag.inputs.files import open_file
 from kvdiag.inputs.gzipped import DamagedError
 from kvdiag.inputs.layout import place_of
 from kvdiag.inputs.readers import Reader, Replayed
-from kvdiag.model.place import Place
+from kvdiag.model.place import Provenance
 
 if TYPE_CHECKING:
     import io
@@ -42,7 +42,7 @@ class Source(NamedTuple):
     is_named: bool = False
 
     @property
-    def place(self) -> Place:
+    def place(self) -> Provenance:
         """Of which node and container it is, where its path says so."""
         return place_of(self.name)
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from kvdiag.model.event import Event
 
 
-class Stage(NamedTuple):
+class StepTaken(NamedTuple):
     """A step one of the two took; `took` is microseconds since the step before it, `event` where it was seen."""
 
     step: str
@@ -34,10 +34,10 @@ class Comparison:
     left: str
     right: str
     common: str
-    parted_left: Stage | None
-    parted_right: Stage | None
-    only_left: tuple[Stage, ...]
-    only_right: tuple[Stage, ...]
+    parted_left: StepTaken | None
+    parted_right: StepTaken | None
+    only_left: tuple[StepTaken, ...]
+    only_right: tuple[StepTaken, ...]
     slower: tuple[Slower, ...]
     state_left: str = ""
     state_right: str = ""

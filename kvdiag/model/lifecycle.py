@@ -10,7 +10,7 @@ from kvdiag.model.report import Finding
 from kvdiag.model.timeline import Entity, Skew
 
 
-class Passage(NamedTuple):
+class Transition(NamedTuple):
     """One event of a life. `step` is what a person calls it, `state` the state it leads to (or leaves as it was).
 
     `legal` is False where the step does not follow from `before`; `says` then names the violated edge, such as
@@ -27,8 +27,8 @@ class Passage(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Life:
-    """All passages of one subject in order of time.
+class Lifecycle:
+    """All transitions of one subject in order of time.
 
     `machine` names the state machine that was used (`volume/filesystem`, `volume/inline`, `pod/1.27`, …); `state` was
     reached at `since` (microseconds UTC); `waits_for` says what must come next, empty at an end state. `assumed` when
@@ -37,7 +37,7 @@ class Life:
 
     subject: Entity
     machine: str
-    passages: tuple[Passage, ...]
+    transitions: tuple[Transition, ...]
     state: str
     since: int
     waits_for: str = ""
@@ -53,7 +53,7 @@ class Phase(NamedTuple):
     by: str = ""
 
 
-class Row(NamedTuple):
+class TimelineRow(NamedTuple):
     """One line of a told timeline.
 
     `gap` is microseconds since the row before; `unusual` 0 to 2 says how much longer than such a step takes. `marks`
@@ -61,7 +61,7 @@ class Row(NamedTuple):
     `repeats` stands for that many more of its kind up to `until`; `ladder` is the backoffs of all.
     """
 
-    passage: Passage
+    transition: Transition
     gap: int
     unusual: int = 0
     marks: tuple[str, ...] = ()
@@ -72,11 +72,11 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Story:
+class TimelineView:
     """A life told: its rows, how long its parts took, what was found about it, how far its nodes' clocks are off."""
 
-    life: Life
-    rows: tuple[Row, ...]
+    life: Lifecycle
+    rows: tuple[TimelineRow, ...]
     phases: tuple[Phase, ...]
     findings: tuple[Finding, ...]
     skews: tuple[Skew, ...] = ()

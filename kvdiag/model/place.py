@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Place(NamedTuple):
+class Provenance(NamedTuple):
     """What a path says of its file: inputs of one `group` are of one node.
 
     `node` is what the layout calls that node, `container` whose log it is; empty where the layout does not say.
@@ -16,4 +16,4 @@ class Place(NamedTuple):
     container: str = ""
 
 
-NOWHERE = Place()
+NO_PROVENANCE = Provenance()

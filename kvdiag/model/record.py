@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import NamedTuple
 
-from kvdiag.model.values import NOTHING, Level
+from kvdiag.model.values import EMPTY, Level
 
 
 class Origin(NamedTuple):
@@ -32,7 +32,7 @@ class Body(NamedTuple):
     level: Level = Level.INFO
     caller: str = ""
     message: str = ""
-    fields: Mapping[str, str] = NOTHING
+    fields: Mapping[str, str] = EMPTY
     pid: int | None = None
     truncated: bool = False
 

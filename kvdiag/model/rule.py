@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
-from kvdiag.model.values import NOTHING, Role, Severity, SubjectKind
+from kvdiag.model.values import EMPTY, Role, Severity, SubjectKind
 from kvdiag.model.vocabulary import Entry
 
 
@@ -69,7 +69,7 @@ class Selector(NamedTuple):
 
     name: str
     kinds: tuple[str, ...]
-    where: Mapping[str, tuple[str, ...]] = NOTHING
+    where: Mapping[str, tuple[str, ...]] = EMPTY
 
 
 class Fix(NamedTuple):
@@ -101,7 +101,7 @@ class Bug(NamedTuple):
     affected: str
     fixed: tuple[str, ...] = ()
     reference: str = ""
-    where: Mapping[str, str] = NOTHING
+    where: Mapping[str, str] = EMPTY
     doubt: str = ""
 
 
@@ -118,7 +118,7 @@ class RuleTest(NamedTuple):
     name: str
     log: str
     finds: Mapping[str, str]
-    options: Mapping[str, str] = NOTHING
+    options: Mapping[str, str] = EMPTY
     place: str = ""
 
 
@@ -140,7 +140,7 @@ class Rule(NamedTuple):
     says: str
     cause: str
     fix: tuple[Fix, ...] = ()
-    applies: Mapping[str, str] = NOTHING
+    applies: Mapping[str, str] = EMPTY
     bugs: tuple[Bug, ...] = ()
     proof: Proof | None = None
     same: tuple[str, ...] = ()

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kvdiag.model.event import Event
 from kvdiag.model.record import Origin
-from kvdiag.model.values import NOTHING, SubjectKind
+from kvdiag.model.values import EMPTY, SubjectKind
 
 
 class Entity(NamedTuple):
@@ -20,7 +20,7 @@ class Entity(NamedTuple):
     kind: SubjectKind
     key: str
     name: str
-    ids: Mapping[str, str] = NOTHING
+    ids: Mapping[str, str] = EMPTY
 
 
 class Gap(NamedTuple):

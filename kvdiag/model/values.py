@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from enum import Enum, IntEnum, StrEnum
 from typing import Never
 
-NOTHING: Mapping[str, Never] = {}
+EMPTY: Mapping[str, Never] = {}
 """The mapping for when nothing was said; only a Mapping, so that nobody writes into it."""
 
 

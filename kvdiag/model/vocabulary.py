@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from kvdiag.model.values import NOTHING
+from kvdiag.model.values import EMPTY
 
 
 class Wording(NamedTuple):
@@ -19,8 +19,8 @@ class Wording(NamedTuple):
 
     anchor: str
     message: str
-    fields: Mapping[str, str] = NOTHING
-    since: Mapping[str, str] = NOTHING
+    fields: Mapping[str, str] = EMPTY
+    since: Mapping[str, str] = EMPTY
     verbosity: int = 0
     place: str = ""
 

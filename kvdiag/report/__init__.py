@@ -14,7 +14,7 @@ REPORTS: Mapping[str, str] = {
 }
 
 
-class Look(NamedTuple):
+class RenderOptions(NamedTuple):
     """How a report is shown: colour, width in columns, how much, and whether secrets are blotted out."""
 
     colour: bool = False
@@ -24,7 +24,7 @@ class Look(NamedTuple):
     redact: bool = True
 
 
-def writer(name: str) -> Callable[[Report, TextIO, Look], None]:
+def writer(name: str) -> Callable[[Report, TextIO, RenderOptions], None]:
     """The function that writes this kind of report; its module is loaded now and not at start-up."""
-    write: Callable[[Report, TextIO, Look], None] = import_module(REPORTS[name]).write
+    write: Callable[[Report, TextIO, RenderOptions], None] = import_module(REPORTS[name]).write
     return write

@@ -7,12 +7,12 @@ from typing import TextIO
 from kvdiag import __version__
 from kvdiag.clock import to_datetime
 from kvdiag.model.report import Finding, Report
-from kvdiag.report import Look, writer
+from kvdiag.report import RenderOptions, writer
 from kvdiag.report.clean import clean
 from kvdiag.report.jsontext import json_text
 
 
-def write(finding: Finding, at: int, stream: TextIO, look: Look, *, is_over: bool) -> None:
+def write(finding: Finding, at: int, stream: TextIO, look: RenderOptions, *, is_over: bool) -> None:
     """A finding in full when it has become certain; when it is over, one line."""
     if is_over:
         when = to_datetime(at).strftime("%H:%M:%S")
@@ -23,7 +23,7 @@ def write(finding: Finding, at: int, stream: TextIO, look: Look, *, is_over: boo
     stream.flush()
 
 
-def write_json(finding: Finding, at: int, stream: TextIO, look: Look, *, is_over: bool) -> None:
+def write_json(finding: Finding, at: int, stream: TextIO, look: RenderOptions, *, is_over: bool) -> None:
     """`{"change": "found"|"over", "time": …, "finding": {…}}`, the finding as in the JSON report."""
     from kvdiag.report.json_report import finding as plain
 

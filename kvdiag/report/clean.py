@@ -5,10 +5,10 @@ Everything in a log is hostile: a pod's name may clear the screen, and a driver 
 
 from __future__ import annotations
 
-from kvdiag.regex import regex
-from kvdiag.report.secrets import redacted
+from kvdiag.redaction.secrets import redacted
+from kvdiag.regex import lazy_regex
 
-_CONTROL = regex("[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+_CONTROL = lazy_regex("[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 
 
 def clean(text: str, *, redact: bool = True, newlines: bool = False) -> str:

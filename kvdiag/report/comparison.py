@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any, TextIO
 
 from kvdiag.clock import say_duration, to_datetime
-from kvdiag.model.comparison import Comparison, Stage
-from kvdiag.report import Look
+from kvdiag.model.comparison import Comparison, StepTaken
+from kvdiag.report import RenderOptions
 from kvdiag.report.clean import clean
 from kvdiag.report.jsontext import json_text
 
@@ -15,7 +15,7 @@ OUTPUTS = ("text", "json")
 MOST = 12  # steps of one side that are named
 
 
-def write_comparison(comparison: Comparison, output: str, stream: TextIO, look: Look) -> None:
+def write_comparison(comparison: Comparison, output: str, stream: TextIO, look: RenderOptions) -> None:
     """`output` is one of OUTPUTS."""
     if output == "json":
         stream.write(json_text(_plain(comparison), redact=look.redact, indent=1))
@@ -46,13 +46,13 @@ def _lines(comparison: Comparison) -> Iterator[str]:
         yield f"{comparison.left} is {comparison.state_left}, {comparison.right} is {comparison.state_right}"
 
 
-def _stage(stage: Stage) -> str:
+def _stage(stage: StepTaken) -> str:
     after = f" after {say_duration(stage.took)}" if stage.took >= 1000 else ""
     return f"{to_datetime(stage.event.time).strftime('%H:%M:%S')} {stage.step}{after}  {stage.event.origin}"
 
 
 def _plain(comparison: Comparison) -> dict[str, Any]:
-    def stage(one: Stage | None) -> dict[str, Any] | None:
+    def stage(one: StepTaken | None) -> dict[str, Any] | None:
         if one is None:
             return None
         origin = one.event.origin

@@ -9,7 +9,7 @@ from kvdiag.clock import to_datetime
 from kvdiag.model.report import BugMatch, Evidence, Finding, Need, Reading, Report
 from kvdiag.model.rule import Fix
 from kvdiag.model.timeline import SeenVersion
-from kvdiag.report import Look
+from kvdiag.report import RenderOptions
 from kvdiag.report.jsontext import write_json
 from kvdiag.report.runnable import shown
 from kvdiag.versions import read_range, say_range
@@ -18,7 +18,7 @@ SCHEMA = "kvdiag.report/1"
 Plain = dict[str, Any]
 
 
-def write(report: Report, stream: TextIO, look: Look) -> None:
+def write(report: Report, stream: TextIO, look: RenderOptions) -> None:
     """One JSON object, indented, with a newline at the end."""
     write_json(plain(report, redact=look.redact), stream, redact=look.redact)
 

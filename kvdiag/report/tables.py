@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, TextIO
+from typing import Any, TextIO
 
 from kvdiag.clock import DAY, say_duration, to_datetime
-from kvdiag.correlate.phases import Spread, awaits
-from kvdiag.model.lifecycle import Life, Phase
+from kvdiag.model.inventory import Inventory, InventoryRow
+from kvdiag.model.lifecycle import Phase
 from kvdiag.model.values import SubjectKind
-from kvdiag.report import Look
+from kvdiag.report import RenderOptions
 from kvdiag.report.clean import clean
 from kvdiag.report.jsontext import write_json
+from kvdiag.views.phases import awaits
 
 OUTPUTS = ("text", "wide", "json", "csv", "name")
 GAP = "  "
@@ -25,61 +25,9 @@ _FORMULAS = frozenset("=+-@＝＋－＠")  # with their full-width forms
 LEAST = 4  # columns are not cut below this
 
 
-class Failure(NamedTuple):
-    """A failed operation: how often it failed, and when that ended the last time, in microseconds UTC."""
-
-    kind: str
-    component: str
-    step: str
-    ends: int
-    count: int  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """One pod or volume on one node. `retries` counts failed operations, `failure` is the last of them.
-
-    `failures` has all of them, also what one component repeats of another. `stuck` says that it waits for something
-    that failed or is long overdue, since `life.since`; `illegal` are the steps that broke the order, `until` is when it
-    was last heard of (microseconds UTC). The passages of `life` are not needed.
-    """
-
-    life: Life
-    node: str = ""
-    driver: str = ""
-    namespaces: tuple[str, ...] = ()
-    certain: bool = True
-    stuck: bool = False
-    retries: int = 0
-    failure: str = ""
-    illegal: tuple[str, ...] = ()
-    findings: tuple[str, ...] = ()
-    phases: tuple[Phase, ...] = ()
-    now: Phase | None = None
-    until: int = 0
-    failures: tuple[Failure, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """What people call it."""
-        return self.life.subject.name
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inventory:
-    """All rows that were asked for, with the breakdown by step if it was; `ends` is the end of the log in µs UTC."""
-
-    kind: SubjectKind
-    rows: tuple[Row, ...]
-    spreads: tuple[Spread, ...] = ()
-    slow: bool = False
-    begins: int = 0
-    ends: int = 0
-
-
-def write(inventory: Inventory, stream: TextIO, output: str, look: Look) -> None:
+def write(inventory: Inventory, stream: TextIO, output: str, look: RenderOptions) -> None:
     """One of `OUTPUTS`. KeyError for another."""
-    writers: Mapping[str, Callable[[Inventory, TextIO, Look], None]] = {
+    writers: Mapping[str, Callable[[Inventory, TextIO, RenderOptions], None]] = {
         "text": _write_text,
         "wide": _write_wide,
         "json": _write_json,
@@ -89,11 +37,11 @@ def write(inventory: Inventory, stream: TextIO, output: str, look: Look) -> None
     writers[output](inventory, stream, look)
 
 
-def _write_names(inventory: Inventory, stream: TextIO, look: Look) -> None:
+def _write_names(inventory: Inventory, stream: TextIO, look: RenderOptions) -> None:
     stream.writelines(clean(f"{inventory.kind}/{row.name}", redact=look.redact) + "\n" for row in inventory.rows)
 
 
-def _write_text(inventory: Inventory, stream: TextIO, look: Look) -> None:
+def _write_text(inventory: Inventory, stream: TextIO, look: RenderOptions) -> None:
     heads = ["NAME", "STATE", "SINCE", "STUCK", "RETRIES", "FINDINGS"]
     cells = [_cells(row, inventory) for row in inventory.rows]
     if inventory.kind is SubjectKind.VOLUME:
@@ -108,12 +56,12 @@ def _write_text(inventory: Inventory, stream: TextIO, look: Look) -> None:
         _slow(inventory, stream, look)
 
 
-def _fits(heads: Sequence[str], cells: Sequence[Mapping[str, str]], look: Look) -> bool:
+def _fits(heads: Sequence[str], cells: Sequence[Mapping[str, str]], look: RenderOptions) -> bool:
     widths = (max(len(head), *(len(row[head]) for row in cells)) if cells else len(head) for head in heads)
     return sum(widths) + len(GAP) * (len(heads) - 1) <= look.width
 
 
-def _write_wide(inventory: Inventory, stream: TextIO, look: Look) -> None:
+def _write_wide(inventory: Inventory, stream: TextIO, look: RenderOptions) -> None:
     heads = ["NAME", "UID" if inventory.kind is SubjectKind.POD else "HANDLE", "NODE", "DRIVER", "MACHINE", "STATE"]
     heads += ["SINCE", "STUCK", "WAITS FOR", "RETRIES", "LAST FAILURE", "FINDINGS"]
     if inventory.kind is SubjectKind.POD:
@@ -123,7 +71,7 @@ def _write_wide(inventory: Inventory, stream: TextIO, look: Look) -> None:
         _slow(inventory, stream, look, width=0)
 
 
-def _cells(row: Row, inventory: Inventory) -> dict[str, str]:
+def _cells(row: InventoryRow, inventory: Inventory) -> dict[str, str]:
     ids = row.life.subject.ids
     return {
         "NAME": row.name,
@@ -142,7 +90,7 @@ def _cells(row: Row, inventory: Inventory) -> dict[str, str]:
     }
 
 
-def _slow(inventory: Inventory, stream: TextIO, look: Look, width: int | None = None) -> None:
+def _slow(inventory: Inventory, stream: TextIO, look: RenderOptions, width: int | None = None) -> None:
     """The parts of each life, then how long each part takes over the log."""
     parts = [
         {
@@ -166,12 +114,12 @@ def _slow(inventory: Inventory, stream: TextIO, look: Look, width: int | None = 
     _table(["STEP", "COUNT", "P50", "P90", "P99", "MAX"], figures, stream, look, width=width)
 
 
-def _parts(row: Row) -> tuple[Phase, ...]:
+def _parts(row: InventoryRow) -> tuple[Phase, ...]:
     """The parts of a life, and the state it is in where no part is open."""
     return row.phases if row.now is None or row.now in row.phases else (*row.phases, row.now)
 
 
-def _now(row: Row, phase: Phase, inventory: Inventory) -> str:
+def _now(row: InventoryRow, phase: Phase, inventory: Inventory) -> str:
     return f"waits {_took(inventory.ends - phase.begins)} for {awaits(row.life, phase)}"
 
 
@@ -179,7 +127,7 @@ def _table(
     heads: Sequence[str],
     rows: Sequence[Mapping[str, str]],
     stream: TextIO,
-    look: Look,
+    look: RenderOptions,
     *,
     width: int | None = None,
     below: Sequence[Sequence[str]] = (),
@@ -222,7 +170,7 @@ def _tenths(microseconds: int) -> str:
     return f"{microseconds / 1_000_000:.1f}s" if 1_000_000 <= microseconds < 60_000_000 else say_duration(microseconds)
 
 
-def _write_csv(inventory: Inventory, stream: TextIO, look: Look) -> None:
+def _write_csv(inventory: Inventory, stream: TextIO, look: RenderOptions) -> None:
     """The values of the JSON rows, lists joined by spaces; with `--slow` a column for each step, in seconds."""
     steps = [spread.name for spread in inventory.spreads] if inventory.slow else []
     heads = [head for head in _HEADS if head not in {"phases", "now", "ids"}]
@@ -235,14 +183,14 @@ def _write_csv(inventory: Inventory, stream: TextIO, look: Look) -> None:
         out.writerow([_csv_cell(said[head], look) for head in heads] + seconds)
 
 
-def _csv_cell(value: Any, look: Look) -> str:  # noqa: ANN401  # JSON's own types
+def _csv_cell(value: Any, look: RenderOptions) -> str:  # noqa: ANN401  # JSON's own types
     """One cell; a word from a log must not be read as a formula by a spreadsheet."""
     text = " ".join(value) if isinstance(value, list) else "" if value is None else str(value)
     text = clean(text, redact=look.redact)
     return f"'{text}" if text.lstrip()[:1] in _FORMULAS else text
 
 
-def _write_json(inventory: Inventory, stream: TextIO, look: Look) -> None:
+def _write_json(inventory: Inventory, stream: TextIO, look: RenderOptions) -> None:
     said: dict[str, Any] = {
         "schema": f"kvdiag.{inventory.kind}s/1",
         "begins": _time(inventory.begins),
@@ -278,7 +226,7 @@ _HEADS = (
 )
 
 
-def _plain(row: Row) -> dict[str, Any]:
+def _plain(row: InventoryRow) -> dict[str, Any]:
     life = row.life
     values = (
         life.subject.name,

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol, TextIO
 
 from kvdiag.clock import say_duration, to_datetime
-from kvdiag.formats.bodies import read_body
-from kvdiag.formats.peel import peel
+from kvdiag.formats.bodies.known import read_body
+from kvdiag.formats.carriers.peel import peel
 from kvdiag.model.report import Evidence, Finding, Need, Reading, Report
 from kvdiag.model.timeline import SeenVersion
 from kvdiag.model.values import Severity, SubjectKind, Verdict
-from kvdiag.report import Look
+from kvdiag.report import RenderOptions
 from kvdiag.report.clean import clean, shortened
 from kvdiag.report.runnable import shown
 from kvdiag.versions import read_range, say_range
@@ -37,7 +37,7 @@ class Put(Protocol):
         """One line."""
 
 
-def write(report: Report, stream: TextIO, look: Look) -> None:
+def write(report: Report, stream: TextIO, look: RenderOptions) -> None:
     """All findings, causes first with their symptoms under them, then what was read."""
     under = _folded(report.findings)
     writer = _Writer(_coloured(stream, look) if look.colour else _plain(stream), look, _common_folder(report))
@@ -58,7 +58,7 @@ def _plain(stream: TextIO) -> Put:
     return put
 
 
-def _coloured(stream: TextIO, look: Look) -> Put:
+def _coloured(stream: TextIO, look: RenderOptions) -> Put:
     """Lines in the colours that the terminal has; rich takes 25 ms to load."""
     from rich.console import Console
     from rich.text import Text
@@ -87,7 +87,7 @@ def _folded(findings: Sequence[Finding]) -> Mapping[str, list[Finding]]:
 
 
 class _Writer:
-    def __init__(self, put: Put, look: Look, folder: str) -> None:
+    def __init__(self, put: Put, look: RenderOptions, folder: str) -> None:
         self.put, self.look, self.folder = put, look, folder
 
     def finding(self, finding: Finding, under: Mapping[str, list[Finding]]) -> None:

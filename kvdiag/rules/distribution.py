@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kvdiag.cache import cached, digest
 from kvdiag.model.rule import Fix
 from kvdiag.model.timeline import History
-from kvdiag.model.values import NOTHING
-from kvdiag.regex import regex
+from kvdiag.model.values import EMPTY
+from kvdiag.regex import lazy_regex
 from kvdiag.rules.library import DISTRIBUTIONS, built_in
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ FROM_ELSEWHERE = {"kubectl", "oc", "talosctl", "minikube", "#"}
 MOST_EVENTS = 2000  # of a node that are searched for signs: they stand in every line, or in the first ones
 MOST_CHARACTERS = 2000  # of an event's line
 MOST_TURNS = 8  # a command may be made of others
-_PLACEHOLDER = regex(r"\{([a-z]+)(?::([a-z]+))?(?: since (\d+[hms]))?\}")
-_OPTIONAL = regex(r"\[\[(.*?)\]\]")
+_PLACEHOLDER = lazy_regex(r"\{([a-z]+)(?::([a-z]+))?(?: since (\d+[hms]))?\}")
+_OPTIONAL = lazy_regex(r"\[\[(.*?)\]\]")
 
 
 class Distribution(NamedTuple):
@@ -40,7 +40,7 @@ class Distribution(NamedTuple):
     versions: tuple[str, ...] = ()
     runtime: str = ""
     enter: Fix | None = None
-    commands: Mapping[str, str] = NOTHING
+    commands: Mapping[str, str] = EMPTY
 
 
 class Dialect(NamedTuple):
@@ -49,7 +49,7 @@ class Dialect(NamedTuple):
     distribution: Distribution
     runtime: str
 
-    def say(self, text: str, more: Mapping[str, str] = NOTHING) -> str:
+    def say(self, text: str, more: Mapping[str, str] = EMPTY) -> str:
         """The text with its placeholders replaced, for slots such as {node} to be filled; unknown ones stay."""
         for _ in range(MOST_TURNS):
             said = _PLACEHOLDER.sub(lambda part: self._said(part[0], part[1], part[2] or "", part[3] or "", more), text)

@@ -14,12 +14,12 @@ from kvdiag.clock import say_duration
 from kvdiag.model.event import Event
 from kvdiag.model.rule import Fix, Rule
 from kvdiag.model.timeline import Entity
-from kvdiag.regex import regex
+from kvdiag.regex import lazy_regex
 from kvdiag.rules.distribution import Dialect, is_placeholder
 from kvdiag.rules.shapes import misfits
 
-_SLOT = regex(r"\{([a-z][a-z0-9_]*)\}")
-_OPTIONAL = regex(r"\[\[(.*?)\]\]")
+_SLOT = lazy_regex(r"\{([a-z][a-z0-9_]*)\}")
+_OPTIONAL = lazy_regex(r"\[\[(.*?)\]\]")
 LONGEST_VALUE = 600  # characters of a log's own words inside a sentence of ours
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from kvdiag.clock import MINUTE, say_duration
-from kvdiag.evidence.fact import STANDING
 from kvdiag.model.event import NAMELESS, Event
 from kvdiag.model.report import Evidence, Finding
 from kvdiag.model.rule import Rule, Selector
@@ -16,20 +15,21 @@ from kvdiag.rules.bugs import applies, known_bugs, seen
 from kvdiag.rules.fill import fixes, sentence, values
 from kvdiag.rules.grammar import positive_names
 from kvdiag.rules.judge import Match, judge, selects
-from kvdiag.rules.scene import Scene, nodes_of, parts
+from kvdiag.rules.scene import EventIndex, nodes_of, parts
+from kvdiag.snapshots.fact import STANDING
 
 PRELUDE = 5 * MINUTE  # before the first line of the sentence; what else a rule shows may have led to it
 
 
 def find(rules: Sequence[Rule], history: History, entries: Mapping[str, Entry]) -> Iterator[Finding]:
     """Every finding of every rule on every subject, in no order."""
-    scene = Scene(history, entries)
+    scene = EventIndex(history, entries)
     for rule in rules:
         for timeline in scene.candidates(rule):
             yield from _on_subject(rule, timeline, scene)
 
 
-def _on_subject(rule: Rule, timeline: Timeline, scene: Scene) -> Iterator[Finding]:
+def _on_subject(rule: Rule, timeline: Timeline, scene: EventIndex) -> Iterator[Finding]:
     """One finding at most for each node of a subject: of the first part that surely matches, or else may."""
     for node in nodes_of(timeline):
         divided = parts(rule, scene.events(rule, timeline, node))
@@ -40,14 +40,14 @@ def _on_subject(rule: Rule, timeline: Timeline, scene: Scene) -> Iterator[Findin
             yield _finding(rule, _at(timeline.subject, node, part, rule), matches, part, scene)
 
 
-def _matches(rule: Rule, part: Sequence[Event], node: str, scene: Scene) -> list[Match]:
+def _matches(rule: Rule, part: Sequence[Event], node: str, scene: EventIndex) -> list[Match]:
     """Those that the versions of their moment do not rule out."""
     matches = judge(rule, part, node, scene.history, scene.entries)
     versions = scene.history.versions
     return [match for match in matches if not rule.applies or applies(rule, versions, node, _begins(match, scene))]
 
 
-def _begins(match: Match, scene: Scene) -> int:
+def _begins(match: Match, scene: EventIndex) -> int:
     return min((event.time for events in match.bound.values() for event in events), default=scene.history.begins)
 
 
@@ -58,7 +58,9 @@ def _at(subject: Entity, node: str, part: Sequence[Event], rule: Rule) -> Entity
     return Entity(kind=subject.kind, key=subject.key, name=subject.name, ids={**subject.ids, **shared})
 
 
-def _finding(rule: Rule, subject: Entity, matches: Sequence[Match], part: Sequence[Event], scene: Scene) -> Finding:
+def _finding(
+    rule: Rule, subject: Entity, matches: Sequence[Match], part: Sequence[Event], scene: EventIndex
+) -> Finding:
     history = scene.history
     best = matches[0]
     bound = [(name, event) for name, events in best.bound.items() for event in events]

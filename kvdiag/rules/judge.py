@@ -20,9 +20,9 @@ from kvdiag.model.rule import Absent, All, AnyOf, Chain, Condition, Not, Rule, S
 from kvdiag.model.timeline import History
 from kvdiag.model.values import Truth
 from kvdiag.model.vocabulary import Entry
+from kvdiag.rules.absence import Window, doubts
 from kvdiag.rules.polls import cut_polls
 from kvdiag.rules.silence import fell_silent
-from kvdiag.rules.witness import Window, doubts
 
 MOST_RUNS = 256  # of one rule on one timeline; a longer series of the same fault adds nothing to the finding
 GUESSED = "ambiguous"  # the attribute of an answer that could be that of several calls
@@ -43,7 +43,7 @@ class Match(NamedTuple):
         return Truth.POSSIBLE if self.doubts else Truth.YES
 
 
-class Stage(NamedTuple):
+class JudgedEvents(NamedTuple):
     """What a sentence is judged on: the selected events per name in time order, the node and the whole history."""
 
     seen: Mapping[str, tuple[Event, ...]]
@@ -62,7 +62,7 @@ def judge(
     whole = {id(piece): event for piece, event in pieces}
     seen = {name: tuple(e for e, _ in pieces if selects(selector, e)) for name, selector in rule.events.items()}
     kinds = {name: selector.kinds for name, selector in rule.events.items()}
-    stage = Stage(seen, kinds, node, history, entries, rule.clocks)
+    stage = JudgedEvents(seen, kinds, node, history, entries, rule.clocks)
     runs = (_weighed(match, rule) for match in islice(_solve(rule.when, stage, Match({})), MOST_RUNS))
     return sorted((_whole(match, whole) for match in runs), key=lambda match: bool(match.doubts))
 
@@ -95,7 +95,7 @@ def _fits(value: str, globs: tuple[str, ...]) -> bool:
     return not refused and (not wanted or any(fnmatchcase(value, glob) for glob in wanted))
 
 
-def _solve(condition: Condition, stage: Stage, match: Match) -> Iterator[Match]:
+def _solve(condition: Condition, stage: JudgedEvents, match: Match) -> Iterator[Match]:
     match condition:
         case Chain():
             for bound in _all_chains(condition, stage, match.bound):
@@ -134,7 +134,7 @@ def _asks_for_bindings(condition: Condition) -> bool:
     return isinstance(condition, Absent | Not)
 
 
-def _all(terms: Sequence[Condition], stage: Stage, match: Match) -> Iterator[Match]:
+def _all(terms: Sequence[Condition], stage: JudgedEvents, match: Match) -> Iterator[Match]:
     if not terms:
         yield match
         return
@@ -142,7 +142,7 @@ def _all(terms: Sequence[Condition], stage: Stage, match: Match) -> Iterator[Mat
         yield from _all(terms[1:], stage, further)
 
 
-def _all_chains(chain: Chain, stage: Stage, bound: Bound) -> Iterator[Bound]:
+def _all_chains(chain: Chain, stage: JudgedEvents, bound: Bound) -> Iterator[Bound]:
     """Every run, those without answers that may be of another call first."""
     names = {step.name for step in chain.steps}
     is_fixed = any(_fixed(step, bound) for step in chain.steps)
@@ -153,7 +153,7 @@ def _all_chains(chain: Chain, stage: Stage, bound: Bound) -> Iterator[Bound]:
     yield from _chains(chain, stage, bound)
 
 
-def _chains(chain: Chain, stage: Stage, bound: Bound) -> Iterator[Bound]:
+def _chains(chain: Chain, stage: JudgedEvents, bound: Bound) -> Iterator[Bound]:
     """Every shortest run of the steps in order; of runs that end in the same event the one that starts last."""
     first = stage.seen[chain.steps[0].name]
     fixed = _fixed(chain.steps[0], bound)
@@ -165,7 +165,7 @@ def _chains(chain: Chain, stage: Stage, bound: Bound) -> Iterator[Bound]:
     yield from best.values()
 
 
-def _run(chain: Chain, stage: Stage, bound: Bound, start: int) -> Bound | None:
+def _run(chain: Chain, stage: JudgedEvents, bound: Bound, start: int) -> Bound | None:
     run: dict[str, tuple[Event, ...]] = {}
     last: Event | None = None
     for step in chain.steps:
@@ -204,7 +204,7 @@ def _pairing_doubts(chain: Chain, bound: Bound) -> Iterator[str]:
             yield f"{guessed[0].origin} may be the answer to another call, as several were open"
 
 
-def _overlap_doubts(bound: Bound, stage: Stage) -> Iterator[str]:
+def _overlap_doubts(bound: Bound, stage: JudgedEvents) -> Iterator[str]:
     """Where the first node may have unstaged a volume that the second staged, as no log of the first goes so far."""
     for event in (event for events in bound.values() for event in events if event.kind == OVERLAP):
         then = Window(event.time, event.time + 1)
@@ -248,7 +248,7 @@ def _take(step: Step, series: tuple[Event, ...], begin: int) -> tuple[Event, ...
     return ()
 
 
-def _absent(term: Absent, stage: Stage, bound: Bound) -> tuple[str, ...] | None:
+def _absent(term: Absent, stage: JudgedEvents, bound: Bound) -> tuple[str, ...] | None:
     """None when the event is there; else the reasons why it may only have gone unseen."""
     after, before = bound.get(term.after, ())[-1:], bound.get(term.before, ())[:1]
     window = _window(term, stage, after, before)
@@ -258,7 +258,7 @@ def _absent(term: Absent, stage: Stage, bound: Bound) -> tuple[str, ...] | None:
     return _both(reasons, tuple(_silence(term, stage))) if window.open_ended else reasons
 
 
-def _silence(term: Absent, stage: Stage) -> Iterator[str]:
+def _silence(term: Absent, stage: JudgedEvents) -> Iterator[str]:
     """Where what is said to last was itself said no more. That it is said no more may be the fault."""
     if term.after and term.after != term.name:
         said = stage.seen[term.after]
@@ -283,7 +283,7 @@ def _may_follow(event: Event, other: Event) -> bool:
     return event.origin.source != other.origin.source or event.origin.line > other.origin.line
 
 
-def _window(term: Absent, stage: Stage, after: Sequence[Event], before: Sequence[Event]) -> Window:
+def _window(term: Absent, stage: JudgedEvents, after: Sequence[Event], before: Sequence[Event]) -> Window:
     begins = after[-1].time if after else stage.history.begins
     ends = before[0].time if before else stage.history.ends + 1
     if term.within and after:

@@ -21,7 +21,7 @@ HORIZON = HOUR  # events of the node are looked at this long before and after a 
 Key = tuple[SubjectKind, str]
 
 
-class Scene:
+class EventIndex:
     """A history arranged for rules: which subjects heard of a kind, and when each kind befell each node."""
 
     def __init__(self, history: History, entries: Mapping[str, Entry]) -> None:

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from kvdiag.regex import regex
+from kvdiag.regex import lazy_regex
 
 LONGEST = 4096
-_UID = regex(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[0-9a-f]{32}")
-_NAME = regex(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?")  # a DNS subdomain, as Kubernetes wants of most names
-_POD = regex(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?/[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?")
-_ID = regex(r"[0-9a-f]{12,64}")
-_PATH = regex(r"(?:/[A-Za-z0-9_.~:@%+=,^#-]+)+")
-_HANDLE = regex(r"(?![-~=])[A-Za-z0-9_.~:@%+=,^#/|-]{1,1024}")
-_HOST = regex(r"(?!-)[A-Za-z0-9.:-]{1,253}")
-_WORD = regex(r"(?!-)[A-Za-z0-9_.:/-]{1,512}")
+_UID = lazy_regex(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[0-9a-f]{32}")
+_NAME = lazy_regex(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?")  # a DNS subdomain, as Kubernetes wants of most names
+_POD = lazy_regex(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?/[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?")
+_ID = lazy_regex(r"[0-9a-f]{12,64}")
+_PATH = lazy_regex(r"(?:/[A-Za-z0-9_.~:@%+=,^#-]+)+")
+_HANDLE = lazy_regex(r"(?![-~=])[A-Za-z0-9_.~:@%+=,^#/|-]{1,1024}")
+_HOST = lazy_regex(r"(?!-)[A-Za-z0-9.:-]{1,253}")
+_WORD = lazy_regex(r"(?!-)[A-Za-z0-9_.:/-]{1,512}")
 _OF_KUBELET = ("/pods/", "/plugins/kubernetes.io/")
 _SHAPES = {
     "pod_uid": _UID,

@@ -20,19 +20,19 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import NamedTuple
 
-from kvdiag.regex import regex
+from kvdiag.regex import lazy_regex
 from kvdiag.scan.blocks import Block
 
 LONGEST = 1 << 20  # bytes from the first part of a line to its last one
 LATEST = 60  # seconds from one to the other
-_LINE = regex(
+_LINE = lazy_regex(
     rb'(?P<file>(?:[^\s"{}]{1,400}?[:-](?:\d{1,9}[:-])?)??)'
     rb"(?:(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S{1,20}) (?P<cri>stdout|stderr) (?P<tag>[PF])(?P<more>(?::\S*)? |$)"
     rb'|\{"log":"(?P<text>(?>(?:[^"\\\n]++|\\.)*))(?P<tail>","stream":"(?P<docker>stdout|stderr)"[^\n]*+))'
 )
-_NUMBER = regex(rb"[:-](?:\d{1,9}[:-])?$")
-_WRITTEN = regex(rb'"time":"([^"]{10,40})"')
-_CONTAINED = regex(rb'std(?:out|err)(?: [FP] |")')
+_NUMBER = lazy_regex(rb"[:-](?:\d{1,9}[:-])?$")
+_WRITTEN = lazy_regex(rb'"time":"([^"]{10,40})"')
+_CONTAINED = lazy_regex(rb'std(?:out|err)(?: [FP] |")')
 _UNFINISHED = (b" stderr P ", b" stdout P ")
 _STREAM, _ENDED = b'","stream":"', b'\\n","stream":"'
 _EDGE = 2048  # bytes at either end of a block in which a line of a container is looked for

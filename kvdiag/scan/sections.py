@@ -20,23 +20,23 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, groupby, islice
 from operator import itemgetter
 
-from kvdiag.regex import regex
+from kvdiag.regex import lazy_regex
 from kvdiag.scan.blocks import Block
 
 MOST_SECTIONS = 1_000  # of one input; what follows belongs to the last
 _OF = rb"(?P<container>[^\s/]{1,253}) of pod (?P<pod>[^\s/]{1,253}/[^\s/]{1,253}) ===="
 _HEADER = rb"^(?:(?:\* )?==> (?=\S)(?P<name>[^\r\n]{1,200}?) <==|==== START logs for container " + _OF + rb")[ \t\r]*$"
-HEADER = regex(_HEADER, re.MULTILINE)
+HEADER = lazy_regex(_HEADER, re.MULTILINE)
 # A log that does not end with its line has the mark of its end behind it.
-_MARK = regex(
+_MARK = lazy_regex(
     _HEADER + rb"|(?P<end>==== END logs for container [^\s/]{1,253} of pod [^\s/]{1,507}/[^\s/]{1,253} ====)[ \t\r]*$",
     re.MULTILINE,
 )
-_OBJECTS = regex(rb'\s*(?:\{\s*"(?:kind|apiVersion|metadata)"\s*:|(?:kind|apiVersion): )')
+_OBJECTS = lazy_regex(rb'\s*(?:\{\s*"(?:kind|apiVersion|metadata)"\s*:|(?:kind|apiVersion): )')
 _BETWEEN = b"objects"  # what stands between the logs of a dump
 _TEXTS = frozenset({"audit", "last start", "describe nodes", "container status", "kernel"})
 # minikube's client tells first where it writes to.
-_OWN = regex(rb" out\.go:\d{1,5}\] Setting (?:OutFile|ErrFile) to fd ")
+_OWN = lazy_regex(rb" out\.go:\d{1,5}\] Setting (?:OutFile|ErrFile) to fd ")
 _HEAD = 4096
 
 

@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kvdiag.clock import DAY, HOUR, MINUTE, SECOND, aged, at_line, from_datetime, is_adrift, to_datetime
+from kvdiag.clock import DAY, HOUR, MINUTE, SECOND, aged, at_line, from_datetime, is_unanchored, to_datetime
 from kvdiag.correlate.clocks import SourceClock, set_clocks
-from kvdiag.correlate.testimony import Testimony as Source  # pytest collects what is called Test…
-from kvdiag.events.recognise import Meaning, Sighting
-from kvdiag.events.stamper import Speaker
+from kvdiag.events.raw import EventMatch, RawEvent
+from kvdiag.events.stamper import Process
+from kvdiag.ingest.log_events import LogEvents as Source  # pytest collects what is called Test…
 from kvdiag.model.event import Ref
-from kvdiag.model.place import Place
+from kvdiag.model.place import Provenance
 from kvdiag.model.vocabulary import Entry, Wording
 
 ENTRY = Entry(kind="k", component="kubelet", wordings=())
@@ -26,32 +26,32 @@ def at(*parts):
 
 
 def seen(stamp, *, sandbox="", entry=ENTRY, **attrs):
-    """Give a sighting without its line."""
+    """Give a raw_event without its line."""
     refs = (Ref("sandbox_id", sandbox),) if sandbox else ()
-    return Sighting(
-        stamp, Meaning(entry, refs, {name: said for name, said in attrs.items() if said}), 0, b"", Speaker()
+    return RawEvent(
+        stamp, EventMatch(entry, refs, {name: said for name, said in attrs.items() if said}), 0, b"", Process()
     )
 
 
-def spoken(*sightings, source="kubelet.log", **more):
-    """Give a source whose lines are these sightings, or just stamps; year-less where they are."""
-    told = [one if isinstance(one, Sighting) else seen(one) for one in sightings]
+def spoken(*raw_events, source="kubelet.log", **more):
+    """Give a source whose lines are these raw_events, or just stamps; year-less where they are."""
+    told = [one if isinstance(one, RawEvent) else seen(one) for one in raw_events]
     told = [one._replace(line=number) for number, one in enumerate(told, 1)]
     stamps = [one.stamp for one in told]
     said = {"first": stamps[0], "last": stamps[-1], "lines": len(told), "yearless": to_datetime(stamps[0]).year == 2000}
-    return Source(source=source, sightings=told, **(said | more))
+    return Source(source=source, raw_events=told, **(said | more))
 
 
-def dated(testimonies, source="kubelet.log", **options):
-    """Give the moments of a source's sightings on the clock it is given, as text."""
-    clock = set_clocks(testimonies, **options)[source]
-    (told,) = [one for one in testimonies if one.source == source]
-    return [to_datetime(clock.utc(one.stamp, one.line)).strftime("%Y-%m-%d %H:%M") for one in told.sightings]
+def dated(logs, source="kubelet.log", **options):
+    """Give the moments of a source's raw_events on the clock it is given, as text."""
+    clock = set_clocks(logs, **options)[source]
+    (told,) = [one for one in logs if one.source == source]
+    return [to_datetime(clock.utc(one.stamp, one.line)).strftime("%Y-%m-%d %H:%M") for one in told.raw_events]
 
 
-def says(testimonies, source="kubelet.log", **options):
+def says(logs, source="kubelet.log", **options):
     """Give what is said about a source's clock."""
-    return set_clocks(testimonies, **options)[source].says
+    return set_clocks(logs, **options)[source].says
 
 
 JULY = at(2000, 7, 15, 3, 49)
@@ -162,7 +162,7 @@ def test_the_zone_of_one_hosts_log_is_that_of_its_others():
     told = [kubelet, older, driver]
     assert says(told, "kubelet.log.1").endswith("zone +08:00 as that of kubelet.log, of the same host")
     assert says(told, "driver.log").endswith("zone +00:00 assumed")
-    elsewhere = [one._replace(place=Place(f"{number}")) for number, one in enumerate(told)]
+    elsewhere = [one._replace(place=Provenance(f"{number}")) for number, one in enumerate(told)]
     assert says(elsewhere, "kubelet.log.1").endswith("zone +00:00 assumed")
 
 
@@ -321,7 +321,7 @@ def test_a_clock_without_a_year_is_of_this_year():
 
 def test_empty_sources():
     """A source without a single time has a clock all the same."""
-    empty = Source(source="empty", sightings=(), first=None, last=None, lines=0)
+    empty = Source(source="empty", raw_events=(), first=None, last=None, lines=0)
     clock = set_clocks([empty], year=2024)["empty"]
     assert clock.utc(at(2024, 1, 1) + DAY, 1) == at(2024, 1, 2)
 
@@ -361,8 +361,8 @@ def test_ages():
 
 def test_an_age_beyond_all_measure():
     """The oldest age stays one."""
-    assert is_adrift(aged(1000 * 365 * DAY))
-    assert is_adrift(at_line(10**18))
+    assert is_unanchored(aged(1000 * 365 * DAY))
+    assert is_unanchored(at_line(10**18))
 
 
 def test_lines_without_a_time():
@@ -380,11 +380,11 @@ def test_a_line_without_a_time_that_tells_one():
     source = spoken(at_line(1), failed, modified=MODIFIED)
     assert dated([source]) == ["2021-07-15 07:42", "2021-07-15 07:42"]
     assert says([source]) == "lines without a time, taken for that told in line 2"
-    assert not set_clocks([source])["kubelet.log"].is_adrift
+    assert not set_clocks([source])["kubelet.log"].is_unanchored
 
 
 def test_a_log_without_any_date_is_adrift():
     """A single dated line holds all others."""
-    assert set_clocks([spoken(aged(HOUR), modified=MODIFIED)])["kubelet.log"].is_adrift
-    assert not set_clocks([spoken(JULY, aged(HOUR), modified=MODIFIED)])["kubelet.log"].is_adrift
-    assert not set_clocks([spoken(JULY, modified=MODIFIED)])["kubelet.log"].is_adrift
+    assert set_clocks([spoken(aged(HOUR), modified=MODIFIED)])["kubelet.log"].is_unanchored
+    assert not set_clocks([spoken(JULY, aged(HOUR), modified=MODIFIED)])["kubelet.log"].is_unanchored
+    assert not set_clocks([spoken(JULY, modified=MODIFIED)])["kubelet.log"].is_unanchored

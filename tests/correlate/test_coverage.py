@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 
 from kvdiag.clock import MINUTE, SECOND
-from kvdiag.correlate.coverage import HOLE, Heard, coverages
-from kvdiag.pipeline.analyze import know, read_history
-from kvdiag.pipeline.options import Options
-from kvdiag.pipeline.read import Text
+from kvdiag.commands.case import load_patterns, read_history
+from kvdiag.correlate.coverage import HOLE, SourceCoverage, coverages
+from kvdiag.ingest.read import TextInput
+from kvdiag.model.options import Options
 
 KUBELET = ("kubelet", "node-a")
 
 
 def heard(begins, ends, *pids, verbosity=0):
     """Give what was heard in one source; `pids` as (pid, first, last), in seconds."""
-    part = Heard(begins * SECOND, ends * SECOND, verbosity)
+    part = SourceCoverage(begins * SECOND, ends * SECOND, verbosity)
     for pid, first, last in pids:
         part.add(first * SECOND, last * SECOND, 0, pid)
     return part
@@ -142,7 +142,9 @@ LOG = (
 )
 def test_lines_that_are_not_legible_are_a_gap(between, told):
     """Between the events around them anything may have been said; so between two that are close together."""
-    history = read_history([Text("log", LOG.replace(b"{}", between))], know(Options()), Options(year=2026), []).history
+    history = read_history(
+        [TextInput("log", LOG.replace(b"{}", between))], load_patterns(Options()), Options(year=2026), []
+    ).history
     (kubelet,) = [coverage for coverage in history.coverage if coverage.component == "kubelet"]
     assert [gap.why for gap in kubelet.gaps] == told
     assert all((gap.ends - gap.begins) // SECOND == 379 for gap in kubelet.gaps)
@@ -150,4 +152,9 @@ def test_lines_that_are_not_legible_are_a_gap(between, told):
 
 def test_a_log_of_which_nothing_is_legible():
     """It covers nothing, and breaks nothing."""
-    assert read_history([Text("log", b"\xff\xfe\xfd x\n" * 5)], know(Options()), Options(), []).history.coverage == ()
+    assert (
+        read_history(
+            [TextInput("log", b"\xff\xfe\xfd x\n" * 5)], load_patterns(Options()), Options(), []
+        ).history.coverage
+        == ()
+    )

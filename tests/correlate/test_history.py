@@ -8,11 +8,11 @@ from functools import cache
 import pytest
 
 from kvdiag.clock import SECOND, from_datetime, to_datetime
+from kvdiag.commands.case import Patterns, read_history
 from kvdiag.events.vocabulary import load_vocabulary
+from kvdiag.ingest.read import TextInput
+from kvdiag.model.options import Options
 from kvdiag.model.values import SubjectKind
-from kvdiag.pipeline.analyze import Knowledge, read_history
-from kvdiag.pipeline.options import Options
-from kvdiag.pipeline.read import Text
 from kvdiag.rules.library import built_in
 
 UID, SECOND_UID = "1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01", "95d6b80b-1111-4222-8333-444455556666"
@@ -53,12 +53,12 @@ def unmounted(uid=UID):
 @cache
 def knowledge():
     """Give the vocabulary, and no rules."""
-    return Knowledge(load_vocabulary(built_in() / "events"), ())
+    return Patterns(load_vocabulary(built_in() / "events"), ())
 
 
 def analysis(logs, **options):
     """Read logs given as name → lines."""
-    texts = [Text(name, "".join(f"{line}\n" for line in lines).encode()) for name, lines in logs.items()]
+    texts = [TextInput(name, "".join(f"{line}\n" for line in lines).encode()) for name, lines in logs.items()]
     return read_history(texts, knowledge(), Options(year=2024, **options), [])
 
 

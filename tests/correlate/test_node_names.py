@@ -5,7 +5,7 @@ from __future__ import annotations
 from kvdiag.correlate.nodes import with_nodes
 from kvdiag.events.names import attachment_name
 from kvdiag.model.event import Event, Ref
-from kvdiag.model.place import Place
+from kvdiag.model.place import Provenance
 from kvdiag.model.record import Origin
 
 SECOND = 1_000_000
@@ -90,7 +90,7 @@ def test_logs_of_a_node_that_nobody_names_stay_apart():
 
 def test_the_layout_in_which_logs_were_collected():
     """Inputs of one group are of one node; what their lines call it beats what the folder is called."""
-    places = {"x/kubelet.log": Place("x", "folder-x"), "x/containerd.log": Place("x", "folder-x")}
+    places = {"x/kubelet.log": Provenance("x", "folder-x"), "x/containerd.log": Provenance("x", "folder-x")}
     told = event("x/kubelet.log", "node.registered", ("node", "node-x"))
     runtime = event("x/containerd.log", "cri.sandbox.run", component="containerd")
     assert nodes(told, runtime, event("y.log", "pod.added", node="node-y"), places=places) == [

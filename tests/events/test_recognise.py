@@ -1,4 +1,4 @@
-"""Lines that a scanner hit become sightings: which event, of what, when."""
+"""Lines that a scanner hit become raw_events: which event, of what, when."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ def recogniser(*blocks):
     return reader
 
 
-def sightings(*lines):
-    """Give the sightings of lines."""
-    return recogniser(lines).sightings
+def raw_events(*lines):
+    """Give the raw_events of lines."""
+    return recogniser(lines).raw_events
 
 
-def told(sighting):
-    """Give what a sighting says, whoever said it and wherever it stood."""
-    return sighting.meaning.entry.kind, sighting.meaning.refs, dict(sighting.meaning.attrs)
+def told(raw_event):
+    """Give what a raw_event says, whoever said it and wherever it stood."""
+    return raw_event.meaning.entry.kind, raw_event.meaning.refs, dict(raw_event.meaning.attrs)
 
 
 def kinds(some):
-    """Give the kinds of sightings."""
+    """Give the kinds of raw_events."""
     return [one.meaning.entry.kind for one in some]
 
 
@@ -72,9 +72,9 @@ def logrus(text, time="2024-07-15T03:49:34.060000000Z"):
 
 
 def test_a_line_and_what_it_names():
-    """A sighting has its kind, its time, its place, its words, and the names and values of the line."""
+    """A raw_event has its kind, its time, its place, its words, and the names and values of the line."""
     line = klog(FAILED, level="E", file="nestedpendingoperations.go:348")
-    (one,) = sightings("nothing", line)
+    (one,) = raw_events("nothing", line)
     kind, refs, attrs = told(one)
     assert (kind, one.line, one.text.decode(), one.speaker.pid) == ("volume.unpublish.failed", 2, line, 1432)
     assert {(ref.kind, ref.value) for ref in refs} >= {
@@ -113,8 +113,8 @@ def test_a_line_and_what_it_names():
 )  # fmt: skip
 def test_json_says_the_same_as_text(text, as_json):
     """A line of klog or logrus in JSON is the same event, of the same things, as the line in text."""
-    (plain,) = sightings(text)
-    (nested,) = sightings(json.dumps(as_json, separators=(",", ":")))
+    (plain,) = raw_events(text)
+    (nested,) = raw_events(json.dumps(as_json, separators=(",", ":")))
     assert told(nested)[:2] == told(plain)[:2]
 
 
@@ -123,16 +123,16 @@ def test_json_says_the_same_as_text(text, as_json):
 )
 def test_a_carrier_changes_nothing_that_is_said(prefix):
     """Journal, CRI and kubectl prefixes leave kind, names and values as they are."""
-    (bare,) = sightings(klog(FAILED, level="E"))
-    (carried,) = sightings(prefix + klog(FAILED, level="E"))
+    (bare,) = raw_events(klog(FAILED, level="E"))
+    (carried,) = raw_events(prefix + klog(FAILED, level="E"))
     assert told(carried) == told(bare)
 
 
 def test_windows_line_ends():
     """A carriage return is part of no value."""
     data = f"{klog(KEPT.format(uid=UID))}\r\n{klog(KEPT.format(uid=OTHER))}\r\n{klog(FAILED, level='E')}\r\n".encode()
-    crlf = recogniser(data).sightings
-    assert list(map(told, crlf)) == list(map(told, recogniser(data.replace(b"\r", b"")).sightings))
+    crlf = recogniser(data).raw_events
+    assert list(map(told, crlf)) == list(map(told, recogniser(data.replace(b"\r", b"")).raw_events))
     assert kinds(crlf) == ["pod.worker.kept", "pod.worker.kept", "volume.unpublish.failed"]
 
 
@@ -147,8 +147,8 @@ def test_windows_line_ends():
     ],
 )
 def test_polls_are_folded(times, folded):
-    """Repeats of a poll are one sighting with a count; after a pause of over a minute another begins."""
-    some = sightings(*(klog(KEPT.format(uid=UID), f"{time}.000000") for time in times))
+    """Repeats of a poll are one raw_event with a count; after a pause of over a minute another begins."""
+    some = raw_events(*(klog(KEPT.format(uid=UID), f"{time}.000000") for time in times))
     assert [(one.more[0], (one.more[1] - one.stamp) // SECOND) for one in some] == folded
 
 
@@ -160,19 +160,19 @@ def test_polls_of_different_words_are_apart():
         klog(KEPT.format(uid=UID), "03:49:02.000000"),
         klog(KEPT.format(uid=UID), "03:49:03.000000", pid=9),
     ]
-    assert [one.more[0] for one in sightings(*lines)] == [2, 1, 1]
+    assert [one.more[0] for one in raw_events(*lines)] == [2, 1, 1]
 
 
 def test_what_is_no_poll_is_not_folded():
     """An operation that fails again is another event."""
-    some = sightings(klog(FAILED, "03:49:00.000000"), klog(FAILED, "03:49:01.000000"))
+    some = raw_events(klog(FAILED, "03:49:00.000000"), klog(FAILED, "03:49:01.000000"))
     assert [one.more for one in some] == [None, None]
 
 
 def test_duplicates_are_dropped():
     """The same words at the same microsecond are one event, however often an input holds them."""
     reader = recogniser([klog(FAILED), klog(ADD), klog(FAILED)], [klog(FAILED)])
-    assert (kinds(reader.sightings), reader.recognised, reader.duplicates) == (
+    assert (kinds(reader.raw_events), reader.recognised, reader.duplicates) == (
         ["volume.unpublish.failed", "pod.added"],
         4,
         2,
@@ -182,7 +182,7 @@ def test_duplicates_are_dropped():
 def test_lines_are_counted_over_blocks():
     """The place of a line is its number in the input, whichever block it is in."""
     reader = recogniser(["x", klog(ADD, "03:49:00.000000")], ["x", "x", klog(ADD, "03:49:01.000000")])
-    assert [one.line for one in reader.sightings] == [2, 5]
+    assert [one.line for one in reader.raw_events] == [2, 5]
 
 
 MANY_LINES = [
@@ -196,7 +196,7 @@ MANY_LINES = [
 
 def test_what_stands_after_a_value_of_many_lines():
     """A value that klog writes as `key=<` goes on to the line that closes it; the names after it are the record's."""
-    first, second = sightings(*MANY_LINES)
+    first, second = raw_events(*MANY_LINES)
     kind, refs, attrs = told(first)
     assert (kind, first.line, second.line) == ("pod.sync.failed", 1, 5)
     assert ("pod_uid", UID) in refs
@@ -205,7 +205,7 @@ def test_what_stands_after_a_value_of_many_lines():
 
 def test_a_value_of_many_lines():
     """An error of many lines is known by all of them."""
-    _, _, attrs = told(sightings(*MANY_LINES)[0])
+    _, _, attrs = told(raw_events(*MANY_LINES)[0])
     assert "deadline exceeded" in attrs["error"]
 
 
@@ -220,7 +220,7 @@ def test_a_panic_and_its_functions():
         "example.org/shim.Run(...)",
         "\t/src/shim/run.go:20",
     ]
-    (one,) = sightings(*(f"Jul 15 03:49:33 worker-1 containerd[3851]: {line}" for line in dump))
+    (one,) = raw_events(*(f"Jul 15 03:49:33 worker-1 containerd[3851]: {line}" for line in dump))
     kind, _, attrs = told(one)
     assert kind == "runtime.panicked"
     assert "nil pointer dereference" in attrs["reason"]
@@ -230,19 +230,19 @@ def test_a_panic_and_its_functions():
 
 def test_a_line_without_a_header_is_dated_by_the_line_before():
     """A crash that a process wrote without a time happened when the line before it was written."""
-    before, crash = sightings(klog(ADD), "panic: something broke", "", "goroutine 1 [running]:", "main.main()")[:2]
+    before, crash = raw_events(klog(ADD), "panic: something broke", "", "goroutine 1 [running]:", "main.main()")[:2]
     assert kinds([before, crash]) == ["pod.added", "runtime.panicked"]
     assert crash.stamp == before.stamp
 
 
 def test_a_text_that_is_no_log():
     """Words of a log in a text without any time are no events."""
-    assert sightings(ADD, "He wrote: " + KEPT.format(uid=UID)) == []
+    assert raw_events(ADD, "He wrote: " + KEPT.format(uid=UID)) == []
 
 
 def test_a_long_line():
     """A line of any length is read; only its beginning is kept as evidence."""
-    (one,) = sightings(klog(FAILED + " x" * 50_000, level="E"))
+    (one,) = raw_events(klog(FAILED + " x" * 50_000, level="E"))
     assert told(one)[0] == "volume.unpublish.failed"
     assert len(one.text) == LONGEST_TEXT
 
@@ -259,7 +259,7 @@ def test_damaged_bytes(damage):
         + klog(ADD, "03:49:40.000000").encode()
         + b"\n"
     )
-    assert kinds(recogniser(data).sightings)[-1] == "pod.added"
+    assert kinds(recogniser(data).raw_events)[-1] == "pod.added"
 
 
 LINES = [
@@ -279,7 +279,7 @@ def test_where_blocks_end_does_not_matter(lines, data):
     heads = [number for number, line in enumerate(lines) if classify(line.encode()) == "head"]
     cut = data.draw(st.sampled_from([0, *heads]))
     whole, parts = recogniser(lines), recogniser(lines[:cut], lines[cut:])
-    assert parts.sightings == whole.sightings
+    assert parts.raw_events == whole.raw_events
     assert (parts.recognised, parts.duplicates) == (whole.recognised, whole.duplicates)
 
 
@@ -293,7 +293,7 @@ def test_the_wordings_seen_are_known():
 def test_a_fold_is_a_minute():
     """Polls are apart by more than a minute before they are two."""
     lines = [klog(KEPT.format(uid=UID), "03:49:00.000000"), klog(KEPT.format(uid=UID), "03:50:00.000001")]
-    one, two = sightings(*lines)
+    one, two = raw_events(*lines)
     assert two.stamp - one.stamp == MINUTE + 1
 
 
@@ -316,10 +316,10 @@ SILENT = "nfs: server 192.0.2.10 not responding, still trying"
 )
 def test_only_the_kernel_speaks_for_the_kernel(line, heard):
     """The kernel's words count when the kernel says them, in the journal, in syslog or in dmesg; no program's do."""
-    assert kinds(sightings(line)) == (["kernel.nfs.silent"] if heard else [])
+    assert kinds(raw_events(line)) == (["kernel.nfs.silent"] if heard else [])
 
 
 def test_a_line_that_tells_only_how_much_later_it_is():
     """In dmesg -H a line without a minute is of the minute above it."""
-    (one,) = sightings("[Jul15 03:49] acpi: words", f"[  +0.125642] {SILENT}")
+    (one,) = raw_events("[Jul15 03:49] acpi: words", f"[  +0.125642] {SILENT}")
     assert to_datetime(one.stamp).strftime("%m-%d %H:%M") == "07-15 03:49"

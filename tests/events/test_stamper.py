@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvdiag.clock import from_datetime, is_yearless, to_datetime
-from kvdiag.events.stamper import MOST_LAYOUTS, Stamper, resolve
-from kvdiag.formats.peel import peel
+from kvdiag.events.stamper import MOST_LAYOUTS, TimestampReader, resolve
+from kvdiag.formats.carriers.peel import peel
 from kvdiag.formats.records import read_body
 
 SAMPLES = Path(__file__).parents[2] / "sample-logs"
@@ -26,7 +26,7 @@ def at(*parts):
 
 def in_full(line):
     """Give stamp, words and speaker of a line from a stamper that has learned nothing."""
-    return Stamper().read(line)[:3]
+    return TimestampReader().read(line)[:3]
 
 
 def klog(time, pid=1432, day="0715"):
@@ -84,7 +84,7 @@ def logrus(time):
 )
 def test_a_line_in_full(line, stamp, node, ident, pid):
     """Precision comes from the inner time, year and zone from the carrier when only it has them."""
-    said = Stamper().read(line)
+    said = TimestampReader().read(line)
     assert (said.stamp, said.speaker.node, said.speaker.ident, said.speaker.pid) == (stamp, node, ident, pid)
 
 
@@ -129,14 +129,14 @@ def test_a_line_in_full(line, stamp, node, ident, pid):
 )
 def test_lines_one_after_the_other(lines):
     """Whatever came before, a line is read as if it were the first: process, host, zone or format may change at any line."""
-    stamper = Stamper()
+    stamper = TimestampReader()
     for line in [*lines, *lines]:
         assert stamper.read(line)[:3] == in_full(line), line
 
 
 def test_two_hosts_whose_processes_have_one_pid():
     """Journals of two nodes in one file are told apart by the host of each line."""
-    stamper = Stamper()
+    stamper = TimestampReader()
     lines = [journal("03:49:33.850919"), journal("03:49:33.850919", host="worker-2")]
     assert [stamper.read(line).speaker.node for line in lines] == ["worker-1", "worker-2"]
 
@@ -144,7 +144,7 @@ def test_two_hosts_whose_processes_have_one_pid():
 @pytest.mark.parametrize("path", sorted(SAMPLES.glob("*/*.log*")), ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_sample_logs(path):
     """Every line of the sample logs gives the same through a learned layout as in full."""
-    stamper = Stamper()
+    stamper = TimestampReader()
     with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
         for number, line in enumerate((line.rstrip(b"\n") for line in islice(file, 3000)), 1):
             assert stamper.read(line)[:3] == in_full(line), number
@@ -173,7 +173,7 @@ lines = st.one_of(
 @given(st.lists(lines, max_size=30))
 def test_generated_lines(some):
     """However lines of all layouts are mixed, the fast reading and the full one agree."""
-    stamper = Stamper()
+    stamper = TimestampReader()
     for line in some:
         assert stamper.read(line)[:3] == in_full(line), line
 
@@ -185,7 +185,7 @@ def test_klog_without_a_year_is_known_as_such():
         (logrus("2024-07-15T03:49:34Z"), False),
         (b"2024-07-15T03:49:34Z stderr F " + klog("03:49:33.850919"), False),
     ):
-        stamper = Stamper()
+        stamper = TimestampReader()
         stamper.read(line)
         assert stamper.klog_is_yearless is yearless
 

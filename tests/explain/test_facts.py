@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from kvdiag.commands.explain import Explainer
 from kvdiag.explain.text import rule_text, topic_text
-from kvdiag.pipeline.explain import Explainer
 from kvdiag.yamlread import read_yaml
 
 TABLE = Path(__file__).with_name("facts.yaml")

@@ -6,9 +6,9 @@ from textwrap import dedent
 
 import pytest
 
+from kvdiag.commands.explain import Explainer
 from kvdiag.errors import PatternError
 from kvdiag.explain.topic import Answer, load_topics, read_topic
-from kvdiag.pipeline.explain import Explainer
 from kvdiag.rules.library import built_in, rule_files
 
 TOPIC = """\

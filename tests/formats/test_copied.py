@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from kvdiag.clock import from_datetime
-from kvdiag.formats.peel import Peeled, peel
+from kvdiag.formats.carriers.peel import Peeled, peel
 from kvdiag.formats.records import classify, read_body, read_records
 from kvdiag.formats.stamps import syslog_minute
 

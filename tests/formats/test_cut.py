@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from kvdiag.formats.bodies import classify, read_body
-from kvdiag.formats.cutjson import read_cut
-from kvdiag.formats.peel import peel
+from kvdiag.formats.bodies.known import classify, read_body
+from kvdiag.formats.carriers.peel import peel
 from kvdiag.formats.records import read_records
+from kvdiag.formats.repair.cutjson import read_cut
 
 KLOG = 'E1120 20:39:21.779765    6175 kubelet.go:2200] "Pod is terminated" pod="shop/web-0"'
 LOGRUS = 'time="2026-11-20T20:48:24.019017790Z" level=info msg="containerd successfully booted in 0.024525s"'

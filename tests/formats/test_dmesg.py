@@ -5,12 +5,12 @@ from datetime import UTC, datetime
 import pytest
 
 from kvdiag.clock import from_datetime
-from kvdiag.formats.dmesg import Minutes
-from kvdiag.formats.peel import peel
-from kvdiag.pipeline.logclocks import LogClocks
-from kvdiag.pipeline.options import Options
-from kvdiag.pipeline.read import Text
-from kvdiag.pipeline.records import source_records
+from kvdiag.commands.log_clocks import LogClocks
+from kvdiag.commands.parse import source_records
+from kvdiag.formats.carriers.dmesg import Minutes
+from kvdiag.formats.carriers.peel import peel
+from kvdiag.ingest.read import TextInput
+from kvdiag.model.options import Options
 
 AT = from_datetime(datetime(2026, 2, 9, 3, 6, 56, 960000, tzinfo=UTC))
 FRAME = from_datetime(datetime(2000, 9, 4, 20, 11, tzinfo=UTC))
@@ -58,7 +58,7 @@ def test_seconds_since_the_line_above():
 
 def test_a_record_has_the_time_of_its_line():
     """`kvdiag parse` gives the same sums."""
-    read = source_records(Text("dmesg", HUMAN.encode()), [].append, LogClocks(Options(paths=(), year=2025)))
+    read = source_records(TextInput("dmesg", HUMAN.encode()), [].append, LogClocks(Options(paths=(), year=2025)))
     told = [record.time and f"{record.time:%Y %H:%M:%S.%f}" for record in read]
     assert told[:3] == [None, "2025 20:11:00.000000", "2025 20:11:00.026711"]
     assert told[-1] == "2025 20:13:00.000000"

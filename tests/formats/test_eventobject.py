@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvdiag.clock import MINUTE
-from kvdiag.formats.bodies import canonical, classify, read_body
-from kvdiag.formats.eventobject import read
-from kvdiag.formats.eventtable import node_of, repeats
+from kvdiag.formats.bodies.eventobject import read
+from kvdiag.formats.bodies.eventtable import node_of, repeats
+from kvdiag.formats.bodies.known import canonical, classify, read_body
 from kvdiag.formats.stamps import rfc3339
 from kvdiag.model.values import Level
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kvdiag.clock import DAY, HOUR, MINUTE, PRINTED, SECOND
-from kvdiag.formats.bodies import canonical, classify, read_body
-from kvdiag.formats.eventtable import Described, assigned, descriptions, node_of, read, repeats
-from kvdiag.formats.peel import peel
+from kvdiag.formats.bodies.eventtable import Described, assigned, descriptions, node_of, read, repeats
+from kvdiag.formats.bodies.known import canonical, classify, read_body
+from kvdiag.formats.carriers.peel import peel
 from kvdiag.model.values import Level
 
 SAID = 'MountVolume.SetUp failed for volume "data" : rpc error: code = Internal desc = exit status 32'

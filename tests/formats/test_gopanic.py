@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvdiag.formats.gopanic import is_part, is_start, read
+from kvdiag.formats.bodies.gopanic import is_part, is_start, read
 from kvdiag.model.values import Level
 
 CRASH = b"""fatal error: concurrent map writes

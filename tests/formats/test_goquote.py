@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvdiag.formats.goquote import quote, unescape_levels, unquote
+from kvdiag.formats.bodies.goquote import quote, unescape_levels, unquote
 
 
 @pytest.mark.parametrize(

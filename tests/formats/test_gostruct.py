@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kvdiag.formats.gostruct import Sandbox, read_struct, sandbox_metadata
+from kvdiag.formats.bodies.gostruct import Sandbox, read_struct, sandbox_metadata
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvdiag.formats.grpc import Call, Piece, fits, likely_method, pair, read_piece
+from kvdiag.formats.rpc.calls import Call, RpcFragment, fits, likely_method, pair, read_piece
 
 T1, T2 = (
     "/var/lib/kubelet/pods/u-1/volumes/kubernetes.io~csi/data/mount",
@@ -382,7 +382,7 @@ def test_pieces(row: tuple[object, ...]) -> None:
     message, fields, *told = row
     piece = read_piece(message, fields)
     assert piece is not None
-    assert piece._replace(answers=()) == Piece(*told)
+    assert piece._replace(answers=()) == RpcFragment(*told)
 
 
 @pytest.mark.parametrize(

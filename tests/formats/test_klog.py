@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvdiag.clock import from_datetime
-from kvdiag.formats.klog import fields_of, preamble, read
+from kvdiag.formats.bodies.klog import fields_of, preamble, read
 from kvdiag.model.values import Level
 
 HEAD = b"I0919 11:11:20.322601  190330 kubelet.go:2130] "

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvdiag.formats.klogjson import read
+from kvdiag.formats.bodies.klogjson import read
 from kvdiag.model.values import Level
 
 AT = 1721015373850919

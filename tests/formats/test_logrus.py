@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvdiag.clock import from_datetime
-from kvdiag.formats.logrus import level_of, read
+from kvdiag.formats.bodies.logrus import level_of, read
 from kvdiag.model.values import Level
 
 NOON = from_datetime(datetime(2023, 11, 11, 12, 0, 0, 123456, tzinfo=UTC))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvdiag.clock import SECOND, from_datetime
-from kvdiag.formats.peel import Peeled, chatter, peel, suppressed
+from kvdiag.formats.carriers.peel import Peeled, chatter, peel, suppressed
 from kvdiag.formats.stamps import syslog_minute
 
 KLOG = b'I0715 03:49:33.850919    1432 kubelet.go:2168] "SyncLoop ADD" source="api"'

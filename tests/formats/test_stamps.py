@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvdiag.clock import from_datetime, is_yearless, to_datetime
-from kvdiag.formats.prefixes import zoned
+from kvdiag.formats.carriers.prefixes import zoned
 from kvdiag.formats.stamps import klog_minute, rfc3339, syslog_minute, within_minute
 
 

@@ -8,7 +8,7 @@ from array import array
 
 import pytest
 
-from kvdiag.formats.wrapped import fold
+from kvdiag.formats.pasted.wrapped import fold
 from kvdiag.inputs.folded import unfolded
 
 POD = 'I0715 03:49:33.850919    1432 kubelet.go:2168] "SyncLoop ADD" source="api" pods=["shop/web-{}"]'

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvdiag.formats.writtenout import fold
+from kvdiag.formats.pasted.escaped import fold
 from kvdiag.inputs.folded import unfolded
 from kvdiag.inputs.lines import LONGEST
 

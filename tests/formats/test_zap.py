@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvdiag.formats.peel import peel
+from kvdiag.formats.bodies.zap import FRAME, is_head, read
+from kvdiag.formats.carriers.peel import peel
 from kvdiag.formats.stamps import rfc3339
-from kvdiag.formats.zap import FRAME, is_head, read
 from kvdiag.model.values import Level
 
 NOW = "2021-04-01T03:16:33.306Z"

@@ -2,19 +2,19 @@
 
 import pytest
 
-from kvdiag.inputs.lines import Numbers
+from kvdiag.inputs.lines import LineMap
 
 
 def test_nothing_was_rewritten():
     """Where no line was rewritten, each stands for itself, whatever is forgotten."""
-    numbers = Numbers()
+    numbers = LineMap()
     numbers.forget(10, [3])
     assert (numbers.of(3), numbers.of(12), numbers.last) == (3, 12, 0)
 
 
 def test_what_is_forgotten():
     """A line that was forgotten has no number any more; those that are kept have, and all that come later."""
-    numbers = Numbers()
+    numbers = LineMap()
     for number in range(10, 100, 10):
         numbers.append(number)
     numbers.forget(3, [2])

@@ -6,11 +6,11 @@ import json
 
 import pytest
 
+from kvdiag.commands.log_clocks import LogClocks
+from kvdiag.commands.parse import source_records
+from kvdiag.ingest.read import TextInput
 from kvdiag.inputs.sniff import looks_like_log
-from kvdiag.pipeline.logclocks import LogClocks
-from kvdiag.pipeline.options import Options
-from kvdiag.pipeline.read import Text
-from kvdiag.pipeline.records import source_records
+from kvdiag.model.options import Options
 
 KLOG = 'E1120 20:26:01.779765    6175 kubelet.go:2200] "Pod is terminated" pod="shop/web-0"'
 JOURNAL = {"MESSAGE": KLOG, "_HOSTNAME": "worker-2", "SYSLOG_IDENTIFIER": "kubelet", "_PID": "6175"}
@@ -38,7 +38,7 @@ TWO = batch(record(JOURNAL), record(KLOG, log_file_path="/var/log/kubelet.log"),
 
 def parsed(text):
     """Give line, time, node, component and message of each record."""
-    read = source_records(Text("otlp.json", text.encode()), pytest.fail, LogClocks(Options(paths=(), year=2026)))
+    read = source_records(TextInput("otlp.json", text.encode()), pytest.fail, LogClocks(Options(paths=(), year=2026)))
     return [
         (one.origin.line, one.time and f"{one.time:%F %T.%f}", one.node, one.component, one.message) for one in read
     ]

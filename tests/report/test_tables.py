@@ -7,39 +7,42 @@ import json
 import pytest
 
 from kvdiag.clock import SECOND
-from kvdiag.correlate.phases import percentiles
 from kvdiag.model.event import Event
-from kvdiag.model.lifecycle import Life, Passage, Phase
+from kvdiag.model.inventory import Inventory, InventoryRow
+from kvdiag.model.lifecycle import Lifecycle, Phase, Transition
 from kvdiag.model.record import Origin
 from kvdiag.model.timeline import Entity
 from kvdiag.model.values import SubjectKind
-from kvdiag.report import Look
-from kvdiag.report.tables import OUTPUTS, Inventory, Row, write
+from kvdiag.report import RenderOptions
+from kvdiag.report.tables import OUTPUTS, write
+from kvdiag.views.phases import percentiles
 
 BEGINS = 1_700_000_000 * SECOND
 ENDS = BEGINS + 600 * SECOND
 
 
-def row(name: str = "default/web-0", *, kind: SubjectKind = SubjectKind.POD, **more) -> Row:
+def row(name: str = "default/web-0", *, kind: SubjectKind = SubjectKind.POD, **more) -> InventoryRow:
     ids = {"pod_uid": "u-1"} if kind is SubjectKind.POD else {"volume_handle": "h-1"}
     told = Event(BEGINS, "pod.added", "kubelet", (), {}, Origin("k", 1), "n1", "", BEGINS)
-    life = Life(
+    life = Lifecycle(
         subject=Entity(kind=kind, key=name, name=name, ids=ids),
         machine="pod/1.27",
-        passages=(Passage(told, "ADD", "ABSENT", "ADDED", legal=False, says="A → B without C"),),
+        transitions=(Transition(told, "ADD", "ABSENT", "ADDED", legal=False, says="A → B without C"),),
         state="TERMINATED",
         since=BEGINS + 60 * SECOND,
         waits_for="volumes to be unmounted",
     )
-    return Row(life=life, node="n1", illegal=("A → B without C",), **more)
+    return InventoryRow(life=life, node="n1", illegal=("A → B without C",), **more)
 
 
-def shown(rows: list[Row], output: str = "text", width: int = 80, *, slow: bool = False, redact: bool = True) -> str:
+def shown(
+    rows: list[InventoryRow], output: str = "text", width: int = 80, *, slow: bool = False, redact: bool = True
+) -> str:
     kind = rows[0].life.subject.kind if rows else SubjectKind.POD
     stream = io.StringIO()
     spreads = percentiles(phase for row in rows for phase in row.phases)
     inventory = Inventory(kind=kind, rows=tuple(rows), spreads=spreads, slow=slow, begins=BEGINS, ends=ENDS)
-    write(inventory, stream, output, Look(width=width, redact=redact))
+    write(inventory, stream, output, RenderOptions(width=width, redact=redact))
     return stream.getvalue()
 
 
@@ -84,7 +87,7 @@ def test_nodes_are_shown_when_there_are_several():
     """One node needs no column."""
     two = [row(), row("default/web-1")]
     assert "NODE" not in shown(two)
-    assert "NODE" in shown([two[0], Row(life=two[1].life, node="n2")])
+    assert "NODE" in shown([two[0], InventoryRow(life=two[1].life, node="n2")])
 
 
 def test_volumes_show_their_driver():

@@ -12,7 +12,7 @@ from kvdiag.model.timeline import Entity, History, Timeline
 from kvdiag.model.values import SubjectKind
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.grammar import read_condition
-from kvdiag.rules.scene import Scene
+from kvdiag.rules.scene import EventIndex
 from tests.rules.one_rule import one_rule
 
 NOON = 1_720_008_000_000_000
@@ -58,6 +58,6 @@ def test_what_is_near(begins: int, ends: int, node: str, seen: bool) -> None:
     history = History(
         events=(own, near), timelines=timelines, coverage=(), versions=(), begins=own.time, ends=near.ends
     )
-    scene = Scene(history, ENTRIES)
+    scene = EventIndex(history, ENTRIES)
     (timeline,) = scene.candidates(RULE)
     assert (near in scene.events(RULE, timeline, "n1")) is seen

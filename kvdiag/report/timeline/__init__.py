@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import TextIO
 
-from kvdiag.model.lifecycle import Story
-from kvdiag.report import Look
+from kvdiag.model.lifecycle import TimelineView
+from kvdiag.report import RenderOptions
 
 TIMELINES: Mapping[str, str] = {
     "text": "kvdiag.report.timeline.text",
@@ -16,7 +16,7 @@ TIMELINES: Mapping[str, str] = {
     "trace": "kvdiag.report.timeline.trace",
 }
 
-Writer = Callable[[Sequence[Story], TextIO, Look], None]
+Writer = Callable[[Sequence[TimelineView], TextIO, RenderOptions], None]
 
 
 def timeline_writer(name: str) -> Writer:

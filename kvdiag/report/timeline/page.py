@@ -7,9 +7,9 @@ from html import escape
 from typing import TextIO
 
 from kvdiag.clock import say_duration, to_datetime
-from kvdiag.model.lifecycle import Row, Story
+from kvdiag.model.lifecycle import TimelineRow, TimelineView
 from kvdiag.model.timeline import Entity
-from kvdiag.report import Look
+from kvdiag.report import RenderOptions
 from kvdiag.report.clean import clean
 from kvdiag.report.timeline.words import clock, common_folder, gap, how_long, runs_off, says, step, words
 
@@ -37,7 +37,7 @@ COLUMNS = ("UTC", "gap", "who", "step", "state", "says", "at")
 NARROWEST = 2.0  # percent of the bar that a state has at least, so that short ones can be seen
 
 
-def write(stories: Sequence[Story], stream: TextIO, look: Look) -> None:
+def write(stories: Sequence[TimelineView], stream: TextIO, look: RenderOptions) -> None:
     """One page with all stories."""
     title = ", ".join(f"{story.life.subject.kind} {story.life.subject.name}" for story in stories)
     stream.write(HEAD.format(title=_safe(f"kvdiag: {title}", look)))
@@ -46,7 +46,7 @@ def write(stories: Sequence[Story], stream: TextIO, look: Look) -> None:
     stream.write("</body></html>\n")
 
 
-def _story(story: Story, look: Look) -> Iterator[str]:
+def _story(story: TimelineView, look: RenderOptions) -> Iterator[str]:
     life = story.life
     yield f"<h1>{_safe(f'{life.subject.kind} {life.subject.name}', look)}</h1>\n<p>"
     yield ", ".join(f"{name} <code>{_safe(value, look)}</code>" for name, value in life.subject.ids.items())
@@ -60,26 +60,26 @@ def _story(story: Story, look: Look) -> Iterator[str]:
         yield f"<p>{_safe(runs_off(skew), look)}</p>\n"
     columns = "".join(f"<th>{name}</th>" for name in COLUMNS)
     yield f"<table><thead><tr>{columns}</tr></thead><tbody>\n"
-    folder = common_folder(row.passage.event.origin.source for row in story.rows)
+    folder = common_folder(row.transition.event.origin.source for row in story.rows)
     for row in story.rows:
         yield from _row(row, life.subject, folder, look)
     yield "</tbody></table>\n"
 
 
-def _bar(story: Story, look: Look) -> Iterator[str]:
+def _bar(story: TimelineView, look: RenderOptions) -> Iterator[str]:
     """The states side by side, each as wide as it lasted."""
-    own = [row.passage for row in story.rows if not row.foreign]
+    own = [row.transition for row in story.rows if not row.foreign]
     if not own:
         return
     ends = max(row.until for row in story.rows)
     spans: list[tuple[str, int]] = []
     begins, state = own[0].event.time, own[0].state
-    for passage in [*own[1:], None]:
-        if passage is None or passage.state != state:
-            until = ends if passage is None else passage.event.time
+    for transition in [*own[1:], None]:
+        if transition is None or transition.state != state:
+            until = ends if transition is None else transition.event.time
             spans.append((state, max(0, until - begins)))
-            if passage is not None:
-                begins, state = passage.event.time, passage.state
+            if transition is not None:
+                begins, state = transition.event.time, transition.state
     whole = sum(lasted for _, lasted in spans) or 1
     yield '<div class="bar" role="img" aria-label="states in order of time">'
     for number, (name, lasted) in enumerate(spans):
@@ -90,22 +90,22 @@ def _bar(story: Story, look: Look) -> Iterator[str]:
     yield "</div>\n"
 
 
-def _phases(story: Story, look: Look) -> Iterator[str]:
+def _phases(story: TimelineView, look: RenderOptions) -> Iterator[str]:
     if story.phases:
         yield f"<p>{_safe(' · '.join(map(how_long, story.phases)), look)}</p>\n"
 
 
-def _row(row: Row, subject: Entity, folder: str, look: Look) -> Iterator[str]:
-    event = row.passage.event
-    moved = row.passage.state != row.passage.before and not row.foreign
-    legal = "" if row.passage.legal else "bad"
+def _row(row: TimelineRow, subject: Entity, folder: str, look: RenderOptions) -> Iterator[str]:
+    event = row.transition.event
+    moved = row.transition.state != row.transition.before and not row.foreign
+    legal = "" if row.transition.legal else "bad"
     long = {0: "", 1: " long", 2: " bad"}[row.unusual]
     marks = "".join(f' <b class="bad">◆ {_safe(mark, look)}</b>' for mark in row.marks)
     day = to_datetime(event.time).strftime("%Y-%m-%d")
     yield f'<tr class="{"foreign" if row.foreign else ""}"><td class="time" title="{day}">{clock(event.time)}</td>'
     yield f'<td class="gap{long}">{gap(row)}</td><td>{_safe(event.component, look)}</td>'
     yield f'<td class="step {legal}">{_safe(step(row, subject), look)}{marks}</td>'
-    yield f'<td class="state">{_safe(row.passage.state, look) if moved else ""}</td>'
+    yield f'<td class="state">{_safe(row.transition.state, look) if moved else ""}</td>'
     yield f'<td class="says {legal}"><details>'
     yield f"<summary>{_safe(says(row) or words(event), look)}</summary>"
     yield f"<code>{_safe(event.text, look)}</code></details></td>"
@@ -113,5 +113,5 @@ def _row(row: Row, subject: Entity, folder: str, look: Look) -> Iterator[str]:
     yield f'<td class="at" title="{at}">{at.removeprefix(_safe(folder, look))}</td></tr>\n'
 
 
-def _safe(text: str, look: Look) -> str:
+def _safe(text: str, look: RenderOptions) -> str:
     return escape(clean(text, redact=look.redact))

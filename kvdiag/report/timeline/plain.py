@@ -6,19 +6,19 @@ from collections.abc import Sequence
 from typing import Any, TextIO
 
 from kvdiag.clock import to_datetime
-from kvdiag.model.lifecycle import Row, Story
+from kvdiag.model.lifecycle import TimelineRow, TimelineView
 from kvdiag.model.timeline import Entity
-from kvdiag.report import Look
+from kvdiag.report import RenderOptions
 from kvdiag.report.jsontext import write_json
 from kvdiag.report.timeline.words import says, step
 
 
-def write(stories: Sequence[Story], stream: TextIO, look: Look) -> None:
+def write(stories: Sequence[TimelineView], stream: TextIO, look: RenderOptions) -> None:
     """A list of objects, indented, with a newline at the end."""
     write_json(map(plain, stories), stream, redact=look.redact)
 
 
-def plain(story: Story) -> dict[str, Any]:
+def plain(story: TimelineView) -> dict[str, Any]:
     """One story in JSON's own types; times are RFC 3339 in UTC, gaps and durations seconds."""
     life = story.life
     return {
@@ -41,17 +41,17 @@ def _seconds(micros: int | None) -> float | None:
     return None if micros is None else micros / 1_000_000
 
 
-def _row(row: Row, subject: Entity) -> dict[str, Any]:
-    event = row.passage.event
+def _row(row: TimelineRow, subject: Entity) -> dict[str, Any]:
+    event = row.transition.event
     return {
         "time": time(event.time),
         "gap": round(row.gap / 1_000_000, 6),
         "component": event.component,
         "kind": event.kind,
         "step": step(row, subject),
-        "state": row.passage.state,
-        "legal": row.passage.legal,
-        "certain": row.passage.certain,
+        "state": row.transition.state,
+        "legal": row.transition.legal,
+        "certain": row.transition.certain,
         "says": says(row),
         "marks": list(row.marks),
         "foreign": row.foreign,

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import TextIO
 
 from kvdiag.clock import to_datetime
-from kvdiag.model.lifecycle import Row, Story
+from kvdiag.model.lifecycle import TimelineRow, TimelineView
 from kvdiag.model.timeline import Entity
-from kvdiag.report import Look
+from kvdiag.report import RenderOptions
 from kvdiag.report.clean import clean, shortened
 from kvdiag.report.timeline.words import clock, common_folder, gap, how_long, runs_off, says, step, words
 
@@ -19,7 +19,7 @@ UNICODE, ASCII = ("│", "◆", "·", "→"), ("|", "*", ".", "->")
 STATE, WHO, FIXED = 12, 10, 50  # columns of the state, of who speaks, and of all but the step
 
 
-def write(stories: Sequence[Story], stream: TextIO, look: Look) -> None:
+def write(stories: Sequence[TimelineView], stream: TextIO, look: RenderOptions) -> None:
     """Each story with its heading, its rows, its phases and findings."""
     for number, story in enumerate(stories):
         if number:
@@ -29,37 +29,37 @@ def write(stories: Sequence[Story], stream: TextIO, look: Look) -> None:
 
 
 class _Teller:
-    def __init__(self, look: Look, encoding: str) -> None:
+    def __init__(self, look: RenderOptions, encoding: str) -> None:
         self.look = look
         self.bar, self.mark, self.dot, self.arrow = UNICODE if "utf" in encoding.lower() else ASCII
         self.folder, self.place = "", 0
 
-    def lines(self, story: Story) -> Iterator[str]:
+    def lines(self, story: TimelineView) -> Iterator[str]:
         """The whole story, line by line."""
         life = story.life
-        origins = [str(row.passage.event.origin) for row in story.rows]
-        self.folder = common_folder(row.passage.event.origin.source for row in story.rows)
+        origins = [str(row.transition.event.origin) for row in story.rows]
+        self.folder = common_folder(row.transition.event.origin.source for row in story.rows)
         self.place = max((len(origin) - len(self.folder) for origin in origins), default=0)
         yield self._colour("bold", self._clean(f"{life.subject.kind} {life.subject.name}"))
         ids = [f"{name} {value}" for name, value in life.subject.ids.items() if value != life.subject.name]
         yield from self._wrapped(", ".join(ids), 2)
         day = ""
         for row in story.rows:
-            today = to_datetime(row.passage.event.time).strftime("%Y-%m-%d")
+            today = to_datetime(row.transition.event.time).strftime("%Y-%m-%d")
             if today != day:
                 day = today
                 yield self._colour("dim", f"{day} (UTC), {life.machine}")
             yield from self._row(row, life.subject)
         yield from self._end(story)
 
-    def _row(self, row: Row, subject: Entity) -> Iterator[str]:
-        event = row.passage.event
-        moved = row.passage.state != row.passage.before and not row.foreign
-        state = row.passage.state + ("" if row.passage.certain else "?") if moved else ""
+    def _row(self, row: TimelineRow, subject: Entity) -> Iterator[str]:
+        event = row.transition.event
+        moved = row.transition.state != row.transition.before and not row.foreign
+        state = row.transition.state + ("" if row.transition.certain else "?") if moved else ""
         mark = self.mark if row.marks else self.dot if row.foreign else " "
         who = SHORT.get(event.component, event.component)
         long = {0: "", 1: "long", 2: "very long"}[row.unusual]
-        bad = "" if row.passage.legal else "bad"
+        bad = "" if row.transition.legal else "bad"
         room = max(24, self.look.width - FIXED - self.place)
         first, *more = textwrap.wrap(self._clean(step(row, subject)), room, break_on_hyphens=False) or [""]
         yield (
@@ -72,7 +72,7 @@ class _Teller:
         for line in [*(" " * 35 + part for part in more), *(self._wrapped(told, 35) if told else ())]:
             yield self._colour(bad, line)
 
-    def _end(self, story: Story) -> Iterator[str]:
+    def _end(self, story: TimelineView) -> Iterator[str]:
         life = story.life
         waits = f", waits for {life.waits_for}" if life.waits_for else ""
         yield ""

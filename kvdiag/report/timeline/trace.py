@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TextIO
 
-from kvdiag.model.lifecycle import Story
-from kvdiag.report import Look
+from kvdiag.model.lifecycle import TimelineView
+from kvdiag.report import RenderOptions
 from kvdiag.report.clean import clean
 from kvdiag.report.jsontext import json_text
 from kvdiag.report.timeline.words import says, step
@@ -14,18 +14,18 @@ from kvdiag.report.timeline.words import says, step
 Span = tuple[int, int, str]  # begin, end, name
 
 
-def write(stories: Sequence[Story], stream: TextIO, look: Look) -> None:
+def write(stories: Sequence[TimelineView], stream: TextIO, look: RenderOptions) -> None:
     """The JSON object form of the trace event format; timestamps are microseconds since 1970."""
     events = [event for number, story in enumerate(stories, 1) for event in _events(number, story, look)]
     stream.write(json_text({"traceEvents": events, "displayTimeUnit": "ms"}, redact=look.redact))
 
 
-def _events(process: int, story: Story, look: Look) -> Iterator[dict[str, Any]]:
+def _events(process: int, story: TimelineView, look: RenderOptions) -> Iterator[dict[str, Any]]:
     name = clean(f"{story.life.subject.kind} {story.life.subject.name}", redact=look.redact)
     yield {"ph": "M", "name": "process_name", "pid": process, "tid": 0, "args": {"name": name}}
     ends = max((row.until for row in story.rows), default=story.life.since)
     phases = _nested([(phase.begins, phase.ends or ends, phase.name) for phase in story.phases])
-    components = dict.fromkeys(row.passage.event.component for row in story.rows)
+    components = dict.fromkeys(row.transition.event.component for row in story.rows)
     lane = {component: number for number, component in enumerate(components, 1 + len(phases))}
     lanes = ["state", *(f"phases {n}" for n in range(1, 1 + len(phases))), *components]
     for number, words in enumerate(lanes):
@@ -34,8 +34,8 @@ def _events(process: int, story: Story, look: Look) -> Iterator[dict[str, Any]]:
     for number, spans in enumerate(phases, 1):
         yield from (_span(process, number, span) for span in spans)
     for row in story.rows:
-        event = row.passage.event
-        args = {"says": clean(says(row), redact=look.redact), "at": str(event.origin), "state": row.passage.state}
+        event = row.transition.event
+        args = {"says": clean(says(row), redact=look.redact), "at": str(event.origin), "state": row.transition.state}
         yield {
             "ph": "i",
             "s": "t",
@@ -47,14 +47,14 @@ def _events(process: int, story: Story, look: Look) -> Iterator[dict[str, Any]]:
         }
 
 
-def _states(process: int, story: Story) -> Iterator[dict[str, Any]]:
+def _states(process: int, story: TimelineView) -> Iterator[dict[str, Any]]:
     """Each state as a span from the row that reached it to the row that left it."""
-    own = [row.passage for row in story.rows if not row.foreign]
+    own = [row.transition for row in story.rows if not row.foreign]
     begins, state = (own[0].event.time, own[0].state) if own else (0, "")
-    for passage in own[1:]:
-        if passage.state != state:
-            yield _span(process, 0, (begins, passage.event.time, state))
-            begins, state = passage.event.time, passage.state
+    for transition in own[1:]:
+        if transition.state != state:
+            yield _span(process, 0, (begins, transition.event.time, state))
+            begins, state = transition.event.time, transition.state
     if own:
         yield _span(process, 0, (begins, max(row.until for row in story.rows), state))
 

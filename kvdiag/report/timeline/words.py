@@ -6,10 +6,10 @@ import os
 from collections.abc import Iterable
 
 from kvdiag.clock import SECOND, say_duration, to_datetime
-from kvdiag.formats.peel import peel
+from kvdiag.formats.carriers.peel import peel
 from kvdiag.formats.records import read_body
 from kvdiag.model.event import Event
-from kvdiag.model.lifecycle import Phase, Row
+from kvdiag.model.lifecycle import Phase, TimelineRow
 from kvdiag.model.timeline import Entity, Skew
 
 PARTS = ("outer_name", "spec_name", "container_id", "sandbox_id")
@@ -17,12 +17,12 @@ SHORTEST = 16  # characters of a name or id that tell it from its neighbours
 TOLD = ("error", "reason", "grace_period", "exit_code", "exit_status", "version", "update_type", "state")
 
 
-def says(row: Row) -> str:
+def says(row: TimelineRow) -> str:
     """What happened: the violated edge, the error or values of the line, how often it was repeated."""
-    event = row.passage.event
+    event = row.transition.event
     if row.repeats and row.ladder:
         return f"and {row.repeats} more until {clock(row.until)}, backoff {' '.join(row.ladder)}"
-    said = [row.passage.says] if row.passage.says else []
+    said = [row.transition.says] if row.transition.says else []
     said += [
         event.attrs[name] if name == "error" else f"{name} {event.attrs[name]}"
         for name in TOLD
@@ -34,10 +34,10 @@ def says(row: Row) -> str:
     return "; ".join(said)
 
 
-def step(row: Row, subject: Entity) -> str:
+def step(row: TimelineRow, subject: Entity) -> str:
     """What a person calls the step, with what it was done to when that is not the subject itself."""
-    event = row.passage.event
-    name = row.passage.step or event.kind
+    event = row.transition.event
+    name = row.transition.step or event.kind
     said = [value for kind in PARTS if (value := event.ref(kind))]
     of = said[0][:SHORTEST].rstrip("-") if said and said[0] not in subject.ids.values() else ""
     return f"{name} ({of})" if of and of not in name else name
@@ -83,7 +83,7 @@ def runs_off(skew: Skew) -> str:
     return f"The clock of {skew.node} runs {ahead} or {behind} the controller's."
 
 
-def gap(row: Row) -> str:
+def gap(row: TimelineRow) -> str:
     """`+3ms`, `+2.1s`, `+1m4s`; empty for nothing worth telling."""
     if row.gap < 1000:
         return ""

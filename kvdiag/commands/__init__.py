@@ -1,0 +1,1 @@
+"""One module a verb: what `kvdiag VERB` does, from options to the values that are shown."""

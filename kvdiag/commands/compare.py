@@ -1,0 +1,72 @@
+"""Two logs, or two subjects of one set of logs, compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from kvdiag.commands.case import load_patterns, read_noted
+from kvdiag.correlate.lookup import look_up
+from kvdiag.errors import UsageError
+from kvdiag.lifecycles.build import build_lifecycle
+from kvdiag.model.comparison import Comparison
+from kvdiag.model.event import Event
+from kvdiag.model.options import Options
+from kvdiag.model.timeline import History, Timeline
+from kvdiag.model.values import SubjectKind
+from kvdiag.retention.budget import NEXT, RetentionPolicy
+from kvdiag.retention.subjects import SubjectRetention
+from kvdiag.views.diff import compare_events, compare_lives
+
+KINDS = (SubjectKind.POD, SubjectKind.VOLUME, SubjectKind.SANDBOX, SubjectKind.CONTAINER)
+
+
+def compare(left: str, right: str, options: Options, note: Callable[[str], None]) -> Comparison:
+    """Compare two logs when both names are files or folders, else two pods or volumes found in `options.paths`.
+
+    Raises UsageError when a name is neither, is the name of several, or the two are of different kinds.
+    """
+    if not options.paths and Path(left).exists() and Path(right).exists():
+        each = (options._replace(paths=(name,)) for name in (left, right))
+        first, second = (_history(own, FirstOfKindRetention(), note) for own in each)
+        return compare_events((left, first.events), (right, second.events))
+    history = _history(options, SubjectRetention(KINDS, (left, right)), note)
+    for kind in KINDS:
+        found = [_one(history, kind, name) for name in (left, right)]
+        if found[0] is not None and found[1] is not None:
+            return compare_lives(build_lifecycle(found[0], history), build_lifecycle(found[1], history))
+    raise UsageError(f"{left!r} and {right!r} are not two pods or two volumes of these logs, nor two logs")
+
+
+def _one(history: History, kind: SubjectKind, name: str) -> Timeline | None:
+    found = look_up(history, kind, name)
+    if len(found) > 1:
+        uids = ", ".join(timeline.subject.key for timeline in found)
+        raise UsageError(f"several are called {name!r}; say which by UID or id: {uids}")
+    return found[0] if found else None
+
+
+def _history(options: Options, keeper: RetentionPolicy, note: Callable[[str], None]) -> History:
+    return read_noted(load_patterns(options), options, keeper, note)
+
+
+class FirstOfKindRetention:
+    """Keeps of a log what a comparison looks at: when each kind of event came first, and the event before it."""
+
+    notes: tuple[str, ...] = (f"of what ended before {{until}} only the first event of each kind was kept; {NEXT}",)
+    is_whole = True
+
+    def keep(self, history: History, cut: int) -> Iterator[Event]:
+        """These events."""
+        seen: set[str] = set()
+        before: Event | None = None
+        for event in history.events:
+            if event.kind not in seen:
+                seen.add(event.kind)
+                yield from (event,) if before is None else (before, event)
+            before = event
+            if event.time >= cut:
+                return
+
+    def left(self, history: Callable[[], History]) -> None:
+        """Nothing was learnt from what is gone."""

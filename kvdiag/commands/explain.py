@@ -1,0 +1,122 @@
+"""Topics, rules and lines explained: what is written about them joined with the vocabulary and the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+
+from kvdiag.commands.case import load_patterns
+from kvdiag.errors import PatternError, UsageError
+from kvdiag.explain.benign import first_that_fits, load_benign
+from kvdiag.explain.line import LineReader
+from kvdiag.explain.page import LinePage, RulePage, StepPage, TopicPage, told
+from kvdiag.explain.topic import BENIGN, Answer, Step, Topic, load_topics
+from kvdiag.model.event import Event
+from kvdiag.model.options import Options
+from kvdiag.model.rule import Rule
+from kvdiag.regex import lazy_regex
+from kvdiag.rules.distribution import Dialect, distributions, plain, unknown_placeholders
+from kvdiag.rules.grammar import names_in
+from kvdiag.rules.judge import selects
+from kvdiag.rules.library import built_in
+from kvdiag.rules.words import show_rule
+from kvdiag.yamlread import suggestion
+
+BLOCK = "block"
+_NAMELIKE = lazy_regex(r"(?i:kv\d{1,4})|(?:[A-Z]?[a-z]+|[A-Z]+)(?:[ _-][A-Za-z]?[a-z]+)*")
+
+
+class Explainer:
+    """Everything there is to explain. Raises PatternError where a topic or rule cannot be used."""
+
+    def __init__(self, patterns: Sequence[Path] = (), folder: Path | None = None) -> None:
+        """More rules from `patterns`; topics from `folder`, by default those that come with kvdiag."""
+        self._folder = folder or built_in() / "topics"
+        self._knowledge = load_patterns(Options(patterns=tuple(patterns)))
+
+    @cached_property
+    def topics(self) -> dict[str, Topic]:
+        """All topics by name."""
+        topics = load_topics(self._folder)
+        for fault in self._faults(topics):
+            raise fault
+        return topics
+
+    def topic(self, word: str) -> Topic | None:
+        """The topic of that name."""
+        return self.topics.get(word.lower())
+
+    def page(self, topic: Topic, mode: str = "") -> TopicPage:
+        """A topic in a mode, by default its first. Raises UsageError for a mode it does not have."""
+        if mode and mode not in topic.modes:
+            there = f"there are {', '.join(topic.modes)}" if topic.modes else "it has none"
+            raise UsageError(f"{topic.name} has no mode {mode!r}; {there}")
+        mode = mode or next(iter(topic.modes), "")
+        steps = tuple(self._step(step, mode) for step in topic.steps_in(mode))
+        return TopicPage(topic, mode, steps, tuple(_said(answer, mode) for answer in topic.answers_in(mode)))
+
+    def rule(self, word: str) -> RulePage | None:
+        """The rule of that id or name with the steps that its events belong to."""
+        for rule in self._knowledge.rules:
+            if word.lower() in {rule.id.lower(), rule.name}:
+                return RulePage(rule.id, rule.name, show_rule(rule), tuple(self._steps_of(rule)))
+        return None
+
+    def lines(self, lines: Iterable[bytes]) -> Iterator[LinePage]:
+        """Each record of the lines."""
+        benign = load_benign(self._folder / f"{BENIGN}.yaml")
+        for line in LineReader(self._knowledge.vocabulary).read(lines):
+            rules = (rule.name for rule in self._knowledge.rules if _looks_at(rule, line.events))
+            yield LinePage(line, first_that_fits(benign, line.raw), tuple(rules))
+
+    def unknown(self, word: str) -> UsageError:
+        """What to say when nothing is called so."""
+        names = [*self.topics, *(name for rule in self._knowledge.rules for name in (rule.name, rule.id))]
+        hint = suggestion(word, names)
+        said = repr(word) if _NAMELIKE.fullmatch(word) else "that"  # it may be a piece of a key
+        return UsageError(
+            f"nothing is called {said}{hint}\ntopics are {', '.join(self.topics)}; or give a rule or line"
+        )
+
+    def _step(self, step: Step, mode: str) -> StepPage:
+        kinds = self._knowledge.vocabulary.kinds
+        rules = tuple(rule.name for rule in self._knowledge.rules if _kinds(rule) & set(step.shows))
+        lines = tuple(told(kinds[kind], mapped=mode == BLOCK) for kind in step.shows)
+        return StepPage(step, step.notes.get(mode, ""), lines, rules)
+
+    def _steps_of(self, rule: Rule) -> Iterator[tuple[str, str]]:
+        for topic in self.topics.values():
+            for step in topic.steps:
+                if _kinds(rule) & set(step.shows):
+                    yield topic.name, step.name
+
+    def _faults(self, topics: dict[str, Topic]) -> Iterator[PatternError]:
+        """What a file alone cannot show: event kinds that do not exist, other topics that are not there."""
+        kinds = self._knowledge.vocabulary.kinds
+        for topic in topics.values():
+            for kind in (kind for step in topic.steps for kind in step.shows if kind not in kinds):
+                yield PatternError(topic.place, f"no event kind is called {kind!r}{suggestion(kind, kinds)}")
+            for name in (name for name in topic.see if name not in topics):
+                yield PatternError(topic.place, f"no topic is called {name!r}{suggestion(name, topics)}")
+            for command in (command for answer in topic.answers for command in answer.run):
+                for part in unknown_placeholders(command):
+                    yield PatternError(topic.place, f"no distribution says anything for {part}")
+
+
+def _said(answer: Answer, mode: str) -> Answer:
+    """The answer with its commands in the words of the distribution that the mode is called by, if there is one."""
+    found = next((one for one in distributions() if one.name == mode), None)
+    dialect = Dialect(found, found.runtime or plain().runtime) if found else plain()
+    run = tuple(dialect.say(command).replace("{node}", "NODE") for command in answer.run)
+    return Answer(answer.question, answer.answer, run, answer.only)
+
+
+def _kinds(rule: Rule) -> set[str]:
+    """The kinds of the events that the rule's sentence speaks of."""
+    return {kind for name in names_in(rule.when) for kind in rule.events[name].kinds}
+
+
+def _looks_at(rule: Rule, events: Sequence[Event]) -> bool:
+    selectors = [rule.events[name] for name in names_in(rule.when)]
+    return any(selects(selector, event) for selector in selectors for event in events)

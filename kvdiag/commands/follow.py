@@ -1,0 +1,191 @@
+"""Logs that still grow → findings as soon as they are certain, and their ends.
+
+Each input is read by a thread of its own; whenever something new was said, all of it is judged again. That takes longer
+the more is known, so it is done at most every second and for at most a sixth of the time, unless a log has grown too
+long: then the threads wait until events were let go. Of what was told long ago only so much is remembered.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from typing import NamedTuple
+
+from kvdiag.commands.analyze import evaluate
+from kvdiag.commands.case import Patterns, correlate, load_patterns, relief_of
+from kvdiag.errors import InputError
+from kvdiag.ingest.blocks import read_blocks
+from kvdiag.ingest.read import LogReader
+from kvdiag.inputs.folded import HEAD
+from kvdiag.inputs.lines import LineMap
+from kvdiag.inputs.live import Live
+from kvdiag.lifecycles.build import LifecycleBuilder
+from kvdiag.model.options import Options
+from kvdiag.model.report import Finding
+from kvdiag.model.timeline import History
+from kvdiag.model.values import Verdict
+from kvdiag.retention.budget import EventBudget
+from kvdiag.retention.findings import FindingRetention
+from kvdiag.scan.blocks import Block
+from kvdiag.scan.choose import scanner
+from kvdiag.scan.protocol import Scanner
+
+PAUSE = 1.0  # seconds between two judgements
+POLL_SECONDS = 0.02  # seconds between two looks whether there is room again
+MOST_TOLD = 10_000  # findings that are remembered when they are found no more
+SHARE = 5  # how many times longer than it took to judge nothing is judged
+
+
+class Change(NamedTuple):
+    """A finding that has become certain, or one that is over.
+
+    Also one that is only possible, when all inputs have ended or its events were let go: no more will be known of it.
+    """
+
+    finding: Finding
+    is_over: bool
+    at: int
+
+
+class Follower:
+    """Reads all inputs at once. Raises PatternError, or UsageError for an unknown rule."""
+
+    def __init__(self, options: Options, problem: Callable[[InputError], None]) -> None:
+        """What cannot be opened goes to `problem`."""
+        self._options, self._problem = options, problem
+        self._knowledge = load_patterns(options)
+        self._judged = FindingRetention(lambda history: evaluate(history, self._knowledge, options))
+        self._relief = relief_of(self._knowledge, options, self._judged)
+        self._bells = FollowSignals(threading.Lock(), threading.Event(), threading.Event())
+        self._ears = [self._ear(name) for name in options.paths or ("-",)]
+        self._told: dict[str, Change] = {}
+        self._silent: set[str] = set()  # keys of what was told and of which all events were let go since
+
+    def changes(self) -> Iterator[Change]:
+        """Each change when it is known, until all inputs have ended; a file has no end."""
+        ears = [ear for ear in self._ears if ear is not None]
+        for ear in ears:
+            ear.start()
+        while any(ear.is_alive() for ear in ears):
+            if self._bells.news.wait(PAUSE):
+                begun = time.monotonic()
+                yield from self._changed(is_end=False)
+                self._bells.full.wait(max(PAUSE, SHARE * (time.monotonic() - begun)))
+        yield from self._changed(is_end=True)
+
+    @property
+    def heard(self) -> bool:
+        """Whether anything was understood."""
+        return any(ear.log.made().survey.records for ear in self._ears if ear is not None)
+
+    def _ear(self, name: str) -> InputThread | None:
+        try:
+            return InputThread(Live(name), self._knowledge, self._problem, self._bells, self._relief)
+        except InputError as error:
+            self._problem(error)
+            return None
+
+    def _changed(self, *, is_end: bool) -> Iterator[Change]:
+        with self._bells.lock:
+            self._bells.news.clear()
+            logs = [ear.log for ear in self._ears if ear is not None]
+            self._relief.check([], *logs)
+            self._bells.full.clear()
+            reads = [log.made() for log in logs]
+        if not reads:
+            return
+        history = correlate(reads, self._knowledge, self._options, self._relief)
+        findings = self._judged.all(evaluate(history, self._knowledge, self._options))
+        gone = self._judged.forget()
+        yield from self._begun(findings, history, gone, is_end=is_end)
+        yield from self._ended(findings, history)
+        self._remember({finding.key for finding in findings}, gone)
+
+    def _remember(self, evaluate: AbstractSet[str], gone: AbstractSet[str]) -> None:
+        """Keep of what was told long ago, and is found no more, what there is room for; the newest is told last."""
+        self._silent = (self._silent - evaluate) | gone
+        past = [key for key in self._told if key not in evaluate]
+        for key in past[: max(0, len(past) - MOST_TOLD)]:
+            del self._told[key]
+            self._silent.discard(key)
+
+    def _begun(
+        self, findings: Sequence[Finding], history: History, gone: AbstractSet[str], *, is_end: bool
+    ) -> Iterator[Change]:
+        for finding in findings:
+            before = self._told.get(finding.key)
+            is_new = before is None or (before.is_over and finding.ends > before.at)
+            is_settled = (is_end or finding.key in gone) and before is None
+            if is_new and (finding.verdict is Verdict.CONFIRMED or is_settled):
+                yield self._tell(Change(finding, is_over=False, at=history.ends))
+
+    def _ended(self, findings: Sequence[Finding], history: History) -> Iterator[Change]:
+        """What is found no more was a transient; what befell a subject is over when that waits for nothing again."""
+        lives, now = LifecycleBuilder(history), {finding.key: finding for finding in findings}
+        for key, before in list(self._told.items()):
+            if before.is_over or (key in self._silent and key not in now):
+                continue
+            finding = now.get(key)
+            if finding is None or _is_at_rest(finding, history, lives):
+                yield self._tell(Change(finding or before.finding, is_over=True, at=history.ends))
+
+    def _tell(self, change: Change) -> Change:
+        self._told.pop(change.finding.key, None)  # the last that was told stands last
+        self._told[change.finding.key] = change._replace(finding=change.finding._replace(evidence=()))
+        return change
+
+
+class FollowSignals(NamedTuple):
+    """What the threads tell each other by: `lock` is held while a block is taken in.
+
+    `news` is set when one was, `full` when a log has grown so long that events must be let go before it goes on.
+    """
+
+    lock: threading.Lock
+    news: threading.Event
+    full: threading.Event
+
+
+class InputThread(threading.Thread):
+    """Reads one input into a log, and rings when there is something new in it."""
+
+    def __init__(
+        self,
+        live: Live,
+        knowledge: Patterns,
+        problem: Callable[[InputError], None],
+        bells: FollowSignals,
+        bound: EventBudget,
+    ) -> None:
+        """What cannot be read goes to `problem`; `bound` says how long a log may grow."""
+        super().__init__(daemon=True)  # it may wait for ever
+        self._live, self._problem, self._bells, self._bound = live, problem, bells, bound
+        self._numbers = LineMap()
+        self.log = LogReader(live.name, live, knowledge.vocabulary, self._numbers)
+        self._scanner: Scanner = scanner(knowledge.vocabulary.literals)
+
+    def run(self) -> None:
+        """Read to the end, if there is one."""
+        head = self._live.head(HEAD)
+        blocks = read_blocks(self._live.at(head), self._problem, self._numbers, most=len(head))
+        self.log.read(self._locked(blocks), self._scanner)
+
+    def _locked(self, blocks: Iterator[Block]) -> Iterator[Block]:
+        for block in blocks:
+            with self._bells.lock:
+                yield block
+            if self.log.load.exceeds(self._bound.most):
+                self._bells.full.set()
+            self._bells.news.set()
+            while self._bells.full.is_set():
+                time.sleep(POLL_SECONDS)
+
+
+def _is_at_rest(finding: Finding, history: History, lives: LifecycleBuilder) -> bool:
+    timeline = history.timelines.get((finding.subject.kind, finding.subject.key))
+    if timeline is None:
+        return False
+    life = lives.build(timeline)
+    return not life.waits_for and life.since > finding.ends

@@ -1,0 +1,123 @@
+"""What was seen: every pod or volume with the state it reached, what it waits for, and what was found about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from kvdiag.commands.analyze import evaluate
+from kvdiag.commands.case import inputs, load_patterns, read_history, relief_of
+from kvdiag.errors import InputError
+from kvdiag.ingest.read import Progress
+from kvdiag.model.event import Event
+from kvdiag.model.inventory import Inventory, InventoryRow
+from kvdiag.model.options import Options
+from kvdiag.model.report import Finding
+from kvdiag.model.timeline import Entity, History
+from kvdiag.retention import budget as relief
+from kvdiag.views.inventory import Known, Wanted, ends, is_listed, rows, waited
+from kvdiag.views.phases import percentiles
+
+STABLE = (
+    "unique_name",
+    "volume_handle",
+    "staging_path",
+    "attachment",
+)  # names of a volume; its key changes with those learnt later
+IN_USE = frozenset({"RUNNING", "PUBLISHED", "ADDED"})  # it waits for nothing, and will go on
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """An inventory with how its inputs were read."""
+
+    inventory: Inventory
+    problems: tuple[InputError, ...]
+    understood: bool
+    notes: tuple[str, ...] = ()
+
+
+def take(options: Options, wanted: Wanted, progress: Progress = lambda _source, _bytes: None) -> Taken:
+    """Read all inputs, ask every rule, and list what is wanted. Problems with single inputs are told, not raised."""
+    knowledge = load_patterns(options)
+    problems: list[InputError] = []
+    noted = InventoryRetention(lambda history: evaluate(history, knowledge, options), wanted)
+    bound = relief_of(knowledge, options, noted)
+    analysis = read_history(inputs(options, problems), knowledge, options, problems, progress, bound)
+    history = analysis.history
+    listed = [row for row in noted.all(history) if row.stuck or not wanted.stuck]
+    inventory = Inventory(
+        kind=wanted.kind,
+        rows=tuple(sorted(listed, key=lambda row: (row.name, row.life.since, row.node))),
+        spreads=percentiles(phase for row in listed for phase in row.phases),
+        slow=wanted.slow,
+        begins=bound.left_out.begins if bound.left_out else history.begins,
+        ends=ends(history, ""),
+    )
+    understood = any(reading.records for reading in analysis.readings)
+    return Taken(inventory, tuple(problems), understood, bound.notes)
+
+
+class InventoryRetention:
+    """The rows as they were when events were let go; `judge` gives the findings of a history."""
+
+    notes: tuple[str, ...] = (
+        f"what was silent by {{until}} is listed as it was then, retries may be counted low; {relief.NEXT}",
+    )
+    is_whole = False
+
+    def __init__(self, judge: Callable[[History], Sequence[Finding]], wanted: Wanted) -> None:
+        """Nothing was noted yet."""
+        self._judge, self._wanted = judge, wanted
+        self._rows: dict[tuple[str, str], InventoryRow] = {}  # by each name of the subject, and by the node
+        self._read: dict[str, int] = {}  # the last line of each log whose events were noted
+
+    def keep(self, history: History, cut: int) -> Iterator[Event]:
+        """The first events of what goes on and of what is not over, of this as much as there is room for."""
+        room = relief.MAX_EVENTS // 4
+        yield from relief.active_events(history, cut)
+        for row in sorted(self._noted(history), key=lambda row: row.until, reverse=True):
+            timeline = history.timelines.get((self._wanted.kind, row.life.subject.key))
+            if timeline and row.until < cut and not _is_over(row) and room > 0:
+                room -= len(timeline.events)
+                yield from timeline.events[: relief.HEAD_EVENTS]
+        for event in history.events:
+            self._read[event.origin.source] = max(event.origin.line, self._read.get(event.origin.source, 0))
+
+    def left(self, history: Callable[[], History]) -> None:
+        """The rows were noted before."""
+
+    def all(self, history: History) -> list[InventoryRow]:
+        """Those that were noted, and those of what is left."""
+        self._noted(history)
+        nodes = {event.node for event in history.events}
+        only = nodes.pop() if len(nodes) == 1 else ""
+        noted = {id(row): row for row in self._rows.values()}.values()
+        return [waited(replace(row, node=row.node or only), history) for row in noted]
+
+    def _noted(self, history: History) -> list[InventoryRow]:
+        """The rows of a history, each in the place of those that were noted before."""
+        made = rows(history, self._judge(history), self._wanted, Known(self._before, self._is_new))
+        listed = [row for row in made if is_listed(row, self._wanted)]
+        for row in listed:
+            for before in self._before(row):
+                for name in _names(before.life.subject):
+                    self._rows.pop((name, before.node), None)
+            self._rows.update(((name, row.node), row) for name in _names(row.life.subject))
+        return listed
+
+    def _is_new(self, event: Event) -> bool:
+        return event.origin.line > self._read.get(event.origin.source, 0)
+
+    def _before(self, row: InventoryRow) -> list[InventoryRow]:
+        places = [(name, node) for name in _names(row.life.subject) for node in (row.node, "")]
+        return list({id(self._rows[place]): self._rows[place] for place in places if place in self._rows}.values())
+
+
+def _names(subject: Entity) -> Iterator[str]:
+    yield subject.key
+    yield from (subject.ids[name] for name in STABLE if name in subject.ids)
+
+
+def _is_over(row: InventoryRow) -> bool:
+    return not row.life.waits_for and row.life.state not in IN_USE

@@ -1,0 +1,111 @@
+"""Logs → the same logs fit to be shown to others: without secrets and, where asked, changed line by line.
+
+A log is read as analysis reads it where a secret could hide otherwise: UTF-16 as text, the parts of a line together, a
+key over many lines as one. All else stays as it was written, also what is not understood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from kvdiag.inputs.folded import unfolded
+from kvdiag.inputs.journal import fold_export
+from kvdiag.inputs.lines import LineMap
+from kvdiag.inputs.readers import Lent
+from kvdiag.inputs.repair import Transcoded
+from kvdiag.inputs.source import STDIN, Source
+from kvdiag.redaction.forms.pem import without_keys
+from kvdiag.redaction.secrets import redacted
+from kvdiag.regex import lazy_regex
+from kvdiag.scan.blocks import blocks
+from kvdiag.scan.parts import whole
+
+Change = Callable[[str], str]
+
+PACKED = {".gz", ".bz2", ".xz", ".zst"}
+MOST_TOGETHER = 200  # lines of a message, looked through at once
+# A line that says by its beginning that it goes on with none above it.
+_BEGINS = lazy_regex(
+    r"[IWEF]\d{4} |[A-Z][a-z]{2} [ \d]\d \d\d:|\d{4}[-/]\d\d[-/]\d\d[T ]|time=|ts=|\{\"|<\d{1,3}>|\[ *\d+\.\d"
+)
+
+
+@dataclass(slots=True)
+class Shared:
+    """What was written: lines, those that held a secret, those that were cut or are no text, and where the first is."""
+
+    lines: int = 0
+    secrets: int = 0
+    cut: int = 0
+    unread: int = 0
+    first_unread: str = ""
+
+
+def lines(source: Source, done: Shared | None = None) -> Iterator[str]:
+    """The lines of a source, with their ends."""
+    done = done or Shared()
+    with source.open() as reader:
+        readable = unfolded(Transcoded(Lent(reader)), LineMap(), (fold_export,))
+        for block in without_keys(whole(blocks(readable))):
+            done.cut += block.truncated
+            try:
+                text = block.data.decode()
+            except UnicodeDecodeError:
+                text = block.data.decode("utf-8", "surrogateescape")
+                _tell(text, source.name, block.first_line, done)
+            yield from _split(text)
+
+
+def written(source: Source, change: Change, done: Shared) -> Iterator[bytes]:
+    """The lines of one source without secrets, changed, each as it ended."""
+    for group in _together(lines(source, done)):
+        bodies = [line.rstrip("\r\n") for line in group]
+        safe = redacted("\n".join(bodies)).split("\n")
+        if len(safe) != len(bodies):
+            safe = [redacted(body) for body in bodies]
+        for line, body, shown in zip(group, bodies, safe, strict=True):
+            done.lines += 1
+            done.secrets += shown != body
+            yield change(shown + line[len(body) :]).encode("utf-8", "surrogateescape")
+
+
+def placed(found: Iterable[Source], folder: Path, change: Change) -> Iterator[tuple[Source, Path]]:
+    """Each source with the file it is to be written to: under its own path, unpacked, and never outside the folder."""
+    taken: set[Path] = set()
+    for source in found:
+        parts = [part for part in Path(change(source.name)).parts if part not in {"/", ".", ".."}]
+        path = folder.joinpath(*parts or [STDIN])
+        path = path.with_suffix("") if path.suffix in PACKED else path
+        while path in taken:
+            path = path.with_name(f"{path.name}.more")
+        taken.add(path)
+        yield source, path
+
+
+def _together(lines: Iterable[str]) -> Iterator[list[str]]:
+    """Lines with those that go on with them: a value may stand on the line below its name."""
+    group: list[str] = []
+    for line in lines:
+        if group and (len(group) >= MOST_TOGETHER or _BEGINS.match(line)):
+            yield group
+            group = []
+        group.append(line)
+    if group:
+        yield group
+
+
+def _split(text: str) -> list[str]:
+    """Lines as a newline ends them, and nothing else does."""
+    lines = [line + "\n" for line in text.split("\n")]
+    last = lines.pop()[:-1]
+    return [*lines, last] if last else lines
+
+
+def _tell(text: str, name: str, first_line: int, done: Shared) -> None:
+    """Count the lines that are no text, and remember where the first is."""
+    for number, line in enumerate(text.split("\n"), first_line + 1):
+        if any("\udc80" <= character <= "\udcff" for character in line):
+            done.unread += 1
+            done.first_unread = done.first_unread or f"{name}:{number}"

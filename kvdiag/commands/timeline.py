@@ -1,0 +1,50 @@
+"""Logs in, the stories of the subjects that were asked for out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kvdiag.commands.case import load_patterns, read_noted
+from kvdiag.correlate.lookup import look_up, named
+from kvdiag.errors import UsageError
+from kvdiag.model.lifecycle import TimelineView
+from kvdiag.model.options import Options
+from kvdiag.model.timeline import Timeline
+from kvdiag.model.values import SubjectKind
+from kvdiag.report.timeline.words import clock
+from kvdiag.retention.subjects import SubjectRetention
+from kvdiag.rules.findings import find
+from kvdiag.rules.rank import rank
+from kvdiag.views.timeline import build_timeline
+
+MOST_NAMED = 12
+
+
+def stories(
+    kind: SubjectKind, ref: str, options: Options, note: Callable[[str], None], *, raw: bool = False
+) -> list[TimelineView]:
+    """The timeline of the subject called `ref`; of all of them when a pod was made anew under its name.
+
+    What a person should know of the inputs goes to `note`. Raises UsageError when nothing is called that, or when only
+    the beginning of several names was given.
+    """
+    knowledge = load_patterns(options)
+    history = read_noted(knowledge, options, SubjectRetention([kind], [ref]), note)
+    found = look_up(history, kind, ref)
+    if not found:
+        near = named(history, kind)[:MOST_NAMED]
+        raise UsageError(
+            f"no {kind} is called {ref!r} in these logs" + (f"; there are {', '.join(near)}" if near else "")
+        )
+    names = {timeline.subject.name for timeline in found}
+    if len(names) > 1:
+        raise UsageError(
+            f"{ref!r} begins the names of several; name one: {', '.join(map(_called, found[:MOST_NAMED]))}"
+        )
+    findings = rank(list(find(knowledge.rules, history, knowledge.vocabulary.kinds)), history)
+    return [build_timeline(timeline, history, findings, raw=raw) for timeline in found]
+
+
+def _called(timeline: Timeline) -> str:
+    name, events = timeline.subject.name, timeline.events
+    return f"{name} (from {clock(events[0].time)})" if events else name

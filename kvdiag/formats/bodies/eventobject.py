@@ -1,0 +1,77 @@
+"""Events of the cluster as objects: an item of `kubectl get events -o json`, and what event exporters log, one a line.
+
+    {"involvedObject":{"kind":"Pod","namespace":"shop","name":"web-0"},"reason":"FailedMount","count":13,"message":"…"}
+
+Those of the API group events.k8s.io say `regarding` and `note`. Source: the types of Kubernetes' API, core/v1 and
+events.k8s.io/v1.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from kvdiag.formats.bodies.eventtable import AS_OBJECT
+from kvdiag.formats.bodies.goquote import encodable
+from kvdiag.formats.stamps import rfc3339
+from kvdiag.model.record import Body
+from kvdiag.model.values import EMPTY, Level
+from kvdiag.regex import lazy_regex
+
+_OURS = lazy_regex(rb'"(?:involvedObject|regarding)"\s*:\s*\{')
+_LAST = ("lastTimestamp", "deprecatedLastTimestamp", "eventTime", "firstTimestamp", "deprecatedFirstTimestamp")
+_FIRST = ("firstTimestamp", "deprecatedFirstTimestamp", "eventTime")
+
+Plain = Mapping[str, object]
+
+
+def is_event(body: bytes) -> bool:
+    """Whether a line of JSON looks like one."""
+    return _OURS.search(body) is not None
+
+
+def read(body: bytes) -> Body | None:
+    """One event; None for any other line. It has the fields of a row of kubectl's, and is dated."""
+    if not body.startswith(b"{") or not is_event(body):
+        return None
+    try:
+        event = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return _told(event) if isinstance(event, dict) else None
+
+
+def _told(event: Plain) -> Body | None:
+    about = _inner(event, "involvedObject") or _inner(event, "regarding")
+    message, reason = _text(event, "message", "note"), _text(event, "reason")
+    if not (about and message and reason):
+        return None
+    source, series = _inner(event, "source") or _inner(event, "deprecatedSource"), _inner(event, "series")
+    component = _text(source, "component") or _text(event, "reportingComponent", "reportingController")
+    host = _text(source, "host")
+    fields = {
+        "namespace": _text(about, "namespace"),
+        "object": f"{_text(about, 'kind').lower()}/{_text(about, 'name')}",
+        "type": _text(event, "type") or "Normal",
+        "reason": reason,
+        "source": f"{component}, {host}" if host else component,
+        "count": str(event.get("count") or event.get("deprecatedCount") or series.get("count") or ""),
+        "first": _text(event, *_FIRST),
+    }
+    return Body(
+        format=AS_OBJECT,
+        stamp=rfc3339((_text(series, "lastObservedTime") or _text(event, *_LAST)).encode()),
+        level=Level.WARNING if fields["type"] == "Warning" else Level.INFO,
+        message=message.rstrip(),
+        fields={key: value for key, value in fields.items() if value},
+    )
+
+
+def _inner(event: Plain, key: str) -> Plain:
+    value = event.get(key)
+    return value if isinstance(value, dict) else EMPTY
+
+
+def _text(event: Plain, *keys: str) -> str:
+    """The first of these that is a text."""
+    return next((encodable(value) for key in keys if isinstance(value := event.get(key), str) and value), "")

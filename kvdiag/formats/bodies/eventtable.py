@@ -1,0 +1,164 @@
+"""Events of the cluster as kubectl shows them: `get events`, also wide and with namespaces, and the end of `describe`.
+
+    3m12s (x5 over 10m)   Warning   FailedMount   pod/web-0   MountVolume.SetUp failed for volume "data" : rpc error: …
+      Warning  FailedMount  3m (x5 over 10m)  kubelet  MountVolume.SetUp failed for volume "data" : rpc error: …
+
+A row tells how long before the table was printed something was last seen: an age, and no time. Sources: the printers
+of kubectl, since 1.13 (`get events`) and 1.7 (`describe`); up to 1.13 a column names the kind in place of the object.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kvdiag.clock import DAY, HOUR, MINUTE, SECOND, aged
+from kvdiag.formats.bodies.goquote import quote
+from kvdiag.formats.stamps import rfc3339
+from kvdiag.model.record import Body
+from kvdiag.model.values import Level
+from kvdiag.regex import lazy_regex
+
+FORMAT, AS_OBJECT = "kubectl-event", "event-object"
+FORMATS = frozenset({FORMAT, AS_OBJECT})
+"""Of bodies that are events: rows, and what `eventobject` reads."""
+
+_AGE = (
+    rb"(?P<age>(?:<unknown>|<invalid>|(?:\d{1,5}[smhdy]){1,3})"
+    rb"(?: \(x(?P<count>\d{1,9}) over (?P<over>[\dsmhdy]{1,12})\))?)"
+)
+_REASON = rb"(?P<type>Normal|Warning)[ \t]+(?P<reason>[A-Z]\w{1,80})"
+_SOURCE = rb"(?P<source>[a-z][\w.\-]{1,100}(?:, \S{1,253})?)"
+_KIND = rb"(?P<kind>Pod|Node|PersistentVolumeClaim|PersistentVolume|ReplicaSet|Deployment|StatefulSet|DaemonSet|Job)"
+_MIGHT_BE = lazy_regex(rb"[^\n]{0,300}?(?:Normal|Warning)[ \t]+[A-Z]\w")
+_DESCRIBED = lazy_regex(rb"[ \t]*+" + _REASON + rb"[ \t]+" + _AGE + rb"[ \t]+" + _SOURCE + rb"[ \t]+(?P<rest>\S.*)")
+_LISTED = lazy_regex(
+    rb"[ \t]*+(?:(?P<namespace>[a-z0-9][-a-z0-9]{0,62})[ \t]+)?" + _AGE + rb"[ \t]+" + _REASON
+    + rb"[ \t]+(?P<object>[a-z][a-z0-9.]{1,80}/\S{1,253})[ \t]+(?P<rest>\S.*)"
+)  # fmt: skip
+_BY_KIND = lazy_regex(
+    rb"[ \t]*+" + _AGE + rb"[ \t]+" + _REASON + rb"[ \t]+" + _KIND + rb"[ \t]+(?:" + _SOURCE + rb" {2,})?(?P<rest>\S.*)"
+)
+_HEADER = lazy_regex(
+    rb"^Name: {2,}(?P<name>[-a-z0-9.]{1,253})\r?\n(?:Roles: |Namespace: {2,}(?P<namespace>[-a-z0-9]{1,63})\r?\n"
+    rb"(?:(?:(?!Name:)[^\n]{0,500}\n){0,6}?Node: {2,}(?P<node>[-a-z0-9.]{1,253}))?)"
+    rb"|^[ \t]*Type +Reason +Age +From ",
+    re.MULTILINE,
+)
+_HEADING = lazy_regex(
+    rb"Events:\s*$|(?:NAMESPACE +)?LAST SEEN +TYPE +REASON +|[ \t]*(?:Type +Reason +Age +From +|---- +------ +---- +)"
+)
+_COLUMNS = lazy_regex(rb" {2,}")
+_NUMBER = lazy_regex(rb"\d{1,9}")
+_ASSIGNED = lazy_regex(r"Successfully assigned ([-a-z0-9.]{1,63}/[-a-z0-9.]{1,253}) to ([-a-z0-9.]{1,253})")
+_PART = lazy_regex(r"(\d+)([smhdy])")
+_UNITS = {"s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY, "y": 365 * DAY}
+_KINDS = {"pod": "Pod", "node": "Node", "persistentvolumeclaim": "PersistentVolumeClaim"}
+
+
+class Described(NamedTuple):
+    """What the events below are about, from this line of a text on, counted from 0: an object, its kind, its node."""
+
+    line: int = 0
+    name: str = "?"
+    kind: str = "Pod"
+    node: str = ""
+
+
+UNKNOWN = Described()
+
+
+def descriptions(text: bytes) -> Iterator[Described]:
+    """The pods and nodes that `kubectl describe` shows in a text, as its first lines name them.
+
+    Name:             web-0
+    Namespace:        shop
+
+    A table that stands without such lines is about something else than the one above it.
+    """
+    is_named = False
+    for found in _HEADER.finditer(text):
+        if not found["name"]:
+            if not is_named:
+                yield UNKNOWN._replace(line=text.count(b"\n", 0, found.start()))
+            is_named = False
+            continue
+        is_named = True
+        name, namespace, node = (found[key].decode() if found[key] else "" for key in ("name", "namespace", "node"))
+        line = text.count(b"\n", 0, found.start())
+        yield Described(line, f"{namespace}/{name}", "Pod", node) if namespace else Described(line, name, "Node", name)
+
+
+def is_heading(line: bytes) -> bool:
+    """Whether a line names the columns of such a table."""
+    return _HEADING.match(line) is not None
+
+
+def is_row(body: bytes) -> bool:
+    """Whether a line is a row of one of the tables."""
+    return _MIGHT_BE.match(body) is not None and any(shape.match(body) for shape in (_DESCRIBED, _LISTED, _BY_KIND))
+
+
+def read(body: bytes) -> Body | None:
+    """One row of any of the tables; None for any other line. Its stamp is an age (see `kvdiag.clock`)."""
+    if not _MIGHT_BE.match(body):
+        return None
+    found = _DESCRIBED.match(body) or _LISTED.match(body) or _BY_KIND.match(body)
+    if found is None:
+        return None
+    fields = {name: value.decode("utf-8", "replace") for name, value in found.groupdict().items() if value}
+    message = fields.pop("rest")
+    columns = [column.decode("utf-8", "replace") for column in _COLUMNS.split(found["rest"].rstrip())]
+    # wide: [subobject] source message first-seen count name
+    if "object" in fields and len(columns) >= 5 and _NUMBER.fullmatch(columns[-2].encode()):
+        *before, message, fields["first_seen"], fields["count"], fields["name"] = columns
+        fields["source"] = before[-1]
+    level = Level.WARNING if fields["type"] == "Warning" else Level.INFO
+    return Body(FORMAT, _stamp(fields["age"]), level, message=message.rstrip(), fields=fields)
+
+
+def node_of(body: Body) -> str:
+    """The node whose kubelet told of an event; empty where the table does not say it."""
+    return body.fields.get("source", "").partition(", ")[2]
+
+
+def assigned(body: Body) -> Described | None:
+    """The pod, `ns/name`, and the node that the scheduler's event names: those that a `kubectl describe` is about."""
+    found = _ASSIGNED.match(body.message)
+    return Described(name=found[1], node=found[2]) if found else None
+
+
+def repeats(body: Body) -> tuple[int, int] | None:
+    """How often an event was seen, and for how long (microseconds); None for one that was seen once."""
+    said = body.fields
+    first = (
+        rfc3339(said["first"].encode()) if "first" in said else _stamp(said.get("over") or said.get("first_seen", ""))
+    )
+    count = int(said["count"]) if _NUMBER.fullmatch(said.get("count", "").encode()) else 1
+    return (count, max(0, body.stamp - first)) if count > 1 and first is not None and body.stamp is not None else None
+
+
+def as_logged(body: Body, described: Described) -> bytes:
+    """The event in klog's notation, so that one matcher serves all tables: `"Event listed" object="shop/web-0" …`.
+
+    `described` is what the rows of `kubectl describe` speak of.
+    """
+    fields = body.fields
+    kind, _, name = fields.get("object", "").partition("/")
+    namespace = fields.get("namespace", "")
+    named = f"{namespace}/{name}" if namespace and name else name or described.name
+    pairs = {
+        "object": named,
+        "kind": fields.get("kind") or _KINDS.get(kind, kind) or described.kind,
+        "type": fields["type"],
+        "reason": fields["reason"],
+        "message": body.message,
+    }
+    return b'"Event listed" ' + b" ".join(key.encode() + b"=" + quote(value) for key, value in pairs.items())
+
+
+def _stamp(age: str) -> int | None:
+    """`3m12s (x5 over 10m)` → three minutes and twelve seconds before the table was printed."""
+    parts = _PART.findall(age.partition(" ")[0])
+    return aged(sum(int(number) * _UNITS[unit] for number, unit in parts)) if parts else None

@@ -1,0 +1,92 @@
+"""klog text: the header that kubelet, kube-controller-manager and most CSI sidecars write.
+
+    I0919 11:11:20.322601  190330 kubelet.go:2130] "SyncLoop DELETE" source="api" pods=["default/nginx"]
+
+No year and no zone: the stamp is counted in the year-less frame of `kvdiag.clock`. The number after the time is a
+PID, not a thread. The message is quoted (structured, followed by key=value) or free text; one file holds both.
+How the values are written is told in `keyvalues`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from kvdiag.formats.bodies.goquote import unquote
+from kvdiag.formats.bodies.keyvalues import scan
+from kvdiag.formats.stamps import klog_minute, within_minute
+from kvdiag.model.record import Body
+from kvdiag.model.values import Level
+
+LEVELS = {b"I": Level.INFO, b"W": Level.WARNING, b"E": Level.ERROR, b"F": Level.FATAL}
+HEADER = re.compile(
+    rb"([IWEF])(\d{4} \d\d:\d\d):(\d\d)(?:\.(\d{1,9}))?[ \t]+(\d{1,10}) (?:[^\s\]]*/)?([^\s/\]:]+:\d+)\](?: |$)"
+)
+# A line that lost its head to a copy or an editor: `I reconciler.go:388] "…`, `33.850919    1432 kubelet.go:2168] …`.
+CUT_HEADER = re.compile(
+    rb"(?:([IWEF])(?: |(?=\d)))?(?:[\d:.]{1,20}[ \t]{1,8}){0,3}(?:[\w.\-]+/)?([\w.\-]+\.(?:go|s)|\?\?\?):(\d{1,6})\] "
+)
+_PREAMBLE = re.compile(
+    rb"(?:\xef\xbb\xbf)?(Log file created at|Running on machine|Binary|Log line format|Previous log): (.*)"
+)
+
+
+def read(body: bytes) -> Body | None:
+    """One klog entry, with its continuation lines if it has any; None when it has no klog header."""
+    found = HEADER.match(body)
+    if found is None:
+        return _read_cut(body)
+    letter, minute, seconds, fraction, pid, caller = found.groups()
+    begins = klog_minute(minute)
+    message, fields, complete = _said(body[found.end() :])
+    return Body(
+        format="klog",
+        stamp=None if begins is None else begins + within_minute(seconds, fraction),
+        level=LEVELS[letter],
+        caller=caller.decode("ascii", "replace"),
+        message=message,
+        fields=fields,
+        pid=int(pid),
+        truncated=not complete,
+    )
+
+
+def preamble(line: bytes) -> tuple[str, str] | None:
+    """Give the key and value of a line that klog writes at the top of a file; it holds the only year in the file."""
+    found = _PREAMBLE.match(line)
+    if found is None:
+        return None
+    key, value = found.groups()
+    return key.decode(), value.rstrip().decode("utf-8", "replace")
+
+
+def fields_of(text: bytes | str) -> dict[str, str]:
+    """Give the key=value pairs that follow a structured message, values unquoted, structured values as text."""
+    return scan(text.encode() if isinstance(text, str) else text)[0]
+
+
+def _read_cut(body: bytes) -> Body | None:
+    found = CUT_HEADER.match(body)
+    if found is None:
+        return None
+    letter, file, line = found.groups()
+    message, fields, _ = _said(body[found.end() :])
+    caller = f"{file.decode('ascii', 'replace')}:{int(line)}"
+    level = LEVELS.get(letter, Level.INFO)
+    return Body(format="klog", level=level, caller=caller, message=message, fields=fields, truncated=True)
+
+
+def _said(text: bytes) -> tuple[str, dict[str, str], bool]:
+    """Message, fields, and whether nothing was cut off."""
+    if text.startswith(b'"'):
+        message, end, terminated = unquote(text)
+        message = message.rstrip()
+        if not terminated:
+            return message, {}, False
+        # Free text may begin with a quoted name as well: `"nfs" is not mounted`. Only pairs or nothing may follow.
+        rest = text[end:]
+        if rest[:1] in (b"", b"\n"):
+            return message, {}, True
+        fields, complete = scan(rest)
+        if fields or rest.isspace():
+            return message, fields, complete
+    return text.decode("utf-8", "replace").rstrip(), {}, True

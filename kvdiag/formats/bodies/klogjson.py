@@ -1,0 +1,88 @@
+"""klog as JSON (`--logging-format=json`), and zap's JSON as etcd and the vSphere driver write it.
+
+    {"ts":1721015373850.919,"caller":"kubelet/kubelet.go:2168","msg":"SyncLoop ADD","v":2,"source":"api"}
+
+`ts` counts milliseconds in klog and seconds in zap, or is a date. klog writes no severity: info lines carry `v`, error
+lines do not. Objects are written as `{"name":…,"namespace":…}` and are told here as the text format would: `ns/name`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TypeGuard
+
+from kvdiag.formats.bodies.goquote import encodable
+from kvdiag.formats.bodies.logrus import level_of
+from kvdiag.formats.repair.cutjson import read_cut
+from kvdiag.formats.stamps import rfc3339
+from kvdiag.model.record import Body
+from kvdiag.model.values import Level
+from kvdiag.regex import lazy_regex
+
+_OURS = lazy_regex(rb'"(?:ts|caller)":')
+_FIRST_MILLISECONDS = 10_000_000_000
+_HEAD_KEYS = frozenset(("ts", "time", "level", "caller", "msg", "v"))
+
+
+def read(body: bytes) -> Body | None:
+    """One JSON line that has a `ts` or a `caller`; None for any other, such as logrus' own."""
+    if not body.startswith(b"{") or not _OURS.search(body):
+        return None
+    try:
+        entry = json.loads(body)
+    except (ValueError, RecursionError):
+        return _told(read_cut(body), truncated=True)
+    return _told(entry, truncated=False) if isinstance(entry, dict) else None
+
+
+def _told(entry: Mapping[str, object], *, truncated: bool) -> Body | None:
+    message = entry.get("msg")
+    if not isinstance(message, str):
+        return None
+    return Body(
+        format="klogjson",
+        stamp=_stamp(entry.get("ts", entry.get("time"))),
+        level=_level(entry),
+        caller=str(entry.get("caller", "")).rpartition("/")[2],
+        message=encodable(message).rstrip(),
+        fields={key: _rendered(value) for key, value in entry.items() if key not in _HEAD_KEYS},
+        truncated=truncated,
+    )
+
+
+def _level(entry: Mapping[str, object]) -> Level:
+    level = entry.get("level")
+    if isinstance(level, str):
+        return level_of(level)
+    return Level.INFO if "v" in entry else Level.ERROR
+
+
+def _stamp(value: object) -> int | None:
+    """Microseconds since 1970 of klog's milliseconds, zap's seconds, or a date."""
+    if isinstance(value, str):
+        return rfc3339(value.encode("utf-8", "replace"))
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e15:
+        return None
+    return round(value * (1_000 if value >= _FIRST_MILLISECONDS else 1_000_000))
+
+
+def _rendered(value: object) -> str:
+    if isinstance(value, str):
+        return encodable(value)
+    if isinstance(value, list) and value and all(_is_reference(item) for item in value):
+        return f"[{' '.join(_reference(item) for item in value)}]"
+    return (
+        _reference(value)
+        if _is_reference(value)
+        else encodable(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+    )
+
+
+def _is_reference(value: object) -> TypeGuard[Mapping[str, object]]:
+    return isinstance(value, dict) and "name" in value and value.keys() <= {"name", "namespace"}
+
+
+def _reference(value: Mapping[str, object]) -> str:
+    namespace, name = value.get("namespace", ""), value["name"]
+    return encodable(f"{namespace}/{name}" if namespace else str(name))

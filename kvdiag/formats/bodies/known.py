@@ -1,0 +1,121 @@
+"""The body formats: which there are, which one a line is in, and how a body looks in the notation of klog.
+
+    {"ts":1721015373850.919,"caller":"kubelet/kubelet.go:2168","msg":"SyncLoop ADD","v":2,"source":"api"}
+
+Adding a format takes one module and one name in `BODY_READERS`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from kvdiag.formats.bodies import eventobject, eventtable, gopanic, klog, klogjson, logrus, zap
+from kvdiag.formats.bodies.eventtable import UNKNOWN, Described
+from kvdiag.formats.bodies.goquote import quote
+from kvdiag.formats.carriers import envelopes
+from kvdiag.formats.carriers.peel import chatter, peel
+from kvdiag.formats.journalentries import is_member
+from kvdiag.model.record import Body
+from kvdiag.regex import lazy_regex
+
+BODY_READERS: Mapping[str, Callable[[bytes], Body | None]] = {
+    "klog": klog.read,
+    "klogjson": klogjson.read,
+    "logrus": logrus.read,
+    "zap": zap.read,
+    eventtable.FORMAT: eventtable.read,
+    eventtable.AS_OBJECT: eventobject.read,
+}
+HEAD, CONTINUATION, CHATTER, UNREAD = "head", "continuation", "chatter", "unread"
+
+_KLOG = re.compile(rb"[IWEF]\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ [^\s\]]+:\d+\]")
+_LOGRUS = re.compile(
+    rb'time=(?:"|\d)|ts=\d{4}-|(?:[\d\-T:.Z+]{1,35}" )?(?:level|lvl)=[a-z]+ (?:msg|ts|time)='
+    rb"|(?:\x1b\[\d+m)?(?:TRAC|DEBU|INFO|WARN|ERRO|FATA|PANI)(?:\x1b\[0m)?\["
+)
+_SENT = re.compile(rb'(?:\]:| std(?:out|err) F) (?:[IWEF]\d{4} \d\d:\d\d:|time=")')
+_JSON = lazy_regex(rb'\{"[\w.@]+":')
+_JSON_KEYS = lazy_regex(rb'"(?:msg|level|ts|MESSAGE|log|_HOSTNAME)" ?:')
+# Containers started by RKE trace their start script: `+ grep -q cloud-provider=azure`.
+_TRACE = lazy_regex(rb"\+{1,4} \S")
+_BULLETS = b"* \t"  # a line with nothing else stands between the sections of minikube's logs
+# What the flags of a component say before it has a log to write to.
+_DEPRECATED = lazy_regex(rb"Flag --[\w\-]{1,100} has been deprecated, ")
+# The names of the columns of a CSV export.
+_COLUMNS = lazy_regex(rb'(?i)"?(?:@?timestamp|time|date)"?,"?(?:@?message|line)"?(?:,|$)')
+# Indented text, a path that stands alone (a command's output), the end of a block of lines, what the hostpath driver
+# prints under one header, and members of the journal's modes that spread an entry over many lines.
+_CONTINUED = lazy_regex(
+    rb"[\t ]|/[\w./\-]{1,200}'?$|>(?: |$)|[})\]](?:[.,]|$)"
+    rb"|fstype |device |readonly (?:true|false)$|volumeId |attributes map\[|mountflags \["
+)
+
+
+def read_body(body: bytes) -> Body | None:
+    """Read one body in the first format that knows it; None when none does."""
+    first = body[:1]
+    if first in b"IWEF" and first:
+        return klog.read(body) or logrus.read(body) or zap.read(body)
+    for read in BODY_READERS.values():
+        told = read(body)
+        if told is not None:
+            return told
+    return None
+
+
+def is_head(body: bytes) -> bool:
+    """Whether a peeled line begins a record of a known format; by its first bytes only."""
+    if _KLOG.match(body) or _LOGRUS.match(body):
+        return True
+    if body.startswith(b"{"):
+        return bool(_JSON.match(body) and (_JSON_KEYS.search(body) or eventobject.is_event(body)))
+    starts = klog.CUT_HEADER.match(body) is not None or eventtable.is_row(body)
+    return starts or zap.is_head(body)
+
+
+def classify(line: bytes) -> str:
+    """Tell how a line is understood: as head, continuation or chatter, or else unread.
+
+    Cheap enough to sample a file with: it looks at each line alone and reads no values.
+    """
+    if _KLOG.match(line) or _LOGRUS.match(line) or _SENT.search(line, 0, 120):
+        return HEAD
+    line = line.rstrip(b"\r\n")
+    if envelopes.is_envelope(line) or line.lstrip().startswith(b"MESSAGE"):
+        return HEAD
+    if _is_chatter(line):
+        return CHATTER
+    peeled = peel(line)
+    if is_head(peeled.body) or gopanic.is_start(peeled.body):
+        return HEAD
+    if _CONTINUED.match(peeled.body) or gopanic.is_part(peeled.body) or zap.FRAME.match(peeled.body):
+        return CONTINUATION
+    # What stands under a journal or syslog prefix is a record of its own: kernel, systemd, a program's plain text.
+    return HEAD if peeled.ident or peeled.stamp is not None else UNREAD
+
+
+def _is_chatter(line: bytes) -> bool:
+    """Whether a line says nothing itself: empty, about the log, part of an entry, a shell's trace, a table's head."""
+    return bool(
+        not line.strip(_BULLETS)
+        or chatter(line)
+        or klog.preamble(line)
+        or _TRACE.match(line)
+        or _DEPRECATED.match(line)
+        or eventtable.is_heading(line)
+        or _COLUMNS.match(line)
+        or is_member(line)
+    )
+
+
+def canonical(body: Body, described: Described = UNKNOWN) -> bytes:
+    r"""Render a body as klog would have written it, so that one matcher serves all formats.
+
+    `"Volume detached for volume \"pvc-1\"" node="n1"`; `described` is what a row of events is about, where the table
+    does not say it.
+    """
+    if body.format in eventtable.FORMATS:
+        return eventtable.as_logged(body, described)
+    pairs = (key.encode("utf-8", "replace") + b"=" + quote(value) for key, value in body.fields.items())
+    return b" ".join((quote(body.message), *pairs))

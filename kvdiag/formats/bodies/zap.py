@@ -1,0 +1,72 @@
+r"""zap as it writes on a terminal: the vSphere driver when it is told to, and programs made with controller-runtime.
+
+    2021-04-01T03:16:33.306Z\tINFO\tservice/node.go:404\tNodeUnpublishVolume: called with args {…}\t{"TraceId": "0460b"}
+
+The time is taken off as a carrier's. Between time, level, logger, caller, message and fields are tabs, which a copy
+turns into blanks; the stack of an error follows on lines of its own. zap's JSON is read in `klogjson`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+from kvdiag.formats.bodies.goquote import encodable
+from kvdiag.formats.bodies.logrus import level_of
+from kvdiag.model.record import Body
+from kvdiag.regex import lazy_regex
+
+_LEVEL = rb"(DEBUG|INFO|WARN|ERROR|DPANIC|PANIC|FATAL|debug|info|warn|error|dpanic|panic|fatal)"
+_HEAD = lazy_regex(
+    _LEVEL
+    + rb"(?:[ \t]{1,8}(?:[\w.\-]{1,100}[ \t]{1,8})?([\w./@\-]{1,200}\.go:\d{1,6})[ \t]{1,8}|\t(?:[\w.\-]{1,100}\t)?)"
+)
+_FIELDS = lazy_regex(rb"[ \t](\{\"[^\"]{1,200}\": ?.*\})\s*$")
+# A function in a stack, without the arguments that a crash prints.
+FRAME = lazy_regex(
+    rb"(?=\S*/|\S*\(\*)[\w.\-]{1,100}(?:/[\w.\-]{1,100})*\.(?:\(\*?\w{1,100}\)\.)?\w{1,100}(?:\.func\d+|\.\d+)*$"
+)
+
+
+def read(body: bytes) -> Body | None:
+    """One entry without its time, with its stack if it has any; None when it has no level and caller."""
+    found = _HEAD.match(body)
+    if found is None:
+        return None
+    level, caller = found.groups()
+    line, _, stack = body[found.end() :].partition(b"\n")
+    message, fields = _parted(line)
+    if stack:
+        fields["stack"] = stack.decode("utf-8", "replace")
+    return Body(
+        format="zap",
+        level=level_of(level.decode()),
+        caller=(caller or b"").decode("utf-8", "replace").rpartition("/")[2],
+        message=message.decode("utf-8", "replace").rstrip(),
+        fields=fields,
+    )
+
+
+def _parted(line: bytes) -> tuple[bytes, dict[str, str]]:
+    """The message, and the object that ends the line."""
+    at = line.rfind(b"\t{")
+    found = _FIELDS.search(line, at) if at >= 0 else _last_object(line)
+    try:
+        entry = json.loads(found.group(1)) if found else None
+    except (ValueError, RecursionError):
+        entry = None
+    if found is None or not isinstance(entry, dict):
+        return line, {}
+    fields = {str(key): encodable(v) if isinstance(v, str) else json.dumps(v) for key, v in entry.items()}
+    return line[: found.start()], fields
+
+
+def _last_object(line: bytes) -> re.Match[bytes] | None:
+    """The last ` {"` that begins an object up to the end: a message may hold braces of its own."""
+    at = line.rfind(b' {"')
+    return _FIELDS.match(line, at) if at >= 0 else None
+
+
+def is_head(body: bytes) -> bool:
+    """Whether a line whose time was taken off begins such an entry."""
+    return _HEAD.match(body) is not None

@@ -1,0 +1,110 @@
+r"""Carriers that are JSON objects of log collectors: docker, Loki, CloudWatch, Google Cloud and Talos.
+
+    {"timestamp":1795206361779,"message":"E1120 20:39:21.779765    6175 kubelet.go:2200] \"Pod is terminated\""}
+    {"jsonPayload":{"MESSAGE":"E1120 …","_HOSTNAME":"worker-1","SYSLOG_IDENTIFIER":"kubelet"},"timestamp":"2026-…"}
+
+An application logs objects with a `message` too: one is a carrier only when it has no other keys than collectors
+write, or when a log line is in it; and never when it has a level or a caller of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kvdiag.formats.carriers import openings
+from kvdiag.formats.carriers.carrier import Peeled, bytes_of, moment, number_of, program, text_of
+from kvdiag.formats.stamps import rfc3339
+from kvdiag.regex import lazy_regex
+
+KEYS = lazy_regex(rb'"(?:log|line|message|textPayload|jsonPayload|talos-(?:service|time))" ?:')
+_LINE = lazy_regex(openings.LINE)
+_TEXTS = ("line", "message", "log")
+_TIMES = ("timestamp", "time", "@timestamp", "ts", "date")
+_OWN = frozenset(("level", "msg", "severity", "caller", "logger", "lvl"))
+_SHAPE = frozenset((
+    *("timestamp", "time", "@timestamp", "ts", "tsNs", "date", "id", "fields", "labels", "stream"),
+    *("ingestionTime", "eventId", "logStreamName", "logGroup", "owner", "@ptr", "@log", "@logStream"),
+    *("namespace", "podName", "containerName", "nodeName", "kubernetes", "host", "tag", "attrs"),
+))  # fmt: skip
+_LABELS = ("fields", "labels", "stream", "kubernetes", "attrs")
+_NODES = ("nodeName", "node_name", "node", "nodename", "hostname", "host", "_HOSTNAME")
+_IDENTS = ("containerName", "container_name", "container", "unit", "syslog_identifier", "SYSLOG_IDENTIFIER", "app")
+
+
+def read(entry: Mapping[str, object]) -> Peeled | None:
+    """Read an object of any of them; None when it is a log line itself."""
+    return _talos(entry) or _google(entry) or _collected(entry)
+
+
+def docker(entry: Mapping[str, object]) -> Peeled | None:
+    """Read `{"log":…,"stream":"stderr","time":…}`; a text without a line end goes on in the next object."""
+    log = entry.get("log")
+    if not isinstance(log, str):
+        return None
+    return Peeled(
+        bytes_of(log),
+        stamp=rfc3339(text_of(entry.get("time")).encode("utf-8", "replace")),
+        carrier="docker-json",
+        partial=not log.endswith("\n"),
+        stream=text_of(entry.get("stream")),
+    )
+
+
+def _talos(entry: Mapping[str, object]) -> Peeled | None:
+    if not isinstance(entry.get("msg"), str) or not ("talos-service" in entry or "talos-time" in entry):
+        return None
+    ident = program(text_of(entry.get("talos-service")))
+    return Peeled(bytes_of(entry["msg"]), _time(entry.get("talos-time")), ident=ident, carrier="talos-json")
+
+
+def _google(entry: Mapping[str, object]) -> Peeled | None:
+    payload, text = entry.get("jsonPayload"), entry.get("textPayload")
+    if isinstance(payload, dict):
+        text = payload.get("MESSAGE", payload.get("message"))
+    else:
+        payload = {}
+    if not isinstance(text, str | list):
+        return None
+    resource = entry.get("resource")
+    labels = _mapping(resource.get("labels")) if isinstance(resource, dict) else {}
+    return Peeled(
+        bytes_of(text),
+        _time(entry.get("timestamp")),
+        _first(payload, ("_HOSTNAME",)) or _first(labels, ("node_name",)),
+        program(_first(payload, ("SYSLOG_IDENTIFIER", "_COMM")) or _first(labels, ("container_name",))),
+        number_of(text_of(payload.get("_PID"))),
+        "cloud-json",
+    )
+
+
+def _collected(entry: Mapping[str, object]) -> Peeled | None:
+    key = next((key for key in _TEXTS if isinstance(entry.get(key), str)), None)
+    if key is None or _OWN & entry.keys():
+        return None
+    if key == "log" and entry.get("stream") in {"stdout", "stderr"}:
+        return docker(entry)
+    body = bytes_of(entry[key])
+    times = [name for name in _TIMES if name in entry]
+    if not (times and entry.keys() - {key} <= _SHAPE) and not _LINE.match(body):
+        return None
+    told = [entry, *(_mapping(entry.get(name)) for name in _LABELS)]
+    node = next(filter(None, (_first(labels, _NODES) for labels in told)), "")
+    ident = next(filter(None, (_first(labels, _IDENTS) for labels in told)), "")
+    stamp = _time(entry[times[0]]) if times else None
+    return Peeled(body, stamp, node, program(ident), carrier="collector-json")
+
+
+def _time(value: object) -> int | None:
+    """Microseconds since 1970 of a date or of a number, which may be a text."""
+    if isinstance(value, str):
+        number = number_of(value[:-3]) if len(value) > 17 else number_of(value)
+        return rfc3339(value.encode("utf-8", "replace")) if number is None else moment(number)
+    return moment(value) if isinstance(value, int) else None
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, dict) else {}
+
+
+def _first(labels: Mapping[str, object], names: tuple[str, ...]) -> str:
+    return next(filter(None, (text_of(labels.get(name)) for name in names)), "")

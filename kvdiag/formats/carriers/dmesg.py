@@ -1,0 +1,76 @@
+"""The kernel's messages as Talos prints them, and as `dmesg -H` does, which dates the first line of a minute only.
+
+    kern:    info: [2026-02-09T03:06:56.962120533Z]: eth0: renamed from tmpf7bd9
+    user: warning: [2026-02-09T16:01:05.605Z]: [talos] OOM controller triggered {"component": "controller-runtime"}
+
+Talos (machined's Dmesg) writes facility, priority and a full date; talosctl puts the node in front when it asks
+several. Of these lines only those of `kern` are the kernel's own: machined writes into the same ring.
+
+    [Sep 4 20:11] acpi PNP0A03:00: fail to add MMCONFIG information
+    [  +0.026711] * Found PM-Timer Bug on the chipset
+
+dmesg (util-linux) writes day and minute where the minute is another than on the line before, else the seconds since
+it. What stands above the first minute of a log that was cut has no time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kvdiag.clock import MINUTE, SECOND
+from kvdiag.formats.carriers.carrier import KERNEL, Peeled
+from kvdiag.formats.stamps import rfc3339, syslog_minute
+from kvdiag.regex import lazy_regex
+
+_FACILITIES = rb"kern|user|mail|daemon|auth|syslog|lpr|news|uucp|cron|authpriv|ftp|local[0-7]"
+_TALOS = lazy_regex(
+    rb"(?:(?P<node>[^\s:\[\]]{1,253}): )?(?P<facility>" + _FACILITIES + rb"): {1,5}"
+    rb"(?:emerg|alert|crit|err|warning|notice|info|debug): \[(?P<time>\d{4}-\d\d-\d\dT[\d:.]{8,18}Z)\]: "
+)
+_MINUTE = lazy_regex(rb"\[([A-Z][a-z]{2})([ \d]\d \d\d:\d\d)\] ")
+_LATER = lazy_regex(rb"\[ {1,8}\+(\d{1,6})\.(\d{6})\] ")
+_MACHINED = b"[talos] "
+LOOK_BACK = 20_000  # lines above one that tells only how much later it is
+
+
+def talos(body: bytes) -> Peeled | None:
+    """`kern:    info: [2026-02-09T03:06:56.96Z]: `, with the node in front of it or not."""
+    found = _TALOS.match(body)
+    if found is None:
+        return None
+    ident = KERNEL if found["facility"] == b"kern" else "machined" if body.startswith(_MACHINED, found.end()) else ""
+    node = (found["node"] or b"").decode("utf-8", "replace")
+    return Peeled(body[found.end() :], rfc3339(found["time"]), node, ident, carrier="talos-dmesg")
+
+
+class Minutes:
+    """The times of the lines of `dmesg -H`: a minute, and how much later the lines below it are."""
+
+    def __init__(self) -> None:
+        self._lines: Sequence[bytes] = ()
+        self._at = -1
+        self._stamp: int | None = None
+
+    def stamp(self, lines: Sequence[bytes], index: int) -> int | None:
+        """The time of a line that tells how much later it is; None for any other, and without a minute above."""
+        if not _LATER.match(lines[index]):
+            return None
+        if lines is not self._lines or index <= self._at:
+            self._lines, self._at, self._stamp = lines, max(-1, index - LOOK_BACK), None
+        for line in lines[self._at + 1 : index + 1]:
+            self.take(line)
+        self._at = index
+        return self._stamp
+
+    def take(self, line: bytes) -> int | None:
+        """The next line; its time if it is one of `dmesg -H`."""
+        later = _LATER.match(line)
+        if later is None:
+            minute = _MINUTE.match(line)
+            if minute is None:
+                return None
+            self._stamp = syslog_minute(b" ".join(minute.groups()))
+        elif self._stamp is not None:  # within the minute that was told, whatever the sum is
+            passed = self._stamp + int(later[1]) * SECOND + int(later[2])
+            self._stamp = min(passed, self._stamp - self._stamp % MINUTE + MINUTE - 1)
+        return self._stamp

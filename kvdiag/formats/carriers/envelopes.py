@@ -1,0 +1,105 @@
+r"""Carriers that are JSON objects: journalctl -o json (also -pretty, -seq, -sse) and docker's json-file.
+
+    {"log":"I0715 03:49:34.052729       1 server.go:101] x\n","stream":"stderr","time":"2024-07-15T03:49:34.052729123Z"}
+
+journald writes MESSAGE as a list of bytes when it holds control characters, as null when it is longer than 4096
+bytes and `--all` was not given, and a field that occurs twice as a list. The order of keys differs from line to line.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from kvdiag.formats.bodies.goquote import unescape
+from kvdiag.formats.carriers import collectors, openings
+from kvdiag.formats.carriers.carrier import Peeled, bytes_of, number_of, program, text_of
+from kvdiag.formats.repair.cutjson import read_cut
+from kvdiag.regex import lazy_regex
+
+_JOURNAL = lazy_regex(rb'"(?:__REALTIME_TIMESTAMP|MESSAGE|__CURSOR)" ?:')
+_DOCKER = lazy_regex(rb'\{"log":"')
+_LINE = lazy_regex(openings.LINE)
+_MEMBER = lazy_regex(rb'"?, ?(?="[A-Za-z_@][\w.\-/@]{0,80}" ?:)')
+_KEY = lazy_regex(rb'^[^"\\]{0,80}" ?: ?"')  # what is left of the key
+_CUT = lazy_regex(rb'[^"]{0,200}?[\w.\-]{1,80}\.go:\d{1,6}\] |[^"]{0,80}?(?:level|msg)=')
+_SAID = frozenset(("MESSAGE", "message", "msg", "log", "line", "textPayload", "jsonPayload"))
+_JOURNALS = frozenset(("__REALTIME_TIMESTAMP", "_PID", "_HOSTNAME", "SYSLOG_IDENTIFIER"))
+
+
+def read(body: bytes) -> Peeled | None:
+    """Read the object of a journal, of docker or of a log collector; None for any other, which is a log line itself.
+
+    One that is cut at its end is read as far as it goes, when what it carried is a log line.
+    """
+    is_docker = _DOCKER.match(body)
+    if not (is_docker or _JOURNAL.search(body) or collectors.KEYS.search(body)):
+        return None
+    entry = _loaded(body)
+    if entry is not None:
+        return collectors.docker(entry) if is_docker else _carrier(entry)
+    cut = _carrier(read_cut(body))
+    return cut if cut and _LINE.match(cut.body) else None
+
+
+def _carrier(entry: Mapping[str, object]) -> Peeled | None:
+    return journal_entry(entry) or collectors.read(entry)
+
+
+def read_beheaded(body: bytes) -> Peeled | None:
+    r"""Read what is left of an object that has lost its head: `eived\n","stream":"stderr","time":"2024-07-15T…"}`.
+
+    The members that are whole are read as an object of them; the text before them is the message when it is docker's,
+    which comes first, or when it is part of a log line.
+    """
+    found = _MEMBER.search(body) if body.endswith(b"}") else None
+    entry = _loaded(b"{" + body[found.end() :]) if found else None
+    if found is None or entry is None:
+        return None
+    lost, before = _KEY.sub(b"", body[: found.start()], 1), found.group().startswith(b'"')
+    if _SAID.isdisjoint(entry):
+        text = unescape(lost) if before else ""
+        if entry.keys() >= {"stream", "time"}:
+            told = collectors.docker({**entry, "log": text})
+        else:
+            told = journal_entry({**entry, "MESSAGE": text}) if _JOURNALS & entry.keys() and _CUT.match(lost) else None
+    elif lost.count(b"{") > lost.count(b"}"):
+        return None  # a text that quotes an object
+    else:
+        told = _carrier(entry) or Peeled(b"{" + body[found.end() :])
+    return told._replace(cut=True) if told else None
+
+
+def is_envelope(body: bytes) -> bool:
+    """Whether a JSON line is a carrier rather than a log line; looks at its keys only."""
+    return bool(_DOCKER.match(body) or _JOURNAL.search(body))
+
+
+def read_led(body: bytes) -> Peeled | None:
+    """Read an object behind `data: ` (json-sse) or a record separator (json-seq)."""
+    begins = body.find(b"{")
+    return read(body[begins:]) if body.startswith((b"data: {", b"\x1e{")) else None
+
+
+def _loaded(body: bytes) -> Mapping[str, object] | None:
+    try:
+        loaded = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return loaded if isinstance(loaded, dict) else None
+
+
+def journal_entry(entry: Mapping[str, object] | None) -> Peeled | None:
+    """Read the fields of one journal entry, each a text, a list of bytes or a list of repeated values."""
+    if entry is None or ("MESSAGE" not in entry and "__REALTIME_TIMESTAMP" not in entry):
+        return None
+    stamp = text_of(entry.get("__REALTIME_TIMESTAMP"))
+    pid = text_of(entry.get("_PID") or entry.get("SYSLOG_PID"))
+    return Peeled(
+        bytes_of(entry.get("MESSAGE")),
+        stamp=number_of(stamp),
+        node=text_of(entry.get("_HOSTNAME")),
+        ident=program(text_of(entry.get("SYSLOG_IDENTIFIER") or entry.get("_COMM"))),
+        pid=number_of(pid),
+        carrier="journal-json",
+    )

@@ -1,0 +1,144 @@
+"""Carriers: what the journal, syslog, a runtime or kubectl writes in front of a log line.
+
+    2024-07-15T03:49:34.123456789Z stderr F Jul 15 03:49:33 minikube kubelet[1432]: I0715 03:49:33.850919 1432 a.go:1] x
+
+Carriers nest, so they are taken off one after the other, five at most. Their grammars are in `prefixes` (words) and
+`envelopes` (JSON); here is only which of them may begin with which byte.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Callable, Mapping
+
+from kvdiag.clock import is_since_boot, is_yearless
+from kvdiag.formats.carriers import dmesg, envelopes, prefixes
+from kvdiag.formats.carriers.carrier import Peeled
+from kvdiag.formats.pasted import copied
+from kvdiag.regex import lazy_regex
+
+__all__ = ["Peeled", "chatter", "peel", "repeel", "suppressed"]
+
+_Reader = Callable[[bytes], Peeled | None]
+_DEEPEST = 5
+# Not k0s, which puts the line of another program into `msg`, and not Talos, whose objects carry one.
+_BARE = re.compile(
+    rb'[IWEF]\d{4} \d\d:\d\d:|time="(?!.{10} [^"]{1,30}" level=[a-z]+ msg="(?:[IWEF]\d{4} |time=|\{))'
+    rb'|\{"(?:ts":|level":|msg":(?!.*"talos-(?:service|time)" ?:))'
+)
+_CHATTER = lazy_regex(
+    rb"(?:\* )?-- (?:(?P<begin>Logs begin at |Journal begins at )|(?P<boot>Boot [0-9a-f]{32} --|Reboot --)"
+    rb"|(?P<none>No entries --))|(?P<gap>--)$|(?P<fence>(?:```|~~~)[\w+.\-]{0,20}$)"
+)
+_NAMES = {"begin": "begin", "boot": "boot", "none": "no-entries", "gap": "gap", "fence": "fence"}
+_SUPPRESSED = lazy_regex(rb"Suppressed (\d{1,9}) messages from ")
+_LETTER: tuple[_Reader, ...] = (
+    prefixes.syslog,
+    prefixes.full,
+    prefixes.local,
+    copied.filed,
+    prefixes.named,
+    prefixes.bare,
+    prefixes.words,
+    envelopes.read_beheaded,
+)
+_LOWER: tuple[_Reader, ...] = (dmesg.talos, *_LETTER)
+_DIGIT: tuple[_Reader, ...] = (
+    prefixes.dated,
+    prefixes.unix,
+    prefixes.syslog,
+    dmesg.talos,
+    copied.glued,
+    copied.row,
+    prefixes.bare,
+    copied.filed,
+    prefixes.named,
+    prefixes.words,
+    envelopes.read_beheaded,
+)
+_OTHER: tuple[_Reader, ...] = (prefixes.full, copied.filed, prefixes.named, prefixes.words, envelopes.read_beheaded)
+_BY_FIRST_BYTE: Mapping[bytes, tuple[_Reader, ...]] = {
+    **dict.fromkeys((letter.encode() for letter in string.ascii_uppercase), _LETTER),
+    **dict.fromkeys((letter.encode() for letter in string.ascii_lowercase), _LOWER),
+    **dict.fromkeys((digit.encode() for digit in string.digits), _DIGIT),
+    b"d": (envelopes.read_led, *_LOWER),
+    b"t": (copied.supervised, *_LOWER),
+    b"*": (copied.listed, *_OTHER),
+    b"-": (copied.listed, *_OTHER),
+    b'"': (copied.row, *_OTHER),
+    b"`": (copied.coded, *_OTHER),
+    b"\xef": (copied.marked, *_OTHER),
+    b"\x1e": (envelopes.read_led,),
+    b"{": (envelopes.read,),
+    b"[": (prefixes.since_boot, prefixes.of_kernel, prefixes.console, prefixes.bracketed, envelopes.read_beheaded),
+    b"<": (prefixes.bare,),
+    b" ": (prefixes.bare, envelopes.read_beheaded),
+    b"\t": (prefixes.bare,),
+    b"\x1b": (prefixes.coloured,),
+    b"": (),
+}
+
+
+def peel(line: bytes) -> Peeled:
+    """Take all carriers off a line; one that has none comes back as its own body."""
+    # Most lines have none; they are told by their first bytes.
+    if _BARE.match(line):
+        return Peeled(line.rstrip(b"\r\n"))
+    body = line.rstrip(b"\r\n")
+    outer = _peel_once(body)
+    if outer is None:
+        return Peeled(body)
+    return outer if _BARE.match(outer.body) else repeel(outer, _DEEPEST - 1)
+
+
+def repeel(peeled: Peeled, most: int = _DEEPEST) -> Peeled:
+    """Take the remaining carriers off a body that has been freed of some already."""
+    for _ in range(most):
+        if _BARE.match(peeled.body):
+            break
+        inner = _peel_once(peeled.body)
+        if inner is None:
+            break
+        peeled = _nested(peeled, inner)
+    return peeled
+
+
+def chatter(line: bytes) -> str | None:
+    """Name what stands between the lines of a log: `begin`, `boot`, `no-entries`, grep's `gap`, Markdown's `fence`."""
+    found = _CHATTER.match(line)
+    return _NAMES[found.lastgroup] if found and found.lastgroup else None
+
+
+def suppressed(body: bytes) -> int | None:
+    """How many messages journald's rate limit has swallowed, when that is what the line says."""
+    found = _SUPPRESSED.match(body)
+    return int(found.group(1)) if found else None
+
+
+def _peel_once(body: bytes) -> Peeled | None:
+    for read in _BY_FIRST_BYTE.get(body[:1], _OTHER):
+        inner = read(body)
+        if inner is not None:
+            return inner
+    return None
+
+
+def _nested(outer: Peeled, inner: Peeled) -> Peeled:
+    """Keep the outer carrier's absolute time and name, and the inner one's sender."""
+    stamp = outer.stamp
+    if stamp is not None and inner.stamp is not None and is_since_boot(inner.stamp):
+        pass  # syslog's time before the kernel's own
+    elif stamp is None or (inner.stamp is not None and is_yearless(stamp) and not is_yearless(inner.stamp)):
+        stamp = inner.stamp
+    return Peeled(
+        inner.body,
+        stamp,
+        inner.node or outer.node,
+        inner.ident or outer.ident,
+        outer.pid if inner.pid is None else inner.pid,
+        inner.carrier if outer.carrier == "plain" else outer.carrier,
+        outer.partial or inner.partial,
+        outer.stream or inner.stream,
+        outer.cut or inner.cut,
+    )

@@ -1,0 +1,103 @@
+r"""Carriers that a line gets when it is copied: grep's file names, CSV exports, a bullet, a date without a blank.
+
+    /var/log/messages:21143:Nov 20 20:39:21 worker-1 kubelet[6175]: E1120 20:39:21.779765    6175 kubelet.go:2200] x
+    2026-11-20T20:39:21.779Z,"E1120 20:39:21.779765    6175 kubelet.go:2200] ""SyncLoop ADD"" source=""api"" "
+
+CloudWatch and Loki export rows of a time and a line; Rancher glues its time to the line. Each is only taken for a
+carrier in front of a log line or of another carrier.
+"""
+
+from __future__ import annotations
+
+from kvdiag.formats.bodies.goquote import unquote
+from kvdiag.formats.carriers import openings
+from kvdiag.formats.carriers.carrier import Peeled, moment, program
+from kvdiag.formats.stamps import rfc3339
+from kvdiag.regex import lazy_regex
+
+_LINE = lazy_regex(openings.LINE)
+# A drive's letter, then a path; with blanks only when it begins as a path does.
+_FILE = lazy_regex(
+    rb"(?:(?:[A-Za-z]:|\.{0,2})[\\/][^:\n\"]{1,400}|[^\s:\"{}\[\]]{1,200}):(?:\d{1,9}:|(?! \S))(?="
+    + openings.LINE
+    + rb")"
+)
+# `grep -C` marks the lines around by `-` in place of `:`, which names have in them too: only what looks like a file.
+_AROUND = lazy_regex(
+    rb"[^\s:\"{}\[\]]{0,200}[./][^\s:\"{}\[\]]{1,200}?-(?:\d{1,9}-)?(?=[ \t]{0,40}"
+    + openings.HEAD
+    + rb"|"
+    + openings.CARRIER
+    + rb")"
+)
+_DATE = rb"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})? ?(?:Z|UTC|[+-]\d\d:?\d\d)?"
+_ROW = lazy_regex(rb'(?:"(' + _DATE + rb'|\d{13,19})"|(' + _DATE + rb"|\d{13,19})),(?=(\")?)")
+_CELL = lazy_regex(rb'"((?>(?:[^"]++|"")*))"(?=,|$)')
+_GLUED = lazy_regex(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d))(?=" + openings.HEAD + rb")")
+_BULLET = lazy_regex(rb"[*\-] {1,3}(?=" + openings.LINE + rb")")
+_WRAPPED = lazy_regex(rb'time="([^"]{10,40})" level=[a-z]+ msg=(?="(?:[IWEF]\d{4} \d\d:|time=\\"|\{\\"))')
+_COMPONENT = lazy_regex(rb'[^\n]*? component="?([\w.\-]{1,80})')
+_BOM = b"\xef\xbb\xbf"
+
+
+def filed(body: bytes) -> Peeled | None:
+    r"""`kubelet.log:21143:`, `/var/log/messages:`, `C:\k\kubelet.log:7:`: grep -H, -Hn, and -C with its `-`."""
+    found = _AROUND.match(body) or _FILE.match(body)
+    return Peeled(body[found.end() :]) if found else None
+
+
+def row(body: bytes) -> Peeled | None:
+    """`2026-11-20T20:39:21.779Z,line`: a time and a line of CloudWatch, Loki or Grafana, quoted as CSV or not."""
+    found = _ROW.match(body)
+    if found is None:
+        return None
+    quoted, bare, mark = found.groups()
+    line = body[found.end() :]
+    if mark:
+        cell = _CELL.match(line)
+        line = cell.group(1).replace(b'""', b'"').rstrip(b"\r\n") if cell else b""
+    date = quoted or bare
+    return (
+        Peeled(line, moment(int(date)) if date.isdigit() else rfc3339(date), carrier="csv")
+        if _LINE.match(line)
+        else None
+    )
+
+
+def glued(body: bytes) -> Peeled | None:
+    """`2026-11-20T20:39:21.779999789ZE1120 …`: Rancher's download has no blank behind the time."""
+    found = _GLUED.match(body)
+    return Peeled(body[found.end() :], rfc3339(found.group(1)), carrier="timestamps") if found else None
+
+
+def listed(body: bytes) -> Peeled | None:
+    """`* Nov 20 …`, `- E1120 …`: minikube's list of problems, an item of a bug report."""
+    found = _BULLET.match(body)
+    return Peeled(body[found.end() :]) if found else None
+
+
+def coded(body: bytes) -> Peeled | None:
+    """`` `E1120 …` ``: a line that Markdown is to show as it is."""
+    line = body[1:].removesuffix(b"`")
+    return Peeled(line) if _LINE.match(line) else None
+
+
+def marked(body: bytes) -> Peeled | None:
+    """Take off the byte order mark with which Windows begins a file."""
+    return Peeled(body[len(_BOM) :]) if body.startswith(_BOM) else None
+
+
+def supervised(body: bytes) -> Peeled | None:
+    r"""`time="2026-11-20 20:39:21" level=info msg="E1120 … \"Pod\"" component=kubelet`: what k0s makes of its children.
+
+    Without `component` it is a program that quotes a line of another, as containerd does with its shim.
+    """
+    found = _WRAPPED.match(body)
+    if found is None:
+        return None
+    inner = unquote(body, found.end())
+    component = _COMPONENT.match(body, inner.end)
+    if not inner.terminated or component is None:
+        return None
+    line = inner.text.rstrip("\r\n").encode("utf-8", "surrogatepass")
+    return Peeled(line, rfc3339(found.group(1)), ident=program(component.group(1).decode()), carrier="supervisor")

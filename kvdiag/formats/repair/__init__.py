@@ -1,0 +1,1 @@
+"""What was cut, as far as it can be read."""

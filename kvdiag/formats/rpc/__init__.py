@@ -1,0 +1,1 @@
+"""CSI calls, as the lines of drivers and sidecars tell them."""

@@ -1,0 +1,213 @@
+r"""The lines that drivers and sidecars print of a CSI call: one RPC on one, two, three or four of them.
+
+    I1120 21:00:07.278767   16866 server.go:101] GRPC call: /csi.v1.Node/NodeUnpublishVolume
+    level=debug ts=2026-11-20T21:00:07.278Z component=grpc-server msg="handling request" req="volume_id:\"v\" "
+
+`read_piece` tells what one line says of a call; `grpc.pair` joins the pieces.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+
+from kvdiag.formats.rpc.pieces import (
+    CALL,
+    CALLED,
+    ERROR,
+    REQUEST,
+    RESPONSE,
+    WHOLE,
+    RpcFragment,
+    error_text,
+    from_json,
+    from_pairs,
+    from_text,
+    method_of,
+    request_of,
+)
+from kvdiag.regex import lazy_regex
+
+# Methods by the first key of their answer; `{}` answers those that have nothing to tell.
+_ANSWERS = {
+    "name": ("GetPluginInfo",),
+    "vendor_version": ("GetPluginInfo",),
+    "capabilities": ("NodeGetCapabilities", "ControllerGetCapabilities", "GetPluginCapabilities"),
+    "ready": ("Probe",),
+    "volume": ("CreateVolume", "ControllerGetVolume"),
+    "publish_context": ("ControllerPublishVolume",),
+    "snapshot": ("CreateSnapshot",),
+    "usage": ("NodeGetVolumeStats",),
+    "volume_condition": ("NodeGetVolumeStats",),
+    "node_id": ("NodeGetInfo",),
+    "max_volumes_per_node": ("NodeGetInfo",),
+    "entries": ("ListVolumes", "ListSnapshots"),
+    "available_capacity": ("GetCapacity",),
+    "capacity_bytes": ("ControllerExpandVolume", "NodeExpandVolume"),
+    "node_expansion_required": ("ControllerExpandVolume",),
+    "confirmed": ("ValidateVolumeCapabilities",),
+}
+_SILENT_NAMES = """
+    NodeStageVolume NodeUnstageVolume NodePublishVolume NodeUnpublishVolume DeleteVolume ControllerPublishVolume
+    ControllerUnpublishVolume DeleteSnapshot Probe NodeExpandVolume ControllerModifyVolume
+"""
+_SILENT = tuple(_SILENT_NAMES.split())
+_LIKELY = lazy_regex(
+    r"GRPC|gRPCCall|: (?:called|successfully|req|rsp|err)\b|\b(?:called|returned) with|: RE[QP] \d"
+    r"|Volume successful |handling request$|volume (?:called|is finished)$|(?:handler|method) failed$| - driver: "
+)
+_LINE = lazy_regex(r"(?:\[?ID: ?(\d+)\]? (?:Req-ID: (\S+) )?)?GRPC (call|request|response|error):? ?(.*)", re.DOTALL)
+_WORDED = lazy_regex(
+    r"(?:/csi\.v\d\.\w+/)?(\w+):? (?:(called)(?: with (?:args|req(?:uest)?))?:?"
+    r"|(returned with response|successful(?:ly)?|rsp):?|(returned with error|err):|(req):|(REQ|REP) (\d+):) ?(.*)",
+    re.DOTALL,
+)
+_DEMOCRATIC = lazy_regex(
+    r"(?:new |handler )(request|response|error) - driver: \S+ method: (\w+) (?:call|response|error): ?(.*)", re.DOTALL
+)
+# What the drivers that descend from DigitalOcean's say when a call has ended well.
+_FINISHED = {
+    "formatting and mounting stage volume is finished": "NodeStageVolume",
+    "unmounting stage volume is finished": "NodeUnstageVolume",
+    "bind mounting the volume is finished": "NodePublishVolume",
+    "unmounting volume is finished": "NodeUnpublishVolume",
+}
+_ASKS = lazy_regex(r"volume_?capability(?!_?ies)", re.IGNORECASE)
+_NOTHING = frozenset(("", "<nil>", "null", "nil"))
+
+
+def read_piece(message: str, fields: Mapping[str, str]) -> RpcFragment | None:
+    """Read the unescaped message and the fields of one record; None when it is about no CSI call."""
+    if not _LIKELY.search(message):
+        return None
+    if message.startswith("gRPCCall: "):
+        return _whole(message[10:])
+    found = _LINE.match(message)
+    if found:
+        call_id, _, kind, rest = found.groups()
+        return _line(kind, rest, fields, call_id or fields.get("TraceId", ""))
+    return _worded(message, fields) or _democratic(message) or _handled(message, fields) or _told(message, fields)
+
+
+def _line(kind: str, rest: str, fields: Mapping[str, str], call_id: str) -> RpcFragment | None:
+    """Read `GRPC call: …` as well as the structured `"GRPC call" method=… request=…`."""
+    method = method_of(fields.get("method", rest if kind == "call" else ""))
+    if kind == "call" and "request" in fields:
+        return RpcFragment(CALLED, method, request_of(fields["request"]), call_id=call_id)
+    if kind == "call":
+        return RpcFragment(CALL, method, call_id=call_id) if method else None
+    if kind == "request":
+        return RpcFragment(REQUEST, method, request_of(fields.get("request", rest)), call_id=call_id)
+    error = fields.get("err", fields.get("error", rest if kind == "error" else "")).strip()
+    if error not in _NOTHING:
+        return RpcFragment(ERROR, method, error=error, call_id=call_id, succeeded=False)
+    if kind == "error":
+        return RpcFragment(ERROR, call_id=call_id, succeeded=True)
+    return _response(method, fields.get("response", rest), call_id)
+
+
+def _worded(message: str, fields: Mapping[str, str]) -> RpcFragment | None:
+    """Read the lines that name the method: ebs, gcp-pd, Longhorn ≥ 1.3, vSphere."""
+    found = _WORDED.match(message)
+    method = method_of(found.group(1)) if found else ""
+    if found is None or not method:
+        return None
+    _, called, response, failed, request, gocsi, number, rest = found.groups()
+    call_id = number or fields.get("TraceId", "")
+    if called or request or gocsi == "REQ":
+        return RpcFragment(CALLED, method, request_of(fields.get("args", rest)), call_id=call_id)
+    if failed or (gocsi and "rpc error:" in rest):
+        return RpcFragment(ERROR, method, error=rest.strip(), call_id=call_id, succeeded=False)
+    return _response(method, "" if response and response.startswith("successful") else rest, call_id)
+
+
+def _democratic(message: str) -> RpcFragment | None:
+    """Read what democratic-csi prints: the call's request lies in an object beside the metadata of its transport."""
+    found = _DEMOCRATIC.match(message)
+    method = method_of(found.group(2)) if found else ""
+    if found is None or not method:
+        return None
+    part, _, rest = found.groups()
+    if part == "request":
+        return RpcFragment(CALLED, method, request_of(rest, inside="request"))
+    if part == "error":
+        return RpcFragment(ERROR, method, error=rest.strip(), succeeded=False)
+    return _response(method, rest, "")
+
+
+def _handled(message: str, fields: Mapping[str, str]) -> RpcFragment | None:
+    """Read what a gRPC server with go-kit's or slog's logger prints: Hetzner's, without the method up to 2.0."""
+    text = fields.get("req", "")
+    method = method_of(fields.get("method", ""))
+    match message:
+        case "handling request" if "req" in fields:
+            request = request_of(text)
+            return RpcFragment(CALLED, method or _asked(request, text), request)
+        case "finished handling request":
+            return RpcFragment(RESPONSE, method, succeeded=True, answers=(method,) if method else ())
+        case "handler failed" | "method failed" if fields.keys() & {"err", "error"}:
+            error = fields.get("err") or fields.get("error", "")
+            return RpcFragment(ERROR, method, request_of(text), error, succeeded=False)
+    return None
+
+
+def _told(message: str, fields: Mapping[str, str]) -> RpcFragment | None:
+    """Read `node stage volume called` and `unmounting volume is finished`: DigitalOcean's and its descendants."""
+    words, called, _ = message.partition(" called")
+    method = _FINISHED.get(message) or method_of(words.replace(" ", "") if called else "")
+    if not method:
+        return None
+    request = from_pairs(fields, ("node_id",) if method.startswith("Node") else ())
+    if called:
+        return RpcFragment(CALLED, method, request or request_of(fields.get("request", "")))
+    return RpcFragment(RESPONSE, method, request, succeeded=True, answers=(method,))
+
+
+def _asked(request: Mapping[str, str], text: str) -> str:
+    """Which method a request is of: one that gives a volume says how, in a capability; one that takes it away not."""
+    asks = bool(_ASKS.search(text))
+    if "volume_path" in request:
+        return ""
+    if "target_path" in request:
+        return "NodePublishVolume" if asks else "NodeUnpublishVolume"
+    if "staging_target_path" in request:
+        return "NodeStageVolume" if asks else "NodeUnstageVolume"
+    if "node_id" in request and "volume_id" in request:
+        return "ControllerPublishVolume" if asks else "ControllerUnpublishVolume"
+    return "CreateVolume" if "name" in request and asks else ""
+
+
+def _response(method: str, text: str, call_id: str) -> RpcFragment:
+    names = re.match(r'\{\s*"(\w+)"', text)
+    if method:
+        answers: tuple[str, ...] = (method,)
+    elif names:
+        answers = _ANSWERS.get(names.group(1), ())
+    else:
+        answers = _SILENT if text.strip() == "{}" else ()
+    told = request_of(text) if answers == ("GetPluginInfo",) else {}
+    return RpcFragment(RESPONSE, method, told, call_id=call_id, succeeded=True, answers=answers)
+
+
+def _whole(text: str) -> RpcFragment | None:
+    """Read the hostpath driver's `gRPCCall: {"Method":…,"Request":…,"Response":…,"Error":…}`."""
+    try:
+        call = json.loads(text)
+    except (ValueError, RecursionError):
+        return _cut_whole(text)
+    if not isinstance(call, dict):
+        return None
+    request, response = call.get("Request"), call.get("Response")
+    error = call.get("Error") or call.get("FullError")
+    method = method_of(str(call.get("Method", "")))
+    told = from_json(request) if isinstance(request, dict) else {}
+    if method == "GetPluginInfo" and isinstance(response, dict):
+        told |= from_json(response)
+    return RpcFragment(WHOLE, method, told, error_text(error), succeeded=not error)
+
+
+def _cut_whole(text: str) -> RpcFragment | None:
+    found = re.match(r'\{"Method":"([^"]{1,200})"', text)
+    method = method_of(found.group(1)) if found else ""
+    return RpcFragment(CALLED, method, from_text(text.partition(',"Response":')[0])) if method else None

@@ -1,0 +1,117 @@
+r"""What is kept of a CSI call: its method, the names in its request, how it ended.
+
+    I1120 21:00:07.278767   16866 server.go:105] GRPC request: {"target_path":"/var/lib/kubelet/pods/…","volume_id":"v"}
+
+A request is JSON, proto text or a Go dump, and may be cut off. Only the names that identify the volume, the pod and the
+paths are kept, never `secrets`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
+
+from kvdiag.formats.bodies.goquote import encodable
+from kvdiag.regex import lazy_regex
+
+# A piece is the method alone, the payload alone, both, the answer, a failure, or the whole call at once.
+CALL, REQUEST, CALLED, RESPONSE, ERROR, WHOLE = "call", "request", "called", "response", "error", "whole"
+
+_METHOD_NAMES = """
+    NodeStageVolume NodeUnstageVolume NodePublishVolume NodeUnpublishVolume NodeGetVolumeStats NodeExpandVolume
+    NodeGetCapabilities NodeGetInfo CreateVolume DeleteVolume ControllerPublishVolume ControllerUnpublishVolume
+    ValidateVolumeCapabilities ListVolumes GetCapacity ControllerGetCapabilities CreateSnapshot DeleteSnapshot
+    ListSnapshots ControllerExpandVolume ControllerGetVolume ControllerModifyVolume GetPluginInfo
+    GetPluginCapabilities Probe
+"""
+_METHODS = {name.lower(): name for name in _METHOD_NAMES.split()}
+_KEPT = ("volume_id", "target_path", "staging_target_path", "node_id", "name", "volume_path", "vendor_version")
+_CONTEXT = {
+    "csi.storage.k8s.io/ephemeral": "ephemeral",
+    "csi.storage.k8s.io/pod.uid": "pod_uid",
+    "csi.storage.k8s.io/pod.name": "pod_name",
+    "csi.storage.k8s.io/pod.namespace": "pod_namespace",
+}
+_NAMES = {name.replace("_", ""): name for name in _KEPT}
+# Where it cannot be seen where the secrets end, all that follows is taken for secret.
+_SECRETS = lazy_regex(
+    r'(?<![A-Za-z_])"?(?:[a-z_]{0,40}secrets|[A-Za-z]{0,40}Secrets)"?\s?[:=]\s?(?:map(?:\[string\]string)?)?'
+    r'(?:\{[^{}\[\]]*\}|\[[^{}\[\]]*\]|[{\[].*|"(?:[^"\\]|\\.)*"?|\S+)',
+    re.DOTALL,
+)
+_PAIR = lazy_regex(
+    r'\b"?(volume_?id|(?:staging_?)?target_?path|node_?id|volume_?path|name|vendor_?version)"?\s?[:=]\s?'
+    r'(?:"((?:[^"\\]|\\.){0,4096})"|([^\s",{}\[\]]{1,1024}+)(?=[\s,}\]]))',
+    re.IGNORECASE,
+)
+_POD = lazy_regex(r'(csi\.storage\.k8s\.io/(?:ephemeral|pod\.uid|pod\.name|pod\.namespace))"?[:=]\s?"?([^\s",}\]]+)')
+
+
+class RpcFragment(NamedTuple):
+    """What one line says of a call.
+
+    `answers` are the methods a response can belong to, empty when that is open; `succeeded` is None when the line
+    says nothing about the end.
+    """
+
+    part: str
+    method: str = ""
+    request: Mapping[str, str] = {}
+    error: str = ""
+    call_id: str = ""
+    succeeded: bool | None = None
+    answers: tuple[str, ...] = ()
+
+
+def method_of(text: str) -> str:
+    """`/csi.v1.Node/NodeUnStageVolume` → `NodeUnstageVolume`; empty when it is no CSI method."""
+    return _METHODS.get(text.strip().rpartition("/")[2].lower(), "")
+
+
+def request_of(text: str, inside: str = "") -> dict[str, str]:
+    """Read the names in a payload: JSON, also when it is cut off, proto text, or a Go dump.
+
+    `inside` is the key of an object that holds the request among other things.
+    """
+    try:
+        payload = json.loads(text) if text.startswith("{") else None
+    except (ValueError, RecursionError):
+        payload = None
+    if inside and isinstance(payload, dict):
+        payload = payload.get(inside)
+    return from_json(payload) if isinstance(payload, dict) else from_text(text)
+
+
+def from_pairs(fields: Mapping[str, str], without: Collection[str] = ()) -> dict[str, str]:
+    """Read the names that a line has among its own key=value pairs."""
+    return {name: fields[name] for name in _KEPT if fields.get(name) and name not in without}
+
+
+def error_text(error: object) -> str:
+    """An error as text, whether it was told as text or as an object."""
+    return encodable(error) if isinstance(error, str) else json.dumps(error) if error else ""
+
+
+def from_json(payload: Mapping[str, object]) -> dict[str, str]:
+    """Read the names in a request that was JSON."""
+    kept = {key: encodable(value) for key in _KEPT if isinstance(value := payload.get(key), str) and value}
+    if payload.get("readonly") is True:
+        kept["readonly"] = "true"
+    context = payload.get("volume_context")
+    if isinstance(context, dict):
+        kept |= {short: encodable(str(context[key])) for key, short in _CONTEXT.items() if key in context}
+    return kept
+
+
+def from_text(text: str) -> dict[str, str]:
+    """Read the names in a request that is proto text, a Go dump, or cut off."""
+    text = _SECRETS.sub("", text[:65536])
+    kept: dict[str, str] = {}
+    for key, quoted, bare in _PAIR.findall(text):
+        kept.setdefault(_NAMES[key.lower().replace("_", "")], quoted or bare)
+    # A dump may hold other names (secrets, pods); only CreateVolume and GetPluginInfo have one of their own.
+    if "volume_id" in kept:
+        kept.pop("name", None)
+    return {k: v for k, v in kept.items() if v} | {_CONTEXT[key]: value for key, value in _POD.findall(text)}

@@ -1,0 +1,1 @@
+"""One input → the logs it holds → their records and events."""

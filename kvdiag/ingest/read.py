@@ -1,0 +1,264 @@
+"""One input → its logs, one for each log it holds, and how they were read."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from io import BytesIO
+from itertools import chain, takewhile
+from typing import NamedTuple
+
+from kvdiag.clock import is_yearless
+from kvdiag.errors import InputError
+from kvdiag.events.raw import UNKNOWN_PROCESS, RawEvent, RpcLine
+from kvdiag.events.recognise import Recogniser
+from kvdiag.events.stamper import Process
+from kvdiag.events.vocabulary import Vocabulary
+from kvdiag.formats.authors import byline
+from kvdiag.formats.bodies.gopanic import is_start
+from kvdiag.formats.bodies.klog import preamble
+from kvdiag.formats.bodies.known import classify
+from kvdiag.ingest.blocks import Input, read_blocks
+from kvdiag.ingest.limit import TimeIsUpError
+from kvdiag.ingest.log_events import LogEvents, speakers
+from kvdiag.ingest.understood import Survey, Surveyed
+from kvdiag.ingest.weight import Load, Weight
+from kvdiag.inputs.lines import LineMap
+from kvdiag.model.place import NO_PROVENANCE, Provenance
+from kvdiag.regex import lazy_regex
+from kvdiag.scan.blocks import Block
+from kvdiag.scan.damage import Damage, damaged
+from kvdiag.scan.protocol import Scanner
+from kvdiag.scan.sections import looked_into, sections
+
+ENDS = 300  # lines at either end of an input in which its first and last time are looked for
+PREAMBLE = 8
+SAID_WITHIN = 8_000  # lines in which a line that says its own date is looked for
+_DMESG_DAY = lazy_regex(rb"^\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d (?P<year>20\d\d)\] ", re.MULTILINE)
+_JOURNAL = lazy_regex(rb"^-- (?:Logs begin|Journal begins) at [^\n]{0,8}\b(?P<year>20\d\d)-\d\d-\d\d ", re.MULTILINE)
+_OWN_DAY = lazy_regex(
+    rb"^(?:[^\n]{0,80} )?[IWEF](?P<month>\d\d)(?P<day>\d\d) \d\d:"
+    rb"[^\n]{0,1500}?\b(?P<year>20\d\d)-(?P=month)-(?P=day)[ T]\d\d:",
+    re.MULTILINE,
+)
+
+Progress = Callable[[str, int], None]
+
+
+class TextInput(NamedTuple):
+    """A log in memory, such as the excerpt in a rule's test."""
+
+    name: str
+    data: bytes
+    modified: float | None = None
+    place: Provenance = NO_PROVENANCE
+    is_named: bool = True
+
+    def open(self) -> BytesIO:
+        """The bytes."""
+        return BytesIO(self.data)
+
+
+class LogRead(NamedTuple):
+    """What an input said, and how much of it was understood."""
+
+    log: LogEvents
+    survey: Surveyed
+    recognised: int
+
+
+def begins_record(line: bytes) -> bool:
+    """Whether a line begins a record of a known format; blocks are cut before such a line.
+
+    Not before a crash dump: it has no time of its own but that of the line above.
+    """
+    return classify(line) == "head" and not is_start(line)
+
+
+def read_source(
+    source: Input,
+    vocabulary: Vocabulary,
+    scanner: Scanner,
+    problem: Callable[[InputError], None],
+    progress: Progress,
+    relieve: Evict | None = None,
+) -> Iterator[LogRead]:
+    """Scan one input from end to end, and give each log in it: most hold one. Always gives one, if of no lines.
+
+    What broke on the way is told to `problem`; what was read until then counts. `relieve` is asked after each block
+    whether the log that is being read has grown too long to be kept whole.
+    """
+    numbers = LineMap()
+    given = False
+    for name, part in sections(_told(read_blocks(source, problem, numbers, begins_record), source.name, progress)):
+        log = LogReader(f"{source.name}/{name}" if name else source.name, source, vocabulary, numbers)
+        is_passed_over, blocks = looked_into(name, part)
+        if is_passed_over:
+            log.survey.pass_over(blocks)
+        else:
+            try:
+                log.read(blocks, scanner, relieve)
+            except TimeIsUpError:
+                yield log.made()
+                raise
+        if name and not log.survey.classes["head"]:
+            log.survey.count_as_text()
+        yield log.made()
+        given = True
+    if not given:
+        yield LogReader(source.name, source, vocabulary, numbers).made()
+
+
+class LogReader:
+    """One log as it is read, block by block."""
+
+    def __init__(self, name: str, source: Input, vocabulary: Vocabulary, numbers: LineMap) -> None:
+        """`name` is what the log is called in reports; `numbers` are the lines of the input where it was rewritten."""
+        self.name, self._source, self._vocabulary, self._numbers = name, source, vocabulary, numbers
+        by = byline(name, source.place.container)
+        self._recogniser, self.survey = Recogniser(vocabulary, is_named=source.is_named, by=by), Survey()
+        self._first: int | None = None
+        self._tail: Block | None = None
+        self._year: int | None = None
+        self._said: int | None = None
+        self._speaker = UNKNOWN_PROCESS
+        self._journal: int | None = None
+        self._ends = 0
+        self._evicted = Counter[str]()
+        self._damage = Damage()
+        self._weight, self._weighed = Weight(), (0, 0)  # and of how many events and lines of calls it is
+
+    @property
+    def size(self) -> int:
+        """How many events and lines of calls are kept."""
+        return len(self._recogniser.raw_events) + len(self._recogniser.heard)
+
+    @property
+    def load(self) -> Load:
+        """What they take; each is weighed once."""
+        heard = self._recogniser
+        self._weight.add(heard.raw_events[self._weighed[0] :])
+        self._weight.add_heard(heard.heard[self._weighed[1] :])
+        self._weighed = (len(heard.raw_events), len(heard.heard))
+        return self._weight.load
+
+    def read(self, part: Iterable[Block], scanner: Scanner, relieve: Evict | None = None) -> None:
+        """All of the log."""
+        begins = 0
+        for block in part:
+            if self._tail is None:
+                begins = block.first_line
+                self._year = _preamble_year(block)
+                self._journal = _year_in(_JOURNAL, block)
+                self._first, self._speaker = _edge(block, self._recogniser, backwards=False)
+            self._recogniser.feed(block.data, block.first_line, scanner.scan(block.data))
+            self.survey.add(block)
+            for line in damaged(block):
+                self._damage.add(self._numbers.of(line))
+            if self._said is None and block.first_line - begins < SAID_WITHIN:
+                self._said = _said_year(block)
+            self._ends = block.first_line + block.lines
+            self._tail = block
+            self._numbers.forget(self._ends, self._lines_since(block.first_line))
+            if relieve is not None:
+                relieve(self)
+        self.survey.close()
+
+    def made(self) -> LogRead:
+        """What was read so far."""
+        heard = self._recogniser
+        raw_events = _placed([*heard.raw_events, *_calls(heard.heard, self._vocabulary)], self._numbers)
+        raw_events.sort(key=lambda raw_event: raw_event.line)
+        first = self._first
+        log = LogEvents(
+            source=self.name,
+            raw_events=raw_events,
+            first=first,
+            last=_edge(self._tail, heard, backwards=True)[0] if self._tail else None,
+            lines=self._numbers.last or self._ends,
+            wordings=frozenset(heard.wordings),
+            yearless=heard.stamper.klog_is_yearless or (first is not None and is_yearless(first)),
+            preamble_year=self._year,
+            journal_year=self._journal,
+            said_year=self._said,
+            speaker=self._speaker,
+            wrapped=tuple(heard.stamper.wrapped),
+            modified=self._source.modified,
+            place=self._source.place,
+            evict=self._evicted,
+            damaged=tuple(self._damage.stretches),
+        )
+        return LogRead(log, self.survey.result, heard.recognised)
+
+    def evict(self, is_kept: Callable[[RawEvent], bool], is_new: Callable[[RpcLine], bool]) -> None:
+        """Keep some events, and the lines of calls that are new; the calls of the others are events from now on."""
+        heard = self._recogniser
+        new = [line for line in heard.heard if is_new(line)]
+        lines = {line.line for line in new}
+        over = (raw_event for raw_event in _calls(heard.heard, self._vocabulary) if raw_event.line not in lines)
+        said = list(chain(heard.raw_events, over))
+        kept = [one for one, there in zip(said, _placed(said, self._numbers), strict=True) if is_kept(there)]
+        self._evicted += speakers(said) - speakers(kept)
+        self._numbers.keep([*(one.line for one in kept), *(line.line for line in new)])
+        heard.evict(kept, new)
+        self._weight, self._weighed = Weight(), (0, 0)
+
+    def _lines_since(self, line: int) -> Iterator[int]:
+        """The lines after this one that tell something, the last first."""
+        heard = self._recogniser
+        yield from takewhile(lambda number: number > line, (one.line for one in reversed(heard.raw_events)))
+        yield from takewhile(lambda number: number > line, (one.line for one in reversed(heard.heard)))
+
+
+Evict = Callable[[LogReader], None]
+
+
+def _told(given: Iterable[Block], name: str, progress: Progress) -> Iterator[Block]:
+    """The blocks, each told to `progress` when it has been read."""
+    for block in given:
+        yield block
+        progress(name, len(block.data))
+
+
+def _calls(heard: Sequence[RpcLine], vocabulary: Vocabulary) -> Iterable[RawEvent]:
+    """The calls of a log, if it tells of any."""
+    if not heard:
+        return ()
+    from kvdiag.events.calls import calls
+
+    return calls(heard, vocabulary)
+
+
+def _placed(raw_events: list[RawEvent], numbers: LineMap) -> list[RawEvent]:
+    """Sightings at the lines of the input, where entries of many lines were read as one."""
+    if not numbers.last:
+        return raw_events
+    return [raw_event._replace(line=numbers.of(raw_event.line)) for raw_event in raw_events]
+
+
+def _edge(block: Block, recogniser: Recogniser, *, backwards: bool) -> tuple[int | None, Process]:
+    """The time of the first or last line of a block that has one, and who wrote that line."""
+    data = block.data.strip(b"\n")  # blank lines stand for what came before a log
+    lines = data.split(b"\n", ENDS)[:ENDS] if not backwards else data.rsplit(b"\n", ENDS)[-ENDS:][::-1]
+    said = (recogniser.stamper.read(line) for line in lines if line and classify(line) == "head")
+    return next(((one.stamp, one.speaker) for one in said if one.stamp is not None), (None, UNKNOWN_PROCESS))
+
+
+def _said_year(block: Block) -> int | None:
+    """The year in a line that says its own day in full: `I0917 10:02:19.1 … podCreationTimestamp="2024-09-17 …`."""
+    return _year_in(_OWN_DAY, block) or _year_in(_DMESG_DAY, block)
+
+
+def _year_in(pattern: re.Pattern[bytes], block: Block) -> int | None:
+    found = pattern.search(block.data)
+    return int(found["year"]) if found else None
+
+
+def _preamble_year(block: Block) -> int | None:
+    """The year in `Log file created at: 2024/07/15 03:49:33`, the only one a klog file has."""
+    for line in block.data.split(b"\n", PREAMBLE)[:PREAMBLE]:
+        said = preamble(line)
+        if said and said[0] == "Log file created at" and said[1][:4].isdecimal():
+            return int(said[1][:4])
+    return None

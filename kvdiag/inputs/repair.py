@@ -1,0 +1,227 @@
+"""Text that something has damaged on its way, made legible: UTF-16, NUL bytes, typographic quotes, entities, escapes.
+
+What is in need of mending shows in the first block, or in the first or the last line of a later one that might be, so
+that a sound log pays 2 % for what may begin anywhere. What was needed once is done to the end. No repair adds or takes
+a line.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from kvdiag.inputs.readers import read_up_to
+from kvdiag.regex import lazy_regex
+
+if TYPE_CHECKING:
+    from kvdiag.inputs.readers import Reader
+
+_HEAD = 4096
+_CHUNK = 64 << 10
+_BOMS = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+_NEAR = 2048  # bytes before and behind a mark
+_FEWEST = 16  # bytes by which UTF-16 without a mark can be told
+_RUN = lazy_regex(rb"\0{8,}")
+_BEGINS = rb'(?:[IWEF]\d{4} \d\d:|time="|\{"|<\d{1,3}>|[A-Z][a-z]{2} [ \d]\d \d\d:|\d{4}-\d\d-\d\d[T ]\d\d:)'
+# What was being written when the node went down, with the NUL bytes up to the line that was written after it.
+_TORN = lazy_regex(rb"^[^\n\0]++\0{2,}(?=" + _BEGINS + rb")", re.MULTILINE)
+_ENTITY = lazy_regex(rb"&(quot|apos|lt|gt|amp|nbsp|#\d{2,3}|#[xX][0-9a-fA-F]{2});")
+_QUOTE_ENTITY = lazy_regex(rb"&(?:quot|#0?34|#[xX]22);")
+_NAMED = {b"quot": b'"', b"apos": b"'", b"lt": b"<", b"gt": b">", b"amp": b"&", b"nbsp": b" "}
+_ESCAPED = lazy_regex(
+    rb'^[^"\\\n]{0,400}(?:[IWEF]\d{4} \d\d:\d\d:\d\d[^"\\\n]{0,200}|time=)(?:\\"[^"\\\n]*+)+$', re.MULTILINE
+)
+_BARE_QUOTE = lazy_regex(rb'(?<!\\)"')
+_ESCAPE = lazy_regex(rb'\\(["\\/tr])')
+_CURLY = lazy_regex(rb"\xe2\x80[\x9c\x9d]")
+_WIDE, _NARROW = lazy_regex(rb"\xc2\xa0"), lazy_regex(rb"\xe2\x80\xaf")  # blanks that do not break
+_COLOURS = lazy_regex(rb"\x1b\[[0-9;]{0,20}[A-Za-z]")
+# What rsyslog makes of colours and tabs.
+_OCTAL = lazy_regex(rb"#033\[[0-9;]{0,20}[A-Za-z]|#011")
+_JOURNAL = lazy_regex(rb'"MESSAGE" ?:')
+_LISTED = lazy_regex(rb'("MESSAGE" ?: ?)\[([0-9, ]*+)\]')
+_UNESCAPED = {b"t": b"\t", b"r": b""}
+
+
+def encoding(head: bytes) -> str:
+    """Tell UTF-16, by its mark or by the NUL bytes beside ASCII, which are every other byte; else nothing."""
+    for bom, name in _BOMS:
+        if head.startswith(bom):
+            return name
+    if len(head) < _FEWEST:
+        return ""
+    even, odd = head[::2], head[1::2]
+    most, few = len(odd) * 7 // 10, len(odd) // 20
+    if odd.count(0) > most and even.count(0) <= few:
+        return "utf-16-le"
+    return "utf-16-be" if even.count(0) > most and odd.count(0) <= few else ""
+
+
+def plain(head: bytes) -> bytes:
+    """Give the first bytes of an input as they will be read: decoded, and without runs of NUL bytes."""
+    name = encoding(head)
+    return head[: len(head) & ~1].decode(name, "replace").encode() if name else _RUN.sub(b"", head)
+
+
+class Transcoded:
+    """A reader of UTF-16 as one of UTF-8; of anything else as it is. Nothing is read before it is asked for."""
+
+    def __init__(self, reader: Reader, most: int = _HEAD) -> None:
+        """Its first bytes, up to `most`, tell which it is."""
+        self._reader, self._most = reader, min(most, _HEAD)
+        self._decoder: codecs.IncrementalDecoder | None = None
+        self._held = b""
+        self._is_begun = False
+
+    def readinto(self, buffer: memoryview, /) -> int:
+        """Fill the buffer with text; 0 at the end."""
+        if not self._is_begun:
+            self._begin()
+        if not self._held:
+            if self._decoder is None:
+                return self._reader.readinto(buffer) or 0
+            self._decode(self._decoder)
+        given, self._held = self._held[: len(buffer)], self._held[len(buffer) :]
+        buffer[: len(given)] = given
+        return len(given)
+
+    def close(self) -> None:
+        """Close the reader beneath."""
+        self._reader.close()
+
+    def _begin(self) -> None:
+        self._is_begun = True
+        head = read_up_to(self._reader, self._most)
+        name = encoding(head)
+        if name:
+            self._decoder = codecs.getincrementaldecoder(name)("replace")
+            head = self._decoder.decode(head).encode("utf-8", "replace")
+        self._held = head.removeprefix(codecs.BOM_UTF8)
+
+    def _decode(self, decoder: codecs.IncrementalDecoder) -> None:
+        """Take up more; a file may end within a character."""
+        while not self._held:
+            chunk = bytearray(_CHUNK)
+            got = self._reader.readinto(memoryview(chunk))
+            self._held = decoder.decode(bytes(chunk[:got]), final=not got).encode("utf-8", "replace")
+            if not got:
+                return
+
+
+class Mended(NamedTuple):
+    """A block that can be read, and how many of its lines were torn by a crash."""
+
+    data: bytes
+    torn: int
+
+
+class TextRepair:
+    """The repairs that an input needs."""
+
+    def __init__(self) -> None:
+        self._needed: set[str] | None = None
+
+    def mend(self, data: bytes) -> Mended:
+        """Give a block legible; those before it tell which repairs it needs, and what shows in it."""
+        torn = 0
+        if b"\0" in data:  # 5 ms for 100 MB
+            data, torn = _TORN.subn(b"", data)
+            data = data.translate(None, b"\0")
+        is_first, needed = self._needed is None, self._needed or set()
+        for name, repair in _REPAIRS.items():
+            if repair.mark not in data:
+                continue
+            if name in needed or (repair.shows.search(data) if is_first else _shows(repair, data)):
+                needed.add(name)
+                data = repair.mend(data)
+        self._needed = needed
+        return Mended(data, torn)
+
+
+class _Repair(NamedTuple):
+    """What an input that needs it shows, a text without which no block does, how it is done, and to which lines.
+
+    The mark is a single byte or nothing: one byte is looked for at 20 GB/s, two at 1 GB/s.
+    """
+
+    shows: re.Pattern[bytes]
+    mark: bytes
+    mend: Callable[[bytes], bytes]
+    is_of_unquoted: bool = False
+
+
+def _shows(repair: _Repair, data: bytes) -> bool:
+    """Whether the first or the last line that has the mark needs the repair."""
+    lines = (_line_at(data, data.find(repair.mark)), _line_at(data, data.rfind(repair.mark, 0, -1)))
+    return any(repair.shows.search(line) for line in lines if not (repair.is_of_unquoted and _BARE_QUOTE.search(line)))
+
+
+def _line_at(data: bytes, at: int) -> bytes:
+    """The line in which a byte stands, of a long one what is near."""
+    begins = data.rfind(b"\n", max(0, at - _NEAR), at) + 1 or max(0, at - _NEAR)
+    ends = data.find(b"\n", at, at + _NEAR)
+    return data[begins : ends if ends >= 0 else at + _NEAR]
+
+
+def _by_lines(data: bytes, mark: bytes, mend: Callable[[bytes], bytes]) -> bytes:
+    """Mend only lines that have the mark and no quote of their own: one that was left alone says nothing needs it."""
+    return b"\n".join(
+        [mend(line) if mark in line and not _BARE_QUOTE.search(line) else line for line in data.split(b"\n")]
+    )
+
+
+def _from_octal(data: bytes) -> bytes:
+    """Tabs for `#011`, nothing for colours."""
+    return _OCTAL.sub(lambda found: b"\t" if found[0] == b"#011" else b"", data)
+
+
+def _unescaped(line: bytes) -> bytes:
+    """The characters for their entities."""
+    return _ENTITY.sub(_character, line)
+
+
+def _straight(line: bytes) -> bytes:
+    """Quotes as a keyboard has them, for those of a word processor or a chat."""
+    for curly in (b"\xe2\x80\x9c", b"\xe2\x80\x9d", b"\xe2\x80\x9e", b"\xe2\x80\x9f"):
+        line = line.replace(curly, b'"')
+    return line.replace(b"\xe2\x80\x98", b"'").replace(b"\xe2\x80\x99", b"'")
+
+
+def _character(found: re.Match[bytes]) -> bytes:
+    """`&quot;` → `"`, `&#34;` → `"`; no entity makes a line end."""
+    name = found.group(1)
+    if name in _NAMED:
+        return _NAMED[name]
+    code = int(name[1:]) if name[1:].isdigit() else int(b"0" + name[1:], 0)
+    return bytes((code,)) if 32 <= code < 127 else found.group()
+
+
+def _once_less(line: bytes) -> bytes:
+    r"""`\"Pod \\\"web\\\"\"` → `"Pod \"web\""`: a line that was copied out of a string."""
+    return _ESCAPE.sub(lambda found: _UNESCAPED.get(found.group(1), found.group(1)), line)
+
+
+def _as_text(data: bytes) -> bytes:
+    """A message that the journal has written as a list of bytes, as text, in which the scanner can find words."""
+    return _LISTED.sub(lambda found: found.group(1) + _quoted(found.group(2)), data)
+
+
+def _quoted(numbers: bytes) -> bytes:
+    text = bytes(int(number) & 0xFF for number in numbers.replace(b" ", b"").split(b",") if 0 < len(number) < 4)
+    return json.dumps(_COLOURS.sub(b"", text).decode("utf-8", "replace"), ensure_ascii=False).encode()
+
+
+_REPAIRS = {
+    "no-break blanks": _Repair(_WIDE, b"\xc2", lambda data: _WIDE.sub(b" ", data)),
+    "narrow blanks": _Repair(_NARROW, b"\xe2", lambda data: _NARROW.sub(b" ", data)),
+    "colours": _Repair(_COLOURS, b"\x1b", lambda data: _COLOURS.sub(b"", data)),
+    "octal": _Repair(_OCTAL, b"#", _from_octal),
+    "entities": _Repair(_QUOTE_ENTITY, b"&", partial(_by_lines, mark=b"&", mend=_unescaped), is_of_unquoted=True),
+    "curly quotes": _Repair(_CURLY, b"\xe2", partial(_by_lines, mark=b"\xe2\x80", mend=_straight), is_of_unquoted=True),
+    "escapes": _Repair(_ESCAPED, b"\\", partial(_by_lines, mark=b'\\"', mend=_once_less), is_of_unquoted=True),
+    "lists of bytes": _Repair(_JOURNAL, b"", _as_text),
+}

@@ -1,0 +1,72 @@
+"""What was seen, one row a pod or volume, and where the time went."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from kvdiag.model.lifecycle import Lifecycle, Phase
+from kvdiag.model.values import SubjectKind
+
+
+class Spread(NamedTuple):
+    """How long a part took over a log: how often it was seen to end, and percentiles in microseconds."""
+
+    name: str
+    times: int
+    p50: int
+    p90: int
+    p99: int
+    max: int
+
+
+class Failure(NamedTuple):
+    """A failed operation: how often it failed, and when that ended the last time, in microseconds UTC."""
+
+    kind: str
+    component: str
+    step: str
+    ends: int
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InventoryRow:
+    """One pod or volume on one node. `retries` counts failed operations, `failure` is the last of them.
+
+    `failures` has all of them, also what one component repeats of another. `stuck` says that it waits for something
+    that failed or is long overdue, since `life.since`; `illegal` are the steps that broke the order, `until` is when it
+    was last heard of (microseconds UTC). The transitions of `life` are not needed.
+    """
+
+    life: Lifecycle
+    node: str = ""
+    driver: str = ""
+    namespaces: tuple[str, ...] = ()
+    certain: bool = True
+    stuck: bool = False
+    retries: int = 0
+    failure: str = ""
+    illegal: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
+    phases: tuple[Phase, ...] = ()
+    now: Phase | None = None
+    until: int = 0
+    failures: tuple[Failure, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        return self.life.subject.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inventory:
+    """All rows that were asked for, with the breakdown by step if it was; `ends` is the end of the log in µs UTC."""
+
+    kind: SubjectKind
+    rows: tuple[InventoryRow, ...]
+    spreads: tuple[Spread, ...] = ()
+    slow: bool = False
+    begins: int = 0
+    ends: int = 0

@@ -1,0 +1,31 @@
+"""What a person can ask of an analysis."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from kvdiag.model.values import EMPTY
+
+
+class Options(NamedTuple):
+    """Inputs, narrowing and hints; times are microseconds UTC, `zone` microseconds east of UTC.
+
+    `limit` is after how many seconds no more is read.
+    """
+
+    paths: tuple[str, ...] = ()
+    since: int | None = None
+    until: int | None = None
+    namespace: str = ""
+    pod: str = ""
+    volume: str = ""
+    node: str = ""
+    rules: tuple[str, ...] = ()
+    patterns: tuple[Path, ...] = ()
+    year: int | None = None
+    zone: int | None = None
+    components: Mapping[str, str] = EMPTY
+    show_possible: bool = True
+    limit: float | None = None

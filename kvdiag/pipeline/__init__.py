@@ -1,1 +1,0 @@
-"""The floors in order: inputs → scan → events → history → findings."""

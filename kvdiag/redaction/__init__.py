@@ -1,0 +1,1 @@
+"""Secrets and names in the words of a log: found, and replaced."""

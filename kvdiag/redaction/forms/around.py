@@ -1,0 +1,164 @@
+r"""Secrets that are told by what stands around them: CSI's `secrets`, headers, the environment of a container, URLs.
+
+secrets:<key:"…" value:"…" >    Authorization: Bearer …    EnvVar{Name:…,Value:…,}    //user:…@host    curl -u user:…
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kvdiag.redaction.forms.named import MIXED, PROSE, QUOTE, WORDS_OF_PROSE
+from kvdiag.redaction.forms.values import Span, bare, bracketed, line_end, quoted
+from kvdiag.regex import lazy_regex
+
+_AUTHORIZATION = lazy_regex(
+    rf"(?i:\b(?:proxy-)?authori[sz]ation|\bx-(?:auth|vault|subject|aws-ec2-metadata|amz-security|gitlab|registry)-?(?:token|auth)|\bx-(?:api-key|registry-auth))(?:{QUOTE}?\s{{0,4}}(?:[:=]|=>)\s{{0,4}})"
+)
+_SCHEME = lazy_regex(
+    r"\\*[\"']?(?i:(?:bearer|basic|token|negotiate|ntlm|apikey|key|sso-key|splunk|kerberos|genie-?key)[ \t:]{1,3})?"
+)
+_COOKIE = lazy_regex(rf"(?i:\b(?:set-)?cookie{QUOTE}?\s{{0,2}}[:=]\s{{0,2}})")
+_BEARER = lazy_regex(r"(?i:\b(?:bearer|basic)[ \t]{1,3}\\*[\"']?)([\w.~+/-]{8,}={0,3})")
+_SECRETS = lazy_regex(
+    rf"(?<![A-Za-z])(?P<name>[a-z_]{{0,40}}secrets|[A-Za-z]{{0,40}}Secrets|[A-Z_]{{0,40}}SECRETS){QUOTE}?\s{{0,4}}[:=]\s{{0,4}}"
+)
+_ONLY_NAMES = lazy_regex(
+    r"\[?(?:\s*\{?\s*\\*\"?(?:name|Name)\\*\"?:\s?\\*\"?[\w.-]{1,253}\\*\"?\s*\}?,?\s*|LocalObjectReference|ObjectReference|SecretReference)*\]?$"
+)
+_DATA = lazy_regex(rf"(?<![\w.])(?:data|Data){QUOTE}?\s{{0,4}}:\s{{0,4}}(?=map\[|\{{)")
+_OF_SECRET = lazy_regex(rf"\bkind{QUOTE}?\s{{0,4}}:\s{{0,4}}{QUOTE}?Secret\b|\bSecret\{{")
+_ENV_GO = lazy_regex(r"EnvVar\{Name:[^,{}]{1,256},Value:(?!,)|KeyValue\{Key:[^,{}]{1,256},Value:(?!,)")
+_ENV_ENDS = lazy_regex(r",ValueFrom:|,\}|\bEnvVar\{Name:|\bKeyValue\{Key:")
+_ENV = lazy_regex(
+    rf"\b(?:name|key)(?P<q>{QUOTE}?)\s{{0,4}}:\s{{0,4}}{QUOTE}?[\w.\- /]{{1,256}}{QUOTE}?(?P<gap>\s{{0,40}},?\s{{0,200}}(?:- )?){QUOTE}?value{QUOTE}?\s{{0,4}}:\s{{0,4}}"
+)
+_ENV_BACK = lazy_regex(rf"{QUOTE}value{QUOTE}\s{{0,4}}:\s{{0,4}}(?={QUOTE})")
+_NAME_BEHIND = lazy_regex(
+    rf"{QUOTE}\s{{0,40}},\s{{0,200}}{QUOTE}(?:name|key){QUOTE}\s{{0,4}}:\s{{0,4}}{QUOTE}[A-Za-z_]"
+)
+_USERINFO = lazy_regex(r"(?:\\{0,8}/){2}[^\s/:@\"'<>\\]{0,256}:(?=[^\s\"'<>@]{0,2048}@)")
+_PLACE = lazy_regex(r"[^\s\"'<>`]{1,4096}")
+_PORT = lazy_regex(r"\d{1,5}(?:[/?#]|$)|\[redacted\]$")
+_HOSTED = lazy_regex(r"@(?=[\w\[.-])(?!sha\d)")
+_DSN = lazy_regex(r"(?<![\w/])[\w.+-]{1,64}:([^\s:\"']{1,256})@(?=(?:tcp|udp|unix|cloudsql)\d?\()")
+_SIG = lazy_regex(
+    r"(?i:[?&;,](?:sig|signature|x-(?:amz|goog|oss|ms|bz)-(?:signature|credential|security-token)|access_?token|code|auth|key|awsaccesskeyid|googleaccessid)=)([^\s\"'&;,<>\\]{4,})"
+)
+_GIVEN = lazy_regex(
+    r"(?:(?<![\w-])(?:-u|--user|--proxy-user)[ =]\\*[\"']?[^\s:\"'\\-][^\s:\"'\\]{0,63}:|\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n]{0,200}? -p|\bsshpass -p ?\\*[\"']?)(?=[^\s\"'])"
+)
+_PIPED = lazy_regex(
+    r"\becho (?:-n )?\\*[\"']?([^\s\"'\\|$]{4,200})\\*[\"']? ?\| ?(?:sudo )?(?:cryptsetup|docker login|podman login|helm registry|passwd|chpasswd|su\b)"
+)
+
+
+def spans(text: str, words: frozenset[str]) -> Iterator[Span]:
+    """Where the values are. `words` are those of the anchors that the text has; the rest is not looked for."""
+    if "secret" in words:
+        yield from _maps(text)
+    if words & {"auth", "token", "key", "bearer", "basic", "cookie"}:
+        yield from _headers(text)
+    if "value" in words:
+        yield from _environment(text)
+    if "@" in words and (":" in text):
+        yield from _addresses(text)
+    if words & {"sig", "key", "token", "auth", "cred", "code="} and ("&" in text or "?" in text):
+        yield from (found.span(1) for found in _SIG.finditer(text))
+    if words & {"-u ", "--user", "-user", "mysql", "mariadb", "sshpass", "echo "}:
+        yield from _commands(text, words)
+
+
+def _maps(text: str) -> Iterator[Span]:
+    for found in _SECRETS.finditer(text):
+        if "pull" in found["name"].lower():
+            continue
+        span = bracketed(text, found.end()) or _value_of_secrets(text, found.end())
+        if span and text[span[0] : span[1]].strip() and not _ONLY_NAMES.match(text[span[0] - 1 : span[1] + 1]):
+            yield span
+    if _OF_SECRET.search(text):
+        for found in _DATA.finditer(text):
+            span = bracketed(text, found.end())
+            if span and text[span[0] : span[1]].strip():
+                yield span
+
+
+def _value_of_secrets(text: str, at: int) -> Span | None:
+    """Secrets as one text: nothing of it is kept, unless it says that it was stripped."""
+    span = quoted(text, at)
+    return span if span and not PROSE.match(text, span[0]) and span[1] - span[0] > 3 else None
+
+
+def _headers(text: str) -> Iterator[Span]:
+    for found in _AUTHORIZATION.finditer(text):
+        at, scheme = found.end(), None
+        if text.startswith("[", at):
+            span = bracketed(text, at)
+        elif quote := quoted(text, at):
+            span = quote
+        else:
+            scheme = _SCHEME.match(text, at)
+            at = scheme.end() if scheme else at
+            span = quoted(text, at) or bare(text, at)
+            if not (scheme and scheme[0].strip("\\\"' ")) and span and text[span[1] : span[1] + 1] == " ":
+                span = (at, line_end(text, at)) if "=" in text[span[1] : line_end(text, at)] else span
+        is_open = span is not None and span[0] == at and not (scheme and scheme[0].strip("\\\"' "))
+        if span and span[1] - span[0] > 3 and not (is_open and _is_prose(text, span)):
+            yield span
+    for found in _COOKIE.finditer(text):
+        span = quoted(text, found.end()) or bracketed(text, found.end())
+        span = span or (found.end(), _header_end(text, found.end()))
+        if span[1] - span[0] > 3 and "=" in text[slice(*span)]:
+            yield span
+    for found in _BEARER.finditer(text):
+        if MIXED.search(found[1]) and not found[1].endswith("realm=") and not found[1].startswith(("error=", "scope=")):
+            yield found.span(1)
+
+
+def _is_prose(text: str, span: Span) -> bool:
+    """Whether words go on where a value would stand."""
+    return bool(PROSE.match(text, span[0]) or WORDS_OF_PROSE.match(text, span[0]))
+
+
+def _header_end(text: str, at: int) -> int:
+    ends = [end for mark in ("\\n", "\\r", '"') if (end := text.find(mark, at)) >= 0]
+    return min([line_end(text, at), *ends])
+
+
+def _environment(text: str) -> Iterator[Span]:
+    """The environment of a container, whatever its variables are called."""
+    for found in _ENV_GO.finditer(text):
+        end = _ENV_ENDS.search(text, found.end())
+        yield found.end(), end.start() if end else line_end(text, found.end())
+    for found in _ENV.finditer(text):
+        if found["q"] or found["gap"].strip(" ") or "\n" in found["gap"] or '"' in text[found.start() : found.end()]:
+            span = quoted(text, found.end()) or ((bare(text, found.end())) if "\n" in found["gap"] else None)
+            if span and span[1] > span[0]:
+                yield span
+    for found in _ENV_BACK.finditer(text):
+        span = quoted(text, found.end())
+        if span and span[1] > span[0] and _NAME_BEHIND.match(text, span[1]):
+            yield span
+
+
+def _addresses(text: str) -> Iterator[Span]:
+    """Passwords of URLs, also with `/` and `@` in them, and of the DSN of a Go driver."""
+    for found in _USERINFO.finditer(text):
+        place = _PLACE.match(text, found.end())
+        if place is None or _PORT.match(place[0]):
+            continue
+        region = place[0].split("?", 1)[0] if "@" in place[0].split("?", 1)[0] else place[0]
+        ends = [mark.start() for mark in _HOSTED.finditer(region)]
+        if ends and ends[-1]:
+            yield found.end(), found.end() + ends[-1]
+    yield from (found.span(1) for found in _DSN.finditer(text))
+
+
+def _commands(text: str, words: frozenset[str]) -> Iterator[Span]:
+    """Passwords that a program is called with in a way of its own."""
+    if not words.isdisjoint({"-u ", "-user", "mysql", "mariadb", "sshpass"}):
+        for found in _GIVEN.finditer(text):
+            span = bare(text, found.end())
+            if span and not _PORT.match(text[slice(*span)]):
+                yield span
+    if "echo " in words:
+        yield from (found.span(1) for found in _PIPED.finditer(text))

@@ -1,0 +1,1 @@
+"""The names that tell whose log it is, for `--anonymize`."""

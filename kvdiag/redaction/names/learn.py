@@ -1,0 +1,143 @@
+r"""Which words of a log are names of somebody's own, found by the places they stand in.
+
+    pod="shop/web-0"   PodSandboxMetadata{Name:web-0,…}   /var/log/pods/shop_web-0_1f0c3a52-…/app/0.log
+
+A name that upstream's own messages use as a word (`driver`, `data`) is kept: it says nothing of its owner, and without
+it the message would not be understood.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+
+from kvdiag.errors import KvdiagError
+from kvdiag.redaction.names.owners import IMAGES, IS, NAME, OWNERS, QUOTED
+from kvdiag.redaction.names.users import Users
+
+MOST = 1_000_000
+NUMBERS = frozenset(("account", "serial"))  # kinds of names that may be figures alone
+SHORTEST = 2
+
+_N = NAME
+_NS = r"[0-9a-z](?:[-0-9a-z]{0,61}[0-9a-z])?"
+_Q, _IS = QUOTED, IS
+_UID = r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[0-9a-f]{32}"
+
+# Who is named, by the groups of the pattern, and the pattern.
+_PLACES: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = tuple(
+    (kinds, re.compile(pattern))
+    for kinds, pattern in (
+        (("ns", "pod"), rf"\b(?:pod|object){_IS}({_NS})/({_N})"),
+        (("pod", "ns"), rf"(?<![-.0-9A-Za-z])({_N})_({_N})\((?:{_UID})\)"),
+        (("ns", "pod", "ctr"), rf"/pods/({_N})_({_N})_(?:{_UID})(?:/({_N}))?"),
+        (("pod", "ns", "ctr"), rf"/containers/({_N})_({_N})_({_N})-[0-9a-f]{{64}}"),
+        (("pod", "ns"), rf"PodSandboxMetadata\{{Name:({_N}),Uid:[^,{{}}]{{1,64}},Namespace:({_N}),"),
+        (("pod", "ns"), rf"\bname{_IS}({_N}){_Q} +uid{_IS}[^\s]{{1,80}} +namespace{_IS}({_N})"),
+        (("pod", "ns"), rf"{_Q}name{_Q}:{_Q}({_N}){_Q},{_Q}namespace{_Q}:{_Q}({_N}){_Q}"),
+        (("ctr",), rf"ContainerMetadata\{{Name:({_N}),|\bfor (?:container )?name:{_Q}({_N}){_Q}"),
+        (("ctr",), rf"\b(?:spec\.)?(?:init|ephemeral)?[cC]ontainers\{{({_N})\}}"),
+        (("ns", "obj"), rf"/namespaces/({_N})/[a-z]{{3,40}}/({_N})"),
+        (("ns",), rf"/namespaces/({_N})\b"),
+        (("ns",), rf"\b(?:pod_?)?[nN]amespace{_IS}({_N})"),
+        (("pod",), rf"\b(?:pod_?[nN]ame|io\.kubernetes\.pod\.name){_IS}({_N})"),
+        (("node",), rf"\b(?:node_?(?:[nN]ame)?|hostname|host_?name|system:node){_IS}({_N})"),
+        (("ctr",), rf"\b(?:container_?[nN]ame|io\.kubernetes\.container\.name){_IS}({_N})"),
+        (("vol",), rf"\b(?:(?:Outer|Inner)?VolumeSpecName|volume_?(?:Spec)?_?[nN]ame|claim_?[nN]ame){_IS}({_N})"),
+        (("obj",), rf"\b(?:secret|configMap|serviceAccount|service_account)(?:_?[nN]ame|Ref){_IS}({_N})"),
+        (("vol",), rf"/kubernetes\.io~[-a-z]{{1,64}}/({_N})"),
+        (
+            ("obj",),
+            rf"\b(?:pod|node|container|volume|secret|config ?map|persistentvolumeclaim|claim|object)s? {_Q}({_N})",
+        ),
+        (("obj",), rf"\b(?:services?|leases?|serviceaccounts?|jobs?|namespaces?|runtimeclasse?s?) {_Q}({_N}){_Q}"),
+        (("ns", "obj"), rf"\bobject {_Q}({_N}){_Q}/{_Q}({_N}){_Q}"),
+        (("ns", "obj"), rf"\bsystem:serviceaccount:({_N}):({_N})"),
+        (("host",), rf"\b(?:lookup|https?://|tcp://|dial tcp:?) ?(?!lookup )({_N})(?=[:/\s\"\\,])"),
+        (("host",), rf"\bhost{_IS}({_N})"),
+        *OWNERS,
+    )
+)
+_IMAGE = re.compile(
+    r"\b(?:[iI]mage(?:ID|Id|_?[rR]ef|_?[nN]ame)?|PullImage|image reference)"
+    rf"(?:{_IS}| {_Q})((?:{_N}(?::\d+)?/){{0,8}}{_N})"
+)
+_PODS = re.compile(rf"\bpods{_IS}\[([^\[\]]{{1,100000}})\]")
+_POD = re.compile(rf"({_NS})/({_N})")
+_IMAGE_PARTS = re.compile(r"[/:@]")
+_IDS = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[0-9a-f]{12,128}")
+_NUMBER = re.compile(r"[\d.]+")
+# Hosts, namespaces, programs and words that all clusters share.
+_KNOWN = """
+    default kube-system kube-public kube-node-lease kubernetes localhost library latest pvc vol file api nil null none
+    true false unknown http https tcp unix app data config log logs tmp test name node pod container volume image main
+    init managed sha256 kubeconfig docker system root nobody admin kubernetes-admin kubernetes-ca kubernetes-super-admin
+    front-proxy-client front-proxy-ca etcd-ca apiserver kubelet-ca self-signed server client users masters nodes disk
+    docker.io registry-1.docker.io quay.io ghcr.io gcr.io k8s.gcr.io registry.k8s.io mcr.microsoft.com public.ecr.aws
+    github.com k8s.io kubernetes.io cluster.local
+    kubelet containerd crio kube-proxy coredns etcd kube-apiserver kube-scheduler kube-controller-manager pause
+    kube-api-access kube-root-ca.crt csi-attacher csi-provisioner csi-resizer csi-snapshotter node-driver-registrar
+    external-attacher external-provisioner livenessprobe
+"""
+KNOWN = frozenset(_KNOWN.split())
+
+
+class Learner:
+    """Collects names with what they are names of (`ns`, `pod`, `ctr`, `node`, `vol`, `img`, `host`, `obj`, `user`)."""
+
+    def __init__(self, kept: AbstractSet[str]) -> None:
+        """`kept` are words that stay as they are: those of the messages, and the names of drivers."""
+        self.names: dict[str, str] = {}
+        self._seen: set[int] = set()
+        self._kept = kept | KNOWN
+        self._users = Users()
+
+    def line(self, text: str) -> None:
+        """Learn from one line. Raises KvdiagError when there are more names than memory should hold."""
+        for name in self._users.line(text):
+            if name not in self._kept:
+                self.names.setdefault(name, "user")
+        words = hash(text[_said_from(text) :])
+        if words not in self._seen:
+            if len(self._seen) < MOST:
+                self._seen.add(words)
+            for kind, name in _named(text):
+                self.add(kind, name)
+        if len(self.names) > MOST:
+            raise KvdiagError(f"more than {MOST:,} names in these logs; give fewer of them at a time")
+
+    def add(self, kind: str, name: str) -> None:
+        """Learn one name. Of what holds an id only the rest is a name; a host and its domain are two."""
+        if kind in {"node", "host"} and "." in name and name not in self._kept:
+            head, _, tail = name.partition(".")
+            if tail not in self._kept:
+                self._one(kind, head)
+                self._one("host", tail)
+            return
+        for part in [name] if kind in NUMBERS else _IDS.split(name):
+            self._one(kind, part.strip("-._"))
+
+    def _one(self, kind: str, name: str) -> None:
+        is_number = _NUMBER.fullmatch(name) is not None
+        if len(name) >= SHORTEST and name not in self._kept and (not is_number or (kind in NUMBERS and len(name) > 7)):
+            self.names.setdefault(name, kind)
+
+
+def _said_from(text: str) -> int:
+    """Where a line's words begin, behind the header of klog or the time of logrus: most lines say what others said."""
+    return max(text.find("] "), 0) or max(text.find(" level="), 0)
+
+
+def _named(text: str) -> Iterator[tuple[str, str]]:
+    """What a line names, with what it is."""
+    for kinds, place in _PLACES:
+        for found in place.finditer(text):
+            yield from zip(kinds, filter(None, found.groups()), strict=False)
+    for listed in _PODS.finditer(text):
+        for found in _POD.finditer(listed[1]):
+            yield from zip(("ns", "pod"), found.groups(), strict=True)
+    images = (_IMAGE, IMAGES) if ":" in text and "/" in text else (_IMAGE,)
+    for found in (found for pattern in images for found in pattern.finditer(text)):
+        for part in _IMAGE_PARTS.split(found[1]):
+            yield "host" if part.count(".") else "img", part

@@ -1,0 +1,1 @@
+"""What is kept of old events when more come than are held."""

@@ -1,0 +1,260 @@
+"""Bounded memory: when more events are held than fit, those that are not needed any more are let go.
+
+There are too many when they are more than `MAX_EVENTS`, or take more than `MOST_BYTES` (`kvdiag.ingest.weight`).
+
+First those that lie outside the time that was asked for; nothing is lost with them. When the rest is still too much,
+all of it is joined, and only what goes on is kept: the newest quarter of the events, and of the older ones those that
+the command needs, which its `RetentionPolicy` names. An absence that lies in the part that was evicted is a doubt
+from then on.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from kvdiag.clock import DAY, HOUR, to_datetime
+from kvdiag.correlate.clocks import SourceClock
+from kvdiag.events.raw import RawEvent, RpcLine
+from kvdiag.ingest.log_events import LogEvents
+from kvdiag.ingest.read import LogRead, LogReader
+from kvdiag.ingest.weight import EVENT, Load, Weight, load, newest
+from kvdiag.model.event import Event
+from kvdiag.model.timeline import Gap, History, Timeline
+from kvdiag.model.values import EMPTY, SubjectKind
+from kvdiag.retention.landmarks import clock_and_coverage_lines
+
+MAX_EVENTS = 200_000  # events
+MOST_BYTES = 256 << 20  # with their history
+_TOO_MUCH = f"events that take more than {MOST_BYTES >> 20} MiB"
+HEAD_EVENTS = 100  # events of a subject that say who it is and how it began
+NEXT = "--since and --until say which time to look at"
+WHY = "older events were left out to spare memory"
+# Around the time that was asked for, as far as there is room: a clock may turn out to be of another zone, and a call
+# may begin before that time and end in it.
+MARGINS = (DAY, HOUR, 0)
+ALWAYS = (-(1 << 62), 1 << 62)  # microseconds: no event is so early or so late
+
+Span = tuple[int | None, int | None]
+Clocks = Mapping[str, SourceClock]
+Lines = Mapping[str, set[int]]
+
+
+class RetentionPolicy(Protocol):
+    """What a command needs of the events that are older than the newest quarter."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a person should know once some were let go, with `{until}` for the time before which they lay."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the answer is nevertheless as sure as it would be with all events."""
+
+    def keep(self, history: History, cut: int) -> Iterable[Event]:
+        """The events that must stay of those that ended before `cut`; the others are not seen again."""
+
+    def left(self, history: Callable[[], History]) -> None:
+        """Told when the others are gone; `history` joins what is left."""
+
+
+class EventBudget:
+    """Asked after each block of a log whether some of what was read must be let go.
+
+    `clocks` and `join` make clocks and a history of what was read so far, `asked` is the time that was asked for.
+    """
+
+    def __init__(
+        self,
+        clocks: Callable[[Sequence[LogRead]], Clocks],
+        join: Callable[[Sequence[LogRead]], History],
+        keeper: RetentionPolicy,
+        asked: Span = (None, None),
+    ) -> None:
+        """Nothing was let go yet."""
+        self._clocks, self._join, self._keeper, self._asked = clocks, join, keeper, asked
+        self.left_out: Gap | None = None
+        self._too_many = ""
+        self.clocks: Clocks = {}
+        self._floor = Load()  # what stayed when events were let go last
+        self._counted, self._held = 0, Load()  # logs that were read to their end, and what is kept of them
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a person should know of it."""
+        if self.left_out is None:
+            return ()
+        until = to_datetime(self.left_out.ends).strftime("%Y-%m-%d %H:%M:%S UTC")
+        return tuple(f"{self._too_many}: {note.format(until=until)}" for note in self._keeper.notes)
+
+    @property
+    def gap(self) -> Gap | None:
+        """When events are missing on which the answer would rest."""
+        return None if self._keeper.is_whole else self.left_out
+
+    @property
+    def most(self) -> Load:
+        """What is held before some is let go: more than `MAX_EVENTS` events where nearly all of them go on."""
+        return Load(max(MAX_EVENTS, 2 * self._floor.events), max(MOST_BYTES, 2 * self._floor.size))
+
+    def check(self, done: list[LogRead], *logs: LogReader) -> None:
+        """Let events go, if `done` and the logs that are being read hold too many of them."""
+        most = self.most
+        if not self._load(done, logs).exceeds(most):
+            return
+        half, held = Load(most.events // 2, most.size // 2), _Held(done, logs)
+        self.clocks = self._clocks(held.reads)
+        for margin in MARGINS if self._asked != (None, None) else ():
+            if held.load.exceeds(half):
+                self._settle(margin)
+                held.evict(self.clocks, *_around(self._asked, margin))
+        if held.load.exceeds(half):
+            self._settle(0)
+            self._cut(held)
+        self._floor = held.load
+        self._counted, self._held = 0, Load()
+
+    def _load(self, done: Sequence[LogRead], logs: Sequence[LogReader]) -> Load:
+        """What is held; each log that was read is weighed once, since a bundle may have 100,000."""
+        for read in done[self._counted :]:
+            self._held = self._held.plus(load(read.log.raw_events))
+        self._counted = len(done)
+        return _sum(self._held, logs)
+
+    def _settle(self, margin: int) -> None:
+        """Clocks that may turn out to be of another zone stay as they are, unless there is room to wait for that."""
+        if margin < DAY:
+            self.clocks = {source: clock.settled for source, clock in self.clocks.items()}
+
+    def _cut(self, held: _Held) -> None:
+        history = self._join(held.reads)
+        if not history.events:
+            return
+        cut = _newest_quarter(history.events)
+        held.evict(self.clocks, cut, ALWAYS[1], self._kept(history, cut))
+        self._too_many = f"more than {MAX_EVENTS:,} events" if len(history.events) > MAX_EVENTS else _TOO_MUCH
+        self.left_out = Gap(self.left_out.begins if self.left_out else history.begins, cut, WHY)
+        del history  # there is no room for two
+        self._keeper.left(lambda: self._join(held.reads))
+
+    def _kept(self, history: History, cut: int) -> Lines:
+        """The lines of what the command needs, as far as there is room: a quarter of all."""
+        lines: dict[str, set[int]] = defaultdict(set)
+        weight = Weight()
+        for event in self._keeper.keep(history, cut):
+            if event.ends < cut and event.origin.line not in lines[event.origin.source]:
+                weight.add_event(event)
+                if weight.load.size <= MOST_BYTES // 4:
+                    lines[event.origin.source].add(event.origin.line)
+        return lines
+
+
+class _Held:
+    """Events of logs that were read and of logs that are being read."""
+
+    def __init__(self, done: list[LogRead], logs: Sequence[LogReader]) -> None:
+        self._done, self._logs = done, logs
+
+    @property
+    def load(self) -> Load:
+        """What they take."""
+        done = Load()
+        for read in self._done:
+            done = done.plus(load(read.log.raw_events))
+        return _sum(done, self._logs)
+
+    @property
+    def reads(self) -> list[LogRead]:
+        """All of them."""
+        return [*self._done, *(log.made() for log in self._logs)]
+
+    def evict(self, clocks: Clocks, since: int, until: int, lines: Lines = EMPTY) -> None:
+        """Keep what lies in between, what stands on the lines, and what tells the clocks and the coverage."""
+
+        def keeps(log: LogEvents) -> _Keeps:
+            named = lines.get(log.source, set())
+            return _Keeps(clocks[log.source], since, until, named | clock_and_coverage_lines(log))
+
+        for number, read in enumerate(self._done):
+            self._done[number] = read._replace(log=read.log.keeping(keeps(read.log).is_kept))
+        for reader in self._logs:
+            kept = keeps(reader.made().log)
+            reader.evict(kept.is_kept, kept.is_between)
+
+
+class _Keeps(NamedTuple):
+    """Whether an event of one log lies in a stretch of time, or on one of the lines."""
+
+    clock: SourceClock
+    since: int
+    until: int
+    lines: set[int]
+
+    def is_kept(self, said: RawEvent) -> bool:
+        """Whether either is so."""
+        return said.line in self.lines or self.is_between(said)
+
+    def is_between(self, said: RawEvent | RpcLine) -> bool:
+        """Whether it lies in the stretch of time."""
+        ends = said.more[1] if isinstance(said, RawEvent) and said.more else said.stamp
+        return self.clock.utc(ends, said.line) >= self.since and self.clock.utc(said.stamp, said.line) <= self.until
+
+
+def _around(asked: Span, margin: int) -> tuple[int, int]:
+    since, until = asked
+    return (
+        ALWAYS[0] if since is None else since - margin,
+        ALWAYS[1] if until is None else until + margin,
+    )
+
+
+def _sum(held: Load, logs: Iterable[LogReader]) -> Load:
+    for log in logs:
+        held = held.plus(log.load)
+    return held
+
+
+def _newest_quarter(events: Sequence[Event]) -> int:
+    """When the first of the newest quarter of events ended, or of fewer that take no more than a quarter of the room.
+
+    Events that ended at the same moment stay or go together: where they are nearly all, they go.
+    """
+    ends = sorted(event.ends for event in events)
+    cut = max(ends[len(ends) * 3 // 4], newest(events, MOST_BYTES // 4) or ALWAYS[0])
+    return cut if bisect_left(ends, cut) >= len(ends) // 4 else cut + 1
+
+
+def active_subjects(history: History, cut: int) -> list[Timeline]:
+    """The subjects of which something happened since `cut`."""
+    return [t for t in history.timelines.values() if t.events and max(e.ends for e in t.events) >= cut]
+
+
+def active_events(history: History, cut: int) -> Iterator[Event]:
+    """The first events of the subjects that last: who they are and how they began."""
+    still = active_subjects(history, cut)
+    first = _first(still)
+    for timeline in still:
+        yield from timeline.events[:first]
+    held = leases(history)
+    for name in {timeline.subject.ids.get("pod", "") for timeline in still} & held.keys():
+        yield from held[name][-HEAD_EVENTS:]
+
+
+def _first(timelines: Sequence[Timeline]) -> int:
+    """How many events of each subject are kept: `HEAD_EVENTS`, or fewer where there are many."""
+    first = HEAD_EVENTS
+    while first > 1 and sum(min(first, len(timeline.events)) for timeline in timelines) > MOST_BYTES // 8 // EVENT:
+        first //= 2
+    return first
+
+
+def leases(history: History) -> Mapping[str, list[Event]]:
+    """By name of a pod where each that was called so was named first; without it a later one is taken for it."""
+    held: dict[str, list[Event]] = defaultdict(list)
+    for (kind, _), timeline in history.timelines.items():
+        said = (event for event in timeline.events if event.ref("pod") and event.ref("pod_uid"))
+        if kind is SubjectKind.POD and (first := next(said, None)):
+            held[timeline.subject.ids.get("pod", "")].append(first)
+    return {name: sorted(events, key=lambda event: event.time) for name, events in held.items()}

@@ -1,0 +1,163 @@
+"""What was found in events that were let go: kept as it was found, and joined with what is found later.
+
+Before events are let go all is judged, and after it once more. What is found no more without them stays as it was
+found; of what is still found, how often it was in the part that is gone is remembered.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from kvdiag.model.event import Event
+from kvdiag.model.report import Finding
+from kvdiag.model.timeline import History
+from kvdiag.model.values import SubjectKind, Verdict
+from kvdiag.retention.budget import NEXT, active_events, active_subjects
+
+MOST_FOUND = 10_000  # findings of events that were let go: 10 KB each
+FEWEST_FOUND = 100  # of one rule, however many there are of others
+
+Judge = Callable[[History], list[Finding]]
+
+
+class FindingRetention:
+    """The findings of what was let go; `judge` gives those of a history."""
+
+    is_whole = False
+
+    def __init__(self, judge: Judge) -> None:
+        """Nothing was found yet."""
+        self._judge = judge
+        self._found: Sequence[Finding] = ()  # before events are let go
+        self._over = _Findings()  # of which nothing is left
+        self._gone = _Findings()  # of which some is left: the part that is not
+        self._unlisted = Counter[str]()  # by rule, what there was no room for
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """That counts may be low, and how many findings are not listed."""
+        note = f"what ended before {{until}} was judged as it was read, counts may be low; {NEXT}"
+        more = ", ".join(f"{count:,} of {rule}" for rule, count in sorted(self._unlisted.items()))
+        return (note, f"more findings than are listed: {more}") if more else (note,)
+
+    def keep(self, history: History, cut: int) -> Iterator[Event]:
+        """The first events of what goes on, and what proves a finding about that."""
+        self._found = self._judge(history)
+        still = {(timeline.subject.kind, timeline.subject.key) for timeline in active_subjects(history, cut)}
+        yield from active_events(history, cut)
+        for finding in self._found:
+            if (finding.subject.kind, finding.subject.key) in still:
+                yield from (one.event for one in finding.evidence)
+
+    def left(self, history: Callable[[], History]) -> None:
+        """Keep what is found no more, and of what still is how often it was in the part that is gone."""
+        gone, self._gone, still = self._gone, _Findings(), _Findings(self._judge(history()))
+        for finding in self._found:
+            whole = joined(gone.take(finding), finding)
+            again = still.find(finding)
+            if again is not None:
+                self._gone.put(whole._replace(count=max(0, whole.count - again.count)), again.key)
+            else:
+                self._end(joined(self._over.take(whole), whole), whole.key)
+        self._found = ()
+
+    def _end(self, finding: Finding, key: str) -> None:
+        """Nothing is left of it: it is listed as far as there is room, and counted in any case."""
+        rule = finding.rule.name
+        if len(self._over) < MOST_FOUND or self._over.of(rule) < FEWEST_FOUND:
+            self._over.put(finding, key)
+        else:
+            self._unlisted[rule] += 1
+
+    def forget(self) -> frozenset[str]:
+        """Go on without what nothing is left of; its keys."""
+        over, self._over = self._over, _Findings()
+        return over.keys
+
+    def all(self, findings: Sequence[Finding]) -> list[Finding]:
+        """The findings of what was let go and those of what was left, each subject's of one rule as one."""
+        over, gone = self._over.copy(), self._gone.copy()
+        told = [joined(over.take(finding), joined(gone.take(finding), finding)) for finding in findings]
+        return [*over, *told]
+
+
+def _is_same(one: Finding, other: Finding) -> bool:
+    """Whether both are about the same; what node it is on may be learnt late."""
+    nodes = one.subject.ids.get("node", ""), other.subject.ids.get("node", "")
+    same = (one.rule.name, one.subject.kind) == (other.rule.name, other.subject.kind)
+    if SubjectKind.NODE is one.subject.kind is other.subject.kind:
+        return same and (one.subject.key == other.subject.key or not (one.subject.key and other.subject.key))
+    return same and one.subject.key == other.subject.key and (nodes[0] == nodes[1] or not all(nodes))
+
+
+class _Findings:
+    """Findings to be found again by what they are about: there may be thousands."""
+
+    def __init__(self, findings: Iterable[Finding] = ()) -> None:
+        self._about: dict[tuple[object, ...], dict[str, Finding]] = {}
+        self._of = Counter[str]()  # by rule
+        for finding in findings:
+            self.put(finding, finding.key)
+
+    def __iter__(self) -> Iterator[Finding]:
+        return (finding for group in self._about.values() for finding in group.values())
+
+    def __len__(self) -> int:
+        return self._of.total()
+
+    def of(self, rule: str) -> int:
+        """How many are of one rule."""
+        return self._of[rule]
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """What all of them are called by."""
+        return frozenset(key for group in self._about.values() for key in group)
+
+    def copy(self) -> _Findings:
+        """Give the same, to be taken from."""
+        made = _Findings()
+        made._about = {about: dict(group) for about, group in self._about.items()}
+        made._of = self._of.copy()
+        return made
+
+    def put(self, finding: Finding, key: str) -> None:
+        """Keep one by the key it is called by."""
+        group = self._about.setdefault(_group(finding), {})
+        self._of[finding.rule.name] += key not in group
+        group[key] = finding
+
+    def find(self, finding: Finding) -> Finding | None:
+        """Give the first about the same."""
+        return next((f for f in self._about.get(_group(finding), {}).values() if _is_same(f, finding)), None)
+
+    def take(self, finding: Finding) -> Finding | None:
+        """Give the one of that key, else the first about the same, and keep it no more."""
+        group = self._about.get(_group(finding), {})
+        same = finding.key if finding.key in group else next((k for k, f in group.items() if _is_same(f, finding)), "")
+        taken = group.pop(same, None)
+        self._of[finding.rule.name] -= taken is not None
+        if not group:
+            self._about.pop(_group(finding), None)
+        return taken
+
+
+def _group(finding: Finding) -> tuple[object, ...]:
+    """Give what two findings about the same have in common in any case; a node's name may be learnt late."""
+    is_of_node = finding.subject.kind is SubjectKind.NODE
+    return finding.rule.name, finding.subject.kind, "" if is_of_node else finding.subject.key
+
+
+def joined(before: Finding | None, after: Finding) -> Finding:
+    """One finding of two about the same subject: the words and proof of the one that began first, and both counts."""
+    if before is None:
+        return after
+    first, second = (before, after) if before.begins <= after.begins else (after, before)
+    return first._replace(
+        subject=after.subject if len(after.subject.ids) >= len(before.subject.ids) else before.subject,
+        ends=max(before.ends, after.ends),
+        count=before.count + after.count,
+        verdict=first.verdict if first.verdict is Verdict.CONFIRMED else second.verdict,
+        evidence=(*first.evidence, *(e for e in second.evidence if e.event.time > first.ends)),
+    )

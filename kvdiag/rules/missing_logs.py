@@ -1,0 +1,88 @@
+"""What would turn a possible finding into a verdict: which log, at which verbosity, from when to when.
+
+A finding is possible because an absence in its sentence could not be proven. For each such absence this names the
+witness that is missing, the one the logs already have some of before one they have nothing of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from kvdiag.clock import MINUTE, to_datetime
+from kvdiag.model.report import Finding, Need
+from kvdiag.model.timeline import History
+from kvdiag.model.values import Verdict
+from kvdiag.model.vocabulary import Entry
+from kvdiag.rules.absence import SETTLE, Window, doubts
+from kvdiag.rules.distribution import Dialect, dialect_of
+from kvdiag.rules.fill import command
+from kvdiag.rules.grammar import absences
+
+AROUND = MINUTE  # before and after a finding that a log should cover
+ON_NODE = {"kubelet", "containerd", "crio", "kernel"}  # whose log the node itself keeps
+COMMANDS = {
+    "kube-controller-manager": "kubectl logs -n kube-system -l component=kube-controller-manager --since-time={rfc}",
+    "external-attacher": "kubectl logs -n NAMESPACE CONTROLLER-POD -c csi-attacher --since-time={rfc}",
+    "csi-controller": "kubectl logs -n NAMESPACE CONTROLLER-POD -c DRIVER --since-time={rfc}",
+    "csi-driver": "kubectl logs -n NAMESPACE DRIVER-POD -c DRIVER --since-time={rfc}",
+}
+
+
+def needs(findings: Sequence[Finding], history: History, entries: Mapping[str, Entry]) -> tuple[Need, ...]:
+    """What the possible findings lack, one a component, over all of them."""
+    found: dict[str, Need] = {}
+    nodes: dict[str, str] = {}
+    for finding in findings:
+        if finding.verdict is Verdict.POSSIBLE:
+            for need in _needs(finding, history, entries):
+                found[need.component] = _joined(found.get(need.component), need)
+                nodes.setdefault(need.component, finding.subject.ids.get("node", ""))
+    return tuple(need._replace(run=_command(need, nodes[need.component], history)) for need in found.values())
+
+
+def _needs(finding: Finding, history: History, entries: Mapping[str, Entry]) -> Iterator[Need]:
+    node = finding.subject.ids.get("node", "")
+    window = Window(finding.begins - AROUND, finding.ends + AROUND + SETTLE)
+    is_unanchored = all(one.event.origin.source in history.adrift for one in finding.evidence)
+    for absent in absences(finding.rule.when):
+        kinds = finding.rule.events[absent.name].kinds
+        if doubts(kinds, window, node, history, entries):
+            doubted = [
+                one for one in _witnesses(kinds, history, entries) if any(one[0] in doubt for doubt in finding.doubts)
+            ]
+            for component, verbosity in doubted[:1]:
+                begins, ends = (None, None) if is_unanchored else (window.begins, window.ends)
+                yield Need(component, verbosity, begins, ends, (finding.key,), "")
+
+
+def _witnesses(kinds: Iterable[str], history: History, entries: Mapping[str, Entry]) -> list[tuple[str, int]]:
+    """Who could have shown the absence, and from which -v on: first the components some log of which is there."""
+    witnesses = [(one, entry.verbosity) for kind in kinds if (entry := entries.get(kind)) for one in entry.components]
+    seen = {coverage.component for coverage in history.coverage}
+    return sorted((one for one in witnesses if one[0]), key=lambda one: one[0] not in seen)
+
+
+def _joined(before: Need | None, need: Need) -> Need:
+    if before is not None:
+        keys = tuple(dict.fromkeys((*before.findings, *need.findings)))
+        begins = min((b for b in (before.begins, need.begins) if b is not None), default=None)
+        ends = max((e for e in (before.ends, need.ends) if e is not None), default=None)
+        need = Need(need.component, max(before.verbosity, need.verbosity), begins, ends, keys, "")
+    return need
+
+
+def _command(need: Need, node: str, history: History) -> str:
+    """The command that collects the log, as it is said on the node; that of one node where several lack it."""
+    if need.component in ON_NODE:
+        return command(_of_node(need, dialect_of(history, node)), {"node": node})
+    text = COMMANDS.get(need.component, "")
+    if need.begins is None:
+        return text.partition(" --since")[0]
+    return text.format(rfc=to_datetime(need.begins).strftime("%Y-%m-%dT%H:%M:%SZ"))
+
+
+def _of_node(need: Need, dialect: Dialect) -> str:
+    if need.begins is None or need.ends is None:
+        return dialect.say(f"{{journal:{need.component}}}")
+    since, until = (to_datetime(one).strftime("'%Y-%m-%d %H:%M:%S UTC'") for one in (need.begins, need.ends))
+    return dialect.say(f"{{between:{need.component}}}", {"since": since, "until": until})

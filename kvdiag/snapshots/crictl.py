@@ -1,0 +1,84 @@
+"""Which sandboxes and containers the runtime still had: `crictl pods` and `crictl ps -a`, as tables or JSON.
+
+POD ID              CREATED             STATE               NAME                NAMESPACE           ATTEMPT
+cf8d3a59b71e0       3 hours ago         NotReady            web-0               shop                0
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from kvdiag.events.names import refs_of
+from kvdiag.snapshots.fact import Lines, SnapshotFact, inner, objects, word
+
+_HEADER = re.compile(
+    r"(?:POD|SANDBOX) ID +CREATED +STATE +NAME +NAMESPACE(?: |$)|CONTAINER(?: ID)? +IMAGE +CREATED +STATE +NAME(?: |$)"
+)
+_LEAD = re.compile(rf"(?:[^\n]{{0,400}}\n){{0,4}}(?:{_HEADER.pattern})", re.MULTILINE)  # it warns of endpoints first
+_OPENING = re.compile(r'\s*\{\s*"(items|containers)"\s*:\s*\[\s*\{\s*"id"\s*:\s*"[0-9a-f]{12,64}"')
+_COLUMN = re.compile(r"\S+(?: \S+)*")
+_STATES = {
+    "SANDBOX_READY": "Ready",
+    "SANDBOX_NOTREADY": "NotReady",
+    "CONTAINER_CREATED": "Created",
+    "CONTAINER_RUNNING": "Running",
+    "CONTAINER_EXITED": "Exited",
+    "CONTAINER_UNKNOWN": "Unknown",
+}
+_LABEL = "io.kubernetes.pod."
+
+
+def opens(_name: str, head: str) -> bool:
+    """Whether a text begins as such a table, or such JSON."""
+    return _LEAD.match(head) is not None or _OPENING.match(head) is not None
+
+
+def read(text: str) -> Iterator[SnapshotFact]:
+    """Give each sandbox and container with its state; an id may be cut to its first 13 digits."""
+    opening = _OPENING.match(text)
+    yield from _listed(text, opening[1]) if opening else _rows(text)
+
+
+def _rows(text: str) -> Iterator[SnapshotFact]:
+    columns: list[re.Match[str]] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if _HEADER.match(line):
+            columns = list(_COLUMN.finditer(line))
+            continue
+        ends = [column.start() for column in columns[1:]] + [len(line)]
+        cells = {c[0]: line[c.start() : end].strip() for c, end in zip(columns, ends, strict=False)}
+        if cells.get("STATE"):
+            yield _found(number, line.strip(), cells)
+
+
+def _listed(text: str, key: str) -> Iterator[SnapshotFact]:
+    lines = Lines(text)
+    for item in objects(text, key):
+        identity, state, told = word(item, "id"), word(item, "state"), inner(item, "metadata")
+        cells = {"STATE": state, "NAME": word(told, "name")}
+        if key == "items":
+            cells |= {"POD ID": identity, "NAMESPACE": word(told, "namespace"), "UID": word(told, "uid")}
+        else:
+            labels = inner(item, "labels")
+            cells |= {"CONTAINER": identity, "POD ID": word(item, "podSandboxId"), "POD": word(labels, f"{_LABEL}name")}
+            cells |= {"NAMESPACE": word(labels, f"{_LABEL}namespace"), "UID": word(labels, f"{_LABEL}uid")}
+        if identity and state:
+            yield _found(lines.of(identity), f'"id": "{identity}", "state": "{state}"', cells)
+
+
+def _found(line: int, text: str, cells: Mapping[str, str]) -> SnapshotFact:
+    container = cells.get("CONTAINER") or cells.get("CONTAINER ID", "")
+    name = cells.get("POD", "") if container else cells["NAME"]
+    pod = f"{cells.get('NAMESPACE', '')}/{name}"
+    names = {
+        "container_id": container,
+        "sandbox_id": cells.get("POD ID") or cells.get("SANDBOX ID", ""),
+        "pod_uid": cells.get("UID", ""),
+        "pod": pod if "" not in pod.split("/") and pod != "unknown/unknown" else "",
+    }
+    refs = tuple(ref for kind, value in names.items() if value for ref in refs_of(kind, value.encode()))
+    attrs = {"state": _STATES.get(cells["STATE"], cells["STATE"])}
+    if container:
+        attrs["container_name"] = cells.get("NAME", "")
+    return SnapshotFact(line, "container.found" if container else "sandbox.found", text, refs, attrs)

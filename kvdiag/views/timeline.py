@@ -1,0 +1,197 @@
+"""A subject's life as it is told: gaps measured, retries folded, findings marked, the node's own events between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from kvdiag.clock import MINUTE, SECOND
+from kvdiag.lifecycles.build import build_lifecycle
+from kvdiag.lifecycles.words import WORDS
+from kvdiag.model.event import Event
+from kvdiag.model.lifecycle import Lifecycle, TimelineRow, TimelineView, Transition
+from kvdiag.model.report import Finding
+from kvdiag.model.timeline import History, Timeline
+from kvdiag.model.values import SubjectKind
+from kvdiag.views.phases import phases, pulls_in
+
+# What befell the node or the driver and explains a gap in anything that lives there.
+MATTERS = frozenset(
+    {
+        "kubelet.started",
+        "kubelet.exiting",
+        "kubelet.exited",
+        "runtime.started",
+        "runtime.panicked",
+        "runtime.exited",
+        "runtime.call.failed",
+        "runtime.call.reported",
+        "node.not-ready",
+        "node.ready",
+        "node.booted",
+        "node.rebooted",
+        "csi.driver.registered",
+        "csi.driver.deregistered",
+        "csi.driver.listening",
+        "csi.connection.lost",
+        "kernel.oom-node",
+        "kernel.task.hung",
+        "kernel.disk.failed",
+        "kernel.filesystem.failed",
+        "kernel.filesystem.read-only",
+        "kernel.nfs.silent",
+        "kernel.nfs.back",
+    }
+)
+LASTS = frozenset(
+    {"runtime.call.failed", "runtime.call.reported", "node.not-ready"}
+)  # told again and again, in many ways, while it lasts
+LONG, VERY_LONG = 5 * SECOND, MINUTE  # a step that takes longer is unusual; one at rest may take any time
+AT_REST = frozenset(
+    [
+        "RUNNING",
+        "BACKOFF",
+        "PUBLISHED",
+        "REMOVED",
+        "FINISHED",
+        "FORGOTTEN",
+        "DETACHED",
+        "ABSENT",
+        "RELEASED",
+        "SERVING",
+        "READY",
+        "STOPPED",
+        "EXITED",
+        "REGISTERED",
+    ]
+)
+FEWEST = 3  # failures of one kind before the cycles between them are folded
+AROUND = 10 * SECOND  # before and after a life in which the node's events matter to it
+
+
+def build_timeline(
+    timeline: Timeline, history: History, findings: Sequence[Finding], *, raw: bool = False
+) -> TimelineView:
+    """The story of one subject; `raw` keeps every retry."""
+    life = build_lifecycle(timeline, history)
+    marks = _marks(findings)
+    transitions = list(life.transitions)
+    folds = {} if raw else _folds(transitions)
+    told = [(p, folds.get(n, ())) for n, p in enumerate(transitions) if n not in folds or folds[n]]
+    foreign = _foreign(timeline, history)
+    rows = list(_rows(told, [(event, ()) for event in foreign] if raw else _outages(foreign), marks))
+    about = tuple(
+        f for f in findings if (f.subject.kind, f.subject.key) == (timeline.subject.kind, timeline.subject.key)
+    )
+    nodes = {event.node for event in timeline.events}
+    off = tuple(skew for skew in history.skews if skew.node in nodes)
+    parts = phases(life, history, pulls_in(history))
+    return TimelineView(life=life, rows=tuple(rows), phases=parts, findings=about, skews=off)
+
+
+Fold = tuple[Event, ...]  # what failed again, after the event of the row that stands for it
+HIDDEN: Fold = ()  # in place of a transition within a folded cycle
+
+
+def _folds(transitions: Sequence[Transition]) -> dict[int, Fold]:
+    """By index: the later failures that a failure stands for, or HIDDEN for what lies within.
+
+    The first cycle is told in full. From then on the kinds of events that made it up are hidden up to the last failure;
+    whatever else happens in between is told.
+    """
+    folds: dict[int, Fold] = {}
+    for kind in dict.fromkeys(p.event.kind for p in transitions if p.event.kind.endswith((".failed", "-failed"))):
+        at = [n for n, p in enumerate(transitions) if p.event.kind == kind]
+        if len(at) < FEWEST:
+            continue
+        cycle = {p.event.kind for p in transitions[at[0] + 1 : at[1] + 1]}
+        hidden = [n for n in range(at[0] + 1, at[-1] + 1) if transitions[n].event.kind in cycle]
+        folds.update(dict.fromkeys(hidden, HIDDEN))
+        folds[at[1]] = tuple(transitions[n].event for n in at[2:])
+    return folds
+
+
+def _foreign(timeline: Timeline, history: History) -> list[Event]:
+    """The node's and the driver's events around a life that explain what happens in it."""
+    if timeline.subject.kind is SubjectKind.NODE or not timeline.events:
+        return []
+    begins, ends = timeline.events[0].time - AROUND, timeline.events[-1].ends + AROUND
+    nodes = {event.node for event in timeline.events} | {""}
+    own = {id(event) for event in timeline.events}
+    return [
+        event
+        for event in history.events
+        if event.kind in MATTERS
+        and begins <= event.time <= ends
+        and event.node in nodes
+        and id(event) not in own
+        and _concerns(event, timeline)
+    ]
+
+
+def _outages(foreign: Iterable[Event]) -> list[tuple[Event, Fold]]:
+    """One row for what fails in many ways at once, up to the next word of what may have changed that."""
+    told: list[tuple[Event, list[Event]]] = []
+    opened: dict[tuple[str, str], list[Event]] = {}
+    for event in foreign:
+        key = (event.kind, event.node)
+        if key in opened:
+            opened[key].append(event)
+            continue
+        rest: list[Event] = []
+        told.append((event, rest))
+        if event.kind in LASTS:
+            opened[key] = rest
+        else:
+            opened.clear()
+    return [(first, tuple(rest)) for first, rest in told]
+
+
+def _concerns(event: Event, timeline: Timeline) -> bool:
+    """A driver's coming and going matters to those who use it."""
+    driver = event.ref("driver")
+    return not driver or driver == timeline.subject.ids.get("driver", driver)
+
+
+def _rows(
+    told: Sequence[tuple[Transition, Fold]], foreign: Sequence[tuple[Event, Fold]], marks: Mapping[int, tuple[str, ...]]
+) -> Iterator[TimelineRow]:
+    """Own and foreign transitions in order of time; a foreign event leaves the state as it is."""
+    own = [(p.event.time, 0, n, p, fold) for n, (p, fold) in enumerate(told)]
+    state = told[0][0].before if told else ""
+    others = [(e.time, 1, n, Transition(e, WORDS.get(e.kind, ""), "", ""), fold) for n, (e, fold) in enumerate(foreign)]
+    before: int | None = None
+    for time, is_foreign, _, told_passage, fold in sorted([*own, *others], key=lambda row: row[:3]):
+        gap = 0 if before is None else time - before
+        transition = told_passage._replace(before=state, state=state) if is_foreign else told_passage
+        stood = (transition.event, *fold)
+        yield TimelineRow(
+            transition=transition,
+            gap=gap,
+            unusual=_unusual(gap, transition.before),
+            marks=tuple(dict.fromkeys(mark for event in stood for mark in marks.get(id(event), ()))),
+            foreign=bool(is_foreign),
+            repeats=sum(event.count for event in stood) - 1,
+            until=max(event.ends for event in stood),
+            ladder=tuple(dict.fromkeys(e.attrs["backoff"] for e in stood if e.attrs.get("backoff"))) if fold else (),
+        )
+        state, before = transition.state, time
+
+
+def _unusual(gap: int, state: str) -> int:
+    if state in AT_REST or gap < LONG:
+        return 0
+    return 2 if gap >= VERY_LONG else 1
+
+
+def _marks(findings: Sequence[Finding]) -> Mapping[int, tuple[str, ...]]:
+    marks: dict[int, tuple[str, ...]] = {}
+    for finding in findings:
+        for evidence in finding.evidence:
+            key = id(evidence.event)
+            marks[key] = tuple(dict.fromkeys((*marks.get(key, ()), finding.rule.name)))
+    return marks
+
+
+def state_now(life: Lifecycle) -> str:
+    """`TERMINATING, waits for volumes to be unmounted`, in words for the end of a story."""
+    return f"{life.state}, waits for {life.waits_for}" if life.waits_for else life.state
