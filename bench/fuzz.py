@@ -38,15 +38,17 @@ with atheris.instrument_imports(include=["kvdiag"]):
     from kvdiag.formats.carriers.peel import peel
     from kvdiag.formats.pasted import wrapped
     from kvdiag.formats.pasted.escaped import fold as written_out
-    from kvdiag.formats.records import read_records
     from kvdiag.formats.rpc import lines as grpclines
     from kvdiag.formats.rpc import pieces as grpcpieces
+    from kvdiag.ingest.blocks import read_blocks
     from kvdiag.ingest.read import TextInput
+    from kvdiag.ingest.records import read_records
     from kvdiag.inputs import sniff
     from kvdiag.inputs.archives import tar_members, zip_members
     from kvdiag.inputs.compressed import Budget
     from kvdiag.inputs.folded import FOLDS, unfolded
     from kvdiag.inputs.gzipped import DamagedError
+    from kvdiag.inputs.lines import LineMap
     from kvdiag.inputs.readers import Lent, Reader, Replayed, read_up_to
     from kvdiag.inputs.repair import TextRepair, Transcoded
     from kvdiag.inputs.source import Source
@@ -62,6 +64,10 @@ with atheris.instrument_imports(include=["kvdiag"]):
     from kvdiag.snapshots.readers import READERS, evidence_in, read_evidence
 
 
+def _ignored(problem: InputError) -> None:
+    """What is wrong with an input is no fault of a reader."""
+
+
 def formats(data: bytes) -> None:
     """Peel, classify and read each line, and all lines as records."""
     lines = data.split(b"\n")
@@ -72,7 +78,8 @@ def formats(data: bytes) -> None:
         if body is not None:
             canonical(body)
             grpclines.read_piece(body.message, body.fields)
-    records = list(read_records(enumerate(lines, start=1)))
+    numbers = LineMap()
+    records = list(read_records(read_blocks(TextInput("x", data), _ignored, numbers), numbers))
     if sum(record.lines for record in records) > len(lines):
         raise AssertionError("more lines than there are")
 
@@ -80,11 +87,11 @@ def formats(data: bytes) -> None:
 def inputs(data: bytes) -> None:
     """Look at an input, unpack it if its first bytes say so, and read it as blocks of few bytes and of many."""
     sniff.looks_like_log("x", sniff.sniffed_reader(io.BytesIO(data), Budget()).look.text)
-    if read_blocks(data, 7) != read_blocks(data, 1 << 18):
+    if blocks_of(data, 7) != blocks_of(data, 1 << 18):
         raise AssertionError("it depends on the size of the reads")
 
 
-def read_blocks(data: bytes, size: int) -> tuple[bytes, list[int]]:
+def blocks_of(data: bytes, size: int) -> tuple[bytes, list[int]]:
     """Give what an input is read as, and the numbers of its lines."""
     numbers: array[int] = array("I")
     mender, text = TextRepair(), b""
@@ -163,7 +170,7 @@ def evidence(data: bytes) -> None:
 
 def explain(data: bytes) -> None:
     """Explain each line."""
-    for page in explainer().lines(data.split(b"\n")):
+    for page in explainer().lines(TextInput("line", data), _ignored):
         line_text(page)
         line_json(page)
 

@@ -19,10 +19,10 @@ from kvdiag.formats.bodies.goquote import unquote
 from kvdiag.formats.bodies.gostruct import read_struct
 from kvdiag.formats.bodies.known import canonical, classify, read_body
 from kvdiag.formats.carriers.peel import peel
-from kvdiag.formats.records import read_records
 from kvdiag.formats.rpc.lines import read_piece
 from kvdiag.redaction.secrets import redacted
 from kvdiag.report.clean import clean
+from tests.recorded import records_of_lines
 from tests.traps import LEADS, UNITS
 
 ROOT = Path(__file__).parents[1]
@@ -78,7 +78,7 @@ def readings(text: bytes) -> list[str]:
         told += [canonical(body), read_piece(body.message, body.fields)]
     words = text.decode("latin-1")
     told += [redacted(words), clean(words), read_struct(words), unquote(text)]
-    told += list(read_records(enumerate(text.split(b"\n")[:LINES], start=1)))
+    told += records_of_lines(text.split(b"\n")[:LINES])
     return [repr(reading) for reading in told]
 
 

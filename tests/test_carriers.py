@@ -16,14 +16,15 @@ from hypothesis import strategies as st
 from kvdiag.commands.analyze import analyze, literals
 from kvdiag.commands.case import load_patterns, read_history
 from kvdiag.errors import InputError
+from kvdiag.formats.bodies.known import read_body
 from kvdiag.formats.carriers.peel import peel
-from kvdiag.formats.records import read_body, read_records
 from kvdiag.ingest.read import TextInput, read_source
 from kvdiag.model.options import Options
 from kvdiag.model.values import SubjectKind
 from kvdiag.rules.findings import find
 from kvdiag.rules.rank import rank
 from kvdiag.scan.choose import scanner
+from tests.recorded import records_of, records_of_lines
 from tests.wrappers import (
     CARRIERS,
     INNERMOST,
@@ -241,7 +242,7 @@ def test_two_carriers_around_a_line(number, outer, inner, innermost):
     bare = entry.line.rstrip()
     wrapped = carried(entry._replace(line=bare), INNERMOST[innermost], CARRIERS[inner], CARRIERS[outer]).encode()
     assert peel(wrapped).body.decode() == bare
-    (raw,) = read_records([(1, wrapped)])
+    (raw,) = records_of(wrapped)
     assert raw.body == read_body(bare.encode())
 
 
@@ -250,5 +251,5 @@ def test_a_whole_log_in_a_carrier(carrier):
     """The records of a whole log in one carrier are those of the bare log."""
     bare = [entry._replace(line=entry.line.rstrip()) for entry in entries()[:400]]
     wrapped = [carried(entry, (CARRIERS | INNERMOST)[carrier]).encode() for entry in bare]
-    told = [raw.body for raw in read_records(enumerate(wrapped, start=1))]
+    told = [raw.body for raw in records_of_lines(wrapped)]
     assert told == [read_body(entry.line.encode()) for entry in bare]

@@ -125,6 +125,24 @@ def test_one_word_is_no_piece_of_a_key(kvdiag):
 
 def test_bytes_that_are_no_text(kvdiag):
     """Bytes that are not UTF-8 are shown and do not stop anything."""
-    done = kvdiag("explain", "-", stdin=b"\xff\xfe hello\n" + DELETE.encode() + b"\n")
+    done = kvdiag("explain", "-", stdin=b"caf\xe9 \xff\xfe hello\n" + DELETE.encode() + b"\n")
     assert done.returncode == 0
     assert "pod.deleted" in done.stdout
+
+
+EXPORTED = f"__CURSOR=s=ab8f;i=1\n__REALTIME_TIMESTAMP=1721015374000000\n_HOSTNAME=node-1\nMESSAGE={DELETE}\n\n"
+
+
+@pytest.mark.parametrize(
+    "stdin",
+    [
+        ("\ufeff" + DELETE).encode("utf-16-le"),
+        DELETE.replace('"', "&quot;").encode(),
+        EXPORTED.encode(),
+        f"2026-03-12T08:15:00Z stderr P {DELETE[:70]}\n2026-03-12T08:15:00Z stderr F {DELETE[70:]}\n".encode(),
+    ],
+)
+def test_lines_are_read_as_a_log_is(stdin, kvdiag):
+    """Lines that came as UTF-16 or HTML, as an entry of a journal or in parts are told as whole lines."""
+    (told,) = json.loads("[" + kvdiag("explain", "-", "-o", "json", stdin=stdin).stdout.replace("}\n{", "},\n{") + "]")
+    assert [event["kind"] for event in told["events"]] == ["pod.deleted"]

@@ -13,12 +13,12 @@ from kvdiag.commands.log_clocks import LogClocks
 from kvdiag.commands.parse import source_records
 from kvdiag.events.recognise import Recogniser
 from kvdiag.formats.pasted.wrapped import fold
-from kvdiag.formats.records import read_records
 from kvdiag.ingest.read import TextInput, read_source
 from kvdiag.inputs.folded import FOLDS, unfolded
 from kvdiag.inputs.repair import TextRepair, Transcoded
 from kvdiag.model.options import Options
 from kvdiag.scan.choose import scanner
+from tests.recorded import records_of
 from tests.traps import KLOG, LEADS, READERS, UNITS, vocabulary
 
 LARGE = 256 << 10
@@ -109,7 +109,7 @@ def survive(data: bytes) -> None:
     source = TextInput("x", data)
     list(read_source(source, vocabulary(), scanner(vocabulary().literals), pytest.fail, lambda _name, _size: None))
     list(source_records(source, pytest.fail, LogClocks(Options())))
-    list(read_records(enumerate(data.split(b"\n"), start=1)))
+    records_of(data)
 
 
 PIECES = st.sampled_from([*LEADS, *UNITS, *OPENINGS, *(literal for literal in vocabulary().literals)])

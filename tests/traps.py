@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Mapping
 from functools import cache
 
@@ -10,15 +9,15 @@ from kvdiag.events.recognise import Recogniser
 from kvdiag.events.vocabulary import Vocabulary, load_vocabulary
 from kvdiag.formats.bodies.gopanic import read as read_panic
 from kvdiag.formats.bodies.gostruct import read_struct, sandbox_metadata
-from kvdiag.formats.bodies.known import classify, read_body
+from kvdiag.formats.bodies.known import canonical, classify, read_body
 from kvdiag.formats.carriers.peel import peel
-from kvdiag.formats.records import canonical, read_records
 from kvdiag.formats.rpc.lines import read_piece
 from kvdiag.formats.rpc.pieces import request_of
 from kvdiag.ingest.read import TextInput, read_source
 from kvdiag.report.clean import clean
 from kvdiag.rules.library import built_in
 from kvdiag.scan.choose import scanner
+from tests.recorded import records_of
 
 KLOG = b"I0715 03:49:33.850919    1432 kubelet.go:2168] "
 UNITS = (
@@ -84,8 +83,7 @@ def analyse(trap: bytes) -> None:
 
 def parse(trap: bytes) -> None:
     """Read the trap as records."""
-    for _ in read_records(enumerate(io.BytesIO(trap), start=1)):
-        pass
+    records_of(trap)
 
 
 READERS: Mapping[str, Callable[[bytes], object]] = {

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
 import typer
 
 from kvdiag.cli.arguments import NoRedact, Patterns, folders
+from kvdiag.cli.outlet import say_note
 from kvdiag.commands.explain import BLOCK, Explainer
-from kvdiag.errors import UsageError
+from kvdiag.errors import InputError, UsageError
 from kvdiag.explain.asjson import line_json, rule_json, topic_json, topics_json
 from kvdiag.explain.text import line_text, rule_text, topic_text, topics_text
-from kvdiag.redaction.forms.pem import without_keys
+from kvdiag.ingest.blocks import Input
+from kvdiag.ingest.read import TextInput
+from kvdiag.inputs.source import Source, Stdin
 from kvdiag.redaction.secrets import redacted
 from kvdiag.report.clean import clean
 from kvdiag.report.jsontext import json_text
-from kvdiag.scan.blocks import Block
-from kvdiag.scan.parts import whole
 
 OUTPUTS = ("text", "json")
 STDIN = "-"
@@ -57,14 +57,14 @@ def _told(explainer: Explainer, words: list[str], mode: str, show: Show) -> Iter
         topics = list(explainer.topics.values())
         yield topics_text(topics), topics_json(topics)
     elif words == [STDIN]:
-        yield from _lines(explainer, sys.stdin.buffer, show)
+        yield from _lines(explainer, None, show)
     elif topic := explainer.topic("-".join(words)):
         page = explainer.page(topic, mode)
         yield topic_text(page), topic_json(page)
     elif rule := explainer.rule(words[0]) if len(words) == 1 else None:
         yield rule_text(rule), rule_json(rule)
     elif _is_line(words):
-        yield from _lines(explainer, [" ".join(words).encode("utf-8", "surrogateescape")], show)
+        yield from _lines(explainer, " ".join(words), show)
     else:
         raise explainer.unknown(" ".join(words))
 
@@ -74,17 +74,16 @@ def _is_line(words: list[str]) -> bool:
     return len(words) > 3 or any(" " in word for word in words)
 
 
-def _lines(explainer: Explainer, lines: Iterable[bytes], show: Show) -> Iterator[Told]:
-    for page in explainer.lines(_shown(line, show) for line in _whole(lines)):
+def _lines(explainer: Explainer, line: str | None, show: Show) -> Iterator[Told]:
+    """The line that was given, or those of standard input."""
+    problems: list[InputError] = []
+    source: Input = Source(STDIN, None, problems.append, given=Stdin(), is_named=True)
+    if line is not None:
+        source = TextInput("line", line.encode("utf-8", "surrogateescape"))
+    for page in explainer.lines(source, problems.append, lambda one: _shown(one, show)):
         yield line_text(page), line_json(page)
-
-
-def _whole(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Lines as a log has them: the parts of one together, and nothing of a key that spreads over them."""
-    split = (part for line in lines for part in line.removesuffix(b"\n").split(b"\n"))
-    given = (Block(line + b"\n", number, 1, 0) for number, line in enumerate(split))
-    for block in without_keys(whole(given), alone=True):
-        yield from block.data.removesuffix(b"\n").split(b"\n")
+    for problem in problems:
+        say_note(str(problem))
 
 
 def _shown(line: bytes, show: Show) -> bytes:

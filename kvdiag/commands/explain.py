@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
 from kvdiag.commands.case import load_patterns
-from kvdiag.errors import PatternError, UsageError
+from kvdiag.errors import InputError, PatternError, UsageError
 from kvdiag.explain.benign import first_that_fits, load_benign
-from kvdiag.explain.line import LineReader
+from kvdiag.explain.line import Change, LineReader
 from kvdiag.explain.page import LinePage, RulePage, StepPage, TopicPage, told
 from kvdiag.explain.topic import BENIGN, Answer, Step, Topic, load_topics
+from kvdiag.ingest.blocks import Input
 from kvdiag.model.event import Event
 from kvdiag.model.options import Options
 from kvdiag.model.rule import Rule
@@ -24,6 +25,7 @@ from kvdiag.rules.words import show_rule
 from kvdiag.yamlread import suggestion
 
 BLOCK = "block"
+Problem = Callable[[InputError], None]
 _NAMELIKE = lazy_regex(r"(?i:kv\d{1,4})|(?:[A-Z]?[a-z]+|[A-Z]+)(?:[ _-][A-Za-z]?[a-z]+)*")
 
 
@@ -63,10 +65,10 @@ class Explainer:
                 return RulePage(rule.id, rule.name, show_rule(rule), tuple(self._steps_of(rule)))
         return None
 
-    def lines(self, lines: Iterable[bytes]) -> Iterator[LinePage]:
-        """Each record of the lines."""
+    def lines(self, source: Input, problem: Problem, change: Change = bytes) -> Iterator[LinePage]:
+        """Each record of an input, its lines changed by `change` before they are taken apart."""
         benign = load_benign(self._folder / f"{BENIGN}.yaml")
-        for line in LineReader(self._knowledge.vocabulary).read(lines):
+        for line in LineReader(self._knowledge.vocabulary).read(source, problem, change):
             rules = (rule.name for rule in self._knowledge.rules if _looks_at(rule, line.events))
             yield LinePage(line, first_that_fits(benign, line.raw), tuple(rules))
 

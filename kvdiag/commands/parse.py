@@ -13,13 +13,12 @@ from kvdiag.formats.authors import Byline, byline, written
 from kvdiag.formats.bodies import gopanic
 from kvdiag.formats.carriers.carrier import KERNEL
 from kvdiag.formats.carriers.dmesg import Minutes
-from kvdiag.formats.records import read_records
 from kvdiag.ingest.blocks import Input, read_blocks
+from kvdiag.ingest.records import Raw, read_records
 from kvdiag.inputs.lines import LineMap
 from kvdiag.inputs.paths import sources
 from kvdiag.model.options import Options
 from kvdiag.model.record import LogRecord, Origin
-from kvdiag.scan.blocks import Block
 from kvdiag.scan.sections import looked_into, sections
 
 
@@ -38,17 +37,17 @@ def source_records(source: Input, problem: Callable[[InputError], None], log_clo
         log = f"{source.name}/{name}" if name else source.name
         by = byline(log, source.place.container)
         is_passed_over, blocks = looked_into(name, part)
-        lines = _lines(() if is_passed_over else blocks, numbers)
-        yield from _log_records(log, lines, clocks.get(log, SourceClock()), by)
+        raws = read_records(() if is_passed_over else blocks, numbers)
+        yield from _log_records(log, raws, clocks.get(log, SourceClock()), by)
 
 
-def _log_records(log: str, lines: Iterable[tuple[int, bytes]], clock: SourceClock, by: Byline) -> Iterator[LogRecord]:
+def _log_records(log: str, raws: Iterable[Raw], clock: SourceClock, by: Byline) -> Iterator[LogRecord]:
     """The year of year-less lines is that of the first, moved on at each New Year."""
     calendar = _Calendar(clock)
     known: set[str] = set()
     before: int | None = None
     minutes = Minutes()
-    for raw in read_records(lines):
+    for raw in raws:
         stamp = resolve(raw.peeled, raw.body)
         if raw.peeled.ident == KERNEL:
             stamp = minutes.take(raw.raw) or stamp
@@ -89,13 +88,3 @@ class _Calendar:
             self._before = stamp
         moment = self._clock.utc(stamp, line)
         return None if is_unanchored(moment) else moment
-
-
-def _lines(part: Iterable[Block], numbers: LineMap) -> Iterator[tuple[int, bytes]]:
-    for block in part:
-        lines = block.data.split(b"\n")
-        if not lines[-1]:
-            lines.pop()
-        for number, line in enumerate(lines, start=block.first_line + 1):
-            yield numbers.of(number), line
-        numbers.forget(block.first_line + block.lines, ())

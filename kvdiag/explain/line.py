@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from kvdiag.clock import PRINTED, is_age, is_since_boot, is_yearless, say_duration, to_datetime
+from kvdiag.errors import InputError
 from kvdiag.events.calls import calls
 from kvdiag.events.raw import EventMatch
 from kvdiag.events.recognise import Recogniser
 from kvdiag.events.stamper import resolve
 from kvdiag.events.vocabulary import Vocabulary
-from kvdiag.formats.records import Raw, read_records
+from kvdiag.ingest.blocks import Input, read_blocks
+from kvdiag.ingest.records import Raw, read_records
+from kvdiag.inputs.lines import LineMap
 from kvdiag.model.event import Event
 from kvdiag.model.record import Body, Origin
+from kvdiag.redaction.forms.pem import without_keys
+from kvdiag.scan.blocks import Block
 from kvdiag.scan.choose import scanner
 from kvdiag.scan.protocol import Scanner
 
 SOURCE = "line"
+Change = Callable[[bytes], bytes]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,11 +49,16 @@ class LineReader:
         self._vocabulary = vocabulary
         self._scanner: Scanner = scanner(vocabulary.literals)
 
-    def read(self, lines: Iterable[bytes]) -> Iterator[Line]:
-        """Each record of the lines; an empty line is none."""
-        numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip())
-        for raw in read_records(numbered):
-            yield self._line(raw)
+    def read(self, source: Input, problem: Callable[[InputError], None], change: Change = bytes) -> Iterator[Line]:
+        """Each record of an input, its lines changed by `change` before they are taken apart; a blank line is none.
+
+        The lines were taken out of a log, so one that holds nothing but a piece of a key is told as such.
+        """
+        numbers = LineMap()
+        whole = without_keys(read_blocks(source, problem, numbers), alone=True)
+        for raw in read_records(_changed(whole, change), numbers):
+            if raw.raw.strip():
+                yield self._line(raw)
 
     def _line(self, raw: Raw) -> Line:
         stamp = resolve(raw.peeled, raw.body)
@@ -72,6 +83,11 @@ class LineReader:
         raw_events = [*recogniser.raw_events, *calls(recogniser.heard, self._vocabulary)]
         for raw_event in raw_events:
             yield _event(raw_event.meaning, raw, stamp)
+
+
+def _changed(given: Iterable[Block], change: Change) -> Iterator[Block]:
+    for block in given:
+        yield block._replace(data=b"\n".join(map(change, block.data.split(b"\n"))))
 
 
 def _event(meaning: EventMatch, raw: Raw, stamp: int) -> Event:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kvdiag.clock import MINUTE, SECOND, to_datetime
 from kvdiag.events.recognise import LONGEST_TEXT, Recogniser
 from kvdiag.events.vocabulary import load_vocabulary
-from kvdiag.formats.records import classify
+from kvdiag.formats.bodies.known import classify
 from kvdiag.rules.library import built_in
 from kvdiag.scan.choose import scanner
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from kvdiag.clock import from_datetime, is_yearless, to_datetime
 from kvdiag.events.stamper import MOST_LAYOUTS, TimestampReader, resolve
+from kvdiag.formats.bodies.known import read_body
 from kvdiag.formats.carriers.peel import peel
-from kvdiag.formats.records import read_body
 
 SAMPLES = Path(__file__).parents[2] / "sample-logs"
 

@@ -6,6 +6,7 @@ import pytest
 
 from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.explain.line import LineReader
+from kvdiag.ingest.read import TextInput
 from kvdiag.model.event import Ref
 from kvdiag.rules.library import built_in
 
@@ -18,9 +19,14 @@ GRPC = b"I0312 08:15:00.100000    7063 server.go:101] GRPC call: /csi.v1.Node/No
 PASTED = b'UnmountDevice succeeded for volume "pv-1" (UniqueName: "kubernetes.io/csi/csi.example.org^vol-1") on node "node-a"'
 
 
+def all_of(*lines):
+    """Give the records of the lines."""
+    return list(READER.read(TextInput("line", b"\n".join(lines)), pytest.fail))
+
+
 def read(*lines):
     """Give the one record of the lines."""
-    (line,) = READER.read(lines)
+    (line,) = all_of(*lines)
     return line
 
 
@@ -73,7 +79,7 @@ def test_a_record_of_many_lines_is_one():
         b"",
         KLOG,
     ]
-    first, second = READER.read(lines)
+    first, second = all_of(*lines)
     assert (first.number, second.number) == (1, 5)
     assert "exit status 32" in first.body.fields["error"]
 

@@ -12,6 +12,7 @@ from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.explain.asjson import line_json, rule_json, topic_json, topics_json
 from kvdiag.explain.page import told
 from kvdiag.explain.text import WIDTH, line_text, rule_text, topic_text, topics_text
+from kvdiag.ingest.read import TextInput
 from kvdiag.model.vocabulary import Entry, Wording
 from kvdiag.rules.library import built_in
 
@@ -120,7 +121,7 @@ def test_the_list_of_topics():
 
 def test_a_line_and_what_to_think_of_it():
     """A line's page has its event, its names, and the rules whose conditions it meets."""
-    (page,) = EXPLAINER.lines([DELETE])
+    (page,) = EXPLAINER.lines(TextInput("line", DELETE), pytest.fail)
     text = line_text(page)
     assert "Event      pod.deleted" in text
     assert "pod=shop/web-0" in text
@@ -138,8 +139,10 @@ def test_a_rule_looks_only_at_what_meets_its_conditions():
         b'failed for volume "data" (UniqueName: "kubernetes.io/csi/csi.example.org^vol-1") pod '
         b'"1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01" (UID: "1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01") : %s'
     )
-    (busy,) = EXPLAINER.lines([line % b"remove /x/mount: device or resource busy"])
-    (absent,) = EXPLAINER.lines([line % b"driver name d not found in the list of registered CSI drivers"])
+    (busy,) = EXPLAINER.lines(TextInput("line", line % b"remove /x/mount: device or resource busy"), pytest.fail)
+    (absent,) = EXPLAINER.lines(
+        TextInput("line", line % b"driver name d not found in the list of registered CSI drivers"), pytest.fail
+    )
     assert "unmount-device-busy" in busy.rules
     assert "csi-driver-not-registered-teardown" not in busy.rules
     assert "csi-driver-not-registered-teardown" in absent.rules
@@ -147,7 +150,9 @@ def test_a_rule_looks_only_at_what_meets_its_conditions():
 
 def test_a_harmless_line_has_a_reason_and_a_limit():
     """A line that is known to be harmless says why, and when it is not."""
-    (page,) = EXPLAINER.lines([b"E0312 08:15:00.1 2201 kubelet.go:1] pleg has yet to be successful"])
+    (page,) = EXPLAINER.lines(
+        TextInput("line", b"E0312 08:15:00.1 2201 kubelet.go:1] pleg has yet to be successful"), pytest.fail
+    )
     assert page.benign.name == "pleg-not-yet"
     assert "Not harmless when it lasts longer" in " ".join(line_text(page).split())
     assert line_json(page)["benign"]["name"] == "pleg-not-yet"

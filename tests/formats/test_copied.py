@@ -6,9 +6,10 @@ from datetime import UTC, datetime
 import pytest
 
 from kvdiag.clock import from_datetime
+from kvdiag.formats.bodies.known import classify, read_body
 from kvdiag.formats.carriers.peel import Peeled, peel
-from kvdiag.formats.records import classify, read_body, read_records
 from kvdiag.formats.stamps import syslog_minute
+from tests.recorded import records_of_lines
 
 KLOG = rb'E1120 20:39:21.779765    6175 kubelet.go:2200] "Pod is terminated, but \"x\"" pod="default/db-0"'
 TEXT = KLOG.decode()
@@ -166,8 +167,8 @@ def test_objects_that_are_log_lines(line: bytes) -> None:
 def test_parts_of_a_line_in_docker() -> None:
     """Also with blanks, a text without a line end goes on."""
     assert peel(obj(stream="stderr", log="half", time=ISO)).partial
-    halves = obj(stream="stderr", log=TEXT[:50], time=ISO), obj(stream="stderr", log=TEXT[50:] + "\n", time=ISO)
-    (raw,) = read_records(enumerate(halves, start=1))
+    halves = [{"log": text, "stream": "stderr", "time": ISO} for text in (TEXT[:50], TEXT[50:] + "\n")]
+    (raw,) = records_of_lines(json.dumps(half, separators=(",", ":")).encode() for half in halves)
     assert raw.body == read_body(KLOG)
 
 

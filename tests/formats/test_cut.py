@@ -8,8 +8,8 @@ import pytest
 
 from kvdiag.formats.bodies.known import classify, read_body
 from kvdiag.formats.carriers.peel import peel
-from kvdiag.formats.records import read_records
 from kvdiag.formats.repair.cutjson import read_cut
+from tests.recorded import records_of
 
 KLOG = 'E1120 20:39:21.779765    6175 kubelet.go:2200] "Pod is terminated" pod="shop/web-0"'
 LOGRUS = 'time="2026-11-20T20:48:24.019017790Z" level=info msg="containerd successfully booted in 0.024525s"'
@@ -65,7 +65,7 @@ def test_an_object_without_its_head(kind, cut, separators):
     """Of an object that lost its head the message is read, or what is left of it, with what follows, and marked."""
     whole = json.dumps(OBJECTS[kind], separators=separators)
     line = whole[whole.index(cut) :].encode()
-    (raw,) = read_records([(1, line)])
+    (raw,) = records_of(line)
     assert classify(line) == "head"
     assert (raw.body.message, raw.body.fields["pod"].count("web-0")) == ("Pod is terminated", 1)
     assert raw.body.truncated

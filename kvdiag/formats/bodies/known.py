@@ -15,7 +15,6 @@ from kvdiag.formats.bodies.eventtable import UNKNOWN, Described
 from kvdiag.formats.bodies.goquote import quote
 from kvdiag.formats.carriers import envelopes
 from kvdiag.formats.carriers.peel import chatter, peel
-from kvdiag.formats.journalentries import is_member
 from kvdiag.model.record import Body
 from kvdiag.regex import lazy_regex
 
@@ -42,6 +41,11 @@ _TRACE = lazy_regex(rb"\+{1,4} \S")
 _BULLETS = b"* \t"  # a line with nothing else stands between the sections of minikube's logs
 # What the flags of a component say before it has a log to write to.
 _DEPRECATED = lazy_regex(rb"Flag --[\w\-]{1,100} has been deprecated, ")
+# A field, the opening or the end of a journal's entry that is spread over lines, where an excerpt begins within one.
+_MEMBER = lazy_regex(
+    rb'(?:    )?[A-Z_][A-Z0-9_]{1,63}=|\t"[A-Z_][A-Z0-9_]{1,63}" : |__CURSOR=s=[0-9a-f]|\{$|\}$|MESSAGE$'
+    rb"|\S{2,12} \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6} \S{1,6} \[s=[0-9a-f]{8}"
+)
 # The names of the columns of a CSV export.
 _COLUMNS = lazy_regex(rb'(?i)"?(?:@?timestamp|time|date)"?,"?(?:@?message|line)"?(?:,|$)')
 # Indented text, a path that stands alone (a command's output), the end of a block of lines, what the hostpath driver
@@ -105,7 +109,7 @@ def _is_chatter(line: bytes) -> bool:
         or _DEPRECATED.match(line)
         or eventtable.is_heading(line)
         or _COLUMNS.match(line)
-        or is_member(line)
+        or _MEMBER.match(line)
     )
 
 

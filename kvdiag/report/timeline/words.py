@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterable
 
 from kvdiag.clock import SECOND, say_duration, to_datetime
+from kvdiag.formats.bodies.known import read_body
 from kvdiag.formats.carriers.peel import peel
-from kvdiag.formats.records import read_body
 from kvdiag.model.event import Event
 from kvdiag.model.lifecycle import Phase, TimelineRow
 from kvdiag.model.timeline import Entity, Skew

@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvdiag.formats.records import BODY_READERS, Raw, canonical, classify, read_body, read_records
+from kvdiag.formats.bodies.known import BODY_READERS, canonical, classify, read_body
+from kvdiag.ingest.records import Raw
 from kvdiag.model.record import Body
 from kvdiag.model.values import Level
+from tests.recorded import records_of, records_of_lines
 
 KLOG = 'I0715 03:49:33.850919    1432 kubelet.go:2168] "{}"'
 LOGRUS = 'time="2024-07-15T03:49:34.123456789Z" level=info msg="{}"'
@@ -18,7 +20,7 @@ CONTAINERD = "Jul 15 03:49:34 node-1 containerd[7]: "
 
 def records(text: str) -> list[Raw]:
     """All records of a text."""
-    return list(read_records((number, line.encode()) for number, line in enumerate(text.split("\n"), start=1)))
+    return records_of(text.encode())
 
 
 def told(text: str) -> list[tuple[int, int, str, str]]:
@@ -197,8 +199,9 @@ def test_journal_entries_of_many_lines(render) -> None:
 
 def test_binary_messages_in_export() -> None:
     """A message that is not printable has a length before it."""
-    text = "__CURSOR=s=ab8f;i=1\nMESSAGE\n\0\0\0\0\0\0\0\0" + KLOG.format("a") + "\n_PID=9\n\n"
-    assert told(text) == [(3, 1, "klog", "a")]
+    message = KLOG.format("a")
+    text = f"__CURSOR=s=ab8f;i=1\nMESSAGE\n{chr(len(message))}\0\0\0\0\0\0\0{message}\n_PID=9\n\n"
+    assert told(text) == [(2, 1, "klog", "a")]
 
 
 def test_a_lone_brace_is_no_journal_entry() -> None:
@@ -308,7 +311,7 @@ PIECES = [
 def test_any_bytes(text: bytes) -> None:
     """No input raises, and no record begins outside the input or before its predecessor's line."""
     lines = text.split(b"\n")
-    for raw in read_records(enumerate(lines, start=1)):
+    for raw in records_of(text):
         assert 1 <= raw.line <= len(lines)
         assert raw.lines >= 1
     for line in lines:
@@ -328,5 +331,5 @@ def test_any_bytes(text: bytes) -> None:
 def test_a_value_of_many_lines_in_objects(entry) -> None:
     """A block of lines is one value also where each of its lines is an object of its own."""
     lines = [KLOG.format("a") + " configuration=<", "\tFileCheckFrequency: 20s", ' > path="/var/lib"', KLOG.format("b")]
-    first, second = read_records(enumerate((json.dumps(entry(line)).encode() for line in lines), start=1))
+    first, second = records_of_lines(json.dumps(entry(line)).encode() for line in lines)
     assert (first.lines, first.body.fields.get("path"), second.line) == (3, "/var/lib", 4)

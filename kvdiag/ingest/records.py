@@ -1,4 +1,4 @@
-r"""Lines to records: carriers off, partial lines and continuation lines joined, bodies read.
+r"""Blocks of lines to records: carriers off, continuation lines joined, bodies read; for all that show whole records.
 
     I1120 21:03:31.384269   20844 server.go:283] "KubeletConfiguration" configuration=<
     \tFileCheckFrequency: 20s
@@ -17,17 +17,15 @@ from typing import NamedTuple
 
 from kvdiag.formats.bodies import gopanic, klog
 from kvdiag.formats.bodies.keyvalues import block_is_open
-from kvdiag.formats.bodies.known import BODY_READERS, canonical, classify, is_head, read_body
-from kvdiag.formats.carriers.peel import Peeled, chatter, peel, repeel
-from kvdiag.formats.journalentries import Entry, joined
+from kvdiag.formats.bodies.known import is_head, read_body
+from kvdiag.formats.carriers.peel import Peeled, chatter, peel
+from kvdiag.inputs.lines import LineMap
 from kvdiag.model.record import Body
 from kvdiag.regex import lazy_regex
-
-__all__ = ["BODY_READERS", "Raw", "canonical", "classify", "is_head", "read_body", "read_records"]
+from kvdiag.scan.blocks import Block
 
 _MOST_LINES = 200
 _MOST_BYTES = 65536
-_LONGEST_PARTIAL = 1_048_576
 # How many lines of other senders may come between two lines of one record.
 _PATIENCE = 64
 _MOST_WAITING = 1024
@@ -81,13 +79,24 @@ class _Draft:
 _Sender = tuple[str, int | None, str]
 
 
-def read_records(lines: Iterable[tuple[int, bytes]]) -> Iterator[Raw]:
-    """Read the numbered lines of one source."""
+def read_records(part: Iterable[Block], numbers: LineMap) -> Iterator[Raw]:
+    """Read the blocks of one log, as `read_blocks` gives them with the `numbers` of their lines."""
     folder = _Folder()
-    for entry in joined(lines):
-        folder.take(entry)
-        yield from folder.leaving(entry.number)
+    for number, line in _lines(part, numbers):
+        folder.take(number, line)
+        yield from folder.leaving(number)
     yield from folder.rest()
+
+
+def _lines(part: Iterable[Block], numbers: LineMap) -> Iterator[tuple[int, bytes]]:
+    """Each line with its number in the input."""
+    for block in part:
+        lines = block.data.split(b"\n")
+        if not lines[-1]:
+            lines.pop()
+        for number, line in enumerate(lines, start=block.first_line + 1):
+            yield numbers.of(number), line.rstrip(b"\r")
+        numbers.forget(block.first_line + block.lines, ())
 
 
 class _Folder:
@@ -97,26 +106,17 @@ class _Folder:
         self._waiting: deque[_Draft] = deque()
         self._open: dict[_Sender, _Draft] = {}
         self._last: _Draft | None = None
-        self._partials: dict[str, _Draft] = {}
         self._headed = False
 
-    def take(self, entry: Entry) -> None:
-        """Enter one line or journal entry."""
-        number, raw = entry.number, entry.raw
-        if not raw and entry.peeled is None and self._passes_blank():
-            return
-        peeled = peel(raw) if entry.peeled is None else repeel(entry.peeled)
-        if peeled.partial or peeled.stream in self._partials:
-            whole = self._joined(number, peeled, raw)
-            if whole is None:
-                return
-            number, peeled, raw = whole
-        self._place(number, peeled, raw)
+    def take(self, number: int, raw: bytes) -> None:
+        """Enter one line: it begins a record or is added to the one it continues."""
+        if raw or not self._passes_blank():
+            self._place(number, peel(raw), raw)
 
     def _passes_blank(self) -> bool:
         """Whether a blank line can belong to nothing; there may be millions."""
         draft = self._last
-        return not self._partials and (draft is None or not (draft.block_open or draft.format == "gopanic"))
+        return draft is None or not (draft.block_open or draft.format == "gopanic")
 
     def leaving(self, number: int) -> Iterator[Raw]:
         """Give the records that cannot go on any more, the oldest first."""
@@ -130,23 +130,7 @@ class _Folder:
 
     def rest(self) -> Iterator[Raw]:
         """Give what is left when the source ends."""
-        for stream, draft in self._partials.items():
-            peeled = draft.peeled._replace(body=b"".join(draft.bodies), stream=stream)
-            self._place(draft.line, peeled, b"\n".join(draft.raws))
         yield from (_finished(draft) for draft in self._waiting)
-
-    def _joined(self, number: int, peeled: Peeled, raw: bytes) -> tuple[int, Peeled, bytes] | None:
-        """Collect the parts of a line that its runtime has cut in pieces; give it when the last part has come."""
-        draft = self._partials.setdefault(peeled.stream, _Draft(line=number, peeled=peeled))
-        if draft.size + len(peeled.body) <= _LONGEST_PARTIAL:
-            draft.size += len(peeled.body)
-            draft.bodies.append(peeled.body)
-            draft.raws.append(raw)
-        if peeled.partial:
-            return None
-        del self._partials[peeled.stream]
-        whole = draft.peeled._replace(body=b"".join(draft.bodies), partial=False)
-        return draft.line, whole, b"\n".join(draft.raws)
 
     def _place(self, number: int, peeled: Peeled, raw: bytes) -> None:
         """Begin a record with the line, or add it to the one it continues."""
