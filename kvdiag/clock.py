@@ -15,8 +15,10 @@ from __future__ import annotations
 
 import calendar
 import re
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from typing import NamedTuple, TypeAlias
 
 from kvdiag.regex import lazy_regex
 
@@ -87,6 +89,44 @@ def _day_in_year(day: int, year: int) -> int:
     leap_day = (date.month, date.day) == (2, 29) and not calendar.isleap(year)
     month, number = (3, 1) if leap_day else (date.month, date.day)
     return calendar.timegm((year, month, number, 0, 0, 0)) * SECOND
+
+
+class YearRollover(NamedTuple):
+    """A New Year in a log that writes no years: it passed behind the line `after`, at the latest at `line`.
+
+    `before` and `stamp` are the stamps of the two; from `line` on it is so many `years` later than at the first line.
+    """
+
+    after: int
+    before: int
+    line: int
+    stamp: int
+    years: int
+
+
+YearRollovers: TypeAlias = tuple[YearRollover, ...]
+
+
+def year_rollovers(stamps: Iterable[tuple[int, int | None]]) -> Iterator[YearRollover]:
+    """Each New Year between (line, stamp) of a log, in file order; backwards where it is printed in reverse."""
+    after, before, years = 0, None, 0
+    for line, stamp in stamps:
+        if stamp is None or not is_yearless(stamp):
+            continue
+        if before is not None and abs(stamp - before) > HALF_YEAR:
+            years += 1 if stamp < before else -1
+            yield YearRollover(after, before, line, stamp, years)
+        after, before = line, stamp
+
+
+def years_at(rollovers: YearRollovers, line: int, stamp: int | None = None) -> int:
+    """How many New Years a log has passed at a line; at one between the two of a rollover its `stamp` tells."""
+    for one in reversed(rollovers):
+        if line >= one.line:
+            return one.years
+        if stamp is not None and line > one.after and abs(stamp - one.stamp) < abs(stamp - one.before):
+            return one.years
+    return 0
 
 
 def to_datetime(stamp: int) -> datetime:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from kvdiag.clock import HALF_YEAR, is_unanchored, is_yearless, to_datetime
+from kvdiag.clock import is_unanchored, to_datetime
 from kvdiag.commands.log_clocks import LogClocks
 from kvdiag.correlate.clocks import SourceClock
 from kvdiag.errors import InputError
@@ -42,8 +42,7 @@ def source_records(source: Input, problem: Callable[[InputError], None], log_clo
 
 
 def _log_records(log: str, raws: Iterable[Raw], clock: SourceClock, by: Byline) -> Iterator[LogRecord]:
-    """The year of year-less lines is that of the first, moved on at each New Year."""
-    calendar = _Calendar(clock)
+    """Each record with its time on the log's clock; None where nothing tells when its times count from."""
     known: set[str] = set()
     before: int | None = None
     minutes = Minutes()
@@ -56,10 +55,10 @@ def _log_records(log: str, raws: Iterable[Raw], clock: SourceClock, by: Byline) 
         before = stamp if stamp is not None else before
         written_by = written(raw.peeled.ident, raw.body.caller, by)
         known.update((written_by,) if written_by else ())
-        time = calendar.utc(stamp, raw.line) if stamp is not None else None
+        time = clock.utc(stamp, raw.line) if stamp is not None else None
         yield LogRecord(
             origin=Origin(log, raw.line),
-            time=None if time is None else to_datetime(time),
+            time=None if time is None or is_unanchored(time) else to_datetime(time),
             # A line that tells no author is of the only one met so far, else of the one the log is called after.
             component=written_by or (next(iter(known)) if len(known) == 1 else by.program),
             level=raw.body.level,
@@ -69,22 +68,3 @@ def _log_records(log: str, raws: Iterable[Raw], clock: SourceClock, by: Byline) 
             node=raw.peeled.node,
             truncated=raw.body.truncated,
         )
-
-
-class _Calendar:
-    """A log's clock that learns of New Year line by line."""
-
-    def __init__(self, clock: SourceClock) -> None:
-        self._clock = clock._replace(turns=())
-        self._before: int | None = None
-
-    def utc(self, stamp: int, line: int) -> int | None:
-        """A stamp of the log in UTC; None where nothing tells when its times count from."""
-        if is_yearless(stamp):
-            if self._before is not None and abs(stamp - self._before) > HALF_YEAR:
-                years = self._clock.turns[-1][1] if self._clock.turns else 0
-                turn = (line, years + (1 if stamp < self._before else -1))
-                self._clock = self._clock._replace(turns=(*self._clock.turns, turn))
-            self._before = stamp
-        moment = self._clock.utc(stamp, line)
-        return None if is_unanchored(moment) else moment

@@ -19,10 +19,10 @@ from typing import NamedTuple, TypeAlias
 from kvdiag.clock import (
     FRAME_BEGINS,
     FRAME_ENDS,
-    HALF_YEAR,
     MINUTE,
     PRINTED,
     SECOND,
+    YearRollovers,
     duration,
     from_datetime,
     in_year,
@@ -32,11 +32,12 @@ from kvdiag.clock import (
     is_unanchored,
     is_yearless,
     to_datetime,
+    year_rollovers,
+    years_at,
 )
 from kvdiag.correlate.clues import (
     WEAK,
     Year,
-    YearRollovers,
     as_zone,
     dated_span,
     east,
@@ -47,7 +48,6 @@ from kvdiag.correlate.clues import (
     own_year,
     own_zone,
     retry_moment,
-    turn_at,
     year_beside,
     year_of_file,
 )
@@ -88,7 +88,7 @@ class SourceClock(NamedTuple):
         if not FRAME_BEGINS <= stamp < FRAME_ENDS:
             return next((stamp + one.offset for one in self.anchors if one.holds(stamp)), stamp)
         year = self.year or datetime.now(UTC).year
-        return in_year(stamp, year + (turn_at(self.turns, line) if self.turns else 0)) - self.zone
+        return in_year(stamp, year + (years_at(self.turns, line, stamp) if self.turns else 0)) - self.zone
 
     @property
     def is_unanchored(self) -> bool:
@@ -129,7 +129,7 @@ def set_clocks(
     Those that are `known` stay, but for New Years since and a zone that was only assumed: what told the rest may have
     been let go.
     """
-    turns = {t.source: tuple(_turns(t)) if t.yearless else () for t in logs}
+    turns = {t.source: tuple(year_rollovers(_stamps(t))) if t.yearless else () for t in logs}
     years = _years(logs, turns, year)
     zones = _zones(logs, zone)
     clocks = {}
@@ -191,7 +191,7 @@ def _span(log: LogEvents, year: int, turns: YearRollovers) -> tuple[int, int]:
 
 
 def _passed(turns: YearRollovers) -> int:
-    return turns[-1][1] if turns else 0
+    return turns[-1].years if turns else 0
 
 
 def _with_leap_day(first: Year, log: LogEvents, turns: YearRollovers) -> Year:
@@ -252,18 +252,6 @@ def _anchors(log: LogEvents, stamps: Sequence[int], dated: Sequence[int]) -> Ite
         yield Anchor(is_line_order, first - max(places), f"lines without a time, taken for {first_how}", bool(dated))
 
 
-def _turns(log: LogEvents) -> Iterator[tuple[int, int]]:
-    """(line, years since the first line) at each New Year that the log passes, in file order; backwards for -r."""
-    before, years = None, 0
-    for line, stamp in _stamps(log):
-        if stamp is None or not is_yearless(stamp):
-            continue
-        if before is not None and abs(stamp - before) > HALF_YEAR:
-            years += 1 if stamp < before else -1
-            yield line, years
-        before = stamp
-
-
 def _stamps(log: LogEvents) -> Iterator[tuple[int, int | None]]:
     """(line, time) of all that was dated; at the ends also what means nothing, which may lie in another year."""
     yield 0, log.first
@@ -287,7 +275,7 @@ def _has_leap_day(log: LogEvents, turns: YearRollovers) -> int | None:
         if is_yearless(raw_event.stamp):
             moment = to_datetime(raw_event.stamp)
             if (moment.month, moment.day) == (2, 29):
-                return turn_at(turns, raw_event.line)
+                return years_at(turns, raw_event.line)
     return None
 
 

@@ -16,7 +16,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from kvdiag.clock import (
     DAY,
@@ -24,11 +24,13 @@ from kvdiag.clock import (
     HOUR,
     MINUTE,
     SECOND,
+    YearRollovers,
     from_datetime,
     in_year,
     is_unanchored,
     is_yearless,
     to_datetime,
+    years_at,
 )
 from kvdiag.ingest.log_events import LogEvents
 from kvdiag.regex import lazy_regex
@@ -39,8 +41,6 @@ WEAK = 5  # from this strength on a log's own word gives way to stronger words o
 _HALVES = ("-09:30", "-03:30", "+03:30", "+04:30", "+05:30", "+05:45", "+06:30", "+08:45", "+09:30", "+10:30", "+12:45")
 _MOMENT = lazy_regex(r"(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d+))? ([+-])(\d\d)(\d\d)")
 HOSTS = frozenset({"kubelet", "containerd", "crio", "kernel"})  # programs that run on the host, in its zone
-
-YearRollovers: TypeAlias = tuple[tuple[int, int], ...]  # of one log: from which line on, so many New Years later
 
 
 class Year(NamedTuple):
@@ -66,11 +66,6 @@ def as_zone(offset: int) -> int | None:
     return zone if zone in ZONES and abs(zone - offset) <= 2 * MINUTE else None
 
 
-def turn_at(turns: YearRollovers, line: int) -> int:
-    """How many New Years a log has passed at a line."""
-    return next((years for begins, years in reversed(turns) if line >= begins), 0)
-
-
 def own_year(log: LogEvents, turns: YearRollovers) -> Year | None:
     """What a log says of the year of its first line."""
     return min(_own_years(log, turns), key=lambda clue: clue.strength, default=None)
@@ -82,7 +77,7 @@ def _own_years(log: LogEvents, turns: YearRollovers) -> Iterator[Year]:
     if log.preamble_year is not None:
         yield Year(log.preamble_year, "from the file's header", 2)
     for told in _told(log):
-        yield Year(told.year - turn_at(turns, told.line), f"from a time inside line {told.line}", 3)
+        yield Year(told.year - years_at(turns, told.line), f"from a time inside line {told.line}", 3)
     if log.journal_year is not None:
         yield Year(log.journal_year, "from the journal's header", 4)
     if log.said_year is not None:

@@ -61,3 +61,24 @@ def test_a_pipe(kvdiag):
         for line in kvdiag("parse", stdin=(JOURNAL.partition("\n")[2] + JOURNAL).encode()).stdout.splitlines()
     ]
     assert {time[:4] for time in told if time} == {"2022"}
+
+
+NEW_YEAR = """\
+Log file created at: 2023/12/31 20:00:00
+I1231 23:50:00.000000     811 kubelet.go:2447] "SyncLoop ADD" source="api" pods=["shop/web-0"]
+I1231 23:58:00.000000     811 words.go:1] "Nothing that has a name"
+I0101 00:02:00.000000     811 words.go:1] "Nothing that has a name"
+I0101 00:10:00.000000     811 kubelet.go:2460] "SyncLoop REMOVE" source="api" pods=["shop/web-0"]
+I0101 00:12:00.000000     811 words.go:1] "Nothing that has a name"
+"""
+
+
+def test_new_year(kvdiag, tmp_path):
+    """Also a line that is no event is of the year in which it stands, before and behind New Year."""
+    (tmp_path / "kubelet.log").write_text(NEW_YEAR)
+    parsed = times(kvdiag, "parse", tmp_path)
+    told = [moment for moment in parsed.values() if moment]
+    assert [moment[:10] for moment in told] == ["2023-12-31"] * 2 + ["2024-01-01"] * 3
+    recognised = times(kvdiag, "events", tmp_path)
+    assert len(recognised) == 2
+    assert recognised == {key: parsed[key] for key in recognised}
