@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from kvdiag.commands.case import load_patterns
 from kvdiag.correlate.clocks import SourceClock, set_clocks
@@ -25,6 +26,13 @@ MOST_HELD = 8 << 20  # bytes of a pipe that are held
 MOST_EVENTS = 20_000  # of one log that are looked at for its clock
 
 
+class KnownLog(NamedTuple):
+    """What is known of a log before its lines are printed: its clock, and who mostly speaks in it."""
+
+    clock: SourceClock = SourceClock()
+    component: str = ""
+
+
 class LogClocks:
     """Clocks by the name of a log, over all inputs of a command."""
 
@@ -39,8 +47,8 @@ class LogClocks:
             self._read += self._logs_of(source)
         self._clocks = self._set(self._read)
 
-    def of(self, source: Input) -> tuple[Input, Mapping[str, SourceClock]]:
-        """The source, to be read from now on, and the clocks of its logs."""
+    def of(self, source: Input) -> tuple[Input, Mapping[str, KnownLog]]:
+        """The source, to be read from now on, and what is known of its logs."""
         if any(read.source == source.name or read.source.startswith(f"{source.name}/") for read in self._read):
             return source, self._clocks
         if not isinstance(source, Source) or source.path is not None:
@@ -54,8 +62,9 @@ class LogClocks:
         reads = read_source(source, self._vocabulary, self._scanner, _untold, lambda _name, _bytes: None, _relieve)
         yield from (read.log for read in reads)
 
-    def _set(self, logs: Sequence[LogEvents]) -> Mapping[str, SourceClock]:
-        return set_clocks(logs, year=self._options.year, zone=self._options.zone)
+    def _set(self, logs: Sequence[LogEvents]) -> Mapping[str, KnownLog]:
+        clocks = set_clocks(logs, year=self._options.year, zone=self._options.zone)
+        return {log.source: KnownLog(clocks[log.source], log.component) for log in logs}
 
 
 def _untold(_problem: InputError) -> None:

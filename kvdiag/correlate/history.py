@@ -18,7 +18,7 @@ from kvdiag.correlate.snapshots import stand
 from kvdiag.correlate.versions import inferred, printed
 from kvdiag.events.raw import EventMatch, RawEvent
 from kvdiag.events.stamper import Process
-from kvdiag.formats.authors import DRIVER, SIDECARS, process
+from kvdiag.formats.authors import DRIVER, Attribution
 from kvdiag.ingest.log_events import LogEvents
 from kvdiag.model.event import CONTROLLER_CALLS, CONTROLLERS, Event
 from kvdiag.model.record import Origin
@@ -73,18 +73,18 @@ def build_history(
 
 def _events(logs: Sequence[LogEvents], clocks: Mapping[str, SourceClock]) -> Iterator[Event]:
     for log in logs:
-        clock, own = clocks[log.source], log.component
+        clock, by = clocks[log.source], log.attribution
         for raw_event in log.raw_events:
-            yield _event(raw_event, log.source, own, clock)
+            yield _event(raw_event, log.source, by, clock)
 
 
-def _event(raw_event: RawEvent, source: str, own: str, clock: SourceClock) -> Event:
+def _event(raw_event: RawEvent, source: str, by: Attribution, clock: SourceClock) -> Event:
     stamp, meaning, line, text, speaker, more = raw_event
     time = clock.utc(stamp, line)
     return Event(
         time=time,
         kind=meaning.entry.kind,
-        component=_speaks(meaning, speaker, own),
+        component=_speaks(meaning, speaker, by),
         refs=meaning.refs,
         attrs=meaning.attrs,
         origin=Origin(source, line),
@@ -95,12 +95,10 @@ def _event(raw_event: RawEvent, source: str, own: str, clock: SourceClock) -> Ev
     )
 
 
-def _speaks(meaning: EventMatch, speaker: Process, own: str) -> str:
-    """Who said it: a driver's words in a sidecar's log are the sidecar's, a crash is its own program's."""
+def _speaks(meaning: EventMatch, speaker: Process, by: Attribution) -> str:
+    """Who said it; a crash is its own program's."""
     entry = meaning.entry
-    if entry.is_call or entry.component == DRIVER:
-        return own if own in SIDECARS else DRIVER
-    return entry.component or meaning.attrs.get("program") or process(speaker.ident) or own
+    return by.of_words(entry.component or meaning.attrs.get("program", ""), speaker.ident, is_call=entry.is_call)
 
 
 def _order(event: Event) -> tuple[int, str, int]:
@@ -179,13 +177,13 @@ def _heard(
     nodes = {event.origin.source: event.node for event in events if not event.is_controllers}
     heard: dict[tuple[str, str], list[SourceCoverage]] = defaultdict(list)
     for log in logs:
-        clock, own = clocks[log.source], log.component
+        clock, by = clocks[log.source], log.attribution
         parts: dict[tuple[str, str], SourceCoverage] = {}
         illegible = tuple(_illegible(log, clock))
         is_controller = not _serves(log, NODE_CALLS) and _serves(log, CONTROLLER_CALLS)
         for first, last in _by_speaker(log):
             speaker = first.speaker
-            component = _speaks(first.meaning, speaker, own)
+            component = _speaks(first.meaning, speaker, by)
             if component == DRIVER and (is_controller or first.meaning.entry.component == CONTROLLER):
                 component = CONTROLLER
             key = (component, "" if component in CONTROLLERS else speaker.node or nodes.get(log.source, ""))

@@ -18,7 +18,7 @@ from kvdiag.events.names import mounts_in, pods_in, refs_of, text_of
 from kvdiag.events.raw import UNKNOWN_PROCESS, EventMatch, HitLine, Match, ParsedLine, RawEvent, RpcLine
 from kvdiag.events.stamper import Process, TimedLine, TimestampReader
 from kvdiag.events.vocabulary import Vocabulary
-from kvdiag.formats.authors import Byline, may_say
+from kvdiag.formats.authors import Attribution
 from kvdiag.formats.bodies.gopanic import is_start
 from kvdiag.formats.bodies.gopanic import read as read_panic
 from kvdiag.formats.bodies.known import canonical, classify, read_body
@@ -38,7 +38,7 @@ LONGEST_RECORD = 120  # lines of one record: an error of many lines, a goroutine
 LONGEST_ERROR = 12  # lines an unquoted error goes on for
 OPENING = 3  # lines at the head of a crash dump that may each name the crash
 UNFINISHED = (b"=<", b"\r")  # a value of many lines begins; a carriage return to be cut off
-ANYBODY = Byline()
+ANYBODY = Attribution()
 LOOK_BACK = 400  # lines in which the header of a headerless line is looked for
 
 _Quick = tuple[Callable[[bytes, int], re.Match[bytes] | None] | None, int]
@@ -47,7 +47,7 @@ _Quick = tuple[Callable[[bytes, int], re.Match[bytes] | None] | None, int]
 class Recogniser:
     """Reads one source. Give it every block with its hits in order; then take `raw_events` and `heard`."""
 
-    def __init__(self, vocabulary: Vocabulary, *, is_named: bool = False, by: Byline = ANYBODY) -> None:
+    def __init__(self, vocabulary: Vocabulary, *, is_named: bool = False, by: Attribution = ANYBODY) -> None:
         """The vocabulary whose literals were scanned for.
 
         Of a source that the user named, lines without a time count also where none above has one: an excerpt. In what
@@ -224,7 +224,7 @@ class Recogniser:
         """Whether the words are not those of another: the kernel's that a program tells, or such as several have."""
         if entry.component == KERNEL:
             return said[2].ident == KERNEL
-        return is_row(said[3]) or may_say(entry.component, said[2].ident, place.line, self._by)
+        return is_row(said[3]) or self._by.may_say(entry.component, said[2].ident, place.line)
 
     def _is_same_crash(self, place: HitLine) -> bool:
         """`panic: …` and `[signal SIGSEGV …` open one and the same dump."""

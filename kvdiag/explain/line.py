@@ -9,7 +9,7 @@ from kvdiag.clock import PRINTED, is_age, is_since_boot, is_yearless, say_durati
 from kvdiag.errors import InputError
 from kvdiag.events.calls import calls
 from kvdiag.events.raw import EventMatch
-from kvdiag.events.recognise import Recogniser
+from kvdiag.events.recognise import ANYBODY, Recogniser
 from kvdiag.events.stamper import resolve
 from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.ingest.blocks import Input, read_blocks
@@ -69,7 +69,7 @@ class LineReader:
             raw=raw.raw,
             carrier=raw.peeled.carrier,
             format=raw.body.format,
-            component=said or raw.peeled.ident,
+            component=said or ANYBODY.of_line(raw.peeled.ident, raw.body.caller),
             node=raw.peeled.node,
             time=_time(stamp),
             body=raw.body,
@@ -92,10 +92,11 @@ def _changed(given: Iterable[Block], change: Change) -> Iterator[Block]:
 
 def _event(meaning: EventMatch, raw: Raw, stamp: int) -> Event:
     entry = meaning.entry
+    said = entry.component or meaning.attrs.get("program", "")
     return Event(
         time=stamp,
         kind=entry.kind,
-        component=entry.component,
+        component=ANYBODY.of_words(said, raw.peeled.ident, raw.body.caller, is_call=entry.is_call),
         refs=meaning.refs,
         attrs=meaning.attrs,
         origin=Origin(SOURCE, raw.line),

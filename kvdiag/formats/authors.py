@@ -159,32 +159,52 @@ def author(ident: str, caller: str) -> str:
 def process(ident: str) -> str:
     """The program that a journal calls `ident`; as it is called where it is not known by another name."""
     found = _SNAP.fullmatch(ident)
+    if ident == "kubenswrapper":  # kubensenter of OpenShift starts the kubelet by this name
+        return "kubelet"
     if found is None or ident in COMBINED:
         return ident
     return found["own"] or _PARTS.get(found["part"], ident)
 
 
-def written(ident: str, caller: str, by: Byline) -> str:
-    """The program that wrote a line of a log that is called so; empty when nothing tells for sure."""
-    told, named = author(ident, caller), by.program if by.program in CONTROL else ""
-    is_shared = not ident and caller.partition(":")[0] in _ATTACHING
-    return named or told if is_shared else told or named
+class Attribution(NamedTuple):
+    """Who wrote the lines of one log: `by` is what it is called, `own` who mostly speaks in it, once that is known."""
 
+    by: Byline = Byline()
+    own: str = ""
 
-def may_say(component: str, ident: str, line: bytes, by: Byline) -> bool:
-    """Whether a line with the words of a component may be of it: not when another is known to have written it."""
-    if component in _HOST:
-        return True
-    if ident and ident not in COMBINED:
-        who = process(ident)
-        return who == component or not (who in CONTROL or (component == "kubelet" and who in _PROCESSES))
-    file = _file(line)
-    who = written(ident, file, by)
-    if who == component or (file in _ATTACHING and not by.program):
-        return True
-    if component == "kubelet" and not author(ident, file) and by.container:
-        return by.program == "kubelet" or any(word in by.container for word in COMBINED)
-    return who not in CONTROL
+    def of_line(self, ident: str, caller: str) -> str:
+        """The program that wrote a line: as line and name tell for sure, else who mostly speaks in the log."""
+        return self._known(ident, caller, self.own) or self.own or self.by.program
+
+    def of_words(self, component: str, ident: str, caller: str = "", *, is_call: bool = False) -> str:
+        """The program that wrote words known to be of `component`, empty where several programs have them.
+
+        A driver's words and calls in the log of a sidecar are the sidecar's.
+        """
+        if is_call or component == DRIVER:
+            return self.own if self.own in SIDECARS else DRIVER
+        return component or self.of_line(ident, caller)
+
+    def may_say(self, component: str, ident: str, line: bytes) -> bool:
+        """Whether a line with the words of a component may be of it: not when another is known to have written it."""
+        if component in _HOST:
+            return True
+        if ident and ident not in COMBINED:
+            who = process(ident)
+            return who == component or not (who in CONTROL or (component == "kubelet" and who in _PROCESSES))
+        file, by = _file(line), self.by
+        who = self._known(ident, file)
+        if who == component or (file in _ATTACHING and not by.program):
+            return True
+        if component == "kubelet" and not author(ident, file) and by.container:
+            return by.program == "kubelet" or any(word in by.container for word in COMBINED)
+        return who not in CONTROL
+
+    def _known(self, ident: str, caller: str, own: str = "") -> str:
+        """The program that wrote a line; empty when nothing tells for sure. What attaches volumes is in two."""
+        told, named = author(ident, caller), self.by.program if self.by.program in CONTROL else ""
+        is_shared = not ident and caller.partition(":")[0] in _ATTACHING
+        return named or (own if own in CONTROL else told) if is_shared else told or named
 
 
 def _file(line: bytes) -> str:

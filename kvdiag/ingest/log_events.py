@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from kvdiag.events.raw import UNKNOWN_PROCESS, RawEvent
 from kvdiag.events.stamper import Process
-from kvdiag.formats.authors import DRIVER, SIDECARS, called
+from kvdiag.formats.authors import DRIVER, SIDECARS, Attribution, byline, called
 from kvdiag.model.place import NO_PROVENANCE, Provenance
 from kvdiag.model.values import EMPTY
 
@@ -57,6 +57,11 @@ class LogEvents(NamedTuple):
         kept = [raw_event for raw_event in self.raw_events if keeps(raw_event)]
         evict = Counter(self.evict) + (speakers(self.raw_events) - speakers(kept))
         return self._replace(raw_events=kept, evict=evict)
+
+    @property
+    def attribution(self) -> Attribution:
+        """Who wrote its lines."""
+        return Attribution(byline(self.source, self.place.container), self.component)
 
     @property
     def component(self) -> str:

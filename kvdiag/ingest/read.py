@@ -15,7 +15,7 @@ from kvdiag.events.raw import UNKNOWN_PROCESS, RawEvent, RpcLine
 from kvdiag.events.recognise import Recogniser
 from kvdiag.events.stamper import Process
 from kvdiag.events.vocabulary import Vocabulary
-from kvdiag.formats.authors import byline
+from kvdiag.formats.authors import Attribution, byline
 from kvdiag.formats.bodies.gopanic import is_start
 from kvdiag.formats.bodies.klog import preamble
 from kvdiag.formats.bodies.known import classify
@@ -116,7 +116,7 @@ class LogReader:
     def __init__(self, name: str, source: Input, vocabulary: Vocabulary, numbers: LineMap) -> None:
         """`name` is what the log is called in reports; `numbers` are the lines of the input where it was rewritten."""
         self.name, self._source, self._vocabulary, self._numbers = name, source, vocabulary, numbers
-        by = byline(name, source.place.container)
+        by = Attribution(byline(name, source.place.container))
         self._recogniser, self.survey = Recogniser(vocabulary, is_named=source.is_named, by=by), Survey()
         self._first: int | None = None
         self._tail: Block | None = None

@@ -1,4 +1,4 @@
-"""A line has one time, whichever command tells it."""
+"""A line has one time and one author, whichever command tells it."""
 
 from __future__ import annotations
 
@@ -23,15 +23,20 @@ I0305 00:00:02.000000       1 server.go:101] GRPC call: /csi.v1.Node/NodeGetInfo
 
 def times(kvdiag, command, *paths, **options):
     """Give the time of each line, by source and line."""
+    return {key: time for key, (time, _) in said(kvdiag, command, *paths, **options).items()}
+
+
+def said(kvdiag, command, *paths, **options):
+    """Give time and component of each line, by source and line."""
     told = kvdiag(command, *paths, **options).stdout.splitlines()
-    return {(one["source"], one["line"]): one["time"] for one in map(json.loads, told)}
+    return {(one["source"], one["line"]): (one["time"], one["component"]) for one in map(json.loads, told)}
 
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_samples(kvdiag, name):
-    """Each event of a sample has the time that its line has in `parse`."""
+    """Each event of a sample has the time and the component that its line has in `parse`."""
     folder = f"sample-logs/{name}"
-    parsed, recognised = times(kvdiag, "parse", folder), times(kvdiag, "events", folder)
+    parsed, recognised = said(kvdiag, "parse", folder), said(kvdiag, "events", folder)
     assert recognised
     # An event may stand on a line within a record of many lines, which `parse` tells by its first.
     common = recognised.keys() & parsed.keys()

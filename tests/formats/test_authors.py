@@ -2,7 +2,7 @@
 
 import pytest
 
-from kvdiag.formats.authors import Byline, author, byline, called, may_say, written
+from kvdiag.formats.authors import Attribution, Byline, author, byline, called
 
 SERVER = b'I1120 20:39:21.779765     902 server.go:565] "external host was not specified"'
 FAILED = b'E1120 20:39:21.779765     902 run.go:74] "command failed" err="x"'
@@ -23,6 +23,7 @@ FAILED = b'E1120 20:39:21.779765     902 run.go:74] "command failed" err="x"'
         ("kubelet", "proxier.go:850", "kubelet"),
         ("kube-apiserver.daemon", "", "kube-apiserver"),
         ("kubelet.daemon", "", "kubelet"),
+        ("kubenswrapper", "", "kubelet"),
         ("microk8s.daemon-scheduler", "", "kube-scheduler"),
         ("snap.microk8s.daemon-apiserver", "", "kube-apiserver"),
         ("", "kubelet.go:2168", "kubelet"),
@@ -80,19 +81,44 @@ def test_what_a_log_is_called(name, who):
 )
 def test_words_that_several_programs_have(ident, line, named, is_kubelets):
     """What a carrier says goes before the source file, and that before the name of the log."""
-    assert may_say("kubelet", ident, line, named) == is_kubelets
+    assert Attribution(named).may_say("kubelet", ident, line) == is_kubelets
 
 
 def test_who_attaches():
     """What attaches volumes is a part of the kubelet and of the controller manager: the name of the log tells."""
     caller = "operation_generator.go:398"
-    assert written("", caller, byline("kube-controller-manager.log")) == "kube-controller-manager"
-    assert written("", caller, byline("kubelet.log")) == "kubelet"
+    assert Attribution(byline("kube-controller-manager.log")).of_line("", caller) == "kube-controller-manager"
+    assert Attribution(byline("kubelet.log")).of_line("", caller) == "kubelet"
     line = f"I1120 20:39:21.779765     1 {caller}] AttachVolume.Attach succeeded".encode()
-    assert may_say("kube-controller-manager", "", line, byline("kube-controller-manager.log"))
-    assert may_say("kube-controller-manager", "", line, byline("all.log"))
+    assert Attribution(byline("kube-controller-manager.log")).may_say("kube-controller-manager", "", line)
+    assert Attribution(byline("all.log")).may_say("kube-controller-manager", "", line)
 
 
 def test_the_host_speaks_in_any_log():
     """Systemd tells of a unit in the unit's own journal."""
-    assert may_say("systemd", "", b"kubelet.service: Main process exited", byline("kube-apiserver.log"))
+    assert Attribution(byline("kube-apiserver.log")).may_say("systemd", "", b"kubelet.service: Main process exited")
+
+
+@pytest.mark.parametrize(
+    ("own", "component", "is_call", "who"),
+    [
+        ("external-provisioner", "csi-driver", False, "external-provisioner"),
+        ("external-attacher", "external-attacher", True, "external-attacher"),
+        ("kubelet", "", True, "csi-driver"),
+        ("csi-driver", "kubelet", False, "kubelet"),
+        ("containerd", "", False, "containerd"),
+        ("", "", False, ""),
+    ],
+)
+def test_whose_words(own, component, is_call, who):
+    """Words of a component are its own, a driver's in a sidecar's log the sidecar's, those of several the log's."""
+    assert Attribution(own=own).of_words(component, "", is_call=is_call) == who
+
+
+def test_whose_line():
+    """A line that tells no author is of the program that mostly speaks in the log, then of that it is called after."""
+    by = Attribution(byline("kubelet.log"))
+    assert by.of_line("", "other.go:1") == "kubelet"
+    assert by._replace(own="csi-driver").of_line("", "other.go:1") == "csi-driver"
+    assert by._replace(own="csi-driver").of_line("kubelet", "other.go:1") == "kubelet"
+    assert Attribution(own="kube-controller-manager").of_line("", "csi_attacher.go:115") == "kube-controller-manager"

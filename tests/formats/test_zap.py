@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvdiag.formats.bodies.zap import FRAME, is_head, read
+from kvdiag.formats.bodies.known import is_head
+from kvdiag.formats.bodies.zap import FRAME, read
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.formats.stamps import rfc3339
 from kvdiag.model.values import Level

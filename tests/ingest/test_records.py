@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvdiag.formats.bodies.known import BODY_READERS, canonical, classify, read_body
+from kvdiag.formats.bodies.known import FORMATS, canonical, classify, is_head, read_body
 from kvdiag.ingest.records import Raw
 from kvdiag.model.record import Body
 from kvdiag.model.values import Level
@@ -266,11 +266,12 @@ def test_every_reader_has_its_name() -> None:
         "kubectl-event": "3m12s   Warning   FailedMount   pod/web-0   a",
         "event-object": '{"involvedObject":{"kind":"Pod","name":"web-0"},"reason":"FailedMount","message":"a"}',
     }
-    assert lines.keys() == BODY_READERS.keys()
+    assert [*lines] == [one.name for one in FORMATS]
     for name, line in lines.items():
         body = read_body(line.encode())
         assert body is not None
         assert body.format == name
+        assert is_head(line.encode())
 
 
 def test_canonical() -> None:

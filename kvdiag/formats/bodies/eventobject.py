@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from kvdiag.formats.bodies.bodyformat import Format
 from kvdiag.formats.bodies.eventtable import AS_OBJECT
 from kvdiag.formats.bodies.goquote import encodable
 from kvdiag.formats.stamps import rfc3339
@@ -25,14 +26,9 @@ _FIRST = ("firstTimestamp", "deprecatedFirstTimestamp", "eventTime")
 Plain = Mapping[str, object]
 
 
-def is_event(body: bytes) -> bool:
-    """Whether a line of JSON looks like one."""
-    return _OURS.search(body) is not None
-
-
 def read(body: bytes) -> Body | None:
     """One event; None for any other line. It has the fields of a row of kubectl's, and is dated."""
-    if not body.startswith(b"{") or not is_event(body):
+    if not body.startswith(b"{") or not _OURS.search(body):
         return None
     try:
         event = json.loads(body)
@@ -75,3 +71,10 @@ def _inner(event: Plain, key: str) -> Plain:
 def _text(event: Plain, *keys: str) -> str:
     """The first of these that is a text."""
     return next((encodable(value) for key in keys if isinstance(value := event.get(key), str) and value), "")
+
+
+def _starts(body: bytes) -> object:
+    return _OURS.search(body)
+
+
+FORMAT = Format(AS_OBJECT, _starts, read, first=b"{")

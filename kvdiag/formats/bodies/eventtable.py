@@ -14,14 +14,15 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kvdiag.clock import DAY, HOUR, MINUTE, SECOND, aged
+from kvdiag.formats.bodies.bodyformat import DIGITS, LOWER, Format
 from kvdiag.formats.bodies.goquote import quote
 from kvdiag.formats.stamps import rfc3339
 from kvdiag.model.record import Body
 from kvdiag.model.values import Level
 from kvdiag.regex import lazy_regex
 
-FORMAT, AS_OBJECT = "kubectl-event", "event-object"
-FORMATS = frozenset({FORMAT, AS_OBJECT})
+NAME, AS_OBJECT = "kubectl-event", "event-object"
+FORMATS = frozenset({NAME, AS_OBJECT})
 """Of bodies that are events: rows, and what `eventobject` reads."""
 
 _AGE = (
@@ -95,7 +96,7 @@ def is_heading(line: bytes) -> bool:
     return _HEADING.match(line) is not None
 
 
-def is_row(body: bytes) -> bool:
+def _is_row(body: bytes) -> bool:
     """Whether a line is a row of one of the tables."""
     return _MIGHT_BE.match(body) is not None and any(shape.match(body) for shape in (_DESCRIBED, _LISTED, _BY_KIND))
 
@@ -115,7 +116,7 @@ def read(body: bytes) -> Body | None:
         *before, message, fields["first_seen"], fields["count"], fields["name"] = columns
         fields["source"] = before[-1]
     level = Level.WARNING if fields["type"] == "Warning" else Level.INFO
-    return Body(FORMAT, _stamp(fields["age"]), level, message=message.rstrip(), fields=fields)
+    return Body(NAME, _stamp(fields["age"]), level, message=message.rstrip(), fields=fields)
 
 
 def node_of(body: Body) -> str:
@@ -162,3 +163,6 @@ def _stamp(age: str) -> int | None:
     """`3m12s (x5 over 10m)` → three minutes and twelve seconds before the table was printed."""
     parts = _PART.findall(age.partition(" ")[0])
     return aged(sum(int(number) * _UNITS[unit] for number, unit in parts)) if parts else None
+
+
+FORMAT = Format(NAME, _is_row, read, first=DIGITS + LOWER + b"< \tNW")

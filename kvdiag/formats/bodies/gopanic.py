@@ -16,7 +16,7 @@ from kvdiag.regex import lazy_regex
 
 _MOST_FUNCTIONS = 24
 _LONGEST_PLACE = 1000  # bytes of a line in which a file's folder is looked for
-FORMAT = "gopanic"
+NAME = "gopanic"
 _START = lazy_regex(
     rb"fatal error: |panic: |unexpected fault address |runtime: (?:out of memory|goroutine stack exceeds)"
     rb"|SIG(?:ABRT|SEGV|QUIT|BUS|FPE|ILL|TRAP|SYS): |runtime/cgo: "
@@ -58,7 +58,7 @@ def read(lines: Sequence[bytes]) -> Body:
     """One record of a crash: the reason as message, the first goroutine and its innermost functions as fields."""
     first = next((line for line in lines if line.strip()), b"")
     return Body(
-        format=FORMAT,
+        format=NAME,
         level=Level.FATAL,
         message=first.decode("utf-8", "replace").strip(),
         fields=stack(lines),

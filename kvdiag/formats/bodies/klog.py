@@ -11,20 +11,25 @@ from __future__ import annotations
 
 import re
 
+from kvdiag.formats.bodies.bodyformat import DIGITS, LOWER, UPPER, Format
 from kvdiag.formats.bodies.goquote import unquote
 from kvdiag.formats.bodies.keyvalues import scan
 from kvdiag.formats.stamps import klog_minute, within_minute
 from kvdiag.model.record import Body
 from kvdiag.model.values import Level
 
+_NAME = "klog"
 LEVELS = {b"I": Level.INFO, b"W": Level.WARNING, b"E": Level.ERROR, b"F": Level.FATAL}
 HEADER = re.compile(
     rb"([IWEF])(\d{4} \d\d:\d\d):(\d\d)(?:\.(\d{1,9}))?[ \t]+(\d{1,10}) (?:[^\s\]]*/)?([^\s/\]:]+:\d+)\](?: |$)"
 )
+_SURE = rb"[IWEF]\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ [^\s\]]+:\d+\]"
 # A line that lost its head to a copy or an editor: `I reconciler.go:388] "…`, `33.850919    1432 kubelet.go:2168] …`.
-CUT_HEADER = re.compile(
+_CUT = (
     rb"(?:([IWEF])(?: |(?=\d)))?(?:[\d:.]{1,20}[ \t]{1,8}){0,3}(?:[\w.\-]+/)?([\w.\-]+\.(?:go|s)|\?\?\?):(\d{1,6})\] "
 )
+_CUT_HEADER = re.compile(_CUT)
+_STARTS = re.compile(_SURE + rb"|" + _CUT)
 _PREAMBLE = re.compile(
     rb"(?:\xef\xbb\xbf)?(Log file created at|Running on machine|Binary|Log line format|Previous log): (.*)"
 )
@@ -39,7 +44,7 @@ def read(body: bytes) -> Body | None:
     begins = klog_minute(minute)
     message, fields, complete = _said(body[found.end() :])
     return Body(
-        format="klog",
+        format=_NAME,
         stamp=None if begins is None else begins + within_minute(seconds, fraction),
         level=LEVELS[letter],
         caller=caller.decode("ascii", "replace"),
@@ -65,14 +70,14 @@ def fields_of(text: bytes | str) -> dict[str, str]:
 
 
 def _read_cut(body: bytes) -> Body | None:
-    found = CUT_HEADER.match(body)
+    found = _CUT_HEADER.match(body)
     if found is None:
         return None
     letter, file, line = found.groups()
     message, fields, _ = _said(body[found.end() :])
     caller = f"{file.decode('ascii', 'replace')}:{int(line)}"
     level = LEVELS.get(letter, Level.INFO)
-    return Body(format="klog", level=level, caller=caller, message=message, fields=fields, truncated=True)
+    return Body(format=_NAME, level=level, caller=caller, message=message, fields=fields, truncated=True)
 
 
 def _said(text: bytes) -> tuple[str, dict[str, str], bool]:
@@ -90,3 +95,6 @@ def _said(text: bytes) -> tuple[str, dict[str, str], bool]:
         if fields or rest.isspace():
             return message, fields, complete
     return text.decode("utf-8", "replace").rstrip(), {}, True
+
+
+FORMAT = Format(_NAME, _STARTS.match, read, first=DIGITS + LOWER + UPPER + b"_.-?:", sure=_SURE)

@@ -9,9 +9,11 @@ lines do not. Objects are written as `{"name":…,"namespace":…}` and are told
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import TypeGuard
 
+from kvdiag.formats.bodies.bodyformat import Format
 from kvdiag.formats.bodies.goquote import encodable
 from kvdiag.formats.bodies.logrus import level_of
 from kvdiag.formats.repair.cutjson import read_cut
@@ -20,7 +22,9 @@ from kvdiag.model.record import Body
 from kvdiag.model.values import Level
 from kvdiag.regex import lazy_regex
 
+_NAME = "klogjson"
 _OURS = lazy_regex(rb'"(?:ts|caller)":')
+_STARTS = lazy_regex(rb'(?=\{"[\w.@]+":).*?"(?:msg|ts)" ?:', re.DOTALL)
 _FIRST_MILLISECONDS = 10_000_000_000
 _HEAD_KEYS = frozenset(("ts", "time", "level", "caller", "msg", "v"))
 
@@ -41,7 +45,7 @@ def _told(entry: Mapping[str, object], *, truncated: bool) -> Body | None:
     if not isinstance(message, str):
         return None
     return Body(
-        format="klogjson",
+        format=_NAME,
         stamp=_stamp(entry.get("ts", entry.get("time"))),
         level=_level(entry),
         caller=str(entry.get("caller", "")).rpartition("/")[2],
@@ -86,3 +90,10 @@ def _is_reference(value: object) -> TypeGuard[Mapping[str, object]]:
 def _reference(value: Mapping[str, object]) -> str:
     namespace, name = value.get("namespace", ""), value["name"]
     return encodable(f"{namespace}/{name}" if namespace else str(name))
+
+
+def _starts(body: bytes) -> object:
+    return _STARTS.match(body)
+
+
+FORMAT = Format(_NAME, _starts, read, first=b"{")

@@ -12,7 +12,9 @@ lines of its shim, escaped, into one message; only the first level of quotes is 
 from __future__ import annotations
 
 import json
+import re
 
+from kvdiag.formats.bodies.bodyformat import DIGITS, Format
 from kvdiag.formats.bodies.goquote import encodable, unescape, unquote
 from kvdiag.formats.bodies.keyvalues import scan
 from kvdiag.formats.repair.cutjson import read_cut
@@ -21,6 +23,7 @@ from kvdiag.model.record import Body
 from kvdiag.model.values import Level
 from kvdiag.regex import lazy_regex
 
+_NAME = "logrus"
 LEVELS = {
     "trac": Level.DEBUG,
     "debu": Level.DEBUG,
@@ -34,6 +37,11 @@ _HEAD = lazy_regex(
     rb'(?:(?:time|ts)=(?:"([^"]*)"|(\S+))[ \t]+(?:caller=\S{1,200}[ \t]+)?|([\d\-T:.Z+]{1,35}"[ \t]))?'
     rb"(?:level|lvl)=([a-zA-Z]+)(?:[ \t]+|$)"
 )
+_SURE = (
+    rb'time=(?:"|\d)|ts=\d{4}-|(?:[\d\-T:.Z+]{1,35}" )?(?:level|lvl)=[a-z]+ (?:msg|ts|time)='
+    rb"|(?:\x1b\[\d+m)?(?:TRAC|DEBU|INFO|WARN|ERRO|FATA|PANI)(?:\x1b\[0m)?\["
+)
+_STARTS = re.compile(_SURE + rb'|(?=\{"[\w.@]+":)(?s:.)*?"(?:msg|level)" ?:')
 _MESSAGES, _TIMES = ("msg", "message"), ("time", "ts", "timestamp")
 _TERMINAL = lazy_regex(rb"(TRAC|DEBU|INFO|WARN|ERRO|FATA|PANI)\[([^\]]{1,40})\] ?")
 _ANSI = lazy_regex(rb"\x1b\[[0-9;]{0,20}m")
@@ -134,5 +142,8 @@ def _read_cut_json(body: bytes) -> Body | None:
 def _body(stamp: int | None, level: Level, message: str, fields: dict[str, str], *, truncated: bool) -> Body:
     caller = fields.get("file", "").rpartition("/")[2]
     return Body(
-        format="logrus", stamp=stamp, level=level, caller=caller, message=message, fields=fields, truncated=truncated
+        format=_NAME, stamp=stamp, level=level, caller=caller, message=message, fields=fields, truncated=truncated
     )
+
+
+FORMAT = Format(_NAME, _STARTS.match, read, first=DIGITS + b"{-:.+tlTZDIWEFP\x1b", sure=_SURE)

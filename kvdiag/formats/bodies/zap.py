@@ -11,11 +11,13 @@ from __future__ import annotations
 import json
 import re
 
+from kvdiag.formats.bodies.bodyformat import Format
 from kvdiag.formats.bodies.goquote import encodable
 from kvdiag.formats.bodies.logrus import level_of
 from kvdiag.model.record import Body
 from kvdiag.regex import lazy_regex
 
+_NAME = "zap"
 _LEVEL = rb"(DEBUG|INFO|WARN|ERROR|DPANIC|PANIC|FATAL|debug|info|warn|error|dpanic|panic|fatal)"
 _HEAD = lazy_regex(
     _LEVEL
@@ -39,7 +41,7 @@ def read(body: bytes) -> Body | None:
     if stack:
         fields["stack"] = stack.decode("utf-8", "replace")
     return Body(
-        format="zap",
+        format=_NAME,
         level=level_of(level.decode()),
         caller=(caller or b"").decode("utf-8", "replace").rpartition("/")[2],
         message=message.decode("utf-8", "replace").rstrip(),
@@ -67,6 +69,8 @@ def _last_object(line: bytes) -> re.Match[bytes] | None:
     return _FIELDS.match(line, at) if at >= 0 else None
 
 
-def is_head(body: bytes) -> bool:
-    """Whether a line whose time was taken off begins such an entry."""
-    return _HEAD.match(body) is not None
+def _starts(body: bytes) -> object:
+    return _HEAD.match(body)
+
+
+FORMAT = Format(_NAME, _starts, read, first=b"DIWEPFdiwepf")
