@@ -1,0 +1,83 @@
+r"""Words of a line → the wording that they are of and what it means with these values.
+
+"Volume detached for volume \"pvc-1\" …"    volume.detached, volume pvc-1
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from kvdiag.events.names import mounts_in, pods_in, refs_of, text_of
+from kvdiag.events.raw import EventMatch, Match
+from kvdiag.events.vocabulary import Vocabulary
+from kvdiag.model.event import Ref
+from kvdiag.model.vocabulary import Entry
+
+MOST_MEANINGS = 20_000
+
+_Quick = tuple[Callable[[bytes, int], re.Match[bytes] | None] | None, int]
+
+
+class Matcher:
+    """Matches the wordings of a vocabulary; `wordings` are those that were met."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        """Regexes are compiled when a line first comes to them."""
+        self._vocabulary = vocabulary
+        self.wordings: set[int] = set()
+        self._meanings: dict[Match, EventMatch] = {}
+        self._quick: list[_Quick | None] = [None] * len(vocabulary.wordings)
+
+    def match(self, literal: int, text: bytes) -> Match | None:
+        """The first wording of a literal that fits, with its values."""
+        at = text.find(self._vocabulary.literals[literal])
+        if at < 0:
+            return None
+        for number in self._vocabulary.by_literal[literal]:
+            quick, shift = self._quick[number] or self._prepare(number)
+            found = quick(text, at + shift) if quick and at + shift >= 0 else None
+            if found is not None:
+                return number, found.groups()
+            groups = self._vocabulary.matcher(number).match(text, at)
+            if groups is not None:
+                return number, groups
+        return None
+
+    def meaning(self, found: Match, entry: Entry, *, is_long: bool) -> EventMatch:
+        """What a wording means with its values; that of a long line is not remembered."""
+        return self._meanings.get(found) or self._mean(found, entry, is_long=is_long)
+
+    def forget(self) -> None:
+        """Forget the meanings that were met."""
+        self._meanings.clear()
+
+    def _prepare(self, number: int) -> _Quick:
+        """The regex of a wording, compiled when a line first comes to it: each takes half a millisecond."""
+        quick = self._quick[number] = self._vocabulary.matcher(number).quick or (None, 0)
+        return quick
+
+    def _mean(self, found: Match, entry: Entry, *, is_long: bool) -> EventMatch:
+        number, groups = found
+        self.wordings.add(number)
+        refs: dict[Ref, None] = {}
+        attrs: dict[str, str] = {}
+        for name, value in zip(self._vocabulary.matcher(number).names, groups, strict=True):
+            if value is None:
+                continue
+            names = refs_of(name, value)
+            if names:
+                refs.update(dict.fromkeys(names))
+            else:
+                attrs[name] = text_of(name, value)
+            if name == "error":
+                refs.update(dict.fromkeys(mounts_in(value)))
+                named = pods_in(value)
+                if named and (named[0] in refs or not any(ref.kind in {"pod", "pod_uid"} for ref in refs)):
+                    refs.update(dict.fromkeys(named))
+        meaning = EventMatch(entry, tuple(refs), attrs)
+        if len(self._meanings) >= MOST_MEANINGS:
+            self._meanings.clear()
+        if not is_long:
+            self._meanings[found] = meaning
+        return meaning
