@@ -1,8 +1,10 @@
-r"""A hit line in its block → its time, its words and who wrote it, those of its whole record where it is a part of one.
+r"""A hit line in its block → its time, its words and who wrote it.
 
-E1120 20:39:21.779765    6175 swap_util.go:87] "error mounting tmpfs" error=<
-\tmount failed: exit status 32
->
+    E1120 20:39:21.779765    6175 swap_util.go:87] "error mounting tmpfs" error=<
+    \tmount failed: exit status 32
+     >
+
+The words of a line that is a part of a record are those of the whole record, its time is that of the first line.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
-r"""Words of a line → the wording that they are of and what it means with these values.
+r"""Words of a line → the wording that they are of, and what it means with their values.
 
-"Volume detached for volume \"pvc-1\" …"    volume.detached, volume pvc-1
+    "Volume detached for volume \"pvc-1\" (UniqueName: …) on node \"worker-1\""
+
+is a wording of `volume.released`, of the volume pvc-1 and the node worker-1.
 """
 
 from __future__ import annotations
