@@ -25,8 +25,8 @@ class Reason(Enum):
 class Doubt(NamedTuple):
     """A reason with what it is about. `component` is whose log would settle it; empty where no log would.
 
-    `at` and `until` are microseconds UTC, `took` is microseconds; `text` is made of the rule's words, or of a log's name
-    and line.
+    `at` and `until` are microseconds UTC, `took` is microseconds; `text` is made of the rule's words, or of a
+    log's name and line.
     """
 
     reason: Reason
