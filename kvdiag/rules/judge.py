@@ -19,7 +19,6 @@ from kvdiag.model.event import Event
 from kvdiag.model.record import Origin
 from kvdiag.model.rule import Absent, All, AnyOf, Chain, Condition, Not, Rule, Selector, Step
 from kvdiag.model.timeline import History
-from kvdiag.model.values import Truth
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.absence import Window, doubts
 from kvdiag.rules.polls import cut_polls
@@ -37,11 +36,6 @@ class Match(NamedTuple):
 
     bound: Bound
     doubts: tuple[Doubt, ...] = ()
-
-    @property
-    def truth(self) -> Truth:
-        """Certain unless there is a doubt."""
-        return Truth.POSSIBLE if self.doubts else Truth.YES
 
 
 class JudgedEvents(NamedTuple):
