@@ -21,14 +21,16 @@ from kvdiag.cli.arguments import (
     components,
     options_of,
 )
+from kvdiag.cli.fast import FAIL_ON as EXIT_AT
+from kvdiag.cli.fast import OUTPUT, QUIET
 from kvdiag.report import REPORTS
 
 
 def command(
     paths: Paths = None,
-    output: Annotated[str, typer.Option("-o", "--output", help=f"{' or '.join(REPORTS)}.")] = "text",
+    output: Annotated[str, typer.Option(*OUTPUT, help=f"{' or '.join(REPORTS)}.")] = "text",
     output_file: Annotated[Path | None, typer.Option(help="Write the report here.")] = None,
-    fail_on: Annotated[str, typer.Option(help=f"Exit 1 at this severity: {', '.join(FAIL_ON)}.")] = NEVER,
+    fail_on: Annotated[str, typer.Option(*EXIT_AT, help=f"Exit 1 at this severity: {', '.join(FAIL_ON)}.")] = NEVER,
     since: Since = "",
     until: Until = "",
     namespace: Annotated[str, typer.Option("-n", "--namespace", help="Only findings of this namespace.")] = "",
@@ -43,7 +45,7 @@ def command(
     show_possible: Annotated[bool, typer.Option("--show-possible/--hide-possible", help="Those with doubts.")] = True,
     limit_seconds: Limit = None,
     follow: Follow = False,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Findings only.")] = False,
+    quiet: Annotated[bool, typer.Option(*QUIET, help="Findings only.")] = False,
     verbose: Annotated[int, typer.Option("-v", "--verbose", count=True, help="Whole evidence lines, references.")] = 0,
     no_color: Annotated[bool, typer.Option("--no-color", help="No colour (also NO_COLOR).")] = False,
     no_redact: NoRedact = False,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 
 from kvdiag import __version__
 from kvdiag.commands.case import Patterns, inputs, load_patterns, read_history, relief_of
 from kvdiag.errors import InputError, WindowError
-from kvdiag.ingest.read import Progress
+from kvdiag.ingest.read import Progress, TextInput
 from kvdiag.model.options import Options
 from kvdiag.model.report import Finding, Report
 from kvdiag.model.timeline import History
@@ -23,13 +24,19 @@ def literals() -> list[bytes]:
     return list(load_patterns(Options()).vocabulary.literals)
 
 
-def analyze(options: Options, progress: Progress = lambda _source, _bytes: None) -> Report:
-    """Read all inputs, build their history, ask every rule. Problems with single inputs stand in the report."""
+def analyze(
+    options: Options, progress: Progress = lambda _source, _bytes: None, texts: Sequence[TextInput] = ()
+) -> Report:
+    """Read all inputs, build their history, ask every rule. Problems with single inputs stand in the report.
+
+    `texts` are logs in memory; with them and without paths nothing else is read.
+    """
     knowledge = load_patterns(options)
     problems: list[InputError] = []
     judged = FindingRetention(lambda history: evaluate(history, knowledge, options))
     relief = relief_of(knowledge, options, judged)
-    analysis = read_history(inputs(options, problems), knowledge, options, problems, progress, relief)
+    given = inputs(options, problems) if options.paths or not texts else ()
+    analysis = read_history(chain(texts, given), knowledge, options, problems, progress, relief)
     wanted = judged.all(evaluate(analysis.history, knowledge, options))
     return Report(
         version=__version__,

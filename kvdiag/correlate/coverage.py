@@ -63,7 +63,7 @@ def _holes(component: str, ordered: Sequence[SourceCoverage]) -> Iterator[Gap]:
     reached = ordered[0].ends
     for part in ordered[1:]:
         if part.begins - reached > HOLE:
-            yield Gap(reached, part.begins, f"no {component} log for {say_duration(part.begins - reached)}")
+            yield Gap(reached, part.begins, f"no {component} log for {say_duration(part.begins - reached)}", component)
         reached = max(reached, part.ends)
 
 
@@ -77,11 +77,11 @@ def _restarts(component: str, ordered: Sequence[SourceCoverage]) -> Iterator[Gap
     runs = sorted(spoke.values())
     for (_, ended), (begins, _) in pairwise(runs):
         if ended <= begins:
-            yield Gap(ended, begins, f"{component} was restarted")
+            yield Gap(ended, begins, f"{component} was restarted", component)
 
 
 def _starts(component: str, started: Iterable[tuple[int, int]], known: Sequence[Gap]) -> Iterator[Gap]:
     """Where a component said that it starts, and no change of the process showed it."""
     for ended, begins in started:
         if not any(gap.begins <= begins and begins - gap.ends <= STARTING for gap in known):
-            yield Gap(ended, begins, f"{component} was restarted")
+            yield Gap(ended, begins, f"{component} was restarted", component)

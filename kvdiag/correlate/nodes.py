@@ -51,7 +51,6 @@ class _Sources:
     def __init__(self, events: Sequence[Event], places: Places) -> None:
         self._events, self._places = events, places
         self._of_nodes = [event for event in events if not event.is_controllers]
-        self._sources = dict.fromkeys(event.origin.source for event in self._of_nodes if not event.node)
 
     def names(self) -> dict[str, str]:
         """Each of those logs with its node, where that can be told; one made up where only its being another can."""

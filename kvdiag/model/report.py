@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kvdiag.model.doubt import Doubt
 from kvdiag.model.event import Event
 from kvdiag.model.rule import Fix, Rule
 from kvdiag.model.timeline import Entity, SeenVersion
@@ -47,7 +48,7 @@ class Finding(NamedTuple):
     cause: str
     fix: tuple[Fix, ...]
     evidence: tuple[Evidence, ...]
-    doubts: tuple[str, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
     bugs: tuple[BugMatch, ...] = ()
     explained_by: str | None = None
     healed: int | None = None

@@ -24,11 +24,15 @@ class Entity(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """A stretch of time in which a component may have spoken unheard; microseconds UTC, and why."""
+    """A stretch of time in which a component may have spoken unheard; microseconds UTC, and why.
+
+    `component` is the one whose log of that time would close it; empty where there is none to be had.
+    """
 
     begins: int
     ends: int
     why: str
+    component: str = ""
 
 
 class Coverage(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import Enum, IntEnum, StrEnum
+from enum import IntEnum, StrEnum
 from typing import Never
 
 EMPTY: Mapping[str, Never] = {}
@@ -52,14 +52,6 @@ class Role(StrEnum):
 
     CAUSE = "cause"
     SYMPTOM = "symptom"
-
-
-class Truth(Enum):
-    """The truth of a condition over a timeline; ordered no < possible < confirmed."""
-
-    NO = 0
-    POSSIBLE = 1
-    YES = 2
 
 
 class SubjectKind(StrEnum):

@@ -10,6 +10,7 @@ from kvdiag.model.report import BugMatch, Evidence, Finding, Need, Reading, Repo
 from kvdiag.model.rule import Fix
 from kvdiag.model.timeline import SeenVersion
 from kvdiag.report import RenderOptions
+from kvdiag.report.doubts import say_doubt
 from kvdiag.report.jsontext import write_json
 from kvdiag.report.runnable import shown
 from kvdiag.versions import read_range, say_range
@@ -94,7 +95,7 @@ def finding(found: Finding, *, redact: bool = True) -> Plain:
         "bugs": [_bug(bug) for bug in found.bugs],
         "fix": [_fix(shown(fix, redact=redact)) for fix in found.fix],
         "evidence": [_evidence(evidence) for evidence in found.evidence],
-        "doubts": list(found.doubts),
+        "doubts": [say_doubt(doubt) for doubt in found.doubts],
         "references": list(found.rule.references),
         "explains": list(found.rule.explains),
         "explained_by": found.explained_by,

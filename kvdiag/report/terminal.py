@@ -15,6 +15,7 @@ from kvdiag.model.timeline import SeenVersion
 from kvdiag.model.values import Severity, SubjectKind, Verdict
 from kvdiag.report import RenderOptions
 from kvdiag.report.clean import clean, shortened
+from kvdiag.report.doubts import say_doubt
 from kvdiag.report.runnable import shown
 from kvdiag.versions import read_range, say_range
 
@@ -177,7 +178,7 @@ class _Writer:
     def _doubts(self, finding: Finding) -> None:
         if not finding.doubts:
             return
-        self._section("Not certain", finding.doubts)
+        self._section("Not certain", tuple(map(say_doubt, finding.doubts)))
 
     def _explains(self, symptoms: Sequence[Finding]) -> None:
         if not symptoms:

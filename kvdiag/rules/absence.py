@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from kvdiag.clock import SECOND, say_duration, to_datetime
+from kvdiag.clock import SECOND
+from kvdiag.model.doubt import Doubt, Reason
 from kvdiag.model.timeline import Coverage, History
 from kvdiag.model.vocabulary import Entry
 
@@ -26,19 +27,19 @@ class Window(NamedTuple):
 
 def doubts(
     kinds: Iterable[str], window: Window, node: str, history: History, entries: Mapping[str, Entry]
-) -> tuple[str, ...]:
+) -> tuple[Doubt, ...]:
     """Why none of the events could be proven absent in the window; empty when one witness saw all of it.
 
     Each kind is a witness of its own: a NodeUnstage that is missing from a complete driver log is missing, whatever
     kubelet's log shows. Of two programs that print a kind, as containerd and CRI-O do, those that were heard must prove
     it.
     """
-    best: tuple[str, ...] | None = None
+    best: tuple[Doubt, ...] | None = None
     for components, verbosity in sorted({(e.components, e.verbosity) for k in kinds if (e := entries.get(k))}):
         reasons = tuple(_unproven(components, verbosity, window, node, history))
         if not reasons:
             return ()
-        if best is None or len(reasons) < len(best) or best[0].startswith("no "):
+        if best is None or len(reasons) < len(best) or best[0].reason is Reason.NO_LOG:
             best = reasons
     return best or ()
 
@@ -51,12 +52,12 @@ def heard(components: tuple[str, ...], node: str, history: History) -> tuple[str
 
 def _unproven(
     components: tuple[str, ...], verbosity: int, window: Window, node: str, history: History
-) -> Iterator[str]:
+) -> Iterator[Doubt]:
     for component in heard(components, node, history):
         yield from min(
             (tuple(_reasons(coverage, verbosity, window)) for coverage in _covering(component, node, history)),
             key=len,
-            default=(f"no {component} log covers {_when(window.begins)}",),
+            default=(Doubt(Reason.NO_LOG, component, window.begins),),
         )
 
 
@@ -66,21 +67,17 @@ def _covering(component: str, node: str, history: History) -> Iterator[Coverage]
             yield coverage
 
 
-def _reasons(coverage: Coverage, verbosity: int, window: Window) -> Iterator[str]:
+def _reasons(coverage: Coverage, verbosity: int, window: Window) -> Iterator[Doubt]:
     name = coverage.component
     if coverage.verbosity < verbosity:
-        yield f"needs -v={verbosity}: the {name} log shows -v={coverage.verbosity} at most"
+        yield Doubt(Reason.VERBOSITY, name, verbosity=verbosity, seen=coverage.verbosity)
     if coverage.begins > window.begins:
-        yield f"the {name} log begins at {_when(coverage.begins)}, too late to show {_when(window.begins)}"
+        yield Doubt(Reason.BEGINS_LATE, name, coverage.begins, window.begins)
     watched = coverage.ends - window.begins
     if window.open_ended and watched < SETTLE:
-        yield f"the {name} log ends {say_duration(max(0, watched))} after {_when(window.begins)}"
+        yield Doubt(Reason.ENDS_SOON, name, window.begins, took=max(0, watched))
     elif not window.open_ended and coverage.ends < window.ends:
-        yield f"the {name} log ends at {_when(coverage.ends)}, before {_when(window.ends)}"
+        yield Doubt(Reason.ENDS_EARLY, name, coverage.ends, window.ends)
     for gap in coverage.gaps:
         if gap.begins < window.ends and gap.ends > window.begins:
-            yield f"{gap.why} at {_when(gap.begins)}"
-
-
-def _when(stamp: int) -> str:
-    return to_datetime(stamp).strftime("%Y-%m-%d %H:%M:%S")
+            yield Doubt(Reason.GAP, gap.component, gap.begins, text=gap.why)

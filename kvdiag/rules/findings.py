@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from kvdiag.clock import MINUTE, say_duration
+from kvdiag.model.doubt import Doubt, Reason
 from kvdiag.model.event import NAMELESS, Event
 from kvdiag.model.report import Evidence, Finding
 from kvdiag.model.rule import Rule, Selector
@@ -128,8 +129,7 @@ def _series(rule: Rule) -> list[str]:
     return [_counted_name(rule), *rule.shows]
 
 
-def _version_doubts(rule: Rule, history: History, node: str, at: int) -> Iterator[str]:
+def _version_doubts(rule: Rule, history: History, node: str, at: int) -> Iterator[Doubt]:
     for component, affected in rule.applies.items():
         if seen(component, history.versions, node, at) is None:
-            hint = f"say --component {component}=…"
-            yield f"the version of {component} is not in these logs; this concerns {affected} ({hint})"
+            yield Doubt(Reason.VERSION, text=component, needed=str(affected))

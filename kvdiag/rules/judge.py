@@ -12,13 +12,13 @@ from fnmatch import fnmatchcase
 from itertools import islice, pairwise
 from typing import NamedTuple
 
-from kvdiag.clock import CLOCKS_DIFFER, say_duration
+from kvdiag.clock import CLOCKS_DIFFER
 from kvdiag.correlate.handover import OVERLAP, UNSTAGED
+from kvdiag.model.doubt import Doubt, Reason
 from kvdiag.model.event import Event
 from kvdiag.model.record import Origin
 from kvdiag.model.rule import Absent, All, AnyOf, Chain, Condition, Not, Rule, Selector, Step
 from kvdiag.model.timeline import History
-from kvdiag.model.values import Truth
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.absence import Window, doubts
 from kvdiag.rules.polls import cut_polls
@@ -35,12 +35,7 @@ class Match(NamedTuple):
     """One way in which the sentence holds: the events bound to each name, and what speaks against certainty."""
 
     bound: Bound
-    doubts: tuple[str, ...] = ()
-
-    @property
-    def truth(self) -> Truth:
-        """Certain unless there is a doubt."""
-        return Truth.POSSIBLE if self.doubts else Truth.YES
+    doubts: tuple[Doubt, ...] = ()
 
 
 class JudgedEvents(NamedTuple):
@@ -71,7 +66,7 @@ def _weighed(match: Match, rule: Rule) -> Match:
     """The match with the rule's doubt, when none of the events that would prove it is part of it."""
     if rule.proof is None or match.bound.keys() & set(rule.proof.by):
         return match
-    return match._replace(doubts=_both(match.doubts, (rule.proof.doubt,)))
+    return match._replace(doubts=_both(match.doubts, (Doubt(Reason.PROOF, text=rule.proof.doubt),)))
 
 
 def _whole(match: Match, whole: Mapping[int, Event]) -> Match:
@@ -126,7 +121,7 @@ def _surest(matches: Iterable[Match]) -> Match | None:
     return first
 
 
-def _both(some: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:
+def _both(some: Sequence[Doubt], more: Sequence[Doubt]) -> tuple[Doubt, ...]:
     return tuple(dict.fromkeys((*some, *more)))
 
 
@@ -182,7 +177,7 @@ def _run(chain: Chain, stage: JudgedEvents, bound: Bound, start: int) -> Bound |
     return run
 
 
-def _order_doubts(chain: Chain, bound: Bound, clocks: Sequence[str]) -> Iterator[str]:
+def _order_doubts(chain: Chain, bound: Bound, clocks: Sequence[str]) -> Iterator[Doubt]:
     """Where two steps of different machines lie so close that their clocks may have swapped them."""
     for step, then in pairwise(chain.steps):
         if then.name not in clocks:
@@ -190,21 +185,19 @@ def _order_doubts(chain: Chain, bound: Bound, clocks: Sequence[str]) -> Iterator
         before, after = bound[step.name][-1], bound[then.name][0]
         apart = after.time - before.time
         if apart < CLOCKS_DIFFER and _machine(before) != _machine(after):
-            yield (
-                f"{before.origin} and {after.origin} are {say_duration(max(0, apart))} apart and of two machines, "
-                f"whose clocks may differ by {say_duration(CLOCKS_DIFFER)}"
-            )
+            lines = f"{before.origin} and {after.origin}"
+            yield Doubt(Reason.CLOCKS, took=max(0, apart), text=lines)
 
 
-def _pairing_doubts(chain: Chain, bound: Bound) -> Iterator[str]:
+def _pairing_doubts(chain: Chain, bound: Bound) -> Iterator[Doubt]:
     """Where a step rests on the answer to a call that may be the answer to another: a line between them is lost."""
     for step in chain.steps:
         guessed = [event for event in bound[step.name] if event.attrs.get(GUESSED)]
         if guessed and sum(e.count for e in bound[step.name] if not e.attrs.get(GUESSED)) < step.at_least:
-            yield f"{guessed[0].origin} may be the answer to another call, as several were open"
+            yield Doubt(Reason.PAIRING, text=str(guessed[0].origin))
 
 
-def _overlap_doubts(bound: Bound, stage: JudgedEvents) -> Iterator[str]:
+def _overlap_doubts(bound: Bound, stage: JudgedEvents) -> Iterator[Doubt]:
     """Where the first node may have unstaged a volume that the second staged, as no log of the first goes so far."""
     for event in (event for events in bound.values() for event in events if event.kind == OVERLAP):
         then = Window(event.time, event.time + 1)
@@ -248,7 +241,7 @@ def _take(step: Step, series: tuple[Event, ...], begin: int) -> tuple[Event, ...
     return ()
 
 
-def _absent(term: Absent, stage: JudgedEvents, bound: Bound) -> tuple[str, ...] | None:
+def _absent(term: Absent, stage: JudgedEvents, bound: Bound) -> tuple[Doubt, ...] | None:
     """None when the event is there; else the reasons why it may only have gone unseen."""
     after, before = bound.get(term.after, ())[-1:], bound.get(term.before, ())[:1]
     window = _window(term, stage, after, before)
@@ -258,7 +251,7 @@ def _absent(term: Absent, stage: JudgedEvents, bound: Bound) -> tuple[str, ...] 
     return _both(reasons, tuple(_silence(term, stage))) if window.open_ended else reasons
 
 
-def _silence(term: Absent, stage: JudgedEvents) -> Iterator[str]:
+def _silence(term: Absent, stage: JudgedEvents) -> Iterator[Doubt]:
     """Where what is said to last was itself said no more. That it is said no more may be the fault."""
     if term.after and term.after != term.name:
         said = stage.seen[term.after]

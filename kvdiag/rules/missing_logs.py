@@ -47,9 +47,8 @@ def _needs(finding: Finding, history: History, entries: Mapping[str, Entry]) -> 
     for absent in absences(finding.rule.when):
         kinds = finding.rule.events[absent.name].kinds
         if doubts(kinds, window, node, history, entries):
-            doubted = [
-                one for one in _witnesses(kinds, history, entries) if any(one[0] in doubt for doubt in finding.doubts)
-            ]
+            unheard = {doubt.component for doubt in finding.doubts}
+            doubted = [one for one in _witnesses(kinds, history, entries) if one[0] in unheard]
             for component, verbosity in doubted[:1]:
                 begins, ends = (None, None) if is_unanchored else (window.begins, window.ends)
                 yield Need(component, verbosity, begins, ends, (finding.key,), "")

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from kvdiag.clock import MINUTE, SECOND, duration, say_duration, to_datetime
+from kvdiag.clock import MINUTE, SECOND, duration
+from kvdiag.model.doubt import Doubt, Reason
 from kvdiag.model.event import Event
 from kvdiag.model.timeline import Coverage
 
@@ -20,7 +21,7 @@ POLLED = MINUTE  # polls come more often
 WAITS = "backoff"  # the attribute of a failure that kubelet waits after
 
 
-def fell_silent(said: Sequence[Event], *, is_poll: bool, coverages: Sequence[Coverage]) -> Iterator[str]:
+def fell_silent(said: Sequence[Event], *, is_poll: bool, coverages: Sequence[Coverage]) -> Iterator[Doubt]:
     """Why the last of these (in time order) may not go on: the next of its kind was due, and is not there."""
     said = [event for event in said if event.kind == said[-1].kind and event.component == said[-1].component]
     if sum(event.count for event in said) < AGAIN:
@@ -31,9 +32,7 @@ def fell_silent(said: Sequence[Event], *, is_poll: bool, coverages: Sequence[Cov
         return
     due = last.ends + waits + (_longest_gap(said) if is_poll else _longest_call(said)) + SLACK
     if any(coverage.ends > due for coverage in coverages if _is_of(coverage, last)):
-        since = to_datetime(last.ends).strftime("%Y-%m-%d %H:%M:%S")
-        was = f"due in {say_duration(waits)}"
-        yield f"{last.origin} is not said again after {since}, though it was {was} and the log goes on"
+        yield Doubt(Reason.SILENCE, at=last.ends, took=waits, text=str(last.origin))
 
 
 def _longest_call(failures: Sequence[Event]) -> int:

@@ -12,6 +12,7 @@ from kvdiag.model.lifecycle import Lifecycle
 from kvdiag.model.options import Options
 from kvdiag.model.timeline import History
 from kvdiag.model.values import SubjectKind
+from kvdiag.report.doubts import say_doubt
 from kvdiag.rules.absence import Window, doubts
 from kvdiag.views.phases import phases, pulls_in
 
@@ -181,4 +182,4 @@ def test_an_absence_is_judged_by_the_runtime_that_is_there(containerd, doubt):
     window = Window(NOON + 5 * SECOND, NOON + 20 * SECOND)
     entries = knowledge().vocabulary.kinds
     found = doubts(["cri.container.created"], window, "", history_of(quiet, *more), entries)
-    assert [doubt in one for one in found] == [True] * bool(doubt)
+    assert [doubt in say_doubt(one) for one in found] == [True] * bool(doubt)

@@ -9,12 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvdiag.clock import HOUR, MINUTE, SECOND
+from kvdiag.model.doubt import Doubt, Reason
 from kvdiag.model.event import Event, Ref
 from kvdiag.model.record import Origin
 from kvdiag.model.rule import Fix, Healing, Rule, Selector
 from kvdiag.model.timeline import Coverage, Entity, History, SeenVersion, Timeline
 from kvdiag.model.values import Role, Severity, SubjectKind, Verdict
 from kvdiag.model.vocabulary import Entry
+from kvdiag.report.doubts import say_doubt
 from kvdiag.rules.findings import find
 from kvdiag.rules.grammar import read_condition
 
@@ -188,9 +190,9 @@ def test_versions():
     (sure,) = found(narrow, told, [SeenVersion("kubelet", "v1.26.0", "banner")])
     (unseen,) = found(narrow, told)
     assert (sure.doubts, unseen.verdict) == ((), Verdict.CONFIRMED)
-    assert unseen.doubts == (
-        "the version of kubelet is not in these logs; this concerns <1.27 (say --component kubelet=…)",
-    )
+    assert [say_doubt(doubt) for doubt in unseen.doubts] == [
+        "the version of kubelet is not in these logs; this concerns <1.27 (say --component kubelet=…)"
+    ]
 
 
 def test_a_rule_is_not_told_of_a_moment_whose_version_rules_it_out():
@@ -236,7 +238,7 @@ def test_a_doubt_makes_a_finding_possible():
         ends=told.ends,
     )
     (one,) = find([rule("a and no b after a within 1m")], blind, ENTRIES)
-    assert (one.verdict, one.doubts) == (Verdict.POSSIBLE, ("no kubelet log covers 2024-07-03 12:00:00",))
+    assert (one.verdict, one.doubts) == (Verdict.POSSIBLE, (Doubt(Reason.NO_LOG, "kubelet", NOON),))
 
 
 def test_a_poll_is_cut_by_what_happened_meanwhile():

@@ -15,7 +15,7 @@ from kvdiag.report.timeline.words import clock, common_folder, gap, how_long, ru
 
 COLOURS = {"dim": "2", "bold": "1", "long": "33", "very long": "31", "bad": "1;31", "state": "36"}
 SHORT = {"kube-controller-manager": "kcm", "external-attacher": "attacher", "external-provisioner": "provisioner"}
-UNICODE, ASCII = ("│", "◆", "·", "→"), ("|", "*", ".", "->")
+UNICODE, ASCII = ("│", "◆", "·"), ("|", "*", ".")
 STATE, WHO, FIXED = 12, 10, 50  # columns of the state, of who speaks, and of all but the step
 
 
@@ -31,7 +31,7 @@ def write(stories: Sequence[TimelineView], stream: TextIO, look: RenderOptions) 
 class _Teller:
     def __init__(self, look: RenderOptions, encoding: str) -> None:
         self.look = look
-        self.bar, self.mark, self.dot, self.arrow = UNICODE if "utf" in encoding.lower() else ASCII
+        self.bar, self.mark, self.dot = UNICODE if "utf" in encoding.lower() else ASCII
         self.folder, self.place = "", 0
 
     def lines(self, story: TimelineView) -> Iterator[str]:

@@ -1,0 +1,40 @@
+"""Why a finding is possible and not confirmed, as a value; `kvdiag.report.doubts` puts it into words."""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import NamedTuple
+
+
+class Reason(Enum):
+    """What speaks against certainty, with the fields of a `Doubt` that say more."""
+
+    NO_LOG = auto()  # no log of `component` covers `at`
+    VERBOSITY = auto()  # the log of `component` shows -v=`seen` at most, `verbosity` is needed
+    BEGINS_LATE = auto()  # the log of `component` begins at `at`, after `until`
+    ENDS_SOON = auto()  # the log of `component` ends `took` after `at`, too soon for something to come
+    ENDS_EARLY = auto()  # the log of `component` ends at `at`, before `until`
+    GAP = auto()  # at `at` something may be missing, as `text` says
+    CLOCKS = auto()  # the events of `text` are `took` apart, and of two machines
+    PAIRING = auto()  # the answer in the line `text` may be that to another call
+    SILENCE = auto()  # what the line `text` says was last said at `at`, due again in `took`, and never came
+    PROOF = auto()  # what would prove it was not seen, as the rule says in `text`
+    VERSION = auto()  # the version of `text` is not known, and only `needed` are concerned
+
+
+class Doubt(NamedTuple):
+    """A reason with what it is about. `component` is whose log would settle it; empty where no log would.
+
+    `at` and `until` are microseconds UTC, `took` is microseconds; `text` is made of the rule's words, or of a
+    log's name and line.
+    """
+
+    reason: Reason
+    component: str = ""
+    at: int = 0
+    until: int = 0
+    took: int = 0
+    verbosity: int = 0
+    seen: int = 0
+    text: str = ""
+    needed: str = ""

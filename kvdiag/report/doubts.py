@@ -1,0 +1,33 @@
+"""Doubts in words, one sentence each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kvdiag.clock import CLOCKS_DIFFER, say_duration, to_datetime
+from kvdiag.model.doubt import Doubt, Reason
+
+SENTENCES: Mapping[Reason, str] = {
+    Reason.NO_LOG: "no {component} log covers {at}",
+    Reason.VERBOSITY: "needs -v={verbosity}: the {component} log shows -v={seen} at most",
+    Reason.BEGINS_LATE: "the {component} log begins at {at}, too late to show {until}",
+    Reason.ENDS_SOON: "the {component} log ends {took} after {at}",
+    Reason.ENDS_EARLY: "the {component} log ends at {at}, before {until}",
+    Reason.GAP: "{text} at {at}",
+    Reason.CLOCKS: "{text} are {took} apart and of two machines, whose clocks may differ by "
+    + say_duration(CLOCKS_DIFFER),
+    Reason.PAIRING: "{text} may be the answer to another call, as several were open",
+    Reason.SILENCE: "{text} is not said again after {at}, though it was due in {took} and the log goes on",
+    Reason.PROOF: "{text}",
+    Reason.VERSION: "the version of {text} is not in these logs; this concerns {needed} (say --component {text}=…)",
+}
+
+
+def say_doubt(doubt: Doubt) -> str:
+    """The sentence for a doubt; words of a log in it are not made safe to show yet."""
+    said = doubt._asdict() | {"at": _when(doubt.at), "until": _when(doubt.until), "took": say_duration(doubt.took)}
+    return SENTENCES[doubt.reason].format_map(said)
+
+
+def _when(stamp: int) -> str:
+    return to_datetime(stamp).strftime("%Y-%m-%d %H:%M:%S")
