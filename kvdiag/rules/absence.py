@@ -69,9 +69,9 @@ def _covering(component: str, node: str, history: History) -> Iterator[Coverage]
 def _reasons(coverage: Coverage, verbosity: int, window: Window) -> Iterator[str]:
     name = coverage.component
     if coverage.verbosity < verbosity:
-        yield f"needs -v={verbosity}: the {name} log shows -v={coverage.verbosity} at most"
+        yield f"needs -v={verbosity}: the {name} log was written at -v={coverage.verbosity} or lower"
     if coverage.begins > window.begins:
-        yield f"the {name} log begins at {_when(coverage.begins)}, too late to show {_when(window.begins)}"
+        yield f"the {name} log begins at {_when(coverage.begins)}, after {_when(window.begins)}"
     watched = coverage.ends - window.begins
     if window.open_ended and watched < SETTLE:
         yield f"the {name} log ends {say_duration(max(0, watched))} after {_when(window.begins)}"

@@ -131,5 +131,5 @@ def _series(rule: Rule) -> list[str]:
 def _version_doubts(rule: Rule, history: History, node: str, at: int) -> Iterator[str]:
     for component, affected in rule.applies.items():
         if seen(component, history.versions, node, at) is None:
-            hint = f"say --component {component}=…"
-            yield f"the version of {component} is not in these logs; this concerns {affected} ({hint})"
+            hint = f"set it with --component {component}=…"
+            yield f"{component} version not found in these logs; this rule applies to {affected} ({hint})"

@@ -191,8 +191,8 @@ def _order_doubts(chain: Chain, bound: Bound, clocks: Sequence[str]) -> Iterator
         apart = after.time - before.time
         if apart < CLOCKS_DIFFER and _machine(before) != _machine(after):
             yield (
-                f"{before.origin} and {after.origin} are {say_duration(max(0, apart))} apart and of two machines, "
-                f"whose clocks may differ by {say_duration(CLOCKS_DIFFER)}"
+                f"{before.origin} and {after.origin} are {say_duration(max(0, apart))} apart, on two machines "
+                f"whose clocks may be off by {say_duration(CLOCKS_DIFFER)}"
             )
 
 
@@ -201,7 +201,7 @@ def _pairing_doubts(chain: Chain, bound: Bound) -> Iterator[str]:
     for step in chain.steps:
         guessed = [event for event in bound[step.name] if event.attrs.get(GUESSED)]
         if guessed and sum(e.count for e in bound[step.name] if not e.attrs.get(GUESSED)) < step.at_least:
-            yield f"{guessed[0].origin} may be the answer to another call, as several were open"
+            yield f"{guessed[0].origin} may answer another RPC: several were in flight"
 
 
 def _overlap_doubts(bound: Bound, stage: JudgedEvents) -> Iterator[str]:

@@ -32,8 +32,8 @@ def fell_silent(said: Sequence[Event], *, is_poll: bool, coverages: Sequence[Cov
     due = last.ends + waits + (_longest_gap(said) if is_poll else _longest_call(said)) + SLACK
     if any(coverage.ends > due for coverage in coverages if _is_of(coverage, last)):
         since = to_datetime(last.ends).strftime("%Y-%m-%d %H:%M:%S")
-        was = f"due in {say_duration(waits)}"
-        yield f"{last.origin} is not said again after {since}, though it was {was} and the log goes on"
+        was = f"a retry was due in {say_duration(waits)}"
+        yield f"{last.origin} is not repeated after {since}, although {was} and the log goes on"
 
 
 def _longest_call(failures: Sequence[Event]) -> int:
