@@ -184,7 +184,7 @@ def moment(text: str, now: datetime, zone: int = 0) -> int:
         read = parser.parse(text, default=default)
     except (ValueError, ArithmeticError) as error:
         raise ValueError(
-            f"{text[:80]!r} is no time; write 2026-11-20T20:39:21Z, '2 hours ago', -3h or today"
+            f"{text[:80]!r} is not a time; write 2026-11-20T20:39:21Z, '2 hours ago', -3h or today"
         ) from error
     if read.tzinfo is None:
         return from_datetime(read.replace(tzinfo=UTC)) - zone
@@ -211,5 +211,5 @@ def _named_zone(text: str, now: datetime) -> timedelta | None:
         return now.astimezone(ZoneInfo(text)).utcoffset()
     except (KeyError, ValueError, OSError) as error:
         raise ValueError(
-            f"{text[:80]!r} is no zone; write +08:00, UTC, local or a name such as Asia/Shanghai"
+            f"{text[:80]!r} is not a time zone; write +08:00, UTC, local or a name such as Asia/Shanghai"
         ) from error

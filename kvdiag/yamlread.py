@@ -166,11 +166,11 @@ def _told(text: str, name: str) -> Iterator[None]:
     except yaml.MarkedYAMLError as problem:
         mark = problem.problem_mark or problem.context_mark
         place = f"{name}:{mark.line + 1}:{mark.column + 1}" if mark else f"{name}:1:1"
-        raise PatternError(place, problem.problem or "this is not YAML") from None
+        raise PatternError(place, problem.problem or "not valid YAML") from None
     except yaml.YAMLError as problem:  # a control character: the reader knows its offset only
         offset = getattr(problem, "position", 0)
         line = text.count("\n", 0, offset) + 1
-        raise PatternError(f"{name}:{line}:1", f"this is not YAML: {getattr(problem, 'reason', problem)}") from None
+        raise PatternError(f"{name}:{line}:1", f"not valid YAML: {getattr(problem, 'reason', problem)}") from None
 
 
 def _plain_scalar(text: str) -> str | int | float | bool | None:

@@ -356,7 +356,7 @@ def test_file_that_is_broken(kvdiag, tmp_path):
         "2024",
         pack(tmp_path / "b.tar.gz", {"kubelet.log": busy(), "state.json": state("null")[:-20]}),
     )
-    assert "b.tar.gz/state.json: it begins as hostpath-state and cannot be read as such (" in done.stderr
+    assert "b.tar.gz/state.json: looks like hostpath-state but cannot be parsed (" in done.stderr
     assert done.returncode == 0
 
 

@@ -341,7 +341,7 @@ def test_new_rule(kvdiag, tmp_path):
     assert "volume-lost-its-way" in kvdiag("rules", "show", "volume-lost-its-way", "--patterns", mine).stdout
     assert kvdiag("analyze", "--patterns", mine, "--rule", "volume-lost-its-way", HEALTHY).returncode == 0
     again = kvdiag("rules", "new", "volume-lost-its-way", "--patterns", mine, "--family", "volume")
-    assert (again.returncode, "is there already" in again.stderr) == (2, True)
+    assert (again.returncode, "file exists" in again.stderr) == (2, True)
 
 
 def test_rule_that_fails_its_own_test(kvdiag, tmp_path):

@@ -133,7 +133,7 @@ def test_the_timeline_of_a_described_pod(kvdiag):
 def test_what_is_asked_for_without_a_time(kvdiag):
     """A log that says nowhere when it was cannot say from when to when another is wanted."""
     told = kvdiag("analyze", "--year", "2024", stdin=REFUSED.encode()).stdout
-    assert "with times, from the moment of these lines" in told
+    assert "with timestamps, covering these lines" in told
     assert "$ journalctl -u kubelet\n" in told
     dated = kvdiag("analyze", "--year", "2024", stdin=(REFUSED + LATER).encode()).stdout
     assert "$ journalctl -u kubelet --since '2024-03-12" in dated

@@ -83,9 +83,9 @@ def test_the_list(kvdiag):
         (["detahc"], "nothing is called 'detahc'; did you mean 'detach'?"),
         (["csi-nodeunstage-mising"], "did you mean 'csi-nodeunstage-missing'?"),
         (["xyzzy"], "topics are detach, orphan-cleanup, "),
-        (["unstage", "--mode", "rwx"], "unstage has no mode 'rwx'; there are fs, block"),
+        (["unstage", "--mode", "rwx"], "unstage has no mode 'rwx'; choose from fs, block"),
         (["unstage", "--block", "--mode", "fs"], "--block and --mode fs contradict each other"),
-        (["unstage", "-o", "yaml"], "-o yaml: no such output; there are text, json"),
+        (["unstage", "-o", "yaml"], "-o yaml: unknown output; choose from text, json"),
     ],
 )
 def test_wrong_usage(arguments, said, kvdiag):

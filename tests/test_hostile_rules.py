@@ -61,16 +61,16 @@ def test_what_is_no_file_of_a_rule(kvdiag, folder):
     path.unlink()
     path.symlink_to("/dev/zero")
     done = kvdiag("rules", "lint", "--patterns", path.parent.parent)
-    assert (done.returncode, "it is no regular file" in done.stderr) == (2, True)
+    assert (done.returncode, "not a regular file" in done.stderr) == (2, True)
     path.unlink()
     os.mkfifo(path)
     done = kvdiag("rules", "lint", "--patterns", path.parent.parent)
-    assert (done.returncode, "it is no regular file" in done.stderr) == (2, True)
+    assert (done.returncode, "not a regular file" in done.stderr) == (2, True)
     path.unlink()
     with path.open("wb") as file:
         file.truncate(1 << 30)
     done = kvdiag("rules", "lint", "--patterns", path.parent.parent)
-    assert (done.returncode, "it has more than 1 MiB" in done.stderr) == (2, True)
+    assert (done.returncode, "larger than 1 MiB" in done.stderr) == (2, True)
 
 
 @pytest.mark.parametrize(

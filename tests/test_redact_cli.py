@@ -97,7 +97,7 @@ def test_where_it_goes(kvdiag, tmp_path):
     assert kvdiag("redact", both[0], "--output-file", tmp_path / "c.log").returncode == 0
     assert (tmp_path / "c.log").read_text("utf-8") == LINE
     again = kvdiag("redact", both[0], "--output-file", tmp_path / "c.log")
-    assert (again.returncode, "there is such a file already" in again.stderr) == (2, True)
+    assert (again.returncode, "file exists; choose another path" in again.stderr) == (2, True)
     many = kvdiag("redact", *both)
     assert (many.returncode, "--output-folder" in many.stderr) == (2, True)
     assert kvdiag("redact", *both, "--output-folder", tmp_path / "out").returncode == 0
@@ -164,7 +164,7 @@ def test_what_was_replaced_is_said(kvdiag, tmp_path):
     """How many names of each kind were replaced is said, and which lines are no text."""
     log = LINE.encode() + b"at 0a:1b:2c:3d:4e:5f \xff\n"
     done = kvdiag("redact", "--anonymize", "--output-file", tmp_path / "a.log", stdin=log)
-    for said in ("replaced: ", "1 pods", "1 namespaces", "1 MAC", "1 lines are no text, the first at stdin:2"):
+    for said in ("replaced: ", "1 pods", "1 namespaces", "1 MAC", "1 lines are not text, the first at stdin:2"):
         assert said in done.stderr
 
 

@@ -257,7 +257,7 @@ def test_a_node_that_is_only_named(kvdiag, tmp_path):
     assert (done.returncode, done.stdout.splitlines()[0]) == (0, "node worker-2")
     done = kvdiag("timeline", "node", "work", log)
     assert done.returncode == 2
-    assert done.stderr.splitlines()[-1].endswith("'work' begins the names of several; name one: worker-1, worker-2")
+    assert done.stderr.splitlines()[-1].endswith("'work': ambiguous prefix; matches worker-1, worker-2")
 
 
 def test_raw_keeps_every_retry(kvdiag):

@@ -66,7 +66,7 @@ def test_text_is_what_was_written():
         ("a: 1\n---\nb: 2", lambda n: n, "x.yaml:2:1: only one document"),
         ("? [a]\n: b", lambda n: n, "a key must be a word"),
         ("a: " + "[" * 60 + "]" * 60, lambda n: n, "nested deeper"),
-        ("a: \x07", lambda n: n, "x.yaml:1:1: this is not YAML"),
+        ("a: \x07", lambda n: n, "x.yaml:1:1: not valid YAML"),
         ("kidn: a", lambda n: n.mapping({"kind", "about"}), "x.yaml:1:1: unknown key 'kidn'; did you mean 'kind'?"),
         ("x: a", lambda n: n.mapping({"kind", "about"}), "unknown key 'x'; known are about, kind"),
         ("a: 1", lambda n: n.mapping({"a", "b"}, {"b"}), "x.yaml:1:1: the key 'b' is missing"),

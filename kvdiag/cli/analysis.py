@@ -52,9 +52,9 @@ def run_analysis(options: Options, showing: OutputOptions) -> int:
 
 def _check(showing: OutputOptions) -> None:
     if showing.output not in REPORTS:
-        raise UsageError(f"-o {showing.output}: no such output; there are {', '.join(REPORTS)}")
+        raise UsageError(f"-o {showing.output}: unknown output; choose from {', '.join(REPORTS)}")
     if showing.fail_on not in FAIL_ON:
-        raise UsageError(f"--fail-on {showing.fail_on}: no such severity; there are {', '.join(FAIL_ON)}")
+        raise UsageError(f"--fail-on {showing.fail_on}: unknown severity; choose from {', '.join(FAIL_ON)}")
 
 
 def run_following(options: Options, showing: OutputOptions) -> int:

@@ -41,12 +41,18 @@ def command(
     patterns: Patterns = None,
     year: Year = None,
     tz: Zone = "",
-    component: Annotated[list[str] | None, typer.Option(help="A version the logs do not say: kubelet=1.29.3.")] = None,
-    show_possible: Annotated[bool, typer.Option("--show-possible/--hide-possible", help="Those with doubts.")] = True,
+    component: Annotated[
+        list[str] | None, typer.Option(help="Component version not found in the logs: kubelet=1.29.3.")
+    ] = None,
+    show_possible: Annotated[
+        bool, typer.Option("--show-possible/--hide-possible", help="Show or hide findings the logs cannot confirm.")
+    ] = True,
     limit_seconds: Limit = None,
     follow: Follow = False,
-    quiet: Annotated[bool, typer.Option(*QUIET, help="Findings only.")] = False,
-    verbose: Annotated[int, typer.Option("-v", "--verbose", count=True, help="Whole evidence lines, references.")] = 0,
+    quiet: Annotated[bool, typer.Option(*QUIET, help="Print findings only.")] = False,
+    verbose: Annotated[
+        int, typer.Option("-v", "--verbose", count=True, help="Print whole evidence lines, look-alikes and references.")
+    ] = 0,
     no_color: Annotated[bool, typer.Option("--no-color", help="No colour (also NO_COLOR).")] = False,
     no_redact: NoRedact = False,
 ) -> None:

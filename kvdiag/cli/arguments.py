@@ -14,19 +14,28 @@ from kvdiag.errors import UsageError
 from kvdiag.model.options import Options
 
 Paths = Annotated[
-    list[str] | None, typer.Argument(metavar="PATH", help="Files, folders, or - for standard input (default).")
+    list[str] | None, typer.Argument(metavar="PATH", help="Files, folders, archives, or - for stdin (default).")
 ]
-Year = Annotated[int | None, typer.Option(help="Year of the first line of logs that write none.", min=1990, max=2200)]
-Zone = Annotated[str, typer.Option("--tz", metavar="ZONE", help="Zone of logs that write none: +08:00, Asia/Shanghai.")]
-Since = Annotated[str, typer.Option(help="Only what happened from then on: RFC 3339, '2 hours ago', -3h.")]
-Until = Annotated[str, typer.Option(help="Only what happened until then.")]
-Patterns = Annotated[list[Path] | None, typer.Option(metavar="DIR", help="More rules, from this folder. Repeatable.")]
+Year = Annotated[
+    int | None, typer.Option(help="Year of the first line, for logs whose timestamps have no year.", min=1990, max=2200)
+]
+Zone = Annotated[
+    str,
+    typer.Option("--tz", metavar="ZONE", help="Time zone, for logs whose timestamps have none: +08:00, Asia/Shanghai."),
+]
+Since = Annotated[str, typer.Option(help="Only events after this time: RFC 3339, '2 hours ago', -3h.")]
+Until = Annotated[str, typer.Option(help="Only events before this time.")]
+Patterns = Annotated[
+    list[Path] | None, typer.Option(metavar="DIR", help="Load more rules from this folder. Repeatable.")
+]
 Follow = Annotated[
-    bool, typer.Option("--follow", help="Tell each finding as soon as it is certain, and its end, while logs grow.")
+    bool, typer.Option("--follow", help="Keep reading; print each finding when it is confirmed and when it is over.")
 ]
 Limit = Annotated[
     float | None,
-    typer.Option("--limit-seconds", metavar="N", min=0.1, help="Read no longer; say what was not read, exit 3."),
+    typer.Option(
+        "--limit-seconds", metavar="N", min=0.1, help="Stop reading after N seconds, report what was not read, exit 3."
+    ),
 ]
 NoRedact = Annotated[bool, typer.Option("--no-redact", help="Show passwords, tokens and keys found in the logs.")]
 

@@ -1,4 +1,4 @@
-"""`kvdiag compare`: where two pods, volumes or logs part ways."""
+"""`kvdiag compare`: where two pods, volumes or logs diverge."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from kvdiag.report.comparison import OUTPUTS, write_comparison
 
 
 def command(
-    left: Annotated[str, typer.Argument(metavar="A", help="A pod, a volume, or a log.")],
+    left: Annotated[str, typer.Argument(metavar="A", help="A pod, a volume or a log.")],
     right: Annotated[str, typer.Argument(metavar="B", help="Another of the same kind.")],
     paths: Annotated[
-        list[str] | None, typer.Argument(metavar="PATH", help="The logs of A and B, unless they are.")
+        list[str] | None, typer.Argument(metavar="PATH", help="Logs to search for A and B; omit when A and B are logs.")
     ] = None,
     output: Annotated[str, typer.Option("-o", "--output", help=f"{' or '.join(OUTPUTS)}.")] = "text",
     since: Since = "",
@@ -27,9 +27,9 @@ def command(
     tz: Zone = "",
     no_redact: NoRedact = False,
 ) -> None:
-    """Show where two pods, volumes or logs part ways."""
+    """Show where two pods, volumes or logs diverge."""
     if output not in OUTPUTS:
-        raise UsageError(f"-o {output}: no such output; there are {', '.join(OUTPUTS)}")
+        raise UsageError(f"-o {output}: unknown output; choose from {', '.join(OUTPUTS)}")
     comparison = compare(left, right, options_of(paths, None, year, tz, since, until), say_note)
     with outlet(None) as stream:
         write_comparison(comparison, output, stream, RenderOptions(redact=not no_redact))

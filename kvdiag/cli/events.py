@@ -25,7 +25,7 @@ def command(
     tz: Zone = "",
     no_redact: NoRedact = False,
 ) -> None:
-    """Print what was recognised as JSON lines."""
+    """Print recognized events as JSON lines."""
     options = options_of(paths, patterns, year, tz, since, until)
     problems: list[InputError] = []
     with outlet(None) as stream, progress(quiet=stream.isatty()) as shown:

@@ -1,4 +1,4 @@
-"""`kvdiag explain`: how it should go, what a rule looks for, what a line means."""
+"""`kvdiag explain`: the expected sequence, what a rule looks for, what a line means."""
 
 from __future__ import annotations
 
@@ -28,17 +28,19 @@ Show = Callable[[str], str]
 
 def command(
     words: Annotated[
-        list[str] | None, typer.Argument(metavar="TOPIC|RULE|LINE", help="What to explain; - reads lines.")
+        list[str] | None, typer.Argument(metavar="TOPIC|RULE|LINE", help="What to explain; - reads lines from stdin.")
     ] = None,
-    mode: Annotated[str, typer.Option(help="The kind of volume: fs, block, inline, rwx… as the topic has it.")] = "",
-    block: Annotated[bool, typer.Option("--block", help="The same as --mode block.")] = False,
+    mode: Annotated[
+        str, typer.Option(help="Kind of volume: fs, block, inline, rwx… (each topic lists its modes).")
+    ] = "",
+    block: Annotated[bool, typer.Option("--block", help="Same as --mode block.")] = False,
     output: Annotated[str, typer.Option("-o", "--output", help=" or ".join(OUTPUTS))] = "text",
     patterns: Patterns = None,
     no_redact: NoRedact = False,
 ) -> None:
-    """How it should go, step by step; or what a rule or a line means."""
+    """Explain a topic step by step, a rule, or a log line."""
     if output not in OUTPUTS:
-        raise UsageError(f"-o {output}: no such output; there are {', '.join(OUTPUTS)}")
+        raise UsageError(f"-o {output}: unknown output; choose from {', '.join(OUTPUTS)}")
     if block and mode not in {"", BLOCK}:
         raise UsageError(f"--block and --mode {mode} contradict each other")
     explainer = Explainer(folders(patterns))
@@ -87,7 +89,7 @@ def _lines(explainer: Explainer, line: str | None, show: Show) -> Iterator[Told]
 
 
 def _shown(line: bytes, show: Show) -> bytes:
-    """Blotted before it is taken apart: in pieces a secret could not be told from other words."""
+    """Redacted before it is taken apart: in pieces a secret could not be told from other words."""
     return show(line.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
 

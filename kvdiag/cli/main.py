@@ -24,7 +24,7 @@ def run() -> None:
     if sys.stderr is None:  # closed by who started us
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 (stays open to the end)
     if sys.stdout is None:
-        _say("kvdiag: standard output is closed; send it to a file, or use --output-file")
+        _say("kvdiag: standard output is closed; redirect it to a file, or use --output-file")
         sys.exit(BROKEN)
     from kvdiag.errors import KvdiagError
 
@@ -41,7 +41,7 @@ def run() -> None:
         _say(f"kvdiag: {error.filename or 'the output could not be written'}: {error.strerror or error}")
         sys.exit(BROKEN)
     except MemoryError:
-        _say("kvdiag: out of memory; name fewer logs, or say with --since and --until which time to look at")
+        _say("kvdiag: out of memory; give fewer logs, or narrow the time with --since and --until")
         sys.exit(UNREADABLE)
 
 

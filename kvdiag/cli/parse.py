@@ -15,7 +15,7 @@ UNREADABLE = 3
 
 
 def command(paths: Paths = None, year: Year = None, tz: Zone = "", no_redact: NoRedact = False) -> None:
-    """Print every record as JSON lines."""
+    """Print every log record as JSON lines."""
     problems: list[InputError] = []
     options = options_of(paths, None, year, tz)
     understood = False

@@ -20,11 +20,11 @@ from kvdiag.views.inventory import Wanted
 UNREADABLE = 3
 
 Output = Annotated[str, typer.Option("-o", "--output", help=f"{' or '.join(OUTPUTS)}.")]
-Namespace = Annotated[str, typer.Option("-n", "--namespace", help="Only what belongs to this namespace.")]
-Stuck = Annotated[bool, typer.Option("--stuck", help="Only what failed on its way, or waits for a minute or more.")]
+Namespace = Annotated[str, typer.Option("-n", "--namespace", help="Only this namespace.")]
+Stuck = Annotated[bool, typer.Option("--stuck", help="Only what failed, or has been waiting for a minute or more.")]
 Driver = Annotated[str, typer.Option(help="Only volumes of this CSI driver, or pods that use one.")]
-Node = Annotated[str, typer.Option(help="Only what was on this node.")]
-Slow = Annotated[bool, typer.Option("--slow", help="Also how long each step took, and percentiles over the log.")]
+Node = Annotated[str, typer.Option(help="Only this node.")]
+Slow = Annotated[bool, typer.Option("--slow", help="Also show how long each step took, and percentiles.")]
 
 
 def command(
@@ -42,7 +42,7 @@ def command(
     tz: Zone = "",
     no_redact: NoRedact = False,
 ) -> None:
-    """List the pods seen: state reached, since when, failed operations, findings."""
+    """List pods: last state, since when, retries, findings."""
     options = options_of(paths, patterns, year, tz, since, until)
     wanted = Wanted(kind=SubjectKind.POD, namespace=namespace, stuck=stuck, driver=driver, node=node, slow=slow)
     raise typer.Exit(show(options, wanted, output, redact=not no_redact))
@@ -51,7 +51,7 @@ def command(
 def show(options: Options, wanted: Wanted, output: str, *, redact: bool) -> int:
     """Take the inventory, print it, give the exit code. Raises UsageError for an output that is none."""
     if output not in OUTPUTS:
-        raise UsageError(f"-o {output}: no such output; there are {', '.join(OUTPUTS)}")
+        raise UsageError(f"-o {output}: unknown output; choose from {', '.join(OUTPUTS)}")
     with progress(quiet=False) as tell:
         taken = take(options, wanted, tell)
     for note in (*map(str, taken.problems), *taken.notes):

@@ -23,17 +23,19 @@ UNREADABLE = 3
 def command(
     paths: Paths = None,
     anonymize: Annotated[
-        bool, typer.Option("--anonymize", help="Replace names, hosts, addresses, UIDs and ids too, alike everywhere.")
+        bool, typer.Option("--anonymize", help="Also replace names, hosts, addresses, UIDs and ids, consistently.")
     ] = False,
-    salt: Annotated[str, typer.Option(metavar="WORD", help="The same word replaces alike in another run.")] = "",
-    output_file: Annotated[Path | None, typer.Option(help="Write one log here.")] = None,
-    output_folder: Annotated[Path | None, typer.Option(help="Write every log under this folder.")] = None,
+    salt: Annotated[
+        str, typer.Option(metavar="WORD", help="Reuse this word to get the same replacements in another run.")
+    ] = "",
+    output_file: Annotated[Path | None, typer.Option(help="Write the log to this file.")] = None,
+    output_folder: Annotated[Path | None, typer.Option(help="Write each log under this folder.")] = None,
 ) -> None:
-    """Write a log without secrets, fit to be shared."""
+    """Remove secrets from logs so that they can be shared."""
     if salt and not anonymize:
-        raise UsageError("--salt is for --anonymize")
+        raise UsageError("--salt needs --anonymize")
     if output_file and output_folder:
-        raise UsageError("--output-file is for one log, --output-folder for many: give one of them")
+        raise UsageError("--output-file and --output-folder cannot be used together")
     done = Shared()
     problems: list[InputError] = []
     options = Options(paths=tuple(paths or ()))
@@ -67,7 +69,7 @@ def _write(
         return
     for number, source in enumerate(found):
         if number:
-            raise UsageError("several logs: name a folder for them with --output-folder; the first one is written")
+            raise UsageError("several logs: use --output-folder; only the first one was written")
         if file:
             _to_file(file, written(source, change, done))
         else:
@@ -88,16 +90,16 @@ def _to_file(path: Path, lines: Iterable[bytes]) -> None:
         with path.open("xb") as file:
             file.writelines(lines)
     except FileExistsError:
-        raise UsageError(f"{path}: there is such a file already; name another place") from None
+        raise UsageError(f"{path}: file exists; choose another path") from None
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}") from None
 
 
 def _summary(done: Shared, hidden: Mapping[str, int] | None) -> Iterator[str]:
     cut = f", {done.cut} lines over 1 MB cut" if done.cut else ""
-    yield f"{done.lines} lines, secrets removed from {done.secrets}{cut}; look it through before you share it"
+    yield f"{done.lines} lines, secrets removed from {done.secrets}{cut}; review it before you share it"
     if done.unread:
-        yield f"{done.unread} lines are no text, the first at {clean(done.first_unread)}; secrets may be left in them"
+        yield f"{done.unread} lines are not text, the first at {clean(done.first_unread)}; they may still hold secrets"
     if hidden is not None:
         kinds = [f"{count} {kind}" for kind, count in sorted(hidden.items(), key=lambda item: (-item[1], item[0]))]
         yield f"replaced: {', '.join(kinds) or 'nothing'}"

@@ -20,29 +20,29 @@ from kvdiag.rules.lint import lint as lint_rule
 from kvdiag.rules.template import FAMILIES, new_rule
 from kvdiag.rules.words import show_rule
 
-app = typer.Typer(help="The signature library.", no_args_is_help=True)
+app = typer.Typer(help="List, show and test the rules, or write your own.", no_args_is_help=True)
 
 BROKEN = 2
-Which = Annotated[list[str] | None, typer.Argument(metavar="RULE", help="Ids or names; all when none is given.")]
+Which = Annotated[list[str] | None, typer.Argument(metavar="RULE", help="Ids or names; all rules when omitted.")]
 
 
 @app.command("list", cls=Command)
 def list_rules(patterns: Patterns = None) -> None:
-    """One line a rule: id, severity, name, title."""
+    """List rules: id, severity, name, title."""
     for rule in load([built_in(), *folders(patterns)]).rules:
         typer.echo(clean(f"{rule.id}  {rule.severity.label:8}  {rule.name:45}  {rule.title}", redact=False))
 
 
 @app.command("show", cls=Command)
 def show(rule: Annotated[str, typer.Argument(help="Id or name.")], patterns: Patterns = None) -> None:
-    """A rule in full: what it sees, why it happens, what to do."""
+    """Show one rule in full: what it matches, why it happens, what to do."""
     library = load([built_in(), *folders(patterns)])
     typer.echo(clean(show_rule(_chosen(library, [rule])[0]), redact=False, newlines=True))
 
 
 @app.command("lint", cls=Command)
 def lint(patterns: Patterns = None) -> None:
-    """Check every rule: language, event kinds, texts, tests that are missing."""
+    """Check every rule: syntax, event kinds, texts, missing tests."""
     library = _fresh(patterns)
     vocabulary = _vocabulary(library)
     names = frozenset(rule.name for rule in library.rules)
@@ -54,7 +54,7 @@ def lint(patterns: Patterns = None) -> None:
 
 @app.command("test", cls=Command)
 def test(which: Which = None, patterns: Patterns = None) -> None:
-    """Run the tests inside the rules."""
+    """Run the tests embedded in the rules."""
     library = _fresh(patterns)
     _complain(library.errors)
     vocabulary = _vocabulary(library)
@@ -68,16 +68,16 @@ def test(which: Which = None, patterns: Patterns = None) -> None:
 
 @app.command("new", cls=Command)
 def new(
-    name: Annotated[str, typer.Argument(help="Words joined by dashes, such as csi-nodeunstage-missing.")],
-    folder: Annotated[Path, typer.Option("--patterns", metavar="DIR", help="Where your rules are kept.")] = Path(),
+    name: Annotated[str, typer.Argument(help="Lower-case words joined by dashes: csi-nodeunstage-missing.")],
+    folder: Annotated[Path, typer.Option("--patterns", metavar="DIR", help="Folder of your rules.")] = Path(),
     family: Annotated[str, typer.Option(help=", ".join(FAMILIES))] = "pod",
 ) -> None:
-    """Begin a signature: a file that lints but for what only you know."""
+    """Create a rule file from a template."""
     if family not in FAMILIES:
-        raise UsageError(f"--family {family}: there are {', '.join(FAMILIES)}")
+        raise UsageError(f"--family {family}: unknown family; choose from {', '.join(FAMILIES)}")
     path = folder / family / f"{name}.yaml"
     if path.exists():
-        raise UsageError(f"{path} is there already")
+        raise UsageError(f"{path}: file exists")
     taken = {rule.id for rule in load([built_in(), *([folder] if folder != Path() else [])]).rules}
     text = new_rule(name, family, taken)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -99,7 +99,7 @@ def _chosen(library: Library, which: list[str] | None) -> list[Rule]:
     by_name = {name: rule for rule in library.rules for name in (rule.id, rule.name)}
     for name in which:
         if name not in by_name:
-            raise UsageError(f"there is no rule {name!r}; `kvdiag rules list` names them")
+            raise UsageError(f"unknown rule {name!r}; see `kvdiag rules list`")
     return [by_name[name] for name in which]
 
 

@@ -20,25 +20,25 @@ KINDS = ", ".join(str(kind) for kind in SubjectKind)
 
 def command(
     kind: Annotated[str, typer.Argument(metavar="KIND", help=f"{KINDS}.")],
-    ref: Annotated[str, typer.Argument(metavar="REF", help="ns/name, UID, PV name, handle, id, or how one begins.")],
+    ref: Annotated[str, typer.Argument(metavar="REF", help="ns/name, UID, PV name, handle, id, or a unique prefix.")],
     paths: Paths = None,
     output: Annotated[str, typer.Option("-o", "--output", help=f"{', '.join(TIMELINES)}.")] = "text",
-    output_file: Annotated[Path | None, typer.Option(help="Write it here.")] = None,
-    raw: Annotated[bool, typer.Option(help="Every retry, nothing folded.")] = False,
+    output_file: Annotated[Path | None, typer.Option(help="Write the timeline here.")] = None,
+    raw: Annotated[bool, typer.Option(help="Show every retry; fold nothing.")] = False,
     since: Since = "",
     until: Until = "",
     patterns: Patterns = None,
     year: Year = None,
     tz: Zone = "",
-    verbose: Annotated[int, typer.Option("-v", "--verbose", count=True, help="Each line's own message.")] = 0,
+    verbose: Annotated[int, typer.Option("-v", "--verbose", count=True, help="Show each line's message.")] = 0,
     no_color: Annotated[bool, typer.Option("--no-color", help="No colour (also NO_COLOR).")] = False,
     no_redact: NoRedact = False,
 ) -> None:
-    """Show what happened to one subject, in order."""
+    """Show what happened to one pod, volume, sandbox or node."""
     if kind not in set(SubjectKind):
-        raise UsageError(f"{kind!r}: there are timelines of {KINDS}")
+        raise UsageError(f"{kind!r}: unknown kind; choose from {KINDS}")
     if output not in TIMELINES:
-        raise UsageError(f"-o {output}: no such output; there are {', '.join(TIMELINES)}")
+        raise UsageError(f"-o {output}: unknown output; choose from {', '.join(TIMELINES)}")
     options = options_of(paths, patterns, year, tz, since, until)
     told = stories(SubjectKind(kind), ref, options, say_note, raw=raw)
     with outlet(output_file) as stream, paged(stream, text=output == "text") as out:

@@ -19,7 +19,9 @@ def command(
     stuck: Stuck = False,
     driver: Driver = "",
     node: Node = "",
-    everything: Annotated[bool, typer.Option("--all", help="Also secrets, config maps and other local ones.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Include Secrets, ConfigMaps and other local volumes.")
+    ] = False,
     slow: Slow = False,
     since: Since = "",
     until: Until = "",
@@ -28,7 +30,7 @@ def command(
     tz: Zone = "",
     no_redact: NoRedact = False,
 ) -> None:
-    """List the volumes seen: driver, state reached, since when, failed operations, findings."""
+    """List volumes: driver, last state, since when, retries, findings."""
     options = options_of(paths, patterns, year, tz, since, until)
     wanted = Wanted(
         kind=SubjectKind.VOLUME,

@@ -158,7 +158,7 @@ def _hashes(said: NameRetention, new: Change) -> Mapping[str, str]:
     volumes, nodes = said.volumes, said.nodes | said.refs["node"]
     uids, names = said.refs["pod_uid"], said.refs["outer_name"] | said.refs["spec_name"]
     if len(volumes) * len(nodes) + len(uids) * len(names) > MOST_HASHES:
-        raise KvdiagError("too many volumes and nodes in these logs to hide their names; give fewer logs at a time")
+        raise KvdiagError("too many volumes and nodes to anonymize at once; give fewer logs at a time")
     hashed = {staging_hash(handle): staging_hash(new(handle)) for handle, _ in volumes if handle}
     for (handle, driver), node in product(volumes, nodes):
         hashed[attachment_name(handle, driver, node)] = attachment_name(new(handle), new(driver), new(node))

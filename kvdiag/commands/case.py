@@ -54,7 +54,7 @@ def load_patterns(options: Options) -> Patterns:
         known = {name for rule in rules for name in (rule.id, rule.name)}
         unknown = [name for name in options.rules if name not in known]
         if unknown:
-            raise UsageError(f"there is no rule {unknown[0]!r}; `kvdiag rules list` names them")
+            raise UsageError(f"unknown rule {unknown[0]!r}; see `kvdiag rules list`")
         wanted = [rule for rule in wanted if {rule.id, rule.name} & set(options.rules)]
     return Patterns(load_vocabulary(built_in() / "events", extra), tuple(wanted))
 

@@ -35,14 +35,14 @@ def compare(left: str, right: str, options: Options, note: Callable[[str], None]
         found = [_one(history, kind, name) for name in (left, right)]
         if found[0] is not None and found[1] is not None:
             return compare_lives(build_lifecycle(found[0], history), build_lifecycle(found[1], history))
-    raise UsageError(f"{left!r} and {right!r} are not two pods or two volumes of these logs, nor two logs")
+    raise UsageError(f"{left!r} and {right!r} are neither two pods or volumes in these logs nor two log files")
 
 
 def _one(history: History, kind: SubjectKind, name: str) -> Timeline | None:
     found = look_up(history, kind, name)
     if len(found) > 1:
         uids = ", ".join(timeline.subject.key for timeline in found)
-        raise UsageError(f"several are called {name!r}; say which by UID or id: {uids}")
+        raise UsageError(f"{name!r} is ambiguous; give a UID or id: {uids}")
     return found[0] if found else None
 
 
@@ -53,7 +53,7 @@ def _history(options: Options, keeper: RetentionPolicy, note: Callable[[str], No
 class FirstOfKindRetention:
     """Keeps of a log what a comparison looks at: when each kind of event came first, and the event before it."""
 
-    notes: tuple[str, ...] = (f"of what ended before {{until}} only the first event of each kind was kept; {NEXT}",)
+    notes: tuple[str, ...] = (f"before {{until}} only the first event of each kind was kept; {NEXT}",)
     is_whole = True
 
     def keep(self, history: History, cut: int) -> Iterator[Event]:

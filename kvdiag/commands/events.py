@@ -27,9 +27,7 @@ def list_events(options: Options, tell: Tell, problems: list[InputError], progre
 class EventRetention:
     """Tells events before they are let go."""
 
-    notes: tuple[str, ...] = (
-        "they are printed run by run, and only each run is in order of time; jq can sort by .time",
-    )
+    notes: tuple[str, ...] = ("they are printed in batches, each sorted by time; sort the output by .time with jq",)
     is_whole = True
 
     def __init__(self, tell: Tell) -> None:

@@ -52,7 +52,7 @@ class Explainer:
     def page(self, topic: Topic, mode: str = "") -> TopicPage:
         """A topic in a mode, by default its first. Raises UsageError for a mode it does not have."""
         if mode and mode not in topic.modes:
-            there = f"there are {', '.join(topic.modes)}" if topic.modes else "it has none"
+            there = f"choose from {', '.join(topic.modes)}" if topic.modes else "it has none"
             raise UsageError(f"{topic.name} has no mode {mode!r}; {there}")
         mode = mode or next(iter(topic.modes), "")
         steps = tuple(self._step(step, mode) for step in topic.steps_in(mode))
@@ -78,7 +78,7 @@ class Explainer:
         hint = suggestion(word, names)
         said = repr(word) if _NAMELIKE.fullmatch(word) else "that"  # it may be a piece of a key
         return UsageError(
-            f"nothing is called {said}{hint}\ntopics are {', '.join(self.topics)}; or give a rule or line"
+            f"nothing is called {said}{hint}\ntopics are {', '.join(self.topics)}; or give a rule or a log line"
         )
 
     def _step(self, step: Step, mode: str) -> StepPage:
@@ -103,7 +103,7 @@ class Explainer:
                 yield PatternError(topic.place, f"no topic is called {name!r}{suggestion(name, topics)}")
             for command in (command for answer in topic.answers for command in answer.run):
                 for part in unknown_placeholders(command):
-                    yield PatternError(topic.place, f"no distribution says anything for {part}")
+                    yield PatternError(topic.place, f"no distribution defines {part}")
 
 
 def _said(answer: Answer, mode: str) -> Answer:

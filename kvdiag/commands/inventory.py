@@ -62,7 +62,7 @@ class InventoryRetention:
     """The rows as they were when events were let go; `judge` gives the findings of a history."""
 
     notes: tuple[str, ...] = (
-        f"what was silent by {{until}} is listed as it was then, retries may be counted low; {relief.NEXT}",
+        f"subjects without events since {{until}} are listed in their state of then; retries may be low; {relief.NEXT}",
     )
     is_whole = False
 

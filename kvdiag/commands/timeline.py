@@ -33,14 +33,10 @@ def stories(
     found = look_up(history, kind, ref)
     if not found:
         near = named(history, kind)[:MOST_NAMED]
-        raise UsageError(
-            f"no {kind} is called {ref!r} in these logs" + (f"; there are {', '.join(near)}" if near else "")
-        )
+        raise UsageError(f"no {kind} {ref!r} in these logs" + (f"; found {', '.join(near)}" if near else ""))
     names = {timeline.subject.name for timeline in found}
     if len(names) > 1:
-        raise UsageError(
-            f"{ref!r} begins the names of several; name one: {', '.join(map(_called, found[:MOST_NAMED]))}"
-        )
+        raise UsageError(f"{ref!r}: ambiguous prefix; matches {', '.join(map(_called, found[:MOST_NAMED]))}")
     findings = rank(list(find(knowledge.rules, history, knowledge.vocabulary.kinds)), history)
     return [build_timeline(timeline, history, findings, raw=raw) for timeline in found]
 

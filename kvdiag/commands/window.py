@@ -24,9 +24,9 @@ def outside(readings: Sequence[Reading], history: History, options: Options) -> 
     )
     reach = f"these logs run from {_said(min(spans)[0])} to {_said(max(ends for _, ends in spans))}"
     if not any((since is None or ends >= since) and (until is None or begins <= until) for begins, ends in spans):
-        yield WindowError(name, f"nothing was logged then; {reach}")
+        yield WindowError(name, f"nothing was logged in that time; {reach}")
     elif all(event.kind in STANDING for event in history.events):
-        yield SkippedError(name, f"no line of then tells of anything that kvdiag knows; {reach}")
+        yield SkippedError(name, f"no recognized event in that time; {reach}")
 
 
 def _said(stamp: int) -> str:

@@ -216,7 +216,7 @@ def _zones(logs: Sequence[LogEvents], given: int | None) -> Mapping[str, tuple[i
         zones = of_host.get(host_of(t)) or (of_host.get("") if len(hosts) <= 1 else None)
         if t.source not in own and is_hosts(t) and zones and len(zones) == 1:
             zone, source = next(iter(zones.items()))
-            found[t.source] = (zone, f"as that of {source}, of the same host")
+            found[t.source] = (zone, f"as in {source}, same host")
     return found
 
 
@@ -234,22 +234,20 @@ def _anchors(log: LogEvents, stamps: Sequence[int], dated: Sequence[int]) -> Ite
     modified = log.modified
     moment = from_datetime(datetime.fromtimestamp(modified, UTC) if modified is not None else datetime.now(UTC))
     whose = "the file's date" if modified is not None else "now"
-    last, last_how = (max(dated), "that of the last dated line") if dated else (moment, whose)
-    first, first_how = (dated[0], "that of the first dated line") if dated else (moment, whose)
+    last, last_how = (max(dated), "the last dated line") if dated else (moment, whose)
+    first, first_how = (dated[0], "the first dated line") if dated else (moment, whose)
     if uptimes := [stamp for stamp in stamps if is_since_boot(stamp)]:
-        yield Anchor(
-            is_since_boot, last - max(uptimes), f"times since boot, the last taken for {last_how}", bool(dated)
-        )
+        yield Anchor(is_since_boot, last - max(uptimes), f"uptimes, the last one set to {last_how}", bool(dated))
     if any(map(is_age, stamps)):
         yield Anchor(is_age, last - PRINTED, f"ages, counted back from {last_how}", bool(dated))
     told = next(_retries(log), None)
     if told is not None:
         line, stamp, tried = told
         yield Anchor(
-            is_line_order, tried - stamp, f"lines without a time, taken for that told in line {line}", is_dated=True
+            is_line_order, tried - stamp, f"lines without a time, set to the one in line {line}", is_dated=True
         )
     elif places := [stamp for stamp in stamps if is_line_order(stamp)]:
-        yield Anchor(is_line_order, first - max(places), f"lines without a time, taken for {first_how}", bool(dated))
+        yield Anchor(is_line_order, first - max(places), f"lines without a time, set to {first_how}", bool(dated))
 
 
 def _stamps(log: LogEvents) -> Iterator[tuple[int, int | None]]:
@@ -302,7 +300,7 @@ def _aligned(logs: Sequence[LogEvents], clocks: Mapping[str, SourceClock]) -> Ma
             offset = _offset(seen[log.source], seen[other.source])
             if offset:
                 clock = aligned[log.source]
-                how = f"since the ids it shares with {other.source} are {_say_zone(offset)} apart"
+                how = f"from ids shared with {other.source}, {_say_zone(offset)} apart"
                 aligned[log.source] = clock._replace(zone=clock.zone + offset, zone_how=how)
                 seen[log.source] = {ref: t - offset for ref, t in seen[log.source].items()}
                 break

@@ -77,11 +77,11 @@ def _own_years(log: LogEvents, turns: YearRollovers) -> Iterator[Year]:
     if log.preamble_year is not None:
         yield Year(log.preamble_year, "from the file's header", 2)
     for told in _told(log):
-        yield Year(told.year - years_at(turns, told.line), f"from a time inside line {told.line}", 3)
+        yield Year(told.year - years_at(turns, told.line), f"from a timestamp in the message of line {told.line}", 3)
     if log.journal_year is not None:
         yield Year(log.journal_year, "from the journal's header", 4)
     if log.said_year is not None:
-        yield Year(log.said_year, "from a time inside a message", WEAK)
+        yield Year(log.said_year, "from a timestamp in a message", WEAK)
 
 
 def own_zone(log: LogEvents) -> tuple[int, str] | None:
@@ -93,7 +93,7 @@ def own_zone(log: LogEvents) -> tuple[int, str] | None:
     )
     if ahead:
         return ahead.most_common(1)[0][0], "from the dated lines within it"
-    return next(((told.zone, "from a time inside a message") for told in _told(log)), None)
+    return next(((told.zone, "from a timestamp in a message") for told in _told(log)), None)
 
 
 def is_hosts(log: LogEvents) -> bool:

@@ -207,8 +207,8 @@ def _illegible(log: LogEvents, clock: SourceClock) -> Iterator[Gap]:
         near = [said.more[1] if said.more else said.stamp for said in log.raw_events[max(0, before - 1) : before]]
         times = [clock.utc(stamp, first) for stamp in near] or [begins]
         times += [clock.utc(said.stamp, last) for said in log.raw_events[after : after + 1]] or [ends]
-        lines = f"line {first} is" if first == last else f"lines {first} to {last} are in part"
-        yield Gap(min(times), max(times) + 1, f"{log.source}: {lines} not legible,")
+        lines = f"line {first} is" if first == last else f"lines {first} to {last} are partly"
+        yield Gap(min(times), max(times) + 1, f"{log.source}: {lines} unreadable,")
 
 
 def _serves(log: LogEvents, calls: str | tuple[str, ...]) -> bool:

@@ -17,7 +17,7 @@ def topics_text(topics: Iterable[Topic]) -> str:
     rows = [(topic.name, topic.title + (f" ({', '.join(topic.modes)})" if topic.modes else "")) for topic in topics]
     widest = max((len(name) for name, _ in rows), default=0) + 2
     lines = [line for name, title in rows for line in _wrapped(title, f"  {name:{widest}}", widest + 2)]
-    return "\n".join(["Topics", *lines, "", "A rule's id or name, or a line of a log, can be explained too."]) + "\n"
+    return "\n".join(["Topics", *lines, "", "Also accepts a rule (id or name) or a log line."]) + "\n"
 
 
 def topic_text(page: TopicPage) -> str:
@@ -28,7 +28,7 @@ def topic_text(page: TopicPage) -> str:
 def rule_text(page: RulePage) -> str:
     """A rule in full, and the steps its events belong to."""
     steps = [f"  {topic}: {step}" for topic, step in page.steps]
-    return "\n".join([page.text, *(["", "Steps it looks at (kvdiag explain TOPIC)", *steps] if steps else [])]) + "\n"
+    return "\n".join([page.text, *(["", "Steps it watches (kvdiag explain TOPIC)", *steps] if steps else [])]) + "\n"
 
 
 def line_text(page: LinePage) -> str:
@@ -87,8 +87,8 @@ def _step(number: int, page: StepPage) -> Iterator[str]:
 
 def _told(line: StepWording) -> Iterator[str]:
     who = line.component or "kvdiag"
-    level = f"from -v={line.verbosity} on" if line.verbosity else "at any -v"
-    words = line.words or f"(a gRPC line) {line.about}"
+    level = f"-v={line.verbosity} or higher" if line.verbosity else "at any -v"
+    words = line.words or f"(gRPC call) {line.about}"
     yield from _labelled("Log", f"{who}, {level} ({line.kind})")
     yield from _wrapped(words, " " * (LABEL + 5), LABEL + 5)
 
@@ -103,11 +103,11 @@ def _answer(answer: Answer) -> Iterator[str]:
 
 def _line(page: LinePage) -> Iterator[str]:
     line, body = page.line, page.line.body
-    carried = "no carrier" if line.carrier == "plain" else f"carried by {line.carrier}"
-    known = "no format that kvdiag knows" if line.format == "plain" else line.format
+    carried = "no wrapper" if line.carrier == "plain" else f"wrapped by {line.carrier}"
+    known = "unknown" if line.format == "plain" else line.format
     yield from _labelled("Format", f"{known}, {carried}", 0)
     by = ", ".join(word for word in (line.component, f"on {line.node}" if line.node else "") if word)
-    rows = (("Said by", by), ("Time", line.time), ("Level", str(body.level) if line.format != "plain" else ""))
+    rows = (("Component", by), ("Time", line.time), ("Level", str(body.level) if line.format != "plain" else ""))
     for label, said in (*rows, ("Caller", body.caller), ("Message", body.message)):
         if said:
             yield from _labelled(label, said, 0)
@@ -119,7 +119,7 @@ def _line(page: LinePage) -> Iterator[str]:
 def _says(page: LinePage) -> Iterator[str]:
     line = page.line
     if not line.events:
-        yield from _labelled("Event", "none: kvdiag has no name for what this line says", 0)
+        yield from _labelled("Event", "not recognized", 0)
     for event in line.events:
         yield from _labelled("Event", event.kind, 0)
         names = [f"{ref.kind}={ref.value}" for ref in event.refs]
@@ -127,9 +127,9 @@ def _says(page: LinePage) -> Iterator[str]:
         values = [f"{name}: {value}" for name, value in event.attrs.items()]
         yield from (row for value in values for row in _labelled("", value, 0))
     if page.benign:
-        yield from _labelled("Harmless", f"{page.benign.why} Not harmless when {page.benign.unless}.", 0)
+        yield from _labelled("Benign", f"{page.benign.why} Exception: {page.benign.unless}.", 0)
     else:
-        yield from _labelled("Harmless", "not known to be", 0)
+        yield from _labelled("Benign", "no (not on the list of known benign lines)", 0)
     if page.rules:
         yield from _labelled("Rules", ", ".join(page.rules), 0)
 

@@ -96,7 +96,7 @@ def load_topics(folder: Path) -> dict[str, Topic]:
             continue
         topic = read_topic(read_text(path), str(path))
         if topic.name != path.stem:
-            raise PatternError(topic.place, f"the topic is called {topic.name!r}, but its file {path.name}")
+            raise PatternError(topic.place, f"the topic is named {topic.name!r}, but its file is {path.name}")
         topics[topic.name] = topic
     return topics
 
@@ -164,7 +164,7 @@ def _only(keys: Mapping[str, Node], modes: Mapping[str, str]) -> tuple[str, ...]
 
 def _known(node: Node, mode: str, modes: Mapping[str, str]) -> None:
     if mode not in modes:
-        raise node.error(f"no mode is called {mode!r}; there are {', '.join(modes) or 'none'}")
+        raise node.error(f"unknown mode {mode!r}; choose from {', '.join(modes) or 'none'}")
 
 
 def _named(node: Node) -> str:

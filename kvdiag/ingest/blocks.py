@@ -63,7 +63,7 @@ def read_blocks(
     except InputError as error:
         problem(error)
     except (OSError, EOFError) as error:
-        problem(InputError(source.name, f"could not be read to its end ({error}); what was read until then is used"))
+        problem(InputError(source.name, f"only partly read ({error}); what was read is used"))
 
 
 def _mended(block: Block, mender: TextRepair) -> Block:

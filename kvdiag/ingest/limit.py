@@ -49,9 +49,9 @@ def unread(
 
     `took` is how many bytes were read of it. Of an archive the members that follow are not looked for.
     """
-    up = f"the time was up ({seconds:g} s)"
+    up = f"time limit reached ({seconds:g} s)"
     if reading is not None:
-        yield LimitError(reading.name, f"{up} when {_share(reading, took)} of it was read")
+        yield LimitError(reading.name, f"{up} after {_share(reading, took)} of it")
     is_member = reading is not None and getattr(reading, "given", None) is not None
     names = [] if is_member else _listed(rest)
     seen = (*names, *((reading.name,) if reading else ()))

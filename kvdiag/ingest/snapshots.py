@@ -90,6 +90,4 @@ def _blanked(data: bytes, lines: int) -> bytes:
 
 
 def _damaged(source: Source, why: str) -> InputError:
-    return SkippedError(
-        source.name, f"it begins as {source.evidence} and cannot be read as such ({why}); collect it again"
-    )
+    return SkippedError(source.name, f"looks like {source.evidence} but cannot be parsed ({why}); collect it again")

@@ -119,7 +119,7 @@ def spooled(reader: Reader) -> IO[bytes]:
         size += got
         if size > MOST_SPOOLED:
             copy.close()
-            raise TooLongError(f"it has more than {MOST_SPOOLED >> 30} GiB and cannot be sought in")
+            raise TooLongError(f"it has more than {MOST_SPOOLED >> 30} GiB and is not seekable")
         copy.write(buffer[:got])
     copy.seek(0)
     return cast("IO[bytes]", copy)
@@ -186,7 +186,7 @@ class _Inside:
         got = self._stream.readinto(buffer[: self._left])
         if not got:
             self._left = 0
-            raise DamagedError("the archive ends in the middle of it")
+            raise DamagedError("the archive is truncated")
         self._left -= got
         return got
 

@@ -53,7 +53,7 @@ class Bundle:
         """Give the logs, each to be read before the next is asked for; say so when there is none."""
         yield from self._logs(archive, 1)
         if self._untold:
-            self._problem(SkippedError(archive.name, f"{self._untold} more of its files cannot be read as logs"))
+            self._problem(SkippedError(archive.name, f"{self._untold} more files in it are not logs"))
         if not self._names and not self._is_broken:
             self._problem(self._fault(archive.name, "no log in this archive; name the logs, or an archive of some"))
 
@@ -80,7 +80,7 @@ class Bundle:
             if depth < MOST_NESTED:
                 yield from self._logs(Archive(name, look.holds, reader), depth + 1)
             else:
-                self._skip(name, f"archives are read {MOST_NESTED} deep; unpack it and name what is in it", is_log=True)
+                self._skip(name, f"archives are read {MOST_NESTED} deep; unpack it and give its contents", is_log=True)
         elif look.holds == "journal":
             yield self._source(name, member, look, journal_file(reader))
         elif evidence := self._evidence(name, look.text):

@@ -49,7 +49,7 @@ class Budget:
         """So many bytes came out. Raises TooMuchError when that cannot be a log."""
         self._unpacked += size
         if self._unpacked > FREE and self._unpacked > MOST_TIMES * self._packed:
-            raise TooMuchError(f"it unpacks to more than {MOST_TIMES} times its size, as no log does")
+            raise TooMuchError(f"it decompresses to more than {MOST_TIMES} times its size; no log compresses that well")
 
 
 class Metered:
@@ -137,7 +137,7 @@ class FrameReader:
         if self._frame.eof and not self._next_frame():
             return False
         if self._frame.needs_input and not self._packed and not self._read():
-            raise DamagedError("it ends in the middle of the compressed data")
+            raise DamagedError("the compressed data is truncated")
         return True
 
     def _read(self) -> int:

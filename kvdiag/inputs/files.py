@@ -26,7 +26,7 @@ def open_file(path: Path | str) -> io.FileIO:
     if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         return file
     file.close()
-    raise OSError(None, "it is no file any more")
+    raise OSError(None, "it is no longer a file")
 
 
 def made_up() -> frozenset[int]:

@@ -95,7 +95,7 @@ class _Walk:
                 return []
             self._entered.add((status.st_dev, status.st_ino))
             if status.st_dev in self._made_up:
-                self._problem(SkippedError(str(folder), "left out: there are no logs among the kernel's own files"))
+                self._problem(SkippedError(str(folder), "skipped: kernel pseudo file system, no logs there"))
                 return []
             return [path for path in folder.iterdir() if not path.name.startswith(".")]
         except OSError as error:
@@ -115,21 +115,23 @@ class _Walk:
                 return 0
             return path.stat().st_mode
         except (OSError, RuntimeError) as error:  # a circle of links is a RuntimeError before Python 3.13
-            fault = error if isinstance(error, OSError) else OSError(None, "its links lead in a circle")
+            fault = error if isinstance(error, OSError) else OSError(None, "its symlinks form a loop")
             self._problem(unreadable(str(path), fault))
             return 0
 
     def tell(self) -> None:
         """Tell of the links that were not followed: a copy of /var/log/containers has nothing else."""
         if self._dangling:
-            links = f"{len(self._dangling)} links lead nowhere, such as {self._dangling[0]}"
-            self._problem(SkippedError(str(self._folder), f"{links}; copy what they point at (cp -L)"))
+            links = f"{len(self._dangling)} dangling symlinks, such as {self._dangling[0]}"
+            self._problem(SkippedError(str(self._folder), f"{links}; copy their targets (cp -L)"))
         if self._outside:
             first = self._outside[0]
-            links = "a link leads" if len(self._outside) == 1 else f"{len(self._outside):,} links lead"
-            said = f"{links} out of this folder and {'was' if len(self._outside) == 1 else 'were'} left out"
+            links = "a symlink leads" if len(self._outside) == 1 else f"{len(self._outside):,} symlinks lead"
+            said = f"{links} out of this folder and {'was' if len(self._outside) == 1 else 'were'} skipped"
             where = f"{first} to {first.resolve()}"
-            self._problem(SkippedError(str(self._folder), f"{said}, such as {where}; name what is wanted of it"))
+            self._problem(
+                SkippedError(str(self._folder), f"{said}, such as {where}; give the target itself to have it read")
+            )
 
 
 def age_order(path: PurePath) -> tuple[list[list[str | int]], tuple[int, int, str], str]:

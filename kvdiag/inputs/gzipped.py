@@ -42,7 +42,7 @@ class GzipReader:
             if not self._packed and not self._read():
                 # What a cut file still has is what zlib kept back, since the last buffer was full.
                 unpacked = self._member.decompress(b"", len(buffer))
-                self._fault = "" if unpacked else "it ends in the middle of the compressed data"
+                self._fault = "" if unpacked else "the compressed data is truncated"
             else:
                 unpacked = self._unpack(len(buffer))
         buffer[: len(unpacked)] = unpacked

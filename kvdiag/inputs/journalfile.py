@@ -53,7 +53,7 @@ class JournalFile:
         ready, _, _ = select.select([output], [], [], PATIENCE)
         if not ready:
             self.close()
-            raise UnreadJournalError(f"journalctl said nothing for {PATIENCE:.0f} seconds")
+            raise UnreadJournalError(f"no output from journalctl for {PATIENCE:.0f} seconds")
         got = os.readv(output.fileno(), [buffer])
         if not got:
             self._end(process)
@@ -67,7 +67,7 @@ class JournalFile:
     def _begin(self) -> subprocess.Popen[bytes]:
         program = shutil.which(JOURNALCTL)
         if program is None:
-            raise UnreadJournalError("a journal's binary file, and there is no journalctl here to read it")
+            raise UnreadJournalError("a binary journal, and journalctl is not installed here")
         file = str(self._path) if self._path else self._copied()
         fields = ",".join(field.decode() for field in sorted(FIELDS))
         command = [program, "--file", file, "-o", "export", f"--output-fields={fields}", "--no-pager", "-q"]
@@ -84,7 +84,7 @@ class JournalFile:
         while got := self._packed.readinto(buffer):
             size += got
             if size > MOST_COPIED:
-                raise UnreadJournalError(f"a journal's binary file of more than {MOST_COPIED >> 30} GiB in an archive")
+                raise UnreadJournalError(f"a binary journal of more than {MOST_COPIED >> 30} GiB in an archive")
             copy.write(buffer[:got])
         copy.flush()
         return copy.name

@@ -59,7 +59,7 @@ def sources(
 
 def _stdin(seen: set[Identity], tell: Tell, stdin: Callable[[], Reader]) -> Iterator[Source]:
     if sys.stdin is None or sys.stdin.isatty():
-        raise UsageError("nothing to read: name files or folders, or pipe a log in: journalctl -u kubelet | kvdiag …")
+        raise UsageError("nothing to read: give files or folders, or pipe a log: journalctl -u kubelet | kvdiag …")
     if _STDIN_IDENTITY not in seen:
         seen.add(_STDIN_IDENTITY)
         yield from _stream(STDIN, stdin(), tell)
@@ -199,7 +199,7 @@ def _folder(folder: Path, seen: set[Identity], tell: Tell) -> Iterator[Source]:
                 holds_log = True
                 yield source
     if not holds_log:
-        tell.problem(InputError(str(folder), "no log in this folder; name the logs, or a folder that holds some"))
+        tell.problem(InputError(str(folder), "no logs in this folder; give the logs, or a folder that contains some"))
 
 
 def _suggestion(path: Path) -> str:

@@ -85,9 +85,9 @@ def sniffed_reader(packed: Reader, budget: Budget) -> Opened:
         first = _first(unpacked(compression, Replayed(first.text, first.rest), budget))
     text = first.text
     if first.damage and not text:
-        problem = f"{first.damage}; copy it again"
+        problem = f"{first.damage}; copy the file again"
     else:
-        problem = "it is packed twice; unpack it once first" if compression and compression_of(text) else _problem(text)
+        problem = "double-compressed; decompress it once" if compression and compression_of(text) else _problem(text)
     return Opened(Sniffed(compression, text, problem, _holds(text)), Replayed(text, first.rest))
 
 

@@ -107,7 +107,7 @@ def unreadable(name: str, error: OSError) -> InputError:
     """Say what the system said, and the next step where there is one."""
     if isinstance(error, PermissionError):
         return InputError(name, "permission denied; read it as root (sudo), or copy it with cat")
-    return InputError(name, f"it cannot be read: {(error.strerror or str(error)).lower()}")
+    return InputError(name, f"cannot be read: {(error.strerror or str(error)).lower()}")
 
 
 class Stdin:

@@ -28,9 +28,9 @@ def _lines(comparison: Comparison) -> Iterator[str]:
     if comparison.parted_left is None and comparison.parted_right is None:
         yield f"{comparison.left} and {comparison.right} took the same steps."
     else:
-        yield f"They part after: {comparison.common or 'nothing in common'}"
+        yield f"They diverge after: {comparison.common or 'no step in common'}"
         for name, stage in sides:
-            yield f"  {name}: {_stage(stage) if stage else 'nothing that the other did not do'}"
+            yield f"  {name}: {_stage(stage) if stage else 'no step that the other lacks'}"
     for name, stages in ((comparison.left, comparison.only_left), (comparison.right, comparison.only_right)):
         if stages:
             yield from ("", f"Only {name} ({len(stages)} steps)")
@@ -38,7 +38,7 @@ def _lines(comparison: Comparison) -> Iterator[str]:
             if len(stages) > MOST:
                 yield f"  and {len(stages) - MOST} more"
     if comparison.slower:
-        yield from ("", "Much slower in one")
+        yield from ("", "Much slower in one of them")
     for step, left, right in comparison.slower:
         yield f"  {step}: {say_duration(left)} in {comparison.left}, {say_duration(right)} in {comparison.right}"
     if comparison.state_left or comparison.state_right:

@@ -9,17 +9,16 @@ from kvdiag.model.doubt import Doubt, Reason
 
 SENTENCES: Mapping[Reason, str] = {
     Reason.NO_LOG: "no {component} log covers {at}",
-    Reason.VERBOSITY: "needs -v={verbosity}: the {component} log shows -v={seen} at most",
-    Reason.BEGINS_LATE: "the {component} log begins at {at}, too late to show {until}",
+    Reason.VERBOSITY: "needs -v={verbosity}: the {component} log was written at -v={seen} or lower",
+    Reason.BEGINS_LATE: "the {component} log begins at {at}, after {until}",
     Reason.ENDS_SOON: "the {component} log ends {took} after {at}",
     Reason.ENDS_EARLY: "the {component} log ends at {at}, before {until}",
     Reason.GAP: "{text} at {at}",
-    Reason.CLOCKS: "{text} are {took} apart and of two machines, whose clocks may differ by "
-    + say_duration(CLOCKS_DIFFER),
-    Reason.PAIRING: "{text} may be the answer to another call, as several were open",
-    Reason.SILENCE: "{text} is not said again after {at}, though it was due in {took} and the log goes on",
+    Reason.CLOCKS: "{text} are {took} apart, on two machines whose clocks may be off by " + say_duration(CLOCKS_DIFFER),
+    Reason.PAIRING: "{text} may answer another RPC: several were in flight",
+    Reason.SILENCE: "{text} is not repeated after {at}, although a retry was due in {took} and the log goes on",
     Reason.PROOF: "{text}",
-    Reason.VERSION: "the version of {text} is not in these logs; this concerns {needed} (say --component {text}=…)",
+    Reason.VERSION: "{text} version not found in these logs; this rule applies to {needed} (set it with --component {text}=…)",
 }
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from kvdiag.model.rule import Fix
 from kvdiag.report.clean import clean
 
-WITHHELD = "no command, since a name in it looks like a secret"
+WITHHELD = "command left out: a name in it looks like a secret"
 
 
 def shown(fix: Fix, *, redact: bool) -> Fix:

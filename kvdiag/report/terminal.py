@@ -102,7 +102,7 @@ class _Writer:
         self._doubts(finding)
         self._explains(under.get(finding.key, ()))
         if self.look.verbose:
-            self._section("Not this when", finding.rule.look_alikes)
+            self._section("Look-alikes", finding.rule.look_alikes)
             self._section("See", finding.rule.references)
         self._blank()
 
@@ -110,10 +110,10 @@ class _Writer:
         """Which logs would turn what is possible into a verdict."""
         if not needs:
             return
-        self._say("To be certain", style="bold")
+        self._say("To confirm, collect", style="bold")
         for need in needs:
             level = f" at -v={need.verbosity} or more" if need.verbosity else ""
-            span = "with times, from the moment of these lines"
+            span = "with timestamps, covering these lines"
             if need.begins is not None and need.ends is not None:
                 span = f"from {_moment(need.begins)} to {_moment(need.ends)} UTC"
             rules = ", ".join(dict.fromkeys(key.partition(":")[0] for key in need.findings))
@@ -178,7 +178,7 @@ class _Writer:
     def _doubts(self, finding: Finding) -> None:
         if not finding.doubts:
             return
-        self._section("Not certain", tuple(map(say_doubt, finding.doubts)))
+        self._section("Caveats", tuple(map(say_doubt, finding.doubts)))
 
     def _explains(self, symptoms: Sequence[Finding]) -> None:
         if not symptoms:
@@ -268,21 +268,21 @@ def _versions(versions: Sequence[SeenVersion]) -> Iterator[str]:
             told.add(name)
             yield name
         elif version.component not in printed:
-            yield f"{version.component} {say_range(read_range(version.span))} (by its wording)"
+            yield f"{version.component} {say_range(read_range(version.span))} (from log wording)"
 
 
 def _silence(report: Report) -> str:
     """What it means that nothing was found."""
     if report.is_empty:
-        return "Nothing was logged in the time that was asked for."
+        return "Nothing was logged in the requested time."
     is_read = any(reading.records for reading in report.inputs)
-    return "No known failure found." if is_read else "Nothing here could be read as a log."
+    return "No known failure found." if is_read else "No log lines recognized."
 
 
 def _readings(readings: Sequence[Reading]) -> Iterator[str]:
     """One line an input; what had to be inferred about clocks is said once for all inputs it holds for."""
     for reading in readings:
-        how = "not read" if reading.format == "text" else "not understood"
+        how = "not read" if reading.format == "text" else "not recognized"
         unread = f", {reading.unread} {how}" if reading.unread else ""
         yield f"{reading.source}: {reading.lines} lines, {reading.component or reading.format}{unread}"
     clocks: dict[str, list[str]] = defaultdict(list)

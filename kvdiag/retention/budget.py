@@ -30,8 +30,8 @@ MAX_EVENTS = 200_000  # events
 MOST_BYTES = 256 << 20  # with their history
 _TOO_MUCH = f"events that take more than {MOST_BYTES >> 20} MiB"
 HEAD_EVENTS = 100  # events of a subject that say who it is and how it began
-NEXT = "--since and --until say which time to look at"
-WHY = "older events were left out to spare memory"
+NEXT = "narrow the time with --since and --until"
+WHY = "older events were dropped to limit memory"
 # Around the time that was asked for, as far as there is room: a clock may turn out to be of another zone, and a call
 # may begin before that time and end in it.
 MARGINS = (DAY, HOUR, 0)

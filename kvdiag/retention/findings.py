@@ -37,9 +37,9 @@ class FindingRetention:
     @property
     def notes(self) -> tuple[str, ...]:
         """That counts may be low, and how many findings are not listed."""
-        note = f"what ended before {{until}} was judged as it was read, counts may be low; {NEXT}"
+        note = f"events before {{until}} were dropped to limit memory; counts may be low; {NEXT}"
         more = ", ".join(f"{count:,} of {rule}" for rule, count in sorted(self._unlisted.items()))
-        return (note, f"more findings than are listed: {more}") if more else (note,)
+        return (note, f"findings not listed: {more}") if more else (note,)
 
     def keep(self, history: History, cut: int) -> Iterator[Event]:
         """The first events of what goes on, and what proves a finding about that."""

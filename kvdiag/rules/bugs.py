@@ -77,17 +77,15 @@ def _match(bug: Bug, version: SeenVersion | None) -> BugMatch:
 
 
 def _says(bug: Bug, state: str, version: SeenVersion | None, shown: str) -> str:
-    fixed = f"fixed in {', '.join(bug.fixed)}" if bug.fixed else "no release with the fix is known"
+    fixed = f"fixed in {', '.join(bug.fixed)}" if bug.fixed else "no fixed release known"
     if version is None:
-        return f"the version of {bug.component} is not in these logs; affected are {bug.affected}, {fixed}"
-    name = f"{version.component} {shown}" if version.version else f"{version.component} {shown} (by its wording)"
+        return f"{bug.component} version not found in these logs; affected: {bug.affected}, {fixed}"
+    name = f"{version.component} {shown}" if version.version else f"{version.component} {shown} (from log wording)"
     read = read_version(version.version) if version.version else None
     if state == AFFECTED:
         if read and read.vendor:
-            return (
-                f"{name}: upstream {read.plain} is affected, {fixed}; a vendor's build ({read.tail}) may carry the fix"
-            )
+            return f"{name}: upstream {read.plain} is affected, {fixed}; vendor build {read.tail} may include the fix"
         return f"{name}: affected, {fixed}"
     if state == FIXED:
-        return f"{name}: not among the affected versions ({bug.affected}); look for another reason"
-    return f"{name}: cannot tell; affected are {bug.affected}, {fixed}"
+        return f"{name}: not affected (affected: {bug.affected}); look for another cause"
+    return f"{name}: cannot tell; affected: {bug.affected}, {fixed}"

@@ -38,7 +38,9 @@ def read_condition(text: str, known: Collection[str], place: str) -> Condition:
 
     text = " ".join(text.split())
     if len(text) > LONGEST or text.count("(") + text.count("not ") > MOST_NESTED:
-        raise PatternError(place, f"a sentence of more than {LONGEST} characters or {MOST_NESTED} brackets")
+        raise PatternError(
+            place, f"the condition is longer than {LONGEST} characters or has more than {MOST_NESTED} nested brackets"
+        )
     try:
         condition: Condition = _grammar().parse_string(text, parse_all=True)[0]
     except pp.ParseBaseException as error:

@@ -63,9 +63,9 @@ def _bytes(path: Path) -> bytes:
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
-            raise PatternError(f"{path}:1:1", "cannot be read: it is no regular file")
+            raise PatternError(f"{path}:1:1", "cannot be read: not a regular file")
         if status.st_size > LARGEST:
-            raise PatternError(f"{path}:1:1", f"cannot be read: it has more than {LARGEST >> 20} MiB")
+            raise PatternError(f"{path}:1:1", f"cannot be read: larger than {LARGEST >> 20} MiB")
         return path.read_bytes()
     except OSError as error:
         raise _unreadable(path, error) from None

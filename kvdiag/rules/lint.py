@@ -106,7 +106,7 @@ def _texts(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[str]:
     for slot in sorted(slots(rule) - known):
         yield f"the slot {{{slot}}} is filled by nothing{suggestion(slot, known)}"
     for text in (rule.says, rule.cause, *rule.collect, *(part for fix in rule.fix for part in fix)):
-        yield from (f"{unknown} is a command of no distribution" for unknown in unknown_placeholders(text))
+        yield from (f"no distribution defines {unknown}" for unknown in unknown_placeholders(text))
     for fix in rule.fix:
         if plain().say(fix.run).strip().startswith(CHANGES) and not fix.after:
             yield f"'{fix.run}' changes the node; say under 'after' what must be true before it is run"

@@ -52,7 +52,7 @@ def read_rule(text: str, file: str) -> Rule:
     """The signature in `text`; `file` is what the user knows it as. Raises PatternError at the first fault."""
     node = read_yaml(text, file)
     top = node.mapping(KEYS, REQUIRED)
-    name = _matching(top["name"], RULE_NAME, "a name is words joined by dashes, such as csi-nodeunstage-missing")
+    name = _matching(top["name"], RULE_NAME, "use lower-case words joined by dashes, such as csi-nodeunstage-missing")
     selectors, lines = _events(top["events"], name)
     return Rule(
         id=_matching(top["id"], RULE_ID, "an id is KV and three digits, the first of them the family"),
@@ -207,5 +207,5 @@ def unique(rules: list[Rule]) -> Iterator[PatternError]:
     for rule in rules:
         for word in (rule.id, rule.name):
             if word in seen:
-                yield PatternError(rule.place, f"{word} is taken by {seen[word].place}")
+                yield PatternError(rule.place, f"{word} is already used at {seen[word].place}")
             seen[word] = rule

@@ -43,7 +43,7 @@ tests:
 def new_rule(name: str, family: str, taken: Collection[str]) -> str:
     """The text of a new rule of a family, under the next free id. Raises UsageError for a name that is none."""
     if not RULE_NAME.fullmatch(name):
-        raise UsageError(f"{name!r}: a name is words joined by dashes, such as csi-nodeunstage-missing")
+        raise UsageError(f"{name!r}: use lower-case words joined by dashes, such as csi-nodeunstage-missing")
     digit = FAMILIES[family]
     free = next(f"KV{number}" for number in range(digit * 100 + 1, digit * 100 + 100) if f"KV{number}" not in taken)
     per = {"csi": "volume", "runtime": "node"}.get(family, family)

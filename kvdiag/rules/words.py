@@ -1,4 +1,4 @@
-"""A rule told in full, under fixed headings."""
+"""A rule as a page of text, under fixed headings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _lines(rule: Rule) -> Iterator[str]:
     yield from _section("Where", [_selector(selector) for selector in rule.events.values()])
     yield from _section("Applies to", [f"{component} {span}" for component, span in rule.applies.items()])
     if rule.proof:
-        yield from _section("Certain with", [", ".join(rule.proof.by)])
+        yield from _section("Confirmed by", [", ".join(rule.proof.by)])
     if rule.healed:
         yield from _section("Healed by", [", ".join(rule.healed.by)])
     yield from _section("Why", rule.cause.splitlines())
@@ -38,8 +38,8 @@ def _lines(rule: Rule) -> Iterator[str]:
         "What to do",
         (line for number, fix in enumerate(rule.fix, 1) for line in _fix(number, *map(plain().say, fix[:3]))),
     )
-    yield from _section("Not when", rule.look_alikes)
-    yield from _section("Logs that settle it", map(plain().say, rule.collect))
+    yield from _section("Look-alikes", rule.look_alikes)
+    yield from _section("To confirm, collect", map(plain().say, rule.collect))
     yield from _section("Explains", rule.explains)
     yield from _section("See", rule.references)
 

@@ -26,7 +26,7 @@ def scanner(literals: Sequence[bytes]) -> Scanner:
     if wanted == "hyperscan":
         _require_hyperscan()
     elif wanted not in ("", "stdlib"):
-        raise UsageError(f"{VARIABLE}={wanted}: no such scanner; use stdlib or hyperscan, or leave it unset")
+        raise UsageError(f"{VARIABLE}={wanted}: unknown scanner; use stdlib or hyperscan, or unset it")
     if wanted == "hyperscan" or (wanted == "" and _prefers_hyperscan()):
         return hyper.HyperScanner(literals)
     return SkeletonScanner(literals)

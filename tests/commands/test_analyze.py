@@ -99,7 +99,7 @@ def test_what_is_only_possible(options, tmp_path):
 
 def test_a_rule_nobody_knows(options):
     """A rule that is asked for and not there is refused."""
-    with pytest.raises(UsageError, match="there is no rule 'invntd'"):
+    with pytest.raises(UsageError, match="unknown rule 'invntd'"):
         load_patterns(options(rules=("invntd",)))
 
 

@@ -64,7 +64,7 @@ MODIFIED = at(2024, 7, 16) / SECOND
         ({"preamble_year": 2021, "modified": MODIFIED}, {"year": 2022}, "2022", "as given"),
         ({"preamble_year": 2021, "modified": MODIFIED}, {}, "2021", "from the file's header"),
         ({"journal_year": 2021, "said_year": 2022}, {}, "2021", "from the journal's header"),
-        ({"said_year": 2022, "modified": MODIFIED}, {}, "2022", "from a time inside a message"),
+        ({"said_year": 2022, "modified": MODIFIED}, {}, "2022", "from a timestamp in a message"),
         ({"modified": MODIFIED}, {"year": 2022}, "2022", "as given"),
         ({"modified": MODIFIED}, {}, "2024", "from the file's date"),
         ({"modified": at(2024, 7, 14) / SECOND}, {}, "2023", "from the file's date"),
@@ -99,7 +99,7 @@ def test_a_time_inside_a_message(stamp, retry_at, moment, zone):
     """`No retries permitted until …` says year and zone."""
     told = [spoken(stamp - MINUTE, seen(stamp, retry_at=retry_at), modified=MODIFIED)]
     assert dated(told)[1] == moment
-    assert says(told).endswith(f"from a time inside line 2; zone {zone} from a time inside a message")
+    assert says(told).endswith(f"from a timestamp in the message of line 2; zone {zone} from a timestamp in a message")
 
 
 @pytest.mark.parametrize("retry_at", ["soon", "2024-07-15", "15 Jul 2024 03:51:36 +0000"])
@@ -160,7 +160,7 @@ def test_the_zone_of_one_hosts_log_is_that_of_its_others():
     older = spoken(seen(JULY - DAY, entry=words), source="kubelet.log.1")
     driver = spoken(JULY, seen(JULY, entry=DRIVER), seen(JULY, entry=DRIVER), source="driver.log")
     told = [kubelet, older, driver]
-    assert says(told, "kubelet.log.1").endswith("zone +08:00 as that of kubelet.log, of the same host")
+    assert says(told, "kubelet.log.1").endswith("zone +08:00 as in kubelet.log, same host")
     assert says(told, "driver.log").endswith("zone +00:00 assumed")
     elsewhere = [one._replace(place=Provenance(f"{number}")) for number, one in enumerate(told)]
     assert says(elsewhere, "kubelet.log.1").endswith("zone +00:00 assumed")
@@ -276,7 +276,7 @@ def test_the_zone_from_shared_ids(offset):
         sign = "-" if offset < 0 else "+"
         hours, minutes = divmod(abs(offset) // MINUTE, 60)
         zone = f"{sign}{hours:02}:{minutes:02}"
-        assert says(order).endswith(f"zone {zone} since the ids it shares with containerd.log are {zone} apart")
+        assert says(order).endswith(f"zone {zone} from ids shared with containerd.log, {zone} apart")
 
 
 @pytest.mark.parametrize(
@@ -333,7 +333,7 @@ def test_times_since_boot():
     """The last line of a dmesg is taken for the file's date, and the others stand as long before it as they say."""
     source = spoken(UPTIME, UPTIME + 2 * MINUTE, source="dmesg", modified=MODIFIED)
     assert dated([source], "dmesg") == ["2024-07-15 23:58", "2024-07-16 00:00"]
-    assert says([source], "dmesg") == "times since boot, the last taken for the file's date"
+    assert says([source], "dmesg") == "uptimes, the last one set to the file's date"
 
 
 def test_times_since_boot_below_a_log():
@@ -356,7 +356,7 @@ def test_ages():
     assert says([source]) == "ages, counted back from the file's date"
     below = spoken(JULY, aged(HOUR), modified=MODIFIED)
     assert dated([below], year=2024) == ["2024-07-15 03:49", "2024-07-15 02:49"]
-    assert says([below], year=2024).endswith("; ages, counted back from that of the last dated line")
+    assert says([below], year=2024).endswith("; ages, counted back from the last dated line")
 
 
 def test_an_age_beyond_all_measure():
@@ -369,7 +369,7 @@ def test_lines_without_a_time():
     """They stand in the order of their lines at the date of the file, or right above the first line that has one."""
     source = spoken(at_line(1), at_line(2), modified=MODIFIED)
     assert dated([source]) == ["2024-07-15 23:59", "2024-07-16 00:00"]
-    assert says([source]) == "lines without a time, taken for the file's date"
+    assert says([source]) == "lines without a time, set to the file's date"
     above = spoken(at_line(1), JULY, JULY + HOUR, modified=MODIFIED, yearless=True)
     assert dated([above], year=2024) == ["2024-07-15 03:49", "2024-07-15 03:49", "2024-07-15 04:49"]
 
@@ -379,7 +379,7 @@ def test_a_line_without_a_time_that_tells_one():
     failed = seen(at_line(2), retry_at="2021-07-15 09:44:56.65 +0200 CEST m=+67549.92", backoff="2m2s")
     source = spoken(at_line(1), failed, modified=MODIFIED)
     assert dated([source]) == ["2021-07-15 07:42", "2021-07-15 07:42"]
-    assert says([source]) == "lines without a time, taken for that told in line 2"
+    assert says([source]) == "lines without a time, set to the one in line 2"
     assert not set_clocks([source])["kubelet.log"].is_unanchored
 
 

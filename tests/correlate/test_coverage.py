@@ -135,9 +135,9 @@ LOG = (
     [
         (b"I0312 08:12:00.000000    2201 kubelet.go:1] fine\n", []),
         ("I0312 08:12:00.000000    2201 kubelet.go:1] größer\n".encode(), []),
-        (b"I0312 08:12:00.000000    2201 kub\xe6let.go:1] no\n", ["log: line 2 is not legible,"]),
-        (b"\xff\n" + b"x\n" * 100 + b"\xff\n", ["log: lines 2 to 103 are in part not legible,"]),
-        (b"\xff\n" + b"x\n" * 500 + b"\xff\n", ["log: line 2 is not legible,", "log: line 503 is not legible,"]),
+        (b"I0312 08:12:00.000000    2201 kub\xe6let.go:1] no\n", ["log: line 2 is unreadable,"]),
+        (b"\xff\n" + b"x\n" * 100 + b"\xff\n", ["log: lines 2 to 103 are partly unreadable,"]),
+        (b"\xff\n" + b"x\n" * 500 + b"\xff\n", ["log: line 2 is unreadable,", "log: line 503 is unreadable,"]),
     ],
 )
 def test_lines_that_are_not_legible_are_a_gap(between, told):

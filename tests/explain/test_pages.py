@@ -105,7 +105,7 @@ def test_a_rule_leads_to_its_steps():
 
 def test_an_unknown_mode():
     """A mode that a topic does not have is refused with those it has."""
-    with pytest.raises(UsageError, match=r"unstage has no mode 'rwx'; there are fs, block"):
+    with pytest.raises(UsageError, match=r"unstage has no mode 'rwx'; choose from fs, block"):
         EXPLAINER.page(EXPLAINER.topics["unstage"], "rwx")
     with pytest.raises(UsageError, match=r"detach has no mode 'fs'; it has none"):
         EXPLAINER.page(EXPLAINER.topics["detach"], "fs")
@@ -125,7 +125,7 @@ def test_a_line_and_what_to_think_of_it():
     text = line_text(page)
     assert "Event      pod.deleted" in text
     assert "pod=shop/web-0" in text
-    assert "Harmless   not known to be" in text
+    assert "Benign     no (not on the list of known benign lines)" in text
     assert "kubelet-restarted-while-terminating" in page.rules
     assert line_json(page)["events"][0]["refs"] == [{"kind": "pod", "value": "shop/web-0"}]
 
@@ -154,5 +154,5 @@ def test_a_harmless_line_has_a_reason_and_a_limit():
         TextInput("line", b"E0312 08:15:00.1 2201 kubelet.go:1] pleg has yet to be successful"), pytest.fail
     )
     assert page.benign.name == "pleg-not-yet"
-    assert "Not harmless when it lasts longer" in " ".join(line_text(page).split())
+    assert "Exception: it lasts longer" in " ".join(line_text(page).split())
     assert line_json(page)["benign"]["name"] == "pleg-not-yet"

@@ -77,9 +77,9 @@ def test_a_mode_has_its_own_steps():
         ("title: How", "titel: How", "tea.yaml:2:1: unknown key 'titel'; did you mean 'title'?"),
         ("topic: tea\n", "", "tea.yaml:1:1: the key 'topic' is missing"),
         ("topic: tea", "topic: Tea Time", "tea.yaml:1:8: 'Tea Time': a name is lower-case words joined by dashes"),
-        ("only: [black]", "only: [white]", "tea.yaml:19:55: no mode is called 'white'; there are green, black"),
-        ("only: [green]", "only: [grey]", "tea.yaml:16:53: no mode is called 'grey'; there are green, black"),
-        ("notes: {green:", "notes: {blue:", "tea.yaml:16:75: no mode is called 'blue'; there are green, black"),
+        ("only: [black]", "only: [white]", "tea.yaml:19:55: unknown mode 'white'; choose from green, black"),
+        ("only: [green]", "only: [grey]", "tea.yaml:16:53: unknown mode 'grey'; choose from green, black"),
+        ("notes: {green:", "notes: {blue:", "tea.yaml:16:75: unknown mode 'blue'; choose from green, black"),
         ("    by: kettle\n", "", "tea.yaml:10:5: the key 'by' is missing"),
         ("calls: [heat, whistle]", "calls: heat", "tea.yaml:13:12: a list is expected here, not 'heat'"),
     ],
@@ -105,7 +105,7 @@ def write(folder, text, name="tea.yaml"):
 
 def test_the_file_has_the_name_of_the_topic(tmp_path):
     """One finds a topic where one looks for it."""
-    with pytest.raises(PatternError, match=r"the topic is called 'tea', but its file coffee.yaml"):
+    with pytest.raises(PatternError, match=r"the topic is named 'tea', but its file is coffee.yaml"):
         load_topics(write(tmp_path, TOPIC, "coffee.yaml"))
 
 
@@ -125,7 +125,7 @@ def test_a_file_that_is_no_text(tmp_path):
             "no event kind is called 'volume.releasd'; did you mean 'volume.released'?",
         ),
         ("see: [tea]", "see: [teas]", "no topic is called 'teas'; did you mean 'tea'?"),
-        ("run: [date]", "run: ['{restart:kettle}']", "no distribution says anything for {restart:kettle}"),
+        ("run: [date]", "run: ['{restart:kettle}']", "no distribution defines {restart:kettle}"),
     ],
 )
 def test_names_lead_somewhere(old, new, fault, tmp_path):

@@ -134,7 +134,7 @@ def test_an_input_that_breaks_off():
     assert made.log.lines > 1000
     assert made.recognised > 500
     assert [problem.source for problem in problems] == ["cut.log.gz"]
-    assert "could not be read to its end" in str(problems[0])
+    assert "only partly read" in str(problems[0])
 
 
 class Gone:

@@ -92,7 +92,7 @@ def test_cut(tmp_path, way, kept):
     text, (problem,) = read(tmp_path / "cut", packed[: int(len(packed) * kept)])
     assert LOG.startswith(text)
     assert len(text) > len(LOG) * kept - LOST[way]
-    assert "it ends in the middle of the compressed data; " in problem
+    assert "the compressed data is truncated; " in problem
     assert problem.endswith("copy it again for the rest")
 
 
@@ -130,5 +130,8 @@ def test_bomb(tmp_path, monkeypatch, way):
     text, (problem,) = read(tmp_path / "kubelet.log", PACK[way](LOG[:10_000] + b"a" * (16 << 20)))
     assert text.startswith(LOG[:10_000])
     assert len(text) < 12 << 20
-    assert "it unpacks to more than 250 times its size, as no log does; what came before it was read" in problem
+    assert (
+        "it decompresses to more than 250 times its size; no log compresses that well; what came before it was read"
+        in problem
+    )
     assert problem.endswith("if you trust it, unpack it yourself and name the logs")

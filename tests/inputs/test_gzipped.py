@@ -47,7 +47,7 @@ def test_cut_file(tmp_path, kept):
     assert LOG.startswith(text)
     assert len(text) > len(LOG) * (kept - 0.09)
     (problem,) = problems
-    assert problem.startswith(f"{tmp_path}/cut.gz: it ends in the middle of the compressed data; what came before")
+    assert problem.startswith(f"{tmp_path}/cut.gz: the compressed data is truncated; what came before")
 
 
 def test_damaged_file(tmp_path):

@@ -97,7 +97,7 @@ def test_standard_input_compressed(monkeypatch):
 def test_standard_input_is_a_terminal(monkeypatch):
     """A terminal is not waited for; the user hears what to do."""
     pretend_stdin(monkeypatch, b"", terminal=True)
-    with pytest.raises(UsageError, match="name files or folders, or pipe a log in"):
+    with pytest.raises(UsageError, match="give files or folders, or pipe a log"):
         read()
 
 
@@ -197,7 +197,7 @@ UNREADABLE = [
     (b"\xfd7zXZ\0" + bytes(50), "its compressed data is damaged"),
     (b"BZh9" + bytes(50), "its compressed data is damaged"),
     (b"\x28\xb5\x2f\xfd" + bytes([255] * 50), "its compressed data is damaged"),
-    (gzip.compress(gzip.compress(LINE, mtime=0), mtime=0), "it is packed twice; unpack it once first"),
+    (gzip.compress(gzip.compress(LINE, mtime=0), mtime=0), "double-compressed; decompress it once"),
 ]
 
 
@@ -271,7 +271,7 @@ def test_folder_without_logs():
     write("case/README.md", b"nothing here\n")
     texts, problems = read("case")
     assert texts == {}
-    assert only(problems) == "case: no log in this folder; name the logs, or a folder that holds some"
+    assert only(problems) == "case: no logs in this folder; give the logs, or a folder that contains some"
 
 
 def test_the_same_file_twice():
@@ -292,7 +292,7 @@ def test_links_in_a_folder():
     Path("logs/gone.log").symlink_to("nowhere.log")
     texts, problems = read("logs")
     assert len(texts) == 2
-    assert only(problems, SkippedError).startswith("logs: 2 links lead nowhere, such as logs/")
+    assert only(problems, SkippedError).startswith("logs: 2 dangling symlinks, such as logs/")
 
 
 def test_links_out_of_a_folder():
@@ -303,7 +303,9 @@ def test_links_out_of_a_folder():
     Path("logs/0.log").symlink_to("../pods/web/0.log")
     texts, problems = read("logs")
     assert sorted(texts) == ["logs/kubelet.log"]
-    assert only(problems, SkippedError).startswith("logs: 2 links lead out of this folder and were left out, such as ")
+    assert only(problems, SkippedError).startswith(
+        "logs: 2 symlinks lead out of this folder and were skipped, such as "
+    )
     assert read("logs/0.log") == ({"logs/0.log": LINE}, [])
     Path("named").symlink_to("logs")
     assert sorted(read("named")[0]) == ["named/kubelet.log"]
@@ -313,7 +315,7 @@ def test_links_out_of_a_folder():
 def test_what_the_kernel_makes_up():
     """No file of /proc is looked into, and none waited for, whichever way it is reached."""
     assert made_up()
-    assert "kernel's own files" in str(read("/proc/self/task")[1][0])
+    assert "kernel pseudo file system" in str(read("/proc/self/task")[1][0])
     write("logs/kubelet.log")
     Path("logs/proc").symlink_to("/proc/self")
     Path("logs/kmsg.log").symlink_to("/proc/kmsg")
@@ -328,7 +330,7 @@ def test_a_file_that_becomes_a_pipe():
     Path("a.log").unlink()
     os.mkfifo("a.log")
     assert everything(source.open()) == b""
-    assert only(problems) == "a.log: it cannot be read: it is no file any more"
+    assert only(problems) == "a.log: cannot be read: it is no longer a file"
 
 
 def test_file_that_vanishes():
@@ -338,7 +340,7 @@ def test_file_that_vanishes():
     (source,) = sources(["a.log"], problems.append)
     Path("a.log").unlink()
     assert everything(source.open()) == b""
-    assert only(problems) == "a.log: it cannot be read: no such file or directory"
+    assert only(problems) == "a.log: cannot be read: no such file or directory"
 
 
 def test_many_empty_files_are_one_line():

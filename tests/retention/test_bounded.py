@@ -103,7 +103,7 @@ def test_timelines(long, scarce, capsys, kind, ref):
     held = scarce()
     told = stories(kind, ref, long, print)
     assert told == whole
-    assert f"only what concerns {ref} was kept; --since and --until say" in capsys.readouterr().out
+    assert f"only what concerns {ref} was kept; narrow the time with --since" in capsys.readouterr().out
     assert is_bounded(held)
 
 
@@ -122,7 +122,7 @@ def test_a_timeline_of_nearly_everything(long, scarce, capsys):
     """Where not even the subject's own events fit, as of a pod that was made anew again and again, that is said."""
     held = scarce()
     assert stories(SubjectKind.POD, "default/db-0", long, print)
-    assert "not all that concerns default/db-0 was kept; --since and --until say" in capsys.readouterr().out
+    assert "not all that concerns default/db-0 was kept; narrow the time with --since" in capsys.readouterr().out
     assert max(held) <= 2 * ROOM
 
 
@@ -156,7 +156,7 @@ def test_events(long, scarce):
     told, notes = listed()
     assert Counter(told) == Counter(whole)
     assert none == []
-    assert "run by run" in notes[0]
+    assert "in batches" in notes[0]
     assert is_bounded(held)
 
 

@@ -99,32 +99,32 @@ KUBELET = Bug(component="kubelet", affected=AFFECTED, fixed=("1.30.9", "1.29.13"
             "1.29.3+k3s1",
             (
                 "kubelet 1.29.3+k3s1: upstream 1.29.3 is affected, fixed in 1.30.9, 1.29.13; "
-                "a vendor's build (+k3s1) may carry the fix"
+                "vendor build +k3s1 may include the fix"
             ),
         ),
         (
             [banner("v1.31.0")],
             "fixed",
             "1.31.0",
-            f"kubelet 1.31.0: not among the affected versions ({AFFECTED}); look for another reason",
+            f"kubelet 1.31.0: not affected (affected: {AFFECTED}); look for another cause",
         ),
         (
             [wording(">=1.22 <1.27")],
             "affected",
             "1.22–1.26",
-            "kubelet 1.22–1.26 (by its wording): affected, fixed in 1.30.9, 1.29.13",
+            "kubelet 1.22–1.26 (from log wording): affected, fixed in 1.30.9, 1.29.13",
         ),
         (
             [wording(">=1.27")],
             "unknown",
             "≥ 1.27",
-            f"kubelet ≥ 1.27 (by its wording): cannot tell; affected are {AFFECTED}, fixed in 1.30.9, 1.29.13",
+            f"kubelet ≥ 1.27 (from log wording): cannot tell; affected: {AFFECTED}, fixed in 1.30.9, 1.29.13",
         ),
         (
             [],
             "unknown",
             "",
-            f"the version of kubelet is not in these logs; affected are {AFFECTED}, fixed in 1.30.9, 1.29.13",
+            f"kubelet version not found in these logs; affected: {AFFECTED}, fixed in 1.30.9, 1.29.13",
         ),
     ],
 )
@@ -140,7 +140,7 @@ def test_a_defect_nobody_has_fixed():
     (bug,) = known_bugs(
         rule(Bug(component="kubelet", affected="<2.0", doubt="read in the source only")), [banner("v1.29.3")], "", {}
     )
-    assert bug.says == "kubelet 1.29.3: affected, no release with the fix is known (read in the source only)"
+    assert bug.says == "kubelet 1.29.3: affected, no fixed release known (read in the source only)"
 
 
 def test_a_defect_of_one_driver():

@@ -191,7 +191,7 @@ def test_versions():
     (unseen,) = found(narrow, told)
     assert (sure.doubts, unseen.verdict) == ((), Verdict.CONFIRMED)
     assert [say_doubt(doubt) for doubt in unseen.doubts] == [
-        "the version of kubelet is not in these logs; this concerns <1.27 (say --component kubelet=…)"
+        "kubelet version not found in these logs; this rule applies to <1.27 (set it with --component kubelet=…)"
     ]
 
 

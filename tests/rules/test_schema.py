@@ -160,7 +160,7 @@ def test_what_may_be_left_out():
         ("per: volume", "per: volumes", "7:6", "unknown 'volumes'; did you mean 'volume'?"),
         ("id: KV399", "id: KV0399", "1:5", "'KV0399': an id is KV and three digits, the first of them the family"),
         ("id: KV399", "id: KV099", "1:5", "'KV099': an id is KV and three digits, the first of them the family"),
-        ("name: csi-invented-fault", "name: CSI fault", "2:7", "'CSI fault': a name is words joined by dashes"),
+        ("name: csi-invented-fault", "name: CSI fault", "2:7", "'CSI fault': use lower-case words joined by dashes"),
         (
             "title: Something",
             "title: Something\nid: KV398\nx: Y",
@@ -203,6 +203,6 @@ def test_ids_and_names_are_taken_once():
     """Two files that claim one id or name are both named."""
     one, other = read_rule(WHOLE, "one.yaml"), read_rule(WHOLE.replace("KV399", "KV398"), "two.yaml")
     assert [str(error) for error in unique([one, other])] == [
-        "two.yaml:1:1: csi-invented-fault is taken by one.yaml:1:1"
+        "two.yaml:1:1: csi-invented-fault is already used at one.yaml:1:1"
     ]
     assert list(unique([one])) == []

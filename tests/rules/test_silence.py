@@ -50,7 +50,7 @@ def test_no_doubt(failures, ends, component):
 def test_the_next_try_is_not_there():
     """Kubelet would have tried again a second later, and its log goes on for minutes."""
     (why,) = reasons(TWICE, 300)
-    assert why == "log:1 is not said again after 2024-07-03 12:00:01, though it was due in 1s and the log goes on"
+    assert why == "log:1 is not repeated after 2024-07-03 12:00:01, although a retry was due in 1s and the log goes on"
 
 
 def test_a_poll_that_stops():

@@ -51,13 +51,13 @@ QUIET = (8, 38, "journald suppressed 12 lines")
         ("volume.unstaged", watched(), {}, ()),
         ("volume.unstaged", watched(verbosity=0), {}, ()),
         ("pod.worker", watched(verbosity=4), {}, ()),
-        ("pod.worker", watched(verbosity=2), {}, ("needs -v=4: the kubelet log shows -v=2 at most",)),
+        ("pod.worker", watched(verbosity=2), {}, ("needs -v=4: the kubelet log was written at -v=2 or lower",)),
         ("volume.unstaged", watched(begins=0, ends=10), {}, ()),
         (
             "volume.unstaged",
             watched(begins=5),
             {},
-            ("the kubelet log begins at 2024-07-03 12:00:05, too late to show 2024-07-03 12:00:00",),
+            ("the kubelet log begins at 2024-07-03 12:00:05, after 2024-07-03 12:00:00",),
         ),
         (
             "volume.unstaged",
@@ -86,7 +86,7 @@ QUIET = (8, 38, "journald suppressed 12 lines")
             watched(verbosity=0, gaps=[RESTART, QUIET]),
             {},
             (
-                "needs -v=4: the kubelet log shows -v=0 at most",
+                "needs -v=4: the kubelet log was written at -v=0 or lower",
                 "kubelet was restarted at 2024-07-03 12:00:02",
                 "journald suppressed 12 lines at 2024-07-03 12:00:08",
             ),

@@ -1,4 +1,4 @@
-"""A rule told in full."""
+"""A rule as a page of text."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ What to do
   2. Unmount. Only when nothing uses it.
      $ umount {target_path}
 
-Not when
+Look-alikes
   it looks alike
 
 Explains
@@ -81,5 +81,5 @@ def test_what_a_rule_does_not_say_has_no_heading():
     """A heading without anything under it is left out."""
     text = "\n".join(line for line in RULE.split("\n") if not line.startswith(("not-when", "explains", "references")))
     assert [
-        line for line in show_rule(read_rule(text, "x.yaml")).split("\n") if line in {"Not when", "Explains", "See"}
+        line for line in show_rule(read_rule(text, "x.yaml")).split("\n") if line in {"Look-alikes", "Explains", "See"}
     ] == []

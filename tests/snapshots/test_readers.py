@@ -224,7 +224,7 @@ def test_lists_of_pods(text):
         ("- {b: [}\n", r"line:16:"),
         ("- " + "[" * 100 + "]" * 100 + "\n", "nested deeper than"),
         ("- !!python/object:os.system x\n", "the tag"),
-        ("- a\x00\n", "this is not YAML"),
+        ("- a\x00\n", "not valid YAML"),
     ],
 )
 def test_yaml_that_is_broken(tail, problem):
