@@ -50,5 +50,5 @@ def run_short(form: Short) -> int:
     from kvdiag.cli.analysis import NEVER, OutputOptions, run_analysis
     from kvdiag.model.options import Options
 
-    showing = OutputOptions(output=form.output, fail_on=form.fail_on or NEVER, quiet=form.quiet)
-    return run_analysis(Options(paths=form.paths), showing)
+    output_options = OutputOptions(output=form.output, fail_on=form.fail_on or NEVER, quiet=form.quiet)
+    return run_analysis(Options(paths=form.paths), output_options)

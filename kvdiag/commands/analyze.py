@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from kvdiag import __version__
-from kvdiag.commands.case import Patterns, inputs, load_patterns, read_history, relief_of
+from kvdiag.commands.case import Patterns, budget_for, inputs, load_patterns, read_history
 from kvdiag.errors import InputError, WindowError
 from kvdiag.ingest.read import Progress
 from kvdiag.model.options import Options
@@ -25,27 +25,27 @@ def literals() -> list[bytes]:
 
 def analyze(options: Options, progress: Progress = lambda _source, _bytes: None) -> Report:
     """Read all inputs, build their history, ask every rule. Problems with single inputs stand in the report."""
-    knowledge = load_patterns(options)
+    patterns = load_patterns(options)
     problems: list[InputError] = []
-    judged = FindingRetention(lambda history: evaluate(history, knowledge, options))
-    relief = relief_of(knowledge, options, judged)
-    analysis = read_history(inputs(options, problems), knowledge, options, problems, progress, relief)
-    wanted = judged.all(evaluate(analysis.history, knowledge, options))
+    judged = FindingRetention(lambda history: evaluate(history, patterns, options))
+    budget = budget_for(patterns, options, judged)
+    analysis = read_history(inputs(options, problems), patterns, options, problems, progress, budget)
+    wanted = judged.all(evaluate(analysis.history, patterns, options))
     return Report(
         version=__version__,
         inputs=analysis.readings,
         versions=analysis.history.versions,
         findings=tuple(ordered(wanted)),
-        needs=needs(wanted, analysis.history, knowledge.vocabulary.kinds),
+        needs=needs(wanted, analysis.history, patterns.vocabulary.kinds),
         problems=tuple(str(problem) for problem in analysis.problems if problem.exit_code),
-        notes=(*(str(problem) for problem in analysis.problems if not problem.exit_code), *relief.notes),
+        notes=(*(str(problem) for problem in analysis.problems if not problem.exit_code), *budget.notes),
         is_empty=any(isinstance(problem, WindowError) for problem in analysis.problems),
     )
 
 
-def evaluate(history: History, knowledge: Patterns, options: Options) -> list[Finding]:
+def evaluate(history: History, patterns: Patterns, options: Options) -> list[Finding]:
     """What the rules find and the user wants, ranked."""
-    findings = find(knowledge.rules, history, knowledge.vocabulary.kinds)
+    findings = find(patterns.rules, history, patterns.vocabulary.kinds)
     return rank([finding for finding in findings if _wanted(finding, options, history)], history)
 
 
