@@ -1,4 +1,4 @@
-"""What can go wrong, told so that a person knows the place and the next step."""
+"""What can go wrong, in messages that give the place and the next step."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class KvdiagError(Exception):
 
 
 class UsageError(KvdiagError):
-    """An option or argument that cannot be meant."""
+    """An option or argument that makes no sense."""
 
 
 class InputError(KvdiagError):
@@ -25,7 +25,7 @@ class InputError(KvdiagError):
 
 
 class WindowError(InputError):
-    """No input holds anything of the time that was asked for."""
+    """No input holds anything of the requested time."""
 
 
 class PatternError(KvdiagError):

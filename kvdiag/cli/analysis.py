@@ -31,57 +31,57 @@ class OutputOptions(NamedTuple):
     no_redact: bool = False
 
 
-def run_analysis(options: Options, showing: OutputOptions) -> int:
+def run_analysis(options: Options, output_options: OutputOptions) -> int:
     """Analyse, print the report, give the exit code. Raises UsageError for an output or severity that is none."""
-    _check(showing)
-    with progress(quiet=showing.quiet) as tell:
+    _check(output_options)
+    with progress(quiet=output_options.quiet) as tell:
         report = analyze(options, tell)
-    for note in (*report.problems, *(() if showing.quiet else report.notes)):
+    for note in (*report.problems, *(() if output_options.quiet else report.notes)):
         say_note(note)
-    with outlet(showing.output_file) as stream:
-        look = RenderOptions(
-            colour=coloured(stream, no_color=showing.no_color),
+    with outlet(output_options.output_file) as stream:
+        render_options = RenderOptions(
+            colour=coloured(stream, no_color=output_options.no_color),
             width=width(stream),
-            verbose=showing.verbose,
-            quiet=showing.quiet,
-            redact=not showing.no_redact,
+            verbose=output_options.verbose,
+            quiet=output_options.quiet,
+            redact=not output_options.no_redact,
         )
-        writer(showing.output)(report, stream, look)
-    return exit_code(report, showing.fail_on)
+        writer(output_options.output)(report, stream, render_options)
+    return exit_code(report, output_options.fail_on)
 
 
-def _check(showing: OutputOptions) -> None:
-    if showing.output not in REPORTS:
-        raise UsageError(f"-o {showing.output}: unknown output; choose from {', '.join(REPORTS)}")
-    if showing.fail_on not in FAIL_ON:
-        raise UsageError(f"--fail-on {showing.fail_on}: unknown severity; choose from {', '.join(FAIL_ON)}")
+def _check(output_options: OutputOptions) -> None:
+    if output_options.output not in REPORTS:
+        raise UsageError(f"-o {output_options.output}: unknown output; choose from {', '.join(REPORTS)}")
+    if output_options.fail_on not in FAIL_ON:
+        raise UsageError(f"--fail-on {output_options.fail_on}: unknown severity; choose from {', '.join(FAIL_ON)}")
 
 
-def run_following(options: Options, showing: OutputOptions) -> int:
+def run_following(options: Options, output_options: OutputOptions) -> int:
     """Print each finding when it is certain, and its end, until the inputs end; give the exit code."""
     from kvdiag.commands.follow import Follower
     from kvdiag.report.changes import write, write_json
 
-    _check(showing)
+    _check(output_options)
     problems: list[InputError] = []
     follower = Follower(options, problems.append)
-    worst, told = -1, {"json": write_json}.get(showing.output, write)
-    with outlet(showing.output_file) as stream:
-        look = RenderOptions(
-            colour=coloured(stream, no_color=showing.no_color),
+    worst, write_change = -1, {"json": write_json}.get(output_options.output, write)
+    with outlet(output_options.output_file) as stream:
+        render_options = RenderOptions(
+            colour=coloured(stream, no_color=output_options.no_color),
             width=width(stream),
-            verbose=showing.verbose,
+            verbose=output_options.verbose,
             quiet=True,
-            redact=not showing.no_redact,
+            redact=not output_options.no_redact,
         )
         for change in follower.changes():
-            told(change.finding, change.at, stream, look, is_over=change.is_over)
+            write_change(change.finding, change.at, stream, render_options, is_over=change.is_over)
             worst = max(worst, change.finding.severity)
     for problem in problems:
         say_note(str(problem))
-    if showing.fail_on != NEVER and worst >= Severity.of(showing.fail_on):
+    if output_options.fail_on != NEVER and worst >= Severity.of(output_options.fail_on):
         return FOUND
-    return 0 if follower.heard and not any(problem.exit_code for problem in problems) else UNREADABLE
+    return 0 if follower.understood and not any(problem.exit_code for problem in problems) else UNREADABLE
 
 
 def exit_code(report: Report, fail_on: str) -> int:

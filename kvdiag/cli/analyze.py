@@ -13,11 +13,11 @@ from kvdiag.cli.arguments import (
     Limit,
     NoRedact,
     Paths,
-    Patterns,
+    PatternFolders,
     Since,
     Until,
-    Year,
-    Zone,
+    YearOption,
+    ZoneOption,
     components,
     options_of,
 )
@@ -25,10 +25,20 @@ from kvdiag.cli.fast import FAIL_ON as EXIT_AT
 from kvdiag.cli.fast import OUTPUT, QUIET
 from kvdiag.report import REPORTS
 
+ComponentOption = Annotated[
+    list[str] | None, typer.Option(help="Component version not found in the logs: kubelet=1.29.3.")
+]
+ShowPossible = Annotated[
+    bool, typer.Option("--show-possible/--hide-possible", help="Show or hide findings the logs cannot confirm.")
+]
+VerboseOption = Annotated[
+    int, typer.Option("-v", "--verbose", count=True, help="Print whole evidence lines, look-alikes and references.")
+]
+
 
 def command(
     paths: Paths = None,
-    output: Annotated[str, typer.Option(*OUTPUT, help=f"{' or '.join(REPORTS)}.")] = "text",
+    output: Annotated[str, typer.Option(*OUTPUT, help=f"{', '.join(REPORTS)}.")] = "text",
     output_file: Annotated[Path | None, typer.Option(help="Write the report here.")] = None,
     fail_on: Annotated[str, typer.Option(*EXIT_AT, help=f"Exit 1 at this severity: {', '.join(FAIL_ON)}.")] = NEVER,
     since: Since = "",
@@ -38,21 +48,15 @@ def command(
     volume: Annotated[str, typer.Option(help="Only findings of this volume: PV name or handle.")] = "",
     node: Annotated[str, typer.Option(help="Only findings of this node.")] = "",
     rule: Annotated[list[str] | None, typer.Option(help="Only this rule, by id or name. Repeatable.")] = None,
-    patterns: Patterns = None,
-    year: Year = None,
-    tz: Zone = "",
-    component: Annotated[
-        list[str] | None, typer.Option(help="Component version not found in the logs: kubelet=1.29.3.")
-    ] = None,
-    show_possible: Annotated[
-        bool, typer.Option("--show-possible/--hide-possible", help="Show or hide findings the logs cannot confirm.")
-    ] = True,
+    patterns: PatternFolders = None,
+    year: YearOption = None,
+    tz: ZoneOption = "",
+    component: ComponentOption = None,
+    show_possible: ShowPossible = True,
     limit_seconds: Limit = None,
     follow: Follow = False,
     quiet: Annotated[bool, typer.Option(*QUIET, help="Print findings only.")] = False,
-    verbose: Annotated[
-        int, typer.Option("-v", "--verbose", count=True, help="Print whole evidence lines, look-alikes and references.")
-    ] = 0,
+    verbose: VerboseOption = 0,
     no_color: Annotated[bool, typer.Option("--no-color", help="No colour (also NO_COLOR).")] = False,
     no_redact: NoRedact = False,
 ) -> None:
@@ -67,5 +71,5 @@ def command(
         show_possible=show_possible,
         limit=limit_seconds,
     )
-    showing = OutputOptions(output, output_file, fail_on, quiet, verbose, no_color, no_redact)
-    raise typer.Exit((run_following if follow else run_analysis)(options, showing))
+    output_options = OutputOptions(output, output_file, fail_on, quiet, verbose, no_color, no_redact)
+    raise typer.Exit((run_following if follow else run_analysis)(options, output_options))

@@ -16,16 +16,16 @@ from kvdiag.model.options import Options
 Paths = Annotated[
     list[str] | None, typer.Argument(metavar="PATH", help="Files, folders, archives, or - for stdin (default).")
 ]
-Year = Annotated[
+YearOption = Annotated[
     int | None, typer.Option(help="Year of the first line, for logs whose timestamps have no year.", min=1990, max=2200)
 ]
-Zone = Annotated[
+ZoneOption = Annotated[
     str,
     typer.Option("--tz", metavar="ZONE", help="Time zone, for logs whose timestamps have none: +08:00, Asia/Shanghai."),
 ]
 Since = Annotated[str, typer.Option(help="Only events after this time: RFC 3339, '2 hours ago', -3h.")]
 Until = Annotated[str, typer.Option(help="Only events before this time.")]
-Patterns = Annotated[
+PatternFolders = Annotated[
     list[Path] | None, typer.Option(metavar="DIR", help="Load more rules from this folder. Repeatable.")
 ]
 Follow = Annotated[

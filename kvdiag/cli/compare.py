@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from kvdiag.cli.arguments import NoRedact, Since, Until, Year, Zone, options_of
+from kvdiag.cli.arguments import NoRedact, Since, Until, YearOption, ZoneOption, options_of
 from kvdiag.cli.outlet import outlet, say_note
 from kvdiag.commands.compare import compare
 from kvdiag.errors import UsageError
@@ -20,11 +20,11 @@ def command(
     paths: Annotated[
         list[str] | None, typer.Argument(metavar="PATH", help="Logs to search for A and B; omit when A and B are logs.")
     ] = None,
-    output: Annotated[str, typer.Option("-o", "--output", help=f"{' or '.join(OUTPUTS)}.")] = "text",
+    output: Annotated[str, typer.Option("-o", "--output", help=f"{', '.join(OUTPUTS)}.")] = "text",
     since: Since = "",
     until: Until = "",
-    year: Year = None,
-    tz: Zone = "",
+    year: YearOption = None,
+    tz: ZoneOption = "",
     no_redact: NoRedact = False,
 ) -> None:
     """Show where two pods, volumes or logs diverge."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from kvdiag.cli.arguments import NoRedact, Paths, Patterns, Since, Until, Year, Zone, options_of
+from kvdiag.cli.arguments import NoRedact, Paths, PatternFolders, Since, Until, YearOption, ZoneOption, options_of
 from kvdiag.cli.outlet import outlet, say_note
 from kvdiag.cli.progress import progress
 from kvdiag.commands.events import list_events
@@ -20,9 +20,9 @@ def command(
     paths: Paths = None,
     since: Since = "",
     until: Until = "",
-    patterns: Patterns = None,
-    year: Year = None,
-    tz: Zone = "",
+    patterns: PatternFolders = None,
+    year: YearOption = None,
+    tz: ZoneOption = "",
     no_redact: NoRedact = False,
 ) -> None:
     """Print recognized events as JSON lines."""

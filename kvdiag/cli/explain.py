@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from kvdiag.cli.arguments import NoRedact, Patterns, folders
+from kvdiag.cli.arguments import NoRedact, PatternFolders, folders
 from kvdiag.cli.outlet import say_note
 from kvdiag.commands.explain import BLOCK, Explainer
 from kvdiag.errors import InputError, UsageError
@@ -22,7 +22,7 @@ from kvdiag.report.jsontext import json_text
 
 OUTPUTS = ("text", "json")
 STDIN = "-"
-Told = tuple[str, dict[str, Any]]
+Page = tuple[str, dict[str, Any]]
 Show = Callable[[str], str]
 
 
@@ -34,8 +34,8 @@ def command(
         str, typer.Option(help="Kind of volume: fs, block, inline, rwx… (each topic lists its modes).")
     ] = "",
     block: Annotated[bool, typer.Option("--block", help="Same as --mode block.")] = False,
-    output: Annotated[str, typer.Option("-o", "--output", help=" or ".join(OUTPUTS))] = "text",
-    patterns: Patterns = None,
+    output: Annotated[str, typer.Option("-o", "--output", help=f"{', '.join(OUTPUTS)}.")] = "text",
+    patterns: PatternFolders = None,
     no_redact: NoRedact = False,
 ) -> None:
     """Explain a topic step by step, a rule, or a log line."""
@@ -45,15 +45,17 @@ def command(
         raise UsageError(f"--block and --mode {mode} contradict each other")
     explainer = Explainer(folders(patterns))
     first = True
-    for text, said in _told(explainer, words or [], mode or (BLOCK if block else ""), str if no_redact else redacted):
+    for text, values in _pages(
+        explainer, words or [], mode or (BLOCK if block else ""), str if no_redact else redacted
+    ):
         typer.echo(
-            json_text(said, redact=not no_redact) if output == "json" else ("" if first else "\n") + _safe(text),
+            json_text(values, redact=not no_redact) if output == "json" else ("" if first else "\n") + _safe(text),
             nl=False,
         )
         first = False
 
 
-def _told(explainer: Explainer, words: list[str], mode: str, show: Show) -> Iterator[Told]:
+def _pages(explainer: Explainer, words: list[str], mode: str, show: Show) -> Iterator[Page]:
     """What the words ask for, as text and as values: the list, a topic, a rule, or lines."""
     if not words:
         topics = list(explainer.topics.values())
@@ -76,7 +78,7 @@ def _is_line(words: list[str]) -> bool:
     return len(words) > 3 or any(" " in word for word in words)
 
 
-def _lines(explainer: Explainer, line: str | None, show: Show) -> Iterator[Told]:
+def _lines(explainer: Explainer, line: str | None, show: Show) -> Iterator[Page]:
     """The line that was given, or those of standard input."""
     problems: list[InputError] = []
     source: Input = Source(STDIN, None, problems.append, given=Stdin(), is_named=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from kvdiag.cli.arguments import NoRedact, Paths, Year, Zone, options_of
+from kvdiag.cli.arguments import NoRedact, Paths, YearOption, ZoneOption, options_of
 from kvdiag.cli.outlet import outlet, say_note
 from kvdiag.commands.parse import records
 from kvdiag.errors import InputError
@@ -14,7 +14,7 @@ from kvdiag.report.lines import record_line
 UNREADABLE = 3
 
 
-def command(paths: Paths = None, year: Year = None, tz: Zone = "", no_redact: NoRedact = False) -> None:
+def command(paths: Paths = None, year: YearOption = None, tz: ZoneOption = "", no_redact: NoRedact = False) -> None:
     """Print every log record as JSON lines."""
     problems: list[InputError] = []
     options = options_of(paths, None, year, tz)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from kvdiag.cli.arguments import NoRedact, Paths, Patterns, Since, Until, Year, Zone, options_of
+from kvdiag.cli.arguments import NoRedact, Paths, PatternFolders, Since, Until, YearOption, ZoneOption, options_of
 from kvdiag.cli.outlet import outlet, say_note, width
 from kvdiag.cli.progress import progress
 from kvdiag.commands.inventory import take
@@ -19,11 +19,11 @@ from kvdiag.views.inventory import Wanted
 
 UNREADABLE = 3
 
-Output = Annotated[str, typer.Option("-o", "--output", help=f"{' or '.join(OUTPUTS)}.")]
+Output = Annotated[str, typer.Option("-o", "--output", help=f"{', '.join(OUTPUTS)}.")]
 Namespace = Annotated[str, typer.Option("-n", "--namespace", help="Only this namespace.")]
 Stuck = Annotated[bool, typer.Option("--stuck", help="Only what failed, or has been waiting for a minute or more.")]
 Driver = Annotated[str, typer.Option(help="Only volumes of this CSI driver, or pods that use one.")]
-Node = Annotated[str, typer.Option(help="Only this node.")]
+NodeOption = Annotated[str, typer.Option(help="Only this node.")]
 Slow = Annotated[bool, typer.Option("--slow", help="Also show how long each step took, and percentiles.")]
 
 
@@ -33,13 +33,13 @@ def command(
     namespace: Namespace = "",
     stuck: Stuck = False,
     driver: Driver = "",
-    node: Node = "",
+    node: NodeOption = "",
     slow: Slow = False,
     since: Since = "",
     until: Until = "",
-    patterns: Patterns = None,
-    year: Year = None,
-    tz: Zone = "",
+    patterns: PatternFolders = None,
+    year: YearOption = None,
+    tz: ZoneOption = "",
     no_redact: NoRedact = False,
 ) -> None:
     """List pods: last state, since when, retries, findings."""

@@ -12,7 +12,7 @@ import typer
 from kvdiag.cli.arguments import Paths
 from kvdiag.cli.outlet import say_note
 from kvdiag.commands.anonymize import Inputs, hiding, seekable
-from kvdiag.commands.redact import Change, Shared, placed, written
+from kvdiag.commands.redact import Rewrite, Shared, placed, written
 from kvdiag.errors import InputError, UsageError
 from kvdiag.model.options import Options
 from kvdiag.report.clean import clean
@@ -49,14 +49,14 @@ def command(
             hidden = mask.replaced
     for problem in problems:
         say_note(str(problem))
-    for told in _summary(done, hidden if anonymize else None):
-        say_note(told)
+    for note in _summary(done, hidden if anonymize else None):
+        say_note(note)
     raise typer.Exit(UNREADABLE if not done.lines or any(p.exit_code for p in problems) else 0)
 
 
 def _write(
     inputs: Inputs,
-    change: Change,
+    change: Rewrite,
     done: Shared,
     problems: list[InputError],
     outputs: tuple[Path | None, Path | None],

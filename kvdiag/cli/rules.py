@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from kvdiag.cli.arguments import Patterns, folders
+from kvdiag.cli.arguments import PatternFolders, folders
 from kvdiag.cli.help import Command
 from kvdiag.commands.rule_tests import Verdicts, try_rule
 from kvdiag.errors import PatternError, UsageError
@@ -27,21 +27,21 @@ Which = Annotated[list[str] | None, typer.Argument(metavar="RULE", help="Ids or 
 
 
 @app.command("list", cls=Command)
-def list_rules(patterns: Patterns = None) -> None:
+def list_rules(patterns: PatternFolders = None) -> None:
     """List rules: id, severity, name, title."""
     for rule in load([built_in(), *folders(patterns)]).rules:
         typer.echo(clean(f"{rule.id}  {rule.severity.label:8}  {rule.name:45}  {rule.title}", redact=False))
 
 
 @app.command("show", cls=Command)
-def show(rule: Annotated[str, typer.Argument(help="Id or name.")], patterns: Patterns = None) -> None:
+def show(rule: Annotated[str, typer.Argument(help="Id or name.")], patterns: PatternFolders = None) -> None:
     """Show one rule in full: what it matches, why it happens, what to do."""
     library = load([built_in(), *folders(patterns)])
     typer.echo(clean(show_rule(_chosen(library, [rule])[0]), redact=False, newlines=True))
 
 
 @app.command("lint", cls=Command)
-def lint(patterns: Patterns = None) -> None:
+def lint(patterns: PatternFolders = None) -> None:
     """Check every rule: syntax, event kinds, texts, missing tests."""
     library = _fresh(patterns)
     vocabulary = _vocabulary(library)
@@ -53,7 +53,7 @@ def lint(patterns: Patterns = None) -> None:
 
 
 @app.command("test", cls=Command)
-def test(which: Which = None, patterns: Patterns = None) -> None:
+def test(which: Which = None, patterns: PatternFolders = None) -> None:
     """Run the tests embedded in the rules."""
     library = _fresh(patterns)
     _complain(library.errors)

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from kvdiag.cli.arguments import NoRedact, Paths, Patterns, Since, Until, Year, Zone, options_of
+from kvdiag.cli.arguments import NoRedact, Paths, PatternFolders, Since, Until, YearOption, ZoneOption, options_of
 from kvdiag.cli.outlet import coloured, outlet, paged, say_note, width
-from kvdiag.commands.timeline import stories
+from kvdiag.commands.timeline import timelines
 from kvdiag.errors import UsageError
 from kvdiag.model.values import SubjectKind
 from kvdiag.report import RenderOptions
@@ -27,9 +27,9 @@ def command(
     raw: Annotated[bool, typer.Option(help="Show every retry; fold nothing.")] = False,
     since: Since = "",
     until: Until = "",
-    patterns: Patterns = None,
-    year: Year = None,
-    tz: Zone = "",
+    patterns: PatternFolders = None,
+    year: YearOption = None,
+    tz: ZoneOption = "",
     verbose: Annotated[int, typer.Option("-v", "--verbose", count=True, help="Show each line's message.")] = 0,
     no_color: Annotated[bool, typer.Option("--no-color", help="No colour (also NO_COLOR).")] = False,
     no_redact: NoRedact = False,
@@ -40,8 +40,8 @@ def command(
     if output not in TIMELINES:
         raise UsageError(f"-o {output}: unknown output; choose from {', '.join(TIMELINES)}")
     options = options_of(paths, patterns, year, tz, since, until)
-    told = stories(SubjectKind(kind), ref, options, say_note, raw=raw)
+    views = timelines(SubjectKind(kind), ref, options, say_note, raw=raw)
     with outlet(output_file) as stream, paged(stream, text=output == "text") as out:
         colour = coloured(stream, no_color=no_color) and output == "text"
-        look = RenderOptions(colour=colour, width=width(stream), verbose=verbose, redact=not no_redact)
-        timeline_writer(output)(told, out, look)
+        render_options = RenderOptions(colour=colour, width=width(stream), verbose=verbose, redact=not no_redact)
+        timeline_writer(output)(views, out, render_options)

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from kvdiag.cli.arguments import NoRedact, Paths, Patterns, Since, Until, Year, Zone, options_of
-from kvdiag.cli.pods import Driver, Namespace, Node, Output, Slow, Stuck, show
+from kvdiag.cli.arguments import NoRedact, Paths, PatternFolders, Since, Until, YearOption, ZoneOption, options_of
+from kvdiag.cli.pods import Driver, Namespace, NodeOption, Output, Slow, Stuck, show
 from kvdiag.model.values import SubjectKind
 from kvdiag.views.inventory import Wanted
 
@@ -18,16 +18,16 @@ def command(
     namespace: Namespace = "",
     stuck: Stuck = False,
     driver: Driver = "",
-    node: Node = "",
+    node: NodeOption = "",
     everything: Annotated[
         bool, typer.Option("--all", help="Include Secrets, ConfigMaps and other local volumes.")
     ] = False,
     slow: Slow = False,
     since: Since = "",
     until: Until = "",
-    patterns: Patterns = None,
-    year: Year = None,
-    tz: Zone = "",
+    patterns: PatternFolders = None,
+    year: YearOption = None,
+    tz: ZoneOption = "",
     no_redact: NoRedact = False,
 ) -> None:
     """List volumes: driver, last state, since when, retries, findings."""

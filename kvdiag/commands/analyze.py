@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 
 from kvdiag import __version__
-from kvdiag.commands.case import Patterns, inputs, load_patterns, read_history, relief_of
+from kvdiag.commands.case import Patterns, budget_for, inputs, load_patterns, read_history
 from kvdiag.errors import InputError, WindowError
 from kvdiag.ingest.read import Progress, TextInput
 from kvdiag.model.options import Options
@@ -31,28 +31,28 @@ def analyze(
 
     `texts` are logs in memory; with them and without paths nothing else is read.
     """
-    knowledge = load_patterns(options)
+    patterns = load_patterns(options)
     problems: list[InputError] = []
-    judged = FindingRetention(lambda history: evaluate(history, knowledge, options))
-    relief = relief_of(knowledge, options, judged)
+    judged = FindingRetention(lambda history: evaluate(history, patterns, options))
+    budget = budget_for(patterns, options, judged)
     given = inputs(options, problems) if options.paths or not texts else ()
-    analysis = read_history(chain(texts, given), knowledge, options, problems, progress, relief)
-    wanted = judged.all(evaluate(analysis.history, knowledge, options))
+    analysis = read_history(chain(texts, given), patterns, options, problems, progress, budget)
+    wanted = judged.all(evaluate(analysis.history, patterns, options))
     return Report(
         version=__version__,
         inputs=analysis.readings,
         versions=analysis.history.versions,
         findings=tuple(ordered(wanted)),
-        needs=needs(wanted, analysis.history, knowledge.vocabulary.kinds),
+        needs=needs(wanted, analysis.history, patterns.vocabulary.kinds),
         problems=tuple(str(problem) for problem in analysis.problems if problem.exit_code),
-        notes=(*(str(problem) for problem in analysis.problems if not problem.exit_code), *relief.notes),
+        notes=(*(str(problem) for problem in analysis.problems if not problem.exit_code), *budget.notes),
         is_empty=any(isinstance(problem, WindowError) for problem in analysis.problems),
     )
 
 
-def evaluate(history: History, knowledge: Patterns, options: Options) -> list[Finding]:
+def evaluate(history: History, patterns: Patterns, options: Options) -> list[Finding]:
     """What the rules find and the user wants, ranked."""
-    findings = find(knowledge.rules, history, knowledge.vocabulary.kinds)
+    findings = find(patterns.rules, history, patterns.vocabulary.kinds)
     return rank([finding for finding in findings if _wanted(finding, options, history)], history)
 
 

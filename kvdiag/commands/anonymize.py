@@ -18,8 +18,8 @@ from io import RawIOBase
 from itertools import product
 from typing import NamedTuple
 
-from kvdiag.commands.case import Patterns, load_patterns, read_history, relief_of
-from kvdiag.commands.redact import Change, lines
+from kvdiag.commands.case import Patterns, budget_for, load_patterns, read_history
+from kvdiag.commands.redact import Rewrite, lines
 from kvdiag.errors import InputError, KvdiagError
 from kvdiag.events.names import attachment_name, inline_handle, staging_hash
 from kvdiag.formats.carriers.peel import peel
@@ -77,12 +77,12 @@ def _from_the_beginning(file: RawIOBase) -> Reader:
 def hiding(inputs: Inputs, salt: str) -> Mask:
     """What hides the names of these inputs. The same salt hides them the same way again."""
     options = inputs.options
-    knowledge = load_patterns(options)
+    patterns = load_patterns(options)
     unheard: list[InputError] = []  # told when the inputs are read to be written
     said = NameRetention()
-    relief = relief_of(knowledge, options, said)
-    said.add(read_history(inputs.sources(unheard.append), knowledge, options, [], relief=relief).history)
-    learner = Learner(_kept(knowledge, said))
+    budget = budget_for(patterns, options, said)
+    said.add(read_history(inputs.sources(unheard.append), patterns, options, [], budget=budget).history)
+    learner = Learner(_kept(patterns, said))
     for kind, name in said.names():
         for part in _WORD.findall(name):
             learner.add(kind, part)
@@ -98,12 +98,12 @@ def hiding(inputs: Inputs, salt: str) -> Mask:
     return mask
 
 
-def _kept(knowledge: Patterns, said: NameRetention) -> frozenset[str]:
+def _kept(patterns: Patterns, said: NameRetention) -> frozenset[str]:
     """Words of the messages that kvdiag knows, of the errors that its rules look for, and drivers' names."""
-    texts = [text for wording in knowledge.vocabulary.wordings for text in (wording.anchor, wording.message)]
+    texts = [text for wording in patterns.vocabulary.wordings for text in (wording.anchor, wording.message)]
     texts += [
         glob
-        for rule in knowledge.rules
+        for rule in patterns.rules
         for selector in rule.events.values()
         for globs in selector.where.values()
         for glob in globs
@@ -114,7 +114,7 @@ def _kept(knowledge: Patterns, said: NameRetention) -> frozenset[str]:
 
 
 class NameRetention:
-    """What all events name, gathered before they are let go: the names by their kinds, and which of them are joined."""
+    """What all events name, gathered before evictions: the names by their kinds, and which of them are joined."""
 
     notes: tuple[str, ...] = ()
     is_whole = True
@@ -126,13 +126,13 @@ class NameRetention:
         self.drivers: set[str] = set()
         self.volumes: set[tuple[str, str]] = set()  # handle and driver
 
-    def keep(self, history: History, cut: int) -> Iterator[Event]:
+    def retain(self, history: History, cut: int) -> Iterator[Event]:
         """The first events of what goes on; of the others only the names are needed."""
         self.add(history)
         return active_events(history, cut)
 
-    def left(self, history: Callable[[], History]) -> None:
-        """All was gathered before."""
+    def on_evicted(self, history: Callable[[], History]) -> None:
+        """Nothing to do: `retain` gathered the names."""
 
     def add(self, history: History) -> None:
         """Gather what these events name."""
@@ -153,7 +153,7 @@ class NameRetention:
         yield from (("node", node) for node in sorted(self.nodes - {""}))
 
 
-def _hashes(said: NameRetention, new: Change) -> Mapping[str, str]:
+def _hashes(said: NameRetention, new: Rewrite) -> Mapping[str, str]:
     """The ids that are hashes of names, and the hashes of the new names."""
     volumes, nodes = said.volumes, said.nodes | said.refs["node"]
     uids, names = said.refs["pod_uid"], said.refs["outer_name"] | said.refs["spec_name"]

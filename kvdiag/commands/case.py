@@ -59,27 +59,27 @@ def load_patterns(options: Options) -> Patterns:
     return Patterns(load_vocabulary(built_in() / "events", extra), tuple(wanted))
 
 
-def relief_of(knowledge: Patterns, options: Options, keeper: RetentionPolicy) -> EventBudget:
-    """What bounds the memory of a command that needs what `keeper` names; to be given to `read_history`."""
-    relief = EventBudget(
-        lambda reads: clocks_of(reads, options, relief),
-        lambda reads: correlate(reads, knowledge, options, relief),
-        keeper,
+def budget_for(patterns: Patterns, options: Options, policy: RetentionPolicy) -> EventBudget:
+    """The memory budget of a command that needs what `policy` retains; for `read_history`."""
+    budget = EventBudget(
+        lambda reads: clocks_of(reads, options, budget),
+        lambda reads: correlate(reads, patterns, options, budget),
+        policy,
         (options.since, options.until),
     )
-    return relief
+    return budget
 
 
 def read_history(
     given_inputs: Iterable[Input],
-    knowledge: Patterns,
+    patterns: Patterns,
     options: Options,
     problems: list[InputError],
     progress: Progress = lambda _source, _bytes: None,
-    relief: EventBudget | None = None,
+    budget: EventBudget | None = None,
 ) -> Analysis:
-    """All inputs as one history; what could not be read is added to `problems`. `relief` bounds the memory it takes."""
-    vocabulary = knowledge.vocabulary
+    """Read all inputs as one history, within `budget`; what could not be read is added to `problems`."""
+    vocabulary = patterns.vocabulary
     scan = scanner(vocabulary.literals)
     reads: list[LogRead] = []
     filed: list[SnapshotRead] = []
@@ -95,14 +95,14 @@ def read_history(
             for source in sought:
                 reading, took, log = source, 0, _log_of(source, filed)
                 if log is not None:
-                    relieve = partial(relief.check, reads) if relief else None
+                    relieve = partial(budget.check, reads) if budget else None
                     for read in read_source(log, vocabulary, scan, problems.append, tell, relieve):
                         reads.append(read)  # noqa: PERF402 (one by one: what was read stays when the time is up)
                 reading = None
     except TimeIsUpError:
         problems.extend(unread(reading, took, sought, options.paths, options.limit or 0))
-    history = correlate(reads, knowledge, options, relief, filed)
-    readings = tuple(_readings(reads, clocks_of(reads, options, relief)))
+    history = correlate(reads, patterns, options, budget, filed)
+    readings = tuple(_readings(reads, clocks_of(reads, options, budget)))
     problems.extend(outside(readings, history, options))
     return Analysis(history, (*readings, *(file.reading for file in filed)), tuple(problems))
 
@@ -117,27 +117,27 @@ def _log_of(source: Input, filed: list[SnapshotRead]) -> Input | None:
     return file.log
 
 
-def clocks_of(reads: Sequence[LogRead], options: Options, relief: EventBudget | None) -> Mapping[str, SourceClock]:
-    """The clocks of what was read so far; those stay by which events were let go."""
-    known = relief.clocks if relief else EMPTY
+def clocks_of(reads: Sequence[LogRead], options: Options, budget: EventBudget | None) -> Mapping[str, SourceClock]:
+    """The clocks of what was read so far; clocks that evictions relied on stay as they are."""
+    known = budget.clocks if budget else EMPTY
     return set_clocks([read.log for read in reads], year=options.year, zone=options.zone, known=known)
 
 
 def correlate(
     reads: Sequence[LogRead],
-    knowledge: Patterns,
+    patterns: Patterns,
     options: Options,
-    relief: EventBudget | None,
+    budget: EventBudget | None,
     filed: Sequence[SnapshotRead] = (),
 ) -> History:
-    """One history of all that was read."""
-    logs, clocks = [read.log for read in reads], clocks_of(reads, options, relief)
+    """Correlate all that was read into one history; evictions become gaps in its coverage."""
+    logs, clocks = [read.log for read in reads], clocks_of(reads, options, budget)
     given = [
         SeenVersion(component, version.removeprefix("v"), "option") for component, version in options.components.items()
     ]
     between, standing = (options.since, options.until), [file.standing for file in filed]
-    history = build_history(logs, clocks, _spans(reads, knowledge.vocabulary), given, between, standing)
-    if relief and (gap := relief.gap):
+    history = build_history(logs, clocks, _spans(reads, patterns.vocabulary), given, between, standing)
+    if budget and (gap := budget.gap):
         history = history._replace(coverage=tuple(c._replace(gaps=(gap, *c.gaps)) for c in history.coverage))
     return history
 
@@ -185,14 +185,14 @@ def _readings(reads: Sequence[LogRead], clocks: Mapping[str, SourceClock]) -> It
         )
 
 
-def read_noted(knowledge: Patterns, options: Options, keeper: RetentionPolicy, note: Callable[[str], None]) -> History:
-    """The history of these inputs; what a person should know of it goes to `note`.
+def read_noted(patterns: Patterns, options: Options, policy: RetentionPolicy, note: Callable[[str], None]) -> History:
+    """The history of these inputs; notes for the user go to `note`.
 
     Raises WindowError when nothing was logged in the time that was asked for.
     """
     problems: list[InputError] = []
-    kept = relief_of(knowledge, options, keeper)
-    history = read_history(inputs(options, problems), knowledge, options, problems, relief=kept).history
+    kept = budget_for(patterns, options, policy)
+    history = read_history(inputs(options, problems), patterns, options, problems, budget=kept).history
     empty = [problem for problem in problems if isinstance(problem, WindowError)]
     for words in (*(str(problem) for problem in problems if problem not in empty), *kept.notes):
         note(words)

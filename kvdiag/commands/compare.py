@@ -46,8 +46,8 @@ def _one(history: History, kind: SubjectKind, name: str) -> Timeline | None:
     return found[0] if found else None
 
 
-def _history(options: Options, keeper: RetentionPolicy, note: Callable[[str], None]) -> History:
-    return read_noted(load_patterns(options), options, keeper, note)
+def _history(options: Options, policy: RetentionPolicy, note: Callable[[str], None]) -> History:
+    return read_noted(load_patterns(options), options, policy, note)
 
 
 class FirstOfKindRetention:
@@ -56,8 +56,8 @@ class FirstOfKindRetention:
     notes: tuple[str, ...] = (f"before {{until}} only the first event of each kind was kept; {NEXT}",)
     is_whole = True
 
-    def keep(self, history: History, cut: int) -> Iterator[Event]:
-        """These events."""
+    def retain(self, history: History, cut: int) -> Iterator[Event]:
+        """Give the first event of each kind, and the event before it."""
         seen: set[str] = set()
         before: Event | None = None
         for event in history.events:
@@ -68,5 +68,5 @@ class FirstOfKindRetention:
             if event.time >= cut:
                 return
 
-    def left(self, history: Callable[[], History]) -> None:
-        """Nothing was learnt from what is gone."""
+    def on_evicted(self, history: Callable[[], History]) -> None:
+        """Nothing to do."""

@@ -1,10 +1,10 @@
-"""Logs in, their events out, in order of time; of more than are held at once, run by run."""
+"""Logs in, their events out, in order of time; in batches when there are more than are held at once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from kvdiag.commands.case import inputs, load_patterns, read_history, relief_of
+from kvdiag.commands.case import budget_for, inputs, load_patterns, read_history
 from kvdiag.errors import InputError
 from kvdiag.ingest.read import Progress
 from kvdiag.model.event import Event
@@ -17,37 +17,37 @@ Tell = Callable[[Event], None]
 
 def list_events(options: Options, tell: Tell, problems: list[InputError], progress: Progress) -> tuple[bool, list[str]]:
     """Give each event to `tell`; give whether anything was understood, and what a person should know."""
-    knowledge, told = load_patterns(options), EventRetention(tell)
-    relief = relief_of(knowledge, options, told)
-    analysis = read_history(inputs(options, problems), knowledge, options, problems, progress, relief)
-    told.tell(analysis.history)
-    return any(reading.records for reading in analysis.readings), [*map(str, problems), *relief.notes]
+    patterns, retention = load_patterns(options), EventRetention(tell)
+    budget = budget_for(patterns, options, retention)
+    analysis = read_history(inputs(options, problems), patterns, options, problems, progress, budget)
+    retention.tell(analysis.history)
+    return any(reading.records for reading in analysis.readings), [*map(str, problems), *budget.notes]
 
 
 class EventRetention:
-    """Tells events before they are let go."""
+    """Prints events before they are evicted."""
 
     notes: tuple[str, ...] = ("they are printed in batches, each sorted by time; sort the output by .time with jq",)
     is_whole = True
 
     def __init__(self, tell: Tell) -> None:
-        """Nothing was told yet."""
+        """Start with nothing printed; `tell` prints one event."""
         self._tell = tell
-        self._known: set[tuple[Origin, str]] = set()  # what was told and is still held
+        self._printed: set[tuple[Origin, str]] = set()  # printed and still held
         self._cut = 0
 
-    def keep(self, history: History, cut: int) -> tuple[()]:
-        """Tell what ended before `cut`; nothing of it is needed any more."""
+    def retain(self, history: History, cut: int) -> tuple[()]:
+        """Print what ended before `cut`; none of it is needed any more."""
         self.tell(history, cut)
         self._cut = cut
         return ()
 
-    def left(self, history: Callable[[], History]) -> None:
-        """Remember what was told and is kept all the same."""
-        self._known = {(event.origin, event.kind) for event in history().events if event.ends < self._cut}
+    def on_evicted(self, history: Callable[[], History]) -> None:
+        """Remember what was printed and is held nevertheless."""
+        self._printed = {(event.origin, event.kind) for event in history().events if event.ends < self._cut}
 
     def tell(self, history: History, until: int | None = None) -> None:
-        """Tell what was not told yet."""
+        """Print the events that ended before `until` (None: all) and were not printed yet."""
         for event in history.events:
-            if (until is None or event.ends < until) and (event.origin, event.kind) not in self._known:
+            if (until is None or event.ends < until) and (event.origin, event.kind) not in self._printed:
                 self._tell(event)

@@ -10,8 +10,8 @@ from kvdiag.commands.case import load_patterns
 from kvdiag.errors import InputError, PatternError, UsageError
 from kvdiag.explain.benign import first_that_fits, load_benign
 from kvdiag.explain.line import Change, LineReader
-from kvdiag.explain.page import LinePage, RulePage, StepPage, TopicPage, told
-from kvdiag.explain.topic import BENIGN, Answer, Step, Topic, load_topics
+from kvdiag.explain.page import LinePage, RulePage, StepPage, TopicPage, step_wording
+from kvdiag.explain.topic import BENIGN, Answer, Topic, TopicStep, load_topics
 from kvdiag.ingest.blocks import Input
 from kvdiag.model.event import Event
 from kvdiag.model.options import Options
@@ -35,7 +35,7 @@ class Explainer:
     def __init__(self, patterns: Sequence[Path] = (), folder: Path | None = None) -> None:
         """More rules from `patterns`; topics from `folder`, by default those that come with kvdiag."""
         self._folder = folder or built_in() / "topics"
-        self._knowledge = load_patterns(Options(patterns=tuple(patterns)))
+        self._patterns = load_patterns(Options(patterns=tuple(patterns)))
 
     @cached_property
     def topics(self) -> dict[str, Topic]:
@@ -60,7 +60,7 @@ class Explainer:
 
     def rule(self, word: str) -> RulePage | None:
         """The rule of that id or name with the steps that its events belong to."""
-        for rule in self._knowledge.rules:
+        for rule in self._patterns.rules:
             if word.lower() in {rule.id.lower(), rule.name}:
                 return RulePage(rule.id, rule.name, show_rule(rule), tuple(self._steps_of(rule)))
         return None
@@ -68,23 +68,23 @@ class Explainer:
     def lines(self, source: Input, problem: Problem, change: Change = bytes) -> Iterator[LinePage]:
         """Each record of an input, its lines changed by `change` before they are taken apart."""
         benign = load_benign(self._folder / f"{BENIGN}.yaml")
-        for line in LineReader(self._knowledge.vocabulary).read(source, problem, change):
-            rules = (rule.name for rule in self._knowledge.rules if _looks_at(rule, line.events))
+        for line in LineReader(self._patterns.vocabulary).read(source, problem, change):
+            rules = (rule.name for rule in self._patterns.rules if _looks_at(rule, line.events))
             yield LinePage(line, first_that_fits(benign, line.raw), tuple(rules))
 
     def unknown(self, word: str) -> UsageError:
         """What to say when nothing is called so."""
-        names = [*self.topics, *(name for rule in self._knowledge.rules for name in (rule.name, rule.id))]
+        names = [*self.topics, *(name for rule in self._patterns.rules for name in (rule.name, rule.id))]
         hint = suggestion(word, names)
         said = repr(word) if _NAMELIKE.fullmatch(word) else "that"  # it may be a piece of a key
         return UsageError(
             f"nothing is called {said}{hint}\ntopics are {', '.join(self.topics)}; or give a rule or a log line"
         )
 
-    def _step(self, step: Step, mode: str) -> StepPage:
-        kinds = self._knowledge.vocabulary.kinds
-        rules = tuple(rule.name for rule in self._knowledge.rules if _kinds(rule) & set(step.shows))
-        lines = tuple(told(kinds[kind], mapped=mode == BLOCK) for kind in step.shows)
+    def _step(self, step: TopicStep, mode: str) -> StepPage:
+        kinds = self._patterns.vocabulary.kinds
+        rules = tuple(rule.name for rule in self._patterns.rules if _kinds(rule) & set(step.shows))
+        lines = tuple(step_wording(kinds[kind], mapped=mode == BLOCK) for kind in step.shows)
         return StepPage(step, step.notes.get(mode, ""), lines, rules)
 
     def _steps_of(self, rule: Rule) -> Iterator[tuple[str, str]]:
@@ -95,7 +95,7 @@ class Explainer:
 
     def _faults(self, topics: dict[str, Topic]) -> Iterator[PatternError]:
         """What a file alone cannot show: event kinds that do not exist, other topics that are not there."""
-        kinds = self._knowledge.vocabulary.kinds
+        kinds = self._patterns.vocabulary.kinds
         for topic in topics.values():
             for kind in (kind for step in topic.steps for kind in step.shows if kind not in kinds):
                 yield PatternError(topic.place, f"no event kind is called {kind!r}{suggestion(kind, kinds)}")

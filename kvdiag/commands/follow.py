@@ -2,7 +2,7 @@
 
 Each input is read by a thread of its own; whenever something new was said, all of it is judged again. That takes longer
 the more is known, so it is done at most every second and for at most a sixth of the time, unless a log has grown too
-long: then the threads wait until events were let go. Of what was told long ago only so much is remembered.
+long: then the threads wait for an eviction. Of findings reported long ago a bounded number is remembered.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from kvdiag.commands.analyze import evaluate
-from kvdiag.commands.case import Patterns, correlate, load_patterns, relief_of
+from kvdiag.commands.case import Patterns, budget_for, correlate, load_patterns
 from kvdiag.errors import InputError
 from kvdiag.ingest.blocks import read_blocks
 from kvdiag.ingest.read import LogReader
@@ -34,14 +34,14 @@ from kvdiag.scan.protocol import Scanner
 
 PAUSE = 1.0  # seconds between two judgements
 POLL_SECONDS = 0.02  # seconds between two looks whether there is room again
-MOST_TOLD = 10_000  # findings that are remembered when they are found no more
+MAX_REPORTED = 10_000  # findings that are remembered when they are found no more
 SHARE = 5  # how many times longer than it took to judge nothing is judged
 
 
 class Change(NamedTuple):
     """A finding that has become certain, or one that is over.
 
-    Also one that is only possible, when all inputs have ended or its events were let go: no more will be known of it.
+    Also one that is only possible, when all inputs have ended or its events were evicted: no more will be known of it.
     """
 
     finding: Finding
@@ -55,13 +55,13 @@ class Follower:
     def __init__(self, options: Options, problem: Callable[[InputError], None]) -> None:
         """What cannot be opened goes to `problem`."""
         self._options, self._problem = options, problem
-        self._knowledge = load_patterns(options)
-        self._judged = FindingRetention(lambda history: evaluate(history, self._knowledge, options))
-        self._relief = relief_of(self._knowledge, options, self._judged)
-        self._bells = FollowSignals(threading.Lock(), threading.Event(), threading.Event())
+        self._patterns = load_patterns(options)
+        self._judged = FindingRetention(lambda history: evaluate(history, self._patterns, options))
+        self._budget = budget_for(self._patterns, options, self._judged)
+        self._signals = FollowSignals(threading.Lock(), threading.Event(), threading.Event())
         self._ears = [self._ear(name) for name in options.paths or ("-",)]
-        self._told: dict[str, Change] = {}
-        self._silent: set[str] = set()  # keys of what was told and of which all events were let go since
+        self._reported: dict[str, Change] = {}
+        self._silent: set[str] = set()  # keys of reported findings whose events were all evicted since
 
     def changes(self) -> Iterator[Change]:
         """Each change when it is known, until all inputs have ended; a file has no end."""
@@ -69,53 +69,53 @@ class Follower:
         for ear in ears:
             ear.start()
         while any(ear.is_alive() for ear in ears):
-            if self._bells.news.wait(PAUSE):
+            if self._signals.news.wait(PAUSE):
                 begun = time.monotonic()
                 yield from self._changed(is_end=False)
-                self._bells.full.wait(max(PAUSE, SHARE * (time.monotonic() - begun)))
+                self._signals.full.wait(max(PAUSE, SHARE * (time.monotonic() - begun)))
         yield from self._changed(is_end=True)
 
     @property
-    def heard(self) -> bool:
-        """Whether anything was understood."""
+    def understood(self) -> bool:
+        """Whether any line of any input was recognized."""
         return any(ear.log.made().survey.records for ear in self._ears if ear is not None)
 
     def _ear(self, name: str) -> InputThread | None:
         try:
-            return InputThread(Live(name), self._knowledge, self._problem, self._bells, self._relief)
+            return InputThread(Live(name), self._patterns, self._problem, self._signals, self._budget)
         except InputError as error:
             self._problem(error)
             return None
 
     def _changed(self, *, is_end: bool) -> Iterator[Change]:
-        with self._bells.lock:
-            self._bells.news.clear()
+        with self._signals.lock:
+            self._signals.news.clear()
             logs = [ear.log for ear in self._ears if ear is not None]
-            self._relief.check([], *logs)
-            self._bells.full.clear()
+            self._budget.check([], *logs)
+            self._signals.full.clear()
             reads = [log.made() for log in logs]
         if not reads:
             return
-        history = correlate(reads, self._knowledge, self._options, self._relief)
-        findings = self._judged.all(evaluate(history, self._knowledge, self._options))
+        history = correlate(reads, self._patterns, self._options, self._budget)
+        findings = self._judged.all(evaluate(history, self._patterns, self._options))
         gone = self._judged.forget()
         yield from self._begun(findings, history, gone, is_end=is_end)
         yield from self._ended(findings, history)
         self._remember({finding.key for finding in findings}, gone)
 
-    def _remember(self, evaluate: AbstractSet[str], gone: AbstractSet[str]) -> None:
-        """Keep of what was told long ago, and is found no more, what there is room for; the newest is told last."""
-        self._silent = (self._silent - evaluate) | gone
-        past = [key for key in self._told if key not in evaluate]
-        for key in past[: max(0, len(past) - MOST_TOLD)]:
-            del self._told[key]
+    def _remember(self, found: AbstractSet[str], gone: AbstractSet[str]) -> None:
+        """Forget the oldest reported findings that are no longer found, beyond `MAX_REPORTED`."""
+        self._silent = (self._silent - found) | gone
+        past = [key for key in self._reported if key not in found]
+        for key in past[: max(0, len(past) - MAX_REPORTED)]:
+            del self._reported[key]
             self._silent.discard(key)
 
     def _begun(
         self, findings: Sequence[Finding], history: History, gone: AbstractSet[str], *, is_end: bool
     ) -> Iterator[Change]:
         for finding in findings:
-            before = self._told.get(finding.key)
+            before = self._reported.get(finding.key)
             is_new = before is None or (before.is_over and finding.ends > before.at)
             is_settled = (is_end or finding.key in gone) and before is None
             if is_new and (finding.verdict is Verdict.CONFIRMED or is_settled):
@@ -124,7 +124,7 @@ class Follower:
     def _ended(self, findings: Sequence[Finding], history: History) -> Iterator[Change]:
         """What is found no more was a transient; what befell a subject is over when that waits for nothing again."""
         lives, now = LifecycleBuilder(history), {finding.key: finding for finding in findings}
-        for key, before in list(self._told.items()):
+        for key, before in list(self._reported.items()):
             if before.is_over or (key in self._silent and key not in now):
                 continue
             finding = now.get(key)
@@ -132,15 +132,15 @@ class Follower:
                 yield self._tell(Change(finding or before.finding, is_over=True, at=history.ends))
 
     def _tell(self, change: Change) -> Change:
-        self._told.pop(change.finding.key, None)  # the last that was told stands last
-        self._told[change.finding.key] = change._replace(finding=change.finding._replace(evidence=()))
+        self._reported.pop(change.finding.key, None)  # the last reported stands last
+        self._reported[change.finding.key] = change._replace(finding=change.finding._replace(evidence=()))
         return change
 
 
 class FollowSignals(NamedTuple):
     """What the threads tell each other by: `lock` is held while a block is taken in.
 
-    `news` is set when one was, `full` when a log has grown so long that events must be let go before it goes on.
+    `news` is set when one was, `full` when a log has grown so long that events must be evicted before it goes on.
     """
 
     lock: threading.Lock
@@ -154,17 +154,17 @@ class InputThread(threading.Thread):
     def __init__(
         self,
         live: Live,
-        knowledge: Patterns,
+        patterns: Patterns,
         problem: Callable[[InputError], None],
-        bells: FollowSignals,
-        bound: EventBudget,
+        signals: FollowSignals,
+        budget: EventBudget,
     ) -> None:
-        """What cannot be read goes to `problem`; `bound` says how long a log may grow."""
+        """What cannot be read goes to `problem`; `budget` says how long a log may grow."""
         super().__init__(daemon=True)  # it may wait for ever
-        self._live, self._problem, self._bells, self._bound = live, problem, bells, bound
+        self._live, self._problem, self._signals, self._budget = live, problem, signals, budget
         self._numbers = LineMap()
-        self.log = LogReader(live.name, live, knowledge.vocabulary, self._numbers)
-        self._scanner: Scanner = scanner(knowledge.vocabulary.literals)
+        self.log = LogReader(live.name, live, patterns.vocabulary, self._numbers)
+        self._scanner: Scanner = scanner(patterns.vocabulary.literals)
 
     def run(self) -> None:
         """Read to the end, if there is one."""
@@ -174,12 +174,12 @@ class InputThread(threading.Thread):
 
     def _locked(self, blocks: Iterator[Block]) -> Iterator[Block]:
         for block in blocks:
-            with self._bells.lock:
+            with self._signals.lock:
                 yield block
-            if self.log.load.exceeds(self._bound.most):
-                self._bells.full.set()
-            self._bells.news.set()
-            while self._bells.full.is_set():
+            if self.log.load.exceeds(self._budget.most):
+                self._signals.full.set()
+            self._signals.news.set()
+            while self._signals.full.is_set():
                 time.sleep(POLL_SECONDS)
 
 

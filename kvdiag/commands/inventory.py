@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from kvdiag.commands.analyze import evaluate
-from kvdiag.commands.case import inputs, load_patterns, read_history, relief_of
+from kvdiag.commands.case import budget_for, inputs, load_patterns, read_history
 from kvdiag.errors import InputError
 from kvdiag.ingest.read import Progress
 from kvdiag.model.event import Event
@@ -14,7 +14,7 @@ from kvdiag.model.inventory import Inventory, InventoryRow
 from kvdiag.model.options import Options
 from kvdiag.model.report import Finding
 from kvdiag.model.timeline import Entity, History
-from kvdiag.retention import budget as relief
+from kvdiag.retention import budget as limits
 from kvdiag.views.inventory import Known, Wanted, ends, is_listed, rows, waited
 from kvdiag.views.phases import percentiles
 
@@ -38,12 +38,12 @@ class Taken:
 
 
 def take(options: Options, wanted: Wanted, progress: Progress = lambda _source, _bytes: None) -> Taken:
-    """Read all inputs, ask every rule, and list what is wanted. Problems with single inputs are told, not raised."""
-    knowledge = load_patterns(options)
+    """Read all inputs, ask every rule, and list what is wanted. Problems with inputs are returned, not raised."""
+    patterns = load_patterns(options)
     problems: list[InputError] = []
-    noted = InventoryRetention(lambda history: evaluate(history, knowledge, options), wanted)
-    bound = relief_of(knowledge, options, noted)
-    analysis = read_history(inputs(options, problems), knowledge, options, problems, progress, bound)
+    noted = InventoryRetention(lambda history: evaluate(history, patterns, options), wanted)
+    budget = budget_for(patterns, options, noted)
+    analysis = read_history(inputs(options, problems), patterns, options, problems, progress, budget)
     history = analysis.history
     listed = [row for row in noted.all(history) if row.stuck or not wanted.stuck]
     inventory = Inventory(
@@ -51,41 +51,41 @@ def take(options: Options, wanted: Wanted, progress: Progress = lambda _source, 
         rows=tuple(sorted(listed, key=lambda row: (row.name, row.life.since, row.node))),
         spreads=percentiles(phase for row in listed for phase in row.phases),
         slow=wanted.slow,
-        begins=bound.left_out.begins if bound.left_out else history.begins,
+        begins=budget.left_out.begins if budget.left_out else history.begins,
         ends=ends(history, ""),
     )
     understood = any(reading.records for reading in analysis.readings)
-    return Taken(inventory, tuple(problems), understood, bound.notes)
+    return Taken(inventory, tuple(problems), understood, budget.notes)
 
 
 class InventoryRetention:
-    """The rows as they were when events were let go; `judge` gives the findings of a history."""
+    """Keeps the rows as they were when events were evicted; `judge` gives the findings of a history."""
 
     notes: tuple[str, ...] = (
-        f"subjects without events since {{until}} are listed in their state of then; retries may be low; {relief.NEXT}",
+        f"subjects without events since {{until}} are listed in their state of then; retries may be low; {limits.NEXT}",
     )
     is_whole = False
 
     def __init__(self, judge: Callable[[History], Sequence[Finding]], wanted: Wanted) -> None:
-        """Nothing was noted yet."""
+        """Start with no rows."""
         self._judge, self._wanted = judge, wanted
         self._rows: dict[tuple[str, str], InventoryRow] = {}  # by each name of the subject, and by the node
         self._read: dict[str, int] = {}  # the last line of each log whose events were noted
 
-    def keep(self, history: History, cut: int) -> Iterator[Event]:
+    def retain(self, history: History, cut: int) -> Iterator[Event]:
         """The first events of what goes on and of what is not over, of this as much as there is room for."""
-        room = relief.MAX_EVENTS // 4
-        yield from relief.active_events(history, cut)
+        room = limits.MAX_EVENTS // 4
+        yield from limits.active_events(history, cut)
         for row in sorted(self._noted(history), key=lambda row: row.until, reverse=True):
             timeline = history.timelines.get((self._wanted.kind, row.life.subject.key))
             if timeline and row.until < cut and not _is_over(row) and room > 0:
                 room -= len(timeline.events)
-                yield from timeline.events[: relief.HEAD_EVENTS]
+                yield from timeline.events[: limits.HEAD_EVENTS]
         for event in history.events:
             self._read[event.origin.source] = max(event.origin.line, self._read.get(event.origin.source, 0))
 
-    def left(self, history: Callable[[], History]) -> None:
-        """The rows were noted before."""
+    def on_evicted(self, history: Callable[[], History]) -> None:
+        """Nothing to do: `retain` noted the rows."""
 
     def all(self, history: History) -> list[InventoryRow]:
         """Those that were noted, and those of what is left."""

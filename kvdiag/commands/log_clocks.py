@@ -55,8 +55,8 @@ class LogClocks:
             return source, self._set([*self._read, *self._logs_of(source)])
         reader = source.open()
         head = read_up_to(reader, MOST_HELD)
-        told = self._logs_of(TextInput(source.name, head, source.modified, source.place, source.is_named))
-        return source._replace(given=Replayed(head, reader)), self._set([*self._read, *told])
+        logs = self._logs_of(TextInput(source.name, head, source.modified, source.place, source.is_named))
+        return source._replace(given=Replayed(head, reader)), self._set([*self._read, *logs])
 
     def _logs_of(self, source: Input) -> Iterator[LogEvents]:
         reads = read_source(source, self._vocabulary, self._scanner, _untold, lambda _name, _bytes: None, _relieve)

@@ -22,7 +22,7 @@ from kvdiag.regex import lazy_regex
 from kvdiag.scan.blocks import blocks
 from kvdiag.scan.parts import whole
 
-Change = Callable[[str], str]
+Rewrite = Callable[[str], str]
 
 PACKED = {".gz", ".bz2", ".xz", ".zst"}
 MOST_TOGETHER = 200  # lines of a message, looked through at once
@@ -58,7 +58,7 @@ def lines(source: Source, done: Shared | None = None) -> Iterator[str]:
             yield from _split(text)
 
 
-def written(source: Source, change: Change, done: Shared) -> Iterator[bytes]:
+def written(source: Source, change: Rewrite, done: Shared) -> Iterator[bytes]:
     """The lines of one source without secrets, changed, each as it ended."""
     for group in _together(lines(source, done)):
         bodies = [line.rstrip("\r\n") for line in group]
@@ -71,7 +71,7 @@ def written(source: Source, change: Change, done: Shared) -> Iterator[bytes]:
             yield change(shown + line[len(body) :]).encode("utf-8", "surrogateescape")
 
 
-def placed(found: Iterable[Source], folder: Path, change: Change) -> Iterator[tuple[Source, Path]]:
+def placed(found: Iterable[Source], folder: Path, change: Rewrite) -> Iterator[tuple[Source, Path]]:
     """Each source with the file it is to be written to: under its own path, unpacked, and never outside the folder."""
     taken: set[Path] = set()
     for source in found:

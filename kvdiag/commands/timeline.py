@@ -1,4 +1,4 @@
-"""Logs in, the stories of the subjects that were asked for out."""
+"""Logs in, the timelines of the requested subjects out."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kvdiag.views.timeline import build_timeline
 MOST_NAMED = 12
 
 
-def stories(
+def timelines(
     kind: SubjectKind, ref: str, options: Options, note: Callable[[str], None], *, raw: bool = False
 ) -> list[TimelineView]:
     """The timeline of the subject called `ref`; of all of them when a pod was made anew under its name.
@@ -28,8 +28,8 @@ def stories(
     What a person should know of the inputs goes to `note`. Raises UsageError when nothing is called that, or when only
     the beginning of several names was given.
     """
-    knowledge = load_patterns(options)
-    history = read_noted(knowledge, options, SubjectRetention([kind], [ref]), note)
+    patterns = load_patterns(options)
+    history = read_noted(patterns, options, SubjectRetention([kind], [ref]), note)
     found = look_up(history, kind, ref)
     if not found:
         near = named(history, kind)[:MOST_NAMED]
@@ -37,7 +37,7 @@ def stories(
     names = {timeline.subject.name for timeline in found}
     if len(names) > 1:
         raise UsageError(f"{ref!r}: ambiguous prefix; matches {', '.join(map(_called, found[:MOST_NAMED]))}")
-    findings = rank(list(find(knowledge.rules, history, knowledge.vocabulary.kinds)), history)
+    findings = rank(list(find(patterns.rules, history, patterns.vocabulary.kinds)), history)
     return [build_timeline(timeline, history, findings, raw=raw) for timeline in found]
 
 

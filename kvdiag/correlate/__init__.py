@@ -1,1 +1,1 @@
-"""Sightings of many sources → one history: clocks, identities, timelines, coverage, versions."""
+"""Raw events of many logs → one history: clocks, identities, timelines, coverage, versions."""

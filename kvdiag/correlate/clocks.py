@@ -240,9 +240,9 @@ def _anchors(log: LogEvents, stamps: Sequence[int], dated: Sequence[int]) -> Ite
         yield Anchor(is_since_boot, last - max(uptimes), f"uptimes, the last one set to {last_how}", bool(dated))
     if any(map(is_age, stamps)):
         yield Anchor(is_age, last - PRINTED, f"ages, counted back from {last_how}", bool(dated))
-    told = next(_retries(log), None)
-    if told is not None:
-        line, stamp, tried = told
+    retry = next(_retries(log), None)
+    if retry is not None:
+        line, stamp, tried = retry
         yield Anchor(
             is_line_order, tried - stamp, f"lines without a time, set to the one in line {line}", is_dated=True
         )

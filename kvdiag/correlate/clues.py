@@ -76,8 +76,8 @@ def _own_years(log: LogEvents, turns: YearRollovers) -> Iterator[Year]:
         yield Year(_nearest_year(outer, inner), "from the dated lines within it", 1)
     if log.preamble_year is not None:
         yield Year(log.preamble_year, "from the file's header", 2)
-    for told in _told(log):
-        yield Year(told.year - years_at(turns, told.line), f"from a timestamp in the message of line {told.line}", 3)
+    for retry in _dated_retries(log):
+        yield Year(retry.year - years_at(turns, retry.line), f"from a timestamp in the message of line {retry.line}", 3)
     if log.journal_year is not None:
         yield Year(log.journal_year, "from the journal's header", 4)
     if log.said_year is not None:
@@ -93,7 +93,7 @@ def own_zone(log: LogEvents) -> tuple[int, str] | None:
     )
     if ahead:
         return ahead.most_common(1)[0][0], "from the dated lines within it"
-    return next(((told.zone, "from a timestamp in a message") for told in _told(log)), None)
+    return next(((retry.zone, "from a timestamp in a message") for retry in _dated_retries(log)), None)
 
 
 def is_hosts(log: LogEvents) -> bool:
@@ -160,7 +160,7 @@ def _nearest_year(outer: int, inner: int) -> int:
     return min((year - 1, year, year + 1), key=lambda one: abs(in_year(outer, one) - inner))
 
 
-class _Told(NamedTuple):
+class _DatedRetry(NamedTuple):
     """A year-less stamp whose line also says the full time with its zone."""
 
     line: int
@@ -168,7 +168,7 @@ class _Told(NamedTuple):
     zone: int
 
 
-def _told(log: LogEvents) -> Iterator[_Told]:
+def _dated_retries(log: LogEvents) -> Iterator[_DatedRetry]:
     """From `No retries permitted until 2024-07-15 03:51:36.05 +0000 UTC m=+881`: later than its line, but not much.
 
     The first such line counts.
@@ -179,7 +179,7 @@ def _told(log: LogEvents) -> Iterator[_Told]:
         if found:
             year = int(found[1])
             ahead = in_year(raw_event.stamp, year) - naive(found)
-            yield _Told(raw_event.line, year - 1 if ahead > HALF_YEAR else year, east(found))
+            yield _DatedRetry(raw_event.line, year - 1 if ahead > HALF_YEAR else year, east(found))
             return
 
 

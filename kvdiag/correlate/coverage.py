@@ -31,11 +31,11 @@ class SourceCoverage:
 
 
 def coverages(
-    heard: Mapping[tuple[str, str], Sequence[SourceCoverage]],
+    parts_by_component: Mapping[tuple[str, str], Sequence[SourceCoverage]],
     suppressed: Iterable[tuple[str, int, str]],
     started: Mapping[tuple[str, str], Sequence[tuple[int, int]]] | None = None,
 ) -> Iterator[Coverage]:
-    """One `Coverage` a component and node; `heard` by (component, node), `suppressed` as (node, time, words).
+    """One `Coverage` a component and node; `parts_by_component` by (component, node), `suppressed` (node, time, words).
 
     `started` is when the component said that it starts, with the last time it had spoken before, by (component, node):
     in a container each process may have the same PID.
@@ -43,7 +43,7 @@ def coverages(
     quiet: dict[str, list[Gap]] = defaultdict(list)
     for node, time, words in suppressed:
         quiet[node].append(Gap(time - SUPPRESSED, time, words))
-    for (component, node), parts in sorted(heard.items()):
+    for (component, node), parts in sorted(parts_by_component.items()):
         ordered = sorted(parts, key=lambda part: part.begins)
         restarts = list(_restarts(component, ordered))
         restarts += _starts(component, (started or {}).get((component, node), ()), restarts)

@@ -1,4 +1,4 @@
-"""Testimonies → `History`: one clock, one timeline per pod, volume, sandbox, container, driver and node."""
+"""`LogEvents` of all logs → `History`: one clock, one timeline per pod, volume, sandbox, container, driver and node."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ def build_history(
     between: tuple[int | None, int | None] = (None, None),
     standing: Sequence[Snapshot] = (),
 ) -> History:
-    """Join what all sources said. `spans` are the version ranges of the wordings seen; `given` are `--component`.
+    """Correlate what all logs said. `spans` are the version ranges of the wordings seen; `given` are `--component`.
 
     `between` drops what began before its first or after its second moment (microseconds UTC); `standing` is what files
     beside the logs say.
     """
     since, until = between
-    told = [e for e in _events(logs, clocks) if not (since and e.ends < since) and not (until and e.time > until)]
-    told += list(stand(standing, told))
+    found = [e for e in _events(logs, clocks) if not (since and e.ends < since) and not (until and e.time > until)]
+    found += list(stand(standing, found))
     entries = {id(s.meaning.entry): s.meaning.entry for t in logs for s in t.raw_events}.values()
     places = {one.source: one.place for one in logs} | {one.source: one.place for one in standing}
-    unique = join_polls(without_copies(sorted(told, key=_order)), {entry.kind for entry in entries if entry.poll})
+    unique = join_polls(without_copies(sorted(found, key=_order)), {entry.kind for entry in entries if entry.poll})
     events = with_nodes(unique, places)
     identities = Identities(events)
     wide = {entry.kind for entry in entries if entry.scope == "node"}
@@ -62,7 +62,7 @@ def build_history(
     return History(
         events=tuple(events),
         timelines=_timelines(_of_logs(by_subject), uses, identities),
-        coverage=tuple(coverages(_heard(logs, clocks, events), _suppressed(events), _started(events))),
+        coverage=tuple(coverages(_parts_by_component(logs, clocks, events), _suppressed(events), _started(events))),
         versions=(*given, *printed(events), *inferred(spans)),
         begins=begins,
         ends=ends,
@@ -84,7 +84,7 @@ def _event(raw_event: RawEvent, source: str, by: Attribution, clock: SourceClock
     return Event(
         time=time,
         kind=meaning.entry.kind,
-        component=_speaks(meaning, speaker, by),
+        component=_component_of(meaning, speaker, by),
         refs=meaning.refs,
         attrs=meaning.attrs,
         origin=Origin(source, line),
@@ -95,7 +95,7 @@ def _event(raw_event: RawEvent, source: str, by: Attribution, clock: SourceClock
     )
 
 
-def _speaks(meaning: EventMatch, speaker: Process, by: Attribution) -> str:
+def _component_of(meaning: EventMatch, speaker: Process, by: Attribution) -> str:
     """Who said it; a crash is its own program's."""
     entry = meaning.entry
     return by.of_words(entry.component or meaning.attrs.get("program", ""), speaker.ident, is_call=entry.is_call)
@@ -108,7 +108,7 @@ def _order(event: Event) -> tuple[int, str, int]:
 def _divide(
     events: list[Event], identities: Identities, wide: set[str]
 ) -> tuple[dict[Subject, list[Event]], dict[Subject, set[Subject]]]:
-    """Each event to every subject it speaks of; subjects of one event use each other."""
+    """Each event to every subject it names; subjects of one event use each other."""
     by_subject: dict[Subject, list[Event]] = defaultdict(list)
     uses: dict[Subject, set[Subject]] = defaultdict(set)
     for event in events:
@@ -170,12 +170,12 @@ def _timelines(
     }
 
 
-def _heard(
+def _parts_by_component(
     logs: Sequence[LogEvents], clocks: Mapping[str, SourceClock], events: list[Event]
 ) -> dict[tuple[str, str], list[SourceCoverage]]:
     """By component and node: each source in which the component spoke counts from its first to its last line."""
     nodes = {event.origin.source: event.node for event in events if not event.is_controllers}
-    heard: dict[tuple[str, str], list[SourceCoverage]] = defaultdict(list)
+    by_component: dict[tuple[str, str], list[SourceCoverage]] = defaultdict(list)
     for log in logs:
         clock, by = clocks[log.source], log.attribution
         parts: dict[tuple[str, str], SourceCoverage] = {}
@@ -183,7 +183,7 @@ def _heard(
         is_controller = not _serves(log, NODE_CALLS) and _serves(log, CONTROLLER_CALLS)
         for first, last in _by_speaker(log):
             speaker = first.speaker
-            component = _speaks(first.meaning, speaker, by)
+            component = _component_of(first.meaning, speaker, by)
             if component == DRIVER and (is_controller or first.meaning.entry.component == CONTROLLER):
                 component = CONTROLLER
             key = (component, "" if component in CONTROLLERS else speaker.node or nodes.get(log.source, ""))
@@ -192,8 +192,8 @@ def _heard(
             times = sorted((clock.utc(first.stamp, first.line), clock.utc(last.stamp, last.line)))
             parts[key].add(times[0], times[1], _verbosity(first), speaker.pid)
         for key, part in parts.items():
-            heard[key].append(part)
-    return heard
+            by_component[key].append(part)
+    return by_component
 
 
 def _illegible(log: LogEvents, clock: SourceClock) -> Iterator[Gap]:

@@ -1,4 +1,4 @@
-"""Of which node an event is: the node whose component wrote it, or the node that a controller's line speaks of.
+"""Of which node an event is: the node whose component wrote it, or the node that a controller's line names.
 
 A line may say its node (the journal's host name). Else its log does: kubelet's own words (`on node "worker-1"`), the
 layout in which the log was collected, ids that exist on one node only (pods, sandboxes, containers) and that a log of

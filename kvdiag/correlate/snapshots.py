@@ -1,7 +1,7 @@
 """What files beside the logs say → events at the end of what the logs say of the same things.
 
 Such a file tells what was true when it was collected, and rarely when that was. It is taken to be true after the last
-line that speaks of the same volume or pod, so that it neither lengthens a story nor stands in the middle of one.
+line that speaks of the same volume or pod, so that it neither lengthens a timeline nor stands in the middle of one.
 """
 
 from __future__ import annotations

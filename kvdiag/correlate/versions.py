@@ -30,11 +30,11 @@ def printed(events: Iterable[Event]) -> Iterator[SeenVersion]:
         if version and event.kind == VERSION:
             filed[(component, event.node)] = SeenVersion(component, version, "file", event.node, event.origin)
         elif version and component:
-            told = found.setdefault((component, event.node), [])
-            if not told or told[-1].version != version:
-                told.append(SeenVersion(component, version, "banner", event.node, event.origin, time=event.time))
-    for told in found.values():
-        yield from told
+            seen = found.setdefault((component, event.node), [])
+            if not seen or seen[-1].version != version:
+                seen.append(SeenVersion(component, version, "banner", event.node, event.origin, time=event.time))
+    for seen in found.values():
+        yield from seen
     yield from (seen for key, seen in filed.items() if key not in found)
 
 

@@ -29,19 +29,21 @@ REFS = {
 }
 
 
-def calls(heard: Sequence[RpcLine], vocabulary: Vocabulary) -> Iterator[RawEvent]:
+def calls(rpc_lines: Sequence[RpcLine], vocabulary: Vocabulary) -> Iterator[RawEvent]:
     """The raw_events that the gRPC lines of one source make, in no order; each process has calls of its own."""
     by_process: dict[tuple[str, str, int | None], list[tuple[int, RpcFragment]]] = defaultdict(list)
-    for index, line in enumerate(heard):
+    for index, line in enumerate(rpc_lines):
         by_process[line.speaker[:3]].append((index, line.piece))
     for call in chain.from_iterable(map(pair, by_process.values())):
         thing = _thing(call.method)
         refs = _refs(call)
         asked = call.begins if call.requested is None else call.requested
-        yield from _sighting(f"{thing}.called", heard[asked], refs, {}, vocabulary)
+        yield from _raw_event(f"{thing}.called", rpc_lines[asked], refs, {}, vocabulary)
         if call.outcome != "open" and call.ends is not None:
             said = {"error": call.error} if call.error else {}
-            yield from _sighting(f"{thing}.{call.outcome}", heard[call.ends], refs, _attrs(call) | said, vocabulary)
+            yield from _raw_event(
+                f"{thing}.{call.outcome}", rpc_lines[call.ends], refs, _attrs(call) | said, vocabulary
+            )
 
 
 def _thing(method: str) -> str:
@@ -71,7 +73,7 @@ def _attrs(call: Call[int]) -> dict[str, str]:
     return attrs
 
 
-def _sighting(
+def _raw_event(
     kind: str, line: RpcLine, refs: tuple[Ref, ...], attrs: dict[str, str], vocabulary: Vocabulary
 ) -> Iterator[RawEvent]:
     entry = vocabulary.kinds.get(kind)

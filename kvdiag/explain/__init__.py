@@ -1,1 +1,1 @@
-"""How it should go: the steps of a volume's or a pod's life as data, and what one line of a log means."""
+"""The expected sequence: the steps of a volume's or a pod's life as data, and what one line of a log means."""

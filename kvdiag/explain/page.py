@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kvdiag.explain.benign import Benign
 from kvdiag.explain.line import Line
-from kvdiag.explain.topic import Answer, Step, Topic
+from kvdiag.explain.topic import Answer, Topic, TopicStep
 from kvdiag.model.vocabulary import Entry, Wording
 
 _MAPPING = re.compile(r"\bU?n?[Mm]ap(?:Volume|Device|PodDevice)\b")
@@ -29,7 +29,7 @@ class StepWording:
 class StepPage:
     """A step with the lines that show it and the rules that watch it."""
 
-    step: Step
+    step: TopicStep
     note: str
     lines: tuple[StepWording, ...]
     rules: tuple[str, ...]
@@ -64,7 +64,7 @@ class LinePage:
     rules: tuple[str, ...]
 
 
-def told(entry: Entry, *, mapped: bool = False) -> StepWording:
+def step_wording(entry: Entry, *, mapped: bool = False) -> StepWording:
     """An entry of the vocabulary as a person meets it in a log; `mapped` for a block volume's words if it has some."""
     words = _words(_chosen(entry.wordings, mapped=mapped)) if entry.wordings else ""
     return StepWording(

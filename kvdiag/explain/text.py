@@ -78,14 +78,14 @@ def _step(number: int, page: StepPage) -> Iterator[str]:
     if step.rpc:
         yield from _labelled("RPC", step.rpc)
     for line in page.lines:
-        yield from _told(line)
+        yield from _step_wording(line)
     if step.before:
         yield from _labelled("Must hold", step.before)
     if page.rules:
         yield from _labelled("Rules", ", ".join(page.rules))
 
 
-def _told(line: StepWording) -> Iterator[str]:
+def _step_wording(line: StepWording) -> Iterator[str]:
     who = line.component or "kvdiag"
     level = f"-v={line.verbosity} or higher" if line.verbosity else "at any -v"
     words = line.words or f"(gRPC call) {line.about}"

@@ -28,7 +28,7 @@ _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class TopicStep:
     """One step. `calls` are the functions it runs through, outermost first; `shows` the event kinds that tell of it.
 
     `before` must be true before the next step; `only` are the modes it belongs to, all when empty; `notes` say what is
@@ -70,7 +70,7 @@ class Topic:
     name: str
     title: str
     says: str
-    steps: tuple[Step, ...]
+    steps: tuple[TopicStep, ...]
     modes: Mapping[str, str] = field(default_factory=dict)
     answers: tuple[Answer, ...] = ()
     doubts: tuple[str, ...] = ()
@@ -79,7 +79,7 @@ class Topic:
     links: tuple[str, ...] = ()
     place: str = ""
 
-    def steps_in(self, mode: str) -> Iterator[Step]:
+    def steps_in(self, mode: str) -> Iterator[TopicStep]:
         """The steps of a mode, in order."""
         return (step for step in self.steps if not step.only or mode in step.only)
 
@@ -132,12 +132,12 @@ def read_topic(text: str, file: str) -> Topic:
     )
 
 
-def _step(node: Node, modes: Mapping[str, str]) -> Step:
+def _step(node: Node, modes: Mapping[str, str]) -> TopicStep:
     keys = node.mapping(_STEP, ("name", "by", "does"))
     notes = keys["notes"].table() if "notes" in keys else {}
     for name, note in notes.items():
         _known(note, name, modes)
-    return Step(
+    return TopicStep(
         name=_named(keys["name"]),
         by=keys["by"].text(),
         does=_prose(keys["does"]),

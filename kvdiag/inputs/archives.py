@@ -136,16 +136,16 @@ class _Forward:
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
-        self._at, self._told = 0, 0
+        self._at, self._header_bytes = 0, 0
         self._skipped = memoryview(bytearray(_CHUNK))
         self.last = b""
 
     def begin(self) -> None:
         """The header of another member begins."""
-        self._told = 0
+        self._header_bytes = 0
 
     def tell(self) -> int:
-        """How many bytes were read."""
+        """The position, in bytes from the beginning."""
         return self._at
 
     def seek(self, to: int) -> None:
@@ -157,8 +157,8 @@ class _Forward:
 
     def read(self, size: int) -> bytes:
         """Read what tells of a member."""
-        self._told += size
-        if self._told > _LARGEST_HEADER:
+        self._header_bytes += size
+        if self._header_bytes > _LARGEST_HEADER:
             raise DamagedError(f"the header of a member has more than {_LARGEST_HEADER >> 10} KiB")
         self.last = read_up_to(self, size)
         return self.last
@@ -170,7 +170,7 @@ class _Forward:
         return got
 
     def close(self) -> None:
-        """Leave it to the one who opened it."""
+        """Do nothing: the opener closes the file."""
 
 
 class _Inside:
@@ -195,7 +195,7 @@ class _Inside:
         self._left = 0
 
     def close(self) -> None:
-        """Leave it to the one who opened it."""
+        """Do nothing: the opener closes the file."""
 
 
 class _Sought:
@@ -205,26 +205,26 @@ class _Sought:
         self._file = file
 
     def read(self, size: int = -1) -> bytes:
-        """Read so many bytes."""
+        """Read `size` bytes, or to the end when negative."""
         data = self._file.read(size if 0 <= size <= LARGEST_LIST else LARGEST_LIST + 1)
         if len(data) > LARGEST_LIST:
             raise TooLongError(f"its list of files has more than {LARGEST_LIST >> 20} MiB")
         return data
 
     def seek(self, to: int, whence: int = 0) -> int:
-        """Go to a place."""
+        """Move to a position, in bytes; `whence` as of `io.IOBase.seek`."""
         return self._file.seek(to, whence)
 
     def tell(self) -> int:
-        """Say at which place."""
+        """The position, in bytes from the beginning."""
         return self._file.tell()
 
     def seekable(self) -> bool:
-        """It is."""
+        """True: the members are read by position."""
         return True
 
     def close(self) -> None:
-        """Leave it to the one who opened it."""
+        """Do nothing: the opener closes the file."""
 
 
 class _Zipped:

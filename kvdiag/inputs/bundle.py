@@ -9,7 +9,7 @@ from kvdiag.inputs import sniff
 from kvdiag.inputs.compressed import Budget, Metered
 from kvdiag.inputs.folders import EmptyError, SkippedError
 from kvdiag.inputs.gzipped import DamagedError
-from kvdiag.inputs.source import Source, told, unreadable
+from kvdiag.inputs.source import Source, damage_text, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kvdiag.inputs.readers import Reader
 
 MOST_NESTED = 4  # archives in archives: a zip of must-gathers of sosreports is three
-MOST_TOLD = 20  # members of an archive that are told one by one why they cannot be read
+MAX_REPORTED = 20  # members of an archive that are told one by one why they cannot be read
 
 
 class Archive(NamedTuple):
@@ -46,14 +46,14 @@ class Bundle:
         """`fault` is what an archive that cannot be read is: InputError when it was named, else SkippedError."""
         self._budget, self._problem, self._evidence, self._fault = budget, tell.problem, tell.evidence, fault
         self._names: dict[str, int] = {}
-        self._told, self._untold = 0, 0
+        self._reported, self._unreported = 0, 0
         self._is_broken = False
 
     def sources(self, archive: Archive) -> Iterator[Source]:
         """Give the logs, each to be read before the next is asked for; say so when there is none."""
         yield from self._logs(archive, 1)
-        if self._untold:
-            self._problem(SkippedError(archive.name, f"{self._untold} more files in it are not logs"))
+        if self._unreported:
+            self._problem(SkippedError(archive.name, f"{self._unreported} more files in it are not logs"))
         if not self._names and not self._is_broken:
             self._problem(self._fault(archive.name, "no log in this archive; name the logs, or an archive of some"))
 
@@ -64,7 +64,7 @@ class Bundle:
                     yield from self._look_into(member, f"{archive.name}/{member.name}", depth)
         except DamagedError as damage:
             self._is_broken = True
-            self._problem(self._fault(archive.name, told(damage, read=bool(self._names))))
+            self._problem(self._fault(archive.name, damage_text(damage, read=bool(self._names))))
         except OSError as error:
             self._is_broken = True
             self._problem(unreadable(archive.name, error))
@@ -106,11 +106,11 @@ class Bundle:
         """Say why a member that seems to be a log is not read; those that do not are what every bundle is full of."""
         if is_log and why == sniff.EMPTY:
             self._problem(EmptyError(name, why))
-        elif is_log and self._told < MOST_TOLD:
-            self._told += 1
+        elif is_log and self._reported < MAX_REPORTED:
+            self._reported += 1
             self._problem(SkippedError(name, why))
         elif is_log:
-            self._untold += 1
+            self._unreported += 1
 
 
 def journal_file(packed: Reader, path: Path | None = None) -> Reader:

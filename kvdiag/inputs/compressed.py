@@ -42,7 +42,7 @@ class Budget:
         self._packed, self._unpacked = packed, 0
 
     def took(self, size: int) -> None:
-        """So many bytes of the input were read."""
+        """Count bytes read of the input."""
         self._packed += size
 
     def spend(self, size: int) -> None:

@@ -30,15 +30,15 @@ def is_folded(head: bytes) -> bool:
     return jsondocument.fold(head) is not None and jsondocument.holds_log(head)
 
 
-def unfolded(reader: Reader, numbers: Receiver, folds: Sequence[Fold] = FOLDS, most: int = HEAD) -> Reader:
+def unfolded(reader: Reader, line_map: Receiver, folds: Sequence[Fold] = FOLDS, most: int = HEAD) -> Reader:
     """Give the input with one line per entry when its first bytes, up to `most`, are of such a kind, else as it is.
 
-    `numbers` receives, for each line that was rewritten, the line of the input it stands for: that of its message.
+    `line_map` receives, for each line that was rewritten, the line of the input it stands for: that of its message.
     """
     head = read_up_to(reader, most)
     again = Replayed(head, reader)
     for fold in folds:
         rewriting = fold(head)
         if rewriting is not None:
-            return Rewritten(rewriting(Lines(again)), numbers)
+            return Rewritten(rewriting(Lines(again)), line_map)
     return again

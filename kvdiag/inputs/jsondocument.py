@@ -106,7 +106,7 @@ class _Document:
                 ends = self._takes(found.group())
             if ends and self._entry:
                 self._entry.add(piece[begins:at])
-                yield from self._entry.told()
+                yield from self._entry.rewritten()
                 self._entry = None
         is_broken = self._is_broken(piece)
         if self._entry:
@@ -189,7 +189,7 @@ class _Entry:
         """Add what follows."""
         self._held += piece
 
-    def told(self) -> Iterator[Line]:
+    def rewritten(self) -> Iterator[Line]:
         """Give the entry as a line, at the number of the line of its message; what is no JSON, as the lines it has."""
         try:
             entry = json.loads(self._held)
@@ -233,5 +233,5 @@ def _row(entry: list[object]) -> object:
     """`["1795206361779000000", "line"]` of Loki, `[{"field": "@message", "value": …}, …]` of CloudWatch Insights."""
     if len(entry) >= 2 and isinstance(entry[0], str) and isinstance(entry[1], str):
         return {"timestamp": entry[0], "line": entry[1]}
-    told = [cell for cell in entry if isinstance(cell, dict) and "field" in cell]
-    return {str(cell["field"]).lstrip("@"): cell.get("value") for cell in told} if told else entry
+    cells = [cell for cell in entry if isinstance(cell, dict) and "field" in cell]
+    return {str(cell["field"]).lstrip("@"): cell.get("value") for cell in cells} if cells else entry

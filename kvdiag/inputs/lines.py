@@ -121,10 +121,10 @@ class Receiver(Protocol):
 
 
 class Rewritten:
-    """Rewritten lines as a reader of bytes; `numbers` receives the line of the input that each stands for."""
+    """Rewritten lines as a reader of bytes; `line_map` receives the line of the input that each stands for."""
 
-    def __init__(self, lines: Iterator[Line], numbers: Receiver) -> None:
-        self._lines, self._numbers = lines, numbers
+    def __init__(self, lines: Iterator[Line], line_map: Receiver) -> None:
+        self._lines, self._line_map = lines, line_map
         self._held = b""
 
     def readinto(self, buffer: memoryview, /) -> int:
@@ -142,7 +142,7 @@ class Rewritten:
         lines: list[bytes] = []
         size = 0
         for number, line in self._lines:
-            self._numbers.append(number)
+            self._line_map.append(number)
             lines.append(line)
             size += len(line)
             if size >= CHUNK:

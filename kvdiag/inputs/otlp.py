@@ -39,10 +39,10 @@ def _records(lines: Lines) -> Iterator[Line]:
             number = lines.number + (not piece.endswith(b"\n"))
         held += piece
         if _ends(held, piece) or len(held) > _LONGEST:
-            yield from _told(bytes(held), number)
+            yield from _records_of(bytes(held), number)
             held.clear()
     if held:
-        yield from _told(bytes(held), number)
+        yield from _records_of(bytes(held), number)
 
 
 def _ends(held: bytearray, piece: bytes) -> bool:
@@ -51,7 +51,7 @@ def _ends(held: bytearray, piece: bytes) -> bool:
     return piece.endswith(b"\n") and (piece.startswith(b"}") or (is_one_line and held.rstrip().endswith(b"}")))
 
 
-def _told(document: bytes, number: int) -> Iterator[Line]:
+def _records_of(document: bytes, number: int) -> Iterator[Line]:
     """The records of a document; of what is none, its lines."""
     try:
         batch = json.loads(document)
@@ -85,7 +85,7 @@ def _of(batch: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
                 yield _record(record, {**resource, **_attributes(record)})
 
 
-def _record(record: Mapping[str, Any], told: Mapping[str, Any]) -> Mapping[str, Any]:
+def _record(record: Mapping[str, Any], attributes: Mapping[str, Any]) -> Mapping[str, Any]:
     body, time = _value(record.get("body") or {}), str(record.get("timeUnixNano") or "")
     is_dated = time.isdecimal() and bool(time.strip("0"))
     if isinstance(body, dict) and ("MESSAGE" in body or "__REALTIME_TIMESTAMP" in body):
@@ -93,9 +93,9 @@ def _record(record: Mapping[str, Any], told: Mapping[str, Any]) -> Mapping[str, 
     said: dict[str, Any] = {}
     if is_dated:
         said["timestamp"] = time
-    if node := _first(told, _NODES):
+    if node := _first(attributes, _NODES):
         said["nodeName"] = node
-    if container := _first(told, _CONTAINERS) or _program(_first(told, _FILES)):
+    if container := _first(attributes, _CONTAINERS) or _program(_first(attributes, _FILES)):
         said["containerName"] = container
     said["message"] = body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
     return said
@@ -117,8 +117,8 @@ def _value(value: Mapping[str, Any], depth: int = 0) -> Any:  # noqa: ANN401  # 
     return next(iter(value.values()))
 
 
-def _first(told: Mapping[str, Any], names: tuple[str, ...]) -> str:
-    return next((told[name] for name in names if isinstance(told.get(name), str) and told[name]), "")
+def _first(attributes: Mapping[str, Any], names: tuple[str, ...]) -> str:
+    return next((attributes[name] for name in names if isinstance(attributes.get(name), str) and attributes[name]), "")
 
 
 def _program(file: str) -> str:

@@ -61,7 +61,7 @@ class Lent:
         return self._lender.readinto(buffer) or 0
 
     def close(self) -> None:
-        """Leave it to the one who opened it."""
+        """Do nothing: the lender closes the reader."""
 
 
 class Broken:

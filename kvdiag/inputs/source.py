@@ -77,7 +77,7 @@ class SourceReader:
         try:
             got = self._reader.readinto(buffer) or 0  # None where a file of /proc has nothing to say now
         except DamagedError as damage:
-            fault = InputError(self._source.name, told(damage, read=self._begun))
+            fault = InputError(self._source.name, damage_text(damage, read=self._begun))
         except OSError as error:
             fault = unreadable(self._source.name, error)
         else:
@@ -98,7 +98,7 @@ class SourceReader:
         self.close()
 
 
-def told(damage: DamagedError, *, read: bool) -> str:
+def damage_text(damage: DamagedError, *, read: bool) -> str:
     """Say what is wrong, whether something was read before it, and the next step."""
     return f"{damage}; {'what came before it was read, ' if read else ''}{damage.advice}"
 
@@ -119,4 +119,4 @@ class Stdin:
         return buffered.readinto1(buffer)  # one read at a time: Ctrl-C is heard between two, not within one
 
     def close(self) -> None:
-        """Leave it open."""
+        """Do nothing: standard input stays open."""

@@ -1,4 +1,4 @@
-"""Where two lives, or two logs, part ways."""
+"""Where two lifecycles, or two logs, diverge."""
 
 from __future__ import annotations
 
@@ -26,9 +26,11 @@ class Slower(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """`left` and `right` are the names of what was compared.
+    """Two subjects or logs compared; `left` and `right` are their names.
 
-    `common` is the last step both had taken before they parted; `parted_left` and `parted_right` what each did then.
+    `common` is the last step both had taken before they diverged; `parted_left` and `parted_right` the next step of
+    each, None where there
+    is none. `only_left` and `only_right` are the steps of one side, `slower` those that took much longer in one.
     """
 
     left: str

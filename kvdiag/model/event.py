@@ -1,4 +1,4 @@
-"""A named thing that happened, and the identities it speaks of."""
+"""A named thing that happened, and the names on its line."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from kvdiag.model.record import Origin
 CONTROLLERS = frozenset(
     {"kube-controller-manager", "csi-controller", "external-attacher", "external-provisioner", "external-resizer"}
 )
-"""Components that run anywhere and speak of other nodes than their own."""
+"""Components that may run on any node and log about other nodes than their own."""
 
 CONTROLLER_CALLS = "csi.controller"
-"""Begins the kinds of calls to a CSI driver's controller part."""
+"""Prefix of the kinds of RPCs to a CSI driver's controller plug-in."""
 
 
 NAMELESS = "(node of "
-"""Begins what stands for the name of a node that no log names: `(node of driver.log)`. No command is filled with it."""
+"""Prefix of a placeholder for a node that no log names: `(node of driver.log)`. No command is filled with it."""
 
 
 class Ref(NamedTuple):
@@ -56,12 +56,12 @@ class Event(NamedTuple):
         return self.component in CONTROLLERS or self.kind.startswith(CONTROLLER_CALLS)
 
     def ref(self, kind: str) -> str:
-        """The first name of that kind on the line, or an empty string."""
+        """The first name of that kind on the line; empty when there is none."""
         for ref in self.refs:
             if ref.kind == kind:
                 return ref.value
         return ""
 
     def value(self, name: str) -> str:
-        """An attribute or a name of the line, whichever there is; `component` is who printed it."""
+        """The attribute of that name, else the ref of that kind, else empty; `component` is who printed the line."""
         return self.component if name == "component" else self.attrs.get(name) or self.ref(name)

@@ -10,7 +10,7 @@ from kvdiag.model.values import SubjectKind
 
 
 class Spread(NamedTuple):
-    """How long a part took over a log: how often it was seen to end, and percentiles in microseconds."""
+    """How long a phase took over all logs: `times` it was seen to end, and percentiles in microseconds."""
 
     name: str
     times: int
@@ -21,7 +21,7 @@ class Spread(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """A failed operation: how often it failed, and when that ended the last time, in microseconds UTC."""
+    """A failed operation: how often it failed, and when it failed last (`ends`, microseconds UTC)."""
 
     kind: str
     component: str
@@ -34,9 +34,9 @@ class Failure(NamedTuple):
 class InventoryRow:
     """One pod or volume on one node. `retries` counts failed operations, `failure` is the last of them.
 
-    `failures` has all of them, also what one component repeats of another. `stuck` says that it waits for something
-    that failed or is long overdue, since `life.since`; `illegal` are the steps that broke the order, `until` is when it
-    was last heard of (microseconds UTC). The transitions of `life` are not needed.
+    `failures` has all of them, also those that one component repeats from another. `stuck`: it waits for something
+    that failed or is long overdue, since `life.since`. `illegal` are the transitions out of order, `until` is the time
+    of its last event (microseconds UTC). The transitions of `life` are not used.
     """
 
     life: Lifecycle
@@ -56,13 +56,13 @@ class InventoryRow:
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """The subject's name as shown to the user."""
         return self.life.subject.name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inventory:
-    """All rows that were asked for, with the breakdown by step if it was; `ends` is the end of the log in µs UTC."""
+    """The requested rows, with `spreads` by phase when `slow`; `begins` and `ends` of the logs in microseconds UTC."""
 
     kind: SubjectKind
     rows: tuple[InventoryRow, ...]

@@ -1,4 +1,4 @@
-"""A subject's life: the steps it went through, the state each led to, and where it is now."""
+"""The lifecycle of a subject: its transitions, the state each led to, and the state it is in."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kvdiag.model.timeline import Entity, Skew
 
 
 class Transition(NamedTuple):
-    """One event of a life. `step` is what a person calls it, `state` the state it leads to (or leaves as it was).
+    """One event of a lifecycle. `step` is its plain label, `state` the state after it, `before` the one before it.
 
     `legal` is False where the step does not follow from `before`; `says` then names the violated edge, such as
     `UNPUBLISHED → RELEASED without UNSTAGED`. `certain` is False while a restart or a timeout hides the true state.
@@ -45,7 +45,10 @@ class Lifecycle:
 
 
 class Phase(NamedTuple):
-    """How long one part of a life took, such as `volumes`, `sandbox`, `image pull`; `ends` is None while it lasts."""
+    """One part of a lifecycle, such as `volumes`, `sandbox`, `image pull`; microseconds UTC, `ends` None until then.
+
+    `by` is what it is about when there are several, such as the container.
+    """
 
     name: str
     begins: int
@@ -54,7 +57,7 @@ class Phase(NamedTuple):
 
 
 class TimelineRow(NamedTuple):
-    """One line of a told timeline.
+    """One row of a timeline view.
 
     `gap` is microseconds since the row before; `unusual` 0 to 2 says how much longer than such a step takes. `marks`
     are rules whose finding rests on the row. `foreign` rows are other subjects' events that matter here. A row with
@@ -73,7 +76,7 @@ class TimelineRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimelineView:
-    """A life told: its rows, how long its parts took, what was found about it, how far its nodes' clocks are off."""
+    """A lifecycle ready to print: its rows, phases and findings, and how far the clocks of its nodes are off."""
 
     life: Lifecycle
     rows: tuple[TimelineRow, ...]

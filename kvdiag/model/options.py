@@ -1,4 +1,4 @@
-"""What a person can ask of an analysis."""
+"""What the user can ask of an analysis."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kvdiag.model.values import EMPTY
 class Options(NamedTuple):
     """Inputs, narrowing and hints; times are microseconds UTC, `zone` microseconds east of UTC.
 
-    `limit` is after how many seconds no more is read.
+    `limit` is in seconds: no more is read after it. None and empty mean no restriction.
     """
 
     paths: tuple[str, ...] = ()

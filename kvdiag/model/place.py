@@ -1,4 +1,4 @@
-"""Where an input stood when it was collected, as far as the layout of its path tells."""
+"""The node and container an input was collected from, as far as its path shows."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ class Evidence(NamedTuple):
 
 
 class BugMatch(NamedTuple):
-    """A known defect judged against the versions seen: status is affected, fixed or unknown."""
+    """A known bug checked against the versions seen: `status` is affected, fixed or unknown; `says` is the sentence."""
 
     component: str
     version: str
@@ -33,7 +33,7 @@ class BugMatch(NamedTuple):
 class Finding(NamedTuple):
     """A signature that matched one subject. Times are microseconds UTC; `explained_by` is the key of its cause.
 
-    `healed` is when the fault was over by itself, as the same logs tell; None while it lasts.
+    `healed` is when the fault ended by itself, as the same logs show; None while it lasts.
     """
 
     rule: Rule
@@ -55,15 +55,15 @@ class Finding(NamedTuple):
 
     @property
     def key(self) -> str:
-        """Unique in a report: rule, subject, and the node that told of it."""
+        """Unique in a report: rule, kind and key of the subject, and the node: `rule-name:volume:key@node`."""
         node = "" if self.subject.kind is SubjectKind.NODE else self.subject.ids.get("node", "")
         return f"{self.rule.name}:{self.subject.kind}:{self.subject.key}" + (f"@{node}" if node else "")
 
 
 class Need(NamedTuple):
-    """A log that would settle possible findings (their keys), at this klog verbosity, between these moments.
+    """A log that would confirm possible findings (their keys), at this klog `-v`, between two times (microseconds UTC).
 
-    The moments are None where the logs do not say when it was.
+    The times are None where the logs have none.
 
     `run` is the command that collects it, with names in capitals for what only the user knows; empty when unknown.
     """
@@ -77,7 +77,10 @@ class Need(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """How one input was read. `unread` lines were not understood; `sampled` when the counts were scaled up."""
+    """How one input was read. `unread` lines were not recognized; `sampled` when counts were scaled up.
+
+    `begins` and `ends` are microseconds UTC; `clock` says how year and zone were found, empty when the log has them.
+    """
 
     source: str
     format: str
@@ -95,9 +98,9 @@ class Reading(NamedTuple):
 
 
 class Report(NamedTuple):
-    """Everything an output needs. `problems` are inputs that could not be read, in the words for the user.
+    """Everything an output needs. `problems` are inputs that could not be read, `notes` caveats, both as shown.
 
-    `is_empty` says that nothing was logged in the time that was asked for.
+    `is_empty`: nothing was logged in the requested time.
     """
 
     version: str

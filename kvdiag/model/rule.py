@@ -1,4 +1,4 @@
-"""A signature as a sentence over named events, and everything it tells a person."""
+"""A rule: a condition over named events, and everything it tells the user."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kvdiag.model.values import EMPTY, Role, Severity, SubjectKind
 from kvdiag.model.vocabulary import Entry
 
 
-class Step(NamedTuple):
+class ChainStep(NamedTuple):
     """`at_least` events of that name, spanning `lasting` microseconds or more."""
 
     name: str
@@ -20,7 +20,7 @@ class Step(NamedTuple):
 class Chain(NamedTuple):
     """Steps in this order on one timeline, the first to the last within `within` microseconds (0: any)."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[ChainStep, ...]
     within: int = 0
 
 
@@ -75,7 +75,7 @@ class Selector(NamedTuple):
 class Fix(NamedTuple):
     """One step of the remedy: what to do, the command if there is one, and what must be true before it is run.
 
-    `withheld` says why a command is not given: a name in the log is none that could stand in it.
+    `withheld` says why the command is left out: a name from the log is not safe in a shell.
     """
 
     text: str
@@ -85,7 +85,7 @@ class Fix(NamedTuple):
 
 
 class Healing(NamedTuple):
-    """What ends the fault: events named `by`, and what is told instead once one of them came after the last failure."""
+    """What ends the fault: events named `by`, and what is said instead once one of them came after the last failure."""
 
     by: tuple[str, ...]
     says: str
@@ -94,7 +94,7 @@ class Healing(NamedTuple):
 class Bug(NamedTuple):
     """A known defect behind a signature: which versions have it and which first do not.
 
-    `doubt` is said aloud when the range was not verified in release notes or source.
+    `doubt` is shown when the range was not verified in release notes or source.
     """
 
     component: str

@@ -1,4 +1,4 @@
-"""Subjects with all that happened to them, and what the logs given were able to show."""
+"""Subjects with all their events, and what the logs were able to show (coverage)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Entity(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """A stretch of time in which a component may have spoken unheard; microseconds UTC, and why.
+    """A stretch within coverage in which lines may be missing; microseconds UTC, and why.
 
     `component` is the one whose log of that time would close it; empty where there is none to be had.
     """
@@ -36,9 +36,9 @@ class Gap(NamedTuple):
 
 
 class Coverage(NamedTuple):
-    """When and how closely one component of one node was listened to.
+    """When one component of one node was logging, and at which verbosity; microseconds UTC.
 
-    `verbosity` is the highest klog -v that was proven, by a flag dump or by a line that only it prints.
+    `verbosity` is the highest klog `-v` proven by a flag dump or by a line that is printed only there.
     """
 
     component: str
@@ -74,7 +74,7 @@ class SeenVersion(NamedTuple):
 
 
 class Skew(NamedTuple):
-    """Between which offsets (microseconds) a node's clock runs ahead of the controller's; None: not bounded."""
+    """Bounds (microseconds) on how far a node's clock is ahead of the controller's; None: not bounded."""
 
     node: str
     low: int | None
@@ -82,10 +82,10 @@ class Skew(NamedTuple):
 
 
 class History(NamedTuple):
-    """Every timeline over all logs given, with the coverage that proves or doubts an absence.
+    """Every timeline over all logs given, with the coverage that proves an absence or leaves a doubt.
 
-    `events` are all of them in order of time, whoever they speak of. `adrift` are the sources without a date, whose
-    times were counted from that of the file.
+    `events` are all events in order of time. `begins` and `ends` are microseconds UTC. `adrift` are the logs without
+    dates, whose times were counted from the date of the file.
     """
 
     events: tuple[Event, ...]

@@ -7,7 +7,7 @@ from enum import IntEnum, StrEnum
 from typing import Never
 
 EMPTY: Mapping[str, Never] = {}
-"""The mapping for when nothing was said; only a Mapping, so that nobody writes into it."""
+"""The empty mapping; typed as Mapping, so that nobody writes into it."""
 
 
 class Severity(IntEnum):
@@ -41,7 +41,7 @@ class Level(StrEnum):
 
 
 class Verdict(StrEnum):
-    """How sure a finding is: all lines seen, or something the logs given cannot show."""
+    """How sure a finding is: confirmed, or possible when the logs cannot show something it rests on."""
 
     CONFIRMED = "confirmed"
     POSSIBLE = "possible"

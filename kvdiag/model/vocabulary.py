@@ -49,15 +49,15 @@ class Entry(NamedTuple):
 
     @property
     def components(self) -> tuple[str, ...]:
-        """All who print it."""
+        """Every component that prints it, the main one first."""
         return (self.component, *self.also)
 
     @property
     def proves(self) -> int:
-        """The klog -v that is in force where any of its wordings is printed."""
+        """The klog `-v` that any of its wordings proves: the lowest of all."""
         return min((wording.verbosity for wording in self.wordings), default=self.verbosity)
 
     @property
     def is_call(self) -> bool:
-        """Whether its events are calls joined from the lines of `reader`s: it has no wordings of its own."""
+        """Whether its events are RPCs assembled from gRPC lines: it has no wordings of its own."""
         return not self.wordings

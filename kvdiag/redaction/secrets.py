@@ -1,4 +1,4 @@
-"""Passwords, tokens and keys in the words of a log, blotted out wherever they are shown.
+"""Passwords, tokens and keys in the words of a log, redacted wherever they are shown.
 
 A secret is told by what names it (`blot.named`) or stands around it (`blot.around`), by its own shape (`blot.tokens`),
 or by the marks of a key (`blot.pem`), in what was written and in how that is seen (`blot.view`). The name stays, the
@@ -49,10 +49,10 @@ def _short(text: str) -> str:
 def _redacted(text: str) -> str:
     marked = text.replace(REDACTED, MARK)
     for _ in range(_ROUNDS):
-        blotted = _once(marked)
-        if blotted == marked:
+        replaced = _once(marked)
+        if replaced == marked:
             break
-        marked = blotted
+        marked = replaced
     return marked.replace(MARK, REDACTED)
 
 
@@ -113,16 +113,16 @@ def _cut(text: str, spans: list[Span]) -> str:
 
 
 def _listed(listed: str) -> str:
-    """A list of bytes; the text of it, blotted, where that holds a secret."""
+    """A list of bytes; the text of it, redacted, where that holds a secret."""
     numbers = [int(number) for number in listed.strip("[] ").split(",")]
     if max(numbers) > 255:
         return listed
     text = bytes(numbers).decode("utf-8", "replace")
-    blotted = redacted(text)
+    replaced = redacted(text)
     return (
         listed
-        if blotted == text.replace(MARK, REDACTED)
-        else json.dumps(blotted, ensure_ascii=False).replace(REDACTED, MARK)
+        if replaced == text.replace(MARK, REDACTED)
+        else json.dumps(replaced, ensure_ascii=False).replace(REDACTED, MARK)
     )
 
 

@@ -1,4 +1,4 @@
-"""Report → something to read: one module per output, each with `write(report, stream, look)`."""
+"""Report → something to read: one module per output, each with `write(report, stream, options)`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REPORTS: Mapping[str, str] = {
 
 
 class RenderOptions(NamedTuple):
-    """How a report is shown: colour, width in columns, how much, and whether secrets are blotted out."""
+    """How a report is shown: colour, width in columns, how much, and whether secrets are redacted."""
 
     colour: bool = False
     width: int = 80

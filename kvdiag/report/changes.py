@@ -12,27 +12,29 @@ from kvdiag.report.clean import clean
 from kvdiag.report.jsontext import json_text
 
 
-def write(finding: Finding, at: int, stream: TextIO, look: RenderOptions, *, is_over: bool) -> None:
+def write(finding: Finding, at: int, stream: TextIO, options: RenderOptions, *, is_over: bool) -> None:
     """A finding in full when it has become certain; when it is over, one line."""
     if is_over:
         when = to_datetime(at).strftime("%H:%M:%S")
         words = f"OVER  {finding.rule.name}: {finding.subject.kind} {finding.subject.name}, at {when} UTC"
-        stream.write(f"{clean(words, redact=look.redact)}\n\n")
+        stream.write(f"{clean(words, redact=options.redact)}\n\n")
     else:
-        writer("text")(Report(version=__version__, inputs=(), versions=(), findings=(_alone(finding),)), stream, look)
+        writer("text")(
+            Report(version=__version__, inputs=(), versions=(), findings=(_alone(finding),)), stream, options
+        )
     stream.flush()
 
 
-def write_json(finding: Finding, at: int, stream: TextIO, look: RenderOptions, *, is_over: bool) -> None:
+def write_json(finding: Finding, at: int, stream: TextIO, options: RenderOptions, *, is_over: bool) -> None:
     """`{"change": "found"|"over", "time": …, "finding": {…}}`, the finding as in the JSON report."""
     from kvdiag.report.json_report import finding as plain
 
     when = to_datetime(at).isoformat(timespec="microseconds").replace("+00:00", "Z")
     said = {"change": "over" if is_over else "found", "time": when, "finding": plain(finding)}
-    stream.write(json_text(said, redact=look.redact))
+    stream.write(json_text(said, redact=options.redact))
     stream.flush()
 
 
 def _alone(finding: Finding) -> Finding:
-    """The finding as one that stands on its own: what explains it may have been told before."""
+    """The finding as one that stands on its own: what explains it may have been reported before."""
     return finding._replace(explained_by=None)

@@ -12,7 +12,7 @@ _CONTROL = lazy_regex("[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u2
 
 
 def clean(text: str, *, redact: bool = True, newlines: bool = False) -> str:
-    """Text safe for a terminal: control and direction characters shown as escapes, secrets blotted out.
+    """Text safe for a terminal: control and direction characters shown as escapes, secrets redacted.
 
     `newlines` keeps line ends, for text of our own that has log words in it.
     """

@@ -15,12 +15,12 @@ OUTPUTS = ("text", "json")
 MOST = 12  # steps of one side that are named
 
 
-def write_comparison(comparison: Comparison, output: str, stream: TextIO, look: RenderOptions) -> None:
+def write_comparison(comparison: Comparison, output: str, stream: TextIO, options: RenderOptions) -> None:
     """`output` is one of OUTPUTS."""
     if output == "json":
-        stream.write(json_text(_plain(comparison), redact=look.redact, indent=1))
+        stream.write(json_text(_plain(comparison), redact=options.redact, indent=1))
         return
-    stream.writelines(clean(line, redact=look.redact) + "\n" for line in _lines(comparison))
+    stream.writelines(clean(line, redact=options.redact) + "\n" for line in _lines(comparison))
 
 
 def _lines(comparison: Comparison) -> Iterator[str]:

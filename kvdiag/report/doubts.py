@@ -18,7 +18,8 @@ SENTENCES: Mapping[Reason, str] = {
     Reason.PAIRING: "{text} may answer another RPC: several were in flight",
     Reason.SILENCE: "{text} is not repeated after {at}, although a retry was due in {took} and the log goes on",
     Reason.PROOF: "{text}",
-    Reason.VERSION: "{text} version not found in these logs; this rule applies to {needed} (set it with --component {text}=…)",
+    Reason.VERSION: "{text} version not found in these logs; this rule applies to {needed} "
+    "(set it with --component {text}=…)",
 }
 
 

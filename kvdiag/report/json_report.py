@@ -19,9 +19,9 @@ SCHEMA = "kvdiag.report/1"
 Plain = dict[str, Any]
 
 
-def write(report: Report, stream: TextIO, look: RenderOptions) -> None:
+def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
     """One JSON object, indented, with a newline at the end."""
-    write_json(plain(report, redact=look.redact), stream, redact=look.redact)
+    write_json(plain(report, redact=options.redact), stream, redact=options.redact)
 
 
 def plain(report: Report, *, redact: bool = True) -> Plain:

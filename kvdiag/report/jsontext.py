@@ -12,7 +12,7 @@ from kvdiag.report.clean import json_safe
 
 def json_text(said: object, *, redact: bool, indent: int | None = None) -> str:
     """One document with a newline at its end: on one line, or indented."""
-    shown = _blotted(said, "") if redact else said
+    shown = _redacted(said, "") if redact else said
     return json_safe(json.dumps(shown, indent=indent, ensure_ascii=False)) + "\n"
 
 
@@ -38,14 +38,14 @@ def _pieces(value: Any, key: str, level: int, *, redact: bool) -> Iterator[str]:
             mark = ","
         yield pad + "]" if mark else "[]"
     else:
-        whole = _blotted(value, key) if redact else value
+        whole = _redacted(value, key) if redact else value
         yield json.dumps(whole, indent=1, ensure_ascii=False).replace("\n", pad)
 
 
-def _blotted(value: Any, key: str) -> Any:  # noqa: ANN401  # JSON's own types
+def _redacted(value: Any, key: str) -> Any:  # noqa: ANN401  # JSON's own types
     """A text is judged together with its key: `password=…` is a secret, `…` alone is not."""
     if isinstance(value, str):
         return redacted_value(key, value)
     if isinstance(value, dict):
-        return {redacted(name): _blotted(part, name) for name, part in value.items()}
-    return [_blotted(part, key) for part in value] if isinstance(value, list | tuple) else value
+        return {redacted(name): _redacted(part, name) for name, part in value.items()}
+    return [_redacted(part, key) for part in value] if isinstance(value, list | tuple) else value

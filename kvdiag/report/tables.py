@@ -25,7 +25,7 @@ _FORMULAS = frozenset("=+-@＝＋－＠")  # with their full-width forms
 LEAST = 4  # columns are not cut below this
 
 
-def write(inventory: Inventory, stream: TextIO, output: str, look: RenderOptions) -> None:
+def write(inventory: Inventory, stream: TextIO, output: str, options: RenderOptions) -> None:
     """One of `OUTPUTS`. KeyError for another."""
     writers: Mapping[str, Callable[[Inventory, TextIO, RenderOptions], None]] = {
         "text": _write_text,
@@ -34,41 +34,41 @@ def write(inventory: Inventory, stream: TextIO, output: str, look: RenderOptions
         "csv": _write_csv,
         "name": _write_names,
     }
-    writers[output](inventory, stream, look)
+    writers[output](inventory, stream, options)
 
 
-def _write_names(inventory: Inventory, stream: TextIO, look: RenderOptions) -> None:
-    stream.writelines(clean(f"{inventory.kind}/{row.name}", redact=look.redact) + "\n" for row in inventory.rows)
+def _write_names(inventory: Inventory, stream: TextIO, options: RenderOptions) -> None:
+    stream.writelines(clean(f"{inventory.kind}/{row.name}", redact=options.redact) + "\n" for row in inventory.rows)
 
 
-def _write_text(inventory: Inventory, stream: TextIO, look: RenderOptions) -> None:
+def _write_text(inventory: Inventory, stream: TextIO, options: RenderOptions) -> None:
     heads = ["NAME", "STATE", "SINCE", "STUCK", "RETRIES", "FINDINGS"]
     cells = [_cells(row, inventory) for row in inventory.rows]
     if inventory.kind is SubjectKind.VOLUME:
         heads.insert(1, "DRIVER")
     if len({row.node for row in inventory.rows}) > 1:
         heads.insert(1, "NODE")
-    if _fits(heads, cells, look):
-        _table(heads, cells, stream, look)
+    if _fits(heads, cells, options):
+        _table(heads, cells, stream, options)
     else:  # rather a line of its own than a finding's name cut in two
-        _table(heads[:-1], cells, stream, look, below=[row.findings for row in inventory.rows])
+        _table(heads[:-1], cells, stream, options, below=[row.findings for row in inventory.rows])
     if inventory.slow:
-        _slow(inventory, stream, look)
+        _slow(inventory, stream, options)
 
 
-def _fits(heads: Sequence[str], cells: Sequence[Mapping[str, str]], look: RenderOptions) -> bool:
+def _fits(heads: Sequence[str], cells: Sequence[Mapping[str, str]], options: RenderOptions) -> bool:
     widths = (max(len(head), *(len(row[head]) for row in cells)) if cells else len(head) for head in heads)
-    return sum(widths) + len(GAP) * (len(heads) - 1) <= look.width
+    return sum(widths) + len(GAP) * (len(heads) - 1) <= options.width
 
 
-def _write_wide(inventory: Inventory, stream: TextIO, look: RenderOptions) -> None:
+def _write_wide(inventory: Inventory, stream: TextIO, options: RenderOptions) -> None:
     heads = ["NAME", "UID" if inventory.kind is SubjectKind.POD else "HANDLE", "NODE", "DRIVER", "MACHINE", "STATE"]
     heads += ["SINCE", "STUCK", "WAITS FOR", "RETRIES", "LAST FAILURE", "FINDINGS"]
     if inventory.kind is SubjectKind.POD:
         heads.remove("DRIVER")
-    _table(heads, [_cells(row, inventory) for row in inventory.rows], stream, look, width=0)
+    _table(heads, [_cells(row, inventory) for row in inventory.rows], stream, options, width=0)
     if inventory.slow:
-        _slow(inventory, stream, look, width=0)
+        _slow(inventory, stream, options, width=0)
 
 
 def _cells(row: InventoryRow, inventory: Inventory) -> dict[str, str]:
@@ -90,7 +90,7 @@ def _cells(row: InventoryRow, inventory: Inventory) -> dict[str, str]:
     }
 
 
-def _slow(inventory: Inventory, stream: TextIO, look: RenderOptions, width: int | None = None) -> None:
+def _slow(inventory: Inventory, stream: TextIO, options: RenderOptions, width: int | None = None) -> None:
     """The parts of each life, then how long each part takes over the log."""
     parts = [
         {
@@ -104,14 +104,14 @@ def _slow(inventory: Inventory, stream: TextIO, look: RenderOptions, width: int 
         for phase in _parts(row)
     ]
     stream.write("\n")
-    _table(["NAME", "STEP", "BEGAN", "TOOK", "NOW"], parts, stream, look, width=width)
+    _table(["NAME", "STEP", "BEGAN", "TOOK", "NOW"], parts, stream, options, width=width)
     stream.write("\n")
     figures = [
         {"STEP": s.name, "COUNT": str(s.times)}
         | {head: _took(value) for head, value in zip(("P50", "P90", "P99", "MAX"), s[2:], strict=True)}
         for s in inventory.spreads
     ]
-    _table(["STEP", "COUNT", "P50", "P90", "P99", "MAX"], figures, stream, look, width=width)
+    _table(["STEP", "COUNT", "P50", "P90", "P99", "MAX"], figures, stream, options, width=width)
 
 
 def _parts(row: InventoryRow) -> tuple[Phase, ...]:
@@ -127,7 +127,7 @@ def _table(
     heads: Sequence[str],
     rows: Sequence[Mapping[str, str]],
     stream: TextIO,
-    look: RenderOptions,
+    options: RenderOptions,
     *,
     width: int | None = None,
     below: Sequence[Sequence[str]] = (),
@@ -136,8 +136,8 @@ def _table(
 
     `below` are words for lines of their own under each row.
     """
-    width = look.width if width is None else width
-    table = [list(heads), *([clean(row[head], redact=look.redact) for head in heads] for row in rows)]
+    width = options.width if width is None else width
+    table = [list(heads), *([clean(row[head], redact=options.redact) for head in heads] for row in rows)]
     widths = [max(len(line[n]) for line in table) for n in range(len(heads))]
     while width and sum(widths) + len(GAP) * (len(widths) - 1) > width and max(widths) > LEAST:
         widths[widths.index(max(widths))] -= 1
@@ -170,7 +170,7 @@ def _tenths(microseconds: int) -> str:
     return f"{microseconds / 1_000_000:.1f}s" if 1_000_000 <= microseconds < 60_000_000 else say_duration(microseconds)
 
 
-def _write_csv(inventory: Inventory, stream: TextIO, look: RenderOptions) -> None:
+def _write_csv(inventory: Inventory, stream: TextIO, options: RenderOptions) -> None:
     """The values of the JSON rows, lists joined by spaces; with `--slow` a column for each step, in seconds."""
     steps = [spread.name for spread in inventory.spreads] if inventory.slow else []
     heads = [head for head in _HEADS if head not in {"phases", "now", "ids"}]
@@ -180,17 +180,17 @@ def _write_csv(inventory: Inventory, stream: TextIO, look: RenderOptions) -> Non
         said = _plain(row)
         took = {phase.name: phase.ends - phase.begins for phase in row.phases if phase.ends is not None}
         seconds = [f"{took[step] / 1_000_000:.6f}" if step in took else "" for step in steps]
-        out.writerow([_csv_cell(said[head], look) for head in heads] + seconds)
+        out.writerow([_csv_cell(said[head], options) for head in heads] + seconds)
 
 
-def _csv_cell(value: Any, look: RenderOptions) -> str:  # noqa: ANN401  # JSON's own types
+def _csv_cell(value: Any, options: RenderOptions) -> str:  # noqa: ANN401  # JSON's own types
     """One cell; a word from a log must not be read as a formula by a spreadsheet."""
     text = " ".join(value) if isinstance(value, list) else "" if value is None else str(value)
-    text = clean(text, redact=look.redact)
+    text = clean(text, redact=options.redact)
     return f"'{text}" if text.lstrip()[:1] in _FORMULAS else text
 
 
-def _write_json(inventory: Inventory, stream: TextIO, look: RenderOptions) -> None:
+def _write_json(inventory: Inventory, stream: TextIO, options: RenderOptions) -> None:
     said: dict[str, Any] = {
         "schema": f"kvdiag.{inventory.kind}s/1",
         "begins": _time(inventory.begins),
@@ -203,7 +203,7 @@ def _write_json(inventory: Inventory, stream: TextIO, look: RenderOptions) -> No
             | {name: value / 1_000_000 for name, value in zip(("p50", "p90", "p99", "max"), s[2:], strict=True)}
             for s in inventory.spreads
         ]
-    write_json(said, stream, redact=look.redact)
+    write_json(said, stream, redact=options.redact)
 
 
 _HEADS = (

@@ -38,14 +38,14 @@ class Put(Protocol):
         """One line."""
 
 
-def write(report: Report, stream: TextIO, look: RenderOptions) -> None:
+def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
     """All findings, causes first with their symptoms under them, then what was read."""
     under = _folded(report.findings)
-    writer = _Writer(_coloured(stream, look) if look.colour else _plain(stream), look, _common_folder(report))
+    writer = _Writer(_coloured(stream, options) if options.colour else _plain(stream), options, _common_folder(report))
     for finding in report.findings:
         if finding.explained_by is None:
             writer.finding(finding, under)
-    if not look.quiet:
+    if not options.quiet:
         writer.needs(report.needs)
         writer.foot(report)
 
@@ -59,12 +59,12 @@ def _plain(stream: TextIO) -> Put:
     return put
 
 
-def _coloured(stream: TextIO, look: RenderOptions) -> Put:
+def _coloured(stream: TextIO, options: RenderOptions) -> Put:
     """Lines in the colours that the terminal has; rich takes 25 ms to load."""
     from rich.console import Console
     from rich.text import Text
 
-    console = Console(file=stream, width=look.width, force_terminal=True, highlight=False, markup=False, emoji=False)
+    console = Console(file=stream, width=options.width, force_terminal=True, highlight=False, markup=False, emoji=False)
 
     def put(*pieces: Piece) -> None:
         console.print(Text.assemble(*pieces), soft_wrap=True)
@@ -88,8 +88,8 @@ def _folded(findings: Sequence[Finding]) -> Mapping[str, list[Finding]]:
 
 
 class _Writer:
-    def __init__(self, put: Put, look: RenderOptions, folder: str) -> None:
-        self.put, self.look, self.folder = put, look, folder
+    def __init__(self, put: Put, options: RenderOptions, folder: str) -> None:
+        self.put, self.options, self.folder = put, options, folder
 
     def finding(self, finding: Finding, under: Mapping[str, list[Finding]]) -> None:
         """One cause in full, with what it explains."""
@@ -101,7 +101,7 @@ class _Writer:
         self._fix(finding)
         self._doubts(finding)
         self._explains(under.get(finding.key, ()))
-        if self.look.verbose:
+        if self.options.verbose:
             self._section("Look-alikes", finding.rule.look_alikes)
             self._section("See", finding.rule.references)
         self._blank()
@@ -135,7 +135,7 @@ class _Writer:
     def _head(self, finding: Finding) -> None:
         label = f" {finding.severity.label.upper()} "
         sure = "" if finding.verdict is Verdict.CONFIRMED else " (possible)"
-        first, *more = _wrapped(clean(finding.rule.title) + sure, self.look.width - len(label) - 1)
+        first, *more = _wrapped(clean(finding.rule.title) + sure, self.options.width - len(label) - 1)
         self.put((label, STYLES[finding.severity]), (" ", ""), (first, "bold"))
         for line in more:
             self.put((" " * (len(label) + 1) + line, "bold"))
@@ -167,7 +167,7 @@ class _Writer:
         if not finding.fix:
             return
         self._title("What to do")
-        for number, fix in enumerate((shown(one, redact=self.look.redact) for one in finding.fix), start=1):
+        for number, fix in enumerate((shown(one, redact=self.options.redact) for one in finding.fix), start=1):
             guard = f" Only when {fix.after}." if fix.after else ""
             self._say(f"{number}. {fix.text}{guard}", indent=4, hang=3)
             if fix.run:
@@ -200,12 +200,12 @@ class _Writer:
 
     def _say(self, text: str, *, indent: int = 0, hang: int = 0, style: str = "") -> None:
         """Text wrapped to the width; lines after the first stand `hang` columns further in."""
-        for number, line in enumerate(_wrapped(self._clean(text), self.look.width - indent - hang)):
+        for number, line in enumerate(_wrapped(self._clean(text), self.options.width - indent - hang)):
             margin = " " * (indent + (hang if number else 0))
             self.put((margin + line, style))
 
     def _clean(self, text: str) -> str:
-        return clean(text, redact=self.look.redact)
+        return clean(text, redact=self.options.redact)
 
     def _shown(self, source: str) -> str:
         """A source's name without the folder that all have in common."""
@@ -214,7 +214,7 @@ class _Writer:
     def _shortened(self, text: str) -> str:
         """A log's words in a few lines, unless all were asked for."""
         text = self._clean(text)  # whole: a secret that is cut cannot be told
-        return text if self.look.verbose else shortened(text, EVIDENCE_LINES * (self.look.width - 6))
+        return text if self.options.verbose else shortened(text, EVIDENCE_LINES * (self.options.width - 6))
 
 
 def _wrapped(text: str, width: int) -> list[str]:
@@ -261,11 +261,11 @@ def _clock(stamp: int) -> str:
 def _versions(versions: Sequence[SeenVersion]) -> Iterator[str]:
     """Each component once: as it was printed, else as its wordings tell."""
     printed = {version.component for version in versions if version.version}
-    told = set()
+    seen = set()
     for version in versions:
         name = f"{version.component} {version.version}"
-        if version.version and name not in told:
-            told.add(name)
+        if version.version and name not in seen:
+            seen.add(name)
             yield name
         elif version.component not in printed:
             yield f"{version.component} {say_range(read_range(version.span))} (from log wording)"

@@ -1,1 +1,1 @@
-"""What is kept of old events when more come than are held."""
+"""What each command keeps of old events when the event budget is exceeded."""

@@ -1,11 +1,10 @@
-"""Bounded memory: when more events are held than fit, those that are not needed any more are let go.
+"""Bounded memory: when the budget is exceeded, events that are no longer needed are evicted.
 
-There are too many when they are more than `MAX_EVENTS`, or take more than `MOST_BYTES` (`kvdiag.ingest.weight`).
+The budget is `MAX_EVENTS` events or `MAX_BYTES` (`kvdiag.ingest.weight`), whichever is reached first.
 
-First those that lie outside the time that was asked for; nothing is lost with them. When the rest is still too much,
-all of it is joined, and only what goes on is kept: the newest quarter of the events, and of the older ones those that
-the command needs, which its `RetentionPolicy` names. An absence that lies in the part that was evicted is a doubt
-from then on.
+First go the events outside the requested time; nothing is lost with them. If the rest still exceeds half the budget, it
+is correlated, and what stays is the newest quarter of the events and those older ones that the command needs, as its
+`RetentionPolicy` says. From then on an absence in the evicted part is a doubt.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ from kvdiag.model.timeline import Gap, History, Timeline
 from kvdiag.model.values import EMPTY, SubjectKind
 from kvdiag.retention.landmarks import clock_and_coverage_lines
 
-MAX_EVENTS = 200_000  # events
-MOST_BYTES = 256 << 20  # with their history
-_TOO_MUCH = f"events that take more than {MOST_BYTES >> 20} MiB"
+MAX_EVENTS = 200_000
+MAX_BYTES = 256 << 20  # bytes, with their history
+_TOO_MUCH = f"events that take more than {MAX_BYTES >> 20} MiB"
 HEAD_EVENTS = 100  # events of a subject that say who it is and how it began
 NEXT = "narrow the time with --since and --until"
 WHY = "older events were dropped to limit memory"
@@ -37,9 +36,9 @@ WHY = "older events were dropped to limit memory"
 MARGINS = (DAY, HOUR, 0)
 ALWAYS = (-(1 << 62), 1 << 62)  # microseconds: no event is so early or so late
 
-Span = tuple[int | None, int | None]
+TimeSpan = tuple[int | None, int | None]
 Clocks = Mapping[str, SourceClock]
-Lines = Mapping[str, set[int]]
+LineNumbers = Mapping[str, set[int]]
 
 
 class RetentionPolicy(Protocol):
@@ -47,60 +46,61 @@ class RetentionPolicy(Protocol):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a person should know once some were let go, with `{until}` for the time before which they lay."""
+        """Notes for the user once events were evicted; `{until}` stands for the time before which they lay."""
 
     @property
     def is_whole(self) -> bool:
-        """Whether the answer is nevertheless as sure as it would be with all events."""
+        """Whether the answer is as certain as with all events, so that no gap in coverage results."""
 
-    def keep(self, history: History, cut: int) -> Iterable[Event]:
-        """The events that must stay of those that ended before `cut`; the others are not seen again."""
+    def retain(self, history: History, cut: int) -> Iterable[Event]:
+        """Give the events to keep of those that ended before `cut` (microseconds UTC); the others are evicted."""
 
-    def left(self, history: Callable[[], History]) -> None:
-        """Told when the others are gone; `history` joins what is left."""
+    def on_evicted(self, history: Callable[[], History]) -> None:
+        """Called after the eviction; `history` correlates what is left, at the cost of doing so."""
 
 
 class EventBudget:
-    """Asked after each block of a log whether some of what was read must be let go.
+    """Evicts events when too many are held; asked after each block of a log.
 
-    `clocks` and `join` make clocks and a history of what was read so far, `asked` is the time that was asked for.
+    `clocks` and `join` make clocks and a history of what was read so far; `asked` is the requested time, (since, until)
+    in microseconds UTC, None where open.
     """
 
     def __init__(
         self,
         clocks: Callable[[Sequence[LogRead]], Clocks],
         join: Callable[[Sequence[LogRead]], History],
-        keeper: RetentionPolicy,
-        asked: Span = (None, None),
+        policy: RetentionPolicy,
+        asked: TimeSpan = (None, None),
     ) -> None:
-        """Nothing was let go yet."""
-        self._clocks, self._join, self._keeper, self._asked = clocks, join, keeper, asked
+        """Start with nothing evicted."""
+        self._clocks, self._join, self._policy, self._asked = clocks, join, policy, asked
         self.left_out: Gap | None = None
         self._too_many = ""
         self.clocks: Clocks = {}
-        self._floor = Load()  # what stayed when events were let go last
+        self._floor = Load()  # what stayed after the last eviction
         self._counted, self._held = 0, Load()  # logs that were read to their end, and what is kept of them
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a person should know of it."""
+        """Notes for the user: what was evicted and what may be missing; empty when nothing was."""
         if self.left_out is None:
             return ()
         until = to_datetime(self.left_out.ends).strftime("%Y-%m-%d %H:%M:%S UTC")
-        return tuple(f"{self._too_many}: {note.format(until=until)}" for note in self._keeper.notes)
+        return tuple(f"{self._too_many}: {note.format(until=until)}" for note in self._policy.notes)
 
     @property
     def gap(self) -> Gap | None:
-        """When events are missing on which the answer would rest."""
-        return None if self._keeper.is_whole else self.left_out
+        """The evicted stretch, as a gap in every coverage; None without one or when the policy is whole."""
+        return None if self._policy.is_whole else self.left_out
 
     @property
     def most(self) -> Load:
-        """What is held before some is let go: more than `MAX_EVENTS` events where nearly all of them go on."""
-        return Load(max(MAX_EVENTS, 2 * self._floor.events), max(MOST_BYTES, 2 * self._floor.size))
+        """The load at which events are evicted: twice what stayed last time, at least `MAX_EVENTS` and `MAX_BYTES`."""
+        return Load(max(MAX_EVENTS, 2 * self._floor.events), max(MAX_BYTES, 2 * self._floor.size))
 
     def check(self, done: list[LogRead], *logs: LogReader) -> None:
-        """Let events go, if `done` and the logs that are being read hold too many of them."""
+        """Evict events if `done` and the logs being read exceed the budget; `done` is changed in place."""
         most = self.most
         if not self._load(done, logs).exceeds(most):
             return
@@ -137,16 +137,16 @@ class EventBudget:
         self._too_many = f"more than {MAX_EVENTS:,} events" if len(history.events) > MAX_EVENTS else _TOO_MUCH
         self.left_out = Gap(self.left_out.begins if self.left_out else history.begins, cut, WHY)
         del history  # there is no room for two
-        self._keeper.left(lambda: self._join(held.reads))
+        self._policy.on_evicted(lambda: self._join(held.reads))
 
-    def _kept(self, history: History, cut: int) -> Lines:
+    def _kept(self, history: History, cut: int) -> LineNumbers:
         """The lines of what the command needs, as far as there is room: a quarter of all."""
         lines: dict[str, set[int]] = defaultdict(set)
         weight = Weight()
-        for event in self._keeper.keep(history, cut):
+        for event in self._policy.retain(history, cut):
             if event.ends < cut and event.origin.line not in lines[event.origin.source]:
                 weight.add_event(event)
-                if weight.load.size <= MOST_BYTES // 4:
+                if weight.load.size <= MAX_BYTES // 4:
                     lines[event.origin.source].add(event.origin.line)
         return lines
 
@@ -159,7 +159,7 @@ class _Held:
 
     @property
     def load(self) -> Load:
-        """What they take."""
+        """How many events they hold, and their size in bytes."""
         done = Load()
         for read in self._done:
             done = done.plus(load(read.log.raw_events))
@@ -167,10 +167,10 @@ class _Held:
 
     @property
     def reads(self) -> list[LogRead]:
-        """All of them."""
+        """All logs, those still being read as far as they are."""
         return [*self._done, *(log.made() for log in self._logs)]
 
-    def evict(self, clocks: Clocks, since: int, until: int, lines: Lines = EMPTY) -> None:
+    def evict(self, clocks: Clocks, since: int, until: int, lines: LineNumbers = EMPTY) -> None:
         """Keep what lies in between, what stands on the lines, and what tells the clocks and the coverage."""
 
         def keeps(log: LogEvents) -> _Keeps:
@@ -193,16 +193,16 @@ class _Keeps(NamedTuple):
     lines: set[int]
 
     def is_kept(self, said: RawEvent) -> bool:
-        """Whether either is so."""
+        """Whether it lies in the stretch or on one of the lines."""
         return said.line in self.lines or self.is_between(said)
 
     def is_between(self, said: RawEvent | RpcLine) -> bool:
-        """Whether it lies in the stretch of time."""
+        """Whether it lies between `since` and `until`, with its repeats."""
         ends = said.more[1] if isinstance(said, RawEvent) and said.more else said.stamp
         return self.clock.utc(ends, said.line) >= self.since and self.clock.utc(said.stamp, said.line) <= self.until
 
 
-def _around(asked: Span, margin: int) -> tuple[int, int]:
+def _around(asked: TimeSpan, margin: int) -> tuple[int, int]:
     since, until = asked
     return (
         ALWAYS[0] if since is None else since - margin,
@@ -222,7 +222,7 @@ def _newest_quarter(events: Sequence[Event]) -> int:
     Events that ended at the same moment stay or go together: where they are nearly all, they go.
     """
     ends = sorted(event.ends for event in events)
-    cut = max(ends[len(ends) * 3 // 4], newest(events, MOST_BYTES // 4) or ALWAYS[0])
+    cut = max(ends[len(ends) * 3 // 4], newest(events, MAX_BYTES // 4) or ALWAYS[0])
     return cut if bisect_left(ends, cut) >= len(ends) // 4 else cut + 1
 
 
@@ -245,7 +245,7 @@ def active_events(history: History, cut: int) -> Iterator[Event]:
 def _first(timelines: Sequence[Timeline]) -> int:
     """How many events of each subject are kept: `HEAD_EVENTS`, or fewer where there are many."""
     first = HEAD_EVENTS
-    while first > 1 and sum(min(first, len(timeline.events)) for timeline in timelines) > MOST_BYTES // 8 // EVENT:
+    while first > 1 and sum(min(first, len(timeline.events)) for timeline in timelines) > MAX_BYTES // 8 // EVENT:
         first //= 2
     return first
 

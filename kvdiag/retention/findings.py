@@ -1,7 +1,7 @@
-"""What was found in events that were let go: kept as it was found, and joined with what is found later.
+"""Findings of evicted events: kept as they were, and joined with later findings.
 
-Before events are let go all is judged, and after it once more. What is found no more without them stays as it was
-found; of what is still found, how often it was in the part that is gone is remembered.
+The rules are evaluated before an eviction and once more after it. A finding that is gone then stays as it was; of one
+that is still found, the count in the evicted part is remembered.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from kvdiag.model.timeline import History
 from kvdiag.model.values import SubjectKind, Verdict
 from kvdiag.retention.budget import NEXT, active_events, active_subjects
 
-MOST_FOUND = 10_000  # findings of events that were let go: 10 KB each
-FEWEST_FOUND = 100  # of one rule, however many there are of others
+MAX_FINDINGS = 10_000  # findings of evicted events: 10 KB each
+MIN_FINDINGS_PER_RULE = 100  # of one rule, however many there are of others
 
 Judge = Callable[[History], list[Finding]]
 
 
 class FindingRetention:
-    """The findings of what was let go; `judge` gives those of a history."""
+    """Keeps the findings of evicted events; `judge` gives the findings of a history."""
 
     is_whole = False
 
     def __init__(self, judge: Judge) -> None:
-        """Nothing was found yet."""
+        """Start with no findings."""
         self._judge = judge
-        self._found: Sequence[Finding] = ()  # before events are let go
+        self._found: Sequence[Finding] = ()  # before the eviction
         self._over = _Findings()  # of which nothing is left
         self._gone = _Findings()  # of which some is left: the part that is not
         self._unlisted = Counter[str]()  # by rule, what there was no room for
@@ -41,7 +41,7 @@ class FindingRetention:
         more = ", ".join(f"{count:,} of {rule}" for rule, count in sorted(self._unlisted.items()))
         return (note, f"findings not listed: {more}") if more else (note,)
 
-    def keep(self, history: History, cut: int) -> Iterator[Event]:
+    def retain(self, history: History, cut: int) -> Iterator[Event]:
         """The first events of what goes on, and what proves a finding about that."""
         self._found = self._judge(history)
         still = {(timeline.subject.kind, timeline.subject.key) for timeline in active_subjects(history, cut)}
@@ -50,7 +50,7 @@ class FindingRetention:
             if (finding.subject.kind, finding.subject.key) in still:
                 yield from (one.event for one in finding.evidence)
 
-    def left(self, history: Callable[[], History]) -> None:
+    def on_evicted(self, history: Callable[[], History]) -> None:
         """Keep what is found no more, and of what still is how often it was in the part that is gone."""
         gone, self._gone, still = self._gone, _Findings(), _Findings(self._judge(history()))
         for finding in self._found:
@@ -65,7 +65,7 @@ class FindingRetention:
     def _end(self, finding: Finding, key: str) -> None:
         """Nothing is left of it: it is listed as far as there is room, and counted in any case."""
         rule = finding.rule.name
-        if len(self._over) < MOST_FOUND or self._over.of(rule) < FEWEST_FOUND:
+        if len(self._over) < MAX_FINDINGS or self._over.of(rule) < MIN_FINDINGS_PER_RULE:
             self._over.put(finding, key)
         else:
             self._unlisted[rule] += 1
@@ -76,7 +76,7 @@ class FindingRetention:
         return over.keys
 
     def all(self, findings: Sequence[Finding]) -> list[Finding]:
-        """The findings of what was let go and those of what was left, each subject's of one rule as one."""
+        """The findings of evicted events joined with `findings`: one for each rule and subject."""
         over, gone = self._over.copy(), self._gone.copy()
         told = [joined(over.take(finding), joined(gone.take(finding), finding)) for finding in findings]
         return [*over, *told]
@@ -107,29 +107,29 @@ class _Findings:
         return self._of.total()
 
     def of(self, rule: str) -> int:
-        """How many are of one rule."""
+        """Count the findings of one rule."""
         return self._of[rule]
 
     @property
     def keys(self) -> frozenset[str]:
-        """What all of them are called by."""
+        """The keys of all findings (`Finding.key`)."""
         return frozenset(key for group in self._about.values() for key in group)
 
     def copy(self) -> _Findings:
-        """Give the same, to be taken from."""
+        """Give a shallow copy, so that findings can be taken out of it."""
         made = _Findings()
         made._about = {about: dict(group) for about, group in self._about.items()}
         made._of = self._of.copy()
         return made
 
     def put(self, finding: Finding, key: str) -> None:
-        """Keep one by the key it is called by."""
+        """Keep a finding under `key`."""
         group = self._about.setdefault(_group(finding), {})
         self._of[finding.rule.name] += key not in group
         group[key] = finding
 
     def find(self, finding: Finding) -> Finding | None:
-        """Give the first about the same."""
+        """Give the first finding of the same rule and subject, None when there is none."""
         return next((f for f in self._about.get(_group(finding), {}).values() if _is_same(f, finding)), None)
 
     def take(self, finding: Finding) -> Finding | None:

@@ -1,4 +1,4 @@
-"""What must be kept of a log whose other events are let go, so that its clock and what it covers stay as they are.
+"""What must be kept of a log whose other events are evicted, so that its clock and what it covers stay as they are.
 
 The first and last words of each kind say how closely was listened, those of each process when and to whom; the events
 on both sides of a New Year, and one every two months, which year it is; and the first of each id that another log may

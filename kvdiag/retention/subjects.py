@@ -9,7 +9,7 @@ from kvdiag.ingest.weight import Weight
 from kvdiag.model.event import Event
 from kvdiag.model.timeline import History, Timeline
 from kvdiag.model.values import SubjectKind
-from kvdiag.retention import budget as relief
+from kvdiag.retention import budget as limits
 from kvdiag.rules.scene import HORIZON
 from kvdiag.views.phases import PULLS
 from kvdiag.views.timeline import MATTERS
@@ -25,33 +25,33 @@ class SubjectRetention:
     """
 
     def __init__(self, kinds: Iterable[SubjectKind], names: Iterable[str]) -> None:
-        """`names` as a person gives them: whole, or how one begins."""
+        """`names` as the user gives them: whole, or a prefix."""
         self._kinds, self._names = tuple(kinds), tuple(names)
         self.is_whole = True
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What may be missing."""
+        """Notes for the user: which events may be missing."""
         names = _escaped(" or ".join(self._names))
         kept = f"only what concerns {names} was kept" if self.is_whole else f"not all that concerns {names} was kept"
-        return (f"of what ended before {{until}} {kept}; {relief.NEXT}",)
+        return (f"before {{until}} {kept}; {limits.NEXT}",)
 
-    def keep(self, history: History, cut: int) -> Iterator[Event]:
-        """What is kept, the most important first."""
-        yield from relief.active_events(history, cut)
-        room, weight = relief.MAX_EVENTS // 2, Weight()
+    def retain(self, history: History, cut: int) -> Iterator[Event]:
+        """Give the events to keep, the most important first."""
+        yield from limits.active_events(history, cut)
+        room, weight = limits.MAX_EVENTS // 2, Weight()
         seen: set[int] = set()
         for event in self._wanted(history):
             if event.ends < cut and id(event) not in seen:
                 seen.add(id(event))
                 weight.add_event(event)
-                if len(seen) > room or weight.load.size > relief.MOST_BYTES // 8:
+                if len(seen) > room or weight.load.size > limits.MAX_BYTES // 8:
                     self.is_whole = False
                     return
                 yield event
 
-    def left(self, history: Callable[[], History]) -> None:
-        """Nothing was learnt from what is gone."""
+    def on_evicted(self, history: Callable[[], History]) -> None:
+        """Nothing to do."""
 
     def _wanted(self, history: History) -> Iterator[Event]:
         found = [one for kind in self._kinds for name in self._names for one in look_up(history, kind, name)]
@@ -59,7 +59,7 @@ class SubjectRetention:
             yield from timeline.events
         yield from (event for event in history.events if self._mentions(event))
         local = [timeline for timeline in found if timeline.subject.kind in NODE_SIDE]
-        held = relief.leases(history)
+        held = limits.leases(history)
         for timeline in local:
             yield from held.get(timeline.subject.ids.get("pod", ""), ())
             yield from _around(timeline, history)

@@ -1,1 +1,1 @@
-"""Signatures: read from YAML, matched against timelines, told as findings."""
+"""Rules: read from YAML, matched against timelines, reported as findings."""

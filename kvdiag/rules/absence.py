@@ -44,7 +44,7 @@ def doubts(
     return best or ()
 
 
-def heard(components: tuple[str, ...], node: str, history: History) -> tuple[str, ...]:
+def components_present(components: tuple[str, ...], node: str, history: History) -> tuple[str, ...]:
     """Those of the components that print a kind whose log is there; the first where none is."""
     present = tuple(one for one in components if any(_covering(one, node, history)))
     return present or components[:1]
@@ -53,7 +53,7 @@ def heard(components: tuple[str, ...], node: str, history: History) -> tuple[str
 def _unproven(
     components: tuple[str, ...], verbosity: int, window: Window, node: str, history: History
 ) -> Iterator[Doubt]:
-    for component in heard(components, node, history):
+    for component in components_present(components, node, history):
         yield from min(
             (tuple(_reasons(coverage, verbosity, window)) for coverage in _covering(component, node, history)),
             key=len,

@@ -1,4 +1,4 @@
-"""Known defects against the versions seen: affected, fixed, or not to be told from these logs."""
+"""Known defects against the versions seen: affected, fixed, or unknown from these logs."""
 
 from __future__ import annotations
 

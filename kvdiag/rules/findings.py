@@ -15,7 +15,7 @@ from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.bugs import applies, known_bugs, seen
 from kvdiag.rules.fill import fixes, sentence, values
 from kvdiag.rules.grammar import positive_names
-from kvdiag.rules.judge import Match, judge, selects
+from kvdiag.rules.judge import RuleMatch, judge, selects
 from kvdiag.rules.scene import EventIndex, nodes_of, parts
 from kvdiag.snapshots.fact import STANDING
 
@@ -24,32 +24,32 @@ PRELUDE = 5 * MINUTE  # before the first line of the sentence; what else a rule 
 
 def find(rules: Sequence[Rule], history: History, entries: Mapping[str, Entry]) -> Iterator[Finding]:
     """Every finding of every rule on every subject, in no order."""
-    scene = EventIndex(history, entries)
+    index = EventIndex(history, entries)
     for rule in rules:
-        for timeline in scene.candidates(rule):
-            yield from _on_subject(rule, timeline, scene)
+        for timeline in index.candidates(rule):
+            yield from _on_subject(rule, timeline, index)
 
 
-def _on_subject(rule: Rule, timeline: Timeline, scene: EventIndex) -> Iterator[Finding]:
+def _on_subject(rule: Rule, timeline: Timeline, index: EventIndex) -> Iterator[Finding]:
     """One finding at most for each node of a subject: of the first part that surely matches, or else may."""
     for node in nodes_of(timeline):
-        divided = parts(rule, scene.events(rule, timeline, node))
-        judged = ((_matches(rule, part, node, scene), part) for part in divided)
+        divided = parts(rule, index.events(rule, timeline, node))
+        judged = ((_matches(rule, part, node, index), part) for part in divided)
         found = [(matches, part) for matches, part in judged if matches]
         if found:
             matches, part = min(found, key=lambda one: bool(one[0][0].doubts))
-            yield _finding(rule, _at(timeline.subject, node, part, rule), matches, part, scene)
+            yield _finding(rule, _at(timeline.subject, node, part, rule), matches, part, index)
 
 
-def _matches(rule: Rule, part: Sequence[Event], node: str, scene: EventIndex) -> list[Match]:
+def _matches(rule: Rule, part: Sequence[Event], node: str, index: EventIndex) -> list[RuleMatch]:
     """Those that the versions of their moment do not rule out."""
-    matches = judge(rule, part, node, scene.history, scene.entries)
-    versions = scene.history.versions
-    return [match for match in matches if not rule.applies or applies(rule, versions, node, _begins(match, scene))]
+    matches = judge(rule, part, node, index.history, index.entries)
+    versions = index.history.versions
+    return [match for match in matches if not rule.applies or applies(rule, versions, node, _begins(match, index))]
 
 
-def _begins(match: Match, scene: EventIndex) -> int:
-    return min((event.time for events in match.bound.values() for event in events), default=scene.history.begins)
+def _begins(match: RuleMatch, index: EventIndex) -> int:
+    return min((event.time for events in match.bound.values() for event in events), default=index.history.begins)
 
 
 def _at(subject: Entity, node: str, part: Sequence[Event], rule: Rule) -> Entity:
@@ -60,9 +60,9 @@ def _at(subject: Entity, node: str, part: Sequence[Event], rule: Rule) -> Entity
 
 
 def _finding(
-    rule: Rule, subject: Entity, matches: Sequence[Match], part: Sequence[Event], scene: EventIndex
+    rule: Rule, subject: Entity, matches: Sequence[RuleMatch], part: Sequence[Event], index: EventIndex
 ) -> Finding:
-    history = scene.history
+    history = index.history
     best = matches[0]
     bound = [(name, event) for name, events in best.bound.items() for event in events]
     ordered = sorted(bound, key=lambda pair: (pair[1].time, pair[1].origin))
@@ -75,7 +75,7 @@ def _finding(
     healed = _healed(rule, part, ends)
     said = values(subject, [*ordered, *(("", event) for event in since)], count, begins, ends)
     said["lasted"] = say_duration((ends if healed is None else healed) - begins)
-    dialect = scene.dialect(said.get("node", ""))
+    dialect = index.dialect(said.get("node", ""))
     return Finding(
         rule=rule,
         subject=subject,
@@ -112,7 +112,7 @@ def _counted_name(rule: Rule) -> str:
     return rule.counts or list(positive_names(rule.when))[-1]
 
 
-def _evidence(match: Match, part: Sequence[Event], rule: Rule, begins: int) -> Iterator[Evidence]:
+def _evidence(match: RuleMatch, part: Sequence[Event], rule: Rule, begins: int) -> Iterator[Evidence]:
     """The lines a finding rests on in time order, each once: first and last of a series, and what `shows` names."""
     series = {name: [e for e in part if selects(rule.events[name], e) and e.ends >= begins] for name in _series(rule)}
     for name in rule.follows:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from kvdiag.clock import duration
 from kvdiag.errors import PatternError
-from kvdiag.model.rule import Absent, All, AnyOf, Chain, Condition, Not, Step
+from kvdiag.model.rule import Absent, All, AnyOf, Chain, ChainStep, Condition, Not
 from kvdiag.yamlread import suggestion
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _grammar() -> pp.ParserElement:
     span.set_parse_action(lambda t: duration(t[0]))
 
     step = pp.Opt(word["at"] - word["least"] - count, default=1) + name + pp.Opt(word["lasting"] - span, default=0)
-    step.set_parse_action(lambda t: Step(name=t[1], at_least=t[0], lasting=t[2]))
+    step.set_parse_action(lambda t: ChainStep(name=t[1], at_least=t[0], lasting=t[2]))
     chain = pp.Group(step + (word["then"] - step)[...]) + pp.Opt(word["within"] - span, default=0)
     chain.set_parse_action(lambda t: Chain(tuple(t[0]), t[1]))
 

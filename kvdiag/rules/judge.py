@@ -1,4 +1,4 @@
-"""A rule's sentence against one timeline: which events make it true, and how sure that is.
+"""A rule's condition against one timeline: which events make it true, and how sure that is.
 
 A chain holds if its events come in that order on the timeline. Of all runs with the same end the shortest counts;
 if an absence spoils one run the next is tried, since a volume may go through its cycle many times.
@@ -17,7 +17,7 @@ from kvdiag.correlate.handover import OVERLAP, UNSTAGED
 from kvdiag.model.doubt import Doubt, Reason
 from kvdiag.model.event import Event
 from kvdiag.model.record import Origin
-from kvdiag.model.rule import Absent, All, AnyOf, Chain, Condition, Not, Rule, Selector, Step
+from kvdiag.model.rule import Absent, All, AnyOf, Chain, ChainStep, Condition, Not, Rule, Selector
 from kvdiag.model.timeline import History
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.absence import Window, doubts
@@ -31,15 +31,15 @@ LONGEST_VALUE = 4096  # characters of an attribute that a glob is matched agains
 Bound = Mapping[str, tuple[Event, ...]]
 
 
-class Match(NamedTuple):
-    """One way in which the sentence holds: the events bound to each name, and what speaks against certainty."""
+class RuleMatch(NamedTuple):
+    """One way in which the condition holds: the events bound to each name, and the doubts."""
 
     bound: Bound
     doubts: tuple[Doubt, ...] = ()
 
 
 class JudgedEvents(NamedTuple):
-    """What a sentence is judged on: the selected events per name in time order, the node and the whole history."""
+    """What a condition is evaluated on: the selected events per name in time order, the node and the whole history."""
 
     seen: Mapping[str, tuple[Event, ...]]
     kinds: Mapping[str, tuple[str, ...]]
@@ -51,28 +51,30 @@ class JudgedEvents(NamedTuple):
 
 def judge(
     rule: Rule, events: Sequence[Event], node: str, history: History, entries: Mapping[str, Entry]
-) -> list[Match]:
+) -> list[RuleMatch]:
     """Every match of the rule on these events (in time order), the certain ones first; empty when there is none."""
     pieces = cut_polls(events)
     whole = {id(piece): event for piece, event in pieces}
     seen = {name: tuple(e for e, _ in pieces if selects(selector, e)) for name, selector in rule.events.items()}
     kinds = {name: selector.kinds for name, selector in rule.events.items()}
-    stage = JudgedEvents(seen, kinds, node, history, entries, rule.clocks)
-    runs = (_weighed(match, rule) for match in islice(_solve(rule.when, stage, Match({})), MOST_RUNS))
+    selected = JudgedEvents(seen, kinds, node, history, entries, rule.clocks)
+    runs = (_weighed(match, rule) for match in islice(_solve(rule.when, selected, RuleMatch({})), MOST_RUNS))
     return sorted((_whole(match, whole) for match in runs), key=lambda match: bool(match.doubts))
 
 
-def _weighed(match: Match, rule: Rule) -> Match:
+def _weighed(match: RuleMatch, rule: Rule) -> RuleMatch:
     """The match with the rule's doubt, when none of the events that would prove it is part of it."""
     if rule.proof is None or match.bound.keys() & set(rule.proof.by):
         return match
     return match._replace(doubts=_both(match.doubts, (Doubt(Reason.PROOF, text=rule.proof.doubt),)))
 
 
-def _whole(match: Match, whole: Mapping[int, Event]) -> Match:
+def _whole(match: RuleMatch, whole: Mapping[int, Event]) -> RuleMatch:
     """The match with the events that were logged in the place of their pieces."""
     logged = {name: (whole[id(piece)] for piece in pieces) for name, pieces in match.bound.items()}
-    return Match({name: tuple({id(e): e for e in events}.values()) for name, events in logged.items()}, match.doubts)
+    return RuleMatch(
+        {name: tuple({id(e): e for e in events}.values()) for name, events in logged.items()}, match.doubts
+    )
 
 
 def selects(selector: Selector, event: Event) -> bool:
@@ -90,28 +92,30 @@ def _fits(value: str, globs: tuple[str, ...]) -> bool:
     return not refused and (not wanted or any(fnmatchcase(value, glob) for glob in wanted))
 
 
-def _solve(condition: Condition, stage: JudgedEvents, match: Match) -> Iterator[Match]:
+def _solve(condition: Condition, selected: JudgedEvents, match: RuleMatch) -> Iterator[RuleMatch]:
     match condition:
         case Chain():
-            for bound in _all_chains(condition, stage, match.bound):
-                unsure = (*_order_doubts(condition, bound, stage.clocks), *_pairing_doubts(condition, bound))
-                yield Match({**match.bound, **bound}, _both(match.doubts, (*unsure, *_overlap_doubts(bound, stage))))
+            for bound in _all_chains(condition, selected, match.bound):
+                unsure = (*_order_doubts(condition, bound, selected.clocks), *_pairing_doubts(condition, bound))
+                yield RuleMatch(
+                    {**match.bound, **bound}, _both(match.doubts, (*unsure, *_overlap_doubts(bound, selected)))
+                )
         case Absent():
-            reasons = _absent(condition, stage, match.bound)
+            reasons = _absent(condition, selected, match.bound)
             if reasons is not None:
-                yield Match(match.bound, _both(match.doubts, reasons))
+                yield RuleMatch(match.bound, _both(match.doubts, reasons))
         case Not(term):
-            against = _surest(islice(_solve(term, stage, Match(match.bound)), MOST_RUNS))
+            against = _surest(islice(_solve(term, selected, RuleMatch(match.bound)), MOST_RUNS))
             if against is None or against.doubts:
-                yield Match(match.bound, _both(match.doubts, against.doubts if against else ()))
+                yield RuleMatch(match.bound, _both(match.doubts, against.doubts if against else ()))
         case AnyOf(terms):
             for term in terms:
-                yield from _solve(term, stage, match)
+                yield from _solve(term, selected, match)
         case All(terms):
-            yield from _all(sorted(terms, key=_asks_for_bindings), stage, match)
+            yield from _all(sorted(terms, key=_asks_for_bindings), selected, match)
 
 
-def _surest(matches: Iterable[Match]) -> Match | None:
+def _surest(matches: Iterable[RuleMatch]) -> RuleMatch | None:
     """The first match without a doubt, else the first there is."""
     first = None
     for match in matches:
@@ -129,42 +133,42 @@ def _asks_for_bindings(condition: Condition) -> bool:
     return isinstance(condition, Absent | Not)
 
 
-def _all(terms: Sequence[Condition], stage: JudgedEvents, match: Match) -> Iterator[Match]:
+def _all(terms: Sequence[Condition], selected: JudgedEvents, match: RuleMatch) -> Iterator[RuleMatch]:
     if not terms:
         yield match
         return
-    for further in _solve(terms[0], stage, match):
-        yield from _all(terms[1:], stage, further)
+    for further in _solve(terms[0], selected, match):
+        yield from _all(terms[1:], selected, further)
 
 
-def _all_chains(chain: Chain, stage: JudgedEvents, bound: Bound) -> Iterator[Bound]:
+def _all_chains(chain: Chain, selected: JudgedEvents, bound: Bound) -> Iterator[Bound]:
     """Every run, those without answers that may be of another call first."""
     names = {step.name for step in chain.steps}
     is_fixed = any(_fixed(step, bound) for step in chain.steps)
-    if not is_fixed and any(event.attrs.get(GUESSED) for name in names for event in stage.seen[name]):
-        sure = {name: tuple(e for e in stage.seen[name] if not e.attrs.get(GUESSED)) for name in names}
+    if not is_fixed and any(event.attrs.get(GUESSED) for name in names for event in selected.seen[name]):
+        sure = {name: tuple(e for e in selected.seen[name] if not e.attrs.get(GUESSED)) for name in names}
         if all(sure.values()):
-            yield from _chains(chain, stage._replace(seen={**stage.seen, **sure}), bound)
-    yield from _chains(chain, stage, bound)
+            yield from _chains(chain, selected._replace(seen={**selected.seen, **sure}), bound)
+    yield from _chains(chain, selected, bound)
 
 
-def _chains(chain: Chain, stage: JudgedEvents, bound: Bound) -> Iterator[Bound]:
+def _chains(chain: Chain, selected: JudgedEvents, bound: Bound) -> Iterator[Bound]:
     """Every shortest run of the steps in order; of runs that end in the same event the one that starts last."""
-    first = stage.seen[chain.steps[0].name]
+    first = selected.seen[chain.steps[0].name]
     fixed = _fixed(chain.steps[0], bound)
     best: dict[int, Bound] = {}
     for start in (first.index(fixed[0]),) if fixed else range(len(first)):
-        run = _run(chain, stage, bound, start)
+        run = _run(chain, selected, bound, start)
         if run is not None:
             best[id(run[chain.steps[-1].name][-1])] = run
     yield from best.values()
 
 
-def _run(chain: Chain, stage: JudgedEvents, bound: Bound, start: int) -> Bound | None:
+def _run(chain: Chain, selected: JudgedEvents, bound: Bound, start: int) -> Bound | None:
     run: dict[str, tuple[Event, ...]] = {}
     last: Event | None = None
     for step in chain.steps:
-        series = stage.seen[step.name]
+        series = selected.seen[step.name]
         begin = start if last is None else _next(series, last)
         taken = _fixed(step, bound) or _take(step, series, begin)
         if not taken or (last is not None and not _follows(taken[0], last)):
@@ -197,18 +201,18 @@ def _pairing_doubts(chain: Chain, bound: Bound) -> Iterator[Doubt]:
             yield Doubt(Reason.PAIRING, text=str(guessed[0].origin))
 
 
-def _overlap_doubts(bound: Bound, stage: JudgedEvents) -> Iterator[Doubt]:
+def _overlap_doubts(bound: Bound, selected: JudgedEvents) -> Iterator[Doubt]:
     """Where the first node may have unstaged a volume that the second staged, as no log of the first goes so far."""
     for event in (event for events in bound.values() for event in events if event.kind == OVERLAP):
         then = Window(event.time, event.time + 1)
-        yield from doubts(sorted(UNSTAGED), then, event.attrs["from_node"], stage.history, stage.entries)
+        yield from doubts(sorted(UNSTAGED), then, event.attrs["from_node"], selected.history, selected.entries)
 
 
 def _machine(event: Event) -> str:
     return "controller" if event.is_controllers else event.node
 
 
-def _fixed(step: Step, bound: Bound) -> tuple[Event, ...]:
+def _fixed(step: ChainStep, bound: Bound) -> tuple[Event, ...]:
     """The events that another term has bound to the step's name, when they are as many as the step asks for."""
     events = bound.get(step.name, ())
     return events if _take(step, events, 0) else ()
@@ -231,7 +235,7 @@ def _follows(event: Event, last: Event) -> bool:
     return event.ends > last.time or _place(event) > _place(last)
 
 
-def _take(step: Step, series: tuple[Event, ...], begin: int) -> tuple[Event, ...]:
+def _take(step: ChainStep, series: tuple[Event, ...], begin: int) -> tuple[Event, ...]:
     """The fewest events from `begin` that satisfy the step, or none."""
     count = 0
     for end in range(begin, len(series)):
@@ -241,22 +245,22 @@ def _take(step: Step, series: tuple[Event, ...], begin: int) -> tuple[Event, ...
     return ()
 
 
-def _absent(term: Absent, stage: JudgedEvents, bound: Bound) -> tuple[Doubt, ...] | None:
+def _absent(term: Absent, selected: JudgedEvents, bound: Bound) -> tuple[Doubt, ...] | None:
     """None when the event is there; else the reasons why it may only have gone unseen."""
     after, before = bound.get(term.after, ())[-1:], bound.get(term.before, ())[:1]
-    window = _window(term, stage, after, before)
-    if any(_inside(e, window, after, before) and not _is_bound(e, bound) for e in stage.seen[term.name]):
+    window = _window(term, selected, after, before)
+    if any(_inside(e, window, after, before) and not _is_bound(e, bound) for e in selected.seen[term.name]):
         return None
-    reasons = doubts(stage.kinds[term.name], window, stage.node, stage.history, stage.entries)
-    return _both(reasons, tuple(_silence(term, stage))) if window.open_ended else reasons
+    reasons = doubts(selected.kinds[term.name], window, selected.node, selected.history, selected.entries)
+    return _both(reasons, tuple(_silence(term, selected))) if window.open_ended else reasons
 
 
-def _silence(term: Absent, stage: JudgedEvents) -> Iterator[Doubt]:
+def _silence(term: Absent, selected: JudgedEvents) -> Iterator[Doubt]:
     """Where what is said to last was itself said no more. That it is said no more may be the fault."""
     if term.after and term.after != term.name:
-        said = stage.seen[term.after]
-        entry = stage.entries.get(said[-1].kind) if said else None
-        yield from fell_silent(said, is_poll=bool(entry and entry.poll), coverages=stage.history.coverage)
+        said = selected.seen[term.after]
+        entry = selected.entries.get(said[-1].kind) if said else None
+        yield from fell_silent(said, is_poll=bool(entry and entry.poll), coverages=selected.history.coverage)
 
 
 def _is_bound(event: Event, bound: Bound) -> bool:
@@ -276,9 +280,9 @@ def _may_follow(event: Event, other: Event) -> bool:
     return event.origin.source != other.origin.source or event.origin.line > other.origin.line
 
 
-def _window(term: Absent, stage: JudgedEvents, after: Sequence[Event], before: Sequence[Event]) -> Window:
-    begins = after[-1].time if after else stage.history.begins
-    ends = before[0].time if before else stage.history.ends + 1
+def _window(term: Absent, selected: JudgedEvents, after: Sequence[Event], before: Sequence[Event]) -> Window:
+    begins = after[-1].time if after else selected.history.begins
+    ends = before[0].time if before else selected.history.ends + 1
     if term.within and after:
         ends = begins + term.within
     elif term.within and before:

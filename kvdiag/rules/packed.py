@@ -11,6 +11,7 @@ from kvdiag.model.rule import (
     AnyOf,
     Bug,
     Chain,
+    ChainStep,
     Condition,
     Fix,
     Healing,
@@ -18,7 +19,6 @@ from kvdiag.model.rule import (
     Proof,
     Rule,
     Selector,
-    Step,
 )
 from kvdiag.model.values import Role, Severity, SubjectKind
 from kvdiag.model.vocabulary import Entry, Wording
@@ -100,7 +100,7 @@ def _pack_condition(condition: Condition) -> list[Any]:
 def _unpack_condition(packed: list[Any]) -> Condition:
     match packed:
         case ["chain", steps, within]:
-            return Chain(tuple(Step(*step) for step in steps), within)
+            return Chain(tuple(ChainStep(*step) for step in steps), within)
         case ["absent", *parts]:
             return Absent(*parts)
         case ["not", term]:

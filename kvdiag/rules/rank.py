@@ -1,4 +1,4 @@
-"""Cause over symptom: which finding explains which, and the order in which they are told.
+"""Cause over symptom: which finding explains which, and the order in which they are reported.
 
 A symptom is folded under a cause when the cause's rule names it, their subjects are linked (the same pod or volume, a
 pod and a volume it uses, or anything on the same node when the cause is the node's) and their times touch.
@@ -21,13 +21,13 @@ Subject = tuple[SubjectKind, str]
 
 
 def rank(findings: Sequence[Finding], history: History) -> list[Finding]:
-    """The findings with causes and symptoms told apart: causes first, then by severity, certainty and time."""
+    """The findings with causes and symptoms distinguished: causes first, then by severity, certainty and time."""
     near = _Near(findings, history)
     return ordered(_explained(finding, near) for finding in findings)
 
 
 def ordered(findings: Iterable[Finding]) -> list[Finding]:
-    """Findings in the order in which they are told."""
+    """Findings in the order in which they are reported."""
     return sorted(
         findings,
         key=lambda f: (

@@ -22,7 +22,7 @@ Key = tuple[SubjectKind, str]
 
 
 class EventIndex:
-    """A history arranged for rules: which subjects heard of a kind, and when each kind befell each node."""
+    """A history arranged for rules: which subjects have events of a kind, and when each node had them."""
 
     def __init__(self, history: History, entries: Mapping[str, Entry]) -> None:
         """`entries` are the vocabulary's, by kind."""

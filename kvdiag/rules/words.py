@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kvdiag.clock import DAY, HOUR, MINUTE, SECOND
-from kvdiag.model.rule import Absent, All, AnyOf, Chain, Condition, Not, Rule, Selector, Step
+from kvdiag.model.rule import Absent, All, AnyOf, Chain, ChainStep, Condition, Not, Rule, Selector
 from kvdiag.rules.distribution import plain
 
 UNITS = {"d": DAY, "h": HOUR, "m": MINUTE, "s": SECOND, "ms": SECOND // 1000}
@@ -45,10 +45,10 @@ def _lines(rule: Rule) -> Iterator[str]:
 
 
 def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
-    told = list(lines)
-    if told:
+    listed = list(lines)
+    if listed:
         yield f"\n{title}"
-        yield from (f"  {line}" for line in told)
+        yield from (f"  {line}" for line in listed)
 
 
 def _fix(number: int, text: str, run: str, after: str) -> Iterator[str]:
@@ -82,7 +82,7 @@ def _inner(condition: Condition) -> str:
     return f"({said})" if isinstance(condition, All | AnyOf) else said
 
 
-def _step(step: Step) -> str:
+def _step(step: ChainStep) -> str:
     least = f"at least {step.at_least} " if step.at_least > 1 else ""
     lasting = f" lasting {_span(step.lasting)}" if step.lasting else ""
     return f"{least}{step.name}{lasting}"

@@ -12,7 +12,7 @@ LOOK_BACK = 64 << 10
 MOST_LOOKED_AT = 1000  # lines in that; no record of more is kept whole, and 64 KB may be as many blank lines
 
 
-class Reader(Protocol):
+class BlockSource(Protocol):
     """What has `readinto`: a raw file, standard input, a decompressor."""
 
     def readinto(self, buffer: memoryview, /) -> int | None:
@@ -41,7 +41,7 @@ class _Buffer:
         self.view = memoryview(self.bytes)
         self.held = 0
 
-    def fill(self, reader: Reader) -> int:
+    def fill(self, reader: BlockSource) -> int:
         """Read once behind what is held; give how many bytes came."""
         got = reader.readinto(self.view[self.held : self.held + self.size]) or 0
         self.held += got
@@ -61,7 +61,7 @@ class _Buffer:
 
 
 def blocks(
-    reader: Reader,
+    reader: BlockSource,
     size: int = 256 << 10,
     longest: int = 1 << 20,
     begins: Callable[[bytes], bool] | None = None,

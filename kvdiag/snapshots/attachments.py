@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from kvdiag.model.event import Ref
 from kvdiag.regex import lazy_regex
-from kvdiag.snapshots.fact import Lines, Plain, SnapshotFact, begins_yaml, inner, objects, pair, word
+from kvdiag.snapshots.fact import LineIndex, Plain, SnapshotFact, begins_yaml, inner, objects, pair, word
 
 _OPENING = lazy_regex(r'\s*\{(?s:.*?)"kind"\s*:\s*"VolumeAttachment(?:List)?"')
 
@@ -21,7 +21,7 @@ def opens(name: str, head: str) -> bool:
 
 def read(text: str) -> Iterator[SnapshotFact]:
     """Give each with its node and volume, and whether it is attached or waits to be deleted."""
-    lines = Lines(text)
+    lines = LineIndex(text)
     for item in objects(text, "items"):
         name = word(inner(item, "metadata"), "name")
         names = {

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from kvdiag.events.names import refs_of
-from kvdiag.snapshots.fact import Lines, SnapshotFact, inner, objects, word
+from kvdiag.snapshots.fact import LineIndex, SnapshotFact, inner, objects, word
 
 _HEADER = re.compile(
     r"(?:POD|SANDBOX) ID +CREATED +STATE +NAME +NAMESPACE(?: |$)|CONTAINER(?: ID)? +IMAGE +CREATED +STATE +NAME(?: |$)"
@@ -53,12 +53,12 @@ def _rows(text: str) -> Iterator[SnapshotFact]:
 
 
 def _listed(text: str, key: str) -> Iterator[SnapshotFact]:
-    lines = Lines(text)
+    lines = LineIndex(text)
     for item in objects(text, key):
-        identity, state, told = word(item, "id"), word(item, "state"), inner(item, "metadata")
-        cells = {"STATE": state, "NAME": word(told, "name")}
+        identity, state, metadata = word(item, "id"), word(item, "state"), inner(item, "metadata")
+        cells = {"STATE": state, "NAME": word(metadata, "name")}
         if key == "items":
-            cells |= {"POD ID": identity, "NAMESPACE": word(told, "namespace"), "UID": word(told, "uid")}
+            cells |= {"POD ID": identity, "NAMESPACE": word(metadata, "namespace"), "UID": word(metadata, "uid")}
         else:
             labels = inner(item, "labels")
             cells |= {"CONTAINER": identity, "POD ID": word(item, "podSandboxId"), "POD": word(labels, f"{_LABEL}name")}

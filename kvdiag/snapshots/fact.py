@@ -132,7 +132,7 @@ def word(item: Plain, key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-class Lines:
+class LineIndex:
     """Where in a text words stand, each behind the one before; after some that are not there nothing is looked for."""
 
     def __init__(self, text: str) -> None:

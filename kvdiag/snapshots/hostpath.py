@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from kvdiag.events.names import refs_of
 from kvdiag.model.event import Ref
 from kvdiag.regex import lazy_regex
-from kvdiag.snapshots.fact import Lines, Plain, SnapshotFact, objects, word
+from kvdiag.snapshots.fact import LineIndex, Plain, SnapshotFact, objects, word
 
 _OPENING = lazy_regex(r'\s*\{\s*"Volumes"\s*:\s*\[\s*\{[^{}]*"VolID"')
 
@@ -22,7 +22,7 @@ def opens(_name: str, head: str) -> bool:
 
 def read(text: str) -> Iterator[SnapshotFact]:
     """Give for each volume where it is published, or that it is not; the same of staged."""
-    lines = Lines(text)
+    lines = LineIndex(text)
     for volume in objects(text, "Volumes"):
         handle = word(volume, "VolID")
         line = lines.of(handle)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kvdiag.regex import lazy_regex
-from kvdiag.snapshots.fact import Lines, SnapshotFact, begins_yaml, inner, objects, pair, version, word
+from kvdiag.snapshots.fact import LineIndex, SnapshotFact, begins_yaml, inner, objects, pair, version, word
 
 # An event of a node has an involvedObject of that kind, a static pod an owner.
 _OPENING = lazy_regex(r'\s*\{(?s:(?!"(?:involvedObject|regarding|ownerReferences)").)*?"kind"\s*:\s*"Node(?:List)?"')
@@ -21,7 +21,7 @@ def opens(name: str, head: str) -> bool:
 
 def read(text: str) -> Iterator[SnapshotFact]:
     """Give the versions on each node."""
-    lines = Lines(text)
+    lines = LineIndex(text)
     for node in objects(text, "items"):
         name, info = word(inner(node, "metadata"), "name"), inner(node, "status", "nodeInfo")
         kubelet, runtime = word(info, "kubeletVersion"), word(info, "containerRuntimeVersion")

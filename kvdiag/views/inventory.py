@@ -86,14 +86,14 @@ def _row(
 
 def waited(row: InventoryRow, history: History) -> InventoryRow:
     """The row with its failures counted; stuck when one is not over, or when it has waited for too long by the end."""
-    told = _told(row.failures)
+    failed_own = _of_kubelet(row.failures)
     is_late = ends(history, row.node) - row.life.since > PATIENCE
-    is_failing = any(failure.ends >= row.life.since for failure in told)
+    is_failing = any(failure.ends >= row.life.since for failure in failed_own)
     return replace(
         row,
         stuck=bool(row.life.waits_for) and (is_failing or is_late),
-        retries=sum(failure.count for failure in told),
-        failure=max(told, key=lambda failure: failure.ends).step if told else "",
+        retries=sum(failure.count for failure in failed_own),
+        failure=max(failed_own, key=lambda failure: failure.ends).step if failed_own else "",
     )
 
 
@@ -154,11 +154,11 @@ def _added(before: Iterable[Failure], after: Iterable[Failure]) -> tuple[Failure
     return tuple(found.values())
 
 
-def _told(failures: Iterable[Failure]) -> list[Failure]:
+def _of_kubelet(failures: Iterable[Failure]) -> list[Failure]:
     """Failed operations as one side tells them: kubelet's failures, else those of driver, runtime and controllers."""
     failed = list(failures)
-    told = [failure for failure in failed if failure.kind not in ECHOES] or failed
-    return [failure for failure in told if failure.component == "kubelet"] or told
+    failed_own = [failure for failure in failed if failure.kind not in ECHOES] or failed
+    return [failure for failure in failed_own if failure.component == "kubelet"] or failed_own
 
 
 def _driver(life: Lifecycle, timeline: Timeline, history: History, wanted: str) -> str:
@@ -182,5 +182,5 @@ def _used(timeline: Timeline, history: History) -> Iterator[Mapping[str, str]]:
 
 def ends(history: History, node: str) -> int:
     """When the kubelet's log on the node ends; where there is none, when the last event was."""
-    heard = [c.ends for c in history.coverage if c.component == "kubelet" and (not node or c.node in {node, ""})]
-    return max(heard, default=history.ends)
+    kubelet_ends = [c.ends for c in history.coverage if c.component == "kubelet" and (not node or c.node in {node, ""})]
+    return max(kubelet_ends, default=history.ends)

@@ -1,4 +1,4 @@
-"""A subject's life as it is told: gaps measured, retries folded, findings marked, the node's own events between."""
+"""A subject's lifecycle as a view: gaps measured, retries folded, findings marked, the node's own events between."""
 
 from __future__ import annotations
 
@@ -76,9 +76,9 @@ def build_timeline(
     marks = _marks(findings)
     transitions = list(life.transitions)
     folds = {} if raw else _folds(transitions)
-    told = [(p, folds.get(n, ())) for n, p in enumerate(transitions) if n not in folds or folds[n]]
+    shown = [(p, folds.get(n, ())) for n, p in enumerate(transitions) if n not in folds or folds[n]]
     foreign = _foreign(timeline, history)
-    rows = list(_rows(told, [(event, ()) for event in foreign] if raw else _outages(foreign), marks))
+    rows = list(_rows(shown, [(event, ()) for event in foreign] if raw else _outages(foreign), marks))
     about = tuple(
         f for f in findings if (f.subject.kind, f.subject.key) == (timeline.subject.kind, timeline.subject.key)
     )
@@ -130,7 +130,7 @@ def _foreign(timeline: Timeline, history: History) -> list[Event]:
 
 def _outages(foreign: Iterable[Event]) -> list[tuple[Event, Fold]]:
     """One row for what fails in many ways at once, up to the next word of what may have changed that."""
-    told: list[tuple[Event, list[Event]]] = []
+    shown: list[tuple[Event, list[Event]]] = []
     opened: dict[tuple[str, str], list[Event]] = {}
     for event in foreign:
         key = (event.kind, event.node)
@@ -138,12 +138,12 @@ def _outages(foreign: Iterable[Event]) -> list[tuple[Event, Fold]]:
             opened[key].append(event)
             continue
         rest: list[Event] = []
-        told.append((event, rest))
+        shown.append((event, rest))
         if event.kind in LASTS:
             opened[key] = rest
         else:
             opened.clear()
-    return [(first, tuple(rest)) for first, rest in told]
+    return [(first, tuple(rest)) for first, rest in shown]
 
 
 def _concerns(event: Event, timeline: Timeline) -> bool:
@@ -153,11 +153,13 @@ def _concerns(event: Event, timeline: Timeline) -> bool:
 
 
 def _rows(
-    told: Sequence[tuple[Transition, Fold]], foreign: Sequence[tuple[Event, Fold]], marks: Mapping[int, tuple[str, ...]]
+    shown: Sequence[tuple[Transition, Fold]],
+    foreign: Sequence[tuple[Event, Fold]],
+    marks: Mapping[int, tuple[str, ...]],
 ) -> Iterator[TimelineRow]:
     """Own and foreign transitions in order of time; a foreign event leaves the state as it is."""
-    own = [(p.event.time, 0, n, p, fold) for n, (p, fold) in enumerate(told)]
-    state = told[0][0].before if told else ""
+    own = [(p.event.time, 0, n, p, fold) for n, (p, fold) in enumerate(shown)]
+    state = shown[0][0].before if shown else ""
     others = [(e.time, 1, n, Transition(e, WORDS.get(e.kind, ""), "", ""), fold) for n, (e, fold) in enumerate(foreign)]
     before: int | None = None
     for time, is_foreign, _, told_passage, fold in sorted([*own, *others], key=lambda row: row[:3]):

@@ -10,7 +10,7 @@ from kvdiag.commands.explain import Explainer
 from kvdiag.errors import UsageError
 from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.explain.asjson import line_json, rule_json, topic_json, topics_json
-from kvdiag.explain.page import told
+from kvdiag.explain.page import step_wording
 from kvdiag.explain.text import WIDTH, line_text, rule_text, topic_text, topics_text
 from kvdiag.ingest.read import TextInput
 from kvdiag.model.vocabulary import Entry, Wording
@@ -66,22 +66,22 @@ def entry(*wordings):
 )
 def test_a_template_as_it_reads(wording, words):
     """Placeholders become <names>, what is optional is written out, fields follow the message."""
-    assert told(entry(wording)).words == words
+    assert step_wording(entry(wording)).words == words
 
 
 def test_the_newest_words_are_shown():
     """A spelling that later versions gave up is not shown when there is another."""
     old = Wording(anchor="x", message="old", since={"kubelet": "<1.21"})
     new = Wording(anchor="x", message="new", since={"kubelet": ">=1.21"})
-    assert told(entry(old, new)).words == "new"
-    assert told(entry(old)).words == "old"
+    assert step_wording(entry(old, new)).words == "new"
+    assert step_wording(entry(old)).words == "old"
 
 
 def test_the_words_of_a_block_device():
     """In the mode block the words of mapping are shown where there are some."""
     mounted, mapped = Wording(anchor="x", message="TearDown done"), Wording(anchor="x", message="UnmapVolume done")
-    assert told(entry(mounted, mapped)).words == "TearDown done"
-    assert told(entry(mounted, mapped), mapped=True).words == "UnmapVolume done"
+    assert step_wording(entry(mounted, mapped)).words == "TearDown done"
+    assert step_wording(entry(mounted, mapped), mapped=True).words == "UnmapVolume done"
 
 
 def test_rules_that_watch_a_step():

@@ -11,7 +11,7 @@ from kvdiag.correlate import history
 from kvdiag.ingest.weight import LONG, Load, Weight, taken
 from kvdiag.model.options import Options
 from kvdiag.model.values import SubjectKind
-from kvdiag.retention import budget as relief
+from kvdiag.retention import budget as limits
 from kvdiag.retention import findings as judged
 from kvdiag.views.inventory import Wanted
 
@@ -47,14 +47,14 @@ def log(tmp_path):
 def held(monkeypatch):
     """Give what is held after each block, with room for little."""
     loads: list[Load] = []
-    check = relief.EventBudget.check
+    check = limits.EventBudget.check
 
     def checked(self, done, *logs):
         check(self, done, *logs)
         loads.extend(one.load for one in logs)
 
-    monkeypatch.setattr(relief, "MOST_BYTES", ROOM)
-    monkeypatch.setattr(relief.EventBudget, "check", checked)
+    monkeypatch.setattr(limits, "MAX_BYTES", ROOM)
+    monkeypatch.setattr(limits.EventBudget, "check", checked)
     return loads
 
 
@@ -113,7 +113,7 @@ def test_each_pod_is_listed(log, held):
 def test_more_findings_than_fit(log, held, monkeypatch):
     """What was found is listed up to a number, and counted by rule beyond it."""
     options = log(lines(CLEANED, MANY, MANY))
-    monkeypatch.setattr(judged, "MOST_FOUND", 200)
+    monkeypatch.setattr(judged, "MAX_FINDINGS", 200)
     report = analyze(options)
     notes = " ".join(report.notes)
     counted = sum(int(number.replace(",", "")) for number in re.findall(r"([\d,]+) of [a-z]", notes))

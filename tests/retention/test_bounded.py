@@ -15,12 +15,12 @@ from kvdiag.commands.anonymize import Inputs, hiding
 from kvdiag.commands.compare import compare
 from kvdiag.commands.events import list_events
 from kvdiag.commands.inventory import take
-from kvdiag.commands.timeline import stories
+from kvdiag.commands.timeline import timelines
 from kvdiag.errors import InputError
 from kvdiag.model.options import Options
 from kvdiag.model.values import SubjectKind
 from kvdiag.report.lines import event_line
-from kvdiag.retention import budget as relief
+from kvdiag.retention import budget as limits
 from kvdiag.views.inventory import Wanted
 from tests.long import YEAR, again, repeated
 from tests.wrappers import logs
@@ -49,14 +49,14 @@ def scarce(monkeypatch):
 
     def leave() -> list[int]:
         held: list[int] = []
-        check = relief.EventBudget.check
+        check = limits.EventBudget.check
 
         def checked(self, done, *logs):
             held.append(sum(log.size for log in logs) + sum(len(read.log.raw_events) for read in done))
             check(self, done, *logs)
 
-        monkeypatch.setattr(relief, "MAX_EVENTS", ROOM)
-        monkeypatch.setattr(relief.EventBudget, "check", checked)
+        monkeypatch.setattr(limits, "MAX_EVENTS", ROOM)
+        monkeypatch.setattr(limits.EventBudget, "check", checked)
         return held
 
     return leave
@@ -98,10 +98,10 @@ def test_inventories(long, scarce, kind):
 )
 def test_timelines(long, scarce, capsys, kind, ref):
     """What happened to a subject is told in full, wherever in the log it lived; that there was more is said."""
-    whole = stories(kind, ref, long, print)
+    whole = timelines(kind, ref, long, print)
     assert capsys.readouterr().out == ""
     held = scarce()
-    told = stories(kind, ref, long, print)
+    told = timelines(kind, ref, long, print)
     assert told == whole
     assert f"only what concerns {ref} was kept; narrow the time with --since" in capsys.readouterr().out
     assert is_bounded(held)
@@ -113,15 +113,15 @@ def test_a_name_that_others_had_later(monkeypatch, tmp_path, uid):
     path = tmp_path / "kubelet.log"
     path.write_bytes(repeated(FAILURES, range(6)))
     options = Options(paths=(str(path),), year=YEAR)
-    whole = stories(SubjectKind.POD, uid.decode(), options, print)
-    monkeypatch.setattr(relief, "MAX_EVENTS", 4000)
-    assert stories(SubjectKind.POD, uid.decode(), options, print) == whole
+    whole = timelines(SubjectKind.POD, uid.decode(), options, print)
+    monkeypatch.setattr(limits, "MAX_EVENTS", 4000)
+    assert timelines(SubjectKind.POD, uid.decode(), options, print) == whole
 
 
 def test_a_timeline_of_nearly_everything(long, scarce, capsys):
     """Where not even the subject's own events fit, as of a pod that was made anew again and again, that is said."""
     held = scarce()
-    assert stories(SubjectKind.POD, "default/db-0", long, print)
+    assert timelines(SubjectKind.POD, "default/db-0", long, print)
     assert "not all that concerns default/db-0 was kept; narrow the time with --since" in capsys.readouterr().out
     assert max(held) <= 2 * ROOM
 
@@ -194,7 +194,7 @@ def keys(changes: list[follow.Change], *, over: bool) -> list[str]:
 def test_following(scarce, monkeypatch, tmp_path, text):
     """What is certain is told once, long after its events were let go too; over is what came to its end before that."""
     whole = followed(tmp_path / "kubelet.log", text)
-    monkeypatch.setattr(follow, "MOST_TOLD", 2)
+    monkeypatch.setattr(follow, "MAX_REPORTED", 2)
     held = scarce()
     changes = followed(tmp_path / "again.log", text)
     assert len(keys(whole, over=False)) >= TIMES

@@ -10,12 +10,12 @@ import pytest
 
 from kvdiag.clock import HOUR, MINUTE, from_datetime
 from kvdiag.commands.analyze import analyze, evaluate
-from kvdiag.commands.case import inputs, load_patterns, read_history, relief_of
+from kvdiag.commands.case import budget_for, inputs, load_patterns, read_history
 from kvdiag.ingest.read import read_source
 from kvdiag.model.options import Options
 from kvdiag.model.report import Report
 from kvdiag.model.values import Verdict
-from kvdiag.retention import budget as relief
+from kvdiag.retention import budget as limits
 from kvdiag.retention.findings import FindingRetention
 from kvdiag.scan.choose import scanner
 from tests.long import YEAR, again, repeated
@@ -51,7 +51,7 @@ def options_of(case: str) -> Options:
 def test_it_finds_the_same(monkeypatch, case):
     """With room for a fraction of the events, each incident gives the findings that it gives with room for all."""
     whole = analyze(options_of(case))
-    monkeypatch.setattr(relief, "MAX_EVENTS", FEW)
+    monkeypatch.setattr(limits, "MAX_EVENTS", FEW)
     report = analyze(options_of(case))
     assert told(report) == told(whole)
     assert all(0 < count <= counts(whole)[key] for key, count in counts(report).items())
@@ -63,14 +63,14 @@ def test_it_finds_the_same(monkeypatch, case):
 def holding(monkeypatch, most: int) -> list[int]:
     """Give room for so many events, and a list of how many are held after each block."""
     held: list[int] = []
-    before = relief.EventBudget.check
+    before = limits.EventBudget.check
 
     def check(self, done, log):
         before(self, done, log)
         held.append(log.size + sum(len(read.log.raw_events) for read in done))
 
-    monkeypatch.setattr(relief, "MAX_EVENTS", most)
-    monkeypatch.setattr(relief.EventBudget, "check", check)
+    monkeypatch.setattr(limits, "MAX_EVENTS", most)
+    monkeypatch.setattr(limits.EventBudget, "check", check)
     return held
 
 
@@ -86,7 +86,7 @@ def test_what_is_held_is_bounded(monkeypatch):
 def test_with_hardly_any_room(monkeypatch, case):
     """What is found stays found, nothing else is, and what is certain is certain with room for all."""
     whole = {(f.key, f.verdict) for f in analyze(options_of(case)).findings}
-    monkeypatch.setattr(relief, "MAX_EVENTS", 60)
+    monkeypatch.setattr(limits, "MAX_EVENTS", 60)
     few = {(f.key, f.verdict) for f in analyze(options_of(case)).findings}
     assert {one for one in few if one[1] is Verdict.CONFIRMED} <= whole
     assert {key for key, _ in few} == {key for key, _ in whole}
@@ -94,7 +94,7 @@ def test_with_hardly_any_room(monkeypatch, case):
 
 def test_nothing_of_the_time_that_was_asked_for(monkeypatch):
     """Events that were not asked for are let go, however many there are; that nothing was logged then is all that is said."""
-    monkeypatch.setattr(relief, "MAX_EVENTS", 200)
+    monkeypatch.setattr(limits, "MAX_EVENTS", 200)
     report = analyze(options_of("containerd-killed")._replace(since=4_000_000_000_000_000))
     assert (report.findings, report.notes) == ((), ())
     assert [problem.partition(": ")[2].partition(";")[0] for problem in report.problems] == [
@@ -112,7 +112,7 @@ def test_a_journal_of_many_lines_an_entry(monkeypatch, tmp_path):
     (tmp_path / "kubelet.export").write_text(told_as, "utf-8")
     options = Options(paths=(str(tmp_path / "kubelet.export"),), year=2026)
     whole = analyze(options)
-    monkeypatch.setattr(relief, "MAX_EVENTS", 150)
+    monkeypatch.setattr(limits, "MAX_EVENTS", 150)
     report = analyze(options)
     assert whole.findings
     assert any("dropped to limit memory; counts" in note for note in report.notes)
@@ -148,7 +148,7 @@ def test_asked_again(monkeypatch, tmp_path):
         answers.extend(sorted((f.key, f.count) for f in before(self, findings)) for _ in range(2))
         return before(self, findings)
 
-    monkeypatch.setattr(relief, "MAX_EVENTS", FEW)
+    monkeypatch.setattr(limits, "MAX_EVENTS", FEW)
     monkeypatch.setattr(FindingRetention, "all", asked)
     analyze(Options(paths=(str(path),), year=2024))
     assert answers[0] == answers[1]
@@ -169,7 +169,7 @@ def test_a_log_is_counted_once():
     """However many logs follow one, its events are not counted again."""
     whole = analyze_parts(SAMPLES / LONG[0])
     reads = []
-    asked = relief_of(load_patterns(Options()), Options(), FindingRetention(lambda _history: []))
+    asked = budget_for(load_patterns(Options()), Options(), FindingRetention(lambda _history: []))
     for _ in range(50):
         reads.append(whole._replace(log=whole.log._replace(raw_events=Counted(whole.log.raw_events))))
         asked.check(reads)
@@ -179,10 +179,10 @@ def test_a_log_is_counted_once():
 def analyze_parts(folder: Path):
     """One log of a sample as it was read."""
     options = Options(paths=(str(folder),))
-    knowledge = load_patterns(options)
+    patterns = load_patterns(options)
     source = next(iter(inputs(options, [])))
     return next(
-        read_source(source, knowledge.vocabulary, scanner(knowledge.vocabulary.literals), [].append, lambda *_: None)
+        read_source(source, patterns.vocabulary, scanner(patterns.vocabulary.literals), [].append, lambda *_: None)
     )
 
 
@@ -248,8 +248,8 @@ def test_what_was_listened_to(monkeypatch, tmp_path, asked):
 
     def heard() -> tuple:
         judged = FindingRetention(lambda history: evaluate(history, load_patterns(options), options))
-        bound = relief_of(load_patterns(options), options, judged)
-        told = read_history(inputs(options, []), load_patterns(options), options, [], relief=bound)
+        bound = budget_for(load_patterns(options), options, judged)
+        told = read_history(inputs(options, []), load_patterns(options), options, [], budget=bound)
         return told.history.coverage, told.readings
 
     whole = heard()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kvdiag.model.rule import Chain, Rule, Step
+from kvdiag.model.rule import Chain, ChainStep, Rule
 from kvdiag.model.values import Role, Severity, SubjectKind
 
 PLAIN = Rule(
@@ -14,7 +14,7 @@ PLAIN = Rule(
     role=Role.CAUSE,
     per=SubjectKind.POD,
     events={},
-    when=Chain((Step("a"),)),
+    when=Chain((ChainStep("a"),)),
     says="",
     cause="",
 )

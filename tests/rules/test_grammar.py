@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from kvdiag.clock import DAY, HOUR, MINUTE, SECOND
 from kvdiag.errors import PatternError
-from kvdiag.model.rule import Absent, All, AnyOf, Chain, Not, Step
+from kvdiag.model.rule import Absent, All, AnyOf, Chain, ChainStep, Not
 from kvdiag.rules.grammar import WORDS, names_in, positive_names, read_condition
 from kvdiag.rules.words import say_condition
 
 KNOWN = frozenset({"a", "b", "c", "failed", "no_more"})
-A, B, C = Chain((Step("a"),)), Chain((Step("b"),)), Chain((Step("c"),))
+A, B, C = Chain((ChainStep("a"),)), Chain((ChainStep("b"),)), Chain((ChainStep("c"),))
 AN_EVENT = "expected an event name, 'at least', 'no', 'not' or a bracket"
 THE_END = "expected 'then', 'and', 'or' or the end"
 
@@ -29,14 +29,14 @@ def read(text):
     ("text", "condition"),
     [
         ("a", A),
-        ("no_more", Chain((Step("no_more"),))),
-        ("a then b", Chain((Step("a"), Step("b")))),
-        ("a then b then c within 5m", Chain((Step("a"), Step("b"), Step("c")), 5 * MINUTE)),
-        ("a within 250ms", Chain((Step("a"),), SECOND // 4)),
-        ("at least 3 a", Chain((Step("a", 3),))),
-        ("a lasting 2h", Chain((Step("a", 1, 2 * HOUR),))),
-        ("at least 3 a lasting 1d then b", Chain((Step("a", 3, DAY), Step("b")))),
-        ("at least 3 a lasting 30s within 1m", Chain((Step("a", 3, 30 * SECOND),), MINUTE)),
+        ("no_more", Chain((ChainStep("no_more"),))),
+        ("a then b", Chain((ChainStep("a"), ChainStep("b")))),
+        ("a then b then c within 5m", Chain((ChainStep("a"), ChainStep("b"), ChainStep("c")), 5 * MINUTE)),
+        ("a within 250ms", Chain((ChainStep("a"),), SECOND // 4)),
+        ("at least 3 a", Chain((ChainStep("a", 3),))),
+        ("a lasting 2h", Chain((ChainStep("a", 1, 2 * HOUR),))),
+        ("at least 3 a lasting 1d then b", Chain((ChainStep("a", 3, DAY), ChainStep("b")))),
+        ("at least 3 a lasting 30s within 1m", Chain((ChainStep("a", 3, 30 * SECOND),), MINUTE)),
         ("no a", Absent("a")),
         ("no a between b and c", Absent("a", after="b", before="c")),
         ("no a after b", Absent("a", after="b")),
@@ -46,7 +46,7 @@ def read(text):
         ("no a before b within 5m", Absent("a", before="b", within=5 * MINUTE)),
         ("not a", Not(A)),
         ("not not a", Not(Not(A))),
-        ("not (a then b)", Not(Chain((Step("a"), Step("b"))))),
+        ("not (a then b)", Not(Chain((ChainStep("a"), ChainStep("b"))))),
         ("a and b", All((A, B))),
         ("a and b and c", All((A, B, C))),
         ("a or b", AnyOf((A, B))),
@@ -56,7 +56,7 @@ def read(text):
         ("not a and b", All((Not(A), B))),
         ("no a between b and c and c", All((Absent("a", after="b", before="c"), C))),
         ("a and no b after a until end or c", AnyOf((All((A, Absent("b", after="a", to_end=True))), C))),
-        ("  a\n  then b\n", Chain((Step("a"), Step("b")))),
+        ("  a\n  then b\n", Chain((ChainStep("a"), ChainStep("b")))),
     ],
 )
 def test_a_sentence_becomes_a_condition(text, condition):
@@ -140,7 +140,7 @@ def built(kind: type, *values: st.SearchStrategy, **more: st.SearchStrategy) -> 
     return st.tuples(st.tuples(*values), st.fixed_dictionaries(more)).map(lambda given: kind(*given[0], **given[1]))
 
 
-steps = st.builds(Step, names, st.integers(1, 999), st.just(0) | spans)
+steps = st.builds(ChainStep, names, st.integers(1, 999), st.just(0) | spans)
 chains = st.builds(Chain, st.lists(steps, min_size=1, max_size=4).map(tuple), st.just(0) | spans)
 absences = (
     built(Absent, names)

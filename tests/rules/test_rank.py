@@ -8,7 +8,7 @@ import pytest
 
 from kvdiag.clock import DAY, SECOND
 from kvdiag.model.report import Finding
-from kvdiag.model.rule import Chain, Rule, Step
+from kvdiag.model.rule import Chain, ChainStep, Rule
 from kvdiag.model.timeline import Entity, History, Timeline
 from kvdiag.model.values import Role, Severity, SubjectKind, Verdict
 from kvdiag.rules.rank import SLACK, TOUCH, rank
@@ -30,7 +30,7 @@ def finding(
         role=role,
         per=kind,
         events={},
-        when=Chain((Step("a"),)),
+        when=Chain((ChainStep("a"),)),
         says="",
         cause="",
         explains=tuple(explains),

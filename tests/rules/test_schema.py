@@ -6,7 +6,7 @@ import pytest
 
 from kvdiag.clock import MINUTE
 from kvdiag.errors import PatternError
-from kvdiag.model.rule import Absent, All, Bug, Chain, Fix, RuleTest, Selector, Step
+from kvdiag.model.rule import Absent, All, Bug, Chain, ChainStep, Fix, RuleTest, Selector
 from kvdiag.model.values import Role, Severity, SubjectKind
 from kvdiag.rules.schema import read_rule, unique
 
@@ -104,7 +104,7 @@ def test_a_whole_rule():
             name="my_line", kinds=("line.csi-invented-fault.my-line",), where={"error": ("*lost*", "!*found*")}
         ),
     }
-    assert rule.when == All((Chain((Step("failed", 3, MINUTE),)), Absent("done", after="failed", to_end=True)))
+    assert rule.when == All((Chain((ChainStep("failed", 3, MINUTE),)), Absent("done", after="failed", to_end=True)))
     assert (rule.says, rule.cause) == ("Volume {volume} is stuck.", "Because.")
     assert rule.fix == (
         Fix(text="Look first.", run="findmnt {target_path}"),

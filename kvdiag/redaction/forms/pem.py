@@ -3,7 +3,7 @@ r"""Private keys in PEM, whole or cut: on one line, over the lines of a text, an
     Mar 14 08:10:10 worker-1 agent[7]: -----BEGIN RSA PRIVATE KEY-----
     Mar 14 08:10:10 worker-1 agent[7]: MIIEowIBAAKCAQEA…
 
-A line of a key says nothing by itself, so the lines between the marks are blotted out as a log is read, before anything
+A line of a key says nothing by itself, so the lines between the marks are redacted as a log is read, before anything
 else sees them. Where the first mark is missing, the lines above the last one that hold nothing but base64 go.
 """
 
@@ -112,7 +112,7 @@ class Keys:
         if self._inside:
             return self._step(line)
         if _MARK in line and _ENDS.search(line) and not _BEGINS.search(line):
-            held, self._held = [_blotted(held) for held in self._held], []
+            held, self._held = [_redacted(held) for held in self._held], []
             return [*held, line]
         if len(self._held) < MOST_LINES and (_is_body(line) if self._held else _may_begin(line)):
             self._held.append(line)
@@ -123,20 +123,20 @@ class Keys:
     def _evicted(self) -> list[bytes]:
         """Lines of base64 that nothing ends: those as long as a key's are of one that was cut at both ends."""
         is_key = self._alone or sum(_is_long(held) for held in self._held) > 1
-        return [_blotted(held) if is_key else held for held in self._held]
+        return [_redacted(held) if is_key else held for held in self._held]
 
     def _step(self, line: bytes) -> list[bytes]:
         if _MARK in line:
             begins = [found.start() for found in _BEGINS.finditer(line)]
             ends = [found.start() for found in _ENDS.finditer(line)]
             was_inside, self._inside = self._inside, int(bool(begins) and (not ends or begins[-1] > ends[-1]))
-            return [_blotted(line) if was_inside and not ends and not begins else line]
+            return [_redacted(line) if was_inside and not ends and not begins else line]
         if not self._inside:
             return [line]
         self._inside = 0 if self._inside > MOST_LINES else self._inside + 1
         if _RECORD.search(line) and not _is_body(line):
             return [line]
-        return [_blotted(line) if _BODY.match(line[:4096]) or _LONG.search(line) else line]
+        return [_redacted(line) if _BODY.match(line[:4096]) or _LONG.search(line) else line]
 
 
 def _is_body(line: bytes) -> bool:
@@ -164,7 +164,7 @@ def _is_mixed(body: bytes) -> bool:
     return has_upper and (has_lower or any(48 <= c < 58 for c in body)) and len(body) > 3
 
 
-def _blotted(line: bytes) -> bytes:
+def _redacted(line: bytes) -> bytes:
     found = _BODY.match(line)
     if found:
         return found["before"] + _BLOT + found["behind"]

@@ -1,4 +1,4 @@
-"""A story → something to read: text, JSON, a page, or a trace for a viewer."""
+"""A timeline → something to read: text, JSON, a page, or a trace for a viewer."""
 
 from __future__ import annotations
 
@@ -20,6 +20,6 @@ Writer = Callable[[Sequence[TimelineView], TextIO, RenderOptions], None]
 
 
 def timeline_writer(name: str) -> Writer:
-    """The function that writes stories in this form; its module is loaded now and not at start-up."""
+    """The function that writes timelines in this form; its module is loaded now and not at start-up."""
     write: Writer = import_module(TIMELINES[name]).write
     return write

@@ -37,41 +37,41 @@ COLUMNS = ("UTC", "gap", "who", "step", "state", "says", "at")
 NARROWEST = 2.0  # percent of the bar that a state has at least, so that short ones can be seen
 
 
-def write(stories: Sequence[TimelineView], stream: TextIO, look: RenderOptions) -> None:
-    """One page with all stories."""
-    title = ", ".join(f"{story.life.subject.kind} {story.life.subject.name}" for story in stories)
-    stream.write(HEAD.format(title=_safe(f"kvdiag: {title}", look)))
-    for story in stories:
-        stream.writelines(_story(story, look))
+def write(views: Sequence[TimelineView], stream: TextIO, options: RenderOptions) -> None:
+    """One page with all timelines."""
+    title = ", ".join(f"{view.life.subject.kind} {view.life.subject.name}" for view in views)
+    stream.write(HEAD.format(title=_safe(f"kvdiag: {title}", options)))
+    for view in views:
+        stream.writelines(_view(view, options))
     stream.write("</body></html>\n")
 
 
-def _story(story: TimelineView, look: RenderOptions) -> Iterator[str]:
-    life = story.life
-    yield f"<h1>{_safe(f'{life.subject.kind} {life.subject.name}', look)}</h1>\n<p>"
-    yield ", ".join(f"{name} <code>{_safe(value, look)}</code>" for name, value in life.subject.ids.items())
+def _view(view: TimelineView, options: RenderOptions) -> Iterator[str]:
+    life = view.life
+    yield f"<h1>{_safe(f'{life.subject.kind} {life.subject.name}', options)}</h1>\n<p>"
+    yield ", ".join(f"{name} <code>{_safe(value, options)}</code>" for name, value in life.subject.ids.items())
     waits = f", waits for {life.waits_for}" if life.waits_for else ""
-    yield f"</p>\n<p><b>{_safe(life.state, look)}</b> since {clock(life.since)} UTC{_safe(waits, look)}</p>\n"
-    for finding in story.findings:
-        yield f'<div class="finding"><b>{_safe(finding.rule.name, look)}</b>: {_safe(finding.says, look)}</div>\n'
-    yield from _bar(story, look)
-    yield from _phases(story, look)
-    for skew in story.skews:
-        yield f"<p>{_safe(runs_off(skew), look)}</p>\n"
+    yield f"</p>\n<p><b>{_safe(life.state, options)}</b> since {clock(life.since)} UTC{_safe(waits, options)}</p>\n"
+    for finding in view.findings:
+        yield f'<div class="finding"><b>{_safe(finding.rule.name, options)}</b>: {_safe(finding.says, options)}</div>\n'
+    yield from _bar(view, options)
+    yield from _phases(view, options)
+    for skew in view.skews:
+        yield f"<p>{_safe(runs_off(skew), options)}</p>\n"
     columns = "".join(f"<th>{name}</th>" for name in COLUMNS)
     yield f"<table><thead><tr>{columns}</tr></thead><tbody>\n"
-    folder = common_folder(row.transition.event.origin.source for row in story.rows)
-    for row in story.rows:
-        yield from _row(row, life.subject, folder, look)
+    folder = common_folder(row.transition.event.origin.source for row in view.rows)
+    for row in view.rows:
+        yield from _row(row, life.subject, folder, options)
     yield "</tbody></table>\n"
 
 
-def _bar(story: TimelineView, look: RenderOptions) -> Iterator[str]:
+def _bar(view: TimelineView, options: RenderOptions) -> Iterator[str]:
     """The states side by side, each as wide as it lasted."""
-    own = [row.transition for row in story.rows if not row.foreign]
+    own = [row.transition for row in view.rows if not row.foreign]
     if not own:
         return
-    ends = max(row.until for row in story.rows)
+    ends = max(row.until for row in view.rows)
     spans: list[tuple[str, int]] = []
     begins, state = own[0].event.time, own[0].state
     for transition in [*own[1:], None]:
@@ -84,34 +84,34 @@ def _bar(story: TimelineView, look: RenderOptions) -> Iterator[str]:
     yield '<div class="bar" role="img" aria-label="states in order of time">'
     for number, (name, lasted) in enumerate(spans):
         width = max(NARROWEST, 100 * lasted / whole)
-        title = _safe(f"{name} {say_duration(lasted)}", look)
+        title = _safe(f"{name} {say_duration(lasted)}", options)
         yield f'<span style="flex:{width:.2f};background:{SHADES[number % len(SHADES)]};color:#111" title="{title}">'
-        yield f"{_safe(name, look)}</span>"
+        yield f"{_safe(name, options)}</span>"
     yield "</div>\n"
 
 
-def _phases(story: TimelineView, look: RenderOptions) -> Iterator[str]:
-    if story.phases:
-        yield f"<p>{_safe(' · '.join(map(how_long, story.phases)), look)}</p>\n"
+def _phases(view: TimelineView, options: RenderOptions) -> Iterator[str]:
+    if view.phases:
+        yield f"<p>{_safe(' · '.join(map(how_long, view.phases)), options)}</p>\n"
 
 
-def _row(row: TimelineRow, subject: Entity, folder: str, look: RenderOptions) -> Iterator[str]:
+def _row(row: TimelineRow, subject: Entity, folder: str, options: RenderOptions) -> Iterator[str]:
     event = row.transition.event
     moved = row.transition.state != row.transition.before and not row.foreign
     legal = "" if row.transition.legal else "bad"
     long = {0: "", 1: " long", 2: " bad"}[row.unusual]
-    marks = "".join(f' <b class="bad">◆ {_safe(mark, look)}</b>' for mark in row.marks)
+    marks = "".join(f' <b class="bad">◆ {_safe(mark, options)}</b>' for mark in row.marks)
     day = to_datetime(event.time).strftime("%Y-%m-%d")
     yield f'<tr class="{"foreign" if row.foreign else ""}"><td class="time" title="{day}">{clock(event.time)}</td>'
-    yield f'<td class="gap{long}">{gap(row)}</td><td>{_safe(event.component, look)}</td>'
-    yield f'<td class="step {legal}">{_safe(step(row, subject), look)}{marks}</td>'
-    yield f'<td class="state">{_safe(row.transition.state, look) if moved else ""}</td>'
+    yield f'<td class="gap{long}">{gap(row)}</td><td>{_safe(event.component, options)}</td>'
+    yield f'<td class="step {legal}">{_safe(step(row, subject), options)}{marks}</td>'
+    yield f'<td class="state">{_safe(row.transition.state, options) if moved else ""}</td>'
     yield f'<td class="says {legal}"><details>'
-    yield f"<summary>{_safe(says(row) or words(event), look)}</summary>"
-    yield f"<code>{_safe(event.text, look)}</code></details></td>"
-    at = _safe(str(event.origin), look)
-    yield f'<td class="at" title="{at}">{at.removeprefix(_safe(folder, look))}</td></tr>\n'
+    yield f"<summary>{_safe(says(row) or words(event), options)}</summary>"
+    yield f"<code>{_safe(event.text, options)}</code></details></td>"
+    at = _safe(str(event.origin), options)
+    yield f'<td class="at" title="{at}">{at.removeprefix(_safe(folder, options))}</td></tr>\n'
 
 
-def _safe(text: str, look: RenderOptions) -> str:
-    return escape(clean(text, redact=look.redact))
+def _safe(text: str, options: RenderOptions) -> str:
+    return escape(clean(text, redact=options.redact))

@@ -1,4 +1,4 @@
-"""Timelines as JSON: a list of stories, for programs."""
+"""Timelines as JSON: a list, for programs."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from kvdiag.report.jsontext import write_json
 from kvdiag.report.timeline.words import says, step
 
 
-def write(stories: Sequence[TimelineView], stream: TextIO, look: RenderOptions) -> None:
+def write(views: Sequence[TimelineView], stream: TextIO, options: RenderOptions) -> None:
     """A list of objects, indented, with a newline at the end."""
-    write_json(map(plain, stories), stream, redact=look.redact)
+    write_json(map(plain, views), stream, redact=options.redact)
 
 
-def plain(story: TimelineView) -> dict[str, Any]:
-    """One story in JSON's own types; times are RFC 3339 in UTC, gaps and durations seconds."""
-    life = story.life
+def plain(view: TimelineView) -> dict[str, Any]:
+    """One timeline in JSON's own types; times are RFC 3339 in UTC, gaps and durations seconds."""
+    life = view.life
     return {
         "subject": {"kind": str(life.subject.kind), "name": life.subject.name, "ids": dict(life.subject.ids)},
         "machine": life.machine,
         "state": life.state,
         "since": time(life.since),
         "waits_for": life.waits_for,
-        "rows": (_row(row, life.subject) for row in story.rows),
+        "rows": (_row(row, life.subject) for row in view.rows),
         "phases": [
             {"name": p.name, "begins": time(p.begins), "ends": None if p.ends is None else time(p.ends), "by": p.by}
-            for p in story.phases
+            for p in view.phases
         ],
-        "clocks": [{"node": s.node, "least": _seconds(s.low), "most": _seconds(s.high)} for s in story.skews],
-        "findings": [{"rule": f.rule.name, "verdict": str(f.verdict), "says": f.says} for f in story.findings],
+        "clocks": [{"node": s.node, "least": _seconds(s.low), "most": _seconds(s.high)} for s in view.skews],
+        "findings": [{"rule": f.rule.name, "verdict": str(f.verdict), "says": f.says} for f in view.findings],
     }
 
 

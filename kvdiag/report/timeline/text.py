@@ -19,38 +19,38 @@ UNICODE, ASCII = ("│", "◆", "·"), ("|", "*", ".")
 STATE, WHO, FIXED = 12, 10, 50  # columns of the state, of who speaks, and of all but the step
 
 
-def write(stories: Sequence[TimelineView], stream: TextIO, look: RenderOptions) -> None:
-    """Each story with its heading, its rows, its phases and findings."""
-    for number, story in enumerate(stories):
+def write(views: Sequence[TimelineView], stream: TextIO, options: RenderOptions) -> None:
+    """Each timeline with its heading, its rows, its phases and findings."""
+    for number, view in enumerate(views):
         if number:
             stream.write("\n")
-        teller = _Teller(look, stream.encoding or "utf-8")
-        stream.writelines(line.rstrip() + "\n" for line in teller.lines(story))
+        renderer = _Renderer(options, stream.encoding or "utf-8")
+        stream.writelines(line.rstrip() + "\n" for line in renderer.lines(view))
 
 
-class _Teller:
-    def __init__(self, look: RenderOptions, encoding: str) -> None:
-        self.look = look
+class _Renderer:
+    def __init__(self, options: RenderOptions, encoding: str) -> None:
+        self.options = options
         self.bar, self.mark, self.dot = UNICODE if "utf" in encoding.lower() else ASCII
         self.folder, self.place = "", 0
 
-    def lines(self, story: TimelineView) -> Iterator[str]:
-        """The whole story, line by line."""
-        life = story.life
-        origins = [str(row.transition.event.origin) for row in story.rows]
-        self.folder = common_folder(row.transition.event.origin.source for row in story.rows)
+    def lines(self, view: TimelineView) -> Iterator[str]:
+        """The whole timeline, line by line."""
+        life = view.life
+        origins = [str(row.transition.event.origin) for row in view.rows]
+        self.folder = common_folder(row.transition.event.origin.source for row in view.rows)
         self.place = max((len(origin) - len(self.folder) for origin in origins), default=0)
         yield self._colour("bold", self._clean(f"{life.subject.kind} {life.subject.name}"))
         ids = [f"{name} {value}" for name, value in life.subject.ids.items() if value != life.subject.name]
         yield from self._wrapped(", ".join(ids), 2)
         day = ""
-        for row in story.rows:
+        for row in view.rows:
             today = to_datetime(row.transition.event.time).strftime("%Y-%m-%d")
             if today != day:
                 day = today
                 yield self._colour("dim", f"{day} (UTC), {life.machine}")
             yield from self._row(row, life.subject)
-        yield from self._end(story)
+        yield from self._end(view)
 
     def _row(self, row: TimelineRow, subject: Entity) -> Iterator[str]:
         event = row.transition.event
@@ -60,7 +60,7 @@ class _Teller:
         who = SHORT.get(event.component, event.component)
         long = {0: "", 1: "long", 2: "very long"}[row.unusual]
         bad = "" if row.transition.legal else "bad"
-        room = max(24, self.look.width - FIXED - self.place)
+        room = max(24, self.options.width - FIXED - self.place)
         first, *more = textwrap.wrap(self._clean(step(row, subject)), room, break_on_hyphens=False) or [""]
         yield (
             f"{clock(event.time)} {self._colour(long, f'{gap(row):>8}')} {mark} {self._clean(who)[:WHO]:{WHO}} "
@@ -68,28 +68,28 @@ class _Teller:
             f"{self._colour('dim', self._clean(str(event.origin).removeprefix(self.folder)))}"
         )
         said = self._clean(says(row))  # whole: a secret that is cut cannot be told
-        told = f"{said}; {words(event)}" if self.look.verbose else shortened(said, 2 * (self.look.width - 35))
+        told = f"{said}; {words(event)}" if self.options.verbose else shortened(said, 2 * (self.options.width - 35))
         for line in [*(" " * 35 + part for part in more), *(self._wrapped(told, 35) if told else ())]:
             yield self._colour(bad, line)
 
-    def _end(self, story: TimelineView) -> Iterator[str]:
-        life = story.life
+    def _end(self, view: TimelineView) -> Iterator[str]:
+        life = view.life
         waits = f", waits for {life.waits_for}" if life.waits_for else ""
         yield ""
         yield self._colour("bold", f"{life.state} since {clock(life.since)}{self._clean(waits)}")
-        yield from self._wrapped(f" {self.dot} ".join(map(how_long, story.phases)), 0)
-        for skew in story.skews:
+        yield from self._wrapped(f" {self.dot} ".join(map(how_long, view.phases)), 0)
+        for skew in view.skews:
             yield from self._wrapped(runs_off(skew), 0)
-        for finding in story.findings:
+        for finding in view.findings:
             yield from self._wrapped(f"{self.mark} {finding.rule.name}: {finding.says}", 0)
 
     def _wrapped(self, text: str, indent: int) -> Iterator[str]:
         margin = " " * indent
-        width = max(40, self.look.width - indent)
+        width = max(40, self.options.width - indent)
         yield from (margin + line for line in textwrap.wrap(self._clean(text), width, break_on_hyphens=False))
 
     def _clean(self, text: str) -> str:
-        return clean(text, redact=self.look.redact)
+        return clean(text, redact=self.options.redact)
 
     def _colour(self, name: str, text: str) -> str:
-        return f"\x1b[{COLOURS[name]}m{text}\x1b[0m" if self.look.colour and name else text
+        return f"\x1b[{COLOURS[name]}m{text}\x1b[0m" if self.options.colour and name else text

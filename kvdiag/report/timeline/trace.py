@@ -11,35 +11,35 @@ from kvdiag.report.clean import clean
 from kvdiag.report.jsontext import json_text
 from kvdiag.report.timeline.words import says, step
 
-Span = tuple[int, int, str]  # begin, end, name
+TraceSpan = tuple[int, int, str]  # begin, end, name
 
 
-def write(stories: Sequence[TimelineView], stream: TextIO, look: RenderOptions) -> None:
+def write(views: Sequence[TimelineView], stream: TextIO, options: RenderOptions) -> None:
     """The JSON object form of the trace event format; timestamps are microseconds since 1970."""
-    events = [event for number, story in enumerate(stories, 1) for event in _events(number, story, look)]
-    stream.write(json_text({"traceEvents": events, "displayTimeUnit": "ms"}, redact=look.redact))
+    events = [event for number, view in enumerate(views, 1) for event in _events(number, view, options)]
+    stream.write(json_text({"traceEvents": events, "displayTimeUnit": "ms"}, redact=options.redact))
 
 
-def _events(process: int, story: TimelineView, look: RenderOptions) -> Iterator[dict[str, Any]]:
-    name = clean(f"{story.life.subject.kind} {story.life.subject.name}", redact=look.redact)
+def _events(process: int, view: TimelineView, options: RenderOptions) -> Iterator[dict[str, Any]]:
+    name = clean(f"{view.life.subject.kind} {view.life.subject.name}", redact=options.redact)
     yield {"ph": "M", "name": "process_name", "pid": process, "tid": 0, "args": {"name": name}}
-    ends = max((row.until for row in story.rows), default=story.life.since)
-    phases = _nested([(phase.begins, phase.ends or ends, phase.name) for phase in story.phases])
-    components = dict.fromkeys(row.transition.event.component for row in story.rows)
+    ends = max((row.until for row in view.rows), default=view.life.since)
+    phases = _nested([(phase.begins, phase.ends or ends, phase.name) for phase in view.phases])
+    components = dict.fromkeys(row.transition.event.component for row in view.rows)
     lane = {component: number for number, component in enumerate(components, 1 + len(phases))}
     lanes = ["state", *(f"phases {n}" for n in range(1, 1 + len(phases))), *components]
     for number, words in enumerate(lanes):
         yield {"ph": "M", "name": "thread_name", "pid": process, "tid": number, "args": {"name": words or "?"}}
-    yield from _states(process, story)
+    yield from _states(process, view)
     for number, spans in enumerate(phases, 1):
         yield from (_span(process, number, span) for span in spans)
-    for row in story.rows:
+    for row in view.rows:
         event = row.transition.event
-        args = {"says": clean(says(row), redact=look.redact), "at": str(event.origin), "state": row.transition.state}
+        args = {"says": clean(says(row), redact=options.redact), "at": str(event.origin), "state": row.transition.state}
         yield {
             "ph": "i",
             "s": "t",
-            "name": clean(step(row, story.life.subject), redact=look.redact),
+            "name": clean(step(row, view.life.subject), redact=options.redact),
             "pid": process,
             "tid": lane[event.component],
             "ts": event.time,
@@ -47,21 +47,21 @@ def _events(process: int, story: TimelineView, look: RenderOptions) -> Iterator[
         }
 
 
-def _states(process: int, story: TimelineView) -> Iterator[dict[str, Any]]:
+def _states(process: int, view: TimelineView) -> Iterator[dict[str, Any]]:
     """Each state as a span from the row that reached it to the row that left it."""
-    own = [row.transition for row in story.rows if not row.foreign]
+    own = [row.transition for row in view.rows if not row.foreign]
     begins, state = (own[0].event.time, own[0].state) if own else (0, "")
     for transition in own[1:]:
         if transition.state != state:
             yield _span(process, 0, (begins, transition.event.time, state))
             begins, state = transition.event.time, transition.state
     if own:
-        yield _span(process, 0, (begins, max(row.until for row in story.rows), state))
+        yield _span(process, 0, (begins, max(row.until for row in view.rows), state))
 
 
-def _nested(spans: Iterable[Span]) -> list[list[Span]]:
+def _nested(spans: Iterable[TraceSpan]) -> list[list[TraceSpan]]:
     """Spans spread over lanes in which one either holds the next or ends before it: viewers draw no others."""
-    lanes: list[list[Span]] = []
+    lanes: list[list[TraceSpan]] = []
     opened: list[list[int]] = []  # by lane the ends of the spans that hold what comes next
     for span in sorted(spans, key=lambda span: (span[0], -span[1])):
         for ends in opened:
@@ -77,6 +77,6 @@ def _nested(spans: Iterable[Span]) -> list[list[Span]]:
     return lanes
 
 
-def _span(process: int, lane: int, span: Span) -> dict[str, Any]:
+def _span(process: int, lane: int, span: TraceSpan) -> dict[str, Any]:
     begins, ends, name = span
     return {"ph": "X", "name": name, "pid": process, "tid": lane, "ts": begins, "dur": max(1, ends - begins)}
