@@ -6,6 +6,7 @@ import io
 from collections.abc import Callable, Mapping
 from functools import cache
 
+from kvdiag.events.folder import built_in
 from kvdiag.events.recognise import Recogniser
 from kvdiag.events.vocabulary import Vocabulary, load_vocabulary
 from kvdiag.formats.bodies.gopanic import read as read_panic
@@ -17,7 +18,6 @@ from kvdiag.formats.rpc.lines import read_piece
 from kvdiag.formats.rpc.pieces import request_of
 from kvdiag.ingest.read import TextInput, read_source
 from kvdiag.report.clean import clean
-from kvdiag.rules.library import built_in
 from kvdiag.scan.choose import scanner
 
 KLOG = b"I0715 03:49:33.850919    1432 kubelet.go:2168] "

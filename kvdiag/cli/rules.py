@@ -12,10 +12,11 @@ from kvdiag.cli.arguments import Patterns, folders
 from kvdiag.cli.help import Command
 from kvdiag.commands.rule_tests import Verdicts, try_rule
 from kvdiag.errors import PatternError, UsageError
+from kvdiag.events.folder import built_in
 from kvdiag.events.vocabulary import Vocabulary, load_vocabulary
 from kvdiag.model.rule import Rule
 from kvdiag.report.clean import clean
-from kvdiag.rules.library import Library, built_in, load
+from kvdiag.rules.library import Library, load
 from kvdiag.rules.lint import lint as lint_rule
 from kvdiag.rules.template import FAMILIES, new_rule
 from kvdiag.rules.words import show_rule

@@ -8,12 +8,12 @@ import pytest
 
 from kvdiag.commands.explain import Explainer
 from kvdiag.errors import UsageError
+from kvdiag.events.folder import built_in
 from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.explain.asjson import line_json, rule_json, topic_json, topics_json
 from kvdiag.explain.page import told
 from kvdiag.explain.text import WIDTH, line_text, rule_text, topic_text, topics_text
 from kvdiag.model.vocabulary import Entry, Wording
-from kvdiag.rules.library import built_in
 
 EXPLAINER = Explainer()
 VOCABULARY = load_vocabulary(built_in() / "events")
