@@ -14,6 +14,7 @@ from kvdiag.commands.rule_tests import Verdicts, try_rule
 from kvdiag.errors import PatternError, UsageError
 from kvdiag.events.folder import built_in
 from kvdiag.events.vocabulary import Vocabulary, load_vocabulary
+from kvdiag.lifecycles.load import lint as lint_lifecycles
 from kvdiag.model.rule import Rule
 from kvdiag.report.clean import clean
 from kvdiag.rules.library import Library, load
@@ -43,11 +44,12 @@ def show(rule: Annotated[str, typer.Argument(help="Id or name.")], patterns: Pat
 
 @app.command("lint", cls=Command)
 def lint(patterns: Patterns = None) -> None:
-    """Check every rule: language, event kinds, texts, tests that are missing."""
+    """Check every rule: language, event kinds, texts, tests that are missing; and the life cycles."""
     library = _fresh(patterns)
     vocabulary = _vocabulary(library)
     names = frozenset(rule.name for rule in library.rules)
-    faults = [*library.errors, *(fault for rule in library.rules for fault in lint_rule(rule, vocabulary.kinds, names))]
+    faults = [*lint_lifecycles(built_in()), *library.errors]
+    faults += [fault for rule in library.rules for fault in lint_rule(rule, vocabulary.kinds, names)]
     _complain(faults)
     typer.echo(f"{len(library.rules)} rules, {len(faults)} faults", err=True)
     raise typer.Exit(BROKEN if faults else 0)

@@ -122,7 +122,7 @@ def test_a_line_and_what_to_think_of_it():
     """A line's page has its event, its names, and the rules whose conditions it meets."""
     (page,) = EXPLAINER.lines([DELETE])
     text = line_text(page)
-    assert "Event      pod.deleted" in text
+    assert "Event      DELETE (pod.deleted)" in text
     assert "pod=shop/web-0" in text
     assert "Harmless   not known to be" in text
     assert "kubelet-restarted-while-terminating" in page.rules
