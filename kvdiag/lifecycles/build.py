@@ -10,6 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import takewhile
 
 from kvdiag.clock import MINUTE, SECOND
 from kvdiag.lifecycles import pod
@@ -225,18 +226,13 @@ def _running(machine: Machine) -> str:
 
 
 def _since(machine: Machine, transitions: Sequence[Transition]) -> int:
-    """When the last state was reached; of a crash loop when its first back-off was."""
+    """When the last state was reached, or first marked; of a crash loop when its first back-off was."""
     state = transitions[-1].state
     if machine.has(state, "backing-off"):
         return _loop_begins(machine, transitions)
-    since = transitions[-1].event.time
-    for transition in reversed(transitions):
-        if transition.state != state:
-            break
-        since = transition.event.time
-        if machine.steps.get(transition.event.kind, UNMOVED).marks:
-            break
-    return since
+    stay = list(takewhile(lambda p: p.state == state, reversed(transitions)))
+    marked = [p for p in stay if machine.steps.get(p.event.kind, UNMOVED).marks]
+    return (marked or stay)[-1].event.time
 
 
 def _loop_begins(machine: Machine, transitions: Sequence[Transition]) -> int:
