@@ -14,8 +14,8 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from kvdiag.events.folder import built_in
 from kvdiag.events.vocabulary import read_vocabulary
-from kvdiag.rules.library import built_in
 from tests.upstream import CALLS, COMPONENTS, Call, calls_of, meant
 
 COLUMNS = ("file", "severity", "verbosity", "structured", "message", "keys", "minors")

@@ -16,9 +16,10 @@ from typing import NamedTuple
 
 import pytest
 
+from kvdiag.events.folder import built_in
 from kvdiag.rules.distribution import plain
 from kvdiag.rules.fill import command
-from kvdiag.rules.library import built_in, load
+from kvdiag.rules.library import load
 from tests.nodes import DATA, FOLDER, HANDLE, KUBELET, POD_UID, PV, SAID, STAGED, STAGING, SUBPATH, TARGET, Node
 from tests.shellforms import faults, simple_commands
 

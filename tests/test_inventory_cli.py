@@ -32,7 +32,7 @@ def test_pods(items):
     stuck = pods["analytics/reports-0"]
     assert (stuck["state"], stuck["stuck"], stuck["waits_for"]) == ("TERMINATED", True, "volumes to be unmounted")
     assert (stuck["retries"], stuck["findings"]) == (11, ["pod-stuck-terminating-volumes"])
-    assert stuck["failure"] == "NodeUnpublish failed, retry in 2m2s"
+    assert stuck["failure"] == "UnmountVolume.TearDown failed, retry in 2m2s"
     assert (pods["analytics/warehouse-1"]["state"], pods["analytics/warehouse-1"]["stuck"]) == ("REMOVED", False)
 
 

@@ -8,9 +8,10 @@ from functools import cache
 import pytest
 
 from kvdiag.commands.rule_tests import try_rule
+from kvdiag.events.folder import built_in
 from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.rules.grammar import read_condition
-from kvdiag.rules.library import built_in, load, rule_files
+from kvdiag.rules.library import load, rule_files
 from kvdiag.rules.lint import CHANGES, lint
 from kvdiag.rules.packed import pack, unpack
 from kvdiag.rules.template import FAMILIES

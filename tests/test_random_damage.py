@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from bench.damage import KINDS, SAMPLES, confirmed, damaged, false_alarms, logs, without_each
-from kvdiag.rules.library import built_in, load
+from kvdiag.events.folder import built_in
+from kvdiag.rules.library import load
 
 HEALTHY = sorted(SAMPLES.glob("healthy*"))
 DRAWN = range(4)  # bench/damage.py draws a thousand

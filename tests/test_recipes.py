@@ -192,3 +192,30 @@ def test_a_format(checkout):
     (read,) = json.loads(checkout.run("analyze", "--fail-on", "never", "-o", "json", log))["inputs"]
     assert read["format"].endswith("toy")
     assert read["records"] == 2
+
+
+EVENT = """\
+component: kubelet
+events:
+  - kind: pod.painted
+    label: pod painted
+    about: the kubelet gave the pod another colour
+    anchor: Pod was painted
+    message: '"Pod was painted"'
+    fields: {pod: pod, pod_uid: podUID}
+    samples:
+      - 'LINE'
+"""
+ADDED = f'I0312 05:48:59.000000    4711 kubelet.go:2430] "SyncLoop ADD" source="api" pods=["shop/web-0({POD})"]'
+PAINTED = (
+    f'I0312 05:49:00.241725    4711 kubelet.go:77] "Pod was painted" pod="shop/web-0" podUID="{POD}" colour="blue"'
+)
+
+
+def test_an_event(checkout):
+    """An entry in YAML: the event is counted, told in timelines by its label, and explained."""
+    checkout.write("patterns/events/paint.yaml", EVENT.replace("LINE", PAINTED))
+    log = checkout.write("kubelet.log", f"{ADDED}\n{PAINTED}\n")
+    assert "pod.painted" in checkout.run("events", log)
+    assert "pod painted" in checkout.run("timeline", "pod", "shop/web-0", log)
+    assert "pod painted (pod.painted)" in checkout.run("explain", PAINTED)

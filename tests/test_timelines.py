@@ -265,8 +265,8 @@ def test_raw_keeps_every_retry(kvdiag):
     folder = "sample-logs/hostpath-driver-lost-state"
     raw = kvdiag("timeline", "volume", "pvc-3126", folder, "--raw").stdout
     folded = kvdiag("timeline", "volume", "pvc-3126", folder).stdout
-    assert len(re.findall("NodeUnpublish failed", raw)) == 8
-    assert len(re.findall("NodeUnpublish failed", folded)) == 2
+    assert len(re.findall("UnmountVolume.TearDown failed", raw)) == 8
+    assert len(re.findall("UnmountVolume.TearDown failed", folded)) == 2
     assert "backoff 1s 2s 4s 8s 16s 32s 1m4s" in folded
 
 

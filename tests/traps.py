@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache
 
+from kvdiag.events.folder import built_in
 from kvdiag.events.recognise import Recogniser
 from kvdiag.events.vocabulary import Vocabulary, load_vocabulary
 from kvdiag.formats.bodies.gopanic import read as read_panic
@@ -15,7 +16,6 @@ from kvdiag.formats.rpc.lines import read_piece
 from kvdiag.formats.rpc.pieces import request_of
 from kvdiag.ingest.read import TextInput, read_source
 from kvdiag.report.clean import clean
-from kvdiag.rules.library import built_in
 from kvdiag.scan.choose import scanner
 from tests.recorded import records_of
 

@@ -12,10 +12,12 @@ from kvdiag.cli.arguments import PatternFolders, folders
 from kvdiag.cli.help import Command
 from kvdiag.commands.rule_tests import Verdicts, try_rule
 from kvdiag.errors import PatternError, UsageError
+from kvdiag.events.folder import built_in
 from kvdiag.events.vocabulary import Vocabulary, load_vocabulary
+from kvdiag.lifecycles.load import lint as lint_lifecycles
 from kvdiag.model.rule import Rule
 from kvdiag.report.clean import clean
-from kvdiag.rules.library import Library, built_in, load
+from kvdiag.rules.library import Library, load
 from kvdiag.rules.lint import lint as lint_rule
 from kvdiag.rules.template import FAMILIES, new_rule
 from kvdiag.rules.words import show_rule
@@ -42,11 +44,12 @@ def show(rule: Annotated[str, typer.Argument(help="Id or name.")], patterns: Pat
 
 @app.command("lint", cls=Command)
 def lint(patterns: PatternFolders = None) -> None:
-    """Check every rule: syntax, event kinds, texts, missing tests."""
+    """Check every rule and life cycle: syntax, event kinds, texts, missing tests."""
     library = _fresh(patterns)
     vocabulary = _vocabulary(library)
     names = frozenset(rule.name for rule in library.rules)
-    faults = [*library.errors, *(fault for rule in library.rules for fault in lint_rule(rule, vocabulary.kinds, names))]
+    faults = [*lint_lifecycles(built_in()), *library.errors]
+    faults += [fault for rule in library.rules for fault in lint_rule(rule, vocabulary.kinds, names)]
     _complain(faults)
     typer.echo(f"{len(library.rules)} rules, {len(faults)} faults", err=True)
     raise typer.Exit(BROKEN if faults else 0)

@@ -11,6 +11,7 @@ from kvdiag.commands.window import outside
 from kvdiag.correlate.clocks import SourceClock, set_clocks
 from kvdiag.correlate.history import build_history
 from kvdiag.errors import InputError, UsageError, WindowError
+from kvdiag.events.folder import built_in
 from kvdiag.events.vocabulary import Vocabulary, load_vocabulary
 from kvdiag.ingest.blocks import Input
 from kvdiag.ingest.limit import TimeIsUpError, limited, unread
@@ -23,7 +24,7 @@ from kvdiag.model.rule import Rule
 from kvdiag.model.timeline import History, SeenVersion
 from kvdiag.model.values import EMPTY
 from kvdiag.retention.budget import EventBudget, RetentionPolicy
-from kvdiag.rules.library import built_in, load
+from kvdiag.rules.library import load
 from kvdiag.scan.choose import scanner
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from kvdiag.commands.case import load_patterns
 from kvdiag.errors import InputError, PatternError, UsageError
+from kvdiag.events.folder import built_in
 from kvdiag.explain.benign import first_that_fits, load_benign
 from kvdiag.explain.line import Change, LineReader
 from kvdiag.explain.page import LinePage, RulePage, StepPage, TopicPage, step_wording
@@ -20,7 +21,6 @@ from kvdiag.regex import lazy_regex
 from kvdiag.rules.distribution import Dialect, distributions, plain, unknown_placeholders
 from kvdiag.rules.grammar import names_in
 from kvdiag.rules.judge import selects
-from kvdiag.rules.library import built_in
 from kvdiag.rules.words import show_rule
 from kvdiag.yamlread import suggestion
 
@@ -70,7 +70,9 @@ class Explainer:
         benign = load_benign(self._folder / f"{BENIGN}.yaml")
         for line in LineReader(self._patterns.vocabulary).read(source, problem, change):
             rules = (rule.name for rule in self._patterns.rules if _looks_at(rule, line.events))
-            yield LinePage(line, first_that_fits(benign, line.raw), tuple(rules))
+            kinds = self._patterns.vocabulary.kinds
+            labels = tuple(kinds[event.kind].label for event in line.events)
+            yield LinePage(line, labels, first_that_fits(benign, line.raw), tuple(rules))
 
     def unknown(self, word: str) -> UsageError:
         """What to say when nothing is called so."""

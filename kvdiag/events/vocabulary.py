@@ -1,6 +1,7 @@
 """The vocabulary: which words of which component mean which event; read from `patterns/events/*.yaml`.
 
     - kind: pod.worker.kept
+      label: still not fully terminated
       anchor: still not fully terminated
       message: 'Pod worker has been requested for removal but is still not fully terminated"'
       fields: {pod_uid: podUID}
@@ -26,11 +27,11 @@ from kvdiag.model.vocabulary import Entry, Wording
 from kvdiag.regex import lazy_regex
 from kvdiag.yamlread import Node, read_yaml
 
-COMPILED = 2
+COMPILED = 3
 """The shape of the JSON; another number makes old caches unread."""
 
 _FILE = {"component", "events", "calls"}
-_CALL = {"kind", "about", "component", "verbosity", "scope", "poll"}
+_CALL = {"kind", "label", "about", "component", "verbosity", "scope", "poll"}
 _SPELLING = {"anchor", "message", "fields", "since"}
 _EVENT = _CALL | _SPELLING | {"reader", "wordings", "samples"}
 
@@ -167,10 +168,11 @@ def read_compiled(data: Mapping[str, Any]) -> list[Entry]:
             scope=scope,
             poll=poll,
             reader=reader,
+            label=label,
             about=about,
             place=place,
         )
-        for kind, component, verbosity, scope, poll, reader, about, place, wordings in data["entries"]
+        for kind, component, verbosity, scope, poll, reader, label, about, place, wordings in data["entries"]
     ]
 
 
@@ -228,7 +230,7 @@ def _compile(files: list[tuple[str, bytes]]) -> dict[str, Any]:
 
 def _row(entry: Entry) -> list[Any]:
     wordings = [[w.anchor, w.message, dict(w.fields), dict(w.since), w.verbosity, w.place] for w in entry.wordings]
-    about = [entry.verbosity, entry.scope, entry.poll, entry.reader, entry.about, entry.place]
+    about = [entry.verbosity, entry.scope, entry.poll, entry.reader, entry.label, entry.about, entry.place]
     return [entry.kind, entry.component, *about, wordings]
 
 
@@ -246,12 +248,12 @@ def _read_file(name: str, data: bytes) -> Iterator[Entry]:
     for node in root["events"].sequence() if "events" in root else ():
         yield _entry(node, str(component))
     for node in root["calls"].sequence() if "calls" in root else ():
-        keys = node.mapping(_CALL, {"kind", "about"})
+        keys = node.mapping(_CALL, {"kind", "label", "about"})
         yield _described(node, keys, str(component))
 
 
 def _entry(node: Node, component: str) -> Entry:
-    keys = node.mapping(_EVENT, {"kind", "about", "samples"})
+    keys = node.mapping(_EVENT, {"kind", "label", "about", "samples"})
     spellings = keys["wordings"].sequence() if "wordings" in keys else (node,)
     described = _described(node, keys, component)
     wordings = tuple(
@@ -283,6 +285,7 @@ def _described(node: Node, keys: Mapping[str, Node], component: str) -> Entry:
         verbosity=_verbosity(node),
         scope=scope,
         poll=keys["poll"].flag() if "poll" in keys else False,
+        label=keys["label"].text(),
         about=keys["about"].text(),
         place=node.place,
     )
@@ -301,7 +304,7 @@ def _wording(node: Node, *, inner: bool) -> Wording:
 
 def _merged(known: Entry, more: Entry) -> Entry:
     """Join one kind from two places. A verbosity is where absence begins to mean something, so the higher one holds."""
-    for key in ("scope", "poll", "reader"):
+    for key in ("scope", "poll", "reader", "label"):
         if getattr(known, key) != getattr(more, key):
             raise PatternError(
                 more.place,

@@ -57,9 +57,10 @@ class RulePage:
 
 @dataclass(frozen=True, slots=True)
 class LinePage:
-    """A line, whether it is known to be harmless, and the rules that look at it."""
+    """A line, what its events are called, whether it is known to be harmless, and the rules that look at it."""
 
     line: Line
+    labels: tuple[str, ...]
     benign: Benign | None
     rules: tuple[str, ...]
 

@@ -120,8 +120,8 @@ def _says(page: LinePage) -> Iterator[str]:
     line = page.line
     if not line.events:
         yield from _labelled("Event", "not recognized", 0)
-    for event in line.events:
-        yield from _labelled("Event", event.kind, 0)
+    for event, label in zip(line.events, page.labels, strict=True):
+        yield from _labelled("Event", f"{label} ({event.kind})" if label else event.kind, 0)
         names = [f"{ref.kind}={ref.value}" for ref in event.refs]
         yield from (row for name in names for row in _labelled("", name, 0))
         values = [f"{name}: {value}" for name, value in event.attrs.items()]

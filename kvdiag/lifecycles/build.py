@@ -10,24 +10,25 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import takewhile
 
 from kvdiag.clock import MINUTE, SECOND
-from kvdiag.lifecycles import pod, runtime
-from kvdiag.lifecycles.choose import is_static, pod_machine, volume_machine
-from kvdiag.lifecycles.machine import Machine
+from kvdiag.lifecycles import pod
+from kvdiag.lifecycles.choose import STATIC, is_static, pod_machine, volume_machine
+from kvdiag.lifecycles.load import lifecycles
+from kvdiag.lifecycles.machine import NONE, Machine
 from kvdiag.lifecycles.refine import DRIVER, refined
-from kvdiag.lifecycles.replay import replay
+from kvdiag.lifecycles.replay import UNMOVED, replay
 from kvdiag.model.event import NAMELESS, Event
 from kvdiag.model.lifecycle import Lifecycle, Transition
 from kvdiag.model.timeline import Coverage, Entity, History, Timeline
 from kvdiag.model.values import SubjectKind
 
 SKIP_NEAR = 2 * SECOND  # between the line that staging is skipped and the one that it succeeded
-STARTS = frozenset({"kubelet.started", "runtime.started"})
-REBOOTS = frozenset({"node.rebooted", "node.booted"})
 BOOTING = 10 * MINUTE  # from the start of the kubelet until it tells of the reboot
 LOOP = 10 * MINUTE  # a container that ran for longer begins with the shortest back-off again
 LISTED = frozenset({"volume.stage.skipped", "node.ready", "node.not-ready"})
+WHEN_DELETED = "the API server to delete the pod"
 DETACHES = ("volume.detach.", "volume.attachment.delet", "attacher.d", "csi.controllerunpublish.")
 
 
@@ -45,14 +46,15 @@ class LifecycleBuilder:
         self._said: dict[tuple[str, str], list[int]] = defaultdict(list)
         self._started: dict[tuple[str, str], list[int]] = defaultdict(list)
         self._reboots: dict[str, list[Event]] = defaultdict(list)
+        starts, reboots = (lifecycles().kinds(SubjectKind.NODE, flag) for flag in ("starts", "reboots"))
         for (kind, node), timeline in history.timelines.items():
             if kind is SubjectKind.NODE:
                 for event in timeline.events:
                     if event.kind in LISTED:
                         self._said[event.kind, node].append(event.time)
-                    elif event.kind in STARTS:
+                    elif event.kind in starts:
                         self._started[event.component, node].append(event.time)
-                    elif event.kind in REBOOTS:
+                    elif event.kind in reboots:
                         self._reboots[node].append(self._at_boot(event, node))
         self._ended = {
             event.origin.source: event.ends for event in history.events
@@ -93,11 +95,11 @@ class LifecycleBuilder:
             detaches = [e.time for e in events if e.kind.startswith(DETACHES)]
             outages = sorted([*outages, *(t for t in detaches if t > unseen or self._is_unready(node, t))])
         told = refined(machine, events, self._sandboxes, self._history.coverage)
-        transitions = tuple(replay(machine, told, outages, self._reboots.get(node, ()) if machine.reboot else ()))
+        transitions = tuple(replay(machine, told, outages, self._reboots.get(node, ())))
         state = transitions[-1].state if transitions else machine.begins
-        since = _since(transitions) if transitions else events[0].time if events else self._history.begins
-        is_over = state in pod.TRYING and self._is_quiet(node, transitions[-1].event)
-        state = pod.RUNNING if is_over else state
+        since = _since(machine, transitions) if transitions else events[0].time if events else self._history.begins
+        is_over = machine.has(state, "retrying") and self._is_quiet(node, transitions[-1].event)
+        state = _running(machine) if is_over else state
         return Lifecycle(
             subject=subject,
             machine=machine.name,
@@ -110,7 +112,7 @@ class LifecycleBuilder:
 
     def _at_boot(self, event: Event, node: str) -> Event:
         """A reboot when it was: the kubelet tells of it some time after its start."""
-        if event.kind != "node.rebooted":
+        if event.kind not in lifecycles().kinds(SubjectKind.NODE, "told-late"):
             return event
         times = [time for time in _times(self._started, "kubelet", node) if 0 <= event.time - time <= BOOTING]
         return event._replace(time=max(times, default=event.time), ends=max(times, default=event.time))
@@ -128,13 +130,13 @@ class LifecycleBuilder:
             case SubjectKind.POD:
                 return pod_machine(subject, events, self._history.versions, self._static)
             case SubjectKind.SANDBOX:
-                return runtime.SANDBOXES[_runtime(events)]
+                return lifecycles().machine(f"sandbox/{_runtime(events)}")
             case SubjectKind.CONTAINER:
-                return runtime.CONTAINERS[_runtime(events)]
+                return lifecycles().machine(f"container/{_runtime(events)}")
             case SubjectKind.DRIVER:
-                return runtime.DRIVER
+                return lifecycles().machine("driver/csi")
             case SubjectKind.NODE:
-                return runtime.NODE
+                return lifecycles().machine("node/kubelet")
 
     def _outages(self, component: str, node: str) -> list[int]:
         """When the component was started again, or may have spoken unheard, on this node."""
@@ -215,54 +217,63 @@ def _at(subject: Entity, node: str, events: Sequence[Event]) -> Entity:
 
 
 def _runtime(events: Sequence[Event]) -> str:
-    """Which runtime speaks of a sandbox or container; containerd where only the kubelet does."""
-    return runtime.CRIO if any(event.component == runtime.CRIO for event in events) else runtime.SANDBOX.outage
+    """Which runtime speaks of a sandbox or container: CRI-O, or containerd, also where only the kubelet does."""
+    return "crio" if any(event.component == "crio" for event in events) else "cri"
 
 
-def _since(transitions: Sequence[Transition]) -> int:
-    """When the last state was reached; of a crash loop when its first back-off was."""
+def _running(machine: Machine) -> str:
+    return next(name for name in machine.states if machine.has(name, "running"))
+
+
+def _since(machine: Machine, transitions: Sequence[Transition]) -> int:
+    """When the last state was reached, or first marked; of a crash loop when its first back-off was."""
     state = transitions[-1].state
-    if state == pod.BACKOFF:
-        return _loop_begins(transitions)
-    since = transitions[-1].event.time
-    for transition in reversed(transitions):
-        if transition.state != state:
-            break
-        since = transition.event.time
-    return since
+    if machine.has(state, "backing-off"):
+        return _loop_begins(machine, transitions)
+    stay = list(takewhile(lambda p: p.state == state, reversed(transitions)))
+    marked = [p for p in stay if machine.steps.get(p.event.kind, UNMOVED).marks]
+    return (marked or stay)[-1].event.time
 
 
-def _loop_begins(transitions: Sequence[Transition]) -> int:
+def _loop_begins(machine: Machine, transitions: Sequence[Transition]) -> int:
     """When the first of the back-offs was between which no container ran for long."""
     begins = until = transitions[-1].event.time
     for transition in reversed(transitions):
-        if transition.state == pod.BACKOFF:
+        if machine.has(transition.state, "backing-off"):
             begins = until = transition.event.time
-        elif transition.state not in pod.LOOPING or until - transition.event.time > LOOP:
+        elif not machine.has(transition.state, "looping") or until - transition.event.time > LOOP:
             break
     return begins
 
 
 def _waits(machine: Machine, transitions: Sequence[Transition], state: str) -> str:
-    if machine.name.startswith("pod/") and machine.name != "pod/static":
-        kinds = {transition.event.kind for transition in transitions}
-        if state == "FINISHED" and "pod.deleted" in kinds and "pod.removed" not in kinds:
-            return pod.WHEN_DELETED
-    if state in machine.ends:
+    is_pod = machine.name.startswith("pod/")
+    if is_pod and machine.name != STATIC and machine.has(state, "finished"):
+        flags = {flag for p in transitions for flag in _flags(machine, p.event)}
+        if "deletes" in flags and "removes" not in flags:
+            return WHEN_DELETED
+    if machine.has(state, "settled"):
         return ""
-    return (_pod_waits(transitions, state) if machine.name.startswith("pod/") else "") or machine.waits.get(state, "")
+    return (_pod_waits(machine, transitions, state) if is_pod else "") or machine.states[state].waits
 
 
-def _pod_waits(transitions: Sequence[Transition], state: str) -> str:
+def _flags(machine: Machine, event: Event) -> frozenset[str]:
+    return machine.steps[event.kind].flags if event.kind in machine.steps else NONE
+
+
+def _pod_waits(machine: Machine, transitions: Sequence[Transition], state: str) -> str:
     """What the last step that tells says the pod waits for; volumes only if they are not mounted since."""
-    mounted = False
+    over: set[str] = set()
+    by_errors = lifecycles().waits_by_error(SubjectKind.POD)
     for transition in reversed(transitions):
-        kind, error = transition.event.kind, transition.event.attrs.get("error", "")
-        by_error = next((why for word, why in pod.WAITS_BY_ERROR.items() if word in error), "")
-        if kind == "pod.sync.failed" and transition.state == state and (by_error or state == pod.BACKOFF):
+        error = transition.event.attrs.get("error", "")
+        by_error = next((why for word, why in by_errors.items() if word in error), "")
+        step = machine.steps.get(transition.event.kind, UNMOVED)
+        backs_off = machine.has(state, "backing-off")
+        if "fails-sync" in step.flags and transition.state == state and (by_error or backs_off):
             return by_error
-        mounted |= kind == pod.VOLUMES_MOUNTED
-        at, words = pod.WAITS_AFTER.get(kind, ("", ""))
-        if at == state and not (mounted and words == pod.VOLUMES):
+        over.add(step.ends_wait)
+        words = step.waits.get(state, "")
+        if words and words not in over:
             return by_error or words
     return ""

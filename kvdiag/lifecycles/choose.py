@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
-from kvdiag.lifecycles import pod, volume
+from kvdiag.lifecycles.load import lifecycles
 from kvdiag.lifecycles.machine import Machine
 from kvdiag.model.event import Event
 from kvdiag.model.timeline import Entity, SeenVersion
@@ -15,6 +15,7 @@ INLINE_HANDLE = 68  # `csi-` and a sha256
 CONTROLLERS = ("volume.attach.", "volume.attachment.", "volume.detach.", "attacher.", "csi.controller")
 ATTACHES = (*CONTROLLERS, "volume.wait.", "volume.map.wait.", "volume.verify.succeeded")
 DRIVER_LOG = ("called", "succeeded", "failed")
+STATIC = "pod/static"
 STATIC_SOURCES = frozenset({"file", "http"})
 OF_OBJECT = ("pod.added", "pod.updated", "pod.deleted", "pod.removed", "pod.reconciled", "pod.status.", "pod.mirror.")
 
@@ -24,7 +25,9 @@ def volume_machine(subject: Entity, events: Sequence[Event], skipped: Callable[[
     kinds = {event.kind for event in events}
     controlled = any(kind.startswith(CONTROLLERS) for kind in kinds)
     driver_leads = not any(kind.startswith("volume.") and not kind.startswith(CONTROLLERS) for kind in kinds)
-    return volume.MACHINES[f"volume/{_mode(subject, events, kinds, skipped)}", controlled, driver_leads]
+    situations = [] if controlled else ["no-controller"]
+    situations += ["driver-alone"] if driver_leads else []
+    return lifecycles().machine(f"volume/{_mode(subject, events, kinds, skipped)}", *situations)
 
 
 def _mode(subject: Entity, events: Sequence[Event], kinds: AbstractSet[str], skipped: Callable[[Event], bool]) -> str:
@@ -77,10 +80,10 @@ def pod_machine(
     A pod of one of the `static` names (`ns/name`) that nothing ran for is the mirror of that static pod.
     """
     if is_static(subject, events):
-        return pod.MACHINES["static"]
+        return lifecycles().machine(STATIC)
     if subject.ids.get("pod", "") in static and all(event.kind.startswith(OF_OBJECT) for event in events):
-        return pod.MACHINES["mirror"]
-    return pod.MACHINES[_era(versions, subject.ids.get("node", ""), events)]
+        return lifecycles().machine("pod/mirror")
+    return lifecycles().machine(f"pod/{_era(versions, subject.ids.get('node', ''), events)}")
 
 
 def is_static(subject: Entity, events: Sequence[Event]) -> bool:

@@ -10,30 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 
+from kvdiag.lifecycles.machine import NONE, Machine
 from kvdiag.model.event import Event
 
 LAST, GONE, SEEN = "last", "gone", "seen"  # details: no container runs; nor the sandbox; told after its end
-_MAKES = frozenset({"cri.sandbox.running", "sandbox.created", "cri.sandbox.started"})
-_STARTS = frozenset({"cri.container.started", "pod.pleg:ContainerStarted"})
-ENDS = frozenset(
-    {
-        "shim.disconnected",
-        "cri.task-exit",
-        "cri.container.stopped",
-        "cri.container.removed",
-        "container.exited",
-        "container.finished",
-        "pod.pleg:ContainerDied",
-    }
-)
-BOX_ENDS = frozenset({"cri.sandbox.stopped", "cri.sandbox.exited", "cri.sandbox.removed"})
 
 
 class Containers:
     """The containers of one pod, as its events are gone through in order of time."""
 
-    def __init__(self, sandboxes: AbstractSet[str]) -> None:
-        """`sandboxes` are the ids of all sandboxes of the history."""
+    def __init__(self, machine: Machine, sandboxes: AbstractSet[str]) -> None:
+        """`machine` tells what each kind does; `sandboxes` are the ids of all sandboxes of the history."""
+        self._steps = machine.steps
         self._sandboxes = sandboxes
         self._box = ""  # the sandbox made last; empty where no line named it
         self._is_whole = False  # whether that was made before our eyes, so that all its containers are known
@@ -42,13 +30,14 @@ class Containers:
 
     def refined(self, kind: str, event: Event) -> str:
         """The kind, with what the event means to the pod where that is more than the kind says."""
-        if kind in _MAKES:
+        flags = self._steps[kind].flags if kind in self._steps else NONE
+        if "makes-sandbox" in flags:
             self._make(event.ref("sandbox_id"))
-        elif kind in _STARTS:
+        elif "starts-container" in flags:
             return self._start(kind, _id(event))
-        elif kind in BOX_ENDS or (kind in ENDS and self._is_box(_id(event))):
+        elif "ends-sandbox" in flags or ("ends-container" in flags and self._is_box(_id(event))):
             return self._end_box(kind, event.ref("sandbox_id") or _id(event))
-        elif kind in ENDS:
+        elif "ends-container" in flags:
             return self._end(kind, _id(event))
         return kind
 

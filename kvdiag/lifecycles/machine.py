@@ -7,8 +7,13 @@ reached from any other; a step is illegal only when a `OrderConstraint` is broke
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
+
+from kvdiag.model.values import EMPTY
+
+NONE: frozenset[str] = frozenset()
+ALL = frozenset({"*"})
 
 
 class Step(NamedTuple):
@@ -18,15 +23,29 @@ class Step(NamedTuple):
     more holder of the subject is named and -1 where one lets go; the state is left with the last. `proves` is False
     where a beginning or a guess says nothing sure about the state. `forgets` are states that are no longer known to
     have been reached, `*` for all; `may` are those that a timeout, or another error that is not final, leaves in doubt.
+    `marks` is a word for an order to name; `waits` says by state what must follow, and `ends_wait` what need not any
+    more. `label` is told instead of the kind's own.
     """
 
-    says: str
     to: str = ""
-    keeps: frozenset[str] = frozenset()
+    keeps: frozenset[str] = NONE
     holds: int = 0
     proves: bool = True
-    forgets: frozenset[str] = frozenset()
-    may: frozenset[str] = frozenset()
+    forgets: frozenset[str] = NONE
+    may: frozenset[str] = NONE
+    marks: str = ""
+    waits: Mapping[str, str] = EMPTY
+    ends_wait: str = ""
+    label: str = ""
+    flags: frozenset[str] = NONE
+
+
+class State(NamedTuple):
+    """`waits` says what must follow; `reboot` is the state that a reboot of the host leads to."""
+
+    waits: str = ""
+    reboot: str = ""
+    flags: frozenset[str] = NONE
 
 
 class OrderConstraint(NamedTuple):
@@ -39,26 +58,30 @@ class OrderConstraint(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """A named table. `ends` are states in which nothing is outstanding; `waits` says what must follow each other state.
+    """One variant of a life cycle, put together from its parts.
 
     `outage` names the component whose restarts and gaps make the state uncertain. Events without a step are told too,
-    but for those in `hides`, or all of them where it is `*`. `reboot` says to which state one of its host leads.
+    but for those in `hides`, or all of them where it is `*`. `labels` has what each kind of event is called.
     """
 
     name: str
     steps: Mapping[str, Step]
-    musts: tuple[OrderConstraint, ...] = ()
-    ends: frozenset[str] = frozenset()
-    waits: Mapping[str, str] = field(default_factory=dict)
-    begins: str = "ABSENT"
+    states: Mapping[str, State]
+    orders: tuple[OrderConstraint, ...] = ()
     outage: str = "kubelet"
-    hides: frozenset[str] = frozenset()
-    reboot: Mapping[str, str] = field(default_factory=dict)
+    hides: frozenset[str] = NONE
+    labels: Mapping[str, str]
 
+    @property
+    def begins(self) -> str:
+        """The state before the first step."""
+        return next(name for name, state in self.states.items() if "first" in state.flags)
 
-def states(words: str) -> frozenset[str]:
-    """`"STAGED PUBLISHED"` → the two states."""
-    return frozenset(words.split())
+    def has(self, state: str, flag: str) -> bool:
+        """Whether a state has a flag; a name that is no state of this life cycle has none."""
+        return state in self.states and flag in self.states[state].flags
 
-
-ALL = states("*")
+    def label(self, kind: str) -> str:
+        """What people call an event, by its kind or `kind:detail`; made of the kind where no pattern names it."""
+        step, own = self.steps.get(kind), kind.partition(":")[0]
+        return (step.label if step else "") or self.labels.get(own) or own.replace(".", " ").replace("-", " ")

@@ -27,7 +27,7 @@ def refined(
 ) -> Iterator[tuple[str, Event]]:
     """Each event of a life with its kind, `kind:detail` where the machine has a step for that."""
     starts = _Starts(events, sandboxes)
-    containers = Containers(sandboxes) if machine.name.startswith("pod/") else None
+    containers = Containers(machine, sandboxes) if machine.name.startswith("pod/") else None
     for kind, event in _detailed(machine, events, starts, coverage):
         yield containers.refined(kind, event) if containers else kind, event
 
@@ -36,7 +36,6 @@ def _detailed(
     machine: Machine, events: Sequence[Event], starts: _Starts, coverage: Sequence[Coverage]
 ) -> Iterator[tuple[str, Event]]:
     """Each event with its kind, and the detail that tells what started or failed."""
-    mirrored = pod.MIRRORED if machine is pod.MACHINES["static"] else frozenset()
     staging = any(event.kind.startswith("csi.nodestage.") for event in events)
     for event in events:
         match event.kind:
@@ -53,7 +52,7 @@ def _detailed(
                 yield "volume.stage.succeeded:first", event
             case "csi.driver.banner":
                 yield f"csi.driver.banner{_banner(event, events[0])}", event
-            case kind if kind in mirrored and event.attrs.get("source") == "api":
+            case kind if event.attrs.get("source") == "api" and f"{kind}:mirror" in machine.steps:
                 yield f"{kind}:mirror", event
             case kind:
                 yield kind, event

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from kvdiag.lifecycles.machine import Machine, Step
-from kvdiag.lifecycles.words import WORDS
 from kvdiag.model.event import Event
 from kvdiag.model.lifecycle import Transition
 
 _NOT_FINAL = ("Canceled", "Unavailable", "ResourceExhausted", "Aborted")
 _OPEN = ("DeadlineExceeded", "deadline exceeded", "timed out", *(f"code = {code}" for code in _NOT_FINAL))
 """In an error: the call may have taken place, or still go on. The kubelet takes the same codes as not final."""
+UNMOVED = Step()  # of a kind without a step
 
 
 def replay(
@@ -37,9 +37,9 @@ def replay(
             ahead += 1
         step = machine.steps.get(kind)
         if step is None and not machine.hides & {"*", event.kind}:
-            step = Step(WORDS.get(event.kind) or event.kind.replace(".", " ").replace("-", " "), proves=False)
+            step = UNMOVED
         if step is not None:
-            yield walker.take(step, event)
+            yield walker.take(step, event, machine.label(kind))
     while pending:
         yield from walker.reboot(pending.pop())
 
@@ -65,12 +65,12 @@ class _Walker:
 
     def reboot(self, event: Event) -> Iterator[Transition]:
         """The transition to what a reboot of the host leaves, if that is another state."""
-        before, after = self.state, self.machine.reboot.get(self.state)
-        if after is not None:
+        before, after = self.state, self.machine.states[self.state].reboot
+        if after:
             self.state = after
-            yield Transition(event, WORDS[event.kind], before, after, certain=not self.unsure)
+            yield Transition(event, self.machine.label(event.kind), before, after, certain=not self.unsure)
 
-    def take(self, step: Step, event: Event) -> Transition:
+    def take(self, step: Step, event: Event, label: str) -> Transition:
         """The transition of one event."""
         before, holder = self.state, event.ref("pod_uid") or event.ref("target_path")
         others = self.holders - {holder} if step.holds < 0 and holder else set()
@@ -85,7 +85,7 @@ class _Walker:
         if moves:
             self._reach(step)
         says = f"{before} → {step.to} without {broken}" if broken else ""
-        return Transition(event, _say(step, event, len(others)), before, self.state, not broken, not self.unsure, says)
+        return Transition(event, _say(label, event, len(others)), before, self.state, not broken, not self.unsure, says)
 
     def _forget(self, step: Step, event: Event) -> None:
         if step.forgets and "*" in step.forgets:
@@ -100,7 +100,7 @@ class _Walker:
             self.unsure = True
 
     def _reach(self, step: Step) -> None:
-        begins = step.to.endswith("ING")
+        begins = self.machine.has(step.to, "passing")
         if self.state not in step.keeps:
             self.state = step.to
             self.unsure = (self.unsure or not begins) and not step.proves
@@ -108,10 +108,12 @@ class _Walker:
             self.unsure = False
         if step.proves or begins:
             self.reached[step.to] = self.steps
+        if step.marks:
+            self.reached[step.marks] = self.steps
 
     def _broken(self, to: str) -> str:
         """The state that must have been passed through on the way to `to` and was not; told once."""
-        for must in self.machine.musts:
+        for must in self.machine.orders:
             after = self.reached.get(must.after)
             if must.to == to and after is not None and self.reached.get(must.through, 0) < after:
                 self.reached[must.through] = self.steps
@@ -119,8 +121,8 @@ class _Walker:
         return ""
 
 
-def _say(step: Step, event: Event, others: int) -> str:
+def _say(label: str, event: Event, others: int) -> str:
     backoff = event.attrs.get("backoff", "")
-    says = f"{step.says}, retry in {backoff}" if backoff else step.says
+    says = f"{label}, retry in {backoff}" if backoff else label
     says = f"{says}, {others} more to go" if others else says
     return f"{says} ×{event.count}" if event.count > 1 else says

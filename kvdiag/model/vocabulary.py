@@ -33,6 +33,7 @@ class Entry(NamedTuple):
     `scope` is `subject` (it belongs to what its names say) or `node` (every subject of the node may look at it).
     `poll` marks lines that repeat while nothing changes: repeats are folded into one event with a count.
     `reader` names a reader in Python for lines whose payload is a language of its own (gRPC); empty for templates.
+    `label` is what timelines and reports call the event, `about` says more of it; lines of a rule have neither.
     """
 
     kind: str
@@ -42,6 +43,7 @@ class Entry(NamedTuple):
     scope: str = "subject"
     poll: bool = False
     reader: str = ""
+    label: str = ""
     about: str = ""
     samples: tuple[str, ...] = ()
     place: str = ""

@@ -11,8 +11,8 @@ from kvdiag.model.timeline import History, Timeline
 from kvdiag.model.values import SubjectKind
 from kvdiag.retention import budget as limits
 from kvdiag.rules.scene import HORIZON
-from kvdiag.views.phases import PULLS
-from kvdiag.views.timeline import MATTERS
+from kvdiag.views.phases import pull_kinds
+from kvdiag.views.timeline import explaining_kinds
 
 NODE_SIDE = frozenset({SubjectKind.POD, SubjectKind.VOLUME, SubjectKind.SANDBOX, SubjectKind.CONTAINER})
 
@@ -80,7 +80,8 @@ def _around(timeline: Timeline, history: History) -> Iterator[Event]:
     """What befell nodes and drivers from an hour before to an hour after, and pulls of images, which name no pod."""
     begins, ends = timeline.events[0].time - HORIZON, max(event.ends for event in timeline.events) + HORIZON
     of_nodes = (one.events for (kind, _), one in history.timelines.items() if kind is SubjectKind.NODE)
-    others = (event for event in history.events if event.kind in MATTERS or event.kind in PULLS)
+    kinds = explaining_kinds() | pull_kinds()
+    others = (event for event in history.events if event.kind in kinds)
     for events in (*of_nodes, others):
         yield from (event for event in events if event.ends >= begins and event.time <= ends)
 

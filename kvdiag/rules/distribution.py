@@ -14,11 +14,12 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kvdiag.cache import cached, digest
+from kvdiag.events.folder import built_in
 from kvdiag.model.rule import Fix
 from kvdiag.model.timeline import History
 from kvdiag.model.values import EMPTY
 from kvdiag.regex import lazy_regex
-from kvdiag.rules.library import DISTRIBUTIONS, built_in
+from kvdiag.rules.library import DISTRIBUTIONS
 
 if TYPE_CHECKING:
     from kvdiag.yamlread import Node

@@ -15,7 +15,7 @@ from kvdiag.rules.packed import pack, unpack
 
 LARGEST = 1 << 20  # bytes of a rule's file
 DISTRIBUTIONS = "distributions.yaml"
-SKIPPED = {"events", "topics", DISTRIBUTIONS}  # the vocabulary, what `explain` tells, and how commands are said
+SKIPPED = {"events", "lifecycles", "topics", DISTRIBUTIONS}  # what is not a rule
 
 
 class Library(NamedTuple):
@@ -23,12 +23,6 @@ class Library(NamedTuple):
 
     rules: tuple[Rule, ...]
     errors: tuple[PatternError, ...] = ()
-
-
-def built_in() -> Path:
-    """The folder of patterns: in the wheel inside the package, in a checkout beside it."""
-    inside = Path(__file__).parent.parent / "patterns"
-    return inside if inside.is_dir() else Path(__file__).parent.parent.parent / "patterns"
 
 
 def rule_files(folder: Path) -> Iterator[Path]:

@@ -9,37 +9,52 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from math import ceil
 
-from kvdiag.lifecycles.runtime import SANDBOXES
+from kvdiag.lifecycles.choose import STATIC
+from kvdiag.lifecycles.load import Span, lifecycles
 from kvdiag.model.event import Event
 from kvdiag.model.inventory import Spread
-from kvdiag.model.lifecycle import Lifecycle, Phase
+from kvdiag.model.lifecycle import Lifecycle, Phase, Transition
 from kvdiag.model.timeline import History
 from kvdiag.model.values import SubjectKind
-from kvdiag.views.spans import SPANS, Span
 
 _FIRST = ("to running", "volumes", "sandbox", "cni", "image pull", "create", "start", "ready", "back-off")
-ORDER = tuple(dict.fromkeys([*_FIRST, "to gone", *(span.name for spans in SPANS.values() for span in spans)]))
-SANDBOX_MADE = ("cri.sandbox.started", "sandbox.created")
-PULLS = {"image.pull.started": "begins", "image.pull.succeeded": "ends"}
+_LATER = (SubjectKind.POD, SubjectKind.VOLUME, SubjectKind.SANDBOX, SubjectKind.CONTAINER)
+RUNTIMES = frozenset({"containerd", "crio"})
 NOT_PULLED = ("ErrImagePull", "ImagePullBackOff")
 CRASHED = re.compile(r'"StartContainer" for "(?P<name>[^"]*)" with CrashLoopBackOff')
 READY, STATED = '"status":"True","type":"Ready"', '"type":"Ready"'
 # Parts that may last in a life that waits for nothing else, and what is waited for then.
 LASTING: Mapping[str, str] = {"ready": "its containers to be ready", "back-off": "the next try to start its container"}
-RUNNING = "RUNNING"
-STATIC = "pod/static"
-COMES = {("ADDED", "pod.added"), ("SYNC", "pod.added")}  # in one moment the first sync may stand before it
-OVER = frozenset({"REMOVED", "FORGOTTEN", "ORPHAN"})
-ENDED = OVER | {"TERMINATED", "FINISHED"}
+
+
+@cache
+def order() -> tuple[str, ...]:
+    """The names of all parts, in the order of a life."""
+    later = (span.name for kind in _LATER for span in lifecycles().spans(kind))
+    return tuple(dict.fromkeys([*_FIRST, "to gone", *later]))
+
+
+def pull_kinds() -> frozenset[str]:
+    """The kinds of events that tell of pulls of images."""
+    return _pods("pull-begins") | _pods("pull-ends")
+
+
+def _pods(flag: str) -> frozenset[str]:
+    return lifecycles().kinds(SubjectKind.POD, flag)
+
+
+def _has(life: Lifecycle, state: str, flag: str) -> bool:
+    return lifecycles().machine(life.machine).has(state, flag)
 
 
 def pulls_in(history: History) -> tuple[Event, ...] | None:
     """What the runtime tells of pulls of images, in order of time; None where it is not heard."""
-    if not any(coverage.component in SANDBOXES for coverage in history.coverage):
+    if not any(coverage.component in RUNTIMES for coverage in history.coverage):
         return None
-    return tuple(event for event in history.events if event.kind in PULLS)
+    return tuple(event for event in history.events if event.kind in pull_kinds())
 
 
 def phases(life: Lifecycle, history: History, pulls: Sequence[Event] | None = ()) -> tuple[Phase, ...]:
@@ -49,7 +64,7 @@ def phases(life: Lifecycle, history: History, pulls: Sequence[Event] | None = ()
     that runs may still wait to be ready, or to be started again.
     """
     events = [transition.event for transition in life.transitions]
-    found = [phase for span in SPANS.get(life.subject.kind, ()) for phase in _of_span(span, events)]
+    found = [phase for span in lifecycles().spans(life.subject.kind) for phase in _of_span(span, events)]
     if life.subject.kind is SubjectKind.POD:
         if not any(phase.name == "image pull" for phase in found):  # told by the kubelet, at -v=3
             found.extend(_failing_pulls(events) if pulls is None else _pulls(events, pulls))
@@ -79,7 +94,7 @@ def merged(before: Iterable[Phase], after: Iterable[Phase], life: Lifecycle) -> 
 
 def _lasting(found: Iterable[Phase], life: Lifecycle) -> Iterator[Phase]:
     """Without those whose end was not seen, where nothing is waited for."""
-    lasting = LASTING if life.state == RUNNING else {}
+    lasting = LASTING if _has(life, life.state, "running") else {}
     return (phase for phase in found if life.waits_for or phase.ends is not None or phase.name in lasting)
 
 
@@ -105,7 +120,7 @@ def percentiles(found: Iterable[Phase]) -> tuple[Spread, ...]:
         if phase.ends is not None:
             took[phase.name].append(phase.ends - phase.begins)
     return tuple(
-        _spread(name, sorted(times)) for name, times in sorted(took.items(), key=lambda one: ORDER.index(one[0]))
+        _spread(name, sorted(times)) for name, times in sorted(took.items(), key=lambda one: order().index(one[0]))
     )
 
 
@@ -155,14 +170,14 @@ def _whole(life: Lifecycle) -> Iterator[Phase]:
     """
     added = running = deleted = gone = None
     for transition in life.transitions:
-        if transition.state in OVER:
+        if _has(life, transition.state, "gone"):
             added = added if running else None
             gone = transition.event.time if gone is None else gone
-        elif added is None and running is None and (transition.state, transition.event.kind) in COMES:
+        elif added is None and running is None and _comes(life, transition):
             added = transition.event.time
-        elif transition.state == RUNNING and running is None:
+        elif running is None and _has(life, transition.state, "running"):
             running = transition.event.time
-        if transition.event.kind == "pod.deleted" and deleted is None:
+        if deleted is None and transition.event.kind in _pods("deletes"):
             deleted = transition.event.time
     if added is not None:
         yield Phase("to running", added, running)
@@ -170,11 +185,17 @@ def _whole(life: Lifecycle) -> Iterator[Phase]:
         yield Phase("to gone", deleted, gone if gone is None or gone >= deleted else None)
 
 
+def _comes(life: Lifecycle, transition: Transition) -> bool:
+    """Whether a pod is told for the first time; in one moment its first sync may stand before that."""
+    return transition.event.kind in _pods("comes") and _has(life, transition.state, "coming")
+
+
 def _ending(life: Lifecycle, history: History) -> int:
     """From when on a container that is killed is not started again."""
-    ending = next((transition.event.time for transition in life.transitions if transition.state == "TERMINATING"), None)
+    stopping = (p.event.time for p in life.transitions if _has(life, p.state, "stopping"))
+    ending = next(stopping, None)
     if ending is None:
-        ended = any(transition.state in ENDED for transition in life.transitions)
+        ended = any(_has(life, transition.state, "over") for transition in life.transitions)
         return history.begins if ended else history.ends + 1
     return ending
 
@@ -184,7 +205,7 @@ def _pulls(events: Sequence[Event], pulls: Sequence[Event]) -> Iterator[Phase]:
 
     One that does not succeed is the pod's only if an error of the pod names the image.
     """
-    made = next((event for event in events if event.kind in SANDBOX_MADE), None)
+    made = next((event for event in events if event.kind in _pods("made-sandbox")), None)
     if not made or not pulls:
         return
     ends = next((event.time for event in events if event.time >= made.time and _has_image(event)), pulls[-1].time)
@@ -194,11 +215,11 @@ def _pulls(events: Sequence[Event], pulls: Sequence[Event]) -> Iterator[Phase]:
     for event in pulls[first:last]:
         if event.node in {made.node, ""}:
             pull = event.attrs.get("request") or event.attrs.get("image", "")  # CRI-O ends with another name
-            if PULLS[event.kind] == "begins":
+            if event.kind in _pods("pull-begins"):
                 opened.setdefault(pull, event)
             elif pull in opened:
                 yield Phase("image pull", opened.pop(pull).time, event.time, event.component)
-    errors = [event.attrs.get("error", "") for event in events if event.kind == "container.start.failed"]
+    errors = [event.attrs.get("error", "") for event in events if event.kind in _pods("start-fails")]
     for event in opened.values():
         image = event.attrs.get("image", "")
         if image and any(f'"{image}"' in error for error in errors):
@@ -207,16 +228,16 @@ def _pulls(events: Sequence[Event], pulls: Sequence[Event]) -> Iterator[Phase]:
 
 def _has_image(event: Event) -> bool:
     """A container is made, or fails for another reason than its image."""
-    if event.kind == "container.start.failed":
+    if event.kind in _pods("start-fails"):
         return not any(word in event.attrs.get("error", "") for word in NOT_PULLED)
-    return event.kind == "cri.container.creating"
+    return event.kind in _pods("creates")
 
 
 def _failing_pulls(events: Sequence[Event]) -> Iterator[Phase]:
     """Where the runtime is not heard the kubelet's errors tell from when on an image was not there."""
     opened: Event | None = None
     for event in events:
-        error = event.attrs.get("error", "") if event.kind == "container.start.failed" else ""
+        error = event.attrs.get("error", "") if event.kind in _pods("start-fails") else ""
         if any(word in error for word in NOT_PULLED):
             opened = opened or event
         elif opened and _starts(event):
@@ -227,12 +248,12 @@ def _failing_pulls(events: Sequence[Event]) -> Iterator[Phase]:
 
 
 def _starts(event: Event) -> bool:
-    return event.kind == "cri.container.creating" or event.attrs.get("event_type") == "ContainerStarted"
+    return event.kind in _pods("creates") or event.attrs.get("event_type") == "ContainerStarted"
 
 
 def _readiness(life: Lifecycle) -> Iterator[Phase]:
     """From the first container that runs until its probe says, or the kubelet tells the API, that all are ready."""
-    up = next((transition.event for transition in life.transitions if transition.state == RUNNING), None)
+    up = next((transition.event for transition in life.transitions if _has(life, transition.state, "running")), None)
     said = [transition.event for transition in life.transitions if up and transition.event.time >= up.time]
     said = [event for event in said if _is_ready(event)]
     if up and said:
@@ -242,22 +263,22 @@ def _readiness(life: Lifecycle) -> Iterator[Phase]:
 
 def _is_ready(event: Event) -> str:
     """`yes`, `no`, or nothing where a line does not say so."""
-    if event.kind == "pod.probe.changed" and event.attrs.get("reason") == "readiness":
+    if event.kind in _pods("changes-probe") and event.attrs.get("reason") == "readiness":
         return "yes" if event.attrs.get("result") == "ready" else "no"
-    text = event.text.replace("\\", "") if event.kind == "pod.status.patched" else ""
+    text = event.text.replace("\\", "") if event.kind in _pods("patches-status") else ""
     return ("yes" if READY in text else "no") if STATED in text else ""
 
 
 def _back_offs(events: Sequence[Event]) -> Iterator[Phase]:
     """From the first line that a container waits to be started again until it is, or until the pod must end."""
-    told = any(event.kind == "cri.container.creating" for event in events)
+    told = any(event.kind in _pods("creates") for event in events)
     opened: dict[str, Event] = {}
     for event in events:
         name = event.ref("container_name") or event.attrs.get("container_name", "")
-        crashed = CRASHED.search(event.attrs.get("error", "")) if event.kind == "pod.sync.failed" else None
-        if crashed or event.kind == "container.backoff":
+        crashed = CRASHED.search(event.attrs.get("error", "")) if event.kind in _pods("fails-sync") else None
+        if crashed or event.kind in _pods("backs-off"):
             opened.setdefault(crashed["name"] if crashed else name, event)
-        elif event.kind == "pod.deleted" or (_starts(event) and not (told and event.kind == "pod.pleg")):
+        elif event.kind in _pods("deletes") or (_starts(event) and not (told and event.kind == "pod.pleg")):
             over = [name] if name else list(opened)
             for began in (opened.pop(one) for one in over if one in opened):
                 yield Phase("back-off", began.time, event.time, "kubelet")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kvdiag.clock import MINUTE, SECOND
 from kvdiag.lifecycles.build import build_lifecycle
-from kvdiag.lifecycles.words import WORDS
+from kvdiag.lifecycles.load import lifecycles
 from kvdiag.model.event import Event
 from kvdiag.model.lifecycle import Lifecycle, TimelineRow, TimelineView, Transition
 from kvdiag.model.report import Finding
@@ -14,58 +14,14 @@ from kvdiag.model.timeline import History, Timeline
 from kvdiag.model.values import SubjectKind
 from kvdiag.views.phases import phases, pulls_in
 
-# What befell the node or the driver and explains a gap in anything that lives there.
-MATTERS = frozenset(
-    {
-        "kubelet.started",
-        "kubelet.exiting",
-        "kubelet.exited",
-        "runtime.started",
-        "runtime.panicked",
-        "runtime.exited",
-        "runtime.call.failed",
-        "runtime.call.reported",
-        "node.not-ready",
-        "node.ready",
-        "node.booted",
-        "node.rebooted",
-        "csi.driver.registered",
-        "csi.driver.deregistered",
-        "csi.driver.listening",
-        "csi.connection.lost",
-        "kernel.oom-node",
-        "kernel.task.hung",
-        "kernel.disk.failed",
-        "kernel.filesystem.failed",
-        "kernel.filesystem.read-only",
-        "kernel.nfs.silent",
-        "kernel.nfs.back",
-    }
-)
-LASTS = frozenset(
-    {"runtime.call.failed", "runtime.call.reported", "node.not-ready"}
-)  # told again and again, in many ways, while it lasts
 LONG, VERY_LONG = 5 * SECOND, MINUTE  # a step that takes longer is unusual; one at rest may take any time
-AT_REST = frozenset(
-    [
-        "RUNNING",
-        "BACKOFF",
-        "PUBLISHED",
-        "REMOVED",
-        "FINISHED",
-        "FORGOTTEN",
-        "DETACHED",
-        "ABSENT",
-        "RELEASED",
-        "SERVING",
-        "READY",
-        "STOPPED",
-        "EXITED",
-        "REGISTERED",
-    ]
-)
 FEWEST = 3  # failures of one kind before the cycles between them are folded
 AROUND = 10 * SECOND  # before and after a life in which the node's events matter to it
+
+
+def explaining_kinds() -> frozenset[str]:
+    """What befalls the node or the driver and explains a gap in anything that lives there."""
+    return lifecycles().kinds(SubjectKind.NODE, "explains") | lifecycles().kinds(SubjectKind.DRIVER, "explains")
 
 
 def build_timeline(
@@ -78,7 +34,7 @@ def build_timeline(
     folds = {} if raw else _folds(transitions)
     shown = [(p, folds.get(n, ())) for n, p in enumerate(transitions) if n not in folds or folds[n]]
     foreign = _foreign(timeline, history)
-    rows = list(_rows(shown, [(event, ()) for event in foreign] if raw else _outages(foreign), marks))
+    rows = list(_rows(life, shown, [(event, ()) for event in foreign] if raw else _outages(foreign), marks))
     about = tuple(
         f for f in findings if (f.subject.kind, f.subject.key) == (timeline.subject.kind, timeline.subject.key)
     )
@@ -95,8 +51,8 @@ HIDDEN: Fold = ()  # in place of a transition within a folded cycle
 def _folds(transitions: Sequence[Transition]) -> dict[int, Fold]:
     """By index: the later failures that a failure stands for, or HIDDEN for what lies within.
 
-    The first cycle is told in full. From then on the kinds of events that made it up are hidden up to the last failure;
-    whatever else happens in between is told.
+    The first cycle is shown in full. From then on the kinds of events that made it up are hidden up to the last
+    failure; whatever else happens in between is shown.
     """
     folds: dict[int, Fold] = {}
     for kind in dict.fromkeys(p.event.kind for p in transitions if p.event.kind.endswith((".failed", "-failed"))):
@@ -117,10 +73,11 @@ def _foreign(timeline: Timeline, history: History) -> list[Event]:
     begins, ends = timeline.events[0].time - AROUND, timeline.events[-1].ends + AROUND
     nodes = {event.node for event in timeline.events} | {""}
     own = {id(event) for event in timeline.events}
+    matters = explaining_kinds()
     return [
         event
         for event in history.events
-        if event.kind in MATTERS
+        if event.kind in matters
         and begins <= event.time <= ends
         and event.node in nodes
         and id(event) not in own
@@ -132,6 +89,7 @@ def _outages(foreign: Iterable[Event]) -> list[tuple[Event, Fold]]:
     """One row for what fails in many ways at once, up to the next word of what may have changed that."""
     shown: list[tuple[Event, list[Event]]] = []
     opened: dict[tuple[str, str], list[Event]] = {}
+    lasting = lifecycles().kinds(SubjectKind.NODE, "lasts")
     for event in foreign:
         key = (event.kind, event.node)
         if key in opened:
@@ -139,7 +97,7 @@ def _outages(foreign: Iterable[Event]) -> list[tuple[Event, Fold]]:
             continue
         rest: list[Event] = []
         shown.append((event, rest))
-        if event.kind in LASTS:
+        if event.kind in lasting:
             opened[key] = rest
         else:
             opened.clear()
@@ -153,6 +111,7 @@ def _concerns(event: Event, timeline: Timeline) -> bool:
 
 
 def _rows(
+    life: Lifecycle,
     shown: Sequence[tuple[Transition, Fold]],
     foreign: Sequence[tuple[Event, Fold]],
     marks: Mapping[int, tuple[str, ...]],
@@ -160,16 +119,17 @@ def _rows(
     """Own and foreign transitions in order of time; a foreign event leaves the state as it is."""
     own = [(p.event.time, 0, n, p, fold) for n, (p, fold) in enumerate(shown)]
     state = shown[0][0].before if shown else ""
-    others = [(e.time, 1, n, Transition(e, WORDS.get(e.kind, ""), "", ""), fold) for n, (e, fold) in enumerate(foreign)]
+    machine = lifecycles().machine(life.machine)
+    others = [(e.time, 1, n, Transition(e, machine.label(e.kind), "", ""), fold) for n, (e, fold) in enumerate(foreign)]
     before: int | None = None
-    for time, is_foreign, _, told_passage, fold in sorted([*own, *others], key=lambda row: row[:3]):
+    for time, is_foreign, _, own_transition, fold in sorted([*own, *others], key=lambda row: row[:3]):
         gap = 0 if before is None else time - before
-        transition = told_passage._replace(before=state, state=state) if is_foreign else told_passage
+        transition = own_transition._replace(before=state, state=state) if is_foreign else own_transition
         stood = (transition.event, *fold)
         yield TimelineRow(
             transition=transition,
             gap=gap,
-            unusual=_unusual(gap, transition.before),
+            unusual=0 if machine.has(transition.before, "resting") else _unusual(gap),
             marks=tuple(dict.fromkeys(mark for event in stood for mark in marks.get(id(event), ()))),
             foreign=bool(is_foreign),
             repeats=sum(event.count for event in stood) - 1,
@@ -179,8 +139,8 @@ def _rows(
         state, before = transition.state, time
 
 
-def _unusual(gap: int, state: str) -> int:
-    if state in AT_REST or gap < LONG:
+def _unusual(gap: int) -> int:
+    if gap < LONG:
         return 0
     return 2 if gap >= VERY_LONG else 1
 

@@ -7,9 +7,9 @@ import pytest
 from kvdiag.commands.analyze import analyze, literals
 from kvdiag.commands.case import load_patterns
 from kvdiag.errors import PatternError, UsageError
+from kvdiag.events.folder import built_in
 from kvdiag.model.options import Options
 from kvdiag.model.values import Verdict
-from kvdiag.rules.library import built_in
 
 UID = "1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01"
 RULE = """\

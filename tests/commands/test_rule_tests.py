@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kvdiag.commands.rule_tests import try_rule
+from kvdiag.events.folder import built_in
 from kvdiag.events.vocabulary import load_vocabulary
-from kvdiag.rules.library import built_in
 from kvdiag.rules.schema import read_rule
 
 RULE = """\

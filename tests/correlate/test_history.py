@@ -9,11 +9,11 @@ import pytest
 
 from kvdiag.clock import SECOND, from_datetime, to_datetime
 from kvdiag.commands.case import Patterns, read_history
+from kvdiag.events.folder import built_in
 from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.ingest.read import TextInput
 from kvdiag.model.options import Options
 from kvdiag.model.values import SubjectKind
-from kvdiag.rules.library import built_in
 
 UID, SECOND_UID = "1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01", "95d6b80b-1111-4222-8333-444455556666"
 SANDBOX = "3f2a9c" * 10 + "3f2a"

@@ -7,9 +7,9 @@ from functools import cache
 import pytest
 
 from kvdiag.events.calls import calls
+from kvdiag.events.folder import built_in
 from kvdiag.events.recognise import Recogniser
 from kvdiag.events.vocabulary import load_vocabulary
-from kvdiag.rules.library import built_in
 from kvdiag.scan.choose import scanner
 
 UID = "1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01"

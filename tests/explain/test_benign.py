@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kvdiag.errors import PatternError
+from kvdiag.events.folder import built_in
 from kvdiag.explain.benign import faults, first_that_fits, load_benign
 from kvdiag.explain.topic import BENIGN
-from kvdiag.rules.library import built_in
 
 LINES = load_benign(built_in() / "topics" / f"{BENIGN}.yaml")
 ENTRY = """\

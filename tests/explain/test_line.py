@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from kvdiag.events.folder import built_in
 from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.explain.line import LineReader
 from kvdiag.ingest.read import TextInput
 from kvdiag.model.event import Ref
-from kvdiag.rules.library import built_in
 
 READER = LineReader(load_vocabulary(built_in() / "events"))
 KLOG = b'I0312 08:15:00.100000    2201 kubelet.go:2463] "SyncLoop DELETE" source="api" pods=["shop/web-0"]'

@@ -8,13 +8,13 @@ import pytest
 
 from kvdiag.commands.explain import Explainer
 from kvdiag.errors import UsageError
+from kvdiag.events.folder import built_in
 from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.explain.asjson import line_json, rule_json, topic_json, topics_json
 from kvdiag.explain.page import step_wording
 from kvdiag.explain.text import WIDTH, line_text, rule_text, topic_text, topics_text
 from kvdiag.ingest.read import TextInput
 from kvdiag.model.vocabulary import Entry, Wording
-from kvdiag.rules.library import built_in
 
 EXPLAINER = Explainer()
 VOCABULARY = load_vocabulary(built_in() / "events")
@@ -123,7 +123,7 @@ def test_a_line_and_what_to_think_of_it():
     """A line's page has its event, its names, and the rules whose conditions it meets."""
     (page,) = EXPLAINER.lines(TextInput("line", DELETE), pytest.fail)
     text = line_text(page)
-    assert "Event      pod.deleted" in text
+    assert "Event      DELETE (pod.deleted)" in text
     assert "pod=shop/web-0" in text
     assert "Benign     no (not on the list of known benign lines)" in text
     assert "kubelet-restarted-while-terminating" in page.rules

@@ -8,8 +8,9 @@ import pytest
 
 from kvdiag.commands.explain import Explainer
 from kvdiag.errors import PatternError
+from kvdiag.events.folder import built_in
 from kvdiag.explain.topic import Answer, load_topics, read_topic
-from kvdiag.rules.library import built_in, rule_files
+from kvdiag.rules.library import rule_files
 
 TOPIC = """\
 topic: tea

@@ -11,10 +11,10 @@ import pytest
 
 from kvdiag.clock import to_datetime
 from kvdiag.errors import InputError
+from kvdiag.events.folder import built_in
 from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.ingest.read import TextInput, read_source
 from kvdiag.model.place import NO_PROVENANCE
-from kvdiag.rules.library import built_in
 from kvdiag.scan.choose import scanner
 
 ADD = 'I0715 03:49:{second:02}.850919    1432 kubelet.go:2168] "SyncLoop ADD" source="api" pods=["shop/web-{second}"]\n'

@@ -67,8 +67,8 @@ def found(history: History, kind: str, name: str, uid: str = ""):
 
 REACHED = [
     # what was really done stands in each sample's README
-    ("healthy-csi-volume", "pod", "default/web-0", "", "FORGOTTEN", ""),
-    ("healthy-csi-volume", "pod", "default/cache-0", "", "FORGOTTEN", ""),
+    ("healthy-csi-volume", "pod", "default/web-0", "", "REMOVED", ""),
+    ("healthy-csi-volume", "pod", "default/cache-0", "", "REMOVED", ""),
     ("healthy-csi-volume", "volume", "pvc-e8c15aee", "", "DETACHED", ""),
     ("healthy-csi-volume", "volume", "data", "default/cache-0", "RELEASED", ""),
     ("healthy-csi-volume-containerd-2.1", "pod", "default/web-0", "", "REMOVED", ""),
@@ -77,13 +77,13 @@ REACHED = [
     ("healthy-containerd-json", "volume", "data", "", "RELEASED", ""),
     ("healthy-journald", "pod", "default/j-0", "", "RUNNING", ""),
     ("healthy-journald", "volume", "pvc-aa32b405", "", "PUBLISHED", ""),
-    ("hostpath-driver-lost-state", "pod", "default/db-0", "", "FORGOTTEN", ""),  # someone unmounted it by hand
+    ("hostpath-driver-lost-state", "pod", "default/db-0", "", "REMOVED", ""),  # someone unmounted it by hand
     ("hostpath-driver-lost-state", "volume", "pvc-3126ba07", "", "DETACHING", "ControllerUnpublishVolume"),
     ("hostpath-driver-lost-state", "driver", "hostpath", "", "RESTARTED", ""),
     ("healthy-csi-volume", "driver", "hostpath", "", "REGISTERED", ""),
     ("hostpath-inline-republished", "pod", "default/inl-0", "", "TERMINATED", "volumes to be unmounted"),
-    ("hostpath-inline-republished", "pod", "default/inl-1", "", "FORGOTTEN", ""),
-    ("hostpath-inline-republished", "pod", "default/r-0", "", "FORGOTTEN", ""),
+    ("hostpath-inline-republished", "pod", "default/inl-1", "", "REMOVED", ""),
+    ("hostpath-inline-republished", "pod", "default/r-0", "", "REMOVED", ""),
     ("hostpath-inline-republished", "volume", "data", "default/inl-0", "UNPUBLISHING", "NodeUnpublishVolume"),
     ("hostpath-inline-republished", "volume", "data", "default/inl-1", "RELEASED", ""),
     ("hostpath-inline-republished", "volume", "pvc-1c09e90a", "", "DETACHED", ""),
@@ -110,7 +110,7 @@ def test_a_sample_reaches_what_was_done_to_it(name, kind, subject, pod, state, w
 
 FAULTS = {
     "detach-without-unstage": ["UNPUBLISHED → RELEASED without UNSTAGED"],
-    "sandbox-never-removed": ["FORGOTTEN → TERMINATING without ADDED"],
+    "sandbox-never-removed": ["REMOVED → TERMINATING without ADDED"],
 }
 
 

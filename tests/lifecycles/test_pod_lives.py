@@ -136,7 +136,7 @@ EVICTED = worker("Pod is being evicted by the kubelet, begin teardown")
 FORCED = worker("Pod has been deleted and must be killed")
 REMOVED = f'"SyncLoop REMOVE" {PODS}'
 WALKS = [
-    ("1.19", [OF_1_20, *START_1_19, *STOP_1_19, *CLEAN_1_19, *GONE_1_19], f"{FULL} FORGOTTEN", ""),
+    ("1.19", [OF_1_20, *START_1_19, *STOP_1_19, *CLEAN_1_19, *GONE_1_19], FULL, ""),
     ("1.19, volumes stay", [OF_1_20, *START_1_19, *STOP_1_19, *CLEAN_1_19[:3]],
      "ADDED SYNC RUNNING TERMINATING TERMINATED", "volumes to be unmounted"),
     ("1.21", [OF_1_21, *START_1_21, *STOP_1_21], FULL, ""),
@@ -146,7 +146,7 @@ WALKS = [
      "ADDED SYNC RUNNING EXITED TERMINATED", ""),
     ("1.20 evicted", [OF_1_20, *START_1_19, FAILED, f"eviction manager: pod {OLD} is evicted successfully", IGNORED],
      "ADDED SYNC RUNNING TERMINATED FINISHED", ""),
-    ("1.20 forced", [OF_1_20, *START_1_19, *GONE_1_19[1:]], "ADDED SYNC RUNNING REMOVED FORGOTTEN", ""),
+    ("1.20 forced", [OF_1_20, *START_1_19, *GONE_1_19[1:]], "ADDED SYNC RUNNING REMOVED", ""),
     ("1.30 job", [OF_1_30, *RUN, TERMINAL, *END], "ADDED SYNC RUNNING TERMINATING TERMINATED FINISHED", ""),
     ("1.30 evicted", [OF_1_30, *RUN, EVICTED, *END, f'"Eviction manager: pod is evicted successfully" {POD}'],
      "ADDED SYNC RUNNING TERMINATING TERMINATED FINISHED", ""),
@@ -231,7 +231,7 @@ def test_a_static_pod_goes_and_comes_again_under_its_uid():
     life = lives(*STATIC, *mirrored, f'"SyncLoop REMOVE" {API}', f'"SyncLoop ADD" {API}')[HASH]
     assert (life.machine, states(life), life.waits_for) == ("pod/static", "ADDED SYNC RUNNING", "")
     told = [transition.step for transition in life.transitions if transition.event.attrs.get("source") == "api"]
-    assert told == ["ADD of its mirror", "DELETE of its mirror", "REMOVE of its mirror", "ADD of its mirror"]
+    assert told == [f"{what} of the mirror pod" for what in ("ADD", "DELETE", "REMOVE", "ADD")]
     again = lives(*STATIC, *STATIC_END, f'"SyncLoop DELETE" {API}', f'"SyncLoop REMOVE" {API}', *STATIC[1:])[HASH]
     assert states(again) == "ADDED SYNC RUNNING REMOVED TERMINATED FINISHED ADDED SYNC RUNNING"
 

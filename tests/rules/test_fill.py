@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvdiag.clock import SECOND
+from kvdiag.events.folder import built_in
 from kvdiag.model.event import Event, Ref
 from kvdiag.model.record import Origin
 from kvdiag.model.rule import Fix
@@ -18,7 +19,7 @@ from kvdiag.model.timeline import Entity
 from kvdiag.model.values import SubjectKind
 from kvdiag.rules.distribution import plain
 from kvdiag.rules.fill import LONGEST_VALUE, command, fixes, sentence, slots, values
-from kvdiag.rules.library import built_in, load
+from kvdiag.rules.library import load
 from tests.rules.one_rule import one_rule
 
 RULES = load([built_in()]).rules

@@ -8,8 +8,9 @@ import os
 import pytest
 
 from kvdiag.errors import PatternError
+from kvdiag.events.folder import built_in
 from kvdiag.rules import library
-from kvdiag.rules.library import built_in, load, rule_files
+from kvdiag.rules.library import load, rule_files
 
 RULE = """\
 id: {id}

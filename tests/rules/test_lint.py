@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from kvdiag.events.folder import built_in
 from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.model.vocabulary import Entry, Wording
-from kvdiag.rules.library import built_in
 from kvdiag.rules.lint import lint
 from kvdiag.rules.schema import read_rule
 from kvdiag.rules.template import FAMILIES, new_rule

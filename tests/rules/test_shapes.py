@@ -9,9 +9,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from kvdiag.events.folder import built_in
 from kvdiag.rules.distribution import Dialect, distributions, plain
 from kvdiag.rules.fill import command
-from kvdiag.rules.library import built_in, load
+from kvdiag.rules.library import load
 from kvdiag.rules.shapes import fits
 
 SLOT = re.compile(r"\{([a-z][a-z0-9_]*)\}")

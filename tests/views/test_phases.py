@@ -7,17 +7,18 @@ from pathlib import Path
 import pytest
 
 from kvdiag.commands.case import load_patterns, read_history
+from kvdiag.events.folder import built_in
 from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.inputs.paths import sources
 from kvdiag.lifecycles.build import LifecycleBuilder
+from kvdiag.lifecycles.load import lifecycles
 from kvdiag.model.event import Event, Ref
 from kvdiag.model.lifecycle import Lifecycle, Phase, Transition
 from kvdiag.model.options import Options
 from kvdiag.model.record import Origin
 from kvdiag.model.timeline import Coverage, Entity, History
 from kvdiag.model.values import SubjectKind
-from kvdiag.rules.library import built_in
-from kvdiag.views.phases import LASTING, ORDER, SPANS, awaits, current, now, percentiles, phases, pulls_in
+from kvdiag.views.phases import LASTING, awaits, current, now, order, percentiles, phases, pulls_in
 
 SAMPLES = Path(__file__).parents[2] / "sample-logs"
 SECOND = 1_000_000
@@ -92,7 +93,14 @@ def life(*told: tuple[str, int, str], kind: SubjectKind = SubjectKind.VOLUME, wa
     """Give a life of (kind, second, pod or image)."""
     transitions = tuple(Transition(event(*one), "", "", "") for one in told)
     entity = Entity(kind=kind, key="v", name="v")
-    return Lifecycle(subject=entity, machine="m", transitions=transitions, state="", since=0, waits_for=waits)
+    return Lifecycle(
+        subject=entity,
+        machine="pod/1.27" if kind is SubjectKind.POD else "volume/filesystem",
+        transitions=transitions,
+        state="",
+        since=0,
+        waits_for=waits,
+    )
 
 
 def event(kind: str, second: int, uid: str = "") -> Event:
@@ -384,10 +392,10 @@ def test_percentiles_are_in_the_order_of_a_life():
 def test_spans_speak_of_events_that_exist():
     """Every part begins and ends with a kind of the vocabulary, and has its place in the order."""
     kinds = load_vocabulary(built_in() / "events").kinds
-    for spans in SPANS.values():
+    for spans in map(lifecycles().spans, SubjectKind):
         for span in spans:
             assert {kind for pair in span.pairs for word in pair for kind in word.split("|")} <= kinds.keys()
-            assert span.name in ORDER
+            assert span.name in order()
 
 
 def test_the_network_is_a_part_where_the_runtime_tells_of_it():
