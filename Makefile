@@ -38,6 +38,7 @@ lowest: $(VENV)-lowest/.installed
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/vulture
 
 types: $(VENV)/.dev
 	$(BIN)/mypy
@@ -61,7 +62,7 @@ explore: $(VENV)/.dev
 # Not among the tools of `make test`: its wheels are few. What it finds stays in .fuzz/, to be cut down into a test.
 fuzz: $(VENV)/.dev
 	$(PIP) install atheris
-	for target in formats inputs archives gostruct logs evidence explain rules redact anonymize; do mkdir -p .fuzz/$$target; \
+	for target in formats inputs archives values logs evidence explain rules redact anonymize; do mkdir -p .fuzz/$$target; \
 		$(BIN)/python bench/fuzz.py $$target -max_total_time=$(SECONDS) -artifact_prefix=.fuzz/$$target- .fuzz/$$target || exit 1; done
 
 format: $(VENV)/.dev

@@ -32,7 +32,6 @@ with atheris.instrument_imports(include=["kvdiag"]):
     from kvdiag.explain.text import line_text
     from kvdiag.explain.topic import read_topic
     from kvdiag.formats.bodies.eventtable import descriptions
-    from kvdiag.formats.bodies.gostruct import read_struct, sandbox_metadata
     from kvdiag.formats.bodies.keyvalues import scan
     from kvdiag.formats.bodies.known import canonical, classify, read_body
     from kvdiag.formats.carriers.peel import peel
@@ -126,13 +125,10 @@ def unpacked(data: bytes) -> Reader:
     return sniff.sniffed_reader(io.BytesIO(data), Budget()).reader
 
 
-def gostruct(data: bytes) -> None:
-    """Read a dump of Go and the pairs of klog."""
-    text = data.decode("utf-8", "replace")
-    read_struct(text)
-    sandbox_metadata(text)
+def values(data: bytes) -> None:
+    """Read the pairs of klog and the request of a call."""
     scan(data)
-    grpcpieces.request_of(text)
+    grpcpieces.request_of(data.decode("utf-8", "replace"))
 
 
 @cache
@@ -255,7 +251,7 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
     "formats": formats,
     "inputs": inputs,
     "archives": archives,
-    "gostruct": gostruct,
+    "values": values,
     "logs": logs,
     "evidence": evidence,
     "explain": explain,

@@ -16,7 +16,6 @@ from pathlib import Path
 from kvdiag.events.names import PLACEHOLDERS, refs_of
 from kvdiag.events.vocabulary import read_vocabulary
 from kvdiag.formats.bodies.goquote import unquote
-from kvdiag.formats.bodies.gostruct import read_struct
 from kvdiag.formats.bodies.known import canonical, classify, read_body
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.formats.rpc.lines import read_piece
@@ -77,7 +76,7 @@ def readings(text: bytes) -> list[str]:
     if body is not None:
         told += [canonical(body), read_piece(body.message, body.fields)]
     words = text.decode("latin-1")
-    told += [redacted(words), clean(words), read_struct(words), unquote(text)]
+    told += [redacted(words), clean(words), unquote(text)]
     told += records_of_lines(text.split(b"\n")[:LINES])
     return [repr(reading) for reading in told]
 

@@ -38,7 +38,7 @@ FREE = {"kvdiag.__version__"}
 GUESTS = {
     "typer": ("cli/",),
     "rich": ("report/terminal.py", "cli/progress.py"),
-    "pyparsing": ("rules/grammar.py", "formats/bodies/gostruct.py"),
+    "pyparsing": ("rules/grammar.py",),
     "dateutil": ("clock.py",),
     "yaml": ("yamlread.py",),
     "hyperscan": ("scan/hyper.py",),

@@ -9,7 +9,6 @@ from kvdiag.events.folder import built_in
 from kvdiag.events.recognise import Recogniser
 from kvdiag.events.vocabulary import Vocabulary, load_vocabulary
 from kvdiag.formats.bodies.gopanic import read as read_panic
-from kvdiag.formats.bodies.gostruct import read_struct, sandbox_metadata
 from kvdiag.formats.bodies.known import canonical, classify, read_body
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.formats.rpc.lines import read_piece
@@ -93,8 +92,6 @@ READERS: Mapping[str, Callable[[bytes], object]] = {
     "analyse": analyse,
     "piece": lambda trap: read_piece("GRPC request: " + trap.decode("latin-1"), {}),
     "request": lambda trap: request_of(trap.decode("latin-1")),
-    "struct": lambda trap: read_struct("{" + trap.decode("latin-1")),
-    "sandbox": lambda trap: sandbox_metadata(trap.decode("latin-1")),
     "panic": lambda trap: read_panic(trap.split(b"\n")),
     "clean": lambda trap: clean(trap.decode("latin-1")),
 }

@@ -147,13 +147,8 @@ def _shared_anchors(spelled: list[tuple[_Speaker, Wording]]) -> list[tuple[_Spea
     ]
 
 
-def compile_patterns(folder: Path) -> dict[str, Any]:
-    """Give a folder's entries as JSON values, without samples; `read_compiled` reads them back."""
-    return _compile(_files(folder))
-
-
 def read_compiled(data: Mapping[str, Any]) -> list[Entry]:
-    """Make entries from what `compile_patterns` made. Raises ValueError, KeyError or TypeError for another shape."""
+    """Make entries from what the cache keeps. Raises ValueError, KeyError or TypeError for another shape."""
     if data["compiled"] != COMPILED:
         raise ValueError("another shape")
     return [

@@ -14,7 +14,6 @@ from kvdiag.versions import read_range, read_version
 INLINE_HANDLE = 68  # `csi-` and a sha256
 CONTROLLERS = ("volume.attach.", "volume.attachment.", "volume.detach.", "attacher.", "csi.controller")
 ATTACHES = (*CONTROLLERS, "volume.wait.", "volume.map.wait.", "volume.verify.succeeded")
-DRIVER_LOG = ("called", "succeeded", "failed")
 STATIC = "pod/static"
 STATIC_SOURCES = frozenset({"file", "http"})
 OF_OBJECT = ("pod.added", "pod.updated", "pod.deleted", "pod.removed", "pod.reconciled", "pod.status.", "pod.mirror.")

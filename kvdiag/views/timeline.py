@@ -152,8 +152,3 @@ def _marks(findings: Sequence[Finding]) -> Mapping[int, tuple[str, ...]]:
             key = id(evidence.event)
             marks[key] = tuple(dict.fromkeys((*marks.get(key, ()), finding.rule.name)))
     return marks
-
-
-def state_now(life: Lifecycle) -> str:
-    """`TERMINATING, waits for volumes to be unmounted`, in words for the end of a story."""
-    return f"{life.state}, waits for {life.waits_for}" if life.waits_for else life.state

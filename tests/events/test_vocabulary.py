@@ -10,7 +10,8 @@ import pytest
 from kvdiag.errors import PatternError
 from kvdiag.events.vocabulary import (
     COMPILED,
-    compile_patterns,
+    _compile,
+    _files,
     kinds_page,
     lint,
     load_vocabulary,
@@ -29,13 +30,14 @@ events:
   - kind: thing.made
     about: a thing was made
     verbosity: 2
+    label: thing made
     anchor: Made the thing
     message: 'Made the thing"'
     fields: {pod_uid: podUID}
     since: {kubelet: ">=1.22 <1.27 || >=1.30.1"}
     samples: ['I0715 x.go:1] "Made the thing" podUID="5b0c7a1e-2f4d-4c8e-9a63-0d1e2f3a4b5c"']
 calls:
-  - {kind: csi.thing.called, about: it was called, verbosity: 5}
+  - {kind: csi.thing.called, label: NodeThing called, about: it was called, verbosity: 5}
 """
 
 
@@ -56,7 +58,7 @@ def without_samples(vocabulary):
 
 def rows(vocabulary):
     """Give the rows of the compiled form."""
-    return compile_patterns(vocabulary)["entries"]
+    return _compile(_files(vocabulary))["entries"]
 
 
 def test_the_cache_gives_the_same(folder):
@@ -113,6 +115,7 @@ def test_extra_entries_come_last(folder):
 SPELLED = """
 events:
   - kind: thing.made
+    label: thing made
     about: a thing was made{entry}
     wordings:
       - {{anchor: Made the thing}}
@@ -176,8 +179,9 @@ def test_contradictions_name_both_places(key, value):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("anchor: Made", "ancor: Made", "a.yaml:7:5: unknown key 'ancor'; did you mean 'anchor'?"),
+        ("anchor: Made", "ancor: Made", "a.yaml:8:5: unknown key 'ancor'; did you mean 'anchor'?"),
         ("    about: a thing was made\n", "", "a.yaml:4:5: the key 'about' is missing"),
+        ("    label: thing made\n", "", "a.yaml:4:5: the key 'label' is missing"),
         ("verbosity: 2", "verbosity: high", "a.yaml:6:16: a whole number is expected"),
         ("verbosity: 2", "scope: pod", "scope is 'subject' or 'node', not 'pod'"),
     ],

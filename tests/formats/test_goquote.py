@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvdiag.formats.bodies.goquote import quote, unescape_levels, unquote
+from kvdiag.formats.bodies.goquote import quote, unquote
 
 
 @pytest.mark.parametrize(
@@ -34,25 +34,6 @@ def test_every_escape_of_go(text: bytes, told: str, end: int, terminated) -> Non
 def test_a_string_in_the_middle() -> None:
     """Reading begins at the given quote and ends behind the closing one."""
     assert unquote(b'key="a\\"b" more', 4) == ('a"b', 10, True)
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("plain C:\\var\\lib", "plain C:\\var\\lib"),
-        (r"for \"a\"", 'for "a"'),
-        (r"for \\\"a\\\" in \"b\"", 'for "a" in "b"'),
-        (r"\\\\\\\"deep\\\\\\\"", '"deep"'),
-    ],
-)
-def test_levels_of_escaped_quotes_are_undone(text: str, shown: str) -> None:
-    """Quotes escaped once or several times are shown as quotes; text without them is left alone."""
-    assert unescape_levels(text) == shown
-
-
-def test_levels_are_bounded() -> None:
-    """After four levels the rest stays."""
-    assert unescape_levels("\\" * 31 + '"') == '\\"'
 
 
 @given(st.text())

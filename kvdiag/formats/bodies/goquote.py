@@ -11,11 +11,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-_LEVELS = 4
 _EASY = re.compile(rb'"([^"\\]*)"')
 _INSIDE = re.compile(rb'[^"\\]*+(?>(?:\\.[^"\\]*+)*)', re.DOTALL)
 _ESCAPE = re.compile(rb"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{3})|([abfnrtv\\\"']))")
-_NESTED = re.compile(r'\\([\\"])')
 _SINGLE = {
     b"a": b"\a",
     b"b": b"\b",
@@ -73,15 +71,6 @@ def quote(text: str) -> bytes:
 def encodable(text: str) -> str:
     """Replace halves of surrogate pairs, which JSON can name but no output can hold."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
-
-
-def unescape_levels(text: str) -> str:
-    r"""Undo up to four levels of escaped quotes, for display: `for \\\"a\\\"` → `for "a"`."""
-    for _ in range(_LEVELS):
-        if '\\"' not in text:
-            break
-        text = _NESTED.sub(r"\1", text)
-    return text
 
 
 def _unescaped(found: re.Match[bytes]) -> bytes:

@@ -64,11 +64,6 @@ def preamble(line: bytes) -> tuple[str, str] | None:
     return key.decode(), value.rstrip().decode("utf-8", "replace")
 
 
-def fields_of(text: bytes | str) -> dict[str, str]:
-    """Give the key=value pairs that follow a structured message, values unquoted, structured values as text."""
-    return scan(text.encode() if isinstance(text, str) else text)[0]
-
-
 def _read_cut(body: bytes) -> Body | None:
     found = _CUT_HEADER.match(body)
     if found is None:
