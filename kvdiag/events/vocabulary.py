@@ -189,7 +189,7 @@ def kinds_page(vocabulary: Vocabulary) -> str:
         "",
         "Generated from `patterns/events/` by `python -m kvdiag.events.vocabulary > docs/event-kinds.md`. A rule names",
         "its events by these kinds. *From -v* is the klog verbosity below which the absence of the line means nothing;",
-        "*poll* marks lines that repeat while nothing changes.",
+        "*poll* marks lines that repeat while nothing changes; timelines show the *label*.",
     ]
     thing = ""
     for entry in sorted(vocabulary.kinds.values(), key=lambda entry: entry.kind):
@@ -199,13 +199,13 @@ def kinds_page(vocabulary: Vocabulary) -> str:
                 "",
                 f"## {thing}",
                 "",
-                "| kind | says | from -v | names and values | meaning |",
-                "|---|---|---|---|---|",
+                "| kind | label | says | from -v | names and values | meaning |",
+                "|---|---|---|---|---|---|",
             ]
         notes = [entry.about, *(["*poll*"] if entry.poll else []), *(["*node*"] if entry.scope == "node" else [])]
         values = ", ".join(_values_of(entry))
         says = ", ".join(entry.components) or "any"
-        lines.append(f"| `{entry.kind}` | {says} | {entry.verbosity} | {values} | {'; '.join(notes)} |")
+        lines.append(f"| `{entry.kind}` | {entry.label} | {says} | {entry.verbosity} | {values} | {'; '.join(notes)} |")
     return "\n".join(lines) + "\n"
 
 

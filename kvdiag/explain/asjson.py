@@ -52,8 +52,13 @@ def line_json(page: LinePage) -> dict[str, Any]:
         "message": line.body.message,
         "fields": dict(line.body.fields),
         "events": [
-            {"kind": e.kind, "refs": [{"kind": r.kind, "value": r.value} for r in e.refs], "attrs": dict(e.attrs)}
-            for e in line.events
+            {
+                "kind": event.kind,
+                "label": label,
+                "refs": [{"kind": ref.kind, "value": ref.value} for ref in event.refs],
+                "attrs": dict(event.attrs),
+            }
+            for event, label in zip(line.events, page.labels, strict=True)
         ],
         "benign": benign and {"name": benign.name, "why": benign.why, "unless": benign.unless},
         "rules": list(page.rules),
