@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
-from kvdiag.commands.analyze import evaluate
-from kvdiag.commands.case import Patterns, budget_for, correlate, load_patterns
+from kvdiag.commands.case import Case, Patterns
 from kvdiag.errors import InputError
 from kvdiag.ingest.blocks import read_blocks
 from kvdiag.ingest.read import LogReader
@@ -54,10 +53,9 @@ class Follower:
 
     def __init__(self, options: Options, problem: Callable[[InputError], None]) -> None:
         """What cannot be opened goes to `problem`."""
-        self._options, self._problem = options, problem
-        self._patterns = load_patterns(options)
-        self._judged = FindingRetention(lambda history: evaluate(history, self._patterns, options))
-        self._budget = budget_for(self._patterns, options, self._judged)
+        self._problem, self._case = problem, Case(options)
+        self._judged = FindingRetention(self._case)
+        self._budget = self._case.budget(self._judged)
         self._signals = FollowSignals(threading.Lock(), threading.Event(), threading.Event())
         self._ears = [self._ear(name) for name in options.paths or ("-",)]
         self._reported: dict[str, Change] = {}
@@ -82,7 +80,7 @@ class Follower:
 
     def _ear(self, name: str) -> InputThread | None:
         try:
-            return InputThread(Live(name), self._patterns, self._problem, self._signals, self._budget)
+            return InputThread(Live(name), self._case.patterns, self._problem, self._signals, self._budget)
         except InputError as error:
             self._problem(error)
             return None
@@ -96,8 +94,8 @@ class Follower:
             reads = [log.made() for log in logs]
         if not reads:
             return
-        history = correlate(reads, self._patterns, self._options, self._budget)
-        findings = self._judged.all(evaluate(history, self._patterns, self._options))
+        history = self._case.correlate(reads, self._budget.clocks, self._budget.gap)
+        findings = self._judged.all(self._case.findings(history))
         gone = self._judged.forget()
         yield from self._begun(findings, history, gone, is_end=is_end)
         yield from self._ended(findings, history)

@@ -63,7 +63,7 @@ def test_events_of_many_things(log, named, is_over):
     """As many events take three times as much where each is of another pod."""
     weight = Weight()
     options = log(lines(ADDED, MANY, named))
-    events = read_history(_sources(options), load_patterns(options), options, []).history.events
+    events = read_history(_sources(options), load_patterns(options), options).history.events
     for event in events:
         weight.add_event(event)
     assert weight.load.events == MANY
@@ -127,6 +127,6 @@ def test_a_list_of_pods_links_none(log):
     many = history.MOST_LINKED + 1
     named = ",".join(f'"shop/web-{n}"' for n in range(many))
     options = log(ADDED.format(minute=0, second=0, micro=0, n=0).replace('"shop/web-0"', named))
-    timelines = read_history(_sources(options), load_patterns(options), options, []).history.timelines
+    timelines = read_history(_sources(options), load_patterns(options), options).history.timelines
     assert len([key for key in timelines if key[0] is SubjectKind.POD]) == many
     assert not any(timeline.uses for timeline in timelines.values())
