@@ -82,40 +82,45 @@ def read_source(
     scanner: Scanner,
     problem: Callable[[InputError], None],
     progress: Progress,
-    relieve: Evict | None = None,
+    evict: Evict | None = None,
 ) -> Iterator[LogRead]:
     """Scan one input from end to end, and give each log in it: most hold one. Always gives one, if of no lines.
 
-    What broke on the way is told to `problem`; what was read until then counts. `relieve` is asked after each block
-    whether the log that is being read has grown too long to be kept whole.
+    What broke on the way is told to `problem`; what was read until then counts. `evict` is called after each block,
+    as the log that is being read may have grown too long to be kept whole.
     """
     numbers = LineMap()
     given = False
     for name, part in sections(_told(read_blocks(source, problem, numbers, begins_record), source.name, progress)):
-        log = LogReader(f"{source.name}/{name}" if name else source.name, source, vocabulary, numbers)
+        log = LogReader(f"{source.name}/{name}" if name else source.name, source, vocabulary, scanner, numbers)
         is_passed_over, blocks = looked_into(name, part)
         if is_passed_over:
             log.survey.pass_over(blocks)
         else:
             try:
-                log.read(blocks, scanner, relieve)
+                for block in blocks:
+                    log.add(block)
+                    if evict is not None:
+                        evict(log)
             except TimeIsUpError:
                 yield log.made()
                 raise
+            log.end()
         if name and not log.survey.classes["head"]:
             log.survey.count_as_text()
         yield log.made()
         given = True
     if not given:
-        yield LogReader(source.name, source, vocabulary, numbers).made()
+        yield LogReader(source.name, source, vocabulary, scanner, numbers).made()
 
 
 class LogReader:
     """One log as it is read, block by block."""
 
-    def __init__(self, name: str, source: Input, vocabulary: Vocabulary, numbers: LineMap) -> None:
+    def __init__(self, name: str, source: Input, vocabulary: Vocabulary, scanner: Scanner, numbers: LineMap) -> None:
         """`name` is what the log is called in reports; `numbers` are the lines of the input where it was rewritten."""
         self.name, self._source, self._vocabulary, self._numbers = name, source, vocabulary, numbers
+        self._scanner = scanner
         by = Attribution(byline(name, source.place.container))
         self._recogniser, self.survey = Recogniser(vocabulary, is_named=source.is_named, by=by), Survey()
         self._first: int | None = None
@@ -124,7 +129,7 @@ class LogReader:
         self._said: int | None = None
         self._speaker = UNKNOWN_PROCESS
         self._journal: int | None = None
-        self._ends = 0
+        self._begins = self._ends = 0
         self._evicted = Counter[str]()
         self._damage = Damage()
         self._weight, self._weighed = Weight(), (0, 0)  # and of how many events and lines of calls it is
@@ -143,26 +148,25 @@ class LogReader:
         self._weighed = (len(heard.raw_events), len(heard.heard))
         return self._weight.load
 
-    def read(self, part: Iterable[Block], scanner: Scanner, relieve: Evict | None = None) -> None:
-        """All of the log."""
-        begins = 0
-        for block in part:
-            if self._tail is None:
-                begins = block.first_line
-                self._year = _preamble_year(block)
-                self._journal = _year_in(_JOURNAL, block)
-                self._first, self._speaker = _edge(block, self._recogniser, backwards=False)
-            self._recogniser.feed(block.data, block.first_line, scanner.scan(block.data))
-            self.survey.add(block)
-            for line in damaged(block):
-                self._damage.add(self._numbers.of(line))
-            if self._said is None and block.first_line - begins < SAID_WITHIN:
-                self._said = _said_year(block)
-            self._ends = block.first_line + block.lines
-            self._tail = block
-            self._numbers.forget(self._ends, self._lines_since(block.first_line))
-            if relieve is not None:
-                relieve(self)
+    def add(self, block: Block) -> None:
+        """Take the next block of the log up."""
+        if self._tail is None:
+            self._begins = block.first_line
+            self._year = _preamble_year(block)
+            self._journal = _year_in(_JOURNAL, block)
+            self._first, self._speaker = _edge(block, self._recogniser, backwards=False)
+        self._recogniser.feed(block.data, block.first_line, self._scanner.scan(block.data))
+        self.survey.add(block)
+        for line in damaged(block):
+            self._damage.add(self._numbers.of(line))
+        if self._said is None and block.first_line - self._begins < SAID_WITHIN:
+            self._said = _said_year(block)
+        self._ends = block.first_line + block.lines
+        self._tail = block
+        self._numbers.forget(self._ends, self._lines_since(block.first_line))
+
+    def end(self) -> None:
+        """No block follows."""
         self.survey.close()
 
     def made(self) -> LogRead:
