@@ -147,8 +147,8 @@ def findings(case: Logs) -> list[Finding]:
     """Give what is told of medium severity or above, the first first."""
     options = Options(year=2026)
     texts = [TextInput(name, data) for name, data in case.items()]
-    case = Case(options, knowledge())
-    return [one for one in case.findings(case.read(given=texts).history) if one.severity >= Severity.MEDIUM]
+    run = Case(options, knowledge())
+    return [one for one in run.findings(run.read(given=texts).history) if one.severity >= Severity.MEDIUM]
 
 
 def confirmed(case: Logs) -> set[str]:

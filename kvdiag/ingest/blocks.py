@@ -68,4 +68,5 @@ def read_blocks(
 
 def _mended(block: Block, mender: TextRepair) -> Block:
     mended = mender.mend(block.data)
-    return Block(mended.data, block.first_line, block.lines, block.truncated + mended.torn)
+    torn = tuple(block.first_line + line for line in mended.torn)
+    return Block(mended.data, block.first_line, block.lines, block.truncated + mended.cut, torn)
