@@ -110,7 +110,7 @@ def seen(mode: str) -> tuple[list[tuple[object, ...]], list[int]]:
     raw_events = read.log.raw_events
     lines = data.split(b"\n")
     assert all(b"kubelet" in lines[one.line - 1] or b"MESSAGE" in lines[one.line - 1] for one in raw_events)
-    told = [(one.meaning.entry.kind, one.meaning.refs, one.stamp, one.speaker[:3]) for one in raw_events]
+    told = [(one.match.entry.kind, one.match.refs, one.stamp, one.process[:3]) for one in raw_events]
     return told, [one.line for one in raw_events]
 
 

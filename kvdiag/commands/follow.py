@@ -169,8 +169,10 @@ class InputThread(threading.Thread):
         """What cannot be read goes to `problem`; `budget` says how long a log may grow."""
         super().__init__(daemon=True)  # it may wait for ever
         self._live, self._problem, self._state, self._budget = live, problem, state, budget
-        self._numbers = LineMap()
-        self.log = LogReader(live.name, live, patterns.vocabulary, scanner(patterns.vocabulary.literals), self._numbers)
+        self._line_map = LineMap()
+        self.log = LogReader(
+            live.name, live, patterns.vocabulary, scanner(patterns.vocabulary.literals), self._line_map
+        )
 
     def start(self) -> None:
         """Count it as running before it runs."""
@@ -182,7 +184,7 @@ class InputThread(threading.Thread):
         """Read to the end, if there is one."""
         try:
             head = self._live.head(HEAD)
-            for block in read_blocks(self._live.at(head), self._problem, self._numbers, most=len(head)):
+            for block in read_blocks(self._live.at(head), self._problem, self._line_map, most=len(head)):
                 self._add(block)
         finally:
             with self._state.changed:
