@@ -24,8 +24,7 @@ from functools import cache
 from itertools import islice
 from pathlib import Path
 
-from kvdiag.commands.analyze import evaluate
-from kvdiag.commands.case import Patterns, load_patterns, read_history
+from kvdiag.commands.case import Case, Patterns, load_patterns
 from kvdiag.ingest.read import TextInput
 from kvdiag.model.options import Options
 from kvdiag.model.report import Finding
@@ -38,7 +37,7 @@ NO_LOGS = {".md", ".json", ".yaml", ".txt"}
 PACKED = {".gz"}
 EACH_LINE, KEPT = "each line", "kept "
 
-Case = Mapping[str, bytes]
+Logs = Mapping[str, bytes]
 Pieces = Iterable[bytes]  # of one log: rotated files, oldest first
 Damage = Callable[[bytes, random.Random], Pieces]
 
@@ -127,7 +126,7 @@ def knowledge() -> Patterns:
 
 
 @cache
-def logs(folder: Path) -> Case:
+def logs(folder: Path) -> Logs:
     """Give the logs of a case by name, unpacked."""
     top = folder.parent if folder.is_file() else folder
     return {
@@ -144,15 +143,15 @@ def log_files(folder: Path) -> list[Path]:
     return [path for path in files if path.is_file()]
 
 
-def findings(case: Case) -> list[Finding]:
+def findings(case: Logs) -> list[Finding]:
     """Give what is told of medium severity or above, the first first."""
     options = Options(year=2026)
     texts = [TextInput(name, data) for name, data in case.items()]
-    history = read_history(texts, knowledge(), options, []).history
-    return [one for one in evaluate(history, knowledge(), options) if one.severity >= Severity.MEDIUM]
+    run = Case(options, knowledge())
+    return [one for one in run.findings(run.read(given=texts).history) if one.severity >= Severity.MEDIUM]
 
 
-def confirmed(case: Case) -> set[str]:
+def confirmed(case: Logs) -> set[str]:
     """Give what is told as certain and is of severity medium or above: rule and subject."""
     return {_said(one) for one in findings(case) if one.verdict is Verdict.CONFIRMED}
 
@@ -161,7 +160,7 @@ def _said(finding: Finding) -> str:
     return f"{finding.rule.name} {finding.subject.kind.value}"
 
 
-def damaged(case: Case, kind: str, seed: int) -> Case:
+def damaged(case: Logs, kind: str, seed: int) -> Logs:
     """Give a case with damage in all its logs, the same for the same seed."""
     chance = random.Random(f"{kind} {seed}")
     damage = {**KINDS, **LIGHT}[kind]
@@ -180,7 +179,7 @@ def false_alarms(folder: Path, kind: str, seeds: Iterable[int]) -> Iterator[tupl
         yield from ((seed, what) for what in sorted(confirmed(damaged(case, kind, seed)) - sound))
 
 
-def without_each(case: Case) -> Iterator[tuple[str, int, Case]]:
+def without_each(case: Logs) -> Iterator[tuple[str, int, Logs]]:
     """Give a case as often as it has lines, each time without one: its log, its number from 1."""
     for name, data in case.items():
         lines = data.splitlines(keepends=True)

@@ -20,9 +20,8 @@ import atheris
 
 with atheris.instrument_imports(include=["kvdiag"]):
     from kvdiag.commands import anonymize as sharing
-    from kvdiag.commands.analyze import evaluate
     from kvdiag.commands.anonymize import Inputs, hiding
-    from kvdiag.commands.case import Patterns, load_patterns, read_history
+    from kvdiag.commands.case import Case, Patterns, load_patterns
     from kvdiag.commands.explain import Explainer
     from kvdiag.commands.log_clocks import LogClocks
     from kvdiag.commands.parse import source_records
@@ -142,8 +141,9 @@ def logs(data: bytes) -> None:
     text, options = TextInput("kubelet.log", data), Options(year=2026)
     for record in source_records(text, lambda _: None, LogClocks(options)):
         record_line(record)
-    analysis = read_history([text], knowledge(), options, [])
-    findings = evaluate(analysis.history, knowledge(), options)
+    case = Case(options, knowledge())
+    analysis = case.read(given=[text])
+    findings = case.findings(analysis.history)
     report = Report(
         version="",
         inputs=analysis.readings,

@@ -14,8 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from kvdiag.commands.analyze import analyze, literals
-from kvdiag.commands.case import load_patterns, read_history
-from kvdiag.errors import InputError
+from kvdiag.commands.case import Case, load_patterns
 from kvdiag.formats.bodies.known import read_body
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.ingest.read import TextInput, read_source
@@ -111,7 +110,7 @@ def seen(mode: str) -> tuple[list[tuple[object, ...]], list[int]]:
     raw_events = read.log.raw_events
     lines = data.split(b"\n")
     assert all(b"kubelet" in lines[one.line - 1] or b"MESSAGE" in lines[one.line - 1] for one in raw_events)
-    told = [(one.meaning.entry.kind, one.meaning.refs, one.stamp, one.speaker[:3]) for one in raw_events]
+    told = [(one.match.entry.kind, one.match.refs, one.stamp, one.process[:3]) for one in raw_events]
     return told, [one.line for one in raw_events]
 
 
@@ -190,9 +189,9 @@ class Piped(NamedTuple):
 def said(*carriers: Carrier, step: int = 1 << 20) -> tuple[set[object], set[object]]:
     """The findings with their evidence, and the timelines, when each line of the incident comes in these carriers."""
     texts = [Piped(TextInput(name, text_in(carriers, incident(name))), step) for name in PROGRAMS]
-    problems: list[InputError] = []
-    history = read_history(texts, KNOWLEDGE, Options(year=YEAR[CASE]), problems).history
-    assert problems == []
+    case = Case(Options(year=YEAR[CASE]), KNOWLEDGE)
+    history = case.read(given=texts).history
+    assert case.problems == []
     told = rank(list(find(KNOWLEDGE.rules, history, KNOWLEDGE.vocabulary.kinds)), history)
     findings = {
         (

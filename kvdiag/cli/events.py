@@ -8,7 +8,6 @@ from kvdiag.cli.arguments import NoRedact, Paths, PatternFolders, Since, Until, 
 from kvdiag.cli.outlet import outlet, say_note
 from kvdiag.cli.progress import progress
 from kvdiag.commands.events import list_events
-from kvdiag.errors import InputError
 from kvdiag.model.event import Event
 from kvdiag.report.jsontext import json_text
 from kvdiag.report.lines import event_line
@@ -27,13 +26,12 @@ def command(
 ) -> None:
     """Print recognized events as JSON lines."""
     options = options_of(paths, patterns, year, tz, since, until)
-    problems: list[InputError] = []
     with outlet(None) as stream, progress(quiet=stream.isatty()) as shown:
 
         def tell(event: Event) -> None:
             stream.write(json_text(event_line(event), redact=not no_redact))
 
-        understood, notes = list_events(options, tell, problems, shown)
-    for note in notes:
+        listed = list_events(options, tell, shown)
+    for note in (*map(str, listed.problems), *listed.notes):
         say_note(note)
-    raise typer.Exit(0 if understood and not any(p.exit_code for p in problems) else UNREADABLE)
+    raise typer.Exit(0 if listed.understood and not any(p.exit_code for p in listed.problems) else UNREADABLE)

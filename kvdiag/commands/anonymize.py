@@ -18,7 +18,7 @@ from io import RawIOBase
 from itertools import product
 from typing import NamedTuple
 
-from kvdiag.commands.case import Patterns, budget_for, load_patterns, read_history
+from kvdiag.commands.case import Case, Patterns
 from kvdiag.commands.redact import Rewrite, lines
 from kvdiag.errors import InputError, KvdiagError
 from kvdiag.events.names import attachment_name, inline_handle, staging_hash
@@ -77,12 +77,11 @@ def _from_the_beginning(file: RawIOBase) -> Reader:
 def hiding(inputs: Inputs, salt: str) -> Mask:
     """What hides the names of these inputs. The same salt hides them the same way again."""
     options = inputs.options
-    patterns = load_patterns(options)
+    case = Case(options)
     unheard: list[InputError] = []  # told when the inputs are read to be written
     said = NameRetention()
-    budget = budget_for(patterns, options, said)
-    said.add(read_history(inputs.sources(unheard.append), patterns, options, [], budget=budget).history)
-    learner = Learner(_kept(patterns, said))
+    said.add(case.read(said, inputs.sources(unheard.append)).history)
+    learner = Learner(_kept(case.patterns, said))
     for kind, name in said.names():
         for part in _WORD.findall(name):
             learner.add(kind, part)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from kvdiag.commands.wanted import is_wanted
 from kvdiag.commands.window import outside
 from kvdiag.correlate.clocks import SourceClock, set_clocks
 from kvdiag.correlate.history import build_history
@@ -19,12 +20,14 @@ from kvdiag.ingest.read import LogRead, Progress, read_source
 from kvdiag.inputs.paths import sources
 from kvdiag.inputs.source import Source
 from kvdiag.model.options import Options
-from kvdiag.model.report import Reading
+from kvdiag.model.report import Finding, Reading
 from kvdiag.model.rule import Rule
-from kvdiag.model.timeline import History, SeenVersion
+from kvdiag.model.timeline import Gap, History, SeenVersion
 from kvdiag.model.values import EMPTY
-from kvdiag.retention.budget import EventBudget, RetentionPolicy
+from kvdiag.retention.budget import Clocks, EventBudget, RetentionPolicy
+from kvdiag.rules.findings import find
 from kvdiag.rules.library import load
+from kvdiag.rules.rank import rank
 from kvdiag.scan.choose import scanner
 
 if TYPE_CHECKING:
@@ -39,11 +42,15 @@ class Patterns(NamedTuple):
 
 
 class Analysis(NamedTuple):
-    """A history with how it was read, before any rule was asked."""
+    """A history with how it was read, before any rule was asked.
+
+    `notes` tell the user what was evicted, `left_out` is when that was.
+    """
 
     history: History
     readings: tuple[Reading, ...]
-    problems: tuple[InputError, ...]
+    notes: tuple[str, ...] = ()
+    left_out: Gap | None = None
 
 
 def load_patterns(options: Options) -> Patterns:
@@ -60,52 +67,118 @@ def load_patterns(options: Options) -> Patterns:
     return Patterns(load_vocabulary(built_in() / "events", extra), tuple(wanted))
 
 
-def budget_for(patterns: Patterns, options: Options, policy: RetentionPolicy) -> EventBudget:
-    """The memory budget of a command that needs what `policy` retains; for `read_history`."""
-    budget = EventBudget(
-        lambda reads: clocks_of(reads, options, budget),
-        lambda reads: correlate(reads, patterns, options, budget),
-        policy,
-        (options.since, options.until),
-    )
-    return budget
+class Case:
+    """What a command works on: what the user asked for, the patterns for it, and what could not be read."""
+
+    def __init__(self, options: Options, patterns: Patterns | None = None) -> None:
+        """Load the patterns unless they are given. Raises PatternError or, for an unknown `--rule`, UsageError."""
+        self.options = options
+        self.patterns = patterns or load_patterns(options)
+        self.problems: list[InputError] = []
+
+    def inputs(self) -> Iterator[Source]:
+        """What the user named, and the files beside the logs that tell something."""
+        return sources(self.options.paths, self.problems.append, _evidence)
+
+    def budget(self, policy: RetentionPolicy) -> EventBudget:
+        """The memory budget of a command that needs what `policy` retains."""
+        return EventBudget(self, policy, (self.options.since, self.options.until))
+
+    def read(
+        self,
+        policy: RetentionPolicy | None = None,
+        given: Iterable[Input] | None = None,
+        progress: Progress = lambda _source, _bytes: None,
+    ) -> Analysis:
+        """Read all inputs, or those `given`, as one history; with a policy in bounded memory."""
+        budget = self.budget(policy) if policy else None
+        reads: list[LogRead] = []
+        filed: list[SnapshotRead] = []
+        self._read_each(self.inputs() if given is None else given, reads, filed, progress, budget)
+        known, gap = (budget.clocks, budget.gap) if budget else (EMPTY, None)
+        history = self.correlate(reads, known, gap, filed)
+        readings = tuple(_readings(reads, self.clocks(reads, known)))
+        self.problems.extend(outside(readings, history, self.options))
+        readings = (*readings, *(file.reading for file in filed))
+        return Analysis(history, readings, budget.notes, budget.left_out) if budget else Analysis(history, readings)
+
+    def clocks(self, reads: Sequence[LogRead], known: Clocks) -> Clocks:
+        """The clocks of what was read so far; the `known` ones, which evictions relied on, stay as they are."""
+        return set_clocks([read.log for read in reads], year=self.options.year, zone=self.options.zone, known=known)
+
+    def correlate(
+        self,
+        reads: Sequence[LogRead],
+        known: Clocks = EMPTY,
+        gap: Gap | None = None,
+        filed: Sequence[SnapshotRead] = (),
+    ) -> History:
+        """Correlate all that was read into one history; `gap`, the evicted stretch, is one in its coverage."""
+        options, clocks = self.options, self.clocks(reads, known)
+        given = [SeenVersion(name, version.removeprefix("v"), "option") for name, version in options.components.items()]
+        between, standing = (options.since, options.until), [file.standing for file in filed]
+        spans = _spans(reads, self.patterns.vocabulary)
+        history = build_history([read.log for read in reads], clocks, spans, given, between, standing)
+        if gap:
+            history = history._replace(coverage=tuple(c._replace(gaps=(gap, *c.gaps)) for c in history.coverage))
+        return history
+
+    def findings(self, history: History) -> list[Finding]:
+        """What the rules find and the user wants, ranked."""
+        findings = find(self.patterns.rules, history, self.patterns.vocabulary.kinds)
+        return rank([finding for finding in findings if is_wanted(finding, self.options, history)], history)
+
+    def _read_each(
+        self,
+        given: Iterable[Input],
+        reads: list[LogRead],
+        filed: list[SnapshotRead],
+        progress: Progress,
+        budget: EventBudget | None,
+    ) -> None:
+        """Fill `reads` and `filed`, one by one: what was read stays when the time is up."""
+        vocabulary, scan = self.patterns.vocabulary, scanner(self.patterns.vocabulary.literals)
+        sought, taken = iter(given), _Taken(progress)
+        evict = partial(budget.check, reads) if budget else None
+        try:
+            with limited(self.options.limit):
+                for source in sought:
+                    taken.begin(source)
+                    log = _log_of(source, filed)
+                    if log is not None:
+                        for read in read_source(log, vocabulary, scan, self.problems.append, taken.add, evict):
+                            reads.append(read)  # noqa: PERF402 (one by one: evictions change what stands in it)
+                    taken.end()
+        except TimeIsUpError:
+            options = self.options
+            self.problems.extend(unread(taken.source, taken.size, sought, options.paths, options.limit or 0))
 
 
-def read_history(
-    given_inputs: Iterable[Input],
-    patterns: Patterns,
-    options: Options,
-    problems: list[InputError],
-    progress: Progress = lambda _source, _bytes: None,
-    budget: EventBudget | None = None,
-) -> Analysis:
-    """Read all inputs as one history, within `budget`; what could not be read is added to `problems`."""
-    vocabulary = patterns.vocabulary
-    scan = scanner(vocabulary.literals)
-    reads: list[LogRead] = []
-    filed: list[SnapshotRead] = []
-    sought, reading, took = iter(given_inputs), None, 0
+class _Taken:
+    """Which input is being read, and how many bytes of it were."""
 
-    def tell(name: str, size: int) -> None:
-        nonlocal took
-        took += size
-        progress(name, size)
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self.source: Input | None = None
+        self.size = 0
 
-    try:
-        with limited(options.limit):
-            for source in sought:
-                reading, took, log = source, 0, _log_of(source, filed)
-                if log is not None:
-                    relieve = partial(budget.check, reads) if budget else None
-                    for read in read_source(log, vocabulary, scan, problems.append, tell, relieve):
-                        reads.append(read)  # noqa: PERF402 (one by one: what was read stays when the time is up)
-                reading = None
-    except TimeIsUpError:
-        problems.extend(unread(reading, took, sought, options.paths, options.limit or 0))
-    history = correlate(reads, patterns, options, budget, filed)
-    readings = tuple(_readings(reads, clocks_of(reads, options, budget)))
-    problems.extend(outside(readings, history, options))
-    return Analysis(history, (*readings, *(file.reading for file in filed)), tuple(problems))
+    def begin(self, source: Input) -> None:
+        """Another input is read."""
+        self.source, self.size = source, 0
+
+    def add(self, name: str, size: int) -> None:
+        """So many bytes more of a log in it were read."""
+        self.size += size
+        self._progress(name, size)
+
+    def end(self) -> None:
+        """It was read to its end."""
+        self.source = None
+
+
+def read_history(given: Iterable[Input], patterns: Patterns, options: Options) -> Analysis:
+    """The history of these inputs, whatever memory it takes; what could not be read is not told."""
+    return Case(options, patterns).read(given=given)
 
 
 def _log_of(source: Input, filed: list[SnapshotRead]) -> Input | None:
@@ -116,36 +189,6 @@ def _log_of(source: Input, filed: list[SnapshotRead]) -> Input | None:
 
     filed.append(file := read_file(source))
     return file.log
-
-
-def clocks_of(reads: Sequence[LogRead], options: Options, budget: EventBudget | None) -> Mapping[str, SourceClock]:
-    """The clocks of what was read so far; clocks that evictions relied on stay as they are."""
-    known = budget.clocks if budget else EMPTY
-    return set_clocks([read.log for read in reads], year=options.year, zone=options.zone, known=known)
-
-
-def correlate(
-    reads: Sequence[LogRead],
-    patterns: Patterns,
-    options: Options,
-    budget: EventBudget | None,
-    filed: Sequence[SnapshotRead] = (),
-) -> History:
-    """Correlate all that was read into one history; evictions become gaps in its coverage."""
-    logs, clocks = [read.log for read in reads], clocks_of(reads, options, budget)
-    given = [
-        SeenVersion(component, version.removeprefix("v"), "option") for component, version in options.components.items()
-    ]
-    between, standing = (options.since, options.until), [file.standing for file in filed]
-    history = build_history(logs, clocks, _spans(reads, patterns.vocabulary), given, between, standing)
-    if budget and (gap := budget.gap):
-        history = history._replace(coverage=tuple(c._replace(gaps=(gap, *c.gaps)) for c in history.coverage))
-    return history
-
-
-def inputs(options: Options, problems: list[InputError]) -> Iterator[Source]:
-    """What the user named, and the files beside the logs that tell something."""
-    return sources(options.paths, problems.append, _evidence)
 
 
 def _evidence(name: str, head: bytes) -> str:
@@ -186,17 +229,15 @@ def _readings(reads: Sequence[LogRead], clocks: Mapping[str, SourceClock]) -> It
         )
 
 
-def read_noted(patterns: Patterns, options: Options, policy: RetentionPolicy, note: Callable[[str], None]) -> History:
-    """The history of these inputs; notes for the user go to `note`.
+def read_noted(case: Case, policy: RetentionPolicy, note: Callable[[str], None]) -> History:
+    """The history of a command's inputs; notes for the user go to `note`.
 
     Raises WindowError when nothing was logged in the time that was asked for.
     """
-    problems: list[InputError] = []
-    kept = budget_for(patterns, options, policy)
-    history = read_history(inputs(options, problems), patterns, options, problems, budget=kept).history
-    empty = [problem for problem in problems if isinstance(problem, WindowError)]
-    for words in (*(str(problem) for problem in problems if problem not in empty), *kept.notes):
+    analysis = case.read(policy)
+    empty = [problem for problem in case.problems if isinstance(problem, WindowError)]
+    for words in (*(str(problem) for problem in case.problems if problem not in empty), *analysis.notes):
         note(words)
     if empty:
         raise empty[0]
-    return history
+    return analysis.history

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from kvdiag.commands.case import load_patterns, read_noted
+from kvdiag.commands.case import Case, read_noted
 from kvdiag.correlate.lookup import look_up
 from kvdiag.errors import UsageError
 from kvdiag.lifecycles.build import build_lifecycle
@@ -47,7 +47,7 @@ def _one(history: History, kind: SubjectKind, name: str) -> Timeline | None:
 
 
 def _history(options: Options, policy: RetentionPolicy, note: Callable[[str], None]) -> History:
-    return read_noted(load_patterns(options), options, policy, note)
+    return read_noted(Case(options), policy, note)
 
 
 class FirstOfKindRetention:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
-from kvdiag.commands.case import budget_for, inputs, load_patterns, read_history
+from kvdiag.commands.case import Case
 from kvdiag.errors import InputError
 from kvdiag.ingest.read import Progress
 from kvdiag.model.event import Event
@@ -15,13 +16,21 @@ from kvdiag.model.timeline import History
 Tell = Callable[[Event], None]
 
 
-def list_events(options: Options, tell: Tell, problems: list[InputError], progress: Progress) -> tuple[bool, list[str]]:
-    """Give each event to `tell`; give whether anything was understood, and what a person should know."""
-    patterns, retention = load_patterns(options), EventRetention(tell)
-    budget = budget_for(patterns, options, retention)
-    analysis = read_history(inputs(options, problems), patterns, options, problems, progress, budget)
+class Listed(NamedTuple):
+    """Whether anything was understood, what could not be read, and what else a person should know."""
+
+    understood: bool
+    problems: tuple[InputError, ...]
+    notes: tuple[str, ...]
+
+
+def list_events(options: Options, tell: Tell, progress: Progress) -> Listed:
+    """Give each event to `tell`."""
+    case, retention = Case(options), EventRetention(tell)
+    analysis = case.read(retention, progress=progress)
     retention.tell(analysis.history)
-    return any(reading.records for reading in analysis.readings), [*map(str, problems), *budget.notes]
+    understood = any(reading.records for reading in analysis.readings)
+    return Listed(understood, tuple(case.problems), analysis.notes)
 
 
 class EventRetention:

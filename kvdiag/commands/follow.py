@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
-from kvdiag.commands.analyze import evaluate
-from kvdiag.commands.case import Patterns, budget_for, correlate, load_patterns
+from kvdiag.commands.case import Case, Patterns
 from kvdiag.errors import InputError
 from kvdiag.ingest.blocks import read_blocks
 from kvdiag.ingest.read import LogReader
@@ -30,10 +29,8 @@ from kvdiag.retention.budget import EventBudget
 from kvdiag.retention.findings import FindingRetention
 from kvdiag.scan.blocks import Block
 from kvdiag.scan.choose import scanner
-from kvdiag.scan.protocol import Scanner
 
 PAUSE = 1.0  # seconds between two judgements
-POLL_SECONDS = 0.02  # seconds between two looks whether there is room again
 MAX_REPORTED = 10_000  # findings that are remembered when they are found no more
 SHARE = 5  # how many times longer than it took to judge nothing is judged
 
@@ -54,50 +51,48 @@ class Follower:
 
     def __init__(self, options: Options, problem: Callable[[InputError], None]) -> None:
         """What cannot be opened goes to `problem`."""
-        self._options, self._problem = options, problem
-        self._patterns = load_patterns(options)
-        self._judged = FindingRetention(lambda history: evaluate(history, self._patterns, options))
-        self._budget = budget_for(self._patterns, options, self._judged)
-        self._signals = FollowSignals(threading.Lock(), threading.Event(), threading.Event())
-        self._ears = [self._ear(name) for name in options.paths or ("-",)]
+        self._problem, self._case = problem, Case(options)
+        self._judged = FindingRetention(self._case)
+        self._budget = self._case.budget(self._judged)
+        self._state = FollowState()
+        opened = [self._thread(name) for name in options.paths or ("-",)]
+        self._threads = [thread for thread in opened if thread is not None]
         self._reported: dict[str, Change] = {}
         self._silent: set[str] = set()  # keys of reported findings whose events were all evicted since
 
     def changes(self) -> Iterator[Change]:
         """Each change when it is known, until all inputs have ended; a file has no end."""
-        ears = [ear for ear in self._ears if ear is not None]
-        for ear in ears:
-            ear.start()
-        while any(ear.is_alive() for ear in ears):
-            if self._signals.news.wait(PAUSE):
-                begun = time.monotonic()
-                yield from self._changed(is_end=False)
-                self._signals.full.wait(max(PAUSE, SHARE * (time.monotonic() - begun)))
+        for thread in self._threads:
+            thread.start()
+        while self._state.wait_for_news():
+            begun = time.monotonic()
+            yield from self._changed(is_end=False)
+            self._state.rest(max(PAUSE, SHARE * (time.monotonic() - begun)))
         yield from self._changed(is_end=True)
 
     @property
     def understood(self) -> bool:
         """Whether any line of any input was recognized."""
-        return any(ear.log.made().survey.records for ear in self._ears if ear is not None)
+        return any(thread.log.made().survey.records for thread in self._threads)
 
-    def _ear(self, name: str) -> InputThread | None:
+    def _thread(self, name: str) -> InputThread | None:
         try:
-            return InputThread(Live(name), self._patterns, self._problem, self._signals, self._budget)
+            return InputThread(Live(name), self._case.patterns, self._problem, self._state, self._budget)
         except InputError as error:
             self._problem(error)
             return None
 
     def _changed(self, *, is_end: bool) -> Iterator[Change]:
-        with self._signals.lock:
-            self._signals.news.clear()
-            logs = [ear.log for ear in self._ears if ear is not None]
+        state, logs = self._state, [thread.log for thread in self._threads]
+        with state.changed:
             self._budget.check([], *logs)
-            self._signals.full.clear()
+            state.has_news = state.is_full = False
+            state.changed.notify_all()
             reads = [log.made() for log in logs]
         if not reads:
             return
-        history = correlate(reads, self._patterns, self._options, self._budget)
-        findings = self._judged.all(evaluate(history, self._patterns, self._options))
+        history = self._case.correlate(reads, self._budget.clocks, self._budget.gap)
+        findings = self._judged.all(self._case.findings(history))
         gone = self._judged.forget()
         yield from self._begun(findings, history, gone, is_end=is_end)
         yield from self._ended(findings, history)
@@ -137,50 +132,76 @@ class Follower:
         return change
 
 
-class FollowSignals(NamedTuple):
-    """What the threads tell each other by: `lock` is held while a block is taken in.
+class FollowState:
+    """What the threads share. Whoever looks at it, or at a log, holds `changed`, and tells by it what is new."""
 
-    `news` is set when one was, `full` when a log has grown so long that events must be evicted before it goes on.
-    """
+    def __init__(self) -> None:
+        """No thread runs yet."""
+        self.changed = threading.Condition()
+        self.running = 0  # threads
+        self.has_news = False  # something was read since the last judgement
+        self.is_full = False  # a log has grown so long that events must be evicted before any goes on
 
-    lock: threading.Lock
-    news: threading.Event
-    full: threading.Event
+    def wait_for_news(self) -> bool:
+        """Wait until something was read; False when all inputs have ended."""
+        with self.changed:
+            while self.running and not self.has_news:
+                self.changed.wait(PAUSE)  # so that Ctrl-C is heard on any system
+            return bool(self.running)
+
+    def rest(self, seconds: float) -> None:
+        """Let the logs grow for so long, or until they must not, or all inputs have ended."""
+        with self.changed:
+            self.changed.wait_for(lambda: self.is_full or not self.running, seconds)
 
 
 class InputThread(threading.Thread):
-    """Reads one input into a log, and rings when there is something new in it."""
+    """Reads one input into a log, block by block."""
 
     def __init__(
         self,
         live: Live,
         patterns: Patterns,
         problem: Callable[[InputError], None],
-        signals: FollowSignals,
+        state: FollowState,
         budget: EventBudget,
     ) -> None:
         """What cannot be read goes to `problem`; `budget` says how long a log may grow."""
         super().__init__(daemon=True)  # it may wait for ever
-        self._live, self._problem, self._signals, self._budget = live, problem, signals, budget
-        self._numbers = LineMap()
-        self.log = LogReader(live.name, live, patterns.vocabulary, self._numbers)
-        self._scanner: Scanner = scanner(patterns.vocabulary.literals)
+        self._live, self._problem, self._state, self._budget = live, problem, state, budget
+        self._line_map = LineMap()
+        self.log = LogReader(
+            live.name, live, patterns.vocabulary, scanner(patterns.vocabulary.literals), self._line_map
+        )
+
+    def start(self) -> None:
+        """Count it as running before it runs."""
+        with self._state.changed:
+            self._state.running += 1
+        super().start()
 
     def run(self) -> None:
         """Read to the end, if there is one."""
-        head = self._live.head(HEAD)
-        blocks = read_blocks(self._live.at(head), self._problem, self._numbers, most=len(head))
-        self.log.read(self._locked(blocks), self._scanner)
+        try:
+            head = self._live.head(HEAD)
+            for block in read_blocks(self._live.at(head), self._problem, self._line_map, most=len(head)):
+                self._add(block)
+        finally:
+            with self._state.changed:
+                self.log.end()
+                self._state.running -= 1
+                self._state.changed.notify_all()
 
-    def _locked(self, blocks: Iterator[Block]) -> Iterator[Block]:
-        for block in blocks:
-            with self._signals.lock:
-                yield block
-            if self.log.load.exceeds(self._budget.most):
-                self._signals.full.set()
-            self._signals.news.set()
-            while self._signals.full.is_set():
-                time.sleep(POLL_SECONDS)
+    def _add(self, block: Block) -> None:
+        """Take a block up, and wait while a log is too long."""
+        state = self._state
+        with state.changed:
+            self.log.add(block)
+            state.has_news = True
+            state.is_full = state.is_full or self.log.load.exceeds(self._budget.most)
+            state.changed.notify_all()
+            while state.is_full:
+                state.changed.wait()
 
 
 def _is_at_rest(finding: Finding, history: History, lives: LifecycleBuilder) -> bool:

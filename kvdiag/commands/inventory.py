@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from kvdiag.commands.analyze import evaluate
-from kvdiag.commands.case import budget_for, inputs, load_patterns, read_history
+from kvdiag.commands.case import Case
 from kvdiag.errors import InputError
 from kvdiag.ingest.read import Progress
 from kvdiag.model.event import Event
 from kvdiag.model.inventory import Inventory, InventoryRow
 from kvdiag.model.options import Options
-from kvdiag.model.report import Finding
 from kvdiag.model.timeline import Entity, History
 from kvdiag.retention import budget as limits
+from kvdiag.retention.findings import Judge
 from kvdiag.views.inventory import Known, Wanted, ends, is_listed, rows, waited
 from kvdiag.views.phases import percentiles
 
@@ -39,23 +38,21 @@ class Taken:
 
 def take(options: Options, wanted: Wanted, progress: Progress = lambda _source, _bytes: None) -> Taken:
     """Read all inputs, ask every rule, and list what is wanted. Problems with inputs are returned, not raised."""
-    patterns = load_patterns(options)
-    problems: list[InputError] = []
-    noted = InventoryRetention(lambda history: evaluate(history, patterns, options), wanted)
-    budget = budget_for(patterns, options, noted)
-    analysis = read_history(inputs(options, problems), patterns, options, problems, progress, budget)
-    history = analysis.history
+    case = Case(options)
+    noted = InventoryRetention(case, wanted)
+    analysis = case.read(noted, progress=progress)
+    history, left_out = analysis.history, analysis.left_out
     listed = [row for row in noted.all(history) if row.stuck or not wanted.stuck]
     inventory = Inventory(
         kind=wanted.kind,
         rows=tuple(sorted(listed, key=lambda row: (row.name, row.life.since, row.node))),
         spreads=percentiles(phase for row in listed for phase in row.phases),
         slow=wanted.slow,
-        begins=budget.left_out.begins if budget.left_out else history.begins,
+        begins=left_out.begins if left_out else history.begins,
         ends=ends(history, ""),
     )
     understood = any(reading.records for reading in analysis.readings)
-    return Taken(inventory, tuple(problems), understood, budget.notes)
+    return Taken(inventory, tuple(case.problems), understood, analysis.notes)
 
 
 class InventoryRetention:
@@ -66,7 +63,7 @@ class InventoryRetention:
     )
     is_whole = False
 
-    def __init__(self, judge: Callable[[History], Sequence[Finding]], wanted: Wanted) -> None:
+    def __init__(self, judge: Judge, wanted: Wanted) -> None:
         """Start with no rows."""
         self._judge, self._wanted = judge, wanted
         self._rows: dict[tuple[str, str], InventoryRow] = {}  # by each name of the subject, and by the node
@@ -97,7 +94,7 @@ class InventoryRetention:
 
     def _noted(self, history: History) -> list[InventoryRow]:
         """The rows of a history, each in the place of those that were noted before."""
-        made = rows(history, self._judge(history), self._wanted, Known(self._before, self._is_new))
+        made = rows(history, self._judge.findings(history), self._wanted, Known(self._before, self._is_new))
         listed = [row for row in made if is_listed(row, self._wanted)]
         for row in listed:
             for before in self._before(row):

@@ -59,7 +59,7 @@ class LogClocks:
         return source._replace(given=Replayed(head, reader)), self._set([*self._read, *logs])
 
     def _logs_of(self, source: Input) -> Iterator[LogEvents]:
-        reads = read_source(source, self._vocabulary, self._scanner, _untold, lambda _name, _bytes: None, _relieve)
+        reads = read_source(source, self._vocabulary, self._scanner, _untold, lambda _name, _bytes: None, _evict)
         yield from (read.log for read in reads)
 
     def _set(self, logs: Sequence[LogEvents]) -> Mapping[str, KnownLog]:
@@ -71,6 +71,6 @@ def _untold(_problem: InputError) -> None:
     """What cannot be read is told when it is read to be printed."""
 
 
-def _relieve(log: LogReader) -> None:
+def _evict(log: LogReader) -> None:
     if log.size > MOST_EVENTS:
         log.evict(lambda raw_event: raw_event.line < MOST_EVENTS, lambda _heard: False)

@@ -31,14 +31,14 @@ def records(options: Options, problem: Callable[[InputError], None]) -> Iterator
 
 def source_records(source: Input, problem: Callable[[InputError], None], log_clocks: LogClocks) -> Iterator[LogRecord]:
     """The records of one input. Each log in it has a clock and components of its own."""
-    numbers = LineMap()
+    line_map = LineMap()
     source, known = log_clocks.of(source)
-    for name, part in sections(read_blocks(source, problem, numbers)):
+    for name, part in sections(read_blocks(source, problem, line_map)):
         log = f"{source.name}/{name}" if name else source.name
         by = byline(log, source.place.container)
         found = known.get(log, KnownLog())
         is_passed_over, blocks = looked_into(name, part)
-        raws = read_records(() if is_passed_over else blocks, numbers)
+        raws = read_records(() if is_passed_over else blocks, line_map)
         yield from _log_records(log, raws, found.clock, Attribution(by, found.component))
 
 

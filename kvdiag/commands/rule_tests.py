@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from kvdiag.clock import zone_offset
 from kvdiag.commands.case import Patterns, read_history
-from kvdiag.errors import InputError
 from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.ingest.read import TextInput
 from kvdiag.model.options import Options
@@ -43,8 +42,5 @@ def _found(rule: Rule, test: RuleTest, vocabulary: Vocabulary) -> dict[str, str]
     components = {name: value for name, value in test.options.items() if name not in {"year", "tz"}}
     zone = zone_offset(test.options["tz"], datetime.now(UTC)) if "tz" in test.options else None
     options = Options(year=int(test.options.get("year", YEAR)), zone=zone, components=components)
-    problems: list[InputError] = []
-    history = read_history(
-        [TextInput("log", test.log.encode())], Patterns(vocabulary, (rule,)), options, problems
-    ).history
+    history = read_history([TextInput("log", test.log.encode())], Patterns(vocabulary, (rule,)), options).history
     return {f.subject.name: str(f.verdict) for f in find((rule,), history, vocabulary.kinds)}

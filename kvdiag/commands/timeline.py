@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kvdiag.commands.case import load_patterns, read_noted
+from kvdiag.commands.case import Case, read_noted
 from kvdiag.correlate.lookup import look_up, named
 from kvdiag.errors import UsageError
 from kvdiag.model.lifecycle import TimelineView
@@ -28,8 +28,8 @@ def timelines(
     What a person should know of the inputs goes to `note`. Raises UsageError when nothing is called that, or when only
     the beginning of several names was given.
     """
-    patterns = load_patterns(options)
-    history = read_noted(patterns, options, SubjectRetention([kind], [ref]), note)
+    case = Case(options)
+    history = read_noted(case, SubjectRetention([kind], [ref]), note)
     found = look_up(history, kind, ref)
     if not found:
         near = named(history, kind)[:MOST_NAMED]
@@ -37,6 +37,7 @@ def timelines(
     names = {timeline.subject.name for timeline in found}
     if len(names) > 1:
         raise UsageError(f"{ref!r}: ambiguous prefix; matches {', '.join(map(_called, found[:MOST_NAMED]))}")
+    patterns = case.patterns
     findings = rank(list(find(patterns.rules, history, patterns.vocabulary.kinds)), history)
     return [build_timeline(timeline, history, findings, raw=raw) for timeline in found]
 

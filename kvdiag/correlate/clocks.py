@@ -260,7 +260,7 @@ def _stamps(log: LogEvents) -> Iterator[tuple[int, int | None]]:
 def _retries(log: LogEvents) -> Iterator[tuple[int, int, int]]:
     """(line, stamp, UTC) of lines without a time that say until when nothing is tried again, and since when."""
     for raw_event in log.raw_events:
-        attrs = raw_event.meaning.attrs
+        attrs = raw_event.match.attrs
         found = retry_moment(attrs) if is_line_order(raw_event.stamp) else None
         if found:
             waits = duration(attrs.get("backoff", "")) or 0
@@ -310,7 +310,7 @@ def _aligned(logs: Sequence[LogEvents], clocks: Mapping[str, SourceClock]) -> Ma
 def _first_seen(log: LogEvents, clock: SourceClock) -> dict[tuple[str, str], int]:
     seen: dict[tuple[str, str], int] = {}
     for raw_event in log.raw_events:
-        for ref in raw_event.meaning.refs:
+        for ref in raw_event.match.refs:
             if ref.kind in SHARED and ref not in seen:
                 seen[ref] = clock.utc(raw_event.stamp, raw_event.line)
     return seen

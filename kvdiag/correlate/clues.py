@@ -98,12 +98,12 @@ def own_zone(log: LogEvents) -> tuple[int, str] | None:
 
 def is_hosts(log: LogEvents) -> bool:
     """Whether a log was written in the zone of its host: by a program of the host, or through its journal."""
-    return log.speaker.carrier.startswith(("journal", "syslog")) or log.component in HOSTS
+    return log.process.carrier.startswith(("journal", "syslog")) or log.component in HOSTS
 
 
 def host_of(log: LogEvents) -> str:
     """What tells the host of a log: the group it was collected in, or the name its lines have."""
-    return log.place.group or log.speaker.node
+    return log.place.group or log.process.node
 
 
 def year_beside(last: int, spans: Iterable[tuple[int, int]], *, at_any_distance: bool = False) -> int | None:
@@ -174,7 +174,7 @@ def _dated_retries(log: LogEvents) -> Iterator[_DatedRetry]:
     The first such line counts.
     """
     for raw_event in log.raw_events:
-        text = raw_event.meaning.attrs.get("retry_at", "")
+        text = raw_event.match.attrs.get("retry_at", "")
         found = _MOMENT.match(text) if text and is_yearless(raw_event.stamp) else None
         if found:
             year = int(found[1])

@@ -49,7 +49,7 @@ def build_history(
     since, until = between
     found = [e for e in _events(logs, clocks) if not (since and e.ends < since) and not (until and e.time > until)]
     found += list(stand(standing, found))
-    entries = {id(s.meaning.entry): s.meaning.entry for t in logs for s in t.raw_events}.values()
+    entries = {id(s.match.entry): s.match.entry for t in logs for s in t.raw_events}.values()
     places = {one.source: one.place for one in logs} | {one.source: one.place for one in standing}
     unique = join_polls(without_copies(sorted(found, key=_order)), {entry.kind for entry in entries if entry.poll})
     events = with_nodes(unique, places)
@@ -79,26 +79,26 @@ def _events(logs: Sequence[LogEvents], clocks: Mapping[str, SourceClock]) -> Ite
 
 
 def _event(raw_event: RawEvent, source: str, by: Attribution, clock: SourceClock) -> Event:
-    stamp, meaning, line, text, speaker, more = raw_event
+    stamp, match, line, text, process, more = raw_event
     time = clock.utc(stamp, line)
     return Event(
         time=time,
-        kind=meaning.entry.kind,
-        component=_component_of(meaning, speaker, by),
-        refs=meaning.refs,
-        attrs=meaning.attrs,
+        kind=match.entry.kind,
+        component=_component_of(match, process, by),
+        refs=match.refs,
+        attrs=match.attrs,
         origin=Origin(source, line),
-        node=speaker.node,
+        node=process.node,
         text=text.decode("utf-8", "replace"),
         ends=clock.utc(more[1], line) if more else time,
         count=more[0] if more else 1,
     )
 
 
-def _component_of(meaning: EventMatch, speaker: Process, by: Attribution) -> str:
+def _component_of(match: EventMatch, process: Process, by: Attribution) -> str:
     """Who said it; a crash is its own program's."""
-    entry = meaning.entry
-    return by.of_words(entry.component or meaning.attrs.get("program", ""), speaker.ident, is_call=entry.is_call)
+    entry = match.entry
+    return by.of_words(entry.component or match.attrs.get("program", ""), process.ident, is_call=entry.is_call)
 
 
 def _order(event: Event) -> tuple[int, str, int]:
@@ -182,15 +182,15 @@ def _parts_by_component(
         illegible = tuple(_illegible(log, clock))
         is_controller = not _serves(log, NODE_CALLS) and _serves(log, CONTROLLER_CALLS)
         for first, last in _by_speaker(log):
-            speaker = first.speaker
-            component = _component_of(first.meaning, speaker, by)
-            if component == DRIVER and (is_controller or first.meaning.entry.component == CONTROLLER):
+            process = first.process
+            component = _component_of(first.match, process, by)
+            if component == DRIVER and (is_controller or first.match.entry.component == CONTROLLER):
                 component = CONTROLLER
-            key = (component, "" if component in CONTROLLERS else speaker.node or nodes.get(log.source, ""))
+            key = (component, "" if component in CONTROLLERS else process.node or nodes.get(log.source, ""))
             if key not in parts:
                 parts[key] = SourceCoverage(*_span(log, clock), gaps=illegible)
             times = sorted((clock.utc(first.stamp, first.line), clock.utc(last.stamp, last.line)))
-            parts[key].add(times[0], times[1], _verbosity(first), speaker.pid)
+            parts[key].add(times[0], times[1], _verbosity(first), process.pid)
         for key, part in parts.items():
             by_component[key].append(part)
     return by_component
@@ -213,7 +213,7 @@ def _illegible(log: LogEvents, clock: SourceClock) -> Iterator[Gap]:
 
 def _serves(log: LogEvents, calls: str | tuple[str, ...]) -> bool:
     """Whether a driver's log tells of such calls."""
-    return any(s.meaning.entry.is_call and s.meaning.entry.kind.startswith(calls) for s in log.raw_events)
+    return any(s.match.entry.is_call and s.match.entry.kind.startswith(calls) for s in log.raw_events)
 
 
 def _by_speaker(log: LogEvents) -> Iterator[list[RawEvent]]:
@@ -231,9 +231,9 @@ def _by_speaker(log: LogEvents) -> Iterator[list[RawEvent]]:
 
 def _verbosity(raw_event: RawEvent) -> int:
     """The -v a line proves: the flag that was dumped, or what its wording needs."""
-    if raw_event.meaning.entry.kind != "kubelet.flag":
-        return raw_event.meaning.entry.proves
-    said = raw_event.meaning.attrs.get("verbosity", "")
+    if raw_event.match.entry.kind != "kubelet.flag":
+        return raw_event.match.entry.proves
+    said = raw_event.match.attrs.get("verbosity", "")
     return int(said) if said.isdecimal() and len(said) < 3 else 0
 
 

@@ -33,7 +33,7 @@ def calls(rpc_lines: Sequence[RpcLine], vocabulary: Vocabulary) -> Iterator[RawE
     """The raw_events that the gRPC lines of one source make, in no order; each process has calls of its own."""
     by_process: dict[tuple[str, str, int | None], list[tuple[int, RpcFragment]]] = defaultdict(list)
     for index, line in enumerate(rpc_lines):
-        by_process[line.speaker[:3]].append((index, line.piece))
+        by_process[line.process[:3]].append((index, line.piece))
     for call in chain.from_iterable(map(pair, by_process.values())):
         thing = _thing(call.method)
         refs = _refs(call)
@@ -78,4 +78,4 @@ def _raw_event(
 ) -> Iterator[RawEvent]:
     entry = vocabulary.kinds.get(kind)
     if entry is not None:
-        yield RawEvent(line.stamp, EventMatch(entry, refs, attrs), line.line, line.text, line.speaker)
+        yield RawEvent(line.stamp, EventMatch(entry, refs, attrs), line.line, line.text, line.process)

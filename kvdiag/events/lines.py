@@ -42,7 +42,7 @@ class HitLines:
         """How the layout met last reads a time, who writes in it, and where its words begin."""
         front = self.stamper.front
         return (
-            (front.stamp, front.speaker, front.words)
+            (front.stamp, front.process, front.words)
             if front is not None
             else (_no_time, UNKNOWN_PROCESS, LONGEST_LINE)
         )
@@ -53,7 +53,7 @@ class HitLines:
         said = self.stamper.read(line)
         if is_row(said.body):
             said = self._listed.read(said, line, block, index)
-        if said.stamp is None and said.speaker.ident == KERNEL:
+        if said.stamp is None and said.process.ident == KERNEL:
             said = said._replace(stamp=self._minutes.stamp(self.lines(block), index))
         return self._whole(said, block, index) if said.stamp is None or line.endswith(b"=<") else said
 

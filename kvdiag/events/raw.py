@@ -28,16 +28,16 @@ class RawEvent(NamedTuple):
     """An event on the clock of its source. `more` is [count, last stamp] when a poll was folded."""
 
     stamp: int
-    meaning: EventMatch
+    match: EventMatch
     line: int
     text: bytes
-    speaker: Process
+    process: Process
     more: list[int] | None = None
 
-    def goes_on(self, stamp: int, speaker: Process) -> bool:
+    def goes_on(self, stamp: int, process: Process) -> bool:
         """Count one more repeat of a poll, if it is one by the same process within `FOLD`."""
         more = self.more
-        if more is None or not 0 < stamp - more[1] <= FOLD or speaker != self.speaker:
+        if more is None or not 0 < stamp - more[1] <= FOLD or process != self.process:
             return False
         more[0] += 1
         more[1] = stamp
@@ -45,7 +45,7 @@ class RawEvent(NamedTuple):
 
 
 Match = tuple[int, tuple[bytes | None, ...]]  # a wording and its values
-# stamp, words, speaker, and the body where it was read in full
+# stamp, words, process, and the body where it was read in full
 ParsedLine = tuple[int | None, bytes, Process, Body | None]
 
 
@@ -65,4 +65,4 @@ class RpcLine(NamedTuple):
     piece: RpcFragment
     line: int
     text: bytes
-    speaker: Process
+    process: Process

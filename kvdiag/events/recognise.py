@@ -35,7 +35,7 @@ ANYBODY = Attribution()
 
 
 class Recogniser:
-    """Reads one source. Give it every block with its hits in order; then take `raw_events` and `heard`."""
+    """Reads one source. Give it every block with its hits in order; then take `raw_events` and `rpc_lines`."""
 
     def __init__(self, vocabulary: Vocabulary, *, is_named: bool = False, by: Attribution = ANYBODY) -> None:
         """The vocabulary whose literals were scanned for.
@@ -45,7 +45,7 @@ class Recogniser:
         """
         self._vocabulary, self._is_named, self._by = vocabulary, is_named, by
         self.raw_events: list[RawEvent] = []
-        self.heard: list[RpcLine] = []
+        self.rpc_lines: list[RpcLine] = []
         self.recognised = 0
         self._matcher, self._repeats, self._lines = Matcher(vocabulary), Repeats(), HitLines()
         self._polls, self._readers, self._errors = vocabulary.polls, vocabulary.readers, vocabulary.errors
@@ -68,19 +68,19 @@ class Recogniser:
     def feed(self, block: bytes, first_line: int, hits: Iterable[tuple[int, bytes, tuple[int, ...]]]) -> None:
         """One block; `hits` are (line of the block, line, literal ids), `first_line` counts from 0."""
         lines, repeats = self._lines, self._repeats
-        stamp_of, speaker, rest = lines.front()
+        stamp_of, process, rest = lines.front()
         known, seen = repeats.known.get, repeats.told.get
         for index, line, ids in hits:
             stamp = stamp_of(line)
             if stamp is not None and not line.endswith(UNFINISHED):
                 going = known(line[rest:])
-                if going is not None and going.goes_on(stamp, speaker):
+                if going is not None and going.goes_on(stamp, process):
                     self.recognised += 1
                     continue
-                said: ParsedLine = (stamp, line, speaker, None)
+                said: ParsedLine = (stamp, line, process, None)
             else:
                 said = lines.read(line, block, index)
-                stamp_of, speaker, rest = lines.front()
+                stamp_of, process, rest = lines.front()
             told = seen(hash(line))
             if told is not None:
                 self.recognised += told
@@ -92,7 +92,7 @@ class Recogniser:
 
     def evict(self, kept: list[RawEvent], heard: list[RpcLine]) -> None:
         """Go on with these alone; a poll that is kept is counted on, any other begins anew."""
-        self.raw_events, self.heard = kept, heard
+        self.raw_events, self.rpc_lines = kept, heard
         self._repeats.keep(kept)
         self._matcher.forget()
 
@@ -141,7 +141,7 @@ class Recogniser:
                 return  # told before, or told by a program of another
             meaning = _panic(meaning, self._lines.lines(place.block)[place.index : place.index + LONGEST_RECORD])
         before = self.raw_events[-1] if self.raw_events else None
-        if before is not None and before.line == place.number and before.meaning.entry is entry:
+        if before is not None and before.line == place.number and before.match.entry is entry:
             return  # two wordings of one event, one within the other
         text = place.line[:LONGEST_TEXT]
         is_poll = entry.poll and not is_long
@@ -161,17 +161,17 @@ class Recogniser:
     def _is_same_crash(self, place: HitLine) -> bool:
         """`panic: …` and `[signal SIGSEGV …` open one and the same dump."""
         before = self.raw_events[-1] if self.raw_events else None
-        return before is not None and before.meaning.entry.kind == CRASH and place.number - before.line <= OPENING
+        return before is not None and before.match.entry.kind == CRASH and place.number - before.line <= OPENING
 
     def _hear(self, said: ParsedLine, stamp: int, place: HitLine) -> None:
-        if self.heard and self.heard[-1].line == place.number:
+        if self.rpc_lines and self.rpc_lines[-1].line == place.number:
             return  # another literal of the same line
         from kvdiag.formats.rpc.lines import read_piece  # 3 ms that a log without calls never needs
 
         body = said[3] or read_body(peel(place.line).body)
         piece = read_piece(body.message, body.fields) if body else None
         if piece is not None:
-            self.heard.append(RpcLine(stamp, piece, place.number, place.line[:LONGEST_TEXT], said[2]))
+            self.rpc_lines.append(RpcLine(stamp, piece, place.number, place.line[:LONGEST_TEXT], said[2]))
 
 
 def _panic(meaning: EventMatch, lines: Sequence[bytes]) -> EventMatch:

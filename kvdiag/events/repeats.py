@@ -19,15 +19,15 @@ class Repeats:
         self.told: dict[int, int] = {}  # hash of a line: how many events it told; 0.1 µs a look
         self._folding: dict[Match, RawEvent] = {}
 
-    def fold(self, found: Match, stamp: int, speaker: Process) -> bool:
+    def fold(self, found: Match, stamp: int, process: Process) -> bool:
         """Whether this repeats the poll before it, which then counts it, or is a copy of it."""
         before = self._folding.get(found)
-        if before is None or before.more is None or before.speaker != speaker:
+        if before is None or before.more is None or before.process != process:
             return False
         if stamp == before.more[1]:
             self.duplicates += 1
             return True
-        return before.goes_on(stamp, speaker)
+        return before.goes_on(stamp, process)
 
     def tell(self, line: bytes, events: int) -> None:
         """Remember what a line told: inputs are cut and joined with overlaps."""

@@ -46,22 +46,22 @@ class Process(NamedTuple):
 
 
 class TimedLine(NamedTuple):
-    """A line with its time (microseconds, maybe year-less; None when it has none), its words and its speaker."""
+    """A line with its time (microseconds, maybe year-less; None when it has none), its words and its process."""
 
     stamp: int | None
     text: bytes
-    speaker: Process
+    process: Process
     body: Body | None = None
 
 
 class KlogLayout:
     """A place at which klog's header stands, after the end of a carrier's prefix; one process writes it."""
 
-    __slots__ = ("_at", "_minutes", "_pid", "_second", "_since", "_start", "_tail", "shape", "speaker", "words")
+    __slots__ = ("_at", "_minutes", "_pid", "_second", "_since", "_start", "_tail", "process", "shape", "words")
 
-    def __init__(self, at: int, tail: bytes, speaker: Process, line: bytes) -> None:
+    def __init__(self, at: int, tail: bytes, process: Process, line: bytes) -> None:
         """`at` is where the header begins in `line`, `tail` what stands before it in every line."""
-        self._at, self._tail, self._since, self.speaker = at, tail, at - len(tail), speaker
+        self._at, self._tail, self._since, self.process = at, tail, at - len(tail), process
         self._pid = line[at + 21 : at + 29]
         self._minutes: dict[bytes, int] = {}
         self._second, self._start = b"", 0
@@ -99,11 +99,11 @@ class KlogLayout:
 class LogrusLayout:
     """A place at which `time="2026-11-20T20:48:24.019017790Z"` stands, after the end of a carrier's prefix."""
 
-    __slots__ = ("_at", "_minutes", "_since", "_tail", "shape", "speaker", "words")
+    __slots__ = ("_at", "_minutes", "_since", "_tail", "process", "shape", "words")
 
-    def __init__(self, at: int, tail: bytes, speaker: Process) -> None:
+    def __init__(self, at: int, tail: bytes, process: Process) -> None:
         """`at` is where `time=` begins, `tail` what stands before it in every line."""
-        self._at, self._tail, self._since, self.speaker = at, tail + LOGRUS, at - len(tail), speaker
+        self._at, self._tail, self._since, self.process = at, tail + LOGRUS, at - len(tail), process
         self._minutes: dict[bytes, int] = {}
         self.shape = (at, tail, LOGRUS)
         self.words = 1 << 20  # the length of the time varies; a containerd log has no polls
@@ -151,35 +151,35 @@ class TimestampReader:
         return self._layouts[0] if self._layouts else None
 
     def read(self, line: bytes) -> TimedLine:
-        """Time, words and speaker of a line; the words are the line itself but for formats that are rewritten."""
+        """Time, words and process of a line; the words are the line itself but for formats that are rewritten."""
         for number, layout in enumerate(self._layouts):
             stamp = layout.stamp(line)
             if stamp is not None:
                 if number:
                     self._layouts.insert(0, self._layouts.pop(number))
-                return TimedLine(stamp, line, layout.speaker)
+                return TimedLine(stamp, line, layout.process)
         return self._read_in_full(line)
 
     def _read_in_full(self, line: bytes) -> TimedLine:
         peeled = peel(line)
         body = read_body(peeled.body)
-        speaker = Process(peeled.node, peeled.ident, peeled.pid, peeled.carrier)
+        process = Process(peeled.node, peeled.ident, peeled.pid, peeled.carrier)
         if body is None or body.format == "plain":
-            return TimedLine(peeled.stamp, peeled.body, speaker)
-        speaker = speaker._replace(pid=body.pid if body.pid is not None else peeled.pid)
+            return TimedLine(peeled.stamp, peeled.body, process)
+        process = process._replace(pid=body.pid if body.pid is not None else peeled.pid)
         stamp = resolve(peeled, body)
         self._compare(peeled.stamp, stamp)
         if body.stamp is not None and is_yearless(body.stamp) and stamp == body.stamp:
             self.klog_is_yearless = True
         if body.format in eventtable.FORMATS:
             self.described = eventtable.assigned(body) or self.described
-            speaker = speaker._replace(node=speaker.node or eventtable.node_of(body) or self.described.node)
+            process = process._replace(node=process.node or eventtable.node_of(body) or self.described.node)
         if body.format not in {"klog", "logrus"}:
-            return TimedLine(stamp, canonical(body, self.described), speaker, body)
+            return TimedLine(stamp, canonical(body, self.described), process, body)
         if not line.endswith(peeled.body):  # its carrier has escaped it
-            return TimedLine(stamp, peeled.body, speaker, body)
-        self._teach(line, peeled, body, stamp, speaker)
-        return TimedLine(stamp, line, speaker, body)
+            return TimedLine(stamp, peeled.body, process, body)
+        self._teach(line, peeled, body, stamp, process)
+        return TimedLine(stamp, line, process, body)
 
     def _compare(self, outer: int | None, inner: int | None) -> None:
         """Remember a carrier's time without a year around one with: the first few tell the carrier's year and zone."""
@@ -188,13 +188,13 @@ class TimestampReader:
         if len(self.wrapped) < MOST_WRAPPED:
             self.wrapped.append((outer, inner))
 
-    def _teach(self, line: bytes, peeled: Peeled, body: Body, stamp: int | None, speaker: Process) -> None:
+    def _teach(self, line: bytes, peeled: Peeled, body: Body, stamp: int | None, process: Process) -> None:
         at = len(line) - len(peeled.body)
         klog = body.format == "klog"
         if stamp is None or len(line) < at + 36 or not (klog or line.startswith(LOGRUS, at)):
             return
         tail = _tail(line[:at])
-        layout: Layout = KlogLayout(at, tail, speaker, line) if klog else LogrusLayout(at, tail, speaker)
+        layout: Layout = KlogLayout(at, tail, process, line) if klog else LogrusLayout(at, tail, process)
         layout = next((one for one in self._layouts if one.shape == layout.shape), layout)
         layout.learn(line, stamp)
         self._layouts = [layout, *(one for one in self._layouts if one is not layout)][:MOST_LAYOUTS]

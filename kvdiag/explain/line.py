@@ -54,9 +54,9 @@ class LineReader:
 
         The lines were taken out of a log, so one that holds nothing but a piece of a key is told as such.
         """
-        numbers = LineMap()
-        whole = without_keys(read_blocks(source, problem, numbers), alone=True)
-        for raw in read_records(_changed(whole, change), numbers):
+        line_map = LineMap()
+        whole = without_keys(read_blocks(source, problem, line_map), alone=True)
+        for raw in read_records(_changed(whole, change), line_map):
             if raw.raw.strip():
                 yield self._line(raw)
 
@@ -80,9 +80,9 @@ class LineReader:
         recogniser = Recogniser(self._vocabulary, is_named=True)
         data = raw.raw.rstrip(b"\n") + b"\n"
         recogniser.feed(data, 0, self._scanner.scan(data))
-        raw_events = [*recogniser.raw_events, *calls(recogniser.heard, self._vocabulary)]
+        raw_events = [*recogniser.raw_events, *calls(recogniser.rpc_lines, self._vocabulary)]
         for raw_event in raw_events:
-            yield _event(raw_event.meaning, raw, stamp)
+            yield _event(raw_event.match, raw, stamp)
 
 
 def _changed(given: Iterable[Block], change: Change) -> Iterator[Block]:

@@ -45,20 +45,20 @@ class Input(Protocol):
 def read_blocks(
     source: Input,
     problem: Callable[[InputError], None],
-    numbers: Receiver,
+    line_map: Receiver,
     begins: Callable[[bytes], bool] | None = None,
     most: int = HEAD,
 ) -> Iterator[Block]:
     """Give the blocks of an input. What breaks on the way is told to `problem`.
 
-    Where lines were rewritten, `numbers` receives for each the line of the input it stands for; none where none
+    Where lines were rewritten, `line_map` receives for each the line of the input it stands for; none where none
     was. What the input is, its first bytes tell, up to `most`: of one that still grows, those that are at hand.
     Nothing is given of a private key that spreads over lines: a line of one cannot be told by itself.
     """
     mender = TextRepair()
     try:
         with source.open() as reader:
-            lines = unfolded(Transcoded(Lent(reader), most), numbers, (written_out, *FOLDS, wrapped), most)
+            lines = unfolded(Transcoded(Lent(reader), most), line_map, (written_out, *FOLDS, wrapped), most)
             yield from without_keys(whole(_mended(block, mender) for block in blocks(lines, begins=begins)))
     except InputError as error:
         problem(error)
@@ -68,4 +68,5 @@ def read_blocks(
 
 def _mended(block: Block, mender: TextRepair) -> Block:
     mended = mender.mend(block.data)
-    return Block(mended.data, block.first_line, block.lines, block.truncated + mended.torn)
+    torn = tuple(block.first_line + line for line in mended.torn)
+    return Block(mended.data, block.first_line, block.lines, block.truncated + mended.cut, torn)

@@ -16,9 +16,9 @@ from kvdiag.model.values import EMPTY
 SHARED = frozenset({"sandbox_id", "container_id", "target_path", "attachment"})
 
 
-def speakers(raw_events: Iterable[RawEvent]) -> Counter[str]:
+def processes(raw_events: Iterable[RawEvent]) -> Counter[str]:
     """How often each component spoke; calls are told by several."""
-    own = Counter(raw_event.meaning.entry.component for raw_event in raw_events if not raw_event.meaning.entry.is_call)
+    own = Counter(raw_event.match.entry.component for raw_event in raw_events if not raw_event.match.entry.is_call)
     del own[""]
     return own
 
@@ -30,8 +30,8 @@ class LogEvents(NamedTuple):
     `preamble_year` is what a klog file's header says, `journal_year` what the header of a journal says,
     `said_year` what a line near the beginning says in its message; `wrapped` are the first dated lines in a carrier
     that writes no year: (year-less stamp of the carrier, microseconds UTC of the line).
-    `modified` is the file's date in seconds since 1970; `place` what its path says of its node and container. `evict`
-    counts, by component, what was said and is no longer among the raw_events. `speaker` wrote the first
+    `modified` is the file's date in seconds since 1970; `place` what its path says of its node and container. `evicted`
+    counts, by component, what was said and is no longer among the raw_events. `process` wrote the first
     line with a time. `damaged` are stretches of lines, first and last, in which some are not legible.
     """
 
@@ -46,17 +46,17 @@ class LogEvents(NamedTuple):
     journal_year: int | None = None
     said_year: int | None = None
     wrapped: tuple[tuple[int, int], ...] = ()
-    speaker: Process = UNKNOWN_PROCESS
+    process: Process = UNKNOWN_PROCESS
     modified: float | None = None
     place: Provenance = NO_PROVENANCE
-    evict: Mapping[str, int] = EMPTY
+    evicted: Mapping[str, int] = EMPTY
     damaged: tuple[tuple[int, int], ...] = ()
 
     def keeping(self, keeps: Callable[[RawEvent], bool]) -> LogEvents:
         """The same with some of its raw_events."""
         kept = [raw_event for raw_event in self.raw_events if keeps(raw_event)]
-        evict = Counter(self.evict) + (speakers(self.raw_events) - speakers(kept))
-        return self._replace(raw_events=kept, evict=evict)
+        evicted = Counter(self.evicted) + (processes(self.raw_events) - processes(kept))
+        return self._replace(raw_events=kept, evicted=evicted)
 
     @property
     def attribution(self) -> Attribution:
@@ -67,12 +67,12 @@ class LogEvents(NamedTuple):
     def component(self) -> str:
         """Who mostly speaks here: by what was recognised, else by the container's or input's name."""
         named = called(self.place.container or self.source)
-        own = Counter(self.evict) + speakers(self.raw_events)
+        own = Counter(self.evicted) + processes(self.raw_events)
         if named in own:
             return named
         said = own.most_common(1)[0][0] if own else ""
         if said == DRIVER or not said:  # sidecars print a driver's words: what it is called, what it was asked
             sidecar = named if named in SIDECARS else ""
-            calls = DRIVER if any(s.meaning.entry.is_call for s in self.raw_events) else ""
+            calls = DRIVER if any(s.match.entry.is_call for s in self.raw_events) else ""
             return sidecar or said or calls or named
         return said

@@ -21,7 +21,7 @@ from kvdiag.formats.bodies.klog import preamble
 from kvdiag.formats.bodies.known import classify
 from kvdiag.ingest.blocks import Input, read_blocks
 from kvdiag.ingest.limit import TimeIsUpError
-from kvdiag.ingest.log_events import LogEvents, speakers
+from kvdiag.ingest.log_events import LogEvents, processes
 from kvdiag.ingest.understood import Survey, Surveyed
 from kvdiag.ingest.weight import Load, Weight
 from kvdiag.inputs.lines import LineMap
@@ -82,40 +82,45 @@ def read_source(
     scanner: Scanner,
     problem: Callable[[InputError], None],
     progress: Progress,
-    relieve: Evict | None = None,
+    evict: Evict | None = None,
 ) -> Iterator[LogRead]:
     """Scan one input from end to end, and give each log in it: most hold one. Always gives one, if of no lines.
 
-    What broke on the way is told to `problem`; what was read until then counts. `relieve` is asked after each block
-    whether the log that is being read has grown too long to be kept whole.
+    What broke on the way is told to `problem`; what was read until then counts. `evict` is called after each block,
+    as the log that is being read may have grown too long to be kept whole.
     """
-    numbers = LineMap()
+    line_map = LineMap()
     given = False
-    for name, part in sections(_told(read_blocks(source, problem, numbers, begins_record), source.name, progress)):
-        log = LogReader(f"{source.name}/{name}" if name else source.name, source, vocabulary, numbers)
+    for name, part in sections(_told(read_blocks(source, problem, line_map, begins_record), source.name, progress)):
+        log = LogReader(f"{source.name}/{name}" if name else source.name, source, vocabulary, scanner, line_map)
         is_passed_over, blocks = looked_into(name, part)
         if is_passed_over:
             log.survey.pass_over(blocks)
         else:
             try:
-                log.read(blocks, scanner, relieve)
+                for block in blocks:
+                    log.add(block)
+                    if evict is not None:
+                        evict(log)
             except TimeIsUpError:
                 yield log.made()
                 raise
+            log.end()
         if name and not log.survey.classes["head"]:
             log.survey.count_as_text()
         yield log.made()
         given = True
     if not given:
-        yield LogReader(source.name, source, vocabulary, numbers).made()
+        yield LogReader(source.name, source, vocabulary, scanner, line_map).made()
 
 
 class LogReader:
     """One log as it is read, block by block."""
 
-    def __init__(self, name: str, source: Input, vocabulary: Vocabulary, numbers: LineMap) -> None:
-        """`name` is what the log is called in reports; `numbers` are the lines of the input where it was rewritten."""
-        self.name, self._source, self._vocabulary, self._numbers = name, source, vocabulary, numbers
+    def __init__(self, name: str, source: Input, vocabulary: Vocabulary, scanner: Scanner, line_map: LineMap) -> None:
+        """`name` is what the log is called in reports; `line_map` has the lines of the input where it was rewritten."""
+        self.name, self._source, self._vocabulary, self._line_map = name, source, vocabulary, line_map
+        self._scanner = scanner
         by = Attribution(byline(name, source.place.container))
         self._recogniser, self.survey = Recogniser(vocabulary, is_named=source.is_named, by=by), Survey()
         self._first: int | None = None
@@ -124,7 +129,7 @@ class LogReader:
         self._said: int | None = None
         self._speaker = UNKNOWN_PROCESS
         self._journal: int | None = None
-        self._ends = 0
+        self._begins = self._ends = 0
         self._evicted = Counter[str]()
         self._damage = Damage()
         self._weight, self._weighed = Weight(), (0, 0)  # and of how many events and lines of calls it is
@@ -132,43 +137,42 @@ class LogReader:
     @property
     def size(self) -> int:
         """How many events and lines of calls are kept."""
-        return len(self._recogniser.raw_events) + len(self._recogniser.heard)
+        return len(self._recogniser.raw_events) + len(self._recogniser.rpc_lines)
 
     @property
     def load(self) -> Load:
         """What they take; each is weighed once."""
         heard = self._recogniser
         self._weight.add(heard.raw_events[self._weighed[0] :])
-        self._weight.add_heard(heard.heard[self._weighed[1] :])
-        self._weighed = (len(heard.raw_events), len(heard.heard))
+        self._weight.add_heard(heard.rpc_lines[self._weighed[1] :])
+        self._weighed = (len(heard.raw_events), len(heard.rpc_lines))
         return self._weight.load
 
-    def read(self, part: Iterable[Block], scanner: Scanner, relieve: Evict | None = None) -> None:
-        """All of the log."""
-        begins = 0
-        for block in part:
-            if self._tail is None:
-                begins = block.first_line
-                self._year = _preamble_year(block)
-                self._journal = _year_in(_JOURNAL, block)
-                self._first, self._speaker = _edge(block, self._recogniser, backwards=False)
-            self._recogniser.feed(block.data, block.first_line, scanner.scan(block.data))
-            self.survey.add(block)
-            for line in damaged(block):
-                self._damage.add(self._numbers.of(line))
-            if self._said is None and block.first_line - begins < SAID_WITHIN:
-                self._said = _said_year(block)
-            self._ends = block.first_line + block.lines
-            self._tail = block
-            self._numbers.forget(self._ends, self._lines_since(block.first_line))
-            if relieve is not None:
-                relieve(self)
+    def add(self, block: Block) -> None:
+        """Take the next block of the log up."""
+        if self._tail is None:
+            self._begins = block.first_line
+            self._year = _preamble_year(block)
+            self._journal = _year_in(_JOURNAL, block)
+            self._first, self._speaker = _edge(block, self._recogniser, backwards=False)
+        self._recogniser.feed(block.data, block.first_line, self._scanner.scan(block.data))
+        self.survey.add(block)
+        for line in damaged(block):
+            self._damage.add(self._line_map.of(line))
+        if self._said is None and block.first_line - self._begins < SAID_WITHIN:
+            self._said = _said_year(block)
+        self._ends = block.first_line + block.lines
+        self._tail = block
+        self._line_map.forget(self._ends, self._lines_since(block.first_line))
+
+    def end(self) -> None:
+        """No block follows."""
         self.survey.close()
 
     def made(self) -> LogRead:
         """What was read so far."""
         heard = self._recogniser
-        raw_events = _placed([*heard.raw_events, *_calls(heard.heard, self._vocabulary)], self._numbers)
+        raw_events = _placed([*heard.raw_events, *_calls(heard.rpc_lines, self._vocabulary)], self._line_map)
         raw_events.sort(key=lambda raw_event: raw_event.line)
         first = self._first
         log = LogEvents(
@@ -176,17 +180,17 @@ class LogReader:
             raw_events=raw_events,
             first=first,
             last=_edge(self._tail, heard, backwards=True)[0] if self._tail else None,
-            lines=self._numbers.last or self._ends,
+            lines=self._line_map.last or self._ends,
             wordings=frozenset(heard.wordings),
             yearless=heard.stamper.klog_is_yearless or (first is not None and is_yearless(first)),
             preamble_year=self._year,
             journal_year=self._journal,
             said_year=self._said,
-            speaker=self._speaker,
+            process=self._speaker,
             wrapped=tuple(heard.stamper.wrapped),
             modified=self._source.modified,
             place=self._source.place,
-            evict=self._evicted,
+            evicted=self._evicted,
             damaged=tuple(self._damage.stretches),
         )
         return LogRead(log, self.survey.result, heard.recognised)
@@ -194,13 +198,13 @@ class LogReader:
     def evict(self, is_kept: Callable[[RawEvent], bool], is_new: Callable[[RpcLine], bool]) -> None:
         """Keep some events, and the lines of calls that are new; the calls of the others are events from now on."""
         heard = self._recogniser
-        new = [line for line in heard.heard if is_new(line)]
+        new = [line for line in heard.rpc_lines if is_new(line)]
         lines = {line.line for line in new}
-        over = (raw_event for raw_event in _calls(heard.heard, self._vocabulary) if raw_event.line not in lines)
+        over = (raw_event for raw_event in _calls(heard.rpc_lines, self._vocabulary) if raw_event.line not in lines)
         said = list(chain(heard.raw_events, over))
-        kept = [one for one, there in zip(said, _placed(said, self._numbers), strict=True) if is_kept(there)]
-        self._evicted += speakers(said) - speakers(kept)
-        self._numbers.keep([*(one.line for one in kept), *(line.line for line in new)])
+        kept = [one for one, there in zip(said, _placed(said, self._line_map), strict=True) if is_kept(there)]
+        self._evicted += processes(said) - processes(kept)
+        self._line_map.keep([*(one.line for one in kept), *(line.line for line in new)])
         heard.evict(kept, new)
         self._weight, self._weighed = Weight(), (0, 0)
 
@@ -208,7 +212,7 @@ class LogReader:
         """The lines after this one that tell something, the last first."""
         heard = self._recogniser
         yield from takewhile(lambda number: number > line, (one.line for one in reversed(heard.raw_events)))
-        yield from takewhile(lambda number: number > line, (one.line for one in reversed(heard.heard)))
+        yield from takewhile(lambda number: number > line, (one.line for one in reversed(heard.rpc_lines)))
 
 
 Evict = Callable[[LogReader], None]
@@ -230,11 +234,11 @@ def _calls(heard: Sequence[RpcLine], vocabulary: Vocabulary) -> Iterable[RawEven
     return calls(heard, vocabulary)
 
 
-def _placed(raw_events: list[RawEvent], numbers: LineMap) -> list[RawEvent]:
+def _placed(raw_events: list[RawEvent], line_map: LineMap) -> list[RawEvent]:
     """Sightings at the lines of the input, where entries of many lines were read as one."""
-    if not numbers.last:
+    if not line_map.last:
         return raw_events
-    return [raw_event._replace(line=numbers.of(raw_event.line)) for raw_event in raw_events]
+    return [raw_event._replace(line=line_map.of(raw_event.line)) for raw_event in raw_events]
 
 
 def _edge(block: Block, recogniser: Recogniser, *, backwards: bool) -> tuple[int | None, Process]:
@@ -242,7 +246,7 @@ def _edge(block: Block, recogniser: Recogniser, *, backwards: bool) -> tuple[int
     data = block.data.strip(b"\n")  # blank lines stand for what came before a log
     lines = data.split(b"\n", ENDS)[:ENDS] if not backwards else data.rsplit(b"\n", ENDS)[-ENDS:][::-1]
     said = (recogniser.stamper.read(line) for line in lines if line and classify(line) == "head")
-    return next(((one.stamp, one.speaker) for one in said if one.stamp is not None), (None, UNKNOWN_PROCESS))
+    return next(((one.stamp, one.process) for one in said if one.stamp is not None), (None, UNKNOWN_PROCESS))
 
 
 def _said_year(block: Block) -> int | None:

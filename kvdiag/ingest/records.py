@@ -79,24 +79,24 @@ class _Draft:
 _Sender = tuple[str, int | None, str]
 
 
-def read_records(part: Iterable[Block], numbers: LineMap) -> Iterator[Raw]:
-    """Read the blocks of one log, as `read_blocks` gives them with the `numbers` of their lines."""
+def read_records(part: Iterable[Block], line_map: LineMap) -> Iterator[Raw]:
+    """Read the blocks of one log, as `read_blocks` gives them with the `line_map` of their lines."""
     folder = _Folder()
-    for number, line in _lines(part, numbers):
+    for number, line in _lines(part, line_map):
         folder.take(number, line)
         yield from folder.leaving(number)
     yield from folder.rest()
 
 
-def _lines(part: Iterable[Block], numbers: LineMap) -> Iterator[tuple[int, bytes]]:
+def _lines(part: Iterable[Block], line_map: LineMap) -> Iterator[tuple[int, bytes]]:
     """Each line with its number in the input."""
     for block in part:
         lines = block.data.split(b"\n")
         if not lines[-1]:
             lines.pop()
         for number, line in enumerate(lines, start=block.first_line + 1):
-            yield numbers.of(number), line.rstrip(b"\r")
-        numbers.forget(block.first_line + block.lines, ())
+            yield line_map.of(number), line.rstrip(b"\r")
+        line_map.forget(block.first_line + block.lines, ())
 
 
 class _Folder:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -29,6 +29,8 @@ _RUN = lazy_regex(rb"\0{8,}")
 _BEGINS = rb'(?:[IWEF]\d{4} \d\d:|time="|\{"|<\d{1,3}>|[A-Z][a-z]{2} [ \d]\d \d\d:|\d{4}-\d\d-\d\d[T ]\d\d:)'
 # What was being written when the node went down, with the NUL bytes up to the line that was written after it.
 _TORN = lazy_regex(rb"^[^\n\0]++\0{2,}(?=" + _BEGINS + rb")", re.MULTILINE)
+# What a crash has left in place of what was written. Fewer may be of text whose characters take two bytes or four.
+_LOST = lazy_regex(rb"\0{4,}|\0{2,}(?=" + _BEGINS + rb")")
 _ENTITY = lazy_regex(rb"&(quot|apos|lt|gt|amp|nbsp|#\d{2,3}|#[xX][0-9a-fA-F]{2});")
 _QUOTE_ENTITY = lazy_regex(rb"&(?:quot|#0?34|#[xX]22);")
 _NAMED = {b"quot": b'"', b"apos": b"'", b"lt": b"<", b"gt": b">", b"amp": b"&", b"nbsp": b" "}
@@ -113,10 +115,11 @@ class Transcoded:
 
 
 class Mended(NamedTuple):
-    """A block that can be read, and how many of its lines were torn by a crash."""
+    """A block that can be read, how many of its lines a crash has cut, and from which, from 0, it took a piece."""
 
     data: bytes
-    torn: int
+    cut: int = 0
+    torn: tuple[int, ...] = ()
 
 
 class TextRepair:
@@ -127,9 +130,10 @@ class TextRepair:
 
     def mend(self, data: bytes) -> Mended:
         """Give a block legible; those before it tell which repairs it needs, and what shows in it."""
-        torn = 0
+        cut, torn = 0, tuple[int, ...]()
         if b"\0" in data:  # 5 ms for 100 MB
-            data, torn = _TORN.subn(b"", data)
+            torn = tuple(_lines_with(_LOST, data))
+            data, cut = _TORN.subn(b"", data)
             data = data.translate(None, b"\0")
         is_first, needed = self._needed is None, self._needed or set()
         for name, repair in _REPAIRS.items():
@@ -139,7 +143,18 @@ class TextRepair:
                 needed.add(name)
                 data = repair.mend(data)
         self._needed = needed
-        return Mended(data, torn)
+        return Mended(data, cut, torn)
+
+
+def _lines_with(pattern: re.Pattern[bytes], data: bytes) -> Iterator[int]:
+    """The lines, from 0, in which it is found, each once."""
+    line, at, last = 0, 0, -1
+    for found in pattern.finditer(data):
+        line += data.count(b"\n", at, found.start())
+        at = found.end()
+        if line != last:
+            yield line
+            last = line
 
 
 class _Repair(NamedTuple):

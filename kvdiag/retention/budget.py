@@ -12,6 +12,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple, Protocol
 
 from kvdiag.clock import DAY, HOUR, to_datetime
@@ -59,22 +60,26 @@ class RetentionPolicy(Protocol):
         """Called after the eviction; `history` correlates what is left, at the cost of doing so."""
 
 
+class Correlator(Protocol):
+    """What makes clocks and a history of what was read so far; `known` clocks stay as they are."""
+
+    def clocks(self, reads: Sequence[LogRead], known: Clocks) -> Clocks:
+        """The clocks of the logs."""
+
+    def correlate(self, reads: Sequence[LogRead], known: Clocks, gap: Gap | None) -> History:
+        """Their history; `gap` is in its coverage."""
+
+
 class EventBudget:
     """Evicts events when too many are held; asked after each block of a log.
 
-    `clocks` and `join` make clocks and a history of what was read so far; `asked` is the requested time, (since, until)
+    `correlator` is asked when they are; `asked` is the requested time, (since, until)
     in microseconds UTC, None where open.
     """
 
-    def __init__(
-        self,
-        clocks: Callable[[Sequence[LogRead]], Clocks],
-        join: Callable[[Sequence[LogRead]], History],
-        policy: RetentionPolicy,
-        asked: TimeSpan = (None, None),
-    ) -> None:
+    def __init__(self, correlator: Correlator, policy: RetentionPolicy, asked: TimeSpan = (None, None)) -> None:
         """Start with nothing evicted."""
-        self._clocks, self._join, self._policy, self._asked = clocks, join, policy, asked
+        self._correlator, self._policy, self._asked = correlator, policy, asked
         self.left_out: Gap | None = None
         self._too_many = ""
         self.clocks: Clocks = {}
@@ -105,7 +110,7 @@ class EventBudget:
         if not self._load(done, logs).exceeds(most):
             return
         half, held = Load(most.events // 2, most.size // 2), _Held(done, logs)
-        self.clocks = self._clocks(held.reads)
+        self.clocks = self._correlator.clocks(held.reads, self.clocks)
         for margin in MARGINS if self._asked != (None, None) else ():
             if held.load.exceeds(half):
                 self._settle(margin)
@@ -129,7 +134,7 @@ class EventBudget:
             self.clocks = {source: clock.settled for source, clock in self.clocks.items()}
 
     def _cut(self, held: _Held) -> None:
-        history = self._join(held.reads)
+        history = self._history(held)
         if not history.events:
             return
         cut = _newest_quarter(history.events)
@@ -137,7 +142,10 @@ class EventBudget:
         self._too_many = f"more than {MAX_EVENTS:,} events" if len(history.events) > MAX_EVENTS else _TOO_MUCH
         self.left_out = Gap(self.left_out.begins if self.left_out else history.begins, cut, WHY)
         del history  # there is no room for two
-        self._policy.on_evicted(lambda: self._join(held.reads))
+        self._policy.on_evicted(partial(self._history, held))
+
+    def _history(self, held: _Held) -> History:
+        return self._correlator.correlate(held.reads, self.clocks, self.gap)
 
     def _kept(self, history: History, cut: int) -> LineNumbers:
         """The lines of what the command needs, as far as there is room: a quarter of all."""

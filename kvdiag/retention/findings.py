@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Protocol
 
 from kvdiag.model.event import Event
 from kvdiag.model.report import Finding
@@ -18,7 +19,12 @@ from kvdiag.retention.budget import NEXT, active_events, active_subjects
 MAX_FINDINGS = 10_000  # findings of evicted events: 10 KB each
 MIN_FINDINGS_PER_RULE = 100  # of one rule, however many there are of others
 
-Judge = Callable[[History], list[Finding]]
+
+class Judge(Protocol):
+    """What is asked for the findings of a history."""
+
+    def findings(self, history: History) -> list[Finding]:
+        """What the rules find and the user wants, ranked."""
 
 
 class FindingRetention:
@@ -43,7 +49,7 @@ class FindingRetention:
 
     def retain(self, history: History, cut: int) -> Iterator[Event]:
         """The first events of what goes on, and what proves a finding about that."""
-        self._found = self._judge(history)
+        self._found = self._judge.findings(history)
         still = {(timeline.subject.kind, timeline.subject.key) for timeline in active_subjects(history, cut)}
         yield from active_events(history, cut)
         for finding in self._found:
@@ -52,7 +58,7 @@ class FindingRetention:
 
     def on_evicted(self, history: Callable[[], History]) -> None:
         """Keep what is found no more, and of what still is how often it was in the part that is gone."""
-        gone, self._gone, still = self._gone, _Findings(), _Findings(self._judge(history()))
+        gone, self._gone, still = self._gone, _Findings(), _Findings(self._judge.findings(history()))
         for finding in self._found:
             whole = joined(gone.take(finding), finding)
             again = still.find(finding)

@@ -26,8 +26,8 @@ MOST_TURNS = 100
 def clock_and_coverage_lines(log: LogEvents) -> frozenset[int]:
     """The lines of these events."""
     said = log.raw_events
-    kinds = _edges(said, lambda raw_event: (id(raw_event.meaning.entry), raw_event.speaker.node))
-    processes = _edges(said, lambda raw_event: (raw_event.meaning.entry.component, raw_event.speaker))
+    kinds = _edges(said, lambda raw_event: (id(raw_event.match.entry), raw_event.process.node))
+    processes = _edges(said, lambda raw_event: (raw_event.match.entry.component, raw_event.process))
     return frozenset(
         one.line for part in (kinds, processes, islice(_turning(said), MOST_TURNS), _shared(said)) for one in part
     )
@@ -61,7 +61,7 @@ def _turning(raw_events: Iterable[RawEvent]) -> Iterator[RawEvent]:
 def _shared(raw_events: Iterable[RawEvent]) -> Iterator[RawEvent]:
     seen: set[Ref] = set()
     for raw_event in raw_events:
-        new = [ref for ref in raw_event.meaning.refs if ref.kind in NAMING and ref not in seen]
+        new = [ref for ref in raw_event.match.refs if ref.kind in NAMING and ref not in seen]
         if new:
             seen.update(new)
             yield raw_event

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
@@ -23,13 +24,19 @@ class Block(NamedTuple):
     """Whole lines of one input.
 
     `first_line` is the number of its first line in the input, from 0; `lines` how many there are; `truncated` how many
-    of them were cut because they were too long. Only the last block of an input may lack its final newline.
+    of them were cut because they were too long. Only the last block of an input may lack its final newline. `torn` are
+    the numbers, from 0 in the input, of lines from which a crash has taken a piece.
     """
 
     data: bytes
     first_line: int
     lines: int
     truncated: int
+    torn: tuple[int, ...] = ()
+
+    def torn_within(self, first_line: int, lines: int) -> tuple[int, ...]:
+        """Those of the torn lines that are among these."""
+        return self.torn[bisect_left(self.torn, first_line) : bisect_left(self.torn, first_line + lines)]
 
 
 class _Buffer:

@@ -107,6 +107,7 @@ class _Joiner:
         self._lines: list[bytes] = []
         self._number = 0
         self._truncated = 0
+        self._torn: tuple[int, ...] = ()
         self._size = 0
         self._open: dict[bytes, _Open] = {}
 
@@ -124,6 +125,7 @@ class _Joiner:
         if not self._lines:
             self._number = block.first_line
         self._truncated += block.truncated
+        self._torn += block.torn
         for line in lines:
             self._add(line)
         waiting = min((line.place for line in self._open.values()), default=len(self._lines))
@@ -140,7 +142,9 @@ class _Joiner:
             return
         lines, self._lines = self._lines[:count], self._lines[count:]
         ending = b"\n" if is_ended or self._lines or not lines[-1] else b""
-        yield Block(b"\n".join(lines) + ending, self._number, count, self._truncated)
+        given = Block(b"\n".join(lines) + ending, self._number, count, self._truncated, self._torn)
+        yield given._replace(torn=given.torn_within(self._number, count))
+        self._torn = given.torn_within(self._number + count, len(self._lines))
         self._number, self._truncated = self._number + count, 0
         self._open = {stream: line._replace(place=line.place - count) for stream, line in self._open.items()}
 

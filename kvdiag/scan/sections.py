@@ -81,14 +81,16 @@ def _named(whole: Iterable[Block]) -> Iterator[tuple[str, Block]]:
             part = block.data[at : mark.start()]
             if part.strip(b"*\r\n "):
                 name = _unique(_BETWEEN, seen) if name is None else name
-                yield name, Block(part, line, part.count(b"\n") + (not part.endswith(b"\n")), 0)
+                lines = part.count(b"\n") + (not part.endswith(b"\n"))
+                yield name, Block(part, line, lines, 0, block.torn_within(line, lines))
             line += part.count(b"\n") + 1
             at = min(mark.end() + 1, len(block.data))
             name = None if mark["end"] else _unique(mark["name"] or mark["pod"] + b"/" + mark["container"], seen)
         rest = block.data[at:]
         if rest and (name or rest.strip(b"*\r\n ")):
             name = _unique(_BETWEEN, seen) if name is None else name
-            yield name, Block(rest, line, rest.count(b"\n") + (not rest.endswith(b"\n")), block.truncated)
+            lines = rest.count(b"\n") + (not rest.endswith(b"\n"))
+            yield name, Block(rest, line, lines, block.truncated, block.torn_within(line, lines))
 
 
 def _unique(header: bytes, seen: Counter[str]) -> str:

@@ -21,7 +21,7 @@ Jul 15 03:49:21 worker-1 kubelet[1432]: I0715 03:49:21.000000    1432 pod_worker
 def story(kind, key):
     """Give kind of event, and whether it is another's, of each row of a subject's story."""
     options = Options(paths=(), year=2026)
-    history = read_history([TextInput("journal.log", JOURNAL.encode())], load_patterns(options), options, []).history
+    history = read_history([TextInput("journal.log", JOURNAL.encode())], load_patterns(options), options).history
     told = build_timeline(history.timelines[kind, key], history, ())
     return [(row.transition.event.kind, row.foreign) for row in told.rows]
 

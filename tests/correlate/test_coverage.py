@@ -143,7 +143,7 @@ LOG = (
 def test_lines_that_are_not_legible_are_a_gap(between, told):
     """Between the events around them anything may have been said; so between two that are close together."""
     history = read_history(
-        [TextInput("log", LOG.replace(b"{}", between))], load_patterns(Options()), Options(year=2026), []
+        [TextInput("log", LOG.replace(b"{}", between))], load_patterns(Options()), Options(year=2026)
     ).history
     (kubelet,) = [coverage for coverage in history.coverage if coverage.component == "kubelet"]
     assert [gap.why for gap in kubelet.gaps] == told
@@ -153,8 +153,6 @@ def test_lines_that_are_not_legible_are_a_gap(between, told):
 def test_a_log_of_which_nothing_is_legible():
     """It covers nothing, and breaks nothing."""
     assert (
-        read_history(
-            [TextInput("log", b"\xff\xfe\xfd x\n" * 5)], load_patterns(Options()), Options(), []
-        ).history.coverage
+        read_history([TextInput("log", b"\xff\xfe\xfd x\n" * 5)], load_patterns(Options()), Options()).history.coverage
         == ()
     )

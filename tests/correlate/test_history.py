@@ -59,7 +59,7 @@ def knowledge():
 def analysis(logs, **options):
     """Read logs given as name → lines."""
     texts = [TextInput(name, "".join(f"{line}\n" for line in lines).encode()) for name, lines in logs.items()]
-    return read_history(texts, knowledge(), Options(year=2024, **options), [])
+    return read_history(texts, knowledge(), Options(year=2024, **options))
 
 
 def history(logs, **options):

@@ -36,8 +36,8 @@ def said(*lines):
     data = "".join(f"{line}\n" for line in lines).encode()
     reader = Recogniser(vocabulary)
     reader.feed(data, 0, scan.scan(data))
-    some = sorted(calls(reader.heard, vocabulary), key=lambda one: one.line)
-    return [(one.line, one.meaning.entry.kind, one.meaning) for one in some]
+    some = sorted(calls(reader.rpc_lines, vocabulary), key=lambda one: one.line)
+    return [(one.line, one.match.entry.kind, one.match) for one in some]
 
 
 def kinds(*texts):

@@ -53,12 +53,12 @@ def raw_events(*lines):
 
 def told(raw_event):
     """Give what a raw_event says, whoever said it and wherever it stood."""
-    return raw_event.meaning.entry.kind, raw_event.meaning.refs, dict(raw_event.meaning.attrs)
+    return raw_event.match.entry.kind, raw_event.match.refs, dict(raw_event.match.attrs)
 
 
 def kinds(some):
     """Give the kinds of raw_events."""
-    return [one.meaning.entry.kind for one in some]
+    return [one.match.entry.kind for one in some]
 
 
 def klog(text, time="03:49:33.850919", *, level="I", pid=1432, file="kubelet.go:2168"):
@@ -76,7 +76,7 @@ def test_a_line_and_what_it_names():
     line = klog(FAILED, level="E", file="nestedpendingoperations.go:348")
     (one,) = raw_events("nothing", line)
     kind, refs, attrs = told(one)
-    assert (kind, one.line, one.text.decode(), one.speaker.pid) == ("volume.unpublish.failed", 2, line, 1432)
+    assert (kind, one.line, one.text.decode(), one.process.pid) == ("volume.unpublish.failed", 2, line, 1432)
     assert {(ref.kind, ref.value) for ref in refs} >= {
         ("unique_name", UNIQUE),
         ("volume_handle", "vol-1"),
@@ -225,7 +225,7 @@ def test_a_panic_and_its_functions():
     assert kind == "runtime.panicked"
     assert "nil pointer dereference" in attrs["reason"]
     assert "Task" in attrs["functions"]
-    assert (one.speaker.node, one.speaker.ident, one.line) == ("worker-1", "containerd", 1)
+    assert (one.process.node, one.process.ident, one.line) == ("worker-1", "containerd", 1)
 
 
 def test_a_line_without_a_header_is_dated_by_the_line_before():

@@ -1,4 +1,4 @@
-"""A layout that was learned gives the same time, words and speaker as reading a line in full."""
+"""A layout that was learned gives the same time, words and process as reading a line in full."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def at(*parts):
 
 
 def in_full(line):
-    """Give stamp, words and speaker of a line from a stamper that has learned nothing."""
+    """Give stamp, words and process of a line from a stamper that has learned nothing."""
     return TimestampReader().read(line)[:3]
 
 
@@ -85,7 +85,7 @@ def logrus(time):
 def test_a_line_in_full(line, stamp, node, ident, pid):
     """Precision comes from the inner time, year and zone from the carrier when only it has them."""
     said = TimestampReader().read(line)
-    assert (said.stamp, said.speaker.node, said.speaker.ident, said.speaker.pid) == (stamp, node, ident, pid)
+    assert (said.stamp, said.process.node, said.process.ident, said.process.pid) == (stamp, node, ident, pid)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_two_hosts_whose_processes_have_one_pid():
     """Journals of two nodes in one file are told apart by the host of each line."""
     stamper = TimestampReader()
     lines = [journal("03:49:33.850919"), journal("03:49:33.850919", host="worker-2")]
-    assert [stamper.read(line).speaker.node for line in lines] == ["worker-1", "worker-2"]
+    assert [stamper.read(line).process.node for line in lines] == ["worker-1", "worker-2"]
 
 
 @pytest.mark.parametrize("path", sorted(SAMPLES.glob("*/*.log*")), ids=lambda path: f"{path.parent.name}/{path.name}")

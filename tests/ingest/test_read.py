@@ -61,7 +61,7 @@ def test_a_testimony():
 def test_lines_and_calls_in_order():
     """What is made of gRPC lines stands among the other raw_events by its line."""
     said = text(ADD.format(second=1) + CALL + ADD.format(second=2) + ANSWER).log
-    assert [one.meaning.entry.kind for one in said.raw_events] == [
+    assert [one.match.entry.kind for one in said.raw_events] == [
         "pod.added",
         "csi.nodeunpublish.called",
         "pod.added",
@@ -217,4 +217,4 @@ def test_an_input_of_nothing():
 )
 def test_what_another_wrote_is_not_the_kubelets(name, line, kinds):
     """Words that programs of Kubernetes share are the kubelet's only where no other is known to have written them."""
-    assert [one.meaning.entry.kind for one in text(line, name).log.raw_events] == kinds
+    assert [one.match.entry.kind for one in text(line, name).log.raw_events] == kinds

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from kvdiag.commands.analyze import analyze
-from kvdiag.commands.case import load_patterns, read_history
+from kvdiag.commands.case import Case
 from kvdiag.commands.inventory import take
 from kvdiag.correlate import history
 from kvdiag.ingest.weight import LONG, Load, Weight, taken
@@ -63,17 +63,11 @@ def test_events_of_many_things(log, named, is_over):
     """As many events take three times as much where each is of another pod."""
     weight = Weight()
     options = log(lines(ADDED, MANY, named))
-    events = read_history(_sources(options), load_patterns(options), options, []).history.events
+    events = Case(options).read().history.events
     for event in events:
         weight.add_event(event)
     assert weight.load.events == MANY
     assert (weight.load.size > 1.5 * sum(taken(event.text) for event in events)) is is_over
-
-
-def _sources(options: Options):
-    from kvdiag.commands.case import inputs
-
-    return inputs(options, [])
 
 
 def test_a_long_text_takes_more():
@@ -127,6 +121,6 @@ def test_a_list_of_pods_links_none(log):
     many = history.MOST_LINKED + 1
     named = ",".join(f'"shop/web-{n}"' for n in range(many))
     options = log(ADDED.format(minute=0, second=0, micro=0, n=0).replace('"shop/web-0"', named))
-    timelines = read_history(_sources(options), load_patterns(options), options, []).history.timelines
+    timelines = Case(options).read().history.timelines
     assert len([key for key in timelines if key[0] is SubjectKind.POD]) == many
     assert not any(timeline.uses for timeline in timelines.values())

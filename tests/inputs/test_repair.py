@@ -76,7 +76,7 @@ def test_mending(damaged, whole):
 def test_torn_lines_are_counted():
     """What was being written in a crash is given up for the line behind it, and counted."""
     made = TextRepair().mend((KLOG[:60] + b"\0" * 40 + KLOG + b"\n") * 3)
-    assert made == ((KLOG + b"\n") * 3, 3)
+    assert made == ((KLOG + b"\n") * 3, 3, (0, 1, 2))
 
 
 SOUND = (KLOG + b' err="a \\"b\\" & c"\n') * 5

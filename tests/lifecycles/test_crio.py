@@ -61,7 +61,7 @@ I0312 09:00:09.000000    4711 kubelet.go:2455] "SyncLoop DELETE" source="api" po
 def history_of(lines: list[str], *more: TextInput) -> History:
     """Read CRI-O's lines, and other logs beside them."""
     texts = [TextInput("crio.log", "".join(lines).encode()), *more]
-    return read_history(texts, knowledge(), Options(year=2026), []).history
+    return read_history(texts, knowledge(), Options(year=2026)).history
 
 
 def lives(lines: list[str], *more: TextInput) -> dict[str, Lifecycle]:

@@ -32,7 +32,7 @@ def texts(name: str) -> list[TextInput]:
 
 
 def read(inputs: list[TextInput]) -> History:
-    return read_history(inputs, knowledge(), Options(year=2026), []).history
+    return read_history(inputs, knowledge(), Options(year=2026)).history
 
 
 @cache

@@ -23,7 +23,7 @@ def lives(*lines: str) -> dict[str, Lifecycle]:
     """Read lines of a kubelet's log, one a second, and give the lives of its pods by UID."""
     heads = (f"I0312 09:{n // 60:02d}:{n % 60:02d}.000000    4711 kubelet.go:1842] " for n in range(len(lines)))
     text = "".join(f"{head}{line}\n" for head, line in zip(heads, lines, strict=True))
-    history = read_history([TextInput("kubelet.log", text.encode())], knowledge(), Options(year=2026), []).history
+    history = read_history([TextInput("kubelet.log", text.encode())], knowledge(), Options(year=2026)).history
     walked = LifecycleBuilder(history)
     return {
         key: walked.build(timeline) for (kind, key), timeline in history.timelines.items() if kind == SubjectKind.POD

@@ -62,7 +62,7 @@ def life(*lines: str) -> Lifecycle:
     for n, line in enumerate(lines):
         level, rest = ("E", line[2:]) if line.startswith("E ") else ("I", f"operation_generator.go:664] {line}")
         text += f"{level}0312 09:{n // 60:02d}:{n % 60:02d}.000000    4711 {rest}\n"
-    history = read_history([TextInput("kubelet.log", text.encode())], knowledge(), Options(year=2026), []).history
+    history = read_history([TextInput("kubelet.log", text.encode())], knowledge(), Options(year=2026)).history
     found = [t for (kind, _), t in history.timelines.items() if kind is SubjectKind.VOLUME]
     assert len(found) == 1
     walked = LifecycleBuilder(history).build(found[0])

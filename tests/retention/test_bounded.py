@@ -145,11 +145,8 @@ def test_events(long, scarce):
 
     def listed() -> tuple[list[str], list[str]]:
         told: list[str] = []
-        problems: list[InputError] = []
-        _, notes = list_events(
-            long, lambda event: told.append(json.dumps(event_line(event))), problems, lambda _source, _size: None
-        )
-        return told, notes
+        done = list_events(long, lambda event: told.append(json.dumps(event_line(event))), lambda _source, _size: None)
+        return told, [*map(str, done.problems), *done.notes]
 
     whole, none = listed()
     held = scarce()

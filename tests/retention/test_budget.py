@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from kvdiag.clock import HOUR, MINUTE, from_datetime
-from kvdiag.commands.analyze import analyze, evaluate
-from kvdiag.commands.case import budget_for, inputs, load_patterns, read_history
+from kvdiag.commands.analyze import analyze
+from kvdiag.commands.case import Case
 from kvdiag.ingest.read import read_source
 from kvdiag.model.options import Options
 from kvdiag.model.report import Report
@@ -169,7 +169,8 @@ def test_a_log_is_counted_once():
     """However many logs follow one, its events are not counted again."""
     whole = analyze_parts(SAMPLES / LONG[0])
     reads = []
-    asked = budget_for(load_patterns(Options()), Options(), FindingRetention(lambda _history: []))
+    case = Case(Options())
+    asked = case.budget(FindingRetention(case))
     for _ in range(50):
         reads.append(whole._replace(log=whole.log._replace(raw_events=Counted(whole.log.raw_events))))
         asked.check(reads)
@@ -178,9 +179,8 @@ def test_a_log_is_counted_once():
 
 def analyze_parts(folder: Path):
     """One log of a sample as it was read."""
-    options = Options(paths=(str(folder),))
-    patterns = load_patterns(options)
-    source = next(iter(inputs(options, [])))
+    case = Case(Options(paths=(str(folder),)))
+    patterns, source = case.patterns, next(case.inputs())
     return next(
         read_source(source, patterns.vocabulary, scanner(patterns.vocabulary.literals), [].append, lambda *_: None)
     )
@@ -247,9 +247,8 @@ def test_what_was_listened_to(monkeypatch, tmp_path, asked):
     options = Options(paths=(str(tmp_path),), year=YEAR, since=since, until=until)
 
     def heard() -> tuple:
-        judged = FindingRetention(lambda history: evaluate(history, load_patterns(options), options))
-        bound = budget_for(load_patterns(options), options, judged)
-        told = read_history(inputs(options, []), load_patterns(options), options, [], budget=bound)
+        case = Case(options)
+        told = case.read(FindingRetention(case))
         return told.history.coverage, told.readings
 
     whole = heard()

@@ -28,7 +28,7 @@ NOTHING = History(events=(), timelines={}, coverage=(), versions=(), begins=0, e
 @cache
 def sample(name: str) -> History:
     options = Options(paths=(str(SAMPLES / name),), year=2026)
-    return read_history(sources(options.paths, print), load_patterns(options), options, []).history
+    return read_history(sources(options.paths, print), load_patterns(options), options).history
 
 
 def milliseconds(name: str, kind: str, subject: str) -> dict[str, int | None]:

@@ -75,6 +75,7 @@ class Keys:
         self._inside = 0  # lines since it began; 0 outside
         self._held: list[bytes] = []
         self._last: Block | None = None
+        self._torn: tuple[int, ...] = ()
 
     @property
     def is_idle(self) -> bool:
@@ -92,20 +93,23 @@ class Keys:
         ending = [b""] if not lines[-1] else []
         lines = lines[:-1] if ending else lines
         before = len(self._held)
+        self._torn += block.torn
         done: list[bytes] = []
         for line in lines:
             done += self._next(line)
         if done:
             held = len(self._held)
             data = b"\n".join([*done, *(ending if not held else [b""])])
-            yield Block(data, block.first_line - before, len(done), block.truncated)
+            given = Block(data, block.first_line - before, len(done), block.truncated, self._torn)
+            yield given._replace(torn=given.torn_within(given.first_line, given.lines))
+            self._torn = given.torn_within(given.first_line + given.lines, len(self._held))
         self._last = Block(b"\n" if ending else b"", block.first_line + len(lines), 0, 0)
 
     def rest(self) -> Iterator[Block]:
         """Give what was held back when the log ends."""
         if self._held and self._last:
             held, self._held = self._evicted(), []
-            yield Block(b"\n".join(held) + self._last.data, self._last.first_line - len(held), len(held), 0)
+            yield Block(b"\n".join(held) + self._last.data, self._last.first_line - len(held), len(held), 0, self._torn)
 
     def _next(self, line: bytes) -> list[bytes]:
         """The lines that are done with once this one is known."""
