@@ -215,6 +215,7 @@ def bare() -> tuple[set[object], set[object]]:
 
 
 @pytest.mark.parametrize("part", range(PARTS_OF_PAIRS))
+@settings(max_examples=settings.default.max_examples // PARTS_OF_PAIRS)
 @given(st.data())
 def test_the_same_is_found_in_any_two_carriers(part, data):
     """Findings, verdicts, times and timelines are those of the bare logs in each carrier around each other one."""

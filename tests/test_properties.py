@@ -27,8 +27,8 @@ from tests.wrappers import (
 )
 
 each_case = pytest.mark.parametrize("case", YEAR)
-few = settings(
-    max_examples=20, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+few = settings(  # a sixth of the profile's: each example is an analysis
+    max_examples=settings.default.max_examples // 6, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 

@@ -8,6 +8,7 @@ import io
 import lzma
 import random
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,12 @@ LOG = b"".join(
     b"I0919 11:11:20.%06d  190330 kubelet.go:2130] %x\n" % (n, CHANCE.getrandbits(200)) for n in range(20_000)
 )
 each_way = pytest.mark.parametrize("way", PACK)
+
+
+@cache
+def packed_log(way: str) -> bytes:
+    """Give the log as it is packed."""
+    return PACK[way](LOG)
 
 
 def text_of(given: list) -> tuple[dict[str, bytes], list[str]]:
@@ -65,7 +72,7 @@ def pretend_stdin(monkeypatch, content: bytes) -> None:
 @each_way
 def test_whole(tmp_path, way):
     """A packed file is known by its first bytes, and read whole."""
-    assert read(tmp_path / "kubelet.log", PACK[way](LOG)) == (LOG, [])
+    assert read(tmp_path / "kubelet.log", packed_log(way)) == (LOG, [])
     (source,) = sources([str(tmp_path / "kubelet.log")], pytest.fail)
     assert source.compression == way
 
@@ -73,14 +80,14 @@ def test_whole(tmp_path, way):
 @each_way
 def test_stream(monkeypatch, way):
     """So is standard input."""
-    pretend_stdin(monkeypatch, PACK[way](LOG))
+    pretend_stdin(monkeypatch, packed_log(way))
     assert text_of(["-"]) == ({"stdin": LOG}, [])
 
 
 @each_way
 def test_several(tmp_path, way):
     """What `cat a.xz b.xz` makes is read to its end, an empty one in the middle and padding behind."""
-    content = PACK[way](LOG) + PACK[way](b"") + PACK[way](b"more\n") + bytes(8)
+    content = packed_log(way) + PACK[way](b"") + PACK[way](b"more\n") + bytes(8)
     assert read(tmp_path / "two", content) == (LOG + b"more\n", [])
 
 
@@ -88,7 +95,7 @@ def test_several(tmp_path, way):
 @pytest.mark.parametrize("kept", [0.5, 0.999])
 def test_cut(tmp_path, way, kept):
     """A file that was copied while it was written gives what there is, and says that it ends too early."""
-    packed = PACK[way](LOG)
+    packed = packed_log(way)
     text, (problem,) = read(tmp_path / "cut", packed[: int(len(packed) * kept)])
     assert LOG.startswith(text)
     assert len(text) > len(LOG) * kept - LOST[way]
@@ -99,7 +106,7 @@ def test_cut(tmp_path, way, kept):
 @each_way
 def test_damaged(tmp_path, way):
     """Damage in the middle is told, and what was packed before it is given."""
-    broken = bytearray(PACK[way](LOG))
+    broken = bytearray(packed_log(way))
     at = int(len(broken) * 0.7)
     broken[at : at + 50] = random.Random(3).randbytes(50)  # noqa: S311
     text, (problem,) = read(tmp_path / "broken", bytes(broken))
@@ -110,7 +117,7 @@ def test_damaged(tmp_path, way):
 @each_way
 def test_something_behind(tmp_path, way):
     """What follows and is packed in no way is told, and costs nothing."""
-    text, (problem,) = read(tmp_path / "tail", PACK[way](LOG) + b"garbage that is no frame of anything")
+    text, (problem,) = read(tmp_path / "tail", packed_log(way) + b"garbage that is no frame of anything")
     assert text == LOG
     assert "its compressed data is damaged (" in problem
 
@@ -118,7 +125,7 @@ def test_something_behind(tmp_path, way):
 def test_too_much_memory(tmp_path, monkeypatch):
     """A file that wants more memory to be unpacked than there is a reason for is refused, not obeyed."""
     monkeypatch.setattr(compressed, "MOST_MEMORY", 1 << 20)
-    text, (problem,) = read(tmp_path / "kubelet.log.xz", PACK["xz"](LOG))
+    text, (problem,) = read(tmp_path / "kubelet.log.xz", packed_log("xz"))
     assert text == b""
     assert "memory usage limit exceeded" in problem
 

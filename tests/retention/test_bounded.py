@@ -31,8 +31,8 @@ KUBELET = logs(LOST)["kubelet.log"]
 UID = b"0d5936eb-62b9-4a42-a53b-6986b4cfbefc"
 PV = b"pvc-3126ba07-e71e-4ea5-bf21-3bdb0bd507e4"
 FAILURES = gzip.decompress((ROOT / "tests/data/pod-failures/kubelet.log.gz").read_bytes())
-TIMES, ROOM = 16, 1200
-EARLY, LATE = 2, 13
+TIMES, ROOM = 12, 1000
+EARLY, LATE = 2, 9
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 import json
 import re
 from datetime import UTC, datetime
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -47,10 +48,17 @@ def options_of(case: str) -> Options:
     return Options(paths=(str(SAMPLES / case),), year=year)
 
 
+@cache
+def whole_of(case: str) -> Report:
+    """Give the report about a sample with room for all events."""
+    assert limits.MAX_EVENTS > 100_000
+    return analyze(options_of(case))
+
+
 @pytest.mark.parametrize("case", [*LONG, POLLED])
 def test_it_finds_the_same(monkeypatch, case):
     """With room for a fraction of the events, each incident gives the findings that it gives with room for all."""
-    whole = analyze(options_of(case))
+    whole = whole_of(case)
     monkeypatch.setattr(limits, "MAX_EVENTS", FEW)
     report = analyze(options_of(case))
     assert told(report) == told(whole)
@@ -85,7 +93,7 @@ def test_what_is_held_is_bounded(monkeypatch):
 @pytest.mark.parametrize("case", [path.name for path in sorted(SAMPLES.iterdir())])
 def test_with_hardly_any_room(monkeypatch, case):
     """What is found stays found, nothing else is, and what is certain is certain with room for all."""
-    whole = {(f.key, f.verdict) for f in analyze(options_of(case)).findings}
+    whole = {(f.key, f.verdict) for f in whole_of(case).findings}
     monkeypatch.setattr(limits, "MAX_EVENTS", 60)
     few = {(f.key, f.verdict) for f in analyze(options_of(case)).findings}
     assert {one for one in few if one[1] is Verdict.CONFIRMED} <= whole
