@@ -1,12 +1,14 @@
 """Runs of the command without the start of an interpreter: a server that has everything imported forks for each.
 
 A run is a process of its own, with its own arguments, folder, environment, standard streams and exit code, as after
-`python -m kvdiag`. Only what an interpreter reads at its start (PYTHON…, LC_…, LANG) needs a new one: `needs_start`.
+`python -m kvdiag`. What an interpreter or kvdiag reads once and keeps (PYTHON…, LC_…, HOME…) needs a new one:
+`needs_start`. The server runs some commands before it forks, so that regexes and the scanner are compiled once.
 """
 
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import pkgutil
@@ -21,7 +23,9 @@ from threading import Thread
 from typing import IO
 
 ROOT = Path(__file__).parents[1]
-AT_START = ("PYTHON", "LC_", "LANG")
+AT_START = ("PYTHON", "LC_", "LANG", "KVDIAG_", "XDG_", "HOME")
+SAMPLE = "sample-logs/hostpath-driver-lost-state"
+WARM = (("analyze", "-o", "json"), ("timeline", "node", "worker-1"), ("pods",), ("parse",))
 MOST = 1 << 20  # bytes of a request: arguments and environment
 PATIENCE = 120  # seconds
 
@@ -130,6 +134,16 @@ def _become(asked: dict[str, str], streams: Sequence[int]) -> None:
     os._exit(code if isinstance(code, int) else int(code is not None))
 
 
+def _warm() -> None:
+    """Compile what most runs need; what is said goes nowhere."""
+    from kvdiag.cli.main import run as command
+
+    for words in WARM:
+        sys.argv = ["kvdiag", *words, SAMPLE]
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+            command()
+
+
 def _stream(number: int, mode: str) -> IO[str]:
     return open(number, mode, encoding="utf-8", errors="backslashreplace" if number == 2 else None, closefd=False)
 
@@ -143,4 +157,6 @@ if __name__ == "__main__":
     for guest in ("rich.console", "rich.table", "rich.text", "rich.progress", "typer.main", "hyperscan"):
         with contextlib.suppress(ImportError):
             __import__(guest)
-    _serve(socket.socket(fileno=int(sys.argv[1])))
+    asked = socket.socket(fileno=int(sys.argv[1]))
+    _warm()
+    _serve(asked)
