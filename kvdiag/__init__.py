@@ -6,7 +6,7 @@ From Python:
 
     report = analyze("/var/log/kubelet.log", "bundle.tar.gz")
     for finding in report.findings:
-        print(finding.severity, finding.rule.name, finding.says)
+        print(finding.severity.label, finding.rule.name, finding.says)
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ class SourceClock(NamedTuple):
 
     @property
     def settled(self) -> SourceClock:
-        """The same for good: events were let go by a zone that was only assumed."""
+        """The same for good: events were evicted by a zone that was only assumed."""
         return self._replace(zone_how="assumed from the start") if self.is_unsure else self
 
     @property
@@ -127,7 +127,7 @@ def set_clocks(
     """A clock for each source by its name; `year` and `zone` are what the user said (`--year`, `--tz`).
 
     Those that are `known` stay, but for New Years since and a zone that was only assumed: what told the rest may have
-    been let go.
+    been evicted.
     """
     turns = {t.source: tuple(year_rollovers(_stamps(t))) if t.yearless else () for t in logs}
     years = _years(logs, turns, year)

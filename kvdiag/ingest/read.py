@@ -235,7 +235,7 @@ def _calls(heard: Sequence[RpcLine], vocabulary: Vocabulary) -> Iterable[RawEven
 
 
 def _placed(raw_events: list[RawEvent], line_map: LineMap) -> list[RawEvent]:
-    """Sightings at the lines of the input, where entries of many lines were read as one."""
+    """Raw events at the lines of the input, where entries of many lines were read as one."""
     if not line_map.last:
         return raw_events
     return [raw_event._replace(line=line_map.of(raw_event.line)) for raw_event in raw_events]
