@@ -44,7 +44,7 @@ KEYS = [
 REQUIRED = ["id", "name", "title", "severity", "per", "events", "when", "says", "cause", "tests"]
 STATUSES = ("experimental", "stable", "retired")
 LINE_KEYS = ("line", "anchor", "fields", "component", "verbosity", "scope", "poll")
-RULE_ID = re.compile(r"KV[1-9]\d{2}")
+RULE_ID = re.compile(r"KV[1-9]\d{2,3}")
 RULE_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9.]+)*")
 
 
@@ -55,7 +55,7 @@ def read_rule(text: str, file: str) -> Rule:
     name = _matching(top["name"], RULE_NAME, "use lower-case words joined by dashes, such as csi-nodeunstage-missing")
     selectors, lines = _events(top["events"], name)
     return Rule(
-        id=_matching(top["id"], RULE_ID, "an id is KV and three digits, the first of them the family"),
+        id=_matching(top["id"], RULE_ID, "an id is KV and three or four digits, the first of them the family"),
         name=name,
         title=top["title"].text(),
         severity=Severity.of(_one_of(top["severity"], [s.label for s in Severity])),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from itertools import chain
 
 from kvdiag.errors import UsageError
 from kvdiag.rules.schema import RULE_NAME
@@ -45,6 +46,7 @@ def new_rule(name: str, family: str, taken: Collection[str]) -> str:
     if not RULE_NAME.fullmatch(name):
         raise UsageError(f"{name!r}: use lower-case words joined by dashes, such as csi-nodeunstage-missing")
     digit = FAMILIES[family]
-    free = next(f"KV{number}" for number in range(digit * 100 + 1, digit * 100 + 100) if f"KV{number}" not in taken)
+    numbers = chain(range(digit * 100 + 1, digit * 100 + 100), range(digit * 1000, digit * 1000 + 1000))
+    free = next(f"KV{number}" for number in numbers if f"KV{number}" not in taken)
     per = {"csi": "volume", "runtime": "node"}.get(family, family)
     return _TEXT.format(id=free, name=name, per=per)

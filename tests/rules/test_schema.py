@@ -158,8 +158,18 @@ def test_what_may_be_left_out():
         ("status: stable", "status: ready", "5:9", "unknown 'ready'; known are experimental, retired, stable"),
         ("role: symptom", "role: sympton", "6:7", "unknown 'sympton'; did you mean 'symptom'?"),
         ("per: volume", "per: volumes", "7:6", "unknown 'volumes'; did you mean 'volume'?"),
-        ("id: KV399", "id: KV0399", "1:5", "'KV0399': an id is KV and three digits, the first of them the family"),
-        ("id: KV399", "id: KV099", "1:5", "'KV099': an id is KV and three digits, the first of them the family"),
+        (
+            "id: KV399",
+            "id: KV03991",
+            "1:5",
+            "'KV03991': an id is KV and three or four digits, the first of them the family",
+        ),
+        (
+            "id: KV399",
+            "id: KV099",
+            "1:5",
+            "'KV099': an id is KV and three or four digits, the first of them the family",
+        ),
         ("name: csi-invented-fault", "name: CSI fault", "2:7", "'CSI fault': use lower-case words joined by dashes"),
         (
             "title: Something",
