@@ -22,6 +22,7 @@ from kvdiag.model.timeline import History
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.absence import Window, doubts
 from kvdiag.rules.polls import cut_polls
+from kvdiag.rules.scene import ByKind, by_kind, in_order
 from kvdiag.rules.silence import fell_silent
 
 MOST_RUNS = 256  # of one rule on one timeline; a longer series of the same fault adds nothing to the finding
@@ -54,12 +55,35 @@ def judge(
 ) -> list[RuleMatch]:
     """Every match of the rule on these events (in time order), the certain ones first; empty when there is none."""
     pieces = cut_polls(events)
+    divided = by_kind(piece for piece, _ in pieces)
+    seen = {name: _selected(selector, divided) for name, selector in rule.events.items()}
+    if not _may_hold(rule.when, seen):
+        return []
     whole = {id(piece): event for piece, event in pieces}
-    seen = {name: tuple(e for e, _ in pieces if selects(selector, e)) for name, selector in rule.events.items()}
     kinds = {name: selector.kinds for name, selector in rule.events.items()}
     selected = JudgedEvents(seen, kinds, node, history, entries, rule.clocks)
     runs = (_weighed(match, rule) for match in islice(_solve(rule.when, selected, RuleMatch({})), MOST_RUNS))
     return sorted((_whole(match, whole) for match in runs), key=lambda match: bool(match.doubts))
+
+
+def _selected(selector: Selector, divided: ByKind) -> tuple[Event, ...]:
+    """The events that a name in a rule stands for, in order."""
+    series = [divided[kind] for kind in dict.fromkeys(selector.kinds) if kind in divided]
+    found = series[0] if len(series) == 1 else sorted((e for events in series for e in events), key=in_order)
+    return tuple(event for event in found if _fits_all(selector, event))
+
+
+def _may_hold(condition: Condition, seen: Bound) -> bool:
+    """Whether every event that the condition asks for is there at all."""
+    match condition:
+        case Chain(steps):
+            return all(seen[step.name] for step in steps)
+        case All(terms):
+            return all(_may_hold(term, seen) for term in terms)
+        case AnyOf(terms):
+            return any(_may_hold(term, seen) for term in terms)
+        case Absent() | Not():
+            return True
 
 
 def _weighed(match: RuleMatch, rule: Rule) -> RuleMatch:
@@ -79,8 +103,10 @@ def _whole(match: RuleMatch, whole: Mapping[int, Event]) -> RuleMatch:
 
 def selects(selector: Selector, event: Event) -> bool:
     """Whether an event is one of those a name in a rule stands for."""
-    if event.kind not in selector.kinds:
-        return False
+    return event.kind in selector.kinds and _fits_all(selector, event)
+
+
+def _fits_all(selector: Selector, event: Event) -> bool:
     return all(_fits(event.value(name), globs) for name, globs in selector.where.items())
 
 
