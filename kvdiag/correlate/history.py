@@ -220,7 +220,7 @@ def _by_speaker(log: LogEvents) -> Iterator[list[RawEvent]]:
     """The first and last raw_event of each kind by each process."""
     groups: dict[tuple[int, Process], list[RawEvent]] = {}
     for raw_event in log.raw_events:
-        key = (id(raw_event[1][0]), raw_event[4])
+        key = (id(raw_event[1].entry), raw_event[4])
         group = groups.get(key)
         if group is None:
             groups[key] = [raw_event, raw_event]

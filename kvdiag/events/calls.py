@@ -78,4 +78,4 @@ def _raw_event(
 ) -> Iterator[RawEvent]:
     entry = vocabulary.kinds.get(kind)
     if entry is not None:
-        yield RawEvent(line.stamp, EventMatch(entry, refs, attrs), line.line, line.text, line.process)
+        yield RawEvent(line.stamp, EventMatch.known(entry, refs, attrs), line.line, line.text, line.process)

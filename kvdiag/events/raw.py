@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from kvdiag.clock import MINUTE
@@ -10,18 +10,68 @@ from kvdiag.events.stamper import Process
 from kvdiag.formats.rpc.pieces import RpcFragment
 from kvdiag.model.event import Ref
 from kvdiag.model.record import Body
+from kvdiag.model.values import EMPTY
 from kvdiag.model.vocabulary import Entry
 
 UNKNOWN_PROCESS = Process()
 FOLD = MINUTE  # polls closer than this are one event with a count
 
 
-class EventMatch(NamedTuple):
-    """What a wording with these values says; made once and shared by all lines that say the same."""
+Meaning = tuple[tuple[Ref, ...], Mapping[str, str]]  # the names on a line, and everything else it said
+Values = tuple[bytes | None, ...]
 
-    entry: Entry
-    refs: tuple[Ref, ...]
-    attrs: Mapping[str, str]
+
+class Reading(NamedTuple):
+    """How the values of a wording are read, and at which places those stand that name something."""
+
+    read: Callable[[Values], Meaning]
+    naming: tuple[int, ...] = ()
+
+
+class EventMatch:
+    """What a wording with these values says; shared by all lines that say the same.
+
+    Values are read when they are asked for, 5 µs: of most events only the kind ever is.
+    """
+
+    __slots__ = ("_meaning", "_reading", "_values", "entry")
+
+    def __init__(self, entry: Entry, reading: Reading, values: Values) -> None:
+        """`reading` tells what the values mean."""
+        self.entry, self._reading, self._values = entry, reading, values
+        self._meaning: Meaning | None = None
+
+    @classmethod
+    def known(cls, entry: Entry, refs: tuple[Ref, ...], attrs: Mapping[str, str]) -> EventMatch:
+        """One whose meaning is known."""
+        made = cls(entry, _NONE, ())
+        made._meaning = (refs, attrs)
+        return made
+
+    @property
+    def naming(self) -> Sequence[object]:
+        """The values that name something, as the line spells them, without reading them."""
+        return [self._values[place] for place in self._reading.naming] if self._values else self.refs
+
+    @property
+    def meaning(self) -> Meaning:
+        """The names and attributes."""
+        if self._meaning is None:
+            self._meaning = self._reading.read(self._values)
+        return self._meaning
+
+    @property
+    def refs(self) -> tuple[Ref, ...]:
+        """The names on the line."""
+        return self.meaning[0]
+
+    @property
+    def attrs(self) -> Mapping[str, str]:
+        """Everything else it said."""
+        return self.meaning[1]
+
+
+_NONE = Reading(lambda _values: ((), EMPTY))
 
 
 class RawEvent(NamedTuple):
@@ -44,7 +94,7 @@ class RawEvent(NamedTuple):
         return True
 
 
-Match = tuple[int, tuple[bytes | None, ...]]  # a wording and its values
+Match = tuple[int, Values]  # a wording and its values
 # stamp, words, process, and the body where it was read in full
 ParsedLine = tuple[int | None, bytes, Process, Body | None]
 

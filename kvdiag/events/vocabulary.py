@@ -23,12 +23,16 @@ from kvdiag.cache import cached, digest
 from kvdiag.errors import PatternError
 from kvdiag.events.names import PLACEHOLDERS
 from kvdiag.events.template import Matcher, compile_wording
+from kvdiag.formats.carriers.carrier import KERNEL
 from kvdiag.model.vocabulary import Entry, Wording
 from kvdiag.regex import lazy_regex
 from kvdiag.yamlread import Node, read_yaml
 
 COMPILED = 3
 """The shape of the JSON; another number makes old caches unread."""
+
+CRASH = "runtime.panicked"
+"""The kind of a goroutine dump, which goes on over many lines."""
 
 _FILE = {"component", "events", "calls"}
 _CALL = {"kind", "label", "about", "component", "verbosity", "scope", "poll"}
@@ -50,7 +54,8 @@ class Vocabulary(NamedTuple):
     `wordings[i]` belongs to `entries[owners[i]]`; `by_literal[n]` lists the wordings whose anchor is `literals[n]`, in
     the order of the files: the first that matches is what the line says. `matchers` are compiled as lines ask for them.
     `polls`, `readers` and `errors` are the wordings of entries that repeat, of those whose values a reader of their own
-    reads, and of those with an `{error}`.
+    reads, and of those with an `{error}`; `special` are all of these, the kernel's and a crash's: those that may take
+    more than their line, or that not anybody may say.
     """
 
     entries: tuple[Entry, ...]
@@ -63,6 +68,7 @@ class Vocabulary(NamedTuple):
     polls: frozenset[int]
     readers: frozenset[int]
     errors: frozenset[int]
+    special: frozenset[int]
 
     def matcher(self, wording: int) -> Matcher:
         """Give the matcher of `wordings[wording]`, compiled when first asked for. Raises PatternError if faulty."""
@@ -119,6 +125,7 @@ def make_vocabulary(entries: Iterable[Entry]) -> Vocabulary:
     for index, (_, wording) in enumerate(spelled):
         literals.setdefault(wording.anchor, []).append(index)
     owners = [said[speaker] for speaker, _ in spelled]
+    errors = frozenset(number for number, (_, wording) in enumerate(spelled) if "{error}" in wording.message)
     return Vocabulary(
         entries=tuple(said.values()),
         wordings=tuple(wording for _, wording in spelled),
@@ -129,8 +136,13 @@ def make_vocabulary(entries: Iterable[Entry]) -> Vocabulary:
         matchers=[None] * len(spelled),
         polls=frozenset(number for number, entry in enumerate(owners) if entry.poll),
         readers=frozenset(number for number, entry in enumerate(owners) if entry.reader),
-        errors=frozenset(number for number, (_, wording) in enumerate(spelled) if "{error}" in wording.message),
+        errors=errors,
+        special=errors | frozenset(number for number, entry in enumerate(owners) if _is_special(entry)),
     )
+
+
+def _is_special(entry: Entry) -> bool:
+    return bool(entry.poll or entry.reader) or entry.component == KERNEL or entry.kind == CRASH
 
 
 def _shared_anchors(spelled: list[tuple[_Speaker, Wording]]) -> list[tuple[_Speaker, Wording]]:
