@@ -91,7 +91,7 @@ class Follower:
             reads = [log.made() for log in logs]
         if not reads:
             return
-        history = self._case.correlate(reads, self._budget.clocks, self._budget.gap)
+        history = self._case.correlate(reads, self._case.clocks(reads, self._budget.clocks), self._budget.gap)
         findings = self._judged.all(self._case.findings(history))
         gone = self._judged.forget()
         yield from self._begun(findings, history, gone, is_end=is_end)

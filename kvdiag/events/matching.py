@@ -17,6 +17,8 @@ from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.model.event import Ref
 from kvdiag.model.vocabulary import Entry
 
+NAMING = frozenset({"data", "error"})  # attributes that may have names in them
+ALONE = frozenset({"sandbox_id", "container_id", "pod_uid", "pod", "volume_handle", "spec_name"})  # name one thing
 MOST_MEANINGS = 20_000
 
 _Quick = tuple[Callable[[bytes, int], re.Match[bytes] | None] | None, int]
@@ -69,8 +71,9 @@ class Matcher:
         """How the values of a wording are read; asked for where one is met."""
         self.wordings.add(number)
         names = self._vocabulary.matcher(number).names
-        naming = tuple(place for place, name in enumerate(names) if PLACEHOLDERS[name].kind)
-        reading = self._readings[number] = Reading(partial(_read, names), naming)
+        naming = tuple(place for place, name in enumerate(names) if PLACEHOLDERS[name].kind or name in NAMING)
+        links = len(naming) > 1 or any(names[place] not in ALONE for place in naming)
+        reading = self._readings[number] = Reading(partial(_read, names), naming, links)
         return reading
 
     def _prepare(self, number: int) -> _Quick:

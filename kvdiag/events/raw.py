@@ -22,10 +22,14 @@ Values = tuple[bytes | None, ...]
 
 
 class Reading(NamedTuple):
-    """How the values of a wording are read, and at which places those stand that name something."""
+    """How the values of a wording are read, and at which places those stand that name something.
+
+    `links` when they may join names: two of one line, or one that has another in it, as a path has a pod's UID.
+    """
 
     read: Callable[[Values], Meaning]
     naming: tuple[int, ...] = ()
+    links: bool = False
 
 
 class EventMatch:
@@ -52,6 +56,11 @@ class EventMatch:
     def naming(self) -> Sequence[object]:
         """The values that name something, as the line spells them, without reading them."""
         return [self._values[place] for place in self._reading.naming] if self._values else self.refs
+
+    @property
+    def linking(self) -> Sequence[object]:
+        """The same, of a wording that may join two names; else nothing."""
+        return self.naming if self._reading.links or not self._values else ()
 
     @property
     def meaning(self) -> Meaning:
