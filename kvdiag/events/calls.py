@@ -16,6 +16,7 @@ from kvdiag.events.names import refs_of
 from kvdiag.events.raw import EventMatch, RawEvent, RpcLine
 from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.formats.rpc.calls import Call, RpcFragment, pair
+from kvdiag.formats.rpc.pieces import thing_of
 from kvdiag.model.event import Ref
 
 REFS = {
@@ -35,7 +36,7 @@ def calls(rpc_lines: Sequence[RpcLine], vocabulary: Vocabulary) -> Iterator[RawE
     for index, line in enumerate(rpc_lines):
         by_process[line.process[:3]].append((index, line.piece))
     for call in chain.from_iterable(map(pair, by_process.values())):
-        thing = _thing(call.method)
+        thing = thing_of(call.method)
         refs = _refs(call)
         asked = call.begins if call.requested is None else call.requested
         yield from _raw_event(f"{thing}.called", rpc_lines[asked], refs, {}, vocabulary)
@@ -44,12 +45,6 @@ def calls(rpc_lines: Sequence[RpcLine], vocabulary: Vocabulary) -> Iterator[RawE
             yield from _raw_event(
                 f"{thing}.{call.outcome}", rpc_lines[call.ends], refs, _attrs(call) | said, vocabulary
             )
-
-
-def _thing(method: str) -> str:
-    """`NodeUnpublishVolume` → `csi.nodeunpublish`, `CreateVolume` → `csi.createvolume`."""
-    name = method.lower()
-    return "csi." + (name.removesuffix("volume") if name.startswith(("node", "controller")) else name)
 
 
 def _refs(call: Call[int]) -> tuple[Ref, ...]:

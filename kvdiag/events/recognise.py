@@ -17,19 +17,17 @@ from kvdiag.events.listed import is_row, repeated
 from kvdiag.events.matching import Matcher
 from kvdiag.events.raw import EventMatch, HitLine, Match, ParsedLine, RawEvent, RpcLine
 from kvdiag.events.repeats import Repeats
+from kvdiag.events.rpc_reader import LONGEST_SITE, LONGEST_TEXT, RpcReader
 from kvdiag.events.stamper import TimestampReader
 from kvdiag.events.vocabulary import CRASH, Vocabulary
 from kvdiag.formats.authors import Attribution
 from kvdiag.formats.bodies.gopanic import is_start
 from kvdiag.formats.bodies.gopanic import read as read_panic
-from kvdiag.formats.bodies.known import read_body
 from kvdiag.formats.carriers.carrier import KERNEL
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.model.vocabulary import Entry
 
-LONGEST_TEXT = 8_192  # bytes of a line that are kept as evidence; the meaning of a longer one is not remembered
 OPENING = 3  # lines at the head of a crash dump that may each name the crash
-LONGEST_SITE = 80  # bytes from the end of klog's header to the bracket after file and line
 MOST_SITES = 4_096
 UNFINISHED = (b"=<", b"\r")  # a value of many lines begins; a carriage return to be cut off
 ANYBODY = Attribution()
@@ -46,12 +44,17 @@ class Recogniser:
         """
         self._vocabulary, self._is_named, self._by = vocabulary, is_named, by
         self.raw_events: list[RawEvent] = []
-        self.rpc_lines: list[RpcLine] = []
         self.recognised = 0
         self._matcher, self._repeats, self._lines = Matcher(vocabulary), Repeats(), HitLines()
         self._polls, self._readers, self._errors = vocabulary.polls, vocabulary.readers, vocabulary.errors
         self._owners, self._special = vocabulary.owners, vocabulary.special
+        self._rpc = RpcReader(vocabulary.kinds)
         self._sayings: dict[tuple[str, str, bytes], bool] = {}
+
+    @property
+    def rpc_lines(self) -> list[RpcLine]:
+        """The lines of calls."""
+        return self._rpc.lines
 
     @property
     def wordings(self) -> set[int]:
@@ -98,7 +101,7 @@ class Recogniser:
 
     def evict(self, kept: list[RawEvent], heard: list[RpcLine]) -> None:
         """Go on with these alone; a poll that is kept is counted on, any other begins anew."""
-        self.raw_events, self.rpc_lines = kept, heard
+        self.raw_events, self._rpc.lines = kept, heard
         self._repeats.keep(kept)
         self._matcher.forget()
 
@@ -110,13 +113,17 @@ class Recogniser:
         found = self._matcher.match(literal, text)
         if found is None:
             return 0
-        if found[0] in self._special:
+        is_call = found[0] in self._readers
+        if found[0] in self._special and not is_call:
             return None
         entry = self._vocabulary.entries[self._owners[found[0]]]
         self.recognised += 1
         if not self._may_say(entry.component, process.ident, place.line, rest):
             return 1
         self._lines.last = stamp
+        if is_call:
+            self._rpc.hear(said, stamp, place, rest)
+            return 0
         match = self._matcher.meaning(found, entry, is_long=False)
         self.raw_events.append(RawEvent(stamp, match, place.number, place.line, process))
         return 1
@@ -149,11 +156,11 @@ class Recogniser:
             if found[0] in self._errors:
                 more = self._lines.below(place.block, place.index)
                 found = (self._matcher.match(literal, rb"\n".join([said[1], *more])) or found) if more else found
-            self._add(found, said, place)
+            self._add(found, said, place, rest)
         # Two calls may well say the same in the same microsecond, and two pods of a table in the same minute.
         return 0 if pieces or is_row(said[3]) else events
 
-    def _add(self, found: Match, said: ParsedLine, place: HitLine) -> None:
+    def _add(self, found: Match, said: ParsedLine, place: HitLine, rest: int) -> None:
         entry = self._vocabulary.owner(found[0])
         stamp = said[0] if said[0] is not None else self._lines.last
         is_bare = said[0] is None and said[3] is None  # neither a time nor a format
@@ -167,7 +174,7 @@ class Recogniser:
         else:
             self._lines.last = stamp
         if entry.reader:
-            self._hear(said, stamp, place)
+            self._rpc.hear(said, stamp, place, rest)
             return
         is_long = len(place.line) > LONGEST_TEXT
         meaning = self._matcher.meaning(found, entry, is_long=is_long)
@@ -197,16 +204,6 @@ class Recogniser:
         """`panic: …` and `[signal SIGSEGV …` open one and the same dump."""
         before = self.raw_events[-1] if self.raw_events else None
         return before is not None and before.match.entry.kind == CRASH and place.number - before.line <= OPENING
-
-    def _hear(self, said: ParsedLine, stamp: int, place: HitLine) -> None:
-        if self.rpc_lines and self.rpc_lines[-1].line == place.number:
-            return  # another literal of the same line
-        from kvdiag.formats.rpc.lines import read_piece  # 3 ms that a log without calls never needs
-
-        body = said[3] or read_body(peel(place.line).body)
-        piece = read_piece(body.message, body.fields) if body else None
-        if piece is not None:
-            self.rpc_lines.append(RpcLine(stamp, piece, place.number, place.line[:LONGEST_TEXT], said[2]))
 
 
 def _panic(meaning: EventMatch, lines: Sequence[bytes]) -> EventMatch:
