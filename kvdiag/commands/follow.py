@@ -7,6 +7,7 @@ long: then the threads wait for an eviction. Of findings reported long ago a bou
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -62,6 +63,7 @@ class Follower:
 
     def changes(self) -> Iterator[Change]:
         """Each change when it is known, until all inputs have ended; a file has no end."""
+        gc.enable()  # it may run for weeks
         for thread in self._threads:
             thread.start()
         while self._state.wait_for_news():

@@ -111,7 +111,7 @@ def _event(raw_event: RawEvent, source: str, by: Attribution, clock: SourceClock
 def _component_of(match: EventMatch, process: Process, by: Attribution) -> str:
     """Who said it; a crash is its own program's."""
     entry = match.entry
-    return by.of_words(entry.component or match.attrs.get("program", ""), process.ident, is_call=entry.is_call)
+    return by.of_words(entry.component or match.attr("program"), process.ident, is_call=entry.is_call)
 
 
 def _order(event: Event) -> tuple[int, str, int]:

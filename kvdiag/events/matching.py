@@ -73,7 +73,7 @@ class Matcher:
         names = self._vocabulary.matcher(number).names
         naming = tuple(place for place, name in enumerate(names) if PLACEHOLDERS[name].kind or name in NAMING)
         links = len(naming) > 1 or any(names[place] not in ALONE for place in naming)
-        reading = self._readings[number] = Reading(partial(_read, names), naming, links)
+        reading = self._readings[number] = Reading(partial(_read, names), names, naming, links)
         return reading
 
     def _prepare(self, number: int) -> _Quick:

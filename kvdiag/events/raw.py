@@ -22,12 +22,13 @@ Values = tuple[bytes | None, ...]
 
 
 class Reading(NamedTuple):
-    """How the values of a wording are read, and at which places those stand that name something.
+    """How the values of a wording are read, what they are called, and at which places those are that name something.
 
     `links` when they may join names: two of one line, or one that has another in it, as a path has a pod's UID.
     """
 
     read: Callable[[Values], Meaning]
+    names: Sequence[str] = ()
     naming: tuple[int, ...] = ()
     links: bool = False
 
@@ -68,6 +69,11 @@ class EventMatch:
         if self._meaning is None:
             self._meaning = self._reading.read(self._values)
         return self._meaning
+
+    def attr(self, name: str) -> str:
+        """The attribute of that name, empty when there is none; nothing is read of a wording that has none."""
+        is_there = self._meaning is not None or name in self._reading.names
+        return self.attrs.get(name, "") if is_there else ""
 
     @property
     def refs(self) -> tuple[Ref, ...]:

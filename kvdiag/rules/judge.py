@@ -39,10 +39,35 @@ class RuleMatch(NamedTuple):
     doubts: tuple[Doubt, ...] = ()
 
 
+class Selected(dict[str, tuple[Event, ...]]):
+    """The events that each name in a rule stands for, in order; selected when they are asked for."""
+
+    def __init__(self, selectors: Mapping[str, Selector], divided: ByKind) -> None:
+        """`divided` are the events by kind."""
+        super().__init__()
+        self._selectors, self._divided = selectors, divided
+
+    def __missing__(self, name: str) -> tuple[Event, ...]:
+        """Select them."""
+        selector, divided = self._selectors[name], self._divided
+        series = [divided[kind] for kind in dict.fromkeys(selector.kinds) if kind in divided]
+        found = series[0] if len(series) == 1 else sorted((e for events in series for e in events), key=in_order)
+        said = self[name] = (
+            tuple(event for event in found if _fits_all(selector, event)) if selector.where else (*found,)
+        )
+        return said
+
+    def but(self, others: Mapping[str, tuple[Event, ...]]) -> Selected:
+        """The same but for some names."""
+        made = Selected(self._selectors, self._divided)
+        made.update(others)
+        return made
+
+
 class JudgedEvents(NamedTuple):
     """What a condition is evaluated on: the selected events per name in time order, the node and the whole history."""
 
-    seen: Mapping[str, tuple[Event, ...]]
+    seen: Selected
     kinds: Mapping[str, tuple[str, ...]]
     node: str
     history: History
@@ -56,7 +81,7 @@ def judge(
     """Every match of the rule on these events (in time order), the certain ones first; empty when there is none."""
     pieces = cut_polls(events)
     divided = by_kind(piece for piece, _ in pieces)
-    seen = {name: _selected(selector, divided) for name, selector in rule.events.items()}
+    seen = Selected(rule.events, divided)
     if not _may_hold(rule.when, seen):
         return []
     whole = {id(piece): event for piece, event in pieces}
@@ -64,13 +89,6 @@ def judge(
     selected = JudgedEvents(seen, kinds, node, history, entries, rule.clocks)
     runs = (_weighed(match, rule) for match in islice(_solve(rule.when, selected, RuleMatch({})), MOST_RUNS))
     return sorted((_whole(match, whole) for match in runs), key=lambda match: bool(match.doubts))
-
-
-def _selected(selector: Selector, divided: ByKind) -> tuple[Event, ...]:
-    """The events that a name in a rule stands for, in order."""
-    series = [divided[kind] for kind in dict.fromkeys(selector.kinds) if kind in divided]
-    found = series[0] if len(series) == 1 else sorted((e for events in series for e in events), key=in_order)
-    return tuple(event for event in found if _fits_all(selector, event))
 
 
 def _may_hold(condition: Condition, seen: Bound) -> bool:
@@ -174,7 +192,7 @@ def _all_chains(chain: Chain, selected: JudgedEvents, bound: Bound) -> Iterator[
     if not is_fixed and any(event.attrs.get(GUESSED) for name in names for event in selected.seen[name]):
         sure = {name: tuple(e for e in selected.seen[name] if not e.attrs.get(GUESSED)) for name in names}
         if all(sure.values()):
-            yield from _chains(chain, selected._replace(seen={**selected.seen, **sure}), bound)
+            yield from _chains(chain, selected._replace(seen=selected.seen.but(sure)), bound)
     yield from _chains(chain, selected, bound)
 
 
