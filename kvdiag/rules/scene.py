@@ -175,6 +175,11 @@ def parts(rule: Rule, events: Sequence[Event]) -> Iterator[Sequence[Event]]:
     if not rule.same:
         yield events
         return
+    if len(rule.same) == 1:
+        values = [event.value(rule.same[0]) for event in events]
+        for want in dict.fromkeys(filter(None, values)) or ("",):
+            yield [event for event, value in zip(events, values, strict=True) if not value or value == want]
+        return
     said = [tuple(event.value(name) for name in rule.same) for event in events]
     distinct = dict.fromkeys(said)
     for wanted in [one for one in distinct if all(one)] or list(distinct):
