@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -24,6 +25,11 @@ COLOURS = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "GITHUB_ACTIONS")
 settings.register_profile("kvdiag", deadline=None, derandomize=True, max_examples=40)
 settings.register_profile("explore", deadline=None, max_examples=5000, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("kvdiag")
+
+
+for name, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(name) is signal.SIG_IGN:  # as `&` and nohup leave it; what tests start would inherit it
+        signal.signal(name, usual)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

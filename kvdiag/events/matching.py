@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from kvdiag.events.names import PLACEHOLDERS, mounts_in, pods_in, refs_of, text_of
-from kvdiag.events.raw import EventMatch, Match, Meaning, Reading, Values
+from kvdiag.events.raw import EventMatch, Match, Meaning, ValueReader, Values
 from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.model.event import Ref
 from kvdiag.model.vocabulary import Entry
@@ -32,7 +32,7 @@ class Matcher:
         self._vocabulary = vocabulary
         self.wordings: set[int] = set()
         self._meanings: dict[Match, EventMatch] = {}
-        self._readings: dict[int, Reading] = {}
+        self._readers: dict[int, ValueReader] = {}
         self._quick: list[_Quick | None] = [None] * len(vocabulary.wordings)
 
     def match(self, literal: int, text: bytes) -> Match | None:
@@ -56,7 +56,7 @@ class Matcher:
         if known is not None:
             return known
         number, values = found
-        meaning = EventMatch(entry, self._readings.get(number) or self._reading(number), values)
+        meaning = EventMatch(entry, self._readers.get(number) or self._reader(number), values)
         if not is_long:
             if len(self._meanings) >= MOST_MEANINGS:
                 self._meanings.clear()
@@ -67,14 +67,14 @@ class Matcher:
         """Forget the meanings that were met."""
         self._meanings.clear()
 
-    def _reading(self, number: int) -> Reading:
+    def _reader(self, number: int) -> ValueReader:
         """How the values of a wording are read; asked for where one is met."""
         self.wordings.add(number)
         names = self._vocabulary.matcher(number).names
         naming = tuple(place for place, name in enumerate(names) if PLACEHOLDERS[name].kind or name in NAMING)
         links = len(naming) > 1 or any(names[place] not in ALONE for place in naming)
-        reading = self._readings[number] = Reading(partial(_read, names), names, naming, links)
-        return reading
+        reader = self._readers[number] = ValueReader(partial(_read, names), names, naming, links)
+        return reader
 
     def _prepare(self, number: int) -> _Quick:
         """The regex of a wording, compiled when a line first comes to it: each takes half a millisecond."""

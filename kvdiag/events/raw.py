@@ -21,7 +21,7 @@ Meaning = tuple[tuple[Ref, ...], Mapping[str, str]]  # the names on a line, and 
 Values = tuple[bytes | None, ...]
 
 
-class Reading(NamedTuple):
+class ValueReader(NamedTuple):
     """How the values of a wording are read, what they are called, and at which places those are that name something.
 
     `links` when they may join names: two of one line, or one that has another in it, as a path has a pod's UID.
@@ -39,11 +39,11 @@ class EventMatch:
     Values are read when they are asked for, 5 µs: of most events only the kind ever is.
     """
 
-    __slots__ = ("_meaning", "_reading", "_values", "entry")
+    __slots__ = ("_meaning", "_reader", "_values", "entry")
 
-    def __init__(self, entry: Entry, reading: Reading, values: Values) -> None:
-        """`reading` tells what the values mean."""
-        self.entry, self._reading, self._values = entry, reading, values
+    def __init__(self, entry: Entry, reader: ValueReader, values: Values) -> None:
+        """`reader` tells what the values mean."""
+        self.entry, self._reader, self._values = entry, reader, values
         self._meaning: Meaning | None = None
 
     @classmethod
@@ -56,23 +56,23 @@ class EventMatch:
     @property
     def naming(self) -> Sequence[object]:
         """The values that name something, as the line spells them, without reading them."""
-        return [self._values[place] for place in self._reading.naming] if self._values else self.refs
+        return [self._values[place] for place in self._reader.naming] if self._values else self.refs
 
     @property
     def linking(self) -> Sequence[object]:
         """The same, of a wording that may join two names; else nothing."""
-        return self.naming if self._reading.links or not self._values else ()
+        return self.naming if self._reader.links or not self._values else ()
 
     @property
     def meaning(self) -> Meaning:
         """The names and attributes."""
         if self._meaning is None:
-            self._meaning = self._reading.read(self._values)
+            self._meaning = self._reader.read(self._values)
         return self._meaning
 
     def attr(self, name: str) -> str:
         """The attribute of that name, empty when there is none; nothing is read of a wording that has none."""
-        is_there = self._meaning is not None or name in self._reading.names
+        is_there = self._meaning is not None or name in self._reader.names
         return self.attrs.get(name, "") if is_there else ""
 
     @property
@@ -86,7 +86,7 @@ class EventMatch:
         return self.meaning[1]
 
 
-_NONE = Reading(lambda _values: ((), EMPTY))
+_NONE = ValueReader(lambda _values: ((), EMPTY))
 
 
 class RawEvent(NamedTuple):
