@@ -12,12 +12,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from kvdiag.events.names import refs_of
+from kvdiag.events.names import mounts_in, refs_of
 from kvdiag.events.raw import EventMatch, RawEvent, RpcLine
 from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.formats.rpc.calls import Call, RpcFragment, pair
 from kvdiag.model.event import Ref
 
+UNNAMED_CALL = "csi.call"
 REFS = {
     "volume_id": "volume_handle",
     "target_path": "target_path",
@@ -41,13 +42,16 @@ def calls(rpc_lines: Sequence[RpcLine], vocabulary: Vocabulary) -> Iterator[RawE
         yield from _raw_event(f"{thing}.called", rpc_lines[asked], refs, {}, vocabulary)
         if call.outcome != "open" and call.ends is not None:
             said = {"error": call.error} if call.error else {}
+            refs = refs or mounts_in(call.error.encode())
             yield from _raw_event(
                 f"{thing}.{call.outcome}", rpc_lines[call.ends], refs, _attrs(call) | said, vocabulary
             )
 
 
 def _thing(method: str) -> str:
-    """`NodeUnpublishVolume` → `csi.nodeunpublish`, `CreateVolume` → `csi.createvolume`."""
+    """`NodeUnpublishVolume` → `csi.nodeunpublish`, `CreateVolume` → `csi.createvolume`; an error may name no call."""
+    if not method:
+        return UNNAMED_CALL
     name = method.lower()
     return "csi." + (name.removesuffix("volume") if name.startswith(("node", "controller")) else name)
 
@@ -68,7 +72,7 @@ def _attrs(call: Call[int]) -> dict[str, str]:
     attrs = {"ephemeral": call.request["ephemeral"]} if "ephemeral" in call.request else {}
     if "vendor_version" in call.request:
         attrs["version"] = call.request["vendor_version"]
-    if call.ambiguous:
+    if call.ambiguous and call.method:
         attrs["ambiguous"] = "true"
     return attrs
 

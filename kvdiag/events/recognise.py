@@ -171,6 +171,10 @@ class Recogniser:
         body = said[3] or read_body(peel(place.line).body)
         piece = read_piece(body.message, body.fields) if body else None
         if piece is not None:
+            if piece.error and (more := self._lines.below(place.block, place.index)):
+                piece = piece._replace(
+                    error="\n".join([piece.error, *(line.decode("utf-8", "replace") for line in more)])
+                )
             self.rpc_lines.append(RpcLine(stamp, piece, place.number, place.line[:LONGEST_TEXT], said[2]))
 
 

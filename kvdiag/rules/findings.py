@@ -26,7 +26,7 @@ def find(rules: Sequence[Rule], history: History, entries: Mapping[str, Entry]) 
     """Every finding of every rule on every subject, in no order."""
     index = EventIndex(history, entries)
     for rule in rules:
-        for timeline in index.candidates(rule):
+        for timeline in (*index.candidates(rule), *(index.unclaimed(rule) if rule.or_node else ())):
             yield from _on_subject(rule, timeline, index)
 
 
@@ -63,7 +63,7 @@ def _finding(
     rule: Rule, subject: Entity, matches: Sequence[RuleMatch], part: Sequence[Event], index: EventIndex
 ) -> Finding:
     history = index.history
-    best = matches[0]
+    best = next((match for match in matches if match.bound.keys() & set(rule.alarm)), matches[0])
     bound = [(name, event) for name, events in best.bound.items() for event in events]
     ordered = sorted(bound, key=lambda pair: (pair[1].time, pair[1].origin))
     counted = _counted(rule, part)
@@ -80,7 +80,7 @@ def _finding(
         rule=rule,
         subject=subject,
         verdict=Verdict.POSSIBLE if best.doubts else Verdict.CONFIRMED,
-        severity=rule.severity if healed is None else Severity(max(rule.severity - 1, Severity.INFO)),
+        severity=_severity(rule, best, healed),
         role=rule.role,
         begins=begins,
         ends=ends,
@@ -93,6 +93,12 @@ def _finding(
         bugs=tuple(known_bugs(rule, history.versions, subject.ids.get("node", ""), said, begins)),
         healed=healed,
     )
+
+
+def _severity(rule: Rule, match: RuleMatch, healed: int | None) -> Severity:
+    if rule.alarm and not match.bound.keys() & set(rule.alarm):
+        return Severity.INFO
+    return rule.severity if healed is None else Severity(max(rule.severity - 1, Severity.INFO))
 
 
 def _healed(rule: Rule, part: Sequence[Event], ends: int) -> int | None:

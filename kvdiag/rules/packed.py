@@ -54,6 +54,7 @@ def unpack(packed: Mapping[str, Any]) -> Rule:
         "fix": tuple(Fix(**value) for value in said["fix"]),
         "bugs": tuple(map(_bug, said["bugs"])),
         "healed": _healing(said["healed"]),
+        "alarm": tuple(said.get("alarm", ())),
         "lines": tuple(_entry(value) for value in said["lines"]),
     }
     for name in ("same", "shows", "follows", "clocks", "references", "look_alikes", "explains", "collect", "tests"):

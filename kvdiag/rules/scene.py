@@ -5,16 +5,19 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import cache, cached_property, partial
 
 from kvdiag.clock import HOUR
+from kvdiag.correlate.entities import node_entity
 from kvdiag.model.event import Event
+from kvdiag.model.record import Origin
 from kvdiag.model.rule import Rule
 from kvdiag.model.timeline import History, Timeline
 from kvdiag.model.values import SubjectKind
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.distribution import Dialect, dialect_of
 from kvdiag.rules.grammar import positive_names
+from kvdiag.rules.judge import selects
 
 HORIZON = HOUR  # events of the node are looked at this long before and after a subject was heard of
 
@@ -38,20 +41,47 @@ class EventIndex:
                     self._of_node[event.kind][key[1]].append(event)
 
     def candidates(self, rule: Rule) -> Iterator[Timeline]:
-        """The subjects of the rule's kind that have at least one event the rule asks for, in order of their keys."""
-        kinds = {kind for name in positive_names(rule.when) for kind in rule.events[name].kinds}
-        keys = {key for kind in kinds for key in self._heard.get(kind, ()) if key[0] is rule.per}
-        for key in sorted(keys):
-            yield self.history.timelines[key]
-
-    def events(self, rule: Rule, timeline: Timeline, node: str) -> list[Event]:
-        """The subject's events of the rule's kinds on this node, with the node's own events near them, in order.
+        """The subjects of the rule's kind that have at least one event the rule asks for, in order of their keys.
 
         A rule about a node looks at all that happened on it: a pod that starts shows that the runtime is back.
         """
-        kinds = {kind for selector in rule.events.values() for kind in selector.kinds}
         if rule.per is SubjectKind.NODE:
-            return [e for e in self.history.events if e.kind in kinds and e.node in {timeline.subject.key, ""}]
+            yield from self._nodes(rule)
+            return
+        keys = {key for kind in _asked(rule) for key in self._heard.get(kind, ()) if key[0] is rule.per}
+        for key in sorted(keys):
+            yield self.history.timelines[key]
+
+    def unclaimed(self, rule: Rule) -> Iterator[Timeline]:
+        """The nodes where the rule's events name no subject of its kind, each with those events."""
+        keys = {key for kind in _asked(rule) for key in self._heard.get(kind, ()) if key[0] is rule.per}
+        asked = [rule.events[name] for name in positive_names(rule.when)]
+        named = {id(e): e for key in keys for e in self.history.timelines[key].events}
+        nodes = {event.node for event in named.values() if any(selects(selector, event) for selector in asked)}
+        if "" not in nodes:
+            yield from (one for one in self._nodes(rule) if one.subject.key not in nodes)
+
+    def _nodes(self, rule: Rule) -> Iterator[Timeline]:
+        """The nodes on which something happened that the rule asks for, each with its events of the rule's kinds."""
+        kinds = {kind for selector in rule.events.values() for kind in selector.kinds}
+        events = sorted((e for kind in kinds for e in self._by_kind.get(kind, ())), key=_place)
+        asked = _asked(rule)
+        for node in sorted({event.node for event in events if event.kind in asked}):
+            yield Timeline(node_entity(node), tuple(event for event in events if event.node in {node, ""}))
+
+    @cached_property
+    def _by_kind(self) -> Mapping[str, Sequence[Event]]:
+        """Every event by its kind; those that name no subject are in no other index."""
+        by_kind: dict[str, list[Event]] = defaultdict(list)
+        for event in self.history.events:
+            by_kind[event.kind].append(event)
+        return by_kind
+
+    def events(self, rule: Rule, timeline: Timeline, node: str) -> list[Event]:
+        """The subject's events of the rule's kinds on this node, with the node's own events near them, in order."""
+        if timeline.subject.kind is SubjectKind.NODE:
+            return list(timeline.events)
+        kinds = {kind for selector in rule.events.values() for kind in selector.kinds}
         mine = [e for e in timeline.events if e.kind in kinds and (not node or not e.node or e.node == node)]
         wide = [kind for kind in kinds if kind in self.entries and self.entries[kind].scope == "node"]
         if not wide or not mine:
@@ -63,6 +93,14 @@ class EventIndex:
                     near = _between(series, mine[0].time - HORIZON, max(e.ends for e in mine) + HORIZON)
                     unique.update((id(event), event) for event in near)
         return sorted(unique.values(), key=lambda event: (event.time, event.origin))
+
+
+def _asked(rule: Rule) -> set[str]:
+    return {kind for name in positive_names(rule.when) for kind in rule.events[name].kinds}
+
+
+def _place(event: Event) -> tuple[int, Origin]:
+    return (event.time, event.origin)
 
 
 def parts(rule: Rule, events: Sequence[Event]) -> Iterator[Sequence[Event]]:
