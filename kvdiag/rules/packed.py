@@ -81,7 +81,7 @@ def _healing(packed: Mapping[str, Any] | None) -> Healing | None:
 
 def _entry(packed: Mapping[str, Any]) -> Entry:
     wordings = tuple(Wording(**value) for value in packed["wordings"])
-    return Entry(**{**packed, "wordings": wordings, "samples": tuple(packed["samples"])})
+    return Entry(**{**packed, "wordings": wordings, "samples": tuple(packed["samples"]), "also": tuple(packed["also"])})
 
 
 def _pack_condition(condition: Condition) -> list[Any]:

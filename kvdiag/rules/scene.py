@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cache, cached_property, partial
 
 from kvdiag.clock import HOUR
@@ -57,14 +58,19 @@ class EventIndex:
         keys = {key for kind in _asked(rule) for key in self._heard.get(kind, ()) if key[0] is rule.per}
         asked = [rule.events[name] for name in positive_names(rule.when)]
         named = {id(e): e for key in keys for e in self.history.timelines[key].events}
-        nodes = {event.node for event in named.values() if any(selects(selector, event) for selector in asked)}
+        claimed = [event for event in named.values() if any(selects(selector, event) for selector in asked)]
+        nodes, lines = {event.node for event in claimed}, {event.origin for event in claimed}
         if "" not in nodes:
-            yield from (one for one in self._nodes(rule) if one.subject.key not in nodes)
+            yield from (one for one in self._nodes(rule, but=lines) if one.subject.key not in nodes)
 
-    def _nodes(self, rule: Rule) -> Iterator[Timeline]:
-        """The nodes on which something happened that the rule asks for, each with its events of the rule's kinds."""
+    def _nodes(self, rule: Rule, but: AbstractSet[Origin] = frozenset()) -> Iterator[Timeline]:
+        """The nodes on which something happened that the rule asks for, each with its events of the rule's kinds.
+
+        A line that also names a subject tells nothing of the node, as the sentence within an error.
+        """
         kinds = {kind for selector in rule.events.values() for kind in selector.kinds}
-        events = sorted((e for kind in kinds for e in self._by_kind.get(kind, ())), key=_place)
+        heard = (event for kind in kinds for event in self._by_kind.get(kind, ()))
+        events = sorted((event for event in heard if event.origin not in but), key=_place)
         asked = _asked(rule)
         for node in sorted({event.node for event in events if event.kind in asked}):
             yield Timeline(node_entity(node), tuple(event for event in events if event.node in {node, ""}))
