@@ -48,7 +48,7 @@ class Recogniser:
         self._matcher, self._repeats, self._lines = Matcher(vocabulary), Repeats(), HitLines()
         self._polls, self._readers, self._errors = vocabulary.polls, vocabulary.readers, vocabulary.errors
         self._owners, self._special = vocabulary.owners, vocabulary.special
-        self._rpc = RpcReader(vocabulary.kinds)
+        self._rpc = RpcReader(vocabulary.kinds, self._lines)
         self._sayings: dict[tuple[str, str, bytes], bool] = {}
 
     @property

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 
+from kvdiag.events.lines import HitLines
 from kvdiag.events.raw import HitLine, ParsedLine, RpcLine
 from kvdiag.formats.bodies.known import read_body
 from kvdiag.formats.carriers.peel import peel
@@ -27,9 +28,10 @@ _OUTCOMES = ("called", "succeeded", "failed")
 class RpcReader:
     """Hears lines of calls; `lines` are those of calls that something may be asked about."""
 
-    def __init__(self, kinds: Container[str]) -> None:
-        """`kinds` are those of the vocabulary."""
+    def __init__(self, kinds: Container[str], source: HitLines) -> None:
+        """`kinds` are those of the vocabulary; `source` has the lines an error goes on with."""
         self.lines: list[RpcLine] = []
+        self._source = source
         self._pieces: dict[bytes, RpcFragment | None] = {}
         self._idle = frozenset(
             method for method in WITHOUT_ARGUMENTS if not any(f"{thing_of(method)}.{end}" in kinds for end in _OUTCOMES)
@@ -42,6 +44,8 @@ class RpcReader:
         piece = self._piece(said, place.line, rest)
         if piece is None:
             return
+        if piece.error and (more := self._source.below(place.block, place.index)):
+            piece = piece._replace(error="\n".join([piece.error, *(one.decode("utf-8", "replace") for one in more)]))
         line = RpcLine(stamp, piece, place.number, place.line[:LONGEST_TEXT], said[2])
         if piece.part in {CALL, CALLED}:
             self._forget_idle(line)

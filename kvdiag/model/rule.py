@@ -125,6 +125,8 @@ class RuleTest(NamedTuple):
 class Rule(NamedTuple):
     """One failure signature; one file in patterns/. `lines` are the vocabulary entries of its raw-line selectors.
 
+    With `alarm`, a match without one of these events is of severity info.
+    With `or_node`, events that name no subject of the kind `per` count for their node, where none names one.
     `clocks` are the events whose place after the step before them must not hang on the clocks of two machines.
     """
 
@@ -156,3 +158,5 @@ class Rule(NamedTuple):
     lines: tuple[Entry, ...] = ()
     tests: tuple[RuleTest, ...] = ()
     place: str = ""
+    or_node: bool = False
+    alarm: tuple[str, ...] = ()

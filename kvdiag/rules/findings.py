@@ -15,8 +15,9 @@ from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.bugs import applies, known_bugs, seen
 from kvdiag.rules.fill import fixes, sentence, values
 from kvdiag.rules.grammar import positive_names
-from kvdiag.rules.judge import RuleMatch, judge, selects
+from kvdiag.rules.judge import RuleMatch, judge
 from kvdiag.rules.scene import EventIndex, Sought, SubjectEvents, parts
+from kvdiag.rules.selection import selects
 from kvdiag.snapshots.fact import STANDING
 
 PRELUDE = 5 * MINUTE  # before the first line of the sentence; what else a rule shows may have led to it
@@ -64,7 +65,7 @@ def _finding(
     rule: Rule, subject: Entity, matches: Sequence[RuleMatch], part: Sequence[Event], index: EventIndex
 ) -> Finding:
     history = index.history
-    best = matches[0]
+    best = next((match for match in matches if match.bound.keys() & set(rule.alarm)), matches[0])
     bound = [(name, event) for name, events in best.bound.items() for event in events]
     ordered = sorted(bound, key=lambda pair: (pair[1].time, pair[1].origin))
     counted = _counted(rule, part)
@@ -81,7 +82,7 @@ def _finding(
         rule=rule,
         subject=subject,
         verdict=Verdict.POSSIBLE if best.doubts else Verdict.CONFIRMED,
-        severity=rule.severity if healed is None else Severity(max(rule.severity - 1, Severity.INFO)),
+        severity=_severity(rule, best, healed),
         role=rule.role,
         begins=begins,
         ends=ends,
@@ -94,6 +95,12 @@ def _finding(
         bugs=tuple(known_bugs(rule, history.versions, subject.ids.get("node", ""), said, begins)),
         healed=healed,
     )
+
+
+def _severity(rule: Rule, match: RuleMatch, healed: int | None) -> Severity:
+    if rule.alarm and not match.bound.keys() & set(rule.alarm):
+        return Severity.INFO
+    return rule.severity if healed is None else Severity(max(rule.severity - 1, Severity.INFO))
 
 
 def _healed(rule: Rule, part: Sequence[Event], ends: int) -> int | None:

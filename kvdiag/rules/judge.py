@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
 from itertools import islice, pairwise
 from typing import NamedTuple
 
@@ -17,12 +16,12 @@ from kvdiag.correlate.handover import OVERLAP, UNSTAGED
 from kvdiag.model.doubt import Doubt, Reason
 from kvdiag.model.event import Event
 from kvdiag.model.record import Origin
-from kvdiag.model.rule import Absent, All, AnyOf, Chain, ChainStep, Condition, Not, Rule, Selector
+from kvdiag.model.rule import Absent, All, AnyOf, Chain, ChainStep, Condition, Not, Rule
 from kvdiag.model.timeline import History
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.absence import Window, doubts
 from kvdiag.rules.polls import cut_polls
-from kvdiag.rules.scene import ByKind, by_kind, in_order
+from kvdiag.rules.selection import Selected, by_kind
 from kvdiag.rules.silence import fell_silent
 
 MOST_RUNS = 256  # of one rule on one timeline; a longer series of the same fault adds nothing to the finding
@@ -37,31 +36,6 @@ class RuleMatch(NamedTuple):
 
     bound: Bound
     doubts: tuple[Doubt, ...] = ()
-
-
-class Selected(dict[str, tuple[Event, ...]]):
-    """The events that each name in a rule stands for, in order; selected when they are asked for."""
-
-    def __init__(self, selectors: Mapping[str, Selector], divided: ByKind) -> None:
-        """`divided` are the events by kind."""
-        super().__init__()
-        self._selectors, self._divided = selectors, divided
-
-    def __missing__(self, name: str) -> tuple[Event, ...]:
-        """Select them."""
-        selector, divided = self._selectors[name], self._divided
-        series = [divided[kind] for kind in dict.fromkeys(selector.kinds) if kind in divided]
-        found = series[0] if len(series) == 1 else sorted((e for events in series for e in events), key=in_order)
-        said = self[name] = (
-            tuple(event for event in found if _fits_all(selector, event)) if selector.where else (*found,)
-        )
-        return said
-
-    def but(self, others: Mapping[str, tuple[Event, ...]]) -> Selected:
-        """The same but for some names."""
-        made = Selected(self._selectors, self._divided)
-        made.update(others)
-        return made
 
 
 class JudgedEvents(NamedTuple):
@@ -117,23 +91,6 @@ def _whole(match: RuleMatch, whole: Mapping[int, Event]) -> RuleMatch:
     return RuleMatch(
         {name: tuple({id(e): e for e in events}.values()) for name, events in logged.items()}, match.doubts
     )
-
-
-def selects(selector: Selector, event: Event) -> bool:
-    """Whether an event is one of those a name in a rule stands for."""
-    return event.kind in selector.kinds and _fits_all(selector, event)
-
-
-def _fits_all(selector: Selector, event: Event) -> bool:
-    return all(_fits(event.value(name), globs) for name, globs in selector.where.items())
-
-
-def _fits(value: str, globs: tuple[str, ...]) -> bool:
-    """Whether a value matches one of the globs and none of those that begin with `!`."""
-    value = value[:LONGEST_VALUE]
-    wanted = [glob for glob in globs if not glob.startswith("!")]
-    refused = any(fnmatchcase(value, glob[1:]) for glob in globs if glob.startswith("!"))
-    return not refused and (not wanted or any(fnmatchcase(value, glob) for glob in wanted))
 
 
 def _solve(condition: Condition, selected: JudgedEvents, match: RuleMatch) -> Iterator[RuleMatch]:

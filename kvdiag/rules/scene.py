@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from itertools import accumulate
-from operator import attrgetter
 from typing import NamedTuple
 
 from kvdiag.clock import HOUR
@@ -23,13 +22,11 @@ from kvdiag.model.values import SubjectKind
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.distribution import Dialect, dialect_of
 from kvdiag.rules.grammar import positive_names
+from kvdiag.rules.selection import ByKind, by_kind, in_order, selects
 
 HORIZON = HOUR  # events of the node are looked at this long before and after a subject was heard of
 
 Key = tuple[SubjectKind, str]
-ByKind = Mapping[str, Sequence[Event]]
-in_order = attrgetter("time", "origin")  # ties in time go by the log, then by the line
-_time = attrgetter("time")
 
 
 class Sought(NamedTuple):
@@ -60,6 +57,10 @@ def _clauses(condition: Condition, rule: Rule) -> Iterator[frozenset[str]]:
                 yield frozenset().union(*(min(clauses, key=len) for clauses in each))
 
 
+def _positive(rule: Rule) -> frozenset[str]:
+    return frozenset(kind for name in positive_names(rule.when) for kind in rule.events[name].kinds)
+
+
 class _Series:
     """The events of one kind on one node, to be asked what went on in a stretch of time."""
 
@@ -82,12 +83,13 @@ class _Series:
 class SubjectEvents:
     """The events of one subject, by kind, to be asked for those that a rule looks at on one node."""
 
-    def __init__(self, timeline: Timeline, index: EventIndex) -> None:
-        """Give the timeline of a subject and the index of the history that it is part of."""
+    def __init__(self, timeline: Timeline, index: EventIndex, heard: ByKind | None = None) -> None:
+        """Give the timeline of a subject and the index of its history; `heard` are the events it has, if not all."""
         self.timeline, self._index = timeline, index
-        self.nodes = nodes_of(timeline)
         self._is_node = timeline.subject.kind is SubjectKind.NODE
-        self._by_kind = index.by_kind if self._is_node else by_kind(timeline.events)
+        self.nodes = [timeline.subject.key] if self._is_node else nodes_of(timeline)
+        own = index.by_kind if self._is_node else by_kind(timeline.events)
+        self._by_kind = own if heard is None else heard
 
     def of(self, wanted: Sought, node: str) -> list[Event]:
         """The events of the rule's kinds on this node, with the node's own events near them, in order.
@@ -127,11 +129,32 @@ class EventIndex:
     def candidates(self, rules: Iterable[Rule]) -> Iterator[tuple[SubjectEvents, list[Sought]]]:
         """The subjects on which a rule can hold, in order of their keys, each with the rules that can."""
         asked: dict[Key, list[Sought]] = defaultdict(list)
-        for wanted in map(sought, rules):
+        wants = [sought(rule) for rule in rules]
+        for wanted in wants:
             for key in self._possible(wanted):
                 asked[key].append(wanted)
         for key in sorted(asked):
             yield SubjectEvents(self._timeline(key), self), asked[key]
+        for wanted in wants:
+            for subject in self._unclaimed(wanted) if wanted.rule.or_node else ():
+                yield subject, [wanted]
+
+    def _unclaimed(self, wanted: Sought) -> Iterator[SubjectEvents]:
+        """The nodes where the rule's events name no subject of its kind, each with those events.
+
+        A line that also names a subject tells nothing of the node, as the sentence within an error.
+        """
+        rule, positive = wanted.rule, _positive(wanted.rule)
+        keys = {key for kind in positive for key in self._heard.get(kind, ()) if key[0] is rule.per}
+        selectors = [rule.events[name] for name in positive_names(rule.when)]
+        events = {id(e): e for key in keys for e in self.history.timelines[key].events if e.kind in positive}
+        claimed = [e for e in events.values() if any(selects(selector, e) for selector in selectors)]
+        nodes, lines = {event.node for event in claimed}, {event.origin for event in claimed}
+        if "" in nodes:
+            return
+        heard = {kind: [e for e in self.by_kind.get(kind, ()) if e.origin not in lines] for kind in wanted.kinds}
+        for node in sorted({event.node for kind in positive for event in heard[kind]} - nodes):
+            yield SubjectEvents(self._timeline((SubjectKind.NODE, node)), self, heard)
 
     def _timeline(self, key: Key) -> Timeline:
         """The timeline of a subject; a node that only pods and volumes tell of has none of its own."""
@@ -140,7 +163,7 @@ class EventIndex:
     def _possible(self, wanted: Sought) -> Iterable[Key]:
         """The subjects of the rule's kind that have, or whose node has, an event for each clause."""
         rule = wanted.rule
-        positive = frozenset(kind for name in positive_names(rule.when) for kind in rule.events[name].kinds)
+        positive = _positive(rule)
         if rule.per is SubjectKind.NODE:
             if not all(any(kind in self.by_kind for kind in clause) for clause in wanted.clauses):
                 return ()
@@ -160,14 +183,6 @@ class EventIndex:
             for key, series in self._of_nodes[kind].items():
                 if not node or key in {node, ""}:
                     yield from series.between(begins, ends)
-
-
-def by_kind(events: Iterable[Event]) -> dict[str, list[Event]]:
-    """Events divided by kind, each in the order that they came in."""
-    divided: dict[str, list[Event]] = defaultdict(list)
-    for event in events:
-        divided[event.kind].append(event)
-    return dict(divided)
 
 
 def parts(rule: Rule, events: Sequence[Event]) -> Iterator[Sequence[Event]]:

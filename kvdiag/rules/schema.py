@@ -32,6 +32,7 @@ KEYS = [
     "follows",
     "healed",
     "clocks",
+    "alarm",
     "says",
     "cause",
     "fix",
@@ -42,6 +43,8 @@ KEYS = [
     "tests",
 ]
 REQUIRED = ["id", "name", "title", "severity", "per", "events", "when", "says", "cause", "tests"]
+OR_NODE = " or node"
+PER = [str(kind) for kind in SubjectKind] + [f"{kind}{OR_NODE}" for kind in SubjectKind if kind is not SubjectKind.NODE]
 STATUSES = ("experimental", "stable", "retired")
 LINE_KEYS = ("line", "anchor", "fields", "component", "verbosity", "scope", "poll")
 RULE_ID = re.compile(r"KV[1-9]\d{2,3}")
@@ -61,7 +64,8 @@ def read_rule(text: str, file: str) -> Rule:
         severity=Severity.of(_one_of(top["severity"], [s.label for s in Severity])),
         status=_one_of(top["status"], STATUSES) if "status" in top else "experimental",
         role=Role(_one_of(top["role"], [str(r) for r in Role])) if "role" in top else Role.CAUSE,
-        per=SubjectKind(_one_of(top["per"], [str(k) for k in SubjectKind])),
+        per=SubjectKind(_one_of(top["per"], PER).removesuffix(OR_NODE)),
+        or_node=top["per"].text().endswith(OR_NODE),
         events=selectors,
         when=read_condition(top["when"].text(), selectors, top["when"].place),
         says=" ".join(top["says"].text().split()),
@@ -75,6 +79,7 @@ def read_rule(text: str, file: str) -> Rule:
         shows=tuple(_one_of(item, list(selectors)) for item in _items(top, "shows")),
         follows=tuple(_one_of(item, list(selectors)) for item in _items(top, "follows")),
         references=tuple(item.text() for item in _items(top, "references")),
+        alarm=tuple(_one_of(item, list(selectors)) for item in _items(top, "alarm")),
         clocks=tuple(_one_of(item, list(selectors)) for item in _items(top, "clocks")),
         healed=_healing(top["healed"], selectors) if "healed" in top else None,
         look_alikes=tuple(" ".join(item.text().split()) for item in _items(top, "not-when")),

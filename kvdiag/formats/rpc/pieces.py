@@ -74,7 +74,9 @@ def method_of(text: str) -> str:
 
 
 def thing_of(method: str) -> str:
-    """`NodeUnpublishVolume` → `csi.nodeunpublish`, `CreateVolume` → `csi.createvolume`."""
+    """`NodeUnpublishVolume` → `csi.nodeunpublish`, `CreateVolume` → `csi.createvolume`; an error may name no call."""
+    if not method:
+        return "csi.call"
     name = method.lower()
     return "csi." + (name.removesuffix("volume") if name.startswith(("node", "controller")) else name)
 
