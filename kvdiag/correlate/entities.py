@@ -37,12 +37,13 @@ def describe(subject: tuple[SubjectKind, str], events: Sequence[Event], identiti
         case SubjectKind.DRIVER:
             return Entity(kind=kind, key=key, name=key, ids={"driver": key} | _node(events))
         case SubjectKind.NODE:
-            return Entity(
-                kind=kind,
-                key=key,
-                name=key or "this node",
-                ids={"node": key} if key and not key.startswith(NAMELESS) else {},
-            )
+            return node_entity(key)
+
+
+def node_entity(key: str) -> Entity:
+    """A node by the name that its logs give it; empty when they give none."""
+    ids = {"node": key} if key and not key.startswith(NAMELESS) else {}
+    return Entity(kind=SubjectKind.NODE, key=key, name=key or "this node", ids=ids)
 
 
 def _pod(uid: str, events: Sequence[Event], identities: Identities) -> Entity:

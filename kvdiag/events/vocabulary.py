@@ -336,14 +336,18 @@ def _lint_templates(vocabulary: Vocabulary) -> Iterator[PatternError]:
 
 
 def _lint_samples(vocabulary: Vocabulary) -> Iterator[PatternError]:
-    """Check that every sample is read once, as its own kind, and that every wording has a sample."""
+    """Check that every sample is read once, as its own kind, and that every wording has a sample.
+
+    What an error within a line tells besides is no second reading.
+    """
     shown: set[int] = set()
     for entry in vocabulary.entries:
         for sample in entry.samples:
-            found = [wording for wording, _ in vocabulary.readings(sample.encode())]
+            readings = [(wording, vocabulary.owner(wording)) for wording, _ in vocabulary.readings(sample.encode())]
+            found = [wording for wording, owner in readings if owner is entry or not owner.is_within]
             shown.update(wording for wording in found if vocabulary.owner(wording) is entry)
             read = {vocabulary.owner(wording).kind for wording in found}
-            if read != {entry.kind} or len(found) > 1:
+            if read != {entry.kind} or (len(found) > 1 and not entry.is_within):
                 said = ", ".join(vocabulary.owner(wording).kind for wording in found) or "nothing"
                 yield PatternError(entry.place, f"a sample of {entry.kind} is read as {said}: {sample}")
     for index, wording in enumerate(vocabulary.wordings):

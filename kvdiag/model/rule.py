@@ -125,6 +125,8 @@ class RuleTest(NamedTuple):
 class Rule(NamedTuple):
     """One failure signature; one file in patterns/. `lines` are the vocabulary entries of its raw-line selectors.
 
+    `possible` is the severity of a finding that is only possible, where that is another.
+    `is_else_node`: an event that names no subject of the kind is held against its node.
     `clocks` are the events whose place after the step before them must not hang on the clocks of two machines.
     """
 
@@ -155,4 +157,6 @@ class Rule(NamedTuple):
     collect: tuple[str, ...] = ()
     lines: tuple[Entry, ...] = ()
     tests: tuple[RuleTest, ...] = ()
+    is_else_node: bool = False
+    possible: Severity | None = None
     place: str = ""

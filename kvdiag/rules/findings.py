@@ -26,8 +26,14 @@ def find(rules: Sequence[Rule], history: History, entries: Mapping[str, Entry]) 
     """Every finding of every rule on every subject, in no order."""
     index = EventIndex(history, entries)
     for rule in rules:
+        named: set[str] = set()  # nodes of whose subjects it was found already
         for timeline in index.candidates(rule):
-            yield from _on_subject(rule, timeline, index)
+            for finding in _on_subject(rule, timeline, index):
+                node = finding.subject.ids.get("node", "")
+                is_else = rule.is_else_node and finding.subject.kind is SubjectKind.NODE
+                if not (is_else and named & {node, ""}):
+                    yield finding
+                named.add(node)
 
 
 def _on_subject(rule: Rule, timeline: Timeline, index: EventIndex) -> Iterator[Finding]:
@@ -80,7 +86,7 @@ def _finding(
         rule=rule,
         subject=subject,
         verdict=Verdict.POSSIBLE if best.doubts else Verdict.CONFIRMED,
-        severity=rule.severity if healed is None else Severity(max(rule.severity - 1, Severity.INFO)),
+        severity=_severity(rule, best, is_healed=healed is not None),
         role=rule.role,
         begins=begins,
         ends=ends,
@@ -93,6 +99,12 @@ def _finding(
         bugs=tuple(known_bugs(rule, history.versions, subject.ids.get("node", ""), said, begins)),
         healed=healed,
     )
+
+
+def _severity(rule: Rule, match: RuleMatch, *, is_healed: bool) -> Severity:
+    """The rule's, or the one it has for what is only possible; one lower for what passed by itself."""
+    severity = rule.possible if match.doubts and rule.possible is not None else rule.severity
+    return Severity(max(severity - 1, Severity.INFO)) if is_healed else severity
 
 
 def _healed(rule: Rule, part: Sequence[Event], ends: int) -> int | None:

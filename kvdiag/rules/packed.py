@@ -30,6 +30,7 @@ def pack(rule: Rule) -> Packed:
     """A rule without its tests, in JSON's types."""
     return rule._asdict() | {
         "severity": int(rule.severity),
+        "possible": None if rule.possible is None else int(rule.possible),
         "when": _pack_condition(rule.when),
         "events": {name: selector._asdict() for name, selector in rule.events.items()},
         "proof": rule.proof and rule.proof._asdict(),
@@ -46,6 +47,7 @@ def unpack(packed: Mapping[str, Any]) -> Rule:
     said = dict(packed)
     said |= {
         "severity": Severity(said["severity"]),
+        "possible": None if said["possible"] is None else Severity(said["possible"]),
         "role": Role(said["role"]),
         "per": SubjectKind(said["per"]),
         "when": _unpack_condition(said["when"]),

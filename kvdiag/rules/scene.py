@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 
 from kvdiag.clock import HOUR
+from kvdiag.correlate.entities import node_entity
 from kvdiag.model.event import Event
 from kvdiag.model.rule import Rule
 from kvdiag.model.timeline import History, Timeline
@@ -29,6 +30,7 @@ class EventIndex:
         self.history, self.entries = history, entries
         self.dialect: Callable[[str], Dialect] = cache(partial(dialect_of, history))
         self._heard: dict[str, set[Key]] = defaultdict(set)
+        self._nobodys: dict[SubjectKind, list[Event]] = {}
         self._of_node: dict[str, dict[str, list[Event]]] = defaultdict(lambda: defaultdict(list))
         for key, timeline in history.timelines.items():
             for kind in {event.kind for event in timeline.events}:
@@ -40,9 +42,11 @@ class EventIndex:
     def candidates(self, rule: Rule) -> Iterator[Timeline]:
         """The subjects of the rule's kind that have at least one event the rule asks for, in order of their keys."""
         kinds = {kind for name in positive_names(rule.when) for kind in rule.events[name].kinds}
-        keys = {key for kind in kinds for key in self._heard.get(kind, ()) if key[0] is rule.per}
-        for key in sorted(keys):
+        heard = {key for kind in kinds for key in self._heard.get(kind, ())}
+        for key in sorted(key for key in heard if key[0] is rule.per):
             yield self.history.timelines[key]
+        if rule.is_else_node:
+            yield from self._nodes_instead(rule.per, kinds)
 
     def events(self, rule: Rule, timeline: Timeline, node: str) -> list[Event]:
         """The subject's events of the rule's kinds on this node, with the node's own events near them, in order.
@@ -50,6 +54,8 @@ class EventIndex:
         A rule about a node looks at all that happened on it: a pod that starts shows that the runtime is back.
         """
         kinds = {kind for selector in rule.events.values() for kind in selector.kinds}
+        if rule.is_else_node:
+            return [e for e in timeline.events if e.kind in kinds and (not node or not e.node or e.node == node)]
         if rule.per is SubjectKind.NODE:
             return [e for e in self.history.events if e.kind in kinds and e.node in {timeline.subject.key, ""}]
         mine = [e for e in timeline.events if e.kind in kinds and (not node or not e.node or e.node == node)]
@@ -63,6 +69,19 @@ class EventIndex:
                     near = _between(series, mine[0].time - HORIZON, max(e.ends for e in mine) + HORIZON)
                     unique.update((id(event), event) for event in near)
         return sorted(unique.values(), key=lambda event: (event.time, event.origin))
+
+    def _nodes_instead(self, per: SubjectKind, kinds: set[str]) -> Iterator[Timeline]:
+        """What names no subject of a kind, as a timeline of each node."""
+        if per not in self._nobodys:
+            lines = (timeline for key, timeline in self.history.timelines.items() if key[0] is per)
+            owned = {id(event) for timeline in lines for event in timeline.events}
+            self._nobodys[per] = [event for event in self.history.events if id(event) not in owned]
+        by_node: dict[str, list[Event]] = defaultdict(list)
+        for event in self._nobodys[per]:
+            by_node[event.node].append(event)
+        for node, events in sorted(by_node.items()):
+            if any(event.kind in kinds for event in events):
+                yield Timeline(node_entity(node), tuple(events), frozenset())
 
 
 def parts(rule: Rule, events: Sequence[Event]) -> Iterator[Sequence[Event]]:

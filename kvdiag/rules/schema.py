@@ -18,9 +18,11 @@ KEYS = [
     "name",
     "title",
     "severity",
+    "possible",
     "status",
     "role",
     "per",
+    "else",
     "applies",
     "bugs",
     "events",
@@ -58,10 +60,12 @@ def read_rule(text: str, file: str) -> Rule:
         id=_matching(top["id"], RULE_ID, "an id is KV and three or four digits, the first of them the family"),
         name=name,
         title=top["title"].text(),
-        severity=Severity.of(_one_of(top["severity"], [s.label for s in Severity])),
+        severity=_severity(top["severity"]),
         status=_one_of(top["status"], STATUSES) if "status" in top else "experimental",
         role=Role(_one_of(top["role"], [str(r) for r in Role])) if "role" in top else Role.CAUSE,
         per=SubjectKind(_one_of(top["per"], [str(k) for k in SubjectKind])),
+        possible=_severity(top["possible"]) if "possible" in top else None,
+        is_else_node="else" in top and bool(_one_of(top["else"], (str(SubjectKind.NODE),))),
         events=selectors,
         when=read_condition(top["when"].text(), selectors, top["when"].place),
         says=" ".join(top["says"].text().split()),
@@ -185,6 +189,10 @@ def _proof(node: Node, names: list[str]) -> Proof:
     keys = node.mapping(("by", "doubt"), ("by", "doubt"))
     by = tuple(_one_of(item, names) for item in keys["by"].sequence())
     return Proof(by, " ".join(keys["doubt"].text().split()))
+
+
+def _severity(node: Node) -> Severity:
+    return Severity.of(_one_of(node, [severity.label for severity in Severity]))
 
 
 def _test(node: Node) -> RuleTest:
