@@ -24,7 +24,7 @@ def read(line, kind=""):
     told = [
         (owner.kind, dict(zip(VOCABULARY.matcher(number).names, values, strict=True)))
         for owner, number, values in owners
-        if not owner.is_within or owner.kind == kind
+        if owner.kind == kind or not (owner.is_within or kind in WITHIN)
     ]
     return told[:1] if kind in WITHIN else told
 

@@ -344,7 +344,8 @@ def _lint_samples(vocabulary: Vocabulary) -> Iterator[PatternError]:
     for entry in vocabulary.entries:
         for sample in entry.samples:
             readings = [(wording, vocabulary.owner(wording)) for wording, _ in vocabulary.readings(sample.encode())]
-            found = [wording for wording, owner in readings if owner is entry or not owner.is_within]
+            others = not entry.is_within
+            found = [wording for wording, owner in readings if owner is entry or (others and not owner.is_within)]
             shown.update(wording for wording in found if vocabulary.owner(wording) is entry)
             read = {vocabulary.owner(wording).kind for wording in found}
             if read != {entry.kind} or (len(found) > 1 and not entry.is_within):

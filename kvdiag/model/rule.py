@@ -85,10 +85,14 @@ class Fix(NamedTuple):
 
 
 class Healing(NamedTuple):
-    """What ends the fault: events named `by`, and what is said instead once one of them came after the last failure."""
+    """What ends the fault: events named `by`, and what is said instead once one of them came after the last failure.
+
+    Its `severity` is one lower than the rule's unless it is given.
+    """
 
     by: tuple[str, ...]
     says: str
+    severity: Severity | None = None
 
 
 class Bug(NamedTuple):

@@ -104,7 +104,10 @@ def _finding(
 def _severity(rule: Rule, match: RuleMatch, *, is_healed: bool) -> Severity:
     """The rule's, or the one it has for what is only possible; one lower for what passed by itself."""
     severity = rule.possible if match.doubts and rule.possible is not None else rule.severity
-    return Severity(max(severity - 1, Severity.INFO)) if is_healed else severity
+    if not is_healed:
+        return severity
+    healed = rule.healed.severity if rule.healed else None
+    return Severity(max(severity - 1, Severity.INFO)) if healed is None else healed
 
 
 def _healed(rule: Rule, part: Sequence[Event], ends: int) -> int | None:

@@ -47,7 +47,7 @@ def unpack(packed: Mapping[str, Any]) -> Rule:
     said = dict(packed)
     said |= {
         "severity": Severity(said["severity"]),
-        "possible": None if said["possible"] is None else Severity(said["possible"]),
+        "possible": _severity(said["possible"]),
         "role": Role(said["role"]),
         "per": SubjectKind(said["per"]),
         "when": _unpack_condition(said["when"]),
@@ -77,7 +77,11 @@ def _bug(packed: Mapping[str, Any]) -> Bug:
 
 
 def _healing(packed: Mapping[str, Any] | None) -> Healing | None:
-    return None if packed is None else Healing(tuple(packed["by"]), packed["says"])
+    return None if packed is None else Healing(tuple(packed["by"]), packed["says"], _severity(packed["severity"]))
+
+
+def _severity(packed: int | None) -> Severity | None:
+    return None if packed is None else Severity(packed)
 
 
 def _entry(packed: Mapping[str, Any]) -> Entry:

@@ -167,9 +167,12 @@ def _fix(node: Node) -> Fix:
 
 
 def _healing(node: Node, selectors: Mapping[str, Selector]) -> Healing:
-    keys = node.mapping(("by", "says"), ("by", "says"))
+    keys = node.mapping(("by", "says", "severity"), ("by", "says"))
     by = keys["by"].sequence() if isinstance(keys["by"].value, tuple) else (keys["by"],)
-    return Healing(tuple(_one_of(item, list(selectors)) for item in by), " ".join(keys["says"].text().split()))
+    severity = _severity(keys["severity"]) if "severity" in keys else None
+    return Healing(
+        tuple(_one_of(item, list(selectors)) for item in by), " ".join(keys["says"].text().split()), severity
+    )
 
 
 def _bug(node: Node) -> Bug:
