@@ -19,13 +19,14 @@ from kvdiag.events.raw import EventMatch, HitLine, Match, ParsedLine, RawEvent, 
 from kvdiag.events.repeats import Repeats
 from kvdiag.events.rpc_reader import LONGEST_SITE, LONGEST_TEXT, RpcReader
 from kvdiag.events.stamper import TimestampReader
-from kvdiag.events.vocabulary import CRASH, Vocabulary
+from kvdiag.events.vocabulary import Vocabulary
+from kvdiag.events.within import with_pod
 from kvdiag.formats.authors import Attribution
 from kvdiag.formats.bodies.gopanic import is_start
 from kvdiag.formats.bodies.gopanic import read as read_panic
 from kvdiag.formats.carriers.carrier import KERNEL
 from kvdiag.formats.carriers.peel import peel
-from kvdiag.model.vocabulary import Entry
+from kvdiag.model.vocabulary import CRASH, Entry
 
 OPENING = 3  # lines at the head of a crash dump that may each name the crash
 MOST_SITES = 4_096
@@ -177,7 +178,7 @@ class Recogniser:
             self._rpc.hear(said, stamp, place, rest)
             return
         is_long = len(place.line) > LONGEST_TEXT
-        meaning = self._matcher.meaning(found, entry, is_long=is_long)
+        meaning = with_pod(self._matcher.meaning(found, entry, is_long=is_long), said[1])
         if entry.kind == CRASH:
             if self._is_same_crash(place) or not is_start(peel(place.line).body):
                 return  # told before, or told by a program of another
@@ -198,6 +199,8 @@ class Recogniser:
         """Whether the words are not those of another: the kernel's that a program tells, or such as several have."""
         if entry.component == KERNEL:
             return said[2].ident == KERNEL
+        if entry.is_within:
+            return is_row(said[3]) or self._by.may_relay(said[2].ident, place.line)
         return is_row(said[3]) or self._by.may_say(entry.component, said[2].ident, place.line)
 
     def _is_same_crash(self, place: HitLine) -> bool:

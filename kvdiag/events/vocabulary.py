@@ -24,15 +24,12 @@ from kvdiag.errors import PatternError
 from kvdiag.events.names import PLACEHOLDERS
 from kvdiag.events.template import Matcher, compile_wording
 from kvdiag.formats.carriers.carrier import KERNEL
-from kvdiag.model.vocabulary import Entry, Wording
+from kvdiag.model.vocabulary import CRASH, Entry, Wording
 from kvdiag.regex import lazy_regex
 from kvdiag.yamlread import Node, read_yaml
 
 COMPILED = 3
 """The shape of the JSON; another number makes old caches unread."""
-
-CRASH = "runtime.panicked"
-"""The kind of a goroutine dump, which goes on over many lines."""
 
 _FILE = {"component", "events", "calls"}
 _CALL = {"kind", "label", "about", "component", "verbosity", "scope", "poll"}
@@ -142,7 +139,7 @@ def make_vocabulary(entries: Iterable[Entry]) -> Vocabulary:
 
 
 def _is_special(entry: Entry) -> bool:
-    return bool(entry.poll or entry.reader) or entry.component == KERNEL or entry.kind == CRASH
+    return bool(entry.poll or entry.reader) or entry.component == KERNEL or entry.kind == CRASH or entry.is_within
 
 
 def _shared_anchors(spelled: list[tuple[_Speaker, Wording]]) -> list[tuple[_Speaker, Wording]]:
@@ -348,14 +345,19 @@ def _lint_templates(vocabulary: Vocabulary) -> Iterator[PatternError]:
 
 
 def _lint_samples(vocabulary: Vocabulary) -> Iterator[PatternError]:
-    """Check that every sample is read once, as its own kind, and that every wording has a sample."""
+    """Check that every sample is read once, as its own kind, and that every wording has a sample.
+
+    What an error within a line tells besides is no second reading.
+    """
     shown: set[int] = set()
     for entry in vocabulary.entries:
         for sample in entry.samples:
-            found = [wording for wording, _ in vocabulary.readings(sample.encode())]
+            readings = [(wording, vocabulary.owner(wording)) for wording, _ in vocabulary.readings(sample.encode())]
+            others = not entry.is_within
+            found = [wording for wording, owner in readings if owner is entry or (others and not owner.is_within)]
             shown.update(wording for wording in found if vocabulary.owner(wording) is entry)
             read = {vocabulary.owner(wording).kind for wording in found}
-            if read != {entry.kind} or len(found) > 1:
+            if read != {entry.kind} or (len(found) > 1 and not entry.is_within):
                 said = ", ".join(vocabulary.owner(wording).kind for wording in found) or "nothing"
                 yield PatternError(entry.place, f"a sample of {entry.kind} is read as {said}: {sample}")
     for index, wording in enumerate(vocabulary.wordings):

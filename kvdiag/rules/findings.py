@@ -82,7 +82,7 @@ def _finding(
         rule=rule,
         subject=subject,
         verdict=Verdict.POSSIBLE if best.doubts else Verdict.CONFIRMED,
-        severity=_severity(rule, best, healed),
+        severity=_severity(rule, best, is_healed=healed is not None),
         role=rule.role,
         begins=begins,
         ends=ends,
@@ -97,10 +97,15 @@ def _finding(
     )
 
 
-def _severity(rule: Rule, match: RuleMatch, healed: int | None) -> Severity:
+def _severity(rule: Rule, match: RuleMatch, *, is_healed: bool) -> Severity:
+    """The rule's, or the one it has for what is only possible; one lower for what passed by itself."""
     if rule.alarm and not match.bound.keys() & set(rule.alarm):
         return Severity.INFO
-    return rule.severity if healed is None else Severity(max(rule.severity - 1, Severity.INFO))
+    severity = rule.possible if match.doubts and rule.possible is not None else rule.severity
+    if not is_healed:
+        return severity
+    healed = rule.healed.severity if rule.healed else None
+    return Severity(max(severity - 1, Severity.INFO)) if healed is None else healed
 
 
 def _healed(rule: Rule, part: Sequence[Event], ends: int) -> int | None:

@@ -101,7 +101,7 @@ class SubjectEvents:
             here = {self.timeline.subject.key, ""}
             return sorted((event for events in series for event in events if event.node in here), key=in_order)
         mine = [event for events in series for event in events if not node or event.node in {node, ""}]
-        near = list(self._index.near(wanted.kinds, node, mine)) if mine else []
+        near = list(self._index.near(wanted.kinds, node, mine)) if mine and not wanted.rule.or_node else []
         if not near:
             return sorted(mine, key=in_order) if len(series) > 1 else mine
         return sorted({id(event): event for event in (*mine, *near)}.values(), key=in_order)
