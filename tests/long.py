@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from functools import cache
 
 KLOG = re.compile(rb"(?m)^([IWEF])(\d{4} \d\d):")
 RETRY = re.compile(rb"until \d{4}-(\d\d-\d\d \d\d)(:\d\d:\d\d\.\d+ \+0000 UTC)")
@@ -21,6 +22,7 @@ def again(text: bytes, number: int, hours: int = 1) -> bytes:
     def retry(found: re.Match[bytes]) -> bytes:
         return b"until %d-" % YEAR + moved(found[1], "%m-%d %H") + found[2]
 
+    @cache
     def moved(said: bytes, shape: str) -> bytes:
         at = datetime.strptime(f"{YEAR} {said.decode()}", f"%Y {shape}").replace(tzinfo=UTC)
         return (at + later).strftime(shape).encode()

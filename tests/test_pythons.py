@@ -23,7 +23,7 @@ VERSION = "import sys; print('.'.join(map(str, sys.version_info[:3])))"
 
 def version(python: Path) -> str:
     """Give what a Python says it is; nothing if it cannot be run, as a shim that leads nowhere."""
-    done = subprocess.run([python, "-c", VERSION], capture_output=True, text=True, check=False, timeout=30)
+    done = subprocess.run([python, "-ISc", VERSION], capture_output=True, text=True, check=False, timeout=30)
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
