@@ -31,11 +31,10 @@ def version(python: Path) -> str:
 def others() -> dict[str, Path]:
     """Pythons that kvdiag admits, one of each version but the one that runs."""
     found = {}
-    for minor in MINORS:
-        for place in PLACES:
-            python = Path(place, f"python3.{minor}")
-            if python.is_file() and os.access(python, os.X_OK):
-                found.setdefault(version(python), python)
+    places = [Path(place, f"python3.{minor}") for minor in MINORS for place in PLACES]
+    runnable = {python.resolve(): python for python in places if python.is_file() and os.access(python, os.X_OK)}
+    for python in runnable.values():
+        found.setdefault(version(python), python)
     return {said: python for said, python in found.items() if said and said != sys.version.split()[0]}
 
 
