@@ -50,9 +50,9 @@ def _dispatch() -> None:
     form = short_form(sys.argv[1:])
     if form is not None:
         sys.exit(run_short(form))
-    from kvdiag.cli.app import app
+    from kvdiag.cli.app import command
 
-    app()
+    command()()
 
 
 def _heed_signals() -> None:
