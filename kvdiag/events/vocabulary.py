@@ -23,7 +23,8 @@ from kvdiag.cache import cached, digest
 from kvdiag.errors import PatternError
 from kvdiag.events.names import PLACEHOLDERS
 from kvdiag.events.template import Matcher, compile_wording
-from kvdiag.model.vocabulary import Entry, Wording
+from kvdiag.formats.carriers.carrier import KERNEL
+from kvdiag.model.vocabulary import CRASH, Entry, Wording
 from kvdiag.regex import lazy_regex
 from kvdiag.yamlread import Node, read_yaml
 
@@ -50,7 +51,8 @@ class Vocabulary(NamedTuple):
     `wordings[i]` belongs to `entries[owners[i]]`; `by_literal[n]` lists the wordings whose anchor is `literals[n]`, in
     the order of the files: the first that matches is what the line says. `matchers` are compiled as lines ask for them.
     `polls`, `readers` and `errors` are the wordings of entries that repeat, of those whose values a reader of their own
-    reads, and of those with an `{error}`.
+    reads, and of those with an `{error}`; `special` are all of these, the kernel's and a crash's: those that may take
+    more than their line, or that not anybody may say.
     """
 
     entries: tuple[Entry, ...]
@@ -63,6 +65,7 @@ class Vocabulary(NamedTuple):
     polls: frozenset[int]
     readers: frozenset[int]
     errors: frozenset[int]
+    special: frozenset[int]
 
     def matcher(self, wording: int) -> Matcher:
         """Give the matcher of `wordings[wording]`, compiled when first asked for. Raises PatternError if faulty."""
@@ -119,6 +122,7 @@ def make_vocabulary(entries: Iterable[Entry]) -> Vocabulary:
     for index, (_, wording) in enumerate(spelled):
         literals.setdefault(wording.anchor, []).append(index)
     owners = [said[speaker] for speaker, _ in spelled]
+    errors = frozenset(number for number, (_, wording) in enumerate(spelled) if "{error}" in wording.message)
     return Vocabulary(
         entries=tuple(said.values()),
         wordings=tuple(wording for _, wording in spelled),
@@ -129,8 +133,13 @@ def make_vocabulary(entries: Iterable[Entry]) -> Vocabulary:
         matchers=[None] * len(spelled),
         polls=frozenset(number for number, entry in enumerate(owners) if entry.poll),
         readers=frozenset(number for number, entry in enumerate(owners) if entry.reader),
-        errors=frozenset(number for number, (_, wording) in enumerate(spelled) if "{error}" in wording.message),
+        errors=errors,
+        special=errors | frozenset(number for number, entry in enumerate(owners) if _is_special(entry)),
     )
+
+
+def _is_special(entry: Entry) -> bool:
+    return bool(entry.poll or entry.reader) or entry.component == KERNEL or entry.kind == CRASH or entry.is_within
 
 
 def _shared_anchors(spelled: list[tuple[_Speaker, Wording]]) -> list[tuple[_Speaker, Wording]]:
@@ -336,14 +345,19 @@ def _lint_templates(vocabulary: Vocabulary) -> Iterator[PatternError]:
 
 
 def _lint_samples(vocabulary: Vocabulary) -> Iterator[PatternError]:
-    """Check that every sample is read once, as its own kind, and that every wording has a sample."""
+    """Check that every sample is read once, as its own kind, and that every wording has a sample.
+
+    What an error within a line tells besides is no second reading.
+    """
     shown: set[int] = set()
     for entry in vocabulary.entries:
         for sample in entry.samples:
-            found = [wording for wording, _ in vocabulary.readings(sample.encode())]
+            readings = [(wording, vocabulary.owner(wording)) for wording, _ in vocabulary.readings(sample.encode())]
+            others = not entry.is_within
+            found = [wording for wording, owner in readings if owner is entry or (others and not owner.is_within)]
             shown.update(wording for wording in found if vocabulary.owner(wording) is entry)
             read = {vocabulary.owner(wording).kind for wording in found}
-            if read != {entry.kind} or len(found) > 1:
+            if read != {entry.kind} or (len(found) > 1 and not entry.is_within):
                 said = ", ".join(vocabulary.owner(wording).kind for wording in found) or "nothing"
                 yield PatternError(entry.place, f"a sample of {entry.kind} is read as {said}: {sample}")
     for index, wording in enumerate(vocabulary.wordings):

@@ -200,6 +200,14 @@ class Attribution(NamedTuple):
             return by.program == "kubelet" or any(word in by.container for word in COMBINED)
         return who not in CONTROL
 
+    def may_relay(self, ident: str, line: bytes) -> bool:
+        """Whether a line may pass on an error of the node: not in a container's own log, nor of the control plane."""
+        if ident and ident not in COMBINED:
+            return process(ident) not in CONTROL
+        if self.by.container and self.by.program != "kubelet":
+            return False
+        return self._known(ident, _file(line)) not in CONTROL
+
     def _known(self, ident: str, caller: str, own: str = "") -> str:
         """The program that wrote a line; empty when nothing tells for sure. What attaches volumes is in two."""
         told, named = author(ident, caller), self.by.program if self.by.program in CONTROL else ""

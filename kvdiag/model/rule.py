@@ -85,10 +85,14 @@ class Fix(NamedTuple):
 
 
 class Healing(NamedTuple):
-    """What ends the fault: events named `by`, and what is said instead once one of them came after the last failure."""
+    """What ends the fault: events named `by`, and what is said instead once one of them came after the last failure.
+
+    Its `severity` is one lower than the rule's unless it is given.
+    """
 
     by: tuple[str, ...]
     says: str
+    severity: Severity | None = None
 
 
 class Bug(NamedTuple):
@@ -127,6 +131,7 @@ class Rule(NamedTuple):
 
     With `alarm`, a match without one of these events is of severity info.
     With `or_node`, events that name no subject of the kind `per` count for their node, where none names one.
+    `possible` is the severity of a finding that is only possible, where that is another.
     `clocks` are the events whose place after the step before them must not hang on the clocks of two machines.
     """
 
@@ -157,6 +162,7 @@ class Rule(NamedTuple):
     collect: tuple[str, ...] = ()
     lines: tuple[Entry, ...] = ()
     tests: tuple[RuleTest, ...] = ()
+    possible: Severity | None = None
     place: str = ""
     or_node: bool = False
     alarm: tuple[str, ...] = ()

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from kvdiag.model.values import EMPTY
 
+CRASH = "runtime.panicked"  # any Go program's
+
 
 class Wording(NamedTuple):
     """One spelling of an event.
@@ -58,6 +60,11 @@ class Entry(NamedTuple):
     def proves(self) -> int:
         """The klog `-v` that any of its wordings proves: the lowest of all."""
         return min((wording.verbosity for wording in self.wordings), default=self.verbosity)
+
+    @property
+    def is_within(self) -> bool:
+        """Whether its words stand inside an error that any program of a node may print; lines of a rule never do."""
+        return not (self.component or self.is_call or self.kind == CRASH or self.kind.startswith("line."))
 
     @property
     def is_call(self) -> bool:

@@ -9,14 +9,15 @@ from kvdiag.model.doubt import Doubt, Reason
 from kvdiag.model.event import NAMELESS, Event
 from kvdiag.model.report import Evidence, Finding
 from kvdiag.model.rule import Rule, Selector
-from kvdiag.model.timeline import Entity, History, Timeline
+from kvdiag.model.timeline import Entity, History
 from kvdiag.model.values import Severity, SubjectKind, Verdict
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.bugs import applies, known_bugs, seen
 from kvdiag.rules.fill import fixes, sentence, values
 from kvdiag.rules.grammar import positive_names
-from kvdiag.rules.judge import RuleMatch, judge, selects
-from kvdiag.rules.scene import EventIndex, nodes_of, parts
+from kvdiag.rules.judge import RuleMatch, judge
+from kvdiag.rules.scene import EventIndex, Sought, SubjectEvents, parts
+from kvdiag.rules.selection import selects
 from kvdiag.snapshots.fact import STANDING
 
 UNNAMED_VOLUME = "a volume"  # in the sentence of a finding about a node whose lines name none
@@ -26,20 +27,21 @@ PRELUDE = 5 * MINUTE  # before the first line of the sentence; what else a rule 
 def find(rules: Sequence[Rule], history: History, entries: Mapping[str, Entry]) -> Iterator[Finding]:
     """Every finding of every rule on every subject, in no order."""
     index = EventIndex(history, entries)
-    for rule in rules:
-        for timeline in (*index.candidates(rule), *(index.unclaimed(rule) if rule.or_node else ())):
-            yield from _on_subject(rule, timeline, index)
+    for subject, possible in index.candidates(rules):
+        for wanted in possible:
+            yield from _on_subject(wanted, subject, index)
 
 
-def _on_subject(rule: Rule, timeline: Timeline, index: EventIndex) -> Iterator[Finding]:
+def _on_subject(wanted: Sought, subject: SubjectEvents, index: EventIndex) -> Iterator[Finding]:
     """One finding at most for each node of a subject: of the first part that surely matches, or else may."""
-    for node in nodes_of(timeline):
-        divided = parts(rule, index.events(rule, timeline, node))
+    rule = wanted.rule
+    for node in subject.nodes:
+        divided = parts(rule, subject.of(wanted, node))
         judged = ((_matches(rule, part, node, index), part) for part in divided)
         found = [(matches, part) for matches, part in judged if matches]
         if found:
             matches, part = min(found, key=lambda one: bool(one[0][0].doubts))
-            yield _finding(rule, _at(timeline.subject, node, part, rule), matches, part, index)
+            yield _finding(rule, _at(subject.timeline.subject, node, part, rule), matches, part, index)
 
 
 def _matches(rule: Rule, part: Sequence[Event], node: str, index: EventIndex) -> list[RuleMatch]:
@@ -83,7 +85,7 @@ def _finding(
         rule=rule,
         subject=subject,
         verdict=Verdict.POSSIBLE if best.doubts else Verdict.CONFIRMED,
-        severity=_severity(rule, best, healed),
+        severity=_severity(rule, best, is_healed=healed is not None),
         role=rule.role,
         begins=begins,
         ends=ends,
@@ -103,10 +105,15 @@ def _says(text: str, said: Mapping[str, str]) -> str:
     return f"A{filled[1:]}" if filled.startswith(f"{UNNAMED_VOLUME} ") else filled
 
 
-def _severity(rule: Rule, match: RuleMatch, healed: int | None) -> Severity:
+def _severity(rule: Rule, match: RuleMatch, *, is_healed: bool) -> Severity:
+    """The rule's, or the one it has for what is only possible; one lower for what passed by itself."""
     if rule.alarm and not match.bound.keys() & set(rule.alarm):
         return Severity.INFO
-    return rule.severity if healed is None else Severity(max(rule.severity - 1, Severity.INFO))
+    severity = rule.possible if match.doubts and rule.possible is not None else rule.severity
+    if not is_healed:
+        return severity
+    healed = rule.healed.severity if rule.healed else None
+    return Severity(max(severity - 1, Severity.INFO)) if healed is None else healed
 
 
 def _healed(rule: Rule, part: Sequence[Event], ends: int) -> int | None:

@@ -147,6 +147,7 @@ def spoken(entry: Entry) -> set[str]:
         "error": {"target_path", "pod_uid", "spec_name"},
     }
     said |= {name for place in said for name in implied.get(place, ())}
+    said |= {"pod", "pod_uid", "pod_name", "namespace"} if entry.is_within else set()
     said |= {"component"} | ({"functions", "goroutine", "state"} if entry.kind == "runtime.panicked" else set())
     return said if entry.wordings else set(GRPC_SAYS)
 

@@ -30,6 +30,7 @@ def pack(rule: Rule) -> Packed:
     """A rule without its tests, in JSON's types."""
     return rule._asdict() | {
         "severity": int(rule.severity),
+        "possible": None if rule.possible is None else int(rule.possible),
         "when": _pack_condition(rule.when),
         "events": {name: selector._asdict() for name, selector in rule.events.items()},
         "proof": rule.proof and rule.proof._asdict(),
@@ -46,6 +47,7 @@ def unpack(packed: Mapping[str, Any]) -> Rule:
     said = dict(packed)
     said |= {
         "severity": Severity(said["severity"]),
+        "possible": _severity(said["possible"]),
         "role": Role(said["role"]),
         "per": SubjectKind(said["per"]),
         "when": _unpack_condition(said["when"]),
@@ -76,7 +78,11 @@ def _bug(packed: Mapping[str, Any]) -> Bug:
 
 
 def _healing(packed: Mapping[str, Any] | None) -> Healing | None:
-    return None if packed is None else Healing(tuple(packed["by"]), packed["says"])
+    return None if packed is None else Healing(tuple(packed["by"]), packed["says"], _severity(packed["severity"]))
+
+
+def _severity(packed: int | None) -> Severity | None:
+    return None if packed is None else Severity(packed)
 
 
 def _entry(packed: Mapping[str, Any]) -> Entry:

@@ -18,6 +18,7 @@ KEYS = [
     "name",
     "title",
     "severity",
+    "possible",
     "status",
     "role",
     "per",
@@ -61,11 +62,12 @@ def read_rule(text: str, file: str) -> Rule:
         id=_matching(top["id"], RULE_ID, "an id is KV and three or four digits, the first of them the family"),
         name=name,
         title=top["title"].text(),
-        severity=Severity.of(_one_of(top["severity"], [s.label for s in Severity])),
+        severity=_severity(top["severity"]),
         status=_one_of(top["status"], STATUSES) if "status" in top else "experimental",
         role=Role(_one_of(top["role"], [str(r) for r in Role])) if "role" in top else Role.CAUSE,
         per=SubjectKind(_one_of(top["per"], PER).removesuffix(OR_NODE)),
         or_node=top["per"].text().endswith(OR_NODE),
+        possible=_severity(top["possible"]) if "possible" in top else None,
         events=selectors,
         when=read_condition(top["when"].text(), selectors, top["when"].place),
         says=" ".join(top["says"].text().split()),
@@ -168,9 +170,12 @@ def _fix(node: Node) -> Fix:
 
 
 def _healing(node: Node, selectors: Mapping[str, Selector]) -> Healing:
-    keys = node.mapping(("by", "says"), ("by", "says"))
+    keys = node.mapping(("by", "says", "severity"), ("by", "says"))
     by = keys["by"].sequence() if isinstance(keys["by"].value, tuple) else (keys["by"],)
-    return Healing(tuple(_one_of(item, list(selectors)) for item in by), " ".join(keys["says"].text().split()))
+    severity = _severity(keys["severity"]) if "severity" in keys else None
+    return Healing(
+        tuple(_one_of(item, list(selectors)) for item in by), " ".join(keys["says"].text().split()), severity
+    )
 
 
 def _bug(node: Node) -> Bug:
@@ -190,6 +195,10 @@ def _proof(node: Node, names: list[str]) -> Proof:
     keys = node.mapping(("by", "doubt"), ("by", "doubt"))
     by = tuple(_one_of(item, names) for item in keys["by"].sequence())
     return Proof(by, " ".join(keys["doubt"].text().split()))
+
+
+def _severity(node: Node) -> Severity:
+    return Severity.of(_one_of(node, [severity.label for severity in Severity]))
 
 
 def _test(node: Node) -> RuleTest:
