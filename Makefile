@@ -18,6 +18,8 @@ LOCKED ?= yes
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# Tests start many interpreters: without bytecode each compiles kvdiag anew, and each worker all tests.
+KEEP := env -u PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := demo
 .PHONY: demo test lowest lock lint types check bench explore fuzz clean format
@@ -27,13 +29,13 @@ demo: $(VENV)/.installed
 
 # Once more in a zone west of Greenwich: logs without a zone must not depend on where they are read.
 test: $(VENV)/.dev
-	$(BIN)/pytest -q -n auto
-	TZ=EST+5 $(BIN)/pytest -q -k "(clock or formats) and not linear" tests/formats tests/correlate tests/test_clock.py \
+	$(KEEP) $(BIN)/pytest -q -n auto
+	TZ=EST+5 $(KEEP) $(BIN)/pytest -q -k "(clock or formats) and not linear" tests/formats tests/correlate tests/test_clock.py \
 		tests/test_nodes.py tests/rules/test_judge.py
 
 # With the oldest releases that pyproject.toml admits of what kvdiag needs, in an environment of their own.
 lowest: $(VENV)-lowest/.installed
-	$(VENV)-lowest/bin/python -m pytest -q -n auto tests/rules tests/test_yamlread.py tests/test_clock.py \
+	$(KEEP) $(VENV)-lowest/bin/python -m pytest -q -n auto tests/rules tests/test_yamlread.py tests/test_clock.py \
 		tests/test_explain_cli.py
 
 lint: $(VENV)/.dev
@@ -58,7 +60,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python bench/speed.py $(LOG)
 
 explore: $(VENV)/.dev
-	$(BIN)/pytest -q -n auto --hypothesis-profile=explore -m hypothesis
+	$(KEEP) $(BIN)/pytest -q -n auto --hypothesis-profile=explore -m hypothesis
 
 # Not among the tools of `make test`: its wheels are few. What it finds stays in .fuzz/, to be cut down into a test.
 fuzz: $(VENV)/.dev

@@ -25,6 +25,7 @@ from kvdiag.regex import lazy_regex
 FRAME_YEAR = 2000
 FRAME_BEGINS = calendar.timegm((FRAME_YEAR, 1, 1, 0, 0, 0)) * 1_000_000
 FRAME_ENDS = calendar.timegm((FRAME_YEAR + 1, 1, 1, 0, 0, 0)) * 1_000_000
+LEAP_DAY = calendar.timegm((FRAME_YEAR, 2, 29, 0, 0, 0)) * 1_000_000
 SECOND = 1_000_000
 MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -15,15 +17,22 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests import forks
+from tests.long import thinned
 
 ROOT = Path(__file__).parents[1]
 SAMPLES = ROOT / "sample-logs"
+LONG = 5000  # lines
 COLOURS = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "GITHUB_ACTIONS")
 # No test measures time: on a busy machine an example may take any. Examples are drawn alike on every run, so that what
 # was green stays green until something changes; `make explore` draws others, and many more of them.
 settings.register_profile("kvdiag", deadline=None, derandomize=True, max_examples=40)
 settings.register_profile("explore", deadline=None, max_examples=5000, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("kvdiag")
+
+
+for name, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(name) is signal.SIG_IGN:  # as `&` and nohup leave it; what tests start would inherit it
+        signal.signal(name, usual)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -83,6 +92,16 @@ class Sample:
     def logs(self) -> list[Path]:
         """The logs of the folder."""
         return sorted(path for path in self.folder.iterdir() if path.name.endswith((".log", ".log.gz")))
+
+    def write_thinned(self, folder: Path) -> Path:
+        """Write the logs, a very long one thinned; who is named is named still."""
+        folder.mkdir()
+        for path in self.logs:
+            data = path.read_bytes()
+            text = gzip.decompress(data) if path.suffix == ".gz" else b""
+            is_long = text.count(b"\n") > LONG
+            (folder / path.name).write_bytes(gzip.compress(thinned(text, 20), 1) if is_long else data)
+        return folder
 
     @cached_property
     def report(self) -> dict[str, Any]:

@@ -25,7 +25,10 @@ from typing import IO
 ROOT = Path(__file__).parents[1]
 AT_START = ("PYTHON", "LC_", "LANG", "KVDIAG_", "XDG_", "HOME")
 SAMPLE = "sample-logs/hostpath-driver-lost-state"
-WARM = (("analyze", "-o", "json"), ("timeline", "node", "worker-1"), ("pods",), ("parse",))
+WARM = (
+    *(("analyze", "-o", "json", SAMPLE), ("timeline", "node", "worker-1", SAMPLE), ("pods", SAMPLE), ("parse", SAMPLE)),
+    ("events", *(f"sample-logs/{name}" for name in ("containerd-killed", "healthy-csi-volume", "healthy-journald"))),
+)
 MOST = 1 << 20  # bytes of a request: arguments and environment
 PATIENCE = 120  # seconds
 
@@ -139,7 +142,7 @@ def _warm() -> None:
     from kvdiag.cli.main import run as command
 
     for words in WARM:
-        sys.argv = ["kvdiag", *words, SAMPLE]
+        sys.argv = ["kvdiag", *words]
         with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
             command()
 

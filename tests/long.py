@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from datetime import UTC, datetime, timedelta
+from functools import cache
 
 KLOG = re.compile(rb"(?m)^([IWEF])(\d{4} \d\d):")
 RETRY = re.compile(rb"until \d{4}-(\d\d-\d\d \d\d)(:\d\d:\d\d\.\d+ \+0000 UTC)")
 IDENTITY = re.compile(rb"\b[0-9a-f]{8}(?=-[0-9a-f]{4}-[0-9a-f]{4}-|[0-9a-f]{56}\b)")
+FIGURES = re.compile(rb"\d+")
 YEAR = 2026
 
 
@@ -21,6 +24,7 @@ def again(text: bytes, number: int, hours: int = 1) -> bytes:
     def retry(found: re.Match[bytes]) -> bytes:
         return b"until %d-" % YEAR + moved(found[1], "%m-%d %H") + found[2]
 
+    @cache
     def moved(said: bytes, shape: str) -> bytes:
         at = datetime.strptime(f"{YEAR} {said.decode()}", f"%Y {shape}").replace(tzinfo=UTC)
         return (at + later).strftime(shape).encode()
@@ -34,3 +38,15 @@ def again(text: bytes, number: int, hours: int = 1) -> bytes:
 def repeated(text: bytes, times: range, hours: int = 1) -> bytes:
     """Give the text once for each number of `times`."""
     return b"".join(again(text, number, hours) for number in times)
+
+
+def thinned(text: bytes, every: int) -> bytes:
+    """Give a text without most repeats: of lines that differ in figures alone the first few, then one of so many."""
+    met: Counter[bytes] = Counter()
+    kept = []
+    for line in text.splitlines(keepends=True):
+        said = FIGURES.sub(b"0", line)
+        met[said] += 1
+        if met[said] <= every or met[said] % every == 0:
+            kept.append(line)
+    return b"".join(kept)

@@ -283,7 +283,6 @@ def test_closed_pipe(command):
     assert running.wait() in {0, -signal.SIGPIPE}
 
 
-@pytest.mark.skipif(signal.getsignal(signal.SIGINT) is signal.SIG_IGN, reason="SIGINT is ignored here, as by nohup")
 @pytest.mark.parametrize("command", [["analyze"], ["analyze", "--year", "2024"], ["parse"], ["events"]], ids=" ".join)
 def test_interrupted(command):
     """Ctrl-C ends the command with 130 and without a traceback."""

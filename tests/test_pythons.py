@@ -23,7 +23,7 @@ VERSION = "import sys; print('.'.join(map(str, sys.version_info[:3])))"
 
 def version(python: Path) -> str:
     """Give what a Python says it is; nothing if it cannot be run, as a shim that leads nowhere."""
-    done = subprocess.run([python, "-c", VERSION], capture_output=True, text=True, check=False, timeout=30)
+    done = subprocess.run([python, "-ISc", VERSION], capture_output=True, text=True, check=False, timeout=30)
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
@@ -31,11 +31,10 @@ def version(python: Path) -> str:
 def others() -> dict[str, Path]:
     """Pythons that kvdiag admits, one of each version but the one that runs."""
     found = {}
-    for minor in MINORS:
-        for place in PLACES:
-            python = Path(place, f"python3.{minor}")
-            if python.is_file() and os.access(python, os.X_OK):
-                found.setdefault(version(python), python)
+    places = [Path(place, f"python3.{minor}") for minor in MINORS for place in PLACES]
+    runnable = {python.resolve(): python for python in places if python.is_file() and os.access(python, os.X_OK)}
+    for python in runnable.values():
+        found.setdefault(version(python), python)
     return {said: python for said, python in found.items() if said and said != sys.version.split()[0]}
 
 

@@ -22,7 +22,7 @@ class Checkout:
         """Copies them."""
         self.folder = folder
         for name in ("kvdiag", "patterns"):
-            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(ROOT / name, folder / name)  # bytecode too, if it is kept: it is of the same dates
 
     def write(self, name: str, text: str) -> Path:
         """Add a file."""

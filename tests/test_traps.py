@@ -74,7 +74,7 @@ def test_words_that_are_known(unit):
     """Behind the words of every event may stand anything."""
     words = vocabulary()
     for number, literal in enumerate(words.literals):
-        line = KLOG + b'"' + literal + unit * ((2 << 10) // len(unit))
+        line = KLOG + b'"' + literal + unit * ((1 << 10) // len(unit))
         Recogniser(words).feed(line, 0, [(0, line, (number,))])
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any
+
 import typer
 
 from kvdiag import __version__
@@ -37,3 +40,9 @@ def _root(
     if version:
         typer.echo(f"kvdiag {__version__}")
         raise typer.Exit
+
+
+@cache
+def command() -> Any:  # noqa: ANN401  # a type of click's, which typer brings
+    """Give the command line that typer makes of these: it takes 20 ms, once."""
+    return typer.main.get_command(app)

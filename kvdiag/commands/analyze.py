@@ -28,7 +28,7 @@ def analyze(
 
     `texts` are logs in memory; with them and without paths nothing else is read.
     """
-    case = Case(options)
+    case = Case(options, judges_only=True)
     judged = FindingRetention(case)
     given = case.inputs() if options.paths or not texts else ()
     analysis = case.read(judged, chain(texts, given), progress)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from kvdiag.commands.wanted import is_wanted
 from kvdiag.commands.window import outside
 from kvdiag.correlate.clocks import SourceClock, set_clocks
 from kvdiag.correlate.history import build_history
+from kvdiag.correlate.needed import Scope
 from kvdiag.errors import InputError, UsageError, WindowError
 from kvdiag.events.folder import built_in
 from kvdiag.events.vocabulary import Vocabulary, load_vocabulary
@@ -25,6 +27,7 @@ from kvdiag.model.rule import Rule
 from kvdiag.model.timeline import Gap, History, SeenVersion
 from kvdiag.model.values import EMPTY
 from kvdiag.retention.budget import Clocks, EventBudget, RetentionPolicy
+from kvdiag.rules.demand import asked
 from kvdiag.rules.findings import find
 from kvdiag.rules.library import load
 from kvdiag.rules.rank import rank
@@ -55,8 +58,8 @@ class Analysis(NamedTuple):
 
 def load_patterns(options: Options) -> Patterns:
     """Load what comes with kvdiag and `--patterns`. Raises PatternError or, for an unknown `--rule`, UsageError."""
-    rules = load([built_in(), *options.patterns]).rules
-    extra = [entry for rule in rules for entry in rule.lines]
+    own = options.patterns
+    rules, vocabulary = _read_patterns(built_in(), *own) if own else _built_in_patterns(built_in())
     wanted = [rule for rule in rules if rule.status != "retired"]
     if options.rules:
         known = {name for rule in rules for name in (rule.id, rule.name)}
@@ -64,15 +67,29 @@ def load_patterns(options: Options) -> Patterns:
         if unknown:
             raise UsageError(f"unknown rule {unknown[0]!r}; see `kvdiag rules list`")
         wanted = [rule for rule in wanted if {rule.id, rule.name} & set(options.rules)]
-    return Patterns(load_vocabulary(built_in() / "events", extra), tuple(wanted))
+    return Patterns(vocabulary, tuple(wanted))
+
+
+def _read_patterns(first: Path, *folders: Path) -> tuple[tuple[Rule, ...], Vocabulary]:
+    rules = load([first, *folders]).rules
+    return rules, load_vocabulary(first / "events", [entry for rule in rules for entry in rule.lines])
+
+
+@cache
+def _built_in_patterns(folder: Path) -> tuple[tuple[Rule, ...], Vocabulary]:
+    """What comes with kvdiag stays as it is while a process lives: 20 ms for each analysis but the first."""
+    return _read_patterns(folder)
 
 
 class Case:
     """What a command works on: what the user asked for, the patterns for it, and what could not be read."""
 
-    def __init__(self, options: Options, patterns: Patterns | None = None) -> None:
-        """Load the patterns unless they are given. Raises PatternError or, for an unknown `--rule`, UsageError."""
-        self.options = options
+    def __init__(self, options: Options, patterns: Patterns | None = None, *, judges_only: bool = False) -> None:
+        """Load the patterns unless they are given. Raises PatternError or, for an unknown `--rule`, UsageError.
+
+        A command that `judges_only` looks at no events but those that its rules ask for.
+        """
+        self.options, self._judges_only = options, judges_only
         self.patterns = patterns or load_patterns(options)
         self.problems: list[InputError] = []
 
@@ -96,8 +113,9 @@ class Case:
         filed: list[SnapshotRead] = []
         self._read_each(self.inputs() if given is None else given, reads, filed, progress, budget)
         known, gap = (budget.clocks, budget.gap) if budget else (EMPTY, None)
-        history = self.correlate(reads, known, gap, filed)
-        readings = tuple(_readings(reads, self.clocks(reads, known)))
+        clocks = self.clocks(reads, known)
+        history = self.correlate(reads, clocks, gap, filed, kinds=self._kinds(reads))
+        readings = tuple(_readings(reads, clocks))
         self.problems.extend(outside(readings, history, self.options))
         readings = (*readings, *(file.reading for file in filed))
         return Analysis(history, readings, budget.notes, budget.left_out) if budget else Analysis(history, readings)
@@ -109,19 +127,29 @@ class Case:
     def correlate(
         self,
         reads: Sequence[LogRead],
-        known: Clocks = EMPTY,
+        clocks: Clocks,
         gap: Gap | None = None,
         filed: Sequence[SnapshotRead] = (),
+        kinds: frozenset[str] | None = None,
     ) -> History:
-        """Correlate all that was read into one history; `gap`, the evicted stretch, is one in its coverage."""
-        options, clocks = self.options, self.clocks(reads, known)
+        """Correlate all that was read into one history; `gap`, the evicted stretch, is one in its coverage.
+
+        With `kinds` only what tells of these, or who is who.
+        """
+        options = self.options
         given = [SeenVersion(name, version.removeprefix("v"), "option") for name, version in options.components.items()]
-        between, standing = (options.since, options.until), [file.standing for file in filed]
+        scope, standing = Scope(options.since, options.until, kinds), [file.standing for file in filed]
         spans = _spans(reads, self.patterns.vocabulary)
-        history = build_history([read.log for read in reads], clocks, spans, given, between, standing)
+        history = build_history([read.log for read in reads], clocks, spans, given, scope, standing)
         if gap:
             history = history._replace(coverage=tuple(c._replace(gaps=(gap, *c.gaps)) for c in history.coverage))
         return history
+
+    def _kinds(self, reads: Sequence[LogRead]) -> frozenset[str] | None:
+        """The kinds that a rule asks for which can hold in these logs; None where the command looks at all."""
+        if not self._judges_only:
+            return None
+        return asked(self.patterns.rules, {one.match.entry.kind for read in reads for one in read.log.raw_events})
 
     def findings(self, history: History) -> list[Finding]:
         """What the rules find and the user wants, ranked."""

@@ -20,7 +20,7 @@ from kvdiag.model.rule import Rule
 from kvdiag.regex import lazy_regex
 from kvdiag.rules.distribution import Dialect, distributions, plain, unknown_placeholders
 from kvdiag.rules.grammar import names_in
-from kvdiag.rules.judge import selects
+from kvdiag.rules.selection import selects
 from kvdiag.rules.words import show_rule
 from kvdiag.yamlread import suggestion
 

@@ -7,6 +7,7 @@ long: then the threads wait for an eviction. Of findings reported long ago a bou
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -62,6 +63,7 @@ class Follower:
 
     def changes(self) -> Iterator[Change]:
         """Each change when it is known, until all inputs have ended; a file has no end."""
+        gc.enable()  # it may run for weeks
         for thread in self._threads:
             thread.start()
         while self._state.wait_for_news():
@@ -91,7 +93,7 @@ class Follower:
             reads = [log.made() for log in logs]
         if not reads:
             return
-        history = self._case.correlate(reads, self._budget.clocks, self._budget.gap)
+        history = self._case.correlate(reads, self._case.clocks(reads, self._budget.clocks), self._budget.gap)
         findings = self._judged.all(self._case.findings(history))
         gone = self._judged.forget()
         yield from self._begun(findings, history, gone, is_end=is_end)

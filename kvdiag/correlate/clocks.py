@@ -17,8 +17,10 @@ from datetime import UTC, datetime
 from typing import NamedTuple, TypeAlias
 
 from kvdiag.clock import (
+    DAY,
     FRAME_BEGINS,
     FRAME_ENDS,
+    LEAP_DAY,
     MINUTE,
     PRINTED,
     SECOND,
@@ -31,7 +33,6 @@ from kvdiag.clock import (
     is_since_boot,
     is_unanchored,
     is_yearless,
-    to_datetime,
     year_rollovers,
     years_at,
 )
@@ -51,6 +52,7 @@ from kvdiag.correlate.clues import (
     year_beside,
     year_of_file,
 )
+from kvdiag.events.raw import RawEvent
 from kvdiag.ingest.log_events import SHARED, LogEvents
 from kvdiag.model.values import EMPTY
 
@@ -89,6 +91,18 @@ class SourceClock(NamedTuple):
             return next((stamp + one.offset for one in self.anchors if one.holds(stamp)), stamp)
         year = self.year or datetime.now(UTC).year
         return in_year(stamp, year + (years_at(self.turns, line, stamp) if self.turns else 0)) - self.zone
+
+    def span(self, raw_events: Sequence[RawEvent]) -> tuple[int, int]:
+        """When the first of these events began and the last ended, in UTC; there is at least one."""
+        said = [(raw_event.stamp, raw_event.line) for raw_event in raw_events]
+        said += [(more[1], line) for _, _, line, _, _, more in raw_events if more]
+        if not (
+            self.turns or self.anchors
+        ):  # the order of the stamps with a year, and of those without, is that of time
+            frames = ([one for one in said if is_yearless(one[0])], [one for one in said if not is_yearless(one[0])])
+            said = [one for frame in frames if frame for one in (min(frame), max(frame))]
+        times = [self.utc(stamp, line) for stamp, line in said]
+        return min(times), max(times)
 
     @property
     def is_unanchored(self) -> bool:
@@ -222,6 +236,8 @@ def _zones(logs: Sequence[LogEvents], given: int | None) -> Mapping[str, tuple[i
 
 def _anchored(log: LogEvents, clock: SourceClock) -> SourceClock:
     """The clock with what holds those of the source's stamps that are adrift."""
+    if min((stamp for _, stamp in _stamps(log) if stamp is not None), default=FRAME_ENDS) > PRINTED:
+        return clock
     stamps = [(line, stamp) for line, stamp in _stamps(log) if stamp is not None]
     if not any(is_unanchored(stamp) for _, stamp in stamps):
         return clock
@@ -270,10 +286,8 @@ def _retries(log: LogEvents) -> Iterator[tuple[int, int, int]]:
 def _has_leap_day(log: LogEvents, turns: YearRollovers) -> int | None:
     """How many years after its first line the log shows a 29 February; None when it shows none."""
     for raw_event in log.raw_events:
-        if is_yearless(raw_event.stamp):
-            moment = to_datetime(raw_event.stamp)
-            if (moment.month, moment.day) == (2, 29):
-                return years_at(turns, raw_event.line)
+        if LEAP_DAY <= raw_event[0] < LEAP_DAY + DAY:
+            return years_at(turns, raw_event.line)
     return None
 
 
@@ -287,6 +301,8 @@ def _leap(first_year: int, turn: int) -> int:
 def _aligned(logs: Sequence[LogEvents], clocks: Mapping[str, SourceClock]) -> Mapping[str, SourceClock]:
     """Clocks whose zone was only assumed, moved by what the ids they share with a surer source say."""
     aligned = dict(clocks)
+    if len(logs) < 2 or not any(clock.is_unsure for clock in clocks.values()):
+        return aligned
     order = sorted(logs, key=lambda t: (clocks[t.source].is_unsure, not t.component.startswith("csi")))
     seen = {t.source: _first_seen(t, clocks[t.source]) for t in logs}
     holders: dict[tuple[str, str], list[int]] = defaultdict(list)

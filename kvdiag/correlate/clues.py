@@ -174,7 +174,7 @@ def _dated_retries(log: LogEvents) -> Iterator[_DatedRetry]:
     The first such line counts.
     """
     for raw_event in log.raw_events:
-        text = raw_event.match.attrs.get("retry_at", "")
+        text = raw_event[1].attr("retry_at")
         found = _MOMENT.match(text) if text and is_yearless(raw_event.stamp) else None
         if found:
             year = int(found[1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from kvdiag.correlate.identity import Identities
@@ -41,7 +42,7 @@ def describe(subject: tuple[SubjectKind, str], events: Sequence[Event], identiti
 
 
 def node_entity(key: str) -> Entity:
-    """A node by the name that its logs give it; empty when they give none."""
+    """The entity of a node; `key` is its name, empty where no log says it."""
     ids = {"node": key} if key and not key.startswith(NAMELESS) else {}
     return Entity(kind=SubjectKind.NODE, key=key, name=key or "this node", ids=ids)
 
@@ -65,9 +66,8 @@ def _pod_ids(uid: str, identities: Identities) -> dict[str, str]:
 
 
 def _volume(key: str, events: Sequence[Event], identities: Identities) -> Entity:
-    ids: dict[str, str] = {}
-    for name in VOLUME_IDS:
-        ids |= _only(events, name)
+    said = _said(events)
+    ids = {name: next(iter(said[name])) for name in VOLUME_IDS if len(said.get(name, ())) == 1}
     if "pod_uid" in ids:
         ids |= _pod_ids(ids["pod_uid"], identities)
     ids |= _node(events)
@@ -101,6 +101,15 @@ def _only(events: Sequence[Event], name: str) -> dict[str, str]:
     """The name if all events that say it agree; a volume of many pods has no pod."""
     said = {value for event in events if (value := event.ref(name))}
     return {name: said.pop()} if len(said) == 1 else {}
+
+
+def _said(events: Sequence[Event]) -> dict[str, set[str]]:
+    """By kind of name, the first of each event."""
+    said: dict[str, set[str]] = defaultdict(set)
+    for refs in {event.refs for event in events}:
+        for kind, value in dict(reversed(refs)).items():
+            said[kind].add(value)
+    return said
 
 
 def _node(events: Sequence[Event]) -> dict[str, str]:

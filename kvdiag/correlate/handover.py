@@ -21,8 +21,10 @@ STAGED = frozenset({"volume.stage.succeeded", "csi.nodestage.succeeded"})
 UNSTAGED = frozenset({"volume.unstage.succeeded", "csi.nodeunstage.succeeded", "volume.released"})
 PUBLISHED = frozenset({"volume.publish.succeeded", "csi.nodepublish.succeeded"})
 UNPUBLISHED = frozenset({"volume.unpublish.succeeded", "csi.nodeunpublish.succeeded"})
-OVERLAP = "volume.handover.overlap"
+OVERLAP, LEFT, CLEAN = "volume.handover.overlap", "volume.handover.left", "volume.handover.clean"
+HANDED_OVER = frozenset({OVERLAP, LEFT, CLEAN})
 TOLERANCE = 2 * SECOND  # of clocks that nothing was found out about
+TOLD_BY = STAGED | UNSTAGED | PUBLISHED | UNPUBLISHED
 
 
 class _Place:
@@ -74,10 +76,10 @@ def _arrivals(event: Event, time: int, places: Mapping[str, _Place], left: dict[
     for other, place in places.items():
         if other != node and place.was_used and not place.pods and time - place.since > TOLERANCE:
             yield _event(event, OVERLAP, other, "it was still staged there")
-            yield _event(event, "volume.handover.left", other, "it was staged on another node")._replace(node=other)
+            yield _event(event, LEFT, other, "it was staged on another node")._replace(node=other)
     for other, since in list(left.items()):
         if other != node and not places:
-            yield _event(event, "volume.handover.clean", other, f"unstaged {say_duration(max(0, time - since))} before")
+            yield _event(event, CLEAN, other, f"unstaged {say_duration(max(0, time - since))} before")
     left.clear()
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 from kvdiag.correlate.clocks import SourceClock
-from kvdiag.correlate.copies import join_polls, without_copies
+from kvdiag.correlate.copies import join_polls, without_copies, without_records
 from kvdiag.correlate.coverage import STARTING, SourceCoverage, coverages
 from kvdiag.correlate.entities import describe
 from kvdiag.correlate.handover import handovers
 from kvdiag.correlate.identity import Identities
+from kvdiag.correlate.needed import EVERYTHING, STARTS, Scope, needed
 from kvdiag.correlate.nodes import with_nodes
 from kvdiag.correlate.skew import skews
 from kvdiag.correlate.snapshots import stand
@@ -26,7 +28,6 @@ from kvdiag.model.timeline import Gap, History, SeenVersion, Skew, Timeline
 from kvdiag.model.values import SubjectKind
 from kvdiag.snapshots.fact import STANDING, Snapshot
 
-STARTS = frozenset({"kubelet.started", "runtime.started"})
 CONTROLLER = "csi-controller"  # a driver's controller part: it may run on any node and sees no call of kubelet's
 MOST_LINKED = 64  # subjects of one line; a list of more tells nothing of which uses which
 NODE_CALLS = ("csi.nodestage", "csi.nodeunstage", "csi.nodepublish", "csi.nodeunpublish", "csi.nodegetvolumestats")
@@ -38,27 +39,29 @@ def build_history(
     clocks: Mapping[str, SourceClock],
     spans: Mapping[str, Iterable[str]],
     given: Sequence[SeenVersion] = (),
-    between: tuple[int | None, int | None] = (None, None),
+    scope: Scope = EVERYTHING,
     standing: Sequence[Snapshot] = (),
 ) -> History:
     """Correlate what all logs said. `spans` are the version ranges of the wordings seen; `given` are `--component`.
 
-    `between` drops what began before its first or after its second moment (microseconds UTC); `standing` is what files
-    beside the logs say.
+    `standing` is what files beside the logs say.
     """
-    since, until = between
-    found = [e for e in _events(logs, clocks) if not (since and e.ends < since) and not (until and e.time > until)]
+    is_part = scope.kinds is not None and scope.is_any_time and not standing
+    found = list(_events(logs, clocks, scope.kinds if is_part else None))
+    if not scope.is_any_time:
+        found = [event for event in found if scope.covers(event.time, event.ends)]
     found += list(stand(standing, found))
     entries = {id(s.match.entry): s.match.entry for t in logs for s in t.raw_events}.values()
     places = {one.source: one.place for one in logs} | {one.source: one.place for one in standing}
-    unique = join_polls(without_copies(sorted(found, key=_order)), {entry.kind for entry in entries if entry.poll})
+    unique = join_polls(
+        without_records(without_copies(sorted(found, key=_order))), {entry.kind for entry in entries if entry.poll}
+    )
     events = with_nodes(unique, places)
     identities = Identities(events)
     wide = {entry.kind for entry in entries if entry.scope == "node"}
     by_subject, uses = _divide(events, identities, wide)
     clock_skews = _hand_over(by_subject)
-    begins = min((event.time for event in events), default=0)
-    ends = max((event.ends for event in events), default=0)
+    begins, ends = _reach(logs, clocks) if is_part else _span_of(events)
     return History(
         events=tuple(events),
         timelines=_timelines(_of_logs(by_subject), uses, identities),
@@ -71,11 +74,23 @@ def build_history(
     )
 
 
-def _events(logs: Sequence[LogEvents], clocks: Mapping[str, SourceClock]) -> Iterator[Event]:
+def _events(
+    logs: Sequence[LogEvents], clocks: Mapping[str, SourceClock], kinds: AbstractSet[str] | None
+) -> Iterator[Event]:
     for log in logs:
         clock, by = clocks[log.source], log.attribution
-        for raw_event in log.raw_events:
+        for raw_event in log.raw_events if kinds is None else needed(log.raw_events, kinds):
             yield _event(raw_event, log.source, by, clock)
+
+
+def _span_of(events: Sequence[Event]) -> tuple[int, int]:
+    return min((event.time for event in events), default=0), max((event.ends for event in events), default=0)
+
+
+def _reach(logs: Sequence[LogEvents], clocks: Mapping[str, SourceClock]) -> tuple[int, int]:
+    """When the first event of all logs began and the last ended, those that were left out included."""
+    spans = [clocks[log.source].span(log.raw_events) for log in logs if log.raw_events]
+    return min((begins for begins, _ in spans), default=0), max((ends for _, ends in spans), default=0)
 
 
 def _event(raw_event: RawEvent, source: str, by: Attribution, clock: SourceClock) -> Event:
@@ -98,7 +113,7 @@ def _event(raw_event: RawEvent, source: str, by: Attribution, clock: SourceClock
 def _component_of(match: EventMatch, process: Process, by: Attribution) -> str:
     """Who said it; a crash is its own program's."""
     entry = match.entry
-    return by.of_words(entry.component or match.attrs.get("program", ""), process.ident, is_call=entry.is_call)
+    return by.of_words(entry.component or match.attr("program"), process.ident, is_call=entry.is_call)
 
 
 def _order(event: Event) -> tuple[int, str, int]:
@@ -220,7 +235,7 @@ def _by_speaker(log: LogEvents) -> Iterator[list[RawEvent]]:
     """The first and last raw_event of each kind by each process."""
     groups: dict[tuple[int, Process], list[RawEvent]] = {}
     for raw_event in log.raw_events:
-        key = (id(raw_event[1][0]), raw_event[4])
+        key = (id(raw_event[1].entry), raw_event[4])
         group = groups.get(key)
         if group is None:
             groups[key] = [raw_event, raw_event]

@@ -12,10 +12,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from kvdiag.events.names import refs_of
+from kvdiag.events.names import mounts_in, refs_of
 from kvdiag.events.raw import EventMatch, RawEvent, RpcLine
 from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.formats.rpc.calls import Call, RpcFragment, pair
+from kvdiag.formats.rpc.pieces import thing_of
 from kvdiag.model.event import Ref
 
 REFS = {
@@ -35,21 +36,16 @@ def calls(rpc_lines: Sequence[RpcLine], vocabulary: Vocabulary) -> Iterator[RawE
     for index, line in enumerate(rpc_lines):
         by_process[line.process[:3]].append((index, line.piece))
     for call in chain.from_iterable(map(pair, by_process.values())):
-        thing = _thing(call.method)
+        thing = thing_of(call.method)
         refs = _refs(call)
         asked = call.begins if call.requested is None else call.requested
         yield from _raw_event(f"{thing}.called", rpc_lines[asked], refs, {}, vocabulary)
         if call.outcome != "open" and call.ends is not None:
             said = {"error": call.error} if call.error else {}
+            refs = refs or mounts_in(call.error.encode())
             yield from _raw_event(
                 f"{thing}.{call.outcome}", rpc_lines[call.ends], refs, _attrs(call) | said, vocabulary
             )
-
-
-def _thing(method: str) -> str:
-    """`NodeUnpublishVolume` → `csi.nodeunpublish`, `CreateVolume` → `csi.createvolume`."""
-    name = method.lower()
-    return "csi." + (name.removesuffix("volume") if name.startswith(("node", "controller")) else name)
 
 
 def _refs(call: Call[int]) -> tuple[Ref, ...]:
@@ -68,7 +64,7 @@ def _attrs(call: Call[int]) -> dict[str, str]:
     attrs = {"ephemeral": call.request["ephemeral"]} if "ephemeral" in call.request else {}
     if "vendor_version" in call.request:
         attrs["version"] = call.request["vendor_version"]
-    if call.ambiguous:
+    if call.ambiguous and call.method:
         attrs["ambiguous"] = "true"
     return attrs
 
@@ -78,4 +74,4 @@ def _raw_event(
 ) -> Iterator[RawEvent]:
     entry = vocabulary.kinds.get(kind)
     if entry is not None:
-        yield RawEvent(line.stamp, EventMatch(entry, refs, attrs), line.line, line.text, line.process)
+        yield RawEvent(line.stamp, EventMatch.known(entry, refs, attrs), line.line, line.text, line.process)

@@ -8,14 +8,17 @@ is a wording of `volume.released`, of the volume pvc-1 and the node worker-1.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 
-from kvdiag.events.names import mounts_in, pods_in, refs_of, text_of
-from kvdiag.events.raw import EventMatch, Match
+from kvdiag.events.names import PLACEHOLDERS, mounts_in, pods_in, refs_of, text_of
+from kvdiag.events.raw import EventMatch, Match, Meaning, ValueReader, Values
 from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.model.event import Ref
 from kvdiag.model.vocabulary import Entry
 
+NAMING = frozenset({"data", "error"})  # attributes that may have names in them
+ALONE = frozenset({"sandbox_id", "container_id", "pod_uid", "pod", "volume_handle", "spec_name"})  # name one thing
 MOST_MEANINGS = 20_000
 
 _Quick = tuple[Callable[[bytes, int], re.Match[bytes] | None] | None, int]
@@ -29,6 +32,7 @@ class Matcher:
         self._vocabulary = vocabulary
         self.wordings: set[int] = set()
         self._meanings: dict[Match, EventMatch] = {}
+        self._readers: dict[int, ValueReader] = {}
         self._quick: list[_Quick | None] = [None] * len(vocabulary.wordings)
 
     def match(self, literal: int, text: bytes) -> Match | None:
@@ -48,38 +52,51 @@ class Matcher:
 
     def meaning(self, found: Match, entry: Entry, *, is_long: bool) -> EventMatch:
         """What a wording means with its values; that of a long line is not remembered."""
-        return self._meanings.get(found) or self._mean(found, entry, is_long=is_long)
+        known = self._meanings.get(found)
+        if known is not None:
+            return known
+        number, values = found
+        meaning = EventMatch(entry, self._readers.get(number) or self._reader(number), values)
+        if not is_long:
+            if len(self._meanings) >= MOST_MEANINGS:
+                self._meanings.clear()
+            self._meanings[found] = meaning
+        return meaning
 
     def forget(self) -> None:
         """Forget the meanings that were met."""
         self._meanings.clear()
+
+    def _reader(self, number: int) -> ValueReader:
+        """How the values of a wording are read; asked for where one is met."""
+        self.wordings.add(number)
+        names = self._vocabulary.matcher(number).names
+        naming = tuple(place for place, name in enumerate(names) if PLACEHOLDERS[name].kind or name in NAMING)
+        links = len(naming) > 1 or any(names[place] not in ALONE for place in naming)
+        reader = self._readers[number] = ValueReader(partial(_read, names), names, naming, links)
+        return reader
 
     def _prepare(self, number: int) -> _Quick:
         """The regex of a wording, compiled when a line first comes to it: each takes half a millisecond."""
         quick = self._quick[number] = self._vocabulary.matcher(number).quick or (None, 0)
         return quick
 
-    def _mean(self, found: Match, entry: Entry, *, is_long: bool) -> EventMatch:
-        number, groups = found
-        self.wordings.add(number)
-        refs: dict[Ref, None] = {}
-        attrs: dict[str, str] = {}
-        for name, value in zip(self._vocabulary.matcher(number).names, groups, strict=True):
-            if value is None:
-                continue
-            names = refs_of(name, value)
-            if names:
-                refs.update(dict.fromkeys(names))
-            else:
-                attrs[name] = text_of(name, value)
-            if name == "error":
-                refs.update(dict.fromkeys(mounts_in(value)))
-                named = pods_in(value)
-                if named and (named[0] in refs or not any(ref.kind in {"pod", "pod_uid"} for ref in refs)):
-                    refs.update(dict.fromkeys(named))
-        meaning = EventMatch(entry, tuple(refs), attrs)
-        if len(self._meanings) >= MOST_MEANINGS:
-            self._meanings.clear()
-        if not is_long:
-            self._meanings[found] = meaning
-        return meaning
+
+def _read(names: Sequence[str], values: Values) -> Meaning:
+    """The refs and attributes of the values of a wording, which stand for these placeholders."""
+    refs: dict[Ref, None] = {}
+    attrs: dict[str, str] = {}
+    for name, value in zip(names, values, strict=True):
+        if value is None:
+            continue
+        named = refs_of(name, value)
+        if named:
+            refs.update(dict.fromkeys(named))
+        else:
+            attrs[name] = text_of(name, value)
+        if name == "error":
+            refs.update(dict.fromkeys(mounts_in(value)))
+            pods = pods_in(value)
+            if pods and (pods[0] in refs or not any(ref.kind in {"pod", "pod_uid"} for ref in refs)):
+                refs.update(dict.fromkeys(pods))
+    return tuple(refs), attrs

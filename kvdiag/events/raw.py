@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from kvdiag.clock import MINUTE
@@ -10,18 +10,83 @@ from kvdiag.events.stamper import Process
 from kvdiag.formats.rpc.pieces import RpcFragment
 from kvdiag.model.event import Ref
 from kvdiag.model.record import Body
+from kvdiag.model.values import EMPTY
 from kvdiag.model.vocabulary import Entry
 
 UNKNOWN_PROCESS = Process()
 FOLD = MINUTE  # polls closer than this are one event with a count
 
 
-class EventMatch(NamedTuple):
-    """What a wording with these values says; made once and shared by all lines that say the same."""
+Meaning = tuple[tuple[Ref, ...], Mapping[str, str]]  # the names on a line, and everything else it said
+Values = tuple[bytes | None, ...]
 
-    entry: Entry
-    refs: tuple[Ref, ...]
-    attrs: Mapping[str, str]
+
+class ValueReader(NamedTuple):
+    """How the values of a wording are read, what they are called, and at which places those are that name something.
+
+    `links` when they may join names: two of one line, or one that has another in it, as a path has a pod's UID.
+    """
+
+    read: Callable[[Values], Meaning]
+    names: Sequence[str] = ()
+    naming: tuple[int, ...] = ()
+    links: bool = False
+
+
+class EventMatch:
+    """What a wording with these values says; shared by all lines that say the same.
+
+    Values are read when they are asked for, 5 µs: of most events only the kind ever is.
+    """
+
+    __slots__ = ("_meaning", "_reader", "_values", "entry")
+
+    def __init__(self, entry: Entry, reader: ValueReader, values: Values) -> None:
+        """`reader` tells what the values mean."""
+        self.entry, self._reader, self._values = entry, reader, values
+        self._meaning: Meaning | None = None
+
+    @classmethod
+    def known(cls, entry: Entry, refs: tuple[Ref, ...], attrs: Mapping[str, str]) -> EventMatch:
+        """One whose meaning is known."""
+        made = cls(entry, _NONE, ())
+        made._meaning = (refs, attrs)
+        return made
+
+    @property
+    def naming(self) -> Sequence[object]:
+        """The values that name something, as the line spells them, without reading them."""
+        return [self._values[place] for place in self._reader.naming] if self._values else self.refs
+
+    @property
+    def linking(self) -> Sequence[object]:
+        """The same, of a wording that may join two names; else nothing."""
+        return self.naming if self._reader.links or not self._values else ()
+
+    @property
+    def meaning(self) -> Meaning:
+        """The names and attributes."""
+        if self._meaning is None:
+            self._meaning = self._reader.read(self._values)
+        return self._meaning
+
+    def attr(self, name: str) -> str:
+        """The attribute of that name, empty when there is none; nothing is read of a wording that has none."""
+        is_there = self._meaning is not None or name in self._reader.names
+        return self.attrs.get(name, "") if is_there else ""
+
+    @property
+    def refs(self) -> tuple[Ref, ...]:
+        """The names on the line."""
+        return self.meaning[0]
+
+    @property
+    def attrs(self) -> Mapping[str, str]:
+        """Everything else it said."""
+        return self.meaning[1]
+
+
+_NONE = ValueReader(lambda _values: ((), EMPTY))
 
 
 class RawEvent(NamedTuple):
@@ -44,7 +109,7 @@ class RawEvent(NamedTuple):
         return True
 
 
-Match = tuple[int, tuple[bytes | None, ...]]  # a wording and its values
+Match = tuple[int, Values]  # a wording and its values
 # stamp, words, process, and the body where it was read in full
 ParsedLine = tuple[int | None, bytes, Process, Body | None]
 

@@ -17,19 +17,19 @@ from kvdiag.events.listed import is_row, repeated
 from kvdiag.events.matching import Matcher
 from kvdiag.events.raw import EventMatch, HitLine, Match, ParsedLine, RawEvent, RpcLine
 from kvdiag.events.repeats import Repeats
+from kvdiag.events.rpc_reader import LONGEST_SITE, LONGEST_TEXT, RpcReader
 from kvdiag.events.stamper import TimestampReader
 from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.events.within import with_pod
 from kvdiag.formats.authors import Attribution
 from kvdiag.formats.bodies.gopanic import is_start
 from kvdiag.formats.bodies.gopanic import read as read_panic
-from kvdiag.formats.bodies.known import read_body
 from kvdiag.formats.carriers.carrier import KERNEL
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.model.vocabulary import CRASH, Entry
 
-LONGEST_TEXT = 8_192  # bytes of a line that are kept as evidence; the meaning of a longer one is not remembered
 OPENING = 3  # lines at the head of a crash dump that may each name the crash
+MOST_SITES = 4_096
 UNFINISHED = (b"=<", b"\r")  # a value of many lines begins; a carriage return to be cut off
 ANYBODY = Attribution()
 
@@ -45,10 +45,17 @@ class Recogniser:
         """
         self._vocabulary, self._is_named, self._by = vocabulary, is_named, by
         self.raw_events: list[RawEvent] = []
-        self.rpc_lines: list[RpcLine] = []
         self.recognised = 0
         self._matcher, self._repeats, self._lines = Matcher(vocabulary), Repeats(), HitLines()
         self._polls, self._readers, self._errors = vocabulary.polls, vocabulary.readers, vocabulary.errors
+        self._owners, self._special = vocabulary.owners, vocabulary.special
+        self._rpc = RpcReader(vocabulary.kinds, self._lines)
+        self._sayings: dict[tuple[str, str, bytes], bool] = {}
+
+    @property
+    def rpc_lines(self) -> list[RpcLine]:
+        """The lines of calls."""
+        return self._rpc.lines
 
     @property
     def wordings(self) -> set[int]:
@@ -86,15 +93,51 @@ class Recogniser:
                 self.recognised += told
                 repeats.duplicates += told
                 continue
-            events = self._take(ids, said, HitLine(block, index, first_line + index + 1, line), rest)
+            place = HitLine(block, index, first_line + index + 1, line)
+            events = self._take_one(ids[0], said, place, rest) if len(ids) == 1 else None
+            if events is None:
+                events = self._take(ids, said, place, rest)
             if said[0] is not None and events:
                 repeats.tell(line, events)
 
     def evict(self, kept: list[RawEvent], heard: list[RpcLine]) -> None:
         """Go on with these alone; a poll that is kept is counted on, any other begins anew."""
-        self.raw_events, self.rpc_lines = kept, heard
+        self.raw_events, self._rpc.lines = kept, heard
         self._repeats.keep(kept)
         self._matcher.forget()
+
+    def _take_one(self, literal: int, said: ParsedLine, place: HitLine, rest: int) -> int | None:
+        """The event of a line with a time and one literal, which most are; None where there is more to it: 2 µs."""
+        stamp, text, process, body = said
+        if stamp is None or body is not None or len(place.line) > LONGEST_TEXT:
+            return None
+        found = self._matcher.match(literal, text)
+        if found is None:
+            return 0
+        is_call = found[0] in self._readers
+        if found[0] in self._special and not is_call:
+            return None
+        entry = self._vocabulary.entries[self._owners[found[0]]]
+        self.recognised += 1
+        if not self._may_say(entry.component, process.ident, place.line, rest):
+            return 1
+        self._lines.last = stamp
+        if is_call:
+            self._rpc.hear(said, stamp, place, rest)
+            return 0
+        match = self._matcher.meaning(found, entry, is_long=False)
+        self.raw_events.append(RawEvent(stamp, match, place.number, place.line, process))
+        return 1
+
+    def _may_say(self, component: str, ident: str, line: bytes, rest: int) -> bool:
+        """As `Attribution.may_say`, asked once for each call site: it looks at no more than the file."""
+        key = (component, ident, line[rest : line.find(b"]", rest, rest + LONGEST_SITE)] if not ident else b"")
+        told = self._sayings.get(key)
+        if told is None:
+            if len(self._sayings) >= MOST_SITES:
+                self._sayings.clear()
+            told = self._sayings[key] = self._by.may_say(component, ident, line)
+        return told
 
     def _take(self, ids: tuple[int, ...], said: ParsedLine, place: HitLine, rest: int) -> int:
         """Every event that one line tells of; how many there are that the same line must not tell again."""
@@ -114,11 +157,11 @@ class Recogniser:
             if found[0] in self._errors:
                 more = self._lines.below(place.block, place.index)
                 found = (self._matcher.match(literal, rb"\n".join([said[1], *more])) or found) if more else found
-            self._add(found, said, place)
+            self._add(found, said, place, rest)
         # Two calls may well say the same in the same microsecond, and two pods of a table in the same minute.
         return 0 if pieces or is_row(said[3]) else events
 
-    def _add(self, found: Match, said: ParsedLine, place: HitLine) -> None:
+    def _add(self, found: Match, said: ParsedLine, place: HitLine, rest: int) -> None:
         entry = self._vocabulary.owner(found[0])
         stamp = said[0] if said[0] is not None else self._lines.last
         is_bare = said[0] is None and said[3] is None  # neither a time nor a format
@@ -132,7 +175,7 @@ class Recogniser:
         else:
             self._lines.last = stamp
         if entry.reader:
-            self._hear(said, stamp, place)
+            self._rpc.hear(said, stamp, place, rest)
             return
         is_long = len(place.line) > LONGEST_TEXT
         meaning = with_pod(self._matcher.meaning(found, entry, is_long=is_long), said[1])
@@ -165,20 +208,10 @@ class Recogniser:
         before = self.raw_events[-1] if self.raw_events else None
         return before is not None and before.match.entry.kind == CRASH and place.number - before.line <= OPENING
 
-    def _hear(self, said: ParsedLine, stamp: int, place: HitLine) -> None:
-        if self.rpc_lines and self.rpc_lines[-1].line == place.number:
-            return  # another literal of the same line
-        from kvdiag.formats.rpc.lines import read_piece  # 3 ms that a log without calls never needs
-
-        body = said[3] or read_body(peel(place.line).body)
-        piece = read_piece(body.message, body.fields) if body else None
-        if piece is not None:
-            self.rpc_lines.append(RpcLine(stamp, piece, place.number, place.line[:LONGEST_TEXT], said[2]))
-
 
 def _panic(meaning: EventMatch, lines: Sequence[bytes]) -> EventMatch:
     """The first goroutine's functions say what crashed; they stand on the lines that follow."""
     body = read_panic([peel(line).body for line in lines])
     functions = [name.rpartition("/")[2] for name in body.fields.get("functions", "").split()]
     said = {**body.fields, "functions": ", ".join(functions), "reason": body.message}
-    return meaning._replace(attrs={**meaning.attrs, **said})
+    return EventMatch.known(meaning.entry, meaning.refs, {**meaning.attrs, **said})

@@ -19,11 +19,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kvdiag.cache import cached, digest
+from kvdiag.cache import cached, digest, fingerprint
 from kvdiag.errors import PatternError
 from kvdiag.events.names import PLACEHOLDERS
 from kvdiag.events.template import Matcher, compile_wording
-from kvdiag.model.vocabulary import Entry, Wording
+from kvdiag.formats.carriers.carrier import KERNEL
+from kvdiag.model.vocabulary import CRASH, Entry, Wording
 from kvdiag.regex import lazy_regex
 from kvdiag.yamlread import Node, read_yaml
 
@@ -50,7 +51,8 @@ class Vocabulary(NamedTuple):
     `wordings[i]` belongs to `entries[owners[i]]`; `by_literal[n]` lists the wordings whose anchor is `literals[n]`, in
     the order of the files: the first that matches is what the line says. `matchers` are compiled as lines ask for them.
     `polls`, `readers` and `errors` are the wordings of entries that repeat, of those whose values a reader of their own
-    reads, and of those with an `{error}`.
+    reads, and of those with an `{error}`; `special` are all of these, the kernel's and a crash's: those that may take
+    more than their line, or that not anybody may say.
     """
 
     entries: tuple[Entry, ...]
@@ -63,6 +65,7 @@ class Vocabulary(NamedTuple):
     polls: frozenset[int]
     readers: frozenset[int]
     errors: frozenset[int]
+    special: frozenset[int]
 
     def matcher(self, wording: int) -> Matcher:
         """Give the matcher of `wordings[wording]`, compiled when first asked for. Raises PatternError if faulty."""
@@ -91,9 +94,8 @@ def load_vocabulary(folder: Path, extra: Iterable[Entry] = ()) -> Vocabulary:
 
     Raises PatternError for a file that cannot be used. Uses the cache of the user.
     """
-    files = _files(folder)
-    key = digest([b"%d" % COMPILED, *(part for name, data in files for part in (name.encode(), data))])
-    entries = cached("events", key, lambda: _compile(files), read_compiled)
+    key = digest([b"%d" % COMPILED, fingerprint(_paths(folder)).encode()])
+    entries = cached("events", key, lambda: _compile(_files(folder)), read_compiled)
     return make_vocabulary([*entries, *extra])
 
 
@@ -119,6 +121,7 @@ def make_vocabulary(entries: Iterable[Entry]) -> Vocabulary:
     for index, (_, wording) in enumerate(spelled):
         literals.setdefault(wording.anchor, []).append(index)
     owners = [said[speaker] for speaker, _ in spelled]
+    errors = frozenset(number for number, (_, wording) in enumerate(spelled) if "{error}" in wording.message)
     return Vocabulary(
         entries=tuple(said.values()),
         wordings=tuple(wording for _, wording in spelled),
@@ -129,8 +132,13 @@ def make_vocabulary(entries: Iterable[Entry]) -> Vocabulary:
         matchers=[None] * len(spelled),
         polls=frozenset(number for number, entry in enumerate(owners) if entry.poll),
         readers=frozenset(number for number, entry in enumerate(owners) if entry.reader),
-        errors=frozenset(number for number, (_, wording) in enumerate(spelled) if "{error}" in wording.message),
+        errors=errors,
+        special=errors | frozenset(number for number, entry in enumerate(owners) if _is_special(entry)),
     )
+
+
+def _is_special(entry: Entry) -> bool:
+    return bool(entry.poll or entry.reader) or entry.component == KERNEL or entry.kind == CRASH or entry.is_within
 
 
 def _shared_anchors(spelled: list[tuple[_Speaker, Wording]]) -> list[tuple[_Speaker, Wording]]:
@@ -214,9 +222,12 @@ def _values_of(entry: Entry) -> list[str]:
     return sorted(set(names), key=list(PLACEHOLDERS).index)
 
 
+def _paths(folder: Path) -> list[Path]:
+    return sorted((path for path in folder.iterdir() if path.name.endswith(".yaml")), key=lambda path: path.name)
+
+
 def _files(folder: Path) -> list[tuple[str, bytes]]:
-    paths = sorted((path for path in folder.iterdir() if path.name.endswith(".yaml")), key=lambda path: path.name)
-    return [(str(path), path.read_bytes()) for path in paths]
+    return [(str(path), path.read_bytes()) for path in _paths(folder)]
 
 
 def _compile(files: list[tuple[str, bytes]]) -> dict[str, Any]:

@@ -29,7 +29,7 @@ def with_pod(meaning: EventMatch, line: bytes) -> EventMatch:
     """What the words mean, and where they stand within an error the pod of the line, unless they name one."""
     if not meaning.entry.is_within or any(ref.kind in {"pod", "pod_uid"} for ref in meaning.refs):
         return meaning
-    return meaning._replace(refs=(*meaning.refs, *pod_around(line)))
+    return EventMatch.known(meaning.entry, (*meaning.refs, *pod_around(line)), meaning.attrs)
 
 
 def pod_around(line: bytes) -> tuple[Ref, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from kvdiag.events.raw import RawEvent, RpcLine
-from kvdiag.model.event import Event, Ref
+from kvdiag.model.event import Event
 
 EVENT = 1_000  # the raw_event, the event, its places in timelines
 NAME = 1_000  # what is known of a name: the subject, its identities, its share of a timeline
@@ -37,7 +37,7 @@ class Weight:
     def __init__(self) -> None:
         """Nothing was added yet."""
         self._events, self._bytes = 0, 0
-        self._names: set[Ref] = set()
+        self._names: set[object] = set()
 
     @property
     def load(self) -> Load:
@@ -49,7 +49,7 @@ class Weight:
         self._events += len(raw_events)
         self._bytes += sum(taken(raw_event[3]) for raw_event in raw_events)
         for raw_event in raw_events:
-            self._names.update(raw_event[1][1])
+            self._names.update(raw_event.match.naming)
 
     def add_heard(self, heard: Sequence[RpcLine]) -> None:
         """Lines of calls: each is kept, and may become an event."""

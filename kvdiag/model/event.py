@@ -57,9 +57,9 @@ class Event(NamedTuple):
 
     def ref(self, kind: str) -> str:
         """The first name of that kind on the line; empty when there is none."""
-        for ref in self.refs:
-            if ref.kind == kind:
-                return ref.value
+        for of_kind, value in self.refs:
+            if of_kind == kind:
+                return value
         return ""
 
     def value(self, name: str) -> str:

@@ -129,8 +129,9 @@ class RuleTest(NamedTuple):
 class Rule(NamedTuple):
     """One failure signature; one file in patterns/. `lines` are the vocabulary entries of its raw-line selectors.
 
+    With `alarm`, a match without one of these events is of severity info.
+    With `or_node`, events that name no subject of the kind `per` count for their node, where none names one.
     `possible` is the severity of a finding that is only possible, where that is another.
-    `is_else_node`: an event that names no subject of the kind is held against its node.
     `clocks` are the events whose place after the step before them must not hang on the clocks of two machines.
     """
 
@@ -161,6 +162,7 @@ class Rule(NamedTuple):
     collect: tuple[str, ...] = ()
     lines: tuple[Entry, ...] = ()
     tests: tuple[RuleTest, ...] = ()
-    is_else_node: bool = False
     possible: Severity | None = None
     place: str = ""
+    or_node: bool = False
+    alarm: tuple[str, ...] = ()

@@ -66,8 +66,8 @@ class Correlator(Protocol):
     def clocks(self, reads: Sequence[LogRead], known: Clocks) -> Clocks:
         """The clocks of the logs."""
 
-    def correlate(self, reads: Sequence[LogRead], known: Clocks, gap: Gap | None) -> History:
-        """Their history; `gap` is in its coverage."""
+    def correlate(self, reads: Sequence[LogRead], clocks: Clocks, gap: Gap | None) -> History:
+        """Their history by these clocks; `gap` is in its coverage."""
 
 
 class EventBudget:

@@ -9,14 +9,15 @@ from kvdiag.model.doubt import Doubt, Reason
 from kvdiag.model.event import NAMELESS, Event
 from kvdiag.model.report import Evidence, Finding
 from kvdiag.model.rule import Rule, Selector
-from kvdiag.model.timeline import Entity, History, Timeline
+from kvdiag.model.timeline import Entity, History
 from kvdiag.model.values import Severity, SubjectKind, Verdict
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.bugs import applies, known_bugs, seen
 from kvdiag.rules.fill import fixes, sentence, values
 from kvdiag.rules.grammar import positive_names
-from kvdiag.rules.judge import RuleMatch, judge, selects
-from kvdiag.rules.scene import EventIndex, nodes_of, parts
+from kvdiag.rules.judge import RuleMatch, judge
+from kvdiag.rules.scene import EventIndex, Sought, SubjectEvents, parts
+from kvdiag.rules.selection import selects
 from kvdiag.snapshots.fact import STANDING
 
 PRELUDE = 5 * MINUTE  # before the first line of the sentence; what else a rule shows may have led to it
@@ -25,26 +26,21 @@ PRELUDE = 5 * MINUTE  # before the first line of the sentence; what else a rule 
 def find(rules: Sequence[Rule], history: History, entries: Mapping[str, Entry]) -> Iterator[Finding]:
     """Every finding of every rule on every subject, in no order."""
     index = EventIndex(history, entries)
-    for rule in rules:
-        named: set[str] = set()  # nodes of whose subjects it was found already
-        for timeline in index.candidates(rule):
-            for finding in _on_subject(rule, timeline, index):
-                node = finding.subject.ids.get("node", "")
-                is_else = rule.is_else_node and finding.subject.kind is SubjectKind.NODE
-                if not (is_else and named & {node, ""}):
-                    yield finding
-                named.add(node)
+    for subject, possible in index.candidates(rules):
+        for wanted in possible:
+            yield from _on_subject(wanted, subject, index)
 
 
-def _on_subject(rule: Rule, timeline: Timeline, index: EventIndex) -> Iterator[Finding]:
+def _on_subject(wanted: Sought, subject: SubjectEvents, index: EventIndex) -> Iterator[Finding]:
     """One finding at most for each node of a subject: of the first part that surely matches, or else may."""
-    for node in nodes_of(timeline):
-        divided = parts(rule, index.events(rule, timeline, node))
+    rule = wanted.rule
+    for node in subject.nodes:
+        divided = parts(rule, subject.of(wanted, node))
         judged = ((_matches(rule, part, node, index), part) for part in divided)
         found = [(matches, part) for matches, part in judged if matches]
         if found:
             matches, part = min(found, key=lambda one: bool(one[0][0].doubts))
-            yield _finding(rule, _at(timeline.subject, node, part, rule), matches, part, index)
+            yield _finding(rule, _at(subject.timeline.subject, node, part, rule), matches, part, index)
 
 
 def _matches(rule: Rule, part: Sequence[Event], node: str, index: EventIndex) -> list[RuleMatch]:
@@ -69,7 +65,7 @@ def _finding(
     rule: Rule, subject: Entity, matches: Sequence[RuleMatch], part: Sequence[Event], index: EventIndex
 ) -> Finding:
     history = index.history
-    best = matches[0]
+    best = next((match for match in matches if match.bound.keys() & set(rule.alarm)), matches[0])
     bound = [(name, event) for name, events in best.bound.items() for event in events]
     ordered = sorted(bound, key=lambda pair: (pair[1].time, pair[1].origin))
     counted = _counted(rule, part)
@@ -103,6 +99,8 @@ def _finding(
 
 def _severity(rule: Rule, match: RuleMatch, *, is_healed: bool) -> Severity:
     """The rule's, or the one it has for what is only possible; one lower for what passed by itself."""
+    if rule.alarm and not match.bound.keys() & set(rule.alarm):
+        return Severity.INFO
     severity = rule.possible if match.doubts and rule.possible is not None else rule.severity
     if not is_healed:
         return severity

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
 from itertools import islice, pairwise
 from typing import NamedTuple
 
@@ -17,11 +16,12 @@ from kvdiag.correlate.handover import OVERLAP, UNSTAGED
 from kvdiag.model.doubt import Doubt, Reason
 from kvdiag.model.event import Event
 from kvdiag.model.record import Origin
-from kvdiag.model.rule import Absent, All, AnyOf, Chain, ChainStep, Condition, Not, Rule, Selector
+from kvdiag.model.rule import Absent, All, AnyOf, Chain, ChainStep, Condition, Not, Rule
 from kvdiag.model.timeline import History
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.absence import Window, doubts
 from kvdiag.rules.polls import cut_polls
+from kvdiag.rules.selection import Selected, by_kind
 from kvdiag.rules.silence import fell_silent
 
 MOST_RUNS = 256  # of one rule on one timeline; a longer series of the same fault adds nothing to the finding
@@ -41,7 +41,7 @@ class RuleMatch(NamedTuple):
 class JudgedEvents(NamedTuple):
     """What a condition is evaluated on: the selected events per name in time order, the node and the whole history."""
 
-    seen: Mapping[str, tuple[Event, ...]]
+    seen: Selected
     kinds: Mapping[str, tuple[str, ...]]
     node: str
     history: History
@@ -54,12 +54,28 @@ def judge(
 ) -> list[RuleMatch]:
     """Every match of the rule on these events (in time order), the certain ones first; empty when there is none."""
     pieces = cut_polls(events)
+    divided = by_kind(piece for piece, _ in pieces)
+    seen = Selected(rule.events, divided)
+    if not _may_hold(rule.when, seen):
+        return []
     whole = {id(piece): event for piece, event in pieces}
-    seen = {name: tuple(e for e, _ in pieces if selects(selector, e)) for name, selector in rule.events.items()}
     kinds = {name: selector.kinds for name, selector in rule.events.items()}
     selected = JudgedEvents(seen, kinds, node, history, entries, rule.clocks)
     runs = (_weighed(match, rule) for match in islice(_solve(rule.when, selected, RuleMatch({})), MOST_RUNS))
     return sorted((_whole(match, whole) for match in runs), key=lambda match: bool(match.doubts))
+
+
+def _may_hold(condition: Condition, seen: Bound) -> bool:
+    """Whether every event that the condition asks for is there at all."""
+    match condition:
+        case Chain(steps):
+            return all(seen[step.name] for step in steps)
+        case All(terms):
+            return all(_may_hold(term, seen) for term in terms)
+        case AnyOf(terms):
+            return any(_may_hold(term, seen) for term in terms)
+        case Absent() | Not():
+            return True
 
 
 def _weighed(match: RuleMatch, rule: Rule) -> RuleMatch:
@@ -75,21 +91,6 @@ def _whole(match: RuleMatch, whole: Mapping[int, Event]) -> RuleMatch:
     return RuleMatch(
         {name: tuple({id(e): e for e in events}.values()) for name, events in logged.items()}, match.doubts
     )
-
-
-def selects(selector: Selector, event: Event) -> bool:
-    """Whether an event is one of those a name in a rule stands for."""
-    if event.kind not in selector.kinds:
-        return False
-    return all(_fits(event.value(name), globs) for name, globs in selector.where.items())
-
-
-def _fits(value: str, globs: tuple[str, ...]) -> bool:
-    """Whether a value matches one of the globs and none of those that begin with `!`."""
-    value = value[:LONGEST_VALUE]
-    wanted = [glob for glob in globs if not glob.startswith("!")]
-    refused = any(fnmatchcase(value, glob[1:]) for glob in globs if glob.startswith("!"))
-    return not refused and (not wanted or any(fnmatchcase(value, glob) for glob in wanted))
 
 
 def _solve(condition: Condition, selected: JudgedEvents, match: RuleMatch) -> Iterator[RuleMatch]:
@@ -148,7 +149,7 @@ def _all_chains(chain: Chain, selected: JudgedEvents, bound: Bound) -> Iterator[
     if not is_fixed and any(event.attrs.get(GUESSED) for name in names for event in selected.seen[name]):
         sure = {name: tuple(e for e in selected.seen[name] if not e.attrs.get(GUESSED)) for name in names}
         if all(sure.values()):
-            yield from _chains(chain, selected._replace(seen={**selected.seen, **sure}), bound)
+            yield from _chains(chain, selected._replace(seen=selected.seen.but(sure)), bound)
     yield from _chains(chain, selected, bound)
 
 

@@ -66,6 +66,8 @@ def _sentence(rule: Rule) -> Iterator[str]:
     for name in rule.proof.by if rule.proof else ():
         if name not in bound:
             yield f"the proof {name!r} is nothing that the sentence asks to have happened"
+    for name in set(rule.alarm) - bound:
+        yield f"the alarm {name!r} is nothing that the sentence asks to have happened"
     for absent, measured in _bounded(rule.when, frozenset(bound)):
         open_end = absent.after and not absent.before and not absent.within and not absent.to_end
         if open_end:

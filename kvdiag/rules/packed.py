@@ -56,6 +56,7 @@ def unpack(packed: Mapping[str, Any]) -> Rule:
         "fix": tuple(Fix(**value) for value in said["fix"]),
         "bugs": tuple(map(_bug, said["bugs"])),
         "healed": _healing(said["healed"]),
+        "alarm": tuple(said.get("alarm", ())),
         "lines": tuple(_entry(value) for value in said["lines"]),
     }
     for name in ("same", "shows", "follows", "clocks", "references", "look_alikes", "explains", "collect", "tests"):
@@ -86,7 +87,7 @@ def _severity(packed: int | None) -> Severity | None:
 
 def _entry(packed: Mapping[str, Any]) -> Entry:
     wordings = tuple(Wording(**value) for value in packed["wordings"])
-    return Entry(**{**packed, "wordings": wordings, "samples": tuple(packed["samples"])})
+    return Entry(**{**packed, "wordings": wordings, "samples": tuple(packed["samples"]), "also": tuple(packed["also"])})
 
 
 def _pack_condition(condition: Condition) -> list[Any]:

@@ -14,6 +14,8 @@ from kvdiag.model.event import Event
 
 def cut_polls(events: Sequence[Event]) -> list[tuple[Event, Event]]:
     """Each event, or each piece of one, in order; beside it the event that it is or is a piece of."""
+    if all(event.count == 1 for event in events):
+        return [(event, event) for event in events]
     pairs = [(piece, event) for event in events for piece in _pieces(event, events)]
     return sorted(pairs, key=lambda pair: (pair[0].time, pair[0].origin))
 

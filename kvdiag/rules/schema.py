@@ -22,7 +22,6 @@ KEYS = [
     "status",
     "role",
     "per",
-    "else",
     "applies",
     "bugs",
     "events",
@@ -34,6 +33,7 @@ KEYS = [
     "follows",
     "healed",
     "clocks",
+    "alarm",
     "says",
     "cause",
     "fix",
@@ -44,6 +44,8 @@ KEYS = [
     "tests",
 ]
 REQUIRED = ["id", "name", "title", "severity", "per", "events", "when", "says", "cause", "tests"]
+OR_NODE = " or node"
+PER = [str(kind) for kind in SubjectKind] + [f"{kind}{OR_NODE}" for kind in SubjectKind if kind is not SubjectKind.NODE]
 STATUSES = ("experimental", "stable", "retired")
 LINE_KEYS = ("line", "anchor", "fields", "component", "verbosity", "scope", "poll")
 RULE_ID = re.compile(r"KV[1-9]\d{2,3}")
@@ -63,9 +65,9 @@ def read_rule(text: str, file: str) -> Rule:
         severity=_severity(top["severity"]),
         status=_one_of(top["status"], STATUSES) if "status" in top else "experimental",
         role=Role(_one_of(top["role"], [str(r) for r in Role])) if "role" in top else Role.CAUSE,
-        per=SubjectKind(_one_of(top["per"], [str(k) for k in SubjectKind])),
+        per=SubjectKind(_one_of(top["per"], PER).removesuffix(OR_NODE)),
+        or_node=top["per"].text().endswith(OR_NODE),
         possible=_severity(top["possible"]) if "possible" in top else None,
-        is_else_node="else" in top and bool(_one_of(top["else"], (str(SubjectKind.NODE),))),
         events=selectors,
         when=read_condition(top["when"].text(), selectors, top["when"].place),
         says=" ".join(top["says"].text().split()),
@@ -79,6 +81,7 @@ def read_rule(text: str, file: str) -> Rule:
         shows=tuple(_one_of(item, list(selectors)) for item in _items(top, "shows")),
         follows=tuple(_one_of(item, list(selectors)) for item in _items(top, "follows")),
         references=tuple(item.text() for item in _items(top, "references")),
+        alarm=tuple(_one_of(item, list(selectors)) for item in _items(top, "alarm")),
         clocks=tuple(_one_of(item, list(selectors)) for item in _items(top, "clocks")),
         healed=_healing(top["healed"], selectors) if "healed" in top else None,
         look_alikes=tuple(" ".join(item.text().split()) for item in _items(top, "not-when")),

@@ -18,12 +18,14 @@ def show_rule(rule: Rule) -> str:
 
 def _lines(rule: Rule) -> Iterator[str]:
     yield f"{rule.id} {rule.name}"
-    yield f"{rule.title} ({rule.severity.label}, {rule.status}, per {rule.per})"
+    yield f"{rule.title} ({rule.severity.label}, {rule.status}, per {rule.per}{' or node' if rule.or_node else ''})"
     yield from _section("Found when", [say_condition(rule.when)])
     yield from _section("Where", [_selector(selector) for selector in rule.events.values()])
     yield from _section("Applies to", [f"{component} {span}" for component, span in rule.applies.items()])
     if rule.proof:
         yield from _section("Confirmed by", [", ".join(rule.proof.by)])
+    if rule.alarm:
+        yield from _section("Information only without", [", ".join(rule.alarm)])
     if rule.healed:
         yield from _section("Healed by", [", ".join(rule.healed.by)])
     yield from _section("Why", rule.cause.splitlines())

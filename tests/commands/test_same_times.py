@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
-import pytest
-
-SAMPLES = sorted(path.name for path in Path("sample-logs").iterdir() if path.is_dir())
 JOURNAL = """\
 -- Logs begin at Fri 2022-03-04 06:20:01 UTC, end at Sat 2022-03-05 06:20:01 UTC. --
 Mar 04 23:59:58 node-a kubelet[811]: I0304 23:59:58.000000     811 kubelet.go:2447] "SyncLoop ADD" source="api" pods=["shop/web-0"]
@@ -32,10 +28,9 @@ def said(kvdiag, command, *paths, **options):
     return {(one["source"], one["line"]): (one["time"], one["component"]) for one in map(json.loads, told)}
 
 
-@pytest.mark.parametrize("name", SAMPLES)
-def test_samples(kvdiag, name):
+def test_samples(kvdiag, tmp_path, sample):
     """Each event of a sample has the time and the component that its line has in `parse`."""
-    folder = f"sample-logs/{name}"
+    folder = sample.write_thinned(tmp_path / "logs")
     parsed, recognised = said(kvdiag, "parse", folder), said(kvdiag, "events", folder)
     assert recognised
     # An event may stand on a line within a record of many lines, which `parse` tells by its first.

@@ -181,4 +181,8 @@ def test_each_process_has_calls_of_its_own():
         call.format("csi-a", 2, "GRPC error: other"),
         call.format("csi-a", 3, "GRPC response: {}").replace("driver]", "one]"),
     )
-    assert [(line, kind) for line, kind, _ in found] == [(2, "csi.nodestage.called"), (4, "csi.nodestage.succeeded")]
+    assert [(line, kind) for line, kind, _ in found] == [
+        (2, "csi.nodestage.called"),
+        (3, "csi.call.failed"),
+        (4, "csi.nodestage.succeeded"),
+    ]

@@ -35,10 +35,10 @@ TIMES, ROOM = 12, 1000
 EARLY, LATE = 2, 9
 
 
-@pytest.fixture
-def long(tmp_path):
+@pytest.fixture(scope="module")
+def long(tmp_path_factory):
     """Give the options for a log in which one pod after the other could not be ended."""
-    path = tmp_path / "kubelet.log"
+    path = tmp_path_factory.mktemp("long") / "kubelet.log"
     path.write_bytes(repeated(KUBELET, range(TIMES)))
     return Options(paths=(str(path),), year=YEAR)
 
@@ -108,14 +108,16 @@ def test_timelines(long, scarce, capsys, kind, ref):
 
 
 @pytest.mark.parametrize("uid", [b"04f71045-0f18-4b2c-a214-316963a95302", b"b6d97327-70ce-4799-914d-635b779b2b62"])
-def test_a_name_that_others_had_later(monkeypatch, tmp_path, uid):
+def test_a_name_that_others_had_later(monkeypatch, tmp_path, capsys, uid):
     """Lines that say a pod's name alone are of the one that held it then, also when the others were let go."""
     path = tmp_path / "kubelet.log"
-    path.write_bytes(repeated(FAILURES, range(6)))
+    path.write_bytes(repeated(FAILURES, range(3)))
     options = Options(paths=(str(path),), year=YEAR)
     whole = timelines(SubjectKind.POD, uid.decode(), options, print)
-    monkeypatch.setattr(limits, "MAX_EVENTS", 4000)
+    assert capsys.readouterr().out == ""
+    monkeypatch.setattr(limits, "MAX_EVENTS", 2000)
     assert timelines(SubjectKind.POD, uid.decode(), options, print) == whole
+    assert f"only what concerns {uid.decode()} was kept" in capsys.readouterr().out
 
 
 def test_a_timeline_of_nearly_everything(long, scarce, capsys):
@@ -185,11 +187,10 @@ def keys(changes: list[follow.Change], *, over: bool) -> list[str]:
     return sorted(change.finding.key for change in changes if change.is_over is over)
 
 
-@pytest.mark.parametrize(
-    "text", [repeated(KUBELET, range(TIMES)), repeated(KUBELET[: len(KUBELET) // 2], range(TIMES))]
-)
-def test_following(scarce, monkeypatch, tmp_path, text):
+@pytest.mark.parametrize("half", [False, True])
+def test_following(scarce, monkeypatch, tmp_path, half):
     """What is certain is told once, long after its events were let go too; over is what came to its end before that."""
+    text = repeated(KUBELET[: len(KUBELET) // 2] if half else KUBELET, range(TIMES))
     whole = followed(tmp_path / "kubelet.log", text)
     monkeypatch.setattr(follow, "MAX_REPORTED", 2)
     held = scarce()

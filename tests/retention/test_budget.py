@@ -198,7 +198,7 @@ LOST = "hostpath-driver-lost-state"
 NOON = from_datetime(datetime(YEAR, 11, 20, 12, tzinfo=UTC))
 BEGINS, ENDS = NOON + 8 * HOUR + 30 * MINUTE, NOON + 8 * HOUR + 50 * MINUTE  # what happened lies between
 WINDOWS = {"until": (None, ENDS), "since": (BEGINS, None), "both": (BEGINS, ENDS)}
-COPIES = {"until": range(10), "since": range(-9, 1), "both": range(-6, 7)}
+COPIES = {"until": range(6), "since": range(-5, 1), "both": range(-3, 4)}
 
 
 def as_written(text: bytes) -> dict[str, bytes]:
@@ -226,7 +226,7 @@ def in_another_zone(text: bytes) -> dict[str, bytes]:
 @pytest.mark.parametrize("asked", WINDOWS)
 @pytest.mark.parametrize(
     ("form", "room", "apart"),
-    [(as_written, 1200, 1), (newest_first, 4000, 1), (of_two_nodes, 1800, 1), (in_another_zone, 1200, 48)],
+    [(as_written, 700, 1), (newest_first, 4000, 1), (of_two_nodes, 1400, 1), (in_another_zone, 700, 48)],
 )
 def test_a_time_that_was_asked_for(monkeypatch, tmp_path, form, room, apart, asked):
     """Of a long log of which a part was asked for, only that part takes room, and it tells all that it tells alone."""
@@ -260,7 +260,7 @@ def test_what_was_listened_to(monkeypatch, tmp_path, asked):
         return told.history.coverage, told.readings
 
     whole = heard()
-    held = holding(monkeypatch, 1200)
+    held = holding(monkeypatch, 700)
     assert heard() == whole
     assert any(after < before for before, after in pairwise(held))
     assert whole[0][0].verbosity == 9

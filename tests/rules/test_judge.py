@@ -14,7 +14,8 @@ from kvdiag.model.rule import Proof, Selector
 from kvdiag.model.timeline import Coverage, Gap, History
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.grammar import read_condition
-from kvdiag.rules.judge import judge, selects
+from kvdiag.rules.judge import judge
+from kvdiag.rules.selection import selects
 from tests.rules.one_rule import one_rule
 
 NOON = 1_720_008_000_000_000

@@ -47,6 +47,7 @@ PIECES = [
 ]
 NAMES = st.lists(st.sampled_from(PIECES), min_size=1, max_size=12).map("".join) | st.text(min_size=1)
 GOOD = {
+    "path": "/var/lib/kubelet/pods",
     "pod_uid": "1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01",
     "sandbox_id": "5adb082e9d2b",
     "container_id": "5adb082e9d2b",

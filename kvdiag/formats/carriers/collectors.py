@@ -87,7 +87,7 @@ def _collected(entry: Mapping[str, object]) -> Peeled | None:
     times = [name for name in _TIMES if name in entry]
     if not (times and entry.keys() - {key} <= _SHAPE) and not _LINE.match(body):
         return None
-    told = [entry, *(_mapping(entry.get(name)) for name in _LABELS)]
+    told = [entry, *(_mapping(entry[name]) for name in _LABELS if name in entry)]
     node = next(filter(None, (_first(labels, _NODES) for labels in told)), "")
     ident = next(filter(None, (_first(labels, _IDENTS) for labels in told)), "")
     stamp = _time(entry[times[0]]) if times else None
@@ -107,4 +107,7 @@ def _mapping(value: object) -> Mapping[str, object]:
 
 
 def _first(labels: Mapping[str, object], names: tuple[str, ...]) -> str:
-    return next(filter(None, (text_of(labels.get(name)) for name in names)), "")
+    for name in names:
+        if name in labels and (text := text_of(labels[name])):
+            return text
+    return ""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar
 
 from kvdiag.formats.rpc.lines import read_piece
-from kvdiag.formats.rpc.pieces import CALL, CALLED, ERROR, RESPONSE, WHOLE, RpcFragment
+from kvdiag.formats.rpc.pieces import CALL, CALLED, ERROR, RESPONSE, WHOLE, WITHOUT_ARGUMENTS, RpcFragment
 
 __all__ = ["Call", "RpcFragment", "fits", "likely_method", "pair", "read_piece"]
 
@@ -25,9 +25,6 @@ _MOST_OPEN = 512
 _PATIENCE = 16
 _SIDE_BY_SIDE = 8
 _TARGET, _STAGING, _NODE, _VOLUME = "target_path", "staging_target_path", "node_id", "volume_id"
-_WITHOUT_ARGUMENTS = frozenset(
-    ("NodeGetCapabilities", "ControllerGetCapabilities", "GetPluginInfo", "GetPluginCapabilities", "Probe")
-)
 # The fields a request must have, and those it cannot have.
 _SHAPES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "NodePublishVolume": ((_TARGET, _VOLUME), ()),
@@ -250,7 +247,7 @@ class CallAssembler(Generic[K]):
 def fits(method: str, request: Mapping[str, str]) -> bool:
     """Whether a request with these fields can belong to the method, by the fields that the CSI specification names."""
     required, forbidden = _SHAPES.get(method, ((), ()))
-    if method in _WITHOUT_ARGUMENTS:
+    if method in WITHOUT_ARGUMENTS:
         return not request
     return all(name in request for name in required) and not any(name in request for name in forbidden)
 

@@ -27,6 +27,9 @@ _METHOD_NAMES = """
     GetPluginCapabilities Probe
 """
 _METHODS = {name.lower(): name for name in _METHOD_NAMES.split()}
+WITHOUT_ARGUMENTS = frozenset(
+    ("NodeGetCapabilities", "ControllerGetCapabilities", "GetPluginInfo", "GetPluginCapabilities", "Probe")
+)
 _KEPT = ("volume_id", "target_path", "staging_target_path", "node_id", "name", "volume_path", "vendor_version")
 _CONTEXT = {
     "csi.storage.k8s.io/ephemeral": "ephemeral",
@@ -68,6 +71,14 @@ class RpcFragment(NamedTuple):
 def method_of(text: str) -> str:
     """`/csi.v1.Node/NodeUnStageVolume` → `NodeUnstageVolume`; empty when it is no CSI method."""
     return _METHODS.get(text.strip().rpartition("/")[2].lower(), "")
+
+
+def thing_of(method: str) -> str:
+    """`NodeUnpublishVolume` → `csi.nodeunpublish`, `CreateVolume` → `csi.createvolume`; an error may name no call."""
+    if not method:
+        return "csi.call"
+    name = method.lower()
+    return "csi." + (name.removesuffix("volume") if name.startswith(("node", "controller")) else name)
 
 
 def request_of(text: str, inside: str = "") -> dict[str, str]:

@@ -1,0 +1,82 @@
+"""The lines of gRPC calls of one source, as they are heard.
+
+    I1120 20:39:21.778554    7063 server.go:101] GRPC call: /csi.v1.Node/NodeGetCapabilities
+    I1120 20:39:21.778559    7063 server.go:105] GRPC request: {}
+    I1120 20:39:21.779387    7063 server.go:114] GRPC response: {"capabilities":[{"rpc":{"type":"GET_VOLUME_STATS"}}]}
+
+Half of a driver's calls ask for what it can do, in the same words each time: these lines are read once, and the call is
+forgotten when it has its answer and the next one begins, unless the vocabulary has a kind for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+from kvdiag.events.lines import HitLines
+from kvdiag.events.raw import HitLine, ParsedLine, RpcLine
+from kvdiag.formats.bodies.known import read_body
+from kvdiag.formats.carriers.peel import peel
+from kvdiag.formats.rpc.lines import read_piece
+from kvdiag.formats.rpc.pieces import CALL, CALLED, REQUEST, RESPONSE, WHOLE, WITHOUT_ARGUMENTS, RpcFragment, thing_of
+
+LONGEST_TEXT = 8_192  # bytes of a line that are kept as evidence
+LONGEST_SITE = 80  # bytes from the end of klog's header to the bracket after file and line
+MOST_PIECES = 1_024  # messages without a name, whose meaning is remembered
+_OUTCOMES = ("called", "succeeded", "failed")
+
+
+class RpcReader:
+    """Hears lines of calls; `lines` are those of calls that something may be asked about."""
+
+    def __init__(self, kinds: Container[str], source: HitLines) -> None:
+        """`kinds` are those of the vocabulary; `source` has the lines an error goes on with."""
+        self.lines: list[RpcLine] = []
+        self._source = source
+        self._pieces: dict[bytes, RpcFragment | None] = {}
+        self._idle = frozenset(
+            method for method in WITHOUT_ARGUMENTS if not any(f"{thing_of(method)}.{end}" in kinds for end in _OUTCOMES)
+        )
+
+    def hear(self, said: ParsedLine, stamp: int, place: HitLine, rest: int) -> None:
+        """Take a line up; klog's header ends at `rest`."""
+        if self.lines and self.lines[-1].line == place.number:
+            return  # another literal of the same line
+        piece = self._piece(said, place.line, rest)
+        if piece is None:
+            return
+        if piece.error and (more := self._source.below(place.block, place.index)):
+            piece = piece._replace(error="\n".join([piece.error, *(one.decode("utf-8", "replace") for one in more)]))
+        line = RpcLine(stamp, piece, place.number, place.line[:LONGEST_TEXT], said[2])
+        if piece.part in {CALL, CALLED}:
+            self._forget_idle(line)
+        self.lines.append(line)
+
+    def _piece(self, said: ParsedLine, line: bytes, rest: int) -> RpcFragment | None:
+        """What a line says; the words of an unquoted klog message stand behind the bracket."""
+        site = line.find(b"] ", rest, rest + LONGEST_SITE) if said[3] is None else -1
+        text = line[site + 2 :] if site >= 0 else b'"'
+        if text[:1] == b'"':
+            body = said[3] or read_body(peel(line).body)
+            return read_piece(body.message, body.fields) if body else None
+        if text in self._pieces:
+            return self._pieces[text]
+        piece = read_piece(text.decode("utf-8", "replace").rstrip(), {})
+        if piece is None or not (piece.request or piece.error):
+            if len(self._pieces) >= MOST_PIECES:
+                self._pieces.clear()
+            self._pieces[text] = piece
+        return piece
+
+    def _forget_idle(self, following: RpcLine) -> None:
+        """Forget a call of no interest that was asked and answered without another in between, now that one follows."""
+        end = len(self.lines)
+        if end and self.lines[-1].piece.part == WHOLE and self.lines[-1].piece.method in self._idle:
+            end -= 1
+        spoken = self.lines[max(0, end - 3) :]
+        if [line.piece.part for line in spoken[:3]] != [CALL, REQUEST, RESPONSE]:
+            return
+        method = spoken[0].piece.method
+        is_whole = method in spoken[2].piece.answers and not spoken[1].piece.request and method in self._idle
+        alike = all(line.piece.succeeded is not False and line.piece.method in {"", method} for line in spoken)
+        if is_whole and alike and all(line.process == following.process for line in spoken):
+            del self.lines[max(0, end - 3) :]

@@ -1,0 +1,72 @@
+"""What an analysis leaves out, as no rule asks for it, changes no finding."""
+
+import pytest
+
+from kvdiag.commands.analyze import analyze
+from kvdiag.commands.case import Case
+from kvdiag.correlate.needed import needed
+from kvdiag.events.raw import UNKNOWN_PROCESS, EventMatch, RawEvent, ValueReader
+from kvdiag.model.options import Options
+from kvdiag.model.rule import Selector
+from kvdiag.model.vocabulary import Entry
+from kvdiag.rules.demand import asked
+from kvdiag.rules.grammar import read_condition
+from tests.rules.one_rule import one_rule
+
+SECOND = 1_000_000
+
+
+def told(finding):
+    """Give all that a report says of a finding."""
+    return (finding.key, finding.verdict, finding.severity, finding.role, finding.count, finding.says, finding.evidence)
+
+
+def test_samples(sample):
+    """With all events of a sample, and with those alone that a rule asks for, the findings are the same."""
+    options = Options(paths=(str(sample.folder),), year=2026)
+    case = Case(options)
+    whole = case.findings(case.read().history)
+    assert [told(one) for one in analyze(options).findings] == [told(one) for one in whole]
+
+
+@pytest.mark.parametrize(
+    ("heard", "kinds"),
+    [
+        ({"a"}, set()),
+        ({"a", "b"}, {"a", "b", "c"}),
+        ({"b", "c"}, set()),
+    ],
+)
+def test_what_rules_ask_for(heard, kinds):
+    """A rule of which one step was never heard of asks for nothing, any other for all of its events."""
+    events = {name: Selector(name, (name,)) for name in "abc"}
+    rule = one_rule(events=events, when=read_condition("a then b and no c after b", tuple(events), "here"))
+    assert asked([rule], heard) == kinds
+
+
+def raw(kind, second, *names, links=True):
+    """Give a raw event that names these things."""
+    reading = ValueReader(lambda _values: ((), {}), (), tuple(range(len(names))), links)
+    match = EventMatch(Entry(kind=kind, component="kubelet", wordings=()), reading, names)
+    return RawEvent(second * SECOND, match, second, b"", UNKNOWN_PROCESS)
+
+
+def test_who_is_who_stays():
+    """Of a kind that nothing asks for the first line with each set of names stays, and what names one thing does not."""
+    said = [
+        raw("first", 0),
+        raw("passed", 1, b"uid", b"id"),
+        raw("passed", 2, b"uid", b"id"),
+        raw("passed", 3, b"uid", b"other"),
+        raw("alone", 4, b"uid", links=False),
+        raw("asked", 5),
+        raw("passed", 6),
+        raw("last", 7),
+    ]
+    assert [one.line for one in needed(said, {"asked"})] == [0, 1, 3, 5, 7]
+
+
+def test_the_last_word_before_a_start_stays():
+    """Until then the process ran, so that nothing is missing before."""
+    said = [raw("first", 0), *(raw("passed", second) for second in range(10, 20)), raw("kubelet.started", 60)]
+    assert [one.line for one in needed([*said, raw("last", 61)], set())] == [0, 19, 60, 61]
