@@ -15,7 +15,7 @@ from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.bugs import applies, known_bugs, seen
 from kvdiag.rules.fill import fixes, sentence, values
 from kvdiag.rules.grammar import positive_names
-from kvdiag.rules.judge import RuleMatch, judge
+from kvdiag.rules.judge import RuleMatch, judge, may_hold
 from kvdiag.rules.scene import EventIndex, Sought, SubjectEvents, parts
 from kvdiag.rules.selection import selects
 from kvdiag.snapshots.fact import STANDING
@@ -36,7 +36,10 @@ def _on_subject(wanted: Sought, subject: SubjectEvents, index: EventIndex) -> It
     """One finding at most for each node of a subject: of the first part that surely matches, or else may."""
     rule = wanted.rule
     for node in subject.nodes:
-        divided = parts(rule, subject.of(wanted, node))
+        events = subject.of(wanted, node)
+        if rule.same and not may_hold(rule, events):
+            continue
+        divided = parts(rule, events)
         judged = ((_matches(rule, part, node, index), part) for part in divided)
         found = [(matches, part) for matches, part in judged if matches]
         if found:

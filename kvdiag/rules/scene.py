@@ -22,7 +22,7 @@ from kvdiag.model.values import SubjectKind
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.distribution import Dialect, dialect_of
 from kvdiag.rules.grammar import positive_names
-from kvdiag.rules.selection import ByKind, by_kind, in_order, selects
+from kvdiag.rules.selection import ByKind, by_kind, place_of, selects
 
 HORIZON = HOUR  # events of the node are looked at this long before and after a subject was heard of
 
@@ -99,12 +99,12 @@ class SubjectEvents:
         series = [self._by_kind[kind] for kind in wanted.kinds if kind in self._by_kind]
         if self._is_node:
             here = {self.timeline.subject.key, ""}
-            return sorted((event for events in series for event in events if event.node in here), key=in_order)
+            return sorted((event for events in series for event in events if event.node in here), key=place_of)
         mine = [event for events in series for event in events if not node or event.node in {node, ""}]
         near = list(self._index.near(wanted.kinds, node, mine)) if mine and not wanted.rule.or_node else []
         if not near:
-            return sorted(mine, key=in_order) if len(series) > 1 else mine
-        return sorted({id(event): event for event in (*mine, *near)}.values(), key=in_order)
+            return sorted(mine, key=place_of) if len(series) > 1 else mine
+        return sorted({id(event): event for event in (*mine, *near)}.values(), key=place_of)
 
 
 class EventIndex:
