@@ -155,8 +155,9 @@ class EventIndex:
         nodes, lines = {event.node for event in claimed}, {event.origin for event in claimed}
         if "" in nodes:
             return
+        unheard = {"", *nodes} if nodes else nodes  # what no node is known of may be of the one that is
         heard = {kind: [e for e in self.by_kind.get(kind, ()) if e.origin not in lines] for kind in wanted.kinds}
-        for node in sorted({event.node for kind in positive for event in heard[kind]} - nodes):
+        for node in sorted({event.node for kind in positive for event in heard[kind]} - unheard):
             yield SubjectEvents(self._timeline((SubjectKind.NODE, node)), self, heard)
 
     def _timeline(self, key: Key) -> Timeline:
