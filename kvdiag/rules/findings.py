@@ -16,7 +16,7 @@ from kvdiag.rules.bugs import applies, known_bugs, seen
 from kvdiag.rules.fill import fixes, sentence, values
 from kvdiag.rules.grammar import positive_names
 from kvdiag.rules.judge import RuleMatch, judge, may_hold
-from kvdiag.rules.scene import EventIndex, Sought, SubjectEvents, parts
+from kvdiag.rules.scene import EventIndex, Sought, SubjectEvents, episodes, parts
 from kvdiag.rules.selection import selects
 from kvdiag.snapshots.fact import STANDING
 
@@ -40,6 +40,8 @@ def _on_subject(wanted: Sought, subject: SubjectEvents, index: EventIndex) -> It
         if rule.same and not may_hold(rule, events):
             continue
         divided = parts(rule, events)
+        if subject.is_stand_in:
+            divided = (episode for part in divided for episode in episodes(part))
         judged = ((_matches(rule, part, node, index), part) for part in divided)
         found = [(matches, part) for matches, part in judged if matches]
         if found:

@@ -13,7 +13,7 @@ from functools import cache, partial
 from itertools import accumulate
 from typing import NamedTuple
 
-from kvdiag.clock import HOUR
+from kvdiag.clock import HOUR, MINUTE
 from kvdiag.correlate.entities import node_entity
 from kvdiag.model.event import Event
 from kvdiag.model.rule import All, AnyOf, Chain, Condition, Rule
@@ -25,6 +25,8 @@ from kvdiag.rules.grammar import positive_names
 from kvdiag.rules.selection import ByKind, by_kind, place_of, selects
 
 HORIZON = HOUR  # events of the node are looked at this long before and after a subject was heard of
+
+EPISODE = 15 * MINUTE  # three times the longest that kubelet waits before it tries again
 
 Key = tuple[SubjectKind, str]
 
@@ -90,6 +92,7 @@ class SubjectEvents:
         self.nodes = [timeline.subject.key] if self._is_node else nodes_of(timeline)
         own = index.by_kind if self._is_node else by_kind(timeline.events)
         self._by_kind = own if heard is None else heard
+        self.is_stand_in = heard is not None  # for subjects that its lines do not name
 
     def of(self, wanted: Sought, node: str) -> list[Event]:
         """The events of the rule's kinds on this node, with the node's own events near them, in order.
@@ -201,6 +204,17 @@ def parts(rule: Rule, events: Sequence[Event]) -> Iterator[Sequence[Event]]:
     for wanted in [one for one in distinct if all(one)] or list(distinct):
         fits = (all(value in {"", want} for value, want in zip(one, wanted, strict=True)) for one in said)
         yield [event for event, fit in zip(events, fits, strict=True) if fit]
+
+
+def episodes(events: Sequence[Event]) -> Iterator[Sequence[Event]]:
+    """The events divided where nothing happened for long: without a name, what comes later is of another subject."""
+    begun, reached = 0, 0
+    for at, event in enumerate(events):
+        if at and event.time - reached > EPISODE:
+            yield events[begun:at]
+            begun = at
+        reached = max(reached, event.ends)
+    yield events[begun:]
 
 
 def nodes_of(timeline: Timeline) -> list[str]:
