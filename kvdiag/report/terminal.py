@@ -251,7 +251,8 @@ def _subject(finding: Finding) -> Iterator[str]:
     subject = finding.subject
     where = [f"on {subject.ids['node']}"] if subject.kind is not SubjectKind.NODE and subject.ids.get("node") else []
     pod = [f"of pod {subject.ids['pod']}"] if subject.kind is not SubjectKind.POD and subject.ids.get("pod") else []
-    yield " ".join([f"{subject.kind} {subject.name}", *pod, *where])
+    named = f"{subject.kind} {subject.name}" if subject.key or subject.kind is not SubjectKind.NODE else subject.name
+    yield " ".join([named, *pod, *where])
     ids = [f"{name} {value}" for name in IDS if (value := subject.ids.get(name)) and value != subject.name]
     yield ", ".join(ids)
 
