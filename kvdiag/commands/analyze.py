@@ -7,13 +7,17 @@ from itertools import chain
 
 from kvdiag import __version__
 from kvdiag.commands.case import Case, load_patterns
+from kvdiag.correlate.needed import Scope
 from kvdiag.errors import WindowError
+from kvdiag.explain.benign import known_benign
 from kvdiag.ingest.read import Progress, TextInput
 from kvdiag.model.options import Options
-from kvdiag.model.report import Report
+from kvdiag.model.report import Finding, Report
+from kvdiag.model.timeline import History
 from kvdiag.retention.findings import FindingRetention
 from kvdiag.rules.missing_logs import needs
 from kvdiag.rules.rank import ordered
+from kvdiag.unexplained.ledger import Ledger
 
 
 def literals() -> list[bytes]:
@@ -29,10 +33,11 @@ def analyze(
     `texts` are logs in memory; with them and without paths nothing else is read.
     """
     case = Case(options, judges_only=True)
-    judged = FindingRetention(case)
+    judge = Explaining(case, Ledger(known_benign()))
+    judged = FindingRetention(judge)
     given = case.inputs() if options.paths or not texts else ()
-    analysis = case.read(judged, chain(texts, given), progress)
-    wanted = judged.all(case.findings(analysis.history))
+    analysis = case.read(judged, chain(texts, given), progress, judge.ledger.begin)
+    wanted = judged.all(judge.findings(analysis.history))
     return Report(
         version=__version__,
         inputs=analysis.readings,
@@ -42,4 +47,19 @@ def analyze(
         problems=tuple(str(problem) for problem in case.problems if problem.exit_code),
         notes=(*(str(problem) for problem in case.problems if not problem.exit_code), *analysis.notes),
         is_empty=any(isinstance(problem, WindowError) for problem in case.problems),
+        errors=judge.ledger.errors(analysis.logs, analysis.clocks, Scope(options.since, options.until)),
     )
+
+
+class Explaining:
+    """Judges histories as the case does; what is found explains error lines, before their events are evicted."""
+
+    def __init__(self, case: Case, ledger: Ledger) -> None:
+        """Findings of the case explain lines of the ledger."""
+        self._case, self.ledger = case, ledger
+
+    def findings(self, history: History) -> list[Finding]:
+        """What the rules find and the user wants, ranked."""
+        found = self._case.findings(history)
+        self.ledger.explain(found, history)
+        return found

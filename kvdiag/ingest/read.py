@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from io import BytesIO
 from itertools import chain, takewhile
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from kvdiag.clock import is_yearless
 from kvdiag.errors import InputError
@@ -44,6 +44,16 @@ _OWN_DAY = lazy_regex(
 )
 
 Progress = Callable[[str, int], None]
+
+
+class BlockListener(Protocol):
+    """Hears each block of a log beside the recogniser."""
+
+    def hear(self, block: Block, line_of: Callable[[int], int]) -> None:
+        """The next block; `line_of` gives the line of the input that a line of it stands for, as long as it is read."""
+
+
+Listen = Callable[[str], BlockListener]  # to the log of this name
 
 
 class TextInput(NamedTuple):
@@ -83,11 +93,12 @@ def read_source(
     problem: Callable[[InputError], None],
     progress: Progress,
     evict: Evict | None = None,
+    listen: Listen | None = None,
 ) -> Iterator[LogRead]:
     """Scan one input from end to end, and give each log in it: most hold one. Always gives one, if of no lines.
 
     What broke on the way is told to `problem`; what was read until then counts. `evict` is called after each block,
-    as the log that is being read may have grown too long to be kept whole.
+    as the log that is being read may have grown too long to be kept whole. What `listen` gives hears the log as well.
     """
     line_map = LineMap()
     given = False
@@ -98,8 +109,9 @@ def read_source(
             log.survey.pass_over(blocks)
         else:
             try:
+                heard = listen(log.name) if listen is not None else None
                 for block in blocks:
-                    log.add(block)
+                    log.add(block, heard)
                     if evict is not None:
                         evict(log)
             except TimeIsUpError:
@@ -148,7 +160,7 @@ class LogReader:
         self._weighed = (len(heard.raw_events), len(heard.rpc_lines))
         return self._weight.load
 
-    def add(self, block: Block) -> None:
+    def add(self, block: Block, listener: BlockListener | None = None) -> None:
         """Take the next block of the log up."""
         if self._tail is None:
             self._begins = block.first_line
@@ -163,6 +175,8 @@ class LogReader:
             self._said = _said_year(block)
         self._ends = block.first_line + block.lines
         self._tail = block
+        if listener is not None:
+            listener.hear(block, self._line_map.of)
         self._line_map.forget(self._ends, self._lines_since(block.first_line))
 
     def end(self) -> None:

@@ -9,6 +9,7 @@ from kvdiag.clock import to_datetime
 from kvdiag.model.report import BugMatch, Evidence, Finding, Need, Reading, Report
 from kvdiag.model.rule import Fix
 from kvdiag.model.timeline import SeenVersion
+from kvdiag.model.unexplained import ErrorGroup, Errors
 from kvdiag.report import RenderOptions
 from kvdiag.report.doubts import say_doubt
 from kvdiag.report.jsontext import write_json
@@ -35,12 +36,43 @@ def plain(report: Report, *, redact: bool = True) -> Plain:
         "versions": [_version(version) for version in report.versions],
         "findings": (finding(one, redact=redact) for one in report.findings),
         "to_be_certain": [_need(need) for need in report.needs],
+        "errors": errors(report.errors),
         "summary": {
             "findings": len(report.findings),
             "by_severity": dict(severities),
             "unread_lines": sum(reading.unread for reading in report.inputs),
         },
     }
+
+
+def errors(said: Errors) -> Plain:
+    """The lines of level warning or worse in JSON's own types."""
+    return {
+        "lines": said.lines,
+        "explained": said.explained,
+        "benign": said.benign,
+        "groups": [error_group(group) for group in said.groups],
+        "unlisted": said.unlisted,
+    }
+
+
+def error_group(group: ErrorGroup) -> Plain:
+    """One group of them; what explains it is told where something does."""
+    said: Plain = {
+        "component": group.component,
+        "where": group.where,
+        "level": str(group.level),
+        "says": group.says,
+        "count": group.count,
+        "begins": _time(group.begins),
+        "ends": _time(group.ends),
+        "goes_on": group.goes_on,
+        "subjects": list(group.subjects),
+        "source": group.origin.source,
+        "line": group.origin.line,
+    }
+    reasons = {"explained_by": group.explained_by, "benign": group.benign}
+    return said | {name: reason for name, reason in reasons.items() if reason}
 
 
 def _input(reading: Reading) -> Plain:
