@@ -1,6 +1,6 @@
 """How many lines of level warning or worse a finding or a benign entry explains, per folder and in sum.
 
-    .venv/bin/python bench/explained.py FOLDER…        each folder in a FOLDER is analysed by itself
+.venv/bin/python bench/explained.py FOLDER…        each folder in a FOLDER is analysed by itself
 """
 
 from __future__ import annotations

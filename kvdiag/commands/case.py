@@ -19,7 +19,7 @@ from kvdiag.events.vocabulary import Vocabulary, load_vocabulary
 from kvdiag.ingest.blocks import Input
 from kvdiag.ingest.limit import TimeIsUpError, limited, unread
 from kvdiag.ingest.log_events import LogEvents
-from kvdiag.ingest.read import Listen, LogRead, Progress, read_source
+from kvdiag.ingest.read import BlockListener, Hooks, LogRead, Progress, read_source
 from kvdiag.inputs.paths import sources
 from kvdiag.inputs.source import Source
 from kvdiag.model.options import Options
@@ -48,7 +48,8 @@ class Patterns(NamedTuple):
 class Analysis(NamedTuple):
     """A history with how it was read, before any rule was asked.
 
-    `notes` tell the user what was evicted, `left_out` is when that was. `logs` is what it was made of, by their `clocks`.
+    `notes` tell the user what was evicted, `left_out` is when that was. `logs` is what it
+    was made of, by their `clocks`.
     """
 
     history: History
@@ -109,7 +110,7 @@ class Case:
         policy: RetentionPolicy | None = None,
         given: Iterable[Input] | None = None,
         progress: Progress = lambda _source, _bytes: None,
-        listen: Listen | None = None,
+        listen: Callable[[str], BlockListener] | None = None,
     ) -> Analysis:
         """Read all inputs, or those `given`, as one history; with a policy in bounded memory.
 
@@ -118,7 +119,8 @@ class Case:
         budget = self.budget(policy) if policy else None
         reads: list[LogRead] = []
         filed: list[SnapshotRead] = []
-        self._read_each(self.inputs() if given is None else given, reads, filed, progress, budget, listen)
+        hooks = Hooks(partial(budget.check, reads) if budget else None, listen)
+        self._read_each(self.inputs() if given is None else given, reads, filed, progress, hooks)
         known, gap = (budget.clocks, budget.gap) if budget else (EMPTY, None)
         clocks = self.clocks(reads, known)
         history = self.correlate(reads, clocks, gap, filed, kinds=self._kinds(reads))
@@ -171,21 +173,18 @@ class Case:
         reads: list[LogRead],
         filed: list[SnapshotRead],
         progress: Progress,
-        budget: EventBudget | None,
-        listen: Listen | None,
+        hooks: Hooks,
     ) -> None:
         """Fill `reads` and `filed`, one by one: what was read stays when the time is up."""
         vocabulary, scan = self.patterns.vocabulary, scanner(self.patterns.vocabulary.literals)
         sought, taken = iter(given), _Taken(progress)
-        evict = partial(budget.check, reads) if budget else None
         try:
             with limited(self.options.limit):
                 for source in sought:
                     taken.begin(source)
                     log = _log_of(source, filed)
                     if log is not None:
-                        told = self.problems.append
-                        for read in read_source(log, vocabulary, scan, told, taken.add, evict, listen):
+                        for read in read_source(log, vocabulary, scan, self.problems.append, taken.add, hooks):
                             reads.append(read)  # noqa: PERF402 (one by one: evictions change what stands in it)
                     taken.end()
         except TimeIsUpError:

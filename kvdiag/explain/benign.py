@@ -6,8 +6,8 @@ message: '(durationBeforeRetry 500ms). Error: ...Volume has not been added to th
 why: kubelet asks before its status has told the API that it wants the volume.
 unless: the wait grows to 16s and beyond
 
-An entry may say when its lines are harmless, each on its own: `most` so many with the same words in one log, for so long
-after a `start` of kubelet or the runtime, `until` an event that follows within ten minutes.
+An entry may say when its lines are harmless: `most` so many with the same words in one log, for so long after a `start`
+of kubelet or the runtime, `until` an event that follows within ten minutes.
 """
 
 from __future__ import annotations

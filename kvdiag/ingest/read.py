@@ -53,9 +53,6 @@ class BlockListener(Protocol):
         """The next block; `line_of` gives the line of the input that a line of it stands for, as long as it is read."""
 
 
-Listen = Callable[[str], BlockListener]  # to the log of this name
-
-
 class TextInput(NamedTuple):
     """A log in memory, such as the excerpt in a rule's test."""
 
@@ -92,15 +89,14 @@ def read_source(
     scanner: Scanner,
     problem: Callable[[InputError], None],
     progress: Progress,
-    evict: Evict | None = None,
-    listen: Listen | None = None,
+    hooks: Hooks | None = None,
 ) -> Iterator[LogRead]:
     """Scan one input from end to end, and give each log in it: most hold one. Always gives one, if of no lines.
 
-    What broke on the way is told to `problem`; what was read until then counts. `evict` is called after each block,
-    as the log that is being read may have grown too long to be kept whole. What `listen` gives hears the log as well.
+    What broke on the way is told to `problem`; what was read until then counts. `hooks` are what else is done with
+    each log.
     """
-    line_map = LineMap()
+    line_map, hooks = LineMap(), hooks or Hooks()
     given = False
     for name, part in sections(_told(read_blocks(source, problem, line_map, begins_record), source.name, progress)):
         log = LogReader(f"{source.name}/{name}" if name else source.name, source, vocabulary, scanner, line_map)
@@ -109,11 +105,11 @@ def read_source(
             log.survey.pass_over(blocks)
         else:
             try:
-                heard = listen(log.name) if listen is not None else None
+                heard = hooks.listen(log.name) if hooks.listen is not None else None
                 for block in blocks:
                     log.add(block, heard)
-                    if evict is not None:
-                        evict(log)
+                    if hooks.evict is not None:
+                        hooks.evict(log)
             except TimeIsUpError:
                 yield log.made()
                 raise
@@ -229,7 +225,15 @@ class LogReader:
         yield from takewhile(lambda number: number > line, (one.line for one in reversed(heard.rpc_lines)))
 
 
-Evict = Callable[[LogReader], None]
+class Hooks(NamedTuple):
+    """What is done with a log while it is read.
+
+    `evict` is called after each block, as the log may have grown too long to be kept whole; what `listen` gives for the
+    name of a log hears its blocks as well.
+    """
+
+    evict: Callable[[LogReader], None] | None = None
+    listen: Callable[[str], BlockListener] | None = None
 
 
 def _told(given: Iterable[Block], name: str, progress: Progress) -> Iterator[Block]:

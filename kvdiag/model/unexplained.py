@@ -30,11 +30,22 @@ class ErrorGroup(NamedTuple):
     benign: str = ""
 
 
+class RetriedPod(NamedTuple):
+    """A pod that failed `count` times between two times (microseconds UTC), and that no finding is about."""
+
+    pod: str
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
+    begins: int
+    ends: int
+    goes_on: bool
+
+
 class Errors(NamedTuple):
     """How many lines there are, how many of them are explained or benign, and the groups of the rest.
 
     Those that go on come first, then the most frequent. `known` are the groups of what is explained or benign;
-    `unlisted` counts lines whose group is not listed, as there are too many.
+    `unlisted` counts lines whose group is not listed, as there are too many. `retried` are pods that
+    fail again and again.
     """
 
     lines: int = 0
@@ -43,6 +54,7 @@ class Errors(NamedTuple):
     groups: tuple[ErrorGroup, ...] = ()
     known: tuple[ErrorGroup, ...] = ()
     unlisted: int = 0
+    retried: tuple[RetriedPod, ...] = ()
 
     @property
     def rest(self) -> int:

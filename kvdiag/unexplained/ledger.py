@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from kvdiag.correlate.clocks import SourceClock
 from kvdiag.correlate.needed import EVERYTHING, Scope
 from kvdiag.explain.benign import Benign
+from kvdiag.formats.authors import Attribution, byline
 from kvdiag.ingest.log_events import LogEvents
 from kvdiag.model.event import Event
 from kvdiag.model.report import Finding
@@ -48,9 +49,13 @@ class Ledger:
                 self._mark(event, Fate(explained_by=finding.rule.name))
 
     def errors(
-        self, logs: Iterable[LogEvents], clocks: Mapping[str, SourceClock], scope: Scope = EVERYTHING
+        self,
+        logs: Iterable[LogEvents],
+        clocks: Mapping[str, SourceClock],
+        components: Mapping[str, str],
+        scope: Scope = EVERYTHING,
     ) -> Errors:
-        """The lines of that time, counted and grouped, by these clocks."""
+        """The lines of that time, counted and grouped, by these clocks; `components` is who speaks in each log."""
         read = [(log, self._logs[log.source]) for log in logs if log.source in self._logs]
         copies = Copies(is_needed=len(read) > 1 and bool(self._told))
         for log, lines in read:
@@ -64,7 +69,8 @@ class Ledger:
                 told.get(words) or copies.of(words, stamp, number, clock) or _benign(harmless, at)
                 for at, (words, stamp, number) in rows
             )
-            tally.add(log, lines, clock, fates)
+            by = Attribution(byline(log.source, log.place.container), components.get(log.source, ""))
+            tally.add(log, lines, clock, by, fates)
         return tally.errors()
 
     def _mark(self, event: Event, fate: Fate) -> None:

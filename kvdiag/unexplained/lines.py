@@ -8,6 +8,7 @@ line is like is told once for all that differ in nothing but their digits; of on
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -40,8 +41,10 @@ WORSE = frozenset((Level.WARNING, Level.ERROR, Level.FATAL))
 _LETTERS = {ord("W"): Level.WARNING, ord("E"): Level.ERROR, ord("F"): Level.FATAL}
 _DIGITS = b"0123456789"
 _LEVEL = lazy_regex(rb"(?:level|lvl)=\"?(?:(?i:(warn)|(erro)|(fata|pani)))")
+_ID = re.compile(rb"[0-9a-f]{8,}(?:-[0-9a-f]{4,})*")
 _NAME = lazy_regex(
-    r'\b(?:pod|volume|node|image|driver|claim|persistentvolume|device|plugin)s?(?:Name)?(?:=\[?|: ?| )\\*"([^"\\]{1,253})'
+    r"\b(?:pod|volume|node|image|driver|claim|persistentvolume|device|plugin)s?(?:Name)?"
+    r'(?:=\[?|: ?| )\\*"([^"\\]{1,253})'
 )
 
 
@@ -109,7 +112,7 @@ class ErrorLines:
     def hear(self, block: Block, line_of: Callable[[int], int]) -> None:
         """Take up the next block of the log; `line_of` gives the line of the input that a line stands for."""
         data, counted, number = block.data, 0, block.first_line + 1
-        for begin, end in suspects(data):
+        for begin, end in suspects(data, block.lines):
             number += data.count(b"\n", counted, begin)
             counted = begin
             line = data[begin:end].removesuffix(b"\r")
@@ -147,13 +150,9 @@ class ErrorLines:
             self._put(line, canonical(body), body.level, body.caller.encode("utf-8", "replace"), said, number)
 
     def _put(self, line: bytes, words: bytes, level: Level, site: bytes, said: TimedLine, number: int) -> None:
-        same = (said.process.ident, level, site, words.translate(None, _DIGITS))
-        like = self._like.get(same)
-        if like is None:
-            if len(self._like) >= MOST_LIKE:
-                self._like.clear()
-            like = self._like[same] = self._told(line, said.process.ident, level, number)
-        group, entries = like
+        ident = said.process.ident
+        like = self._like.get((ident, level, site, words.translate(None, _DIGITS)))
+        group, entries = like or self._unlike(line, words, (ident, level, site), number)
         entry = next((number for number, entry in entries if entry.fits(line)), 0) if entries else 0
         if self.groups[group].looked_at < LOOKED_AT:
             self.groups[group].look(line)
@@ -167,6 +166,16 @@ class ErrorLines:
         self.words.append(hash(words))
         self.group_of.append(group)
         self.entry_of.append(entry)
+
+    def _unlike(self, line: bytes, words: bytes, head: tuple[str, Level, bytes], number: int) -> _Like:
+        """What a line is like that differs in more than digits from all before, if only in an id."""
+        same = (*head, _ID.sub(b"#", words).translate(None, _DIGITS))
+        like = self._like.get(same)
+        if like is None:
+            if len(self._like) >= MOST_LIKE:
+                self._like.clear()
+            like = self._like[same] = self._told(line, *head[:2], number)
+        return like
 
     def _told(self, line: bytes, ident: str, level: Level, number: int) -> _Like:
         """The group of a line, and the entries that may fit it and all that differ from it in digits."""
@@ -191,7 +200,9 @@ def _is_of(layout: Layout, said: TimedLine) -> bool:
     """Whether a line was read by this layout, or taught it."""
     if said.body is None:
         return said.process is layout.process
-    return said.body.format == ("klog" if isinstance(layout, KlogLayout) else "logrus") and said.process == layout.process
+    return (
+        said.body.format == ("klog" if isinstance(layout, KlogLayout) else "logrus") and said.process == layout.process
+    )
 
 
 def body_of(line: bytes) -> Body:

@@ -23,7 +23,8 @@ _OTHERS = (
     lazy_regex(rb'evel\\*"\s*:\s*\\*"' + _WORDS),
     lazy_regex(rb"\[(?<=(?:WARN|ERRO|FATA|PANI)\[)"),  # logrus on a terminal, without and with colours
     lazy_regex(rb"\x1b\[(?<=(?:WARN|ERRO|FATA|PANI)\x1b\[)"),
-    lazy_regex(rb"\n(?:[WEF][ \d]|" + _WORDS + rb"\w{0,4}[ \t]|(?:panic|fatal error): |SIG[A-Z]{3,4}: |unexpected fault)"),
+    lazy_regex(rb"\n(?:[WEF][ \d]|" + _WORDS + rb"\w{0,4}[ \t]|(?:panic|fatal error): |SIG[A-Z]{3,4}: )"),
+    lazy_regex(rb"\n(?:unexpected fault address |runtime: (?:out of memory|goroutine stack)|runtime/cgo: )"),
     lazy_regex(rb"\t" + _WORDS + rb"\w{0,4}[ \t]"),
     lazy_regex(rb"\.go:\d{1,6}[ \t]"),  # zap on a terminal, its tabs turned into blanks
     lazy_regex(rb": (?:panic: |fatal error: |SIG[A-Z]{3,4}: |[WEF] )"),
@@ -32,12 +33,12 @@ _OTHERS = (
 _MESSAGE, _LEVEL, _VERBOSITY = b'"msg', b'evel"', b'"v'
 
 
-def suspects(data: bytes) -> list[tuple[int, int]]:
-    """Where in a block the lines begin and end that may be of level warning or worse, in order."""
+def suspects(data: bytes, lines: int) -> list[tuple[int, int]]:
+    """Where in a block of so many lines those begin and end that may be of level warning or worse, in order."""
     masked = data.translate(_MASK)
     places = _klog(masked)
-    if not _is_klog_alone(masked):
-        is_logrus = data.startswith(_LOGRUS_HEAD[1:]) and data.count(_LOGRUS_HEAD) + 1 == _lines(data)
+    if not _is_klog_alone(masked, lines):
+        is_logrus = data.startswith(_LOGRUS_HEAD[1:]) and data.count(_LOGRUS_HEAD) + 1 == lines
         places = (*places, *_starts(_LOGRUS, data), *(() if is_logrus else _rest(data)))
     found = (data.rfind(b"\n", 0, place) + 1 for place in places)
     return [(begin, _end(data, begin)) for begin in sorted(set(found))]
@@ -53,15 +54,11 @@ def _klog(masked: bytes) -> Iterable[int]:
     return places
 
 
-def _is_klog_alone(masked: bytes) -> bool:
+def _is_klog_alone(masked: bytes, lines: int) -> bool:
     """Whether each line of a masked block begins with a header of klog."""
     if not masked.startswith((_KLOG_HEADS[0][1:], _KLOG_HEADS[1][1:])):
         return False
-    return sum(map(masked.count, _KLOG_HEADS)) + 1 == _lines(masked)
-
-
-def _lines(data: bytes) -> int:
-    return data.count(b"\n") + (not data.endswith(b"\n"))
+    return sum(map(masked.count, _KLOG_HEADS)) + 1 == lines
 
 
 def _starts(pattern: re.Pattern[bytes], data: bytes) -> Iterator[int]:

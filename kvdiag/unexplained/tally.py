@@ -9,7 +9,7 @@ from typing import NamedTuple
 from kvdiag.clock import HOUR, MINUTE, is_unanchored
 from kvdiag.correlate.clocks import SourceClock
 from kvdiag.correlate.needed import Scope
-from kvdiag.formats.authors import COMBINED, DRIVER, SIDECARS
+from kvdiag.formats.authors import COMBINED, DRIVER, SIDECARS, Attribution
 from kvdiag.formats.carriers.carrier import KERNEL
 from kvdiag.ingest.log_events import LogEvents
 from kvdiag.model.record import Origin
@@ -99,8 +99,10 @@ class Tally:
         self._scope = scope
         self._rows: dict[_Place, _Row] = {}
 
-    def add(self, log: LogEvents, lines: ErrorLines, clock: SourceClock, fates: Iterable[Fate]) -> None:
-        """Count the lines of a log, each with its fate."""
+    def add(
+        self, log: LogEvents, lines: ErrorLines, clock: SourceClock, by: Attribution, fates: Iterable[Fate]
+    ) -> None:
+        """Count the lines of a log, each with its fate; `by` is who wrote them."""
         parts: dict[tuple[int, Fate], _Part] = {}
         is_any_time = self._scope.is_any_time
         for group, fate, stamp, line in zip(lines.group_of, fates, lines.stamps, lines.lines, strict=True):
@@ -111,26 +113,23 @@ class Tally:
                 part.take(stamp)
         self._add_beyond(log, lines, clock, parts)
         for (group, fate), part in parts.items():
-            component = _component(log, lines.groups[group])
+            component = _component(by, lines.groups[group])
             if component is not None:
                 self._join(_Place(component, *lines.groups[group].key[1:], fate), log, lines.groups[group], part, clock)
 
     def errors(self) -> Errors:
         """The sums and the groups."""
-        count = {name: 0 for name in ("lines", "explained", "benign")}
-        for place, row in self._rows.items():
-            count["lines"] += row.count
-            count["explained"] += row.count if place.fate.explained_by else 0
-            count["benign"] += row.count if place.fate.benign else 0
         rows = sorted(self._rows.items(), key=_order)
-        rest = [(place, row) for place, row in rows if place.fate == NOTHING and place.words]
-        known = [(place, row) for place, row in rows if place.fate != NOTHING and place.words]
-        listed = [*rest[:MOST_LISTED], *known[:MOST_LISTED]]
+        rest = [(place, row) for place, row in rows if place.fate == NOTHING and place.words][:MOST_LISTED]
+        known = [(place, row) for place, row in rows if place.fate != NOTHING and place.words][:MOST_LISTED]
+        lines = sum(row.count for _, row in rows)
         return Errors(
-            **count,
-            groups=tuple(_group(place, row) for place, row in rest[:MOST_LISTED]),
-            known=tuple(_group(place, row) for place, row in known[:MOST_LISTED]),
-            unlisted=count["lines"] - sum(row.count for _, row in listed),
+            lines=lines,
+            explained=sum(row.count for place, row in rows if place.fate.explained_by),
+            benign=sum(row.count for place, row in rows if place.fate.benign),
+            groups=tuple(_group(place, row) for place, row in rest),
+            known=tuple(_group(place, row) for place, row in known),
+            unlisted=lines - sum(row.count for _, row in (*rest, *known)),
         )
 
     def _covers(self, clock: SourceClock, stamp: int, line: int) -> bool:
@@ -168,29 +167,28 @@ class Tally:
         begins, ends = clock.utc(part.first, part.line), clock.utc(part.last, log.lines)
         if is_unanchored(begins):
             return
-        row.goes_on = row.goes_on or _goes_on(part.count, begins, ends, self._end(log, clock))
+        row.goes_on = row.goes_on or goes_on(part.count, begins, ends, end_of(log, clock, self._scope))
         row.begins = begins if row.begins is None else min(row.begins, begins)
         row.ends = ends if row.ends is None else max(row.ends, ends)
 
-    def _end(self, log: LogEvents, clock: SourceClock) -> int | None:
-        """When the log ends, or the time that was asked for."""
-        if log.last is None:
-            return None
-        end = max(clock.utc(log.last, log.lines), clock.utc(log.first, 0) if log.first is not None else 0)
-        return end if self._scope.until is None else min(end, self._scope.until)
+
+def end_of(log: LogEvents, clock: SourceClock, scope: Scope) -> int | None:
+    """When a log ends, or the time that was asked for."""
+    stamps = [(log.last, log.lines), (log.first, 0)]
+    end = max((clock.utc(stamp, line) for stamp, line in stamps if stamp is not None), default=None)
+    return end if end is None or scope.until is None else min(end, scope.until)
 
 
-def _goes_on(count: int, begins: int, ends: int, end: int | None) -> bool:
+def goes_on(count: int, begins: int, ends: int, end: int | None) -> bool:
     """Whether lines that came so often had not ended when the log did."""
-    if end is None or count < 2:  # noqa: PLR2004 (once is no series)
+    if end is None or count < 2:
         return False
     pause = (ends - begins) // (count - 1)
     return end - ends <= min(FEW, max(MINUTE, OFTEN * pause))
 
 
-def _component(log: LogEvents, group: Group) -> str | None:
+def _component(by: Attribution, group: Group) -> str | None:
     """Who wrote the lines of a group; None for a program that is none of the node's, nor a controller."""
-    by = log.attribution
     who = by.of_line(group.key.ident, group.key.where)
     if who in NODE or who in CONTROLLERS:
         return who
@@ -205,7 +203,8 @@ def _order(one: tuple[_Place, _Row]) -> tuple[bool, int, int, str, str, str]:
 def _group(place: _Place, row: _Row) -> ErrorGroup:
     body = body_of(row.group.sample)
     shown = body._replace(
-        message=redacted(body.message), fields={name: redacted_value(name, value) for name, value in body.fields.items()}
+        message=redacted(body.message),
+        fields={name: redacted_value(name, value) for name, value in body.fields.items()},
     )
     return ErrorGroup(
         component=place.component,

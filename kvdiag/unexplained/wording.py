@@ -18,7 +18,7 @@ FOLDED = "…"
 LONGEST = 2_000  # characters of a message that are looked at
 SHOWN = 160  # characters of a message that are told
 DEPTH = 3  # errors quoted within errors
-_QUOTED = lazy_regex(r'"[^"]*"' + r"|'[^']*'|`[^`]*`")
+_QUOTED = lazy_regex(r'"[^"]*"' + r"|(?<!\w)'[^']*'|`[^`]*`")
 _BRACED = lazy_regex(r"\{[^{}]*\}")
 _IN_PARENTHESES = lazy_regex(r"\([^()]*\)")
 _WORD = lazy_regex(r"[\w./@:%+~#*^-]+")
@@ -29,7 +29,7 @@ _LETTERS = lazy_regex(r"[A-Za-z]{2}")
 _ERRORS = ("err", "error", "Err", "Error")
 
 
-class Wording(NamedTuple):
+class Saying(NamedTuple):
     """What the line says, folded, and the last clause of its error, empty where it has none of its own."""
 
     message: str
@@ -42,17 +42,17 @@ class Wording(NamedTuple):
         return message if not self.clause or self.clause in message else f"{message} — {self.clause[:SHOWN]}"
 
 
-def wording(body: Body) -> Wording:
+def wording(body: Body) -> Saying:
     """What a body says; the error is that of its field, else the message itself where it has clauses."""
     error = next((body.fields[name] for name in _ERRORS if name in body.fields), "")
-    return Wording(fold(body.message), last_clause(error or body.message))
+    return Saying(fold(body.message), last_clause(error or body.message))
 
 
 def fold(text: str) -> str:
     """The text with what differs folded, on one line."""
     line = " ".join(text[:LONGEST].split())
     line = _BRACED.sub(f"{{{FOLDED}}}", _QUOTED.sub(f'"{FOLDED}"', line))
-    return _AGAIN.sub(FOLDED, _WORD.sub(_folded, line))
+    return _AGAIN.sub(FOLDED, _WORD.sub(_folded, line))[:LONGEST]
 
 
 def last_clause(error: str) -> str:
