@@ -19,7 +19,7 @@ from kvdiag.events.vocabulary import Vocabulary, load_vocabulary
 from kvdiag.ingest.blocks import Input
 from kvdiag.ingest.limit import TimeIsUpError, limited, unread
 from kvdiag.ingest.log_events import LogEvents
-from kvdiag.ingest.read import BlockListener, Hooks, LogRead, Progress, read_source
+from kvdiag.ingest.read import Hooks, Listen, LogRead, Progress, read_source
 from kvdiag.inputs.paths import sources
 from kvdiag.inputs.source import Source
 from kvdiag.model.options import Options
@@ -110,7 +110,7 @@ class Case:
         policy: RetentionPolicy | None = None,
         given: Iterable[Input] | None = None,
         progress: Progress = lambda _source, _bytes: None,
-        listen: Callable[[str], BlockListener] | None = None,
+        listen: Listen | None = None,
     ) -> Analysis:
         """Read all inputs, or those `given`, as one history; with a policy in bounded memory.
 

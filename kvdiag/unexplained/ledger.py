@@ -31,9 +31,9 @@ class Ledger:
         self._logs: dict[str, ErrorLines] = {}
         self._told: dict[str, dict[int, Fate]] = defaultdict(dict)
 
-    def begin(self, source: str) -> ErrorLines:
-        """A log of this name is read next."""
-        lines = self._logs[source] = ErrorLines(self._entries, self._allowance)
+    def begin(self, source: str, is_named: bool) -> ErrorLines:  # noqa: FBT001 (as `Hooks` calls it)
+        """A log of this name is read next; one that the user named counts whoever wrote it."""
+        lines = self._logs[source] = ErrorLines(self._entries, self._allowance, is_named=is_named)
         return lines
 
     def explain(self, findings: Iterable[Finding], history: History) -> None:

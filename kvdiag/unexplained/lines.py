@@ -96,8 +96,9 @@ _Like = tuple[int, tuple[tuple[int, Benign], ...]]  # the group, and the entries
 class ErrorLines:
     """The lines of one log; `hear` each of its blocks, then take the columns."""
 
-    def __init__(self, entries: Sequence[Benign], allowance: Allowance) -> None:
+    def __init__(self, entries: Sequence[Benign], allowance: Allowance, *, is_named: bool = True) -> None:
         """`entries` are the harmless lines; an entry of a line is counted from 1, 0 is none."""
+        self.is_named = is_named
         self._entries = [(n, one, one.anchor.translate(None, _DIGITS)) for n, one in enumerate(entries, start=1)]
         self._allowance = allowance
         self._stamper = TimestampReader()

@@ -113,7 +113,7 @@ class Tally:
                 part.take(stamp)
         self._add_beyond(log, lines, clock, parts)
         for (group, fate), part in parts.items():
-            component = _component(by, lines.groups[group])
+            component = _component(by, lines.groups[group], is_named=lines.is_named)
             if component is not None:
                 self._join(_Place(component, *lines.groups[group].key[1:], fate), log, lines.groups[group], part, clock)
 
@@ -187,12 +187,16 @@ def goes_on(count: int, begins: int, ends: int, end: int | None) -> bool:
     return end - ends <= min(FEW, max(MINUTE, OFTEN * pause))
 
 
-def _component(by: Attribution, group: Group) -> str | None:
-    """Who wrote the lines of a group; None for a program that is none of the node's, nor a controller."""
+def _component(by: Attribution, group: Group, *, is_named: bool) -> str | None:
+    """Who wrote the lines of a group; None for a program that is none of the node's, nor a controller.
+
+    Of an unknown program lines count where the user named its log, but not those of a container that was only found.
+    """
     who = by.of_line(group.key.ident, group.key.where)
     if who in NODE or who in CONTROLLERS:
         return who
-    return who if not who and not group.key.ident and not by.by.container else None
+    is_unknown = not who and not group.key.ident and not by.by.container
+    return who if is_unknown and is_named else None
 
 
 def _order(one: tuple[_Place, _Row]) -> tuple[bool, int, int, str, str, str]:

@@ -39,7 +39,9 @@ class Saying(NamedTuple):
     def says(self) -> str:
         """Both, for people."""
         message = self.message if len(self.message) <= SHOWN else f"{self.message[: SHOWN - 2]} {FOLDED}"
-        return message if not self.clause or self.clause in message else f"{message} — {self.clause[:SHOWN]}"
+        if not self.clause or self.clause in message:
+            return message
+        return f"{message} — {self.clause[:SHOWN]}" if message else self.clause[:SHOWN]
 
 
 def wording(body: Body) -> Saying:
