@@ -154,7 +154,7 @@ class ErrorLines:
         ident = said.process.ident
         like = self._like.get((ident, level, site, words.translate(None, _DIGITS)))
         group, entries = like or self._unlike(line, words, (ident, level, site), number)
-        entry = next((number for number, entry in entries if entry.fits(line)), 0) if entries else 0
+        entry = next((number for number, one in entries if one.fits(line) or one.fits(words)), 0) if entries else 0
         if self.groups[group].looked_at < LOOKED_AT:
             self.groups[group].look(line)
         stamp = self._last = said.stamp if said.stamp is not None else self._last
