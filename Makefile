@@ -22,7 +22,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 KEEP := env -u PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test lowest lock lint types check bench explore fuzz clean format
+.PHONY: demo test lowest lock lint types check bench bench-full explore fuzz clean format
 
 demo: $(VENV)/.installed
 	@$(BIN)/kvdiag analyze --fail-on never --until $(UNTIL) sample-logs/$(DEMO)
@@ -58,6 +58,9 @@ lock: $(VENV)/.dev
 
 bench: $(VENV)/.installed
 	$(BIN)/python bench/speed.py $(LOG)
+
+bench-full: $(VENV)/.installed
+	$(BIN)/python bench/speed.py --size 100 --rounds 5 $(LOG)
 
 explore: $(VENV)/.dev
 	$(KEEP) $(BIN)/pytest -q -n auto --hypothesis-profile=explore -m hypothesis

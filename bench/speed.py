@@ -1,25 +1,26 @@
-"""CPU and memory of `kvdiag analyze` against `rg -c` with the same literals, on a log repeated to 100 MB."""
+"""CPU and memory of `kvdiag analyze` against rg and grep with the same literals, on logs that do not repeat."""
 
 from __future__ import annotations
 
 import argparse
-import gzip
+import json
 import os
-import re
-import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
 from importlib.util import find_spec
+from itertools import repeat
 from pathlib import Path
+from shutil import which
+from statistics import median
+from typing import NamedTuple
 
-SAMPLE_LOGS = Path(__file__).parents[1] / "sample-logs"
+sys.path.insert(0, str(Path(__file__).parent))
+from fresh import fresh, text_of
+
+ROOT = Path(__file__).parents[1]
 SMALL = 50_000
-
-KLOG_TIME = re.compile(rb"(?m)^([IWEF])(\d\d)(\d\d) (\d\d):")
-# The first eight digits of a UUID or of a container id, by which all its mentions change alike.
-IDENTITY = re.compile(rb"\b[0-9a-f]{8}(?=-[0-9a-f]{4}-[0-9a-f]{4}-|[0-9a-f]{56}\b)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,85 +58,66 @@ class Contender:
         )
 
 
+class Input(NamedTuple):
+    """A row of the table: a sample that is made long, and what share of its lines are events, in words."""
+
+    name: str
+    log: str
+
+
+INPUTS = (
+    Input("kubelet v4, quiet CSI node", "sample-logs/healthy-csi-volume/kubelet.log.gz"),
+    Input("kubelet v4, pods that fail", "tests/data/pod-failures/kubelet.log.gz"),
+    Input("kubelet v2, every line an event", "sample-logs/healthy-csi-volume-containerd-2.1/kubelet.log"),
+    Input("kubelet, runtime down", "sample-logs/containerd-killed/kubelet.log.gz"),
+    Input("containerd info", "sample-logs/healthy-csi-volume-containerd-2.1/containerd.log"),
+    Input("CSI driver v5, gRPC", "sample-logs/healthy-csi-volume/csi-hostpath.log"),
+    Input("journald, a whole node", "sample-logs/healthy-journald/node.log"),
+)
+
+
 def main() -> None:
-    """Measure and print a table."""
+    """Measure and print a table, or JSON."""
     options = arguments()
-    log = options.log or largest_kubelet_log()
-    if log is None:
-        print("no kubelet log in sample-logs/; name one: bench/speed.py LOG")
-        return
+    inputs = [Input(options.log.name, str(options.log))] if options.log else INPUTS
+    rows = []
     with tempfile.TemporaryDirectory(prefix="kvdiag-bench-") as folder:
         big, small = Path(folder, "big.log"), Path(folder, "small.log")
-        build(log, big, options.size * 1_000_000, shift=options.shift)
-        build_small(big, small)
-        measured = contenders(Path(folder, "literals"))
-        for _ in range(options.rounds):
-            for contender in measured:
-                contender.runs.append(contender.measure(big))
-                contender.small_runs.append(contender.measure(small))
-        size = big.stat().st_size / 1e6
-        print(f"{log}, repeated to {size:.0f} MB{', shifted' if options.shift else ''}; best of {options.rounds}\n")
-        print_table(measured, size)
+        for one in inputs:
+            text = text_of(ROOT / one.log)
+            copies = repeated(text, options.size * 1_000_000) if options.same else fresh(text, options.size * 1_000_000)
+            with big.open("wb") as file:
+                file.writelines(copies)
+            build_small(big, small)
+            measured = contenders(Path(folder, "literals"))
+            for _ in range(options.rounds):  # in turns, so that a busy neighbour slows all of them
+                for contender in measured:
+                    contender.runs.append(contender.measure(big))
+                    contender.small_runs.append(contender.measure(small))
+            rows += [row(one.name, contender, measured[0], big.stat().st_size / 1e6) for contender in measured]
+    if options.json:
+        print(json.dumps(rows, indent=1))
+    else:
+        print_table(rows)
 
 
 def arguments() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("log", nargs="?", type=Path, metavar="LOG", help="the log to repeat, plain or gzip")
-    parser.add_argument("--size", type=int, default=100, metavar="MB", help="how large the log is made (100)")
-    parser.add_argument("--rounds", type=int, default=3, metavar="N", help="how often each is run (3)")
-    parser.add_argument("--shift", action="store_true", help="give each repetition later times and other identities")
+    parser.add_argument(
+        "log", nargs="?", type=Path, metavar="LOG", help="one log instead of the samples, plain or gzip"
+    )
+    parser.add_argument("--size", type=int, default=10, metavar="MB", help="how long each log is made (10)")
+    parser.add_argument("--rounds", type=int, default=2, metavar="N", help="how often each is run (2)")
+    parser.add_argument("--same", action="store_true", help="repeat each log byte for byte, which flatters")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     return parser.parse_args()
 
 
-def largest_kubelet_log() -> Path | None:
-    """Give the largest kubelet log among the samples."""
-    logs = [path for path in SAMPLE_LOGS.rglob("*kubelet*log*") if path.is_file()]
-    return max(logs, key=lambda path: len(text_of(path)), default=None)
-
-
-def text_of(log: Path) -> bytes:
-    """Read a log, unpacked."""
-    packed = log.read_bytes()
-    return gzip.decompress(packed) if packed.startswith(b"\x1f\x8b") else packed
-
-
-def build(log: Path, big: Path, size: int, *, shift: bool) -> None:
-    """Write a log repeatedly until the file has `size` bytes."""
-    text = text_of(log)
-    if not text.endswith(b"\n"):
-        text += b"\n"
-    hours = hours_of(text)
-    with big.open("wb") as file:
-        number = 0
-        while file.tell() < size:
-            file.write(shifted(text, number * hours, number) if shift else text)
-            number += 1
-
-
-def hours_of(text: bytes) -> int:
-    """Give the whole hours after which the log can follow itself."""
-    hours = [hour_of(match) for match in KLOG_TIME.finditer(text)]
-    return (max(hours) - min(hours)) // timedelta(hours=1) + 1 if hours else 1
-
-
-def hour_of(match: re.Match[bytes]) -> datetime:
-    """Give the hour of a klog line, in a leap year."""
-    month, day, hour = (int(part) for part in match.groups()[1:])
-    return datetime(2024, month, day, hour)  # noqa: DTZ001  # klog writes neither year nor zone
-
-
-def shifted(text: bytes, hours: int, number: int) -> bytes:
-    """Give the log with later times and other identities; what was one thing stays one thing."""
-
-    def later(match: re.Match[bytes]) -> bytes:
-        moment = hour_of(match) + timedelta(hours=hours)
-        return match[1] + moment.strftime("%m%d %H:").encode()
-
-    def other(match: re.Match[bytes]) -> bytes:
-        return b"%08x" % ((int(match[0], 16) + number * 0x10001) % (1 << 32))
-
-    return IDENTITY.sub(other, KLOG_TIME.sub(later, text))
+def repeated(text: bytes, size: int) -> Iterator[bytes]:
+    """Give a log again and again until there are `size` bytes."""
+    text = text if text.endswith(b"\n") else text + b"\n"
+    return repeat(text, -(-size // len(text)))
 
 
 def build_small(big: Path, small: Path) -> None:
@@ -146,17 +128,15 @@ def build_small(big: Path, small: Path) -> None:
 
 
 def contenders(patterns: Path) -> list[Contender]:
-    """Give what can be measured here, and say what cannot."""
-    found = []
-    if shutil.which("rg"):
-        patterns.write_bytes(b"".join(literal + b"\n" for literal in literals()))
-        found.append(
-            Contender(
-                name="rg -c -F", command=("rg", "--no-config", "-a", "-c", "-F", "-f", str(patterns)), good=(0, 1)
-            )
-        )
-    else:
-        print("rg (ripgrep) is not on the PATH: no ratio can be given")
+    """Give what can be measured here, what the others are held against first; say what cannot."""
+    patterns.write_bytes(b"".join(literal + b"\n" for literal in literals()))
+    counting = {
+        "rg -c -F": ("rg", "--no-config", "-a", "-c", "-F", "-f", str(patterns)),
+        "grep -c -F": ("grep", "-a", "-c", "-F", "-f", str(patterns)),
+    }
+    found = [
+        Contender(name=name, command=command, good=(0, 1)) for name, command in counting.items() if which(command[0])
+    ]
     script = Path(sys.executable).with_name("kvdiag")
     kvdiag = (str(script),) if script.exists() else (sys.executable, "-m", "kvdiag")
     command = (*kvdiag, "analyze", "-o", "json")
@@ -175,20 +155,36 @@ def literals() -> list[bytes]:
     return list(all_literals())
 
 
-def print_table(measured: list[Contender], size: float) -> None:
-    """Print one row per contender, the ratio to the first when that is ripgrep; no figures for one that failed."""
-    rg = min((run.cpu for run in measured[0].runs), default=0.0) if measured[0].name.startswith("rg") else 0.0
-    print(f"{'':18} {'CPU s':>7} {'x rg':>6} {'MB/s':>6} {'RSS MB':>7} {'50 KB ms':>9}")
-    for contender in measured:
-        failed = {run.status for run in contender.runs + contender.small_runs} - set(contender.good)
-        if failed:
-            print(f"{contender.name:18} FAILED with exit code {min(failed)}: run {' '.join(contender.command)} LOG")
+def row(name: str, contender: Contender, first: Contender, size: float) -> dict[str, str | float]:
+    """Give the medians of one contender on one input; no figures for one that failed."""
+    failed = {run.status for run in contender.runs + contender.small_runs} - set(contender.good)
+    if failed:
+        return {"input": name, "program": contender.name, "failed": min(failed)}
+    cpu = median(run.cpu for run in contender.runs)
+    base = 0.0 if first.name.startswith("kvdiag") else median(run.cpu for run in first.runs)
+    return {
+        "input": name,
+        "program": contender.name,
+        "cpu_s": round(cpu, 3),
+        "times": round(cpu / base, 1) if base else 0.0,
+        "mb_per_s": round(size / max(cpu, 1e-6)),
+        "rss_mb": round(max(run.memory for run in contender.runs)),
+        "start_ms": round(median(run.cpu for run in contender.small_runs) * 1000),
+    }
+
+
+def print_table(rows: list[dict[str, str | float]]) -> None:
+    """Print one line per contender and input; `x` is how many times the CPU of the first it takes."""
+    print(f"{'':32} {'':18} {'CPU s':>7} {'x':>6} {'MB/s':>6} {'RSS MB':>7} {'50 KB ms':>9}")
+    for one in rows:
+        if "failed" in one:
+            print(f"{one['input']:32} {one['program']:18} FAILED with exit code {one['failed']}")
             continue
-        cpu = min(run.cpu for run in contender.runs)
-        memory = max(run.memory for run in contender.runs)
-        start = min(run.cpu for run in contender.small_runs) * 1000
-        ratio = f"{cpu / rg:.2f}" if rg else "-"
-        print(f"{contender.name:18} {cpu:7.2f} {ratio:>6} {size / max(cpu, 1e-6):6.0f} {memory:7.0f} {start:9.0f}")
+        ratio = one["times"] or "-"
+        print(
+            f"{one['input']:32} {one['program']:18} {one['cpu_s']:7.2f} {ratio:>6} {one['mb_per_s']:6}"
+            f" {one['rss_mb']:7} {one['start_ms']:9}"
+        )
 
 
 if __name__ == "__main__":

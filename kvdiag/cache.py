@@ -1,4 +1,4 @@
-"""What is slow to read and never changes: pattern files as JSON in the user's cache folder.
+"""What is slow to read and never changes: pattern files as JSON in the user's cache folder, and a compiled scanner.
 
     ~/.cache/kvdiag/events-3f9a….json
 
@@ -29,7 +29,20 @@ DAY = 86_400  # seconds
 UNUSED = 90 * DAY
 LARGEST = 64 << 20  # bytes of a file; all rules and events together take 2 MB
 _OTHERS = stat.S_IWGRP | stat.S_IWOTH
-_OWN = lazy_regex(r"[a-z]+-[0-9a-f]{32}\.json|tmp\w+\.tmp")  # nothing else in the folder is ours
+_SHA256 = 32  # bytes
+_OWN = lazy_regex(r"[a-z]+-[0-9a-f]{32}\.(?:json|bin)|tmp\w+\.tmp")  # nothing else in the folder is ours
+
+
+def fingerprint(paths: Iterable[Path]) -> str:
+    """Give a digest of files by name, size, inode and the times of their last change: 4 µs a file, unread.
+
+    Raises OSError for a file that is not there.
+    """
+    states = ((path, path.stat()) for path in paths)
+    return digest(
+        b"%b %d %d %d %d" % (os.fsencode(path), one.st_size, one.st_ino, one.st_mtime_ns, one.st_ctime_ns)
+        for path, one in states
+    )
 
 
 def digest(parts: Iterable[bytes]) -> str:
@@ -58,10 +71,33 @@ def cached(name: str, key: str, build: Callable[[], Any], read: Callable[[Any], 
         made = read(json.loads(_own_bytes(path)))
     except (OSError, ValueError, KeyError, TypeError, IndexError, RecursionError):
         data = build()
-        _keep(path, data)
+        _keep(path, json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode())
         return read(data)
     _date(path)
     return made
+
+
+def cached_bytes(name: str, key: str, build: Callable[[], bytes], read: Callable[[bytes], Made]) -> Made:
+    """The same for bytes that are no JSON; what is kept begins with its sha256, and nothing else is read.
+
+    `read` may raise ValueError for bytes of another program or processor.
+    """
+    path = folder() / f"{name}-{key[:32]}.bin"
+    try:
+        made = read(_undamaged(_own_bytes(path)))
+    except (OSError, ValueError):
+        data = build()
+        _keep(path, hashlib.sha256(data).digest() + data)
+        return read(data)
+    _date(path)
+    return made
+
+
+def _undamaged(kept: bytes) -> bytes:
+    """What was kept behind its sha256. Raises ValueError when that is another."""
+    if hashlib.sha256(kept[_SHA256:]).digest() != kept[:_SHA256]:
+        raise ValueError("damaged")
+    return kept[_SHA256:]
 
 
 def _own_bytes(path: Path) -> bytes:
@@ -88,7 +124,7 @@ def _date(path: Path) -> None:
             os.utime(path)
 
 
-def _keep(path: Path, data: object) -> None:
+def _keep(path: Path, data: bytes) -> None:
     """Write beside and rename: a reader sees the whole file or none."""
     import tempfile
 
@@ -97,8 +133,8 @@ def _keep(path: Path, data: object) -> None:
         _check(path.parent.stat(), stat.S_ISDIR)
         handle, beside = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
         try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump(data, file, ensure_ascii=False, separators=(",", ":"))
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
             Path(beside).replace(path)
         except BaseException:
             Path(beside).unlink(missing_ok=True)

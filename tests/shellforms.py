@@ -13,13 +13,15 @@ from typing import NamedTuple
 class Form(NamedTuple):
     """What a program may be given: letters of short options, whole options, and the same for each subcommand.
 
-    What follows a letter of `valued` in the same word is its value, as in -f3.
+    What follows a letter of `valued` in the same word is its value, as in -f3. `before` are options with a value that
+    may stand before the subcommand.
     """
 
     letters: str = ""
     options: str = ""
     valued: str = ""
     verbs: Mapping[str, str] | None = None
+    before: str = ""
 
 
 # Options as the programs' own help tells them, of those that rules use; a new one is looked up and added.
@@ -42,30 +44,42 @@ FORMS: Mapping[str, Form] = {
             "logs": "--tail --since",
             "info": "",
             "version": "",
+            "images": "",
+            "pull": "",
+            "rmi": "--prune",
         }
     ),
-    "ctr": Form("n", "--namespace", verbs={"containers": "", "tasks": "", "snapshots": ""}),
+    "ctr": Form(
+        options="--namespace",
+        verbs=dict.fromkeys(("containers", "content", "images", "plugins", "snapshots", "tasks"), ""),
+        before="-n",
+    ),
     "cut": Form(valued="df"),
+    "date": Form("u"),
     "dmesg": Form(options="--ctime --level"),
+    "docker": Form(verbs={"info": "--format"}),
     "find": Form(options="-lname -maxdepth -mindepth -name -path -type -xdev -newer"),
     "findmnt": Form(options="--list --output --types --mountpoint --submounts --noheadings --source --target -R"),
     "fuser": Form(options="--verbose"),
     "grep": Form("EFeilnorsvwq", "--fixed-strings", valued="ABC"),
     "head": Form(valued="n"),
+    "hostname": Form(),
     "ip": Form(verbs={"link": "", "address": "", "route": ""}),
     "journalctl": Form(
         "kuobnpr", "--since --until --grep --no-pager --dmesg --unit --output --boot --lines --priority --reverse"
     ),
     "kill": Form(options="-USR1 -KILL -TERM -QUIT"),
+    "kubeadm": Form(verbs={"certs": ""}),
     "kubectl": Form(
+        before="-n",
         verbs={
             "annotate": "-n --overwrite",
             "cordon": "",
-            "delete": "-n --force --grace-period",
-            "describe": "-n -A",
+            "delete": "-n -A --force --grace-period --field-selector",
+            "describe": "-n -A --field-selector",
             "drain": "--ignore-daemonsets --delete-emptydir-data",
             "exec": "-n -c -it",
-            "get": "-n -A -o -l --field-selector --sort-by --show-labels --selector --all-namespaces",
+            "get": "-n -A -o -l -L --field-selector --sort-by --show-labels --selector --all-namespaces",
             "label": "-n --overwrite",
             "logs": "-n -c --since --tail --previous -l --timestamps",
             "patch": "-n -p --type",
@@ -74,16 +88,21 @@ FORMS: Mapping[str, Form] = {
             "taint": "",
             "top": "-n -A --containers",
             "uncordon": "",
-        }
+        },
     ),
     "ls": Form("ladhS"),
     "lsblk": Form(options="--output"),
+    "lscpu": Form(),
+    "lsof": Form(),
     "lsns": Form(options="--type --output"),
     "lvs": Form("o"),
     "mv": Form(),
+    "openssl": Form(
+        verbs={"x509": "-noout -subject -issuer -enddate -dates -in", "s_client": "-connect -showcerts -servername"}
+    ),
     "pidof": Form(),
     "pkill": Form("x", "-USR1"),
-    "ps": Form("eopf"),
+    "ps": Form("eopfL", "--no-headers"),
     "time": Form(),
     "reboot": Form(),
     "rm": Form("r", "--one-file-system"),
@@ -91,8 +110,16 @@ FORMS: Mapping[str, Form] = {
     "sort": Form("unr", valued="k"),
     "ss": Form("xlntp", "--listening --tcp --unix --numeric --processes"),
     "stat": Form("fc"),
+    "swapoff": Form("a"),
+    "swapon": Form(options="--show"),
+    "sysctl": Form("w"),
     "systemctl": Form(
-        verbs=dict.fromkeys(("cat", "status", "restart", "start", "stop", "show", "is-active"), "--no-pager --full")
+        verbs={
+            **dict.fromkeys(("cat", "status", "restart", "start", "stop", "is-active"), "--no-pager --full"),
+            "list-units": "--all --state --type",
+            "reset-failed": "",
+            "show": "--no-pager --full -p",
+        }
     ),
     "tail": Form(valued="n"),
     "timeout": Form(),
@@ -139,9 +166,9 @@ def faults(words: list[str]) -> Iterator[str]:
     if form is None:
         yield f"{program}: no program that is known"
         return
-    known = form.options.split()
+    known = [*form.options.split(), *form.before.split()]
     if form.verbs is not None:
-        verb = next((word for word in arguments if not word.startswith("-")), "")
+        verb = _verb(arguments, form.before.split())
         if verb not in form.verbs:
             yield f"{program} {verb}: no command that is known"
         known += form.verbs.get(verb, "").split()
@@ -150,6 +177,16 @@ def faults(words: list[str]) -> Iterator[str]:
         short = not name.startswith("--") and (name[1:2] in form.valued or set(name[1:]) <= set(form.letters))
         if name not in known and not short:
             yield f"{program}: no option {name}"
+
+
+def _verb(arguments: list[str], before: list[str]) -> str:
+    words = iter(arguments)
+    for word in words:
+        if word in before:
+            next(words, None)
+        elif not word.startswith("-"):
+            return word
+    return ""
 
 
 def _options(program: str, arguments: list[str]) -> Iterator[str]:

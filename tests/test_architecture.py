@@ -32,6 +32,7 @@ FLOORS = (
 # Packages of one floor do not import one another, except:
 NEIGHBOURS = {
     ("inputs", "clock"),  # the time a file was modified says which year its lines are of
+    ("scan", "cache"),  # a compiled scanner is kept
 }
 # What depends on nothing and may be asked for from everywhere.
 FREE = {"kvdiag.__version__"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 import sys
@@ -38,6 +39,56 @@ def test_it_is_built_once(folder):
     """What lies in the cache is not built again."""
     assert kept(KEY, "first") == kept(KEY, "second") == "first"
     assert [path.name for path in folder.iterdir()] == [f"events-{KEY[:32]}.json"]
+
+
+def kept_bytes(data: bytes) -> bytes:
+    """Ask the cache for bytes; those of another program are refused."""
+
+    def read(said: bytes) -> bytes:
+        if said.startswith(b"other"):
+            raise ValueError("another program's")
+        return said
+
+    return cache.cached_bytes("scanner", KEY, lambda: data, read)
+
+
+def test_bytes_are_built_once(folder):
+    """So are bytes that are no JSON."""
+    assert kept_bytes(b"first") == kept_bytes(b"second") == b"first"
+    assert [path.name for path in folder.iterdir()] == [f"scanner-{KEY[:32]}.bin"]
+
+
+@pytest.mark.parametrize("broken", [b"", b"short", b"\0" * 40, b"first"])
+def test_broken_bytes_are_built_anew(folder, broken):
+    """What does not begin with its own sha256 is never read."""
+    kept_bytes(b"first")
+    (folder / f"scanner-{KEY[:32]}.bin").write_bytes(broken)
+    assert kept_bytes(b"second") == kept_bytes(b"third") == b"second"
+
+
+def test_bytes_of_another_program(folder):
+    """What cannot be read is built anew."""
+    kept_file = folder / f"scanner-{KEY[:32]}.bin"
+    folder.mkdir(mode=0o700)
+    kept_file.write_bytes(hashlib.sha256(b"other's").digest() + b"other's")
+    kept_file.chmod(0o600)
+    assert kept_bytes(b"own") == b"own"
+
+
+def test_a_fingerprint_tells_every_change(tmp_path):
+    """Other bytes, another file in its place, another name: each is another fingerprint; reading is none."""
+    path = tmp_path / "rule.yaml"
+    path.write_text("one")
+    seen = [cache.fingerprint([path])]
+    assert path.read_text() == "one"
+    assert cache.fingerprint([path]) == seen[0]
+    path.write_text("two")
+    seen.append(cache.fingerprint([path]))
+    (tmp_path / "other").write_text("two")
+    (tmp_path / "other").replace(path)
+    seen.append(cache.fingerprint([path]))
+    seen.append(cache.fingerprint([path.rename(tmp_path / "again.yaml")]))
+    assert len(set(seen)) == len(seen)
 
 
 def test_what_is_not_used_goes(folder):

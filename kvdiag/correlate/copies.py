@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from kvdiag.clock import SECOND
 from kvdiag.events.raw import FOLD
 from kvdiag.model.event import Event
+
+RECORDED = "recorded"  # the attribute of what the recorder logs
+RECORDED_WITHIN = 10 * SECOND  # of the failure; it has a queue
+RECORDED_KINDS = frozenset(
+    f"volume.{what}" for what in ("publish.failed", "stage.failed", "wait.failed", "attach.failed", "multi-attach")
+)
 
 
 def without_copies(events: Iterable[Event]) -> Iterator[Event]:
@@ -20,6 +27,25 @@ def without_copies(events: Iterable[Event]) -> Iterator[Event]:
         if identity not in seen:
             seen.add(identity)
             yield event
+
+
+def without_records(events: Iterable[Event]) -> Iterator[Event]:
+    """The events without those that client-go's recorder logged of a failure that the same log told just before."""
+    told: dict[tuple[str, str, str], int] = {}
+    for event in events:
+        keys = [(event.origin.source, event.kind, name) for name in _volume_names(event)]
+        if RECORDED in event.attrs:
+            if any(key in told and event.time - told[key] <= RECORDED_WITHIN for key in keys):
+                continue
+        else:
+            told.update(dict.fromkeys(keys, event.time))
+        yield event
+
+
+def _volume_names(event: Event) -> Iterator[str]:
+    """What a failure of a volume calls it: by its PV, or as its pod does."""
+    if event.kind in RECORDED_KINDS:
+        yield from filter(None, (event.ref("spec_name"), event.ref("outer_name"), event.attrs.get("pv_name")))
 
 
 def join_polls(events: Iterable[Event], polls: set[str]) -> list[Event]:

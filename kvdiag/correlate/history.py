@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from kvdiag.correlate.clocks import SourceClock
-from kvdiag.correlate.copies import join_polls, without_copies
+from kvdiag.correlate.copies import join_polls, without_copies, without_records
 from kvdiag.correlate.coverage import STARTING, SourceCoverage, coverages
 from kvdiag.correlate.entities import describe
 from kvdiag.correlate.handover import handovers
@@ -53,7 +53,9 @@ def build_history(
     found += list(stand(standing, found))
     entries = {id(s.match.entry): s.match.entry for t in logs for s in t.raw_events}.values()
     places = {one.source: one.place for one in logs} | {one.source: one.place for one in standing}
-    unique = join_polls(without_copies(sorted(found, key=_order)), {entry.kind for entry in entries if entry.poll})
+    unique = join_polls(
+        without_records(without_copies(sorted(found, key=_order))), {entry.kind for entry in entries if entry.poll}
+    )
     events = with_nodes(unique, places)
     identities = Identities(events)
     wide = {entry.kind for entry in entries if entry.scope == "node"}

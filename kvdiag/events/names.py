@@ -66,6 +66,7 @@ _SUBJECTS: Final[dict[str, Placeholder]] = {
     "unique_name": Placeholder(None, "unique_name", "word"),
     "volume_handle": Placeholder(None, "volume_handle", "word"),
     "spec_name": Placeholder(None, "spec_name", "word"),
+    "pv_name": Placeholder(None, "spec_name", "word"),
     "outer_name": Placeholder(None, "outer_name", "word"),
     "target_path": Placeholder(_PATH, "target_path", "free"),
     "staging_path": Placeholder(_PATH, "staging_path", "free"),
@@ -79,7 +80,7 @@ _WORDS: Final = (
     "new_state old_state request restarts result revision runtime server signal source state timeout unit update_type "
     "verbosity version"
 )
-_TEXTS: Final = "actual command data dump error expected message reason resource"
+_TEXTS: Final = "actual command data dump error expected message reason recorded resource"
 PLACEHOLDERS: Final[Mapping[str, Placeholder]] = {
     **_SUBJECTS,
     **{name: Placeholder(shape="word") for name in _WORDS.split()},
@@ -300,6 +301,11 @@ def _label(kind: str) -> Callable[[bytes], tuple[Ref, ...]]:
     return read
 
 
+def _pv_name(value: bytes) -> tuple[Ref, ...]:
+    """A PV as provisioners call it; any other name in its place may be what one pod calls a volume of its own."""
+    return _label("spec_name")(value) if value.startswith(b"pvc-") else ()
+
+
 def _unique_name(value: bytes) -> tuple[Ref, ...]:
     """`kubernetes.io/csi/D^H` also names driver and handle, `kubernetes.io/<plugin>/<uid>-<name>` pod and volume."""
     attachable = _CSI_NAME.fullmatch(value)
@@ -362,6 +368,7 @@ _READERS: Final[Mapping[str, Callable[[bytes], tuple[Ref, ...]]]] = {
     "unique_name": _unique_name,
     "volume_handle": _volume_handle,
     "spec_name": _label("spec_name"),
+    "pv_name": _pv_name,
     "outer_name": _label("outer_name"),
     "target_path": _target_path,
     "staging_path": _staging_path,

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kvdiag.cache import cached, digest
+from kvdiag.cache import cached, digest, fingerprint
 from kvdiag.errors import PatternError
 from kvdiag.events.names import PLACEHOLDERS
 from kvdiag.events.template import Matcher, compile_wording
@@ -94,9 +94,8 @@ def load_vocabulary(folder: Path, extra: Iterable[Entry] = ()) -> Vocabulary:
 
     Raises PatternError for a file that cannot be used. Uses the cache of the user.
     """
-    files = _files(folder)
-    key = digest([b"%d" % COMPILED, *(part for name, data in files for part in (name.encode(), data))])
-    entries = cached("events", key, lambda: _compile(files), read_compiled)
+    key = digest([b"%d" % COMPILED, fingerprint(_paths(folder)).encode()])
+    entries = cached("events", key, lambda: _compile(_files(folder)), read_compiled)
     return make_vocabulary([*entries, *extra])
 
 
@@ -223,9 +222,12 @@ def _values_of(entry: Entry) -> list[str]:
     return sorted(set(names), key=list(PLACEHOLDERS).index)
 
 
+def _paths(folder: Path) -> list[Path]:
+    return sorted((path for path in folder.iterdir() if path.name.endswith(".yaml")), key=lambda path: path.name)
+
+
 def _files(folder: Path) -> list[tuple[str, bytes]]:
-    paths = sorted((path for path in folder.iterdir() if path.name.endswith(".yaml")), key=lambda path: path.name)
-    return [(str(path), path.read_bytes()) for path in paths]
+    return [(str(path), path.read_bytes()) for path in _paths(folder)]
 
 
 def _compile(files: list[tuple[str, bytes]]) -> dict[str, Any]:

@@ -41,13 +41,20 @@ class Put(Protocol):
 
 
 def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
-    """All findings, causes first with their symptoms under them, then what was read."""
+    """All findings, causes first with their symptoms under them, then what was read.
+
+    Beside an alarm what is only for information takes one line each; with -q it takes none.
+    """
     under = _folded(report.findings)
     writer = _Writer(_coloured(stream, options) if options.colour else _plain(stream), options, _common_folder(report))
-    for finding in report.findings:
-        if finding.explained_by is None:
-            writer.finding(finding, under)
+    causes = [finding for finding in report.findings if finding.explained_by is None]
+    alarms = [finding for finding in causes if finding.severity > Severity.INFO]
+    noted = [finding for finding in causes if finding.severity is Severity.INFO]
+    for finding in alarms if options.quiet or (alarms and not options.verbose) else causes:
+        writer.finding(finding, under)
     if not options.quiet:
+        if alarms and not options.verbose:
+            writer.notes(noted)
         writer.needs(report.needs)
         writer.foot(report)
 
@@ -107,6 +114,13 @@ class _Writer:
             self._section("Look-alikes", finding.rule.look_alikes)
             self._section("See", finding.rule.references)
         self._blank()
+
+    def notes(self, findings: Sequence[Finding]) -> None:
+        """What is no alarm: a first try that failed, a fault that passed."""
+        for finding in findings:
+            self._say(f"{finding.severity.label}: {finding.says} ({finding.rule.name})", hang=2)
+        if findings:
+            self._blank()
 
     def needs(self, needs: Sequence[Need]) -> None:
         """Which logs would turn what is possible into a verdict."""

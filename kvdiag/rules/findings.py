@@ -15,11 +15,12 @@ from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.bugs import applies, known_bugs, seen
 from kvdiag.rules.fill import fixes, sentence, values
 from kvdiag.rules.grammar import positive_names
-from kvdiag.rules.judge import RuleMatch, judge
-from kvdiag.rules.scene import EventIndex, Sought, SubjectEvents, parts
+from kvdiag.rules.judge import RuleMatch, judge, may_hold
+from kvdiag.rules.scene import EventIndex, Sought, SubjectEvents, episodes, parts
 from kvdiag.rules.selection import selects
 from kvdiag.snapshots.fact import STANDING
 
+UNNAMED_VOLUME = "a volume"  # in the sentence of a finding about a node whose lines name none
 PRELUDE = 5 * MINUTE  # before the first line of the sentence; what else a rule shows may have led to it
 
 
@@ -35,7 +36,12 @@ def _on_subject(wanted: Sought, subject: SubjectEvents, index: EventIndex) -> It
     """One finding at most for each node of a subject: of the first part that surely matches, or else may."""
     rule = wanted.rule
     for node in subject.nodes:
-        divided = parts(rule, subject.of(wanted, node))
+        events = subject.of(wanted, node)
+        if rule.same and not may_hold(rule, events):
+            continue
+        divided = parts(rule, events)
+        if subject.is_stand_in:
+            divided = (episode for part in divided for episode in episodes(part))
         judged = ((_matches(rule, part, node, index), part) for part in divided)
         found = [(matches, part) for matches, part in judged if matches]
         if found:
@@ -76,6 +82,8 @@ def _finding(
     count = sum(event.count for event in since) or len(matches)
     healed = _healed(rule, part, ends)
     said = values(subject, [*ordered, *(("", event) for event in since)], count, begins, ends)
+    if rule.or_node and subject.kind is SubjectKind.NODE:
+        said.setdefault("volume", UNNAMED_VOLUME)
     said["lasted"] = say_duration((ends if healed is None else healed) - begins)
     dialect = index.dialect(said.get("node", ""))
     return Finding(
@@ -87,7 +95,7 @@ def _finding(
         begins=begins,
         ends=ends,
         count=count,
-        says=sentence(rule.healed.says if rule.healed and healed is not None else rule.says, said),
+        says=_says(rule.healed.says if rule.healed and healed is not None else rule.says, said),
         cause=sentence(rule.cause, said),
         fix=tuple(fix for fix in fixes(rule, said, dialect) if healed is None or not fix.after),
         evidence=tuple(_evidence(best, part, rule, begins)),
@@ -95,6 +103,11 @@ def _finding(
         bugs=tuple(known_bugs(rule, history.versions, subject.ids.get("node", ""), said, begins)),
         healed=healed,
     )
+
+
+def _says(text: str, said: Mapping[str, str]) -> str:
+    filled = sentence(text, said)
+    return f"A{filled[1:]}" if filled.startswith(f"{UNNAMED_VOLUME} ") else filled
 
 
 def _severity(rule: Rule, match: RuleMatch, *, is_healed: bool) -> Severity:

@@ -15,13 +15,12 @@ from kvdiag.clock import CLOCKS_DIFFER
 from kvdiag.correlate.handover import OVERLAP, UNSTAGED
 from kvdiag.model.doubt import Doubt, Reason
 from kvdiag.model.event import Event
-from kvdiag.model.record import Origin
 from kvdiag.model.rule import Absent, All, AnyOf, Chain, ChainStep, Condition, Not, Rule
 from kvdiag.model.timeline import History
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.absence import Window, doubts
 from kvdiag.rules.polls import cut_polls
-from kvdiag.rules.selection import Selected, by_kind
+from kvdiag.rules.selection import Place, Selected, by_kind, place_of
 from kvdiag.rules.silence import fell_silent
 
 MOST_RUNS = 256  # of one rule on one timeline; a longer series of the same fault adds nothing to the finding
@@ -63,6 +62,11 @@ def judge(
     selected = JudgedEvents(seen, kinds, node, history, entries, rule.clocks)
     runs = (_weighed(match, rule) for match in islice(_solve(rule.when, selected, RuleMatch({})), MOST_RUNS))
     return sorted((_whole(match, whole) for match in runs), key=lambda match: bool(match.doubts))
+
+
+def may_hold(rule: Rule, events: Sequence[Event]) -> bool:
+    """Whether every event that the rule's condition asks for is among these at all."""
+    return _may_hold(rule.when, Selected(rule.events, by_kind(events)))
 
 
 def _may_hold(condition: Condition, seen: Bound) -> bool:
@@ -170,7 +174,7 @@ def _run(chain: Chain, selected: JudgedEvents, bound: Bound, start: int) -> Boun
     last: Event | None = None
     for step in chain.steps:
         series = selected.seen[step.name]
-        begin = start if last is None else _next(series, last)
+        begin = start if last is None else _next(series, selected.seen.places(step.name), last)
         taken = _fixed(step, bound) or _take(step, series, begin)
         if not taken or (last is not None and not _follows(taken[0], last)):
             return None
@@ -219,21 +223,16 @@ def _fixed(step: ChainStep, bound: Bound) -> tuple[Event, ...]:
     return events if _take(step, events, 0) else ()
 
 
-def _next(series: tuple[Event, ...], last: Event) -> int:
+def _next(series: tuple[Event, ...], places: Sequence[Place], last: Event) -> int:
     """The index of the first event of the series that comes after `last`, or still went on then."""
-    index = bisect_right(series, _place(last), key=_place)
+    index = bisect_right(places, place_of(last))
     if index and series[index - 1].ends > last.time and series[index - 1] is not last:
         return index - 1
     return index
 
 
-def _place(event: Event) -> tuple[int, Origin]:
-    """Where an event stands in a history: ties in time go by the log, then by the line."""
-    return (event.time, event.origin)
-
-
 def _follows(event: Event, last: Event) -> bool:
-    return event.ends > last.time or _place(event) > _place(last)
+    return event.ends > last.time or place_of(event) > place_of(last)
 
 
 def _take(step: ChainStep, series: tuple[Event, ...], begin: int) -> tuple[Event, ...]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from kvdiag.cache import cached, digest
+from kvdiag.cache import cached, fingerprint
 from kvdiag.errors import PatternError
 from kvdiag.model.rule import Rule
 from kvdiag.rules.packed import pack, unpack
@@ -41,11 +40,13 @@ def load(folders: Sequence[Path], *, fresh: bool = False) -> Library:
     files = [path for folder in folders for path in rule_files(folder)]
     if fresh:
         return _read_all(files)
-    texts = [_bytes(path) for path in files]
-    names = [os.fsencode(path) for path in files]
+    try:
+        key = fingerprint(files)
+    except OSError as error:
+        raise _unreadable(Path(error.filename), error) from None
     rules = cached(
         "rules",
-        digest([b for pair in zip(names, texts, strict=True) for b in pair]),
+        key,
         lambda: [pack(rule) for rule in _sound(files)],
         lambda data: tuple(unpack(packed) for packed in data),
     )

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from kvdiag.clock import MINUTE, SECOND
 from kvdiag.model.report import Finding
 from kvdiag.model.timeline import History
-from kvdiag.model.values import Role, SubjectKind, Verdict
+from kvdiag.model.values import Role, Severity, SubjectKind, Verdict
 
 TOUCH = 10 * MINUTE  # between the end of a cause and the beginning of what it explains
 SLACK = 10 * SECOND  # between the clocks and the buffers of two components
@@ -50,6 +50,9 @@ def _explained(finding: Finding, near: _Near) -> Finding:
 
 
 def _explains(cause: Finding, finding: Finding) -> bool:
+    """What is told for information only is no reason for an alarm."""
+    if cause.severity is Severity.INFO and finding.severity is not Severity.INFO:
+        return False
     return finding.rule.name in cause.rule.explains and cause.key != finding.key
 
 

@@ -13,7 +13,7 @@ from functools import cache, partial
 from itertools import accumulate
 from typing import NamedTuple
 
-from kvdiag.clock import HOUR
+from kvdiag.clock import HOUR, MINUTE
 from kvdiag.correlate.entities import node_entity
 from kvdiag.model.event import Event
 from kvdiag.model.rule import All, AnyOf, Chain, Condition, Rule
@@ -22,9 +22,11 @@ from kvdiag.model.values import SubjectKind
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.distribution import Dialect, dialect_of
 from kvdiag.rules.grammar import positive_names
-from kvdiag.rules.selection import ByKind, by_kind, in_order, selects
+from kvdiag.rules.selection import ByKind, by_kind, place_of, selects
 
 HORIZON = HOUR  # events of the node are looked at this long before and after a subject was heard of
+
+EPISODE = 15 * MINUTE  # three times the longest that kubelet waits before it tries again
 
 Key = tuple[SubjectKind, str]
 
@@ -90,6 +92,7 @@ class SubjectEvents:
         self.nodes = [timeline.subject.key] if self._is_node else nodes_of(timeline)
         own = index.by_kind if self._is_node else by_kind(timeline.events)
         self._by_kind = own if heard is None else heard
+        self.is_stand_in = heard is not None  # for subjects that its lines do not name
 
     def of(self, wanted: Sought, node: str) -> list[Event]:
         """The events of the rule's kinds on this node, with the node's own events near them, in order.
@@ -99,12 +102,12 @@ class SubjectEvents:
         series = [self._by_kind[kind] for kind in wanted.kinds if kind in self._by_kind]
         if self._is_node:
             here = {self.timeline.subject.key, ""}
-            return sorted((event for events in series for event in events if event.node in here), key=in_order)
+            return sorted((event for events in series for event in events if event.node in here), key=place_of)
         mine = [event for events in series for event in events if not node or event.node in {node, ""}]
         near = list(self._index.near(wanted.kinds, node, mine)) if mine and not wanted.rule.or_node else []
         if not near:
-            return sorted(mine, key=in_order) if len(series) > 1 else mine
-        return sorted({id(event): event for event in (*mine, *near)}.values(), key=in_order)
+            return sorted(mine, key=place_of) if len(series) > 1 else mine
+        return sorted({id(event): event for event in (*mine, *near)}.values(), key=place_of)
 
 
 class EventIndex:
@@ -152,8 +155,9 @@ class EventIndex:
         nodes, lines = {event.node for event in claimed}, {event.origin for event in claimed}
         if "" in nodes:
             return
+        unheard = {"", *nodes} if nodes else nodes  # what no node is known of may be of the one that is
         heard = {kind: [e for e in self.by_kind.get(kind, ()) if e.origin not in lines] for kind in wanted.kinds}
-        for node in sorted({event.node for kind in positive for event in heard[kind]} - nodes):
+        for node in sorted({event.node for kind in positive for event in heard[kind]} - unheard):
             yield SubjectEvents(self._timeline((SubjectKind.NODE, node)), self, heard)
 
     def _timeline(self, key: Key) -> Timeline:
@@ -200,6 +204,17 @@ def parts(rule: Rule, events: Sequence[Event]) -> Iterator[Sequence[Event]]:
     for wanted in [one for one in distinct if all(one)] or list(distinct):
         fits = (all(value in {"", want} for value, want in zip(one, wanted, strict=True)) for one in said)
         yield [event for event, fit in zip(events, fits, strict=True) if fit]
+
+
+def episodes(events: Sequence[Event]) -> Iterator[Sequence[Event]]:
+    """The events divided where nothing happened for long: without a name, what comes later is of another subject."""
+    begun, reached = 0, 0
+    for at, event in enumerate(events):
+        if at and event.time - reached > EPISODE:
+            yield events[begun:at]
+            begun = at
+        reached = max(reached, event.ends)
+    yield events[begun:]
 
 
 def nodes_of(timeline: Timeline) -> list[str]:

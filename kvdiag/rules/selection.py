@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from operator import attrgetter
 
 from kvdiag.model.event import Event
+from kvdiag.model.record import Origin
 from kvdiag.model.rule import Selector
 
 LONGEST_VALUE = 4096  # characters of an attribute that a glob is matched against
 
 ByKind = Mapping[str, Sequence[Event]]
-in_order = attrgetter("time", "origin")  # ties in time go by the log, then by the line
+Place = tuple[int, Origin]
+
+
+def place_of(event: Event) -> Place:
+    """Where an event stands in a history: ties in time go by the log, then by the line."""
+    return (event.time, event.origin)
 
 
 def by_kind(events: Iterable[Event]) -> dict[str, list[Event]]:
@@ -31,16 +36,24 @@ class Selected(dict[str, tuple[Event, ...]]):
         """`divided` are the events by kind."""
         super().__init__()
         self._selectors, self._divided = selectors, divided
+        self._places: dict[str, list[Place]] = {}
 
     def __missing__(self, name: str) -> tuple[Event, ...]:
         """Select them."""
         selector, divided = self._selectors[name], self._divided
         series = [divided[kind] for kind in dict.fromkeys(selector.kinds) if kind in divided]
-        found = series[0] if len(series) == 1 else sorted((e for events in series for e in events), key=in_order)
+        found = series[0] if len(series) == 1 else sorted((e for events in series for e in events), key=place_of)
         said = self[name] = (
             tuple(event for event in found if _fits_all(selector, event)) if selector.where else (*found,)
         )
         return said
+
+    def places(self, name: str) -> Sequence[Place]:
+        """Where these events stand."""
+        places = self._places.get(name)
+        if places is None:
+            places = self._places[name] = [place_of(event) for event in self[name]]
+        return places
 
     def but(self, others: Mapping[str, tuple[Event, ...]]) -> Selected:
         """The same but for some names."""

@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from kvdiag.cache import cached_bytes, digest, fingerprint
 from kvdiag.scan.protocol import LineHits, checked
 
 if TYPE_CHECKING:
@@ -54,13 +55,33 @@ def _has_sse42() -> bool:
 
 @lru_cache(maxsize=4)
 def _database(literals: tuple[bytes, ...]) -> hyperscan.Database:
-    """Compile the literals; once per process, 2 ms for 200."""
+    """The compiled literals, made once in a process: 16 ms for 600, or 1 ms from the user's cache."""
+    import hyperscan
+
+    release = fingerprint([Path(hyperscan.__file__)])
+    key = digest([release.encode(), os.uname().machine.encode(), *literals])
+    return cached_bytes("scanner", key, lambda: hyperscan.dumpb(_compile(literals)), _load)
+
+
+def _compile(literals: tuple[bytes, ...]) -> hyperscan.Database:
     import hyperscan
 
     database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
     database.compile(
         expressions=list(literals), ids=list(range(len(literals))), flags=[0] * len(literals), literal=True
     )
+    return database
+
+
+def _load(data: bytes) -> hyperscan.Database:
+    """A database as it was dumped. Raises ValueError for one of another release or processor."""
+    import hyperscan
+
+    try:
+        database = hyperscan.loadb(data, hyperscan.HS_MODE_BLOCK)
+        database.scratch = hyperscan.Scratch(database)
+    except hyperscan.HyperscanError as problem:
+        raise ValueError(str(problem)) from None
     return database
 
 

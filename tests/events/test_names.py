@@ -168,6 +168,7 @@ def test_kinds_of_refs_have_readers():
                 "sandbox_id",
                 "attachment",
                 "cgroup",
+                "pv_name",
             }
         )
 

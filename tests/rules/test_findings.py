@@ -241,6 +241,18 @@ def test_a_doubt_makes_a_finding_possible():
     assert (one.verdict, one.doubts) == (Verdict.POSSIBLE, (Doubt(Reason.NO_LOG, "kubelet", NOON),))
 
 
+def test_what_is_possible_has_a_severity_of_its_own():
+    """A rule may tell what is only possible, or what passed by itself, at another severity than what is sure."""
+    told = history({VOLUME: [event("a", 0)]})
+    blind = told._replace(coverage=())
+    one = rule("a and no b after a within 1m", severity=Severity.HIGH, possible=Severity.INFO)
+    assert [finding.severity for finding in find([one], told, ENTRIES)] == [Severity.HIGH]
+    assert [finding.severity for finding in find([one], blind, ENTRIES)] == [Severity.INFO]
+    healed = history({VOLUME: [event("a", 0), event("b", 5)]})
+    passed = rule("a", severity=Severity.HIGH, healed=HEALING._replace(severity=Severity.LOW))
+    assert [finding.severity for finding in find([passed], healed, ENTRIES)] == [Severity.LOW]
+
+
 def test_a_poll_is_cut_by_what_happened_meanwhile():
     """Waiting that goes on after a try is found, however the waiting before it was folded with the waiting after."""
     when = "at least 3 a lasting 20s and no b after a until end"
