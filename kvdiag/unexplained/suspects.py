@@ -15,7 +15,8 @@ from kvdiag.regex import lazy_regex
 
 _MASK = bytes.maketrans(b"0123456789WF", b"0000000000EE")
 _KLOG = b"E0000 00:00:00"  # in a masked block: the header of a warning, an error or a fatal one
-_KLOG_HEADS = (b"\nI0000 00:00:00", b"\nE0000 00:00:00")
+_KLOG_HEADS = (b"I0000 00:00:00", b"E0000 00:00:00")
+_OTHER_HEAD = re.compile(rb"\n(?![IE]0000 00:|\Z)")
 _LOGRUS_HEAD = b'\ntime="'
 _WORDS = rb"(?i:warn|erro|fata|pani|dpan|crit)"
 _LOGRUS = re.compile(rb'l="?' + _WORDS)  # level=, lvl=
@@ -30,14 +31,15 @@ _OTHERS = (
     lazy_regex(rb": (?:panic: |fatal error: |SIG[A-Z]{3,4}: |[WEF] )"),
     lazy_regex(rb" (?:panic|fatal error): "),
 )  # fmt: skip
-_MESSAGE, _LEVEL, _VERBOSITY = b'"msg', b'evel"', b'"v'
+_MESSAGE, _LEVEL = b'"msg', b'evel"'
+_VERBOSITY = (b'"v":', rb'"v\":')
 
 
 def suspects(data: bytes, lines: int) -> list[tuple[int, int]]:
     """Where in a block of so many lines those begin and end that may be of level warning or worse, in order."""
     masked = data.translate(_MASK)
     places = _klog(masked)
-    if not _is_klog_alone(masked, lines):
+    if not _is_klog_alone(masked):
         is_logrus = data.startswith(_LOGRUS_HEAD[1:]) and data.count(_LOGRUS_HEAD) + 1 == lines
         places = (*places, *_starts(_LOGRUS, data), *(() if is_logrus else _rest(data)))
     found = (data.rfind(b"\n", 0, place) + 1 for place in places)
@@ -54,11 +56,9 @@ def _klog(masked: bytes) -> Iterable[int]:
     return places
 
 
-def _is_klog_alone(masked: bytes, lines: int) -> bool:
-    """Whether each line of a masked block begins with a header of klog."""
-    if not masked.startswith((_KLOG_HEADS[0][1:], _KLOG_HEADS[1][1:])):
-        return False
-    return sum(map(masked.count, _KLOG_HEADS)) + 1 == lines
+def _is_klog_alone(masked: bytes) -> bool:
+    """Whether each line of a masked block begins with a header of klog: 0.5 ns a byte."""
+    return masked.startswith(_KLOG_HEADS) and _OTHER_HEAD.search(masked) is None
 
 
 def _starts(pattern: re.Pattern[bytes], data: bytes) -> Iterator[int]:
@@ -80,7 +80,7 @@ def _unlevelled(data: bytes) -> Iterator[int]:
     """Errors as klog writes them in JSON: they have no level, and no verbosity either."""
     at = 0
     for line in data.split(b"\n"):
-        if _MESSAGE in line and _LEVEL not in line and _VERBOSITY not in line:
+        if _MESSAGE in line and _LEVEL not in line and not any(mark in line for mark in _VERBOSITY):
             yield at
         at += len(line) + 1
 

@@ -18,6 +18,7 @@ FOUND = [
     b"lvl=warn msg=gone",
     b'{"level":"error","ts":1710231300.1,"caller":"main.go:1","msg":"gone"}',
     b'{"ts":1710231300100.1,"caller":"main.go:1","msg":"gone","err":"it went"}',
+    b'{"ts":1710231300100.1,"caller":"a.go:1","msg":"gone","pod":{"name":"vault-0","namespace":"v"}}',
     b"ERRO[0012] gone",
     b"\x1b[33mWARN\x1b[0m[0012] gone",
     b"2024-03-12T08:15:00.100Z\tERROR\tservice/node.go:404\tgone",
