@@ -124,7 +124,8 @@ def _rows(groups: Sequence[ErrorGroup], options: RenderOptions) -> Iterator[str]
             yield f"{head}  {says}"
         else:
             yield head.rstrip()
-            yield f"    {says if options.verbose else shortened(says, max(LEAST, options.width - 4))}"
+            room = max(LEAST, options.width - 4)
+            yield f"    {says if options.verbose else shortened(says, room)}"
 
 
 def _where(group: ErrorGroup) -> str:

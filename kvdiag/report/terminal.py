@@ -153,7 +153,10 @@ class _Writer:
         """What no finding tells of."""
         lines = list(section(errors, self.options))
         for line in lines:
-            self.put((line, "" if line.startswith(" ") else "bold"))
+            if line.startswith(" "):
+                self.put((line, ""))  # in columns
+            else:
+                self._say(line, style="bold")
         if lines:
             self._blank()
 
