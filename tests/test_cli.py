@@ -368,7 +368,7 @@ def test_cache_that_cannot_be_written(kvdiag, tmp_path):
 def test_help_names_arguments_as_others_do(kvdiag):
     """An argument is told by its name and whether it may be left out or repeated, not by the type it becomes."""
     said = kvdiag("timeline", "--help").stdout
-    assert re.search(r"^  KIND  +pod, volume", said, re.MULTILINE)
+    assert re.search(r"^  \[KIND\]  +pod, volume", said, re.MULTILINE)
     assert re.search(r"^  \[PATH\]\.\.\.  +Files, folders", said, re.MULTILINE)
     assert "<list" not in said
 

@@ -34,6 +34,12 @@ app.command("explain", cls=Command)(explain.command)
 app.add_typer(rules.app, name="rules")
 
 
+@app.command("version", cls=Command)
+def _version() -> None:
+    """Print the version."""
+    typer.echo(f"kvdiag {__version__}")
+
+
 @app.callback(invoke_without_command=True)
 def _root(
     version: bool = typer.Option(False, "--version", help="Print the version and exit.", is_eager=True),
