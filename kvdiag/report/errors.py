@@ -101,7 +101,8 @@ def _plain_group(group: ErrorGroup) -> Plain:
 
 def _sum(errors: Errors) -> str:
     harmless = f" ({errors.benign} known to be harmless)" if errors.benign else ""
-    return f"{_many(errors.rest, 'error line')} in {_many(len(errors.groups), 'group')}{harmless}"
+    more = "more than " if errors.unlisted else ""
+    return f"{_many(errors.rest, 'error line')} in {more}{_many(len(errors.groups), 'group')}{harmless}"
 
 
 def _many(count: int, what: str) -> str:
