@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ from kvdiag.model.unexplained import ErrorGroup, Errors
 from kvdiag.model.values import Level
 from kvdiag.redaction.secrets import redacted, redacted_value
 from kvdiag.unexplained.lines import MOST_SUBJECTS, NO_TIME, ErrorLines, Group, body_of
-from kvdiag.unexplained.wording import wording
+from kvdiag.unexplained.wording import cause_of, wording
 
 MOST_LISTED = 1_000
 FEW = 15 * MINUTE  # what has been silent for longer than that has ended, however seldom it came
@@ -119,7 +119,7 @@ class Tally:
 
     def errors(self) -> Errors:
         """The sums and the groups."""
-        rows = sorted(self._rows.items(), key=_order)
+        rows = sorted(_folded_under(self._rows), key=_order)
         rest = [(place, row) for place, row in rows if place.fate == NOTHING and place.words][:MOST_LISTED]
         known = [(place, row) for place, row in rows if place.fate != NOTHING and place.words][:MOST_LISTED]
         lines = sum(row.count for _, row in rows)
@@ -170,6 +170,32 @@ class Tally:
         row.goes_on = row.goes_on or goes_on(part.count, begins, ends, end_of(log, clock, self._scope))
         row.begins = begins if row.begins is None else min(row.begins, begins)
         row.ends = ends if row.ends is None else max(row.ends, ends)
+
+
+def _folded_under(rows: Mapping[_Place, _Row]) -> Iterator[tuple[_Place, _Row]]:
+    """The rows; one that ends in the same clauses as one that a finding explains, at that time, is explained by it.
+
+    Each layer of a program tells an error that a lower one gave it, in words of its own around the same end.
+    """
+    told: dict[tuple[str, ...], list[tuple[_Place, _Row]]] = {}
+    for place, row in rows.items():
+        if place.fate.explained_by and row.begins is not None:
+            told.setdefault(_cause(row), []).append((place, row))
+    for place, row in rows.items():
+        causes = told.get(_cause(row), ()) if place.fate == NOTHING and told else ()
+        same = next((cause for cause, other in causes if _meet(row, other)), None)
+        yield (place if same is None else place._replace(fate=same.fate)), row
+
+
+def _cause(row: _Row) -> tuple[str, ...]:
+    return cause_of(body_of(row.group.sample))
+
+
+def _meet(row: _Row, other: _Row) -> bool:
+    """Whether two rows were told at the same time, or nearly."""
+    if row.begins is None or row.ends is None or other.begins is None or other.ends is None:
+        return False
+    return row.begins <= other.ends + MINUTE and other.begins <= row.ends + MINUTE
 
 
 def end_of(log: LogEvents, clock: SourceClock, scope: Scope) -> int | None:

@@ -18,6 +18,7 @@ FOLDED = "…"
 LONGEST = 2_000  # characters of a message that are looked at
 SHOWN = 160  # characters of a message that are told
 DEPTH = 3  # errors quoted within errors
+CAUSE = 3  # clauses at the end of an error that tell one cause from another
 _QUOTED = lazy_regex(r'"[^"]*"' + r"|(?<!\w)'[^']*'|`[^`]*`")
 _BRACED = lazy_regex(r"\{[^{}]*\}")
 _IN_PARENTHESES = lazy_regex(r"\([^()]*\)")
@@ -67,6 +68,12 @@ def last_clause(error: str) -> str:
         line = within[1].strip()
     clauses = _IN_PARENTHESES.sub(f"({FOLDED})", fold(line)).split(": ")
     return next((clause.strip() for clause in reversed(clauses) if _LETTERS.search(clause)), "")
+
+
+def cause_of(body: Body) -> tuple[str, ...]:
+    """The last clauses of a body's error, folded: `dial unix …`, `connect`, `connection refused`."""
+    error = next((body.fields[name] for name in _ERRORS if name in body.fields), body.message)
+    return tuple(clause.strip('" ') for clause in fold(error.replace('"', " ")).split(": ")[-CAUSE:])
 
 
 def _folded(found: re.Match[str]) -> str:

@@ -87,3 +87,25 @@ def test_the_cache_keeps_what_an_entry_says():
     kept = benign.known_benign()
     assert len(kept) > 10
     assert all(one.matchers and one.why and one.unless for one in kept)
+
+
+DOWN = 'rpc error: code = Unavailable desc = connection error: desc = \\"transport: dial unix /run/a.sock: connect: connection refused\\"'
+RUNTIME_DOWN = [
+    klog(f'remote_runtime.go:294] "ListPodSandbox with filter from runtime service failed" err="{DOWN}"', at, "E")
+    for at in ("08:00:00", "08:00:30", "08:01:00", "08:02:00")
+]
+
+
+@pytest.mark.parametrize(
+    ("line", "explained"),
+    [
+        (klog(f'eviction_manager.go:282] "The widgets were not counted" err="failed to count: {DOWN}"', "08:01:10", "E"), True),
+        (klog(f'eviction_manager.go:282] "The widgets were not counted" err="failed to count: {DOWN}"', "08:31:10", "E"), False),
+        (klog('a.go:1] "The widgets were not sent" err="dial tcp 192.0.2.1:6443: connect: connection refused"', "08:01:10", "E"), False),
+    ],
+)  # fmt: skip
+def test_what_ends_in_the_same_cause_is_explained_too(errors_of, line, explained):
+    """Other layers tell the error of a lower one at that time; the same last word of another error is no such end."""
+    said = errors_of(kubelet="".join(RUNTIME_DOWN) + line)
+    assert any("widgets" in group.says for group in said.groups) is not explained
+    assert "runtime-unavailable" in {group.explained_by for group in said.known}
