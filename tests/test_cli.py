@@ -90,6 +90,8 @@ def test_nothing_found(kvdiag):
         (["--volume", "pvc-other"], []),
         (["--node", "worker-1"], ALL),
         (["--node", "worker-2"], []),
+        (["--severity", "high"], ALL[:1]),
+        (["--severity", "critical"], []),
         (["--rule", "KV310"], ALL[:1]),
         (["--rule", "csi-nodeunpublish-state-lost"], ALL[:1]),
         (["--rule", "KV110", "--rule", "unmount-device-busy"], ALL[1:]),
