@@ -49,6 +49,8 @@ def own_words(found: Match, text: bytes) -> Match:
     words = text[begins:end].partition(_SOURCE_OF_EVENT)[0] + (newline + below if end == len(text) else b"")
     if depth >= 0:
         words = _ESCAPED_QUOTE.sub(b'"', _STACK.split(words, 1)[0])
+        if words.startswith(b'"') and b"[" not in words:
+            words = words.removesuffix(b"]")  # the last of several errors
     words = _ESCAPED_SIGN.sub(lambda sign: bytes([int(sign[1], 16)]), words)
     return number, (*values[:-1], words)
 
