@@ -90,7 +90,7 @@ def test_nothing_found(kvdiag):
         (["--volume", "pvc-other"], []),
         (["--node", "worker-1"], ALL),
         (["--node", "worker-2"], []),
-        (["--severity", "high"], ALL[:1]),
+        (["--severity", "medium"], ALL[:1]),
         (["--severity", "critical"], []),
         (["--rule", "KV310"], ALL[:1]),
         (["--rule", "csi-nodeunpublish-state-lost"], ALL[:1]),
