@@ -130,6 +130,14 @@ class Node:
         """A mount of one folder of a volume."""
         self.must(f"mkdir -p {DATA}/folder {SUBPATH} && mount --bind {DATA}/folder {SUBPATH}")
 
+    def source_deleted(self) -> None:
+        """A mount of one folder of a volume, which was removed behind it."""
+        self.must(f"mkdir -p {DATA}/folder {SUBPATH} && mount --bind {DATA}/folder {SUBPATH} && rmdir {DATA}/folder")
+
+    def shared(self) -> None:
+        """Mounts that are propagated, as a node must have them."""
+        self.must("mount --make-shared /var/lib")
+
     def sockets(self) -> None:
         """A CSI driver that listens."""
         made = "import socket,sys; [socket.socket(socket.AF_UNIX).bind(path) for path in sys.argv[1:]]"

@@ -22,6 +22,7 @@ FLOORS = (
     {"lifecycles"},
     {"views"},
     {"rules", "explain"},
+    {"unexplained"},
     {"retention"},
     {"report"},
     {"commands"},

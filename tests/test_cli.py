@@ -90,6 +90,8 @@ def test_nothing_found(kvdiag):
         (["--volume", "pvc-other"], []),
         (["--node", "worker-1"], ALL),
         (["--node", "worker-2"], []),
+        (["--severity", "medium"], ALL[:1]),
+        (["--severity", "critical"], []),
         (["--rule", "KV310"], ALL[:1]),
         (["--rule", "csi-nodeunpublish-state-lost"], ALL[:1]),
         (["--rule", "KV110", "--rule", "unmount-device-busy"], ALL[1:]),
@@ -368,7 +370,7 @@ def test_cache_that_cannot_be_written(kvdiag, tmp_path):
 def test_help_names_arguments_as_others_do(kvdiag):
     """An argument is told by its name and whether it may be left out or repeated, not by the type it becomes."""
     said = kvdiag("timeline", "--help").stdout
-    assert re.search(r"^  KIND  +pod, volume", said, re.MULTILINE)
+    assert re.search(r"^  \[KIND\]  +pod, volume", said, re.MULTILINE)
     assert re.search(r"^  \[PATH\]\.\.\.  +Files, folders", said, re.MULTILINE)
     assert "<list" not in said
 

@@ -146,3 +146,25 @@ def test_lines_are_read_as_a_log_is(stdin, kvdiag):
     """Lines that came as UTF-16 or HTML, as an entry of a journal or in parts are told as whole lines."""
     (told,) = json.loads("[" + kvdiag("explain", "-", "-o", "json", stdin=stdin).stdout.replace("}\n{", "},\n{") + "]")
     assert [event["kind"] for event in told["events"]] == ["pod.deleted"]
+
+
+@pytest.mark.parametrize(
+    ("word", "says", "rule"),
+    [
+        ("CrashLoopBackOff", "kubelet starts it after 10s", "crashloop-app"),
+        ("errimagepull", "ErrImagePull", "image-pull-network"),
+        ("volume.released", "Volume detached for volume", "csi-nodeunstage-missing"),
+        ("NodeUnpublishVolume", "csi.nodeunpublish.failed", "csi-nodeunpublish-state-lost"),
+    ],
+)
+def test_words(word, says, rule, kvdiag):
+    """A reason of kubectl's, an event kind and an RPC are explained, with the rules that look at them."""
+    told = kvdiag("explain", word).stdout
+    assert says in told
+    assert rule in " ".join(told.split())
+    assert rule in json.loads(kvdiag("explain", "-o", "json", word).stdout)["rules"]
+
+
+def test_every_reason_names_rules_that_there_are(kvdiag):
+    """A word that is no reason makes all of them be read."""
+    assert "nothing is called" in kvdiag("explain", "nosuchthing").stderr

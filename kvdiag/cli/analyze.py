@@ -20,9 +20,11 @@ from kvdiag.cli.arguments import (
     ZoneOption,
     components,
     options_of,
+    severity_of,
 )
 from kvdiag.cli.fast import FAIL_ON as EXIT_AT
 from kvdiag.cli.fast import OUTPUT, QUIET
+from kvdiag.model.values import Severity
 from kvdiag.report import REPORTS
 
 ComponentOption = Annotated[
@@ -47,6 +49,7 @@ def command(
     pod: Annotated[str, typer.Option(help="Only findings of this pod: name, ns/name or UID.")] = "",
     volume: Annotated[str, typer.Option(help="Only findings of this volume: PV name or handle.")] = "",
     node: Annotated[str, typer.Option(help="Only findings of this node.")] = "",
+    severity: Annotated[str, typer.Option(help="Only findings of this severity or above.")] = Severity.INFO.label,
     rule: Annotated[list[str] | None, typer.Option(help="Only this rule, by id or name. Repeatable.")] = None,
     patterns: PatternFolders = None,
     year: YearOption = None,
@@ -70,6 +73,7 @@ def command(
         components=components(component),
         show_possible=show_possible,
         limit=limit_seconds,
+        severity=severity_of(severity),
     )
     output_options = OutputOptions(output, output_file, fail_on, quiet, verbose, no_color, no_redact)
     raise typer.Exit((run_following if follow else run_analysis)(options, output_options))

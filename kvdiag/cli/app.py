@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 from kvdiag import __version__
-from kvdiag.cli import analyze, compare, events, explain, parse, pods, redact, rules, timeline, volumes
+from kvdiag.cli import analyze, compare, errors, events, explain, parse, pods, redact, rules, timeline, volumes
 from kvdiag.cli.help import Command, Group
 
 app = typer.Typer(
@@ -26,11 +26,18 @@ app.command("timeline", cls=Command)(timeline.command)
 app.command("compare", cls=Command)(compare.command)
 app.command("pods", cls=Command)(pods.command)
 app.command("volumes", cls=Command)(volumes.command)
+app.command("errors", cls=Command)(errors.command)
 app.command("parse", cls=Command)(parse.command)
 app.command("events", cls=Command)(events.command)
 app.command("redact", cls=Command)(redact.command)
 app.command("explain", cls=Command)(explain.command)
 app.add_typer(rules.app, name="rules")
+
+
+@app.command("version", cls=Command)
+def _version() -> None:
+    """Print the version."""
+    typer.echo(f"kvdiag {__version__}")
 
 
 @app.callback(invoke_without_command=True)

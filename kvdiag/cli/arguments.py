@@ -12,6 +12,7 @@ import typer
 from kvdiag.clock import moment, zone_offset
 from kvdiag.errors import UsageError
 from kvdiag.model.options import Options
+from kvdiag.model.values import Severity
 
 Paths = Annotated[
     list[str] | None, typer.Argument(metavar="PATH", help="Files, folders, archives, or - for stdin (default).")
@@ -77,6 +78,14 @@ def components(words: Sequence[str] | None) -> dict[str, str]:
             raise UsageError(f"--component {word}: write name=version, such as kubelet=1.29.3")
         said[name] = version
     return said
+
+
+def severity_of(word: str) -> Severity:
+    """`--severity`. Raises UsageError for a word that is none."""
+    known = [severity.label for severity in Severity]
+    if word not in known:
+        raise UsageError(f"--severity {word}: unknown severity; choose from {', '.join(known)}")
+    return Severity.of(word)
 
 
 def zone(text: str) -> int | None:

@@ -11,8 +11,8 @@ from kvdiag.cli.arguments import NoRedact, PatternFolders, folders
 from kvdiag.cli.outlet import say_note
 from kvdiag.commands.explain import BLOCK, Explainer
 from kvdiag.errors import InputError, UsageError
-from kvdiag.explain.asjson import line_json, rule_json, topic_json, topics_json
-from kvdiag.explain.text import line_text, rule_text, topic_text, topics_text
+from kvdiag.explain.asjson import line_json, rule_json, topic_json, topics_json, word_json
+from kvdiag.explain.text import line_text, rule_text, topic_text, topics_text, word_text
 from kvdiag.ingest.blocks import Input
 from kvdiag.ingest.read import TextInput
 from kvdiag.inputs.source import Source, Stdin
@@ -38,7 +38,7 @@ def command(
     patterns: PatternFolders = None,
     no_redact: NoRedact = False,
 ) -> None:
-    """Explain a topic step by step, a rule, or a log line."""
+    """Explain a topic, rule, event kind, RPC, reason or log line."""
     if output not in OUTPUTS:
         raise UsageError(f"-o {output}: unknown output; choose from {', '.join(OUTPUTS)}")
     if block and mode not in {"", BLOCK}:
@@ -56,7 +56,7 @@ def command(
 
 
 def _pages(explainer: Explainer, words: list[str], mode: str, show: Show) -> Iterator[Page]:
-    """What the words ask for, as text and as values: the list, a topic, a rule, or lines."""
+    """What the words ask for, as text and as values: the list, a topic, a rule, a word, or lines."""
     if not words:
         topics = list(explainer.topics.values())
         yield topics_text(topics), topics_json(topics)
@@ -67,6 +67,8 @@ def _pages(explainer: Explainer, words: list[str], mode: str, show: Show) -> Ite
         yield topic_text(page), topic_json(page)
     elif rule := explainer.rule(words[0]) if len(words) == 1 else None:
         yield rule_text(rule), rule_json(rule)
+    elif word := explainer.word(words[0]) if len(words) == 1 else None:
+        yield word_text(word), word_json(word)
     elif _is_line(words):
         yield from _lines(explainer, " ".join(words), show)
     else:

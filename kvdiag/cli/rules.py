@@ -17,6 +17,7 @@ from kvdiag.events.vocabulary import Vocabulary, load_vocabulary
 from kvdiag.lifecycles.load import lint as lint_lifecycles
 from kvdiag.model.rule import Rule
 from kvdiag.report.clean import clean
+from kvdiag.report.jsontext import json_text
 from kvdiag.rules.library import Library, load
 from kvdiag.rules.lint import lint as lint_rule
 from kvdiag.rules.template import FAMILIES, new_rule
@@ -25,14 +26,38 @@ from kvdiag.rules.words import show_rule
 app = typer.Typer(help="List, show and test the rules, or write your own.", no_args_is_help=True)
 
 BROKEN = 2
+OUTPUTS = ("text", "json")
 Which = Annotated[list[str] | None, typer.Argument(metavar="RULE", help="Ids or names; all rules when omitted.")]
 
 
 @app.command("list", cls=Command)
-def list_rules(patterns: PatternFolders = None) -> None:
+def list_rules(
+    patterns: PatternFolders = None,
+    search: Annotated[str, typer.Option(help="Only rules that have this word in name, title, cause or events.")] = "",
+    output: Annotated[str, typer.Option("-o", "--output", help=f"{', '.join(OUTPUTS)}.")] = "text",
+) -> None:
     """List rules: id, severity, name, title."""
-    for rule in load([built_in(), *folders(patterns)]).rules:
-        typer.echo(clean(f"{rule.id}  {rule.severity.label:8}  {rule.name:45}  {rule.title}", redact=False))
+    if output not in OUTPUTS:
+        raise UsageError(f"-o {output}: unknown output; choose from {', '.join(OUTPUTS)}")
+    rules = [rule for rule in load([built_in(), *folders(patterns)]).rules if search.lower() in show_rule(rule).lower()]
+    if output == "json":
+        typer.echo(json_text({"rules": [_listed(rule) for rule in rules]}, redact=False), nl=False)
+        return
+    for rule in rules:
+        typer.echo(clean(f"{rule.id:6}  {rule.severity.label:8}  {rule.name:45}  {rule.title}", redact=False))
+
+
+def _listed(rule: Rule) -> dict[str, object]:
+    return {
+        "id": rule.id,
+        "name": rule.name,
+        "title": rule.title,
+        "severity": rule.severity.label,
+        "status": rule.status,
+        "per": str(rule.per),
+        "explains": list(rule.explains),
+        "references": list(rule.references),
+    }
 
 
 @app.command("show", cls=Command)

@@ -19,8 +19,10 @@ KINDS = ", ".join(str(kind) for kind in SubjectKind)
 
 
 def command(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help=f"{KINDS}.")],
-    ref: Annotated[str, typer.Argument(metavar="REF", help="ns/name, UID, PV name, handle, id, or a unique prefix.")],
+    kind: Annotated[str, typer.Argument(metavar="KIND", help=f"{KINDS}; may be left out.")] = "",
+    ref: Annotated[
+        str, typer.Argument(metavar="REF", help="ns/name, UID, PV name, handle, id, or a unique prefix.")
+    ] = "",
     paths: Paths = None,
     output: Annotated[str, typer.Option("-o", "--output", help=f"{', '.join(TIMELINES)}.")] = "text",
     output_file: Annotated[Path | None, typer.Option(help="Write the timeline here.")] = None,
@@ -35,13 +37,24 @@ def command(
     no_redact: NoRedact = False,
 ) -> None:
     """Show what happened to one pod, volume, sandbox or node."""
-    if kind not in set(SubjectKind):
-        raise UsageError(f"{kind!r}: unknown kind; choose from {KINDS}")
+    kinds, name, paths = _asked(kind, ref, paths or [])
     if output not in TIMELINES:
         raise UsageError(f"-o {output}: unknown output; choose from {', '.join(TIMELINES)}")
     options = options_of(paths, patterns, year, tz, since, until)
-    views = timelines(SubjectKind(kind), ref, options, say_note, raw=raw)
+    views = timelines(kinds, name, options, say_note, raw=raw)
     with outlet(output_file) as stream, paged(stream, text=output == "text") as out:
         colour = coloured(stream, no_color=no_color) and output == "text"
         render_options = RenderOptions(colour=colour, width=width(stream), verbose=verbose, redact=not no_redact)
         timeline_writer(output)(views, out, render_options)
+
+
+def _asked(kind: str, ref: str, paths: list[str]) -> tuple[tuple[SubjectKind, ...], str, list[str]]:
+    """The kinds to look among, the name, and the paths: `pods shop/web-0 DIR`, or `shop/web-0 DIR`."""
+    if not kind:
+        raise UsageError("timeline: of what? give a pod, volume, sandbox or node by its name, UID, handle or id")
+    single = kind.removesuffix("es") if kind.endswith("xes") else kind.removesuffix("s")
+    if single in set(SubjectKind):
+        if not ref:
+            raise UsageError(f"timeline {kind}: which one? give its name, UID, handle or id")
+        return (SubjectKind(single),), ref, paths
+    return tuple(SubjectKind), kind, [*([ref] if ref else []), *paths]

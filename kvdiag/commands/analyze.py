@@ -6,14 +6,20 @@ from collections.abc import Sequence
 from itertools import chain
 
 from kvdiag import __version__
-from kvdiag.commands.case import Case, load_patterns
+from kvdiag.commands.case import Analysis, Case, load_patterns
+from kvdiag.correlate.needed import Scope
 from kvdiag.errors import WindowError
+from kvdiag.explain.benign import known_benign
 from kvdiag.ingest.read import Progress, TextInput
 from kvdiag.model.options import Options
-from kvdiag.model.report import Report
+from kvdiag.model.report import Finding, Report
+from kvdiag.model.timeline import History
+from kvdiag.model.unexplained import Errors
 from kvdiag.retention.findings import FindingRetention
 from kvdiag.rules.missing_logs import needs
 from kvdiag.rules.rank import ordered
+from kvdiag.unexplained.ledger import Ledger
+from kvdiag.unexplained.retries import retried
 
 
 def literals() -> list[bytes]:
@@ -29,10 +35,11 @@ def analyze(
     `texts` are logs in memory; with them and without paths nothing else is read.
     """
     case = Case(options, judges_only=True)
-    judged = FindingRetention(case)
+    judge = Explaining(case, Ledger(known_benign()))
+    judged = FindingRetention(judge)
     given = case.inputs() if options.paths or not texts else ()
-    analysis = case.read(judged, chain(texts, given), progress)
-    wanted = judged.all(case.findings(analysis.history))
+    analysis = case.read(judged, chain(texts, given), progress, judge.ledger.begin)
+    wanted = judged.all(judge.findings(analysis.history))
     return Report(
         version=__version__,
         inputs=analysis.readings,
@@ -42,4 +49,26 @@ def analyze(
         problems=tuple(str(problem) for problem in case.problems if problem.exit_code),
         notes=(*(str(problem) for problem in case.problems if not problem.exit_code), *analysis.notes),
         is_empty=any(isinstance(problem, WindowError) for problem in case.problems),
+        errors=judge.errors(analysis, wanted),
     )
+
+
+class Explaining:
+    """Judges histories as the case does; what is found explains error lines, before their events are evicted."""
+
+    def __init__(self, case: Case, ledger: Ledger) -> None:
+        """Findings of the case explain lines of the ledger."""
+        self._case, self.ledger = case, ledger
+
+    def errors(self, analysis: Analysis, findings: Sequence[Finding]) -> Errors:
+        """What error lines there are in the time that was asked for, once all findings were judged."""
+        options, components = self._case.options, {one.source: one.component for one in analysis.readings}
+        scope = Scope(options.since, options.until)
+        said = self.ledger.errors(analysis.logs, analysis.clocks, components, scope)
+        return said._replace(retried=retried(analysis.logs, analysis.clocks, findings, scope))
+
+    def findings(self, history: History) -> list[Finding]:
+        """What the rules find and the user wants, ranked."""
+        found = self._case.findings(history)
+        self.ledger.explain(found, history)
+        return found

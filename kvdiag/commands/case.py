@@ -18,7 +18,8 @@ from kvdiag.events.folder import built_in
 from kvdiag.events.vocabulary import Vocabulary, load_vocabulary
 from kvdiag.ingest.blocks import Input
 from kvdiag.ingest.limit import TimeIsUpError, limited, unread
-from kvdiag.ingest.read import LogRead, Progress, read_source
+from kvdiag.ingest.log_events import LogEvents
+from kvdiag.ingest.read import Hooks, Listen, LogRead, Progress, read_source
 from kvdiag.inputs.paths import sources
 from kvdiag.inputs.source import Source
 from kvdiag.model.options import Options
@@ -47,13 +48,16 @@ class Patterns(NamedTuple):
 class Analysis(NamedTuple):
     """A history with how it was read, before any rule was asked.
 
-    `notes` tell the user what was evicted, `left_out` is when that was.
+    `notes` tell the user what was evicted, `left_out` is when that was. `logs` is what it
+    was made of, by their `clocks`.
     """
 
     history: History
     readings: tuple[Reading, ...]
     notes: tuple[str, ...] = ()
     left_out: Gap | None = None
+    logs: tuple[LogEvents, ...] = ()
+    clocks: Clocks = EMPTY
 
 
 def load_patterns(options: Options) -> Patterns:
@@ -106,19 +110,26 @@ class Case:
         policy: RetentionPolicy | None = None,
         given: Iterable[Input] | None = None,
         progress: Progress = lambda _source, _bytes: None,
+        listen: Listen | None = None,
     ) -> Analysis:
-        """Read all inputs, or those `given`, as one history; with a policy in bounded memory."""
+        """Read all inputs, or those `given`, as one history; with a policy in bounded memory.
+
+        What `listen` gives for a log hears its blocks.
+        """
         budget = self.budget(policy) if policy else None
         reads: list[LogRead] = []
         filed: list[SnapshotRead] = []
-        self._read_each(self.inputs() if given is None else given, reads, filed, progress, budget)
+        hooks = Hooks(partial(budget.check, reads) if budget else None, listen)
+        self._read_each(self.inputs() if given is None else given, reads, filed, progress, hooks)
         known, gap = (budget.clocks, budget.gap) if budget else (EMPTY, None)
         clocks = self.clocks(reads, known)
         history = self.correlate(reads, clocks, gap, filed, kinds=self._kinds(reads))
         readings = tuple(_readings(reads, clocks))
         self.problems.extend(outside(readings, history, self.options))
         readings = (*readings, *(file.reading for file in filed))
-        return Analysis(history, readings, budget.notes, budget.left_out) if budget else Analysis(history, readings)
+        logs = tuple(read.log for read in reads)
+        notes, left_out = (budget.notes, budget.left_out) if budget else ((), None)
+        return Analysis(history, readings, notes, left_out, logs, clocks)
 
     def clocks(self, reads: Sequence[LogRead], known: Clocks) -> Clocks:
         """The clocks of what was read so far; the `known` ones, which evictions relied on, stay as they are."""
@@ -162,19 +173,18 @@ class Case:
         reads: list[LogRead],
         filed: list[SnapshotRead],
         progress: Progress,
-        budget: EventBudget | None,
+        hooks: Hooks,
     ) -> None:
         """Fill `reads` and `filed`, one by one: what was read stays when the time is up."""
         vocabulary, scan = self.patterns.vocabulary, scanner(self.patterns.vocabulary.literals)
         sought, taken = iter(given), _Taken(progress)
-        evict = partial(budget.check, reads) if budget else None
         try:
             with limited(self.options.limit):
                 for source in sought:
                     taken.begin(source)
                     log = _log_of(source, filed)
                     if log is not None:
-                        for read in read_source(log, vocabulary, scan, self.problems.append, taken.add, evict):
+                        for read in read_source(log, vocabulary, scan, self.problems.append, taken.add, hooks):
                             reads.append(read)  # noqa: PERF402 (one by one: evictions change what stands in it)
                     taken.end()
         except TimeIsUpError:

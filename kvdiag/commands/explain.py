@@ -11,8 +11,10 @@ from kvdiag.errors import InputError, PatternError, UsageError
 from kvdiag.events.folder import built_in
 from kvdiag.explain.benign import first_that_fits, load_benign
 from kvdiag.explain.line import Change, LineReader
-from kvdiag.explain.page import LinePage, RulePage, StepPage, TopicPage, step_wording
-from kvdiag.explain.topic import BENIGN, Answer, Topic, TopicStep, load_topics
+from kvdiag.explain.page import LinePage, RulePage, StepPage, TopicPage, WordPage, step_wording
+from kvdiag.explain.reason import Reason, load_reasons
+from kvdiag.explain.topic import BENIGN, REASONS, Answer, Topic, TopicStep, load_topics
+from kvdiag.formats.rpc.pieces import method_of, thing_of
 from kvdiag.ingest.blocks import Input
 from kvdiag.model.event import Event
 from kvdiag.model.options import Options
@@ -65,6 +67,28 @@ class Explainer:
                 return RulePage(rule.id, rule.name, show_rule(rule), tuple(self._steps_of(rule)))
         return None
 
+    def word(self, word: str) -> WordPage | None:
+        """A kind of event, an RPC such as NodePublishVolume, or a reason such as CrashLoopBackOff."""
+        entries, reason = self._patterns.vocabulary.kinds, self._reasons.get(word.lower())
+        if reason is not None:
+            return WordPage(reason.name, reason.says, (), reason.rules)
+        kinds = [kind for kind in (word.lower(), *_calls_of(word)) if kind in entries]
+        if not kinds:
+            return None
+        rules = tuple(rule.name for rule in self._patterns.rules if _kinds(rule) & set(kinds))
+        says = entries[kinds[0]].label if len(kinds) == 1 else f"{method_of(word)}: {len(kinds)} kinds of events"
+        return WordPage(word, says, tuple(step_wording(entries[kind]) for kind in kinds), rules)
+
+    @cached_property
+    def _reasons(self) -> dict[str, Reason]:
+        """The reasons by name. Raises PatternError for one that names no rule."""
+        names = {rule.name for rule in self._patterns.rules}
+        reasons = load_reasons(self._folder / f"{REASONS}.yaml")
+        for reason in reasons.values():
+            for name in (name for name in reason.rules if name not in names):
+                raise PatternError(reason.place, f"no rule is called {name!r}{suggestion(name, names)}")
+        return reasons
+
     def lines(self, source: Input, problem: Problem, change: Change = bytes) -> Iterator[LinePage]:
         """Each record of an input, its lines changed by `change` before they are taken apart."""
         benign = load_benign(self._folder / f"{BENIGN}.yaml")
@@ -76,12 +100,12 @@ class Explainer:
 
     def unknown(self, word: str) -> UsageError:
         """What to say when nothing is called so."""
-        names = [*self.topics, *(name for rule in self._patterns.rules for name in (rule.name, rule.id))]
-        hint = suggestion(word, names)
+        reasons = [reason.name for reason in self._reasons.values()]
+        rules = [name for rule in self._patterns.rules for name in (rule.name, rule.id)]
+        hint = suggestion(word, [*self.topics, *reasons, *self._patterns.vocabulary.kinds, *rules])
         said = repr(word) if _NAMELIKE.fullmatch(word) else "that"  # it may be a piece of a key
-        return UsageError(
-            f"nothing is called {said}{hint}\ntopics are {', '.join(self.topics)}; or give a rule or a log line"
-        )
+        others = "a rule, an event kind, an RPC, a reason such as CrashLoopBackOff, or a log line"
+        return UsageError(f"nothing is called {said}{hint}\ntopics are {', '.join(self.topics)}; or give {others}")
 
     def _step(self, step: TopicStep, mode: str) -> StepPage:
         kinds = self._patterns.vocabulary.kinds
@@ -114,6 +138,12 @@ def _said(answer: Answer, mode: str) -> Answer:
     dialect = Dialect(found, found.runtime or plain().runtime) if found else plain()
     run = tuple(dialect.say(command).replace("{node}", "NODE") for command in answer.run)
     return Answer(answer.question, answer.answer, run, answer.only)
+
+
+def _calls_of(word: str) -> Iterator[str]:
+    """The kinds of an RPC's events, if the word is one's name."""
+    if method := method_of(word):
+        yield from (f"{thing_of(method)}.{what}" for what in ("called", "succeeded", "failed"))
 
 
 def _kinds(rule: Rule) -> set[str]:

@@ -15,7 +15,7 @@ from kvdiag.correlate.clocks import SourceClock, set_clocks
 from kvdiag.errors import InputError
 from kvdiag.ingest.blocks import Input
 from kvdiag.ingest.log_events import LogEvents
-from kvdiag.ingest.read import LogReader, TextInput, read_source
+from kvdiag.ingest.read import Hooks, LogReader, TextInput, read_source
 from kvdiag.inputs.paths import sources
 from kvdiag.inputs.readers import Replayed, read_up_to
 from kvdiag.inputs.source import Source
@@ -59,7 +59,7 @@ class LogClocks:
         return source._replace(given=Replayed(head, reader)), self._set([*self._read, *logs])
 
     def _logs_of(self, source: Input) -> Iterator[LogEvents]:
-        reads = read_source(source, self._vocabulary, self._scanner, _untold, lambda _name, _bytes: None, _evict)
+        reads = read_source(source, self._vocabulary, self._scanner, _untold, lambda _name, _bytes: None, Hooks(_evict))
         yield from (read.log for read in reads)
 
     def _set(self, logs: Sequence[LogEvents]) -> Mapping[str, KnownLog]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from kvdiag.commands.case import Case, read_noted
 from kvdiag.correlate.lookup import look_up, named
@@ -21,19 +21,20 @@ MOST_NAMED = 12
 
 
 def timelines(
-    kind: SubjectKind, ref: str, options: Options, note: Callable[[str], None], *, raw: bool = False
+    kinds: Sequence[SubjectKind], ref: str, options: Options, note: Callable[[str], None], *, raw: bool = False
 ) -> list[TimelineView]:
     """The timeline of the subject called `ref`; of all of them when a pod was made anew under its name.
 
-    What a person should know of the inputs goes to `note`. Raises UsageError when nothing is called that, or when only
-    the beginning of several names was given.
+    Of several kinds the first that has one. What a person should know of the inputs goes to `note`. Raises UsageError
+    when nothing is called that, or when only the beginning of several names was given.
     """
     case = Case(options)
-    history = read_noted(case, SubjectRetention([kind], [ref]), note)
-    found = look_up(history, kind, ref)
+    history = read_noted(case, SubjectRetention(kinds, [ref]), note)
+    found = next((some for kind in kinds if (some := look_up(history, kind, ref))), [])
     if not found:
-        near = named(history, kind)[:MOST_NAMED]
-        raise UsageError(f"no {kind} {ref!r} in these logs" + (f"; found {', '.join(near)}" if near else ""))
+        near = [name for kind in kinds for name in named(history, kind)][:MOST_NAMED]
+        what = f"no {kinds[0]} {ref!r}" if len(kinds) == 1 else f"nothing called {ref!r}"
+        raise UsageError(f"{what} in these logs" + (f"; found {', '.join(near)}" if near else ""))
     names = {timeline.subject.name for timeline in found}
     if len(names) > 1:
         raise UsageError(f"{ref!r}: ambiguous prefix; matches {', '.join(map(_called, found[:MOST_NAMED]))}")

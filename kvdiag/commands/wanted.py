@@ -11,8 +11,8 @@ from kvdiag.model.values import SubjectKind, Verdict
 
 
 def is_wanted(finding: Finding, options: Options, history: History) -> bool:
-    """Whether a finding is one of those that `--pod`, `--volume`, `--namespace`, `--node` and the verdict ask for."""
-    if finding.verdict is Verdict.POSSIBLE and not options.show_possible:
+    """Whether a finding is one of those that the options of `analyze` ask for: by subject, severity and verdict."""
+    if (finding.verdict is Verdict.POSSIBLE and not options.show_possible) or finding.severity < options.severity:
         return False
     names = set(_names(finding, history))
     checks: list[tuple[str, Callable[[str], bool]]] = [

@@ -157,7 +157,7 @@ def _read(kind: str, value: bytes) -> tuple[Ref, ...]:
 
 def text_of(name: str, value: bytes) -> str:
     """Give the value of an attribute as text: an error tidied, anything else without the quotes around it."""
-    raw = tidy_error(value) if name == "error" else value[:MAX_TEXT].strip(b'"\\ \r')
+    raw = tidy_error(value) if name == "error" else value[:MAX_TEXT].strip(b'"\\ \r').replace(rb"\"", b'"')
     return raw.decode("utf-8", "replace")
 
 

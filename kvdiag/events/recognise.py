@@ -20,7 +20,7 @@ from kvdiag.events.repeats import Repeats
 from kvdiag.events.rpc_reader import LONGEST_SITE, LONGEST_TEXT, RpcReader
 from kvdiag.events.stamper import TimestampReader
 from kvdiag.events.vocabulary import Vocabulary
-from kvdiag.events.within import with_pod
+from kvdiag.events.within import own_words, with_pod
 from kvdiag.formats.authors import Attribution
 from kvdiag.formats.bodies.gopanic import is_start
 from kvdiag.formats.bodies.gopanic import read as read_panic
@@ -178,6 +178,7 @@ class Recogniser:
             self._rpc.hear(said, stamp, place, rest)
             return
         is_long = len(place.line) > LONGEST_TEXT
+        found = own_words(found, said[1]) if entry.is_within else found
         meaning = with_pod(self._matcher.meaning(found, entry, is_long=is_long), said[1])
         if entry.kind == CRASH:
             if self._is_same_crash(place) or not is_start(peel(place.line).body):

@@ -9,7 +9,7 @@ inner words. An entry of the vocabulary without a component reads those; the pod
 from __future__ import annotations
 
 from kvdiag.events.names import pods_in, refs_of
-from kvdiag.events.raw import EventMatch
+from kvdiag.events.raw import EventMatch, Match
 from kvdiag.model.event import Ref
 from kvdiag.regex import lazy_regex
 
@@ -23,6 +23,50 @@ _LEGACY = lazy_regex(
     rb"([0-9A-Za-z][-.0-9A-Za-z]{0,252}_[0-9A-Za-z][-.0-9A-Za-z]{0,252}"
     rb"\([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\))"
 )
+
+_QUOTE = lazy_regex(rb'(\\*)"')
+_ESCAPED_QUOTE = lazy_regex(rb'\\+"')
+_ESCAPED_SIGN = lazy_regex(rb"\\+u00(26|3[ce])")
+_STACK = lazy_regex(rb"(?:\\+n)+goroutine \d")
+_SOURCE_OF_EVENT = b",Source:EventSource{"  # what follows the message where an event is printed as a struct
+
+
+def own_words(found: Match, text: bytes) -> Match:
+    r"""A match whose last value, where it goes on to the end of the line, ends with the string that it stands in.
+
+    message\":\"… \\\"/bin/x\\\": no such file\",\"reason\":\"x\"}" for pod  →  … "/bin/x": no such file
+    """
+    number, values = found
+    value = values[-1] if values else None
+    if not value or len(text) > _SEARCHED:
+        return found
+    first, newline, below = value.partition(b"\n")
+    if not text.endswith(first):
+        return found
+    begins = len(text) - len(first)
+    depth = _depth(text, begins)
+    end = next((q.start() for q in _QUOTE.finditer(text, begins) if len(q[1]) <= depth), len(text))
+    words = text[begins:end].partition(_SOURCE_OF_EVENT)[0] + (newline + below if end == len(text) else b"")
+    if depth >= 0:
+        words = _ESCAPED_QUOTE.sub(b'"', _STACK.split(words, 1)[0])
+        if words.startswith(b'"') and b"[" not in words:
+            words = words.removesuffix(b"]")  # the last of several errors
+    words = _ESCAPED_SIGN.sub(lambda sign: bytes([int(sign[1], 16)]), words)
+    return number, (*values[:-1], words)
+
+
+def _depth(text: bytes, end: int) -> int:
+    """How many backslashes the quote has that opened the innermost string at a place; -1 outside of all."""
+    opened: list[int] = []
+    for quote in _QUOTE.finditer(text, 0, end):
+        escapes = len(quote[1])
+        while opened and opened[-1] > escapes:
+            opened.pop()
+        if opened and opened[-1] == escapes:
+            opened.pop()
+        else:
+            opened.append(escapes)
+    return opened[-1] if opened else -1
 
 
 def with_pod(meaning: EventMatch, line: bytes) -> EventMatch:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kvdiag.explain.page import LinePage, RulePage, StepPage, TopicPage
+from kvdiag.explain.page import LinePage, RulePage, StepPage, StepWording, TopicPage, WordPage
 from kvdiag.explain.topic import Topic
 
 
@@ -35,6 +35,16 @@ def rule_json(page: RulePage) -> dict[str, Any]:
     """A rule's page and the steps it looks at."""
     steps = [{"topic": topic, "step": step} for topic, step in page.steps]
     return {"rule": page.name, "id": page.id, "text": page.text, "steps": steps}
+
+
+def word_json(page: WordPage) -> dict[str, Any]:
+    """A kind of event, an RPC or a reason with its lines and rules."""
+    return {
+        "name": page.name,
+        "says": page.says,
+        "lines": [_wording(line) for line in page.lines],
+        "rules": list(page.rules),
+    }
 
 
 def line_json(page: LinePage) -> dict[str, Any]:
@@ -74,10 +84,17 @@ def _step(page: StepPage) -> dict[str, Any]:
         "note": page.note,
         "calls": list(step.calls),
         "rpc": step.rpc,
-        "lines": [
-            {"kind": t.kind, "component": t.component, "verbosity": t.verbosity, "words": t.words, "about": t.about}
-            for t in page.lines
-        ],
+        "lines": [_wording(line) for line in page.lines],
         "before": step.before,
         "rules": list(page.rules),
+    }
+
+
+def _wording(line: StepWording) -> dict[str, Any]:
+    return {
+        "kind": line.kind,
+        "component": line.component,
+        "verbosity": line.verbosity,
+        "words": line.words,
+        "about": line.about,
     }

@@ -5,44 +5,102 @@ anchor: Volume has not been added to the list of VolumesInUse
 message: '(durationBeforeRetry 500ms). Error: ...Volume has not been added to the list of VolumesInUse'
 why: kubelet asks before its status has told the API that it wants the volume.
 unless: the wait grows to 16s and beyond
+
+An entry may say when its lines are harmless: `most` so many with the same words in one log, for so long after a `start`
+of kubelet or the runtime, `until` an event that follows within ten minutes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections import Counter
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
+from kvdiag.cache import cached, digest
+from kvdiag.clock import duration
 from kvdiag.errors import PatternError
+from kvdiag.events.folder import built_in
 from kvdiag.events.template import Matcher, compile_wording
-from kvdiag.explain.topic import read_text
+from kvdiag.explain.topic import BENIGN, read_text
 from kvdiag.model.vocabulary import Wording
 from kvdiag.yamlread import Node, read_yaml
 
-_LINE = ("name", "anchor", "messages", "why", "unless", "samples", "not-samples")
+_LINE = ("name", "anchor", "messages", "why", "unless", "samples", "not-samples", "most", "start", "until")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Benign:
-    """A harmless line: the templates that tell it, the reason, and when it is no longer harmless."""
+    """A harmless line: the templates that tell it, the reason, and when it is no longer harmless.
+
+    It is harmless only `most` times with the same words in a log (0: any), within so many microseconds after a `start`
+    of the node's programs (0: at any time), and where an event of the kind `until` follows (empty: without one).
+    """
 
     name: str
     why: str
     unless: str
-    matchers: tuple[Matcher, ...]
+    wordings: tuple[Wording, ...]
     samples: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
     place: str = ""
+    most: int = 0
+    start: int = 0
+    until: str = ""
+
+    @cached_property
+    def anchor(self) -> bytes:
+        """What each of its lines has in it."""
+        return self.wordings[0].anchor.encode()
+
+    @cached_property
+    def matchers(self) -> tuple[Matcher, ...]:
+        """Its templates, compiled when a line has its anchor. Raises PatternError for one that is faulty."""
+        return tuple(map(compile_wording, self.wordings))
 
     def fits(self, line: bytes) -> bool:
         """Whether the line is one of these."""
-        at = line.find(self.matchers[0].wording.anchor.encode())
+        at = line.find(self.anchor)
         return at >= 0 and any(matcher.match(line, at) is not None for matcher in self.matchers)
 
 
 def load_benign(path: Path) -> tuple[Benign, ...]:
     """All harmless lines of a file. Raises PatternError with `file:line:column`."""
-    return tuple(_lines(read_yaml(read_text(path), str(path))))
+    entries = tuple(_lines(read_yaml(read_text(path), str(path))))
+    for entry in entries:
+        _ = entry.matchers
+    return entries
+
+
+def known_benign() -> tuple[Benign, ...]:
+    """The harmless lines that come with kvdiag, from the cache when the file has not changed: without samples then."""
+    path = built_in() / "topics" / f"{BENIGN}.yaml"
+    text = read_text(path)
+    return cached("benign", digest([text.encode()]), lambda: list(map(_kept, load_benign(path))), _read_kept)
+
+
+def _kept(entry: Benign) -> list[object]:
+    """What of an entry the cache keeps."""
+    said = [entry.name, entry.why, entry.unless, entry.most, entry.start, entry.until, entry.wordings[0].anchor]
+    return [*said, *(wording.message for wording in entry.wordings)]
+
+
+def _read_kept(rows: Sequence[Sequence[Any]]) -> tuple[Benign, ...]:
+    return tuple(
+        Benign(
+            name=str(name),
+            why=str(why),
+            unless=str(unless),
+            most=int(most),
+            start=int(start),
+            until=str(until),
+            wordings=tuple(Wording(anchor=str(anchor), message=str(message), place="") for message in messages),
+        )
+        for name, why, unless, most, start, until, anchor, *messages in rows
+    )
 
 
 def first_that_fits(lines: Sequence[Benign], line: bytes) -> Benign | None:
@@ -50,9 +108,14 @@ def first_that_fits(lines: Sequence[Benign], line: bytes) -> Benign | None:
     return next((entry for entry in lines if entry.fits(line)), None)
 
 
-def faults(lines: Sequence[Benign]) -> Iterator[PatternError]:
-    """A sample that its entry does not fit, or a line that it must not fit and does."""
+def faults(lines: Sequence[Benign], kinds: Container[str] | None = None) -> Iterator[PatternError]:
+    """A sample that its entry does not fit, a line that it must not fit and does; two of a name, an unknown kind."""
+    names = Counter(entry.name for entry in lines)
     for entry in lines:
+        if names[entry.name] > 1:
+            yield PatternError(entry.place, f"{entry.name} is there twice")
+        if entry.until and kinds is not None and entry.until not in kinds:
+            yield PatternError(entry.place, f"{entry.name}: no event kind is called {entry.until!r}")
         for sample in entry.samples:
             if first_that_fits(lines, sample.encode()) is not entry:
                 yield PatternError(entry.place, f"a sample of {entry.name} is not read as it: {sample}")
@@ -70,8 +133,24 @@ def _lines(node: Node) -> Iterator[Benign]:
             name=keys["name"].text(),
             why=" ".join(keys["why"].text().split()),
             unless=" ".join(keys["unless"].text().split()),
-            matchers=tuple(compile_wording(Wording(anchor=anchor, message=m.text(), place=m.place)) for m in messages),
+            wordings=tuple(Wording(anchor=anchor, message=m.text(), place=m.place) for m in messages),
             samples=tuple(sample.text() for sample in keys["samples"].sequence()),
             others=tuple(other.text() for other in keys["not-samples"].sequence()) if "not-samples" in keys else (),
             place=item.place,
+            most=_number(keys["most"]) if "most" in keys else 0,
+            start=_duration(keys["start"]) if "start" in keys else 0,
+            until=keys["until"].text() if "until" in keys else "",
         )
+
+
+def _number(node: Node) -> int:
+    if not re.fullmatch(r"[1-9]\d{0,3}", node.text()):
+        raise node.error(f"{node.text()!r} is no number of lines from 1 to 9999")
+    return int(node.text())
+
+
+def _duration(node: Node) -> int:
+    span = duration(node.text())
+    if span is None or span <= 0:
+        raise node.error(f"{node.text()!r} is no duration; write 90s, 5m")
+    return span

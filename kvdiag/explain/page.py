@@ -56,6 +56,16 @@ class RulePage:
 
 
 @dataclass(frozen=True, slots=True)
+class WordPage:
+    """A kind of event, an RPC or a reason of kubectl's: what it is, the lines that tell of it, and the rules."""
+
+    name: str
+    says: str
+    lines: tuple[StepWording, ...]
+    rules: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class LinePage:
     """A line, what its events are called, whether it is known to be harmless, and the rules that look at it."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator
 
-from kvdiag.explain.page import LinePage, RulePage, StepPage, StepWording, TopicPage
+from kvdiag.explain.page import LinePage, RulePage, StepPage, StepWording, TopicPage, WordPage
 from kvdiag.explain.topic import Answer, Topic
 
 WIDTH = 80
@@ -17,7 +17,12 @@ def topics_text(topics: Iterable[Topic]) -> str:
     rows = [(topic.name, topic.title + (f" ({', '.join(topic.modes)})" if topic.modes else "")) for topic in topics]
     widest = max((len(name) for name, _ in rows), default=0) + 2
     lines = [line for name, title in rows for line in _wrapped(title, f"  {name:{widest}}", widest + 2)]
-    return "\n".join(["Topics", *lines, "", "Also accepts a rule (id or name) or a log line."]) + "\n"
+    return (
+        "\n".join(
+            ["Topics", *lines, "", "Also accepts a rule (id or name), an event kind, an RPC, a reason or a log line."]
+        )
+        + "\n"
+    )
 
 
 def topic_text(page: TopicPage) -> str:
@@ -29,6 +34,19 @@ def rule_text(page: RulePage) -> str:
     """A rule in full, and the steps its events belong to."""
     steps = [f"  {topic}: {step}" for topic, step in page.steps]
     return "\n".join([page.text, *(["", "Steps it watches (kvdiag explain TOPIC)", *steps] if steps else [])]) + "\n"
+
+
+def word_text(page: WordPage) -> str:
+    """A kind of event, an RPC or a reason."""
+    lines = [page.name, *_wrapped(page.says, "  ", 2)]
+    for line in page.lines:
+        said = line.component or "any program of a node"
+        level = f" from -v={line.verbosity} on" if line.verbosity else ""
+        lines += ["", f"{line.kind} ({said}{level})", *_wrapped(line.about, "  ", 2)]
+        lines += _wrapped(line.words, "    ", 4) if line.words else []
+    if page.rules:
+        lines += ["", "Rules", *_wrapped(", ".join(page.rules), "  ", 2)]
+    return "\n".join(lines) + "\n"
 
 
 def line_text(page: LinePage) -> str:

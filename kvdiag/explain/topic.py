@@ -20,6 +20,7 @@ from kvdiag.errors import PatternError
 from kvdiag.yamlread import Node, read_yaml
 
 BENIGN = "benign"  # the file beside the topics that lists harmless lines
+REASONS = "reasons"  # and the one of the reasons that kubectl shows
 
 _TOPIC = ("topic", "title", "says", "modes", "steps", "answers", "doubts", "checked", "see", "links")
 _STEP = ("name", "by", "does", "calls", "rpc", "shows", "before", "only", "notes")
@@ -92,7 +93,7 @@ def load_topics(folder: Path) -> dict[str, Topic]:
     """Every topic of a folder by name. Raises PatternError with `file:line:column` for one that cannot be used."""
     topics: dict[str, Topic] = {}
     for path in sorted(folder.glob("*.yaml")):
-        if path.stem == BENIGN:
+        if path.stem in {BENIGN, REASONS}:
             continue
         topic = read_topic(read_text(path), str(path))
         if topic.name != path.stem:

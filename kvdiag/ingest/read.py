@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from io import BytesIO
 from itertools import chain, takewhile
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from kvdiag.clock import is_yearless
 from kvdiag.errors import InputError
@@ -46,6 +46,13 @@ _OWN_DAY = lazy_regex(
 Progress = Callable[[str, int], None]
 
 
+class BlockListener(Protocol):
+    """Hears each block of a log beside the recogniser."""
+
+    def hear(self, block: Block, line_of: Callable[[int], int]) -> None:
+        """The next block; `line_of` gives the line of the input that a line of it stands for, as long as it is read."""
+
+
 class TextInput(NamedTuple):
     """A log in memory, such as the excerpt in a rule's test."""
 
@@ -82,14 +89,14 @@ def read_source(
     scanner: Scanner,
     problem: Callable[[InputError], None],
     progress: Progress,
-    evict: Evict | None = None,
+    hooks: Hooks | None = None,
 ) -> Iterator[LogRead]:
     """Scan one input from end to end, and give each log in it: most hold one. Always gives one, if of no lines.
 
-    What broke on the way is told to `problem`; what was read until then counts. `evict` is called after each block,
-    as the log that is being read may have grown too long to be kept whole.
+    What broke on the way is told to `problem`; what was read until then counts. `hooks` are what else is done with
+    each log.
     """
-    line_map = LineMap()
+    line_map, hooks = LineMap(), hooks or Hooks()
     given = False
     for name, part in sections(_told(read_blocks(source, problem, line_map, begins_record), source.name, progress)):
         log = LogReader(f"{source.name}/{name}" if name else source.name, source, vocabulary, scanner, line_map)
@@ -98,10 +105,11 @@ def read_source(
             log.survey.pass_over(blocks)
         else:
             try:
+                heard = hooks.listen(log.name, source.is_named) if hooks.listen is not None else None
                 for block in blocks:
-                    log.add(block)
-                    if evict is not None:
-                        evict(log)
+                    log.add(block, heard)
+                    if hooks.evict is not None:
+                        hooks.evict(log)
             except TimeIsUpError:
                 yield log.made()
                 raise
@@ -148,7 +156,7 @@ class LogReader:
         self._weighed = (len(heard.raw_events), len(heard.rpc_lines))
         return self._weight.load
 
-    def add(self, block: Block) -> None:
+    def add(self, block: Block, listener: BlockListener | None = None) -> None:
         """Take the next block of the log up."""
         if self._tail is None:
             self._begins = block.first_line
@@ -163,6 +171,8 @@ class LogReader:
             self._said = _said_year(block)
         self._ends = block.first_line + block.lines
         self._tail = block
+        if listener is not None:
+            listener.hear(block, self._line_map.of)
         self._line_map.forget(self._ends, self._lines_since(block.first_line))
 
     def end(self) -> None:
@@ -215,7 +225,18 @@ class LogReader:
         yield from takewhile(lambda number: number > line, (one.line for one in reversed(heard.rpc_lines)))
 
 
-Evict = Callable[[LogReader], None]
+Listen = Callable[[str, bool], BlockListener]
+
+
+class Hooks(NamedTuple):
+    """What is done with a log while it is read.
+
+    `evict` is called after each block, as the log may have grown too long to be kept whole; what `listen` gives for the
+    name of a log, and whether the user named it, hears its blocks as well.
+    """
+
+    evict: Callable[[LogReader], None] | None = None
+    listen: Listen | None = None
 
 
 def _told(given: Iterable[Block], name: str, progress: Progress) -> Iterator[Block]:

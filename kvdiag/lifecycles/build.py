@@ -98,7 +98,7 @@ class LifecycleBuilder:
         transitions = tuple(replay(machine, told, outages, self._reboots.get(node, ())))
         state = transitions[-1].state if transitions else machine.begins
         since = _since(machine, transitions) if transitions else events[0].time if events else self._history.begins
-        is_over = machine.has(state, "retrying") and self._is_quiet(node, transitions[-1].event)
+        is_over = machine.has(state, "retrying") and self._is_quiet(node, _last(transitions))
         state = _running(machine) if is_over else state
         return Lifecycle(
             subject=subject,
@@ -173,6 +173,12 @@ class LifecycleBuilder:
     def _skips(self, events: Sequence[Event]) -> _Skips:
         nodes = {event.node for event in events}
         return _Skips(events, {node: _times(self._said, "volume.stage.skipped", node) for node in nodes})
+
+
+def _last(transitions: Sequence[Transition]) -> Event:
+    """The last event that is not told within the line of another."""
+    asides = lifecycles().asides
+    return next((p.event for p in reversed(transitions) if p.event.kind not in asides), transitions[-1].event)
 
 
 def _times(said: Mapping[tuple[str, str], Sequence[int]], what: str, node: str) -> list[int]:

@@ -13,7 +13,7 @@ from kvdiag.events.folder import built_in
 from kvdiag.lifecycles.machine import ALL, NONE, Machine, OrderConstraint, State, Step
 from kvdiag.model.values import SubjectKind
 
-COMPILED = 1
+COMPILED = 2
 """The shape of the JSON; another number makes old caches unread."""
 
 _KEYS = {"is": "flags", "ends-wait": "ends_wait"}
@@ -39,9 +39,14 @@ class Span(NamedTuple):
 class Lifecycles:
     """All that the files of a folder say."""
 
-    def __init__(self, files: Mapping[str, Mapping[str, Any]], labels: Mapping[str, str]) -> None:
-        """`files` are their values by subject; `labels` what each kind of event is called."""
-        self._files, self.labels = files, labels
+    def __init__(
+        self, files: Mapping[str, Mapping[str, Any]], labels: Mapping[str, str], asides: frozenset[str] = frozenset()
+    ) -> None:
+        """`files` are their values by subject; `labels` what each kind of event is called.
+
+        `asides` are the kinds whose words stand within a line that may tell another event.
+        """
+        self._files, self.labels, self.asides = files, labels, asides
         self._made: dict[tuple[str, tuple[str, ...]], Machine] = {}
         self._flagged: dict[tuple[str, str], frozenset[str]] = {}
 
@@ -153,13 +158,15 @@ def lint(patterns: Path) -> Iterable[PatternError]:
 
 
 def _compile(patterns: Path) -> dict[str, Any]:
-    from kvdiag.lifecycles.schema import read_lifecycles  # YAML, which a filled cache spares us
+    from kvdiag.events.vocabulary import load_vocabulary  # YAML, which a filled cache spares us
+    from kvdiag.lifecycles.schema import read_lifecycles
 
     labels = _labels(patterns)
     files, faults = read_lifecycles(patterns / "lifecycles", labels)
     if faults:
         raise faults[0]
-    return {"compiled": COMPILED, "files": files, "labels": labels}
+    asides = [kind for kind, entry in load_vocabulary(patterns / "events").kinds.items() if entry.is_within]
+    return {"compiled": COMPILED, "files": files, "labels": labels, "asides": asides}
 
 
 def _labels(patterns: Path) -> dict[str, str]:
@@ -171,4 +178,4 @@ def _labels(patterns: Path) -> dict[str, str]:
 def _made(data: Mapping[str, Any]) -> Lifecycles:
     if data["compiled"] != COMPILED:
         raise ValueError("another shape")
-    return Lifecycles(data["files"], data["labels"])
+    return Lifecycles(data["files"], data["labels"], frozenset(data["asides"]))

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from kvdiag.model.values import EMPTY
+from kvdiag.model.values import EMPTY, Severity
 
 
 class Options(NamedTuple):
     """Inputs, narrowing and hints; times are microseconds UTC, `zone` microseconds east of UTC.
 
-    `limit` is in seconds: no more is read after it. None and empty mean no restriction.
+    `limit` is in seconds: no more is read after it. Findings below `severity` are left out. None and empty mean no
+    restriction.
     """
 
     paths: tuple[str, ...] = ()
@@ -29,3 +30,4 @@ class Options(NamedTuple):
     components: Mapping[str, str] = EMPTY
     show_possible: bool = True
     limit: float | None = None
+    severity: Severity = Severity.INFO

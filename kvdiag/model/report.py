@@ -8,6 +8,7 @@ from kvdiag.model.doubt import Doubt
 from kvdiag.model.event import Event
 from kvdiag.model.rule import Fix, Rule
 from kvdiag.model.timeline import Entity, SeenVersion
+from kvdiag.model.unexplained import Errors
 from kvdiag.model.values import Role, Severity, SubjectKind, Verdict
 
 
@@ -100,7 +101,7 @@ class Reading(NamedTuple):
 class Report(NamedTuple):
     """Everything an output needs. `problems` are inputs that could not be read, `notes` caveats, both as shown.
 
-    `is_empty`: nothing was logged in the requested time.
+    `is_empty`: nothing was logged in the requested time. `errors` are the lines of level warning or worse.
     """
 
     version: str
@@ -111,3 +112,4 @@ class Report(NamedTuple):
     problems: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     is_empty: bool = False
+    errors: Errors = Errors()

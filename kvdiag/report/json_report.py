@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, TextIO
 
-from kvdiag.clock import to_datetime
 from kvdiag.model.report import BugMatch, Evidence, Finding, Need, Reading, Report
 from kvdiag.model.rule import Fix
 from kvdiag.model.timeline import SeenVersion
 from kvdiag.report import RenderOptions
 from kvdiag.report.doubts import say_doubt
+from kvdiag.report.errors import plain_errors
 from kvdiag.report.jsontext import write_json
+from kvdiag.report.moments import rfc3339
 from kvdiag.report.runnable import shown
 from kvdiag.versions import read_range, say_range
 
@@ -35,6 +36,7 @@ def plain(report: Report, *, redact: bool = True) -> Plain:
         "versions": [_version(version) for version in report.versions],
         "findings": (finding(one, redact=redact) for one in report.findings),
         "to_be_certain": [_need(need) for need in report.needs],
+        "errors": plain_errors(report.errors),
         "summary": {
             "findings": len(report.findings),
             "by_severity": dict(severities),
@@ -54,8 +56,8 @@ def _input(reading: Reading) -> Plain:
         "recognised": reading.recognised,
         "unread": reading.unread,
         "truncated": reading.truncated,
-        "begins": _time(reading.begins),
-        "ends": _time(reading.ends),
+        "begins": rfc3339(reading.begins),
+        "ends": rfc3339(reading.ends),
         "clock": reading.clock,
     }
     return said | ({"sampled": True} if reading.sampled else {})
@@ -86,9 +88,9 @@ def finding(found: Finding, *, redact: bool = True) -> Plain:
             "name": found.subject.name,
             "ids": {name.replace("volume_handle", "handle"): value for name, value in found.subject.ids.items()},
         },
-        "begins": _time(found.begins),
-        "ends": _time(found.ends),
-        "healed": _time(found.healed),
+        "begins": rfc3339(found.begins),
+        "ends": rfc3339(found.ends),
+        "healed": rfc3339(found.healed),
         "count": found.count,
         "says": found.says,
         "cause": found.cause,
@@ -122,8 +124,8 @@ def _need(need: Need) -> Plain:
     return {
         "component": need.component,
         "verbosity": need.verbosity,
-        "begins": _time(need.begins),
-        "ends": _time(need.ends),
+        "begins": rfc3339(need.begins),
+        "ends": rfc3339(need.ends),
         "findings": list(need.findings),
         "run": need.run,
     }
@@ -136,11 +138,7 @@ def _evidence(evidence: Evidence) -> Plain:
         "kind": event.kind,
         "source": event.origin.source,
         "line": event.origin.line,
-        "time": _time(event.time),
+        "time": rfc3339(event.time),
         "text": event.text,
         "of": evidence.of,
     }
-
-
-def _time(stamp: int | None) -> str | None:
-    return None if stamp is None else to_datetime(stamp).isoformat(timespec="microseconds").replace("+00:00", "Z")

@@ -12,10 +12,12 @@ from kvdiag.formats.bodies.known import read_body
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.model.report import Evidence, Finding, Need, Reading, Report
 from kvdiag.model.timeline import SeenVersion
+from kvdiag.model.unexplained import Errors
 from kvdiag.model.values import Severity, SubjectKind, Verdict
 from kvdiag.report import RenderOptions
 from kvdiag.report.clean import clean, shortened
 from kvdiag.report.doubts import say_doubt
+from kvdiag.report.errors import section
 from kvdiag.report.runnable import shown
 from kvdiag.versions import read_range, say_range
 
@@ -140,11 +142,23 @@ class _Writer:
         """What was looked at, so that silence can be judged."""
         if not report.findings:
             self._say(_silence(report))
+        self._errors(report.errors)
         self._say(", ".join(_versions(report.versions)), style="dim")
         if self.folder:
             self._say(f"In {self.folder}:", style="dim")
         for line in _readings(report.inputs):
             self._say(line.replace(f"{self.folder}/", "") if self.folder else line, style="dim")
+
+    def _errors(self, errors: Errors) -> None:
+        """What no finding tells of."""
+        lines = list(section(errors, self.options))
+        for line in lines:
+            if line.startswith(" "):
+                self.put((line, ""))  # in columns
+            else:
+                self._say(line, style="bold")
+        if lines:
+            self._blank()
 
     def _head(self, finding: Finding) -> None:
         label = f" {finding.severity.label.upper()} "
@@ -251,7 +265,8 @@ def _subject(finding: Finding) -> Iterator[str]:
     subject = finding.subject
     where = [f"on {subject.ids['node']}"] if subject.kind is not SubjectKind.NODE and subject.ids.get("node") else []
     pod = [f"of pod {subject.ids['pod']}"] if subject.kind is not SubjectKind.POD and subject.ids.get("pod") else []
-    yield " ".join([f"{subject.kind} {subject.name}", *pod, *where])
+    named = f"{subject.kind} {subject.name}" if subject.key or subject.kind is not SubjectKind.NODE else subject.name
+    yield " ".join([named, *pod, *where])
     ids = [f"{name} {value}" for name in IDS if (value := subject.ids.get(name)) and value != subject.name]
     yield ", ".join(ids)
 

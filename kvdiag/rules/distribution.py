@@ -30,6 +30,7 @@ MOST_EVENTS = 2000  # of a node that are searched for signs: they stand in every
 MOST_CHARACTERS = 2000  # of an event's line
 MOST_TURNS = 8  # a command may be made of others
 _PLACEHOLDER = lazy_regex(r"\{([a-z]+)(?::([a-z]+))?(?: since (\d+[hms]))?\}")
+_MEANT = lazy_regex(r"\{[a-z]+(?::| since )[^{}]*\}")  # what can be no slot of a finding
 _OPTIONAL = lazy_regex(r"\[\[(.*?)\]\]")
 
 
@@ -98,10 +99,9 @@ def plain() -> Dialect:
 
 def unknown_placeholders(text: str) -> Iterator[str]:
     """Those of a text that no distribution says anything for."""
-    for part in _PLACEHOLDER.finditer(text):
-        _, service, since = part.groups()
-        is_slot = not service and not since
-        if not is_slot and (service not in SERVICES or plain().say(part[0]) == part[0]):
+    for part in _MEANT.finditer(text):
+        read = _PLACEHOLDER.fullmatch(part[0])
+        if not read or read[2] not in SERVICES or plain().say(part[0]) == part[0]:
             yield part[0]
 
 

@@ -39,7 +39,7 @@ def values(entity: Entity, evidence: Sequence[tuple[str, Event]], count: int, be
     said.update(entity.ids)
     said[str(entity.kind)] = entity.name
     span = say_duration(ends - begins)
-    over = f" over {span}" if ends > begins else ""
+    over = f" over {span}" if span != say_duration(0) else ""
     said |= {"count": str(count), "span": span, "often": "once" if count == 1 else f"{count} times{over}"}
     return said | {"ladder": " ".join(dict.fromkeys(ladder))}
 
@@ -92,4 +92,5 @@ def quoted_slots(run: str) -> Iterator[str]:
 
 
 def _short(text: str) -> str:
+    text = " ".join(text.split())
     return text if len(text) <= LONGEST_VALUE else text[:LONGEST_VALUE] + "…"

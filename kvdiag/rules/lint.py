@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from kvdiag.errors import PatternError
 from kvdiag.model.rule import Absent, All, AnyOf, Chain, Condition, Not, Rule
 from kvdiag.model.vocabulary import Entry
+from kvdiag.regex import lazy_regex
 from kvdiag.rules.distribution import plain, unknown_placeholders
 from kvdiag.rules.fill import quoted_slots, slots
 from kvdiag.rules.grammar import names_in, positive_names
@@ -27,7 +28,16 @@ CHANGES = (
     "lvremove",
     "reboot",
     "kill ",
+    "swapoff",
+    "chattr ",
+    "mount ",
+    "multipath -f",
+    "aa-disable",
+    "docker rm",
+    "crictl pull",
+    *(f"kubectl {verb}" for verb in ("annotate", "cordon", "drain", "label", "patch", "rollout", "scale", "taint")),
 )
+_IN_NAMESPACE = lazy_regex(r"^kubectl -n \S+ ")
 
 
 def lint(rule: Rule, entries: Mapping[str, Entry], names: frozenset[str]) -> Iterator[PatternError]:
@@ -110,7 +120,7 @@ def _texts(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[str]:
     for text in (rule.says, rule.cause, *rule.collect, *(part for fix in rule.fix for part in fix)):
         yield from (f"no distribution defines {unknown}" for unknown in unknown_placeholders(text))
     for fix in rule.fix:
-        if plain().say(fix.run).strip().startswith(CHANGES) and not fix.after:
+        if not fix.after and _IN_NAMESPACE.sub("kubectl ", plain().say(fix.run).strip()).startswith(CHANGES):
             yield f"'{fix.run}' changes the node; say under 'after' what must be true before it is run"
         for slot in quoted_slots(fix.run):
             yield f"the slot {{{slot}}} of '{fix.run}' stands in quotes; it is quoted when it is filled"

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from kvdiag.clock import MINUTE, to_datetime
 from kvdiag.model.report import Finding, Need
 from kvdiag.model.timeline import History
-from kvdiag.model.values import Verdict
+from kvdiag.model.values import Severity, Verdict
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.absence import SETTLE, Window, doubts
 from kvdiag.rules.distribution import Dialect, dialect_of
@@ -29,14 +29,14 @@ COMMANDS = {
 
 
 def needs(findings: Sequence[Finding], history: History, entries: Mapping[str, Entry]) -> tuple[Need, ...]:
-    """What the possible findings lack, one a component, over all of them."""
+    """What the possible findings lack, one a component, over all of them; of no alarm only where there is none."""
     found: dict[str, Need] = {}
     nodes: dict[str, str] = {}
-    for finding in findings:
-        if finding.verdict is Verdict.POSSIBLE:
-            for need in _needs(finding, history, entries):
-                found[need.component] = _joined(found.get(need.component), need)
-                nodes.setdefault(need.component, finding.subject.ids.get("node", ""))
+    possible = [finding for finding in findings if finding.verdict is Verdict.POSSIBLE]
+    for finding in [one for one in possible if one.severity is not Severity.INFO] or possible:
+        for need in _needs(finding, history, entries):
+            found[need.component] = _joined(found.get(need.component), need)
+            nodes.setdefault(need.component, finding.subject.ids.get("node", ""))
     return tuple(need._replace(run=_command(need, nodes[need.component], history)) for need in found.values())
 
 

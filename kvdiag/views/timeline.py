@@ -9,6 +9,7 @@ from kvdiag.lifecycles.build import build_lifecycle
 from kvdiag.lifecycles.load import lifecycles
 from kvdiag.model.event import Event
 from kvdiag.model.lifecycle import Lifecycle, TimelineRow, TimelineView, Transition
+from kvdiag.model.record import Origin
 from kvdiag.model.report import Finding
 from kvdiag.model.timeline import History, Timeline
 from kvdiag.model.values import SubjectKind
@@ -29,8 +30,8 @@ def build_timeline(
 ) -> TimelineView:
     """The story of one subject; `raw` keeps every retry."""
     life = build_lifecycle(timeline, history)
-    marks = _marks(findings)
-    transitions = list(life.transitions)
+    transitions = list(life.transitions) if raw else _main(life.transitions)
+    marks = _marks(findings, transitions)
     folds = {} if raw else _folds(transitions)
     shown = [(p, folds.get(n, ())) for n, p in enumerate(transitions) if n not in folds or folds[n]]
     foreign = _foreign(timeline, history)
@@ -44,6 +45,13 @@ def build_timeline(
     return TimelineView(life=life, rows=tuple(rows), phases=parts, findings=about, skews=off)
 
 
+def _main(transitions: Sequence[Transition]) -> list[Transition]:
+    """The transitions without those whose words stand within a line that tells another of them."""
+    asides = lifecycles().asides
+    told = {p.event.origin for p in transitions if p.event.kind not in asides}
+    return [p for p in transitions if p.event.kind not in asides or p.event.origin not in told or p.before != p.state]
+
+
 Fold = tuple[Event, ...]  # what failed again, after the event of the row that stands for it
 HIDDEN: Fold = ()  # in place of a transition within a folded cycle
 
@@ -52,9 +60,13 @@ def _folds(transitions: Sequence[Transition]) -> dict[int, Fold]:
     """By index: the later failures that a failure stands for, or HIDDEN for what lies within.
 
     The first cycle is shown in full. From then on the kinds of events that made it up are hidden up to the last
-    failure; whatever else happens in between is shown.
+    failure; whatever else happens in between is shown. What a line tells within an error stands once.
     """
     folds: dict[int, Fold] = {}
+    for kind in {p.event.kind for p in transitions} & lifecycles().asides:
+        at = [n for n, p in enumerate(transitions) if p.event.kind == kind and p.before == p.state]
+        folds.update(dict.fromkeys(at[1:], HIDDEN))
+        folds.update({n: tuple(transitions[other].event for other in at[1:]) for n in at[:1]})
     for kind in dict.fromkeys(p.event.kind for p in transitions if p.event.kind.endswith((".failed", "-failed"))):
         at = [n for n, p in enumerate(transitions) if p.event.kind == kind]
         if len(at) < FEWEST:
@@ -145,10 +157,15 @@ def _unusual(gap: int) -> int:
     return 2 if gap >= VERY_LONG else 1
 
 
-def _marks(findings: Sequence[Finding]) -> Mapping[int, tuple[str, ...]]:
+def _marks(findings: Sequence[Finding], transitions: Sequence[Transition]) -> Mapping[int, tuple[str, ...]]:
+    """By id of an event the rules that rest on it, or on another event of its line that is not shown."""
+    shown = {id(transition.event) for transition in transitions}
+    by_line: dict[Origin, Event] = {}
+    for transition in transitions:
+        by_line.setdefault(transition.event.origin, transition.event)
     marks: dict[int, tuple[str, ...]] = {}
     for finding in findings:
-        for evidence in finding.evidence:
-            key = id(evidence.event)
+        for event in (evidence.event for evidence in finding.evidence):
+            key = id(event if id(event) in shown else by_line.get(event.origin, event))
             marks[key] = tuple(dict.fromkeys((*marks.get(key, ()), finding.rule.name)))
     return marks

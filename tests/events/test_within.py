@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kvdiag.events.within import pod_around
+from kvdiag.events.within import own_words, pod_around
 from kvdiag.formats.authors import Attribution, Byline
 
 UID = "1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01"
@@ -25,6 +25,42 @@ UID = "1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01"
 def test_the_pod_around(line, names):
     """The pod of a line is named in many ways; where several are, none is taken."""
     assert [ref.value for ref in pod_around(line.encode())] == names
+
+
+@pytest.mark.parametrize(
+    ("before", "value", "words"),
+    [
+        ("Error: ", "no such file", "no such file"),
+        ('err="Error: ', 'no such file" pod="shop/web-0"', "no such file"),
+        ('err="Error: ', r'open \"a\": no" pod="shop/web-0"', 'open "a": no'),
+        (r'err="for \"app\" with Error: ', r'\"open \\\"a\\\": no\"" pod="shop/web-0"', '"open "a": no"'),
+        (r'err="patch \"{\\\"message\\\":\\\"Error: ', r'no\\\",\\\"reason\\\":\\\"x\\\"}\" for a"', "no"),
+        ('status={"message":"Error: ', r'read a:1-\u003eb:2: no","reason":"x"}', "read a:1->b:2: no"),
+        ("Error: ", 'exec: "/bin/x": no', 'exec: "/bin/x": no'),
+        (
+            'event="&Event{Message:Error: ',
+            r'Get \"u\": no,Source:EventSource{Component:kubelet,}" err="x"',
+            'Get "u": no',
+        ),
+        (r'err="failed: \"Error: ', r'fatal error: a\\n\\ngoroutine 1 [running]:\\nmain\"" x', "fatal error: a"),
+        ('err="Error: ', 'no\nmore" a=b', 'no\nmore" a=b'),
+        (r'err="[a, with Error: ', r'\"no \\\"b\\\"\"]" pod="shop/web-0"', '"no "b""'),
+        (r"C:\a Error: ", r"C:\new\table: no", r"C:\new\table: no"),
+        ('"' * 3 + "Error: ", 'no" x', "no"),
+    ],
+)
+def test_words_end_with_their_string(before, value, words):
+    """What an error says ends where the string does in which it stands, however deep that is."""
+    number, values = own_words((1, (b"app", value.encode())), (before + value.partition("\n")[0]).encode())
+    assert (number, values[0], values[1]) == (1, b"app", words.encode())
+
+
+def test_words_that_do_not_end_the_line_stay():
+    """A value with a literal of the wording behind it, none at all, and a line that is too long are left as they are."""
+    assert own_words((1, (b'a"b',)), b'x="a"b not found') == (1, (b'a"b',))
+    assert own_words((1, (b"a", None)), b"a") == (1, (b"a", None))
+    assert own_words((1, ()), b"a") == (1, ())
+    assert own_words((1, (b'a" b',)), b'"' + b"x" * 20_000 + b'a" b') == (1, (b'a" b',))
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from kvdiag.commands.case import load_patterns
 from kvdiag.errors import PatternError
 from kvdiag.events.folder import built_in
 from kvdiag.explain.benign import faults, first_that_fits, load_benign
 from kvdiag.explain.topic import BENIGN
+from kvdiag.model.options import Options
 
 LINES = load_benign(built_in() / "topics" / f"{BENIGN}.yaml")
 ENTRY = """\
@@ -23,7 +25,8 @@ ENTRY = """\
 
 def test_samples_are_read_as_what_they_are():
     """Each sample is read as its own entry, and no entry takes a line it must not."""
-    assert [str(fault) for fault in faults(LINES)] == []
+    kinds = load_patterns(Options()).vocabulary.kinds
+    assert [str(fault) for fault in faults(LINES, kinds)] == []
 
 
 def test_names_are_unique():
@@ -49,12 +52,22 @@ def test_a_sample_that_does_not_fit_is_a_fault(tmp_path):
     ]
 
 
+def test_entries_that_cannot_both_count(tmp_path):
+    """Two entries of one name, and an event that no log tells of, are faults."""
+    path = tmp_path / "benign.yaml"
+    path.write_text(ENTRY.replace("  why:", "  until: tea.made\n  why:") + ENTRY)
+    told = {str(fault).partition(" ")[2] for fault in faults(load_benign(path), {"tea.drunk"})}
+    assert {"cold is there twice", "cold: no event kind is called 'tea.made'"} <= told
+
+
 @pytest.mark.parametrize(
     ("old", "new", "fault"),
     [
         ("anchor: the tea is cold\n", "anchor: the milk\n", "the anchor 'the milk' is not part of the message"),
         ("  why: It stood.\n", "", ":1:3: the key 'why' is missing"),
         ("  why:", "  wy:", "unknown key 'wy'; did you mean 'why'?"),
+        ("  why:", "  most: some\n  why:", ":4:9: 'some' is no number of lines from 1 to 9999"),
+        ("  why:", "  start: a while\n  why:", ":4:10: 'a while' is no duration; write 90s, 5m"),
     ],
 )
 def test_a_fault_has_a_place(old, new, fault, tmp_path):

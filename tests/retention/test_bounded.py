@@ -98,10 +98,10 @@ def test_inventories(long, scarce, kind):
 )
 def test_timelines(long, scarce, capsys, kind, ref):
     """What happened to a subject is told in full, wherever in the log it lived; that there was more is said."""
-    whole = timelines(kind, ref, long, print)
+    whole = timelines([kind], ref, long, print)
     assert capsys.readouterr().out == ""
     held = scarce()
-    told = timelines(kind, ref, long, print)
+    told = timelines([kind], ref, long, print)
     assert told == whole
     assert f"only what concerns {ref} was kept; narrow the time with --since" in capsys.readouterr().out
     assert is_bounded(held)
@@ -113,17 +113,17 @@ def test_a_name_that_others_had_later(monkeypatch, tmp_path, capsys, uid):
     path = tmp_path / "kubelet.log"
     path.write_bytes(repeated(FAILURES, range(3)))
     options = Options(paths=(str(path),), year=YEAR)
-    whole = timelines(SubjectKind.POD, uid.decode(), options, print)
+    whole = timelines([SubjectKind.POD], uid.decode(), options, print)
     assert capsys.readouterr().out == ""
     monkeypatch.setattr(limits, "MAX_EVENTS", 2000)
-    assert timelines(SubjectKind.POD, uid.decode(), options, print) == whole
+    assert timelines([SubjectKind.POD], uid.decode(), options, print) == whole
     assert f"only what concerns {uid.decode()} was kept" in capsys.readouterr().out
 
 
 def test_a_timeline_of_nearly_everything(long, scarce, capsys):
     """Where not even the subject's own events fit, as of a pod that was made anew again and again, that is said."""
     held = scarce()
-    assert timelines(SubjectKind.POD, "default/db-0", long, print)
+    assert timelines([SubjectKind.POD], "default/db-0", long, print)
     assert "not all that concerns default/db-0 was kept; narrow the time with --since" in capsys.readouterr().out
     assert max(held) <= 2 * ROOM
 

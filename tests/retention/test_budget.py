@@ -260,7 +260,7 @@ def test_what_was_listened_to(monkeypatch, tmp_path, asked):
         return told.history.coverage, told.readings
 
     whole = heard()
-    held = holding(monkeypatch, 700)
+    held = holding(monkeypatch, 900)
     assert heard() == whole
     assert any(after < before for before, after in pairwise(held))
     assert whole[0][0].verbosity == 9

@@ -202,6 +202,17 @@ def test_often(count, ends, often):
     assert values(entity, [], count, 0, ends * SECOND)["often"] == often
 
 
+def test_a_span_of_less_than_a_millisecond_is_none():
+    """What is told twice at once is told without a span."""
+    entity = Entity(kind=SubjectKind.POD, key="k", name="n")
+    assert values(entity, [], 2, 0, 900)["often"] == "2 times"
+
+
+def test_a_value_of_many_lines_is_one_line_of_a_sentence():
+    """The lines and columns of a value are joined."""
+    assert sentence("it said {error}.", {"error": "no\n  more   words"}) == "it said no more words."
+
+
 def test_fixes_and_their_slots():
     """Text and guard of a fix are sentences, its command is one for the shell; lint sees the slots of all texts."""
     rule = one_rule(

@@ -1,0 +1,62 @@
+"""`kvdiag errors`: the lines of level warning or worse, grouped, and what explains them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kvdiag.cli.arguments import (
+    Limit,
+    NoRedact,
+    Paths,
+    PatternFolders,
+    Since,
+    Until,
+    YearOption,
+    ZoneOption,
+    components,
+    options_of,
+)
+from kvdiag.cli.outlet import outlet, say_note, width
+from kvdiag.cli.progress import progress
+from kvdiag.commands.analyze import analyze
+from kvdiag.errors import UsageError
+from kvdiag.report import RenderOptions
+from kvdiag.report.errors import OUTPUTS, write_errors_json, write_text
+
+UNREADABLE = 3
+
+
+def command(
+    paths: Paths = None,
+    output: Annotated[str, typer.Option("-o", "--output", help=f"{', '.join(OUTPUTS)}.")] = "text",
+    output_file: Annotated[Path | None, typer.Option(help="Write the list here.")] = None,
+    show_benign: Annotated[bool, typer.Option("--show-benign", help="Also list what is known to be harmless.")] = False,
+    since: Since = "",
+    until: Until = "",
+    patterns: PatternFolders = None,
+    year: YearOption = None,
+    tz: ZoneOption = "",
+    component: Annotated[
+        list[str] | None, typer.Option(help="Component version not found in the logs: kubelet=1.29.3.")
+    ] = None,
+    limit_seconds: Limit = None,
+    no_redact: NoRedact = False,
+) -> None:
+    """Group warnings and errors, and show which of them no finding explains."""
+    if output not in OUTPUTS:
+        raise UsageError(f"-o {output}: unknown output; choose from {', '.join(OUTPUTS)}")
+    options = options_of(paths, patterns, year, tz, since, until)
+    options = options._replace(components=components(component), limit=limit_seconds)
+    with progress(quiet=False) as tell:
+        report = analyze(options, tell)
+    for note in (*report.problems, *report.notes):
+        say_note(note)
+    with outlet(output_file) as stream:
+        render_options = RenderOptions(width=width(stream), redact=not no_redact)
+        write = write_errors_json if output == "json" else write_text
+        write(report.errors, stream, render_options, show_benign=show_benign)
+    understood = any(reading.records for reading in report.inputs)
+    raise typer.Exit(0 if understood and not report.problems else UNREADABLE)

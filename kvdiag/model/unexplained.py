@@ -1,0 +1,62 @@
+"""Lines of level warning or worse, by what they say: those that nothing explains, and those that something does."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kvdiag.model.record import Origin
+from kvdiag.model.values import Level
+
+
+class ErrorGroup(NamedTuple):
+    """Lines of one program that come from the same place and end in the same words.
+
+    `where` is the file and line of the call, empty where the format has none; `says` what the first of them says, with
+    what differs folded. Times are microseconds UTC, None where the lines have none. `goes_on` until the end of the log.
+    `origin` is the first of them. `explained_by` is the rule of a finding, `benign` an entry of harmless lines.
+    """
+
+    component: str
+    where: str
+    level: Level
+    says: str
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
+    begins: int | None
+    ends: int | None
+    goes_on: bool
+    subjects: tuple[str, ...]
+    origin: Origin
+    explained_by: str = ""
+    benign: str = ""
+
+
+class RetriedPod(NamedTuple):
+    """A pod that failed `count` times between two times (microseconds UTC), and that no finding is about."""
+
+    pod: str
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
+    begins: int
+    ends: int
+    goes_on: bool
+
+
+class Errors(NamedTuple):
+    """How many lines there are, how many of them are explained or benign, and the groups of the rest.
+
+    Those that go on come first, then the most frequent. `known` are the groups of what is explained or benign;
+    `unlisted` counts lines whose group is not listed, as there are too many. `retried` are pods that
+    fail again and again.
+    """
+
+    lines: int = 0
+    explained: int = 0
+    benign: int = 0
+    groups: tuple[ErrorGroup, ...] = ()
+    known: tuple[ErrorGroup, ...] = ()
+    unlisted: int = 0
+    retried: tuple[RetriedPod, ...] = ()
+
+    @property
+    def rest(self) -> int:
+        """How many lines nothing explains."""
+        return self.lines - self.explained - self.benign

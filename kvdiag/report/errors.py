@@ -1,0 +1,153 @@
+"""Error lines that nothing explains: the section of a report, and all of `kvdiag errors`.
+
+Not explained: 797 error lines in 25 groups (4 known to be harmless)
+goes on  kubelet.go:2916  651×  08:09–09:03  Container runtime network not ready
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, TextIO
+
+from kvdiag.clock import DAY, to_datetime
+from kvdiag.model.unexplained import ErrorGroup, Errors, RetriedPod
+from kvdiag.report import RenderOptions
+from kvdiag.report.clean import clean, shortened
+from kvdiag.report.jsontext import write_json
+from kvdiag.report.moments import rfc3339
+
+SCHEMA = "kvdiag.errors/1"
+OUTPUTS = ("text", "json")
+FIRST = 5  # groups and pods that a report tells of, unless -v
+LEAST = 24  # columns for what a line says; with fewer it stands on a line of its own
+Plain = dict[str, Any]
+
+
+def section(errors: Errors, options: RenderOptions) -> Iterator[str]:
+    """The lines of a report about what is not explained; none when everything is."""
+    most = None if options.verbose else FIRST
+    if errors.groups:
+        yield f"Not explained: {_sum(errors)}"
+        yield from _rows(errors.groups[:most], options)
+        left = len(errors.groups) - len(errors.groups[:most])
+        if left:
+            yield f"  {_many(left, 'more group')}: kvdiag errors"
+    if errors.retried:
+        yield "Retried, and no rule tells why"
+        yield from (f"  {clean(_pod(pod), redact=options.redact)}" for pod in errors.retried[:most])
+        if len(errors.retried) > len(errors.retried[:most]):
+            yield f"  {_many(len(errors.retried) - FIRST, 'more pod')}: kvdiag pods --stuck"
+
+
+def write_text(errors: Errors, stream: TextIO, options: RenderOptions, *, show_benign: bool) -> None:
+    """All groups: first those that nothing explains, then what the others belong to."""
+    known = [group for group in errors.known if group.explained_by or show_benign]
+    lines = [
+        f"Error lines: {errors.lines}, of them {errors.explained} explained by findings, {errors.benign} harmless",
+        *section(errors, options._replace(verbose=1)),
+        *(["Explained"] if known else []),
+        *_rows(known, options),
+    ]
+    if errors.unlisted:
+        lines.append(f"Not listed: {_many(errors.unlisted, 'line')} of groups for which there was no room")
+    stream.writelines(line + "\n" for line in lines)
+
+
+def write_errors_json(errors: Errors, stream: TextIO, options: RenderOptions, *, show_benign: bool) -> None:
+    """One object: the figures and groups of a report, and what the other groups belong to."""
+    known = [group for group in errors.known if group.explained_by or show_benign]
+    said = {"schema": SCHEMA, **plain_errors(errors), "known": [_plain_group(group) for group in known]}
+    write_json(said, stream, redact=options.redact)
+
+
+def plain_errors(errors: Errors) -> Plain:
+    """The figures and groups in JSON's own types."""
+    return {
+        "lines": errors.lines,
+        "explained": errors.explained,
+        "benign": errors.benign,
+        "unlisted": errors.unlisted,
+        "groups": [_plain_group(group) for group in errors.groups],
+        "retried": [
+            {
+                "pod": pod.pod,
+                "count": pod.count,
+                "begins": rfc3339(pod.begins),
+                "ends": rfc3339(pod.ends),
+                "goes_on": pod.goes_on,
+            }
+            for pod in errors.retried
+        ],
+    }
+
+
+def _plain_group(group: ErrorGroup) -> Plain:
+    said: Plain = {
+        "component": group.component,
+        "where": group.where,
+        "level": str(group.level),
+        "says": group.says,
+        "count": group.count,
+        "begins": rfc3339(group.begins),
+        "ends": rfc3339(group.ends),
+        "goes_on": group.goes_on,
+        "subjects": list(group.subjects),
+        "source": group.origin.source,
+        "line": group.origin.line,
+    }
+    reasons = {"explained_by": group.explained_by, "benign": group.benign}
+    return said | {name: reason for name, reason in reasons.items() if reason}
+
+
+def _sum(errors: Errors) -> str:
+    harmless = f" ({errors.benign} known to be harmless)" if errors.benign else ""
+    more = "more than " if errors.unlisted else ""
+    return f"{_many(errors.rest, 'error line')} in {more}{_many(len(errors.groups), 'group')}{harmless}"
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def _rows(groups: Sequence[ErrorGroup], options: RenderOptions) -> Iterator[str]:
+    """A line a group, in columns; what it says stands below where there is no room for it."""
+    cells = [
+        ("goes on" if group.goes_on else "ended", _where(group), f"{group.count}×", _span(group.begins, group.ends))
+        for group in groups
+    ]
+    cells = [tuple(clean(cell, redact=options.redact) for cell in row) for row in cells]  # type: ignore[misc]
+    widths = [max((len(row[column]) for row in cells), default=0) for column in range(4)]
+    left = options.width - sum(widths) - 2 * 5
+    for group, (state, where, count, span) in zip(groups, cells, strict=True):
+        head = f"  {state:{widths[0]}}  {where:{widths[1]}}  {count:>{widths[2]}}  {span:{widths[3]}}"
+        says = clean(group.says, redact=options.redact) + _reason(group)
+        if left >= LEAST and len(says) <= left:
+            yield f"{head}  {says}"
+        else:
+            yield head.rstrip()
+            room = max(LEAST, options.width - 4)
+            yield f"    {says if options.verbose else shortened(says, room)}"
+
+
+def _where(group: ErrorGroup) -> str:
+    return group.where or group.component or group.origin.source.rpartition("/")[2]
+
+
+def _reason(group: ErrorGroup) -> str:
+    return f" [{group.explained_by or group.benign}]" if group.explained_by or group.benign else ""
+
+
+def _pod(pod: RetriedPod) -> str:
+    return f"{'goes on' if pod.goes_on else 'ended'}  {pod.pod}  {pod.count}×  {_span(pod.begins, pod.ends)}"
+
+
+def _span(begins: int | None, ends: int | None) -> str:
+    """From when until when, as short as it is clear."""
+    if begins is None or ends is None:
+        return "no time"
+    first, last = to_datetime(begins), to_datetime(ends)
+    if ends - begins >= DAY or first.date() != last.date():
+        return f"{first:%m-%d %H:%M}–{last:%m-%d %H:%M}"
+    if f"{first:%H:%M}" == f"{last:%H:%M}":
+        return f"{first:%H:%M:%S}" if f"{first:%S}" == f"{last:%S}" else f"{first:%H:%M:%S}–{last:%S}"
+    return f"{first:%H:%M}–{last:%H:%M}"

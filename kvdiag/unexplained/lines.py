@@ -1,0 +1,213 @@
+"""The lines of level warning or worse of one log, taken up block by block while it is read.
+
+    E1120 20:39:21.779765    6175 kubelet.go:2916] "Container runtime network not ready" networkReady="NetworkReady=…
+
+Of each line 33 bytes are kept: where it stands, when it was written, a hash of its words, and what it is like. What a
+line is like is told once for all that differ in nothing but their digits; of one seen before 2 µs are spent.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from kvdiag.clock import HOUR
+from kvdiag.events.stamper import KlogLayout, Layout, TimedLine, TimestampReader
+from kvdiag.explain.benign import Benign
+from kvdiag.formats.bodies import eventtable, gopanic
+from kvdiag.formats.bodies.known import canonical, read_body
+from kvdiag.formats.carriers.peel import peel
+from kvdiag.model.record import Body
+from kvdiag.model.values import Level
+from kvdiag.regex import lazy_regex
+from kvdiag.scan.blocks import Block
+from kvdiag.unexplained.suspects import suspects
+from kvdiag.unexplained.wording import wording
+
+MOST_LINES = 1_000_000  # of all logs, of each of which it is known where it stands
+MOST_GROUPS = 5_000  # of one log
+MOST_LIKE = 20_000  # wordings of one log that are remembered
+MOST_SUBJECTS = 5
+LOOKED_AT = 20  # lines of a group in which names are looked for
+LONGEST_SAMPLE = 8 << 10
+OPENING = 3  # lines at the head of a crash that may each name it
+NO_TIME = -(1 << 62)
+REST = 0  # the group of what there is no room for
+WORSE = frozenset((Level.WARNING, Level.ERROR, Level.FATAL))
+_LETTERS = {ord("W"): Level.WARNING, ord("E"): Level.ERROR, ord("F"): Level.FATAL}
+_DIGITS = b"0123456789"
+_LEVEL = lazy_regex(rb"(?:level|lvl)=\"?(?:(?i:(warn)|(erro)|(fata|pani)))")
+_ID = re.compile(rb"[0-9a-f]{8,}(?:-[0-9a-f]{4,})*")
+_NAME = lazy_regex(
+    r"\b(?:pod|volume|node|image|driver|claim|persistentvolume|device|plugin)s?(?:Name)?"
+    r'(?:=\[?|: ?| )\\*"([^"\\]{1,253})'
+)
+
+
+class Key(NamedTuple):
+    """What the lines of a group have in common: who, how bad, from where, and what they say."""
+
+    ident: str
+    level: Level
+    where: str
+    words: str
+
+
+@dataclass(slots=True)
+class Group:
+    """Lines that are alike: the first of them, and the names on the first few."""
+
+    key: Key
+    line: int
+    sample: bytes
+    subjects: dict[str, None] = field(default_factory=dict)
+    looked_at: int = 0
+
+    def look(self, line: bytes) -> None:
+        """Take up the names on a line, while there are few."""
+        self.looked_at += 1
+        for name in _NAME.findall(line[:LONGEST_SAMPLE].decode("utf-8", "replace")):
+            if len(self.subjects) < MOST_SUBJECTS:
+                self.subjects[name] = None
+
+
+class Place(NamedTuple):
+    """A line that is not told from others any more: its group, the entry it fits, and the hour it was written in."""
+
+    group: int
+    entry: int
+    hour: int
+
+
+class Allowance:
+    """How many more lines of all logs are told apart."""
+
+    def __init__(self, left: int = MOST_LINES) -> None:
+        self.left = left
+
+
+_Like = tuple[int, tuple[tuple[int, Benign], ...]]  # the group, and the entries that may fit
+
+
+class ErrorLines:
+    """The lines of one log; `hear` each of its blocks, then take the columns."""
+
+    def __init__(self, entries: Sequence[Benign], allowance: Allowance, *, is_named: bool = True) -> None:
+        """`entries` are the harmless lines; an entry of a line is counted from 1, 0 is none."""
+        self.is_named = is_named
+        self._entries = [(n, one, one.anchor.translate(None, _DIGITS)) for n, one in enumerate(entries, start=1)]
+        self._allowance = allowance
+        self._stamper = TimestampReader()
+        self._like: dict[tuple[str, Level, bytes, bytes], _Like] = {}
+        self._known: dict[Key, int] = {}
+        self._last, self._crash = NO_TIME, -OPENING
+        self.groups: list[Group] = [Group(Key("", Level.WARNING, "", ""), 0, b"")]
+        self.lines, self.stamps, self.words = array("Q"), array("q"), array("q")
+        self.group_of, self.entry_of = array("L"), array("H")
+        self.beyond = Counter[Place]()
+
+    def hear(self, block: Block, line_of: Callable[[int], int]) -> None:
+        """Take up the next block of the log; `line_of` gives the line of the input that a line stands for."""
+        data, counted, number = block.data, 0, block.first_line + 1
+        for begin, end in suspects(data, block.lines):
+            number += data.count(b"\n", counted, begin)
+            counted = begin
+            line = data[begin:end].removesuffix(b"\r")
+            said = self._stamper.read(line)
+            layout = self._stamper.front
+            if layout is not None and said.text is line and _is_of(layout, said):
+                self._headed(line, said, layout, line_of(number))
+            else:
+                self._bodied(line, said, line_of(number))
+
+    def _headed(self, line: bytes, said: TimedLine, layout: Layout, number: int) -> None:
+        """A line whose header is the same as that of others."""
+        at = layout.shape[0]
+        if isinstance(layout, KlogLayout):
+            level = _LETTERS.get(line[at])
+            words = line[layout.words :]
+            site = words[: words.find(b"]") + 1]
+        else:
+            found = _LEVEL.search(line, at, at + 100)
+            level = (Level.WARNING, Level.ERROR, Level.FATAL)[(found.lastindex or 1) - 1] if found else None
+            words, site = line[line.find(b'"', at + 6) + 1 :], b""
+        level = said.body.level if said.body is not None else level
+        if level in WORSE:
+            self._put(line, words, level or Level.ERROR, site, said, number)
+
+    def _bodied(self, line: bytes, said: TimedLine, number: int) -> None:
+        """A line that was read in full, or that has no format: a crash."""
+        body = said.body
+        if body is None:
+            crashes = gopanic.is_start(said.text)
+            if crashes and number - self._crash >= OPENING:
+                self._put(line, said.text, Level.FATAL, b"", said, number)
+            self._crash = number if crashes else self._crash
+        elif body.level in WORSE and body.format not in eventtable.FORMATS:
+            self._put(line, canonical(body), body.level, body.caller.encode("utf-8", "replace"), said, number)
+
+    def _put(self, line: bytes, words: bytes, level: Level, site: bytes, said: TimedLine, number: int) -> None:
+        ident = said.process.ident
+        like = self._like.get((ident, level, site, words.translate(None, _DIGITS)))
+        group, entries = like or self._unlike(line, words, (ident, level, site), number)
+        entry = next((number for number, one in entries if one.fits(line) or one.fits(words)), 0) if entries else 0
+        if self.groups[group].looked_at < LOOKED_AT:
+            self.groups[group].look(line)
+        stamp = self._last = said.stamp if said.stamp is not None else self._last
+        if self._allowance.left <= 0:
+            self.beyond[Place(group, entry, stamp // HOUR)] += 1
+            return
+        self._allowance.left -= 1
+        self.lines.append(number)
+        self.stamps.append(stamp)
+        self.words.append(hash(words))
+        self.group_of.append(group)
+        self.entry_of.append(entry)
+
+    def _unlike(self, line: bytes, words: bytes, head: tuple[str, Level, bytes], number: int) -> _Like:
+        """What a line is like that differs in more than digits from all before, if only in an id."""
+        same = (*head, _ID.sub(b"#", words).translate(None, _DIGITS))
+        like = self._like.get(same)
+        if like is None:
+            if len(self._like) >= MOST_LIKE:
+                self._like.clear()
+            like = self._like[same] = self._told(line, *head[:2], number)
+        return like
+
+    def _told(self, line: bytes, ident: str, level: Level, number: int) -> _Like:
+        """The group of a line, and the entries that may fit it and all that differ from it in digits."""
+        body = body_of(line)
+        said = wording(body)
+        words = said.clause if said.clause and body.caller else f"{said.message}: {said.clause}"
+        bare = line.translate(None, _DIGITS)
+        entries = tuple((number, entry) for number, entry, anchor in self._entries if anchor in bare)
+        return self._group(Key(ident, level, body.caller, words), line, number), entries
+
+    def _group(self, key: Key, line: bytes, number: int) -> int:
+        group = self._known.get(key)
+        if group is None:
+            if len(self.groups) > MOST_GROUPS:
+                return REST
+            group = self._known[key] = len(self.groups)
+            self.groups.append(Group(key, number, line[:LONGEST_SAMPLE]))
+        return group
+
+
+def _is_of(layout: Layout, said: TimedLine) -> bool:
+    """Whether a line was read by this layout, or taught it."""
+    if said.body is None:
+        return said.process is layout.process
+    return (
+        said.body.format == ("klog" if isinstance(layout, KlogLayout) else "logrus") and said.process == layout.process
+    )
+
+
+def body_of(line: bytes) -> Body:
+    """What a line says, in whatever notation; a crash as it stands."""
+    peeled = peel(line)
+    body = read_body(peeled.body)
+    return body or Body("plain", message=peeled.body.decode("utf-8", "replace"))

@@ -1,0 +1,100 @@
+"""`kvdiag errors`, and what `kvdiag analyze` says of error lines that nothing explains."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.conftest import SAMPLES
+from tests.errorlines import KUBELET, klog, network
+
+LOG = KUBELET + "".join(network(f"08:15:{n:02}") for n in range(12))
+CRASHING = "".join(
+    klog(
+        'pod_workers.go:1300] "Error syncing pod, skipping" err="failed to \\"StartContainer\\" for \\"web\\" with '
+        'CrashLoopBackOff: \\"back-off 20s restarting failed container=web pod=web-0_shop'
+        '(1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01)\\"" pod="shop/web-0" podUID="1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01"',
+        f"08:15:{n:02}",
+    )
+    for n in range(0, 50, 10)
+)
+
+SAMPLE = SAMPLES / "hostpath-driver-lost-state"
+
+
+@pytest.fixture
+def log(tmp_path):
+    """Give a log with errors that nobody knows."""
+    path = tmp_path / "kubelet.log"
+    path.write_text(LOG, "utf-8")
+    return path
+
+
+def test_no_known_failure_does_not_stand_alone(kvdiag, log):
+    """Where errors are left, the report says so."""
+    done = kvdiag("analyze", "--year", "2024", log)
+    first, second, *_ = done.stdout.splitlines()
+    assert first == "No known failure found."
+    assert second == "Not explained: 12 error lines in 1 group"
+    assert "goes on  widget.go:17  12×  08:15:00–11  The widget turns no more — the widget is stuck" in done.stdout
+    assert done.returncode == 0
+
+
+def test_quiet_is_quiet(kvdiag, log):
+    """`-q` prints findings only."""
+    assert kvdiag("analyze", "-q", "--year", "2024", log).stdout == ""
+
+
+def test_without_errors_nothing_is_said_of_them(kvdiag, tmp_path):
+    """A log without error lines has no section."""
+    (tmp_path / "kubelet.log").write_text(KUBELET, "utf-8")
+    assert "xplained" not in kvdiag("analyze", "--year", "2024", tmp_path).stdout
+
+
+def test_a_pod_that_is_retried_is_named(kvdiag, tmp_path):
+    """Whether a rule knows the reason or not, somebody tells of the pod."""
+    (tmp_path / "kubelet.log").write_text(KUBELET + CRASHING, "utf-8")
+    assert "shop/web-0" in kvdiag("analyze", "--year", "2024", tmp_path).stdout
+
+
+def test_all_groups(kvdiag, log):
+    """The list tells what is not explained, what findings explain, and on demand what is harmless."""
+    assert "Not explained: 12 error lines in 1 group\n" in kvdiag("errors", "--year", "2024", log).stdout
+    folder = SAMPLE
+    said = kvdiag("errors", folder).stdout
+    assert "[csi-nodeunpublish-state-lost]" in said
+    assert "[shim-ended]" not in said
+    assert "[shim-ended]" in kvdiag("errors", "--show-benign", folder).stdout
+
+
+def test_json(kvdiag, log):
+    """The figures are those of the report."""
+    said = json.loads(kvdiag("errors", "-o", "json", "--year", "2024", log).stdout)
+    report = json.loads(kvdiag("analyze", "-o", "json", "--year", "2024", log).stdout)
+    assert said["schema"] == "kvdiag.errors/1"
+    assert {name: said[name] for name in report["errors"]} == report["errors"]
+    assert said["lines"] == 12
+
+
+def test_stdin_and_windows(kvdiag):
+    """A log may come from stdin, and only some of its time may count."""
+    words = ("errors", "-o", "json", "--year", "2024", "--since", "2024-03-12T08:15:06Z")
+    assert json.loads(kvdiag(*words, stdin=LOG.encode()).stdout)["lines"] == 6
+
+
+def test_wrong_usage(kvdiag, log):
+    """An output that is none is told with those that are."""
+    done = kvdiag("errors", "-o", "xml", log)
+    assert done.returncode == 2
+    assert "choose from text, json" in done.stderr
+
+
+def test_hostile_words_are_cleaned(kvdiag, tmp_path):
+    """Nothing of a line reaches the terminal as it is, and no secret at all."""
+    line = klog('a.go:1] "Gone \x1b[2J" err="Authorization: Bearer abcdefghijklmnop: gone" pod="shop/\x1b[2Jweb"')
+    (tmp_path / "kubelet.log").write_text(KUBELET + line, "utf-8")
+    for words in (("errors",), ("errors", "-o", "json"), ("analyze",)):
+        said = kvdiag(*words, "--year", "2024", tmp_path).stdout
+        assert "\x1b" not in said
+        assert "abcdefghijklmnop" not in said
