@@ -85,7 +85,10 @@ def found(kvdiag, text: str) -> set[tuple[str, str, str]]:
             json.dumps(OBJECTS, indent=4),
             {("csi-driver-not-registered", "pvc-4e1b9a70-5f3c-4b0e-8a52-7c9d1e2f3a4b", "confirmed")},
         ),
-        (f"38s  Warning  FailedCreatePodSandBox  {RESERVED}", set()),  # no table of kubectl's looks so
+        (
+            f"38s  Warning  FailedCreatePodSandBox  {RESERVED}",  # no table of kubectl's looks so: of whom is not told
+            {("reserve-sandbox-name", "this node", "confirmed")},
+        ),
         (
             f"  Warning  FailedCreatePodSandBox  21m  kubelet  {RESERVED}",
             {("reserve-sandbox-name", "shop/web-0", "possible")},
