@@ -61,7 +61,7 @@ FORMS: Mapping[str, Form] = {
         verbs=dict.fromkeys(("containers", "content", "images", "plugins", "snapshots", "tasks"), ""),
         before="-n",
     ),
-    "curl": Form("sk"),
+    "curl": Form("skXd"),
     "cut": Form(valued="df"),
     "date": Form("u"),
     "dmesg": Form(options="--ctime --level"),
