@@ -104,7 +104,8 @@ class SubjectEvents:
             here = {self.timeline.subject.key, ""}
             return sorted((event for events in series for event in events if event.node in here), key=place_of)
         mine = [event for events in series for event in events if not node or event.node in {node, ""}]
-        near = list(self._index.near(wanted.kinds, node, mine)) if mine and not wanted.rule.or_node else []
+        kinds = wanted.kinds - _positive(wanted.rule) if wanted.rule.or_node else wanted.kinds
+        near = list(self._index.near(kinds, node, mine)) if mine else []
         if not near:
             return sorted(mine, key=place_of) if len(series) > 1 else mine
         return sorted({id(event): event for event in (*mine, *near)}.values(), key=place_of)

@@ -17,6 +17,7 @@ from kvdiag.views.phases import phases, pulls_in
 
 LONG, VERY_LONG = 5 * SECOND, MINUTE  # a step that takes longer is unusual; one at rest may take any time
 FEWEST = 3  # failures of one kind before the cycles between them are folded
+RULES_OWN = "line."  # prefix of the kinds of a rule's raw lines
 AROUND = 10 * SECOND  # before and after a life in which the node's events matter to it
 
 
@@ -47,9 +48,13 @@ def build_timeline(
 
 def _main(transitions: Sequence[Transition]) -> list[Transition]:
     """The transitions without those whose words stand within a line that tells another of them."""
-    asides = lifecycles().asides
-    told = {p.event.origin for p in transitions if p.event.kind not in asides}
-    return [p for p in transitions if p.event.kind not in asides or p.event.origin not in told or p.before != p.state]
+    told = {p.event.origin for p in transitions if not _is_aside(p.event)}
+    return [p for p in transitions if not _is_aside(p.event) or p.event.origin not in told or p.before != p.state]
+
+
+def _is_aside(event: Event) -> bool:
+    """Whether its words stand within an error, or are those of one rule alone."""
+    return event.kind in lifecycles().asides or event.kind.startswith(RULES_OWN)
 
 
 Fold = tuple[Event, ...]  # what failed again, after the event of the row that stands for it
@@ -63,7 +68,7 @@ def _folds(transitions: Sequence[Transition]) -> dict[int, Fold]:
     failure; whatever else happens in between is shown. What a line tells within an error stands once.
     """
     folds: dict[int, Fold] = {}
-    for kind in {p.event.kind for p in transitions} & lifecycles().asides:
+    for kind in {p.event.kind for p in transitions if _is_aside(p.event)}:
         at = [n for n, p in enumerate(transitions) if p.event.kind == kind and p.before == p.state]
         folds.update(dict.fromkeys(at[1:], HIDDEN))
         folds.update({n: tuple(transitions[other].event for other in at[1:]) for n in at[:1]})
