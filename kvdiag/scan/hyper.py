@@ -79,7 +79,7 @@ def _load(data: bytes) -> hyperscan.Database:
 
     try:
         database = hyperscan.loadb(data, hyperscan.HS_MODE_BLOCK)
-        database.scratch = hyperscan.Scratch(database)
+        setattr(database, "scratch", hyperscan.Scratch(database))  # noqa: B010 (what it scans with; its own attribute)
     except hyperscan.HyperscanError as problem:
         raise ValueError(str(problem)) from None
     return database
