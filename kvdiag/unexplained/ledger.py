@@ -91,7 +91,7 @@ def _told_of(finding: Finding, history: History, divided: ByKind) -> Iterator[Ev
     """The evidence of a finding, and the events that its rule asks for on its subject."""
     yield from (evidence.event for evidence in finding.evidence)
     subject, selectors = finding.subject, finding.rule.events.values()
-    if subject.kind is SubjectKind.NODE or finding.rule.or_node:
+    if subject.kind is SubjectKind.NODE:
         here = {subject.ids.get("node", subject.key), subject.key, ""}
         kinds = {kind for selector in selectors for kind in selector.kinds}
         events = [event for kind in kinds for event in divided.get(kind, ()) if event.node in here]
