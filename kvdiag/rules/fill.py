@@ -36,6 +36,7 @@ def values(entity: Entity, evidence: Sequence[tuple[str, Event]], count: int, be
         said.update((name, value) for name, value in event.attrs.items() if value)
         if backoff := event.attrs.get("backoff"):
             ladder.append(backoff)
+    said["text"] = next((said[name] for name in ("error", "reason", "message") if said.get(name)), "")
     said.update(entity.ids)
     said[str(entity.kind)] = entity.name
     span = say_duration(ends - begins)

@@ -19,6 +19,7 @@ from kvdiag.model.rule import (
     Proof,
     Rule,
     Selector,
+    Where,
 )
 from kvdiag.model.values import Role, Severity, SubjectKind
 from kvdiag.model.vocabulary import Entry, Wording
@@ -39,6 +40,7 @@ def pack(rule: Rule) -> Packed:
         "healed": rule.healed and rule.healed._asdict(),
         "lines": [e._asdict() | {"wordings": [wording._asdict() for wording in e.wordings]} for e in rule.lines],
         "tests": [],
+        "places": {},
     }
 
 
@@ -59,7 +61,18 @@ def unpack(packed: Mapping[str, Any]) -> Rule:
         "alarm": tuple(said.get("alarm", ())),
         "lines": tuple(_entry(value) for value in said["lines"]),
     }
-    for name in ("same", "shows", "follows", "clocks", "references", "look_alikes", "explains", "collect", "tests"):
+    for name in (
+        "same",
+        "shows",
+        "follows",
+        "clocks",
+        "cut",
+        "references",
+        "look_alikes",
+        "explains",
+        "collect",
+        "tests",
+    ):
         said[name] = tuple(said[name])
     return Rule(**said)
 
@@ -69,8 +82,12 @@ def _proof(packed: Mapping[str, Any] | None) -> Proof | None:
 
 
 def _selector(packed: Mapping[str, Any]) -> Selector:
-    where = {name: tuple(globs) for name, globs in packed["where"].items()}
-    return Selector(name=packed["name"], kinds=tuple(packed["kinds"]), where=where)
+    any_of = tuple(_where(one) for one in packed["any_of"]) if packed["any_of"] else ()
+    return Selector(packed["name"], tuple(packed["kinds"]), _where(packed["where"]), any_of, packed["each"])
+
+
+def _where(packed: Mapping[str, Any]) -> Where:
+    return {name: tuple(globs) for name, globs in packed.items()}
 
 
 def _bug(packed: Mapping[str, Any]) -> Bug:
@@ -93,7 +110,7 @@ def _entry(packed: Mapping[str, Any]) -> Entry:
 def _pack_condition(condition: Condition) -> list[Any]:
     match condition:
         case Chain(steps, within):
-            return ["chain", [[s.name, s.at_least, s.lasting] for s in steps], within]
+            return ["chain", [list(step) for step in steps], within]
         case Absent(name, after, before, within, to_end):
             return ["absent", name, after, before, within, to_end]
         case Not(term):

@@ -180,6 +180,7 @@ def test_values():
     ]
     said = values(entity, told, 3, SECOND, 64 * SECOND)
     assert said == {
+        "text": "second",
         "pod": "shop/web-0",
         "driver": "d",
         "volume": "data",
