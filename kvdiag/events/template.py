@@ -122,6 +122,15 @@ def compile_wording(wording: Wording) -> Matcher:
     )
 
 
+def template_fault(wording: Wording) -> PatternError | None:
+    """What is wrong with the template of a wording."""
+    try:
+        compile_wording(wording)
+    except PatternError as fault:
+        return fault
+    return None
+
+
 def _fields(line: bytes, end: int) -> dict[bytes, bytes]:
     """Find all `key=value` after `end`; the last wins, as in klog. In a line of JSON, all `"key":value`."""
     fields: dict[bytes, bytes] = {}

@@ -31,6 +31,9 @@ from kvdiag.yamlread import Node, read_yaml
 COMPILED = 3
 """The shape of the JSON; another number makes old caches unread."""
 
+EVENTS = "events"
+"""The folder of them in a folder of patterns."""
+
 _FILE = {"component", "events", "calls"}
 _CALL = {"kind", "label", "about", "component", "verbosity", "scope", "poll"}
 _SPELLING = {"anchor", "message", "fields", "since"}
@@ -89,19 +92,35 @@ class Vocabulary(NamedTuple):
                     break
 
 
-def load_vocabulary(folder: Path, extra: Iterable[Entry] = ()) -> Vocabulary:
-    """Give the vocabulary of a folder's YAML files, and `extra` entries after them; without samples.
+def load_vocabulary(folder: Path, extra: Iterable[Entry] = (), more: Iterable[Path] = ()) -> Vocabulary:
+    """Give the vocabulary of a folder's YAML files, those of `more` folders, and `extra` entries; without samples.
 
     Raises PatternError for a file that cannot be used. Uses the cache of the user.
     """
-    key = digest([b"%d" % COMPILED, fingerprint(_paths(folder)).encode()])
-    entries = cached("events", key, lambda: _compile(_files(folder)), read_compiled)
+    entries = [entry for one in (folder, *own_folders(more)) for entry in _cached(one)]
     return make_vocabulary([*entries, *extra])
 
 
+def own_folders(patterns: Iterable[Path]) -> Iterator[Path]:
+    """Give the folders of events in the user's folders of patterns."""
+    for folder in patterns:
+        if (folder / EVENTS).is_dir():
+            yield folder / EVENTS
+
+
+def _cached(folder: Path) -> list[Entry]:
+    key = digest([b"%d" % COMPILED, fingerprint(_paths(folder)).encode()])
+    return cached("events", key, lambda: _compile(_files(folder)), read_compiled)
+
+
 def read_vocabulary(folder: Path) -> Vocabulary:
-    """Give the same from the files alone, with samples: for lint and tests."""
-    return make_vocabulary(_read_files(_files(folder)))
+    """Give the same of one folder from the files alone, with samples: for lint and tests."""
+    return make_vocabulary(read_entries(folder))
+
+
+def read_entries(folder: Path) -> list[Entry]:
+    """Give the entries of a folder's files with samples. Raises PatternError for a file that cannot be used."""
+    return _read_files(_files(folder))
 
 
 def make_vocabulary(entries: Iterable[Entry]) -> Vocabulary:
@@ -182,10 +201,9 @@ def read_compiled(data: Mapping[str, Any]) -> list[Entry]:
 def lint(vocabulary: Vocabulary) -> Iterator[PatternError]:
     """Find all that is wrong with the entries. Needs `read_vocabulary`, which keeps samples."""
     for entry in vocabulary.entries:
-        if not _KIND.fullmatch(entry.kind):
-            yield PatternError(entry.place, f"'{entry.kind}' is no kind: thing.action or thing.action.outcome")
+        yield from lint_kind(entry)
         for wording in entry.wordings:
-            yield from _lint_wording(wording)
+            yield from lint_wording(wording)
     compiled = list(_lint_templates(vocabulary))
     yield from compiled or _lint_samples(vocabulary)
 
@@ -223,7 +241,7 @@ def _values_of(entry: Entry) -> list[str]:
 
 
 def _paths(folder: Path) -> list[Path]:
-    return sorted((path for path in folder.iterdir() if path.name.endswith(".yaml")), key=lambda path: path.name)
+    return sorted((path for path in folder.iterdir() if path.suffix in {".yaml", ".yml"}), key=lambda path: path.name)
 
 
 def _files(folder: Path) -> list[tuple[str, bytes]]:
@@ -241,10 +259,11 @@ def _row(entry: Entry) -> list[Any]:
 
 
 def _read_files(files: list[tuple[str, bytes]]) -> list[Entry]:
-    return [entry for name, data in files for entry in _read_file(name, data)]
+    return [entry for name, data in files for entry in read_file(name, data)]
 
 
-def _read_file(name: str, data: bytes) -> Iterator[Entry]:
+def read_file(name: str, data: bytes) -> Iterator[Entry]:
+    """Give the entries of one file. Raises PatternError where it cannot be used."""
     try:
         text = data.decode()
     except UnicodeDecodeError as problem:
@@ -324,7 +343,14 @@ def _merged(known: Entry, more: Entry) -> Entry:
     )
 
 
-def _lint_wording(wording: Wording) -> Iterator[PatternError]:
+def lint_kind(entry: Entry) -> Iterator[PatternError]:
+    """Find what is wrong with the name of a kind."""
+    if not _KIND.fullmatch(entry.kind):
+        yield PatternError(entry.place, f"'{entry.kind}' is no kind: thing.action or thing.action.outcome")
+
+
+def lint_wording(wording: Wording) -> Iterator[PatternError]:
+    """Find what is wrong with a wording, but for its template."""
     anchor = wording.anchor
     if _UNSAFE.search(anchor):
         yield PatternError(

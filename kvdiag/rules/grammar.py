@@ -47,7 +47,7 @@ def read_condition(text: str, known: Collection[str], place: str) -> Condition:
     for name in names_in(condition):
         if name not in known:
             problem = f"no event is named {name!r}{suggestion(name, known)}"
-            raise PatternError(place, problem, text, _position(name, text), len(name))
+            raise PatternError(place, problem, text, position(name, text), len(name))
     return condition
 
 
@@ -143,7 +143,8 @@ def _complaint(error: pp.ParseBaseException, text: str) -> str:
     return f"{wanted}, found {found!r}"
 
 
-def _position(name: str, text: str) -> int:
+def position(name: str, text: str) -> int:
+    """Where a name stands in a sentence; 0 where it does not."""
     column = 0
     for piece in text.split(" "):
         if piece.strip("()") == name:

@@ -99,15 +99,19 @@ def _fits_where(where: Where, event: Event) -> bool:
         if name not in SPECIAL
         else _fits_any([event.attrs[text] for text in sorted(TEXTS) if text in event.attrs], globs)
         if name == TEXT
-        else not event.value(name) or _fits(event.value(name), globs)
+        else _fits(event.value(name), globs if event.value(name) else _refusing(globs))
         for name, globs in where.items()
     )
 
 
 def _fits_any(values: Sequence[str], globs: tuple[str, ...]) -> bool:
     """Whether one of the values matches, and none is refused."""
-    refusing = tuple(glob for glob in globs if glob.startswith("!"))
+    refusing = _refusing(globs)
     return any(_fits(value, globs) for value in values) and all(_fits(value, refusing) for value in values)
+
+
+def _refusing(globs: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(glob for glob in globs if glob.startswith("!"))
 
 
 def _fits(value: str, globs: tuple[str, ...]) -> bool:

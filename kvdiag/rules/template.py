@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import chain
 
 from kvdiag.errors import UsageError
+from kvdiag.model.rule import Rule
 from kvdiag.rules.schema import RULE_NAME
 
 FAMILIES: Mapping[str, int] = {"pod": 1, "volume": 2, "csi": 3, "sandbox": 4, "runtime": 5, "node": 6}
@@ -39,6 +40,22 @@ tests:
       paste the lines here
     finds: {{}}
 """
+
+
+LEFT = ("What went wrong, in one line", "What is wrong with", "Why it happens, in two to five lines.")
+LOG, SUBJECT = "paste the lines here", "the-subject"
+
+
+def unfilled(rule: Rule) -> Iterator[tuple[str, str]]:
+    """What the template of a new rule says and its author has left as it was, with the path of its key."""
+    for path, text in (("title", rule.title), ("says", rule.says), ("cause", rule.cause)):
+        if text.startswith(LEFT):
+            yield path, f"'{text}' is the template's; say what it is"
+    for number, test in enumerate(rule.tests):
+        if LOG in test.log:
+            yield f"tests.{number}.log", f"'{LOG}' is the template's; paste lines of a log"
+        if SUBJECT in test.finds:
+            yield f"tests.{number}.finds.{SUBJECT}", f"'{SUBJECT}' is the template's; name the pod, volume or node"
 
 
 def new_rule(name: str, family: str, taken: Collection[str]) -> str:

@@ -116,7 +116,7 @@ def test_syntax(message, line, found):
     [
         ("", "the message is empty"),
         ("gone", "the anchor 'kept' is not part of the message's text"),
-        ("kept {nmae}", "unknown placeholder 'nmae'; did you mean"),
+        ("kept {eror}", "unknown placeholder 'eror'; did you mean 'error'"),
         ("kept {driver", "'{' is no placeholder"),
         ("kept }", "'}' is no placeholder"),
         ("kept [[a [[b]] c]]", "an optional part inside another"),
