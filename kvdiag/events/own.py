@@ -52,16 +52,18 @@ def _samples(own: Sequence[Entry], vocabulary: Vocabulary) -> Iterator[PatternEr
     """Each sample must be read as its own kind alone, and each wording be shown by one."""
     numbers = {wording.place: number for number, wording in enumerate(vocabulary.wordings)}
     shown: set[int] = set()
+    misread: set[str] = set()
     for entry in own:
         for sample in entry.samples:
             read = {number: vocabulary.owner(number) for number, _ in vocabulary.readings(sample.encode())}
             shown |= read.keys()
             kinds = {one.kind for one in read.values() if one.is_within == entry.is_within or one.kind == entry.kind}
             if kinds != {entry.kind}:
+                misread.add(entry.place)
                 yield PatternError(entry.place, _misread(entry, kinds, read))
     for entry in own:
         for wording in entry.wordings:
-            if entry.samples and numbers[wording.place] not in shown:
+            if entry.place not in misread and numbers[wording.place] not in shown:
                 yield PatternError(wording.place, f"no sample shows this wording of {entry.kind}")
 
 
