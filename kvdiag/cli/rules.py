@@ -108,10 +108,10 @@ def new(
         raise UsageError(f"{path}: file exists")
     own = [folder] if folder != Path() else [path for name in FAMILIES if (path := Path(name)).is_dir()]
     taken = {rule.id for rule in load([built_in(), *own], fresh=True).rules}  # also beside files that are broken
-    text = new_rule(name, family, taken)
+    text = new_rule(name, family, taken, is_own=folder.resolve() != built_in().resolve())
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, "utf-8")
-    typer.echo(f"{path}: fill it in, then run: kvdiag rules lint --patterns {folder}")
+    typer.echo(f"{path}: fill it in, then run: kvdiag rules lint {folder}")
 
 
 def _fresh(patterns: list[Path] | None) -> Library:
