@@ -24,6 +24,8 @@ def _lines(rule: Rule) -> Iterator[str]:
     yield from _section("Applies to", [f"{component} {span}" for component, span in rule.applies.items()])
     if rule.proof:
         yield from _section("Confirmed by", [", ".join(rule.proof.by)])
+    if rule.cut:
+        yield from _section("Possible where the log ends before", [", ".join(rule.cut)])
     if rule.alarm:
         yield from _section("Information only without", [", ".join(rule.alarm)])
     if rule.healed:
@@ -62,7 +64,8 @@ def _fix(number: int, text: str, run: str, after: str) -> Iterator[str]:
 def _selector(selector: Selector) -> str:
     any_of = " or ".join(f"({_conditions(one)})" for one in selector.any_of)
     where = ", ".join(part for part in (_conditions(selector.where), any_of) if part)
-    return f"{selector.name}: {' or '.join(selector.kinds)}{', ' if where else ''}{where}"
+    each = ", absent only by the logs of all that print it" if selector.each else ""
+    return f"{selector.name}: {' or '.join(selector.kinds)}{', ' if where else ''}{where}{each}"
 
 
 def _conditions(where: Where) -> str:

@@ -12,6 +12,7 @@ from kvdiag.errors import PatternError
 from kvdiag.events.folder import built_in
 from kvdiag.events.own import lint_own, read_own
 from kvdiag.events.vocabulary import load_vocabulary, read_entries
+from kvdiag.model.rule import RuleTest
 from kvdiag.rules.library import load
 from kvdiag.rules.packed import pack, unpack
 from kvdiag.rules.schema import read_rule, read_rules
@@ -207,3 +208,32 @@ def test_lint_of_a_folder(own):
         "events/array.yaml:7:14: unknown placeholder 'raeson'; did you mean 'reason'?",
         "events/array.yaml:7:14: the anchor 'kubelet' stands in 20 % of all kinds of lines; take words that only this line has",
     ]
+
+
+MANY = """\
+id: KV6998
+name: image-missing-for-many
+title: Many pods wait for one image
+severity: high
+per: node
+events:
+  failed: {kind: pod.sync.failed, text: "*not found*"}
+when: at least 3 different pod failed within 10m
+says: "{count} pods."
+cause: The image is gone.
+tests: []
+"""
+FAILED = (
+    'E0312 08:0{minute}:00.000000    2201 pod_workers.go:1301] "Error syncing pod, skipping" err="failed to \\"StartContainer\\"'
+    ' for \\"app\\" with ErrImagePull: \\"reg.example.com/app:1: not found\\"" pod="shop/web-{pod}"'
+    ' podUID="1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f0{pod}"'
+)
+
+
+@pytest.mark.parametrize(("pods", "found"), [("123", True), ("1212", False)])
+def test_different_pods_of_a_node(pods, found):
+    """A rule about a node counts the pods that its lines name."""
+    log = "\n".join(FAILED.format(minute=minute, pod=pod) for minute, pod in enumerate(pods))
+    rule = read_rule(MANY, "x.yaml")
+    rule = rule._replace(tests=(RuleTest("some", log, {"this node": "confirmed"} if found else {}),))
+    assert passed(rule) == [True]
