@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from kvdiag.errors import PatternError
-from kvdiag.events.vocabulary import Vocabulary, lint_kind, lint_wording, make_vocabulary, read_file
+from kvdiag.events.lint import lint_kind, lint_wording
+from kvdiag.events.vocabulary import Vocabulary, bytes_of, event_files, make_vocabulary, read_file
 from kvdiag.model.vocabulary import Entry
 
 
@@ -14,13 +15,11 @@ def read_own(folder: Path) -> tuple[list[Entry], list[PatternError]]:
     """The entries of all files that can be read, with samples, and the first fault of each that cannot."""
     entries: list[Entry] = []
     faults: list[PatternError] = []
-    for path in sorted(folder.glob("*.y*ml")):
+    for path in event_files(folder):
         try:
-            entries += read_file(str(path), path.read_bytes())
+            entries += read_file(str(path), bytes_of(path))
         except PatternError as fault:
             faults.append(fault)
-        except OSError as fault:
-            faults.append(PatternError(f"{path}:1:1", f"cannot be read: {fault}"))
     return entries, faults
 
 

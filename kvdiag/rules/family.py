@@ -28,7 +28,10 @@ def members(node: Node, keys: Collection[str]) -> Iterator[Node]:
         yield node
         return
     shared = {key: child for key, child in node.value.items() if key != TABLE}
-    for row in node.value[TABLE].sequence():
+    rows = node.value[TABLE].sequence()
+    if not rows:
+        raise node.value[TABLE].error("a table has at least one row")
+    for row in rows:
         own = {key: child for key, child in row.table().items() if key in keys}
         words = {key: child for key, child in row.table().items() if key not in keys}
         used: set[str] = set()

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from kvdiag.cache import cached, fingerprint
+from kvdiag.cache import cached, digest, fingerprint
 from kvdiag.errors import PatternError
 from kvdiag.model.rule import Rule
-from kvdiag.rules.packed import pack, unpack
+from kvdiag.rules.packed import PACKED, pack, unpack
 
 LARGEST = 1 << 20  # bytes of a rule's file
 DISTRIBUTIONS = "distributions.yaml"
@@ -43,7 +43,7 @@ def load(folders: Sequence[Path], *, fresh: bool = False) -> Library:
     if fresh:
         return _read_all(files, named)
     try:
-        key = fingerprint([*files, *named])
+        key = digest([b"%d" % PACKED, fingerprint([*files, *named]).encode()])
     except OSError as error:
         raise _unreadable(Path(error.filename), error) from None
     rules = cached(

@@ -21,8 +21,11 @@ from kvdiag.model.rule import (
     Selector,
     Where,
 )
-from kvdiag.model.values import Role, Severity, SubjectKind
+from kvdiag.model.values import EMPTY, Role, Severity, SubjectKind
 from kvdiag.model.vocabulary import Entry, Wording
+
+PACKED = 2
+"""The shape of the JSON; another number makes old caches unread."""
 
 Packed = dict[str, Any]
 
@@ -33,7 +36,7 @@ def pack(rule: Rule) -> Packed:
         "severity": int(rule.severity),
         "possible": None if rule.possible is None else int(rule.possible),
         "when": _pack_condition(rule.when),
-        "events": {name: selector._asdict() for name, selector in rule.events.items()},
+        "events": {name: _pack_selector(selector) for name, selector in rule.events.items()},
         "proof": rule.proof and rule.proof._asdict(),
         "fix": [fix._asdict() for fix in rule.fix],
         "bugs": [bug._asdict() for bug in rule.bugs],
@@ -53,7 +56,7 @@ def unpack(packed: Mapping[str, Any]) -> Rule:
         "role": Role(said["role"]),
         "per": SubjectKind(said["per"]),
         "when": _unpack_condition(said["when"]),
-        "events": {name: _selector(value) for name, value in said["events"].items()},
+        "events": {name: _selector(name, *value) for name, value in said["events"].items()},
         "proof": _proof(said["proof"]),
         "fix": tuple(Fix(**value) for value in said["fix"]),
         "bugs": tuple(map(_bug, said["bugs"])),
@@ -81,13 +84,20 @@ def _proof(packed: Mapping[str, Any] | None) -> Proof | None:
     return None if packed is None else Proof(tuple(packed["by"]), packed["doubt"])
 
 
-def _selector(packed: Mapping[str, Any]) -> Selector:
-    any_of = tuple(_where(one) for one in packed["any_of"]) if packed["any_of"] else ()
-    return Selector(packed["name"], tuple(packed["kinds"]), _where(packed["where"]), any_of, packed["each"])
+def _pack_selector(selector: Selector) -> list[Any]:
+    rare = [selector.any_of, selector.each] if selector.any_of or selector.each else []
+    return [selector.kinds, selector.where, *rare]
+
+
+def _selector(name: str, kinds: list[str], where: Mapping[str, Any], *rare: Any) -> Selector:  # noqa: ANN401
+    if not rare:
+        return Selector(name, tuple(kinds), _where(where))
+    any_of, each = rare
+    return Selector(name, tuple(kinds), _where(where), tuple(map(_where, any_of)), each)
 
 
 def _where(packed: Mapping[str, Any]) -> Where:
-    return {name: tuple(globs) for name, globs in packed.items()}
+    return {name: tuple(globs) for name, globs in packed.items()} if packed else EMPTY
 
 
 def _bug(packed: Mapping[str, Any]) -> Bug:

@@ -19,6 +19,7 @@ LINE_KEYS = ("line", "anchor", "fields", "component", "verbosity", "scope", "pol
 OF_NAMES = ("any", "witness")  # keys that are no names of a line's values
 SIGN = "sign"
 SIGN_KEYS = ("text", "per", "component", "fields", "verbosity")
+SHORTEST_ANCHOR = 4
 WITNESSES = ("one", "each")
 
 
@@ -56,17 +57,24 @@ def read_sign(node: Node, rule: str) -> tuple[Named, Condition]:
     verbosity = keys["verbosity"].integer() if "verbosity" in keys else 0
     wordings = tuple(
         Wording(
-            anchor=longest_literal(text.text()),
+            anchor=_anchor(text),
             message=text.text(),
             fields=keys["fields"].texts() if "fields" in keys else {},
             verbosity=verbosity,
             place=text.place,
         )
-        for text in (keys["text"].sequence() if isinstance(keys["text"].value, tuple) else (keys["text"],))
+        for text in _some(keys["text"])
     )
     kind = f"line.{rule}.{SIGN}"
     entry = Entry(kind=kind, component=component, wordings=wordings, verbosity=verbosity, place=node.place)
     return ({SIGN: Selector(SIGN, (kind,))}, (entry,)), Chain((ChainStep(SIGN),))
+
+
+def _anchor(text: Node) -> str:
+    anchor = longest_literal(text.text())
+    if len(anchor.strip()) < SHORTEST_ANCHOR:
+        raise text.error(f"{text.text()!r} has no text of {SHORTEST_ANCHOR} characters or more to look for")
+    return anchor
 
 
 def longest_literal(message: str) -> str:
@@ -95,6 +103,13 @@ def _items(node: Node) -> tuple[Node, ...]:
     return node.sequence() if isinstance(node.value, tuple) else (node,)
 
 
+def _some(node: Node) -> tuple[Node, ...]:
+    items = _items(node)
+    if not items:
+        raise node.error("at least one is expected here")
+    return items
+
+
 def _selector(name: str, kinds: tuple[str, ...], keys: Mapping[str, Node], own: tuple[str, ...]) -> Selector:
     if "witness" in keys and keys["witness"].text() not in WITNESSES:
         raise keys["witness"].error(
@@ -104,7 +119,7 @@ def _selector(name: str, kinds: tuple[str, ...], keys: Mapping[str, Node], own: 
         name=name,
         kinds=kinds,
         where=_where(keys, (*own, *OF_NAMES)),
-        any_of=tuple(_where(item.table(), ()) for item in keys["any"].sequence()) if "any" in keys else (),
+        any_of=tuple(_where(item.table(), ()) for item in _some(keys["any"])) if "any" in keys else (),
         each="witness" in keys and keys["witness"].text() == "each",
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 
@@ -97,6 +98,9 @@ def test_a_table():
     [
         (TABLE, "provider: b,", "", "x.yaml:1:8: no row says what <<provider>> is; known are said"),
         (TABLE, "provider: b,", "provider: b, sevrity: low,", "x.yaml:11:65: 'sevrity' is no key of a rule, and no text has <<sevrity>>; did you mean 'severity'?"),
+        (SIGN, "my driver is lost...", "{error}", "x.yaml:5:51: '{error}' has no text of 4 characters or more to look for"),
+        (SIGN, """['my driver lost "{volume_handle}"', 'my driver is lost...']""", "[]", "x.yaml:5:14: at least one is expected here"),
+        (TABLE, TABLE[TABLE.index("table:") :], "table: []", "x.yaml:9:8: a table has at least one row"),
         (SIGN, "says:", "when: a\nsays:", "x.yaml:5:7: a rule has either a sign or when"),
         (SIGN, ", per: node", "", "x.yaml:1:1: the key 'per' is missing"),
         (SIGN, "says:", "per: node\nsays:", "x.yaml:5:81: 'per' is there twice"),
@@ -237,3 +241,12 @@ def test_different_pods_of_a_node(pods, found):
     rule = read_rule(MANY, "x.yaml")
     rule = rule._replace(tests=(RuleTest("some", log, {"this node": "confirmed"} if found else {}),))
     assert passed(rule) == [True]
+
+
+def test_an_events_file_that_is_none(own):
+    """What is no regular file is not waited for, and one that cannot be used is told with its place."""
+    os.mkfifo(own / "p" / "events" / "pipe.yaml")
+    (own / "p" / "events" / "worse.yml").write_text("events: 1")
+    done = run_kvdiag("analyze", own / "csi-driver.log", "--patterns", own / "p")
+    assert (done.returncode, "worse.yml:1:9: a list is expected here" in done.stderr) == (2, True)
+    assert [fault.place for fault in read_own(own / "p" / "events")[1]] == [f"{own / 'p' / 'events' / 'worse.yml'}:1:9"]
