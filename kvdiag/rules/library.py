@@ -15,7 +15,7 @@ from kvdiag.rules.packed import PACKED, pack, unpack
 LARGEST = 1 << 20  # bytes of a rule's file
 DISTRIBUTIONS = "distributions.yaml"
 KINDS = "kinds.yaml"
-SKIPPED = {"events", "lifecycles", "topics", DISTRIBUTIONS, KINDS}  # what is not a rule
+SKIPPED = {"events", "lifecycles", "topics", DISTRIBUTIONS, KINDS, "frequent.yaml"}  # what is not a rule
 
 
 class Library(NamedTuple):

@@ -10,14 +10,17 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from kvdiag.events.folder import built_in
 from kvdiag.events.template import Matcher
 from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.model.rule import Rule, Selector
 from kvdiag.model.vocabulary import Entry, Wording
 from kvdiag.rules.selection import TEXTS
+from kvdiag.yamlread import read_yaml
 
 SHORTEST_PIECE = 4  # letters of a glob that are looked for; fewer stand in any text
-HOT = 0.03  # of all lines may have an anchor; the vocabulary's own have less than 1 %
+FREQUENT = "frequent.yaml"
+HOT = 0.03  # of all lines may have an anchor
 _WILD = re.compile(r"[*?]|\[[^\]]*\]")
 _WORD = re.compile(r"[A-Za-z]")
 
@@ -25,11 +28,15 @@ Fault = tuple[str, str]
 
 
 class Words(NamedTuple):
-    """What logs say: a vocabulary with the raw lines of all rules, and the samples of its entries by kind."""
+    """What logs say: a vocabulary with the raw lines of all rules, and the samples of its entries by kind.
+
+    `often` are lines that logs are full of, each with its share.
+    """
 
     vocabulary: Vocabulary
     by_kind: Mapping[str, tuple[str, ...]]
     lines: tuple[str, ...]
+    often: Mapping[str, float]
 
     @classmethod
     def of(cls, vocabulary: Vocabulary, entries: Iterable[Entry]) -> Words:
@@ -37,7 +44,14 @@ class Words(NamedTuple):
         by_kind: dict[str, tuple[str, ...]] = {}
         for entry in entries:
             by_kind[entry.kind] = by_kind.get(entry.kind, ()) + entry.samples
-        return cls(vocabulary, by_kind, tuple(line for lines in by_kind.values() for line in lines))
+        return cls(vocabulary, by_kind, tuple(line for lines in by_kind.values() for line in lines), frequent())
+
+
+def frequent() -> dict[str, float]:
+    """The lines that logs are full of, and which part of an average log each is."""
+    path = built_in() / FREQUENT
+    rows = (node.table() for node in read_yaml(path.read_text("utf-8"), str(path)).sequence())
+    return {row["line"].text(): float(row["of"].text()) / 1000 for row in rows}
 
 
 def unheard(rule: Rule, words: Words) -> Iterator[Fault]:
@@ -81,10 +95,12 @@ def _glob(name: str, glob: str, lines: Sequence[str]) -> Iterator[str]:
 
 def hot(anchor: str, words: Words) -> Iterator[str]:
     """Say that an anchor hits so many lines that the scanner is of no use."""
-    hits = sum(anchor in line for line in words.lines)
-    if hits > HOT * len(words.lines):
-        share = round(100 * hits / len(words.lines))
-        yield f"the anchor {anchor!r} stands in {share} % of all kinds of lines; take words that only this line has"
+    kinds = sum(anchor in line for line in words.lines) / max(1, len(words.lines))
+    share = sum(of for line, of in words.often.items() if anchor in line)
+    if max(kinds, share) > HOT:
+        where = "of all kinds of lines" if kinds > share else "of the lines of an average log"
+        said = f"the anchor {anchor!r} stands in {round(100 * max(kinds, share))} % {where}"
+        yield f"{said}; take words that only this line has"
 
 
 def _dead(rule: Rule, kind: str, wording: Wording, words: Words) -> Iterator[str]:
