@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from kvdiag.errors import PatternError
@@ -12,9 +13,10 @@ from kvdiag.events.template import template_fault
 from kvdiag.events.vocabulary import EVENTS, make_vocabulary, own_folders, read_entries
 from kvdiag.lifecycles.load import lint as lint_lifecycles
 from kvdiag.model.vocabulary import Entry
-from kvdiag.rules.library import Library, load
+from kvdiag.rules.library import KINDS, Library, load
 from kvdiag.rules.lint import lint
 from kvdiag.rules.lint_words import Words, hot
+from kvdiag.yamlread import read_yaml, suggestion
 
 
 def check_patterns(folders: Sequence[Path]) -> tuple[Library, list[PatternError]]:
@@ -35,9 +37,19 @@ def check_patterns(folders: Sequence[Path]) -> tuple[Library, list[PatternError]
         found += [PatternError(wording.place, problem) for problem in hot(wording.anchor, words)]
     kinds = {entry.kind: entry for entry in (*own, *(entry for rule in library.rules for entry in rule.lines))}
     kinds |= words.vocabulary.kinds
+    found += [fault for folder in (built_in(), *folders) for fault in _groups(folder / KINDS, kinds)]
     names = frozenset(rule.name for rule in library.rules)
     found += [fault for rule in library.rules for fault in lint(rule, kinds, names, words)]
     return library, sorted((*faults, *found), key=_place)
+
+
+def _groups(path: Path, kinds: Collection[str]) -> Iterator[PatternError]:
+    """Kinds that a `kinds.yaml` names and that do not exist; one that cannot be read was told with the rules."""
+    with suppress(PatternError, OSError, UnicodeDecodeError):
+        for group in read_yaml(path.read_text("utf-8"), str(path)).table().values():
+            for item in group.sequence():
+                if item.text() not in kinds:
+                    yield item.error(f"no event kind is called {item.text()!r}{suggestion(item.text(), kinds)}")
 
 
 def _place(fault: PatternError) -> tuple[str, int, int]:

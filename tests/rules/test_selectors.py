@@ -205,12 +205,14 @@ def test_lint_of_a_folder(own):
     """All faults of a folder are told at once; a rule that names an event is not blamed for what is wrong with that."""
     path = own / "p" / "events" / "array.yaml"
     path.write_text(EVENTS.replace("array does not answer", "kubelet").replace("{reason}'", "{raeson}'"))
+    (own / "p" / "kinds.yaml").write_text("mine: [csi.call.failed, csi.cal.failed]")
     told = [str(fault).partition("\n")[0].removeprefix(f"{own}/p/") for fault in check_patterns([own / "p"])[1]]
     assert told == [
         "array-lost.yaml:7:44: lost: its lines say nothing of 'reason'; did you mean 'raeson'?",
         "array-lost.yaml:9:7: the slot {reason} is filled by nothing; did you mean 'raeson'?",
         "events/array.yaml:7:14: unknown placeholder 'raeson'; did you mean 'reason'?",
         "events/array.yaml:7:14: the anchor 'kubelet' stands in 33 % of the lines of an average log; take words that only this line has",
+        "kinds.yaml:1:25: no event kind is called 'csi.cal.failed'; did you mean 'csi.call.failed'?",
     ]
 
 
