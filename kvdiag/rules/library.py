@@ -38,21 +38,30 @@ def load(folders: Sequence[Path], *, fresh: bool = False) -> Library:
     Otherwise rules come from the cache when the files have not changed; they have no tests then.
     Raises PatternError for the first broken file unless `fresh`.
     """
-    files = [path for folder in folders for path in rule_files(folder)]
+    each = [list(rule_files(folder)) for folder in folders]
     named = [path for folder in folders if (path := folder / KINDS).is_file()]
     if fresh:
-        return _read_all(files, named)
+        return _read_all([path for files in each for path in files], named)
     try:
-        key = digest([b"%d" % PACKED, fingerprint([*files, *named]).encode()])
+        rules = [rule for files in each for rule in _kept(files, named)]
     except OSError as error:
         raise _unreadable(Path(error.filename), error) from None
-    rules = cached(
+    if len(each) > 1:
+        from kvdiag.rules.schema import unique
+
+        for fault in unique(rules):
+            raise fault
+    return Library(tuple(sorted(rules, key=lambda rule: rule.id)))
+
+
+def _kept(files: Sequence[Path], named: Sequence[Path]) -> tuple[Rule, ...]:
+    """The rules of a folder, from the cache when its files and the groups of kinds have not changed."""
+    return cached(
         "rules",
-        key,
+        digest([b"%d" % PACKED, fingerprint([*files, *named]).encode()]),
         lambda: [pack(rule) for rule in _sound(files, named)],
         lambda data: tuple(unpack(packed) for packed in data),
     )
-    return Library(rules)
 
 
 def _bytes(path: Path) -> bytes:
