@@ -132,6 +132,8 @@ class Rule(NamedTuple):
     With `alarm`, a match without one of these events is of severity info.
     With `or_node`, events that name no subject of the kind `per` count for their node, where none names one.
     `possible` is the severity of a finding that is only possible, where that is another.
+    It `breaks` capabilities, or `suffers` from what broke them; `explains` and `never_explains` are rules that it folds
+    or does not fold whatever these say.
     `clocks` are the events whose place after the step before them must not hang on the clocks of two machines.
     """
 
@@ -159,6 +161,9 @@ class Rule(NamedTuple):
     references: tuple[str, ...] = ()
     look_alikes: tuple[str, ...] = ()
     explains: tuple[str, ...] = ()
+    never_explains: tuple[str, ...] = ()
+    breaks: tuple[str, ...] = ()
+    suffers: tuple[str, ...] = ()
     collect: tuple[str, ...] = ()
     lines: tuple[Entry, ...] = ()
     tests: tuple[RuleTest, ...] = ()

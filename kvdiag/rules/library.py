@@ -14,7 +14,8 @@ from kvdiag.rules.packed import pack, unpack
 
 LARGEST = 1 << 20  # bytes of a rule's file
 DISTRIBUTIONS = "distributions.yaml"
-SKIPPED = {"events", "lifecycles", "topics", DISTRIBUTIONS}  # what is not a rule
+CAPABILITIES = "capabilities.yaml"
+SKIPPED = {"events", "lifecycles", "topics", DISTRIBUTIONS, CAPABILITIES}  # what is not a rule
 
 
 class Library(NamedTuple):

@@ -8,6 +8,8 @@ from kvdiag.errors import PatternError
 from kvdiag.model.rule import Absent, All, AnyOf, Chain, Condition, Not, Rule
 from kvdiag.model.vocabulary import Entry
 from kvdiag.regex import lazy_regex
+from kvdiag.rules.capabilities import capabilities
+from kvdiag.rules.capability_lint import faults
 from kvdiag.rules.distribution import plain, unknown_placeholders
 from kvdiag.rules.fill import quoted_slots, slots
 from kvdiag.rules.grammar import names_in, positive_names
@@ -50,7 +52,8 @@ def _problems(rule: Rule, entries: Mapping[str, Entry], names: frozenset[str]) -
     yield from _sentence(rule)
     yield from _tests(rule)
     yield from _texts(rule, entries)
-    for name in rule.explains:
+    yield from faults(rule, capabilities())
+    for name in (*rule.explains, *rule.never_explains):
         if name not in names:
             yield f"explains {name!r}, but there is no such rule{suggestion(name, names)}"
 

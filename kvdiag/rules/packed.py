@@ -24,6 +24,10 @@ from kvdiag.model.values import Role, Severity, SubjectKind
 from kvdiag.model.vocabulary import Entry, Wording
 
 Packed = dict[str, Any]
+TEXTS = (
+    "same", "shows", "follows", "clocks", "references", "look_alikes",
+    "breaks", "suffers", "explains", "never_explains", "collect", "tests",
+)  # fmt: skip
 
 
 def pack(rule: Rule) -> Packed:
@@ -59,7 +63,7 @@ def unpack(packed: Mapping[str, Any]) -> Rule:
         "alarm": tuple(said.get("alarm", ())),
         "lines": tuple(_entry(value) for value in said["lines"]),
     }
-    for name in ("same", "shows", "follows", "clocks", "references", "look_alikes", "explains", "collect", "tests"):
+    for name in TEXTS:
         said[name] = tuple(said[name])
     return Rule(**said)
 

@@ -1,29 +1,30 @@
 """Cause over symptom: which finding explains which, and the order in which they are reported.
 
-A symptom is folded under a cause when the cause's rule names it, their subjects are linked (the same pod or volume, a
-pod and a volume it uses, or anything on the same node when the cause is the node's) and their times touch.
+A cause breaks a capability; what suffers from that capability, or from one that needs it, is folded under the cause if
+their entities are linked and it was broken when the symptom began. docs/ranking.md tells it with its reasons.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from kvdiag.clock import MINUTE, SECOND
 from kvdiag.model.report import Finding
 from kvdiag.model.timeline import History
 from kvdiag.model.values import Role, Severity, SubjectKind, Verdict
+from kvdiag.rules.capabilities import Capabilities, capabilities
+from kvdiag.rules.kinship import Kin, Kinship
+from kvdiag.rules.links import Links, is_of_node, is_stand_in, subject_of
+from kvdiag.rules.narrower import Shared
 
 TOUCH = 10 * MINUTE  # between the end of a cause and the beginning of what it explains
 SLACK = 10 * SECOND  # between the clocks and the buffers of two components
-
-Subject = tuple[SubjectKind, str]
+MONITORS = MINUTE  # between two monitors of a node that see one failure: PLEG takes 3m, a call to the runtime 2m or 4m
 
 
 def rank(findings: Sequence[Finding], history: History) -> list[Finding]:
     """The findings with causes and symptoms distinguished: causes first, then by severity, certainty and time."""
-    near = _Near(findings, history)
-    return ordered(_explained(finding, near) for finding in findings)
+    return ordered(_Ranking(findings, history, capabilities()).explained())
 
 
 def ordered(findings: Iterable[Finding]) -> list[Finding]:
@@ -37,67 +38,116 @@ def ordered(findings: Iterable[Finding]) -> list[Finding]:
             f.begins,
             f.rule.name,
             f.subject.name,
+            f.key,
         ),
     )
 
 
-def _explained(finding: Finding, near: _Near) -> Finding:
-    causes = [cause for cause in near.linked(finding) if _explains(cause, finding) and _touch(cause, finding)]
-    if not causes:
+class _Ranking:
+    """Findings are taken from the deepest on, so that what explains a cause is known before the cause explains."""
+
+    def __init__(self, findings: Sequence[Finding], history: History, known: Capabilities) -> None:
+        self._kinship = Kinship(known)
+        self._links, self._shared = Links(findings, history), Shared(findings)
+        self._depth = {finding.rule.name: known.depth(finding.rule) for finding in findings}
+        self._findings = sorted(findings, key=lambda f: (self._depth[f.rule.name], f.role is Role.SYMPTOM, f.key))
+        self._by: dict[str, Finding] = {}
+        self._through: dict[str, tuple[str, ...]] = {}
+
+    def explained(self) -> Iterator[Finding]:
+        for finding in self._findings:
+            cause = self._cause(finding)
+            if cause is not None:
+                self._by[finding.key] = cause
+        for finding in self._findings:
+            by = self._by.get(finding.key)
+            through = self._through.get(finding.key, ())
+            yield finding._replace(role=Role.SYMPTOM, explained_by=by.key, through=through) if by else finding
+
+    def _cause(self, finding: Finding) -> Finding | None:
+        """The deepest of all that explain the finding; what lies between the two is noted."""
+        found = {cause.key: cause for cause in self._causes(finding) if not self._is_above(finding, cause)}
+        if not found:
+            return None
+        roots = {key: self._root(cause) for key, cause in found.items()}
+        own = {roots[key].key for key, cause in found.items() if subject_of(cause) == subject_of(finding)}
+        root = min(roots.values(), key=lambda one: (*self._merit(one), one.key not in own, *self._place(one)))
+        near = sorted((cause for key, cause in found.items() if roots[key] == root), key=self._place)
+        first = min(near, key=lambda one: one.key != root.key)
+        names = dict.fromkeys(one.rule.name for one in near)
+        self._through[finding.key] = tuple(name for name in names if name not in {first.rule.name, finding.rule.name})
+        return first
+
+    def _merit(self, cause: Finding) -> tuple[bool, bool]:
+        return (cause.role is Role.SYMPTOM, cause.verdict is Verdict.POSSIBLE)
+
+    def _place(self, cause: Finding) -> tuple[int, int, int, str]:
+        return (self._depth[cause.rule.name], -cause.severity, cause.begins, cause.key)
+
+    def _root(self, finding: Finding) -> Finding:
+        while finding.key in self._by:
+            finding = self._by[finding.key]
         return finding
-    best = min(causes, key=lambda c: (c.role is Role.SYMPTOM, not _same(c, finding), -c.severity, c.begins, c.key))
-    return finding._replace(role=Role.SYMPTOM, explained_by=best.key)
 
-
-def _explains(cause: Finding, finding: Finding) -> bool:
-    """What is told for information only is no reason for an alarm."""
-    if cause.severity is Severity.INFO and finding.severity is not Severity.INFO:
-        return False
-    return finding.rule.name in cause.rule.explains and cause.key != finding.key
-
-
-def _subject(finding: Finding) -> Subject:
-    return (finding.subject.kind, finding.subject.key)
-
-
-def _same(cause: Finding, finding: Finding) -> bool:
-    return _subject(cause) == _subject(finding)
-
-
-class _Near:
-    """Findings by their subjects: each is held against those it is linked with alone, since there may be thousands."""
-
-    def __init__(self, findings: Sequence[Finding], history: History) -> None:
-        self._findings = findings
-        self._about: dict[Subject, list[Finding]] = defaultdict(list)
-        for finding in findings:
-            self._about[_subject(finding)].append(finding)
-        self._linked: dict[Subject, set[Subject]] = {subject: {subject} for subject in self._about}
-        for subject in self._about:
-            timeline = history.timelines.get(subject)
-            for used in timeline.uses & self._about.keys() if timeline else ():
-                self._linked[subject].add(used)
-                self._linked[used].add(subject)
-        self._of_nodes = [finding for finding in findings if finding.subject.kind is SubjectKind.NODE]
-
-    def linked(self, finding: Finding) -> Iterator[Finding]:
-        """Give those about the same, about what it uses or is used by, and what befell its node."""
-        if finding.subject.kind is SubjectKind.NODE:
-            yield from (other for other in self._findings if _shares_node(other, finding))
-            return
-        for subject in self._linked[_subject(finding)]:
-            yield from self._about[subject]
-        yield from (other for other in self._of_nodes if _shares_node(other, finding))
-
-
-def _shares_node(one: Finding, other: Finding) -> bool:
-    if _same(one, other):
+    def _is_above(self, finding: Finding, cause: Finding) -> bool:
+        """Whether the finding already explains, step by step, what is to explain it."""
+        while cause.key != finding.key:
+            above = self._by.get(cause.key)
+            if above is None:
+                return False
+            cause = above
         return True
-    return len({one.subject.ids.get("node", ""), other.subject.ids.get("node", "")} - {""}) <= 1
+
+    def _causes(self, finding: Finding) -> Iterator[Finding]:
+        for cause in self._candidates(finding):
+            is_sure = _is_sure_enough(cause, finding) or finding.rule.name in cause.rule.explains
+            if is_sure and _is_alarm_enough(cause, finding) and _was_broken(cause, finding):
+                yield cause
+        for cause in self._shared.narrower(finding):
+            is_sure = _is_sure_enough(cause, finding) and _is_alarm_enough(cause, finding)
+            if is_sure and self._kinship.is_one(cause.rule, finding.rule):
+                yield cause
+        for cause in self._shared.surer(finding):
+            if self._kinship.is_akin(cause.rule, finding.rule) and _is_alarm_enough(cause, finding):
+                yield cause
+
+    def _candidates(self, finding: Finding) -> Iterator[Finding]:
+        for cause in self._links.linked(finding):
+            if self._kin(cause, finding):
+                yield cause
+        for cause in self._links.same_driver(finding):
+            if self._kin(cause, finding) is Kin.BY_DRIVER:
+                yield cause
+        for cause in self._links.around(finding):
+            if self._kin(cause, finding):
+                yield cause
+        if is_of_node(finding):
+            for cause in self._links.all_around(finding):
+                kin = self._kin(cause, finding)
+                if kin is Kin.NAMED or (kin and is_stand_in(finding)):
+                    yield cause
+
+    def _kin(self, cause: Finding, finding: Finding) -> Kin | None:
+        return self._kinship.of(cause.rule, finding.rule)
 
 
-def _touch(cause: Finding, finding: Finding) -> bool:
+def _is_alarm_enough(cause: Finding, finding: Finding) -> bool:
+    """What is told for information only is no reason for an alarm."""
+    return cause.key != finding.key and (cause.severity is not Severity.INFO or finding.severity is Severity.INFO)
+
+
+def _is_sure_enough(cause: Finding, finding: Finding) -> bool:
+    """What is only possible is no reason for what is certain, unless that is a symptom and must have one."""
+    is_guess = cause.verdict is Verdict.POSSIBLE and finding.verdict is Verdict.CONFIRMED
+    return not is_guess or finding.rule.role is Role.SYMPTOM
+
+
+def _was_broken(cause: Finding, finding: Finding) -> bool:
     """Whether their times allow it: what befell a node must come first, a volume's cause may show itself late."""
     if finding.begins > cause.ends + TOUCH or finding.ends < cause.begins - TOUCH:
         return False
-    return cause.begins <= finding.begins + SLACK or cause.subject.kind is not SubjectKind.NODE
+    if cause.healed is not None and finding.begins > cause.healed + SLACK:
+        return False
+    if cause.subject.kind is not SubjectKind.NODE:
+        return True
+    return cause.begins <= finding.begins + (MONITORS if is_of_node(finding) else SLACK)

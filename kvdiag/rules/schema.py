@@ -39,7 +39,10 @@ KEYS = [
     "fix",
     "references",
     "not-when",
+    "breaks",
+    "suffers",
     "explains",
+    "never-explains",
     "collect",
     "tests",
 ]
@@ -58,13 +61,13 @@ def read_rule(text: str, file: str) -> Rule:
     top = node.mapping(KEYS, REQUIRED)
     name = _matching(top["name"], RULE_NAME, "use lower-case words joined by dashes, such as csi-nodeunstage-missing")
     selectors, lines = _events(top["events"], name)
-    return Rule(
+    rule = Rule(
         id=_matching(top["id"], RULE_ID, "an id is KV and three or four digits, the first of them the family"),
         name=name,
         title=top["title"].text(),
         severity=_severity(top["severity"]),
         status=_one_of(top["status"], STATUSES) if "status" in top else "experimental",
-        role=Role(_one_of(top["role"], [str(r) for r in Role])) if "role" in top else Role.CAUSE,
+        role=Role.CAUSE,
         per=SubjectKind(_one_of(top["per"], PER).removesuffix(OR_NODE)),
         or_node=top["per"].text().endswith(OR_NODE),
         possible=_severity(top["possible"]) if "possible" in top else None,
@@ -76,25 +79,41 @@ def read_rule(text: str, file: str) -> Rule:
         applies=_ranges(top["applies"]) if "applies" in top else {},
         bugs=tuple(_bug(item) for item in _items(top, "bugs")),
         proof=_proof(top["proof"], list(selectors)) if "proof" in top else None,
-        same=tuple(item.text() for item in _items(top, "same")),
+        same=_listed(top, "same"),
         counts=_one_of(top["counts"], list(selectors)) if "counts" in top else "",
         shows=tuple(_one_of(item, list(selectors)) for item in _items(top, "shows")),
         follows=tuple(_one_of(item, list(selectors)) for item in _items(top, "follows")),
-        references=tuple(item.text() for item in _items(top, "references")),
+        references=_listed(top, "references"),
         alarm=tuple(_one_of(item, list(selectors)) for item in _items(top, "alarm")),
         clocks=tuple(_one_of(item, list(selectors)) for item in _items(top, "clocks")),
         healed=_healing(top["healed"], selectors) if "healed" in top else None,
         look_alikes=tuple(" ".join(item.text().split()) for item in _items(top, "not-when")),
-        explains=tuple(item.text() for item in _items(top, "explains")),
-        collect=tuple(item.text() for item in _items(top, "collect")),
+        collect=_listed(top, "collect"),
         lines=lines,
         tests=tuple(_test(item) for item in _items(top, "tests")),
         place=node.place,
+    )
+    return _spreading(rule, top)
+
+
+def _spreading(rule: Rule, top: Mapping[str, Node]) -> Rule:
+    """The rule with what it says of causes; what breaks nothing and suffers from something is a symptom."""
+    usual = Role.SYMPTOM if "suffers" in top and "breaks" not in top else Role.CAUSE
+    return rule._replace(
+        role=Role(_one_of(top["role"], list(Role))) if "role" in top else usual,
+        breaks=_listed(top, "breaks"),
+        suffers=_listed(top, "suffers"),
+        explains=_listed(top, "explains"),
+        never_explains=_listed(top, "never-explains"),
     )
 
 
 def _items(top: Mapping[str, Node], key: str) -> tuple[Node, ...]:
     return top[key].sequence() if key in top else ()
+
+
+def _listed(top: Mapping[str, Node], key: str) -> tuple[str, ...]:
+    return tuple(item.text() for item in _items(top, key))
 
 
 def _matching(node: Node, pattern: re.Pattern[str], rule: str) -> str:

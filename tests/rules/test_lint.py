@@ -17,6 +17,7 @@ name: csi-invented-fault
 title: Something
 severity: high
 per: volume
+breaks: [volume.unpublish]
 events:
   failed: {kind: volume.unpublish.failed, error: "*busy*"}
   done: {kind: volume.unpublish.succeeded}
