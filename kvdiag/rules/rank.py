@@ -16,6 +16,7 @@ from kvdiag.rules.capabilities import Capabilities, capabilities
 from kvdiag.rules.kinship import Kin, Kinship
 from kvdiag.rules.links import Links, is_of_node, is_stand_in, subject_of
 from kvdiag.rules.narrower import Shared
+from kvdiag.rules.uncaused import Uncaused
 
 TOUCH = 10 * MINUTE  # between the end of a cause and the beginning of what it explains
 SLACK = 10 * SECOND  # between the clocks and the buffers of two components
@@ -24,7 +25,10 @@ MONITORS = MINUTE  # between two monitors of a node that see one failure: PLEG t
 
 def rank(findings: Sequence[Finding], history: History) -> list[Finding]:
     """The findings with causes and symptoms distinguished: causes first, then by severity, certainty and time."""
-    return ordered(_Ranking(findings, history, capabilities()).explained())
+    known = capabilities()
+    uncaused = Uncaused(history, known)
+    ranked = _Ranking(findings, history, known).explained()
+    return ordered(one._replace(collect=uncaused.to_collect(one)) for one in ranked)
 
 
 def ordered(findings: Iterable[Finding]) -> list[Finding]:
