@@ -6,6 +6,7 @@ their entities are linked and it was broken when the symptom began. docs/ranking
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from kvdiag.clock import MINUTE, SECOND
@@ -14,7 +15,7 @@ from kvdiag.model.timeline import History
 from kvdiag.model.values import Role, Severity, SubjectKind, Verdict
 from kvdiag.rules.capabilities import Capabilities, capabilities
 from kvdiag.rules.kinship import Kin, Kinship
-from kvdiag.rules.links import Links, is_of_node, is_stand_in, subject_of
+from kvdiag.rules.links import Links, is_of_node, is_stand_in, node_of, subject_of
 from kvdiag.rules.narrower import Shared
 from kvdiag.rules.uncaused import Uncaused
 
@@ -53,54 +54,52 @@ class _Ranking:
     def __init__(self, findings: Sequence[Finding], history: History, known: Capabilities) -> None:
         self._kinship = Kinship(known)
         self._links, self._shared = Links(findings, history), Shared(findings)
-        self._depth = {finding.rule.name: known.depth(finding.rule) for finding in findings}
-        self._findings = sorted(findings, key=lambda f: (self._depth[f.rule.name], f.role is Role.SYMPTOM, f.key))
-        self._by: dict[str, Finding] = {}
-        self._through: dict[str, tuple[str, ...]] = {}
+        depth = {finding.rule.name: known.depth(finding.rule) for finding in findings}
+        self._findings = sorted(
+            findings, key=lambda f: (depth[f.rule.name], f.role is Role.SYMPTOM, -f.severity, f.begins, f.key)
+        )
+        self._place = {id(finding): number for number, finding in enumerate(self._findings)}
+        self._around: dict[tuple[str, str], list[Finding]] = {}
+        self._by: dict[int, Finding] = {}
+        self._through: dict[int, tuple[str, ...]] = {}
 
     def explained(self) -> Iterator[Finding]:
         for finding in self._findings:
             cause = self._cause(finding)
             if cause is not None:
-                self._by[finding.key] = cause
+                self._by[id(finding)] = cause
         for finding in self._findings:
-            by = self._by.get(finding.key)
-            through = self._through.get(finding.key, ())
+            by = self._by.get(id(finding))
+            through = self._through.get(id(finding), ())
             yield finding._replace(role=Role.SYMPTOM, explained_by=by.key, through=through) if by else finding
 
     def _cause(self, finding: Finding) -> Finding | None:
         """The deepest of all that explain the finding; what lies between the two is noted."""
-        found = {cause.key: cause for cause in self._causes(finding) if not self._is_above(finding, cause)}
-        if not found:
+        under: dict[int, list[Finding]] = defaultdict(list)
+        roots: dict[int, Finding] = {}
+        for cause in {id(one): one for one in self._causes(finding)}.values():
+            root = self._root(cause)
+            if root is not finding:
+                roots[id(root)] = root
+                under[id(root)].append(cause)
+        if not roots:
             return None
-        roots = {key: self._root(cause) for key, cause in found.items()}
-        own = {roots[key].key for key, cause in found.items() if subject_of(cause) == subject_of(finding)}
-        root = min(roots.values(), key=lambda one: (*self._merit(one), one.key not in own, *self._place(one)))
-        near = sorted((cause for key, cause in found.items() if roots[key] == root), key=self._place)
-        first = min(near, key=lambda one: one.key != root.key)
-        names = dict.fromkeys(one.rule.name for one in near)
-        self._through[finding.key] = tuple(name for name in names if name not in {first.rule.name, finding.rule.name})
-        return first
+        best = min(roots.values(), key=lambda root: self._merit(root, under[id(root)], finding))
+        near = sorted(under[id(best)], key=lambda cause: (cause is not best, self._place[id(cause)]))
+        between = dict.fromkeys(one.rule.name for one in near[1:])
+        self._through[id(finding)] = tuple(one for one in between if one not in {near[0].rule.name, finding.rule.name})
+        return near[0]
 
-    def _merit(self, cause: Finding) -> tuple[bool, bool]:
-        return (cause.role is Role.SYMPTOM, cause.verdict is Verdict.POSSIBLE)
-
-    def _place(self, cause: Finding) -> tuple[int, int, int, str]:
-        return (self._depth[cause.rule.name], -cause.severity, cause.begins, cause.key)
+    def _merit(self, root: Finding, causes: Sequence[Finding], finding: Finding) -> tuple[bool, bool, bool, int]:
+        """What is a cause for certain, was found on the finding's own subject, and lies deepest comes first."""
+        is_others = not any(subject_of(cause) == subject_of(finding) for cause in causes)
+        return (root.role is Role.SYMPTOM, root.verdict is Verdict.POSSIBLE, is_others, self._place[id(root)])
 
     def _root(self, finding: Finding) -> Finding:
-        while finding.key in self._by:
-            finding = self._by[finding.key]
+        """What explains it in the end; never what it explains itself, as no chain is closed to a ring."""
+        while id(finding) in self._by:
+            finding = self._by[id(finding)]
         return finding
-
-    def _is_above(self, finding: Finding, cause: Finding) -> bool:
-        """Whether the finding already explains, step by step, what is to explain it."""
-        while cause.key != finding.key:
-            above = self._by.get(cause.key)
-            if above is None:
-                return False
-            cause = above
-        return True
 
     def _causes(self, finding: Finding) -> Iterator[Finding]:
         for cause in self._candidates(finding):
@@ -122,14 +121,19 @@ class _Ranking:
         for cause in self._links.same_driver(finding):
             if self._kin(cause, finding) is Kin.BY_DRIVER:
                 yield cause
-        for cause in self._links.around(finding):
-            if self._kin(cause, finding):
-                yield cause
+        yield from self._kin_around(finding)
         if is_of_node(finding):
             for cause in self._links.all_around(finding):
                 kin = self._kin(cause, finding)
                 if kin is Kin.NAMED or (kin and is_stand_in(finding)):
                     yield cause
+
+    def _kin_around(self, finding: Finding) -> list[Finding]:
+        """Those about its node whose rules are kin to its own: the same for all findings of the rule there."""
+        at = (node_of(finding), finding.rule.name)
+        if at not in self._around:
+            self._around[at] = [cause for cause in self._links.around(finding) if self._kin(cause, finding)]
+        return self._around[at]
 
     def _kin(self, cause: Finding, finding: Finding) -> Kin | None:
         return self._kinship.of(cause.rule, finding.rule)
@@ -137,7 +141,7 @@ class _Ranking:
 
 def _is_alarm_enough(cause: Finding, finding: Finding) -> bool:
     """What is told for information only is no reason for an alarm."""
-    return cause.key != finding.key and (cause.severity is not Severity.INFO or finding.severity is Severity.INFO)
+    return cause is not finding and (cause.severity is not Severity.INFO or finding.severity is Severity.INFO)
 
 
 def _is_sure_enough(cause: Finding, finding: Finding) -> bool:
