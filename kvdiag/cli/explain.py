@@ -38,7 +38,7 @@ def command(
     patterns: PatternFolders = None,
     no_redact: NoRedact = False,
 ) -> None:
-    """Explain a topic, rule, capability, event kind, RPC, reason or log line."""
+    """Explain a topic, rule, capability, event, RPC, reason or line."""
     if output not in OUTPUTS:
         raise UsageError(f"-o {output}: unknown output; choose from {', '.join(OUTPUTS)}")
     if block and mode not in {"", BLOCK}:
