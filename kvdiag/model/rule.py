@@ -87,12 +87,13 @@ class Fix(NamedTuple):
 class Healing(NamedTuple):
     """What ends the fault: events named `by`, and what is said instead once one of them came after the last failure.
 
-    Its `severity` is one lower than the rule's unless it is given.
+    It came `after` microseconds or more. Its `severity` is one lower than the rule's unless it is given.
     """
 
     by: tuple[str, ...]
     says: str
     severity: Severity | None = None
+    after: int = 0
 
 
 class Bug(NamedTuple):

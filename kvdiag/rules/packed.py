@@ -82,7 +82,11 @@ def _bug(packed: Mapping[str, Any]) -> Bug:
 
 
 def _healing(packed: Mapping[str, Any] | None) -> Healing | None:
-    return None if packed is None else Healing(tuple(packed["by"]), packed["says"], _severity(packed["severity"]))
+    return (
+        None
+        if packed is None
+        else Healing(**{**packed, "by": tuple(packed["by"]), "severity": _severity(packed["severity"])})
+    )
 
 
 def _severity(packed: int | None) -> Severity | None:

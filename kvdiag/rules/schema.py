@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from kvdiag.clock import duration
 from kvdiag.errors import PatternError
 from kvdiag.model.rule import Bug, Fix, Healing, Proof, Rule, RuleTest, Selector
 from kvdiag.model.values import Role, Severity, SubjectKind, Verdict
@@ -189,12 +190,14 @@ def _fix(node: Node) -> Fix:
 
 
 def _healing(node: Node, selectors: Mapping[str, Selector]) -> Healing:
-    keys = node.mapping(("by", "says", "severity"), ("by", "says"))
+    keys = node.mapping(("by", "says", "severity", "after"), ("by", "says"))
     by = keys["by"].sequence() if isinstance(keys["by"].value, tuple) else (keys["by"],)
     severity = _severity(keys["severity"]) if "severity" in keys else None
-    return Healing(
-        tuple(_one_of(item, list(selectors)) for item in by), " ".join(keys["says"].text().split()), severity
-    )
+    after = duration(keys["after"].text()) if "after" in keys else 0
+    if after is None or after < 0:
+        raise keys["after"].error(f"{keys['after'].text()!r} is no duration; write 90s, 5m")
+    names = tuple(_one_of(item, list(selectors)) for item in by)
+    return Healing(names, " ".join(keys["says"].text().split()), severity, after)
 
 
 def _bug(node: Node) -> Bug:
