@@ -10,11 +10,15 @@ from kvdiag.model.vocabulary import Entry
 
 
 class ChainStep(NamedTuple):
-    """`at_least` events of that name, spanning `lasting` microseconds or more."""
+    """`at_least` events of that name, spanning `lasting` microseconds or more.
+
+    With `different`, a name or value, as many events that differ in it.
+    """
 
     name: str
     at_least: int = 1
     lasting: int = 0
+    different: str = ""
 
 
 class Chain(NamedTuple):
@@ -61,15 +65,27 @@ class AnyOf(NamedTuple):
 Condition = Chain | Absent | Not | All | AnyOf
 
 
+Where = Mapping[str, tuple[str, ...]]
+"""Attribute or name → glob patterns, of which one must match, and none that begins with `!`."""
+
+
 class Selector(NamedTuple):
     """Which events a name in a rule stands for.
 
-    `kinds` are event kinds; `where` maps attribute or name → glob patterns, one of which must match.
+    `kinds` are event kinds; all of `where` must hold, and one of `any_of` if there are some. With `each`, an absence is
+    proven only if the logs of all components that print one of the kinds show it.
     """
 
     name: str
     kinds: tuple[str, ...]
-    where: Mapping[str, tuple[str, ...]] = EMPTY
+    where: Where = EMPTY
+    any_of: tuple[Where, ...] = ()
+    each: bool = False
+
+    @property
+    def conditions(self) -> tuple[Where, ...]:
+        """All conditions on names and values, whether all or one of them must hold."""
+        return (self.where, *self.any_of)
 
 
 class Fix(NamedTuple):
@@ -135,6 +151,8 @@ class Rule(NamedTuple):
     `possible` is the severity of a finding that is only possible, where that is another.
     It `breaks` capabilities, or `suffers` from what broke them; `explains` and `never_explains` are rules that it folds
     or does not fold whatever these say.
+    `cut` are the events that may yet have come where the log ends within the bound of their chain.
+    `places` says where in the file each key's value stands; it is not kept in the cache.
     `clocks` are the events whose place after the step before them must not hang on the clocks of two machines.
     """
 
@@ -172,3 +190,11 @@ class Rule(NamedTuple):
     place: str = ""
     or_node: bool = False
     alarm: tuple[str, ...] = ()
+    cut: tuple[str, ...] = ()
+    places: Mapping[str, str] = EMPTY
+
+    def place_of(self, path: str) -> str:
+        """Where `fix.0.run` stands in the file: `file:line:column`; the nearest that holds it, if it is not known."""
+        while path and path not in self.places:
+            path = path.rpartition(".")[0]
+        return self.places.get(path, self.place)

@@ -104,6 +104,11 @@ def test_logrus_fields(line, value):
         ('"kept"', b'x "kept"', {}),
         ('"kept"', b"xkept", None),
         ("{driver} was kept", b"disk was kept", {"driver": b"disk"}),
+        ("kept {image}: output", b"kept reg:5000/app:1.2: output", {"image": b"reg:5000/app:1.2"}),
+        ("kept {image}: output", b"kept reg:5000/app:1.2", None),
+        ("{image}: was kept", b"reg:5000/app:1.2: was kept", {"image": b"reg:5000/app:1.2"}),
+        ('kept {image}, "x"', rb'kept a,b, \"x\"', {"image": b"a,b"}),
+        ("kept {image} so", b"kept a b so", None),  # a blank ends a value by itself
     ],
 )  # fmt: skip
 def test_syntax(message, line, found):
@@ -116,7 +121,7 @@ def test_syntax(message, line, found):
     [
         ("", "the message is empty"),
         ("gone", "the anchor 'kept' is not part of the message's text"),
-        ("kept {nmae}", "unknown placeholder 'nmae'; did you mean"),
+        ("kept {eror}", "unknown placeholder 'eror'; did you mean 'error'"),
         ("kept {driver", "'{' is no placeholder"),
         ("kept }", "'}' is no placeholder"),
         ("kept [[a [[b]] c]]", "an optional part inside another"),
