@@ -168,3 +168,15 @@ def test_words(word, says, rule, kvdiag):
 def test_every_reason_names_rules_that_there_are(kvdiag):
     """A word that is no reason makes all of them be read."""
     assert "nothing is called" in kvdiag("explain", "nosuchthing").stderr
+
+
+def test_a_capability(kvdiag):
+    """What it needs, what needs it and which rules speak of it, as text and as JSON."""
+    said = kvdiag("explain", "CRI.api").stdout
+    assert said.startswith("cri.api (on a node)\n")
+    assert "Needs\n  runtime.socket\n" in said
+    assert "Broken by\n  runtime-unavailable\n" in said
+    page = json.loads(kvdiag("explain", "storage", "-o", "json").stdout)
+    assert "nfs-server-unreachable-hang" in page["broken_by"]
+    assert "kernel-hung-task" in page["felt_by"]
+    assert page["needed_by"] == ["filesystem", "driver.call", "container.stop"]

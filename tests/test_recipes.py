@@ -64,6 +64,7 @@ severity: medium
 status: stable
 role: cause
 per: pod
+breaks: [pod.end]
 events:
   lost: {{anchor: Toy lost, line: 'Toy lost" pod="{{pod}}" podUID="{{pod_uid}}"', component: kubelet}}
 when: at least 2 lost

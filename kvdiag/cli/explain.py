@@ -11,8 +11,8 @@ from kvdiag.cli.arguments import NoRedact, PatternFolders, folders
 from kvdiag.cli.outlet import say_note
 from kvdiag.commands.explain import BLOCK, Explainer
 from kvdiag.errors import InputError, UsageError
-from kvdiag.explain.asjson import line_json, rule_json, topic_json, topics_json, word_json
-from kvdiag.explain.text import line_text, rule_text, topic_text, topics_text, word_text
+from kvdiag.explain.asjson import capability_json, line_json, rule_json, topic_json, topics_json, word_json
+from kvdiag.explain.text import capability_text, line_text, rule_text, topic_text, topics_text, word_text
 from kvdiag.ingest.blocks import Input
 from kvdiag.ingest.read import TextInput
 from kvdiag.inputs.source import Source, Stdin
@@ -38,7 +38,7 @@ def command(
     patterns: PatternFolders = None,
     no_redact: NoRedact = False,
 ) -> None:
-    """Explain a topic, rule, event kind, RPC, reason or log line."""
+    """Explain a topic, rule, capability, event, RPC, reason or line."""
     if output not in OUTPUTS:
         raise UsageError(f"-o {output}: unknown output; choose from {', '.join(OUTPUTS)}")
     if block and mode not in {"", BLOCK}:
@@ -67,6 +67,8 @@ def _pages(explainer: Explainer, words: list[str], mode: str, show: Show) -> Ite
         yield topic_text(page), topic_json(page)
     elif rule := explainer.rule(words[0]) if len(words) == 1 else None:
         yield rule_text(rule), rule_json(rule)
+    elif capability := explainer.capability(words[0]) if len(words) == 1 else None:
+        yield capability_text(capability), capability_json(capability)
     elif word := explainer.word(words[0]) if len(words) == 1 else None:
         yield word_text(word), word_json(word)
     elif _is_line(words):

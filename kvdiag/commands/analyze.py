@@ -16,8 +16,8 @@ from kvdiag.model.report import Finding, Report
 from kvdiag.model.timeline import History
 from kvdiag.model.unexplained import Errors
 from kvdiag.retention.findings import FindingRetention
+from kvdiag.rules.incidents import told
 from kvdiag.rules.missing_logs import needs
-from kvdiag.rules.rank import ordered
 from kvdiag.unexplained.ledger import Ledger
 from kvdiag.unexplained.retries import retried
 
@@ -44,7 +44,7 @@ def analyze(
         version=__version__,
         inputs=analysis.readings,
         versions=analysis.history.versions,
-        findings=tuple(ordered(wanted)),
+        findings=tuple(told(wanted)),
         needs=needs(wanted, analysis.history, case.patterns.vocabulary.kinds),
         problems=tuple(str(problem) for problem in case.problems if problem.exit_code),
         notes=(*(str(problem) for problem in case.problems if not problem.exit_code), *analysis.notes),

@@ -11,7 +11,7 @@ from kvdiag.errors import InputError, PatternError, UsageError
 from kvdiag.events.folder import built_in
 from kvdiag.explain.benign import first_that_fits, load_benign
 from kvdiag.explain.line import Change, LineReader
-from kvdiag.explain.page import LinePage, RulePage, StepPage, TopicPage, WordPage, step_wording
+from kvdiag.explain.page import CapabilityPage, LinePage, RulePage, StepPage, TopicPage, WordPage, step_wording
 from kvdiag.explain.reason import Reason, load_reasons
 from kvdiag.explain.topic import BENIGN, REASONS, Answer, Topic, TopicStep, load_topics
 from kvdiag.formats.rpc.pieces import method_of, thing_of
@@ -20,6 +20,7 @@ from kvdiag.model.event import Event
 from kvdiag.model.options import Options
 from kvdiag.model.rule import Rule
 from kvdiag.regex import lazy_regex
+from kvdiag.rules.capabilities import capabilities
 from kvdiag.rules.distribution import Dialect, distributions, plain, unknown_placeholders
 from kvdiag.rules.grammar import names_in
 from kvdiag.rules.selection import selects
@@ -79,6 +80,19 @@ class Explainer:
         says = entries[kinds[0]].label if len(kinds) == 1 else f"{method_of(word)}: {len(kinds)} kinds of events"
         return WordPage(word, says, tuple(step_wording(entries[kind]) for kind in kinds), rules)
 
+    def capability(self, word: str) -> CapabilityPage | None:
+        """What a node or pod relies on, such as cri.api, and the rules about it."""
+        known, name = capabilities(), word.lower()
+        if name not in known.by_name:
+            return None
+        one, rules = known.by_name[name], self._patterns.rules
+        return CapabilityPage(
+            one._replace(collect=tuple(plain().say(command) for command in one.collect)),
+            needed_by=tuple(other.name for other in known if name in other.needs),
+            broken_by=tuple(rule.name for rule in rules if name in rule.breaks),
+            felt_by=tuple(rule.name for rule in rules if name in rule.suffers),
+        )
+
     @cached_property
     def _reasons(self) -> dict[str, Reason]:
         """The reasons by name. Raises PatternError for one that names no rule."""
@@ -102,9 +116,11 @@ class Explainer:
         """What to say when nothing is called so."""
         reasons = [reason.name for reason in self._reasons.values()]
         rules = [name for rule in self._patterns.rules for name in (rule.name, rule.id)]
-        hint = suggestion(word, [*self.topics, *reasons, *self._patterns.vocabulary.kinds, *rules])
+        hint = suggestion(
+            word, [*self.topics, *reasons, *capabilities().by_name, *self._patterns.vocabulary.kinds, *rules]
+        )
         said = repr(word) if _NAMELIKE.fullmatch(word) else "that"  # it may be a piece of a key
-        others = "a rule, an event kind, an RPC, a reason such as CrashLoopBackOff, or a log line"
+        others = "a rule, a capability, an event kind, an RPC, a reason such as CrashLoopBackOff, or a log line"
         return UsageError(f"nothing is called {said}{hint}\ntopics are {', '.join(self.topics)}; or give {others}")
 
     def _step(self, step: TopicStep, mode: str) -> StepPage:

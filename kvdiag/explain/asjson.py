@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kvdiag.explain.page import LinePage, RulePage, StepPage, StepWording, TopicPage, WordPage
+from kvdiag.explain.page import CapabilityPage, LinePage, RulePage, StepPage, StepWording, TopicPage, WordPage
 from kvdiag.explain.topic import Topic
 
 
@@ -44,6 +44,21 @@ def word_json(page: WordPage) -> dict[str, Any]:
         "says": page.says,
         "lines": [_wording(line) for line in page.lines],
         "rules": list(page.rules),
+    }
+
+
+def capability_json(page: CapabilityPage) -> dict[str, Any]:
+    """A capability with its neighbours in the graph and the rules that speak of it."""
+    one = page.capability
+    return {
+        "capability": one.name,
+        "label": one.label,
+        "on": str(one.on),
+        "needs": list(one.needs),
+        "needed_by": list(page.needed_by),
+        "broken_by": list(page.broken_by),
+        "felt_by": list(page.felt_by),
+        "collect": list(one.collect),
     }
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from kvdiag.explain.benign import Benign
 from kvdiag.explain.line import Line
 from kvdiag.explain.topic import Answer, Topic, TopicStep
+from kvdiag.model.capability import Capability
 from kvdiag.model.vocabulary import Entry, Wording
 
 _MAPPING = re.compile(r"\bU?n?[Mm]ap(?:Volume|Device|PodDevice)\b")
@@ -63,6 +64,16 @@ class WordPage:
     says: str
     lines: tuple[StepWording, ...]
     rules: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CapabilityPage:
+    """A capability, what needs it at once, the rules that break it and those that suffer from its failure."""
+
+    capability: Capability
+    needed_by: tuple[str, ...]
+    broken_by: tuple[str, ...]
+    felt_by: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

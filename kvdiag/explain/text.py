@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator
 
-from kvdiag.explain.page import LinePage, RulePage, StepPage, StepWording, TopicPage, WordPage
+from kvdiag.explain.page import CapabilityPage, LinePage, RulePage, StepPage, StepWording, TopicPage, WordPage
 from kvdiag.explain.topic import Answer, Topic
 
 WIDTH = 80
@@ -19,7 +19,12 @@ def topics_text(topics: Iterable[Topic]) -> str:
     lines = [line for name, title in rows for line in _wrapped(title, f"  {name:{widest}}", widest + 2)]
     return (
         "\n".join(
-            ["Topics", *lines, "", "Also accepts a rule (id or name), an event kind, an RPC, a reason or a log line."]
+            [
+                "Topics",
+                *lines,
+                "",
+                "Also accepts a rule (id or name), a capability, an event kind, an RPC, a reason or a log line.",
+            ]
         )
         + "\n"
     )
@@ -46,6 +51,22 @@ def word_text(page: WordPage) -> str:
         lines += _wrapped(line.words, "    ", 4) if line.words else []
     if page.rules:
         lines += ["", "Rules", *_wrapped(", ".join(page.rules), "  ", 2)]
+    return "\n".join(lines) + "\n"
+
+
+def capability_text(page: CapabilityPage) -> str:
+    """A capability: how a failure comes to it, and where it goes on."""
+    one = page.capability
+    lines = [f"{one.name} (on a {one.on})", *_wrapped(one.label, "  ", 2)]
+    for title, names in (
+        ("Needs", one.needs),
+        ("Needed by", page.needed_by),
+        ("Broken by", page.broken_by),
+        ("Its failure shows in", page.felt_by),
+    ):
+        lines += ["", title, *_wrapped(", ".join(names), "  ", 2)] if names else []
+    if one.collect:
+        lines += ["", "What shows why it failed", *(f"  $ {command}" for command in one.collect)]
     return "\n".join(lines) + "\n"
 
 

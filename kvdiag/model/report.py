@@ -34,7 +34,10 @@ class BugMatch(NamedTuple):
 class Finding(NamedTuple):
     """A signature that matched one subject. Times are microseconds UTC; `explained_by` is the key of its cause.
 
-    `healed` is when the fault ended by itself, as the same logs show; None while it lasts.
+    `healed` is when the fault ended by itself, as the same logs show; None while it lasts. `through` are rules between
+    the cause and this one; `explains` are the rules whose findings it accounts for. `incident` is the key of the first
+    of several findings that are one fault with many victims. `collect` are commands that show the cause of a symptom
+    where none of the logs does.
     """
 
     rule: Rule
@@ -53,6 +56,10 @@ class Finding(NamedTuple):
     bugs: tuple[BugMatch, ...] = ()
     explained_by: str | None = None
     healed: int | None = None
+    through: tuple[str, ...] = ()
+    explains: tuple[str, ...] = ()
+    incident: str | None = None
+    collect: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:

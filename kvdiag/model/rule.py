@@ -103,12 +103,13 @@ class Fix(NamedTuple):
 class Healing(NamedTuple):
     """What ends the fault: events named `by`, and what is said instead once one of them came after the last failure.
 
-    Its `severity` is one lower than the rule's unless it is given.
+    It came `after` microseconds or more. Its `severity` is one lower than the rule's unless it is given.
     """
 
     by: tuple[str, ...]
     says: str
     severity: Severity | None = None
+    after: int = 0
 
 
 class Bug(NamedTuple):
@@ -148,6 +149,8 @@ class Rule(NamedTuple):
     With `alarm`, a match without one of these events is of severity info.
     With `or_node`, events that name no subject of the kind `per` count for their node, where none names one.
     `possible` is the severity of a finding that is only possible, where that is another.
+    It `breaks` capabilities, or `suffers` from what broke them; `explains` and `never_explains` are rules that it folds
+    or does not fold whatever these say.
     `cut` are the events that may yet have come where the log ends within the bound of their chain.
     `places` says where in the file each key's value stands; it is not kept in the cache.
     `clocks` are the events whose place after the step before them must not hang on the clocks of two machines.
@@ -177,6 +180,9 @@ class Rule(NamedTuple):
     references: tuple[str, ...] = ()
     look_alikes: tuple[str, ...] = ()
     explains: tuple[str, ...] = ()
+    never_explains: tuple[str, ...] = ()
+    breaks: tuple[str, ...] = ()
+    suffers: tuple[str, ...] = ()
     collect: tuple[str, ...] = ()
     lines: tuple[Entry, ...] = ()
     tests: tuple[RuleTest, ...] = ()

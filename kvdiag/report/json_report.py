@@ -99,8 +99,11 @@ def finding(found: Finding, *, redact: bool = True) -> Plain:
         "evidence": [_evidence(evidence) for evidence in found.evidence],
         "doubts": [say_doubt(doubt) for doubt in found.doubts],
         "references": list(found.rule.references),
-        "explains": list(found.rule.explains),
+        "explains": list(dict.fromkeys((*found.rule.explains, *found.explains))),
         "explained_by": found.explained_by,
+        "through": list(found.through),
+        "incident": found.incident,
+        "collect": list(found.collect),
     }
 
 

@@ -19,6 +19,7 @@ from kvdiag.report.clean import clean, shortened
 from kvdiag.report.doubts import say_doubt
 from kvdiag.report.errors import section
 from kvdiag.report.runnable import shown
+from kvdiag.report.victims import Incident, incidents, victims, whole
 from kvdiag.versions import read_range, say_range
 
 STYLES = {
@@ -51,11 +52,11 @@ def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
     causes = [finding for finding in report.findings if finding.explained_by is None]
     alarms = [finding for finding in causes if finding.severity > Severity.INFO]
     noted = [finding for finding in causes if finding.severity is Severity.INFO]
-    for finding in alarms if options.quiet or (alarms and not options.verbose) else causes:
-        writer.finding(finding, under)
+    for incident in incidents(alarms if options.quiet or (alarms and not options.verbose) else causes):
+        writer.finding(incident, under)
     if not options.quiet:
         if alarms and not options.verbose:
-            writer.notes(noted)
+            writer.notes(incidents(noted))
         writer.needs(report.needs)
         writer.foot(report)
     elif not alarms:
@@ -103,26 +104,29 @@ class _Writer:
     def __init__(self, put: Put, options: RenderOptions, folder: str) -> None:
         self.put, self.options, self.folder = put, options, folder
 
-    def finding(self, finding: Finding, under: Mapping[str, list[Finding]]) -> None:
-        """One cause in full, with what it explains."""
-        self._head(finding)
+    def finding(self, incident: Incident, under: Mapping[str, list[Finding]]) -> None:
+        """One cause in full, with what it explains; of many victims the first."""
+        finding = incident[0]
+        self._head(incident)
         self._say(finding.says, indent=2)
+        self._uncaused(finding)
         self._section("Why", finding.cause.split("\n\n"))
         self._section("Versions", [bug.says for bug in finding.bugs])
         self._evidence(finding)
         self._fix(finding)
         self._doubts(finding)
-        self._explains(under.get(finding.key, ()))
+        self._explains([symptom for one in incident for symptom in under.get(one.key, ())])
         if self.options.verbose:
             self._section("Look-alikes", finding.rule.look_alikes)
             self._section("See", finding.rule.references)
         self._blank()
 
-    def notes(self, findings: Sequence[Finding]) -> None:
+    def notes(self, noted: Sequence[Incident]) -> None:
         """What is no alarm: a first try that failed, a fault that passed."""
-        for finding in findings:
-            self._say(f"{finding.severity.label}: {finding.says} ({finding.rule.name})", hang=2)
-        if findings:
+        for incident in noted:
+            finding = incident[0]
+            self._say(f"{finding.severity.label}: {finding.says}{_others(incident)} ({finding.rule.name})", hang=2)
+        if noted:
             self._blank()
 
     def needs(self, needs: Sequence[Need]) -> None:
@@ -170,15 +174,17 @@ class _Writer:
         if lines:
             self._blank()
 
-    def _head(self, finding: Finding) -> None:
+    def _head(self, incident: Incident) -> None:
+        finding = incident[0]
         label = f" {finding.severity.label.upper()} "
         sure = "" if finding.verdict is Verdict.CONFIRMED else " (possible)"
         first, *more = _wrapped(clean(finding.rule.title) + sure, self.options.width - len(label) - 1)
         self.put((label, STYLES[finding.severity]), (" ", ""), (first, "bold"))
         for line in more:
             self.put((" " * (len(label) + 1) + line, "bold"))
-        self._say(f"{finding.rule.name} · {finding.rule.id} · {_span(finding)}", indent=2, style="dim")
-        for line in _subject(finding):
+        self._say(f"{finding.rule.name} · {finding.rule.id} · {_span(whole(incident))}", indent=2, style="dim")
+        named = _subject(finding) if len(incident) == 1 else [victims(incident, is_full=bool(self.options.verbose))]
+        for line in named:
             self._say(line, indent=2, hang=2, style="dim")
         self._blank()
 
@@ -222,8 +228,18 @@ class _Writer:
         if not symptoms:
             return
         self._title("Explains")
-        for symptom in symptoms:
-            self._say(f"{symptom.rule.name}: {symptom.says}", indent=4, hang=2)
+        for incident in incidents(symptoms):
+            symptom = incident[0]
+            way = f" (through {', '.join(symptom.through)})" if symptom.through else ""
+            self._say(f"{symptom.rule.name}: {symptom.says}{_others(incident)}{way}", indent=4, hang=2)
+
+    def _uncaused(self, finding: Finding) -> None:
+        """A symptom whose cause nothing tells, and where to look for it."""
+        if finding.collect:
+            self._blank()
+            self._say("Its cause is not in these logs. To find it, collect:", indent=2)
+            for command in finding.collect:
+                self._command(command)
 
     def _title(self, title: str) -> None:
         self._blank()
@@ -253,6 +269,13 @@ class _Writer:
         """A log's words in a few lines, unless all were asked for."""
         text = self._clean(text)  # whole: a secret that is cut cannot be told
         return text if self.options.verbose else shortened(text, EVIDENCE_LINES * (self.options.width - 6))
+
+
+def _others(incident: Incident) -> str:
+    """How many more are meant than the one that is spoken of."""
+    kind = incident[0].subject.kind
+    more = len(incident) - 1
+    return f" And {more} more {kind}{'s' if more > 1 else ''}." if more else ""
 
 
 def _wrapped(text: str, width: int) -> list[str]:

@@ -124,6 +124,7 @@ def _severity(rule: Rule, match: RuleMatch, *, is_healed: bool) -> Severity:
 def _healed(rule: Rule, part: Sequence[Event], ends: int) -> int | None:
     """When the fault was over: the first event after its last failure that the rule says ends it."""
     selectors = [rule.events[name] for name in rule.healed.by] if rule.healed else ()
+    ends += rule.healed.after if rule.healed else 0
     over = (event.time for event in part if event.time > ends and any(selects(one, event) for one in selectors))
     return min(over, default=None)
 

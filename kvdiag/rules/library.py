@@ -14,8 +14,9 @@ from kvdiag.rules.packed import PACKED, pack, unpack
 
 LARGEST = 1 << 20  # bytes of a rule's file
 DISTRIBUTIONS = "distributions.yaml"
+CAPABILITIES = "capabilities.yaml"
 KINDS = "kinds.yaml"
-SKIPPED = {"events", "lifecycles", "topics", DISTRIBUTIONS, KINDS, "frequent.yaml"}  # what is not a rule
+SKIPPED = {"events", "lifecycles", "topics", DISTRIBUTIONS, CAPABILITIES, KINDS, "frequent.yaml"}  # what is not a rule
 
 
 class Library(NamedTuple):

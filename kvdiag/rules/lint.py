@@ -10,6 +10,8 @@ from kvdiag.model.rule import Rule
 from kvdiag.model.values import SubjectKind
 from kvdiag.model.vocabulary import Entry
 from kvdiag.regex import lazy_regex
+from kvdiag.rules.capabilities import capabilities
+from kvdiag.rules.capability_lint import faults
 from kvdiag.rules.distribution import plain, unknown_placeholders
 from kvdiag.rules.fill import quoted_slots, slots_of, texts_of
 from kvdiag.rules.grammar import positive_names
@@ -80,6 +82,13 @@ def _faults(rule: Rule, entries: Mapping[str, Entry], names: frozenset[str]) -> 
     yield from _scope(rule, entries)
     yield from _tests(rule)
     yield from _texts(rule, entries)
+    yield from (("breaks", fault) for fault in faults(rule, capabilities()))
+    for number, name in enumerate(rule.never_explains):
+        if name not in names:
+            yield (
+                f"never-explains.{number}",
+                f"never explains {name!r}, but there is no such rule{suggestion(name, names)}",
+            )
     for number, name in enumerate(rule.explains):
         if name not in names:
             yield f"explains.{number}", f"explains {name!r}, but there is no such rule{suggestion(name, names)}"

@@ -24,10 +24,14 @@ from kvdiag.model.rule import (
 from kvdiag.model.values import EMPTY, Role, Severity, SubjectKind
 from kvdiag.model.vocabulary import Entry, Wording
 
-PACKED = 2
+PACKED = 3
 """The shape of the JSON; another number makes old caches unread."""
 
 Packed = dict[str, Any]
+TEXTS = (
+    "same", "shows", "follows", "clocks", "cut", "references", "look_alikes",
+    "breaks", "suffers", "explains", "never_explains", "collect", "tests",
+)  # fmt: skip
 
 
 def pack(rule: Rule) -> Packed:
@@ -64,18 +68,7 @@ def unpack(packed: Mapping[str, Any]) -> Rule:
         "alarm": tuple(said.get("alarm", ())),
         "lines": tuple(_entry(value) for value in said["lines"]),
     }
-    for name in (
-        "same",
-        "shows",
-        "follows",
-        "clocks",
-        "cut",
-        "references",
-        "look_alikes",
-        "explains",
-        "collect",
-        "tests",
-    ):
+    for name in TEXTS:
         said[name] = tuple(said[name])
     return Rule(**said)
 
@@ -105,7 +98,11 @@ def _bug(packed: Mapping[str, Any]) -> Bug:
 
 
 def _healing(packed: Mapping[str, Any] | None) -> Healing | None:
-    return None if packed is None else Healing(tuple(packed["by"]), packed["says"], _severity(packed["severity"]))
+    return (
+        None
+        if packed is None
+        else Healing(**{**packed, "by": tuple(packed["by"]), "severity": _severity(packed["severity"])})
+    )
 
 
 def _severity(packed: int | None) -> Severity | None:

@@ -1,7 +1,7 @@
 """Cause over symptom: which finding explains which, and the order in which they are reported.
 
-A symptom is folded under a cause when the cause's rule names it, their subjects are linked (the same pod or volume, a
-pod and a volume it uses, or anything on the same node when the cause is the node's) and their times touch.
+A cause breaks a capability; what suffers from that capability, or from one that needs it, is folded under the cause if
+their entities are linked and it was broken when the symptom began. docs/ranking.md tells it with its reasons.
 """
 
 from __future__ import annotations
@@ -13,17 +13,23 @@ from kvdiag.clock import MINUTE, SECOND
 from kvdiag.model.report import Finding
 from kvdiag.model.timeline import History
 from kvdiag.model.values import Role, Severity, SubjectKind, Verdict
+from kvdiag.rules.capabilities import Capabilities, capabilities
+from kvdiag.rules.kinship import Kin, Kinship
+from kvdiag.rules.links import Links, is_of_node, is_stand_in, node_of, subject_of
+from kvdiag.rules.narrower import Shared
+from kvdiag.rules.uncaused import Uncaused
 
 TOUCH = 10 * MINUTE  # between the end of a cause and the beginning of what it explains
 SLACK = 10 * SECOND  # between the clocks and the buffers of two components
-
-Subject = tuple[SubjectKind, str]
+MONITORS = MINUTE  # between two monitors of a node that see one failure: PLEG takes 3m, a call to the runtime 2m or 4m
 
 
 def rank(findings: Sequence[Finding], history: History) -> list[Finding]:
     """The findings with causes and symptoms distinguished: causes first, then by severity, certainty and time."""
-    near = _Near(findings, history)
-    return ordered(_explained(finding, near) for finding in findings)
+    known = capabilities()
+    uncaused = Uncaused(history, known)
+    ranked = _Ranking(findings, history, known).explained()
+    return ordered(one._replace(collect=uncaused.to_collect(one)) for one in ranked)
 
 
 def ordered(findings: Iterable[Finding]) -> list[Finding]:
@@ -37,67 +43,119 @@ def ordered(findings: Iterable[Finding]) -> list[Finding]:
             f.begins,
             f.rule.name,
             f.subject.name,
+            f.key,
         ),
     )
 
 
-def _explained(finding: Finding, near: _Near) -> Finding:
-    causes = [cause for cause in near.linked(finding) if _explains(cause, finding) and _touch(cause, finding)]
-    if not causes:
+class _Ranking:
+    """Findings are taken from the deepest on, so that what explains a cause is known before the cause explains."""
+
+    def __init__(self, findings: Sequence[Finding], history: History, known: Capabilities) -> None:
+        self._kinship = Kinship(known)
+        self._links, self._shared = Links(findings, history), Shared(findings)
+        depth = {finding.rule.name: known.depth(finding.rule) for finding in findings}
+        self._findings = sorted(
+            findings, key=lambda f: (depth[f.rule.name], f.role is Role.SYMPTOM, -f.severity, f.begins, f.key)
+        )
+        self._place = {id(finding): number for number, finding in enumerate(self._findings)}
+        self._around: dict[tuple[str, str], list[Finding]] = {}
+        self._by: dict[int, Finding] = {}
+        self._through: dict[int, tuple[str, ...]] = {}
+
+    def explained(self) -> Iterator[Finding]:
+        for finding in self._findings:
+            cause = self._cause(finding)
+            if cause is not None:
+                self._by[id(finding)] = cause
+        for finding in self._findings:
+            by = self._by.get(id(finding))
+            through = self._through.get(id(finding), ())
+            yield finding._replace(role=Role.SYMPTOM, explained_by=by.key, through=through) if by else finding
+
+    def _cause(self, finding: Finding) -> Finding | None:
+        """The deepest of all that explain the finding; what lies between the two is noted."""
+        under: dict[int, list[Finding]] = defaultdict(list)
+        roots: dict[int, Finding] = {}
+        for cause in {id(one): one for one in self._causes(finding)}.values():
+            root = self._root(cause)
+            if root is not finding:
+                roots[id(root)] = root
+                under[id(root)].append(cause)
+        if not roots:
+            return None
+        best = min(roots.values(), key=lambda root: self._merit(root, under[id(root)], finding))
+        near = sorted(under[id(best)], key=lambda cause: (cause is not best, self._place[id(cause)]))
+        between = dict.fromkeys(one.rule.name for one in near[1:])
+        self._through[id(finding)] = tuple(one for one in between if one not in {near[0].rule.name, finding.rule.name})
+        return near[0]
+
+    def _merit(self, root: Finding, causes: Sequence[Finding], finding: Finding) -> tuple[bool, bool, bool, int]:
+        """What is a cause for certain, was found on the finding's own subject, and lies deepest comes first."""
+        is_others = not any(subject_of(cause) == subject_of(finding) for cause in causes)
+        return (root.role is Role.SYMPTOM, root.verdict is Verdict.POSSIBLE, is_others, self._place[id(root)])
+
+    def _root(self, finding: Finding) -> Finding:
+        """What explains it in the end; never what it explains itself, as no chain is closed to a ring."""
+        while id(finding) in self._by:
+            finding = self._by[id(finding)]
         return finding
-    best = min(causes, key=lambda c: (c.role is Role.SYMPTOM, not _same(c, finding), -c.severity, c.begins, c.key))
-    return finding._replace(role=Role.SYMPTOM, explained_by=best.key)
+
+    def _causes(self, finding: Finding) -> Iterator[Finding]:
+        for cause in self._candidates(finding):
+            is_sure = _is_sure_enough(cause, finding) or finding.rule.name in cause.rule.explains
+            if is_sure and _is_alarm_enough(cause, finding) and _was_broken(cause, finding):
+                yield cause
+        for cause in self._shared.narrower(finding):
+            is_sure = _is_sure_enough(cause, finding) and _is_alarm_enough(cause, finding)
+            if is_sure and self._kinship.is_one(cause.rule, finding.rule):
+                yield cause
+        for cause in self._shared.surer(finding):
+            if self._kinship.is_akin(cause.rule, finding.rule) and _is_alarm_enough(cause, finding):
+                yield cause
+
+    def _candidates(self, finding: Finding) -> Iterator[Finding]:
+        for cause in self._links.linked(finding):
+            if self._kin(cause, finding):
+                yield cause
+        for cause in self._links.same_driver(finding):
+            if self._kin(cause, finding) is Kin.BY_DRIVER:
+                yield cause
+        yield from self._kin_around(finding)
+        if is_of_node(finding):
+            for cause in self._links.all_around(finding):
+                kin = self._kin(cause, finding)
+                if kin is Kin.NAMED or (kin and is_stand_in(finding)):
+                    yield cause
+
+    def _kin_around(self, finding: Finding) -> list[Finding]:
+        """Those about its node whose rules are kin to its own: the same for all findings of the rule there."""
+        at = (node_of(finding), finding.rule.name)
+        if at not in self._around:
+            self._around[at] = [cause for cause in self._links.around(finding) if self._kin(cause, finding)]
+        return self._around[at]
+
+    def _kin(self, cause: Finding, finding: Finding) -> Kin | None:
+        return self._kinship.of(cause.rule, finding.rule)
 
 
-def _explains(cause: Finding, finding: Finding) -> bool:
+def _is_alarm_enough(cause: Finding, finding: Finding) -> bool:
     """What is told for information only is no reason for an alarm."""
-    if cause.severity is Severity.INFO and finding.severity is not Severity.INFO:
-        return False
-    return finding.rule.name in cause.rule.explains and cause.key != finding.key
+    return cause is not finding and (cause.severity is not Severity.INFO or finding.severity is Severity.INFO)
 
 
-def _subject(finding: Finding) -> Subject:
-    return (finding.subject.kind, finding.subject.key)
+def _is_sure_enough(cause: Finding, finding: Finding) -> bool:
+    """What is only possible is no reason for what is certain, unless that is a symptom and must have one."""
+    is_guess = cause.verdict is Verdict.POSSIBLE and finding.verdict is Verdict.CONFIRMED
+    return not is_guess or finding.rule.role is Role.SYMPTOM
 
 
-def _same(cause: Finding, finding: Finding) -> bool:
-    return _subject(cause) == _subject(finding)
-
-
-class _Near:
-    """Findings by their subjects: each is held against those it is linked with alone, since there may be thousands."""
-
-    def __init__(self, findings: Sequence[Finding], history: History) -> None:
-        self._findings = findings
-        self._about: dict[Subject, list[Finding]] = defaultdict(list)
-        for finding in findings:
-            self._about[_subject(finding)].append(finding)
-        self._linked: dict[Subject, set[Subject]] = {subject: {subject} for subject in self._about}
-        for subject in self._about:
-            timeline = history.timelines.get(subject)
-            for used in timeline.uses & self._about.keys() if timeline else ():
-                self._linked[subject].add(used)
-                self._linked[used].add(subject)
-        self._of_nodes = [finding for finding in findings if finding.subject.kind is SubjectKind.NODE]
-
-    def linked(self, finding: Finding) -> Iterator[Finding]:
-        """Give those about the same, about what it uses or is used by, and what befell its node."""
-        if finding.subject.kind is SubjectKind.NODE:
-            yield from (other for other in self._findings if _shares_node(other, finding))
-            return
-        for subject in self._linked[_subject(finding)]:
-            yield from self._about[subject]
-        yield from (other for other in self._of_nodes if _shares_node(other, finding))
-
-
-def _shares_node(one: Finding, other: Finding) -> bool:
-    if _same(one, other):
-        return True
-    return len({one.subject.ids.get("node", ""), other.subject.ids.get("node", "")} - {""}) <= 1
-
-
-def _touch(cause: Finding, finding: Finding) -> bool:
+def _was_broken(cause: Finding, finding: Finding) -> bool:
     """Whether their times allow it: what befell a node must come first, a volume's cause may show itself late."""
     if finding.begins > cause.ends + TOUCH or finding.ends < cause.begins - TOUCH:
         return False
-    return cause.begins <= finding.begins + SLACK or cause.subject.kind is not SubjectKind.NODE
+    if cause.healed is not None and finding.begins > cause.healed + SLACK:
+        return False
+    if cause.subject.kind is not SubjectKind.NODE:
+        return True
+    return cause.begins <= finding.begins + (MONITORS if is_of_node(finding) else SLACK)

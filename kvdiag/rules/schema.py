@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from kvdiag.clock import duration
 from kvdiag.errors import PatternError
 from kvdiag.model.rule import Bug, Condition, Fix, Healing, Proof, Rule, RuleTest, Selector
 from kvdiag.model.values import EMPTY, Role, Severity, SubjectKind, Verdict
@@ -42,7 +43,10 @@ KEYS = [
     "fix",
     "references",
     "not-when",
+    "breaks",
+    "suffers",
     "explains",
+    "never-explains",
     "collect",
     "tests",
 ]
@@ -75,13 +79,13 @@ def _rule(node: Node, groups: Groups) -> Rule:
     name = _matching(top["name"], RULE_NAME, "use lower-case words joined by dashes, such as csi-nodeunstage-missing")
     (selectors, lines), when = _sentence(node, top, name, groups)
     per = _per(node, top)
-    return Rule(
+    rule = Rule(
         id=_matching(top["id"], RULE_ID, "an id is KV and three or four digits, the first of them the family"),
         name=name,
         title=top["title"].text(),
         severity=_severity(top["severity"]),
         status=_one_of(top["status"], STATUSES) if "status" in top else "experimental",
-        role=Role(_one_of(top["role"], [str(r) for r in Role])) if "role" in top else Role.CAUSE,
+        role=Role.CAUSE,
         per=SubjectKind(per.removesuffix(OR_NODE)),
         or_node=per.endswith(OR_NODE),
         possible=_severity(top["possible"]) if "possible" in top else None,
@@ -93,22 +97,34 @@ def _rule(node: Node, groups: Groups) -> Rule:
         applies=_ranges(top["applies"]) if "applies" in top else {},
         bugs=tuple(_bug(item) for item in _items(top, "bugs")),
         proof=_proof(top["proof"], list(selectors)) if "proof" in top else None,
-        same=tuple(item.text() for item in _items(top, "same")),
+        same=_listed(top, "same"),
         cut=tuple(_one_of(item, list(selectors)) for item in _items(top, "cut")),
         counts=_one_of(top["counts"], list(selectors)) if "counts" in top else "",
         shows=tuple(_one_of(item, list(selectors)) for item in _items(top, "shows")),
         follows=tuple(_one_of(item, list(selectors)) for item in _items(top, "follows")),
-        references=tuple(item.text() for item in _items(top, "references")),
+        references=_listed(top, "references"),
         alarm=tuple(_one_of(item, list(selectors)) for item in _items(top, "alarm")),
         clocks=tuple(_one_of(item, list(selectors)) for item in _items(top, "clocks")),
         healed=_healing(top["healed"], selectors) if "healed" in top else None,
         look_alikes=tuple(" ".join(item.text().split()) for item in _items(top, "not-when")),
-        explains=tuple(item.text() for item in _items(top, "explains")),
-        collect=tuple(item.text() for item in _items(top, "collect")),
+        collect=_listed(top, "collect"),
         lines=lines,
         tests=tuple(_test(item) for item in _items(top, "tests")),
         place=node.place,
         places=dict(node.places()),
+    )
+    return _spreading(rule, top)
+
+
+def _spreading(rule: Rule, top: Mapping[str, Node]) -> Rule:
+    """The rule with what it says of causes; what breaks nothing and suffers from something is a symptom."""
+    usual = Role.SYMPTOM if "suffers" in top and "breaks" not in top else Role.CAUSE
+    return rule._replace(
+        role=Role(_one_of(top["role"], list(Role))) if "role" in top else usual,
+        breaks=_listed(top, "breaks"),
+        suffers=_listed(top, "suffers"),
+        explains=_listed(top, "explains"),
+        never_explains=_listed(top, "never-explains"),
     )
 
 
@@ -140,6 +156,10 @@ def _items(top: Mapping[str, Node], key: str) -> tuple[Node, ...]:
     return top[key].sequence() if key in top else ()
 
 
+def _listed(top: Mapping[str, Node], key: str) -> tuple[str, ...]:
+    return tuple(item.text() for item in _items(top, key))
+
+
 def _matching(node: Node, pattern: re.Pattern[str], rule: str) -> str:
     if not pattern.fullmatch(node.text()):
         raise node.error(f"{node.text()!r}: {rule}")
@@ -165,12 +185,14 @@ def _fix(node: Node) -> Fix:
 
 
 def _healing(node: Node, selectors: Mapping[str, Selector]) -> Healing:
-    keys = node.mapping(("by", "says", "severity"), ("by", "says"))
+    keys = node.mapping(("by", "says", "severity", "after"), ("by", "says"))
     by = keys["by"].sequence() if isinstance(keys["by"].value, tuple) else (keys["by"],)
     severity = _severity(keys["severity"]) if "severity" in keys else None
-    return Healing(
-        tuple(_one_of(item, list(selectors)) for item in by), " ".join(keys["says"].text().split()), severity
-    )
+    after = duration(keys["after"].text()) if "after" in keys else 0
+    if after is None or after < 0:
+        raise keys["after"].error(f"{keys['after'].text()!r} is no duration; write 90s, 5m")
+    names = tuple(_one_of(item, list(selectors)) for item in by)
+    return Healing(names, " ".join(keys["says"].text().split()), severity, after)
 
 
 def _bug(node: Node) -> Bug:

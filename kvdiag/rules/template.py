@@ -18,6 +18,7 @@ title: What went wrong, in one line
 severity: medium                # info low medium high critical
 status: experimental            # stable when it has met real logs
 per: {per}
+breaks: [volume.unpublish]      # or suffers: what patterns/capabilities.yaml calls it
 events:                         # names for the sentence below; kinds are in docs/event-kinds.md
   failed: {{kind: volume.unpublish.failed, error: "*device or resource busy*"}}
   done: {{kind: volume.unpublish.succeeded}}

@@ -44,7 +44,10 @@ def _lines(rule: Rule) -> Iterator[str]:
     )
     yield from _section("Look-alikes", rule.look_alikes)
     yield from _section("To confirm, collect", map(plain().say, rule.collect))
+    yield from _section("Breaks", rule.breaks)
+    yield from _section("Suffers from the failure of", rule.suffers)
     yield from _section("Explains", rule.explains)
+    yield from _section("Never explains", rule.never_explains)
     yield from _section("See", rule.references)
 
 

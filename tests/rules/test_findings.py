@@ -226,6 +226,14 @@ def test_what_healed(seconds, healed):
     assert [fix.run for fix in finding.fix] == (["ls"] if over else ["ls", "rm"])
 
 
+@pytest.mark.parametrize(("second", "healed"), [(14, None), (15, None), (16, 16)])
+def test_what_heals_only_later(second, healed):
+    """With `after` the fault is over only by what comes so much later than its last line."""
+    one = rule("a", healed=HEALING._replace(after=15 * SECOND))
+    (finding,) = found(one, {VOLUME: [event("a", 0), event("b", second)]})
+    assert finding.healed == (healed and NOON + healed * SECOND)
+
+
 def test_a_doubt_makes_a_finding_possible():
     """What could not be seen is told as doubt, and the finding is only possible."""
     told = history({VOLUME: [event("a", 0)]})

@@ -7,11 +7,16 @@ import itertools
 import pytest
 
 from kvdiag.clock import DAY, SECOND
-from kvdiag.model.report import Finding
-from kvdiag.model.rule import Chain, ChainStep, Rule
-from kvdiag.model.timeline import Entity, History, Timeline
+from kvdiag.events.folder import built_in
+from kvdiag.model.event import Event
+from kvdiag.model.record import Origin
+from kvdiag.model.report import Evidence, Finding
+from kvdiag.model.rule import Chain, ChainStep, Rule, Selector
+from kvdiag.model.timeline import Coverage, Entity, History, Timeline
 from kvdiag.model.values import Role, Severity, SubjectKind, Verdict
-from kvdiag.rules.rank import SLACK, TOUCH, rank
+from kvdiag.rules.library import load
+from kvdiag.rules.rank import MONITORS, SLACK, TOUCH, rank
+from tests.rules.one_rule import one_rule
 
 NOON = 1_720_008_000_000_000
 POD, VOLUME, NODE = SubjectKind.POD, SubjectKind.VOLUME, SubjectKind.NODE
@@ -173,3 +178,162 @@ def test_order():
     for order in itertools.permutations(told):
         names = [key.partition(":")[0] for key, _, _ in ranked(list(order))]
         assert names == ["early", "late", "unsure", "mild", "symptom"]
+
+
+def about(rule, key="p", begins=0, ends=60, node="n1", kind=None, **changes):
+    """Give a finding of a rule that comes with kvdiag, beginning and ending at these seconds."""
+    made = finding(rule, kind or RULES[rule].per, key, begins, ends, node=node)
+    return made._replace(rule=RULES[rule], role=RULES[rule].role, **changes)
+
+
+RULES = {rule.name: rule for rule in load([built_in()]).rules}
+HEALED = {"healed": NOON + 60 * SECOND}
+INFO = {"severity": Severity.INFO}
+POSSIBLE = {"verdict": Verdict.POSSIBLE}
+OF_NODE = {"kind": NODE, "key": "n1"}
+
+
+@pytest.mark.parametrize(
+    ("cause", "symptom", "explained"),
+    [
+        # along what is needed: a runtime that crashed is not reached, so that the node is not ready
+        (about("containerd-crash", **OF_NODE), about("runtime-unavailable", begins=5, **OF_NODE), True),
+        (about("containerd-crash", **OF_NODE), about("node-not-ready", begins=5, **OF_NODE), True),
+        # what has its own reason is no symptom of a wider fault
+        (about("runtime-hung", **OF_NODE), about("image-pull-not-found", begins=5), False),
+        # node ⊃ pod, and not the other way round
+        (about("eviction-disk-pressure", **OF_NODE), about("crashloop-app", begins=5), True),
+        (about("eviction-disk-pressure", **OF_NODE), about("crashloop-app", begins=5, node="n2"), False),
+        (about("sandbox-create-hung"), about("node-not-ready", begins=5, **OF_NODE), False),
+        # a pod whose lines do not name it stands for any of its node
+        (about("sandbox-create-hung"), about("reserve-sandbox-name", begins=5, **OF_NODE), True),
+        (about("sandbox-create-hung", key="other"), about("reserve-sandbox-name", begins=5), False),
+        # pod – volume
+        (about("cifs-permission-denied", key="v"), about("mount-timeout-umbrella", begins=5), True),
+        (about("cifs-permission-denied", key="w"), about("mount-timeout-umbrella", begins=5), False),
+        # of two symptoms the nearer one explains, and never a cause
+        (about("volume-error-permanent", key="v"), about("mount-timeout-umbrella", begins=5), True),
+        (about("kernel-hung-task", **OF_NODE), about("kill-container-deadline", begins=5), False),
+        # broken when it began
+        (about("runtime-hung", **OF_NODE), about("pleg-not-healthy", begins=-MONITORS // SECOND, **OF_NODE), True),
+        (about("runtime-hung", **OF_NODE), about("pleg-not-healthy", begins=-MONITORS // SECOND - 1, **OF_NODE), False),
+        (about("eviction-disk-pressure", **OF_NODE), about("crashloop-app", begins=-11), False),
+        (about("runtime-hung", **OF_NODE, **HEALED), about("pleg-not-healthy", begins=70, **OF_NODE), True),
+        (about("runtime-hung", **OF_NODE, **HEALED), about("pleg-not-healthy", begins=71, **OF_NODE), False),
+        # what is possible explains no certain cause, what is for information no alarm
+        (about("containerd-crash", **OF_NODE, **POSSIBLE), about("runtime-unavailable", begins=5, **OF_NODE), False),
+        (about("containerd-crash", **OF_NODE, **POSSIBLE), about("node-not-ready", begins=5, **OF_NODE), True),
+        (about("containerd-crash", **OF_NODE, **INFO), about("node-not-ready", begins=5, **OF_NODE), False),
+    ],
+    ids=lambda one: one.rule.name if isinstance(one, Finding) else "",
+)
+def test_what_capabilities_explain(cause, symptom, explained):
+    """A symptom is folded if its capability needs what the cause broke, of a linked entity, before it began."""
+    for order in ([cause, symptom], [symptom, cause]):
+        by = {key: above for key, above, _ in ranked(order, LINKED)}
+        assert by[symptom.key] == (cause.key if explained else None)
+        assert by[cause.key] is None
+
+
+def test_a_driver_is_that_of_all_its_volumes():
+    """A driver that answers nobody explains what befalls pods of its other volumes, and not those of another driver."""
+    hung = about("csi-driver-hung", key="v")
+    hung = hung._replace(subject=hung.subject._replace(ids={"node": "n1", "driver": "csi.example.org"}))
+    waits = about("mount-timeout-umbrella", begins=5)
+    for driver, by in (("csi.example.org", hung.key), ("other.example.org", None)):
+        used = Entity(VOLUME, "w", "w", {"node": "n1", "driver": driver})
+        timelines = {
+            (POD, "p"): Timeline(waits.subject, (), frozenset({(VOLUME, "w")})),
+            (VOLUME, "w"): Timeline(used, ()),
+        }
+        history = History((), timelines, (), (), NOON, NOON + DAY)
+        assert {one.key: one.explained_by for one in rank([waits, hung], history)}[waits.key] == by
+
+
+def test_the_deepest_cause_explains_and_the_way_is_told():
+    """Of a chain of faults the first explains all; what lies between is told in order."""
+    chain = [
+        about("containerd-panic-concurrent-map", **OF_NODE),
+        about("containerd-crash", begins=1, **OF_NODE),
+        about("runtime-unavailable", begins=2, **OF_NODE),
+        about("pleg-not-healthy", begins=3, **OF_NODE),
+        about("node-not-ready", begins=4, **OF_NODE),
+    ]
+    for order in itertools.permutations(chain):
+        told = {one.rule.name: one for one in rank(list(order), History((), {}, (), (), NOON, NOON + DAY))}
+        assert {one.explained_by for name, one in told.items() if name != chain[0].rule.name} == {chain[0].key}
+        assert told["node-not-ready"].through == ("containerd-crash", "runtime-unavailable", "pleg-not-healthy")
+
+
+def test_two_causes_at_one_depth_both_stay():
+    """Neither of two broken things that need nothing of each other hides the other."""
+    found = [
+        about("eviction-disk-pressure", **OF_NODE),
+        about("kubelet-dir-no-space", **OF_NODE),
+        about("crashloop-app"),
+    ]
+    assert [by is None for _, by, _ in ranked(found)] == [True, True, False]
+
+
+def test_an_own_cause_goes_before_a_wider_one():
+    """A pod whose program is missing does not wait for the node's disk."""
+    own = about("container-command-not-found")
+    told = ranked([about("eviction-disk-pressure", **OF_NODE), own, about("crashloop-app", begins=5)])
+    assert {key: by for key, by, _ in told}["crashloop-app:pod:p@n1"] == own.key
+
+
+def with_line(made, step, line=1):
+    """Give a finding that rests on a line, as its rule calls it."""
+    event = Event(NOON, "kind", "kubelet", (), {}, Origin("kubelet.log", line), "n1", "", NOON)
+    return made._replace(evidence=(*made.evidence, Evidence(step, event)))
+
+
+def test_of_one_line_the_narrower_rule_tells():
+    """Two rules of one capability and one line: the one that asks more of the line explains the other."""
+    wide = one_rule(name="wide", breaks=("image.pull",), events={"failed": Selector("failed", ("pull.failed",))})
+    narrow = Selector("refused", ("pull.failed",), {"error": ("*429*",)})
+    narrow = one_rule(name="narrow", breaks=("image.pull",), events={"refused": narrow})
+    found = [
+        with_line(finding("wide", POD, "p", 0, 60)._replace(rule=wide), "failed"),
+        with_line(finding("narrow", POD, "p", 0, 60)._replace(rule=narrow), "refused"),
+    ]
+    for order in itertools.permutations(found):
+        assert {key: by for key, by, _ in ranked(list(order))} == {"wide:pod:p": "narrow:pod:p", "narrow:pod:p": None}
+    apart = [found[0], found[1]._replace(evidence=with_line(found[0]._replace(evidence=()), "failed", 2).evidence)]
+    assert {by for _, by, _ in ranked(apart)} == {None}
+
+
+def test_a_guess_without_a_line_of_its_own_adds_nothing():
+    """What may be the cause, by a line that a certain symptom shows, is told under that; by another line it explains."""
+    late = with_line(about("runtime-hung", **OF_NODE, **POSSIBLE), "late")
+    stale = with_line(with_line(about("pleg-not-healthy", **OF_NODE), "stale", 2), "failing")
+    assert {key: by for key, by, _ in ranked([late, stale])} == {late.key: stale.key, stale.key: None}
+    late = with_line(late, "late", 3)
+    assert {key: by for key, by, _ in ranked([late, stale])} == {late.key: None, stale.key: late.key}
+
+
+@pytest.mark.parametrize(("key", "by"), [("explains", "a:pod:p"), ("never_explains", None)])
+def test_a_rule_may_say_it_otherwise(key, by):
+    """What `explains` and `never-explains` name goes before capabilities."""
+    other = {"breaks": ("volume.detach",)} if key == "explains" else {"breaks": ("container.run",)}
+    cause = finding("a", POD, "p", 0, 60)._replace(rule=one_rule(name="a", **other, **{key: ("b",)}))
+    symptom = finding("b", POD, "p", 0, 60)._replace(rule=one_rule(name="b", suffers=("container.run",)))
+    assert {k: above for k, above, _ in ranked([symptom, cause])}["b:pod:p"] == by
+
+
+def test_explanations_make_no_ring():
+    """Two rules that name each other do not both vanish."""
+    found = [finding("a", POD, "p", 0, 60, explains=["b"]), finding("b", POD, "p", 0, 60, explains=["a"])]
+    for order in itertools.permutations(found):
+        assert {key: by for key, by, _ in ranked(list(order))} == {"a:pod:p": "b:pod:p", "b:pod:p": None}
+
+
+def test_a_symptom_without_a_cause_says_what_to_collect():
+    """By what its capability needs, without the logs that are there, for its own time; a cause says nothing of that."""
+    waits = about("reserve-sandbox-name")
+    seen = Coverage("containerd", "n1", NOON, NOON + DAY, 0)
+    (told,) = rank([waits], History((), {}, (seen,), (), NOON, NOON + DAY))
+    assert told.collect[0] == "journalctl -k --since '2024-07-03 11:50:00 UTC' --until '2024-07-03 12:02:00 UTC'"
+    assert not any("containerd" in command for command in told.collect)
+    explained = rank([waits, about("sandbox-create-hung")], History((), {}, (), (), NOON, NOON + DAY))
+    assert [one.collect for one in explained] == [(), ()]

@@ -1,0 +1,83 @@
+"""The capabilities in patterns/capabilities.yaml: a graph along which a failure spreads from what is needed upwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from typing import Any
+
+from kvdiag.cache import cached, digest
+from kvdiag.events.folder import built_in
+from kvdiag.model.capability import Capability
+from kvdiag.model.rule import Rule
+from kvdiag.model.values import SubjectKind
+from kvdiag.rules.library import CAPABILITIES
+
+
+class Capabilities:
+    """All capabilities by name, with what each of them needs in the end."""
+
+    def __init__(self, given: Iterable[Capability]) -> None:
+        """The needs of the `given` must not form a ring, and name no other."""
+        self.by_name = {one.name: one for one in given}
+        self._needed: dict[str, frozenset[str]] = {}
+        self._depth: dict[str, int] = {}
+        for name in self.by_name:
+            self._follow(name)
+
+    def __iter__(self) -> Iterator[Capability]:
+        return iter(self.by_name.values())
+
+    def needed(self, name: str) -> frozenset[str]:
+        """Everything that a capability needs, directly or not; nothing for an unknown one."""
+        return self._needed.get(name, frozenset())
+
+    def spreads(self, failed: str, name: str) -> bool:
+        """Whether the failure of one is felt in another, or in itself."""
+        return failed == name or failed in self.needed(name)
+
+    def depth(self, rule: Rule) -> int:
+        """How many needs lie below what a rule breaks, else what it suffers from; the deepest cause has 0."""
+        names = rule.breaks or rule.suffers
+        return min((self._depth.get(name, 0) for name in names), default=0)
+
+    def to_collect(self, rule: Rule) -> list[str]:
+        """Commands that show why what a rule suffers from fails, the nearest first."""
+        ahead, seen = list(rule.suffers), set(rule.suffers)
+        found: list[str] = list(rule.collect)
+        while ahead:
+            one = self.by_name.get(ahead.pop(0))
+            for name in one.needs if one else ():
+                if name not in seen:
+                    seen.add(name)
+                    ahead.append(name)
+            found.extend(one.collect if one else ())
+        return list(dict.fromkeys(found))
+
+    def _follow(self, name: str) -> None:
+        needs = self.by_name[name].needs
+        for need in needs:
+            if need not in self._needed:
+                self._follow(need)
+        self._needed[name] = frozenset(needs).union(*(self._needed[need] for need in needs))
+        self._depth[name] = max((self._depth[need] + 1 for need in needs), default=0)
+
+
+@cache
+def capabilities() -> Capabilities:
+    """Those that come with kvdiag. Raises PatternError where the file cannot be used."""
+    path = built_in() / CAPABILITIES
+    text = path.read_bytes()
+    rows = cached("capabilities", digest([text]), lambda: _rows(text.decode(), str(path)), lambda rows: rows)
+    return Capabilities(
+        Capability(name, label, SubjectKind(on), tuple(needs), tuple(collect), place)
+        for name, label, on, needs, collect, place in rows
+    )
+
+
+def _rows(text: str, file: str) -> Sequence[Sequence[Any]]:
+    from kvdiag.rules.capability_file import read_capabilities  # YAML, which a filled cache spares us
+
+    return [
+        [one.name, one.label, str(one.on), one.needs, one.collect, one.place] for one in read_capabilities(text, file)
+    ]

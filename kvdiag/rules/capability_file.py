@@ -1,0 +1,52 @@
+"""patterns/capabilities.yaml → capabilities; every fault told with file:line:column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kvdiag.errors import PatternError
+from kvdiag.model.capability import Capability
+from kvdiag.model.values import SubjectKind
+from kvdiag.rules.distribution import unknown_placeholders
+from kvdiag.yamlread import Node, read_yaml, suggestion
+
+
+def read_capabilities(text: str, file: str) -> list[Capability]:
+    """The capabilities of a file. Raises PatternError at the first fault."""
+    found: dict[str, Capability] = {}
+    needs: list[Node] = []
+    for node in read_yaml(text, file).sequence():
+        keys = node.mapping(("capability", "label", "on", "needs", "collect"), ("capability", "label", "on"))
+        name, on = keys["capability"].text(), keys["on"].text()
+        if name in found:
+            raise node.error(f"{name} is there twice")
+        if on not in list(SubjectKind):
+            raise keys["on"].error(f"unknown {on!r}{suggestion(on, [str(kind) for kind in SubjectKind])}")
+        named = keys["needs"].sequence() if "needs" in keys else ()
+        commands = [one.text() for one in keys["collect"].sequence()] if "collect" in keys else []
+        for command in commands:
+            for unknown in unknown_placeholders(command):
+                raise keys["collect"].error(f"no distribution defines {unknown}")
+        needs.extend(named)
+        found[name] = Capability(
+            name, keys["label"].text(), SubjectKind(on), tuple(n.text() for n in named), tuple(commands), node.place
+        )
+    for need in needs:
+        if need.text() not in found:
+            raise need.error(f"no capability is called {need.text()!r}{suggestion(need.text(), found)}")
+    for one in found.values():
+        if _is_in_ring(one.name, found):
+            raise PatternError(one.place, f"{one.name} needs itself in the end")
+    return list(found.values())
+
+
+def _is_in_ring(name: str, found: Mapping[str, Capability]) -> bool:
+    ahead, seen = list(found[name].needs), set[str]()
+    while ahead:
+        need = ahead.pop()
+        if need == name:
+            return True
+        if need not in seen:
+            seen.add(need)
+            ahead.extend(found[need].needs)
+    return False

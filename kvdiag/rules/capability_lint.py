@@ -1,0 +1,25 @@
+"""What a rule says of capabilities, held against those there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kvdiag.model.rule import Rule
+from kvdiag.model.values import Role
+from kvdiag.rules.capabilities import Capabilities
+from kvdiag.yamlread import suggestion
+
+
+def faults(rule: Rule, known: Capabilities) -> Iterator[str]:
+    """What is wrong with what a rule says of capabilities."""
+    if not rule.breaks and not rule.suffers:
+        yield "say which capability it breaks or suffers from (patterns/capabilities.yaml)"
+    for name in (*rule.breaks, *rule.suffers):
+        if name not in known.by_name:
+            yield f"no capability is called {name!r}{suggestion(name, known.by_name)}"
+    for broken in rule.breaks:
+        for name in rule.suffers:
+            if known.spreads(broken, name):
+                yield f"it suffers from {name}, which needs {broken}, that it breaks itself"
+    if rule.breaks and rule.role is Role.SYMPTOM:
+        yield "a symptom breaks nothing; say `suffers` instead"

@@ -1,0 +1,74 @@
+"""One fault with many victims is one incident: findings of one rule on one node that say the same of other subjects."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from kvdiag.model.report import Finding
+from kvdiag.model.values import SubjectKind
+from kvdiag.regex import lazy_regex
+from kvdiag.rules.links import node_of
+from kvdiag.rules.rank import TOUCH, ordered
+
+_NUMBER = lazy_regex(r"[0-9]+")
+
+
+def told(findings: Iterable[Finding]) -> list[Finding]:
+    """Findings in the order in which they are reported, with what each accounts for and the incident it is part of."""
+    found = ordered(findings)
+    explains, incidents = _explained(found), dict(_incidents(found))
+    return [
+        one._replace(explains=tuple(sorted(explains.get(one.key, ()))), incident=incidents.get(one.key))
+        for one in found
+    ]
+
+
+def _explained(findings: Sequence[Finding]) -> dict[str, set[str]]:
+    """By the key of each cause the rules whose findings lie under it, on whatever step."""
+    above = {finding.key: finding.explained_by for finding in findings}
+    under: dict[str, set[str]] = defaultdict(set)
+    for finding in findings:
+        key, seen = finding.explained_by, {finding.key}
+        while key is not None and key not in seen:
+            under[key].add(finding.rule.name)
+            seen.add(key)
+            key = above.get(key)
+    return under
+
+
+def _incidents(findings: Sequence[Finding]) -> Iterator[tuple[str, str]]:
+    """The key of each finding that is not alone, with that of the first of its incident."""
+    alike: dict[tuple[object, ...], list[Finding]] = defaultdict(list)
+    for finding in findings:
+        if finding.subject.kind is not SubjectKind.NODE:
+            alike[_likeness(finding)].append(finding)
+    for group in alike.values():
+        for incident in _at_one_time(group):
+            if len(incident) > 1:
+                yield from ((one.key, incident[0].key) for one in incident)
+
+
+def _likeness(finding: Finding) -> tuple[object, ...]:
+    """What findings of one incident have in common: all but the names of their subjects, and numbers."""
+    words = finding.says
+    for name in sorted({finding.subject.name, *finding.subject.ids.values()}, key=lambda name: (-len(name), name)):
+        if len(name) > 1:
+            words = words.replace(name, "…")
+    driver = finding.subject.ids.get("driver", "")
+    known = (finding.verdict, finding.severity, finding.healed is None, finding.explained_by is None)
+    return (finding.rule.name, node_of(finding), driver, *known, _NUMBER.sub("0", words))
+
+
+def _at_one_time(findings: Sequence[Finding]) -> Iterator[list[Finding]]:
+    """The findings cut where nothing happened for long, each part in the order that was given."""
+    order = {finding.key: number for number, finding in enumerate(findings)}
+    part: list[Finding] = []
+    until = 0
+    for finding in sorted(findings, key=lambda one: (one.begins, one.key)):
+        if part and finding.begins > until + TOUCH:
+            yield sorted(part, key=lambda one: order[one.key])
+            part = []
+        until = max(until, finding.ends) if part else finding.ends
+        part.append(finding)
+    yield sorted(part, key=lambda one: order[one.key])

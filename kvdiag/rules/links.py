@@ -1,0 +1,117 @@
+"""Which findings may have to do with each other: of one entity, of entities that use one another, or of one node."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from kvdiag.model.event import NAMELESS
+from kvdiag.model.report import Finding
+from kvdiag.model.timeline import History
+from kvdiag.model.values import SubjectKind
+
+Subject = tuple[SubjectKind, str]
+Place = tuple[str, str]  # a node, and a CSI driver on it
+_OF_A_POD = {SubjectKind.CONTAINER, SubjectKind.SANDBOX}
+
+
+def subject_of(finding: Finding) -> Subject:
+    """What a finding is about, as timelines call it."""
+    return (finding.subject.kind, finding.subject.key)
+
+
+def is_of_node(finding: Finding) -> bool:
+    """Whether it is about a node, be it for a pod or volume that its lines do not name."""
+    return finding.subject.kind is SubjectKind.NODE
+
+
+def is_stand_in(finding: Finding) -> bool:
+    """Whether it is told of the node, since its lines name no pod or volume."""
+    return finding.rule.or_node and is_of_node(finding)
+
+
+def node_of(finding: Finding) -> str:
+    """The node, be it one made up for its log; empty where nothing tells which."""
+    named = finding.subject.ids.get("node", "")
+    if named or is_of_node(finding):
+        return named or finding.subject.key
+    return next((one.event.node for one in finding.evidence if one.event.node.startswith(NAMELESS)), "")
+
+
+def shares_node(one: str, other: str) -> bool:
+    """Whether two nodes may be one: what nobody names may be any."""
+    return not one or not other or one == other
+
+
+class Links:
+    """Findings by what they are about: each is held against the linked ones alone, as there may be thousands."""
+
+    def __init__(self, findings: Sequence[Finding], history: History) -> None:
+        """All findings of a history."""
+        self._history = history
+        self.about: dict[Subject, list[Finding]] = defaultdict(list)
+        self.of_driver: dict[Place, list[Finding]] = defaultdict(list)
+        self.of_node: dict[str, list[Finding]] = defaultdict(list)
+        self.on_node: dict[str, list[Finding]] = defaultdict(list)
+        for finding in findings:
+            self.about[subject_of(finding)].append(finding)
+            self.on_node[node_of(finding)].append(finding)
+            if is_of_node(finding):
+                self.of_node[node_of(finding)].append(finding)
+            elif driver := finding.subject.ids.get("driver"):
+                self.of_driver[node_of(finding), driver].append(finding)
+        self._uses: dict[Subject, set[Subject]] = {subject: set() for subject in self.about}
+        for subject in self.about:
+            for used in self._used(subject):
+                self._uses[subject].add(used)
+                if used in self._uses:
+                    self._uses[used].add(subject)
+
+    def linked(self, finding: Finding) -> Iterator[Finding]:
+        """Those about the same and about what it uses or is used by."""
+        subject = subject_of(finding)
+        yield from self.about[subject]
+        for used in self._uses[subject]:
+            yield from self.about.get(used, ())
+
+    def same_driver(self, finding: Finding) -> Iterator[Finding]:
+        """Those about volumes of a CSI driver that its volumes have, on its node."""
+        for driver in sorted(self._drivers(finding)):
+            yield from self.of_driver.get((node_of(finding), driver), ())
+
+    def around(self, finding: Finding) -> Iterator[Finding]:
+        """Those about its node."""
+        yield from _at(self.of_node, node_of(finding))
+
+    def all_around(self, finding: Finding) -> Iterator[Finding]:
+        """Those about its node and about all that is on it."""
+        yield from _at(self.on_node, node_of(finding))
+
+    def _used(self, subject: Subject) -> Iterator[Subject]:
+        """What a subject uses; a container or sandbox also what its pod does. Two pods of one line have no link."""
+        timeline = self._history.timelines.get(subject)
+        for used in timeline.uses if timeline else ():
+            if used[0] is not subject[0]:
+                yield used
+        uid = next((found.subject.ids.get("pod_uid", "") for found in self.about[subject]), "")
+        if uid and subject[0] in _OF_A_POD:
+            pod = (SubjectKind.POD, uid)
+            yield pod
+            of_pod = self._history.timelines.get(pod)
+            yield from (used for used in (of_pod.uses if of_pod else ()) if used[0] is SubjectKind.VOLUME)
+
+    def _drivers(self, finding: Finding) -> set[str]:
+        found = {finding.subject.ids.get("driver", "")}
+        for used in self._uses[subject_of(finding)]:
+            timeline = self._history.timelines.get(used)
+            found.add(timeline.subject.ids.get("driver", "") if timeline else "")
+        return found - {""}
+
+
+def _at(by_node: dict[str, list[Finding]], node: str) -> Iterator[Finding]:
+    if not node:
+        for findings in by_node.values():
+            yield from findings
+        return
+    yield from by_node.get(node, ())
+    yield from by_node.get("", ())

@@ -1,0 +1,56 @@
+"""A symptom whose cause is in none of the logs: which commands would show it, by what the failed capability needs."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from kvdiag.clock import MINUTE, to_datetime
+from kvdiag.model.report import Finding
+from kvdiag.model.timeline import History
+from kvdiag.model.values import Role, Severity
+from kvdiag.regex import lazy_regex
+from kvdiag.rules.capabilities import Capabilities
+from kvdiag.rules.distribution import Dialect, dialect_of
+from kvdiag.rules.fill import command
+
+MOST = 4  # commands; the first show what lies nearest
+BEFORE = 10 * MINUTE  # the cause of what began then may have begun
+_JOURNAL = lazy_regex(r"\{journal:(\w+)(?: since \w+)?\}")
+_RUNTIMES = {"containerd", "crio", "docker"}
+
+
+class Uncaused:
+    """What to collect for symptoms that nothing explains."""
+
+    def __init__(self, history: History, known: Capabilities) -> None:
+        """The logs that are there already, and what needs what."""
+        self._history, self._known = history, known
+        self._dialect = cache(self._dialect_of)
+
+    def to_collect(self, finding: Finding) -> tuple[str, ...]:
+        """Commands for a symptom, those first whose output is not among the logs; none for any other finding."""
+        if finding.role is not Role.SYMPTOM or finding.explained_by or finding.severity is Severity.INFO:
+            return ()
+        node = finding.subject.ids.get("node", "")
+        texts = self._known.to_collect(finding.rule)
+        logged = self._logged(node)
+        missing = [text for text in texts if not (read := _JOURNAL.search(text)) or read[1] not in logged]
+        said = {"node": node, **finding.subject.ids}
+        commands = (command(self._of_then(text, finding, self._dialect(node)), said) for text in missing or texts)
+        return tuple(dict.fromkeys(one for one in commands if one))[:MOST]
+
+    def _logged(self, node: str) -> set[str]:
+        """Services whose logs of the node are there."""
+        found = {one.component for one in self._history.coverage if not node or not one.node or one.node == node}
+        return found | ({"runtime"} if found & _RUNTIMES else set())
+
+    def _of_then(self, text: str, finding: Finding, dialect: Dialect) -> str:
+        """The command for the time of the finding, where that is known."""
+        if finding.evidence and all(one.event.origin.source in self._history.adrift for one in finding.evidence):
+            return dialect.say(text)
+        stamps = (finding.begins - BEFORE, finding.ends + MINUTE)
+        since, until = (to_datetime(one).strftime("'%Y-%m-%d %H:%M:%S UTC'") for one in stamps)
+        return dialect.say(_JOURNAL.sub(r"{between:\1}", text), {"since": since, "until": until})
+
+    def _dialect_of(self, node: str) -> Dialect:
+        return dialect_of(self._history, node)
