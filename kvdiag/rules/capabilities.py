@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
-from kvdiag.cache import cached, digest
+from kvdiag.cache import cached, fingerprint
 from kvdiag.events.folder import built_in
 from kvdiag.model.capability import Capability
 from kvdiag.model.rule import Rule
@@ -67,8 +67,9 @@ class Capabilities:
 def capabilities() -> Capabilities:
     """Those that come with kvdiag. Raises PatternError where the file cannot be used."""
     path = built_in() / CAPABILITIES
-    text = path.read_bytes()
-    rows = cached("capabilities", digest([text]), lambda: _rows(text.decode(), str(path)), lambda rows: rows)
+    rows = cached(
+        "capabilities", fingerprint([path]), lambda: _rows(path.read_text("utf-8"), str(path)), lambda rows: rows
+    )
     return Capabilities(
         Capability(name, label, SubjectKind(on), tuple(needs), tuple(collect), place)
         for name, label, on, needs, collect, place in rows

@@ -147,6 +147,7 @@ name: array-lost
 title: The storage array does not answer
 severity: high
 per: node
+breaks: [storage]
 events:
   lost: {kind: storage.array.lost, reason: "*timeout*"}
 when: lost
@@ -208,8 +209,8 @@ def test_lint_of_a_folder(own):
     (own / "p" / "kinds.yaml").write_text("mine: [csi.call.failed, csi.cal.failed]")
     told = [str(fault).partition("\n")[0].removeprefix(f"{own}/p/") for fault in check_patterns([own / "p"])[1]]
     assert told == [
-        "array-lost.yaml:7:44: lost: its lines say nothing of 'reason'; did you mean 'raeson'?",
-        "array-lost.yaml:9:7: the slot {reason} is filled by nothing; did you mean 'raeson'?",
+        "array-lost.yaml:8:44: lost: its lines say nothing of 'reason'; did you mean 'raeson'?",
+        "array-lost.yaml:10:7: the slot {reason} is filled by nothing; did you mean 'raeson'?",
         "events/array.yaml:7:14: unknown placeholder 'raeson'; did you mean 'reason'?",
         "events/array.yaml:7:14: the anchor 'kubelet' stands in 33 % of the lines of an average log; take words that only this line has",
         "kinds.yaml:1:25: no event kind is called 'csi.cal.failed'; did you mean 'csi.call.failed'?",
