@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
+from kvdiag.model.story import StoryLine
 from kvdiag.model.values import EMPTY, Role, Severity, SubjectKind
 from kvdiag.model.vocabulary import Entry
 
@@ -116,14 +117,22 @@ class Proof(NamedTuple):
     doubt: str
 
 
+SUBJECT = ""  # in what a test finds: the one that its story is about, whatever a wording calls it
+
+
 class RuleTest(NamedTuple):
-    """A log excerpt and what must be found in it: subject name → verdict; empty for a near miss."""
+    """A log excerpt or a story, and what must be found in it: subject name → verdict; empty for a near miss.
+
+    A story is told in all wordings but those with the words `but`.
+    """
 
     name: str
     log: str
     finds: Mapping[str, str]
     options: Mapping[str, str] = EMPTY
     place: str = ""
+    story: tuple[StoryLine, ...] = ()
+    but: tuple[str, ...] = ()
 
 
 class Rule(NamedTuple):
@@ -132,6 +141,7 @@ class Rule(NamedTuple):
     With `alarm`, a match without one of these events is of severity info.
     With `or_node`, events that name no subject of the kind `per` count for their node, where none names one.
     `possible` is the severity of a finding that is only possible, where that is another.
+    `survives` are the mutants that its tests need not tell from it, each with the reason.
     `clocks` are the events whose place after the step before them must not hang on the clocks of two machines.
     """
 
@@ -166,3 +176,4 @@ class Rule(NamedTuple):
     place: str = ""
     or_node: bool = False
     alarm: tuple[str, ...] = ()
+    survives: Mapping[str, str] = EMPTY

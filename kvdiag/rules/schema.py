@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator, Mapping
 
 from kvdiag.errors import PatternError
-from kvdiag.model.rule import Bug, Fix, Healing, Proof, Rule, RuleTest, Selector
-from kvdiag.model.values import Role, Severity, SubjectKind, Verdict
+from kvdiag.model.rule import Bug, Fix, Healing, Proof, Rule, Selector
+from kvdiag.model.values import Role, Severity, SubjectKind
 from kvdiag.model.vocabulary import Entry, Wording
 from kvdiag.rules.grammar import read_condition
+from kvdiag.rules.trials import read_tests
 from kvdiag.versions import read_range
 from kvdiag.yamlread import Node, read_yaml, suggestion
 
@@ -41,6 +42,7 @@ KEYS = [
     "not-when",
     "explains",
     "collect",
+    "survives",
     "tests",
 ]
 REQUIRED = ["id", "name", "title", "severity", "per", "events", "when", "says", "cause", "tests"]
@@ -88,7 +90,8 @@ def read_rule(text: str, file: str) -> Rule:
         explains=tuple(item.text() for item in _items(top, "explains")),
         collect=tuple(item.text() for item in _items(top, "collect")),
         lines=lines,
-        tests=tuple(_test(item) for item in _items(top, "tests")),
+        survives=dict(top["survives"].texts()) if "survives" in top else {},
+        tests=read_tests(_items(top, "tests")),
         place=node.place,
     )
 
@@ -199,20 +202,6 @@ def _proof(node: Node, names: list[str]) -> Proof:
 
 def _severity(node: Node) -> Severity:
     return Severity.of(_one_of(node, [severity.label for severity in Severity]))
-
-
-def _test(node: Node) -> RuleTest:
-    keys = node.mapping(("name", "log", "finds", "options"), ("name", "log", "finds"))
-    finds = keys["finds"]
-    for child in finds.table().values():
-        _one_of(child, [str(v) for v in Verdict])
-    return RuleTest(
-        name=keys["name"].text(),
-        log=keys["log"].text(),
-        finds=finds.texts(),
-        options=keys["options"].texts() if "options" in keys else {},
-        place=node.place,
-    )
 
 
 def unique(rules: list[Rule]) -> Iterator[PatternError]:
