@@ -21,7 +21,7 @@ from tests.long import thinned
 
 ROOT = Path(__file__).parents[1]
 SAMPLES = ROOT / "sample-logs"
-LONG = 5000  # lines
+LONG = 300  # lines
 COLOURS = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "GITHUB_ACTIONS")
 # No test measures time: on a busy machine an example may take any. Examples are drawn alike on every run, so that what
 # was green stays green until something changes; `make explore` draws others, and many more of them.
@@ -98,9 +98,8 @@ class Sample:
         folder.mkdir()
         for path in self.logs:
             data = path.read_bytes()
-            text = gzip.decompress(data) if path.suffix == ".gz" else b""
-            is_long = text.count(b"\n") > LONG
-            (folder / path.name).write_bytes(gzip.compress(thinned(text, 20), 1) if is_long else data)
+            text = gzip.decompress(data) if path.suffix == ".gz" else data
+            (folder / path.name.removesuffix(".gz")).write_bytes(thinned(text, 8) if text.count(b"\n") > LONG else text)
         return folder
 
     @cached_property

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import run_kvdiag
+
 ROOT = Path(__file__).parents[1]
 LOST = "sample-logs/hostpath-inline-republished"
 REMOVED = "sample-logs/driver-removed-before-pod"
@@ -107,6 +109,12 @@ def test_every_step_of_a_healthy_life_is_measured(kvdiag, command):
     assert {item["now"] for item in told["items"]} == {None}
 
 
+@pytest.fixture(scope="module")
+def parts():
+    """Give what is printed about the steps of pods of which each has one fault."""
+    return run_kvdiag("pods", "--slow", "tests/data/pod-failures", COLUMNS="160").stdout.split("\n\n")[1]
+
+
 @pytest.mark.parametrize(
     ("name", "step", "waits"),
     [
@@ -119,9 +127,8 @@ def test_every_step_of_a_healthy_life_is_measured(kvdiag, command):
         ("kube-system/static-0-worker-1", "", ""),
     ],
 )
-def test_the_step_it_is_in_now(kvdiag, name, step, waits):
+def test_the_step_it_is_in_now(parts, name, step, waits):
     """Each pod that is not done has one step that it is in now, since when, and what it waits for."""
-    parts = kvdiag("pods", "--slow", "tests/data/pod-failures", COLUMNS="160").stdout.split("\n\n")[1]
     mine = [line.split("  ") for line in parts.splitlines() if line.startswith(f"{name} ") and " waits " in line]
     assert [(line[-1].strip(), step in map(str.strip, line)) for line in mine] == ([(waits, True)] if step else [])
 

@@ -12,6 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.long import thinned
+
 SAMPLES = Path(__file__).parents[1] / "sample-logs"
 YEAR = {"hostpath-driver-lost-state": 2026, "detach-without-unstage": 2024, "driver-removed-before-pod": 2024}
 KLOG = re.compile(rb"([IWEF])(\d\d)(\d\d) (\d\d:\d\d:\d\d\.\d{6})(?= +\d+ )")
@@ -21,9 +23,11 @@ PID = re.compile(rb"[IWEF]\d{4} \S+ +(\d+) ")
 
 @cache
 def logs(case: str) -> dict[str, bytes]:
-    """Give the logs of a sample by name, unpacked."""
+    """Give the logs of a sample by name, unpacked, without most of what repeats."""
     return {
-        path.name.removesuffix(".gz"): gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        path.name.removesuffix(".gz"): thinned(
+            gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes(), 6
+        )
         for path in sorted((SAMPLES / case).glob("*.log*"))
     }
 

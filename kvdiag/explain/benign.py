@@ -16,11 +16,11 @@ import re
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from kvdiag.cache import cached, digest
+from kvdiag.cache import cached, fingerprint
 from kvdiag.clock import duration
 from kvdiag.errors import PatternError
 from kvdiag.events.folder import built_in
@@ -77,9 +77,12 @@ def load_benign(path: Path) -> tuple[Benign, ...]:
 
 def known_benign() -> tuple[Benign, ...]:
     """The harmless lines that come with kvdiag, from the cache when the file has not changed: without samples then."""
-    path = built_in() / "topics" / f"{BENIGN}.yaml"
-    text = read_text(path)
-    return cached("benign", digest([text.encode()]), lambda: list(map(_kept, load_benign(path))), _read_kept)
+    return _known_benign(built_in() / "topics" / f"{BENIGN}.yaml")
+
+
+@cache
+def _known_benign(path: Path) -> tuple[Benign, ...]:
+    return cached("benign", fingerprint([path]), lambda: list(map(_kept, load_benign(path))), _read_kept)
 
 
 def _kept(entry: Benign) -> list[object]:

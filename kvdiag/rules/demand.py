@@ -20,6 +20,6 @@ def asked(rules: Iterable[Rule], heard: AbstractSet[str]) -> frozenset[str]:
     kinds: set[str] = set()
     for rule in rules:
         wanted = sought(rule)
-        if all(clause & possible for clause in wanted.clauses):
+        if wanted.can_hold(possible):
             kinds |= wanted.kinds
     return frozenset(kinds | TOLD_BY if kinds & HANDED_OVER else kinds)

@@ -53,15 +53,14 @@ def judge(
 ) -> list[RuleMatch]:
     """Every match of the rule on these events (in time order), the certain ones first; empty when there is none."""
     pieces = cut_polls(events)
-    divided = by_kind(piece for piece, _ in pieces)
-    seen = Selected(rule.events, divided)
+    seen = Selected(rule.events, by_kind([piece for piece, _ in pieces] if pieces else events))
     if not _may_hold(rule.when, seen):
         return []
     whole = {id(piece): event for piece, event in pieces}
     kinds = {name: selector.kinds for name, selector in rule.events.items()}
     selected = JudgedEvents(seen, kinds, node, history, entries, rule.clocks)
     runs = (_weighed(match, rule) for match in islice(_solve(rule.when, selected, RuleMatch({})), MOST_RUNS))
-    return sorted((_whole(match, whole) for match in runs), key=lambda match: bool(match.doubts))
+    return sorted((_whole(match, whole) if whole else match for match in runs), key=lambda match: bool(match.doubts))
 
 
 def may_hold(rule: Rule, events: Sequence[Event]) -> bool:

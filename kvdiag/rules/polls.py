@@ -13,15 +13,19 @@ from kvdiag.model.event import Event
 
 
 def cut_polls(events: Sequence[Event]) -> list[tuple[Event, Event]]:
-    """Each event, or each piece of one, in order; beside it the event that it is or is a piece of."""
-    if all(event.count == 1 for event in events):
-        return [(event, event) for event in events]
-    pairs = [(piece, event) for event in events for piece in _pieces(event, events)]
+    """Each event, or each piece of one, in order, beside it the event it is or is a piece of; empty without polls."""
+    for event in events:
+        if event.count > 1:
+            break
+    else:
+        return []
+    times = [event.time for event in events]
+    pairs = [(piece, event) for event in events for piece in _pieces(event, events, times)]
     return sorted(pairs, key=lambda pair: (pair[0].time, pair[0].origin))
 
 
-def _pieces(poll: Event, events: Sequence[Event]) -> Iterator[Event]:
-    for cut in _moments(poll, events) if poll.count > 1 else ():
+def _pieces(poll: Event, events: Sequence[Event], times: Sequence[int]) -> Iterator[Event]:
+    for cut in _moments(poll, events, times) if poll.count > 1 else ():
         lasted, repeats = poll.ends - poll.time, poll.count - 1
         said = 1 + (cut - poll.time) * repeats // lasted if cut > poll.time else 0
         if 0 < said < poll.count:
@@ -32,8 +36,7 @@ def _pieces(poll: Event, events: Sequence[Event]) -> Iterator[Event]:
     yield poll
 
 
-def _moments(poll: Event, events: Sequence[Event]) -> Iterator[int]:
+def _moments(poll: Event, events: Sequence[Event], times: Sequence[int]) -> Iterator[int]:
     """When something else happened while the poll went on."""
-    first = bisect_right(events, poll.time, key=lambda event: event.time)
-    last = bisect_left(events, poll.ends, key=lambda event: event.time)
+    first, last = bisect_right(times, poll.time), bisect_left(times, poll.ends)
     return (event.time for event in events[first:last] if event.kind != poll.kind)

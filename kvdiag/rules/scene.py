@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cache, partial
 from itertools import accumulate
 from typing import NamedTuple
@@ -26,23 +27,40 @@ from kvdiag.rules.selection import ByKind, by_kind, place_of, selects
 
 HORIZON = HOUR  # events of the node are looked at this long before and after a subject was heard of
 
+MOST_RULES = 4096  # whose kinds are kept
 EPISODE = 15 * MINUTE  # three times the longest that kubelet waits before it tries again
 
 Key = tuple[SubjectKind, str]
 
+_SOUGHT: dict[int, Sought] = {}  # by the identity of its rule
+
 
 class Sought(NamedTuple):
-    """What a rule looks for: the `kinds` it asks for, and its `clauses`, of each of which one kind must be there."""
+    """What a rule looks for: the `kinds` it asks for, and its `clauses`, of each of which one kind must be there.
+
+    `positive` are the kinds of what must have been seen, whatever is absent.
+    """
 
     rule: Rule
     kinds: frozenset[str]
     clauses: tuple[frozenset[str], ...]
+    positive: frozenset[str]
+
+    def can_hold(self, heard: AbstractSet[str]) -> bool:
+        """Whether each clause has a kind that was heard."""
+        return not any(clause.isdisjoint(heard) for clause in self.clauses)
 
 
 def sought(rule: Rule) -> Sought:
-    """The kinds and clauses of a rule."""
-    kinds = frozenset(kind for selector in rule.events.values() for kind in selector.kinds)
-    return Sought(rule, kinds, tuple(_clauses(rule.when, rule)))
+    """The kinds and clauses of a rule, worked out once: rules live as long as the process."""
+    known = _SOUGHT.get(id(rule))
+    if known is None or known.rule is not rule:
+        if len(_SOUGHT) >= MOST_RULES:
+            _SOUGHT.clear()
+        kinds = frozenset(kind for selector in rule.events.values() for kind in selector.kinds)
+        positive = frozenset(kind for name in positive_names(rule.when) for kind in rule.events[name].kinds)
+        known = _SOUGHT[id(rule)] = Sought(rule, kinds, tuple(_clauses(rule.when, rule)), positive)
+    return known
 
 
 def _clauses(condition: Condition, rule: Rule) -> Iterator[frozenset[str]]:
@@ -57,10 +75,6 @@ def _clauses(condition: Condition, rule: Rule) -> Iterator[frozenset[str]]:
             each = [list(_clauses(term, rule)) for term in terms]
             if all(each):
                 yield frozenset().union(*(min(clauses, key=len) for clauses in each))
-
-
-def _positive(rule: Rule) -> frozenset[str]:
-    return frozenset(kind for name in positive_names(rule.when) for kind in rule.events[name].kinds)
 
 
 class _Series:
@@ -104,7 +118,7 @@ class SubjectEvents:
             here = {self.timeline.subject.key, ""}
             return sorted((event for events in series for event in events if event.node in here), key=place_of)
         mine = [event for events in series for event in events if not node or event.node in {node, ""}]
-        kinds = wanted.kinds - _positive(wanted.rule) if wanted.rule.or_node else wanted.kinds
+        kinds = wanted.kinds - wanted.positive if wanted.rule.or_node else wanted.kinds
         near = list(self._index.near(kinds, node, mine)) if mine else []
         if not near:
             return sorted(mine, key=place_of) if len(series) > 1 else mine
@@ -133,7 +147,8 @@ class EventIndex:
     def candidates(self, rules: Iterable[Rule]) -> Iterator[tuple[SubjectEvents, list[Sought]]]:
         """The subjects on which a rule can hold, in order of their keys, each with the rules that can."""
         asked: dict[Key, list[Sought]] = defaultdict(list)
-        wants = [sought(rule) for rule in rules]
+        heard = self.by_kind.keys() | self._heard.keys()
+        wants = [wanted for wanted in map(sought, rules) if wanted.can_hold(heard)]
         for wanted in wants:
             for key in self._possible(wanted):
                 asked[key].append(wanted)
@@ -148,7 +163,7 @@ class EventIndex:
 
         A line that also names a subject tells nothing of the node, as the sentence within an error.
         """
-        rule, positive = wanted.rule, _positive(wanted.rule)
+        rule, positive = wanted.rule, wanted.positive
         keys = {key for kind in positive for key in self._heard.get(kind, ()) if key[0] is rule.per}
         selectors = [rule.events[name] for name in positive_names(rule.when)]
         events = {id(e): e for key in keys for e in self.history.timelines[key].events if e.kind in positive}
@@ -168,13 +183,12 @@ class EventIndex:
     def _possible(self, wanted: Sought) -> Iterable[Key]:
         """The subjects of the rule's kind that have, or whose node has, an event for each clause."""
         rule = wanted.rule
-        positive = _positive(rule)
         if rule.per is SubjectKind.NODE:
-            if not all(any(kind in self.by_kind for kind in clause) for clause in wanted.clauses):
+            if not wanted.can_hold(self.by_kind.keys()):
                 return ()
-            return {(rule.per, event.node) for kind in positive for event in self.by_kind.get(kind, ())}
+            return {(rule.per, event.node) for kind in wanted.positive for event in self.by_kind.get(kind, ())}
         own = [clause for clause in wanted.clauses if not any(kind in self._of_nodes for kind in clause)]
-        heard = [{key for kind in clause for key in self._heard.get(kind, ())} for clause in own or [positive]]
+        heard = [{key for kind in clause for key in self._heard.get(kind, ())} for clause in own or [wanted.positive]]
         return {key for key in set.intersection(*heard) if key[0] is rule.per}
 
     def near(self, kinds: Iterable[str], node: str, mine: Sequence[Event]) -> Iterator[Event]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from fnmatch import fnmatchcase
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fnmatch import translate
+from functools import lru_cache
 
 from kvdiag.model.event import Event
 from kvdiag.model.record import Origin
 from kvdiag.model.rule import Selector
 
 LONGEST_VALUE = 4096  # characters of an attribute that a glob is matched against
+MOST_GLOBS = 4096  # lists of globs that are kept compiled
+_WILD = frozenset("*?[")
 
 ByKind = Mapping[str, Sequence[Event]]
 Place = tuple[int, Origin]
@@ -23,10 +26,14 @@ def place_of(event: Event) -> Place:
 
 def by_kind(events: Iterable[Event]) -> dict[str, list[Event]]:
     """Events divided by kind, each in the order that they came in."""
-    divided: dict[str, list[Event]] = defaultdict(list)
+    divided: dict[str, list[Event]] = {}
     for event in events:
-        divided[event.kind].append(event)
-    return dict(divided)
+        kind = event.kind
+        if kind in divided:
+            divided[kind].append(event)
+        else:
+            divided[kind] = [event]
+    return divided
 
 
 class Selected(dict[str, tuple[Event, ...]]):
@@ -68,12 +75,39 @@ def selects(selector: Selector, event: Event) -> bool:
 
 
 def _fits_all(selector: Selector, event: Event) -> bool:
-    return all(_fits(event.value(name), globs) for name, globs in selector.where.items())
+    return all(_reader(globs)(event.value(name)[:LONGEST_VALUE]) for name, globs in selector.where.items())
 
 
-def _fits(value: str, globs: tuple[str, ...]) -> bool:
-    """Whether a value matches one of the globs and none of those that begin with `!`."""
-    value = value[:LONGEST_VALUE]
-    wanted = [glob for glob in globs if not glob.startswith("!")]
-    refused = any(fnmatchcase(value, glob[1:]) for glob in globs if glob.startswith("!"))
-    return not refused and (not wanted or any(fnmatchcase(value, glob) for glob in wanted))
+@lru_cache(maxsize=MOST_GLOBS)
+def _reader(globs: tuple[str, ...]) -> Callable[[str], bool]:
+    """Tell whether a value matches one of the globs and none of those that begin with `!`."""
+    wanted = _any_of([glob for glob in globs if not glob.startswith("!")])
+    refused = _any_of([glob[1:] for glob in globs if glob.startswith("!")])
+    if refused is None:
+        return wanted or (lambda _value: True)
+    if wanted is None:
+        return lambda value: not refused(value)
+    return lambda value: wanted(value) and not refused(value)
+
+
+def _any_of(globs: Sequence[str]) -> Callable[[str], bool] | None:
+    """Tell whether a value matches one of the globs. Most are words, or `*words*`: 0.2 µs instead of 4 as a regex."""
+    if not globs:
+        return None
+    whole = frozenset(glob for glob in globs if not _WILD & set(glob))
+    within = tuple(glob[1:-1] for glob in globs if _is_within(glob))
+    rest = [glob for glob in globs if glob not in whole and not _is_within(glob)]
+    regex = re.compile("|".join(translate(glob) for glob in rest)) if rest else None
+
+    def fits(value: str) -> bool:
+        if value in whole or any(words in value for words in within):
+            return True
+        return regex is not None and regex.match(value) is not None
+
+    return fits
+
+
+def _is_within(glob: str) -> bool:
+    """Whether it is `*words*`."""
+    words = glob[1:-1]
+    return glob == f"*{words}*" and words != "" and not _WILD & set(words)

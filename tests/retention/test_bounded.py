@@ -22,15 +22,14 @@ from kvdiag.model.values import SubjectKind
 from kvdiag.report.lines import event_line
 from kvdiag.retention import budget as limits
 from kvdiag.views.inventory import Wanted
-from tests.long import YEAR, again, repeated
-from tests.wrappers import logs
+from tests.long import YEAR, again, repeated, thinned
 
 ROOT = Path(__file__).parents[2]
 LOST = "hostpath-driver-lost-state"
-KUBELET = logs(LOST)["kubelet.log"]
+KUBELET = (ROOT / "sample-logs" / LOST / "kubelet.log").read_bytes()
 UID = b"0d5936eb-62b9-4a42-a53b-6986b4cfbefc"
 PV = b"pvc-3126ba07-e71e-4ea5-bf21-3bdb0bd507e4"
-FAILURES = gzip.decompress((ROOT / "tests/data/pod-failures/kubelet.log.gz").read_bytes())
+FAILURES = thinned(gzip.decompress((ROOT / "tests/data/pod-failures/kubelet.log.gz").read_bytes()), 6)
 TIMES, ROOM = 12, 1000
 EARLY, LATE = 2, 9
 
@@ -115,7 +114,7 @@ def test_a_name_that_others_had_later(monkeypatch, tmp_path, capsys, uid):
     options = Options(paths=(str(path),), year=YEAR)
     whole = timelines([SubjectKind.POD], uid.decode(), options, print)
     assert capsys.readouterr().out == ""
-    monkeypatch.setattr(limits, "MAX_EVENTS", 2000)
+    monkeypatch.setattr(limits, "MAX_EVENTS", 1200)
     assert timelines([SubjectKind.POD], uid.decode(), options, print) == whole
     assert f"only what concerns {uid.decode()} was kept" in capsys.readouterr().out
 

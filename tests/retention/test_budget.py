@@ -226,7 +226,7 @@ def in_another_zone(text: bytes) -> dict[str, bytes]:
 @pytest.mark.parametrize("asked", WINDOWS)
 @pytest.mark.parametrize(
     ("form", "room", "apart"),
-    [(as_written, 700, 1), (newest_first, 4000, 1), (of_two_nodes, 1400, 1), (in_another_zone, 700, 48)],
+    [(as_written, 700, 1), (newest_first, 2000, 1), (of_two_nodes, 1400, 1), (in_another_zone, 700, 48)],
 )
 def test_a_time_that_was_asked_for(monkeypatch, tmp_path, form, room, apart, asked):
     """Of a long log of which a part was asked for, only that part takes room, and it tells all that it tells alone."""
