@@ -8,7 +8,7 @@ I0312 08:00:00.000000       1 server.go:114] GRPC response: {}
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from kvdiag.clock import to_datetime
 from kvdiag.errors import PatternError
@@ -38,20 +38,23 @@ _NAMED = {
     "node_id": "node",
     "name": "spec_name",
 }
-_BY_THING = {thing_of(method): method for method in METHODS.values()}
+NAMELESS = thing_of("")  # the failure of a call that nothing tells the name of
+_BY_THING = {NAMELESS: "", **{thing_of(method): method for method in METHODS.values()}}
 FAILURE = "rpc error: code = Internal desc = failed"
 
 
-def is_told(entry: Entry) -> bool:
-    """Whether an event is a call, or the answer to one, of a method that can be told."""
-    return entry.is_call and entry.kind.rpartition(".")[0] in _BY_THING
+def is_told(entry: Entry, names: Iterable[str] = ()) -> bool:
+    """Whether an event is a call or its answer, of a method that can be told, with values of these names."""
+    thing, _, outcome = entry.kind.rpartition(".")
+    return entry.is_call and thing in _BY_THING and set(names) <= ({"error"} if outcome == "failed" else set())
 
 
 def call_lines(entry: Entry, values: Mapping[str, str], cast: Cast, time: int, *, asked: bool) -> list[str]:
     """The lines of an event; those of the request as well, unless it was `asked` before."""
     thing, _, outcome = entry.kind.rpartition(".")
-    if set(values) - {"error"} or ("error" in values and outcome != "failed"):
-        raise PatternError(entry.place, f"a call can only be given an error, and only one that failed, not {values}")
+    if not is_told(entry, values):
+        problem = f"a call can only be given an error, and only one that failed, not {dict(values)}"
+        raise PatternError(entry.place, problem)
     method = _BY_THING[thing]
     begins = f"{to_datetime(time):%m%d %H:%M:%S.%f}       1 server.go"
     request = json.dumps(
@@ -59,7 +62,7 @@ def call_lines(entry: Entry, values: Mapping[str, str], cast: Cast, time: int, *
     )
     service = "Controller" if "csi.controller" in entry.kind or "Node" not in method else "Node"
     lines = [f"I{begins}:101] GRPC call: /csi.v1.{service}/{method}", f"I{begins}:105] GRPC request: {request}"]
-    lines = [] if asked and outcome != "called" else lines
+    lines = [] if (asked and outcome != "called") or not method else lines
     if outcome == "succeeded":
         lines.append(f"I{begins}:114] GRPC response: {{}}")
     if outcome == "failed":

@@ -6,8 +6,8 @@
 
 A line is a time (or how long after the end of the line before), a kind, and what the wordings' placeholders are given.
 `a|b` tells the story with either. `x6 every 20s` repeats, `x6 ladder` as often as kubelet's backoff does. `@other` is
-about another pod. `kubelet` or another component instead of a kind says something that means nothing: its log goes on;
-`logs` are those of all components that print what the rule asks for.
+about another pod. `kubelet` or another component instead of a kind says something that means nothing: its log is there;
+`logs` are those of all components that say something in the story: they go on.
 """
 
 from __future__ import annotations

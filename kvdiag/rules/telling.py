@@ -24,6 +24,13 @@ from kvdiag.versions import Range, intersection, read_range
 MIDNIGHT = 19_794 * DAY  # 12 March 2024, the day of all stories
 OWN = "line."  # a story calls the lines of its rule `line.refused`
 LOGS = "logs"
+BYSTANDER = {  # of kinds that no rule asks for
+    "kubelet": "housekeeping.ended",
+    "containerd": "image.pull.started",
+    "crio": "image.pull.started",
+    "kube-controller-manager": "volume.attach.started",
+    "external-attacher": "attacher.detach-started",
+}
 RUNTIMES = {"containerd", "crio"}
 MOST = 200  # logs of one story
 
@@ -98,9 +105,9 @@ class Teller:
     def _spelled(self, kind: str, line: StoryLine, but: Sequence[str]) -> Iterator[tuple[Entry, Spelling | None]]:
         kind = kind.replace(OWN, f"{OWN}{self._rule.name}.") if kind.startswith(OWN) else kind
         entry = self._kinds.get(kind)
-        if entry is not None and is_told(entry):
-            yield entry, None
         wanted = {*_values(line), *(("backoff",) if _is_ladder(line) else ())}
+        if entry is not None and is_told(entry, wanted):
+            yield entry, None
         for spelling in (one for some in self._spellings for one in some.of(kind)):
             left_out = any(words in spelling.wording.message for words in but)
             if not left_out and can_say(spelling, wanted) and _together(spelling.wording.since, self._rule.applies):
@@ -108,12 +115,17 @@ class Teller:
 
     def _told(self, story: Story, chosen: Mapping[_Axis, _Way]) -> Telling:
         lines: dict[str, list[_Said]] = defaultdict(list)
+        heard = sorted({way.component for way in chosen.values()})
         asked: set[tuple[str, str]] = set()
         said: dict[str, None] = {}
         for line in story:
-            if not _is_event(line):
-                for component in self._components(chosen.values()) if line.kinds[0] == LOGS else line.kinds:
+            if line.kinds[0] == LOGS:
+                for component in heard:
                     lines[component] += [(at, idle_line(component, MIDNIGHT + at)) for at in line.moments]
+                continue
+            if not _is_event(line):
+                component = line.kinds[0]
+                lines[component] += [(at, self._going_on(component, MIDNIGHT + at)) for at in line.moments]
                 continue
             way = chosen[_axis(line)]
             said[way.spelling.wording.message if way.spelling else way.entry.kind] = None
@@ -121,13 +133,11 @@ class Teller:
             lines[way.component] += self._events(line, way, Cast.called(line.of, names), asked)
         return Telling("".join(_log(component, told) for component, told in lines.items()), tuple(said))
 
-    def _components(self, chosen: Iterable[_Way]) -> Iterable[str]:
-        """Those that print what the rule asks for; of the runtimes the one that is heard."""
-        entries = (self._kinds.get(kind) for selector in self._rule.events.values() for kind in selector.kinds)
-        asked = {component for entry in entries if entry for component in entry.components if component}
-        heard = {way.component for way in chosen}
-        absent = RUNTIMES - heard if RUNTIMES & heard else {"crio"}
-        return sorted((asked | heard) - absent)
+    def _going_on(self, component: str, time: int) -> str:
+        """A line by which a component is known to be there, at a verbosity that shows all that it does."""
+        kind = BYSTANDER.get(component, "")
+        spelled = next((one for some in self._spellings for one in some.of(kind)), None)
+        return render(spelled, {}, Cast.called("bystander"), time) if spelled else idle_line(component, time)
 
     def _events(self, line: StoryLine, way: _Way, cast: Cast, asked: set[tuple[str, str]]) -> Iterator[_Said]:
         for number, at in enumerate(line.moments):
