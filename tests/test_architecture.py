@@ -42,7 +42,7 @@ GUESTS = {
     "rich": ("report/terminal.py", "cli/progress.py"),
     "pyparsing": ("rules/grammar.py",),
     "dateutil": ("clock.py",),
-    "yaml": ("yamlread.py",),
+    "yaml": ("yamlread.py", "report/yamltext.py"),
     "hyperscan": ("scan/hyper.py",),
     "backports": ("inputs/compressed.py",),
 }

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from kvdiag import __version__
 
@@ -184,11 +185,22 @@ def test_width(kvdiag):
 
 
 def test_quiet(kvdiag):
-    """-q leaves the findings and drops what was read."""
+    """-q leaves the findings and drops what was read; without any it says so in one line, and what that rests on."""
     full, quiet = kvdiag("analyze", LOST).stdout, kvdiag("analyze", "-q", LOST).stdout
-    assert "csi-attacher.log: " in full
-    assert "csi-attacher.log: " not in quiet
+    assert "Read 4 logs in " in full
+    assert "Read 4 logs in " not in quiet
     assert ALL[0] in quiet
+    nothing = kvdiag("analyze", "-q", "sample-logs/healthy-csi-volume", COLUMNS="60").stdout
+    assert re.fullmatch(
+        r"No failure found in 4 logs in sample-logs/healthy-csi-volume: \d+ lines, \S+ \S+ to \S+ UTC\n", nothing
+    )
+
+
+def test_each_log_is_listed_when_asked_for(kvdiag):
+    """-v lists what was read, log by log."""
+    short, full = kvdiag("analyze", LOST).stdout, kvdiag("analyze", "-v", LOST).stdout
+    assert "csi-attacher.log: 81 lines" in full
+    assert "csi-attacher.log: 81 lines" not in short
 
 
 def test_verbose(kvdiag):
@@ -312,11 +324,30 @@ def test_events(kvdiag):
 
 def test_rules_list_and_show(kvdiag):
     """Each rule that is listed can be shown, by id and by name."""
-    rows = [line.split()[:3] for line in kvdiag("rules", "list").stdout.splitlines()]
+    rows = [line.split()[:3] for line in kvdiag("rules", "list", COLUMNS="200").stdout.splitlines()]
     assert len({row[0] for row in rows}) == len({row[2] for row in rows}) == len(rows) > 10
     shown = kvdiag("rules", "show", rows[0][0]).stdout
     assert shown == kvdiag("rules", "show", rows[0][2]).stdout
     assert rows[0][0] in shown
+
+
+def test_rules_in_a_narrow_terminal(kvdiag):
+    """A title that does not fit stands indented below its rule's name."""
+    lines = kvdiag("rules", "list", COLUMNS="80").stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert {line[:10] == " " * 10 for line in lines if not line.startswith("KV")} == {True}
+
+
+def test_rules_as_yaml(kvdiag):
+    """The list as YAML is the list as JSON."""
+    as_json, as_yaml = (kvdiag("rules", "list", "--search", "nodeunpublish", "-o", o).stdout for o in ("json", "yaml"))
+    assert yaml.safe_load(as_yaml) == json.loads(as_json)
+
+
+def test_help_by_its_name(kvdiag):
+    """`kvdiag help COMMAND` is `kvdiag COMMAND --help`."""
+    assert kvdiag("help", "rules", "lint").stdout == kvdiag("rules", "lint", "--help").stdout
+    assert kvdiag("help").stdout == kvdiag("--help").stdout
 
 
 def test_rules_lint(kvdiag):

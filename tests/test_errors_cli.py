@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+import yaml
 
 from tests.conftest import SAMPLES
 from tests.errorlines import KUBELET, klog, network
@@ -41,9 +42,17 @@ def test_no_known_failure_does_not_stand_alone(kvdiag, log):
     assert done.returncode == 0
 
 
-def test_quiet_is_quiet(kvdiag, log):
-    """`-q` prints findings only."""
-    assert kvdiag("analyze", "-q", "--year", "2024", log).stdout == ""
+def test_quiet_hides_no_error(kvdiag, log):
+    """With `-q` and no finding one line counts what nothing explains."""
+    (line,) = kvdiag("analyze", "-q", "--year", "2024", log).stdout.splitlines()
+    assert line.startswith("No failure found in ")
+    assert line.endswith("; 1 group of errors not explained")
+
+
+def test_as_yaml(kvdiag, log):
+    """The list as YAML is the list as JSON."""
+    as_json, as_yaml = (kvdiag("errors", "--year", "2024", "-o", one, log).stdout for one in ("json", "yaml"))
+    assert yaml.safe_load(as_yaml) == json.loads(as_json)
 
 
 def test_without_errors_nothing_is_said_of_them(kvdiag, tmp_path):

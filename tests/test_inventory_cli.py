@@ -7,6 +7,7 @@ from itertools import permutations
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.conftest import run_kvdiag
 
@@ -82,6 +83,36 @@ def test_filters(kvdiag, arguments, expected):
     """Each filter leaves what it says, one name a line."""
     done = kvdiag(*arguments, "-o", "name")
     assert (done.returncode, done.stdout.splitlines()) == (0, expected)
+
+
+def test_order(kvdiag):
+    """Rows are sorted by what is asked for; of an order that is none the others are told."""
+    rows = json.loads(kvdiag("pods", "-A", "--sort", "retries", "-o", "json", "tests/data/pod-failures").stdout)[
+        "items"
+    ]
+    retries = [row["retries"] for row in rows]
+    assert retries == sorted(retries, reverse=True) != sorted(retries)
+    assert "name, retries, since, state, node" in kvdiag("pods", "--sort", "age", LOST).stderr
+
+
+def test_yaml(kvdiag):
+    """The rows as YAML are the rows as JSON."""
+    as_json, as_yaml = (kvdiag("volumes", "-o", output, LOST).stdout for output in ("json", "yaml"))
+    assert yaml.safe_load(as_yaml) == json.loads(as_json)
+
+
+def test_pods_of_one_name(kvdiag, tmp_path):
+    """Where a pod was made anew under its name, the rows tell their UIDs."""
+    uids = ("0d5936eb-62b9-4a42-a53b-6986b4cfbefc", "1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01")
+    added = (
+        'I1120 20:3{}:21.779765    6175 kubelet.go:2425] "SyncLoop (PLEG): event for pod" pod="shop/web-0" event={}\n'
+    )
+    event = '{{"ID":"{}","Type":"ContainerStarted","Data":"' + "ab" * 32 + '"}}'
+    log = tmp_path / "kubelet.log"
+    log.write_text("".join(added.format(n, event.format(uid)) for n, uid in enumerate(uids)))
+    text = kvdiag("pods", "--year", "2026", log).stdout
+    assert text.splitlines()[0].split()[:2] == ["NAME", "UID"]
+    assert all(uid in text for uid in uids)
 
 
 def test_slow(kvdiag):
@@ -167,7 +198,7 @@ def test_exit_codes(kvdiag, tmp_path):
     assert kvdiag("pods", prose).returncode == 3
     assert kvdiag("volumes", tmp_path / "missing.log").returncode == 3
     assert kvdiag("pods", REMOVED, tmp_path / "missing.log").returncode == 3
-    assert kvdiag("pods", REMOVED, "-o", "yaml").returncode == 2
+    assert kvdiag("pods", REMOVED, "-o", "xml").returncode == 2
     assert kvdiag("pods", stdin=b"").returncode == 3
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
@@ -38,6 +38,12 @@ app.add_typer(rules.app, name="rules")
 def _version() -> None:
     """Print the version."""
     typer.echo(f"kvdiag {__version__}")
+
+
+@app.command("help", cls=Command, hidden=True)
+def _help(words: Annotated[list[str] | None, typer.Argument(metavar="COMMAND")] = None) -> None:
+    """Show the help of kvdiag or of a command."""
+    command()([*(words or []), "--help"], prog_name="kvdiag")
 
 
 @app.callback(invoke_without_command=True)

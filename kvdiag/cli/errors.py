@@ -19,12 +19,12 @@ from kvdiag.cli.arguments import (
     components,
     options_of,
 )
-from kvdiag.cli.outlet import outlet, say_note, width
+from kvdiag.cli.outlet import WIDEST_TABLE, outlet, say_note, width
 from kvdiag.cli.progress import progress
 from kvdiag.commands.analyze import analyze
 from kvdiag.errors import UsageError
 from kvdiag.report import RenderOptions
-from kvdiag.report.errors import OUTPUTS, write_errors_json, write_text
+from kvdiag.report.errors import OUTPUTS, write_errors_json, write_errors_yaml, write_text
 
 UNREADABLE = 3
 
@@ -55,8 +55,8 @@ def command(
     for note in (*report.problems, *report.notes):
         say_note(note)
     with outlet(output_file) as stream:
-        render_options = RenderOptions(width=width(stream), redact=not no_redact)
-        write = write_errors_json if output == "json" else write_text
+        render_options = RenderOptions(width=width(stream, WIDEST_TABLE), redact=not no_redact)
+        write = {"json": write_errors_json, "yaml": write_errors_yaml}.get(output, write_text)
         write(report.errors, stream, render_options, show_benign=show_benign)
     understood = any(reading.records for reading in report.inputs)
     raise typer.Exit(0 if understood and not report.problems else UNREADABLE)

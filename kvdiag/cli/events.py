@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from kvdiag.cli.arguments import NoRedact, Paths, PatternFolders, Since, Until, YearOption, ZoneOption, options_of
 from kvdiag.cli.outlet import outlet, say_note
 from kvdiag.cli.progress import progress
 from kvdiag.commands.events import list_events
+from kvdiag.errors import UsageError
 from kvdiag.model.event import Event
 from kvdiag.report.jsontext import json_text
 from kvdiag.report.lines import event_line
 
 UNREADABLE = 3
+OUTPUTS = ("json", "ndjson")
 
 
 def command(
@@ -22,9 +26,12 @@ def command(
     patterns: PatternFolders = None,
     year: YearOption = None,
     tz: ZoneOption = "",
+    output: Annotated[str, typer.Option("-o", "--output", help=f"{', '.join(OUTPUTS)}: an object a line.")] = "json",
     no_redact: NoRedact = False,
 ) -> None:
     """Print recognized events as JSON lines."""
+    if output not in OUTPUTS:
+        raise UsageError(f"-o {output}: unknown output; choose from {', '.join(OUTPUTS)}")
     options = options_of(paths, patterns, year, tz, since, until)
     with outlet(None) as stream, progress(quiet=stream.isatty()) as shown:
 

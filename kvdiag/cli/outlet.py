@@ -13,7 +13,8 @@ from typing import TextIO
 from kvdiag.errors import UsageError
 from kvdiag.report.clean import clean
 
-WIDEST = 120
+WIDEST = 120  # of sentences; a longer line is hard to read
+WIDEST_TABLE = 1000
 PIPED = 100
 
 
@@ -40,13 +41,13 @@ def coloured(stream: TextIO, *, no_color: bool) -> bool:
     return bool(os.environ.get("FORCE_COLOR")) or stream.isatty()
 
 
-def width(stream: TextIO) -> int:
-    """Columns of the terminal, within reason; a fixed width elsewhere, so that files look alike."""
+def width(stream: TextIO, widest: int = WIDEST) -> int:
+    """Columns of the terminal, `widest` at most; a fixed width elsewhere, so that files look alike."""
     if not stream.isatty():
         return int(os.environ["COLUMNS"]) if os.environ.get("COLUMNS", "").isdecimal() else PIPED
     from shutil import get_terminal_size  # 3 ms: it brings every compression there is
 
-    return max(40, min(WIDEST, get_terminal_size().columns))
+    return max(40, min(widest, get_terminal_size().columns))
 
 
 @contextlib.contextmanager

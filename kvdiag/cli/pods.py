@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from kvdiag.cli.arguments import NoRedact, Paths, PatternFolders, Since, Until, YearOption, ZoneOption, options_of
-from kvdiag.cli.outlet import outlet, say_note, width
+from kvdiag.cli.outlet import WIDEST_TABLE, outlet, say_note, width
 from kvdiag.cli.progress import progress
 from kvdiag.commands.inventory import take
 from kvdiag.errors import UsageError
@@ -15,7 +15,7 @@ from kvdiag.model.options import Options
 from kvdiag.model.values import SubjectKind
 from kvdiag.report import RenderOptions
 from kvdiag.report.tables import OUTPUTS, write
-from kvdiag.views.inventory import Wanted
+from kvdiag.views.inventory import ORDERS, Wanted
 
 UNREADABLE = 3
 
@@ -24,6 +24,8 @@ Namespace = Annotated[str, typer.Option("-n", "--namespace", help="Only this nam
 Stuck = Annotated[bool, typer.Option("--stuck", help="Only what failed, or has been waiting for a minute or more.")]
 Driver = Annotated[str, typer.Option(help="Only volumes of this CSI driver, or pods that use one.")]
 NodeOption = Annotated[str, typer.Option(help="Only this node.")]
+AllNamespaces = Annotated[bool, typer.Option("-A", "--all-namespaces", help="All namespaces (default).")]
+Sort = Annotated[str, typer.Option(help=f"Sort by {', '.join(ORDERS)}.")]
 Slow = Annotated[bool, typer.Option("--slow", help="Also show how long each step took, and percentiles.")]
 
 
@@ -31,10 +33,12 @@ def command(
     paths: Paths = None,
     output: Output = "text",
     namespace: Namespace = "",
+    all_namespaces: AllNamespaces = False,
     stuck: Stuck = False,
     driver: Driver = "",
     node: NodeOption = "",
     slow: Slow = False,
+    sort: Sort = "name",
     since: Since = "",
     until: Until = "",
     patterns: PatternFolders = None,
@@ -44,7 +48,15 @@ def command(
 ) -> None:
     """List pods: last state, since when, retries, findings."""
     options = options_of(paths, patterns, year, tz, since, until)
-    wanted = Wanted(kind=SubjectKind.POD, namespace=namespace, stuck=stuck, driver=driver, node=node, slow=slow)
+    wanted = Wanted(
+        kind=SubjectKind.POD,
+        namespace="" if all_namespaces else namespace,
+        stuck=stuck,
+        driver=driver,
+        node=node,
+        slow=slow,
+        order=sort,
+    )
     raise typer.Exit(show(options, wanted, output, redact=not no_redact))
 
 
@@ -52,10 +64,12 @@ def show(options: Options, wanted: Wanted, output: str, *, redact: bool) -> int:
     """Take the inventory, print it, give the exit code. Raises UsageError for an output that is none."""
     if output not in OUTPUTS:
         raise UsageError(f"-o {output}: unknown output; choose from {', '.join(OUTPUTS)}")
+    if wanted.order not in ORDERS:
+        raise UsageError(f"--sort {wanted.order}: unknown order; choose from {', '.join(ORDERS)}")
     with progress(quiet=False) as tell:
         taken = take(options, wanted, tell)
     for note in (*map(str, taken.problems), *taken.notes):
         say_note(note)
     with outlet(None) as stream:
-        write(taken.inventory, stream, output, RenderOptions(width=width(stream), redact=redact))
+        write(taken.inventory, stream, output, RenderOptions(width=width(stream, WIDEST_TABLE), redact=redact))
     return 0 if taken.understood and not any(p.exit_code for p in taken.problems) else UNREADABLE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +12,7 @@ import typer
 
 from kvdiag.cli.arguments import PatternFolders, folders
 from kvdiag.cli.help import Command
+from kvdiag.cli.outlet import WIDEST_TABLE, width
 from kvdiag.commands.rule_mutants import prove, shortcomings, summary, too_many
 from kvdiag.commands.rule_tests import failure, try_rule
 from kvdiag.errors import PatternError, UsageError
@@ -20,6 +22,7 @@ from kvdiag.lifecycles.load import lint as lint_lifecycles
 from kvdiag.model.rule import Rule
 from kvdiag.report.clean import clean
 from kvdiag.report.jsontext import json_text
+from kvdiag.report.yamltext import write_yaml
 from kvdiag.rules.library import Library, load
 from kvdiag.rules.lint import lint as lint_rule
 from kvdiag.rules.template import FAMILIES, new_rule
@@ -28,7 +31,8 @@ from kvdiag.rules.words import show_rule
 app = typer.Typer(help="List, show and test the rules, or write your own.", no_args_is_help=True)
 
 BROKEN = 2
-OUTPUTS = ("text", "json")
+LEAST_TITLE = 30  # columns; with fewer a title stands below its rule's name
+OUTPUTS = ("text", "json", "yaml")
 Which = Annotated[list[str] | None, typer.Argument(metavar="RULE", help="Ids or names; all rules when omitted.")]
 
 
@@ -42,11 +46,25 @@ def list_rules(
     if output not in OUTPUTS:
         raise UsageError(f"-o {output}: unknown output; choose from {', '.join(OUTPUTS)}")
     rules = [rule for rule in load([built_in(), *folders(patterns)]).rules if search.lower() in show_rule(rule).lower()]
+    said = {"rules": [_listed(rule) for rule in rules]}
     if output == "json":
-        typer.echo(json_text({"rules": [_listed(rule) for rule in rules]}, redact=False), nl=False)
-        return
+        typer.echo(json_text(said, redact=False), nl=False)
+    elif output == "yaml":
+        write_yaml(said, sys.stdout, redact=False)
+    else:
+        _print_list(rules, width(sys.stdout, WIDEST_TABLE))
+
+
+def _print_list(rules: list[Rule], columns: int) -> None:
+    """A line a rule; titles that do not fit go on below where they began."""
+    longest = max((len(rule.name) for rule in rules), default=0)
     for rule in rules:
-        typer.echo(clean(f"{rule.id:6}  {rule.severity.label:8}  {rule.name:45}  {rule.title}", redact=False))
+        head = f"{rule.id:6}  {rule.severity.label:8}  {rule.name:{longest}}  "
+        indent = head if len(head) + LEAST_TITLE <= columns else f"{head.rstrip()}\n          "
+        room = columns - (len(head) if indent == head else 10)
+        lines = textwrap.wrap(rule.title, max(LEAST_TITLE, room)) or [""]
+        margin = "\n" + " " * (len(head) if indent == head else 10)
+        typer.echo(clean(f"{indent}{margin.join(lines)}".rstrip(), redact=False, newlines=True))
 
 
 def _listed(rule: Rule) -> dict[str, object]:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from kvdiag.cli.arguments import NoRedact, Paths, PatternFolders, Since, Until, YearOption, ZoneOption, options_of
-from kvdiag.cli.pods import Driver, Namespace, NodeOption, Output, Slow, Stuck, show
+from kvdiag.cli.pods import AllNamespaces, Driver, Namespace, NodeOption, Output, Slow, Sort, Stuck, show
 from kvdiag.model.values import SubjectKind
 from kvdiag.views.inventory import Wanted
 
@@ -16,6 +16,7 @@ def command(
     paths: Paths = None,
     output: Output = "text",
     namespace: Namespace = "",
+    all_namespaces: AllNamespaces = False,
     stuck: Stuck = False,
     driver: Driver = "",
     node: NodeOption = "",
@@ -23,6 +24,7 @@ def command(
         bool, typer.Option("--all", help="Include Secrets, ConfigMaps and other local volumes.")
     ] = False,
     slow: Slow = False,
+    sort: Sort = "name",
     since: Since = "",
     until: Until = "",
     patterns: PatternFolders = None,
@@ -34,11 +36,12 @@ def command(
     options = options_of(paths, patterns, year, tz, since, until)
     wanted = Wanted(
         kind=SubjectKind.VOLUME,
-        namespace=namespace,
+        namespace="" if all_namespaces else namespace,
         stuck=stuck,
         driver=driver,
         node=node,
         everything=everything,
         slow=slow,
+        order=sort,
     )
     raise typer.Exit(show(options, wanted, output, redact=not no_redact))

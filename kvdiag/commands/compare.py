@@ -9,6 +9,7 @@ from kvdiag.commands.case import Case, read_noted
 from kvdiag.correlate.lookup import look_up
 from kvdiag.errors import UsageError
 from kvdiag.lifecycles.build import build_lifecycle
+from kvdiag.lifecycles.load import lifecycles
 from kvdiag.model.comparison import Comparison
 from kvdiag.model.event import Event
 from kvdiag.model.options import Options
@@ -29,7 +30,7 @@ def compare(left: str, right: str, options: Options, note: Callable[[str], None]
     if not options.paths and Path(left).exists() and Path(right).exists():
         each = (options._replace(paths=(name,)) for name in (left, right))
         first, second = (_history(own, FirstOfKindRetention(), note) for own in each)
-        return compare_events((left, first.events), (right, second.events))
+        return compare_events((left, first.events), (right, second.events), lifecycles().labels)
     history = _history(options, SubjectRetention(KINDS, (left, right)), note)
     for kind in KINDS:
         found = [_one(history, kind, name) for name in (left, right)]

@@ -14,7 +14,7 @@ from kvdiag.model.options import Options
 from kvdiag.model.timeline import Entity, History
 from kvdiag.retention import budget as limits
 from kvdiag.retention.findings import Judge
-from kvdiag.views.inventory import Known, Wanted, ends, is_listed, rows, waited
+from kvdiag.views.inventory import Known, Wanted, ends, in_order, is_listed, rows, waited
 from kvdiag.views.phases import percentiles
 
 STABLE = (
@@ -45,7 +45,7 @@ def take(options: Options, wanted: Wanted, progress: Progress = lambda _source, 
     listed = [row for row in noted.all(history) if row.stuck or not wanted.stuck]
     inventory = Inventory(
         kind=wanted.kind,
-        rows=tuple(sorted(listed, key=lambda row: (row.name, row.life.since, row.node))),
+        rows=tuple(in_order(listed, wanted.order)),
         spreads=percentiles(phase for row in listed for phase in row.phases),
         slow=wanted.slow,
         begins=left_out.begins if left_out else history.begins,

@@ -68,11 +68,14 @@ def _tried(rule: Rule, test: RuleTest, vocabulary: Vocabulary, *, every: bool) -
 
 
 def tellings(rule: Rule, test: RuleTest, *, every: bool) -> Iterator[Telling]:
-    """The logs of a test. Raises PatternError for a story that cannot be told."""
+    """The logs of a test: of a story in few words or in `every` wording, of what is near another in few.
+
+    Raises PatternError for a story that cannot be told.
+    """
     if not test.story:
         yield Telling(test.log, ())
         return
-    yield from Teller(*_words(), rule).tell(test, once=not every)
+    yield from Teller(*_words(), rule).tell(test, once=bool(test.near) or not every)
 
 
 @cache

@@ -22,7 +22,7 @@ from kvdiag.events.template import Matcher
 from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.events.within import quotes_around
 from kvdiag.model.event import Ref
-from kvdiag.model.vocabulary import Entry, Wording
+from kvdiag.model.vocabulary import CRASH, Entry, Wording
 from kvdiag.regex import lazy_regex
 
 LISTED = '"Event listed"'  # what a table of events is turned into; no log has such a line
@@ -71,7 +71,7 @@ class Spellings:
         if kind not in self._said:
             found: dict[int, Spelling] = {}
             for entry, sample in self._samples.get(kind, ()):
-                if not sample.startswith(LISTED):
+                if not sample.startswith(LISTED) and kind != CRASH:  # a crash has neither time nor name
                     for number, spelling in self._read(entry, sample):
                         found.setdefault(number, spelling)
             self._said[kind] = tuple(found[number] for number in sorted(found))
@@ -98,10 +98,12 @@ def _filled(wording: Wording) -> str:
 
 def _placed(matcher: Matcher, sample: str, values: tuple[bytes | None, ...]) -> Mapping[str, tuple[int, int]]:
     """Where the values stand, counted in characters; of one that cannot be told, nowhere."""
-    found = matcher.full.search(sample.encode())
-    spans = [found.span(number + 1) for number in range(len(values))] if found and found.groups() == values else []
-    if not spans:
-        spans = [_only(sample.encode(), value) for value in values]
+    line = sample.encode()
+    anchors = re.finditer(re.escape(matcher.wording.anchor.encode()), line)
+    begins = [0] if matcher.searches else [anchor.start() + matcher.shift for anchor in anchors]
+    match = matcher.full.search if matcher.searches else matcher.full.match
+    found = next((one for at in begins if at >= 0 and (one := match(line, at)) and one.groups() == values), None)
+    spans = [found.span(number + 1) if found else _only(line, value) for number, value in enumerate(values)]
     told = zip(matcher.names, spans, strict=True)
     return {name: (begin, end) for name, (begin, end) in told if begin >= 0} if sample.isascii() else {}
 

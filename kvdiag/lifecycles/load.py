@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kvdiag.cache import cached, digest
+from kvdiag.cache import cached, digest, fingerprint
 from kvdiag.errors import PatternError
 from kvdiag.events.folder import built_in
 from kvdiag.lifecycles.machine import ALL, NONE, Machine, OrderConstraint, State, Step
@@ -146,8 +146,8 @@ def lifecycles() -> Lifecycles:
 def load_lifecycles(patterns: Path) -> Lifecycles:
     """The life cycles of a folder of patterns, with the labels of its kinds of events. Uses the user's cache."""
     files = [path for part in ("lifecycles", "events") for path in sorted((patterns / part).glob("*.yaml"))]
-    parts = [part for path in files for part in (str(path).encode(), path.read_bytes())]
-    return cached("lifecycles", digest([b"%d" % COMPILED, *parts]), lambda: _compile(patterns), _made)
+    key = digest([b"%d" % COMPILED, fingerprint(files).encode()])
+    return cached("lifecycles", key, lambda: _compile(patterns), _made)
 
 
 def lint(patterns: Path) -> Iterable[PatternError]:

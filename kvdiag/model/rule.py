@@ -123,7 +123,7 @@ SUBJECT = ""  # in what a test finds: the one that its story is about, whatever 
 class RuleTest(NamedTuple):
     """A log excerpt or a story, and what must be found in it: subject name → verdict; empty for a near miss.
 
-    A story is told in all wordings but those with the words `but`.
+    A story is told in all wordings but those with the words `but`; `near` is the test that it differs from.
     """
 
     name: str
@@ -133,6 +133,7 @@ class RuleTest(NamedTuple):
     place: str = ""
     story: tuple[StoryLine, ...] = ()
     but: tuple[str, ...] = ()
+    near: str = ""
 
 
 class Rule(NamedTuple):

@@ -17,7 +17,7 @@ from kvdiag.report.jsontext import write_json
 from kvdiag.report.moments import rfc3339
 
 SCHEMA = "kvdiag.errors/1"
-OUTPUTS = ("text", "json")
+OUTPUTS = ("text", "json", "yaml")
 FIRST = 5  # groups and pods that a report tells of, unless -v
 LEAST = 24  # columns for what a line says; with fewer it stands on a line of its own
 Plain = dict[str, Any]
@@ -55,9 +55,19 @@ def write_text(errors: Errors, stream: TextIO, options: RenderOptions, *, show_b
 
 def write_errors_json(errors: Errors, stream: TextIO, options: RenderOptions, *, show_benign: bool) -> None:
     """One object: the figures and groups of a report, and what the other groups belong to."""
+    write_json(_said(errors, show_benign=show_benign), stream, redact=options.redact)
+
+
+def write_errors_yaml(errors: Errors, stream: TextIO, options: RenderOptions, *, show_benign: bool) -> None:
+    """The same as YAML."""
+    from kvdiag.report.yamltext import write_yaml  # 10 ms that the other outputs need not wait for
+
+    write_yaml(_said(errors, show_benign=show_benign), stream, redact=options.redact)
+
+
+def _said(errors: Errors, *, show_benign: bool) -> Plain:
     known = [group for group in errors.known if group.explained_by or show_benign]
-    said = {"schema": SCHEMA, **plain_errors(errors), "known": [_plain_group(group) for group in known]}
-    write_json(said, stream, redact=options.redact)
+    return {"schema": SCHEMA, **plain_errors(errors), "known": [_plain_group(group) for group in known]}
 
 
 def plain_errors(errors: Errors) -> Plain:

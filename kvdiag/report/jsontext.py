@@ -42,6 +42,11 @@ def _pieces(value: Any, key: str, level: int, *, redact: bool) -> Iterator[str]:
         yield json.dumps(whole, indent=1, ensure_ascii=False).replace("\n", pad)
 
 
+def without_secrets(value: object) -> object:
+    """The same value with no secret in any of its texts."""
+    return _redacted(value, "")
+
+
 def _redacted(value: Any, key: str) -> Any:  # noqa: ANN401  # JSON's own types
     """A text is judged together with its key: `password=…` is a secret, `…` alone is not."""
     if isinstance(value, str):

@@ -19,7 +19,7 @@ from kvdiag.report.clean import clean
 from kvdiag.report.jsontext import write_json
 from kvdiag.views.phases import awaits
 
-OUTPUTS = ("text", "wide", "json", "csv", "name")
+OUTPUTS = ("text", "wide", "json", "yaml", "csv", "name")
 GAP = "  "
 _FORMULAS = frozenset("=+-@＝＋－＠")  # with their full-width forms
 LEAST = 4  # columns are not cut below this
@@ -31,6 +31,7 @@ def write(inventory: Inventory, stream: TextIO, output: str, options: RenderOpti
         "text": _write_text,
         "wide": _write_wide,
         "json": _write_json,
+        "yaml": _write_yaml,
         "csv": _write_csv,
         "name": _write_names,
     }
@@ -48,6 +49,8 @@ def _write_text(inventory: Inventory, stream: TextIO, options: RenderOptions) ->
         heads.insert(1, "DRIVER")
     if len({row.node for row in inventory.rows}) > 1:
         heads.insert(1, "NODE")
+    if len({(row.name, row.node) for row in inventory.rows}) < len(inventory.rows):
+        heads.insert(1, "UID" if inventory.kind is SubjectKind.POD else "HANDLE")  # of several with one name
     if _fits(heads, cells, options):
         _table(heads, cells, stream, options)
     else:  # rather a line of its own than a finding's name cut in two
@@ -191,6 +194,16 @@ def _csv_cell(value: Any, options: RenderOptions) -> str:  # noqa: ANN401  # JSO
 
 
 def _write_json(inventory: Inventory, stream: TextIO, options: RenderOptions) -> None:
+    write_json(_said(inventory), stream, redact=options.redact)
+
+
+def _write_yaml(inventory: Inventory, stream: TextIO, options: RenderOptions) -> None:
+    from kvdiag.report.yamltext import write_yaml  # 10 ms that the other outputs need not wait for
+
+    write_yaml(_said(inventory), stream, redact=options.redact)
+
+
+def _said(inventory: Inventory) -> dict[str, Any]:
     said: dict[str, Any] = {
         "schema": f"kvdiag.{inventory.kind}s/1",
         "begins": _time(inventory.begins),
@@ -203,7 +216,7 @@ def _write_json(inventory: Inventory, stream: TextIO, options: RenderOptions) ->
             | {name: value / 1_000_000 for name, value in zip(("p50", "p90", "p99", "max"), s[2:], strict=True)}
             for s in inventory.spreads
         ]
-    write_json(said, stream, redact=options.redact)
+    return said
 
 
 _HEADS = (

@@ -29,6 +29,7 @@ STYLES = {
     Severity.INFO: "bold blue",
 }
 EVIDENCE_LINES = 2  # of a log line's message, unless -v
+MOST_NAMED = 5  # logs, unless -v
 Piece = tuple[str, str]  # a text and its style
 IDS = ["pod_uid", "volume_handle", "driver", "sandbox_id", "container_id"]
 
@@ -57,6 +58,8 @@ def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
             writer.notes(noted)
         writer.needs(report.needs)
         writer.foot(report)
+    elif not alarms:
+        writer.nothing(report, len(noted))
 
 
 def _plain(stream: TextIO) -> Put:
@@ -144,10 +147,17 @@ class _Writer:
             self._say(_silence(report))
         self._errors(report.errors)
         self._say(", ".join(_versions(report.versions)), style="dim")
-        if self.folder:
-            self._say(f"In {self.folder}:", style="dim")
-        for line in _readings(report.inputs):
-            self._say(line.replace(f"{self.folder}/", "") if self.folder else line, style="dim")
+        self._say(f"Read {_read(report.inputs, self.folder)}", style="dim")
+        for line in _readings(report.inputs, is_all=bool(self.options.verbose)):
+            self._say(line.replace(f"{self.folder}/", "") if self.folder else line, hang=2, style="dim")
+
+    def nothing(self, report: Report, noted: int) -> None:
+        """In one line, that there is no alarm, and what that rests on."""
+        left = len(report.errors.groups)
+        more = [f"{noted} for information"] if noted else []
+        more += [f"{left} group{'' if left == 1 else 's'} of errors not explained"] if left else []
+        found = "Nothing was logged in the requested time" if report.is_empty else "No failure found"
+        self.put((self._clean("; ".join([f"{found} in {_read(report.inputs, self.folder)}", *more])), ""))
 
     def _errors(self, errors: Errors) -> None:
         """What no finding tells of."""
@@ -283,6 +293,12 @@ def _moment(stamp: int) -> str:
     return to_datetime(stamp).strftime("%Y-%m-%d %H:%M:%S")
 
 
+def _from_to(begins: int, ends: int) -> str:
+    """Both moments, the date once where it is the same."""
+    first, last = _moment(begins), _moment(ends)
+    return f"{first} to {last.partition(' ')[2] if first[:10] == last[:10] else last} UTC"
+
+
 def _clock(stamp: int) -> str:
     return to_datetime(stamp).strftime("%H:%M:%S.%f")[:-3]
 
@@ -308,17 +324,34 @@ def _silence(report: Report) -> str:
     return "No known failure found." if is_read else "No log lines recognized."
 
 
-def _readings(readings: Sequence[Reading]) -> Iterator[str]:
-    """One line an input; what had to be inferred about clocks is said once for all inputs it holds for."""
-    for reading in readings:
+def _read(readings: Sequence[Reading], folder: str) -> str:
+    """How much was read, and of which time."""
+    logs = readings[0].source if len(readings) == 1 else f"{len(readings)} logs{f' in {folder}' if folder else ''}"
+    begins = [reading.begins for reading in readings if reading.begins is not None]
+    ends = [reading.ends for reading in readings if reading.ends is not None]
+    span = f", {_from_to(min(begins), max(ends))}" if begins and ends else ""
+    return f"{logs}: {sum(reading.lines for reading in readings)} lines{span}"
+
+
+def _readings(readings: Sequence[Reading], *, is_all: bool) -> Iterator[str]:
+    """A line for each input, or for those of which little was understood; what was inferred about clocks.
+
+    That is said once for all inputs it holds for; of many, all are named where all are asked for.
+    """
+    poor = [reading for reading in readings if is_all or not reading.records or reading.unread > reading.lines // 2]
+    for reading in poor if is_all else poor[:MOST_NAMED]:
         how = "not read" if reading.format == "text" else "not recognized"
         unread = f", {reading.unread} {how}" if reading.unread else ""
         yield f"{reading.source}: {reading.lines} lines, {reading.component or reading.format}{unread}"
+    if not is_all and len(poor) > MOST_NAMED:
+        yield f"and {len(poor) - MOST_NAMED} more of which little was understood; -v lists them"
     clocks: dict[str, list[str]] = defaultdict(list)
     for reading in readings:
         if reading.clock:
             clocks[reading.clock].append(reading.source)
-    yield from (f"Clock of {', '.join(sources)}: {clock}" for clock, sources in clocks.items())
+    for clock, sources in clocks.items():
+        named = ", ".join(sources) if is_all or len(sources) <= MOST_NAMED else f"{len(sources)} logs"
+        yield f"Clock of {named}: {clock}"
 
 
 def _common_folder(report: Report) -> str:

@@ -45,6 +45,7 @@ def _test(node: Node, stories: Mapping[str, RuleTest]) -> RuleTest:
         options=keys["options"].texts() if "options" in keys else base.options if base else {},
         but=_words(keys["except"]) if "except" in keys else base.but if base else (),
         place=node.place,
+        near=base.name if base else "",
     )
 
 

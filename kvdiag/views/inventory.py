@@ -23,10 +23,22 @@ NONE = frozenset({"runtime.status.failed", "pod.probe.failed"})  # no operation:
 
 Key = tuple[SubjectKind, str]
 
+ORDERS: Mapping[str, Callable[[InventoryRow], int | str]] = {
+    "name": lambda _row: 0,
+    "retries": lambda row: -row.retries,
+    "since": lambda row: row.life.since,
+    "state": lambda row: row.life.state,
+    "node": lambda row: row.node,
+}
+"""By what rows are sorted: the most retries first, the oldest state first."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """Which rows: all pods or volumes, narrowed; `everything` has local volumes too, `slow` adds the breakdown."""
+    """Which rows: all pods or volumes, narrowed; `everything` has local volumes too, `slow` adds the breakdown.
+
+    `order` is one of `ORDERS`.
+    """
 
     kind: SubjectKind
     namespace: str = ""
@@ -35,6 +47,13 @@ class Wanted:
     stuck: bool = False
     everything: bool = False
     slow: bool = False
+    order: str = "name"
+
+
+def in_order(listed: Iterable[InventoryRow], order: str) -> list[InventoryRow]:
+    """The rows in one of `ORDERS`, by name where they are equal in that."""
+    by_name = sorted(listed, key=lambda row: (row.name, row.life.since, row.node))
+    return sorted(by_name, key=ORDERS[order])
 
 
 @dataclass(frozen=True, slots=True)
