@@ -22,6 +22,7 @@ FLOORS = (
     {"lifecycles"},
     {"views"},
     {"rules", "explain"},
+    {"accepted"},
     {"unexplained"},
     {"retention"},
     {"report"},

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from kvdiag.cli.outlet import coloured, outlet, say_note, width
+from kvdiag.cli.outlet import coloured, literal, outlet, say_note, width
 from kvdiag.cli.progress import progress
 from kvdiag.commands.analyze import analyze
+from kvdiag.commands.case import load_patterns
 from kvdiag.errors import InputError, UsageError
 from kvdiag.model.options import Options
 from kvdiag.model.report import Report
@@ -29,13 +31,16 @@ class OutputOptions(NamedTuple):
     verbose: int = 0
     no_color: bool = False
     no_redact: bool = False
+    baseline: Path | None = None
+    write_baseline: Path | None = None
+    suppressions: Path | None = None
 
 
 def run_analysis(options: Options, output_options: OutputOptions) -> int:
     """Analyse, print the report, give the exit code. Raises UsageError for an output or severity that is none."""
     _check(output_options)
     with progress(quiet=output_options.quiet) as tell:
-        report = analyze(options, tell)
+        report = _unknown(analyze(options, tell), output_options)
     for note in (*report.problems, *(() if output_options.quiet else report.notes)):
         say_note(note)
     with outlet(output_options.output_file) as stream:
@@ -46,8 +51,30 @@ def run_analysis(options: Options, output_options: OutputOptions) -> int:
             quiet=output_options.quiet,
             redact=not output_options.no_redact,
         )
-        writer(output_options.output)(report, stream, render_options)
+        with literal(stream, output_options.output):
+            writer(output_options.output)(report, stream, render_options)
+    if output_options.write_baseline is not None:
+        return exit_code(report, NEVER)
     return exit_code(report, output_options.fail_on)
+
+
+def _unknown(report: Report, output_options: OutputOptions) -> Report:
+    """The report without what its reader knows; the baseline is written of what is left."""
+    asked = (output_options.baseline, output_options.write_baseline, output_options.suppressions)
+    if not any(asked):
+        return report
+    from kvdiag.accepted.baseline import read_baseline, write_baseline
+    from kvdiag.accepted.leave import leave_out
+    from kvdiag.accepted.suppressions import read_suppressions
+
+    known = read_baseline(output_options.baseline) if output_options.baseline else frozenset()
+    rules = {name for rule in load_patterns(Options()).rules for name in (rule.id, rule.name)}
+    rules |= {name for finding in report.findings for name in (finding.rule.id, finding.rule.name)}
+    path = output_options.suppressions
+    report = leave_out(report, known, read_suppressions(path, rules) if path else (), datetime.now(UTC).date())
+    if output_options.write_baseline:
+        write_baseline(output_options.write_baseline, report.findings)
+    return report
 
 
 def _check(output_options: OutputOptions) -> None:

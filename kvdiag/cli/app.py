@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from kvdiag import __version__
-from kvdiag.cli import analyze, compare, errors, events, explain, parse, pods, redact, rules, timeline, volumes
+from kvdiag.cli import analyze, check, compare, errors, events, explain, parse, pods, redact, rules, timeline, volumes
 from kvdiag.cli.help import Command, Group
 
 app = typer.Typer(
@@ -22,6 +22,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("analyze", cls=Command)(analyze.command)
+app.command("check", cls=Command)(check.command)
 app.command("timeline", cls=Command)(timeline.command)
 app.command("compare", cls=Command)(compare.command)
 app.command("pods", cls=Command)(pods.command)

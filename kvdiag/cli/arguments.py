@@ -38,6 +38,33 @@ Limit = Annotated[
         "--limit-seconds", metavar="N", min=0.1, help="Stop reading after N seconds, report what was not read, exit 3."
     ),
 ]
+NamespaceOption = Annotated[str, typer.Option("-n", "--namespace", help="Only findings of this namespace.")]
+PodOption = Annotated[str, typer.Option("--pod", help="Only findings of this pod: name, ns/name or UID.")]
+VolumeOption = Annotated[str, typer.Option("--volume", help="Only findings of this volume: PV name or handle.")]
+NodeOption = Annotated[str, typer.Option("--node", help="Only findings of this node.")]
+SeverityOption = Annotated[str, typer.Option("--severity", help="Only findings of this severity or above.")]
+RuleOption = Annotated[list[str] | None, typer.Option("--rule", help="Only this rule, by id or name. Repeatable.")]
+ComponentOption = Annotated[
+    list[str] | None, typer.Option("--component", help="Component version not found in the logs: kubelet=1.29.3.")
+]
+ShowPossible = Annotated[
+    bool, typer.Option("--show-possible/--hide-possible", help="Show or hide findings the logs cannot confirm.")
+]
+OutputFile = Annotated[Path | None, typer.Option("--output-file", help="Write the report here.")]
+VerboseOption = Annotated[
+    int, typer.Option("-v", "--verbose", count=True, help="Print whole evidence lines, look-alikes and references.")
+]
+NoColor = Annotated[bool, typer.Option("--no-color", help="No colour (also NO_COLOR).")]
+BaselineOption = Annotated[
+    Path | None, typer.Option("--baseline", metavar="FILE", help="Leave out findings that this baseline knows.")
+]
+WriteBaseline = Annotated[
+    Path | None, typer.Option("--write-baseline", metavar="FILE", help="Write a baseline of what is found; exit 0.")
+]
+SuppressionsOption = Annotated[
+    Path | None,
+    typer.Option("--suppressions", metavar="FILE", help="Leave out what this file lists with a reason and an end."),
+]
 NoRedact = Annotated[bool, typer.Option("--no-redact", help="Show passwords, tokens and keys found in the logs.")]
 
 
@@ -59,6 +86,15 @@ def options_of(
         year=year,
         zone=east,
     )
+
+
+def narrowed(
+    options: Options, where: Sequence[str], severity: str, rule: Sequence[str] | None, component: Sequence[str] | None
+) -> Options:
+    """The options with what findings are wanted: `where` is namespace, pod, volume and node."""
+    namespace, pod, volume, node = where
+    wanted = options._replace(namespace=namespace, pod=pod, volume=volume, node=node, rules=tuple(rule or ()))
+    return wanted._replace(severity=severity_of(severity), components=components(component))
 
 
 def folders(patterns: Sequence[Path] | None) -> tuple[Path, ...]:

@@ -45,14 +45,18 @@ def run() -> None:
 
 
 def _dispatch() -> None:
+    from pathlib import Path
+
+    from kvdiag.cli.config import default_map, is_configured
     from kvdiag.cli.fast import run_short, short_form
 
-    form = short_form(sys.argv[1:])
+    is_set = is_configured(os.environ, Path.cwd())
+    form = None if is_set else short_form(sys.argv[1:])
     if form is not None:
         sys.exit(run_short(form))
     from kvdiag.cli.app import command
 
-    command()()
+    command()(default_map=default_map(os.environ, Path.cwd()) if is_set else None)
 
 
 def _heed_signals() -> None:

@@ -15,6 +15,7 @@ from kvdiag.report.clean import clean
 
 WIDEST = 120  # of sentences; a longer line is hard to read
 WIDEST_TABLE = 1000
+PROSE = frozenset({"text", "compact", "markdown"})  # outputs for people
 PIPED = 100
 
 
@@ -48,6 +49,22 @@ def width(stream: TextIO, widest: int = WIDEST) -> int:
     from shutil import get_terminal_size  # 3 ms: it brings every compression there is
 
     return max(40, min(widest, get_terminal_size().columns))
+
+
+@contextlib.contextmanager
+def literal(stream: TextIO, output: str) -> Iterator[None]:
+    """Inside GitHub Actions, nothing that a log says is a command to the runner: `::error::`, `##[add-mask]`."""
+    if output not in PROSE or stream is not sys.stdout or os.environ.get("GITHUB_ACTIONS") != "true":
+        yield
+        return
+    import secrets
+
+    token = secrets.token_hex(16)
+    stream.write(f"::stop-commands::{token}\n")
+    try:
+        yield
+    finally:
+        stream.write(f"::{token}::\n")
 
 
 @contextlib.contextmanager

@@ -11,6 +11,14 @@ from kvdiag.model.report import Report
 REPORTS: Mapping[str, str] = {
     "text": "kvdiag.report.terminal",
     "json": "kvdiag.report.json_report",
+    "ndjson": "kvdiag.report.ndjson",
+    "compact": "kvdiag.report.compact",
+    "markdown": "kvdiag.report.markdown",
+    "github": "kvdiag.report.github",
+    "gitlab": "kvdiag.report.gitlab",
+    "sarif": "kvdiag.report.sarif",
+    "junit": "kvdiag.report.junit",
+    "prometheus": "kvdiag.report.prometheus",
 }
 
 

@@ -1,0 +1,1 @@
+"""Findings that a team knows of: the baseline of yesterday's run, and suppressions with a reason and an end."""

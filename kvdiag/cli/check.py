@@ -1,0 +1,82 @@
+"""`kvdiag check`: an analysis for CI: compact, exit 1 from high on, annotations inside GitHub Actions."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+from kvdiag.cli.analysis import FAIL_ON, OutputOptions, run_analysis
+from kvdiag.cli.analyze import Quiet
+from kvdiag.cli.arguments import (
+    BaselineOption,
+    ComponentOption,
+    Limit,
+    NamespaceOption,
+    NoColor,
+    NodeOption,
+    NoRedact,
+    OutputFile,
+    Paths,
+    PatternFolders,
+    RuleOption,
+    SeverityOption,
+    ShowPossible,
+    Since,
+    SuppressionsOption,
+    Until,
+    WriteBaseline,
+    YearOption,
+    ZoneOption,
+    narrowed,
+    options_of,
+)
+from kvdiag.cli.fast import OUTPUT
+from kvdiag.model.values import Severity
+from kvdiag.report import REPORTS
+
+AUTOMATIC = "auto"
+Output = Annotated[
+    str,
+    typer.Option(*OUTPUT, help=f"{', '.join(REPORTS)}; auto is github inside GitHub Actions, else compact."),
+]
+FailOn = Annotated[str, typer.Option("--fail-on", help=f"Exit 1 at this severity: {', '.join(FAIL_ON)}.")]
+
+
+def command(
+    paths: Paths = None,
+    output: Output = AUTOMATIC,
+    output_file: OutputFile = None,
+    fail_on: FailOn = Severity.HIGH.label,
+    since: Since = "",
+    until: Until = "",
+    namespace: NamespaceOption = "",
+    node: NodeOption = "",
+    severity: SeverityOption = Severity.INFO.label,
+    rule: RuleOption = None,
+    patterns: PatternFolders = None,
+    year: YearOption = None,
+    tz: ZoneOption = "",
+    component: ComponentOption = None,
+    show_possible: ShowPossible = True,
+    baseline: BaselineOption = None,
+    write_baseline: WriteBaseline = None,
+    suppressions: SuppressionsOption = None,
+    limit_seconds: Limit = None,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
+    no_redact: NoRedact = False,
+) -> None:
+    """Check logs in CI: a line a finding, exit 1 from high on."""
+    options = options_of(paths, patterns, year, tz, since, until)
+    options = narrowed(options, (namespace, "", "", node), severity, rule, component)
+    options = options._replace(show_possible=show_possible, limit=limit_seconds)
+    chosen = _automatic() if output == AUTOMATIC else output
+    known = (baseline, write_baseline, suppressions)
+    output_options = OutputOptions(chosen, output_file, fail_on, quiet, 0, no_color, no_redact, *known)
+    raise typer.Exit(run_analysis(options, output_options))
+
+
+def _automatic() -> str:
+    return "github" if os.environ.get("GITHUB_ACTIONS") == "true" else "compact"

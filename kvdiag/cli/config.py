@@ -1,0 +1,141 @@
+"""Options set once: kvdiag.toml, [tool.kvdiag] in pyproject.toml, KVDIAG_… in the environment.
+
+    fail-on = "medium"
+    baseline = "ci/kvdiag-baseline.json"
+    patterns = ["ci/rules"]
+
+The command line wins over the environment, the environment over a file. A file is looked for in the folder one stands
+in and in those above, up to the root of the repository; its paths are taken from its own folder.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from kvdiag.errors import UsageError
+from kvdiag.yamlread import suggestion
+
+OWN, SHARED = "kvdiag.toml", "pyproject.toml"
+MARK = b"[tool.kvdiag"
+PREFIX = "KVDIAG_"
+COMMANDS = ("analyze", "check")
+LARGEST = 1 << 20  # bytes
+
+
+def _text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    raise TypeError("a text")
+
+
+def _texts(value: object) -> list[str]:
+    values = [value] if isinstance(value, str) else value
+    if isinstance(values, list) and all(isinstance(one, str) for one in values):
+        return values
+    raise TypeError("a list of texts")
+
+
+def _flag(value: object) -> bool:
+    if isinstance(value, bool) or value in {"true", "false"}:
+        return value is True or value == "true"
+    raise TypeError("true or false")
+
+
+def _whole(value: object) -> int:
+    if (isinstance(value, int) and not isinstance(value, bool)) or (isinstance(value, str) and value.isdecimal()):
+        return int(value)
+    raise TypeError("a whole number")
+
+
+KEYS: Mapping[str, Callable[[object], Any]] = {
+    "fail-on": _text,
+    "output": _text,
+    "severity": _text,
+    "namespace": _text,
+    "node": _text,
+    "rule": _texts,
+    "patterns": _texts,
+    "component": _texts,
+    "year": _whole,
+    "tz": _text,
+    "show-possible": _flag,
+    "baseline": _text,
+    "suppressions": _text,
+    "limit-seconds": _whole,
+}
+"""Options that may be set, and how their values are read; TypeError says what is expected."""
+
+PATHS = frozenset({"patterns", "baseline", "suppressions"})
+
+
+def is_configured(environment: Mapping[str, str], folder: Path) -> bool:
+    """Whether anything is set: a look at few names, as the fast start does it."""
+    return any(name[len(PREFIX) :] in _names() for name in environment if name.startswith(PREFIX)) or (
+        _file(folder) is not None
+    )
+
+
+def default_map(environment: Mapping[str, str], folder: Path) -> dict[str, dict[str, Any]]:
+    """What is set, by command and parameter, as typer takes it. Raises UsageError with file and key."""
+    said = dict(_from_file(folder))
+    for key, name in ((key, f"{PREFIX}{_name(key)}") for key in KEYS):
+        if environment.get(name):
+            value = environment[name]
+            said[key] = _value(key, value.split(os.pathsep) if KEYS[key] is _texts else value, name)
+    chosen = {key.replace("-", "_"): value for key, value in said.items()}
+    return dict.fromkeys(COMMANDS, chosen) if chosen else {}
+
+
+def _names() -> set[str]:
+    return {_name(key) for key in KEYS}
+
+
+def _name(key: str) -> str:
+    return key.upper().replace("-", "_")
+
+
+def _file(folder: Path) -> Path | None:
+    """The nearest file that sets something; none above the root of a repository."""
+    for place in (folder, *folder.parents):
+        own, shared = place / OWN, place / SHARED
+        if own.is_file():
+            return own
+        if shared.is_file() and shared.stat().st_size <= LARGEST and MARK in shared.read_bytes():
+            return shared
+        if (place / ".git").exists():
+            return None
+    return None
+
+
+def _from_file(folder: Path) -> Iterator[tuple[str, Any]]:
+    path = _file(folder)
+    if path is None:
+        return
+    import tomllib  # 5 ms that a machine without such a file need not wait for
+
+    try:
+        if path.stat().st_size > LARGEST:
+            raise UsageError(f"{path}: larger than {LARGEST >> 20} MiB")
+        said = tomllib.loads(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"{path}: {error}") from None
+    table = said if path.name == OWN else said.get("tool", {}).get("kvdiag", {})
+    for key, value in table.items():
+        if key not in KEYS:
+            raise UsageError(f"{path}: unknown key '{key}'{suggestion(key, KEYS)}")
+        read = _value(key, value, f"{path}: {key}")
+        yield key, _from(path.parent, read) if key in PATHS else read
+
+
+def _value(key: str, value: object, place: str) -> Any:  # noqa: ANN401  # as typer takes it
+    try:
+        return KEYS[key](value)
+    except TypeError as error:
+        raise UsageError(f"{place}: {error} is expected, not {value!r}") from None
+
+
+def _from(folder: Path, value: str | list[str]) -> str | list[str]:
+    return str(folder / value) if isinstance(value, str) else [str(folder / one) for one in value]

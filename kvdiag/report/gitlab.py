@@ -1,0 +1,41 @@
+"""GitLab's code quality report: https://docs.gitlab.com/ci/testing/code_quality/."""
+
+from __future__ import annotations
+
+from typing import Any, TextIO
+
+from kvdiag.accepted.fingerprint import fingerprint
+from kvdiag.model.report import Finding, Report
+from kvdiag.model.values import Severity, Verdict
+from kvdiag.report import RenderOptions
+from kvdiag.report.jsontext import write_json
+
+_SEVERITIES = {
+    Severity.CRITICAL: "blocker",
+    Severity.HIGH: "critical",
+    Severity.MEDIUM: "major",
+    Severity.LOW: "minor",
+    Severity.INFO: "info",
+}
+
+
+def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
+    """A list of causes; GitLab takes one of each fingerprint."""
+    causes = {fingerprint(one): one for one in reversed(report.findings) if one.explained_by is None}
+    rows = [_row(key, finding) for key, finding in reversed(causes.items())]
+    write_json(rows, stream, redact=options.redact)
+
+
+def _row(key: str, finding: Finding) -> dict[str, Any]:
+    origin = finding.evidence[0].event.origin if finding.evidence else None
+    sure = "" if finding.verdict is Verdict.CONFIRMED else "possible: "
+    return {
+        "description": f"{sure}{finding.says}",
+        "check_name": finding.rule.name,
+        "fingerprint": key,
+        "severity": _SEVERITIES[finding.severity],
+        "location": {
+            "path": origin.source if origin else "kvdiag",
+            "lines": {"begin": max(1, origin.line) if origin else 1},
+        },
+    }

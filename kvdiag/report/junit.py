@@ -1,0 +1,53 @@
+"""JUnit XML, as every CI server shows it: a cause is a test that failed, what is only possible one that was skipped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TextIO
+from xml.etree import ElementTree as ET
+
+from kvdiag.model.report import Finding, Report
+from kvdiag.model.values import Severity, Verdict
+from kvdiag.regex import lazy_regex
+from kvdiag.report import RenderOptions
+from kvdiag.report.clean import clean
+from kvdiag.report.markdown import plain_lines
+
+_NO_XML = lazy_regex("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
+    """One suite; without a finding one test that passed, and one that failed for each input that could not be read."""
+    causes = [finding for finding in report.findings if finding.explained_by is None]
+    suite = ET.Element("testsuite", name="kvdiag")
+    for finding in causes:
+        _case(suite, finding, [one for one in report.findings if one.explained_by == finding.key], options)
+    for problem in report.problems:
+        case = ET.SubElement(suite, "testcase", classname="kvdiag.input", name=_text(problem, options))
+        ET.SubElement(case, "error", type="unreadable", message=_text(problem, options))
+    if not len(suite):
+        ET.SubElement(suite, "testcase", classname="kvdiag", name="no failure found")
+    suite.set("tests", str(len(suite)))
+    for kind, count in (("failure", "failures"), ("skipped", "skipped"), ("error", "errors")):
+        suite.set(count, str(len(suite.findall(f"testcase/{kind}"))))
+    root = ET.Element("testsuites")
+    root.append(suite)
+    ET.indent(root, " ")
+    stream.write('<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, "unicode") + "\n")
+
+
+def _case(suite: ET.Element, finding: Finding, symptoms: Sequence[Finding], options: RenderOptions) -> None:
+    name = f"{finding.subject.kind} {finding.subject.name}"
+    case = ET.SubElement(suite, "testcase", classname=f"kvdiag.{finding.rule.name}", name=_text(name, options))
+    if finding.severity is Severity.INFO:
+        ET.SubElement(case, "system-out").text = _text(finding.says, options)
+    elif finding.verdict is Verdict.POSSIBLE:
+        ET.SubElement(case, "skipped", message=_text(f"possible: {finding.says}", options))
+    else:
+        failure = ET.SubElement(case, "failure", type=finding.severity.label, message=_text(finding.says, options))
+        failure.text = "\n".join(_text(line, options) for line in plain_lines(finding, symptoms, options))
+
+
+def _text(words: str, options: RenderOptions) -> str:
+    """Words that XML can hold: it has no way to write most control characters."""
+    return _NO_XML.sub("\N{REPLACEMENT CHARACTER}", clean(words, redact=options.redact))

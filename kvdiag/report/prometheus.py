@@ -1,0 +1,31 @@
+"""Figures for node_exporter's textfile collector: how many findings of each rule, and when kvdiag last ran.
+
+https://prometheus.io/docs/instrumenting/exposition_formats/
+Write it with --output-file beside the collector's folder and rename it, as the collector asks.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from typing import TextIO
+
+from kvdiag.model.report import Report
+from kvdiag.report import RenderOptions
+
+
+def write(report: Report, stream: TextIO, options: RenderOptions) -> None:  # noqa: ARG001 (as every output)
+    """Gauges; a rule's name is ours or a user's, never a word of a log."""
+    counts = Counter((one.rule.name, one.severity.label, str(one.verdict), str(one.role)) for one in report.findings)
+    stream.write("# HELP kvdiag_findings Findings of the last run.\n# TYPE kvdiag_findings gauge\n")
+    for (rule, severity, verdict, role), count in sorted(counts.items()):
+        labels = f'rule="{rule}",severity="{severity}",verdict="{verdict}",role="{role}"'
+        stream.write(f"kvdiag_findings{{{labels}}} {count}\n")
+    gauges = (
+        ("unexplained_error_lines", "Lines of level warning or worse that nothing explains.", report.errors.rest),
+        ("unreadable_inputs", "Inputs that could not be read.", len(report.problems)),
+        ("last_run_timestamp_seconds", "When kvdiag last ran.", int(time.time())),
+    )
+    for name, says, value in gauges:
+        metric = f"kvdiag_{name}"
+        stream.writelines([f"# HELP {metric} {says}\n", f"# TYPE {metric} gauge\n", f"{metric} {value}\n"])

@@ -1,0 +1,111 @@
+"""SARIF 2.1.0, as GitHub code scanning and other viewers of static analysis read it.
+
+https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
+A finding is a result; its evidence lines are locations; a symptom names the result that explains it. GitHub reads at
+most 25,000 results and shows 5,000.
+"""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+from typing import Any, TextIO
+from urllib.parse import quote
+
+from kvdiag.accepted.fingerprint import fingerprint
+from kvdiag.model.report import Evidence, Finding, Report
+from kvdiag.model.rule import Rule
+from kvdiag.model.values import Severity, Verdict
+from kvdiag.report import RenderOptions
+from kvdiag.report.doubts import say_doubt
+from kvdiag.report.jsontext import write_json
+from kvdiag.report.runnable import shown
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+HOME = "https://github.com/kvdiag/kvdiag"
+MOST = 5_000  # results that GitHub shows
+MOST_LOCATIONS = 10
+FINGERPRINT = "kvdiagFinding/v1"
+Plain = dict[str, Any]
+
+
+def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
+    """One log with one run; findings beyond `MOST`, which are the least grave, are counted in its properties."""
+    kept = report.findings[:MOST]
+    rules = list({finding.rule.id: finding.rule for finding in kept}.values())
+    numbers = {rule.id: number for number, rule in enumerate(rules)}
+    driver: Plain = {"name": "kvdiag", "version": report.version, "semanticVersion": report.version}
+    driver |= {"informationUri": HOME, "rules": [_rule(rule) for rule in rules]}
+    run: Plain = {
+        "tool": {"driver": driver},
+        "columnKind": "utf16CodeUnits",
+        "invocations": [_invocation(report)],
+        "results": [_result(finding, numbers, options) for finding in kept],
+        "properties": {"leftOut": len(report.findings) - len(kept)},
+    }
+    write_json({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, stream, redact=options.redact)
+
+
+def _invocation(report: Report) -> Plain:
+    said: Plain = {"executionSuccessful": not report.problems}
+    notes = [{"level": "error", "message": {"text": text}} for text in report.problems]
+    return said | ({"toolExecutionNotifications": notes} if notes else {})
+
+
+def _rule(rule: Rule) -> Plain:
+    said: Plain = {
+        "id": rule.id,
+        "name": rule.name,
+        "shortDescription": {"text": rule.title},
+        "fullDescription": {"text": " ".join(rule.title.split())},
+        "defaultConfiguration": {"level": level(rule.severity)},
+        "properties": {"tags": [str(rule.per), rule.severity.label]},
+    }
+    link = next((one for one in rule.references if one.startswith("https://")), "")
+    return said | ({"helpUri": link} if link else {})
+
+
+def _result(finding: Finding, numbers: dict[str, int], options: RenderOptions) -> Plain:
+    said: Plain = {
+        "ruleId": finding.rule.id,
+        "ruleIndex": numbers[finding.rule.id],
+        "level": level(finding.severity),
+        "kind": "fail" if finding.verdict is Verdict.CONFIRMED else "review",
+        "message": {"text": _message(finding, options)},
+        "locations": [_location(one) for one in finding.evidence[:1]],
+        "relatedLocations": [
+            _location(one) | {"id": number, "message": {"text": one.step.replace("_", " ")}}
+            for number, one in enumerate(finding.evidence[1:MOST_LOCATIONS], start=1)
+        ],
+        "partialFingerprints": {FINGERPRINT: fingerprint(finding)},
+        "occurrenceCount": max(1, finding.count),
+        "properties": {"severity": finding.severity.label, "verdict": str(finding.verdict), "key": finding.key},
+    }
+    if said["kind"] == "review":
+        said["level"] = "note"
+    if finding.explained_by:
+        said["properties"]["explainedBy"] = finding.explained_by
+    return said
+
+
+def level(severity: Severity) -> str:
+    """SARIF's word for a severity."""
+    return "error" if severity >= Severity.HIGH else "warning" if severity is Severity.MEDIUM else "note"
+
+
+def _message(finding: Finding, options: RenderOptions) -> str:
+    steps = [
+        f"{number}. {fix.text}{f' Only when {fix.after}.' if fix.after else ''}{f' $ {fix.run}' if fix.run else ''}"
+        for number, fix in enumerate((shown(one, redact=options.redact) for one in finding.fix), start=1)
+    ]
+    doubts = [f"Not certain: {say_doubt(doubt)}" for doubt in finding.doubts]
+    return "\n".join([finding.says, " ".join(finding.cause.split()), *doubts, *steps])
+
+
+def _location(evidence: Evidence) -> Plain:
+    """Where a line stands; a path outside of the checkout stays what the user called it."""
+    origin = evidence.event.origin
+    place: Plain = {
+        "artifactLocation": {"uri": quote(str(PurePosixPath(origin.source)), safe="/")},
+        "region": {"startLine": max(1, origin.line), "snippet": {"text": evidence.event.text}},
+    }
+    return {"physicalLocation": place}

@@ -1,0 +1,83 @@
+"""What CI systems run of ours does what it says: the action's steps, the hook's command, the image's user."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[1]
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
+INPUT = re.compile(r"\$\{\{ inputs\.([\w-]+) \}\}")
+
+
+@pytest.fixture
+def checked(tmp_path):
+    """Give the function that runs the action's check as a runner does, with kvdiag installed where it expects it."""
+    program = tmp_path / "kvdiag" / "bin" / "kvdiag"
+    program.parent.mkdir(parents=True)
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m kvdiag "$@"\n', "utf-8")
+    program.chmod(0o755)
+    step = ACTION["runs"]["steps"][1]
+
+    def run(**inputs: str) -> subprocess.CompletedProcess[str]:
+        given = {name: said.get("default", "") for name, said in ACTION["inputs"].items()} | inputs
+        said = {name: INPUT.sub(lambda found: given[found[1]], value) for name, value in step["env"].items()}
+        inside = {"RUNNER_TEMP": str(tmp_path), "GITHUB_ACTIONS": "true", "PYTHONPATH": str(ROOT)}
+        command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
+        environment = os.environ | inside | said
+        return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+
+    return run
+
+
+def test_the_action(checked, tmp_path):
+    """It checks each path, one a line; fails from the severity that is asked for; writes SARIF."""
+    paths = "sample-logs/hostpath-driver-lost-state\n\nsample-logs/healthy-csi-volume\n"
+    done = checked(paths=paths, **{"fail-on": "high", "sarif": str(tmp_path / "x.sarif")})
+    assert (done.returncode, done.stdout[:15]) == (0, "::warning file="), done.stderr
+    assert json.loads((tmp_path / "x.sarif").read_text("utf-8"))["version"] == "2.1.0"
+    assert checked(paths=paths, **{"fail-on": "medium"}).returncode == 1
+    assert "$(id)" in checked(paths="$(id)").stderr  # a path is never a command
+
+
+def test_the_action_installs_itself():
+    """What it installs is the checkout of the action."""
+    step = ACTION["runs"]["steps"][0]
+    assert step["env"] == {"KVDIAG_SOURCE": "${{ github.action_path }}"}
+    assert '"$KVDIAG_SOURCE"' in step["run"]
+
+
+def test_the_hook(kvdiag, tmp_path):
+    """The hook's command passes our rules and refuses one that is broken."""
+    (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
+    program, *words = hook["entry"].split()
+    assert (program, hook["pass_filenames"]) == ("kvdiag", False)
+    (tmp_path / "broken.yaml").write_text("id: 3\n", "utf-8")
+    assert kvdiag(*words, "--patterns", tmp_path).returncode == 2
+
+
+def test_the_image():
+    """Its user is not root, and it runs kvdiag."""
+    lines = (ROOT / "Containerfile").read_text("utf-8").splitlines()
+    assert "USER 65532:65532" in lines
+    assert 'ENTRYPOINT ["kvdiag"]' in lines
+    assert lines.index("USER 65532:65532") > next(n for n, line in enumerate(lines) if line.startswith("RUN "))
+
+
+def test_the_file_of_the_page_is_one(tmp_path):
+    """The options that docs/ci.md shows can be set."""
+    from kvdiag.cli.config import KEYS, default_map
+
+    page = (ROOT / "docs" / "ci.md").read_text("utf-8")
+    (tmp_path / "kvdiag.toml").write_text(page.partition("```toml\n")[2].partition("```")[0], "utf-8")
+    assert default_map({}, tmp_path)["check"]["fail_on"] == "medium"
+    listed = page.partition("Keys: ")[2].partition(".\n")[0]
+    assert re.findall(r"`([^`]+)`", listed) == list(KEYS)
