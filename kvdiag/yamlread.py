@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 Plain = str | int | float | bool | None | list["Plain"] | dict[str, "Plain"]
 
 MAX_DEPTH = 40
+FEW = 20  # known words that are told in full
+LETTERS_A_SLIP = 4
 _INTEGER = lazy_regex(r"[-+]?\d{1,18}")
 _FLOAT = lazy_regex(r"[-+]?\d{1,18}\.\d{1,18}")
 _WORDS: Mapping[str, bool | None] = {"true": True, "false": False, "null": None, "~": None, "": None}
@@ -105,6 +107,18 @@ class Node(NamedTuple):
         """Give a mapping of texts, such as `{kubelet: ">=1.27"}`; nothing written is an empty one."""
         return {} if self.empty else {key: child.text() for key, child in self.table().items()}
 
+    def places(self, path: str = "") -> Iterator[tuple[str, str]]:
+        """Give for each value its path, such as `fix.0.run`, with its place: of a list or mapping that of its key."""
+        if isinstance(self.value, str):
+            yield path, self.place
+            return
+        named = self.value.items() if isinstance(self.value, Mapping) else enumerate(self.value)
+        for key, child in named:
+            inner = f"{path}.{key}" if path else str(key)
+            if isinstance(key, Key) and not isinstance(child.value, str):
+                yield inner, key.place
+            yield from child.places(inner)
+
     def plain(self) -> Plain:
         """Give the value without places; unquoted numbers, true, false and null become what they say."""
         if isinstance(self.value, tuple):
@@ -123,12 +137,36 @@ class Node(NamedTuple):
 
 def suggestion(word: str, known: Collection[str]) -> str:
     """Give `; did you mean 'x'?` for the nearest known word; else the known words when they are few, or nothing."""
-    from difflib import get_close_matches
-
-    near = get_close_matches(word, list(known), n=1)
+    near = nearest(word, known)
     if near:
-        return f"; did you mean '{near[0]}'?"
-    return f"; known are {', '.join(sorted(known))}" if 0 < len(known) <= 20 else ""
+        return f"; did you mean '{near}'?"
+    return f"; known are {', '.join(sorted(known))}" if 0 < len(known) <= FEW else ""
+
+
+def nearest(word: str, known: Collection[str]) -> str:
+    """Give the known word that is a slip of the finger or two away, one for four letters; empty when there is none."""
+    most = max(1, len(word) // LETTERS_A_SLIP)
+    best, found = most + 1, ""
+    for other in sorted(known):
+        if abs(len(other) - len(word)) < best and (slips := _slips(word, other, best)) < best:
+            best, found = slips, other
+    return found
+
+
+def _slips(word: str, other: str, most: int) -> int:
+    """How many letters must be put in, left out, changed or swapped with the next; `most` if so many or more."""
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for at, letter in enumerate(word, 1):
+        older, before, row = before, row, [at]
+        for to, wanted in enumerate(other, 1):
+            cost = min(before[to] + 1, row[-1] + 1, before[to - 1] + (letter != wanted))
+            if at > 1 and to > 1 and letter == other[to - 2] and word[at - 2] == wanted:
+                cost = min(cost, older[to - 2] + 1)
+            row.append(cost)
+        if min(row) >= most:
+            return most
+    return row[-1]
 
 
 def read_yaml(text: str, name: str) -> Node:

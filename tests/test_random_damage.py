@@ -11,8 +11,8 @@ from kvdiag.events.folder import built_in
 from kvdiag.rules.library import load
 
 HEALTHY = sorted(SAMPLES.glob("healthy*"))
-DRAWN = range(4)  # bench/damage.py draws a thousand
-EACH = 20  # bench/damage.py --each-line leaves out every line
+DRAWN = range(2)  # bench/damage.py draws a thousand
+EACH = 40  # bench/damage.py --each-line leaves out every line
 each_folder = pytest.mark.parametrize("folder", HEALTHY, ids=lambda folder: folder.name)
 
 

@@ -129,10 +129,16 @@ def folder(tmp_path_factory):
 LOGS = "LOGS"  # stands for the folder
 STORIES = (("pod", "shop/web-0"), ("volume", HANDLE))
 OUTPUTS = [
-    *(["analyze", *more, LOGS] for more in ([], ["-v"], ["-o", "json"])),
+    *(["analyze", *more, LOGS] for more in ([], ["-v"])),
+    *(["analyze", "-o", form, LOGS] for form in ("json", "ndjson", "compact", "markdown", "github", "gitlab")),
+    *(["analyze", "-o", form, LOGS] for form in ("sarif", "junit", "prometheus")),
     *(["timeline", *of, LOGS, "-o", form] for of in STORIES for form in ("text", "json", "html", "trace")),
     ["timeline", *STORIES[1], LOGS, "--raw", "-v"],
-    *([kind, LOGS, "-o", form] for kind in ("pods", "volumes") for form in ("text", "wide", "json", "csv", "name")),
+    *(
+        [kind, LOGS, "-o", form]
+        for kind in ("pods", "volumes")
+        for form in ("text", "wide", "json", "yaml", "csv", "name")
+    ),
     *(["compare", HANDLE, "vol-other", LOGS, "-o", form] for form in ("text", "json")),
     *(["explain", LINE, "-o", form] for form in ("text", "json")),
     ["parse", LOGS],
@@ -166,7 +172,7 @@ def secrets_in(said: str) -> list[str]:
 
 def is_brief(command: list[str]) -> bool:
     """Whether a command shows so little of a log that no secret is among it."""
-    return command[0] in {"pods", "volumes", "compare"} or command == ["analyze", LOGS]
+    return command[0] in {"pods", "volumes", "compare"} or command == ["analyze", LOGS] or "prometheus" in command
 
 
 @pytest.mark.parametrize("command", ["parse", "events"])

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from kvdiag.commands.case import load_patterns
+from kvdiag.events.lint import lint
 from kvdiag.events.matching import Matcher
 from kvdiag.events.names import PLACEHOLDERS, refs_of
-from kvdiag.events.vocabulary import lint, read_vocabulary
+from kvdiag.events.vocabulary import read_vocabulary
 from kvdiag.model.options import Options
 from kvdiag.scan.choose import scanner
 from tests.conftest import samples

@@ -8,7 +8,21 @@ from typing import Annotated, Any
 import typer
 
 from kvdiag import __version__
-from kvdiag.cli import analyze, check, compare, errors, events, explain, parse, pods, redact, rules, timeline, volumes
+from kvdiag.cli import (
+    analyze,
+    check,
+    compare,
+    errors,
+    events,
+    explain,
+    mcp,
+    parse,
+    pods,
+    redact,
+    rules,
+    timeline,
+    volumes,
+)
 from kvdiag.cli.help import Command, Group
 
 app = typer.Typer(
@@ -32,6 +46,7 @@ app.command("parse", cls=Command)(parse.command)
 app.command("events", cls=Command)(events.command)
 app.command("redact", cls=Command)(redact.command)
 app.command("explain", cls=Command)(explain.command)
+app.command("mcp", cls=Command)(mcp.command)
 app.add_typer(rules.app, name="rules")
 
 

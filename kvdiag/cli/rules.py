@@ -13,18 +13,17 @@ import typer
 from kvdiag.cli.arguments import PatternFolders, folders
 from kvdiag.cli.help import Command
 from kvdiag.cli.outlet import WIDEST_TABLE, width
+from kvdiag.commands.lint import check_patterns
 from kvdiag.commands.rule_mutants import prove, shortcomings, summary, too_many
 from kvdiag.commands.rule_tests import failure, try_rule
 from kvdiag.errors import PatternError, UsageError
 from kvdiag.events.folder import built_in
-from kvdiag.events.vocabulary import Vocabulary, load_vocabulary
-from kvdiag.lifecycles.load import lint as lint_lifecycles
+from kvdiag.events.vocabulary import EVENTS, Vocabulary, load_vocabulary
 from kvdiag.model.rule import Rule
 from kvdiag.report.clean import clean
 from kvdiag.report.jsontext import json_text
 from kvdiag.report.yamltext import write_yaml
 from kvdiag.rules.library import Library, load
-from kvdiag.rules.lint import lint as lint_rule
 from kvdiag.rules.template import FAMILIES, new_rule
 from kvdiag.rules.words import show_rule
 
@@ -88,13 +87,13 @@ def show(rule: Annotated[str, typer.Argument(help="Id or name.")], patterns: Pat
 
 
 @app.command("lint", cls=Command)
-def lint(patterns: PatternFolders = None) -> None:
-    """Check every rule and life cycle: syntax, event kinds, texts, missing tests."""
-    library = _fresh(patterns)
-    vocabulary = _vocabulary(library)
-    names = frozenset(rule.name for rule in library.rules)
-    faults = [*lint_lifecycles(built_in()), *library.errors]
-    faults += [fault for rule in library.rules for fault in lint_rule(rule, vocabulary.kinds, names)]
+def lint(
+    dirs: Annotated[list[Path] | None, typer.Argument(metavar="DIR", help="Folders of your rules and events.")] = None,
+    patterns: PatternFolders = None,
+) -> None:
+    """Check every rule, event and life cycle: syntax, event kinds, texts, missing tests, what is never seen."""
+    own = folders([*(dirs or ()), *(patterns or ())])
+    library, faults = check_patterns(own)
     _complain(faults)
     typer.echo(f"{len(library.rules)} rules, {len(faults)} faults", err=True)
     raise typer.Exit(BROKEN if faults else 0)
@@ -112,7 +111,8 @@ def test(
     """Run the tests embedded in the rules."""
     library = _fresh(patterns)
     _complain(library.errors)
-    vocabulary, chosen = _vocabulary(library), _chosen(library, which)
+    lines = [entry for rule in library.rules for entry in rule.lines]
+    vocabulary, chosen = load_vocabulary(built_in() / EVENTS, lines, folders(patterns)), _chosen(library, which)
     try:
         good = _prove(chosen, vocabulary) if mutants else _try(chosen, vocabulary)
     except PatternError as fault:
@@ -154,19 +154,16 @@ def new(
     path = folder / family / f"{name}.yaml"
     if path.exists():
         raise UsageError(f"{path}: file exists")
-    taken = {rule.id for rule in load([built_in(), *([folder] if folder != Path() else [])]).rules}
-    text = new_rule(name, family, taken)
+    own = [folder] if folder != Path() else [path for name in FAMILIES if (path := Path(name)).is_dir()]
+    taken = {rule.id for rule in load([built_in(), *own], fresh=True).rules}  # also beside files that are broken
+    text = new_rule(name, family, taken, is_own=folder.resolve() != built_in().resolve())
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, "utf-8")
-    typer.echo(f"{path}: fill it in, then run: kvdiag rules lint --patterns {folder}")
+    typer.echo(f"{path}: fill it in, then run: kvdiag rules lint {folder}")
 
 
 def _fresh(patterns: list[Path] | None) -> Library:
     return load([built_in(), *folders(patterns)], fresh=True)
-
-
-def _vocabulary(library: Library) -> Vocabulary:
-    return load_vocabulary(built_in() / "events", [entry for rule in library.rules for entry in rule.lines])
 
 
 def _chosen(library: Library, which: list[str] | None) -> list[Rule]:

@@ -15,7 +15,7 @@ from kvdiag.correlate.history import build_history
 from kvdiag.correlate.needed import Scope
 from kvdiag.errors import InputError, UsageError, WindowError
 from kvdiag.events.folder import built_in
-from kvdiag.events.vocabulary import Vocabulary, load_vocabulary
+from kvdiag.events.vocabulary import EVENTS, Vocabulary, load_vocabulary
 from kvdiag.ingest.blocks import Input
 from kvdiag.ingest.limit import TimeIsUpError, limited, unread
 from kvdiag.ingest.log_events import LogEvents
@@ -76,7 +76,7 @@ def load_patterns(options: Options) -> Patterns:
 
 def _read_patterns(first: Path, *folders: Path) -> tuple[tuple[Rule, ...], Vocabulary]:
     rules = load([first, *folders]).rules
-    return rules, load_vocabulary(first / "events", [entry for rule in rules for entry in rule.lines])
+    return rules, load_vocabulary(first / EVENTS, [entry for rule in rules for entry in rule.lines], folders)
 
 
 @cache

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from kvdiag.events.names import mounts_in, refs_of
+from kvdiag.events.names import mounts_in, refs_of, staged_in
 from kvdiag.events.raw import EventMatch, RawEvent, RpcLine
 from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.formats.rpc.calls import Call, RpcFragment, pair
@@ -42,7 +42,7 @@ def calls(rpc_lines: Sequence[RpcLine], vocabulary: Vocabulary) -> Iterator[RawE
         yield from _raw_event(f"{thing}.called", rpc_lines[asked], refs, {}, vocabulary)
         if call.outcome != "open" and call.ends is not None:
             said = {"error": call.error} if call.error else {}
-            refs = refs or mounts_in(call.error.encode())
+            refs = refs or mounts_in(call.error.encode()) or staged_in(call.error.encode())
             yield from _raw_event(
                 f"{thing}.{call.outcome}", rpc_lines[call.ends], refs, _attrs(call) | said, vocabulary
             )

@@ -117,6 +117,9 @@ _BLOCK_PUBLISHED = lazy_regex(
     rb"kubernetes\.io/csi/volumeDevices/(?:publish/)?([-.0-9A-Za-z_]{1,253})(?:/dev)?/(" + _UUID + rb")(?![-0-9A-Za-z])"
 )
 _STAGED = lazy_regex(rb"kubernetes\.io/csi/([-.0-9A-Za-z_]{1,253})/[0-9a-f]{64}(?:/|$)")
+_STAGING = lazy_regex(
+    rb"/[^\s\[\]\"\\:,']{0,256}/plugins/kubernetes\.io/csi/[-.0-9A-Za-z_]{1,253}/[0-9a-f]{64}/globalmount"
+)
 _STAGED_BY_PV = lazy_regex(rb"kubernetes\.io/csi/pv/([-.0-9A-Za-z_]{1,253})/globalmount")
 _BLOCK_STAGED = lazy_regex(rb"kubernetes\.io/csi/volumeDevices/(?:staging/)?([-.0-9A-Za-z_]{1,253})")
 # /kubepods/burstable/pod<uid>/<id>, /kubepods.slice/kubepods-pod<uid with _>.slice/cri-containerd-<id>.scope
@@ -196,6 +199,12 @@ def mounts_in(error: bytes) -> tuple[Ref, ...]:
     """The target path an error speaks of, with its pod and volume; none when it speaks of more than one volume."""
     paths = {(found[2], found[3]): found[1] for found in _MOUNT.finditer(error[: 16 * MAX_NAME])}
     return refs_of("target_path", next(iter(paths.values()))) if len(paths) == 1 else ()
+
+
+def staged_in(error: bytes) -> tuple[Ref, ...]:
+    """The staging path an error speaks of, and its driver; none when it speaks of more than one."""
+    paths = {found[0] for found in _STAGING.finditer(error[: 16 * MAX_NAME])}
+    return refs_of("staging_path", paths.pop()) if len(paths) == 1 else ()
 
 
 def pods_in(error: bytes) -> tuple[Ref, ...]:

@@ -24,6 +24,9 @@ from kvdiag.yamlread import suggestion
 MAX_SEARCHED = 16_384
 """How much of a line after its message is searched for fields that do not stand in the usual order."""
 
+ENDS = frozenset(' "\\&<>')
+"""What ends a value wherever it stands."""
+
 _TOKEN = lazy_regex(r"\{\{|\}\}|\{([a-z_]*)\}|\.\.\.|\[\[|\]\]|[{}]|[^{}.\[\]]+|.", re.DOTALL)
 _QUOTED = rb'"([^"\\\n]*+(?>(?:\\.[^"\\\n]*+)*))"'
 _FIELD = {
@@ -120,6 +123,15 @@ def compile_wording(wording: Wording) -> Matcher:
         searches=shift is None,
         keys=keys,
     )
+
+
+def template_fault(wording: Wording) -> PatternError | None:
+    """What is wrong with the template of a wording."""
+    try:
+        compile_wording(wording)
+    except PatternError as fault:
+        return fault
+    return None
 
 
 def _fields(line: bytes, end: int) -> dict[bytes, bytes]:
@@ -262,11 +274,26 @@ def _value(tokens: tuple[_Token, ...], index: int, wording: Wording) -> bytes:
     stops = _stops(tokens, index + 1, wording)
     if not stops:
         return rb"[^\n]*+"
+    if len(stops) == 1 and (whole := _whole_literal(tokens, index)):
+        return whole
     if stops & set('"&<>'):
         stops |= {"\\"}
     # a message that begins with a value is tried at every place of the line: bounded, or that were quadratic
     repeat = b"{0,256}+" if index == 0 else b"*+"
     return rb"[^" + b"".join(re.escape(stop.encode()) for stop in sorted(stops)) + rb"\n]" + repeat
+
+
+def _whole_literal(tokens: tuple[_Token, ...], index: int) -> bytes:
+    """Give the regex of a value that ends where all of the next text stands: `{image}: output` of `a/b:1.2: output`.
+
+    A blank, a quote and what JSON escapes end a value by themselves.
+    """
+    text = tokens[index + 1].text if tokens[index + 1].kind == "text" else ""
+    if len(text) < 2 or text[0] in ENDS:
+        return b""
+    stop = re.escape(text[0].encode())
+    piece = rb"[^" + stop + rb"\n]" + (b"++" if index else b"")
+    return b"(?>(?:" + piece + b"|" + stop + b"(?!" + _literal(text[1:]) + b"))" + (b"*)" if index else b"{0,256})")
 
 
 def _stops(tokens: tuple[_Token, ...], index: int, wording: Wording) -> set[str]:

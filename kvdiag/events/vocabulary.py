@@ -13,7 +13,6 @@ compiled when a line first asks for them.
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -25,11 +24,13 @@ from kvdiag.events.names import PLACEHOLDERS
 from kvdiag.events.template import Matcher, compile_wording
 from kvdiag.formats.carriers.carrier import KERNEL
 from kvdiag.model.vocabulary import CRASH, Entry, Wording
-from kvdiag.regex import lazy_regex
 from kvdiag.yamlread import Node, read_yaml
 
 COMPILED = 3
 """The shape of the JSON; another number makes old caches unread."""
+
+EVENTS = "events"
+"""The folder of them in a folder of patterns."""
 
 _FILE = {"component", "events", "calls"}
 _CALL = {"kind", "label", "about", "component", "verbosity", "scope", "poll"}
@@ -37,11 +38,6 @@ _SPELLING = {"anchor", "message", "fields", "since"}
 _EVENT = _CALL | _SPELLING | {"reader", "wordings", "samples"}
 
 _Speaker = tuple[str, str]  # a kind and who prints it
-
-_KIND = lazy_regex(r"[a-z0-9-]+(\.[a-z0-9-]+){1,3}")
-_RANGE = lazy_regex(r"(?:>=|<=|>|<|=)?\d+\.\d+(?:\.\d+)?")
-_UNSAFE = lazy_regex(r'["\\<>&\n]|[^\x20-\x7e]')
-_TELLING = lazy_regex(r"[^0-9a-f]")
 
 
 class Vocabulary(NamedTuple):
@@ -89,19 +85,35 @@ class Vocabulary(NamedTuple):
                     break
 
 
-def load_vocabulary(folder: Path, extra: Iterable[Entry] = ()) -> Vocabulary:
-    """Give the vocabulary of a folder's YAML files, and `extra` entries after them; without samples.
+def load_vocabulary(folder: Path, extra: Iterable[Entry] = (), more: Iterable[Path] = ()) -> Vocabulary:
+    """Give the vocabulary of a folder's YAML files, those of `more` folders, and `extra` entries; without samples.
 
     Raises PatternError for a file that cannot be used. Uses the cache of the user.
     """
-    key = digest([b"%d" % COMPILED, fingerprint(_paths(folder)).encode()])
-    entries = cached("events", key, lambda: _compile(_files(folder)), read_compiled)
+    entries = [entry for one in (folder, *own_folders(more)) for entry in _cached(one)]
     return make_vocabulary([*entries, *extra])
 
 
+def own_folders(patterns: Iterable[Path]) -> Iterator[Path]:
+    """Give the folders of events in the user's folders of patterns."""
+    for folder in patterns:
+        if (folder / EVENTS).is_dir():
+            yield folder / EVENTS
+
+
+def _cached(folder: Path) -> list[Entry]:
+    key = digest([b"%d" % COMPILED, fingerprint(event_files(folder)).encode()])
+    return cached("events", key, lambda: _compile(_files(folder)), read_compiled)
+
+
 def read_vocabulary(folder: Path) -> Vocabulary:
-    """Give the same from the files alone, with samples: for lint and tests."""
-    return make_vocabulary(_read_files(_files(folder)))
+    """Give the same of one folder from the files alone, with samples: for lint and tests."""
+    return make_vocabulary(read_entries(folder))
+
+
+def read_entries(folder: Path) -> list[Entry]:
+    """Give the entries of a folder's files with samples. Raises PatternError for a file that cannot be used."""
+    return _read_files(_files(folder))
 
 
 def make_vocabulary(entries: Iterable[Entry]) -> Vocabulary:
@@ -179,17 +191,6 @@ def read_compiled(data: Mapping[str, Any]) -> list[Entry]:
     ]
 
 
-def lint(vocabulary: Vocabulary) -> Iterator[PatternError]:
-    """Find all that is wrong with the entries. Needs `read_vocabulary`, which keeps samples."""
-    for entry in vocabulary.entries:
-        if not _KIND.fullmatch(entry.kind):
-            yield PatternError(entry.place, f"'{entry.kind}' is no kind: thing.action or thing.action.outcome")
-        for wording in entry.wordings:
-            yield from _lint_wording(wording)
-    compiled = list(_lint_templates(vocabulary))
-    yield from compiled or _lint_samples(vocabulary)
-
-
 def kinds_page(vocabulary: Vocabulary) -> str:
     """Write docs/event-kinds.md: every kind with who says it, from which -v on, what it names, and what it means."""
     lines = [
@@ -222,12 +223,22 @@ def _values_of(entry: Entry) -> list[str]:
     return sorted(set(names), key=list(PLACEHOLDERS).index)
 
 
-def _paths(folder: Path) -> list[Path]:
-    return sorted((path for path in folder.iterdir() if path.name.endswith(".yaml")), key=lambda path: path.name)
+def event_files(folder: Path) -> list[Path]:
+    """Give the files of events in a folder, by name."""
+    named = (path for path in folder.iterdir() if path.suffix in {".yaml", ".yml"} and path.is_file())
+    return sorted(named, key=lambda path: path.name)
 
 
 def _files(folder: Path) -> list[tuple[str, bytes]]:
-    return [(str(path), path.read_bytes()) for path in _paths(folder)]
+    return [(str(path), bytes_of(path)) for path in event_files(folder)]
+
+
+def bytes_of(path: Path) -> bytes:
+    """Give what is in a file of events. Raises PatternError where it cannot be read."""
+    try:
+        return path.read_bytes()
+    except OSError as problem:
+        raise PatternError(f"{path}:1:1", f"cannot be read: {problem.strerror}") from None
 
 
 def _compile(files: list[tuple[str, bytes]]) -> dict[str, Any]:
@@ -241,10 +252,11 @@ def _row(entry: Entry) -> list[Any]:
 
 
 def _read_files(files: list[tuple[str, bytes]]) -> list[Entry]:
-    return [entry for name, data in files for entry in _read_file(name, data)]
+    return [entry for name, data in files for entry in read_file(name, data)]
 
 
-def _read_file(name: str, data: bytes) -> Iterator[Entry]:
+def read_file(name: str, data: bytes) -> Iterator[Entry]:
+    """Give the entries of one file. Raises PatternError where it cannot be used."""
     try:
         text = data.decode()
     except UnicodeDecodeError as problem:
@@ -322,49 +334,6 @@ def _merged(known: Entry, more: Entry) -> Entry:
         samples=known.samples + more.samples,
         also=known.also + (() if more.component in known.components else more.components),
     )
-
-
-def _lint_wording(wording: Wording) -> Iterator[PatternError]:
-    anchor = wording.anchor
-    if _UNSAFE.search(anchor):
-        yield PatternError(
-            wording.place, f"the anchor '{anchor}' would not survive JSON: plain ASCII, no quotes, <, >, &"
-        )
-    if len(_TELLING.findall(anchor)) < 3 or len(anchor) < 4:
-        yield PatternError(wording.place, f"the anchor '{anchor}' is too weak: it hits too many other lines")
-    for component, versions in wording.since.items():
-        parts = re.split(r"\s*(?:\|\||,)\s*|\s+", versions.strip())
-        if not all(_RANGE.fullmatch(part) for part in parts):
-            yield PatternError(wording.place, f"'{versions}' is no range of versions of {component}")
-
-
-def _lint_templates(vocabulary: Vocabulary) -> Iterator[PatternError]:
-    for index in range(len(vocabulary.wordings)):
-        try:
-            vocabulary.matcher(index)
-        except PatternError as problem:
-            yield problem
-
-
-def _lint_samples(vocabulary: Vocabulary) -> Iterator[PatternError]:
-    """Check that every sample is read once, as its own kind, and that every wording has a sample.
-
-    What an error within a line tells besides is no second reading.
-    """
-    shown: set[int] = set()
-    for entry in vocabulary.entries:
-        for sample in entry.samples:
-            readings = [(wording, vocabulary.owner(wording)) for wording, _ in vocabulary.readings(sample.encode())]
-            others = not entry.is_within
-            found = [wording for wording, owner in readings if owner is entry or (others and not owner.is_within)]
-            shown.update(wording for wording in found if vocabulary.owner(wording) is entry)
-            read = {vocabulary.owner(wording).kind for wording in found}
-            if read != {entry.kind} or (len(found) > 1 and not entry.is_within):
-                said = ", ".join(vocabulary.owner(wording).kind for wording in found) or "nothing"
-                yield PatternError(entry.place, f"a sample of {entry.kind} is read as {said}: {sample}")
-    for index, wording in enumerate(vocabulary.wordings):
-        if index not in shown:
-            yield PatternError(wording.place, f"no sample shows this wording of {vocabulary.owner(index).kind}")
 
 
 if __name__ == "__main__":

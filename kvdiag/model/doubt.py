@@ -19,6 +19,8 @@ class Reason(Enum):
     PAIRING = auto()  # the answer in the line `text` may be that to another call
     SILENCE = auto()  # what the line `text` says was last said at `at`, due again in `took`, and never came
     PROOF = auto()  # what would prove it was not seen, as the rule says in `text`
+    UNSAID = auto()  # the line `text` does not say what `needed`, its component or version, is
+    EARLIER = auto()  # the failures before the line `text`, which its backoff proves, are in no log
     VERSION = auto()  # the version of `text` is not known, and only `needed` are concerned
 
 

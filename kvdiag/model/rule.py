@@ -11,11 +11,15 @@ from kvdiag.model.vocabulary import Entry
 
 
 class ChainStep(NamedTuple):
-    """`at_least` events of that name, spanning `lasting` microseconds or more."""
+    """`at_least` events of that name, spanning `lasting` microseconds or more.
+
+    With `different`, a name or value, as many events that differ in it.
+    """
 
     name: str
     at_least: int = 1
     lasting: int = 0
+    different: str = ""
 
 
 class Chain(NamedTuple):
@@ -62,15 +66,27 @@ class AnyOf(NamedTuple):
 Condition = Chain | Absent | Not | All | AnyOf
 
 
+Where = Mapping[str, tuple[str, ...]]
+"""Attribute or name → glob patterns, of which one must match, and none that begins with `!`."""
+
+
 class Selector(NamedTuple):
     """Which events a name in a rule stands for.
 
-    `kinds` are event kinds; `where` maps attribute or name → glob patterns, one of which must match.
+    `kinds` are event kinds; all of `where` must hold, and one of `any_of` if there are some. With `each`, an absence is
+    proven only if the logs of all components that print one of the kinds show it.
     """
 
     name: str
     kinds: tuple[str, ...]
-    where: Mapping[str, tuple[str, ...]] = EMPTY
+    where: Where = EMPTY
+    any_of: tuple[Where, ...] = ()
+    each: bool = False
+
+    @property
+    def conditions(self) -> tuple[Where, ...]:
+        """All conditions on names and values, whether all or one of them must hold."""
+        return (self.where, *self.any_of)
 
 
 class Fix(NamedTuple):
@@ -143,6 +159,8 @@ class Rule(NamedTuple):
     With `or_node`, events that name no subject of the kind `per` count for their node, where none names one.
     `possible` is the severity of a finding that is only possible, where that is another.
     `survives` are the mutants that its tests need not tell from it, each with the reason.
+    `cut` are the events that may yet have come where the log ends within the bound of their chain.
+    `places` says where in the file each key's value stands; it is not kept in the cache.
     `clocks` are the events whose place after the step before them must not hang on the clocks of two machines.
     """
 
@@ -178,3 +196,11 @@ class Rule(NamedTuple):
     or_node: bool = False
     alarm: tuple[str, ...] = ()
     survives: Mapping[str, str] = EMPTY
+    cut: tuple[str, ...] = ()
+    places: Mapping[str, str] = EMPTY
+
+    def place_of(self, path: str) -> str:
+        """Where `fix.0.run` stands in the file: `file:line:column`; the nearest that holds it, if it is not known."""
+        while path and path not in self.places:
+            path = path.rpartition(".")[0]
+        return self.places.get(path, self.place)

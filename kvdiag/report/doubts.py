@@ -18,6 +18,8 @@ SENTENCES: Mapping[Reason, str] = {
     Reason.PAIRING: "{text} may answer another RPC: several were in flight",
     Reason.SILENCE: "{text} is not repeated after {at}, although a retry was due in {took} and the log goes on",
     Reason.PROOF: "{text}",
+    Reason.UNSAID: "{text} does not show the {needed}",
+    Reason.EARLIER: "the tries before {text} are not in these logs; they may have failed for another reason",
     Reason.VERSION: "{text} version not found in these logs; this rule applies to {needed} "
     "(set it with --component {text}=…)",
 }

@@ -26,16 +26,27 @@ class Window(NamedTuple):
 
 
 def doubts(
-    kinds: Iterable[str], window: Window, node: str, history: History, entries: Mapping[str, Entry]
+    kinds: Iterable[str],
+    window: Window,
+    node: str,
+    history: History,
+    entries: Mapping[str, Entry],
+    *,
+    by_each: bool = False,
 ) -> tuple[Doubt, ...]:
     """Why none of the events could be proven absent in the window; empty when one witness saw all of it.
 
+    With `by_each` every witness must have seen all of it: the kinds are facts of their own, and not one said twice.
     Each kind is a witness of its own: a NodeUnstage that is missing from a complete driver log is missing, whatever
     kubelet's log shows. Of two programs that print a kind, as containerd and CRI-O do, those that were heard must prove
     it.
     """
     best: tuple[Doubt, ...] | None = None
-    for components, verbosity in sorted({(e.components, e.verbosity) for k in kinds if (e := entries.get(k))}):
+    witnesses = sorted({(e.components, e.verbosity) for k in kinds if (e := entries.get(k))})
+    if by_each:
+        every = (reason for one in witnesses for reason in _unproven(*one, window, node, history))
+        return tuple(dict.fromkeys(every))
+    for components, verbosity in witnesses:
         reasons = tuple(_unproven(components, verbosity, window, node, history))
         if not reasons:
             return ()

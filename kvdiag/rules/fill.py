@@ -36,6 +36,7 @@ def values(entity: Entity, evidence: Sequence[tuple[str, Event]], count: int, be
         said.update((name, value) for name, value in event.attrs.items() if value)
         if backoff := event.attrs.get("backoff"):
             ladder.append(backoff)
+    said["text"] = next((said[name] for name in ("error", "reason", "message") if said.get(name)), "")
     said.update(entity.ids)
     said[str(entity.kind)] = entity.name
     span = say_duration(ends - begins)
@@ -77,11 +78,19 @@ def _slots_of(text: str) -> Iterator[str]:
     yield from (slot[1] for slot in _SLOT.finditer(text))
 
 
-def slots(rule: Rule) -> set[str]:
-    """Every slot in the rule's texts, for lint."""
-    healed = (rule.healed.says,) if rule.healed else ()
-    texts = [rule.says, *healed, rule.cause, *(t for f in rule.fix for t in (f.text, f.run, f.after))]
-    return {slot for text in texts for slot in _SLOT.findall(text) if not is_placeholder(slot)}
+def texts_of(rule: Rule) -> Iterator[tuple[str, str]]:
+    """Every text of a rule that slots are filled in, with the path of its key, for lint."""
+    yield from (("says", rule.says), ("cause", rule.cause))
+    if rule.healed:
+        yield "healed.says", rule.healed.says
+    for number, fix in enumerate(rule.fix):
+        yield from zip((f"fix.{number}.{key}" for key in ("text", "run", "after")), fix[:3], strict=True)
+    yield from ((f"collect.{number}", text) for number, text in enumerate(rule.collect))
+
+
+def slots_of(text: str) -> set[str]:
+    """The slots of a text."""
+    return {slot for slot in _SLOT.findall(text) if not is_placeholder(slot)}
 
 
 def quoted_slots(run: str) -> Iterator[str]:

@@ -3,7 +3,7 @@
 condition := term {("and" | "or") term}                      "and" binds tighter than "or"
 term      := absence | "not" term | "(" condition ")" | chain
 chain     := step {"then" step} ["within" DURATION]
-step      := ["at least" COUNT] NAME ["lasting" DURATION]
+step      := ["at least" COUNT ["different" VALUE]] NAME ["lasting" DURATION]
 absence   := "no" NAME [bound]
 bound     := "between" NAME "and" NAME
            | "before" NAME ["within" DURATION]
@@ -27,9 +27,8 @@ if TYPE_CHECKING:
 LONGEST = 4_000
 MOST_NESTED = 60  # brackets and `not`; each takes a dozen calls
 A_TERM = "an event name, 'at least', 'no', 'not' or a bracket"
-WORDS = frozenset(
-    ["no", "not", "and", "or", "then", "within", "at", "least", "lasting", "between", "after", "before", "until", "end"]
-)
+WORDS = frozenset(["no", "not", "and", "or", "then", "within", "at", "least", "different", "lasting", "between"])
+WORDS |= frozenset(["after", "before", "until", "end"])
 
 
 def read_condition(text: str, known: Collection[str], place: str) -> Condition:
@@ -48,7 +47,7 @@ def read_condition(text: str, known: Collection[str], place: str) -> Condition:
     for name in names_in(condition):
         if name not in known:
             problem = f"no event is named {name!r}{suggestion(name, known)}"
-            raise PatternError(place, problem, text, _position(name, text), len(name))
+            raise PatternError(place, problem, text, position(name, text), len(name))
     return condition
 
 
@@ -100,8 +99,11 @@ def _grammar() -> pp.ParserElement:
     span = pp.Regex(r"[1-9]\d{0,8}(?:ms|s|m|h|d)\b").set_name("a duration such as 30s or 5m")
     span.set_parse_action(lambda t: duration(t[0]))
 
-    step = pp.Opt(word["at"] - word["least"] - count, default=1) + name + pp.Opt(word["lasting"] - span, default=0)
-    step.set_parse_action(lambda t: ChainStep(name=t[1], at_least=t[0], lasting=t[2]))
+    different = pp.Opt(word["different"] - name.copy().set_name("what must differ, such as pod"), default="")
+    least = pp.Opt(word["at"] - word["least"] - count + different, default=(1, ""))
+    least.set_parse_action(lambda t: [tuple(t) if len(t) > 1 else t[0]])
+    step = least + name + pp.Opt(word["lasting"] - span, default=0)
+    step.set_parse_action(lambda t: ChainStep(t[1], t[0][0], t[2], t[0][1]))
     chain = pp.Group(step + (word["then"] - step)[...]) + pp.Opt(word["within"] - span, default=0)
     chain.set_parse_action(lambda t: Chain(tuple(t[0]), t[1]))
 
@@ -141,7 +143,8 @@ def _complaint(error: pp.ParseBaseException, text: str) -> str:
     return f"{wanted}, found {found!r}"
 
 
-def _position(name: str, text: str) -> int:
+def position(name: str, text: str) -> int:
+    """Where a name stands in a sentence; 0 where it does not."""
     column = 0
     for piece in text.split(" "):
         if piece.strip("()") == name:

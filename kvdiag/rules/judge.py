@@ -20,8 +20,9 @@ from kvdiag.model.timeline import History
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.absence import Window, doubts
 from kvdiag.rules.polls import cut_polls
-from kvdiag.rules.selection import Place, Selected, by_kind, place_of
+from kvdiag.rules.selection import Place, Selected, asks_for_text, by_kind, place_of, unsaid
 from kvdiag.rules.silence import fell_silent
+from kvdiag.rules.steps import is_by_wait, may_go_by_wait, sure_steps, take
 
 MOST_RUNS = 256  # of one rule on one timeline; a longer series of the same fault adds nothing to the finding
 GUESSED = "ambiguous"  # the attribute of an answer that could be that of several calls
@@ -45,7 +46,7 @@ class JudgedEvents(NamedTuple):
     node: str
     history: History
     entries: Mapping[str, Entry]
-    clocks: tuple[str, ...] = ()
+    rule: Rule
 
 
 def judge(
@@ -54,29 +55,29 @@ def judge(
     """Every match of the rule on these events (in time order), the certain ones first; empty when there is none."""
     pieces = cut_polls(events)
     seen = Selected(rule.events, by_kind([piece for piece, _ in pieces] if pieces else events))
-    if not _may_hold(rule.when, seen):
+    if not _may_hold(rule.when, seen, rule.cut):
         return []
     whole = {id(piece): event for piece, event in pieces}
     kinds = {name: selector.kinds for name, selector in rule.events.items()}
-    selected = JudgedEvents(seen, kinds, node, history, entries, rule.clocks)
+    selected = JudgedEvents(seen, kinds, node, history, entries, rule)
     runs = (_weighed(match, rule) for match in islice(_solve(rule.when, selected, RuleMatch({})), MOST_RUNS))
     return sorted((_whole(match, whole) if whole else match for match in runs), key=lambda match: bool(match.doubts))
 
 
 def may_hold(rule: Rule, events: Sequence[Event]) -> bool:
     """Whether every event that the rule's condition asks for is among these at all."""
-    return _may_hold(rule.when, Selected(rule.events, by_kind(events)))
+    return _may_hold(rule.when, Selected(rule.events, by_kind(events)), rule.cut)
 
 
-def _may_hold(condition: Condition, seen: Bound) -> bool:
-    """Whether every event that the condition asks for is there at all."""
+def _may_hold(condition: Condition, seen: Bound, cut: Sequence[str]) -> bool:
+    """Whether every event that the condition asks for is there at all, but for what the log's end may have cut off."""
     match condition:
         case Chain(steps):
-            return all(seen[step.name] for step in steps)
+            return all(seen[step.name] for step in sure_steps(steps, cut))
         case All(terms):
-            return all(_may_hold(term, seen) for term in terms)
+            return all(_may_hold(term, seen, cut) for term in terms)
         case AnyOf(terms):
-            return any(_may_hold(term, seen) for term in terms)
+            return any(_may_hold(term, seen, cut) for term in terms)
         case Absent() | Not():
             return True
 
@@ -100,10 +101,8 @@ def _solve(condition: Condition, selected: JudgedEvents, match: RuleMatch) -> It
     match condition:
         case Chain():
             for bound in _all_chains(condition, selected, match.bound):
-                unsure = (*_order_doubts(condition, bound, selected.clocks), *_pairing_doubts(condition, bound))
-                yield RuleMatch(
-                    {**match.bound, **bound}, _both(match.doubts, (*unsure, *_overlap_doubts(bound, selected)))
-                )
+                unsure = tuple(_chain_doubts(condition, bound, selected))
+                yield RuleMatch({**match.bound, **bound}, _both(match.doubts, unsure))
         case Absent():
             reasons = _absent(condition, selected, match.bound)
             if reasons is not None:
@@ -153,30 +152,36 @@ def _all_chains(chain: Chain, selected: JudgedEvents, bound: Bound) -> Iterator[
         sure = {name: tuple(e for e in selected.seen[name] if not e.attrs.get(GUESSED)) for name in names}
         if all(sure.values()):
             yield from _chains(chain, selected._replace(seen=selected.seen.but(sure)), bound)
-    yield from _chains(chain, selected, bound)
+    runs = iter(_chains(chain, selected, bound))
+    first = next(runs, None)
+    if first is not None:
+        yield first
+        yield from runs
+    elif may_go_by_wait(chain, selected.seen, selected.rule):
+        yield from _chains(chain, selected, bound, by_wait=True)
 
 
-def _chains(chain: Chain, selected: JudgedEvents, bound: Bound) -> Iterator[Bound]:
+def _chains(chain: Chain, selected: JudgedEvents, bound: Bound, *, by_wait: bool = False) -> Iterator[Bound]:
     """Every shortest run of the steps in order; of runs that end in the same event the one that starts last."""
     first = selected.seen[chain.steps[0].name]
     fixed = _fixed(chain.steps[0], bound)
     best: dict[int, Bound] = {}
     for start in (first.index(fixed[0]),) if fixed else range(len(first)):
-        run = _run(chain, selected, bound, start)
+        run = _run(chain, selected, bound, start, by_wait=by_wait)
         if run is not None:
-            best[id(run[chain.steps[-1].name][-1])] = run
+            best[id([*run.values()][-1][-1])] = run
     yield from best.values()
 
 
-def _run(chain: Chain, selected: JudgedEvents, bound: Bound, start: int) -> Bound | None:
+def _run(chain: Chain, selected: JudgedEvents, bound: Bound, start: int, *, by_wait: bool) -> Bound | None:
     run: dict[str, tuple[Event, ...]] = {}
     last: Event | None = None
     for step in chain.steps:
         series = selected.seen[step.name]
         begin = start if last is None else _next(series, selected.seen.places(step.name), last)
-        taken = _fixed(step, bound) or _take(step, series, begin)
+        taken = _fixed(step, bound) or take(step, series, begin, by_wait=by_wait)
         if not taken or (last is not None and not _follows(taken[0], last)):
-            return None
+            return _cut_run(chain, selected, run, series[begin:]) if step is chain.steps[-1] else None
         run[step.name] = (*run.get(step.name, ()), *taken)
         last = taken[-1]
     begins = run[chain.steps[0].name][0].time
@@ -185,10 +190,45 @@ def _run(chain: Chain, selected: JudgedEvents, bound: Bound, start: int) -> Boun
     return run
 
 
+def _cut_run(chain: Chain, selected: JudgedEvents, run: Bound, more: tuple[Event, ...]) -> Bound | None:
+    """The run without all of its last step, where the rule asks for that and the log ends before it was due."""
+    name = chain.steps[-1].name
+    begun = {**run, name: (*run.get(name, ()), *more)} if more else run
+    if name not in selected.rule.cut or not begun or not any(_cut_doubts(chain, begun, selected)):
+        return None
+    return begun
+
+
+def _cut_doubts(chain: Chain, bound: Bound, selected: JudgedEvents) -> Iterator[Doubt]:
+    """Which log ends before the last step of a chain was due, where it has not come or not often enough."""
+    step = chain.steps[-1]
+    events = bound.get(step.name, ())
+    if step.name in selected.rule.cut and not take(step, events, 0, by_wait=True):
+        first = bound[chain.steps[0].name][0] if chain.within else events[0] if events else None
+        if first is not None:
+            due = Window(first.time, first.time + (chain.within or step.lasting))
+            reasons = doubts(selected.kinds[step.name], due, selected.node, selected.history, selected.entries)
+            yield from (doubt for doubt in reasons if doubt.reason is Reason.ENDS_EARLY)
+
+
+def _chain_doubts(chain: Chain, bound: Bound, selected: JudgedEvents) -> Iterator[Doubt]:
+    """All that speaks against a run of a chain."""
+    yield from _order_doubts(chain, bound, selected.rule.clocks)
+    yield from _pairing_doubts(chain, bound)
+    yield from _overlap_doubts(bound, selected)
+    yield from _cut_doubts(chain, bound, selected)
+    for name, events in bound.items():
+        yield from unsaid(selected.rule.events[name], events)
+    for step in chain.steps:
+        events = bound.get(step.name, ())
+        if asks_for_text(selected.rule.events[step.name]) and events and is_by_wait(step, events):
+            yield Doubt(Reason.EARLIER, text=str(events[0].origin))
+
+
 def _order_doubts(chain: Chain, bound: Bound, clocks: Sequence[str]) -> Iterator[Doubt]:
     """Where two steps of different machines lie so close that their clocks may have swapped them."""
     for step, then in pairwise(chain.steps):
-        if then.name not in clocks:
+        if then.name not in clocks or then.name not in bound:
             continue
         before, after = bound[step.name][-1], bound[then.name][0]
         apart = after.time - before.time
@@ -200,8 +240,9 @@ def _order_doubts(chain: Chain, bound: Bound, clocks: Sequence[str]) -> Iterator
 def _pairing_doubts(chain: Chain, bound: Bound) -> Iterator[Doubt]:
     """Where a step rests on the answer to a call that may be the answer to another: a line between them is lost."""
     for step in chain.steps:
-        guessed = [event for event in bound[step.name] if event.attrs.get(GUESSED)]
-        if guessed and sum(e.count for e in bound[step.name] if not e.attrs.get(GUESSED)) < step.at_least:
+        taken = bound.get(step.name, ())
+        guessed = [event for event in taken if event.attrs.get(GUESSED)]
+        if guessed and sum(e.count for e in taken if not e.attrs.get(GUESSED)) < step.at_least:
             yield Doubt(Reason.PAIRING, text=str(guessed[0].origin))
 
 
@@ -219,7 +260,7 @@ def _machine(event: Event) -> str:
 def _fixed(step: ChainStep, bound: Bound) -> tuple[Event, ...]:
     """The events that another term has bound to the step's name, when they are as many as the step asks for."""
     events = bound.get(step.name, ())
-    return events if _take(step, events, 0) else ()
+    return events if take(step, events, 0, by_wait=True) else ()
 
 
 def _next(series: tuple[Event, ...], places: Sequence[Place], last: Event) -> int:
@@ -234,23 +275,17 @@ def _follows(event: Event, last: Event) -> bool:
     return event.ends > last.time or place_of(event) > place_of(last)
 
 
-def _take(step: ChainStep, series: tuple[Event, ...], begin: int) -> tuple[Event, ...]:
-    """The fewest events from `begin` that satisfy the step, or none."""
-    count = 0
-    for end in range(begin, len(series)):
-        count += series[end].count
-        if count >= step.at_least and series[end].ends - series[begin].time >= step.lasting:
-            return series[begin : end + 1]
-    return ()
-
-
 def _absent(term: Absent, selected: JudgedEvents, bound: Bound) -> tuple[Doubt, ...] | None:
     """None when the event is there; else the reasons why it may only have gone unseen."""
     after, before = bound.get(term.after, ())[-1:], bound.get(term.before, ())[:1]
     window = _window(term, selected, after, before)
-    if any(_inside(e, window, after, before) and not _is_bound(e, bound) for e in selected.seen[term.name]):
+    selector = selected.rule.events[term.name]
+    there = [e for e in selected.seen[term.name] if _inside(e, window, after, before) and not _is_bound(e, bound)]
+    unsure = tuple(unsaid(selector, there))
+    if len(unsure) < len(there):
         return None
-    reasons = doubts(selected.kinds[term.name], window, selected.node, selected.history, selected.entries)
+    reasons = doubts(selector.kinds, window, selected.node, selected.history, selected.entries, by_each=selector.each)
+    reasons = _both(reasons, unsure)
     return _both(reasons, tuple(_silence(term, selected))) if window.open_ended else reasons
 
 

@@ -7,14 +7,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from kvdiag.cache import cached, fingerprint
+from kvdiag.cache import cached, digest, fingerprint
 from kvdiag.errors import PatternError
 from kvdiag.model.rule import Rule
-from kvdiag.rules.packed import pack, unpack
+from kvdiag.rules.packed import PACKED, pack, unpack
 
 LARGEST = 1 << 20  # bytes of a rule's file
 DISTRIBUTIONS = "distributions.yaml"
-SKIPPED = {"events", "lifecycles", "topics", DISTRIBUTIONS}  # what is not a rule
+KINDS = "kinds.yaml"
+SKIPPED = {"events", "lifecycles", "topics", DISTRIBUTIONS, KINDS, "frequent.yaml"}  # what is not a rule
 
 
 class Library(NamedTuple):
@@ -37,20 +38,30 @@ def load(folders: Sequence[Path], *, fresh: bool = False) -> Library:
     Otherwise rules come from the cache when the files have not changed; they have no tests then.
     Raises PatternError for the first broken file unless `fresh`.
     """
-    files = [path for folder in folders for path in rule_files(folder)]
+    each = [list(rule_files(folder)) for folder in folders]
+    named = [path for folder in folders if (path := folder / KINDS).is_file()]
     if fresh:
-        return _read_all(files)
+        return _read_all([path for files in each for path in files], named)
     try:
-        key = fingerprint(files)
+        rules = [rule for files in each for rule in _kept(files, named)]
     except OSError as error:
         raise _unreadable(Path(error.filename), error) from None
-    rules = cached(
+    if len(each) > 1:
+        from kvdiag.rules.schema import unique
+
+        for fault in unique(rules):
+            raise fault
+    return Library(tuple(sorted(rules, key=lambda rule: rule.id)))
+
+
+def _kept(files: Sequence[Path], named: Sequence[Path]) -> tuple[Rule, ...]:
+    """The rules of a folder, from the cache when its files and the groups of kinds have not changed."""
+    return cached(
         "rules",
-        key,
-        lambda: [pack(rule) for rule in _sound(files)],
+        digest([b"%d" % PACKED, fingerprint([*files, *named]).encode()]),
+        lambda: [pack(rule) for rule in _sound(files, named)],
         lambda data: tuple(unpack(packed) for packed in data),
     )
-    return Library(rules)
 
 
 def _bytes(path: Path) -> bytes:
@@ -70,24 +81,41 @@ def _unreadable(path: Path, error: Exception) -> PatternError:
     return PatternError(f"{path}:1:1", f"cannot be read: {error}")
 
 
-def _sound(files: Sequence[Path]) -> Sequence[Rule]:
-    library = _read_all(files)
+def _sound(files: Sequence[Path], named: Sequence[Path]) -> Sequence[Rule]:
+    library = _read_all(files, named)
     if library.errors:
         raise library.errors[0]
     return library.rules
 
 
-def _read_all(files: Sequence[Path]) -> Library:
-    from kvdiag.rules.schema import read_rule, unique  # YAML and grammar, which a filled cache spares us
+def _read_all(files: Sequence[Path], named: Sequence[Path]) -> Library:
+    from kvdiag.rules.schema import read_rules, unique  # YAML and grammar, which a filled cache spares us
 
     rules: list[Rule] = []
     errors: list[PatternError] = []
+    groups = _groups(named, errors)
     for path in files:
         try:
-            rules.append(read_rule(_bytes(path).decode(), str(path)))
+            rules.extend(read_rules(_bytes(path).decode(), str(path), groups))
         except PatternError as error:
             errors.append(error)
         except (OSError, UnicodeDecodeError) as error:
             errors.append(_unreadable(path, error))
     errors.extend(unique(rules))
     return Library(tuple(sorted(rules, key=lambda rule: rule.id)), tuple(errors))
+
+
+def _groups(named: Sequence[Path], errors: list[PatternError]) -> dict[str, tuple[str, ...]]:
+    """The named groups of kinds; a user's stands in the place of one that comes with kvdiag."""
+    from kvdiag.rules.selectors import read_groups
+    from kvdiag.yamlread import read_yaml
+
+    groups: dict[str, tuple[str, ...]] = {}
+    for path in named:
+        try:
+            groups |= read_groups(read_yaml(_bytes(path).decode(), str(path)))
+        except PatternError as error:
+            errors.append(error)
+        except UnicodeDecodeError as error:
+            errors.append(_unreadable(path, error))
+    return groups

@@ -5,15 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kvdiag.errors import PatternError
-from kvdiag.model.rule import Absent, All, AnyOf, Chain, Condition, Not, Rule
+from kvdiag.events.template import template_fault
+from kvdiag.model.rule import Rule
+from kvdiag.model.values import SubjectKind
 from kvdiag.model.vocabulary import Entry
 from kvdiag.regex import lazy_regex
 from kvdiag.rules.distribution import plain, unknown_placeholders
-from kvdiag.rules.fill import quoted_slots, slots
-from kvdiag.rules.grammar import names_in, positive_names
+from kvdiag.rules.fill import quoted_slots, slots_of, texts_of
+from kvdiag.rules.grammar import positive_names
+from kvdiag.rules.lint_sentence import lint_sentence
+from kvdiag.rules.lint_words import Words, unheard
+from kvdiag.rules.selection import TEXT, TEXTS
+from kvdiag.rules.template import unfilled
 from kvdiag.yamlread import suggestion
 
-ALWAYS_KNOWN = {"count", "span", "often", "ladder", "lasted", "name", "namespace"}
+ALWAYS_KNOWN = {"count", "span", "often", "ladder", "lasted", "name", "namespace", TEXT}
+OF_POD = frozenset(
+    ["pod", "pods", "pod_uid", "pod_name", "pod_metadata", "sandbox_id", "container_id", "cgroup", "error"]
+) | {"target_path", "unique_name"}
+OF_VOLUME = frozenset(["unique_name", "volume_handle", "spec_name", "pv_name", "outer_name", "attachment", "error"])
+NAMED_BY = {
+    SubjectKind.POD: OF_POD,
+    SubjectKind.SANDBOX: OF_POD,
+    SubjectKind.CONTAINER: OF_POD,
+    SubjectKind.VOLUME: OF_VOLUME | {"target_path", "staging_path"},
+    SubjectKind.DRIVER: frozenset(["driver", "unique_name", "staging_path", "error", "endpoint", "path"]),
+}
+"""By which names and values of a line a subject is found, if need be by way of another."""
 CHANGES = (
     "rm ",
     "umount",
@@ -39,91 +57,93 @@ CHANGES = (
 )
 _IN_NAMESPACE = lazy_regex(r"^kubectl -n \S+ ")
 
-
-def lint(rule: Rule, entries: Mapping[str, Entry], names: frozenset[str]) -> Iterator[PatternError]:
-    """Every fault of one rule; `names` are all rules there are, for `explains`."""
-    yield from (PatternError(rule.place, problem) for problem in _problems(rule, entries, names))
+Fault = tuple[str, str]  # the path of a key, such as `fix.0.run`, and what is wrong there
 
 
-def _problems(rule: Rule, entries: Mapping[str, Entry], names: frozenset[str]) -> Iterator[str]:
+def lint(
+    rule: Rule, entries: Mapping[str, Entry], names: frozenset[str], words: Words | None = None
+) -> list[PatternError]:
+    """Every fault of one rule, at its place; `names` are all rules there are, for `explains`.
+
+    With `words`, what logs say, also globs and raw lines are held against those.
+    """
+    found = [PatternError(rule.place_of(path), problem) for path, problem in _faults(rule, entries, names)]
+    found += [fault for entry in rule.lines for fault in map(template_fault, entry.wordings) if fault]
+    found += lint_sentence(rule)
+    found += [PatternError(rule.place_of(path), problem) for path, problem in unheard(rule, words)] if words else []
+    return found
+
+
+def _faults(rule: Rule, entries: Mapping[str, Entry], names: frozenset[str]) -> Iterator[Fault]:
+    yield from unfilled(rule)
     yield from _kinds(rule, entries)
-    yield from _sentence(rule)
+    yield from _scope(rule, entries)
     yield from _tests(rule)
     yield from _texts(rule, entries)
-    for name in rule.explains:
+    for number, name in enumerate(rule.explains):
         if name not in names:
-            yield f"explains {name!r}, but there is no such rule{suggestion(name, names)}"
+            yield f"explains.{number}", f"explains {name!r}, but there is no such rule{suggestion(name, names)}"
 
 
-def _kinds(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[str]:
+def _kinds(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[Fault]:
     for selector in rule.events.values():
-        for kind in selector.kinds:
+        path = f"events.{selector.name}"
+        for number, kind in enumerate(selector.kinds):
+            at = f"{path}.kind.{number}" if f"{path}.kind.{number}" in rule.places else f"{path}.kind"
             if kind not in entries:
-                yield f"{selector.name}: no event kind is called {kind!r}{suggestion(kind, entries)}"
+                yield at, f"{selector.name}: no event kind is called {kind!r}{suggestion(kind, entries)}"
+            if kind in selector.kinds[:number]:
+                yield at, f"{selector.name}: the kind {kind!r} is named twice"
         said = {name for kind in selector.kinds if kind in entries for name in spoken(entries[kind])}
-        for name in selector.where:
-            if said and name not in said:
-                yield f"{selector.name}: its lines say nothing of {name!r}{suggestion(name, said)}"
+        said |= {TEXT} if not TEXTS.isdisjoint(said) else set()
+        for number, where in enumerate(selector.conditions):
+            inner = f"{path}.any.{number - 1}" if number else path
+            for name in where if said else ():
+                if name not in said:
+                    yield (
+                        f"{inner}.{name}",
+                        f"{selector.name}: its lines say nothing of {name!r}{suggestion(name, said)}",
+                    )
 
 
-def _sentence(rule: Rule) -> Iterator[str]:
-    by = rule.healed.by if rule.healed else ()
-    used = {*names_in(rule.when), *rule.shows, *rule.follows, *by, rule.counts}
-    yield from (f"the event {name!r} is named but never used" for name in rule.events if name not in used)
-    bound = set(positive_names(rule.when))
-    if not bound:
-        yield "the sentence names nothing that must have happened; an absence alone is no finding"
-    for name in rule.proof.by if rule.proof else ():
-        if name not in bound:
-            yield f"the proof {name!r} is nothing that the sentence asks to have happened"
-    for name in set(rule.alarm) - bound:
-        yield f"the alarm {name!r} is nothing that the sentence asks to have happened"
-    for absent, measured in _bounded(rule.when, frozenset(bound)):
-        open_end = absent.after and not absent.before and not absent.within and not absent.to_end
-        if open_end:
-            said = f"no {absent.name} after {absent.after}"
-            yield f"'{said}' has no bound; say 'within 5m', or 'until end' if that is meant"
-        for side in (absent.after, absent.before):
-            if side and side not in measured:
-                yield f"'no {absent.name}' is measured from {side!r}, which the sentence does not ask to have happened"
+def _scope(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[Fault]:
+    """A rule about a subject that none of its events can name is never tried."""
+    if rule.per not in NAMED_BY:
+        return
+    kinds = {kind for name in positive_names(rule.when) for kind in rule.events[name].kinds}
+    known = [entries[kind] for kind in kinds if kind in entries]
+    if known and all(NAMED_BY[rule.per].isdisjoint(spoken(entry)) for entry in known):
+        what = "sign" if "sign" in rule.places else "per"
+        yield what, f"per {rule.per}, but no line of {', '.join(sorted(kinds))} names one; say 'per: node'"
 
 
-def _bounded(condition: Condition, bound: frozenset[str]) -> Iterator[tuple[Absent, frozenset[str]]]:
-    """Each absence with the names it may be measured from: those that must have happened, or what is denied with it."""
-    match condition:
-        case Absent():
-            yield condition, bound
-        case Not(term):
-            yield from _bounded(term, bound | frozenset(positive_names(term)))
-        case All(terms) | AnyOf(terms):
-            for term in terms:
-                yield from _bounded(term, bound)
-        case Chain():
-            return
-
-
-def _tests(rule: Rule) -> Iterator[str]:
+def _tests(rule: Rule) -> Iterator[Fault]:
     if not any(test.finds for test in rule.tests):
-        yield "no test finds anything; give a log in which the signature is found"
+        yield "tests", "no test finds anything; give a log in which the signature is found"
     if all(test.finds for test in rule.tests):
-        yield "no test is a near miss; give a log that looks alike and must find nothing (finds: {})"
+        yield "tests", "no test is a near miss; give a log that looks alike and must find nothing (finds: {})"
+    for number, test in enumerate(rule.tests):
+        if test.name in {other.name for other in rule.tests[:number]}:
+            yield f"tests.{number}.name", f"two tests are called {test.name!r}"
 
 
-def _texts(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[str]:
+def _texts(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[Fault]:
     known = (
         ALWAYS_KNOWN
         | _ids(rule)
         | {n for s in rule.events.values() for k in s.kinds if k in entries for n in spoken(entries[k])}
     )
-    for slot in sorted(slots(rule) - known):
-        yield f"the slot {{{slot}}} is filled by nothing{suggestion(slot, known)}"
-    for text in (rule.says, rule.cause, *rule.collect, *(part for fix in rule.fix for part in fix)):
-        yield from (f"no distribution defines {unknown}" for unknown in unknown_placeholders(text))
-    for fix in rule.fix:
+    for path, text in texts_of(rule):
+        for slot in sorted(slots_of(text) - known):
+            yield path, f"the slot {{{slot}}} is filled by nothing{suggestion(slot, known)}"
+        yield from ((path, f"no distribution defines {unknown}") for unknown in unknown_placeholders(text))
+    for number, fix in enumerate(rule.fix):
         if not fix.after and _IN_NAMESPACE.sub("kubectl ", plain().say(fix.run).strip()).startswith(CHANGES):
-            yield f"'{fix.run}' changes the node; say under 'after' what must be true before it is run"
+            said = f"'{fix.run}' changes the node; say under 'after' what must be true before it is run"
+            yield f"fix.{number}.run", said
         for slot in quoted_slots(fix.run):
-            yield f"the slot {{{slot}}} of '{fix.run}' stands in quotes; it is quoted when it is filled"
+            said = f"the slot {{{slot}}} of '{fix.run}' stands in quotes; it is quoted when it is filled"
+            yield f"fix.{number}.run", said
 
 
 def _ids(rule: Rule) -> set[str]:

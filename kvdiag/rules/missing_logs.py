@@ -44,12 +44,12 @@ def _needs(finding: Finding, history: History, entries: Mapping[str, Entry]) -> 
     node = finding.subject.ids.get("node", "")
     window = Window(finding.begins - AROUND, finding.ends + AROUND + SETTLE)
     is_unanchored = all(one.event.origin.source in history.adrift for one in finding.evidence)
-    for absent in absences(finding.rule.when):
-        kinds = finding.rule.events[absent.name].kinds
-        if doubts(kinds, window, node, history, entries):
+    for name in dict.fromkeys((*(absent.name for absent in absences(finding.rule.when)), *finding.rule.cut)):
+        kinds, by_each = finding.rule.events[name].kinds, finding.rule.events[name].each
+        if doubts(kinds, window, node, history, entries, by_each=by_each):
             unheard = {doubt.component for doubt in finding.doubts}
             doubted = [one for one in _witnesses(kinds, history, entries) if one[0] in unheard]
-            for component, verbosity in doubted[:1]:
+            for component, verbosity in doubted if by_each else doubted[:1]:
                 begins, ends = (None, None) if is_unanchored else (window.begins, window.ends)
                 yield Need(component, verbosity, begins, ends, (finding.key,), "")
 

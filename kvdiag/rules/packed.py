@@ -19,9 +19,13 @@ from kvdiag.model.rule import (
     Proof,
     Rule,
     Selector,
+    Where,
 )
-from kvdiag.model.values import Role, Severity, SubjectKind
+from kvdiag.model.values import EMPTY, Role, Severity, SubjectKind
 from kvdiag.model.vocabulary import Entry, Wording
+
+PACKED = 2
+"""The shape of the JSON; another number makes old caches unread."""
 
 Packed = dict[str, Any]
 
@@ -32,7 +36,7 @@ def pack(rule: Rule) -> Packed:
         "severity": int(rule.severity),
         "possible": None if rule.possible is None else int(rule.possible),
         "when": _pack_condition(rule.when),
-        "events": {name: selector._asdict() for name, selector in rule.events.items()},
+        "events": {name: _pack_selector(selector) for name, selector in rule.events.items()},
         "proof": rule.proof and rule.proof._asdict(),
         "fix": [fix._asdict() for fix in rule.fix],
         "bugs": [bug._asdict() for bug in rule.bugs],
@@ -40,6 +44,7 @@ def pack(rule: Rule) -> Packed:
         "lines": [e._asdict() | {"wordings": [wording._asdict() for wording in e.wordings]} for e in rule.lines],
         "tests": [],
         "survives": {},
+        "places": {},
     }
 
 
@@ -52,7 +57,7 @@ def unpack(packed: Mapping[str, Any]) -> Rule:
         "role": Role(said["role"]),
         "per": SubjectKind(said["per"]),
         "when": _unpack_condition(said["when"]),
-        "events": {name: _selector(value) for name, value in said["events"].items()},
+        "events": {name: _selector(name, *value) for name, value in said["events"].items()},
         "proof": _proof(said["proof"]),
         "fix": tuple(Fix(**value) for value in said["fix"]),
         "bugs": tuple(map(_bug, said["bugs"])),
@@ -60,7 +65,18 @@ def unpack(packed: Mapping[str, Any]) -> Rule:
         "alarm": tuple(said.get("alarm", ())),
         "lines": tuple(_entry(value) for value in said["lines"]),
     }
-    for name in ("same", "shows", "follows", "clocks", "references", "look_alikes", "explains", "collect", "tests"):
+    for name in (
+        "same",
+        "shows",
+        "follows",
+        "clocks",
+        "cut",
+        "references",
+        "look_alikes",
+        "explains",
+        "collect",
+        "tests",
+    ):
         said[name] = tuple(said[name])
     return Rule(**said)
 
@@ -69,9 +85,20 @@ def _proof(packed: Mapping[str, Any] | None) -> Proof | None:
     return None if packed is None else Proof(tuple(packed["by"]), packed["doubt"])
 
 
-def _selector(packed: Mapping[str, Any]) -> Selector:
-    where = {name: tuple(globs) for name, globs in packed["where"].items()}
-    return Selector(name=packed["name"], kinds=tuple(packed["kinds"]), where=where)
+def _pack_selector(selector: Selector) -> list[Any]:
+    rare = [selector.any_of, selector.each] if selector.any_of or selector.each else []
+    return [selector.kinds, selector.where, *rare]
+
+
+def _selector(name: str, kinds: list[str], where: Mapping[str, Any], *rare: Any) -> Selector:  # noqa: ANN401
+    if not rare:
+        return Selector(name, tuple(kinds), _where(where))
+    any_of, each = rare
+    return Selector(name, tuple(kinds), _where(where), tuple(map(_where, any_of)), each)
+
+
+def _where(packed: Mapping[str, Any]) -> Where:
+    return {name: tuple(globs) for name, globs in packed.items()} if packed else EMPTY
 
 
 def _bug(packed: Mapping[str, Any]) -> Bug:
@@ -94,7 +121,7 @@ def _entry(packed: Mapping[str, Any]) -> Entry:
 def _pack_condition(condition: Condition) -> list[Any]:
     match condition:
         case Chain(steps, within):
-            return ["chain", [[s.name, s.at_least, s.lasting] for s in steps], within]
+            return ["chain", [list(step) for step in steps], within]
         case Absent(name, after, before, within, to_end):
             return ["absent", name, after, before, within, to_end]
         case Not(term):

@@ -24,6 +24,7 @@ from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.distribution import Dialect, dialect_of
 from kvdiag.rules.grammar import positive_names
 from kvdiag.rules.selection import ByKind, by_kind, place_of, selects
+from kvdiag.rules.steps import sure_steps
 
 HORIZON = HOUR  # events of the node are looked at this long before and after a subject was heard of
 
@@ -67,7 +68,7 @@ def _clauses(condition: Condition, rule: Rule) -> Iterator[frozenset[str]]:
     """Sets of kinds; where one of them has no event the condition cannot hold."""
     match condition:
         case Chain(steps):
-            yield from (frozenset(rule.events[step.name].kinds) for step in steps)
+            yield from (frozenset(rule.events[step.name].kinds) for step in sure_steps(steps, rule.cut))
         case All(terms):
             for term in terms:
                 yield from _clauses(term, rule)

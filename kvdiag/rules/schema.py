@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator, Mapping
 
 from kvdiag.errors import PatternError
-from kvdiag.model.rule import Bug, Fix, Healing, Proof, Rule, Selector
-from kvdiag.model.values import Role, Severity, SubjectKind
-from kvdiag.model.vocabulary import Entry, Wording
+from kvdiag.model.rule import Bug, Condition, Fix, Healing, Proof, Rule, Selector
+from kvdiag.model.values import EMPTY, Role, Severity, SubjectKind
+from kvdiag.rules.family import members
 from kvdiag.rules.grammar import read_condition
+from kvdiag.rules.selectors import Groups, Named, read_events, read_sign, texts
 from kvdiag.rules.trials import read_tests
 from kvdiag.versions import read_range
 from kvdiag.yamlread import Node, read_yaml, suggestion
@@ -27,7 +28,9 @@ KEYS = [
     "bugs",
     "events",
     "when",
+    "sign",
     "proof",
+    "cut",
     "same",
     "counts",
     "shows",
@@ -45,21 +48,35 @@ KEYS = [
     "survives",
     "tests",
 ]
-REQUIRED = ["id", "name", "title", "severity", "per", "events", "when", "says", "cause", "tests"]
+REQUIRED = ["id", "name", "title", "severity", "says", "cause", "tests"]
 OR_NODE = " or node"
 PER = [str(kind) for kind in SubjectKind] + [f"{kind}{OR_NODE}" for kind in SubjectKind if kind is not SubjectKind.NODE]
 STATUSES = ("experimental", "stable", "retired")
-LINE_KEYS = ("line", "anchor", "fields", "component", "verbosity", "scope", "poll")
 RULE_ID = re.compile(r"KV[1-9]\d{2,3}")
 RULE_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9.]+)*")
 
 
-def read_rule(text: str, file: str) -> Rule:
-    """The signature in `text`; `file` is what the user knows it as. Raises PatternError at the first fault."""
-    node = read_yaml(text, file)
+def read_rule(text: str, file: str, groups: Groups = EMPTY) -> Rule:
+    """The one signature in `text`. Raises PatternError at the first fault, or for a file that has not one."""
+    rules = read_rules(text, file, groups)
+    if len(rules) != 1:
+        raise PatternError(f"{file}:1:1", f"one rule is expected here, not {len(rules)}")
+    return rules[0]
+
+
+def read_rules(text: str, file: str, groups: Groups = EMPTY) -> list[Rule]:
+    """The signatures in `text`; `file` is what the user knows it as. Raises PatternError at the first fault.
+
+    `groups` are the kinds that a word without a dot stands for.
+    """
+    return [_rule(node, groups) for node in members(read_yaml(text, file), KEYS)]
+
+
+def _rule(node: Node, groups: Groups) -> Rule:
     top = node.mapping(KEYS, REQUIRED)
     name = _matching(top["name"], RULE_NAME, "use lower-case words joined by dashes, such as csi-nodeunstage-missing")
-    selectors, lines = _events(top["events"], name)
+    (selectors, lines), when = _sentence(node, top, name, groups)
+    per = _per(node, top)
     return Rule(
         id=_matching(top["id"], RULE_ID, "an id is KV and three or four digits, the first of them the family"),
         name=name,
@@ -67,11 +84,11 @@ def read_rule(text: str, file: str) -> Rule:
         severity=_severity(top["severity"]),
         status=_one_of(top["status"], STATUSES) if "status" in top else "experimental",
         role=Role(_one_of(top["role"], [str(r) for r in Role])) if "role" in top else Role.CAUSE,
-        per=SubjectKind(_one_of(top["per"], PER).removesuffix(OR_NODE)),
-        or_node=top["per"].text().endswith(OR_NODE),
+        per=SubjectKind(per.removesuffix(OR_NODE)),
+        or_node=per.endswith(OR_NODE),
         possible=_severity(top["possible"]) if "possible" in top else None,
         events=selectors,
-        when=read_condition(top["when"].text(), selectors, top["when"].place),
+        when=when,
         says=" ".join(top["says"].text().split()),
         cause=top["cause"].text().strip(),
         fix=tuple(_fix(item) for item in _items(top, "fix")),
@@ -79,6 +96,7 @@ def read_rule(text: str, file: str) -> Rule:
         bugs=tuple(_bug(item) for item in _items(top, "bugs")),
         proof=_proof(top["proof"], list(selectors)) if "proof" in top else None,
         same=tuple(item.text() for item in _items(top, "same")),
+        cut=tuple(_one_of(item, list(selectors)) for item in _items(top, "cut")),
         counts=_one_of(top["counts"], list(selectors)) if "counts" in top else "",
         shows=tuple(_one_of(item, list(selectors)) for item in _items(top, "shows")),
         follows=tuple(_one_of(item, list(selectors)) for item in _items(top, "follows")),
@@ -93,7 +111,32 @@ def read_rule(text: str, file: str) -> Rule:
         survives=dict(top["survives"].texts()) if "survives" in top else {},
         tests=read_tests(_items(top, "tests")),
         place=node.place,
+        places=dict(node.places()),
     )
+
+
+def _sentence(node: Node, top: Mapping[str, Node], name: str, groups: Groups) -> tuple[Named, Condition]:
+    """The events and the condition: as they are written out, or those that `sign` is short for."""
+    if "sign" in top:
+        for key in ("events", "when"):
+            if key in top:
+                raise top["sign"].error(f"a rule has either a sign or {key}")
+        return read_sign(top["sign"], name)
+    for key in ("events", "when"):
+        if key not in top:
+            raise node.error(f"the key '{key}' is missing")
+    named = read_events(top["events"], name, groups)
+    return named, read_condition(top["when"].text(), named[0], top["when"].place)
+
+
+def _per(node: Node, top: Mapping[str, Node]) -> str:
+    """What a finding is about; a sign may say it too."""
+    said = [keys["per"] for keys in (top, top["sign"].table() if "sign" in top else {}) if "per" in keys]
+    if not said:
+        raise node.error("the key 'per' is missing")
+    if len(said) > 1:
+        raise said[1].error("'per' is there twice")
+    return _one_of(said[0], PER)
 
 
 def _items(top: Mapping[str, Node], key: str) -> tuple[Node, ...]:
@@ -110,54 +153,6 @@ def _one_of(node: Node, words: list[str] | tuple[str, ...]) -> str:
     if node.text() not in words:
         raise node.error(f"unknown {node.text()!r}{suggestion(node.text(), words)}")
     return node.text()
-
-
-def _events(node: Node, rule: str) -> tuple[dict[str, Selector], tuple[Entry, ...]]:
-    selectors: dict[str, Selector] = {}
-    lines: list[Entry] = []
-    for name, item in node.table().items():
-        keys = item.table()
-        if "line" in keys:
-            entry = _line_entry(item, rule, name)
-            lines.append(entry)
-            selectors[name] = Selector(name=name, kinds=(entry.kind,), where=_where(keys, LINE_KEYS))
-        elif "kind" in keys:
-            selectors[name] = Selector(name=name, kinds=_texts(keys["kind"]), where=_where(keys, ("kind",)))
-        else:
-            raise item.error(f"{name!r} names neither a kind nor a line")
-    return selectors, tuple(lines)
-
-
-def _line_entry(item: Node, rule: str, name: str) -> Entry:
-    keys = item.table()
-    if "anchor" not in keys:
-        raise item.error(f"the line of {name!r} needs an anchor: a literal part of it for the scanner to look for")
-    verbosity = keys["verbosity"].integer() if "verbosity" in keys else 0
-    wording = Wording(
-        anchor=keys["anchor"].text(),
-        message=keys["line"].text(),
-        fields=keys["fields"].texts() if "fields" in keys else {},
-        verbosity=verbosity,
-        place=item.place,
-    )
-    return Entry(
-        kind=f"line.{rule}.{name.replace('_', '-')}",
-        component=keys["component"].text() if "component" in keys else "",
-        wordings=(wording,),
-        verbosity=verbosity,
-        scope=_one_of(keys["scope"], ("subject", "node")) if "scope" in keys else "subject",
-        poll="poll" in keys and keys["poll"].flag(),
-        place=item.place,
-    )
-
-
-def _where(keys: Mapping[str, Node], own: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    return {key: _texts(value) for key, value in keys.items() if key not in own}
-
-
-def _texts(node: Node) -> tuple[str, ...]:
-    """A text, or a list of alternatives."""
-    return tuple(item.text() for item in node.sequence()) if isinstance(node.value, tuple) else (node.text(),)
 
 
 def _ranges(node: Node) -> dict[str, str]:
@@ -187,7 +182,7 @@ def _bug(node: Node) -> Bug:
     return Bug(
         component=keys["component"].text(),
         affected=keys["affected"].text(),
-        fixed=_texts(keys["fixed"]) if "fixed" in keys else (),
+        fixed=texts(keys["fixed"]) if "fixed" in keys else (),
         reference=keys["reference"].text() if "reference" in keys else "",
         where=keys["where"].texts() if "where" in keys else {},
         doubt=keys["doubt"].text() if "doubt" in keys else "",
@@ -208,7 +203,7 @@ def unique(rules: list[Rule]) -> Iterator[PatternError]:
     """An error for every id or name that two files claim."""
     seen: dict[str, Rule] = {}
     for rule in rules:
-        for word in (rule.id, rule.name):
+        for key, word in (("id", rule.id), ("name", rule.name)):
             if word in seen:
-                yield PatternError(rule.place, f"{word} is already used at {seen[word].place}")
-            seen[word] = rule
+                yield PatternError(rule.place_of(key), f"{word} is already used at {seen[word].place_of(key)}")
+            seen.setdefault(word, rule)

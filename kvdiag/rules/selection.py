@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import translate
 from functools import lru_cache
 
+from kvdiag.model.doubt import Doubt, Reason
 from kvdiag.model.event import Event
 from kvdiag.model.record import Origin
-from kvdiag.model.rule import Selector
+from kvdiag.model.rule import Selector, Where
 
 LONGEST_VALUE = 4096  # characters of an attribute that a glob is matched against
+TEXTS = frozenset({"error", "reason", "message"})
+TEXT = "text"  # any of these, whatever the kind of event calls it
+UNSAID = ("component", "version")  # what a line does not say of these may be what is asked for
+SPECIAL = frozenset({TEXT, *UNSAID})
 MOST_GLOBS = 4096  # lists of globs that are kept compiled
 _WILD = frozenset("*?[")
 
@@ -51,7 +56,9 @@ class Selected(dict[str, tuple[Event, ...]]):
         series = [divided[kind] for kind in dict.fromkeys(selector.kinds) if kind in divided]
         found = series[0] if len(series) == 1 else sorted((e for events in series for e in events), key=place_of)
         said = self[name] = (
-            tuple(event for event in found if _fits_all(selector, event)) if selector.where else (*found,)
+            tuple(event for event in found if _fits_all(selector, event))
+            if selector.where or selector.any_of
+            else (*found,)
         )
         return said
 
@@ -74,8 +81,40 @@ def selects(selector: Selector, event: Event) -> bool:
     return event.kind in selector.kinds and _fits_all(selector, event)
 
 
+def unsaid(selector: Selector, events: Iterable[Event]) -> Iterator[Doubt]:
+    """A doubt for each event that does not say whose it is, or of which version, where the name asks for one."""
+    asked = [name for name in UNSAID if name in selector.where]
+    for event in events if asked else ():
+        for name in [one for one in asked if not event.value(one)][:1]:
+            yield Doubt(Reason.UNSAID, text=str(event.origin), needed=name)
+
+
+def asks_for_text(selector: Selector) -> bool:
+    """Whether a name stands only for events that say something in particular."""
+    return any(name == TEXT or name in TEXTS for where in selector.conditions for name in where)
+
+
 def _fits_all(selector: Selector, event: Event) -> bool:
-    return all(_reader(globs)(event.value(name)[:LONGEST_VALUE]) for name, globs in selector.where.items())
+    return _fits_where(selector.where, event) and (
+        not selector.any_of or any(_fits_where(where, event) for where in selector.any_of)
+    )
+
+
+def _fits_where(where: Where, event: Event) -> bool:
+    return all(
+        _fits_special(name, event, globs) if name in SPECIAL else _reader(globs)(event.value(name)[:LONGEST_VALUE])
+        for name, globs in where.items()
+    )
+
+
+def _fits_special(name: str, event: Event, globs: tuple[str, ...]) -> bool:
+    """Whether one of an event's texts matches and none is refused, or what it may well be of is not refused."""
+    refusing = tuple(glob for glob in globs if glob.startswith("!"))
+    if name != TEXT:
+        value = event.value(name)
+        return _reader(globs if value else refusing)(value)
+    values = [event.attrs[text][:LONGEST_VALUE] for text in sorted(TEXTS) if text in event.attrs]
+    return any(map(_reader(globs), values)) and all(map(_reader(refusing), values))
 
 
 @lru_cache(maxsize=MOST_GLOBS)

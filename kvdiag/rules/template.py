@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import chain
 
 from kvdiag.errors import UsageError
+from kvdiag.model.rule import Rule
 from kvdiag.rules.schema import RULE_NAME
 
 FAMILIES: Mapping[str, int] = {"pod": 1, "volume": 2, "csi": 3, "sandbox": 4, "runtime": 5, "node": 6}
@@ -41,12 +42,33 @@ tests:
 """
 
 
-def new_rule(name: str, family: str, taken: Collection[str]) -> str:
-    """The text of a new rule of a family, under the next free id. Raises UsageError for a name that is none."""
+OWN = 900
+LEFT = ("What went wrong, in one line", "What is wrong with", "Why it happens, in two to five lines.")
+LOG, SUBJECT = "paste the lines here", "the-subject"
+
+
+def unfilled(rule: Rule) -> Iterator[tuple[str, str]]:
+    """What the template of a new rule says and its author has left as it was, with the path of its key."""
+    for path, text in (("title", rule.title), ("says", rule.says), ("cause", rule.cause)):
+        if text.startswith(LEFT):
+            yield path, f"'{text}' is the template's; say what it is"
+    for number, test in enumerate(rule.tests):
+        if LOG in test.log:
+            yield f"tests.{number}.log", f"'{LOG}' is the template's; paste lines of a log"
+        if SUBJECT in test.finds:
+            yield f"tests.{number}.finds.{SUBJECT}", f"'{SUBJECT}' is the template's; name the pod, volume or node"
+
+
+def new_rule(name: str, family: str, taken: Collection[str], *, is_own: bool = False) -> str:
+    """The text of a new rule of a family, under the next free id. Raises UsageError for a name that is none.
+
+    Rules of a user's own have ids of four digits from 900 on, which no rule that comes with kvdiag will ever have.
+    """
     if not RULE_NAME.fullmatch(name):
         raise UsageError(f"{name!r}: use lower-case words joined by dashes, such as csi-nodeunstage-missing")
     digit = FAMILIES[family]
-    numbers = chain(range(digit * 100 + 1, digit * 100 + 100), range(digit * 1000, digit * 1000 + 1000))
+    ours = chain(range(digit * 100 + 1, digit * 100 + 100), range(digit * 1000, digit * 1000 + OWN))
+    numbers = range(digit * 1000 + OWN, digit * 1000 + 1000) if is_own else ours
     free = next(f"KV{number}" for number in numbers if f"KV{number}" not in taken)
     per = {"csi": "volume", "runtime": "node"}.get(family, family)
     return _TEXT.format(id=free, name=name, per=per)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kvdiag.clock import DAY, HOUR, MINUTE, SECOND
-from kvdiag.model.rule import Absent, All, AnyOf, Chain, ChainStep, Condition, Not, Rule, Selector
+from kvdiag.model.rule import Absent, All, AnyOf, Chain, ChainStep, Condition, Not, Rule, Selector, Where
 from kvdiag.rules.distribution import plain
 
 UNITS = {"d": DAY, "h": HOUR, "m": MINUTE, "s": SECOND, "ms": SECOND // 1000}
@@ -24,6 +24,8 @@ def _lines(rule: Rule) -> Iterator[str]:
     yield from _section("Applies to", [f"{component} {span}" for component, span in rule.applies.items()])
     if rule.proof:
         yield from _section("Confirmed by", [", ".join(rule.proof.by)])
+    if rule.cut:
+        yield from _section("Possible where the log ends before", [", ".join(rule.cut)])
     if rule.alarm:
         yield from _section("Information only without", [", ".join(rule.alarm)])
     if rule.healed:
@@ -60,8 +62,14 @@ def _fix(number: int, text: str, run: str, after: str) -> Iterator[str]:
 
 
 def _selector(selector: Selector) -> str:
-    where = "".join(f", {name} like {' or '.join(globs)}" for name, globs in selector.where.items())
-    return f"{selector.name}: {' or '.join(selector.kinds)}{where}"
+    any_of = " or ".join(f"({_conditions(one)})" for one in selector.any_of)
+    where = ", ".join(part for part in (_conditions(selector.where), any_of) if part)
+    each = ", absent only by the logs of all that print it" if selector.each else ""
+    return f"{selector.name}: {' or '.join(selector.kinds)}{', ' if where else ''}{where}{each}"
+
+
+def _conditions(where: Where) -> str:
+    return ", ".join(f"{name} like {' or '.join(globs)}" for name, globs in where.items())
 
 
 def say_condition(condition: Condition) -> str:
@@ -85,7 +93,8 @@ def _inner(condition: Condition) -> str:
 
 
 def _step(step: ChainStep) -> str:
-    least = f"at least {step.at_least} " if step.at_least > 1 else ""
+    least = f"at least {step.at_least} " if step.at_least > 1 or step.different else ""
+    least += f"different {step.different} " if step.different else ""
     lasting = f" lasting {_span(step.lasting)}" if step.lasting else ""
     return f"{least}{step.name}{lasting}"
 

@@ -36,9 +36,8 @@ END = "Jul 15 03:59:00 node-a kubelet[1432]: I0715 03:59:00.000000    1432 x.go:
 
 
 @pytest.fixture
-def options(tmp_path, monkeypatch):
+def options(tmp_path):
     """Give what makes options for a log of two pods and a rule that finds both."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     (tmp_path / "rules").mkdir()
     (tmp_path / "rules" / "invented.yaml").write_text(RULE, "utf-8")
     log = tmp_path / "kubelet.log"

@@ -186,3 +186,15 @@ def test_each_process_has_calls_of_its_own():
         (3, "csi.call.failed"),
         (4, "csi.nodestage.succeeded"),
     ]
+
+
+def test_the_staging_path_in_an_error():
+    """An answer whose request is not there is about the volume that its error names, if it names one alone."""
+    staging = f"/var/lib/kubelet/plugins/kubernetes.io/csi/csi.example.org/{'0' * 64}/globalmount"
+    for error, named in [
+        (f"failed to stat {staging}", True),
+        (f"failed to stat {staging}: {staging.replace('0' * 64, '1' * 64)}", False),
+        ("failed to stat the path", False),
+    ]:
+        (found,) = told(f"GRPC error: rpc error: code = Internal desc = {error}")
+        assert [ref.value for ref in found[2].refs if ref.kind == "staging_path"] == ([staging] if named else [])

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from kvdiag.errors import PatternError
+from kvdiag.events.lint import lint
 from kvdiag.events.vocabulary import (
     COMPILED,
     _compile,
     _files,
     kinds_page,
-    lint,
     load_vocabulary,
     make_vocabulary,
     read_compiled,

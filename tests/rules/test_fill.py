@@ -18,7 +18,7 @@ from kvdiag.model.rule import Fix
 from kvdiag.model.timeline import Entity
 from kvdiag.model.values import SubjectKind
 from kvdiag.rules.distribution import plain
-from kvdiag.rules.fill import LONGEST_VALUE, command, fixes, sentence, slots, values
+from kvdiag.rules.fill import LONGEST_VALUE, command, fixes, sentence, slots_of, texts_of, values
 from kvdiag.rules.library import load
 from tests.rules.one_rule import one_rule
 
@@ -46,6 +46,11 @@ HOSTILE = [
 def event(second, refs=(), **attrs):
     """Give an event that names these things and says these values."""
     return Event(second * SECOND, "k", "", tuple(Ref(*ref) for ref in refs), attrs, Origin("log", second), "", "", 0)
+
+
+def slots(rule):
+    """Give the slots of all texts of a rule."""
+    return {slot for _, text in texts_of(rule) for slot in slots_of(text)}
 
 
 SLOTS = sorted(slot for rule in RULES for slot in slots(rule))
@@ -180,6 +185,7 @@ def test_values():
     ]
     said = values(entity, told, 3, SECOND, 64 * SECOND)
     assert said == {
+        "text": "second",
         "pod": "shop/web-0",
         "driver": "d",
         "volume": "data",

@@ -37,6 +37,7 @@ def read(text):
         ("a lasting 2h", Chain((ChainStep("a", 1, 2 * HOUR),))),
         ("at least 3 a lasting 1d then b", Chain((ChainStep("a", 3, DAY), ChainStep("b")))),
         ("at least 3 a lasting 30s within 1m", Chain((ChainStep("a", 3, 30 * SECOND),), MINUTE)),
+        ("at least 3 different pod a", Chain((ChainStep("a", 3, different="pod"),))),
         ("no a", Absent("a")),
         ("no a between b and c", Absent("a", after="b", before="c")),
         ("no a after b", Absent("a", after="b")),
@@ -140,7 +141,7 @@ def built(kind: type, *values: st.SearchStrategy, **more: st.SearchStrategy) -> 
     return st.tuples(st.tuples(*values), st.fixed_dictionaries(more)).map(lambda given: kind(*given[0], **given[1]))
 
 
-steps = st.builds(ChainStep, names, st.integers(1, 999), st.just(0) | spans)
+steps = st.builds(ChainStep, names, st.integers(1, 999), st.just(0) | spans, st.just("") | names)
 chains = st.builds(Chain, st.lists(steps, min_size=1, max_size=4).map(tuple), st.just(0) | spans)
 absences = (
     built(Absent, names)

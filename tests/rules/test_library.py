@@ -152,7 +152,7 @@ def test_fresh_reads_tests_and_collects_all_errors(folder):
     assert [str(error).replace(f"{folder}{os.sep}", "")[:40] for error in fresh.errors] == [
         "bad.yaml:1:1: the key 'name' is missing",
         "worse.yaml:1:1: cannot be read: 'utf-8' ",
-        "twin.yaml:1:1: KV901 is already used at ",
+        "twin.yaml:1:5: KV901 is already used at ",
     ]
 
 

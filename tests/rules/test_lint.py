@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from kvdiag.events.folder import built_in
-from kvdiag.events.vocabulary import load_vocabulary
+from kvdiag.events.vocabulary import load_vocabulary, make_vocabulary, read_entries
 from kvdiag.model.vocabulary import Entry, Wording
 from kvdiag.rules.lint import lint
+from kvdiag.rules.lint_words import Words, unheard
 from kvdiag.rules.schema import read_rule
 from kvdiag.rules.template import FAMILIES, new_rule
 
@@ -32,6 +35,7 @@ tests:
   - {name: found, log: x, finds: {v: confirmed}}
   - {name: not, log: x, finds: {}}
 """
+VOCABULARY = load_vocabulary(built_in() / "events")
 NAMES = frozenset({"csi-invented-fault", "csi-other"})
 
 
@@ -92,34 +96,139 @@ def test_a_sound_rule():
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "fault"),
+    ("old", "new", "place", "fault"),
     [
-        ("volume.unpublish.succeeded", "volume.unpublish.suceeded", "done: no event kind is called 'volume.unpublish.suceeded'; did you mean 'volume.unpublish.succeeded'?"),
-        ('error: "*busy*"', 'eror: "*busy*"', "failed: its lines say nothing of 'eror'; did you mean 'error'?"),
-        ("events:\n", "events:\n  spare: {kind: csi.nodepublish.called}\n", "the event 'spare' is named but never used"),
-        ("when: failed and no", "when: no", "the sentence names nothing that must have happened; an absence alone is no finding"),
-        ("when:", "proof: {by: [done], doubt: x}\nwhen:", "the proof 'done' is nothing that the sentence asks to have happened"),
-        (" within 5m", "", "'no done after failed' has no bound; say 'within 5m', or 'until end' if that is meant"),
-        ("failed and no done after failed", "done and no done after failed", "'no done' is measured from 'failed', which the sentence does not ask to have happened"),
-        ("finds: {v: confirmed}", "finds: {}", "no test finds anything; give a log in which the signature is found"),
-        ("finds: {}", "finds: {v: possible}", "no test is a near miss; give a log that looks alike and must find nothing (finds: {})"),
-        ("{pod}", "{pods}", "the slot {pods} is filled by nothing; did you mean 'pod'?"),
-        (", after: nothing uses it", "", "'umount {target_path}' changes the node; say under 'after' what must be true before it is run"),
-        ("findmnt {target_path}", "findmnt '{target_path}'", "the slot {target_path} of 'findmnt '{target_path}'' stands in quotes; it is quoted when it is filled"),
-        ("csi-other", "csi-othr", "explains 'csi-othr', but there is no such rule; did you mean 'csi-other'?"),
+        ("volume.unpublish.succeeded", "volume.unpublish.suceeded", "8:16", "done: no event kind is called 'volume.unpublish.suceeded'; did you mean 'volume.unpublish.succeeded'?"),
+        ('error: "*busy*"', 'eror: "*busy*"', "7:49", "failed: its lines say nothing of 'eror'; did you mean 'error'?"),
+        ("events:\n", "events:\n  spare: {kind: csi.nodepublish.called}\n", "7:3", "the event 'spare' is named but never used"),
+        ("when: failed and no", "when: no", "9:7", "the sentence names nothing that must have happened; an absence alone is no finding"),
+        ("when:", "proof: {by: [done], doubt: x}\nwhen:", "9:14", "the proof 'done' is nothing that the sentence asks to have happened"),
+        (" within 5m", "", "9:7", "'no done after failed' has no bound; say 'within 5m', or 'until end' if that is meant"),
+        ("failed and no done after failed", "done and no done after failed", "9:7", "'no done' is measured from 'failed', which the sentence does not ask to have happened"),
+        ("finds: {v: confirmed}", "finds: {}", "17:1", "no test finds anything; give a log in which the signature is found"),
+        ("finds: {}", "finds: {v: possible}", "17:1", "no test is a near miss; give a log that looks alike and must find nothing (finds: {})"),
+        ("{pod}", "{pods}", "10:7", "the slot {pods} is filled by nothing; did you mean 'pod'?"),
+        (", after: nothing uses it", "", "15:27", "'umount {target_path}' changes the node; say under 'after' what must be true before it is run"),
+        ("findmnt {target_path}", "findmnt '{target_path}'", "14:10", "the slot {target_path} of 'findmnt '{target_path}'' stands in quotes; it is quoted when it is filled"),
+        ("csi-other", "csi-othr", "16:12", "explains 'csi-othr', but there is no such rule; did you mean 'csi-other'?"),
     ],
 )  # fmt: skip
-def test_each_fault(old, new, fault):
-    """Each fault is told with the rule's place and what was probably meant."""
-    assert f"x.yaml:1:1: {fault}" in faults(SOUND.replace(old, new, 1))
+def test_each_fault(old, new, place, fault):
+    """Each fault is told with its place and what was probably meant."""
+    assert f"x.yaml:{place}: {fault}" in [one.partition("\n")[0] for one in faults(SOUND.replace(old, new, 1))]
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_new_rule(family):
-    """A rule begun with `rules new` can be read, under the first free id of its family, and lacks only its log."""
+    """A rule begun with `rules new` can be read, under the first free id of its family; what is not filled in is told."""
     digit = FAMILIES[family]
     text = new_rule("my-rule", family, {f"KV{digit}01", f"KV{digit}03"})
     rule = read_rule(text, "my-rule.yaml")
     assert (rule.id, rule.name) == (f"KV{digit}02", "my-rule")
-    entries = load_vocabulary(built_in() / "events").kinds
-    assert list(lint(rule, entries, frozenset({"my-rule"}))) == []
+    found = [str(fault) for fault in lint(rule, VOCABULARY.kinds, frozenset({"my-rule"}))]
+    assert [fault.partition(": ")[0] for fault in found] == [
+        f"my-rule.yaml:{place}" for place in ("3:8", "11:7", "12:8", "21:10", "23:26", "25:10")
+    ]
+    assert all("is the template's" in fault for fault in found)
+
+
+@pytest.mark.parametrize(
+    ("when", "caret", "fault"),
+    [
+        ("failed or failed and done", "failed", "'failed and done' adds nothing: where it holds, 'failed' does"),
+        ("failed or at least 3 failed lasting 1m", "failed", "'at least 3 failed lasting 1m' adds nothing"),
+        ("failed or done then failed within 5m", "done", "'done then failed within 5m' adds nothing"),
+        ("(failed or done) and no done after failed within 5m", "failed", "another branch asks for"),
+        ("failed then done and no failed between done and failed", "failed", "nothing is between done and failed"),
+        ("failed within 5m or failed and done", "", ""),
+        ("failed and done or failed", "", ""),
+        ("at least 3 failed or failed", "", ""),
+        ("failed then done or done then failed", "", ""),
+        ("failed or done", "", ""),
+    ],
+)
+def test_clauses_that_can_add_nothing(when, caret, fault):
+    """A branch that another before it makes idle, and an absence that nothing bounds, are told with a caret."""
+    rule = read_rule(re.sub("when: .*", f"when: {when}", SOUND), "x.yaml")
+    found = [str(one) for one in lint(rule, ENTRIES, NAMES) if "never used" not in str(one)]
+    assert [fault in one.split("\n")[0] for one in found] == ([True] if fault else [])
+    for one in found:
+        place, sentence, marks = one.split("\n")
+        assert place.startswith("x.yaml:9:7: ")
+        assert sentence[marks.index("^") : marks.rindex("^") + 1] == caret
+
+
+def test_what_can_be_cut():
+    """Only the last step of a chain that has a bound can be missing because the log ends."""
+    cut = SOUND.replace("explains:", "cut: [failed, done]\nexplains:")
+    assert [one for one in faults(cut) if "cut" in one] == [
+        "x.yaml:16:15: the cut 'done' is nothing that the sentence asks to have happened",
+        "x.yaml:16:7: 'failed' can only be cut off as the last step of a chain with 'within' or 'lasting'",
+    ]
+    assert faults(re.sub("when: .*", "when: done then failed within 5m", cut.replace(", done]", "]"))) == []
+
+
+def test_a_subject_that_no_line_names():
+    """A rule about pods whose lines never name one would never be tried."""
+    rule = (
+        SOUND.replace("per: volume", "per: pod")
+        .replace("{volume} of {pod}: {error}", "x")
+        .replace("{staging_path}", "x")
+    )
+    bare = {kind: entry(kind, "said {reason}") for kind in ENTRIES}
+    found = [str(one) for one in lint(read_rule(rule, "x.yaml"), bare, NAMES)]
+    assert "x.yaml:5:6: per pod, but no line of volume.unpublish.failed names one; say 'per: node'" in found
+    assert not [one for one in faults(rule) if "names one" in one]
+
+
+def heard(rule, *more):
+    """Give what the words of logs say against a rule, and perhaps against others."""
+    rules = [read_rule(one, f"{number}.yaml") for number, one in enumerate((rule, *more))]
+    entries = read_entries(built_in() / "events")
+    lines = [line for one in rules for line in one.lines]
+    words = Words.of(make_vocabulary([*entries, *lines]), entries)
+    return [f"{rules[0].place_of(path)} {problem}" for path, problem in unheard(rules[0], words)]
+
+
+RAW = SOUND.replace("{kind: volume.unpublish.succeeded}", '{line: "%s", anchor: "%s"}')
+
+
+@pytest.mark.parametrize(
+    ("rule", "told"),
+    [
+        (SOUND.replace("*busy*", "*Target is BUSY*"), ""),  # no sample says so either way
+        (SOUND.replace("*busy*", "*Device or resource busy*"), "0.yaml:7:50 the glob '*Device or resource busy*' tells upper from lower case, and logs say 'device or resource busy'"),
+        (SOUND.replace("*busy*", "device or resource busy"), "0.yaml:7:50 the glob 'device or resource busy' must cover the whole text; write '*' where more may stand"),
+        (RAW % ("my driver is lost", "driver is lost"), ""),
+        (RAW % ("kubelet is lost", "kubelet"), "0.yaml:8:43 the anchor 'kubelet' stands in 33 % of the lines of an average log; take words that only this line has"),
+        (RAW % ("Clean up what", "Clean up"), "0.yaml:8:41 the anchor 'Clean up' stands in 15 % of the lines of an average log; take words that only this line has"),
+        (RAW % ("PLEG is not healthy: pleg was last seen active 3m", "PLEG is not healthy"), ""),
+        (RAW % ("Timed out while waiting for systemd to remove it", "Timed out while waiting for systemd to remove"), "0.yaml:8:3 this line is never seen: cgroup.remove.failed has its anchor and is tried first; name that kind instead"),
+    ],
+)  # fmt: skip
+def test_words_that_no_log_has(rule, told):
+    """A glob in other letters, an anchor that hits all and a line that another kind takes are told."""
+    assert heard(rule) == ([told] if told else [])
+
+
+def test_a_line_of_another_rule():
+    """Of two rules with one line the second never sees it."""
+    line = RAW % ("my driver is lost", "driver is lost")
+    other = line.replace("csi-invented-fault", "csi-other")
+    entries = [*read_rule(other, "x").lines, *read_rule(line, "y").lines]
+    words = Words.of(make_vocabulary(entries), ())
+    (found,) = unheard(read_rule(line, "y"), words)
+    assert found[1].startswith("this line is never seen: line.csi-other.done has its anchor")
+
+
+def test_two_kinds_of_one_name():
+    """A kind that is named twice and a test that is called like another are told at their places."""
+    twice = SOUND.replace("kind: volume.unpublish.failed", "kind: [volume.unpublish.failed, volume.unpublish.failed]")
+    assert faults(twice) == ["x.yaml:7:44: failed: the kind 'volume.unpublish.failed' is named twice"]
+    assert faults(SOUND.replace("name: not", "name: found")) == ["x.yaml:19:12: two tests are called 'found'"]
+
+
+def test_the_template_of_a_raw_line():
+    """A fault of a raw line's template is told where the line stands."""
+    (found,) = (one for one in faults(RAW % ("my driver lost {eror}", "driver lost")) if "placeholder" in one)
+    assert found.startswith("x.yaml:8:16: unknown placeholder 'eror'; did you mean 'error'?")

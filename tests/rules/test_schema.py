@@ -188,7 +188,7 @@ def test_what_may_be_left_out():
         ("and no done", "and no don", "27:7", "no event is named 'don'; did you mean 'done'?"),
         ("lasting 1m", "lasting long", "27:7", "expected a duration such as 30s or 5m, found 'long'"),
         ("counts: failed", "counts: faled", "31:9", "unknown 'faled'; did you mean 'failed'?"),
-        ("shows: [my_line]", "shows: [your_line]", "32:9", "unknown 'your_line'; did you mean 'my_line'?"),
+        ("shows: [my_line]", "shows: [my_lime]", "32:9", "unknown 'my_lime'; did you mean 'my_line'?"),
         ("same: [pod_uid]", "same: pod_uid", "30:7", "a list is expected here, not 'pod_uid'"),
         ("    after: nothing", "    befor: nothing", "43:5", "unknown key 'befor'"),
         ("  - text: Look first.\n    run", "  - run", "39:5", "the key 'text' is missing"),
@@ -218,6 +218,6 @@ def test_ids_and_names_are_taken_once():
     """Two files that claim one id or name are both named."""
     one, other = read_rule(WHOLE, "one.yaml"), read_rule(WHOLE.replace("KV399", "KV398"), "two.yaml")
     assert [str(error) for error in unique([one, other])] == [
-        "two.yaml:1:1: csi-invented-fault is already used at one.yaml:1:1"
+        "two.yaml:2:7: csi-invented-fault is already used at one.yaml:2:7"
     ]
     assert list(unique([one])) == []

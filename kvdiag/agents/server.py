@@ -1,0 +1,68 @@
+"""The answers as tools of the Model Context Protocol, over standard input and output: https://modelcontextprotocol.io."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp_types import ToolAnnotations
+from pydantic import Field
+
+from kvdiag import __version__
+from kvdiag.agents.answers import DATA, Answers
+from kvdiag.errors import KvdiagError
+
+ABOUT = (
+    "Logs of kubelet, container runtimes and CSI drivers: root causes of failures, timelines of pods and volumes. "
+    f"Read-only; paths are below one folder. {DATA}"
+)
+READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+Where = Annotated[str, Field(description="File, folder or archive below the root; . for all.")]
+Since = Annotated[str, Field(description="Only after this time: RFC 3339, or -3h.")]
+Until = Annotated[str, Field(description="Only before this time.")]
+Least = Annotated[str, Field(description="Only this severity or above: info, low, medium, high, critical.")]
+What = Annotated[str, Field(description="Pod as ns/name, PV name, volume handle, UID, sandbox or container id, node.")]
+Word = Annotated[str, Field(description="A topic, a rule's name or id, a kind of event, an RPC or a reason.")]
+
+
+def make_server(answers: Answers) -> MCPServer[None]:
+    """A server of four tools."""
+    server: MCPServer[None] = MCPServer("kvdiag", instructions=ABOUT, version=__version__, log_level="ERROR")
+
+    @server.tool(annotations=READS, structured_output=False)
+    def analyze(path: Where, since: Since = "", until: Until = "", severity: Least = "low") -> str:
+        """Find the root cause in logs: findings with evidence, what to do, and what they explain."""
+        with _Said():
+            return answers.analyze(path, since, until, severity)
+
+    @server.tool(annotations=READS, structured_output=False)
+    def timeline(subject: What, path: Where = ".", since: Since = "", until: Until = "") -> str:
+        """Tell what happened to one pod, volume, sandbox, container, driver or node, over all logs."""
+        with _Said():
+            return answers.timeline(subject, path, since, until)
+
+    @server.tool(annotations=READS, structured_output=False)
+    def errors(path: Where, since: Since = "", until: Until = "") -> str:
+        """Group warnings and errors, and tell which of them no finding explains."""
+        with _Said():
+            return answers.errors(path, since, until)
+
+    @server.tool(annotations=READS, structured_output=False)
+    def explain(subject: Word) -> str:
+        """Explain how it should go, or what a rule looks for, why it happens and what to do."""
+        with _Said():
+            return answers.explain(subject)
+
+    return server
+
+
+class _Said:
+    """What cannot be answered becomes the tool's error."""
+
+    def __enter__(self) -> None:
+        """Nothing to begin."""
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, KvdiagError):
+            raise ToolError(str(error)) from None

@@ -1,0 +1,23 @@
+"""`kvdiag mcp`: analyses and timelines as tools for agents, over standard input and output."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kvdiag.agents.answers import Answers
+from kvdiag.errors import UsageError
+
+
+def command(
+    root: Annotated[Path, typer.Option(help="The folder with the logs; nothing outside of it is read.")],
+) -> None:
+    """Serve analyze, timeline, errors and explain to agents over stdio (MCP)."""
+    answers = Answers(root)
+    try:
+        from kvdiag.agents.server import make_server
+    except ImportError as error:
+        raise UsageError(f"kvdiag mcp needs the extra 'mcp': pip install 'kvdiag[mcp]' ({error})") from None
+    make_server(answers).run("stdio")

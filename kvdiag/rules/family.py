@@ -1,0 +1,58 @@
+"""A family of like rules in one file: the keys that they share, and a `table` with a row of the others for each.
+
+    title: "The provider <<provider>> is not installed"
+    per: node
+    table:
+      - {id: KV701, name: provider-vault-missing, provider: vault}
+
+A key of a row stands in the place of the file's. Any other is what `<<word>>` becomes in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+from kvdiag.regex import lazy_regex
+from kvdiag.yamlread import Node, suggestion
+
+TABLE = "table"
+_WORD = lazy_regex(r"<<([a-z][a-z0-9_]*)>>")
+
+
+def members(node: Node, keys: Collection[str]) -> Iterator[Node]:
+    """The rules of a file, each as a file of its own would say it; `keys` are those that a rule may have.
+
+    Raises PatternError for a word that no row gives, or that is never used.
+    """
+    if not isinstance(node.value, Mapping) or TABLE not in node.value:
+        yield node
+        return
+    shared = {key: child for key, child in node.value.items() if key != TABLE}
+    rows = node.value[TABLE].sequence()
+    if not rows:
+        raise node.value[TABLE].error("a table has at least one row")
+    for row in rows:
+        own = {key: child for key, child in row.table().items() if key in keys}
+        words = {key: child for key, child in row.table().items() if key not in keys}
+        used: set[str] = set()
+        filled = {key: _filled(child, words, used) for key, child in {**shared, **own}.items()}
+        for word in words.keys() - used:
+            raise words[word].error(f"'{word}' is no key of a rule, and no text has <<{word}>>{suggestion(word, keys)}")
+        yield row._replace(value=filled)
+
+
+def _filled(node: Node, words: Mapping[str, Node], used: set[str]) -> Node:
+    """The node with a row's words in its texts; a text that is such a word alone becomes whatever that is."""
+    if isinstance(node.value, tuple):
+        return node._replace(value=tuple(_filled(child, words, used) for child in node.value))
+    if isinstance(node.value, Mapping):
+        return node._replace(value={key: _filled(child, words, used) for key, child in node.value.items()})
+    text = node.value
+    for found in _WORD.finditer(text):
+        if found[1] not in words:
+            raise node.error(f"no row says what <<{found[1]}>> is{suggestion(found[1], words)}")
+        used.add(found[1])
+    alone = _WORD.fullmatch(text)
+    if alone:
+        return words[alone[1]]._replace(line=node.line, column=node.column)
+    return node._replace(value=_WORD.sub(lambda found: words[found[1]].text(), text))

@@ -1,0 +1,162 @@
+"""What a rule file says under `events` and `sign`: which events its names stand for.
+
+failed: {kind: [unmount-errors, csi.call.failed], text: "*busy*", any: [{driver: "*.a.org"}, {node: "worker-*"}]}
+boom: {line: "my driver says {error}", anchor: "my driver says"}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from kvdiag.model.rule import Chain, ChainStep, Condition, Selector, Where
+from kvdiag.model.vocabulary import Entry, Wording
+from kvdiag.yamlread import Node, suggestion
+
+Groups = Mapping[str, tuple[str, ...]]
+Named = tuple[dict[str, Selector], tuple[Entry, ...]]
+
+LINE_KEYS = ("line", "anchor", "fields", "component", "verbosity", "scope", "poll")
+OF_NAMES = ("any", "witness")  # keys that are no names of a line's values
+SIGN = "sign"
+SIGN_KEYS = ("text", "per", "component", "fields", "verbosity")
+SHORTEST_ANCHOR = 4
+WITNESSES = ("one", "each")
+
+
+def read_groups(node: Node) -> Groups:
+    """The named groups of kinds in a `kinds.yaml`. Raises PatternError for a name with a dot, which is a kind's."""
+    groups: dict[str, tuple[str, ...]] = {}
+    for name, child in node.table().items():
+        if "." in name:
+            raise child.error(f"'{name}' is no name for a group: kinds have dots, groups have none")
+        groups[name] = tuple(item.text() for item in child.sequence())
+    return groups
+
+
+def read_events(node: Node, rule: str, groups: Groups) -> Named:
+    """The selectors of a rule, and the entries of its raw lines."""
+    selectors: dict[str, Selector] = {}
+    lines: list[Entry] = []
+    for name, item in node.table().items():
+        keys = item.table()
+        if "line" in keys:
+            entry = _line_entry(item, rule, name)
+            lines.append(entry)
+            selectors[name] = _selector(name, (entry.kind,), keys, LINE_KEYS)
+        elif "kind" in keys:
+            selectors[name] = _selector(name, tuple(_kinds(keys["kind"], groups)), keys, ("kind",))
+        else:
+            raise item.error(f"{name!r} names neither a kind nor a line")
+    return selectors, tuple(lines)
+
+
+def read_sign(node: Node, rule: str) -> tuple[Named, Condition]:
+    """The short form of a rule that is found wherever one of its lines stands: each text is a line and its anchor."""
+    keys = node.mapping(SIGN_KEYS, ("text",))
+    component = keys["component"].text() if "component" in keys else ""
+    verbosity = keys["verbosity"].integer() if "verbosity" in keys else 0
+    wordings = tuple(
+        Wording(
+            anchor=_anchor(text),
+            message=text.text(),
+            fields=keys["fields"].texts() if "fields" in keys else {},
+            verbosity=verbosity,
+            place=text.place,
+        )
+        for text in _some(keys["text"])
+    )
+    kind = f"line.{rule}.{SIGN}"
+    entry = Entry(kind=kind, component=component, wordings=wordings, verbosity=verbosity, place=node.place)
+    return ({SIGN: Selector(SIGN, (kind,))}, (entry,)), Chain((ChainStep(SIGN),))
+
+
+def _anchor(text: Node) -> str:
+    anchor = longest_literal(text.text())
+    if len(anchor.strip()) < SHORTEST_ANCHOR:
+        raise text.error(f"{text.text()!r} has no text of {SHORTEST_ANCHOR} characters or more to look for")
+    return anchor
+
+
+def longest_literal(message: str) -> str:
+    """The longest stretch of a template that stands in every line it matches."""
+    import re
+
+    outside = re.sub(r"\[\[.*?\]\]", "\n", message)
+    pieces = re.split(r"\{\w+\}|\.\.\.|[\n\"\\<>&]", outside)
+    return max((piece.replace("{{", "\n").replace("}}", "\n") for piece in pieces), key=_weight).strip("\n")
+
+
+def _weight(piece: str) -> int:
+    return 0 if "\n" in piece else len(piece)
+
+
+def _kinds(node: Node, groups: Groups) -> Iterable[str]:
+    """The kinds that are named; a word without a dot stands for its group."""
+    for item in _items(node):
+        word = item.text()
+        if word not in groups and "." not in word:
+            raise item.error(f"no group of kinds is called {word!r}{suggestion(word, groups)}")
+        yield from groups.get(word, (word,))
+
+
+def _items(node: Node) -> tuple[Node, ...]:
+    return node.sequence() if isinstance(node.value, tuple) else (node,)
+
+
+def _some(node: Node) -> tuple[Node, ...]:
+    items = _items(node)
+    if not items:
+        raise node.error("at least one is expected here")
+    return items
+
+
+def _selector(name: str, kinds: tuple[str, ...], keys: Mapping[str, Node], own: tuple[str, ...]) -> Selector:
+    if "witness" in keys and keys["witness"].text() not in WITNESSES:
+        raise keys["witness"].error(
+            f"unknown {keys['witness'].text()!r}{suggestion(keys['witness'].text(), WITNESSES)}"
+        )
+    return Selector(
+        name=name,
+        kinds=kinds,
+        where=_where(keys, (*own, *OF_NAMES)),
+        any_of=tuple(_where(item.table(), ()) for item in _some(keys["any"])) if "any" in keys else (),
+        each="witness" in keys and keys["witness"].text() == "each",
+    )
+
+
+def _where(keys: Mapping[str, Node], own: tuple[str, ...]) -> Where:
+    return {key: texts(value) for key, value in keys.items() if key not in own}
+
+
+def texts(node: Node) -> tuple[str, ...]:
+    """A text, or a list of alternatives."""
+    return tuple(item.text() for item in _items(node))
+
+
+def _line_entry(item: Node, rule: str, name: str) -> Entry:
+    keys = item.table()
+    if "anchor" not in keys:
+        raise item.error(f"the line of {name!r} needs an anchor: a literal part of it for the scanner to look for")
+    verbosity = keys["verbosity"].integer() if "verbosity" in keys else 0
+    wording = Wording(
+        anchor=keys["anchor"].text(),
+        message=keys["line"].text(),
+        fields=keys["fields"].texts() if "fields" in keys else {},
+        verbosity=verbosity,
+        place=keys["line"].place,
+    )
+    return Entry(
+        kind=f"line.{rule}.{name.replace('_', '-')}",
+        component=keys["component"].text() if "component" in keys else "",
+        wordings=(wording,),
+        verbosity=verbosity,
+        scope=_scope(keys["scope"]) if "scope" in keys else "subject",
+        poll="poll" in keys and keys["poll"].flag(),
+        place=item.place,
+    )
+
+
+def _scope(node: Node) -> str:
+    if node.text() not in {"subject", "node"}:
+        raise node.error(f"unknown {node.text()!r}{suggestion(node.text(), ('subject', 'node'))}")
+    return node.text()
