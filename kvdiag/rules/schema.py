@@ -75,8 +75,7 @@ def read_rules(text: str, file: str, groups: Groups = EMPTY) -> list[Rule]:
 def _rule(node: Node, groups: Groups) -> Rule:
     top = node.mapping(KEYS, REQUIRED)
     name = _matching(top["name"], RULE_NAME, "use lower-case words joined by dashes, such as csi-nodeunstage-missing")
-    (selectors, lines), when = _sentence(node, top, name, groups)
-    per = _per(node, top)
+    ((selectors, lines), when), per = _sentence(node, top, name, groups), _per(node, top)
     return Rule(
         id=_matching(top["id"], RULE_ID, "an id is KV and three or four digits, the first of them the family"),
         name=name,
@@ -108,7 +107,7 @@ def _rule(node: Node, groups: Groups) -> Rule:
         explains=tuple(item.text() for item in _items(top, "explains")),
         collect=tuple(item.text() for item in _items(top, "collect")),
         lines=lines,
-        survives=dict(top["survives"].texts()) if "survives" in top else {},
+        survives=_reasons(top),
         tests=read_tests(_items(top, "tests")),
         place=node.place,
         places=dict(node.places()),
@@ -137,6 +136,10 @@ def _per(node: Node, top: Mapping[str, Node]) -> str:
     if len(said) > 1:
         raise said[1].error("'per' is there twice")
     return _one_of(said[0], PER)
+
+
+def _reasons(top: Mapping[str, Node]) -> Mapping[str, str]:
+    return dict(top["survives"].texts()) if "survives" in top else {}
 
 
 def _items(top: Mapping[str, Node], key: str) -> tuple[Node, ...]:
