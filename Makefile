@@ -2,6 +2,7 @@
 # make test      the test suite, also in another zone     make bench   speed against ripgrep
 # make lowest    tests with the oldest releases that are admitted
 # make lock      pins anew what kvdiag is installed with: requirements.lock
+# make mutants   faults put into each rule, which its own tests must notice
 # make explore   what must hold for any input, by thousands of examples that are new each time
 # make fuzz      ten minutes each for what reads bytes that nobody vouches for (needs atheris)
 #
@@ -22,7 +23,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 KEEP := env -u PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test lowest lock lint types check bench bench-full explore fuzz clean format
+.PHONY: demo test mutants lowest lock lint types check bench bench-full explore fuzz clean format
 
 demo: $(VENV)/.installed
 	@$(BIN)/kvdiag analyze --fail-on never --until $(UNTIL) sample-logs/$(DEMO)
@@ -38,6 +39,10 @@ lowest: $(VENV)-lowest/.installed
 	$(KEEP) $(VENV)-lowest/bin/python -m pytest -q -n auto tests/rules tests/test_yamlread.py tests/test_clock.py \
 		tests/test_explain_cli.py
 
+# What `make test` does not ask: whether the tests of the rules would notice a fault in them, in every wording there is.
+mutants: $(VENV)/.installed
+	$(BIN)/kvdiag rules test --mutants
+
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -46,7 +51,7 @@ lint: $(VENV)/.dev
 types: $(VENV)/.dev
 	$(BIN)/mypy
 
-check: lint types test
+check: lint types test mutants
 
 # For all Pythons and machines at once, which pip cannot do. Read the diff, and run `make test` with what is new.
 lock: $(VENV)/.dev

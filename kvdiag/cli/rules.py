@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -13,10 +14,11 @@ from kvdiag.cli.arguments import PatternFolders, folders
 from kvdiag.cli.help import Command
 from kvdiag.cli.outlet import WIDEST_TABLE, width
 from kvdiag.commands.lint import check_patterns
-from kvdiag.commands.rule_tests import Verdicts, try_rule
+from kvdiag.commands.rule_mutants import prove, shortcomings, summary, too_many
+from kvdiag.commands.rule_tests import failure, try_rule
 from kvdiag.errors import PatternError, UsageError
 from kvdiag.events.folder import built_in
-from kvdiag.events.vocabulary import EVENTS, load_vocabulary
+from kvdiag.events.vocabulary import EVENTS, Vocabulary, load_vocabulary
 from kvdiag.model.rule import Rule
 from kvdiag.report.clean import clean
 from kvdiag.report.jsontext import json_text
@@ -98,18 +100,46 @@ def lint(
 
 
 @app.command("test", cls=Command)
-def test(which: Which = None, patterns: PatternFolders = None) -> None:
+def test(
+    which: Which = None,
+    patterns: PatternFolders = None,
+    mutants: Annotated[
+        bool,
+        typer.Option("--mutants", help="Tell stories in all wordings, and find faults no test would notice."),
+    ] = False,
+) -> None:
     """Run the tests embedded in the rules."""
     library = _fresh(patterns)
     _complain(library.errors)
     lines = [entry for rule in library.rules for entry in rule.lines]
-    vocabulary = load_vocabulary(built_in() / EVENTS, lines, folders(patterns))
-    results = [result for rule in _chosen(library, which) for result in try_rule(rule, vocabulary)]
+    vocabulary, chosen = load_vocabulary(built_in() / EVENTS, lines, folders(patterns)), _chosen(library, which)
+    try:
+        good = _prove(chosen, vocabulary) if mutants else _try(chosen, vocabulary)
+    except PatternError as fault:
+        _complain([fault])
+        raise typer.Exit(BROKEN) from None
+    raise typer.Exit(BROKEN if library.errors else 0 if good else 1)
+
+
+def _try(rules: list[Rule], vocabulary: Vocabulary) -> bool:
+    results = [result for rule in rules for result in try_rule(rule, vocabulary)]
     failed = [result for result in results if not result.passed]
-    for result in failed:
-        typer.echo(clean(_failure(result), redact=False, newlines=True))
+    _tell(map(failure, failed))
     typer.echo(f"{len(results) - len(failed)} passed, {len(failed)} failed", err=True)
-    raise typer.Exit(BROKEN if library.errors else 1 if failed else 0)
+    return not failed
+
+
+def _prove(rules: list[Rule], vocabulary: Vocabulary) -> bool:
+    proofs = [prove(rule, vocabulary) for rule in rules]
+    problems = [*(problem for proof in proofs for problem in shortcomings(proof)), *too_many(proofs)]
+    _tell(problems)
+    typer.echo(summary(proofs), err=True)
+    return not problems
+
+
+def _tell(lines: Iterable[str]) -> None:
+    for line in lines:
+        typer.echo(clean(line, redact=False, newlines=True))
 
 
 @app.command("new", cls=Command)
@@ -149,8 +179,3 @@ def _chosen(library: Library, which: list[str] | None) -> list[Rule]:
 def _complain(faults: list[PatternError] | tuple[PatternError, ...]) -> None:
     for fault in faults:
         sys.stderr.write(f"{clean(str(fault), newlines=True)}\n")
-
-
-def _failure(result: Verdicts) -> str:
-    wanted, got = dict(result.test.finds) or "nothing", dict(result.got) or "nothing"
-    return f"{result.test.place}: {result.rule.name}, {result.test.name!r}: wanted {wanted}, got {got}"

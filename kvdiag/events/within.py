@@ -44,7 +44,7 @@ def own_words(found: Match, text: bytes) -> Match:
     if not text.endswith(first):
         return found
     begins = len(text) - len(first)
-    depth = _depth(text, begins)
+    depth = quotes_around(text, begins)
     end = next((q.start() for q in _QUOTE.finditer(text, begins) if len(q[1]) <= depth), len(text))
     words = text[begins:end].partition(_SOURCE_OF_EVENT)[0] + (newline + below if end == len(text) else b"")
     if depth >= 0:
@@ -55,7 +55,7 @@ def own_words(found: Match, text: bytes) -> Match:
     return number, (*values[:-1], words)
 
 
-def _depth(text: bytes, end: int) -> int:
+def quotes_around(text: bytes, end: int) -> int:
     """How many backslashes the quote has that opened the innermost string at a place; -1 outside of all."""
     opened: list[int] = []
     for quote in _QUOTE.finditer(text, 0, end):

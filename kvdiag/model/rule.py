@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
+from kvdiag.model.story import StoryLine
 from kvdiag.model.values import EMPTY, Role, Severity, SubjectKind
 from kvdiag.model.vocabulary import Entry
 
@@ -133,14 +134,23 @@ class Proof(NamedTuple):
     doubt: str
 
 
+SUBJECT = ""  # in what a test finds: the one that its story is about, whatever a wording calls it
+
+
 class RuleTest(NamedTuple):
-    """A log excerpt and what must be found in it: subject name → verdict; empty for a near miss."""
+    """A log excerpt or a story, and what must be found in it: subject name → verdict; empty for a near miss.
+
+    A story is told in all wordings but those with the words `but`; `near` is the test that it differs from.
+    """
 
     name: str
     log: str
     finds: Mapping[str, str]
     options: Mapping[str, str] = EMPTY
     place: str = ""
+    story: tuple[StoryLine, ...] = ()
+    but: tuple[str, ...] = ()
+    near: str = ""
 
 
 class Rule(NamedTuple):
@@ -151,6 +161,7 @@ class Rule(NamedTuple):
     `possible` is the severity of a finding that is only possible, where that is another.
     It `breaks` capabilities, or `suffers` from what broke them; `explains` and `never_explains` are rules that it folds
     or does not fold whatever these say.
+    `survives` are the mutants that its tests need not tell from it, each with the reason.
     `cut` are the events that may yet have come where the log ends within the bound of their chain.
     `places` says where in the file each key's value stands; it is not kept in the cache.
     `clocks` are the events whose place after the step before them must not hang on the clocks of two machines.
@@ -190,6 +201,7 @@ class Rule(NamedTuple):
     place: str = ""
     or_node: bool = False
     alarm: tuple[str, ...] = ()
+    survives: Mapping[str, str] = EMPTY
     cut: tuple[str, ...] = ()
     places: Mapping[str, str] = EMPTY
 

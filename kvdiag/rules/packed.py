@@ -47,6 +47,7 @@ def pack(rule: Rule) -> Packed:
         "healed": rule.healed and rule.healed._asdict(),
         "lines": [e._asdict() | {"wordings": [wording._asdict() for wording in e.wordings]} for e in rule.lines],
         "tests": [],
+        "survives": {},
         "places": {},
     }
 

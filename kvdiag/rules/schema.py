@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping
 
 from kvdiag.clock import duration
 from kvdiag.errors import PatternError
-from kvdiag.model.rule import Bug, Condition, Fix, Healing, Proof, Rule, RuleTest, Selector
-from kvdiag.model.values import EMPTY, Role, Severity, SubjectKind, Verdict
+from kvdiag.model.rule import Bug, Condition, Fix, Healing, Proof, Rule, Selector
+from kvdiag.model.values import EMPTY, Role, Severity, SubjectKind
 from kvdiag.rules.family import members
 from kvdiag.rules.grammar import read_condition
 from kvdiag.rules.selectors import Groups, Named, read_events, read_sign, texts
+from kvdiag.rules.trials import read_tests
 from kvdiag.versions import read_range
 from kvdiag.yamlread import Node, read_yaml, suggestion
 
@@ -48,6 +49,7 @@ KEYS = [
     "explains",
     "never-explains",
     "collect",
+    "survives",
     "tests",
 ]
 REQUIRED = ["id", "name", "title", "severity", "says", "cause", "tests"]
@@ -77,8 +79,7 @@ def read_rules(text: str, file: str, groups: Groups = EMPTY) -> list[Rule]:
 def _rule(node: Node, groups: Groups) -> Rule:
     top = node.mapping(KEYS, REQUIRED)
     name = _matching(top["name"], RULE_NAME, "use lower-case words joined by dashes, such as csi-nodeunstage-missing")
-    (selectors, lines), when = _sentence(node, top, name, groups)
-    per = _per(node, top)
+    ((selectors, lines), when), per = _sentence(node, top, name, groups), _per(node, top)
     rule = Rule(
         id=_matching(top["id"], RULE_ID, "an id is KV and three or four digits, the first of them the family"),
         name=name,
@@ -109,7 +110,8 @@ def _rule(node: Node, groups: Groups) -> Rule:
         look_alikes=tuple(" ".join(item.text().split()) for item in _items(top, "not-when")),
         collect=_listed(top, "collect"),
         lines=lines,
-        tests=tuple(_test(item) for item in _items(top, "tests")),
+        survives=_reasons(top),
+        tests=read_tests(_items(top, "tests")),
         place=node.place,
         places=dict(node.places()),
     )
@@ -150,6 +152,10 @@ def _per(node: Node, top: Mapping[str, Node]) -> str:
     if len(said) > 1:
         raise said[1].error("'per' is there twice")
     return _one_of(said[0], PER)
+
+
+def _reasons(top: Mapping[str, Node]) -> Mapping[str, str]:
+    return dict(top["survives"].texts()) if "survives" in top else {}
 
 
 def _items(top: Mapping[str, Node], key: str) -> tuple[Node, ...]:
@@ -216,20 +222,6 @@ def _proof(node: Node, names: list[str]) -> Proof:
 
 def _severity(node: Node) -> Severity:
     return Severity.of(_one_of(node, [severity.label for severity in Severity]))
-
-
-def _test(node: Node) -> RuleTest:
-    keys = node.mapping(("name", "log", "finds", "options"), ("name", "log", "finds"))
-    finds = keys["finds"]
-    for child in finds.table().values():
-        _one_of(child, [str(v) for v in Verdict])
-    return RuleTest(
-        name=keys["name"].text(),
-        log=keys["log"].text(),
-        finds=finds.texts(),
-        options=keys["options"].texts() if "options" in keys else {},
-        place=node.place,
-    )
 
 
 def unique(rules: list[Rule]) -> Iterator[PatternError]:

@@ -192,7 +192,12 @@ def test_what_may_be_left_out():
         ("same: [pod_uid]", "same: pod_uid", "30:7", "a list is expected here, not 'pod_uid'"),
         ("    after: nothing", "    befor: nothing", "43:5", "unknown key 'befor'"),
         ("  - text: Look first.\n    run", "  - run", "39:5", "the key 'text' is missing"),
-        ("finds: {vol-1: confirmed}", "finds: {vol-1: sure}", "52:20", "unknown 'sure'; known are confirmed, possible"),
+        (
+            "finds: {vol-1: confirmed}",
+            "finds: {vol-1: sure}",
+            "52:20",
+            "unknown 'sure'; known are confirmed, critical, high, info, low, medium, possible",
+        ),
         ("    finds: {vol-1: confirmed}\n", "", "49:5", "the key 'finds' is missing"),
         ("events:\n", "events: none\nx:\n", "17:1", "unknown key 'x'"),
         ("title: Something invented", "title: [Something invented", "4:9", "did not find expected ',' or ']'"),

@@ -26,7 +26,7 @@ _METHOD_NAMES = """
     ListSnapshots ControllerExpandVolume ControllerGetVolume ControllerModifyVolume GetPluginInfo
     GetPluginCapabilities Probe
 """
-_METHODS = {name.lower(): name for name in _METHOD_NAMES.split()}
+METHODS = {name.lower(): name for name in _METHOD_NAMES.split()}
 WITHOUT_ARGUMENTS = frozenset(
     ("NodeGetCapabilities", "ControllerGetCapabilities", "GetPluginInfo", "GetPluginCapabilities", "Probe")
 )
@@ -70,7 +70,7 @@ class RpcFragment(NamedTuple):
 
 def method_of(text: str) -> str:
     """`/csi.v1.Node/NodeUnStageVolume` → `NodeUnstageVolume`; empty when it is no CSI method."""
-    return _METHODS.get(text.strip().rpartition("/")[2].lower(), "")
+    return METHODS.get(text.strip().rpartition("/")[2].lower(), "")
 
 
 def thing_of(method: str) -> str:
