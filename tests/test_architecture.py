@@ -27,7 +27,7 @@ FLOORS = (
     {"retention"},
     {"report"},
     {"commands"},
-    {"agents"},
+    {"agents", "fleet"},
     {"cli"},
     {"__init__", "__main__"},
 )
@@ -50,6 +50,10 @@ GUESTS = {
     "mcp": ("agents/server.py",),
     "mcp_types": ("agents/server.py",),
     "pydantic": ("agents/server.py",),
+    "pyarrow": ("fleet/parquet.py",),
+    "duckdb": ("fleet/questions.py",),
+    "fsspec": ("fleet/remote.py",),
+    "distributed": ("fleet/dasked.py",),
 }
 MOST_LINES = 400
 MOST_LINES_OF_A_FUNCTION = 40

@@ -15,6 +15,7 @@ from kvdiag.cli import (
     errors,
     events,
     explain,
+    fleet,
     mcp,
     parse,
     pods,
@@ -47,6 +48,7 @@ app.command("events", cls=Command)(events.command)
 app.command("redact", cls=Command)(redact.command)
 app.command("explain", cls=Command)(explain.command)
 app.command("mcp", cls=Command)(mcp.command)
+app.add_typer(fleet.app, name="fleet")
 app.add_typer(rules.app, name="rules")
 
 

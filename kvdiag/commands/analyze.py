@@ -34,13 +34,19 @@ def analyze(
 
     `texts` are logs in memory; with them and without paths nothing else is read.
     """
-    case = Case(options, judges_only=True)
+    return judged(Case(options, judges_only=True), progress, texts)[0]
+
+
+def judged(
+    case: Case, progress: Progress = lambda _source, _bytes: None, texts: Sequence[TextInput] = ()
+) -> tuple[Report, History]:
+    """The report about all inputs of a case, and the history it was judged by."""
     judge = Explaining(case, Ledger(known_benign()))
-    judged = FindingRetention(judge)
-    given = case.inputs() if options.paths or not texts else ()
-    analysis = case.read(judged, chain(texts, given), progress, judge.ledger.begin)
-    wanted = judged.all(judge.findings(analysis.history))
-    return Report(
+    retained = FindingRetention(judge)
+    given = case.inputs() if case.options.paths or not texts else ()
+    analysis = case.read(retained, chain(texts, given), progress, judge.ledger.begin)
+    wanted = retained.all(judge.findings(analysis.history))
+    report = Report(
         version=__version__,
         inputs=analysis.readings,
         versions=analysis.history.versions,
@@ -51,6 +57,7 @@ def analyze(
         is_empty=any(isinstance(problem, WindowError) for problem in case.problems),
         errors=judge.errors(analysis, wanted),
     )
+    return report, analysis.history
 
 
 class Explaining:

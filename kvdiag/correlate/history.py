@@ -24,7 +24,7 @@ from kvdiag.formats.authors import DRIVER, Attribution
 from kvdiag.ingest.log_events import LogEvents
 from kvdiag.model.event import CONTROLLER_CALLS, CONTROLLERS, Event
 from kvdiag.model.record import Origin
-from kvdiag.model.timeline import Gap, History, SeenVersion, Skew, Timeline
+from kvdiag.model.timeline import Coverage, Gap, History, SeenVersion, Skew, Timeline
 from kvdiag.model.values import SubjectKind
 from kvdiag.snapshots.fact import STANDING, Snapshot
 
@@ -54,23 +54,36 @@ def build_history(
     entries = {id(s.match.entry): s.match.entry for t in logs for s in t.raw_events}.values()
     places = {one.source: one.place for one in logs} | {one.source: one.place for one in standing}
     unique = join_polls(
-        without_records(without_copies(sorted(found, key=_order))), {entry.kind for entry in entries if entry.poll}
+        without_records(without_copies(sorted(found, key=event_order))), {entry.kind for entry in entries if entry.poll}
     )
     events = with_nodes(unique, places)
-    identities = Identities(events)
     wide = {entry.kind for entry in entries if entry.scope == "node"}
+    coverage = tuple(coverages(_parts_by_component(logs, clocks, events), _suppressed(events), _started(events)))
+    history = joined_history(events, wide, coverage, (*given, *printed(events), *inferred(spans)))
+    begins, ends = _reach(logs, clocks) if is_part else (history.begins, history.ends)
+    adrift = frozenset(source for source, clock in clocks.items() if clock.is_unanchored)
+    return history._replace(begins=begins, ends=ends, adrift=adrift)
+
+
+def joined_history(
+    events: Sequence[Event],
+    wide: AbstractSet[str],
+    coverage: Sequence[Coverage],
+    versions: Sequence[SeenVersion],
+) -> History:
+    """The history of events that have their time and their node, in order of time; `wide` are kinds about a node."""
+    identities = Identities(events)
     by_subject, uses = _divide(events, identities, wide)
     clock_skews = _hand_over(by_subject)
-    begins, ends = _reach(logs, clocks) if is_part else _span_of(events)
+    begins, ends = _span_of(events)
     return History(
         events=tuple(events),
         timelines=_timelines(_of_logs(by_subject), uses, identities),
-        coverage=tuple(coverages(_parts_by_component(logs, clocks, events), _suppressed(events), _started(events))),
-        versions=(*given, *printed(events), *inferred(spans)),
+        coverage=tuple(coverage),
+        versions=tuple(versions),
         begins=begins,
         ends=ends,
         skews=clock_skews,
-        adrift=frozenset(source for source, clock in clocks.items() if clock.is_unanchored),
     )
 
 
@@ -116,12 +129,13 @@ def _component_of(match: EventMatch, process: Process, by: Attribution) -> str:
     return by.of_words(entry.component or match.attr("program"), process.ident, is_call=entry.is_call)
 
 
-def _order(event: Event) -> tuple[int, str, int]:
+def event_order(event: Event) -> tuple[int, str, int]:
+    """By time; ties in log order."""
     return (event.time, event.origin.source, event.origin.line)
 
 
 def _divide(
-    events: list[Event], identities: Identities, wide: set[str]
+    events: Sequence[Event], identities: Identities, wide: AbstractSet[str]
 ) -> tuple[dict[Subject, list[Event]], dict[Subject, set[Subject]]]:
     """Each event to every subject it names; subjects of one event use each other."""
     by_subject: dict[Subject, list[Event]] = defaultdict(list)
@@ -165,7 +179,7 @@ def _hand_over(by_subject: dict[Subject, list[Event]]) -> tuple[Skew, ...]:
     clocks = {skew.node: skew for skew in found}
     for events in moved:
         events.extend(list(handovers(events, clocks)))
-        events.sort(key=_order)
+        events.sort(key=event_order)
     return found
 
 

@@ -1,0 +1,183 @@
+"""`kvdiag fleet`: many nodes at once, on this machine or on a Dask cluster, and questions about what was found."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kvdiag.cli.arguments import NoRedact, OutputFile
+from kvdiag.cli.help import Command, Group
+from kvdiag.cli.outlet import outlet, say_note
+from kvdiag.errors import UsageError
+from kvdiag.fleet.bundles import LAYOUT
+from kvdiag.fleet.places import absolute
+from kvdiag.fleet.values import MEMORY, SECONDS, Limits
+
+if TYPE_CHECKING:
+    from kvdiag.fleet.fleetrun import Engine
+
+FAILED = 3
+ENGINES = ("local", "dask")
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+app = typer.Typer(
+    cls=Group, help="Analyze the bundles of many nodes, and ask what they have in common.", no_args_is_help=True
+)
+
+MEMORY_WORD = f"{MEMORY >> 30}G"
+Memory = Annotated[str, typer.Option(metavar="SIZE", help="Memory for one bundle: 512M, 2G.")]
+Dest = Annotated[str, typer.Argument(help="The folder or s3://… with the results.")]
+
+
+@app.command("run", cls=Command)
+def run(
+    sources: Annotated[list[str] | None, typer.Argument(metavar="SOURCE", help="Folders or s3://… of bundles.")] = None,
+    dest: Annotated[str, typer.Option("--out", metavar="DEST", help="Where results go: a folder or s3://…")] = "",
+    engine: Annotated[str, typer.Option(help=f"{' or '.join(ENGINES)}.")] = ENGINES[0],
+    scheduler: Annotated[str, typer.Option(help="The Dask scheduler: tcp://HOST:8786.")] = "",
+    layout: Annotated[str, typer.Option(help=f"Where cluster and node stand in paths. [default: {LAYOUT}]")] = "",
+    manifest: Annotated[Path | None, typer.Option(help="CSV or JSON lines with path, node and cluster.")] = None,
+    limit_seconds: Annotated[float, typer.Option(metavar="N", min=0.1, help="Time for one bundle.")] = SECONDS,
+    limit_memory: Memory = MEMORY_WORD,
+    workers: Annotated[int, typer.Option(min=0, help="How many bundles at once; 0: one for each core.")] = 0,
+    shard: Annotated[str, typer.Option(metavar="I/N", help="Only part I of N, from 0; /N in an Indexed Job.")] = "",
+) -> None:
+    """Analyze each bundle in a process of its own, and store what was found."""
+    _need_extra("fleet", "pyarrow", "duckdb")
+    from kvdiag.fleet import bundles
+    from kvdiag.fleet.fleetrun import join_clusters, read_shard, run_fleet
+    from kvdiag.fleet.progress import Tally
+
+    if not dest:
+        raise UsageError("--out DEST: say where the results go")
+    if bool(sources) == bool(manifest):
+        raise UsageError("give either SOURCE or --manifest")
+    limits = Limits(limit_seconds, memory(limit_memory))
+    part = read_shard(shard, os.environ.get("JOB_COMPLETION_INDEX", ""))
+    found = list(bundles.manifest(manifest) if manifest else bundles.bundles(sources or (), layout))
+    mine, target = [one for one in found if part.has(one)], absolute(dest)
+    chosen = _engine(engine, scheduler, workers)
+    tally = run_fleet(mine, target, limits, chosen, partial(Tally, sys.stderr))
+    if part.count == 1:
+        for outcome in join_clusters(target, limits, chosen):
+            tally.add_joined(outcome)
+    tally.end()
+    raise typer.Exit(FAILED if tally.failed or tally.partial else 0)
+
+
+@app.command("report", cls=Command)
+def report(
+    dest: Dest,
+    output: Annotated[str, typer.Option("-o", "--output", help="text, json or markdown.")] = "text",
+    output_file: OutputFile = None,
+    no_redact: NoRedact = False,
+) -> None:
+    """Show the root causes by number of nodes, their first node and their versions."""
+    _need_extra("fleet", "pyarrow", "duckdb")
+    from kvdiag.fleet.overview import overview
+    from kvdiag.fleet.page import OUTPUTS, write_overview
+
+    _choose("-o", output, OUTPUTS)
+    said = overview(absolute(dest))
+    with outlet(output_file) as stream:
+        write_overview(said, stream, output, redact=not no_redact)
+
+
+@app.command("status", cls=Command)
+def status(
+    dest: Dest,
+    output: Annotated[str, typer.Option("-o", "--output", help="table, csv or json.")] = "table",
+) -> None:
+    """Show how many nodes of each cluster are done, failed or read in part."""
+    _need_extra("fleet", "pyarrow", "duckdb")
+    from kvdiag.fleet.overview import state
+    from kvdiag.fleet.tables import OUTPUTS, write_answer
+
+    _choose("-o", output, OUTPUTS)
+    answer = state(absolute(dest))
+    with outlet(None) as stream:
+        write_answer(answer, stream, output)
+
+
+@app.command("compact", cls=Command)
+def compact(dest: Dest, limit_memory: Memory = MEMORY_WORD) -> None:
+    """Join shared volumes where that is still to do, and store the results in few large files."""
+    _need_extra("fleet", "pyarrow", "duckdb")
+    from kvdiag.fleet.compact import compact as compact_all
+    from kvdiag.fleet.fleetrun import join_clusters
+    from kvdiag.fleet.local import run_local
+    from kvdiag.fleet.places import place
+
+    target = absolute(dest)
+    failed = 0
+    for outcome in join_clusters(target, Limits(memory=memory(limit_memory)), run_local):
+        failed += bool(outcome.reason)
+        if outcome.reason:
+            say_note(f"{outcome.cluster}: its shared volumes: {outcome.reason}; {outcome.next_step}")
+    made = compact_all(place(target))
+    say_note(f"{made.before:,} files are now {made.after:,}")
+    raise typer.Exit(FAILED if failed else 0)
+
+
+@app.command("sql", cls=Command)
+def sql(
+    dest: Dest,
+    question: Annotated[str, typer.Argument(metavar="SELECT", help="A SELECT in DuckDB's SQL.")],
+    output: Annotated[str, typer.Option("-o", "--output", help="table, csv or json.")] = "table",
+    output_file: OutputFile = None,
+    no_redact: NoRedact = False,
+) -> None:
+    """Ask the results: findings, events, volumes, inputs, coverage, versions, errors, failed, joined."""
+    _need_extra("fleet", "pyarrow", "duckdb")
+    from kvdiag.fleet.places import place
+    from kvdiag.fleet.questions import Questions
+    from kvdiag.fleet.tables import OUTPUTS, write_answer
+
+    _choose("-o", output, OUTPUTS)
+    answer = Questions(place(absolute(dest))).ask_user(question)
+    with outlet(output_file) as stream:
+        write_answer(answer, stream, output, redact=not no_redact)
+
+
+def _choose(option: str, word: str, known: Sequence[str]) -> None:
+    if word not in known:
+        raise UsageError(f"{option} {word}: unknown output; choose from {', '.join(known)}")
+
+
+def memory(text: str) -> int:
+    """`512M` → bytes. Raises UsageError for another shape."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
+    if not found:
+        raise UsageError(f"--limit-memory {text}: write a number and K, M, G or T, such as 2G")
+    return int(float(found[1]) * _UNITS[found[2].upper()])
+
+
+def _engine(name: str, scheduler: str, workers: int) -> Engine:
+    if name not in ENGINES:
+        raise UsageError(f"--engine {name}: unknown engine; choose from {', '.join(ENGINES)}")
+    if name == "local":
+        from kvdiag.fleet.local import run_local
+
+        return partial(run_local, workers=workers)
+    _need_extra("dask", "distributed")
+    from kvdiag.fleet.dasked import run_dask
+
+    address = scheduler or os.environ.get("DASK_SCHEDULER_ADDRESS", "")
+    if not address:
+        raise UsageError("--engine dask: give --scheduler tcp://HOST:8786")
+    return partial(run_dask, scheduler=address)
+
+
+def _need_extra(extra: str, *packages: str) -> None:
+    from importlib.util import find_spec
+
+    missing = [name for name in packages if find_spec(name) is None]
+    if missing:
+        raise UsageError(f"kvdiag fleet needs the extra {extra!r}: pip install 'kvdiag[{extra}]' (no {missing[0]})")

@@ -1,0 +1,116 @@
+"""Which bundles there are, and of which cluster and node each is: by a layout of folders, or by a manifest.
+
+    cluster=eu-1/node=worker-3/kubelet.log      --layout 'cluster={cluster}/node={node}', the default
+    worker-3/kubelet.log, worker-4.tar.gz       without such folders each folder or archive is a node
+
+A placeholder of another name stands for anything: '{day}/{cluster}/{node}.tar.gz'.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from kvdiag.errors import InputError, UsageError
+from kvdiag.fleet.places import absolute, is_remote, place
+from kvdiag.fleet.values import UNNAMED_CLUSTER, Bundle, BundleFile
+
+LAYOUT = "cluster={cluster}/node={node}"
+_PLAIN = "{node}"  # where nothing lies as LAYOUT says
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+_ARCHIVE = re.compile(r"\.(?:tar(?:\.\w+)?|t[gx]z|zip|gz|bz2|xz|zst|log|txt|json)$")
+_LONGEST = 253  # as names of Kubernetes are
+
+
+def bundles(sources: Iterable[str], layout: str) -> Iterator[Bundle]:
+    """Give the bundles of each source, in order. Raises InputError where a source holds none."""
+    for source in sources:
+        address = absolute(source)
+        files = list(place(address).files())
+        found = list(_laid_out(address, files, layout or LAYOUT))
+        if not found and not layout:
+            found = list(_laid_out(address, files, _PLAIN))
+        if not found:
+            raise InputError(source, f"no bundles by the layout {layout or LAYOUT!r}; give --layout or --manifest")
+        yield from found
+
+
+def manifest(path: Path) -> Iterator[Bundle]:
+    """Give the bundles that a manifest names: CSV with a head or JSON lines, with path, node and perhaps cluster."""
+    try:
+        text = path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"--manifest {path}: {error}") from None
+    for number, row in _rows(path, text):
+        said = {name: str(row.get(name) or "") for name in ("path", "cluster", "node")}
+        if not said["path"] or not said["node"]:
+            raise UsageError(f"--manifest {path}:{number}: every row needs path and node, and may have cluster")
+        address = said["path"] if is_remote(said["path"]) else str((path.parent / said["path"]).resolve())
+        files = tuple(_below(file, address) for file in place(address).files())
+        if not files:
+            raise InputError(said["path"], f"nothing is there; {path}:{number} names it")
+        yield Bundle(_named(said["cluster"], address) or UNNAMED_CLUSTER, _named(said["node"], address), address, files)
+
+
+def _rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    if not text.lstrip().startswith("{"):
+        yield from enumerate(csv.DictReader(text.splitlines()), 2)
+        return
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip():
+            try:
+                row = json.loads(line)
+            except ValueError as error:
+                raise UsageError(f"--manifest {path}:{number}: {error}") from None
+            if not isinstance(row, dict):
+                raise UsageError(f"--manifest {path}:{number}: not an object")
+            yield number, row
+
+
+def _below(file: BundleFile, address: str) -> BundleFile:
+    """A bundle that is one file has it under no name."""
+    return file._replace(path="") if file.path == Path(address).name and Path(address).is_file() else file
+
+
+def _laid_out(address: str, files: Iterable[BundleFile], layout: str) -> Iterator[Bundle]:
+    pattern = _pattern(layout)
+    groups: dict[str, list[BundleFile]] = defaultdict(list)
+    names: dict[str, tuple[str, str]] = {}
+    for file in files:
+        found = pattern.match(file.path)
+        if found is not None:
+            told, root = found.groupdict(), found["bundle"]
+            node = told["node"] if file.path != root else _ARCHIVE.sub("", told["node"])
+            names[root] = (told.get("cluster") or UNNAMED_CLUSTER, node)
+            groups[root].append(file._replace(path=file.path[len(root) :].lstrip("/")))
+    for root, held in sorted(groups.items()):
+        where = f"{address.rstrip('/')}/{root}"
+        cluster, node = (_named(name, where) for name in names[root])
+        yield Bundle(cluster, node, where, tuple(sorted(held)))
+
+
+def _pattern(layout: str) -> re.Pattern[str]:
+    if "{node}" not in layout:
+        raise UsageError(f"--layout {layout}: say where the node's name stands, as in {LAYOUT}")
+    words = _PLACEHOLDER.split(layout.strip("/"))
+    named = {"cluster", "node"}
+    parts = [
+        re.escape(word) if at % 2 == 0 else f"(?P<{word}>[^/]+)" if word in named else "[^/]+"
+        for at, word in enumerate(words)
+    ]
+    try:
+        return re.compile(rf"(?P<bundle>{''.join(parts)})(?=/|$)")
+    except re.error as error:
+        raise UsageError(f"--layout {layout}: {error.msg}; {{cluster}} and {{node}} may stand once") from None
+
+
+def _named(name: str, where: str) -> str:
+    """A name that a path or a manifest gives; such a one is a word of Kubernetes' or of a person's, and not a trap."""
+    if len(name) > _LONGEST or not name.isprintable():
+        raise InputError(where, "its cluster or node has no name that can be shown; rename it or give --manifest")
+    return name

@@ -1,0 +1,86 @@
+"""`python -m kvdiag.fleet.child`: one job from standard input, its results to their place, the outcome as JSON.
+
+Started by `kvdiag.fleet.unit` alone. Everything that it reads is hostile: the limits are set before anything else.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import sys
+import time
+from pathlib import Path
+
+from kvdiag.fleet.guard import OUT_OF_MEMORY, limit_me
+from kvdiag.fleet.values import Job, Outcome, outcome_of, read_job
+
+
+def main() -> int:
+    """Do the job; the exit code tells whether it was done."""
+    said = json.loads(sys.stdin.buffer.read().decode("utf-8", "surrogateescape"))
+    job, folder = read_job(said), Path(said["folder"])
+    limit_me(job.limits, said["parent"])
+    gc.disable()  # what is read holds no cycles
+    try:
+        outcome = _joined(job) if job.keys else _judged(job, folder)
+    except MemoryError:
+        return OUT_OF_MEMORY
+    sys.stdout.write(json.dumps(outcome._asdict()) + "\n")
+    return 0
+
+
+def _judged(job: Job, folder: Path) -> Outcome:
+    from kvdiag.commands.analyze import judged
+    from kvdiag.commands.case import Case
+    from kvdiag.fleet.places import place
+    from kvdiag.fleet.results import failed_row, put_results
+    from kvdiag.fleet.rows import rows
+    from kvdiag.fleet.unit import day_of
+    from kvdiag.model.options import Options
+
+    root = str(place(job.bundle.place).fetch(job.bundle.files, folder))
+
+    def relative(source: str) -> str:
+        return source.removeprefix(root).lstrip("/") or Path(root).name
+
+    report, history = judged(Case(Options(paths=(root,))))
+    day = _day(history.ends) if history.events else day_of(job)
+    worst = max(report.findings, key=lambda one: one.severity, default=None)
+    outcome = outcome_of(job)._replace(
+        findings=len(report.findings),
+        worst=worst.severity if worst else -1,
+        worst_rule=worst.rule.name if worst else "",
+        day=day,
+        problems=tuple(problem.replace(root, job.bundle.place) for problem in report.problems),
+        notes=tuple(_notes(job, {e.node for e in history.events if e.node and not e.is_controllers})),
+    )
+    tables = dict(rows(report, history, job.bundle, relative))
+    tables["failed"] = [dict(failed_row(outcome, time.time_ns() // 1000, one)) for one in outcome.problems]
+    put_results(place(job.dest), outcome, tables)
+    return outcome
+
+
+def _joined(job: Job) -> Outcome:
+    from kvdiag.fleet.joined import join_cluster
+
+    return join_cluster(job)
+
+
+def _day(stamp: int) -> str:
+    from kvdiag.clock import to_datetime
+
+    return to_datetime(stamp).date().isoformat()
+
+
+def _notes(job: Job, told: set[str]) -> list[str]:
+    """Where layout or manifest and the lines contradict each other."""
+    from kvdiag.model.event import NAMELESS
+
+    names = sorted(name for name in told if not name.startswith(NAMELESS))
+    if not names or job.bundle.node in names:
+        return []
+    return [f"named {job.bundle.node}, but its lines are of {', '.join(names[:4])}"]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,77 @@
+"""Many small files of one cluster and day → one for each table: what a question opens is then few files.
+
+The manifest is put last and says which bundles the new files hold; until then the old ones count, afterwards the new.
+Whoever ends in between leaves files that count for nothing, and the next one removes them.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+from kvdiag.fleet.fleetrun import by_cluster
+from kvdiag.fleet.parquet import merged
+from kvdiag.fleet.places import Place
+from kvdiag.fleet.results import COMPACTED, done, folder_of, in_path, stored
+from kvdiag.fleet.rows import said_json
+from kvdiag.fleet.schema import ROOT, TABLES
+from kvdiag.fleet.values import JOINED, short_digest
+
+
+class Compacted(NamedTuple):
+    """How many files there were, and are now."""
+
+    before: int
+    after: int
+
+
+def compact(dest: Place) -> Compacted:
+    """Compact every cluster."""
+    before = after = 0
+    for cluster, markers in by_cluster(done(dest)).items():
+        keys = sorted(one.key for one in markers if one.bundle != JOINED)
+        made = _compact_cluster(dest, cluster, keys)
+        before, after = before + made.before, after + made.after
+    return Compacted(before, after)
+
+
+def _compact_cluster(dest: Place, cluster: str, keys: list[str]) -> Compacted:
+    found, manifests = stored(dest, cluster), [file.path for file in dest.files(_manifests(cluster))]
+    old = {table: files for table, files in found.files.items() if table not in {"failed", "joined"}}
+    digest = short_digest(keys)
+    path = f"{_manifests(cluster)}/{digest}.json"
+    count = sum(map(len, old.values()))
+    if path in manifests:
+        _sweep(dest, cluster, digest, manifests)
+        return Compacted(count, count)
+    made = 0
+    for table, files in old.items():
+        for folder in sorted({folder_of(file) for file in files}):
+            together = [dest.read(file) for file in files if folder_of(file) == folder]
+            data = merged(table, together, found.dead)
+            if data:
+                dest.put(f"{folder}/{COMPACTED}-{digest}.parquet", data)
+                made += 1
+    replaces = [manifest.rpartition("/")[2].removesuffix(".json") for manifest in manifests]
+    dest.put(path, said_json({"keys": keys, "replaces": replaces}))
+    _sweep(dest, cluster, digest, [*manifests, path])
+    return Compacted(count, made)
+
+
+def _sweep(dest: Place, cluster: str, digest: str, manifests: list[str]) -> None:
+    """Remove the files that count no more; the manifests that were replaced go last."""
+    kept = f"{_manifests(cluster)}/{digest}.json"
+    count = set(json.loads(dest.read(kept))["keys"])
+    known = {name for files in stored(dest, cluster).files.values() for name in files}
+    for table in TABLES:
+        for file in list(dest.files(f"{ROOT}/{table}/cluster={in_path(cluster)}")):
+            bundle, _, key = file.path.rpartition("/")[2].removesuffix(".parquet").partition("-")
+            if file.path not in known and (key in count or bundle == COMPACTED):
+                dest.remove(file.path)
+    for manifest in manifests:
+        if manifest != kept:
+            dest.remove(manifest)
+
+
+def _manifests(cluster: str) -> str:
+    return f"{ROOT}/compacted/cluster={in_path(cluster)}"

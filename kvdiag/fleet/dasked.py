@@ -1,0 +1,43 @@
+"""The engine of many machines: each job is a task of a Dask cluster, whose workers guard a child process each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from distributed import Client, as_completed
+
+from kvdiag.errors import UsageError
+from kvdiag.fleet.unit import work
+from kvdiag.fleet.values import Job, Outcome, outcome_of
+
+AHEAD = 1_000  # tasks that the scheduler knows of at once
+RETRIES = 2  # when a worker dies under its task
+PATIENCE = 60  # seconds until the scheduler must have answered
+
+
+def run_dask(jobs: Iterable[Job], scheduler: str) -> Iterator[Outcome]:
+    """Give the outcome of each job as it ends. Raises UsageError where nobody listens at the address."""
+    try:
+        client = Client(scheduler, timeout=PATIENCE, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"--scheduler {scheduler}: {error}; start one with: dask scheduler") from None
+    with client:
+        rest = iter(jobs)
+        given = {_submitted(client, job): job for job in islice(rest, AHEAD)}
+        under_way = as_completed(given)
+        for future in under_way:
+            job = given.pop(future)
+            yield future.result() if future.status == "finished" else _lost(job, str(future.exception()))
+            for other in islice(rest, 1):
+                given[added := _submitted(client, other)] = other
+                under_way.add(added)
+
+
+def _submitted(client: Client, job: Job) -> object:
+    return client.submit(work, job, key=f"{job.bundle.id}-{job.key}", pure=False, retries=RETRIES)
+
+
+def _lost(job: Job, said: str) -> Outcome:
+    reason = f"its workers died: {said.partition(chr(10))[0][:200]}"
+    return outcome_of(job)._replace(reason=reason, next_step="look at the workers' logs; run again to repeat it")

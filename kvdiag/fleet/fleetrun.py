@@ -1,0 +1,117 @@
+"""One run over many bundles: what was judged before is skipped, an engine does the rest, then clusters are joined."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from kvdiag import __version__
+from kvdiag.errors import UsageError
+from kvdiag.events.folder import built_in
+from kvdiag.fleet.places import Place, place
+from kvdiag.fleet.progress import Tally
+from kvdiag.fleet.results import Done, by_bundle, done, forget_failed
+from kvdiag.fleet.schema import SCHEMA
+from kvdiag.fleet.values import JOINED, Bundle, Job, Limits, Outcome, short_digest
+
+Engine = Callable[[Iterable[Job]], Iterator[Outcome]]
+
+
+class Shard(NamedTuple):
+    """Part `number` of `count` of all bundles; which part a bundle is in depends on nothing but the bundle."""
+
+    number: int = 0
+    count: int = 1  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
+
+    def has(self, bundle: Bundle) -> bool:
+        """Whether the bundle is in this part."""
+        return int(bundle.id, 16) % self.count == self.number
+
+
+def read_shard(text: str, completion_index: str) -> Shard:
+    """`2/16` → Shard; `/16` takes the number from the index of an Indexed Job. Raises UsageError for another shape."""
+    if not text:
+        return Shard()
+    number, slash, count = text.partition("/")
+    number = number or completion_index
+    if not (slash and number.isdecimal() and count.isdecimal()) or not int(number) < int(count):
+        raise UsageError(f"--shard {text}: write I/N with I from 0 to N-1, or /N inside an Indexed Job")
+    return Shard(int(number), int(count))
+
+
+def judges() -> str:
+    """Who judges: kvdiag's version, its rules and vocabulary, and the shape of the results."""
+    total = hashlib.sha256(f"{__version__} {SCHEMA}".encode())
+    root = built_in()
+    for path in sorted(root.rglob("*.yaml")):
+        total.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+    return total.hexdigest()
+
+
+def run_fleet(
+    bundles: Sequence[Bundle], dest: str, limits: Limits, engine: Engine, begin: Callable[..., Tally]
+) -> Tally:
+    """Judge what is new or was changed, store it, and join each cluster's shared volumes."""
+    _check_unique(bundles)
+    target, who = place(dest), judges()
+    keys = {bundle.id: bundle.key(who) for bundle in bundles}
+    known = by_bundle(done(target))
+    for bundle in bundles:
+        _forget_old(target, known.get(bundle.id, ()), keys[bundle.id])
+    wanted = [b for b in bundles if all(one.key != keys[b.id] for one in known.get(b.id, ()))]
+    tally = begin(total=len(wanted), size=sum(b.size for b in wanted), skipped=len(bundles) - len(wanted))
+    largest_first = sorted(wanted, key=lambda bundle: -bundle.size)
+    for outcome in engine(Job(b, keys[b.id], dest, limits) for b in largest_first):
+        tally.add(outcome)
+        if not outcome.reason:
+            _forget_old(target, known.get(outcome.bundle, ()), outcome.key, only=False)
+        forget_failed(target, outcome)
+    return tally
+
+
+def join_clusters(dest: str, limits: Limits, engine: Engine) -> Iterator[Outcome]:
+    """Judge the volumes again that several nodes of one cluster tell of, where a node's results are new."""
+    target, who = place(dest), judges()
+    markers = by_cluster(done(target))
+    jobs = []
+    for cluster, found in sorted(markers.items()):
+        old = [one for one in found if one.bundle == JOINED]
+        keys = tuple(sorted(one.key for one in found if one.bundle != JOINED))
+        key = short_digest((who, *keys))
+        if all(one.key != key for one in old):
+            jobs.append(Job(Bundle(cluster, "", "", ()), key, dest, limits, keys))
+    for outcome in engine(jobs):
+        if not outcome.reason:
+            for one in markers[outcome.cluster]:
+                if one.bundle == JOINED:
+                    target.remove(one.path)
+        forget_failed(target, outcome)
+        yield outcome
+
+
+def by_cluster(markers: Iterable[Done]) -> Mapping[str, list[Done]]:
+    """The markers of each cluster."""
+    groups: dict[str, list[Done]] = defaultdict(list)
+    for one in markers:
+        groups[one.cluster].append(one)
+    return groups
+
+
+def _forget_old(target: Place, markers: Iterable[Done], key: str, *, only: bool = True) -> None:
+    """Results of what a bundle held before count no more; with `only`, where those of today are there already."""
+    markers = list(markers)
+    if only and all(one.key != key for one in markers):
+        return
+    for one in markers:
+        if one.key != key:
+            target.remove(one.path)
+
+
+def _check_unique(bundles: Sequence[Bundle]) -> None:
+    seen: set[str] = set()
+    for bundle in bundles:
+        if bundle.id in seen:
+            raise UsageError(f"{bundle.place}: given twice")
+        seen.add(bundle.id)

@@ -1,0 +1,173 @@
+"""What only several nodes together show: the events of shared volumes are judged again, by the same rules.
+
+Volumes of two nodes are one when they have a handle of one driver, a PV or a VolumeAttachment in common; never across
+clusters. Beside the volumes' own events a history needs those of the pods that use them, and what befell their nodes.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from kvdiag.clock import from_datetime, to_datetime
+from kvdiag.commands.case import Case
+from kvdiag.correlate.history import event_order, joined_history
+from kvdiag.correlate.identity import Joined
+from kvdiag.fleet.places import place
+from kvdiag.fleet.questions import Questions
+from kvdiag.fleet.results import put_results
+from kvdiag.fleet.rows import finding_row
+from kvdiag.fleet.values import JOINED, Job, Outcome, outcome_of
+from kvdiag.model.event import Event, Ref
+from kvdiag.model.options import Options
+from kvdiag.model.record import Origin
+from kvdiag.model.report import Finding
+from kvdiag.model.timeline import Coverage, Gap, History, SeenVersion
+from kvdiag.rules.incidents import told
+
+MOST_EVENTS = 100_000  # that are judged at once: some 300 MB
+_VOLUMES = "SELECT bundle, node, volume, names, pods FROM volumes WHERE volume <> '' ORDER BY ALL"
+_EVENTS = """
+  SELECT bundle, node, time, ends, kind, component, log_node, refs, attrs, source, line, count, text FROM events
+  WHERE bundle IN (SELECT unnest($1::VARCHAR[])) AND (
+    {{'bundle': bundle, 'volume': volume}} IN (SELECT unnest($2::STRUCT(bundle VARCHAR, volume VARCHAR)[]))
+    OR list_has_any(list_transform(refs, lambda one: one.value), $3::VARCHAR[])
+    OR kind IN (SELECT unnest($4::VARCHAR[])))
+  ORDER BY ALL LIMIT {most}"""
+_COVERAGE = """
+  SELECT node, component, log_node, begins, ends, verbosity, gaps FROM coverage
+  WHERE bundle IN (SELECT unnest($1::VARCHAR[])) ORDER BY ALL"""
+_VERSIONS = """
+  SELECT node, component, version, how, span, log_node, source, line, time FROM versions
+  WHERE bundle IN (SELECT unnest($1::VARCHAR[])) ORDER BY ALL"""
+_ALONE = "SELECT DISTINCT rule, subject_kind, subject_key, subject_node FROM findings"
+
+
+class Shared(NamedTuple):
+    """One volume that several nodes tell of: what each bundle calls it, and the pods that use it."""
+
+    places: frozenset[tuple[str, str]]
+    pods: frozenset[str]
+
+    @property
+    def bundles(self) -> frozenset[str]:
+        """The bundles that tell of it."""
+        return frozenset(bundle for bundle, _ in self.places)
+
+
+def join_cluster(job: Job) -> Outcome:
+    """Store the findings that no node of a cluster shows alone."""
+    dest, case = place(job.dest), Case(Options())
+    tables = ("volumes", "events", "coverage", "versions", "findings")
+    asked = Questions(dest, job.bundle.cluster, tables)
+    alone = set(asked.ask(_ALONE).rows)
+    rows: dict[str, dict[str, Any]] = {}
+    for group in _groups(shared_volumes(asked.ask(_VOLUMES).rows)):
+        history = _history(asked, group, case)
+        for one in told(case.findings(history)):
+            if not _is_known(one, alone) and _nodes(one):
+                rows[one.key] = finding_row(one, history.versions, "", lambda source: source)
+    found = list(rows.values())
+    worst = max(found, key=lambda row: row["severity_rank"], default=None)
+    day = to_datetime(max((row["ends"] for row in found), default=0)).date().isoformat()
+    outcome = outcome_of(job)._replace(
+        bundle=JOINED,
+        findings=len(found),
+        worst=worst["severity_rank"] if worst else -1,
+        worst_rule=worst["rule"] if worst else "",
+        day=day,
+    )
+    put_results(dest, outcome, {"joined": found})
+    return outcome
+
+
+def shared_volumes(rows: Iterable[Sequence[Any]]) -> list[Shared]:
+    """The volumes of which more than one node tells; `rows` are bundle, node, volume, names and pods."""
+    same = Joined()
+    rows = list(rows)
+    for bundle, _, volume, names, _ in rows:
+        same.join([("of", bundle, volume), *(("name", name) for name in names)])
+    groups: dict[object, list[Sequence[Any]]] = defaultdict(list)
+    for row in rows:
+        groups[same.root(("of", row[0], row[2]))].append(row)
+    return [
+        Shared(frozenset((row[0], row[2]) for row in group), frozenset(pod for row in group for pod in row[4]))
+        for group in groups.values()
+        if len({row[1] for row in group}) > 1
+    ]
+
+
+def _groups(shared: Sequence[Shared]) -> Iterator[list[Shared]]:
+    """Volumes that are judged together: as many as have few enough places."""
+    group: list[Shared] = []
+    for one in shared:
+        group.append(one)
+        if sum(len(each.places) for each in group) >= MOST_TOGETHER:
+            yield group
+            group = []
+    if group:
+        yield group
+
+
+MOST_TOGETHER = 500  # places of volumes
+
+
+def _history(asked: Questions, group: Sequence[Shared], case: Case) -> History:
+    kinds = case.patterns.vocabulary.kinds.values()
+    wide = {entry.kind for entry in kinds if entry.scope == "node"}
+    bundles = sorted({bundle for one in group for bundle in one.bundles})
+    places = [{"bundle": bundle, "volume": volume} for one in group for bundle, volume in sorted(one.places)]
+    pods = sorted({pod for one in group for pod in one.pods})
+    told_of = asked.ask(_EVENTS.format(most=MOST_EVENTS), [bundles, places, pods, sorted(wide)]).rows
+    events = sorted((_event(row) for row in told_of), key=event_order)
+    coverage = [_coverage(row) for row in asked.ask(_COVERAGE, [bundles]).rows]
+    versions = [_version(row) for row in asked.ask(_VERSIONS, [bundles]).rows]
+    return joined_history(events, wide, coverage, versions)
+
+
+def _event(row: Sequence[Any]) -> Event:
+    _, node, time, ends, kind, component, log_node, refs, attrs, source, line, count, text = row
+    event = Event(
+        time=_stamp(time),
+        kind=kind,
+        component=component,
+        refs=tuple(Ref(one["kind"], one["value"]) for one in refs),
+        attrs={one["kind"]: one["value"] for one in attrs},
+        origin=Origin(f"{node}/{source}", line),
+        node=log_node,
+        text=text,
+        ends=_stamp(ends),
+        count=count,
+    )
+    return event if event.node or event.is_controllers else event._replace(node=node)
+
+
+def _coverage(row: Sequence[Any]) -> Coverage:
+    node, component, log_node, begins, ends, verbosity, gaps = row
+    stretches = tuple(
+        Gap(_stamp(one["begins"]), _stamp(one["ends"]), one["why"], one["component"]) for one in gaps or ()
+    )
+    return Coverage(component, log_node or node, _stamp(begins), _stamp(ends), verbosity, stretches)
+
+
+def _version(row: Sequence[Any]) -> SeenVersion:
+    node, component, version, how, span, log_node, source, line, time = row
+    origin = Origin(f"{node}/{source}", line) if source else None
+    said = "" if how == "wording" else version
+    return SeenVersion(component, said, how, log_node or node, origin, span, _stamp(time) if time else None)
+
+
+def _is_known(finding: Finding, alone: set[tuple[Any, ...]]) -> bool:
+    """Whether a node shows it alone."""
+    subject = finding.subject
+    return (finding.rule.name, str(subject.kind), subject.key, subject.ids.get("node", "")) in alone
+
+
+def _nodes(finding: Finding) -> Mapping[str, None]:
+    return dict.fromkeys(one.event.node for one in finding.evidence if one.event.node)
+
+
+def _stamp(moment: datetime) -> int:
+    return from_datetime(moment)

@@ -1,0 +1,36 @@
+"""The engine that needs no service: a thread for each core, and each guards one child process at a time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from itertools import islice
+
+from kvdiag.fleet.guard import end_all
+from kvdiag.fleet.unit import work
+from kvdiag.fleet.values import Job, Outcome
+
+AHEAD = 2  # jobs that are given out for each worker
+
+
+def run_local(jobs: Iterable[Job], workers: int = 0) -> Iterator[Outcome]:
+    """Give the outcome of each job as it ends; with nobody to take them, what is at work is ended."""
+    count = workers or cores()
+    pool, rest = ThreadPoolExecutor(count), iter(jobs)
+    try:
+        under_way: set[Future[Outcome]] = {pool.submit(work, job) for job in islice(rest, count * AHEAD)}
+        while under_way:
+            ended, under_way = wait(under_way, return_when=FIRST_COMPLETED)
+            under_way |= {pool.submit(work, job) for job in islice(rest, len(ended))}
+            for one in ended:
+                yield one.result()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        end_all()
+        pool.shutdown()
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

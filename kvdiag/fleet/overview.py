@@ -1,0 +1,70 @@
+"""What a fleet suffers from: root causes by how many nodes they befall, and what could not be judged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from kvdiag.fleet.places import place
+from kvdiag.fleet.questions import Answer, Questions
+
+_CAUSES = """
+  WITH every AS (SELECT *, false AS across FROM findings UNION ALL BY NAME SELECT *, true AS across FROM joined),
+  placed AS (SELECT *, unnest(CASE WHEN across THEN nodes ELSE [node] END) AS of_node FROM every WHERE role = 'cause')
+  SELECT rule, any_value(title) AS title, arg_max(severity, severity_rank) AS severity,
+    count(DISTINCT (cluster, of_node)) AS nodes, count(DISTINCT (cluster, node, bundle, finding)) AS findings,
+    arg_min(cluster, begins) AS first_cluster, arg_min(of_node, begins) AS first_node, min(begins) AS begins,
+    max(ends) AS ends, list_sort(list(DISTINCT kubelet_version) FILTER (kubelet_version <> '')) AS kubelet_versions,
+    list_sort(list(DISTINCT driver || ' ' || driver_version) FILTER (driver_version <> '')) AS driver_versions,
+    bool_or(across) AS across_nodes, bool_or(verdict = 'confirmed') AS is_confirmed, arg_min(says, begins) AS says
+  FROM placed GROUP BY rule ORDER BY nodes DESC, max(severity_rank) DESC, rule LIMIT 50"""
+_ERRORS = """
+  SELECT component, says, count(DISTINCT (cluster, node)) AS nodes, sum(count)::BIGINT AS lines
+  FROM errors WHERE explained_by = '' AND benign = '' GROUP BY ALL ORDER BY nodes DESC, lines DESC, says LIMIT 10"""
+_FAILED = """
+  SELECT cluster, node, reason, next_step, is_partial FROM failed ORDER BY is_partial, cluster, node, reason
+  LIMIT 50"""
+_COUNTS = """
+  SELECT (SELECT count(DISTINCT (cluster, node)) FROM inputs) AS nodes,
+    (SELECT count(DISTINCT cluster) FROM inputs) AS clusters,
+    (SELECT count(DISTINCT (cluster, node)) FROM failed WHERE NOT is_partial) AS failed,
+    (SELECT count(DISTINCT (cluster, node)) FROM failed WHERE is_partial) AS partial,
+    (SELECT min(begins) FROM inputs) AS begins, (SELECT max(ends) FROM inputs) AS ends"""
+_STATE = """
+  WITH one AS (
+    SELECT cluster, node, 'done' AS is_a, '' AS worst, 0 AS rank FROM inputs GROUP BY ALL
+    UNION ALL SELECT cluster, node, if(is_partial, 'partial', 'failed'), '', 0 FROM failed GROUP BY ALL
+    UNION ALL SELECT cluster, node, 'finding', rule, severity_rank FROM findings
+    UNION ALL SELECT cluster, '', 'joined', rule, severity_rank FROM joined)
+  SELECT cluster, count(*) FILTER (is_a = 'done') AS done, count(*) FILTER (is_a = 'failed') AS failed,
+    count(*) FILTER (is_a = 'partial') AS in_part, count(*) FILTER (is_a = 'finding') AS findings,
+    count(*) FILTER (is_a = 'joined') AS joined, coalesce(arg_max(worst, rank) FILTER (worst <> ''), '') AS worst
+  FROM one GROUP BY cluster ORDER BY cluster"""
+
+Row = dict[str, Any]
+
+
+class Overview(NamedTuple):
+    """What the report of a fleet tells; rows are in the order in which they are shown."""
+
+    counts: Row
+    causes: Sequence[Row]
+    errors: Sequence[Row]
+    failed: Sequence[Row]
+
+
+def overview(dest: str) -> Overview:
+    """Ask the results that are stored."""
+    asked = Questions(place(dest), tables=("findings", "joined", "inputs", "errors", "failed"))
+    counts, causes, errors, failed = (_rows(asked, sql) for sql in (_COUNTS, _CAUSES, _ERRORS, _FAILED))
+    return Overview(counts[0], causes, errors, failed)
+
+
+def state(dest: str) -> Answer:
+    """By cluster how many nodes were judged, failed or were read in part, and how many findings there are."""
+    return Questions(place(dest), tables=("findings", "joined", "inputs", "failed")).ask(_STATE)
+
+
+def _rows(asked: Questions, sql: str) -> list[Row]:
+    answer = asked.ask(sql)
+    return [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]

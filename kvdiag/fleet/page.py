@@ -1,0 +1,101 @@
+"""The report of a fleet: root causes by number of nodes first; as text, JSON or Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, TextIO
+
+from kvdiag.fleet.overview import Overview, Row
+from kvdiag.fleet.tables import plain
+from kvdiag.report.clean import clean, shortened
+from kvdiag.report.jsontext import write_json
+
+OUTPUTS = ("text", "json", "markdown")
+SCHEMA = "kvdiag.fleet/1"
+_MARKS = re.compile(r"([\\`*_{}\[\]<>()#+!|~&])")
+
+
+def write_overview(said: Overview, stream: TextIO, output: str, *, redact: bool = True) -> None:
+    """One of OUTPUTS."""
+    if output == "json":
+        write_json(
+            {"schema": SCHEMA, **{name: plain(part) for name, part in said._asdict().items()}}, stream, redact=redact
+        )
+        return
+    lines = _markdown(said) if output == "markdown" else _text(said)
+    stream.writelines(f"{clean(line, redact=redact)}\n" for line in lines)
+
+
+def _text(said: Overview) -> Iterator[str]:
+    yield _summary(said.counts)
+    for row in said.causes:
+        yield ""
+        yield f"{row['severity'].upper()} {_nodes(row['nodes'])}: {row['rule']}"
+        yield f"  {row['title']}"
+        yield from (f"  {name}: {words}" for name, words in _facts(row))
+    if said.errors:
+        yield from ("", "Errors that nothing explains:")
+        yield from (f"  {_nodes(row['nodes'])}, {row['lines']:,}×: {_said(row)}" for row in said.errors)
+    if said.failed:
+        yield from ("", "Not judged, or in part:")
+        yield from (f"  {row['cluster']}/{row['node']}: {row['reason']}; {row['next_step']}" for row in said.failed)
+
+
+def _markdown(said: Overview) -> Iterator[str]:
+    yield from ("# Fleet report", "", _summary(said.counts))
+    if said.causes:
+        yield from (
+            "",
+            "| nodes | severity | root cause | first node | since | versions |",
+            "|--:|---|---|---|---|---|",
+        )
+    for row in said.causes:
+        facts = dict(_facts(row))
+        told = (str(row["nodes"]), row["severity"], f"{row['rule']}: {row['title']}", facts["first node"])
+        yield f"| {' | '.join(_escaped(cell) for cell in (*told, facts['since'], facts.get('versions', '')))} |"
+    if said.errors:
+        yield from ("", "## Errors that nothing explains", "", "| nodes | lines | error |", "|--:|--:|---|")
+        yield from (f"| {row['nodes']} | {row['lines']} | {_escaped(_said(row))} |" for row in said.errors)
+    if said.failed:
+        yield from ("", "## Not judged, or in part", "", "| node | reason | next step |", "|---|---|---|")
+        for row in said.failed:
+            cells = (f"{row['cluster']}/{row['node']}", row["reason"], row["next_step"])
+            yield f"| {' | '.join(map(_escaped, cells))} |"
+
+
+def _summary(counts: Row) -> str:
+    parts = [f"{_nodes(counts['nodes'])} of {counts['clusters']:,} cluster{'s' * (counts['clusters'] != 1)}"]
+    parts += [f"{counts['failed']:,} failed"] * bool(counts["failed"])
+    parts += [f"{counts['partial']:,} read in part"] * bool(counts["partial"])
+    if counts["begins"] and counts["ends"]:
+        parts.append(f"{_minute(counts['begins'])} to {_minute(counts['ends'])}")
+    return ", ".join(parts)
+
+
+def _facts(row: Row) -> Iterator[tuple[str, str]]:
+    certain = "" if row["is_confirmed"] else " (possible)"
+    yield "first node", f"{row['first_cluster']}/{row['first_node']}{certain}"
+    yield "since", f"{_minute(row['begins'])}, until {_minute(row['ends'])}"
+    versions = [f"kubelet {one}" for one in row["kubelet_versions"] or ()] + list(row["driver_versions"] or ())
+    if versions:
+        yield "versions", ", ".join(versions)
+    if row["across_nodes"]:
+        yield "across nodes", "no node shows it alone"
+    yield "first", shortened(row["says"], 300)
+
+
+def _said(row: Row) -> str:
+    return f"{row['component']}: {shortened(row['says'], 160)}"
+
+
+def _nodes(count: int) -> str:
+    return f"{count:,} node{'s' * (count != 1)}"
+
+
+def _minute(moment: Any) -> str:  # noqa: ANN401  # a datetime of DuckDB's
+    return f"{moment:%Y-%m-%d %H:%M}Z" if moment else "?"
+
+
+def _escaped(text: str) -> str:
+    return _MARKS.sub(r"\\\1", clean(text))

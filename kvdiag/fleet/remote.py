@@ -1,0 +1,80 @@
+"""Object stores by their address: s3://, and with their own packages gs:// and az://, through fsspec."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import fsspec
+
+from kvdiag.errors import InputError, UsageError
+from kvdiag.fleet.values import BundleFile
+
+
+def file_system(address: str) -> Any:  # noqa: ANN401  # fsspec has no types
+    """The file system of an address. Raises UsageError for one whose package is not installed."""
+    try:
+        return fsspec.url_to_fs(address, use_listings_cache=False)[0]
+    except (ImportError, ValueError) as error:
+        raise UsageError(f"{address}: {error}") from None
+
+
+class Bucket:
+    """What lies below an address of an object store."""
+
+    def __init__(self, address: str) -> None:
+        """Nothing is asked of the store yet."""
+        self.address = address.rstrip("/")
+        self._system = file_system(address)
+        self._root = self._system._strip_protocol(self.address)  # noqa: SLF001 (fsspec has no other name for it)
+
+    def files(self, below: str = "") -> Iterator[BundleFile]:
+        """Every object below."""
+        root = f"{self._root}/{below}" if below else self._root
+        try:
+            found = self._system.find(root, detail=True)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise InputError(self.address, str(error)) from None
+        for path, said in sorted(found.items()):
+            modified = said.get("LastModified") or said.get("last_modified") or said.get("mtime")
+            stamp = modified.timestamp() if hasattr(modified, "timestamp") else 0.0
+            state = str(said.get("ETag") or said.get("etag") or stamp)
+            name = path.removeprefix(self._root).lstrip("/")
+            yield BundleFile(name or path.rpartition("/")[2], int(said["size"] or 0), state, stamp)
+
+    def read(self, path: str) -> bytes:
+        """The bytes of an object."""
+        data: bytes = self._system.cat_file(f"{self._root}/{path}")
+        return data
+
+    def put(self, path: str, data: bytes) -> None:
+        """Stores write objects whole."""
+        self._system.pipe_file(f"{self._root}/{path}", data)
+
+    def put_new(self, path: str, data: bytes) -> bool:
+        """Refused by the store itself where there is one already (If-None-Match)."""
+        try:
+            self._system.pipe_file(f"{self._root}/{path}", data, mode="create")
+        except FileExistsError:
+            return False
+        return True
+
+    def remove(self, path: str) -> None:
+        """Remove an object, if it is there."""
+        with contextlib.suppress(FileNotFoundError):
+            self._system.rm_file(f"{self._root}/{path}")
+
+    def fetch(self, files: tuple[BundleFile, ...], folder: Path) -> Path:
+        """Copy the objects into a folder; an object's name leads nowhere else."""
+        root = folder / "bundle"
+        for file in files:
+            here = root / (file.path or self._root.rpartition("/")[2])
+            if not here.resolve().is_relative_to(root.resolve()):
+                raise InputError(f"{self.address}/{file.path}", "its name leads out of the bundle; rename it")
+            here.parent.mkdir(parents=True, exist_ok=True)
+            self._system.get_file(f"{self._root}/{file.path}" if file.path else self._root, str(here))
+        return root

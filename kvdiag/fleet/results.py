@@ -1,0 +1,151 @@
+"""Where the results of a bundle lie below DEST, and which of them count.
+
+    v1/findings/cluster=eu-1/day=2026-11-20/<bundle>-<key>.parquet
+    v1/done/cluster=eu-1/<bundle>-<key>.json       put last: without it the files above count for nothing
+    v1/failed/cluster=eu-1/day=2026-11-20/<bundle>-<key>.parquet
+    v1/compacted/cluster=eu-1/<digest>.json        which bundles lie together in compact-<digest>.parquet
+
+Names of clusters come from paths: in ours they are percent-encoded, and a file is called by digests alone.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+from urllib.parse import quote, unquote
+
+from kvdiag.fleet.parquet import packed
+from kvdiag.fleet.places import Place
+from kvdiag.fleet.rows import said_json
+from kvdiag.fleet.schema import ROOT, TABLES
+from kvdiag.fleet.values import Outcome
+
+COMPACTED = "compact"
+_MARKER = re.compile(rf"{ROOT}/done/cluster=(?P<cluster>[^/]+)/(?P<bundle>\w+)-(?P<key>[0-9a-f]+)\.json")
+_FILE = re.compile(
+    rf"{ROOT}/(?P<table>\w+)/cluster=(?P<cluster>[^/]+)/day=[\d-]+/(?P<bundle>\w+)-(?P<key>[0-9a-f]+)\.parquet"
+)
+
+
+class Done(NamedTuple):
+    """A bundle that was judged: where its marker lies, its cluster, and what its results are called by."""
+
+    path: str
+    cluster: str
+    bundle: str
+    key: str
+
+
+def in_path(name: str) -> str:
+    """A name as part of a path: nothing in it leads elsewhere."""
+    return quote(name, safe="").replace(".", "%2E") if set(name) <= {"."} else quote(name, safe="")
+
+
+def done(dest: Place, below: str = "") -> list[Done]:
+    """Every marker there is, or those below a part of the path, in the order of their paths."""
+    found = (_MARKER.fullmatch(file.path) for file in dest.files(f"{ROOT}/done{below}"))
+    return sorted(Done(one[0], unquote(one["cluster"]), one["bundle"], one["key"]) for one in found if one)
+
+
+def by_bundle(markers: Sequence[Done]) -> Mapping[str, list[Done]]:
+    """The markers of each bundle: more than one where a run ended before the old one was removed."""
+    groups: dict[str, list[Done]] = defaultdict(list)
+    for one in markers:
+        groups[one.bundle].append(one)
+    return groups
+
+
+class Stored(NamedTuple):
+    """The files of each table that count, and the keys in compacted files of what counts no more."""
+
+    files: Mapping[str, Sequence[str]]
+    dead: frozenset[str]
+
+
+def stored(dest: Place, cluster: str = "", tables: Sequence[str] = tuple(TABLES)) -> Stored:
+    """What there is of all clusters or of one."""
+    below = f"/cluster={in_path(cluster)}" if cluster else ""
+    live = {one.key for one in done(dest, below)}
+    held = _compacted(dest, below)
+    inside = {key for keys in held.values() for key in keys}
+    files = {
+        table: [
+            file.path
+            for file in dest.files(f"{ROOT}/{table}{below}")
+            if (found := _FILE.fullmatch(file.path)) and _counts(found, live, held, inside)
+        ]
+        for table in tables
+    }
+    return Stored(files, frozenset(inside - live))
+
+
+def _counts(found: re.Match[str], live: set[str], held: Mapping[str, Sequence[str]], inside: set[str]) -> bool:
+    if found["bundle"] == COMPACTED:
+        return found["key"] in held
+    if found["table"] == "failed":
+        return True
+    return found["key"] in live and found["key"] not in inside
+
+
+def _compacted(dest: Place, below: str) -> dict[str, Sequence[str]]:
+    """By digest of each compaction the keys in its files, but of those that another replaced."""
+    held: dict[str, Sequence[str]] = {}
+    replaced: set[str] = set()
+    for file in dest.files(f"{ROOT}/compacted{below}"):
+        said = json.loads(dest.read(file.path))
+        held[file.path.rpartition("/")[2].removesuffix(".json")] = said["keys"]
+        replaced.update(said["replaces"])
+    return {digest: keys for digest, keys in held.items() if digest not in replaced}
+
+
+def put_results(dest: Place, outcome: Outcome, tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+    """Write the rows of a bundle, then its marker."""
+    of_all = {"node": outcome.node, "bundle": outcome.place, "result_key": outcome.key}
+    for table, rows in tables.items():
+        if rows:
+            dest.put_new(table_path(table, outcome), packed(table, [{**of_all, **row} for row in rows]))
+    dest.put_new(_marker_path(outcome), said_json(outcome._asdict()))
+
+
+def put_failed(dest: Place, outcome: Outcome, at: int) -> None:
+    """Write the one row that tells of a bundle without results."""
+    row = {"node": outcome.node, "bundle": outcome.place, "result_key": outcome.key, **failed_row(outcome, at)}
+    dest.put(table_path("failed", outcome), packed("failed", [row]))
+
+
+def failed_row(outcome: Outcome, at: int, problem: str = "") -> Mapping[str, Any]:
+    """What went wrong with a bundle, or, with a problem, with a part of one."""
+    step = "mend or remove that input" if problem else outcome.next_step
+    return {
+        "place": outcome.place,
+        "reason": problem or outcome.reason,
+        "next_step": step,
+        "at": at,
+        "is_partial": bool(problem),
+    }
+
+
+def table_path(table: str, outcome: Outcome) -> str:
+    """Where the rows of a bundle lie."""
+    folder = f"{ROOT}/{table}/cluster={in_path(outcome.cluster)}/day={outcome.day}"
+    return f"{folder}/{outcome.bundle}-{outcome.key}.parquet"
+
+
+def folder_of(path: str) -> str:
+    """The folder that a file lies in."""
+    return path.rpartition("/")[0]
+
+
+def _marker_path(outcome: Outcome) -> str:
+    return f"{ROOT}/done/cluster={in_path(outcome.cluster)}/{outcome.bundle}-{outcome.key}.json"
+
+
+def forget_failed(dest: Place, outcome: Outcome) -> None:
+    """Remove the rows that tell of earlier failures of this bundle; those of today stay."""
+    today = table_path("failed", outcome)
+    for file in dest.files(f"{ROOT}/failed/cluster={in_path(outcome.cluster)}"):
+        if file.path.rpartition("/")[2].startswith(f"{outcome.bundle}-") and file.path != today:
+            dest.remove(file.path)

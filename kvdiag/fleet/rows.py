@@ -1,0 +1,207 @@
+"""What an analysis found → rows of the tables in `kvdiag.fleet.schema`; secrets stay behind."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from kvdiag.events.names import attachment_name
+from kvdiag.fleet.values import Bundle
+from kvdiag.model.event import Event
+from kvdiag.model.report import Finding, Report
+from kvdiag.model.timeline import History, SeenVersion, Timeline
+from kvdiag.model.values import SubjectKind
+from kvdiag.redaction.secrets import redacted, redacted_value
+from kvdiag.report.json_report import finding as plain_finding
+from kvdiag.report.jsontext import json_text
+from kvdiag.versions import read_range, say_range
+
+Row = dict[str, Any]
+Relative = Callable[[str], str]
+_RUNTIMES = ("containerd", "crio", "cri-dockerd")
+_SHARED = ("volume_handle", "spec_name", "attachment")
+"""Names that a volume has on every node."""
+clean_text = lru_cache(4096)(redacted)
+
+
+def rows(report: Report, history: History, bundle: Bundle, relative: Relative) -> Mapping[str, list[Row]]:
+    """The rows of each table but `failed` and `joined`; `relative` shortens the name of a source."""
+    volumes = {id(e): t.subject.key for t in _volumes(history) for e in t.events}
+    return {
+        "findings": [finding_row(one, history.versions, bundle.node, relative) for one in report.findings],
+        "events": [_event(one, volumes.get(id(one), ""), relative) for one in history.events],
+        "volumes": [_volume(one) for one in _volumes(history)],
+        "inputs": [
+            {
+                "source": relative(one.source),
+                "format": one.format,
+                "component": one.component,
+                "log_node": one.node,
+                "lines": one.lines,
+                "records": one.records,
+                "recognised": one.recognised,
+                "unread": one.unread,
+                "begins": one.begins,
+                "ends": one.ends,
+                "clock": one.clock,
+            }
+            for one in report.inputs
+        ],
+        "coverage": [
+            {
+                "component": one.component,
+                "log_node": one.node,
+                "begins": one.begins,
+                "ends": one.ends,
+                "verbosity": one.verbosity,
+                "gaps": [gap._asdict() for gap in one.gaps],
+            }
+            for one in history.coverage
+        ],
+        "versions": [_version(one, relative) for one in history.versions],
+        "errors": list(_errors(report, relative)),
+    }
+
+
+def finding_row(found: Finding, versions: Sequence[SeenVersion], node: str, relative: Relative) -> Row:
+    """A finding with the versions of what it is about, as they were when it began."""
+    ids, running = found.subject.ids, _running(versions, found.begins)
+    driver = ids.get("driver", "")
+    handed = {value for e in found.evidence for name in ("from_node", "to_node") if (value := e.event.attrs.get(name))}
+    nodes = handed | {e.event.node for e in found.evidence if e.event.node}
+    said = plain_finding(_relative_evidence(found, relative))
+    return {
+        "rule": found.rule.name,
+        "rule_id": found.rule.id,
+        "title": found.rule.title,
+        "severity": found.severity.label,
+        "severity_rank": int(found.severity),
+        "verdict": str(found.verdict),
+        "role": str(found.role),
+        "subject_kind": str(found.subject.kind),
+        "subject": found.subject.name,
+        "subject_key": found.subject.key,
+        "subject_node": ids.get("node", "") or node,
+        "volume_handle": ids.get("volume_handle", ""),
+        "pod": ids.get("pod", ""),
+        "driver": driver,
+        "driver_version": running.get(driver, ""),
+        "kubelet_version": running.get("kubelet", ""),
+        "runtime_version": next((running[name] for name in _RUNTIMES if name in running), ""),
+        "begins": found.begins,
+        "ends": found.ends,
+        "healed": found.healed,
+        "count": found.count,
+        "says": clean_text(found.says),
+        "cause": clean_text(found.cause),
+        "finding": found.key,
+        "explained_by": found.explained_by,
+        "incident": found.incident,
+        "nodes": sorted(nodes) or [node],
+        "affected": [bug.reference for bug in found.bugs if bug.status == "affected"],
+        "json": json_text(said, redact=True).rstrip("\n"),
+    }
+
+
+def _relative_evidence(found: Finding, relative: Relative) -> Finding:
+    evidence = tuple(
+        one._replace(
+            event=one.event._replace(origin=one.event.origin._replace(source=relative(one.event.origin.source)))
+        )
+        for one in found.evidence
+    )
+    return found._replace(evidence=evidence)
+
+
+def _running(versions: Sequence[SeenVersion], at: int) -> dict[str, str]:
+    """By component what ran at a moment: what was said last before it, else what was said at all."""
+    said = sorted((one for one in versions if one.version), key=lambda one: one.time or 0)
+    first = {one.component: one.version for one in reversed(said)}
+    return first | {one.component: one.version for one in said if (one.time or 0) <= at}
+
+
+def _event(event: Event, volume: str, relative: Relative) -> Row:
+    return {
+        "time": event.time,
+        "ends": event.ends,
+        "kind": event.kind,
+        "component": event.component,
+        "log_node": event.node,
+        "volume": volume,
+        "refs": [ref._asdict() for ref in event.refs],
+        "attrs": [{"kind": name, "value": redacted_value(name, value)} for name, value in event.attrs.items()],
+        "source": relative(event.origin.source),
+        "line": event.origin.line,
+        "count": event.count,
+        "text": clean_text(event.text),
+    }
+
+
+def _volumes(history: History) -> Iterator[Timeline]:
+    return (one for (kind, _), one in history.timelines.items() if kind is SubjectKind.VOLUME)
+
+
+def _volume(timeline: Timeline) -> Row:
+    ids, events = timeline.subject.ids, timeline.events
+    return {
+        "volume": timeline.subject.key,
+        "name": timeline.subject.name,
+        "volume_handle": ids.get("volume_handle", ""),
+        "driver": ids.get("driver", ""),
+        "pv": ids.get("spec_name", ""),
+        "names": sorted(_names_everywhere(timeline)),
+        "pods": sorted({ref.value for event in events for ref in event.refs if ref.kind == "pod_uid"}),
+        "begins": events[0].time,
+        "ends": max(event.ends for event in events),
+        "last_event": events[-1].kind,
+    }
+
+
+def _names_everywhere(timeline: Timeline) -> set[str]:
+    """The names by which the logs of another node would know this volume."""
+    refs = {ref for event in timeline.events for ref in event.refs}
+    nodes = {event.node for event in timeline.events if event.node} | {ref.value for ref in refs if ref.kind == "node"}
+    drivers = {ref.value for ref in refs if ref.kind == "driver"} | {timeline.subject.ids.get("driver", "")} - {""}
+    handles = {ref.value for ref in refs if ref.kind == "volume_handle"}
+    names = {f"{ref.kind}:{ref.value}" for ref in refs if ref.kind in _SHARED}
+    hashes = ((handle, driver, node) for handle in handles for driver in drivers for node in nodes)
+    return names | {f"attachment:{attachment_name(*of)}" for of in hashes}
+
+
+def _version(one: SeenVersion, relative: Relative) -> Row:
+    return {
+        "component": one.component,
+        "version": one.version or say_range(read_range(one.span)),
+        "how": one.how,
+        "span": one.span,
+        "log_node": one.node,
+        "source": relative(one.origin.source) if one.origin else None,
+        "line": one.origin.line if one.origin else None,
+        "time": one.time,
+    }
+
+
+def _errors(report: Report, relative: Relative) -> Iterator[Row]:
+    for group in (*report.errors.groups, *report.errors.known):
+        yield {
+            "component": group.component,
+            "call": group.where,
+            "level": str(group.level),
+            "says": clean_text(group.says),
+            "count": group.count,
+            "begins": group.begins,
+            "ends": group.ends,
+            "goes_on": group.goes_on,
+            "subjects": list(group.subjects),
+            "source": relative(group.origin.source),
+            "line": group.origin.line,
+            "explained_by": group.explained_by,
+            "benign": group.benign,
+        }
+
+
+def said_json(value: object) -> bytes:
+    """One document in UTF-8, for markers."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True).encode("utf-8", "backslashreplace")

@@ -1,0 +1,64 @@
+"""Answers of SQL for people and programs: a table, CSV or JSON; what stands in a log does nothing in any of them."""
+
+from __future__ import annotations
+
+import csv
+from datetime import date, datetime
+from typing import Any, TextIO
+
+from kvdiag.fleet.questions import Answer
+from kvdiag.report.clean import clean, shortened
+from kvdiag.report.jsontext import write_json
+
+OUTPUTS = ("table", "csv", "json")
+WIDEST = 60  # columns of one cell of a table
+_FORMULAS = frozenset("=+-@＝＋－＠")
+
+
+def write_answer(answer: Answer, stream: TextIO, output: str, *, redact: bool = True) -> None:
+    """One of OUTPUTS."""
+    if output == "json":
+        rows = ({name: plain(value) for name, value in zip(answer.columns, row, strict=True)} for row in answer.rows)
+        write_json(rows, stream, redact=redact)
+    elif output == "csv":
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow([clean(name) for name in answer.columns])
+        writer.writerows([_cell(value, redact=redact) for value in row] for row in answer.rows)
+    else:
+        _write_table(answer, stream, redact=redact)
+
+
+def _write_table(answer: Answer, stream: TextIO, *, redact: bool) -> None:
+    heads = [clean(name) for name in answer.columns]
+    rows = [[shortened(clean(_text(value), redact=redact), WIDEST) for value in row] for row in answer.rows]
+    widths = [max([len(head), *(len(row[at]) for row in rows)]) for at, head in enumerate(heads)]
+    stream.writelines(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n"
+        for row in (heads, *rows)
+    )
+
+
+def _cell(value: object, *, redact: bool) -> str:
+    """A spreadsheet takes no cell of ours for a formula."""
+    text = clean(_text(value), redact=redact)
+    return f"'{text}" if text[:1] in _FORMULAS and not isinstance(value, int | float) else text
+
+
+def _text(value: object) -> str:
+    said = plain(value)
+    if isinstance(said, list):
+        return ", ".join(map(str, said))
+    return "" if said is None else str(said)
+
+
+def plain(value: Any) -> Any:  # noqa: ANN401  # whatever DuckDB gives
+    """JSON's own types."""
+    if isinstance(value, datetime):
+        return value.isoformat().replace("+00:00", "Z")
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, list):
+        return [plain(one) for one in value]
+    if isinstance(value, dict):
+        return {name: plain(one) for name, one in value.items()}
+    return value if isinstance(value, str | int | float | bool | None) else str(value)
