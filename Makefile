@@ -107,5 +107,5 @@ $(VENV)-lowest/.installed: pyproject.toml lowest.txt
 
 # --group is pip 25.1's; the pip that comes with Python 3.11 is older, hence the upgrade above.
 $(VENV)/.dev: $(VENV)/.installed
-	$(PIP) install --group dev
+	$(PIP) install --group dev --group fleet
 	@touch $@

@@ -111,6 +111,6 @@ def _pattern(layout: str) -> re.Pattern[str]:
 
 def _named(name: str, where: str) -> str:
     """A name that a path or a manifest gives; such a one is a word of Kubernetes' or of a person's, and not a trap."""
-    if len(name) > _LONGEST or not name.isprintable():
+    if len(name) > _LONGEST or not name.isprintable() or "/" in name:
         raise InputError(where, "its cluster or node has no name that can be shown; rename it or give --manifest")
     return name

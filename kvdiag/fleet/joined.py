@@ -15,16 +15,19 @@ from kvdiag.clock import from_datetime, to_datetime
 from kvdiag.commands.case import Case
 from kvdiag.correlate.history import event_order, joined_history
 from kvdiag.correlate.identity import Joined
+from kvdiag.correlate.nodes import with_nodes
 from kvdiag.fleet.places import place
 from kvdiag.fleet.questions import Questions
 from kvdiag.fleet.results import put_results
 from kvdiag.fleet.rows import finding_row
 from kvdiag.fleet.values import JOINED, Job, Outcome, outcome_of
-from kvdiag.model.event import Event, Ref
+from kvdiag.model.event import CONTROLLERS, Event, Ref
 from kvdiag.model.options import Options
+from kvdiag.model.place import NO_PROVENANCE
 from kvdiag.model.record import Origin
 from kvdiag.model.report import Finding
 from kvdiag.model.timeline import Coverage, Gap, History, SeenVersion
+from kvdiag.model.values import Verdict
 from kvdiag.rules.incidents import told
 
 MOST_EVENTS = 100_000  # that are judged at once: some 300 MB
@@ -42,7 +45,7 @@ _COVERAGE = """
 _VERSIONS = """
   SELECT node, component, version, how, span, log_node, source, line, time FROM versions
   WHERE bundle IN (SELECT unnest($1::VARCHAR[])) ORDER BY ALL"""
-_ALONE = "SELECT DISTINCT rule, subject_kind, subject_key, subject_node FROM findings"
+_ALONE = "SELECT rule, subject_kind, subject_key, volume_handle, subject, subject_node, verdict, finding FROM findings"
 
 
 class Shared(NamedTuple):
@@ -62,13 +65,15 @@ def join_cluster(job: Job) -> Outcome:
     dest, case = place(job.dest), Case(Options())
     tables = ("volumes", "events", "coverage", "versions", "findings")
     asked = Questions(dest, job.bundle.cluster, tables)
-    alone = set(asked.ask(_ALONE).rows)
+    alone = _Alone(asked.ask(_ALONE).rows)
     rows: dict[str, dict[str, Any]] = {}
     for group in _groups(shared_volumes(asked.ask(_VOLUMES).rows)):
         history = _history(asked, group, case)
         for one in told(case.findings(history)):
-            if not _is_known(one, alone) and _nodes(one):
-                rows[one.key] = finding_row(one, history.versions, "", lambda source: source)
+            same = alone.like(one)
+            if not any(row[-2] == one.verdict or one.verdict is Verdict.POSSIBLE for row in same):
+                row = finding_row(one, history.versions, "", lambda source: source)
+                rows[one.key] = row | {"surer_than": sorted({row[-1] for row in same})}
     found = list(rows.values())
     worst = max(found, key=lambda row: row["severity_rank"], default=None)
     day = to_datetime(max((row["ends"] for row in found), default=0)).date().isoformat()
@@ -121,15 +126,17 @@ def _history(asked: Questions, group: Sequence[Shared], case: Case) -> History:
     places = [{"bundle": bundle, "volume": volume} for one in group for bundle, volume in sorted(one.places)]
     pods = sorted({pod for one in group for pod in one.pods})
     told_of = asked.ask(_EVENTS.format(most=MOST_EVENTS), [bundles, places, pods, sorted(wide)]).rows
-    events = sorted((_event(row) for row in told_of), key=event_order)
-    coverage = [_coverage(row) for row in asked.ask(_COVERAGE, [bundles]).rows]
-    versions = [_version(row) for row in asked.ask(_VERSIONS, [bundles]).rows]
+    read = sorted((_event(row) for row in told_of), key=event_order)
+    events = with_nodes(read, dict.fromkeys((event.origin.source for event in read), NO_PROVENANCE))
+    nodes = _nodes_of_logs(events)
+    coverage = [_coverage(row, nodes) for row in asked.ask(_COVERAGE, [bundles]).rows]
+    versions = [_version(row, nodes) for row in asked.ask(_VERSIONS, [bundles]).rows]
     return joined_history(events, wide, coverage, versions)
 
 
 def _event(row: Sequence[Any]) -> Event:
     _, node, time, ends, kind, component, log_node, refs, attrs, source, line, count, text = row
-    event = Event(
+    return Event(
         time=_stamp(time),
         kind=kind,
         component=component,
@@ -141,32 +148,51 @@ def _event(row: Sequence[Any]) -> Event:
         ends=_stamp(ends),
         count=count,
     )
-    return event if event.node or event.is_controllers else event._replace(node=node)
 
 
-def _coverage(row: Sequence[Any]) -> Coverage:
+def _nodes_of_logs(events: Iterable[Event]) -> Mapping[str, str]:
+    """What the logs of each bundle call its node, where that is one name."""
+    told_of: dict[str, set[str]] = defaultdict(set)
+    for event in events:
+        if event.node and not event.is_controllers:
+            told_of[event.origin.source.partition("/")[0]].add(event.node)
+    return {bundle: names.pop() for bundle, names in told_of.items() if len(names) == 1}
+
+
+def _coverage(row: Sequence[Any], nodes: Mapping[str, str]) -> Coverage:
     node, component, log_node, begins, ends, verbosity, gaps = row
     stretches = tuple(
         Gap(_stamp(one["begins"]), _stamp(one["ends"]), one["why"], one["component"]) for one in gaps or ()
     )
-    return Coverage(component, log_node or node, _stamp(begins), _stamp(ends), verbosity, stretches)
+    where = "" if component in CONTROLLERS else log_node or nodes.get(node, "")
+    return Coverage(component, where, _stamp(begins), _stamp(ends), verbosity, stretches)
 
 
-def _version(row: Sequence[Any]) -> SeenVersion:
+def _version(row: Sequence[Any], nodes: Mapping[str, str]) -> SeenVersion:
     node, component, version, how, span, log_node, source, line, time = row
     origin = Origin(f"{node}/{source}", line) if source else None
     said = "" if how == "wording" else version
-    return SeenVersion(component, said, how, log_node or node, origin, span, _stamp(time) if time else None)
+    where = "" if component in CONTROLLERS else log_node or nodes.get(node, "")
+    return SeenVersion(component, said, how, where, origin, span, _stamp(time) if time else None)
 
 
-def _is_known(finding: Finding, alone: set[tuple[Any, ...]]) -> bool:
-    """Whether a node shows it alone."""
-    subject = finding.subject
-    return (finding.rule.name, str(subject.kind), subject.key, subject.ids.get("node", "")) in alone
+class _Alone:
+    """The findings of the nodes, to be found again under the names that a subject has when more is known of it."""
 
+    def __init__(self, rows: Iterable[Sequence[Any]]) -> None:
+        self._by_name: dict[tuple[object, ...], list[Sequence[Any]]] = defaultdict(list)
+        for row in rows:
+            rule, kind, *names = row[:5]
+            for name in {*names} - {""}:
+                self._by_name[rule, kind, name].append(row)
 
-def _nodes(finding: Finding) -> Mapping[str, None]:
-    return dict.fromkeys(one.event.node for one in finding.evidence if one.event.node)
+    def like(self, finding: Finding) -> list[Sequence[Any]]:
+        """Those of the same rule about the same subject; where one says no node it is the same."""
+        subject, ids = finding.subject, finding.subject.ids
+        names = {subject.key, subject.name, ids.get("volume_handle", "")} - {""}
+        here = ids.get("node", "")
+        found = (row for name in sorted(names) for row in self._by_name[finding.rule.name, str(subject.kind), name])
+        return [row for row in found if not here or not row[5] or row[5] == here]
 
 
 def _stamp(moment: datetime) -> int:

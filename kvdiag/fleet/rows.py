@@ -83,7 +83,7 @@ def finding_row(found: Finding, versions: Sequence[SeenVersion], node: str, rela
         "subject_kind": str(found.subject.kind),
         "subject": found.subject.name,
         "subject_key": found.subject.key,
-        "subject_node": ids.get("node", "") or node,
+        "subject_node": ids.get("node", ""),
         "volume_handle": ids.get("volume_handle", ""),
         "pod": ids.get("pod", ""),
         "driver": driver,
@@ -101,6 +101,7 @@ def finding_row(found: Finding, versions: Sequence[SeenVersion], node: str, rela
         "incident": found.incident,
         "nodes": sorted(nodes) or [node],
         "affected": [bug.reference for bug in found.bugs if bug.status == "affected"],
+        "surer_than": [],
         "json": json_text(said, redact=True).rstrip("\n"),
     }
 

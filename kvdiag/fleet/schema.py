@@ -43,6 +43,7 @@ _FINDING: Columns = {
     "incident": "text",
     "nodes": "texts",
     "affected": "texts",
+    "surer_than": "texts",
     "json": "text",
 }
 TABLES: Mapping[str, Columns] = {
