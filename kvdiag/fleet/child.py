@@ -19,9 +19,9 @@ def main() -> int:
     """Do the job; the exit code tells whether it was done."""
     said = json.loads(sys.stdin.buffer.read().decode("utf-8", "surrogateescape"))
     job, folder = read_job(said), Path(said["folder"])
-    limit_me(job.limits, said["parent"])
     gc.disable()  # what is read holds no cycles
     try:
+        limit_me(job.limits, said["parent"])
         outcome = _joined(job) if job.keys else _judged(job, folder)
     except MemoryError:
         return OUT_OF_MEMORY

@@ -25,7 +25,7 @@ def run_dask(jobs: Iterable[Job], scheduler: str) -> Iterator[Outcome]:
     with client:
         rest = iter(jobs)
         given = {_submitted(client, job): job for job in islice(rest, AHEAD)}
-        under_way = as_completed(given)
+        under_way = as_completed(given, loop=client.loop)
         for future in under_way:
             job = given.pop(future)
             yield future.result() if future.status == "finished" else _lost(job, str(future.exception()))

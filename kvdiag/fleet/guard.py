@@ -21,8 +21,6 @@ OUT_OF_MEMORY = 70
 """The exit code of a child that could get no more memory."""
 _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 _TAIL = 4096
-_LIVE: set[subprocess.Popen[bytes]] = set()
-_LOCK = threading.Lock()
 
 
 class Ended(NamedTuple):
@@ -33,39 +31,60 @@ class Ended(NamedTuple):
     next_step: str = ""
 
 
-def run(command: Sequence[str], given: bytes, limits: Limits, environment: Mapping[str, str]) -> Ended:
-    """Run a command to its end or to its limit; `given` is its standard input."""
-    with tempfile.TemporaryFile() as said:
-        child = subprocess.Popen(  # noqa: S603 (our own interpreter and module)
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=said,
-            env=dict(environment),
-            start_new_session=True,
-        )
-        with _LOCK:
-            _LIVE.add(child)
-        try:
-            out, _ = child.communicate(given, limits.seconds)
-        except subprocess.TimeoutExpired:
-            return Ended(
-                b"", f"took more than {limits.seconds:g} s", "raise --limit-seconds, or look at its largest log"
-            )
-        finally:
+class StoppedError(Exception):
+    """The run ends, and what was under way with it: that is no failure of the bundle."""
+
+
+class Guard:
+    """Starts processes, and ends all that are still at work when the run ends."""
+
+    def __init__(self) -> None:
+        """Nothing was started yet."""
+        self._live: set[subprocess.Popen[bytes]] = set()
+        self._lock = threading.Lock()
+        self._is_stopped = False
+
+    def run(self, command: Sequence[str], given: bytes, limits: Limits, environment: Mapping[str, str]) -> Ended:
+        """Run a command to its end or to its limit; `given` is its standard input. Raises StoppedError."""
+        with tempfile.TemporaryFile() as said:
+            child = self._start(command, said, environment)
+            try:
+                out, _ = child.communicate(given, limits.seconds)
+            except subprocess.TimeoutExpired:
+                reason = f"took more than {limits.seconds:g} s"
+                return Ended(b"", reason, "raise --limit-seconds, or look at its largest log")
+            finally:
+                _kill(child)
+                child.communicate()
+                self._live.discard(child)
+            if self._is_stopped:
+                raise StoppedError
+            return Ended(out) if child.returncode == 0 else _failed(child.returncode, _tail(said), limits)
+
+    def stop(self) -> None:
+        """End every process that is still at work, and start no other."""
+        with self._lock:
+            self._is_stopped = True
+            live = list(self._live)
+        for child in live:
             _kill(child)
-            child.communicate()
-            with _LOCK:
-                _LIVE.discard(child)
-        return Ended(out) if child.returncode == 0 else _failed(child.returncode, _tail(said), limits)
 
-
-def end_all() -> None:
-    """End every process that was started here and is still at work."""
-    with _LOCK:
-        live = list(_LIVE)
-    for child in live:
-        _kill(child)
+    def _start(
+        self, command: Sequence[str], said: IO[bytes], environment: Mapping[str, str]
+    ) -> subprocess.Popen[bytes]:
+        with self._lock:
+            if self._is_stopped:
+                raise StoppedError
+            child = subprocess.Popen(  # noqa: S603 (our own interpreter and module)
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=said,
+                env=dict(environment),
+                start_new_session=True,
+            )
+            self._live.add(child)
+            return child
 
 
 def limit_me(limits: Limits, parent: int) -> None:
@@ -85,7 +104,7 @@ def limit_me(limits: Limits, parent: int) -> None:
 
 
 def _failed(code: int, said: str, limits: Limits) -> Ended:
-    if code == OUT_OF_MEMORY or "bad_alloc" in said:
+    if code == OUT_OF_MEMORY or "bad_alloc" in said or "MemoryError" in said:
         memory = f"{limits.memory / (1 << 30):.3g} GiB"
         return Ended(b"", f"needed more than {memory} of memory", "raise --limit-memory, or split the bundle")
     if code == -signal.SIGXCPU:

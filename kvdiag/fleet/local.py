@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
 
-from kvdiag.fleet.guard import end_all
+from kvdiag.fleet.guard import Guard
 from kvdiag.fleet.unit import work
 from kvdiag.fleet.values import Job, Outcome
 
@@ -17,18 +17,17 @@ AHEAD = 2  # jobs that are given out for each worker
 def run_local(jobs: Iterable[Job], workers: int = 0) -> Iterator[Outcome]:
     """Give the outcome of each job as it ends; with nobody to take them, what is at work is ended."""
     count = workers or cores()
-    pool, rest = ThreadPoolExecutor(count), iter(jobs)
+    pool, rest, guard = ThreadPoolExecutor(count), iter(jobs), Guard()
     try:
-        under_way: set[Future[Outcome]] = {pool.submit(work, job) for job in islice(rest, count * AHEAD)}
+        under_way: set[Future[Outcome]] = {pool.submit(work, job, guard) for job in islice(rest, count * AHEAD)}
         while under_way:
             ended, under_way = wait(under_way, return_when=FIRST_COMPLETED)
-            under_way |= {pool.submit(work, job) for job in islice(rest, len(ended))}
+            under_way |= {pool.submit(work, job, guard) for job in islice(rest, len(ended))}
             for one in ended:
                 yield one.result()
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-        end_all()
-        pool.shutdown()
+        guard.stop()
+        pool.shutdown(cancel_futures=True)
 
 
 def cores() -> int:

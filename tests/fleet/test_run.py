@@ -1,0 +1,277 @@
+"""A run over the bundles of nodes, with the real processes, Parquet files and DuckDB."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import itertools
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from kvdiag.commands.analyze import analyze
+from kvdiag.errors import UsageError
+from kvdiag.model.options import Options
+from tests.conftest import ROOT, run_kvdiag
+from tests.fleet.nodes import ADDED, write_node, write_pair
+
+pytest.importorskip("pyarrow", reason="kvdiag[fleet] is not installed: results are Parquet")
+pytest.importorskip("duckdb", reason="kvdiag[fleet] is not installed: questions are asked of DuckDB")
+
+from kvdiag.fleet.bundles import bundles
+from kvdiag.fleet.compact import compact
+from kvdiag.fleet.fleetrun import Engine, join_clusters, run_fleet
+from kvdiag.fleet.local import run_local
+from kvdiag.fleet.places import place
+from kvdiag.fleet.progress import Tally
+from kvdiag.fleet.questions import Questions
+from kvdiag.fleet.values import Limits
+
+TALLY = partial(Tally, io.StringIO())
+POISON = """
+import os, sys, time
+name = sys.orig_argv[-1]
+if name.endswith("crashes"):
+    os.kill(os.getpid(), 11)
+if name.endswith("hangs"):
+    time.sleep(100)
+if name.endswith("bursts"):
+    import kvdiag.inputs.compressed
+    kvdiag.inputs.compressed.FREE = 1 << 20
+if name.endswith("eats"):
+    import kvdiag.fleet.guard as guard
+    limit = guard.limit_me
+    guard.limit_me = lambda *known: (limit(*known), bytearray(64 << 30))
+"""
+
+
+def ran(source: Path, dest: Path, engine: Engine = run_local, limits: Limits = Limits()) -> Tally:  # noqa: B008 (frozen)
+    return run_fleet(list(bundles([str(source)], "")), str(dest), limits, engine, TALLY)
+
+
+def rows(dest: Path, sql: str) -> list[tuple]:
+    return list(Questions(place(str(dest))).ask(sql).rows)
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Give two bundles, and their results with what both show together."""
+    folder = tmp_path_factory.mktemp("pair")
+    source, dest = write_pair(folder / "logs"), folder / "out"
+    tally = ran(source, dest)
+    assert (tally.done, tally.failed, tally.partial) == (2, 0, 0)
+    assert [outcome.reason for outcome in join_clusters(str(dest), Limits(), run_local)] == [""]
+    return source, dest
+
+
+def test_what_only_two_nodes_show_together_is_added(pair):
+    """The findings of the nodes and the joined ones are those of all logs at once."""
+    source, dest = pair
+    together = {(f.rule.name, f.subject.name, str(f.verdict)) for f in analyze(Options(paths=(str(source),))).findings}
+    alone = rows(dest, "SELECT rule, subject, verdict FROM findings")
+    joined = rows(dest, "SELECT rule, subject, verdict FROM joined")
+    assert "volume-staged-on-two-nodes" in {rule for rule, _, _ in joined}
+    assert {*alone, *joined} == together
+    assert not {*alone} & {*joined}
+    assert rows(dest, "SELECT nodes FROM joined WHERE rule = 'volume-staged-on-two-nodes'") == [(["node-a", "node-b"],)]
+
+
+def test_what_was_judged_is_skipped(pair):
+    """A second run starts no process, and joins nothing anew."""
+    source, dest = pair
+    tally = ran(source, dest, lambda jobs: iter([pytest.fail(str(job)) for job in jobs]))
+    assert (tally.done, tally.skipped) == (0, 2)
+    assert not list(join_clusters(str(dest), Limits(), run_local))
+
+
+def test_the_driver_dies(tmp_path):
+    """What was done when a run ended stays done; what was not is done by the next one."""
+    source, dest = write_pair(tmp_path / "logs"), tmp_path / "out"
+    with pytest.raises(KeyboardInterrupt):
+        ran(source, dest, lambda jobs: _interrupted(run_local(jobs, workers=1)))
+    assert ran(source, dest).skipped == 1
+    assert rows(dest, "SELECT count(DISTINCT node) FROM inputs") == [(2,)]
+
+
+def _interrupted(outcomes):
+    yield next(outcomes)
+    outcomes.close()
+    raise KeyboardInterrupt
+
+
+def test_a_bundle_that_changed_is_judged_anew(tmp_path):
+    """Of what it held before nothing counts any more, compacted or not."""
+    source, dest = tmp_path / "logs", tmp_path / "out"
+    folder = write_node(source, "node-c", [("00:00", ADDED)])
+    ran(source, dest)
+    count = "SELECT count(*), any_value(lines) FROM inputs"
+    assert rows(dest, count) == [(1, 1)]
+    assert compact(place(str(dest))).after > 0
+    assert rows(dest, count) == [(1, 1)]
+    log = folder / "kubelet.log"
+    log.write_text(log.read_text() * 2)
+    assert ran(source, dest).done == 1
+    assert rows(dest, count) == [(1, 2)]
+    compact(place(str(dest)))
+    assert rows(dest, count) == [(1, 2)]
+    assert len([file for file in place(str(dest)).files("v1/inputs")]) == 1
+
+
+def test_each_poison_is_one_row(tmp_path):
+    """A bundle that crashes, hangs, eats memory or holds a bomb is told of with the next step; the others are judged."""
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "sitecustomize.py").write_text(POISON)
+    source, dest = tmp_path / "logs", tmp_path / "out"
+    for node in ("crashes", "hangs", "eats", "fine"):
+        write_node(source, node, [("00:00", ADDED)])
+    bomb = write_node(source, "bursts", [("00:00", ADDED)]) / "containerd.log.gz"
+    bomb.write_bytes(gzip.compress(b"a" * (8 << 20)))
+    words = ("fleet", "run", source, "--out", dest, "--limit-seconds", 8)
+    path = os.pathsep.join((str(tmp_path / "site"), str(ROOT)))
+    done = _started(words, PYTHONPATH=path)
+    assert done.returncode == 3, done.stderr
+    assert "2 of 5 nodes done · 3 failed" in done.stderr
+    said = dict(rows(dest, "SELECT node, reason || '; ' || next_step FROM failed"))
+    assert said["crashes"].startswith("crashed: SIGSEGV; run kvdiag analyze")
+    assert said["hangs"].startswith("took more than 8 s; raise --limit-seconds")
+    assert said["eats"].startswith("needed more than 2 GiB of memory; raise --limit-memory")
+    assert "it decompresses to more than 250 times its size" in said["bursts"]
+    assert len(said) == 4
+    assert rows(dest, "SELECT DISTINCT node FROM inputs ORDER BY node") == [("bursts",), ("fine",)]
+    tally = ran(source, dest)
+    assert (tally.done, tally.skipped) == (3, 2)
+    assert rows(dest, "SELECT node, is_partial FROM failed") == [("bursts", True)]
+
+
+def _started(words, **environment):
+    command = [sys.executable, "-m", "kvdiag", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, env=os.environ | environment, check=False)
+
+
+def test_a_child_dies_with_its_parent(tmp_path):
+    """Whoever kills the run with -9 leaves no process behind."""
+    if sys.platform != "linux":
+        pytest.skip("only Linux ends a child with its parent")
+    code = "import os, sys, time; from kvdiag.fleet.guard import limit_me; from kvdiag.fleet.values import Limits\n"
+    child = code + "limit_me(Limits(), os.getppid()); print(os.getpid(), flush=True); time.sleep(100)"
+    parent = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {child!r}]).wait()"
+    started = subprocess.Popen([sys.executable, "-c", parent], stdout=subprocess.PIPE, text=True)
+    number = int(started.stdout.readline())
+    started.send_signal(signal.SIGKILL)
+    started.wait()
+    started.stdout.close()
+    for _ in range(500):
+        state = Path(f"/proc/{number}/stat")
+        if not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z":
+            return
+        time.sleep(0.01)
+    pytest.fail("it is alive")
+
+
+def test_names_in_paths_do_nothing(tmp_path):
+    """A cluster or node that is called like SQL, a path or a formula is a name and nothing else."""
+    cluster, node = "e'u; DROP VIEW x--", "=1+1'||\"%2F.."
+    write_node(tmp_path / "logs", node, [("00:00", ADDED)], cluster)
+    dest = tmp_path / "out"
+    assert ran(tmp_path / "logs", dest).done == 1
+    assert rows(dest, "SELECT cluster, node FROM inputs") == [(cluster, node)]
+    shown = run_kvdiag("fleet", "sql", dest, "-o", "csv", "SELECT node FROM inputs").stdout
+    assert shown.splitlines()[1].strip('"').startswith("'=1+1")
+    compact(place(str(dest)))
+    assert rows(dest, "SELECT cluster, node FROM inputs") == [(cluster, node)]
+
+
+def test_secrets_are_not_stored(tmp_path):
+    """What a driver prints of its secrets stays out of every file."""
+    words = (
+        'csi_plugin.go:1] "SyncLoop ADD" source="api" pods=["shop/x"] password="hunter2-Zx81kQ" '
+        "E0312 08:00:00.000000 2201 x.go:1] token=hunter2-Zx81kQ failed"
+    )
+    write_node(tmp_path / "logs", "node-e", [("00:00", words), ("00:01", f"kubelet.go:1] {words}")])
+    ran(tmp_path / "logs", tmp_path / "out")
+    asked = Questions(place(str(tmp_path / "out")))
+    told = [str(asked.ask(f"FROM {table}").rows) for table in ("events", "errors", "findings", "inputs")]
+    assert not [text for text in told if "hunter2" in text]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    ["DROP VIEW findings", "COPY findings TO 'x'", "SELECT 1; SELECT 2", "ATTACH 'x'", "EXPLAIN ANALYZE SELECT 1"],
+)
+def test_questions_only_read(pair, sql):
+    """Anything but one SELECT is refused."""
+    with pytest.raises(UsageError, match="one SELECT"):
+        Questions(place(str(pair[1]))).ask_user(sql)
+
+
+def test_the_commands_answer(pair):
+    """Report, status, sql and compact tell of the same findings."""
+    dest = pair[1]
+    report = json.loads(run_kvdiag("fleet", "report", dest, "-o", "json").stdout)
+    assert report["counts"]["nodes"] == 2
+    cause = next(one for one in report["causes"] if one["rule"] == "volume-staged-on-two-nodes")
+    assert (cause["nodes"], cause["across_nodes"], cause["severity"]) == (2, True, "critical")
+    text = run_kvdiag("fleet", "report", dest).stdout
+    assert text.startswith("2 nodes of 1 cluster, ")
+    assert "CRITICAL 2 nodes: volume-staged-on-two-nodes" in text
+    assert "| 2 | critical | volume-staged-on-two-nodes" in run_kvdiag("fleet", "report", dest, "-o", "markdown").stdout
+    assert run_kvdiag("fleet", "status", dest).stdout.splitlines()[1].split()[:2] == ["eu-1", "2"]
+    wrong = run_kvdiag("fleet", "sql", dest, "SELECT nothing FROM findings")
+    assert wrong.returncode == 2
+    assert "nothing" in wrong.stderr
+
+
+def test_local_engine_gives_each_outcome_once(tmp_path):
+    """However few workers there are."""
+    write_pair(tmp_path / "logs")
+    ran(tmp_path / "logs", tmp_path / "one", partial(run_local, workers=1))
+    ran(tmp_path / "logs", tmp_path / "two", partial(run_local, workers=2))
+    told = [sorted(rows(tmp_path / name, "SELECT node, kind, time FROM events"), key=str) for name in ("one", "two")]
+    assert told[0] == told[1]
+    assert {node for node, _, _ in told[0]} == {"node-a", "node-b"}
+
+
+def test_every_documented_question_is_answered(pair):
+    """The questions of docs/fleet.md are SQL that DuckDB takes, and its columns are those of the tables."""
+    page = (ROOT / "docs" / "fleet.md").read_text("utf-8")
+    questions = page.split("```sql\n")[1:]
+    asked = Questions(place(str(pair[1])))
+    for question in questions:
+        asked.ask_user(question.partition("```")[0])
+    assert len(questions) >= 5
+    from kvdiag.fleet.schema import TABLES
+
+    for table, columns in TABLES.items():
+        line = next(line for line in page.splitlines() if line.startswith(f"| `{table}` |"))
+        missing = [name for name in columns if f"`{name}`" not in line and table != "joined"]
+        assert not missing, f"docs/fleet.md, {table}: {missing}"
+
+
+def test_plain_kvdiag_brings_no_guest():
+    """The command line is loaded without pyarrow, duckdb, fsspec or Dask."""
+    code = "import sys, kvdiag.cli.app; print([n for n in ('pyarrow', 'duckdb', 'fsspec', 'dask') if n in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_shards_are_all_and_share_nothing(tmp_path):
+    """Every bundle is in one part, and in the same one each time."""
+    from kvdiag.fleet.fleetrun import read_shard
+
+    for number in range(9):
+        write_node(tmp_path, f"node-{number}", [("00:00", ADDED)])
+    found = list(bundles([str(tmp_path)], ""))
+    parts = [{one.id for one in found if read_shard(f"{i}/3", "").has(one)} for i in range(3)]
+    assert set().union(*parts) == {one.id for one in found}
+    assert not any(one & other for one, other in itertools.combinations(parts, 2))
+    assert read_shard("/3", "1") == read_shard("1/3", "")
+    for wrong in ("3/3", "x", "1", "/3"):
+        with pytest.raises(UsageError, match="--shard"):
+            read_shard(wrong, "")

@@ -1,0 +1,97 @@
+"""Bundles and results in an object store, which is a server of its own here."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from tests.fleet.nodes import write_pair
+from tests.fleet.test_run import TALLY, rows
+
+pytest.importorskip("s3fs", reason="kvdiag[fleet] is not installed: s3:// is read by s3fs")
+pytest.importorskip("moto.server", reason="moto[server] is not installed: there is no S3 to ask")
+
+from kvdiag.fleet.bundles import bundles
+from kvdiag.fleet.compact import compact
+from kvdiag.fleet.fleetrun import join_clusters, run_fleet
+from kvdiag.fleet.local import run_local
+from kvdiag.fleet.places import place
+from kvdiag.fleet.values import Limits
+
+SECONDS = 60  # until the server must answer
+
+
+@pytest.fixture(scope="module")
+def bucket(tmp_path_factory: pytest.TempPathFactory):
+    """Give the address of a bucket."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    url = f"http://127.0.0.1:{port}"
+    log = (tmp_path_factory.mktemp("s3") / "log").open("wb")
+    server = subprocess.Popen([sys.executable, "-m", "moto.server", "-p", str(port)], stdout=log, stderr=log)
+    known = {
+        "AWS_ENDPOINT_URL": url,
+        "AWS_ACCESS_KEY_ID": "testing",
+        "AWS_SECRET_ACCESS_KEY": "testing",
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in known.items():
+            patch.setenv(name, value)
+        _wait(url)
+        import s3fs
+
+        s3fs.S3FileSystem().mkdir("fleet")
+        yield "s3://fleet"
+    server.kill()
+    server.wait()
+    log.close()
+
+
+def _wait(url):
+    until = time.monotonic() + SECONDS
+    while time.monotonic() < until:
+        try:
+            urllib.request.urlopen(url, timeout=5).close()
+        except OSError:
+            time.sleep(0.05)
+        else:
+            return
+    pytest.fail("moto_server does not answer")
+
+
+def _upload(folder: Path, address: str) -> None:
+    there = place(address)
+    for file in place(str(folder)).files():
+        there.put(file.path, (folder / file.path).read_bytes())
+
+
+def test_a_run_from_bucket_to_bucket(bucket, tmp_path):
+    """Bundles are read from a store, results put there and asked there; what did not change is skipped."""
+    logs, dest = f"{bucket}/logs", f"{bucket}/out"
+    _upload(write_pair(tmp_path / "logs"), logs)
+    run = lambda: run_fleet(list(bundles([logs], "")), dest, Limits(), run_local, TALLY)  # noqa: E731
+    tally = run()
+    assert (tally.done, tally.failed, tally.partial) == (2, 0, 0)
+    assert [outcome.findings for outcome in join_clusters(dest, Limits(), run_local)] != [0]
+    assert rows(dest, "SELECT nodes FROM joined WHERE rule = 'volume-staged-on-two-nodes'") == [(["node-a", "node-b"],)]
+    assert rows(dest, "SELECT DISTINCT source FROM events") == [("kubelet.log",)]
+    assert run().skipped == 2
+    before = rows(dest, "SELECT node, kind, time FROM events ORDER BY ALL")
+    compact(place(dest))
+    assert rows(dest, "SELECT node, kind, time FROM events ORDER BY ALL") == before
+
+
+def test_a_result_is_put_once(bucket):
+    """The store itself refuses the second."""
+    there = place(f"{bucket}/once")
+    assert there.put_new("done/x.json", b"1")
+    assert not there.put_new("done/x.json", b"2")
+    assert there.read("done/x.json") == b"1"
