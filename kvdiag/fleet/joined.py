@@ -38,7 +38,7 @@ _EVENTS = """
     {{'bundle': bundle, 'volume': volume}} IN (SELECT unnest($2::STRUCT(bundle VARCHAR, volume VARCHAR)[]))
     OR list_has_any(list_transform(refs, lambda one: one.value), $3::VARCHAR[])
     OR kind IN (SELECT unnest($4::VARCHAR[])))
-  ORDER BY ALL LIMIT {most}"""
+  ORDER BY time, bundle, source, line, kind LIMIT {most}"""
 _COVERAGE = """
   SELECT node, component, log_node, begins, ends, verbosity, gaps FROM coverage
   WHERE bundle IN (SELECT unnest($1::VARCHAR[])) ORDER BY ALL"""
@@ -67,8 +67,10 @@ def join_cluster(job: Job) -> Outcome:
     asked = Questions(dest, job.bundle.cluster, tables)
     alone = _Alone(asked.ask(_ALONE).rows)
     rows: dict[str, dict[str, Any]] = {}
+    cut = 0
     for group in _groups(shared_volumes(asked.ask(_VOLUMES).rows)):
         history = _history(asked, group, case)
+        cut += len(history.events) >= MOST_EVENTS
         for one in told(case.findings(history)):
             same = alone.like(one)
             if not any(row[-2] == one.verdict or one.verdict is Verdict.POSSIBLE for row in same):
@@ -83,6 +85,8 @@ def join_cluster(job: Job) -> Outcome:
         worst=worst["severity_rank"] if worst else -1,
         worst_rule=worst["rule"] if worst else "",
         day=day,
+        notes=(f"{cut} groups of shared volumes have more than {MOST_EVENTS:,} events; the latest were left out",)
+        * (cut > 0),
     )
     put_results(dest, outcome, {"joined": found})
     return outcome

@@ -45,6 +45,8 @@ class Tally:
 
     def add_joined(self, outcome: Outcome) -> None:
         """A whole cluster was joined."""
+        for note in outcome.notes:
+            self._say(f"{outcome.cluster}: {note}")
         if outcome.reason:
             self.failed += 1
             self._say(f"{outcome.cluster}: its shared volumes: {outcome.reason}; {outcome.next_step}")

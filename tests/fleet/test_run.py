@@ -121,7 +121,7 @@ def test_a_bundle_that_changed_is_judged_anew(tmp_path):
     assert rows(dest, count) == [(1, 2)]
     compact(place(str(dest)))
     assert rows(dest, count) == [(1, 2)]
-    assert len([file for file in place(str(dest)).files("v1/inputs")]) == 1
+    assert len(list(place(str(dest)).files("v1/inputs"))) == 1
 
 
 def test_each_poison_is_one_row(tmp_path):
@@ -155,7 +155,7 @@ def _started(words, **environment):
     return subprocess.run(command, capture_output=True, text=True, env=os.environ | environment, check=False)
 
 
-def test_a_child_dies_with_its_parent(tmp_path):
+def test_a_child_dies_with_its_parent():
     """Whoever kills the run with -9 leaves no process behind."""
     if sys.platform != "linux":
         pytest.skip("only Linux ends a child with its parent")
