@@ -11,13 +11,19 @@ import gc
 import os
 import signal
 import sys
+from collections.abc import Callable
 
 BROKEN, UNREADABLE = 2, 3
 ENDS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 def run() -> None:
-    """Run the command line; every expected failure is one clear message, never a traceback."""
+    """Run the command line."""
+    guarded(_dispatch)
+
+
+def guarded(command: Callable[[], None]) -> None:
+    """Run a command; every expected failure is one clear message, never a traceback."""
     _heed_signals()
     gc.disable()  # what is read holds no cycles; looking for them takes a tenth of the time
     if sys.stderr is None:  # closed by who started us
@@ -29,7 +35,7 @@ def run() -> None:
 
     try:
         try:
-            _dispatch()
+            command()
         finally:
             sys.stdout.flush()
     except KvdiagError as error:
