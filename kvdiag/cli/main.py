@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable
 
 BROKEN, UNREADABLE = 2, 3
+COMPLETES = "_KVDIAG_COMPLETE"
 ENDS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
@@ -57,11 +58,15 @@ def _dispatch() -> None:
     from kvdiag.cli.fast import run_short, short_form
 
     is_set = is_configured(os.environ, Path.cwd())
-    form = None if is_set else short_form(sys.argv[1:])
+    form = None if is_set or COMPLETES in os.environ else short_form(sys.argv[1:])
     if form is not None:
         sys.exit(run_short(form))
     from kvdiag.cli.app import command
 
+    if COMPLETES in os.environ:
+        from kvdiag.cli.completion import prepare
+
+        prepare()
     command()(default_map=default_map(os.environ, Path.cwd()) if is_set else None)
 
 
