@@ -27,7 +27,7 @@ FLOORS = (
     {"retention"},
     {"report"},
     {"commands"},
-    {"agents", "fleet"},
+    {"agents", "fleet", "nodes"},
     {"cli"},
     {"__init__", "__main__"},
 )

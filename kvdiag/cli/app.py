@@ -12,6 +12,7 @@ from kvdiag.cli import (
     analyze,
     check,
     compare,
+    completion,
     errors,
     events,
     explain,
@@ -49,6 +50,7 @@ app.command("redact", cls=Command)(redact.command)
 app.command("explain", cls=Command)(explain.command)
 app.command("mcp", cls=Command)(mcp.command)
 app.add_typer(fleet.app, name="fleet")
+app.command("completion", cls=Command)(completion.command)
 app.add_typer(rules.app, name="rules")
 
 
