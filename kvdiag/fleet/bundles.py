@@ -32,6 +32,8 @@ def bundles(sources: Iterable[str], layout: str) -> Iterator[Bundle]:
     for source in sources:
         address = absolute(source)
         files = list(place(address).files())
+        if not is_remote(address) and Path(address).is_file():
+            address = str(Path(address).parent)
         found = list(_laid_out(address, files, layout or LAYOUT))
         if not found and not layout:
             found = list(_laid_out(address, files, _PLAIN))

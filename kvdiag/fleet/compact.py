@@ -6,7 +6,7 @@ Whoever ends in between leaves files that count for nothing, and the next one re
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from kvdiag.fleet.fleetrun import by_cluster
@@ -16,6 +16,8 @@ from kvdiag.fleet.results import COMPACTED, done, folder_of, in_path, stored
 from kvdiag.fleet.rows import said_json
 from kvdiag.fleet.schema import ROOT, TABLES
 from kvdiag.fleet.values import JOINED, short_digest
+
+PART = 32 << 20  # bytes of one file: ten times as many in memory
 
 
 class Compacted(NamedTuple):
@@ -42,31 +44,40 @@ def _compact_cluster(dest: Place, cluster: str, keys: list[str]) -> Compacted:
     path = f"{_manifests(cluster)}/{digest}.json"
     count = sum(map(len, old.values()))
     if path in manifests:
-        _sweep(dest, cluster, digest, manifests)
+        _sweep(dest, cluster, path, manifests)
         return Compacted(count, count)
     made = 0
     for table, files in old.items():
         for folder in sorted({folder_of(file) for file in files}):
-            together = [dest.read(file) for file in files if folder_of(file) == folder]
-            data = merged(table, together, found.dead)
-            if data:
-                dest.put(f"{folder}/{COMPACTED}-{digest}.parquet", data)
-                made += 1
+            for number, part in enumerate(_parts(dest, [file for file in files if folder_of(file) == folder])):
+                data = merged(table, part, found.dead)
+                if data:
+                    dest.put(f"{folder}/{COMPACTED}{number}-{digest}.parquet", data)
+                    made += 1
     replaces = [manifest.rpartition("/")[2].removesuffix(".json") for manifest in manifests]
     dest.put(path, said_json({"keys": keys, "replaces": replaces}))
-    _sweep(dest, cluster, digest, [*manifests, path])
+    _sweep(dest, cluster, path, manifests)
     return Compacted(count, made)
 
 
-def _sweep(dest: Place, cluster: str, digest: str, manifests: list[str]) -> None:
-    """Remove the files that count no more; the manifests that were replaced go last."""
-    kept = f"{_manifests(cluster)}/{digest}.json"
-    count = set(json.loads(dest.read(kept))["keys"])
+def _parts(dest: Place, files: list[str]) -> Iterator[list[bytes]]:
+    """The files in parts that fit into memory."""
+    part: list[bytes] = []
+    for file in files:
+        part.append(dest.read(file))
+        if sum(map(len, part)) > PART:
+            yield part
+            part = []
+    if part:
+        yield part
+
+
+def _sweep(dest: Place, cluster: str, kept: str, manifests: list[str]) -> None:
+    """Remove the files that count for nothing; the manifests that were replaced go last."""
     known = {name for files in stored(dest, cluster).files.values() for name in files}
     for table in TABLES:
         for file in list(dest.files(f"{ROOT}/{table}/cluster={in_path(cluster)}")):
-            bundle, _, key = file.path.rpartition("/")[2].removesuffix(".parquet").partition("-")
-            if file.path not in known and (key in count or bundle == COMPACTED):
+            if file.path not in known:
                 dest.remove(file.path)
     for manifest in manifests:
         if manifest != kept:

@@ -12,10 +12,11 @@ from kvdiag.errors import UsageError
 from kvdiag.events.folder import built_in
 from kvdiag.fleet.places import Place, place
 from kvdiag.fleet.progress import Tally
-from kvdiag.fleet.results import Done, by_bundle, done, forget_failed
+from kvdiag.fleet.results import Done, Failures, by_bundle, done
 from kvdiag.fleet.schema import SCHEMA
 from kvdiag.fleet.values import JOINED, Bundle, Job, Limits, Outcome, short_digest
 
+FEWEST = 2  # bundles that can share a volume
 Engine = Callable[[Iterable[Job]], Iterator[Outcome]]
 
 
@@ -57,7 +58,7 @@ def run_fleet(
     _check_unique(bundles)
     target, who = place(dest), judges()
     keys = {bundle.id: bundle.key(who) for bundle in bundles}
-    known = by_bundle(done(target))
+    known, failures = by_bundle(done(target)), Failures(target)
     for bundle in bundles:
         _forget_old(target, known.get(bundle.id, ()), keys[bundle.id])
     wanted = [b for b in bundles if all(one.key != keys[b.id] for one in known.get(b.id, ()))]
@@ -67,27 +68,30 @@ def run_fleet(
         tally.add(outcome)
         if not outcome.reason:
             _forget_old(target, known.get(outcome.bundle, ()), outcome.key, only=False)
-        forget_failed(target, outcome)
+        failures.forget(outcome)
     return tally
 
 
 def join_clusters(dest: str, limits: Limits, engine: Engine) -> Iterator[Outcome]:
     """Judge the volumes again that several nodes of one cluster tell of, where a node's results are new."""
     target, who = place(dest), judges()
-    markers = by_cluster(done(target))
+    markers, failures = by_cluster(done(target)), Failures(target)
     jobs = []
     for cluster, found in sorted(markers.items()):
         old = [one for one in found if one.bundle == JOINED]
         keys = tuple(sorted(one.key for one in found if one.bundle != JOINED))
         key = short_digest((who, *keys))
-        if all(one.key != key for one in old):
+        if len(keys) < FEWEST:
+            for one in old:
+                target.remove(one.path)
+        elif all(one.key != key for one in old):
             jobs.append(Job(Bundle(cluster, "", "", ()), key, dest, limits, keys))
     for outcome in engine(jobs):
         if not outcome.reason:
             for one in markers[outcome.cluster]:
                 if one.bundle == JOINED:
                     target.remove(one.path)
-        forget_failed(target, outcome)
+        failures.forget(outcome)
         yield outcome
 
 

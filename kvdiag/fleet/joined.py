@@ -20,7 +20,7 @@ from kvdiag.fleet.places import place
 from kvdiag.fleet.questions import Questions
 from kvdiag.fleet.results import put_results
 from kvdiag.fleet.rows import finding_row
-from kvdiag.fleet.values import JOINED, Job, Outcome, outcome_of
+from kvdiag.fleet.values import Job, Outcome, outcome_of
 from kvdiag.model.event import CONTROLLERS, Event, Ref
 from kvdiag.model.options import Options
 from kvdiag.model.place import NO_PROVENANCE
@@ -80,7 +80,6 @@ def join_cluster(job: Job) -> Outcome:
     worst = max(found, key=lambda row: row["severity_rank"], default=None)
     day = to_datetime(max((row["ends"] for row in found), default=0)).date().isoformat()
     outcome = outcome_of(job)._replace(
-        bundle=JOINED,
         findings=len(found),
         worst=worst["severity_rank"] if worst else -1,
         worst_rule=worst["rule"] if worst else "",

@@ -83,7 +83,7 @@ def stored(dest: Place, cluster: str = "", tables: Sequence[str] = tuple(TABLES)
 
 
 def _counts(found: re.Match[str], live: set[str], held: Mapping[str, Sequence[str]], inside: set[str]) -> bool:
-    if found["bundle"] == COMPACTED:
+    if found["bundle"].startswith(COMPACTED):
         return found["key"] in held
     if found["table"] == "failed":
         return True
@@ -106,7 +106,8 @@ def put_results(dest: Place, outcome: Outcome, tables: Mapping[str, Sequence[Map
     of_all = {"node": outcome.node, "bundle": outcome.place, "result_key": outcome.key}
     for table, rows in tables.items():
         if rows:
-            dest.put_new(table_path(table, outcome), packed(table, [{**of_all, **row} for row in rows]))
+            put = dest.put if table == "failed" else dest.put_new  # an earlier try may have failed as a whole
+            put(table_path(table, outcome), packed(table, [{**of_all, **row} for row in rows]))
     dest.put_new(_marker_path(outcome), said_json(outcome._asdict()))
 
 
@@ -143,9 +144,20 @@ def _marker_path(outcome: Outcome) -> str:
     return f"{ROOT}/done/cluster={in_path(outcome.cluster)}/{outcome.bundle}-{outcome.key}.json"
 
 
-def forget_failed(dest: Place, outcome: Outcome) -> None:
-    """Remove the rows that tell of earlier failures of this bundle; those of today stay."""
-    today = table_path("failed", outcome)
-    for file in dest.files(f"{ROOT}/failed/cluster={in_path(outcome.cluster)}"):
-        if file.path.rpartition("/")[2].startswith(f"{outcome.bundle}-") and file.path != today:
-            dest.remove(file.path)
+class Failures:
+    """The rows that tell of earlier failures, by bundle; the store is asked for them once."""
+
+    def __init__(self, dest: Place) -> None:
+        """Read the names of the files."""
+        self._dest = dest
+        self._paths: dict[tuple[str, str], list[str]] = defaultdict(list)
+        for file in dest.files(f"{ROOT}/failed"):
+            if found := _FILE.fullmatch(file.path):
+                self._paths[found["cluster"], found["bundle"]].append(file.path)
+
+    def forget(self, outcome: Outcome) -> None:
+        """Remove those of a bundle that came to its end; what this end was stays."""
+        today = table_path("failed", outcome) if outcome.reason or outcome.problems else ""
+        for path in self._paths.pop((in_path(outcome.cluster), outcome.bundle), ()):
+            if path != today:
+                self._dest.remove(path)

@@ -114,7 +114,8 @@ def read_outcome(said: Mapping[str, Any]) -> Outcome:
 def outcome_of(job: Job) -> Outcome:
     """The outcome of a job of which nothing else is known."""
     bundle = job.bundle
-    return Outcome(bundle.cluster, bundle.node, bundle.place, bundle.id, job.key, bundle.size)
+    name = JOINED if job.keys else bundle.id
+    return Outcome(bundle.cluster, bundle.node, bundle.place, name, job.key, bundle.size)
 
 
 def short_digest(words: Iterable[str]) -> str:

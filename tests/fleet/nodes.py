@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
+WRITTEN = 1_773_304_200  # 2026-03-12T08:30:00Z, after the last line
 PV, HANDLE = "pvc-5b1e77aa-0b1d-4f5e-8c9a-2d3e4f5a6b7c", "vol-0d9c8b7a6f5e"
 UIDS = {"node-a": "2a0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01", "node-b": "8b0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f07"}
 STAGED = (
@@ -37,5 +39,7 @@ def write_node(root: Path, node: str, said: list[tuple[str, str]], cluster: str 
     folder.mkdir(parents=True)
     lines = [f"Mar 12 08:{at} {node} kubelet[2201]: I0312 08:{at}.000000    2201 {words}" for at, words in said]
     text = "".join(line.format(**names) + "\n" for line in lines)
-    (folder / "kubelet.log").write_text(text, "utf-8")
+    log = folder / "kubelet.log"
+    log.write_text(text, "utf-8")
+    os.utime(log, (WRITTEN, WRITTEN))
     return folder
