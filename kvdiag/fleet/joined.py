@@ -30,7 +30,7 @@ from kvdiag.model.timeline import Coverage, Gap, History, SeenVersion
 from kvdiag.model.values import Verdict
 from kvdiag.rules.incidents import told
 
-MOST_EVENTS = 100_000  # that are judged at once: some 300 MB
+MOST_EVENTS = 50_000  # that are judged at once: some 250 MB
 _VOLUMES = "SELECT bundle, node, volume, names, pods FROM volumes WHERE volume <> '' ORDER BY ALL"
 _EVENTS = """
   SELECT bundle, node, time, ends, kind, component, log_node, refs, attrs, source, line, count, text FROM events
@@ -119,7 +119,7 @@ def _groups(shared: Sequence[Shared]) -> Iterator[list[Shared]]:
         yield group
 
 
-MOST_TOGETHER = 500  # places of volumes
+MOST_TOGETHER = 200  # places of volumes that are judged together
 
 
 def _history(asked: Questions, group: Sequence[Shared], case: Case) -> History:

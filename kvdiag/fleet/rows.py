@@ -23,16 +23,31 @@ Relative = Callable[[str], str]
 _RUNTIMES = ("containerd", "crio", "cri-dockerd")
 _SHARED = ("volume_handle", "spec_name", "attachment")
 """Names that a volume has on every node."""
+_SURELY = ("volume_handle:", "attachment:", "spec_name:pvc-")
 clean_text = lru_cache(4096)(redacted)
 
 
 def rows(report: Report, history: History, bundle: Bundle, relative: Relative) -> Mapping[str, list[Row]]:
-    """The rows of each table but `failed` and `joined`; `relative` shortens the name of a source."""
+    """The rows of each table but `failed` and `joined`; `relative` shortens the name of a source.
+
+    The lines themselves are kept of what may be judged again with other nodes: redacting a line takes 45 µs.
+    """
+    told = [_volume(one) for one in _volumes(history)]
     volumes = {id(e): t.subject.key for t in _volumes(history) for e in t.events}
+    movable = {row["volume"] for row in told if row["names"]}
+    pods = {pod for row in told if row["names"] for pod in row["pods"]}
+
+    def quoted(event: Event) -> bool:
+        is_of_pod = any(ref.kind == "pod_uid" and ref.value in pods for ref in event.refs)
+        return volumes.get(id(event)) in movable or is_of_pod
+
     return {
         "findings": [finding_row(one, history.versions, bundle.node, relative) for one in report.findings],
-        "events": [_event(one, volumes.get(id(one), ""), relative) for one in history.events],
-        "volumes": [_volume(one) for one in _volumes(history)],
+        "events": [
+            _event(one, volumes.get(id(one), ""), relative, clean_text(one.text) if quoted(one) else "")
+            for one in history.events
+        ],
+        "volumes": told,
         "inputs": [
             {
                 "source": relative(one.source),
@@ -123,7 +138,7 @@ def _running(versions: Sequence[SeenVersion], at: int) -> dict[str, str]:
     return first | {one.component: one.version for one in said if (one.time or 0) <= at}
 
 
-def _event(event: Event, volume: str, relative: Relative) -> Row:
+def _event(event: Event, volume: str, relative: Relative, text: str) -> Row:
     return {
         "time": event.time,
         "ends": event.ends,
@@ -136,7 +151,7 @@ def _event(event: Event, volume: str, relative: Relative) -> Row:
         "source": relative(event.origin.source),
         "line": event.origin.line,
         "count": event.count,
-        "text": clean_text(event.text),
+        "text": text,
     }
 
 
@@ -161,12 +176,17 @@ def _volume(timeline: Timeline) -> Row:
 
 
 def _names_everywhere(timeline: Timeline) -> set[str]:
-    """The names by which the logs of another node would know this volume."""
+    """The names by which the logs of another node would know this volume: none where it cannot be on another.
+
+    A volume of a pod's own, as a ConfigMap is, goes by a name too, which says nothing elsewhere.
+    """
     refs = {ref for event in timeline.events for ref in event.refs}
     nodes = {event.node for event in timeline.events if event.node} | {ref.value for ref in refs if ref.kind == "node"}
     drivers = {ref.value for ref in refs if ref.kind == "driver"} | {timeline.subject.ids.get("driver", "")} - {""}
     handles = {ref.value for ref in refs if ref.kind == "volume_handle"}
     names = {f"{ref.kind}:{ref.value}" for ref in refs if ref.kind in _SHARED}
+    if not any(name.startswith(_SURELY) for name in names):
+        return set()
     hashes = ((handle, driver, node) for handle in handles for driver in drivers for node in nodes)
     return names | {f"attachment:{attachment_name(*of)}" for of in hashes}
 
