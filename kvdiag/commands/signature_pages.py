@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -31,6 +32,8 @@ TITLES = {
     "volume": "Volumes",
 }
 _MARKUP = lazy_regex(r"[*<|]|(?<!\w)_|_(?!\w)")
+_OPTIONAL = lazy_regex(r"\[\[(.*?)\]\]")
+_SLOT = lazy_regex(r"\{([a-z][a-z0-9_]*)\}")
 _COMMAND = "python -m kvdiag.commands.signature_pages docs/signatures"
 
 
@@ -61,8 +64,8 @@ def _index(families: Mapping[str, Sequence[Rule]]) -> str:
         "",
         f"What kvdiag finds, one page a family, generated from `patterns/` by `{_COMMAND}`.",
         "",
-        '`kvdiag explain "MESSAGE"` finds the signature by a message or a piece of one, `kvdiag rules list --search WORD`',
-        "by a word, and `kvdiag rules show NAME` tells the exact condition.",
+        '`kvdiag explain "MESSAGE"` finds signatures by a message or a piece of one, `kvdiag rules list --search TEXT`',
+        "lists all that have it, and `kvdiag rules show NAME` tells the exact condition.",
     ]
     for name, rules in families.items():
         lines += ["", f"## [{TITLES.get(name, name)}]({name}.md)", ""]
@@ -93,14 +96,14 @@ def _rule(rule: Rule, vocabulary: Vocabulary) -> Iterator[str]:
     yield f"**{_prose(rule.title)}** · {rule.id} · {rule.severity.label} · {rule.status} · {per}"
     finding = first_found(rule, vocabulary)
     if finding:
-        yield from ("", _prose(finding.says), "", "```text", sample_line(rule, finding.evidence), "```")
-    yield from ("", "**Why.** " + _prose(" ".join(rule.cause.split())))
+        yield from ("", _MARKUP.sub(_literal, finding.says), "", "```text", sample_line(rule, finding.evidence), "```")
+    yield from ("", "**Why.** " + _prose(plain().say(rule.cause)))
     if rule.fix:
         yield from ("", "**What to do**", "")
         yield from (line for number, fix in enumerate(rule.fix, 1) for line in _fix(number, fix))
     yield from _list("Versions", [f"{component} {span}" for component, span in rule.applies.items()])
     yield from _list("Known defects", [_bug(bug) for bug in rule.bugs])
-    yield from _list("Looks alike and is not", map(_prose, rule.look_alikes))
+    yield from _list("Looks alike and is not", [_prose(plain().say(one)) for one in rule.look_alikes])
     yield from _list("See", [f"<{reference}>" for reference in rule.references])
 
 
@@ -145,12 +148,17 @@ def _list(title: str, items: Iterable[str]) -> Iterator[str]:
 
 def _prose(text: str) -> str:
     """Text for Markdown: what could be markup is told literally."""
-    return _MARKUP.sub(lambda found: f"\\{found[0]}", " ".join(_open(text).split()))
+    return _MARKUP.sub(_literal, " ".join(_open(text).split()))
+
+
+def _literal(found: re.Match[str]) -> str:
+    return f"\\{found[0]}"
 
 
 def _open(text: str) -> str:
-    """A template as if all of it were known: without the brackets around what may be left out."""
-    return text.replace("[[", "").replace("]]", "")
+    """A template for people who have no finding yet: without what may be left out, and with names in capitals."""
+    text = _OPTIONAL.sub(lambda part: "" if _SLOT.search(part[1]) else part[1], text)
+    return _SLOT.sub(lambda slot: slot[1].upper().replace("_", "-"), text)
 
 
 if __name__ == "__main__":

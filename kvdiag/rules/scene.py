@@ -37,7 +37,7 @@ _SOUGHT: dict[int, Sought] = {}  # by the identity of its rule
 
 
 class Sought(NamedTuple):
-    """What a rule looks for: the `kinds` it asks for, as it lists them, and its `clauses`, of each of which one must be.
+    """What a rule looks for: the `kinds` it asks for, in its order, and its `clauses`, of each of which one must be.
 
     `positive` are the kinds of what must have been seen, whatever is absent.
     """
