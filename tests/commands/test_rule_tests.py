@@ -7,7 +7,7 @@ import pytest
 from kvdiag.commands.rule_tests import try_rule
 from kvdiag.events.folder import built_in
 from kvdiag.events.vocabulary import load_vocabulary
-from kvdiag.rules.schema import read_rule
+from tests.onerule import read_rule
 
 RULE = """\
 id: KV199
