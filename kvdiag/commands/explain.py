@@ -112,9 +112,8 @@ class Explainer:
             rules = tuple(rule.name for rule in self._patterns.rules if _looks_at(rule, line.events))
             kinds = self._patterns.vocabulary.kinds
             labels = tuple(kinds[event.kind].label for event in line.events)
-            fitting = () if _has_head(line) else self.fits(line.body.message)
-            further = tuple(fit for fit in fitting if fit.rule not in rules)
-            yield LinePage(line, labels, first_that_fits(benign, line.raw), rules, further)
+            fitting = () if rules or _has_head(line) else self.fits(line.body.message)
+            yield LinePage(line, labels, first_that_fits(benign, line.raw), rules, fitting)
 
     def fits(self, message: str) -> tuple[Fit, ...]:
         """The rules whose words a message, or a piece of one, shares; the best first."""

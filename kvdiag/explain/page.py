@@ -81,7 +81,7 @@ class CapabilityPage:
 class LinePage:
     """A line, what its events are called, whether it is known to be harmless, and the rules that look at it.
 
-    Of a message without the head of a line `fits` are further rules whose words it shares.
+    Of a message without the head of a line that no rule looks at, `fits` are those whose words it shares.
     """
 
     line: Line
