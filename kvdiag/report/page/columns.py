@@ -24,13 +24,14 @@ from kvdiag.report.timeline.words import common_folder
 
 MILLISECOND = 1_000
 LONGEST = 240  # characters of a log line
-MOST_TEXT = 3_000_000  # characters of log lines; the marks beyond have their place, and no words
+MOST_TEXT = 3_000_000  # bytes of log lines; the marks beyond have their place, and no words
 LARGEST = (1 << 31) - 1
 GOOD, CHANGE, OVER, BAD = "good", "change", "over", "bad"
 _OVER = frozenset(("EXITED", "FINISHED", "REMOVED", "STOPPED", "TERMINATED", "DETACHED"))
 _OVER |= {"RELEASED", "UNSTAGED", "UNPUBLISHED"}
 _BAD = frozenset(("BACKOFF", "NOTREADY", "ORPHAN", "RESTARTED"))
 _GOOD = frozenset(("RUNNING", "SERVING", "LOGGING"))
+_CHANGE = frozenset(("ADDED", "SYNC", "DESIRED", "CREATED", "ATTACHED", "STAGED"))
 
 
 class Sources:
@@ -79,7 +80,7 @@ def tone(state: str) -> str:
         return BAD
     if state in _OVER:
         return OVER
-    return CHANGE if state.endswith("ING") and state not in _GOOD else GOOD
+    return CHANGE if state in _CHANGE or (state.endswith("ING") and state not in _GOOD) else GOOD
 
 
 def columns(lanes: Lanes, findings: Mapping[str, Finding], sources: Sources, options: RenderOptions) -> str:
@@ -164,7 +165,7 @@ class _Columns:
         if self._left <= 0:
             return 0
         shown = shortened(self._clean(text), LONGEST)
-        self._left -= len(shown)
+        self._left -= len(shown.encode(errors="replace"))
         return self._texts(shown)
 
     def _at(self, time: int) -> int:

@@ -19,9 +19,9 @@ from kvdiag.report.runnable import shown
 from kvdiag.report.said import clock, folded, moment, span_of, subject_lines
 from kvdiag.report.victims import Incident, incidents, victims, whole
 
-ROOM = 1_500_000  # characters of findings in full
+ROOM = 1_000_000  # characters of findings in full
 LEAST = 20  # findings in full, whatever they take
-MOST_ROWS = 2_000
+MOST_ROWS = 1_000
 LONGEST = 1_200  # characters of a log line that is evidence
 LONGEST_AROUND = 300
 AROUND = 2  # events before and after each line of evidence

@@ -88,7 +88,7 @@ class StoryRow(NamedTuple):
 
 
 class Story(NamedTuple):
-    """The timeline of one subject."""
+    """The timeline of one subject; there was no room for `more` of its rows."""
 
     name: str
     ids: tuple[str, ...]
@@ -98,6 +98,7 @@ class Story(NamedTuple):
     phases: str
     clocks: tuple[str, ...]
     rows: tuple[StoryRow, ...]
+    more: int = 0
 
 
 class Page(NamedTuple):

@@ -29,7 +29,7 @@
       const said = new URLSearchParams();
       for (const name of ["q", "t"]) if (address[name]) said.set(name, address[name]);
       const hash = address.target + (String(said) && "?" + said);
-      history.replaceState(null, "", "#" + hash);
+      history.replaceState(null, "", hash ? "#" + hash : location.href.split("#")[0]);
     }, 120);
   }
 
@@ -84,7 +84,7 @@
 
   // ---- the picture
 
-  const ROW = 22, HEAD = 72, HISTOGRAM = 46;
+  const ROW = 26, BAR = 14, HEAD = 72, HISTOGRAM = 46; // in points
   const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 15e3, 3e4, 6e4, 12e4, 3e5, 6e5, 9e5, 18e5,
     36e5, 72e5, 108e5, 216e5, 432e5, 864e5, 1728e5, 6048e5, 2592e6, 7776e6, 31536e6];
   let picture = null;
@@ -302,9 +302,13 @@
       g.beginPath();
       g.rect(0, HEAD, width, height - HEAD);
       g.clip();
+      this.ruler((x) => {
+        g.fillStyle = this.colour.grid;
+        g.fillRect(x, HEAD, 1, height);
+      });
       for (let row = begin; row < end; row++) this.paintRow(g, this.rows[row], HEAD + row * ROW - top);
       g.restore();
-      this.paintHead(g, height);
+      this.paintHead(g);
       this.names(begin, end, top, height);
       this.paintMap();
       byId("span").textContent = `${this.stamp(this.from)} to ${this.stamp(this.to)} UTC`;
@@ -336,14 +340,14 @@
         const [name, tone] = this.data.states[state[i]];
         const shown = Math.max(1, end - x);
         g.fillStyle = this.tones[tone];
-        g.fillRect(x, y + 4, shown, ROW - 8);
+        g.fillRect(x, y + 2, shown, BAR);
         if (shown > 1.5) {
           g.fillStyle = this.colour.bg;
-          g.fillRect(x, y + 4, 1, ROW - 8);
+          g.fillRect(x, y + 2, 1, BAR);
         }
         if (shown > 7 * name.length + 12) {
           g.fillStyle = this.colour.on;
-          g.fillText(name, Math.max(x, this.left) + 6, y + ROW / 2);
+          g.fillText(name, Math.max(x, this.left) + 6, y + 3 + BAR / 2);
         }
         last = Math.ceil(x + shown) - 0.5;
       }
@@ -351,7 +355,7 @@
 
     paintMarks(g, lane, y) {
       const { at, proves } = this.data.mark;
-      const middle = y + ROW / 2;
+      const middle = y + ROW - 6;
       let last = -9, lastFound = -9;
       for (let i = first(at, this.from, lane.mark, lane.marks); i < lane.marks && at[i] <= this.to; i++) {
         if (!this.on[i]) continue;
@@ -365,7 +369,7 @@
         } else {
           if (x - last < 1) continue;
           g.fillStyle = this.colour.event;
-          g.fillRect(x - 0.75, y + 3, 1.5, ROW - 6);
+          g.fillRect(x - 0.75, y + BAR + 3, 1.5, ROW - BAR - 5);
           last = x;
         }
       }
@@ -373,7 +377,7 @@
       if (i >= lane.mark && i < lane.marks) {
         g.strokeStyle = this.colour.link;
         g.lineWidth = 2;
-        g.strokeRect(this.x(at[i]) - 6, y + 2, 12, ROW - 4);
+        g.strokeRect(this.x(at[i]) - 6, y + BAR, 12, ROW - BAR - 1);
       }
     }
 
@@ -415,24 +419,31 @@
       }
     }
 
-    paintHead(g, height) {
+    paintHead(g) {
       const { colour, left, width } = this;
       g.fillStyle = colour.bg;
       g.fillRect(0, 0, width, HEAD);
       this.histogram(g, this.from, this.to, left, width - left, HISTOGRAM, HISTOGRAM - 4);
-      const span = (this.to - this.from) * this.data.unit;
-      const step = STEPS.find((one) => one * (width - left) / span >= 90) || STEPS.at(-1);
-      const begins = this.data.begins + this.from * this.data.unit;
       g.fillStyle = colour.line;
       g.fillRect(0, HISTOGRAM, width, 1);
       g.fillRect(0, HEAD - 1, width, 1);
+      g.fillStyle = colour.dim;
+      this.ruler((x, said) => {
+        g.fillRect(x, HISTOGRAM, 1, HEAD - HISTOGRAM);
+        g.fillText(said, x + 3, HISTOGRAM + 13);
+      });
+    }
+
+    /** Calls `each` with the place of each round time and what to call it. */
+    ruler(each) {
+      const { left, width } = this;
+      const span = (this.to - this.from) * this.data.unit;
+      const step = STEPS.find((one) => one * (width - left) / span >= 90) || STEPS.at(-1);
+      const begins = this.data.begins + this.from * this.data.unit;
       for (let time = Math.ceil(begins / step) * step; time <= begins + span; time += step) {
-        const x = left + (time - begins) / span * (width - left);
         const said = new Date(time).toISOString();
-        g.fillStyle = colour.grid;
-        g.fillRect(x, HISTOGRAM, 1, height);
-        g.fillStyle = colour.dim;
-        g.fillText(step < 1e3 ? said.slice(11, 23) : step < 864e5 ? said.slice(11, 19) : said.slice(0, 10), x + 3, HISTOGRAM + 13);
+        const part = step < 1e3 ? said.slice(11, 23) : step < 864e5 ? said.slice(11, 19) : said.slice(0, 10);
+        each(left + (time - begins) / span * (width - left), part);
       }
     }
 

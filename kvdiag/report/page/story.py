@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
 from kvdiag import __version__
@@ -21,6 +21,9 @@ from kvdiag.report.page.render import write_page
 from kvdiag.report.said import moment
 from kvdiag.report.timeline.words import clock, gap, how_long, runs_off, says, step, words
 from kvdiag.report.victims import incidents
+
+ROOM = 1_500_000  # characters of all rows
+MARKUP = 450  # of one row
 
 
 def write(views: Sequence[TimelineView], stream: TextIO, options: RenderOptions) -> None:
@@ -47,7 +50,7 @@ def page_of(views: Sequence[TimelineView], options: RenderOptions) -> Page:
         notes=tuple(row for row in rows if row.severity == Severity.INFO.label),
         found=tuple(told.full(groups)),
         strips=tuple(_strips(lanes)),
-        stories=tuple(_story(view, sources, options) for view in views),
+        stories=tuple(_story(view, ROOM // len(views), sources, options) for view in views),
         data=picture(lanes, findings, sources, options),
         version=__version__,
     )
@@ -59,8 +62,9 @@ def _state(view: TimelineView) -> str:
     return f"{life.state} since {moment(life.since)} UTC{waits}"
 
 
-def _story(view: TimelineView, sources: Sources, options: RenderOptions) -> Story:
+def _story(view: TimelineView, room: int, sources: Sources, options: RenderOptions) -> Story:
     life = view.life
+    rows = tuple(_within(room, (_row(row, view, sources, options) for row in view.rows)))
     return Story(
         name=f"{life.subject.kind} {life.subject.name}",
         ids=tuple(f"{name} {value}" for name, value in life.subject.ids.items()),
@@ -69,8 +73,18 @@ def _story(view: TimelineView, sources: Sources, options: RenderOptions) -> Stor
         waits=life.waits_for,
         phases=" · ".join(map(how_long, view.phases)),
         clocks=tuple(map(runs_off, view.skews)),
-        rows=tuple(_row(row, view, sources, options) for row in view.rows),
+        rows=rows,
+        more=len(view.rows) - len(rows),
     )
+
+
+def _within(room: int, rows: Iterable[StoryRow]) -> Iterator[StoryRow]:
+    """As many rows as there is room for; a row takes its words and its tags."""
+    for row in rows:
+        room -= MARKUP + len(row.says) + len(row.line.text) + len(row.line.place)
+        if room < 0:
+            return
+        yield row
 
 
 def _row(row: TimelineRow, view: TimelineView, sources: Sources, options: RenderOptions) -> StoryRow:
