@@ -58,9 +58,18 @@ def build_lanes(history: History, matters: Collection[Key] = (), *, node: str = 
 def _all(history: History, builder: LifecycleBuilder, timelines: Sequence[Timeline]) -> Iterator[Lane]:
     """All lanes, one by one: there may be no room for the most of them."""
     yield from _runtimes(history)
+    heard = _heard(history)
     for timeline in timelines:
         for life in builder.on_nodes(timeline):
-            yield lane_of(life, history.ends)
+            yield lane_of(life, heard.get(life.subject.ids.get("node", ""), history.ends))
+
+
+def _heard(history: History) -> dict[str, int]:
+    """By node until when its logs go."""
+    heard: dict[str, int] = {}
+    for one in history.coverage:
+        heard[one.node] = max(one.ends, heard.get(one.node, 0))
+    return heard
 
 
 def _weight(timeline: Timeline, matters: Collection[Key]) -> tuple[bool, bool, int]:

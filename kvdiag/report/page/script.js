@@ -84,7 +84,7 @@
 
   // ---- the picture
 
-  const ROW = 26, BAR = 14, HEAD = 72, HISTOGRAM = 46; // in points
+  const ROW = 26, BAR = 14, HEAD = 72, HISTOGRAM = 46, PAD = 7; // in points
   const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 15e3, 3e4, 6e4, 12e4, 3e5, 6e5, 9e5, 18e5,
     36e5, 72e5, 108e5, 216e5, 432e5, 864e5, 1728e5, 6048e5, 2592e6, 7776e6, 31536e6];
   let picture = null;
@@ -237,9 +237,10 @@
 
     show(from, to) {
       const wide = clamp(to - from, Math.min(5, this.length), this.length);
-      this.from = clamp(from, 0, this.length - wide);
-      this.to = this.from + wide;
-      address.t = wide < this.length ? `${Math.floor(this.from)}-${Math.ceil(this.to)}` : "";
+      const exact = (time) => Math.round(time * 100) / 100; // so that an address shows just this again
+      this.from = exact(clamp(from, 0, this.length - wide));
+      this.to = exact(this.from + wide);
+      address.t = wide < this.length ? `${this.from}-${this.to}` : "";
       writeAddress();
       this.draw();
     }
@@ -263,6 +264,15 @@
 
     stamp(time, from = 0, to = 23) {
       return new Date(this.data.begins + time * this.data.unit).toISOString().slice(from, to).replace("T", " ");
+    }
+
+    /** The mark that `e-SOURCE.LINE` or `e-SOURCE.LINE.LANE` calls; -1 for none. */
+    called(target) {
+      const [, place, number] = /^e-(\d+\.\d+)(?:\.(\d+))?$/.exec(target) || [];
+      const lane = this.data.lanes[number];
+      for (let i = lane ? lane.mark : 0; lane && i < lane.marks; i++)
+        if (`${this.data.mark.source[i]}.${this.data.mark.line[i]}` === place) return i;
+      return this.places.get(place) ?? -1;
     }
 
     // -- drawing
@@ -292,7 +302,7 @@
       const [g, width, height] = this.sized(this.canvas);
       if (!width) return;
       this.width = width;
-      this.left = byId("names").offsetWidth;
+      this.left = byId("names").offsetWidth + PAD;
       g.font = "11px system-ui, sans-serif";
       g.textBaseline = "middle";
       const top = this.box.scrollTop;
@@ -321,7 +331,7 @@
       g.fillRect(0, y + ROW - 1, width, 1);
       g.save();
       g.beginPath();
-      g.rect(left, y, width - left, ROW);
+      g.rect(left - PAD, y, width - left + PAD, ROW);
       g.clip();
       this.paintBars(g, row.lane, y);
       this.paintMarks(g, row.lane, y);
@@ -330,11 +340,12 @@
 
     paintBars(g, lane, y) {
       const { at, wide, state } = this.data.bar;
-      let i = first(at, this.from, lane.bar, lane.bars);
-      while (i > lane.bar && at[i - 1] + wide[i - 1] >= this.from) i--;
+      const from = this.time(this.left - PAD);
+      let i = first(at, from, lane.bar, lane.bars);
+      while (i > lane.bar && at[i - 1] + wide[i - 1] >= from) i--;
       let last = -1;
       for (; i < lane.bars && at[i] <= this.to; i++) {
-        const x = Math.max(this.left - 2, this.x(at[i]));
+        const x = Math.max(this.left - PAD, this.x(at[i]));
         const end = Math.min(this.width + 2, this.x(at[i] + wide[i]));
         if (end <= last) continue; // within a point that is drawn
         const [name, tone] = this.data.states[state[i]];
@@ -357,7 +368,7 @@
       const { at, proves } = this.data.mark;
       const middle = y + ROW - 6;
       let last = -9, lastFound = -9;
-      for (let i = first(at, this.from, lane.mark, lane.marks); i < lane.marks && at[i] <= this.to; i++) {
+      for (let i = first(at, this.time(this.left - PAD), lane.mark, lane.marks); i < lane.marks && at[i] <= this.to; i++) {
         if (!this.on[i]) continue;
         const x = this.x(at[i]);
         if (proves[i]) {
@@ -582,7 +593,8 @@
       const lane = data.lanes[this.laneOf[i]];
       const finding = data.findings[(proves[i] >> 1) - 1];
       this.selected = i;
-      address.target = `e-${source[i]}.${line[i]}`;
+      const place = `${source[i]}.${line[i]}`;
+      address.target = `e-${place}` + (this.places.get(place) === i ? "" : `.${this.laneOf[i]}`);
       const link = make("a", `${data.sources[source[i]]}:${line[i]}`, { href: "#" + address.target });
       const parts = [make("b", data.labels[label[i]]), ` · ${this.stamp(at[i])} UTC · ${lane.kind} ${lane.name} · `, link];
       if (proves[i] & 1) parts.push(make("b", " · out of order", { className: "bad" }));
@@ -654,8 +666,8 @@
     if (!picture) return;
     const [from, to] = address.t.split("-").map(Number);
     if (from >= 0 && to > from) picture.show(from, to);
-    const mark = target.startsWith("e-") && picture.places.get(target.slice(2));
-    if (Number.isInteger(mark)) {
+    const mark = picture.called(target);
+    if (mark >= 0) {
       picture.select(mark, true);
       byId("picture").scrollIntoView();
     }
