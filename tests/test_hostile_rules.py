@@ -40,7 +40,7 @@ def folder(tmp_path):
 def test_sentences_of_no_sense(kvdiag, folder, sentence):
     """A sentence that is too long or too deep is a fault with its place."""
     path = folder(WHEN, f"when: {sentence}")
-    done = kvdiag("rules", "lint", "--patterns", path.parent.parent)
+    done = kvdiag("rules", "list", "--patterns", path.parent.parent)
     assert done.returncode == 2
     assert f"{path}:" in done.stderr
     assert len(done.stderr) < 2000
@@ -60,16 +60,16 @@ def test_what_is_no_file_of_a_rule(kvdiag, folder):
     path = folder()
     path.unlink()
     path.symlink_to("/dev/zero")
-    done = kvdiag("rules", "lint", "--patterns", path.parent.parent)
+    done = kvdiag("rules", "list", "--patterns", path.parent.parent)
     assert (done.returncode, "not a regular file" in done.stderr) == (2, True)
     path.unlink()
     os.mkfifo(path)
-    done = kvdiag("rules", "lint", "--patterns", path.parent.parent)
+    done = kvdiag("rules", "list", "--patterns", path.parent.parent)
     assert (done.returncode, "not a regular file" in done.stderr) == (2, True)
     path.unlink()
     with path.open("wb") as file:
         file.truncate(1 << 30)
-    done = kvdiag("rules", "lint", "--patterns", path.parent.parent)
+    done = kvdiag("rules", "list", "--patterns", path.parent.parent)
     assert (done.returncode, "larger than 1 MiB" in done.stderr) == (2, True)
 
 

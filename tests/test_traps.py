@@ -75,7 +75,7 @@ def test_words_that_are_known(unit):
     words = vocabulary()
     recogniser = Recogniser(words)
     for number, literal in enumerate(words.literals):
-        line = KLOG + b'"' + literal + unit * ((1 << 10) // len(unit))
+        line = KLOG + b'"' + literal + unit * (300 // len(unit))
         recogniser.feed(line, number, [(0, line, (number,))])
 
 

@@ -30,6 +30,7 @@ from kvdiag.model.vocabulary import CRASH, Entry
 
 OPENING = 3  # lines at the head of a crash dump that may each name the crash
 MOST_SITES = 4_096
+RELAYED = "relayed"  # stands for the component of an error that anybody may pass on
 UNFINISHED = (b"=<", b"\r")  # a value of many lines begins; a carriage return to be cut off
 ANYBODY = Attribution()
 
@@ -130,13 +131,18 @@ class Recogniser:
         return 1
 
     def _may_say(self, component: str, ident: str, line: bytes, rest: int) -> bool:
-        """As `Attribution.may_say`, asked once for each call site: it looks at no more than the file."""
+        """As `Attribution.may_say`, or `may_relay` of a RELAYED error; asked once for each call site.
+
+        Both look at no more than the file.
+        """
         key = (component, ident, line[rest : line.find(b"]", rest, rest + LONGEST_SITE)] if not ident else b"")
         told = self._sayings.get(key)
         if told is None:
             if len(self._sayings) >= MOST_SITES:
                 self._sayings.clear()
-            told = self._sayings[key] = self._by.may_say(component, ident, line)
+            by = self._by
+            told = by.may_relay(ident, line) if component == RELAYED else by.may_say(component, ident, line)
+            self._sayings[key] = told
         return told
 
     def _take(self, ids: tuple[int, ...], said: ParsedLine, place: HitLine, rest: int) -> int:
@@ -168,7 +174,7 @@ class Recogniser:
         is_excerpt = self._is_named and stamp is None
         if is_bare and entry.component not in {"", KERNEL} and not is_excerpt:
             return  # words of a log in a text that is none
-        if not (self._is_own(entry, said, place) or (is_excerpt and is_bare)):
+        if not (self._is_own(entry, said, place, rest) or (is_excerpt and is_bare)):
             return
         if stamp is None:
             stamp = at_line(place.number)
@@ -196,13 +202,14 @@ class Recogniser:
             self._repeats.begin(found, raw_event)
         self.raw_events.append(raw_event)
 
-    def _is_own(self, entry: Entry, said: ParsedLine, place: HitLine) -> bool:
+    def _is_own(self, entry: Entry, said: ParsedLine, place: HitLine, rest: int) -> bool:
         """Whether the words are not those of another: the kernel's that a program tells, or such as several have."""
         if entry.component == KERNEL:
             return said[2].ident == KERNEL
-        if entry.is_within:
-            return is_row(said[3]) or self._by.may_relay(said[2].ident, place.line)
-        return is_row(said[3]) or self._by.may_say(entry.component, said[2].ident, place.line)
+        if is_row(said[3]):
+            return True
+        who = RELAYED if entry.is_within else entry.component
+        return self._may_say(who, said[2].ident, place.line, rest)
 
     def _is_same_crash(self, place: HitLine) -> bool:
         """`panic: …` and `[signal SIGSEGV …` open one and the same dump."""

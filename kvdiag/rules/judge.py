@@ -181,7 +181,8 @@ def _run(chain: Chain, selected: JudgedEvents, bound: Bound, start: int, *, by_w
         begin = start if last is None else _next(series, selected.seen.places(step.name), last)
         taken = _fixed(step, bound) or take(step, series, begin, by_wait=by_wait)
         if not taken or (last is not None and not _follows(taken[0], last)):
-            return _cut_run(chain, selected, run, series[begin:]) if step is chain.steps[-1] else None
+            may_come = step is chain.steps[-1] and step.name in selected.rule.cut
+            return _cut_run(chain, selected, run, series[begin:]) if may_come else None
         run[step.name] = (*run.get(step.name, ()), *taken)
         last = taken[-1]
     begins = run[chain.steps[0].name][0].time
@@ -191,12 +192,10 @@ def _run(chain: Chain, selected: JudgedEvents, bound: Bound, start: int, *, by_w
 
 
 def _cut_run(chain: Chain, selected: JudgedEvents, run: Bound, more: tuple[Event, ...]) -> Bound | None:
-    """The run without all of its last step, where the rule asks for that and the log ends before it was due."""
+    """The run without all of its last step, where the log ends before that was due."""
     name = chain.steps[-1].name
     begun = {**run, name: (*run.get(name, ()), *more)} if more else run
-    if name not in selected.rule.cut or not begun or not any(_cut_doubts(chain, begun, selected)):
-        return None
-    return begun
+    return begun if begun and any(_cut_doubts(chain, begun, selected)) else None
 
 
 def _cut_doubts(chain: Chain, bound: Bound, selected: JudgedEvents) -> Iterator[Doubt]:
@@ -260,7 +259,7 @@ def _machine(event: Event) -> str:
 def _fixed(step: ChainStep, bound: Bound) -> tuple[Event, ...]:
     """The events that another term has bound to the step's name, when they are as many as the step asks for."""
     events = bound.get(step.name, ())
-    return events if take(step, events, 0, by_wait=True) else ()
+    return events if events and take(step, events, 0, by_wait=True) else ()
 
 
 def _next(series: tuple[Event, ...], places: Sequence[Place], last: Event) -> int:

@@ -38,11 +38,6 @@ def node_of(finding: Finding) -> str:
     return next((one.event.node for one in finding.evidence if one.event.node.startswith(NAMELESS)), "")
 
 
-def shares_node(one: str, other: str) -> bool:
-    """Whether two nodes may be one: what nobody names may be any."""
-    return not one or not other or one == other
-
-
 class Links:
     """Findings by what they are about: each is held against the linked ones alone, as there may be thousands."""
 

@@ -60,14 +60,6 @@ RULE_ID = re.compile(r"KV[1-9]\d{2,3}")
 RULE_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9.]+)*")
 
 
-def read_rule(text: str, file: str, groups: Groups = EMPTY) -> Rule:
-    """The one signature in `text`. Raises PatternError at the first fault, or for a file that has not one."""
-    rules = read_rules(text, file, groups)
-    if len(rules) != 1:
-        raise PatternError(f"{file}:1:1", f"one rule is expected here, not {len(rules)}")
-    return rules[0]
-
-
 def read_rules(text: str, file: str, groups: Groups = EMPTY) -> list[Rule]:
     """The signatures in `text`; `file` is what the user knows it as. Raises PatternError at the first fault.
 

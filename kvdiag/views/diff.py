@@ -24,13 +24,10 @@ def compare_events(
     left: tuple[str, Sequence[Event]], right: tuple[str, Sequence[Event]], labels: Mapping[str, str]
 ) -> Comparison:
     """Two logs, each a name and its events in order of time; steps are the kinds of events, by their labels."""
-    stages = tuple(_stages((_called(event, labels), event) for event in events) for _, events in (left, right))
+    stages = tuple(
+        _stages((labels.get(event.kind) or event.kind, event) for event in events) for _, events in (left, right)
+    )
     return _compare((left[0], right[0]), (stages[0], stages[1]), ("", ""))
-
-
-def _called(event: Event, labels: Mapping[str, str]) -> str:
-    label = labels.get(event.kind) or event.kind
-    return label if not event.component or label.startswith(event.component) else f"{event.component} {label}"
 
 
 def _of_life(life: Lifecycle) -> Iterator[tuple[str, Event]]:

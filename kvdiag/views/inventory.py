@@ -95,7 +95,7 @@ def _row(
         namespaces=tuple(sorted(_namespaces(timeline, history))),
         certain=not life.assumed and (not life.transitions or life.transitions[-1].certain),
         illegal=_illegal(life.transitions),
-        findings=tuple(dict.fromkeys(f.rule.name for f in findings if f.subject.ids.get("node", "") in {node, ""})),
+        findings=tuple(sorted({f.rule.name for f in findings if f.subject.ids.get("node", "") in {node, ""}})),
         phases=parts,
         now=now(life, parts) if wanted.slow else None,
         until=max((event.ends for event in timeline.events), default=life.since),

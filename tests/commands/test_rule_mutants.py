@@ -11,7 +11,7 @@ from kvdiag.commands.rule_tests import try_rule
 from kvdiag.errors import PatternError
 from kvdiag.events.folder import built_in
 from kvdiag.events.vocabulary import load_vocabulary
-from kvdiag.rules.schema import read_rule
+from tests.onerule import read_rule
 
 RULE = """\
 id: KV299

@@ -7,7 +7,7 @@ import pytest
 from kvdiag.commands.rule_tests import try_rule
 from kvdiag.events.folder import built_in
 from kvdiag.events.vocabulary import load_vocabulary
-from kvdiag.rules.schema import read_rule
+from tests.onerule import read_rule
 
 RULE = """\
 id: KV199
@@ -44,12 +44,12 @@ def verdict(sentence, options="{}"):
 @pytest.mark.parametrize(
     ("sentence", "got", "passed"),
     [
-        ("added then created", {"shop/web-0": "confirmed"}, True),
-        ("added then created then mine", {"shop/web-0": "confirmed"}, True),
+        ("added then created", {"shop/web-0": "confirmed low"}, True),
+        ("added then created then mine", {"shop/web-0": "confirmed low"}, True),
         ("created then added", {}, False),
         ("mine then created", {}, False),
         ("added and no mine after added within 1m", {}, False),
-        ("added and no mine before added", {"shop/web-0": "possible"}, False),
+        ("added and no mine before added", {"shop/web-0": "possible low"}, False),
     ],
 )
 def test_a_rule_is_tried(sentence, got, passed):
@@ -60,6 +60,6 @@ def test_a_rule_is_tried(sentence, got, passed):
 def test_options_of_a_test():
     """A test may say the year, the zone, and versions that its excerpt does not show."""
     assert verdict("added then created", "{year: 2020, tz: '+08:00', kubelet: v1.29.3}") == (
-        {"shop/web-0": "confirmed"},
+        {"shop/web-0": "confirmed low"},
         True,
     )

@@ -12,7 +12,7 @@ from kvdiag.model.options import Options
 from kvdiag.model.values import SubjectKind
 from kvdiag.rules.findings import find
 from kvdiag.rules.packed import pack, unpack
-from kvdiag.rules.schema import read_rule
+from tests.onerule import read_rule
 
 RULE = read_rule(
     """

@@ -8,7 +8,8 @@ from kvdiag.clock import MINUTE
 from kvdiag.errors import PatternError
 from kvdiag.model.rule import Absent, All, Bug, Chain, ChainStep, Fix, RuleTest, Selector
 from kvdiag.model.values import Role, Severity, SubjectKind
-from kvdiag.rules.schema import read_rule, unique
+from kvdiag.rules.schema import unique
+from tests.onerule import read_rule
 
 WHOLE = """\
 id: KV399

@@ -16,11 +16,12 @@ from kvdiag.events.vocabulary import load_vocabulary, read_entries
 from kvdiag.model.rule import RuleTest
 from kvdiag.rules.library import load
 from kvdiag.rules.packed import pack, unpack
-from kvdiag.rules.schema import read_rule, read_rules
+from kvdiag.rules.schema import read_rules
 from kvdiag.rules.selectors import longest_literal, read_groups
 from kvdiag.rules.words import show_rule
 from kvdiag.yamlread import read_yaml
 from tests.conftest import run_kvdiag
+from tests.onerule import read_rule
 
 SIGN = """\
 id: KV699

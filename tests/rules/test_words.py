@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kvdiag.rules.schema import read_rule
 from kvdiag.rules.words import show_rule
+from tests.onerule import read_rule
 
 RULE = """\
 id: KV399

@@ -47,7 +47,7 @@ def life(name: str, text: str) -> Lifecycle:
 )
 def test_where_they_part(left: str, right: str, common: str, parted: tuple[str | None, str | None]) -> None:
     """The last step that both took before the first that only one took."""
-    found = compare_events(("l", events(left)), ("r", events(right)))
+    found = compare_events(("l", events(left)), ("r", events(right)), {})
     assert found.common == common
     sides = (found.parted_left, found.parted_right)
     assert tuple(side.step if side else None for side in sides) == parted
@@ -66,7 +66,7 @@ def test_where_they_part(left: str, right: str, common: str, parted: tuple[str |
 )
 def test_what_took_longer(left: str, right: str, slower: list[tuple[str, float, float]]) -> None:
     """Three times as long and at least a second more; a step counts when it came first."""
-    found = compare_events(("l", events(left)), ("r", events(right)))
+    found = compare_events(("l", events(left)), ("r", events(right)), {})
     assert [(one.step, one.left / SECOND, one.right / SECOND) for one in found.slower] == slower
 
 
