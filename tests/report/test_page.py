@@ -51,10 +51,10 @@ def sample_page(name: str = "hostpath-driver-lost-state") -> str:
 
 
 def visible(page: str) -> str:
-    """Give the words of a page, one element to a line, without style, script and data."""
+    """Give the words of a page, one element to a line, long ones cut, without style, script and data."""
     body = re.sub(r"<(style|script)\b.*?</\1>", "", page, flags=re.DOTALL).partition("<body>")[2]
     lines = (unescape(" ".join(line.split())) for line in re.sub(r"<[^>]*>", "\n", body).splitlines())
-    return "\n".join(filter(None, lines)) + "\n"
+    return "\n".join(line[:100] for line in lines if line) + "\n"
 
 
 def data_of(page: str) -> dict[str, object]:

@@ -27,6 +27,7 @@ LONGEST_AROUND = 300
 AROUND = 2  # events before and after each line of evidence
 NAMED = 500  # characters of victims' names
 TOLD = 100  # symptoms of one cause
+VICTIMS = 300  # of one incident, with the first
 
 Context = Mapping[tuple[str, str], Sequence[Mark]]
 
@@ -83,6 +84,10 @@ class Findings:
             around=tuple(self._around(finding, evidence)),
             fixes=tuple(shown(fix, redact=redact) for fix in finding.fix),
             doubts=tuple(map(say_doubt, finding.doubts)),
+            victims=tuple(
+                Told((anchor(one),), one.rule.name, shortened(self._clean(_of((one,))), NAMED))
+                for one in incident[1:VICTIMS]
+            ),
             explains=tuple(self._told(incident)),
             look_alikes=tuple(" ".join(text.split()) for text in finding.rule.look_alikes),
             references=tuple(finding.rule.references),
@@ -93,7 +98,7 @@ class Findings:
         for group in incidents(symptoms)[:TOLD]:
             others = f" And {len(group) - 1} more." if len(group) > 1 else ""
             way = f" (through {', '.join(group[0].through)})" if group[0].through else ""
-            yield Told(group[0].rule.name, f"{group[0].says}{others}{way}")
+            yield Told(tuple(map(anchor, group[:TOLD])), group[0].rule.name, f"{group[0].says}{others}{way}")
 
     def _around(self, finding: Finding, evidence: Sequence[Line]) -> Iterator[Line]:
         """What the subject's own events before and after each line of evidence were, with these among them."""
@@ -150,7 +155,7 @@ def _node(finding: Finding) -> str:
 
 def _size(found: Found) -> int:
     texts: Iterable[str] = (
-        *(f"{line}" for line in (*found.evidence, *found.around, *found.fixes, *found.explains)),
+        *(f"{line}" for line in (*found.evidence, *found.around, *found.fixes, *found.explains, *found.victims)),
         *(*found.subjects, *found.cause, *found.look_alikes, found.says),
     )
     return sum(map(len, texts))

@@ -20,8 +20,9 @@ class Line(NamedTuple):
 
 
 class Told(NamedTuple):
-    """A finding that another explains: `anchor` is empty where it has no place of its own on the page."""
+    """Findings told in one sentence: those that another explains, or a victim of one incident; `anchors` lead to it."""
 
+    anchors: tuple[str, ...]
     rule: str
     says: str
 
@@ -54,6 +55,7 @@ class Found(NamedTuple):
     around: tuple[Line, ...]
     fixes: tuple[Fix, ...]
     doubts: tuple[str, ...]
+    victims: tuple[Told, ...]
     explains: tuple[Told, ...]
     look_alikes: tuple[str, ...]
     references: tuple[str, ...]

@@ -654,14 +654,14 @@
   function go() {
     readAddress();
     const { target } = address;
-    for (const one of all("article.here")) one.classList.remove("here");
+    for (const one of all(".here")) one.classList.remove("here");
     const place = /^[fr]-[\w-]+$/.test(target) && byId(target);
     if (place) {
       for (let up = place.querySelector("details") || place; up; up = up.parentElement) if (up.tagName === "DETAILS") up.open = true;
-      place.removeAttribute("data-off");
+      place.closest("article")?.removeAttribute("data-off");
       place.classList.add("here");
       place.scrollIntoView();
-      if (place.tabIndex === -1) place.focus({ preventScroll: true });
+      if (place.matches("article")) place.focus({ preventScroll: true });
     }
     if (!picture) return;
     const [from, to] = address.t.split("-").map(Number);
