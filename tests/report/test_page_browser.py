@@ -124,6 +124,20 @@ def test_the_wheel_zooms_at_the_pointer(opened):
     assert "t=" not in page.url
 
 
+def test_lanes_in_view(opened):
+    """Lanes that are empty between the two edges are left out when that is asked for."""
+    page = opened("failure", "#?t=0-3000")
+    names = page.locator("#names div:visible")
+    before = names.count()
+    page.click("#view")
+    page.wait_for_timeout(150)
+    assert 0 < names.count() < before
+    assert "pod default/db-0" not in names.all_inner_texts()
+    page.click("#view")
+    page.wait_for_timeout(150)
+    assert names.count() == before
+
+
 def test_search(opened):
     """Tokens and words leave what is meant, of findings and of lanes, and stand in the address."""
     page = opened("failure")
@@ -176,7 +190,7 @@ def test_the_order_of_tab(opened):
         order.append(page.evaluate("document.activeElement.id || document.activeElement.getAttribute('href')"))
     assert order[0] == "#causes"
     assert order[1].startswith("#f-")
-    assert order[2:7] == ["q", "in", "out", "fit", "lanes"]
+    assert order[2:8] == ["q", "in", "out", "fit", "view", "lanes"]
 
 
 def test_by_night(opened):

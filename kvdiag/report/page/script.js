@@ -149,6 +149,8 @@
       for (let i = data.marks - 1; i >= 0; i--) this.places.set(`${data.mark.source[i]}.${data.mark.line[i]}`, i);
       this.selected = -1;
       this.rows = [];
+      this.meant = [];
+      this.inView = false;
       this.box = byId("lanes");
       this.canvas = byId("canvas");
       this.map = byId("map");
@@ -187,6 +189,7 @@
       matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.colours());
       byId("in").onclick = () => this.zoom(0.5);
       byId("out").onclick = () => this.zoom(2);
+      byId("view").onclick = () => this.toggle();
       byId("fit").onclick = () => this.show(0, this.length);
     }
 
@@ -198,8 +201,7 @@
       const words = terms.filter((term) => !ofLane.includes(term));
       const texts = words.map((term) => term.key ? null : this.texts(term.text));
       let lanes = 0, marks = 0;
-      this.rows = [];
-      let node = null;
+      this.meant = [];
       data.lanes.forEach((lane, number) => {
         const isOfLane = ofLane.every((term) => term.not !== begins(term, lane[term.key]));
         const name = `${lane.kind} ${lane.name} ${lane.node}`.toLowerCase();
@@ -210,14 +212,39 @@
         }
         const isNamed = words.every((term) => !term.key && term.not !== name.includes(term.text));
         if (!isOfLane || (words.length && !left && !isNamed)) return;
-        if (lane.node !== node) this.rows.push({ node: node = lane.node });
-        this.rows.push({ lane, number });
+        this.meant.push({ lane, number });
         lanes++;
         marks += left;
       });
+      this.arrange();
+      return `${marks} of ${data.marks} events on ${lanes} lanes`;
+    }
+
+    /** The rows: the lanes that are meant, or those of them that show something now, below the names of their nodes. */
+    arrange() {
+      this.rows = [];
+      let node = null;
+      for (const row of this.meant) {
+        if (this.inView && !this.isInView(row.lane)) continue;
+        if (row.lane.node !== node) this.rows.push({ node: node = row.lane.node });
+        this.rows.push(row);
+      }
       byId("room").style.height = `${HEAD + this.rows.length * ROW + 8}px`;
       this.draw();
-      return `${marks} of ${data.marks} events on ${lanes} lanes`;
+    }
+
+    isInView(lane) {
+      const { bar, mark } = this.data;
+      const last = first(bar.at, this.to + 1e-6, lane.bar, lane.bars) - 1;
+      if (last >= lane.bar && bar.at[last] + bar.wide[last] >= this.from) return true;
+      const next = first(mark.at, this.from, lane.mark, lane.marks);
+      return next < lane.marks && mark.at[next] <= this.to;
+    }
+
+    toggle() {
+      this.inView = !this.inView;
+      byId("view").setAttribute("aria-pressed", this.inView);
+      this.arrange();
     }
 
     /** By number of a text whether it has the word. */
@@ -242,7 +269,7 @@
       this.to = exact(this.from + wide);
       address.t = wide < this.length ? `${this.from}-${this.to}` : "";
       writeAddress();
-      this.draw();
+      if (this.inView) this.arrange(); else this.draw();
     }
 
     zoom(factor, at = (this.from + this.to) / 2) {
@@ -636,7 +663,7 @@
       const keys = {
         ArrowLeft: () => this.pan(-0.2), ArrowRight: () => this.pan(0.2), "+": () => this.zoom(0.5), "=": () => this.zoom(0.5),
         "-": () => this.zoom(2), "0": () => this.show(0, this.length), Home: () => this.pan(-1e9), End: () => this.pan(1e9),
-        n: () => this.step(1), p: () => this.step(-1), Enter: () => this.enter(),
+        v: () => this.toggle(), n: () => this.step(1), p: () => this.step(-1), Enter: () => this.enter(),
       };
       if (!Object.hasOwn(keys, event.key)) return;
       event.preventDefault();
