@@ -6,7 +6,7 @@ Lanes stand by node: the node itself, its runtime, its drivers, volumes and pods
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 
 from kvdiag.lifecycles.build import LifecycleBuilder
 from kvdiag.lifecycles.load import lifecycles
@@ -17,6 +17,7 @@ from kvdiag.model.timeline import History, Timeline
 from kvdiag.model.values import SubjectKind
 
 MOST = 100_000  # bars and marks together
+RUNTIMES_SHARE = 4  # of the room, a runtime takes no more than one part
 RUNTIMES = frozenset({"containerd", "crio"})
 ORDER = (
     SubjectKind.NODE,
@@ -33,35 +34,48 @@ Key = tuple[SubjectKind, str]
 
 
 def build_lanes(history: History, matters: Collection[Key] = (), *, node: str = "", most: int = MOST) -> Lanes:
-    """The lanes of a history, of one node if it is given; the subjects that `matters` names are never left out first.
+    """The lanes of a history, of one node if it is given; the subjects that `matters` names come first.
 
-    After them come nodes and drivers, then the subjects with the fewest events: they are the most that fit.
+    After them come runtimes, nodes and drivers, then the subjects with the fewest events: they are the most that fit.
     """
-    builder, room = LifecycleBuilder(history), most
-    found: list[Lane] = []
-    unlisted = cut = 0
-    timelines = [timeline for timeline in history.timelines.values() if timeline.events]
-    for lane in _all(history, builder, sorted(timelines, key=lambda one: _weight(one, matters))):
-        if node and lane.node not in {node, ""}:
-            continue
-        if room <= 0:
-            unlisted += 1
-            continue
-        shown = _within(lane, room)
-        cut += len(lane.marks) - len(shown.marks)
-        room -= len(shown.bars) + len(shown.marks)
-        found.append(shown)
-    found.sort(key=lambda one: (one.node, ORDER.index(one.kind), _begins(one, history), one.name))
-    return Lanes(tuple(found), history.begins, history.ends, unlisted, cut)
+    builder, heard, room = LifecycleBuilder(history), _heard(history), _Room(most, node)
+
+    def take(timelines: Iterable[Timeline]) -> None:
+        for timeline in timelines:
+            if room.left <= 0:
+                room.unlisted += 1
+                continue
+            for life in builder.on_nodes(timeline):
+                room.take(lane_of(life, heard.get(life.subject.ids.get("node", ""), history.ends)))
+
+    timelines = sorted((one for one in history.timelines.values() if one.events), key=_weight)
+    take(one for one in timelines if (one.subject.kind, one.subject.key) in matters)
+    for lane in _runtimes(history):
+        room.take(lane, most // RUNTIMES_SHARE)
+    take(one for one in timelines if (one.subject.kind, one.subject.key) not in matters)
+    room.found.sort(key=lambda one: (one.node, ORDER.index(one.kind), _begins(one, history), one.name))
+    return Lanes(tuple(room.found), history.begins, history.ends, room.unlisted, room.cut)
 
 
-def _all(history: History, builder: LifecycleBuilder, timelines: Sequence[Timeline]) -> Iterator[Lane]:
-    """All lanes, one by one: there may be no room for the most of them."""
-    yield from _runtimes(history)
-    heard = _heard(history)
-    for timeline in timelines:
-        for life in builder.on_nodes(timeline):
-            yield lane_of(life, heard.get(life.subject.ids.get("node", ""), history.ends))
+class _Room:
+    """The lanes that were taken, of one node if it is given, and the bars and marks for which there is room yet."""
+
+    def __init__(self, left: int, node: str) -> None:
+        self.left, self.node = left, node
+        self.found: list[Lane] = []
+        self.unlisted = self.cut = 0
+
+    def take(self, lane: Lane, most: int = MOST) -> None:
+        """Take a lane, with as many bars and marks as there is room for."""
+        if self.node and lane.node not in {self.node, ""}:
+            return
+        if self.left <= 0:
+            self.unlisted += 1
+            return
+        shown = _within(lane, min(self.left, most))
+        self.cut += len(lane.marks) - len(shown.marks)
+        self.left -= len(shown.bars) + len(shown.marks)
+        self.found.append(shown)
 
 
 def _heard(history: History) -> dict[str, int]:
@@ -72,10 +86,8 @@ def _heard(history: History) -> dict[str, int]:
     return heard
 
 
-def _weight(timeline: Timeline, matters: Collection[Key]) -> tuple[bool, bool, int]:
-    subject = timeline.subject
-    is_of_many = subject.kind not in {SubjectKind.NODE, SubjectKind.DRIVER}
-    return (subject.kind, subject.key) not in matters, is_of_many, len(timeline.events)
+def _weight(timeline: Timeline) -> tuple[bool, int]:
+    return timeline.subject.kind not in {SubjectKind.NODE, SubjectKind.DRIVER}, len(timeline.events)
 
 
 def lane_of(life: Lifecycle, ends: int) -> Lane:
