@@ -27,7 +27,7 @@ FLOORS = (
     {"retention"},
     {"report"},
     {"commands"},
-    {"agents"},
+    {"agents", "nodes"},
     {"cli"},
     {"__init__", "__main__"},
 )

@@ -12,6 +12,7 @@ from kvdiag.cli import (
     analyze,
     check,
     compare,
+    completion,
     errors,
     events,
     explain,
@@ -47,6 +48,7 @@ app.command("events", cls=Command)(events.command)
 app.command("redact", cls=Command)(redact.command)
 app.command("explain", cls=Command)(explain.command)
 app.command("mcp", cls=Command)(mcp.command)
+app.command("completion", cls=Command)(completion.command)
 app.add_typer(rules.app, name="rules")
 
 

@@ -11,13 +11,20 @@ import gc
 import os
 import signal
 import sys
+from collections.abc import Callable
 
 BROKEN, UNREADABLE = 2, 3
+COMPLETES = "_KVDIAG_COMPLETE"
 ENDS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 def run() -> None:
-    """Run the command line; every expected failure is one clear message, never a traceback."""
+    """Run the command line."""
+    guarded(_dispatch)
+
+
+def guarded(command: Callable[[], None]) -> None:
+    """Run a command; every expected failure is one clear message, never a traceback."""
     _heed_signals()
     gc.disable()  # what is read holds no cycles; looking for them takes a tenth of the time
     if sys.stderr is None:  # closed by who started us
@@ -29,7 +36,7 @@ def run() -> None:
 
     try:
         try:
-            _dispatch()
+            command()
         finally:
             sys.stdout.flush()
     except KvdiagError as error:
@@ -51,12 +58,16 @@ def _dispatch() -> None:
     from kvdiag.cli.fast import run_short, short_form
 
     is_set = is_configured(os.environ, Path.cwd())
-    form = None if is_set else short_form(sys.argv[1:])
+    form = None if is_set or COMPLETES in os.environ else short_form(sys.argv[1:])
     if form is not None:
         sys.exit(run_short(form))
     from kvdiag.cli.app import command
 
-    command()(default_map=default_map(os.environ, Path.cwd()) if is_set else None)
+    if COMPLETES in os.environ:
+        from kvdiag.cli.completion import prepare
+
+        prepare()
+    command()(complete_var=COMPLETES, default_map=default_map(os.environ, Path.cwd()) if is_set else None)
 
 
 def _heed_signals() -> None:

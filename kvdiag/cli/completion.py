@@ -1,0 +1,28 @@
+"""`kvdiag completion SHELL`: the script that makes a shell complete commands and options."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from typer import completion
+
+from kvdiag.cli.main import COMPLETES
+from kvdiag.errors import UsageError
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+def command(shell: Annotated[str, typer.Argument(metavar="SHELL", help=f"{', '.join(SHELLS)}.")]) -> None:
+    """Print the completion script of a shell: source <(kvdiag completion bash)."""
+    if shell not in SHELLS:
+        raise UsageError(f"completion {shell}: unknown shell; choose from {', '.join(SHELLS)}")
+    script = completion.get_completion_script(  # type: ignore[attr-defined]  # typer has no public name for it
+        prog_name="kvdiag", complete_var=COMPLETES, shell=shell
+    )
+    typer.echo(script)
+
+
+def prepare() -> None:
+    """Know how the shells ask, when one does."""
+    completion.completion_init()  # type: ignore[attr-defined]  # as above

@@ -1,0 +1,110 @@
+"""`kubectl kvdiag node NAME…`: the logs of nodes through the API server, analysed where one sits."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kvdiag.cli.analysis import FAIL_ON, NEVER, OutputOptions, run_analysis
+from kvdiag.cli.arguments import NoColor, NoRedact, VerboseOption
+from kvdiag.cli.help import Command, Group
+from kvdiag.cli.outlet import say_note
+from kvdiag.clock import moment
+from kvdiag.errors import KvdiagError, UsageError
+from kvdiag.model.options import Options
+from kvdiag.nodes.query import Kubectl, collect
+from kvdiag.report import REPORTS
+from kvdiag.report.clean import clean
+
+SERVICES = ("kubelet", "containerd", "crio", "kern")
+AT_ONCE = 8
+NAME = re.compile(r"[A-Za-z0-9](?:[-_.@A-Za-z0-9]{0,251}[A-Za-z0-9])?")
+app = typer.Typer(
+    name="kubectl kvdiag",
+    cls=Group,
+    help="Analyze the logs of nodes through the API server.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback()
+def _root() -> None:
+    """Take a command, as kubectl does; there is one."""
+
+
+@app.command("node", cls=Command)
+def node(
+    names: Annotated[list[str], typer.Argument(metavar="NAME", help="Nodes.")],
+    since: Annotated[str, typer.Option(help="Logs after this time: RFC 3339, -3h.")] = "-1h",
+    service: Annotated[
+        list[str] | None, typer.Option(help=f"Only this service. Repeatable. [default: {', '.join(SERVICES)}]")
+    ] = None,
+    context: Annotated[str, typer.Option(help="Context of the kubeconfig.")] = "",
+    kubeconfig: Annotated[str, typer.Option(help="Path of the kubeconfig.")] = "",
+    save: Annotated[Path | None, typer.Option(metavar="DIR", help="Keep the logs in this folder.")] = None,
+    output: Annotated[str, typer.Option("-o", "--output", help=f"{', '.join(REPORTS)}.")] = "text",
+    fail_on: Annotated[str, typer.Option(help=f"Exit 1 at this severity: {', '.join(FAIL_ON)}.")] = NEVER,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print findings only.")] = False,
+    verbose: VerboseOption = 0,
+    no_color: NoColor = False,
+    no_redact: NoRedact = False,
+) -> None:
+    """Fetch the logs of nodes with kubelet's log query, and find the root cause in them."""
+    try:
+        begins = datetime.fromtimestamp(moment(since, datetime.now(UTC), 0) / 1_000_000, UTC)
+    except ValueError as error:
+        raise UsageError(f"--since: {error}") from None
+    for word in (*names, *(service or ())):
+        if not NAME.fullmatch(word):
+            raise UsageError(f"{clean(word)!r}: no name of a node or a service")
+    chosen = {"--context": context, "--kubeconfig": kubeconfig}
+    kubectl = Kubectl(tuple(f"{name}={value}" for name, value in chosen.items() if value))
+    with ExitStack() as stack:
+        folder = save or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kvdiag-")))
+        read = _collect(kubectl, list(dict.fromkeys(names)), tuple(service or SERVICES), begins, folder)
+        options = Options(paths=tuple(str(folder / name) for name in read), year=begins.year)
+        outputs = OutputOptions(output, None, fail_on, quiet, verbose, no_color, no_redact)
+        code = run_analysis(options, outputs)
+    raise typer.Exit(code or (3 if len(read) < len(set(names)) else 0))
+
+
+def _collect(
+    kubectl: Kubectl, names: list[str], services: tuple[str, ...], begins: datetime, folder: Path
+) -> list[str]:
+    """Fetch the logs of several nodes at once; give those whose logs came. Raises the last error when none did."""
+    read: list[str] = []
+    failed: KvdiagError | None = None
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        tasks = {name: pool.submit(partial(collect, kubectl, name, services, begins, folder / name)) for name in names}
+        for name, task in tasks.items():
+            try:
+                missing = task.result()
+            except KvdiagError as error:
+                failed = error
+                say_note(str(error).partition("\n")[0])
+            else:
+                read.append(name)
+                if missing:
+                    say_note(f"node {name}: no log of {', '.join(missing)}")
+    if failed is not None and not read:
+        raise failed
+    return read
+
+
+def run() -> None:
+    """Run as kubectl does it; every expected failure is one clear message."""
+    from kvdiag.cli.main import guarded
+
+    guarded(app)

@@ -1,0 +1,148 @@
+"""`kubectl kvdiag node`, by the real kubectl, against an API server that serves recorded answers."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from tests.wrappers import journal_short
+
+ROOT = Path(__file__).parents[1]
+pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="no kubectl on the PATH")
+KUBELET = gzip.decompress((ROOT / "tests/data/pod-failures/kubelet.log.gz").read_bytes())
+JOURNAL = b"".join(
+    journal_short(line, "hostpath-driver-lost-state") + b"\n"
+    for line in KUBELET.splitlines()[:1500]
+    if line[:1] in b"IWEF"
+)
+LISTING = b'<!doctype html>\n<meta name="viewport" content="width=device-width">\n<pre>\n<a href="syslog">syslog</a>\n</pre>\n'
+
+
+class Api(BaseHTTPRequestHandler):
+    """Answers as kubelet does behind an API server."""
+
+    asked: list[str]
+
+    def do_GET(self) -> None:
+        """One answer by node and service."""
+        url = urlsplit(self.path)
+        if url.path == "/version":  # some kubectl chooses a version of itself by it
+            self.answer(200, json.dumps({"major": "1", "minor": "32", "gitVersion": "v1.32.4"}).encode())
+            return
+        node, service = url.path.split("/")[4], parse_qs(url.query).get("query", [""])[0]
+        Api.asked.append(f"{node} {service} {'sinceTime' in url.query} {'untilTime' in url.query}")
+        code, body = {
+            "off": (200, LISTING),
+            "forbidden": (403, status("Forbidden", 'nodes "forbidden" is forbidden: User "dev" cannot get resource')),
+            "gone": (404, status("NotFound", 'nodes "gone" not found')),
+        }.get(node, (200, JOURNAL if service == "kubelet" else f"\nlog not found for {service}\n".encode()))
+        self.answer(code, body)
+
+    def answer(self, code: int, body: bytes) -> None:
+        """Send it."""
+        self.send_response(code)
+        self.send_header("Content-Type", "application/json" if code != 200 else "text/plain;charset=UTF-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_words: object) -> None:
+        """Say nothing."""
+
+
+def status(reason: str, message: str) -> bytes:
+    """Give an error as an API server does."""
+    code = {"Forbidden": 403, "NotFound": 404}[reason]
+    said = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": message}
+    return json.dumps(said | {"reason": reason, "code": code}).encode()
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory):
+    """An environment with a cluster that answers, and with this kvdiag as a plugin of kubectl."""
+    Api.asked = []
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Api)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    folder = tmp_path_factory.mktemp("kubectl")
+    program = folder / "kubectl-kvdiag"
+    code = "from kvdiag.cli.kubectl import run; run()"
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -c "{code}" "$@"\n', "utf-8")
+    program.chmod(0o755)
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "c", "cluster": {"server": f"http://127.0.0.1:{server.server_port}"}}],
+        "users": [{"name": "u", "user": {}}],
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+        "current-context": "c",
+    }
+    (folder / "config").write_text(json.dumps(config), "utf-8")
+    own = {"PATH": f"{folder}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT), "KUBECONFIG": str(folder / "config")}
+    yield os.environ | own | {"HOME": str(folder)}
+    server.shutdown()
+    server.server_close()
+
+
+def asked(environment: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
+    """Run the plugin."""
+    command = ["kubectl", "kvdiag", "node", *words]
+    return subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def test_nodes_are_analysed(environment, tmp_path):
+    """The logs of several nodes come at once, are analysed, and are kept where that is asked for."""
+    done = asked(
+        environment, "worker-1", "worker-2", "--since=2026-11-20T20:00:00Z", "--save", str(tmp_path), "-o", "json"
+    )
+    assert done.returncode == 0, done.stderr
+    assert "node worker-1: no log of containerd, crio, kern" in done.stderr
+    report = json.loads(done.stdout)
+    assert {Path(one["source"]).parent.name for one in report["inputs"]} == {"worker-1", "worker-2"}
+    assert "crashloop-app" in {one["rule"] for one in report["findings"]}
+    assert sorted(path.name for path in tmp_path.rglob("*.log")) == ["kubelet.log"] * 2
+    assert (tmp_path / "worker-1" / "kubelet.log").read_bytes() == JOURNAL
+    assert "worker-1 kubelet True False" in Api.asked
+    assert "worker-1 kern False False" in Api.asked
+
+
+@pytest.mark.parametrize(
+    ("node", "said"),
+    [
+        ("off", "node log query is off or older than 1.27"),
+        ("forbidden", "you may not read nodes/proxy"),
+        ("gone", "there is no such node"),
+    ],
+)
+def test_why_there_is_no_log(environment, node, said):
+    """What keeps the logs from coming is said, with the other way to them."""
+    done = asked(environment, node)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert f"kubectl debug node/{node} -it" in done.stderr
+
+
+def test_one_of_two(environment):
+    """A node whose logs do not come takes nothing from the others."""
+    done = asked(environment, "worker-1", "gone", "--since=2026-11-20T20:00:00Z", "-q")
+    assert done.returncode == 3
+    assert "there is no such node" in done.stderr
+    assert done.stdout
+
+
+@pytest.mark.parametrize("word", ["..", "a/b", "$(id)", "a b"])
+def test_what_is_no_name(environment, word):
+    """A name that is none is refused, and asked of nobody."""
+    before = len(Api.asked)
+    done = asked(environment, word)
+    assert (done.returncode, len(Api.asked)) == (2, before)
