@@ -44,6 +44,8 @@ GUESTS = {
     "rich": ("report/terminal.py", "cli/progress.py"),
     "pyparsing": ("rules/grammar.py",),
     "dateutil": ("clock.py",),
+    "jinja2": ("report/page/render.py",),
+    "markupsafe": ("report/page/render.py",),
     "yaml": ("yamlread.py", "report/yamltext.py"),
     "hyperscan": ("scan/hyper.py",),
     "backports": ("inputs/compressed.py",),

@@ -21,7 +21,7 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 ASKED = [Requirement(text) for text in (*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["fast"])]
-NEED = re.compile(r"(?P<name>[A-Za-z.-]+)(?P<how>>=|==)(?P<version>[0-9.]+)(?P<when>;.*)?")
+NEED = re.compile(r"(?P<name>[A-Za-z][A-Za-z0-9.-]*)(?P<how>>=|==)(?P<version>[0-9.]+)(?P<when>;.*)?")
 HASH = re.compile(r"--hash=sha256:[0-9a-f]{64}")
 LOCK = ROOT / "requirements.lock"
 SAMPLE = "sample-logs/sandbox-never-removed"
@@ -101,8 +101,12 @@ def test_the_built_wheel_holds_the_package_alone(built):
     about = f"kvdiag-{wheel.name.split('-')[1]}.dist-info"
     rules = {f"kvdiag/{name}" for name in files("patterns", ".yaml")}
     described = {f"{about}/{name}" for name in ("METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE")}
-    package = {name for name in files("kvdiag", ".py", ".typed", ".json") if not name.startswith("kvdiag/patterns/")}
-    assert "kvdiag/py.typed" in package
+    package = {
+        name
+        for name in files("kvdiag", ".py", ".typed", ".json", ".html", ".css", ".js")
+        if not name.startswith("kvdiag/patterns/")
+    }
+    assert {"kvdiag/py.typed", "kvdiag/report/page/page.html"} <= package
     assert names == package | rules | described
 
 

@@ -14,7 +14,7 @@ from kvdiag.errors import InputError, UsageError
 from kvdiag.model.options import Options
 from kvdiag.model.report import Report
 from kvdiag.model.values import Severity
-from kvdiag.report import REPORTS, RenderOptions, writer
+from kvdiag.report import REPORTS, WITH_LANES, RenderOptions, writer
 
 NEVER = "never"
 FAIL_ON = (NEVER, *(severity.label for severity in Severity))
@@ -40,7 +40,7 @@ def run_analysis(options: Options, output_options: OutputOptions) -> int:
     """Analyse, print the report, give the exit code. Raises UsageError for an output or severity that is none."""
     _check(output_options)
     with progress(quiet=output_options.quiet) as tell:
-        report = _unknown(analyze(options, tell), output_options)
+        report = _unknown(analyze(options, tell, lanes=output_options.output in WITH_LANES), output_options)
     for note in (*report.problems, *(() if output_options.quiet else report.notes)):
         say_note(note)
     with outlet(output_options.output_file) as stream:

@@ -67,7 +67,7 @@ def _dispatch() -> None:
         from kvdiag.cli.completion import prepare
 
         prepare()
-    command()(default_map=default_map(os.environ, Path.cwd()) if is_set else None)
+    command()(complete_var=COMPLETES, default_map=default_map(os.environ, Path.cwd()) if is_set else None)
 
 
 def _heed_signals() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +13,7 @@ import typer
 from kvdiag.cli.arguments import PatternFolders, folders
 from kvdiag.cli.help import Command
 from kvdiag.cli.outlet import WIDEST_TABLE, width
+from kvdiag.commands.explain import Explainer
 from kvdiag.commands.lint import check_patterns
 from kvdiag.commands.rule_mutants import prove, shortcomings, summary, too_many
 from kvdiag.commands.rule_tests import failure, try_rule
@@ -38,13 +39,16 @@ Which = Annotated[list[str] | None, typer.Argument(metavar="RULE", help="Ids or 
 @app.command("list", cls=Command)
 def list_rules(
     patterns: PatternFolders = None,
-    search: Annotated[str, typer.Option(help="Only rules that have this word in name, title, cause or events.")] = "",
+    search: Annotated[
+        str, typer.Option(help="Only rules that have this in name, title, cause or events, or that a message fits.")
+    ] = "",
     output: Annotated[str, typer.Option("-o", "--output", help=f"{', '.join(OUTPUTS)}.")] = "text",
 ) -> None:
     """List rules: id, severity, name, title."""
     if output not in OUTPUTS:
         raise UsageError(f"-o {output}: unknown output; choose from {', '.join(OUTPUTS)}")
-    rules = [rule for rule in load([built_in(), *folders(patterns)]).rules if search.lower() in show_rule(rule).lower()]
+    fitting = {fit.rule for fit in Explainer(folders(patterns)).fits(search)} if " " in search else set()
+    rules = [rule for rule in load([built_in(), *folders(patterns)]).rules if _has(rule, search, fitting)]
     said = {"rules": [_listed(rule) for rule in rules]}
     if output == "json":
         typer.echo(json_text(said, redact=False), nl=False)
@@ -52,6 +56,10 @@ def list_rules(
         write_yaml(said, sys.stdout, redact=False)
     else:
         _print_list(rules, width(sys.stdout, WIDEST_TABLE))
+
+
+def _has(rule: Rule, search: str, fitting: Collection[str]) -> bool:
+    return rule.name in fitting or search.lower() in show_rule(rule).lower()
 
 
 def _print_list(rules: list[Rule], columns: int) -> None:

@@ -11,6 +11,7 @@ from kvdiag.correlate.needed import Scope
 from kvdiag.errors import WindowError
 from kvdiag.explain.benign import known_benign
 from kvdiag.ingest.read import Progress, TextInput
+from kvdiag.model.lanes import Lanes
 from kvdiag.model.options import Options
 from kvdiag.model.report import Finding, Report
 from kvdiag.model.timeline import History
@@ -28,13 +29,19 @@ def literals() -> list[bytes]:
 
 
 def analyze(
-    options: Options, progress: Progress = lambda _source, _bytes: None, texts: Sequence[TextInput] = ()
+    options: Options,
+    progress: Progress = lambda _source, _bytes: None,
+    texts: Sequence[TextInput] = (),
+    *,
+    lanes: bool = False,
 ) -> Report:
     """Read all inputs, build their history, ask every rule. Problems with single inputs stand in the report.
 
-    `texts` are logs in memory; with them and without paths nothing else is read.
+    `texts` are logs in memory; with them and without paths nothing else is read. With `lanes` the report has those of
+    every subject, which takes the events that no rule asks for as well.
     """
-    return judged(Case(options, judges_only=True), progress, texts)[0]
+    report, history = judged(Case(options, judges_only=not lanes), progress, texts)
+    return report._replace(lanes=_lanes(history, report.findings, options)) if lanes else report
 
 
 def judged(
@@ -58,6 +65,13 @@ def judged(
         errors=judge.errors(analysis, wanted),
     )
     return report, analysis.history
+
+
+def _lanes(history: History, findings: Sequence[Finding], options: Options) -> Lanes:
+    """The lanes of a history; what was found must be among them."""
+    from kvdiag.views.lanes import build_lanes  # no other output needs the states of everything
+
+    return build_lanes(history, {(one.subject.kind, one.subject.key) for one in findings}, node=options.node)
 
 
 class Explaining:

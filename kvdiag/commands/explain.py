@@ -10,7 +10,8 @@ from kvdiag.commands.case import load_patterns
 from kvdiag.errors import InputError, PatternError, UsageError
 from kvdiag.events.folder import built_in
 from kvdiag.explain.benign import first_that_fits, load_benign
-from kvdiag.explain.line import Change, LineReader
+from kvdiag.explain.line import Change, Line, LineReader
+from kvdiag.explain.message import Fit, fits
 from kvdiag.explain.page import CapabilityPage, LinePage, RulePage, StepPage, TopicPage, WordPage, step_wording
 from kvdiag.explain.reason import Reason, load_reasons
 from kvdiag.explain.topic import BENIGN, REASONS, Answer, Topic, TopicStep, load_topics
@@ -22,12 +23,13 @@ from kvdiag.model.rule import Rule
 from kvdiag.regex import lazy_regex
 from kvdiag.rules.capabilities import capabilities
 from kvdiag.rules.distribution import Dialect, distributions, plain, unknown_placeholders
-from kvdiag.rules.grammar import names_in
+from kvdiag.rules.grammar import names_in, positive_names
 from kvdiag.rules.selection import selects
 from kvdiag.rules.words import show_rule
 from kvdiag.yamlread import suggestion
 
 BLOCK = "block"
+PLAIN = "plain"
 Problem = Callable[[InputError], None]
 _NAMELIKE = lazy_regex(r"(?i:kv\d{1,4})|(?:[A-Z]?[a-z]+|[A-Z]+)(?:[ _-][A-Za-z]?[a-z]+)*")
 
@@ -107,10 +109,20 @@ class Explainer:
         """Each record of an input, its lines changed by `change` before they are taken apart."""
         benign = load_benign(self._folder / f"{BENIGN}.yaml")
         for line in LineReader(self._patterns.vocabulary).read(source, problem, change):
-            rules = (rule.name for rule in self._patterns.rules if _looks_at(rule, line.events))
+            rules = tuple(rule.name for rule in self._patterns.rules if _looks_at(rule, line.events))
             kinds = self._patterns.vocabulary.kinds
             labels = tuple(kinds[event.kind].label for event in line.events)
-            yield LinePage(line, labels, first_that_fits(benign, line.raw), tuple(rules))
+            fitting = () if rules or _has_head(line) else self.fits(line.body.message)
+            yield LinePage(line, labels, first_that_fits(benign, line.raw), rules, fitting)
+
+    def fits(self, message: str) -> tuple[Fit, ...]:
+        """The rules whose words a message, or a piece of one, shares; the best first."""
+        asked = (
+            (rule, rule.events[name])
+            for rule in self._patterns.rules
+            for name in dict.fromkeys(positive_names(rule.when))
+        )
+        return fits(message, asked, self._patterns.vocabulary.kinds)
 
     def unknown(self, word: str) -> UsageError:
         """What to say when nothing is called so."""
@@ -154,6 +166,11 @@ def _said(answer: Answer, mode: str) -> Answer:
     dialect = Dialect(found, found.runtime or plain().runtime) if found else plain()
     run = tuple(dialect.say(command).replace("{node}", "NODE") for command in answer.run)
     return Answer(answer.question, answer.answer, run, answer.only)
+
+
+def _has_head(line: Line) -> bool:
+    """Whether a line came as a program or carrier writes it, with its time or level."""
+    return bool(line.time) or line.format != PLAIN or line.carrier != PLAIN
 
 
 def _calls_of(word: str) -> Iterator[str]:

@@ -87,6 +87,7 @@ def line_json(page: LinePage) -> dict[str, Any]:
         ],
         "benign": benign and {"name": benign.name, "why": benign.why, "unless": benign.unless},
         "rules": list(page.rules),
+        "fits": [{"rule": fit.rule, "title": fit.title, "words": fit.words} for fit in page.fits],
     }
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from kvdiag.explain.benign import Benign
 from kvdiag.explain.line import Line
+from kvdiag.explain.message import Fit
 from kvdiag.explain.topic import Answer, Topic, TopicStep
 from kvdiag.model.capability import Capability
 from kvdiag.model.vocabulary import Entry, Wording
@@ -78,12 +79,16 @@ class CapabilityPage:
 
 @dataclass(frozen=True, slots=True)
 class LinePage:
-    """A line, what its events are called, whether it is known to be harmless, and the rules that look at it."""
+    """A line, what its events are called, whether it is known to be harmless, and the rules that look at it.
+
+    Of a message without the head of a line that no rule looks at, `fits` are those whose words it shares.
+    """
 
     line: Line
     labels: tuple[str, ...]
     benign: Benign | None
     rules: tuple[str, ...]
+    fits: tuple[Fit, ...] = ()
 
 
 def step_wording(entry: Entry, *, mapped: bool = False) -> StepWording:

@@ -171,6 +171,9 @@ def _says(page: LinePage) -> Iterator[str]:
         yield from _labelled("Benign", "no (not on the list of known benign lines)", 0)
     if page.rules:
         yield from _labelled("Rules", ", ".join(page.rules), 0)
+    for number, fit in enumerate(page.fits):
+        yield from _labelled("" if number else "Fits", f"{fit.rule}: {fit.title}", 0)
+        yield from _labelled("", f"  by {fit.words}", 0)
 
 
 def _labelled(label: str, text: str, indent: int = 3) -> Iterator[str]:

@@ -10,8 +10,8 @@ from typing import Any
 from kvdiag.events.names import attachment_name
 from kvdiag.fleet.values import Bundle
 from kvdiag.model.event import Event
-from kvdiag.model.report import Finding, Report
-from kvdiag.model.timeline import History, SeenVersion, Timeline
+from kvdiag.model.report import Finding, Reading, Report
+from kvdiag.model.timeline import Coverage, History, SeenVersion, Timeline
 from kvdiag.model.values import SubjectKind
 from kvdiag.redaction.secrets import redacted, redacted_value
 from kvdiag.report.json_report import finding as plain_finding
@@ -48,33 +48,8 @@ def rows(report: Report, history: History, bundle: Bundle, relative: Relative) -
             for one in history.events
         ],
         "volumes": told,
-        "inputs": [
-            {
-                "source": relative(one.source),
-                "format": one.format,
-                "component": one.component,
-                "log_node": one.node,
-                "lines": one.lines,
-                "records": one.records,
-                "recognised": one.recognised,
-                "unread": one.unread,
-                "begins": one.begins,
-                "ends": one.ends,
-                "clock": one.clock,
-            }
-            for one in report.inputs
-        ],
-        "coverage": [
-            {
-                "component": one.component,
-                "log_node": one.node,
-                "begins": one.begins,
-                "ends": one.ends,
-                "verbosity": one.verbosity,
-                "gaps": [gap._asdict() for gap in one.gaps],
-            }
-            for one in history.coverage
-        ],
+        "inputs": [_input(one, relative) for one in report.inputs],
+        "coverage": [_coverage(one) for one in history.coverage],
         "versions": [_version(one, relative) for one in history.versions],
         "errors": list(_errors(report, relative)),
     }
@@ -189,6 +164,33 @@ def _names_everywhere(timeline: Timeline) -> set[str]:
         return set()
     hashes = ((handle, driver, node) for handle in handles for driver in drivers for node in nodes)
     return names | {f"attachment:{attachment_name(*of)}" for of in hashes}
+
+
+def _input(one: Reading, relative: Relative) -> Row:
+    return {
+        "source": relative(one.source),
+        "format": one.format,
+        "component": one.component,
+        "log_node": one.node,
+        "lines": one.lines,
+        "records": one.records,
+        "recognised": one.recognised,
+        "unread": one.unread,
+        "begins": one.begins,
+        "ends": one.ends,
+        "clock": one.clock,
+    }
+
+
+def _coverage(one: Coverage) -> Row:
+    return {
+        "component": one.component,
+        "log_node": one.node,
+        "begins": one.begins,
+        "ends": one.ends,
+        "verbosity": one.verbosity,
+        "gaps": [gap._asdict() for gap in one.gaps],
+    }
 
 
 def _version(one: SeenVersion, relative: Relative) -> Row:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from kvdiag.model.doubt import Doubt
 from kvdiag.model.event import Event
+from kvdiag.model.lanes import Lanes
 from kvdiag.model.rule import Fix, Rule
 from kvdiag.model.timeline import Entity, SeenVersion
 from kvdiag.model.unexplained import Errors
@@ -108,7 +109,8 @@ class Reading(NamedTuple):
 class Report(NamedTuple):
     """Everything an output needs. `problems` are inputs that could not be read, `notes` caveats, both as shown.
 
-    `is_empty`: nothing was logged in the requested time. `errors` are the lines of level warning or worse.
+    `is_empty`: nothing was logged in the requested time. `errors` are the lines of level warning or worse. `lanes` are
+    there for an output that shows them.
     """
 
     version: str
@@ -120,3 +122,4 @@ class Report(NamedTuple):
     notes: tuple[str, ...] = ()
     is_empty: bool = False
     errors: Errors = Errors()
+    lanes: Lanes | None = None

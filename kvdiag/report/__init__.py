@@ -19,7 +19,10 @@ REPORTS: Mapping[str, str] = {
     "sarif": "kvdiag.report.sarif",
     "junit": "kvdiag.report.junit",
     "prometheus": "kvdiag.report.prometheus",
+    "html": "kvdiag.report.page.analysis",
 }
+WITH_LANES = frozenset({"html"})
+"""The outputs that show the lanes of a report."""
 
 
 class RenderOptions(NamedTuple):

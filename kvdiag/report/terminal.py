@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-import os
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol, TextIO
 
-from kvdiag.clock import say_duration, to_datetime
-from kvdiag.formats.bodies.known import read_body
-from kvdiag.formats.carriers.peel import peel
-from kvdiag.model.report import Evidence, Finding, Need, Reading, Report
-from kvdiag.model.timeline import SeenVersion
+from kvdiag.model.report import Finding, Need, Report
 from kvdiag.model.unexplained import Errors
-from kvdiag.model.values import Severity, SubjectKind, Verdict
+from kvdiag.model.values import Severity, Verdict
 from kvdiag.report import RenderOptions
 from kvdiag.report.clean import clean, shortened
 from kvdiag.report.doubts import say_doubt
 from kvdiag.report.errors import section
 from kvdiag.report.runnable import shown
+from kvdiag.report.said import (
+    clock,
+    common_folder,
+    folded,
+    moment,
+    read_lines,
+    reading_lines,
+    silence,
+    span_of,
+    subject_lines,
+    versions_seen,
+    words_of,
+)
 from kvdiag.report.victims import Incident, incidents, victims, whole
-from kvdiag.versions import read_range, say_range
 
 STYLES = {
     Severity.CRITICAL: "bold white on red",
@@ -30,9 +36,7 @@ STYLES = {
     Severity.INFO: "bold blue",
 }
 EVIDENCE_LINES = 2  # of a log line's message, unless -v
-MOST_NAMED = 5  # logs, unless -v
 Piece = tuple[str, str]  # a text and its style
-IDS = ["pod_uid", "volume_handle", "driver", "sandbox_id", "container_id"]
 
 
 class Put(Protocol):
@@ -47,8 +51,8 @@ def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
 
     Beside an alarm what is only for information takes one line each; with -q it takes none.
     """
-    under = _folded(report.findings)
-    writer = _Writer(_coloured(stream, options) if options.colour else _plain(stream), options, _common_folder(report))
+    under = folded(report.findings)
+    writer = _Writer(_coloured(stream, options) if options.colour else _plain(stream), options, common_folder(report))
     causes = [finding for finding in report.findings if finding.explained_by is None]
     alarms = [finding for finding in causes if finding.severity > Severity.INFO]
     noted = [finding for finding in causes if finding.severity is Severity.INFO]
@@ -83,21 +87,6 @@ def _coloured(stream: TextIO, options: RenderOptions) -> Put:
         console.print(Text.assemble(*pieces), soft_wrap=True)
 
     return put
-
-
-def _folded(findings: Sequence[Finding]) -> Mapping[str, list[Finding]]:
-    """Symptoms by the key of the cause at the top of their chain."""
-    above = {finding.key: finding.explained_by for finding in findings}
-    under: dict[str, list[Finding]] = defaultdict(list)
-    for finding in findings:
-        top = finding.explained_by
-        for _ in findings:
-            if top is None or above.get(top) is None:
-                break
-            top = above[top]
-        if top is not None:
-            under[top].append(finding)
-    return under
 
 
 class _Writer:
@@ -138,7 +127,7 @@ class _Writer:
             level = f" at -v={need.verbosity} or more" if need.verbosity else ""
             span = "with timestamps, covering these lines"
             if need.begins is not None and need.ends is not None:
-                span = f"from {_moment(need.begins)} to {_moment(need.ends)} UTC"
+                span = f"from {moment(need.begins)} to {moment(need.ends)} UTC"
             rules = ", ".join(dict.fromkeys(key.partition(":")[0] for key in need.findings))
             self._say(f"{need.component} log{level}, {span}: settles {rules}", indent=2, hang=2)
             if need.run:
@@ -148,11 +137,11 @@ class _Writer:
     def foot(self, report: Report) -> None:
         """What was looked at, so that silence can be judged."""
         if not report.findings:
-            self._say(_silence(report))
+            self._say(silence(report))
         self._errors(report.errors)
-        self._say(", ".join(_versions(report.versions)), style="dim")
-        self._say(f"Read {_read(report.inputs, self.folder)}", style="dim")
-        for line in _readings(report.inputs, is_all=bool(self.options.verbose)):
+        self._say(", ".join(versions_seen(report.versions)), style="dim")
+        self._say(f"Read {read_lines(report.inputs, self.folder)}", style="dim")
+        for line in reading_lines(report.inputs, is_all=bool(self.options.verbose)):
             self._say(line.replace(f"{self.folder}/", "") if self.folder else line, hang=2, style="dim")
 
     def nothing(self, report: Report, noted: int) -> None:
@@ -161,7 +150,7 @@ class _Writer:
         more = [f"{noted} for information"] if noted else []
         more += [f"{left} group{'' if left == 1 else 's'} of errors not explained"] if left else []
         found = "Nothing was logged in the requested time" if report.is_empty else "No failure found"
-        self.put((self._clean("; ".join([f"{found} in {_read(report.inputs, self.folder)}", *more])), ""))
+        self.put((self._clean("; ".join([f"{found} in {read_lines(report.inputs, self.folder)}", *more])), ""))
 
     def _errors(self, errors: Errors) -> None:
         """What no finding tells of."""
@@ -182,8 +171,9 @@ class _Writer:
         self.put((label, STYLES[finding.severity]), (" ", ""), (first, "bold"))
         for line in more:
             self.put((" " * (len(label) + 1) + line, "bold"))
-        self._say(f"{finding.rule.name} · {finding.rule.id} · {_span(whole(incident))}", indent=2, style="dim")
-        named = _subject(finding) if len(incident) == 1 else [victims(incident, is_full=bool(self.options.verbose))]
+        self._say(f"{finding.rule.name} · {finding.rule.id} · {span_of(whole(incident))}", indent=2, style="dim")
+        is_full = bool(self.options.verbose)
+        named = subject_lines(finding) if len(incident) == 1 else [victims(incident, is_full=is_full)]
         for line in named:
             self._say(line, indent=2, hang=2, style="dim")
         self._blank()
@@ -201,11 +191,11 @@ class _Writer:
             many = f" ×{evidence.of}" if evidence.of > 1 else ""
             place = self._shown(str(evidence.event.origin))
             self._say(
-                f"{place}  {_clock(evidence.event.time)}  {evidence.step.replace('_', ' ')}{many}",
+                f"{place}  {clock(evidence.event.time)}  {evidence.step.replace('_', ' ')}{many}",
                 indent=4,
                 style="cyan",
             )
-            self._say(self._shortened(_words(evidence)), indent=6)
+            self._say(self._shortened(words_of(evidence)), indent=6)
 
     def _fix(self, finding: Finding) -> None:
         if not finding.fix:
@@ -282,104 +272,3 @@ def _wrapped(text: str, width: int) -> list[str]:
     import textwrap
 
     return textwrap.wrap(text, max(20, width), break_on_hyphens=False)
-
-
-def _words(evidence: Evidence) -> str:
-    """What a line says without its headers: they are told beside it."""
-    body = read_body(peel(evidence.event.text.encode()).body)
-    if body is None or not body.message:
-        return evidence.event.text
-    fields = " ".join(f"{key}={value}" for key, value in body.fields.items())
-    return f"{body.message} {fields}".strip()
-
-
-def _subject(finding: Finding) -> Iterator[str]:
-    """The subject by name, then by the ids one would search the logs for."""
-    subject = finding.subject
-    where = [f"on {subject.ids['node']}"] if subject.kind is not SubjectKind.NODE and subject.ids.get("node") else []
-    pod = [f"of pod {subject.ids['pod']}"] if subject.kind is not SubjectKind.POD and subject.ids.get("pod") else []
-    named = f"{subject.kind} {subject.name}" if subject.key or subject.kind is not SubjectKind.NODE else subject.name
-    yield " ".join([named, *pod, *where])
-    ids = [f"{name} {value}" for name in IDS if (value := subject.ids.get(name)) and value != subject.name]
-    yield ", ".join(ids)
-
-
-def _span(finding: Finding) -> str:
-    begins = _moment(finding.begins)
-    lasted = finding.ends - finding.begins
-    times = f", {finding.count} times" if finding.count > 1 else ""
-    healed = f", healed at {_moment(finding.healed)}" if finding.healed is not None else ""
-    return f"{begins} UTC{f', for {say_duration(lasted)}' if lasted >= 1_000_000 else ''}{times}{healed}"
-
-
-def _moment(stamp: int) -> str:
-    return to_datetime(stamp).strftime("%Y-%m-%d %H:%M:%S")
-
-
-def _from_to(begins: int, ends: int) -> str:
-    """Both moments, the date once where it is the same."""
-    first, last = _moment(begins), _moment(ends)
-    return f"{first} to {last.partition(' ')[2] if first[:10] == last[:10] else last} UTC"
-
-
-def _clock(stamp: int) -> str:
-    return to_datetime(stamp).strftime("%H:%M:%S.%f")[:-3]
-
-
-def _versions(versions: Sequence[SeenVersion]) -> Iterator[str]:
-    """Each component once: as it was printed, else as its wordings tell."""
-    printed = {version.component for version in versions if version.version}
-    seen = set()
-    for version in versions:
-        name = f"{version.component} {version.version}"
-        if version.version and name not in seen:
-            seen.add(name)
-            yield name
-        elif version.component not in printed:
-            yield f"{version.component} {say_range(read_range(version.span))} (from log wording)"
-
-
-def _silence(report: Report) -> str:
-    """What it means that nothing was found."""
-    if report.is_empty:
-        return "Nothing was logged in the requested time."
-    is_read = any(reading.records for reading in report.inputs)
-    return "No known failure found." if is_read else "No log lines recognized."
-
-
-def _read(readings: Sequence[Reading], folder: str) -> str:
-    """How much was read, and of which time."""
-    logs = readings[0].source if len(readings) == 1 else f"{len(readings)} logs{f' in {folder}' if folder else ''}"
-    begins = [reading.begins for reading in readings if reading.begins is not None]
-    ends = [reading.ends for reading in readings if reading.ends is not None]
-    span = f", {_from_to(min(begins), max(ends))}" if begins and ends else ""
-    return f"{logs}: {sum(reading.lines for reading in readings)} lines{span}"
-
-
-def _readings(readings: Sequence[Reading], *, is_all: bool) -> Iterator[str]:
-    """A line for each input, or for those of which little was understood; what was inferred about clocks.
-
-    That is said once for all inputs it holds for; of many, all are named where all are asked for.
-    """
-    poor = [reading for reading in readings if is_all or not reading.records or reading.unread > reading.lines // 2]
-    for reading in poor if is_all else poor[:MOST_NAMED]:
-        how = "not read" if reading.format == "text" else "not recognized"
-        unread = f", {reading.unread} {how}" if reading.unread else ""
-        yield f"{reading.source}: {reading.lines} lines, {reading.component or reading.format}{unread}"
-    if not is_all and len(poor) > MOST_NAMED:
-        yield f"and {len(poor) - MOST_NAMED} more of which little was understood; -v lists them"
-    clocks: dict[str, list[str]] = defaultdict(list)
-    for reading in readings:
-        if reading.clock:
-            clocks[reading.clock].append(reading.source)
-    for clock, sources in clocks.items():
-        named = ", ".join(sources) if is_all or len(sources) <= MOST_NAMED else f"{len(sources)} logs"
-        yield f"Clock of {named}: {clock}"
-
-
-def _common_folder(report: Report) -> str:
-    """The folder that all inputs have in common, so that it need not stand in every line."""
-    sources = [reading.source for reading in report.inputs]
-    if len(sources) < 2 or not all("/" in source for source in sources) or len({s[0] == "/" for s in sources}) > 1:
-        return ""
-    return os.path.commonpath([source.rpartition("/")[0] for source in sources])

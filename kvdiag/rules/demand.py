@@ -21,5 +21,5 @@ def asked(rules: Iterable[Rule], heard: AbstractSet[str]) -> frozenset[str]:
     for rule in rules:
         wanted = sought(rule)
         if wanted.can_hold(possible):
-            kinds |= wanted.kinds
+            kinds.update(wanted.kinds)
     return frozenset(kinds | TOLD_BY if kinds & HANDED_OVER else kinds)

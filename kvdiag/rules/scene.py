@@ -37,13 +37,13 @@ _SOUGHT: dict[int, Sought] = {}  # by the identity of its rule
 
 
 class Sought(NamedTuple):
-    """What a rule looks for: the `kinds` it asks for, and its `clauses`, of each of which one kind must be there.
+    """What a rule looks for: the `kinds` it asks for, in its order, and its `clauses`, of each of which one must be.
 
     `positive` are the kinds of what must have been seen, whatever is absent.
     """
 
     rule: Rule
-    kinds: frozenset[str]
+    kinds: tuple[str, ...]
     clauses: tuple[frozenset[str], ...]
     positive: frozenset[str]
 
@@ -58,7 +58,7 @@ def sought(rule: Rule) -> Sought:
     if known is None or known.rule is not rule:
         if len(_SOUGHT) >= MOST_RULES:
             _SOUGHT.clear()
-        kinds = frozenset(kind for selector in rule.events.values() for kind in selector.kinds)
+        kinds = tuple(dict.fromkeys(kind for selector in rule.events.values() for kind in selector.kinds))
         positive = frozenset(kind for name in positive_names(rule.when) for kind in rule.events[name].kinds)
         known = _SOUGHT[id(rule)] = Sought(rule, kinds, tuple(_clauses(rule.when, rule)), positive)
     return known
@@ -119,7 +119,7 @@ class SubjectEvents:
             here = {self.timeline.subject.key, ""}
             return sorted((event for events in series for event in events if event.node in here), key=place_of)
         mine = [event for events in series for event in events if not node or event.node in {node, ""}]
-        kinds = wanted.kinds - wanted.positive if wanted.rule.or_node else wanted.kinds
+        kinds = [kind for kind in wanted.kinds if not wanted.rule.or_node or kind not in wanted.positive]
         near = list(self._index.near(kinds, node, mine)) if mine else []
         if not near:
             return sorted(mine, key=place_of) if len(series) > 1 else mine

@@ -37,6 +37,8 @@ _VERBOSITY = (b'"v":', rb'"v\":')
 
 def suspects(data: bytes, lines: int) -> list[tuple[int, int]]:
     """Where in a block of so many lines those begin and end that may be of level warning or worse, in order."""
+    if not data.strip():
+        return []  # blank lines, which a pattern that begins with a line end tries one by one
     masked = data.translate(_MASK)
     places = _klog(masked)
     if not _is_klog_alone(masked):

@@ -12,7 +12,7 @@ from kvdiag.report import RenderOptions
 TIMELINES: Mapping[str, str] = {
     "text": "kvdiag.report.timeline.text",
     "json": "kvdiag.report.timeline.plain",
-    "html": "kvdiag.report.timeline.page",
+    "html": "kvdiag.report.page.story",
     "trace": "kvdiag.report.timeline.trace",
 }
 

@@ -1,0 +1,118 @@
+"""`analyze -o html`: the verdict, its causes, the picture, each cause in full, and what was read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import TextIO
+
+from kvdiag.model.lanes import Lane, Lanes
+from kvdiag.model.report import Finding, Need, Report
+from kvdiag.model.values import Severity
+from kvdiag.report import RenderOptions
+from kvdiag.report.errors import section
+from kvdiag.report.markdown import verdict
+from kvdiag.report.page.columns import Sources, columns, tone
+from kvdiag.report.page.findings import MOST_ROWS, Findings, anchor
+from kvdiag.report.page.model import Page, Strip, Wanted
+from kvdiag.report.page.render import write_page
+from kvdiag.report.said import common_folder, from_to, read_lines, reading_lines, silence, versions_seen
+from kvdiag.report.victims import incidents
+
+MOST_STRIPS = 12
+WHOLE = 1000  # parts of a strip
+NARROWEST = 4  # parts that a state takes at least, so that short ones can be seen
+
+
+def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
+    """One page about the whole report."""
+    write_page(page_of(report, options), stream, options)
+
+
+def page_of(report: Report, options: RenderOptions) -> Page:
+    """What the page about a report shows."""
+    lanes = report.lanes or Lanes((), 0, 0)
+    sources = Sources(reading.source for reading in report.inputs)
+    told = Findings(report.findings, lanes, sources, options)
+    causes = [finding for finding in report.findings if finding.explained_by is None]
+    alarms = incidents(finding for finding in causes if finding.severity > Severity.INFO)
+    noted = incidents(finding for finding in causes if finding.severity is Severity.INFO)
+    found = tuple(told.full([*alarms, *noted]))
+    full = {one.row.anchor for one in found}
+    rows = [told.row(one, is_full=anchor(one[0]) in full) for one in [*alarms, *noted][:MOST_ROWS]]
+    worst = max((one[0].severity for one in alarms), default=None)
+    return Page(
+        title=f"kvdiag: {verdict(report, causes)}",
+        verdict=_capital(verdict(report, causes)) if report.findings else silence(report).removesuffix("."),
+        level=worst.label if worst is not None else "none",
+        lead=f"{read_lines(report.inputs, common_folder(report))}." if report.inputs else "",
+        rows=tuple(row for row in rows if row.severity != Severity.INFO.label),
+        more=max(0, len(alarms) + len(noted) - MOST_ROWS),
+        notes=tuple(row for row in rows if row.severity == Severity.INFO.label),
+        found=found,
+        strips=tuple(strips(lanes, report.findings)),
+        needs=tuple(map(_wanted, report.needs)),
+        errors=tuple(section(report.errors, options._replace(width=110))),
+        read=tuple(_read(report)),
+        problems=(*report.problems, *report.notes),
+        data=picture(lanes, report.findings, sources, options),
+        cut=cut(lanes),
+        version=report.version,
+    )
+
+
+def picture(lanes: Lanes, findings: Sequence[Finding], sources: Sources, options: RenderOptions) -> str:
+    """The data that the script draws; empty where there is nothing to draw."""
+    return columns(lanes, {anchor(one): one for one in findings}, sources, options) if lanes.lanes else ""
+
+
+def cut(lanes: Lanes) -> str:
+    """What there was no room for in the picture."""
+    left = [
+        f"{count:,} {what}{'' if count == 1 else 's'}"
+        for count, what in ((lanes.unlisted, "lane"), (lanes.cut, "event"))
+        if count
+    ]
+    return (
+        f"Not drawn, for want of room: {' and '.join(left)}; narrow the time with --since and --until." if left else ""
+    )
+
+
+def strips(lanes: Lanes, findings: Sequence[Finding]) -> Iterator[Strip]:
+    """The states of what was found, for who sees no picture: on paper, or without JavaScript."""
+    about = dict.fromkeys((str(one.subject.kind), one.subject.key) for one in findings)
+    wanted = [lane for key in about for lane in lanes.lanes if (lane.kind, lane.key) == key and lane.bars]
+    begins = min((lane.bars[0].begins for lane in wanted[:MOST_STRIPS]), default=0)
+    ends = max((bar.ends for lane in wanted[:MOST_STRIPS] for bar in lane.bars), default=0)
+    for lane in wanted[:MOST_STRIPS]:
+        yield strip(lane, begins, max(ends, begins + 1))
+
+
+def strip(lane: Lane, begins: int, ends: int) -> Strip:
+    """The states of one lane between two times."""
+    parts = []
+    for bar in lane.bars:
+        at = (bar.begins - begins) * WHOLE // (ends - begins)
+        wide = max(NARROWEST, (bar.ends - bar.begins) * WHOLE // (ends - begins))
+        parts.append(
+            (min(at, WHOLE - NARROWEST), wide, tone(bar.state), f"{bar.state} {from_to(bar.begins, bar.ends)}")
+        )
+    return Strip(f"{lane.kind} {lane.name}", tuple(parts))
+
+
+def _wanted(need: Need) -> Wanted:
+    level = f" at -v={need.verbosity} or more" if need.verbosity else ""
+    span = "with timestamps, covering these lines"
+    if need.begins is not None and need.ends is not None:
+        span = f"from {from_to(need.begins, need.ends)}"
+    rules = ", ".join(dict.fromkeys(key.partition(":")[0] for key in need.findings))
+    return Wanted(f"{need.component} log{level}, {span}: settles {rules}", need.run)
+
+
+def _read(report: Report) -> Iterator[str]:
+    seen = ", ".join(versions_seen(report.versions))
+    return chain([seen] if seen else [], reading_lines(report.inputs, is_all=len(report.inputs) <= MOST_STRIPS))
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,196 @@
+"""The picture's data: columns of numbers and a table of texts, deflated and in base64, for `script.js` to draw.
+
+    "KVD1" · size of the JSON · JSON (lanes, states, labels, sources, texts) · columns of little-endian 32-bit numbers
+
+A number is told as what it differs from the one before; the four bytes of all numbers stand one after another, which
+makes them a third as long. 100,000 events take 1 MB.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+import zlib
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+
+from kvdiag.model.lanes import Bar, Lane, Lanes, Mark
+from kvdiag.model.record import Origin
+from kvdiag.model.report import Finding
+from kvdiag.report import RenderOptions
+from kvdiag.report.clean import clean, json_safe, shortened
+from kvdiag.report.timeline.words import common_folder
+
+MILLISECOND = 1_000
+LONGEST = 240  # characters of a log line
+MOST_TEXT = 3_000_000  # bytes of log lines; the marks beyond have their place, and no words
+LARGEST = (1 << 31) - 1
+GOOD, CHANGE, OVER, BAD = "good", "change", "over", "bad"
+_OVER = frozenset(("EXITED", "FINISHED", "REMOVED", "STOPPED", "TERMINATED", "DETACHED"))
+_OVER |= {"RELEASED", "UNSTAGED", "UNPUBLISHED"}
+_BAD = frozenset(("BACKOFF", "NOTREADY", "ORPHAN", "RESTARTED"))
+_GOOD = frozenset(("RUNNING", "SERVING", "LOGGING"))
+_CHANGE = frozenset(("ADDED", "SYNC", "DESIRED", "CREATED", "ATTACHED", "STAGED"))
+
+
+class Sources:
+    """Names of logs without the folder that all have in common, and their numbers."""
+
+    def __init__(self, sources: Iterable[str]) -> None:
+        """The logs of a report."""
+        self._names = list(dict.fromkeys(sources))
+        self._folder = common_folder(self._names) if len(self._names) > 1 else ""
+        self._numbers = {name: number for number, name in enumerate(self._names)}
+
+    @property
+    def shown(self) -> list[str]:
+        """The names as they are shown, by number."""
+        return [name.removeprefix(self._folder) for name in self._names]
+
+    def place(self, origin: Origin) -> str:
+        """`kubelet.log:162`."""
+        return str(origin).removeprefix(self._folder)
+
+    def number(self, name: str) -> int:
+        """The number of a log; one that was not told of comes last."""
+        if name not in self._numbers:
+            self._numbers[name] = len(self._names)
+            self._names.append(name)
+        return self._numbers[name]
+
+    def at(self, origin: Origin) -> str:
+        """What calls a line in the address of the page: `0.162`."""
+        return f"{self.number(origin.source)}.{origin.line}"
+
+
+class _Table:
+    """Texts, each once, by number."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+
+    def __call__(self, text: str) -> int:
+        return self.numbers.setdefault(text, len(self.numbers))
+
+
+def tone(state: str) -> str:
+    """How a state looks: in use, on its way, over, or in trouble."""
+    if state in _BAD:
+        return BAD
+    if state in _OVER:
+        return OVER
+    return CHANGE if state in _CHANGE or (state.endswith("ING") and state not in _GOOD) else GOOD
+
+
+def columns(lanes: Lanes, findings: Mapping[str, Finding], sources: Sources, options: RenderOptions) -> str:
+    """The picture in base64; `findings` are by the anchor that leads to them."""
+    return _Columns(lanes, findings, sources, options).packed()
+
+
+class _Columns:
+    def __init__(self, lanes: Lanes, findings: Mapping[str, Finding], sources: Sources, options: RenderOptions) -> None:
+        self._lanes, self._findings, self._sources, self._redact = lanes, findings, sources, options.redact
+        self._states, self._labels, self._texts = _Table(), _Table(), _Table()
+        self._left = MOST_TEXT
+        self._begins, self._unit = _scale(lanes)
+        self._proves = {
+            evidence.event.origin: number
+            for number, finding in reversed(list(enumerate(findings.values(), start=1)))
+            for evidence in finding.evidence
+        }
+
+    def packed(self) -> str:
+        """Header, texts and columns, deflated."""
+        shown = self._lanes.lanes
+        marks = [mark for lane in shown for mark in sorted(lane.marks, key=lambda one: one.event.time)]
+        words = self._words(marks)
+        bars = [bar for lane in shown for bar in lane.bars]
+        numbers = [*self._bars(bars), *self._marks(marks, words)]
+        body = b"".join(map(_shuffled, numbers))
+        header = json_safe(json.dumps(self._header(shown, len(bars), len(marks)), ensure_ascii=False)).encode()
+        whole = b"KVD1" + len(header).to_bytes(4, "little") + header + body
+        return base64.b64encode(zlib.compress(whole, 9)).decode()
+
+    def _header(self, shown: Sequence[Lane], bars: int, marks: int) -> dict[str, object]:
+        states = list(self._states.numbers)
+        return {
+            "begins": self._begins // MILLISECOND,
+            "ends": max(self._lanes.ends, self._begins) // MILLISECOND,
+            "unit": self._unit // MILLISECOND,
+            "bars": bars,
+            "marks": marks,
+            "lanes": [
+                [lane.kind, self._clean(lane.name), self._clean(lane.node), len(lane.bars), len(lane.marks)]
+                for lane in shown
+            ],
+            "states": [[self._clean(state), tone(state)] for state in states],
+            "labels": [self._clean(label) for label in self._labels.numbers],
+            "texts": list(self._texts.numbers),
+            "sources": [self._clean(name) for name in self._sources.shown],
+            "findings": [
+                [anchor, found.severity.label, self._clean(found.rule.title), found.rule.name]
+                for anchor, found in self._findings.items()
+            ],
+        }
+
+    def _bars(self, bars: Sequence[Bar]) -> Iterable[list[int]]:
+        yield [self._at(bar.begins) for bar in bars]
+        yield [self._at(bar.ends) - self._at(bar.begins) for bar in bars]
+        yield [self._states(bar.state) for bar in bars]
+
+    def _marks(self, marks: Sequence[Mark], words: Sequence[int]) -> Iterable[list[int]]:
+        events = [mark.event for mark in marks]
+        yield [self._at(event.time) for event in events]
+        yield [self._at(max(event.ends, event.time)) - self._at(event.time) for event in events]
+        yield [self._labels(mark.label) for mark in marks]
+        yield [self._sources.number(event.origin.source) for event in events]
+        yield [event.origin.line for event in events]
+        yield list(words)
+        yield [
+            self._proves.get(event.origin, 0) * 2 + (not mark.legal) for mark, event in zip(marks, events, strict=True)
+        ]
+
+    def _words(self, marks: Sequence[Mark]) -> list[int]:
+        """The number of each mark's line among the texts, from 1; 0 for none. First come those a finding rests on."""
+        self._texts("")
+        found: dict[Origin, int] = {}
+        for mark in sorted(marks, key=lambda one: (one.event.origin not in self._proves, one.legal)):
+            event = mark.event
+            if event.origin not in found:
+                found[event.origin] = self._text(event.text)
+        return [found[mark.event.origin] for mark in marks]
+
+    def _text(self, text: str) -> int:
+        if self._left <= 0:
+            return 0
+        shown = shortened(self._clean(text), LONGEST)
+        self._left -= len(shown.encode(errors="replace"))
+        return self._texts(shown)
+
+    def _at(self, time: int) -> int:
+        return min(LARGEST, max(0, (time - self._begins) // self._unit))
+
+    def _clean(self, text: str) -> str:
+        return clean(text, redact=self._redact)
+
+
+def _scale(lanes: Lanes) -> tuple[int, int]:
+    """When the picture begins, and how many microseconds a unit of time has: it fits into 31 bits."""
+    times = [bar.begins for lane in lanes.lanes for bar in lane.bars]
+    times += [mark.event.time for lane in lanes.lanes for mark in lane.marks]
+    begins = min(times, default=lanes.begins) // MILLISECOND * MILLISECOND
+    span = max(lanes.ends, max(times, default=lanes.ends)) - begins
+    unit = MILLISECOND
+    while span // unit > LARGEST:
+        unit *= 10
+    return begins, unit
+
+
+def _shuffled(numbers: Sequence[int]) -> bytes:
+    """What each differs from the one before, as bytes: first the lowest of all, then the next."""
+    differs = array("i", (one - other for one, other in zip(numbers, [0, *numbers], strict=False)))
+    if sys.byteorder == "big":
+        differs.byteswap()
+    data = differs.tobytes()
+    return b"".join(data[place::4] for place in range(4))

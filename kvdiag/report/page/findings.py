@@ -1,0 +1,161 @@
+"""Findings as the page shows them: a row for each cause, the first of them in full with their lines in context."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
+
+from kvdiag.model.event import Event
+from kvdiag.model.lanes import Lanes, Mark
+from kvdiag.model.report import Finding
+from kvdiag.model.values import SubjectKind, Verdict
+from kvdiag.report import RenderOptions
+from kvdiag.report.clean import clean, shortened
+from kvdiag.report.doubts import say_doubt
+from kvdiag.report.page.columns import Sources
+from kvdiag.report.page.model import Found, Line, Row, Told
+from kvdiag.report.runnable import shown
+from kvdiag.report.said import clock, folded, moment, span_of, subject_lines
+from kvdiag.report.victims import Incident, incidents, victims, whole
+
+ROOM = 1_000_000  # characters of findings in full
+LEAST = 20  # findings in full, whatever they take
+MOST_ROWS = 1_000
+LONGEST = 1_200  # characters of a log line that is evidence
+LONGEST_AROUND = 300
+AROUND = 2  # events before and after each line of evidence
+NAMED = 500  # characters of victims' names
+TOLD = 100  # symptoms of one cause
+VICTIMS = 300  # of one incident, with the first
+
+Context = Mapping[tuple[str, str], Sequence[Mark]]
+
+
+class Findings:
+    """Makes rows and full findings of one report; `anchor` of a finding stays the same from report to report."""
+
+    def __init__(
+        self, findings: Sequence[Finding], lanes: Lanes | None, sources: Sources, options: RenderOptions
+    ) -> None:
+        """`lanes` give what stands around the lines of evidence."""
+        self._options, self._sources = options, sources
+        self._context = _context(lanes)
+        self._under = folded(findings)
+
+    def full(self, causes: Sequence[Incident]) -> Iterator[Found]:
+        """The first causes in full, as far as there is room; as many as a person can read in any case."""
+        room = ROOM
+        for number, incident in enumerate(causes):
+            if room <= 0 and number >= LEAST:
+                return
+            found = self._found(incident)
+            room -= _size(found)
+            yield found
+
+    def row(self, incident: Incident, *, is_full: bool = True) -> Row:
+        """A cause in a row; its anchor leads to the cause in full where there is one."""
+        finding = incident[0]
+        return Row(
+            anchor=anchor(finding) if is_full else "",
+            severity=finding.severity.label,
+            title=finding.rule.title + ("" if finding.verdict is Verdict.CONFIRMED else " (possible)"),
+            subject=_of(incident),
+            when=moment(whole(incident).begins),
+            kind=str(finding.subject.kind),
+            node=_node(finding),
+            rule=finding.rule.name,
+        )
+
+    def _found(self, incident: Incident) -> Found:
+        finding, redact = incident[0], self._options.redact
+        named = subject_lines(finding) if len(incident) == 1 else [victims(incident, is_full=True)]
+        evidence = tuple(self._line(one.event, one.step, one.of) for one in finding.evidence)
+        return Found(
+            row=self.row(incident),
+            id=finding.rule.id,
+            span=span_of(whole(incident)),
+            subjects=tuple(shortened(self._clean(line), NAMED) for line in named if line),
+            says=finding.says,
+            cause=tuple(" ".join(part.split()) for part in finding.cause.split("\n\n")),
+            collect=finding.collect,
+            versions=tuple(bug.says for bug in finding.bugs),
+            evidence=evidence,
+            around=tuple(self._around(finding, evidence)),
+            fixes=tuple(shown(fix, redact=redact) for fix in finding.fix),
+            doubts=tuple(map(say_doubt, finding.doubts)),
+            victims=tuple(
+                Told((anchor(one),), one.rule.name, shortened(self._clean(_of((one,))), NAMED))
+                for one in incident[1:VICTIMS]
+            ),
+            explains=tuple(self._told(incident)),
+            look_alikes=tuple(" ".join(text.split()) for text in finding.rule.look_alikes),
+            references=tuple(finding.rule.references),
+        )
+
+    def _told(self, incident: Incident) -> Iterator[Told]:
+        symptoms = [symptom for one in incident for symptom in self._under.get(one.key, ())]
+        for group in incidents(symptoms)[:TOLD]:
+            others = f" And {len(group) - 1} more." if len(group) > 1 else ""
+            way = f" (through {', '.join(group[0].through)})" if group[0].through else ""
+            yield Told(tuple(map(anchor, group[:TOLD])), group[0].rule.name, f"{group[0].says}{others}{way}")
+
+    def _around(self, finding: Finding, evidence: Sequence[Line]) -> Iterator[Line]:
+        """What the subject's own events before and after each line of evidence were, with these among them."""
+        marks = self._context.get((str(finding.subject.kind), finding.subject.key), ())
+        times = [mark.event.time for mark in marks]
+        near: dict[str, tuple[int, Line]] = {}
+        for one in finding.evidence:
+            at = bisect_left(times, one.event.time)
+            for mark in marks[max(0, at - AROUND) : at + AROUND + 1]:
+                line = self._line(mark.event, mark.label, mark.event.count, LONGEST_AROUND)
+                near[line.place] = (mark.event.time, line._replace(kind="around"))
+        if near:
+            for line, one in zip(evidence, finding.evidence, strict=True):
+                near[line.place] = (one.event.time, line)
+        yield from (line for _, line in sorted(near.values(), key=lambda pair: pair[0]))
+
+    def _line(self, event: Event, step: str, many: int, longest: int = LONGEST) -> Line:
+        return Line(
+            place=self._sources.place(event.origin),
+            date=moment(event.time)[:10],
+            clock=clock(event.time),
+            step=step.replace("_", " ") + (f" ×{many}" if many > 1 else ""),
+            text=shortened(self._clean(event.text), longest),
+            at=self._sources.at(event.origin),
+        )
+
+    def _clean(self, text: str) -> str:
+        """Whole: a secret that is cut cannot be told."""
+        return clean(text, redact=self._options.redact)
+
+
+def anchor(finding: Finding) -> str:
+    """The same for the same finding in each report on the same logs; no name can be read from it."""
+    return f"f-{sha256(finding.key.encode(errors='replace')).hexdigest()[:10]}"
+
+
+def _context(lanes: Lanes | None) -> Context:
+    found: dict[tuple[str, str], list[Mark]] = {}
+    for lane in lanes.lanes if lanes else ():
+        found.setdefault((lane.kind, lane.key), []).extend(lane.marks)
+    return {key: sorted(marks, key=lambda mark: mark.event.time) for key, marks in found.items()}
+
+
+def _of(incident: Incident) -> str:
+    if len(incident) > 1:
+        return victims(incident, is_full=False).replace(" (-v names all)", "")
+    return next(iter(subject_lines(incident[0])))
+
+
+def _node(finding: Finding) -> str:
+    subject = finding.subject
+    return subject.name if subject.kind is SubjectKind.NODE else subject.ids.get("node", "")
+
+
+def _size(found: Found) -> int:
+    texts: Iterable[str] = (
+        *(f"{line}" for line in (*found.evidence, *found.around, *found.fixes, *found.explains, *found.victims)),
+        *(*found.subjects, *found.cause, *found.look_alikes, found.says),
+    )
+    return sum(map(len, texts))

@@ -1,0 +1,156 @@
+"""`timeline -o html`: the same page about one subject, with every row of its timeline."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TextIO
+
+from kvdiag import __version__
+from kvdiag.model.event import Event
+from kvdiag.model.lanes import Bar, Lane, Lanes, Mark
+from kvdiag.model.lifecycle import TimelineRow, TimelineView
+from kvdiag.model.values import Severity
+from kvdiag.report import RenderOptions
+from kvdiag.report.clean import clean, shortened
+from kvdiag.report.page.analysis import picture, strip
+from kvdiag.report.page.columns import Sources
+from kvdiag.report.page.findings import LONGEST, Findings
+from kvdiag.report.page.model import Line, Page, Story, StoryRow, Strip
+from kvdiag.report.page.render import write_page
+from kvdiag.report.said import moment
+from kvdiag.report.timeline.words import clock, gap, how_long, runs_off, says, step, words
+from kvdiag.report.victims import incidents
+
+ROOM = 1_500_000  # characters of all rows
+MARKUP = 450  # of one row
+
+
+def write(views: Sequence[TimelineView], stream: TextIO, options: RenderOptions) -> None:
+    """One page with all timelines."""
+    write_page(page_of(views, options), stream, options)
+
+
+def page_of(views: Sequence[TimelineView], options: RenderOptions) -> Page:
+    """What the page about these timelines shows."""
+    findings = list({one.key: one for view in views for one in view.findings}.values())
+    sources = Sources(row.transition.event.origin.source for view in views for row in view.rows)
+    lanes = _lanes(views)
+    told = Findings(findings, lanes, sources, options)
+    groups = incidents(findings)
+    rows = [told.row(one) for one in groups]
+    called = ", ".join(dict.fromkeys(f"{view.life.subject.kind} {view.life.subject.name}" for view in views))
+    return Page(
+        title=f"kvdiag: {called}",
+        verdict=called,
+        level=max((one.severity for one in findings), default=Severity.INFO).label if findings else "none",
+        lead="; ".join(map(_state, views)),
+        rows=tuple(row for row in rows if row.severity != Severity.INFO.label),
+        more=0,
+        notes=tuple(row for row in rows if row.severity == Severity.INFO.label),
+        found=tuple(told.full(groups)),
+        strips=tuple(_strips(lanes)),
+        stories=tuple(_story(view, ROOM // len(views), sources, options) for view in views),
+        data=picture(lanes, findings, sources, options),
+        version=__version__,
+    )
+
+
+def _state(view: TimelineView) -> str:
+    life = view.life
+    waits = f", waits for {life.waits_for}" if life.waits_for else ""
+    return f"{life.state} since {moment(life.since)} UTC{waits}"
+
+
+def _story(view: TimelineView, room: int, sources: Sources, options: RenderOptions) -> Story:
+    life = view.life
+    rows = tuple(_within(room, (_row(row, view, sources, options) for row in view.rows)))
+    return Story(
+        name=f"{life.subject.kind} {life.subject.name}",
+        ids=tuple(f"{name} {value}" for name, value in life.subject.ids.items()),
+        state=life.state,
+        since=f"{moment(life.since)} UTC",
+        waits=life.waits_for,
+        phases=" · ".join(map(how_long, view.phases)),
+        clocks=tuple(map(runs_off, view.skews)),
+        rows=rows,
+        more=len(view.rows) - len(rows),
+    )
+
+
+def _within(room: int, rows: Iterable[StoryRow]) -> Iterator[StoryRow]:
+    """As many rows as there is room for; a row takes its words and its tags."""
+    for row in rows:
+        room -= MARKUP + len(row.says) + len(row.line.text) + len(row.line.place)
+        if room < 0:
+            return
+        yield row
+
+
+def _row(row: TimelineRow, view: TimelineView, sources: Sources, options: RenderOptions) -> StoryRow:
+    event, transition = row.transition.event, row.transition
+    moved = transition.state != transition.before and not row.foreign
+    text = shortened(clean(event.text, redact=options.redact), LONGEST)
+    label, at = step(row, view.life.subject), sources.at(event.origin)
+    return StoryRow(
+        line=Line(sources.place(event.origin), moment(event.time)[:10], clock(event.time), label, text, at),
+        gap=gap(row),
+        unusual=row.unusual,
+        who=event.component,
+        marks=row.marks,
+        state=transition.state if moved else "",
+        says=shortened(clean(says(row) or words(event), redact=options.redact), LONGEST),
+        legal=transition.legal,
+        foreign=row.foreign,
+    )
+
+
+def _lanes(views: Sequence[TimelineView]) -> Lanes:
+    """A lane for each subject, one for each phase and one for each program that spoke of it or of its node."""
+    lanes = [lane for view in views for lane in _of_view(view)]
+    times = [row.transition.event.time for view in views for row in view.rows]
+    ends = max((row.until for view in views for row in view.rows), default=0)
+    return Lanes(tuple(lanes), min(times, default=0), max([ends, *(bar.ends for lane in lanes for bar in lane.bars)]))
+
+
+def _of_view(view: TimelineView) -> Iterator[Lane]:
+    subject = view.life.subject
+    node, kind = subject.ids.get("node", ""), str(subject.kind)
+    own = [row for row in view.rows if not row.foreign]
+    ends = max((row.until for row in view.rows), default=view.life.since)
+    yield Lane(kind, subject.key, subject.name, node, tuple(_bars(own, ends)), tuple(map(_mark, own)))
+    for phase in view.phases:
+        bar = Bar(phase.begins, ends if phase.ends is None else phase.ends, phase.name)
+        yield Lane("phase", subject.key, f"{phase.name} {phase.by}".strip(), node, (bar,), ())
+    said: dict[str, list[Mark]] = defaultdict(list)
+    for row in view.rows:
+        component = row.transition.event.component
+        said[f"node: {component}" if row.foreign else component].append(_mark(row))
+    for component, marks in said.items():
+        yield Lane("node" if component.startswith("node: ") else "program", "", component, node, (), tuple(marks))
+
+
+def _bars(rows: Sequence[TimelineRow], ends: int) -> Iterator[Bar]:
+    """Each state from the row that reached it to the row that left it."""
+    if not rows:
+        return
+    begins, state = rows[0].transition.event.time, rows[0].transition.state
+    for row in rows[1:]:
+        if row.transition.state != state:
+            yield Bar(begins, max(begins, row.transition.event.time), state)
+            begins, state = row.transition.event.time, row.transition.state
+    yield Bar(begins, max(begins, ends), state)
+
+
+def _mark(row: TimelineRow) -> Mark:
+    event: Event = row.transition.event
+    return Mark(
+        event._replace(ends=max(event.ends, row.until)), row.transition.step or event.kind, row.transition.legal
+    )
+
+
+def _strips(lanes: Lanes) -> Iterator[Strip]:
+    """The states of each subject, whether or not anything was found of it."""
+    for lane in lanes.lanes:
+        if lane.marks and lane.bars:
+            yield strip(lane, lane.bars[0].begins, max(lane.bars[-1].ends, lane.bars[0].begins + 1))

@@ -1,0 +1,137 @@
+"""What the report for a terminal and the page say in the same words: of what, since when, from which lines."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from kvdiag.clock import say_duration, to_datetime
+from kvdiag.formats.bodies.known import read_body
+from kvdiag.formats.carriers.peel import peel
+from kvdiag.model.report import Evidence, Finding, Reading, Report
+from kvdiag.model.timeline import SeenVersion
+from kvdiag.model.values import SubjectKind
+from kvdiag.versions import read_range, say_range
+
+MOST_NAMED = 5  # logs, unless -v
+IDS = ["pod_uid", "volume_handle", "driver", "sandbox_id", "container_id"]
+
+
+def folded(findings: Sequence[Finding]) -> Mapping[str, list[Finding]]:
+    """Symptoms by the key of the cause at the top of their chain."""
+    above = {finding.key: finding.explained_by for finding in findings}
+    under: dict[str, list[Finding]] = defaultdict(list)
+    for finding in findings:
+        top = finding.explained_by
+        for _ in findings:
+            if top is None or above.get(top) is None:
+                break
+            top = above[top]
+        if top is not None:
+            under[top].append(finding)
+    return under
+
+
+def words_of(evidence: Evidence) -> str:
+    """What a line says without its headers: they are told beside it."""
+    body = read_body(peel(evidence.event.text.encode()).body)
+    if body is None or not body.message:
+        return evidence.event.text
+    fields = " ".join(f"{key}={value}" for key, value in body.fields.items())
+    return f"{body.message} {fields}".strip()
+
+
+def subject_lines(finding: Finding) -> Iterator[str]:
+    """The subject by name, then by the ids one would search the logs for."""
+    subject = finding.subject
+    where = [f"on {subject.ids['node']}"] if subject.kind is not SubjectKind.NODE and subject.ids.get("node") else []
+    pod = [f"of pod {subject.ids['pod']}"] if subject.kind is not SubjectKind.POD and subject.ids.get("pod") else []
+    named = f"{subject.kind} {subject.name}" if subject.key or subject.kind is not SubjectKind.NODE else subject.name
+    yield " ".join([named, *pod, *where])
+    ids = [f"{name} {value}" for name in IDS if (value := subject.ids.get(name)) and value != subject.name]
+    yield ", ".join(ids)
+
+
+def span_of(finding: Finding) -> str:
+    """Since when, for how long and how often, and when it healed."""
+    begins = moment(finding.begins)
+    lasted = finding.ends - finding.begins
+    times = f", {finding.count} times" if finding.count > 1 else ""
+    healed = f", healed at {moment(finding.healed)}" if finding.healed is not None else ""
+    return f"{begins} UTC{f', for {say_duration(lasted)}' if lasted >= 1_000_000 else ''}{times}{healed}"
+
+
+def moment(stamp: int) -> str:
+    """`2026-11-20 20:39:21`."""
+    return to_datetime(stamp).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def from_to(begins: int, ends: int) -> str:
+    """Both moments, the date once where it is the same."""
+    first, last = moment(begins), moment(ends)
+    return f"{first} to {last.partition(' ')[2] if first[:10] == last[:10] else last} UTC"
+
+
+def clock(stamp: int) -> str:
+    """`20:39:21.779`."""
+    return to_datetime(stamp).strftime("%H:%M:%S.%f")[:-3]
+
+
+def versions_seen(versions: Sequence[SeenVersion]) -> Iterator[str]:
+    """Each component once: as it was printed, else as its wordings tell."""
+    printed = {version.component for version in versions if version.version}
+    seen = set()
+    for version in versions:
+        name = f"{version.component} {version.version}"
+        if version.version and name not in seen:
+            seen.add(name)
+            yield name
+        elif version.component not in printed:
+            yield f"{version.component} {say_range(read_range(version.span))} (from log wording)"
+
+
+def silence(report: Report) -> str:
+    """What it means that nothing was found."""
+    if report.is_empty:
+        return "Nothing was logged in the requested time."
+    is_read = any(reading.records for reading in report.inputs)
+    return "No known failure found." if is_read else "No log lines recognized."
+
+
+def read_lines(readings: Sequence[Reading], folder: str) -> str:
+    """How much was read, and of which time."""
+    logs = readings[0].source if len(readings) == 1 else f"{len(readings)} logs{f' in {folder}' if folder else ''}"
+    begins = [reading.begins for reading in readings if reading.begins is not None]
+    ends = [reading.ends for reading in readings if reading.ends is not None]
+    span = f", {from_to(min(begins), max(ends))}" if begins and ends else ""
+    return f"{logs}: {sum(reading.lines for reading in readings)} lines{span}"
+
+
+def reading_lines(readings: Sequence[Reading], *, is_all: bool) -> Iterator[str]:
+    """A line for each input, or for those of which little was understood; what was inferred about clocks.
+
+    That is said once for all inputs it holds for; of many, all are named where all are asked for.
+    """
+    poor = [reading for reading in readings if is_all or not reading.records or reading.unread > reading.lines // 2]
+    for reading in poor if is_all else poor[:MOST_NAMED]:
+        how = "not read" if reading.format == "text" else "not recognized"
+        unread = f", {reading.unread} {how}" if reading.unread else ""
+        yield f"{reading.source}: {reading.lines} lines, {reading.component or reading.format}{unread}"
+    if not is_all and len(poor) > MOST_NAMED:
+        yield f"and {len(poor) - MOST_NAMED} more of which little was understood; -v lists them"
+    clocks: dict[str, list[str]] = defaultdict(list)
+    for reading in readings:
+        if reading.clock:
+            clocks[reading.clock].append(reading.source)
+    for clock, sources in clocks.items():
+        named = ", ".join(sources) if is_all or len(sources) <= MOST_NAMED else f"{len(sources)} logs"
+        yield f"Clock of {named}: {clock}"
+
+
+def common_folder(report: Report) -> str:
+    """The folder that all inputs have in common, so that it need not stand in every line."""
+    sources = [reading.source for reading in report.inputs]
+    if len(sources) < 2 or not all("/" in source for source in sources) or len({s[0] == "/" for s in sources}) > 1:
+        return ""
+    return os.path.commonpath([source.rpartition("/")[0] for source in sources])

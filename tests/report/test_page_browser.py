@@ -1,0 +1,258 @@
+"""The page of -o html in a real Chromium: it runs, it is handled, and nothing that a log says runs in it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kvdiag.commands.analyze import analyze
+from kvdiag.model.options import Options
+from kvdiag.report import RenderOptions, writer
+from tests.conftest import ROOT, run_kvdiag
+
+CHROMIUM = os.environ.get("KVDIAG_CHROMIUM") or shutil.which("chromium") or ""
+ARGUMENTS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
+HOSTILE = """</script><script>document.title='run'</script><img src=x onerror="document.title='run'">"""
+playwright = pytest.importorskip("playwright.sync_api", reason="the page is not tested in a browser: no playwright")
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(
+        not CHROMIUM, reason="the page is not tested in a browser: no chromium; KVDIAG_CHROMIUM names one"
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    """Give a Chromium that reaches nothing but files."""
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory) -> Path:
+    """Give a folder with the pages of a failure, of a timeline, of nothing found, and of a hostile log."""
+    folder = tmp_path_factory.mktemp("pages")
+    logs = folder / "logs"
+    logs.mkdir()
+    line = (
+        'E0312 08:{0}:20.101500    2201 pod_workers.go:951] "Error syncing pod, skipping" err="{1}" '
+        'pod="shop/{1}" podUID="1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01"\n'
+    )
+    said = HOSTILE.replace('"', r"\"")
+    (logs / "kubelet.log").write_text("".join(line.format(minute, said) for minute in range(10, 40)), "utf-8")
+    for name, path in (("failure", "sample-logs/hostpath-driver-lost-state"), ("hostile", str(logs))):
+        with (folder / f"{name}.html").open("w", encoding="utf-8") as stream:
+            writer("html")(analyze(Options(paths=(path,)), lanes=True), stream, RenderOptions())
+    words = ["default/db-0", "sample-logs/hostpath-driver-lost-state", "-o", "html"]
+    (folder / "timeline.html").write_text(run_kvdiag("timeline", *words, cwd=ROOT).stdout, "utf-8")
+    return folder
+
+
+@pytest.fixture
+def opened(chromium, pages) -> Iterator:
+    """Give the function that opens a page; no error may be on its console, and it may ask for nothing."""
+    said, asked, contexts = [], [], []
+
+    def open_page(name: str, target: str = "", **options: object):
+        context = chromium.new_context(viewport={"width": 1280, "height": 900}, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: said.append(message.text) if message.type in {"error", "warning"} else None)
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(f"{(pages / name).as_uri()}.html{target}")
+        if options.get("java_script_enabled", True):
+            page.wait_for_selector("html[data-ready]")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert said == []
+    assert [url for url in asked if not url.startswith("file:")] == []
+
+
+def painted(page) -> str:
+    """Give what the canvas shows, once it was painted."""
+    page.wait_for_timeout(150)
+    return page.evaluate("document.getElementById('canvas').toDataURL()")
+
+
+def test_a_click_on_an_event_tells_it_and_is_in_the_address(opened):
+    """A click on a mark shows its line and its finding; the address leads there again."""
+    page = opened("failure")
+    page.click("td.at a >> nth=0")
+    page.wait_for_selector("#event a")
+    assert "#e-" in page.url
+    assert "not published" in page.inner_text("#event") or "csi-hostpath.log" in page.inner_text("#event")
+    page.click("#event a[href^='#f-']")
+    page.wait_for_selector("article.here")
+    assert "#f-" in page.url
+
+
+def test_a_click_on_the_canvas(opened):
+    """The mark under the pointer is chosen, or the state under it told."""
+    page = opened("failure")
+    box = page.locator("#lanes").bounding_box()
+    page.mouse.click(box["x"] + 900, box["y"] + 72 + 26 * 3 + 8)
+    assert page.inner_text("#event").startswith("node worker-1\nSTARTING 2026-11-20 ")
+
+
+def test_the_wheel_zooms_at_the_pointer(opened):
+    """What is under the pointer stays there; what one sees is in the address, and 0 shows all again."""
+    page = opened("failure")
+    before = page.inner_text("#span")
+    page.hover("#lanes", position={"x": 700, "y": 100})
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -400)
+    page.keyboard.up("Control")
+    page.wait_for_timeout(300)
+    zoomed = page.inner_text("#span")
+    assert zoomed != before
+    assert "t=" in page.url
+    page.focus("#lanes")
+    page.keyboard.press("0")
+    page.wait_for_timeout(300)
+    assert page.inner_text("#span") == before
+    assert "t=" not in page.url
+
+
+def test_lanes_in_view(opened):
+    """Lanes that are empty between the two edges are left out when that is asked for."""
+    page = opened("failure", "#?t=0-3000")
+    names = page.locator("#names div:visible")
+    before = names.count()
+    page.click("#view")
+    page.wait_for_timeout(150)
+    assert 0 < names.count() < before
+    assert "pod default/db-0" not in names.all_inner_texts()
+    page.click("#view")
+    page.wait_for_timeout(150)
+    assert names.count() == before
+
+
+def test_search(opened):
+    """Tokens and words leave what is meant, of findings and of lanes, and stand in the address."""
+    page = opened("failure")
+    page.keyboard.press("/")
+    page.keyboard.type("sev:critical")
+    page.wait_for_selector("#hits:not(:empty)")
+    assert page.inner_text("#hits").startswith("0 of ")
+    assert page.locator("article:visible").count() == 0
+    page.fill("#q", "sev:medium kind:volume node:worker-1")
+    page.wait_for_selector("article:visible")
+    page.wait_for_timeout(300)
+    assert "q=sev%3Amedium" in page.url
+    assert {name.split()[0] for name in page.locator("#names div:visible").all_inner_texts()} == {"worker-1", "volume"}
+    page.keyboard.press("Escape")
+    page.wait_for_selector("#hits:empty", state="attached")
+    assert "q=" not in page.url or page.input_value("#q") == ""
+
+
+def test_a_deep_link_shows_the_same_again(opened):
+    """Query, time, event and finding of an address are there after a reload."""
+    page = opened("failure")
+    page.fill("#q", "kind:pod db-0")
+    page.focus("#lanes")
+    for key in ("+", "n", "n"):
+        page.keyboard.press(key)
+    page.wait_for_timeout(400)
+    seen = [page.inner_text("#span"), page.inner_text("#event"), page.inner_text("#hits"), page.url]
+    page.reload()
+    page.wait_for_selector("html[data-ready]")
+    page.wait_for_timeout(400)
+    assert [page.inner_text("#span"), page.inner_text("#event"), page.inner_text("#hits"), page.url] == seen
+
+
+def test_a_link_to_a_finding_opens_it(opened):
+    """The place of a finding is seen and has the focus; j and k go to the next and the one before."""
+    page = opened("failure")
+    anchor = page.get_attribute("article", "id")
+    other = opened("failure", f"#{anchor}?q=volume")
+    assert other.evaluate("document.activeElement.id") == anchor
+    assert other.input_value("#q") == "volume"
+    assert other.locator(f"#{anchor} details").first.get_attribute("open") is not None
+
+
+def test_the_order_of_tab(opened):
+    """The first is the way past the head; then causes, search, the picture with its buttons, and the rest."""
+    page = opened("failure")
+    order = []
+    for _ in range(8):
+        page.keyboard.press("Tab")
+        order.append(page.evaluate("document.activeElement.id || document.activeElement.getAttribute('href')"))
+    assert order[0] == "#causes"
+    assert order[1].startswith("#f-")
+    assert order[2:8] == ["q", "in", "out", "fit", "view", "lanes"]
+
+
+def test_by_night(opened):
+    """A page that is to be dark is dark, and its canvas is painted in other colours."""
+    day, night = opened("failure", color_scheme="light"), opened("failure", color_scheme="dark")
+    background = "getComputedStyle(document.body).backgroundColor"
+    assert (day.evaluate(background), night.evaluate(background)) == ("rgb(255, 255, 255)", "rgb(20, 23, 28)")
+    assert painted(day) != painted(night)
+    before = painted(day)
+    day.emulate_media(color_scheme="dark")
+    assert painted(day) != before
+
+
+def test_on_paper(opened):
+    """Printed, the page has its findings in full, states as strips, and nothing to press."""
+    page = opened("failure")
+    assert page.pdf(format="A4").startswith(b"%PDF-")
+    page.emulate_media(media="print")
+    assert page.locator("article code:visible").count() > 3
+    assert page.locator("#strips svg:visible").count() > 0
+    assert page.locator("button:visible, #picture:visible, search:visible").count() == 0
+
+
+def test_commands_are_copied(opened):
+    """The button beside a command copies it whole."""
+    page = opened("failure", permissions=["clipboard-read", "clipboard-write"])
+    command = page.inner_text(".run pre >> nth=0")
+    page.click(".run button >> nth=0")
+    page.wait_for_selector("button:has-text('Copied')")
+    assert page.evaluate("navigator.clipboard.readText()") == command
+
+
+@pytest.mark.parametrize("name", ["hostile", "timeline", "failure"])
+def test_nothing_of_a_log_runs(opened, name):
+    """Script and markup in the names and words of a log stay words, wherever the page shows them."""
+    page = opened(name)
+    title = page.title()
+    page.focus("#lanes")
+    for key in ("n", "n", "Enter"):
+        page.keyboard.press(key)
+    page.fill("#q", HOSTILE)
+    page.wait_for_selector("#hits:not(:empty)")
+    assert page.title() == title
+    assert page.locator("img").count() == 0
+    assert page.locator("script").count() == 1
+
+
+def test_without_javascript(opened):
+    """Verdict, causes, evidence, commands and states are there; what needs a script is not."""
+    page = opened("failure", java_script_enabled=False)
+    assert (
+        page.locator("h1:visible, .causes:visible, .run:visible, #strips svg:visible, .lines code:visible").count() > 8
+    )
+    assert page.locator("search:visible, #picture:visible, button:visible").count() == 0
+
+
+def test_a_timeline_has_the_same_picture(opened):
+    """The page of one subject has its rows, and its lanes by phase and program."""
+    page = opened("timeline")
+    assert page.locator("table.rows tbody tr:visible").count() > 20
+    assert "pod default/db-0" in page.locator("#names div:visible").all_inner_texts()
+    page.fill("#q", "kind:program")
+    page.wait_for_selector("#hits:not(:empty)")
+    page.wait_for_timeout(100)
+    assert "program kubelet" in page.locator("#names div:visible").all_inner_texts()
