@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from typer import completion
 
-from kvdiag.cli.main import COMPLETES
+from kvdiag.cli.fast import COMPLETES
 from kvdiag.errors import UsageError
 
 SHELLS = ("bash", "zsh", "fish")

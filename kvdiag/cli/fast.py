@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+COMPLETES = "_KVDIAG_COMPLETE"  # by which a shell asks for words
 OUTPUTS = ("json", "text")
 OUTPUT, FAIL_ON, QUIET = ("-o", "--output"), ("--fail-on",), ("-q", "--quiet")
 _VALUED = {name: field for field, names in (("output", OUTPUT), ("fail_on", FAIL_ON)) for name in names}

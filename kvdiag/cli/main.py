@@ -14,7 +14,6 @@ import sys
 from collections.abc import Callable
 
 BROKEN, UNREADABLE = 2, 3
-COMPLETES = "_KVDIAG_COMPLETE"
 ENDS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
@@ -55,7 +54,7 @@ def _dispatch() -> None:
     from pathlib import Path
 
     from kvdiag.cli.config import default_map, is_configured
-    from kvdiag.cli.fast import run_short, short_form
+    from kvdiag.cli.fast import COMPLETES, run_short, short_form
 
     is_set = is_configured(os.environ, Path.cwd())
     form = None if is_set or COMPLETES in os.environ else short_form(sys.argv[1:])
