@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import pyarrow as pa
@@ -14,6 +15,7 @@ from kvdiag.fleet.schema import OF_ALL, TABLES
 
 pa.set_cpu_count(1)  # one core for each bundle: others are judged beside it
 pa.set_io_thread_count(1)
+AT_ONCE = 10_000  # rows that are held
 _MOMENT = pa.timestamp("us", "UTC")
 _TYPES: Mapping[str, Any] = {
     "text": pa.string(),
@@ -33,11 +35,16 @@ def schema_of(table: str) -> pa.Schema:
     return pa.schema([(name, _TYPES[word]) for name, word in {**OF_ALL, **TABLES[table]}.items()])
 
 
-def packed(table: str, rows: Sequence[Mapping[str, Any]]) -> bytes:
-    """One file with these rows."""
-    stream = io.BytesIO()
-    made = pa.Table.from_pylist([dict(row) for row in rows], schema=schema_of(table))
-    pq.write_table(made, stream, compression="zstd")
+def packed(table: str, rows: Iterable[Mapping[str, Any]]) -> bytes:
+    """One file with these rows; empty when there are none."""
+    stream, rest, schema = io.BytesIO(), iter(rows), schema_of(table)
+    part = list(islice(rest, AT_ONCE))
+    if not part:
+        return b""
+    with pq.ParquetWriter(stream, schema, compression="zstd") as writer:
+        while part:
+            writer.write_table(pa.Table.from_pylist(part, schema=schema))
+            part = list(islice(rest, AT_ONCE))
     return stream.getvalue()
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
@@ -101,13 +101,14 @@ def _compacted(dest: Place, below: str) -> dict[str, Sequence[str]]:
     return {digest: keys for digest, keys in held.items() if digest not in replaced}
 
 
-def put_results(dest: Place, outcome: Outcome, tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+def put_results(dest: Place, outcome: Outcome, tables: Mapping[str, Iterable[Mapping[str, Any]]]) -> None:
     """Write the rows of a bundle, then its marker."""
     of_all = {"node": outcome.node, "bundle": outcome.place, "result_key": outcome.key}
     for table, rows in tables.items():
-        if rows:
+        data = packed(table, ({**of_all, **row} for row in rows))
+        if data:
             put = dest.put if table == "failed" else dest.put_new  # an earlier try may have failed as a whole
-            put(table_path(table, outcome), packed(table, [{**of_all, **row} for row in rows]))
+            put(table_path(table, outcome), data)
     dest.put_new(_marker_path(outcome), said_json(outcome._asdict()))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -27,7 +27,7 @@ _SURELY = ("volume_handle:", "attachment:", "spec_name:pvc-")
 clean_text = lru_cache(4096)(redacted)
 
 
-def rows(report: Report, history: History, bundle: Bundle, relative: Relative) -> Mapping[str, list[Row]]:
+def rows(report: Report, history: History, bundle: Bundle, relative: Relative) -> Mapping[str, Iterable[Row]]:
     """The rows of each table but `failed` and `joined`; `relative` shortens the name of a source.
 
     The lines themselves are kept of what may be judged again with other nodes: redacting a line takes 45 µs.
@@ -43,10 +43,10 @@ def rows(report: Report, history: History, bundle: Bundle, relative: Relative) -
 
     return {
         "findings": [finding_row(one, history.versions, bundle.node, relative) for one in report.findings],
-        "events": [
+        "events": (
             _event(one, volumes.get(id(one), ""), relative, clean_text(one.text) if quoted(one) else "")
             for one in history.events
-        ],
+        ),
         "volumes": told,
         "inputs": [_input(one, relative) for one in report.inputs],
         "coverage": [_coverage(one) for one in history.coverage],
