@@ -86,6 +86,7 @@ FORMS: Mapping[str, Form] = {
             "annotate": "-n --overwrite",
             "cordon": "",
             "delete": "-n -A --force --grace-period --field-selector",
+            "certificate": "-f --filename -k --kustomize -R -o -l --force",
             "describe": "-n -A --field-selector",
             "drain": "--ignore-daemonsets --delete-emptydir-data",
             "exec": "-n -c -it",
