@@ -45,11 +45,16 @@ class Guard:
         self._is_stopped = False
 
     def run(self, command: Sequence[str], given: bytes, limits: Limits, environment: Mapping[str, str]) -> Ended:
-        """Run a command to its end or to its limit; `given` is its standard input. Raises StoppedError."""
-        with tempfile.TemporaryFile() as said:
-            child = self._start(command, said, environment)
+        """Run a command to its end or to its limit; `given` is its standard input. Raises StoppedError.
+
+        That is a file: a pipe to a child that has crashed would end us, as the command line obeys SIGPIPE.
+        """
+        with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as request:
+            request.write(given)
+            request.seek(0)
+            child = self._start(command, (request, said), environment)
             try:
-                out, _ = child.communicate(given, limits.seconds)
+                out, _ = child.communicate(timeout=limits.seconds)
             except subprocess.TimeoutExpired:
                 reason = f"took more than {limits.seconds:g} s"
                 return Ended(b"", reason, "raise --limit-seconds, or look at its largest log")
@@ -70,16 +75,16 @@ class Guard:
             _kill(child)
 
     def _start(
-        self, command: Sequence[str], said: IO[bytes], environment: Mapping[str, str]
+        self, command: Sequence[str], files: tuple[IO[bytes], IO[bytes]], environment: Mapping[str, str]
     ) -> subprocess.Popen[bytes]:
         with self._lock:
             if self._is_stopped:
                 raise StoppedError
             child = subprocess.Popen(  # noqa: S603 (our own interpreter and module)
                 command,
-                stdin=subprocess.PIPE,
+                stdin=files[0],
                 stdout=subprocess.PIPE,
-                stderr=said,
+                stderr=files[1],
                 env=dict(environment),
                 start_new_session=True,
             )
