@@ -156,7 +156,8 @@ if __name__ == "__main__":
 
     for module in pkgutil.walk_packages(kvdiag.__path__, "kvdiag."):
         if not module.name.endswith("__main__"):
-            __import__(module.name)
+            with contextlib.suppress(ModuleNotFoundError):  # an extra that is not installed
+                __import__(module.name)
     for guest in ("rich.console", "rich.table", "rich.text", "rich.progress", "typer.main", "hyperscan"):
         with contextlib.suppress(ImportError):
             __import__(guest)
