@@ -58,6 +58,34 @@ def test_a_baseline_of_yesterday(kvdiag, tmp_path):
     assert kvdiag("check", "--baseline", baseline, *STUCK).returncode == 1
 
 
+def test_a_baseline_written_anew_keeps_what_is_known(kvdiag, tmp_path):
+    """A baseline that is read and written in one run holds what it held, and what is new."""
+    baseline = tmp_path / "baseline.json"
+    kvdiag("check", "--write-baseline", baseline, *STUCK)
+    before = baseline.read_text("utf-8")
+    assert kvdiag("check", "--baseline", baseline, "--write-baseline", baseline, *STUCK).returncode == 0
+    assert baseline.read_text("utf-8") == before
+    assert len(json.loads(before)["findings"]) == 3
+
+
+def test_a_users_rule_is_suppressed(kvdiag, tmp_path):
+    """A suppression may name a rule of one's own, also where it finds nothing; without the rule it names none."""
+    own = kvdiag("rules", "new", "my-own", "--family", "pod", "--patterns", tmp_path / "rules")
+    assert own.returncode == 0
+    known = tmp_path / "known.yaml"
+    known.write_text("- {rule: my-own, reason: it is replaced, expires: 2099-01-01}", "utf-8")
+    words = ("check", "--suppressions", known, HEALTHY)
+    assert kvdiag(*words, "--patterns", tmp_path / "rules").returncode == 0
+    assert kvdiag(*words).returncode == 2
+
+
+@pytest.mark.parametrize("option", [("--baseline", "x"), ("--suppressions", "x"), ("-o", "sarif")])
+def test_what_does_not_go_with_follow(kvdiag, option):
+    """It is refused, and not left out."""
+    done = kvdiag("analyze", "--follow", *option, stdin=b"")
+    assert (done.returncode, "with --follow" in done.stderr) == (2, True)
+
+
 def test_suppressed(kvdiag, tmp_path):
     """A finding with a reason and an end fails no check until then."""
     known = tmp_path / "known.yaml"

@@ -19,6 +19,7 @@ from kvdiag.report import REPORTS, WITH_LANES, RenderOptions, writer
 NEVER = "never"
 FAIL_ON = (NEVER, *(severity.label for severity in Severity))
 FOUND, UNREADABLE = 1, 3
+FOLLOWED = ("text", "json")
 
 
 class OutputOptions(NamedTuple):
@@ -40,7 +41,8 @@ def run_analysis(options: Options, output_options: OutputOptions) -> int:
     """Analyse, print the report, give the exit code. Raises UsageError for an output or severity that is none."""
     _check(output_options)
     with progress(quiet=output_options.quiet) as tell:
-        report = _unknown(analyze(options, tell, lanes=output_options.output in WITH_LANES), output_options)
+        report = analyze(options, tell, lanes=output_options.output in WITH_LANES)
+    report = _unknown(report, options, output_options)
     for note in (*report.problems, *(() if output_options.quiet else report.notes)):
         say_note(note)
     with outlet(output_options.output_file) as stream:
@@ -58,8 +60,8 @@ def run_analysis(options: Options, output_options: OutputOptions) -> int:
     return exit_code(report, output_options.fail_on)
 
 
-def _unknown(report: Report, output_options: OutputOptions) -> Report:
-    """The report without what its reader knows; the baseline is written of what is left."""
+def _unknown(report: Report, options: Options, output_options: OutputOptions) -> Report:
+    """The report without what its reader knows; a baseline is written of all that is not suppressed."""
     asked = (output_options.baseline, output_options.write_baseline, output_options.suppressions)
     if not any(asked):
         return report
@@ -68,13 +70,13 @@ def _unknown(report: Report, output_options: OutputOptions) -> Report:
     from kvdiag.accepted.suppressions import read_suppressions
 
     known = read_baseline(output_options.baseline) if output_options.baseline else frozenset()
-    rules = {name for rule in load_patterns(Options()).rules for name in (rule.id, rule.name)}
-    rules |= {name for finding in report.findings for name in (finding.rule.id, finding.rule.name)}
-    path = output_options.suppressions
-    report = leave_out(report, known, read_suppressions(path, rules) if path else (), datetime.now(UTC).date())
+    own = load_patterns(Options(patterns=options.patterns))
+    rules = {name for rule in own.rules for name in (rule.id, rule.name)}
+    path, today = output_options.suppressions, datetime.now(UTC).date()
+    suppressed = read_suppressions(path, rules) if path else ()
     if output_options.write_baseline:
-        write_baseline(output_options.write_baseline, report.findings)
-    return report
+        write_baseline(output_options.write_baseline, leave_out(report, (), suppressed, today).findings)
+    return leave_out(report, known, suppressed, today)
 
 
 def _check(output_options: OutputOptions) -> None:
@@ -84,12 +86,22 @@ def _check(output_options: OutputOptions) -> None:
         raise UsageError(f"--fail-on {output_options.fail_on}: unknown severity; choose from {', '.join(FAIL_ON)}")
 
 
+def _check_following(output_options: OutputOptions) -> None:
+    """Refuse what a report that never ends cannot have, rather than leave it out unsaid."""
+    if output_options.output not in FOLLOWED:
+        raise UsageError(f"-o {output_options.output} does not go with --follow; choose from {', '.join(FOLLOWED)}")
+    known = (output_options.baseline, output_options.write_baseline, output_options.suppressions)
+    if any(known):
+        raise UsageError("--baseline, --write-baseline and --suppressions do not go with --follow")
+
+
 def run_following(options: Options, output_options: OutputOptions) -> int:
     """Print each finding when it is certain, and its end, until the inputs end; give the exit code."""
     from kvdiag.commands.follow import Follower
     from kvdiag.report.changes import write, write_json
 
     _check(output_options)
+    _check_following(output_options)
     problems: list[InputError] = []
     follower = Follower(options, problems.append)
     worst, write_change = -1, {"json": write_json}.get(output_options.output, write)
