@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -40,9 +41,10 @@ class OutputOptions(NamedTuple):
 def run_analysis(options: Options, output_options: OutputOptions) -> int:
     """Analyse, print the report, give the exit code. Raises UsageError for an output or severity that is none."""
     _check(output_options)
+    known = _known(options, output_options)  # before the logs: a mistake in a file is told at once
     with progress(quiet=output_options.quiet) as tell:
         report = analyze(options, tell, lanes=output_options.output in WITH_LANES)
-    report = _unknown(report, options, output_options)
+    report = known(report)
     for note in (*report.problems, *(() if output_options.quiet else report.notes)):
         say_note(note)
     with outlet(output_options.output_file) as stream:
@@ -60,11 +62,14 @@ def run_analysis(options: Options, output_options: OutputOptions) -> int:
     return exit_code(report, output_options.fail_on)
 
 
-def _unknown(report: Report, options: Options, output_options: OutputOptions) -> Report:
-    """The report without what its reader knows; a baseline is written of all that is not suppressed."""
+def _known(options: Options, output_options: OutputOptions) -> Callable[[Report], Report]:
+    """Read what the reader of the report knows; give what leaves it out of a report, and writes a baseline of the rest.
+
+    Raises UsageError or PatternError for a file that cannot be used.
+    """
     asked = (output_options.baseline, output_options.write_baseline, output_options.suppressions)
     if not any(asked):
-        return report
+        return lambda report: report
     from kvdiag.accepted.baseline import read_baseline, write_baseline
     from kvdiag.accepted.leave import leave_out
     from kvdiag.accepted.suppressions import read_suppressions
@@ -74,9 +79,13 @@ def _unknown(report: Report, options: Options, output_options: OutputOptions) ->
     rules = {name for rule in own.rules for name in (rule.id, rule.name)}
     path, today = output_options.suppressions, datetime.now(UTC).date()
     suppressed = read_suppressions(path, rules) if path else ()
-    if output_options.write_baseline:
-        write_baseline(output_options.write_baseline, leave_out(report, (), suppressed, today).findings)
-    return leave_out(report, known, suppressed, today)
+
+    def unknown(report: Report) -> Report:
+        if output_options.write_baseline:
+            write_baseline(output_options.write_baseline, leave_out(report, (), suppressed, today).findings)
+        return leave_out(report, known, suppressed, today)
+
+    return unknown
 
 
 def _check(output_options: OutputOptions) -> None:

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from kvdiag.errors import UsageError
 from kvdiag.model.options import Options
 from kvdiag.model.report import Finding
 from kvdiag.model.timeline import History
-from kvdiag.model.values import SubjectKind, Verdict
+from kvdiag.model.values import Severity, SubjectKind, Verdict
+from kvdiag.report.clean import clean
+
+
+def severity_of(word: str, option: str) -> Severity:
+    """The least severity that is wanted. Raises UsageError, which names the option, for a word that is none."""
+    known = [severity.label for severity in Severity]
+    if word not in known:
+        raise UsageError(f"{option} {clean(word)}: unknown severity; choose from {', '.join(known)}")
+    return Severity.of(word)
 
 
 def is_wanted(finding: Finding, options: Options, history: History) -> bool:

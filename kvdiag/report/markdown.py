@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TextIO
 
-from kvdiag.model.report import Evidence, Finding, Report
+from kvdiag.model.report import Finding, Report
 from kvdiag.model.values import Severity, Verdict
 from kvdiag.regex import lazy_regex
 from kvdiag.report import RenderOptions
-from kvdiag.report.clean import clean, shortened
+from kvdiag.report.clean import clean
 from kvdiag.report.doubts import say_doubt
+from kvdiag.report.plain import evidence_lines
 from kvdiag.report.runnable import shown
 
 MOST = 50  # causes in full: a comment on GitHub has 65,536 characters
-LONGEST = 600  # characters of a log line
 _MEANS = lazy_regex(r"([\\`*_{}\[\]<>#|~!@])")
 _LINKS = lazy_regex(r"(?i)(https?|www)([:.])")
 
@@ -72,29 +72,6 @@ def _full(finding: Finding, symptoms: Sequence[Finding], options: RenderOptions)
     for symptom in symptoms:
         yield from ("", f"Explains {code(symptom.rule.name, options)}: {words(symptom.says, options)}")
     yield from ("", "</details>")
-
-
-def plain_lines(finding: Finding, symptoms: Sequence[Finding], options: RenderOptions) -> Iterator[str]:
-    """The finding as lines of plain text: why, evidence, what to do, what it explains."""
-    yield " ".join(finding.cause.split())
-    yield from (f"Not certain: {say_doubt(one)}" for one in finding.doubts)
-    yield from evidence_lines(finding, options)
-    for number, fix in enumerate((shown(one, redact=options.redact) for one in finding.fix), start=1):
-        yield f"{number}. {fix.text}{f' Only when {fix.after}.' if fix.after else ''}"
-        if fix.run:
-            yield f"   $ {fix.run}"
-    yield from (f"Explains {symptom.rule.name}: {symptom.says}" for symptom in symptoms)
-
-
-def evidence_lines(finding: Finding, options: RenderOptions) -> list[str]:
-    """The lines that a finding rests on, each behind its place."""
-    return [_evidence(one, options) for one in finding.evidence]
-
-
-def _evidence(evidence: Evidence, options: RenderOptions) -> str:
-    many = f" ×{evidence.of}" if evidence.of > 1 else ""
-    text = shortened(clean(evidence.event.text, redact=options.redact), LONGEST)
-    return f"{clean(str(evidence.event.origin))}{many}  {text}"
 
 
 def words(text: str, options: RenderOptions) -> str:
