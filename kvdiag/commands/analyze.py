@@ -7,6 +7,7 @@ from itertools import chain
 
 from kvdiag import __version__
 from kvdiag.commands.case import Analysis, Case, load_patterns
+from kvdiag.commands.wanted import wanted_subjects
 from kvdiag.correlate.needed import Scope
 from kvdiag.errors import WindowError
 from kvdiag.explain.benign import known_benign
@@ -71,7 +72,9 @@ def _lanes(history: History, findings: Sequence[Finding], options: Options) -> L
     """The lanes of a history; what was found must be among them."""
     from kvdiag.views.lanes import build_lanes  # no other output needs the states of everything
 
-    return build_lanes(history, {(one.subject.kind, one.subject.key) for one in findings}, node=options.node)
+    found = {(one.subject.kind, one.subject.key) for one in findings}
+    asked = wanted_subjects(options, history)
+    return build_lanes(history, found, node=options.node, only=None if asked is None else asked | found)
 
 
 class Explaining:
