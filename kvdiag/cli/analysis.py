@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from kvdiag.cli.outlet import coloured, literal, outlet, say_note, width
+from kvdiag.cli.outlet import literal, say_note
+from kvdiag.cli.pager import printed
 from kvdiag.cli.progress import progress
 from kvdiag.commands.analyze import analyze
 from kvdiag.commands.case import load_patterns
@@ -36,27 +37,29 @@ class OutputOptions(NamedTuple):
     baseline: Path | None = None
     write_baseline: Path | None = None
     suppressions: Path | None = None
+    no_pager: bool = False
+
+    def dressed(self, looks: RenderOptions) -> RenderOptions:
+        """How much of a report is shown, where it looks so."""
+        return looks._replace(verbose=self.verbose, quiet=self.quiet, redact=not self.no_redact)
 
 
 def run_analysis(options: Options, output_options: OutputOptions) -> int:
     """Analyse, print the report, give the exit code. Raises UsageError for an output or severity that is none."""
     _check(output_options)
+    no_color = output_options.no_color
     known = _known(options, output_options)  # before the logs: a mistake in a file is told at once
     with progress(quiet=output_options.quiet) as tell:
         report = analyze(options, tell, lanes=output_options.output in WITH_LANES)
     report = known(report)
     for note in (*report.problems, *(() if output_options.quiet else report.notes)):
         say_note(note)
-    with outlet(output_options.output_file) as stream:
-        render_options = RenderOptions(
-            colour=coloured(stream, no_color=output_options.no_color),
-            width=width(stream),
-            verbose=output_options.verbose,
-            quiet=output_options.quiet,
-            redact=not output_options.no_redact,
-        )
-        with literal(stream, output_options.output):
-            writer(output_options.output)(report, stream, render_options)
+    is_text, no_pager = output_options.output == "text", output_options.no_pager
+    with (
+        printed(output_options.output_file, text=is_text, no_color=no_color, no_pager=no_pager) as (stream, looks),
+        literal(stream, output_options.output),
+    ):
+        writer(output_options.output)(report, stream, output_options.dressed(looks))
     if output_options.write_baseline is not None:
         return exit_code(report, NEVER)
     return exit_code(report, output_options.fail_on)
@@ -114,14 +117,9 @@ def run_following(options: Options, output_options: OutputOptions) -> int:
     problems: list[InputError] = []
     follower = Follower(options, problems.append)
     worst, write_change = -1, {"json": write_json}.get(output_options.output, write)
-    with outlet(output_options.output_file) as stream:
-        render_options = RenderOptions(
-            colour=coloured(stream, no_color=output_options.no_color),
-            width=width(stream),
-            verbose=output_options.verbose,
-            quiet=True,
-            redact=not output_options.no_redact,
-        )
+    is_text, no_color = output_options.output == "text", output_options.no_color
+    with printed(output_options.output_file, text=is_text, no_color=no_color, no_pager=True) as (stream, looks):
+        render_options = output_options.dressed(looks)._replace(quiet=True)
         for change in follower.changes():
             write_change(change.finding, change.at, stream, render_options, is_over=change.is_over)
             worst = max(worst, change.finding.severity)

@@ -55,6 +55,7 @@ VerboseOption = Annotated[
     int, typer.Option("-v", "--verbose", count=True, help="Print whole evidence lines, look-alikes and references.")
 ]
 NoColor = Annotated[bool, typer.Option("--no-color", help="No colour (also NO_COLOR).")]
+NoPager = Annotated[bool, typer.Option("--no-pager", help="Print at once (also $KVDIAG_PAGER, $PAGER).")]
 BaselineOption = Annotated[
     Path | None, typer.Option("--baseline", metavar="FILE", help="Leave out findings that this baseline knows.")
 ]

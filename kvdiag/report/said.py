@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from kvdiag.clock import say_duration, to_datetime
@@ -97,6 +97,16 @@ def silence(report: Report) -> str:
         return "Nothing was logged in the requested time."
     is_read = any(reading.records for reading in report.inputs)
     return "No known failure found." if is_read else "No log lines recognized."
+
+
+def count(report: Report) -> str:
+    """How many causes there are of each severity, and what they explain."""
+    causes = [finding for finding in report.findings if finding.explained_by is None]
+    by = Counter(finding.severity for finding in causes)
+    graded = ", ".join(f"{number} {severity.label}" for severity, number in sorted(by.items(), reverse=True))
+    symptoms = len(report.findings) - len(causes)
+    under = f"; {symptoms} symptom{'' if symptoms == 1 else 's'} explained" if symptoms else ""
+    return f"{len(causes)} cause{'' if len(causes) == 1 else 's'} found: {graded}{under}"
 
 
 def read_lines(readings: Sequence[Reading], folder: str) -> str:
