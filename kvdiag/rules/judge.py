@@ -19,10 +19,11 @@ from kvdiag.model.rule import Absent, All, AnyOf, Chain, ChainStep, Condition, N
 from kvdiag.model.timeline import History
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.absence import Window, doubts
+from kvdiag.rules.order import can_be
 from kvdiag.rules.polls import cut_polls
 from kvdiag.rules.selection import Place, Selected, asks_for_text, by_kind, place_of, unsaid
 from kvdiag.rules.silence import fell_silent
-from kvdiag.rules.steps import is_by_wait, may_go_by_wait, sure_steps, take
+from kvdiag.rules.steps import is_by_wait, may_go_by_wait, take
 
 MOST_RUNS = 256  # of one rule on one timeline; a longer series of the same fault adds nothing to the finding
 GUESSED = "ambiguous"  # the attribute of an answer that could be that of several calls
@@ -55,7 +56,7 @@ def judge(
     """Every match of the rule on these events (in time order), the certain ones first; empty when there is none."""
     pieces = cut_polls(events)
     seen = Selected(rule.events, by_kind([piece for piece, _ in pieces] if pieces else events))
-    if not _may_hold(rule.when, seen, rule.cut):
+    if not can_be(rule.when, rule.cut, seen):
         return []
     whole = {id(piece): event for piece, event in pieces}
     kinds = {name: selector.kinds for name, selector in rule.events.items()}
@@ -65,21 +66,8 @@ def judge(
 
 
 def may_hold(rule: Rule, events: Sequence[Event]) -> bool:
-    """Whether every event that the rule's condition asks for is among these at all."""
-    return _may_hold(rule.when, Selected(rule.events, by_kind(events)), rule.cut)
-
-
-def _may_hold(condition: Condition, seen: Bound, cut: Sequence[str]) -> bool:
-    """Whether every event that the condition asks for is there at all, but for what the log's end may have cut off."""
-    match condition:
-        case Chain(steps):
-            return all(seen[step.name] for step in sure_steps(steps, cut))
-        case All(terms):
-            return all(_may_hold(term, seen, cut) for term in terms)
-        case AnyOf(terms):
-            return any(_may_hold(term, seen, cut) for term in terms)
-        case Absent() | Not():
-            return True
+    """Whether every event that the rule's condition asks for is among these, in an order in which it can hold."""
+    return can_be(rule.when, rule.cut, Selected(rule.events, by_kind(events)))
 
 
 def _weighed(match: RuleMatch, rule: Rule) -> RuleMatch:
