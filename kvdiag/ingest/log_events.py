@@ -18,8 +18,12 @@ SHARED = frozenset({"sandbox_id", "container_id", "target_path", "attachment"})
 
 def processes(raw_events: Iterable[RawEvent]) -> Counter[str]:
     """How often each component spoke; calls are told by several."""
-    own = Counter(raw_event.match.entry.component for raw_event in raw_events if not raw_event.match.entry.is_call)
-    del own[""]
+    told = [raw_event[1].entry for raw_event in raw_events]
+    entries, often = {id(entry): entry for entry in told}, Counter(map(id, told))
+    own = Counter[str]()
+    for key, entry in entries.items():
+        if entry.component and not entry.is_call:
+            own[entry.component] += often[key]
     return own
 
 
