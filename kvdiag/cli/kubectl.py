@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from kvdiag.cli.analysis import FAIL_ON, NEVER, OutputOptions, run_analysis
-from kvdiag.cli.arguments import NoColor, NoRedact, VerboseOption
+from kvdiag.cli.arguments import NoColor, NoPager, NoRedact, VerboseOption
 from kvdiag.cli.help import Command, Group
 from kvdiag.cli.outlet import say_note
 from kvdiag.clock import moment
@@ -59,6 +59,7 @@ def node(
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print findings only.")] = False,
     verbose: VerboseOption = 0,
     no_color: NoColor = False,
+    no_pager: NoPager = False,
     no_redact: NoRedact = False,
 ) -> None:
     """Fetch the logs of nodes with kubelet's log query, and find the root cause in them."""
@@ -75,7 +76,7 @@ def node(
         folder = save or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kvdiag-")))
         read = _collect(kubectl, list(dict.fromkeys(names)), tuple(service or SERVICES), begins, folder)
         options = Options(paths=tuple(str(folder / name) for name in read), year=begins.year)
-        outputs = OutputOptions(output, None, fail_on, quiet, verbose, no_color, no_redact)
+        outputs = OutputOptions(output, None, fail_on, quiet, verbose, no_color, no_redact, no_pager=no_pager)
         code = run_analysis(options, outputs)
     raise typer.Exit(code or (3 if len(read) < len(set(names)) else 0))
 
