@@ -35,7 +35,7 @@ def test_an_example_is_understood(run):
     one = command() if found["program"] == "kvdiag" else typer.main.get_command(app)
     while hasattr(one, "commands"):
         one = one.commands[words.pop(0)]
-    one.make_context("kvdiag", words)
+    one.make_context("kvdiag", words, help_option_names=["-h", "--help"])
 
 
 def test_examples_in_help(kvdiag):
