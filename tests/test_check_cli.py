@@ -79,7 +79,7 @@ def test_a_users_rule_is_suppressed(kvdiag, tmp_path):
     assert kvdiag(*words).returncode == 2
 
 
-@pytest.mark.parametrize("option", [("--baseline", "x"), ("--suppressions", "x"), ("-o", "sarif")])
+@pytest.mark.parametrize("option", [("--baseline", "x"), ("--suppressions", "x"), ("-o", "sarif"), ("-o", "html")])
 def test_what_does_not_go_with_follow(kvdiag, option):
     """It is refused, and not left out."""
     done = kvdiag("analyze", "--follow", *option, stdin=b"")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -21,7 +21,6 @@ from kvdiag.report import REPORTS, WITH_LANES, RenderOptions, writer
 NEVER = "never"
 FAIL_ON = (NEVER, *(severity.label for severity in Severity))
 FOUND, UNREADABLE = 1, 3
-FOLLOWED = ("text", "json")
 
 
 class OutputOptions(NamedTuple):
@@ -98,10 +97,13 @@ def _check(output_options: OutputOptions) -> None:
         raise UsageError(f"--fail-on {output_options.fail_on}: unknown severity; choose from {', '.join(FAIL_ON)}")
 
 
-def _check_following(output_options: OutputOptions) -> None:
+def _check_following(output_options: OutputOptions, outputs: Collection[str]) -> None:
     """Refuse what a report that never ends cannot have, rather than leave it out unsaid."""
-    if output_options.output not in FOLLOWED:
-        raise UsageError(f"-o {output_options.output} does not go with --follow; choose from {', '.join(FOLLOWED)}")
+    if output_options.output not in outputs:
+        raise UsageError(
+            f"-o {output_options.output} does not go with --follow, as it is written at the end of the logs; "
+            f"choose from {', '.join(outputs)}"
+        )
     known = (output_options.baseline, output_options.write_baseline, output_options.suppressions)
     if any(known):
         raise UsageError("--baseline, --write-baseline and --suppressions do not go with --follow")
@@ -110,13 +112,13 @@ def _check_following(output_options: OutputOptions) -> None:
 def run_following(options: Options, output_options: OutputOptions) -> int:
     """Print each finding when it is certain, and its end, until the inputs end; give the exit code."""
     from kvdiag.commands.follow import Follower
-    from kvdiag.report.changes import write, write_json
+    from kvdiag.report.changes import CHANGES
 
     _check(output_options)
-    _check_following(output_options)
+    _check_following(output_options, CHANGES)
     problems: list[InputError] = []
     follower = Follower(options, problems.append)
-    worst, write_change = -1, {"json": write_json}.get(output_options.output, write)
+    worst, write_change = -1, CHANGES[output_options.output]
     is_text, no_color = output_options.output == "text", output_options.no_color
     with printed(output_options.output_file, text=is_text, no_color=no_color, no_pager=True) as (stream, looks):
         render_options = output_options.dressed(looks)._replace(quiet=True)
