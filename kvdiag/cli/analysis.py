@@ -37,10 +37,12 @@ class OutputOptions(NamedTuple):
     write_baseline: Path | None = None
     suppressions: Path | None = None
     no_pager: bool = False
+    links: bool = True
 
     def dressed(self, looks: RenderOptions) -> RenderOptions:
         """How much of a report is shown, where it looks so."""
-        return looks._replace(verbose=self.verbose, quiet=self.quiet, redact=not self.no_redact)
+        links = looks.links and self.links
+        return looks._replace(links=links, verbose=self.verbose, quiet=self.quiet, redact=not self.no_redact)
 
 
 def run_analysis(options: Options, output_options: OutputOptions) -> int:

@@ -77,6 +77,7 @@ def node(
         read = _collect(kubectl, list(dict.fromkeys(names)), tuple(service or SERVICES), begins, folder)
         options = Options(paths=tuple(str(folder / name) for name in read), year=begins.year)
         outputs = OutputOptions(output, None, fail_on, quiet, verbose, no_color, no_redact, no_pager=no_pager)
+        outputs = outputs._replace(links=save is not None)  # else the logs are gone when one clicks
         code = run_analysis(options, outputs)
     raise typer.Exit(code or (3 if len(read) < len(set(names)) else 0))
 

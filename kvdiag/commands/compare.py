@@ -17,7 +17,7 @@ from kvdiag.model.options import Options
 from kvdiag.model.report import Finding
 from kvdiag.model.timeline import History, Timeline
 from kvdiag.model.values import SubjectKind
-from kvdiag.retention.budget import NEXT, RetentionPolicy
+from kvdiag.retention.budget import NEXT
 from kvdiag.retention.subjects import SubjectRetention
 from kvdiag.views.causes import causes
 from kvdiag.views.diff import compare_events, compare_lives
@@ -31,11 +31,13 @@ def compare(left: str, right: str, options: Options, note: Callable[[str], None]
     Raises UsageError when a name is neither, is the name of several, or the two are of different kinds.
     """
     if not options.paths and Path(left).exists() and Path(right).exists():
-        sides = [_read(options._replace(paths=(name,)), FirstOfKindRetention(), note) for name in (left, right)]
-        (first, first_found), (second, second_found) = sides
-        made = compare_events((left, first.events), (right, second.events), lifecycles().labels)
-        return replace(made, found_left=_found(first_found), found_right=_found(second_found))
-    history, findings = _read(options, SubjectRetention(KINDS, (left, right)), note)
+        first, second = (
+            read_noted(Case(options._replace(paths=(name,))), FirstOfKindRetention(), note) for name in (left, right)
+        )
+        return compare_events((left, first.events), (right, second.events), lifecycles().labels)
+    case = Case(options)
+    history = read_noted(case, SubjectRetention(KINDS, (left, right)), note)
+    findings = case.findings(history)
     for kind in KINDS:
         one, other = (_one(history, kind, name) for name in (left, right))
         if one is not None and other is not None:
@@ -44,12 +46,9 @@ def compare(left: str, right: str, options: Options, note: Callable[[str], None]
     raise UsageError(f"{left!r} and {right!r} are neither two pods or volumes in these logs nor two log files")
 
 
-def _found(findings: Sequence[Finding], about: Timeline | None = None) -> tuple[Found, ...]:
-    """The findings about one subject, each with its cause; of a whole log those that are causes."""
-    above = causes(findings)
-    if about is None:
-        return tuple(Found(one, None) for one in findings if one.key not in above)
-    subject = about.subject
+def _found(findings: Sequence[Finding], about: Timeline) -> tuple[Found, ...]:
+    """The findings about one subject, each with its cause."""
+    above, subject = causes(findings), about.subject
     own = (one for one in findings if (one.subject.kind, one.subject.key) == (subject.kind, subject.key))
     return tuple(Found(one, above.get(one.key)) for one in own)
 
@@ -60,12 +59,6 @@ def _one(history: History, kind: SubjectKind, name: str) -> Timeline | None:
         uids = ", ".join(timeline.subject.key for timeline in found)
         raise UsageError(f"{name!r} is ambiguous; give a UID or id: {uids}")
     return found[0] if found else None
-
-
-def _read(options: Options, policy: RetentionPolicy, note: Callable[[str], None]) -> tuple[History, Sequence[Finding]]:
-    case = Case(options)
-    history = read_noted(case, policy, note)
-    return history, case.findings(history)
 
 
 class FirstOfKindRetention:

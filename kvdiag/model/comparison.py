@@ -39,7 +39,7 @@ class Comparison:
     `common` is the last step both had taken before they diverged; `parted_left` and `parted_right` the next step of
     each, None where there
     is none. `only_left` and `only_right` are the steps of one side, `slower` those that took much longer in one.
-    `found_left` and `found_right` are the findings about each.
+    `found_left` and `found_right` are the findings about each of two subjects.
     """
 
     left: str

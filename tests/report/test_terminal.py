@@ -68,10 +68,11 @@ def test_no_line_is_longer_than_the_terminal(width):
     assert all(re.match(r" +\$ | {4}\S+:\d+$", line) for line in long)
 
 
-def test_without_unicode():
+def test_without_unicode(golden):
     """A terminal that knows only ASCII gets signs that it can show, and the columns stay."""
     text = shown(width=80)
     plain = text.encode("ascii", signs.ERRORS).decode("ascii")
+    golden("terminal-80-ascii.txt", plain.partition("Not explained")[2])
     assert [len(line) for line in plain.splitlines()] == [len(line) for line in text.splitlines()]
     assert "\\u" not in plain
     assert "é→".encode("ascii", signs.ERRORS) == b"\\xe9>"
