@@ -17,7 +17,7 @@ from kvdiag.report import RenderOptions
 from kvdiag.report.addresses import in_checkout
 from kvdiag.report.clean import clean, shortened
 from kvdiag.report.markdown import verdict, write_within
-from kvdiag.report.victims import Incident, incidents
+from kvdiag.report.victims import Incident, incidents, others
 
 MOST = 10  # annotations of a level that GitHub shows of a step
 LARGEST = 1_000_000  # bytes of a step's summary; GitHub takes 1 MiB
@@ -55,12 +55,11 @@ def _level(finding: Finding) -> str:
 
 
 def _annotation(level: str, incident: Incident, options: RenderOptions) -> str:
-    finding, more = incident[0], len(incident) - 1
-    others = f" And {more} more {finding.subject.kind}{'s' if more > 1 else ''}." if more else ""
+    finding = incident[0]
     first = finding.evidence[0].event.origin if finding.evidence else None
     place = f"file={_property(in_checkout(first.source), options)},line={first.line}," if first else ""
     title = shortened(f"{finding.rule.name}: {finding.subject.kind} {finding.subject.name}", LONGEST_TITLE)
-    return f"::{level} {place}title={_property(title, options)}::{_data(finding.says + others, options)}\n"
+    return f"::{level} {place}title={_property(title, options)}::{_data(finding.says + others(incident), options)}\n"
 
 
 def _data(text: str, options: RenderOptions) -> str:

@@ -30,7 +30,7 @@ from kvdiag.report.said import (
     words_of,
 )
 from kvdiag.report.strip import strip
-from kvdiag.report.victims import Incident, incidents, victims, whole
+from kvdiag.report.victims import Incident, incidents, others, victims, whole
 
 EVIDENCE_LINES = 2  # of a log line's message, unless -v
 
@@ -97,7 +97,7 @@ class _Writer:
         """What is no alarm: a first try that failed, a fault that passed."""
         for incident in noted:
             finding = incident[0]
-            self._say(f"{finding.severity.label}: {finding.says}{_others(incident)} ({finding.rule.name})", hang=2)
+            self._say(f"{finding.severity.label}: {finding.says}{others(incident)} ({finding.rule.name})", hang=2)
         if noted:
             self._blank()
 
@@ -230,7 +230,7 @@ class _Writer:
         for incident in incidents(symptoms):
             symptom = incident[0]
             way = f" (through {', '.join(symptom.through)})" if symptom.through else ""
-            self._say(f"{symptom.rule.name}: {symptom.says}{_others(incident)}{way}", indent=4, hang=2)
+            self._say(f"{symptom.rule.name}: {symptom.says}{others(incident)}{way}", indent=4, hang=2)
 
     def _uncaused(self, finding: Finding) -> None:
         """A symptom whose cause nothing tells, and where to look for it."""
@@ -275,13 +275,6 @@ def _hue(severity: Severity | None) -> str:
     if severity is None:
         return "dim"
     return "bad" if severity >= Severity.HIGH else ""
-
-
-def _others(incident: Incident) -> str:
-    """How many more are meant than the one that is spoken of."""
-    kind = incident[0].subject.kind
-    more = len(incident) - 1
-    return f" And {more} more {kind}{'s' if more > 1 else ''}." if more else ""
 
 
 def _wrapped(text: str, width: int) -> list[str]:
