@@ -6,11 +6,12 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 
 import pytest
 import typer
 
-from kvdiag.cli.app import command
+from kvdiag.cli.app import COMMANDS, command
 from kvdiag.cli.examples import EXAMPLES
 from kvdiag.cli.kubectl import app
 from kvdiag.cli.manual import commands, markdown, roff
@@ -69,3 +70,21 @@ def test_the_manual_is_read_by_man():
     plain = re.sub(".\b", "", done.stdout)
     assert "kvdiag fleet sql results/ 'SELECT rule, count(*) FROM findings GROUP BY ALL'" in plain
     assert "EXIT STATUS" in plain
+
+
+def test_the_list_says_what_each_help_begins_with():
+    """The commands are listed without being imported: what is said of each stands twice, and is the same."""
+    made = command().commands
+    assert list(made) == [*COMMANDS, "help"]
+    for name, says in COMMANDS.items():
+        assert made[name].help.split("\n\n")[0].replace("\n", " ").startswith(says), name
+        assert len(says) <= 80 - len("  completion  ")
+
+
+@pytest.mark.parametrize(("words", "imported"), [([], set()), (["parse"], {"parse"}), (["rules", "list"], {"rules"})])
+def test_only_the_command_that_is_asked_for_is_imported(words, imported):
+    """What the help of one command costs does not grow with the others."""
+    run = "import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr)); import kvdiag.cli.main as it"
+    said = [sys.executable, "-c", f"{run}; it.run()", *words, "--help"]
+    done = subprocess.run(said, capture_output=True, text=True, check=True, cwd=ROOT)
+    assert {name for name in COMMANDS if f"kvdiag.cli.{name}" in done.stderr.split()} == imported

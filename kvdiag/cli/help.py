@@ -13,6 +13,8 @@ from kvdiag.cli.examples import EXAMPLES
 from kvdiag.regex import lazy_regex
 from kvdiag.report.clean import clean
 
+PLAIN: Any = {"add_completion": False, "rich_markup_mode": None, "pretty_exceptions_enable": False}
+"""How typer shows help and errors: as text, without boxes."""
 _LIST = lazy_regex(r"<list\[(\w+)\]>")
 _SHOWN: Any = typer.BadParameter.__mro__[2]  # what typer shows without a traceback; it has no public name
 

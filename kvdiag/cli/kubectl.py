@@ -15,7 +15,7 @@ import typer
 
 from kvdiag.cli.analysis import FAIL_ON, NEVER, OutputOptions, run_analysis
 from kvdiag.cli.arguments import NoColor, NoPager, NoRedact, VerboseOption
-from kvdiag.cli.help import Command, Group
+from kvdiag.cli.help import PLAIN, Command, Group
 from kvdiag.cli.outlet import say_note
 from kvdiag.clock import moment
 from kvdiag.errors import KvdiagError, UsageError
@@ -32,10 +32,8 @@ app = typer.Typer(
     cls=Group,
     help="Analyze the logs of nodes through the API server.",
     no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
+    **PLAIN,
 )
 
 

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from kvdiag.cli.arguments import NoPager, PatternFolders, folders
-from kvdiag.cli.help import Command
+from kvdiag.cli.help import PLAIN, Command
 from kvdiag.cli.pager import printed
 from kvdiag.commands.explain import Explainer
 from kvdiag.commands.lint import check_patterns
@@ -28,7 +28,7 @@ from kvdiag.rules.library import Library, load
 from kvdiag.rules.template import FAMILIES, new_rule
 from kvdiag.rules.words import show_rule
 
-app = typer.Typer(help="List, show and test the rules, or write your own.", no_args_is_help=True)
+app = typer.Typer(help="List, show and test the rules, or write your own.", no_args_is_help=True, **PLAIN)
 
 BROKEN = 2
 LEAST_TITLE = 30  # columns; with fewer a title stands below its rule's name

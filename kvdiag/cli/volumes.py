@@ -43,7 +43,7 @@ def command(
     no_pager: NoPager = False,
     no_redact: NoRedact = False,
 ) -> None:
-    """List volumes: driver, last state, since when, retries, findings."""
+    """List volumes: driver, last state, retries, findings."""
     options = options_of(paths, patterns, year, tz, since, until)
     wanted = Wanted(
         kind=SubjectKind.VOLUME,
