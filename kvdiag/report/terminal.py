@@ -26,7 +26,7 @@ from kvdiag.report.said import (
     versions_seen,
     words_of,
 )
-from kvdiag.report.victims import Incident, incidents, victims, whole
+from kvdiag.report.victims import Incident, incidents, plural, victims, whole
 
 STYLES = {
     Severity.CRITICAL: "bold white on red",
@@ -265,7 +265,7 @@ def _others(incident: Incident) -> str:
     """How many more are meant than the one that is spoken of."""
     kind = incident[0].subject.kind
     more = len(incident) - 1
-    return f" And {more} more {kind}{'s' if more > 1 else ''}." if more else ""
+    return f" And {more} more {kind if more == 1 else plural(kind)}." if more else ""
 
 
 def _wrapped(text: str, width: int) -> list[str]:
