@@ -32,6 +32,12 @@ def victims(incident: Incident, *, is_full: bool) -> str:
     return f"{kinds}: {', '.join(shown)}{more}"
 
 
+def others(incident: Incident) -> str:
+    """How many more are meant than the one that is spoken of."""
+    kind, more = incident[0].subject.kind, len(incident) - 1
+    return f" And {more} more {kind if more == 1 else plural(kind)}." if more else ""
+
+
 def plural(kind: SubjectKind) -> str:
     """What several of a kind are called."""
     return f"{kind}es" if kind is SubjectKind.SANDBOX else f"{kind}s"
