@@ -75,7 +75,7 @@ def run(
 @app.command("report", cls=Command)
 def report(
     dest: Dest,
-    output: Annotated[str, typer.Option("-o", "--output", help="text, json or markdown.")] = "text",
+    output: Annotated[str, typer.Option("-o", "--output", help="text, json, markdown or html.")] = "text",
     output_file: OutputFile = None,
     no_redact: NoRedact = False,
 ) -> None:

@@ -18,34 +18,40 @@ RECORDED_KINDS = frozenset(
 def without_copies(events: Iterable[Event]) -> Iterator[Event]:
     """The events, in order of time, without repeats: the first input in order of names keeps what several hold."""
     seen: set[tuple[object, ...]] = set()
-    at = None
+    before: Event | None = None
     for event in events:
-        if event.time != at:
+        if before is None or event.time != before.time:
             seen.clear()
-            at = event.time
-        identity = (event.kind, event.refs, tuple(event.attrs.items()))
-        if identity not in seen:
+        else:
+            if not seen:
+                seen.add(_said(before))
+            if (identity := _said(event)) in seen:
+                continue
             seen.add(identity)
-            yield event
+        before = event
+        yield event
+
+
+def _said(event: Event) -> tuple[object, ...]:
+    return (event.kind, event.refs, tuple(event.attrs.items()))
 
 
 def without_records(events: Iterable[Event]) -> Iterator[Event]:
     """The events without those that client-go's recorder logged of a failure that the same log told just before."""
     told: dict[tuple[str, str, str], int] = {}
     for event in events:
-        keys = [(event.origin.source, event.kind, name) for name in _volume_names(event)]
-        if RECORDED in event.attrs:
-            if any(key in told and event.time - told[key] <= RECORDED_WITHIN for key in keys):
+        if event.kind in RECORDED_KINDS:
+            keys = [(event.origin.source, event.kind, name) for name in _volume_names(event)]
+            if RECORDED not in event.attrs:
+                told.update(dict.fromkeys(keys, event.time))
+            elif any(key in told and event.time - told[key] <= RECORDED_WITHIN for key in keys):
                 continue
-        else:
-            told.update(dict.fromkeys(keys, event.time))
         yield event
 
 
 def _volume_names(event: Event) -> Iterator[str]:
     """What a failure of a volume calls it: by its PV, or as its pod does."""
-    if event.kind in RECORDED_KINDS:
-        yield from filter(None, (event.ref("spec_name"), event.ref("outer_name"), event.attrs.get("pv_name")))
+    yield from filter(None, (event.ref("spec_name"), event.ref("outer_name"), event.attrs.get("pv_name")))
 
 
 def join_polls(events: Iterable[Event], polls: set[str]) -> list[Event]:

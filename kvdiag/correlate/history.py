@@ -108,19 +108,12 @@ def _reach(logs: Sequence[LogEvents], clocks: Mapping[str, SourceClock]) -> tupl
 
 def _event(raw_event: RawEvent, source: str, by: Attribution, clock: SourceClock) -> Event:
     stamp, match, line, text, process, more = raw_event
-    time = clock.utc(stamp, line)
-    return Event(
-        time=time,
-        kind=match.entry.kind,
-        component=_component_of(match, process, by),
-        refs=match.refs,
-        attrs=match.attrs,
-        origin=Origin(source, line),
-        node=process.node,
-        text=text.decode("utf-8", "replace"),
-        ends=clock.utc(more[1], line) if more else time,
-        count=more[0] if more else 1,
-    )
+    time, (refs, attrs) = clock.utc(stamp, line), match.meaning
+    component, origin, said = _component_of(match, process, by), Origin(source, line), text.decode("utf-8", "replace")
+    kind, node = match.entry.kind, process.node
+    if more is None:
+        return Event(time, kind, component, refs, attrs, origin, node, said, time)
+    return Event(time, kind, component, refs, attrs, origin, node, said, clock.utc(more[1], line), more[0])
 
 
 def _component_of(match: EventMatch, process: Process, by: Attribution) -> str:
@@ -141,7 +134,7 @@ def _divide(
     by_subject: dict[Subject, list[Event]] = defaultdict(list)
     uses: dict[Subject, set[Subject]] = defaultdict(set)
     for event in events:
-        subjects = list(_subjects(event, identities))
+        subjects = _subjects(event, identities)
         for subject in subjects:
             by_subject[subject].append(event)
         if 1 < len(subjects) <= MOST_LINKED:
@@ -152,23 +145,22 @@ def _divide(
     return by_subject, uses
 
 
-def _subjects(event: Event, identities: Identities) -> Iterator[Subject]:
-    if not event.refs:
-        return
-    for uid in identities.pods(event):
-        yield (SubjectKind.POD, uid)
+def _subjects(event: Event, identities: Identities) -> list[Subject]:
+    refs = event.refs
+    if not refs:
+        return []
+    subjects: list[Subject] = [(SubjectKind.POD, uid) for uid in identities.pods(event)]
     volume = identities.volume(event)
     if volume is not None:
-        yield (SubjectKind.VOLUME, "|".join(volume))
-    for ref in event.refs:
-        match ref.kind:
-            case "sandbox_id":
-                yield (SubjectKind.SANDBOX, ref.value)
-            case "container_id":
-                is_sandbox = identities.is_sandbox(ref.value)
-                yield (SubjectKind.SANDBOX if is_sandbox else SubjectKind.CONTAINER, ref.value)
-            case "driver":
-                yield (SubjectKind.DRIVER, ref.value)
+        subjects.append((SubjectKind.VOLUME, "|".join(volume)))
+    for kind, value in refs:
+        if kind == "driver":
+            subjects.append((SubjectKind.DRIVER, value))
+        elif kind == "sandbox_id" or (kind == "container_id" and identities.is_sandbox(value)):
+            subjects.append((SubjectKind.SANDBOX, value))
+        elif kind == "container_id":
+            subjects.append((SubjectKind.CONTAINER, value))
+    return subjects
 
 
 def _hand_over(by_subject: dict[Subject, list[Event]]) -> tuple[Skew, ...]:

@@ -101,9 +101,9 @@ class Identities:
 
     def pods(self, event: Event) -> list[str]:
         """All UIDs of an event: lines such as `SyncLoop ADD` speak of several pods at once."""
-        uids = [ref.value for ref in event.refs if ref.kind == "pod_uid"]
+        uids = [value for kind, value in event.refs if kind == "pod_uid"]
         if uids:
-            return list(dict.fromkeys(uids))
+            return uids if len(uids) == 1 else list(dict.fromkeys(uids))
         forward = event.kind in BINDS_FORWARD
         named = [self.holder(ref.value, event.time, forward=forward) for ref in event.refs if ref.kind == "pod"]
         return [uid for uid in dict.fromkeys(named) if uid] or [uid for uid in (self.pod_uid(event),) if uid]
@@ -153,8 +153,9 @@ class Identities:
         self._compute(pv_names, {ref.value for refs in seen for ref in refs if ref.kind == "node"})
 
     def _lease(self, event: Event) -> None:
-        pod, uid = event.ref("pod"), event.ref("pod_uid")
-        if not pod or not uid or sum(ref.kind == "pod" for ref in event.refs) > 1:
+        uid = event.ref("pod_uid")
+        pod = event.ref("pod") if uid else ""
+        if not pod or sum(ref.kind == "pod" for ref in event.refs) > 1:
             return
         if event.kind in STANDING:  # whose time is not known
             self._names.setdefault(uid, pod)
@@ -169,7 +170,7 @@ class Identities:
 
         What belongs to none yet goes to `late`, when there is more to learn.
         """
-        ids = [ref.value for ref in event.refs if ref.kind in {"sandbox_id", "container_id"}]
+        ids = [value for kind, value in event.refs if kind in {"sandbox_id", "container_id"}]
         data = event.attrs.get("data", "") if event.kind == PLEG else ""
         if len(data) >= 12:
             ids.append(data)

@@ -29,9 +29,12 @@ Places = Mapping[str, Provenance]
 
 def with_nodes(events: Sequence[Event], places: Places) -> list[Event]:
     """The events, in order of time, each of its node; empty where that cannot be told."""
-    by_source = _Sources(events, places).names()
-    local = {e.node for e in events if e.node and not e.is_controllers} | set(by_source.values())
+    of_nodes = [event for event in events if not event.is_controllers]
+    by_source = _Sources(events, of_nodes, places).names()
+    local = {event.node for event in of_nodes if event.node} | set(by_source.values())
     only = next(iter(local)) if len(local) == 1 else ""
+    if len(of_nodes) == len(events):
+        return [event if event.node else _on(event, by_source.get(event.origin.source, only)) for event in events]
     aliases = _aliases(events, by_source, local)
     attachments = _attachments(events, local | _spoken(events))
     placed = []
@@ -41,30 +44,38 @@ def with_nodes(events: Sequence[Event], places: Places) -> list[Event]:
             node = aliases.get(node, node)
         else:
             node = event.node or by_source.get(event.origin.source, only)
-        placed.append(event if node == event.node else event._replace(node=node))
+        placed.append(event if node == event.node else _on(event, node))
     return placed
+
+
+def _on(event: Event, node: str) -> Event:
+    """The event, of that node: `_replace` takes three times as long."""
+    time, kind, component, refs, attrs, origin, _, text, ends, count = event
+    return Event(time, kind, component, refs, attrs, origin, node, text, ends, count)
 
 
 class _Sources:
     """The node of each log whose lines do not say it."""
 
-    def __init__(self, events: Sequence[Event], places: Places) -> None:
-        self._events, self._places = events, places
-        self._of_nodes = [event for event in events if not event.is_controllers]
+    def __init__(self, events: Sequence[Event], of_nodes: Sequence[Event], places: Places) -> None:
+        """`of_nodes` are the events that no controller wrote."""
+        self._events, self._of_nodes, self._places = events, of_nodes, places
+        self._mute = {event.origin.source for event in of_nodes if not event.node}
 
     def names(self) -> dict[str, str]:
         """Each of those logs with its node, where that can be told; one made up where only its being another can."""
         said = self._by_own_words()
         said = self._by_layout(said) | said
-        said |= self._by_shared_ids(said)
-        said |= self._by_attachment(said)
-        return said | self._apart(said)
+        for names in (self._by_shared_ids, self._by_attachment, self._apart):
+            if not self._mute <= said.keys():
+                said |= names(said)
+        return said
 
     def _by_own_words(self) -> dict[str, str]:
         """The node each kubelet log is of: the only one its own lines speak of."""
         spoken: dict[str, set[str]] = defaultdict(set)
         for event in self._of_nodes:
-            if event.component == "kubelet":
+            if event.component == "kubelet" and event.ref("node"):
                 spoken[event.origin.source].update(ref.value for ref in event.refs if ref.kind == "node")
         return {source: nodes.pop() for source, nodes in spoken.items() if len(nodes) == 1}
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from kvdiag.events.names import PLACEHOLDERS, mounts_in, pods_in, refs_of, text_of
+from kvdiag.events.names import NAMED, PLACEHOLDERS, mounts_in, pods_in, refs_of, text_of
 from kvdiag.events.raw import EventMatch, Match, Meaning, ValueReader, Values
 from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.model.event import Ref
@@ -89,10 +89,10 @@ def _read(names: Sequence[str], values: Values) -> Meaning:
     for name, value in zip(names, values, strict=True):
         if value is None:
             continue
-        named = refs_of(name, value)
-        if named:
-            refs.update(dict.fromkeys(named))
-        else:
+        named = refs_of(name, value) if name in NAMED else ()
+        for ref in named:
+            refs[ref] = None
+        if not named:
             attrs[name] = text_of(name, value)
         if name == "error":
             refs.update(dict.fromkeys(mounts_in(value)))

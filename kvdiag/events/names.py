@@ -385,3 +385,6 @@ _READERS: Final[Mapping[str, Callable[[bytes], tuple[Ref, ...]]]] = {
     "driver": _label("driver"),
     "node": _label("node"),
 }
+
+NAMED: Final = frozenset(_READERS)
+"""The placeholders whose values name things."""

@@ -43,7 +43,8 @@ def _judged(job: Job, folder: Path) -> Outcome:
     def relative(source: str) -> str:
         return source.removeprefix(root).lstrip("/") or Path(root).name
 
-    report, history = judged(Case(Options(paths=(root,))))
+    case = Case(Options(paths=(root,)))
+    report, history = judged(case)
     day = _day(history.ends) if history.events else day_of(job)
     worst = max(report.findings, key=lambda one: one.severity, default=None)
     outcome = outcome_of(job)._replace(
@@ -54,7 +55,8 @@ def _judged(job: Job, folder: Path) -> Outcome:
         problems=tuple(problem.replace(root, job.bundle.place) for problem in report.problems),
         notes=tuple(_notes(job, {e.node for e in history.events if e.node and not e.is_controllers})),
     )
-    tables = dict(rows(report, history, job.bundle, relative))
+    wide = {kind for kind, entry in case.patterns.vocabulary.kinds.items() if entry.scope == "node"}
+    tables = dict(rows(report, history, job.bundle, relative, wide))
     tables["failed"] = [dict(failed_row(outcome, time.time_ns() // 1000, one)) for one in outcome.problems]
     put_results(place(job.dest), outcome, tables)
     return outcome

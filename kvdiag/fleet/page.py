@@ -1,4 +1,4 @@
-"""The report of a fleet: root causes by number of nodes first; as text, JSON or Markdown."""
+"""The report of a fleet: root causes by number of nodes first; as text, JSON, Markdown or an HTML page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kvdiag.fleet.tables import plain
 from kvdiag.report.clean import clean, shortened
 from kvdiag.report.jsontext import write_json
 
-OUTPUTS = ("text", "json", "markdown")
+OUTPUTS = ("text", "json", "markdown", "html")
 SCHEMA = "kvdiag.fleet/1"
 _MARKS = re.compile(r"([\\`*_{}\[\]<>()#+!|~&])")
 
@@ -22,6 +22,11 @@ def write_overview(said: Overview, stream: TextIO, output: str, *, redact: bool 
         write_json(
             {"schema": SCHEMA, **{name: plain(part) for name, part in said._asdict().items()}}, stream, redact=redact
         )
+        return
+    if output == "html":
+        from kvdiag.report.page.render import write_template  # no other output needs a template
+
+        write_template("fleet.html", _values(said), stream, redact=redact)
         return
     lines = _markdown(said) if output == "markdown" else _text(said)
     stream.writelines(f"{clean(line, redact=redact)}\n" for line in lines)
@@ -62,6 +67,18 @@ def _markdown(said: Overview) -> Iterator[str]:
         for row in said.failed:
             cells = (f"{row['cluster']}/{row['node']}", row["reason"], row["next_step"])
             yield f"| {' | '.join(map(_escaped, cells))} |"
+
+
+def _values(said: Overview) -> dict[str, object]:
+    """What the template shows, in words."""
+    causes = [{"row": row, "facts": list(_facts(row))} for row in said.causes]
+    worst = next(iter(said.causes), None)
+    verdict = f"{_nodes(worst['nodes'])}: {worst['title']}" if worst else "No known failure found."
+    errors = [{"nodes": row["nodes"], "lines": row["lines"], "says": _said(row)} for row in said.errors]
+    level = worst["severity"] if worst else "none"
+    summary = _summary(said.counts)
+    told = {"verdict": verdict, "level": level, "summary": summary, "causes": causes}
+    return {**told, "errors": errors, "failed": said.failed}
 
 
 def _summary(counts: Row) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from typing import Any
 
@@ -27,25 +28,29 @@ _SURELY = ("volume_handle:", "attachment:", "spec_name:pvc-")
 clean_text = lru_cache(4096)(redacted)
 
 
-def rows(report: Report, history: History, bundle: Bundle, relative: Relative) -> Mapping[str, Iterable[Row]]:
+def rows(
+    report: Report, history: History, bundle: Bundle, relative: Relative, wide: AbstractSet[str]
+) -> Mapping[str, Iterable[Row]]:
     """The rows of each table but `failed` and `joined`; `relative` shortens the name of a source.
 
-    The lines themselves are kept of what may be judged again with other nodes: redacting a line takes 45 µs.
+    Of the events those are kept that may be judged again with other nodes': of volumes that may be on another, of pods
+    that use one, and of nodes themselves, whose kinds are `wide`.
     """
     told = [_volume(one) for one in _volumes(history)]
     volumes = {id(e): t.subject.key for t in _volumes(history) for e in t.events}
     movable = {row["volume"] for row in told if row["names"]}
     pods = {pod for row in told if row["names"] for pod in row["pods"]}
 
-    def quoted(event: Event) -> bool:
+    def is_movable(event: Event) -> bool:
         is_of_pod = any(ref.kind == "pod_uid" and ref.value in pods for ref in event.refs)
         return volumes.get(id(event)) in movable or is_of_pod
 
     return {
         "findings": [finding_row(one, history.versions, bundle.node, relative) for one in report.findings],
         "events": (
-            _event(one, volumes.get(id(one), ""), relative, clean_text(one.text) if quoted(one) else "")
+            _event(one, volumes.get(id(one), ""), relative, clean_text(one.text) if is_kept else "")
             for one in history.events
+            if (is_kept := is_movable(one)) or one.kind in wide
         ),
         "volumes": told,
         "inputs": [_input(one, relative) for one in report.inputs],

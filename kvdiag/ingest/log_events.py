@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from kvdiag.events.raw import UNKNOWN_PROCESS, RawEvent
 from kvdiag.events.stamper import Process
 from kvdiag.formats.authors import DRIVER, SIDECARS, Attribution, byline, called
 from kvdiag.model.place import NO_PROVENANCE, Provenance
-from kvdiag.model.values import EMPTY
 
 # Names that several logs have for the same thing, at about the same time, and that exist on one node only.
 SHARED = frozenset({"sandbox_id", "container_id", "target_path", "attachment"})
@@ -18,12 +18,17 @@ SHARED = frozenset({"sandbox_id", "container_id", "target_path", "attachment"})
 
 def processes(raw_events: Iterable[RawEvent]) -> Counter[str]:
     """How often each component spoke; calls are told by several."""
-    own = Counter(raw_event.match.entry.component for raw_event in raw_events if not raw_event.match.entry.is_call)
-    del own[""]
+    told = [raw_event[1].entry for raw_event in raw_events]
+    entries, often = {id(entry): entry for entry in told}, Counter(map(id, told))
+    own = Counter[str]()
+    for key, entry in entries.items():
+        if entry.component and not entry.is_call:
+            own[entry.component] += often[key]
     return own
 
 
-class LogEvents(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class LogEvents:
     """One input's raw_events in line order, on the input's own clock.
 
     `first` and `last` are the stamps of the first and last line that has a time (microseconds, maybe year-less).
@@ -49,21 +54,21 @@ class LogEvents(NamedTuple):
     process: Process = UNKNOWN_PROCESS
     modified: float | None = None
     place: Provenance = NO_PROVENANCE
-    evicted: Mapping[str, int] = EMPTY
+    evicted: Mapping[str, int] = field(default_factory=dict)
     damaged: tuple[tuple[int, int], ...] = ()
 
     def keeping(self, keeps: Callable[[RawEvent], bool]) -> LogEvents:
         """The same with some of its raw_events."""
         kept = [raw_event for raw_event in self.raw_events if keeps(raw_event)]
         evicted = Counter(self.evicted) + (processes(self.raw_events) - processes(kept))
-        return self._replace(raw_events=kept, evicted=evicted)
+        return replace(self, raw_events=kept, evicted=evicted)
 
-    @property
+    @cached_property
     def attribution(self) -> Attribution:
         """Who wrote its lines."""
         return Attribution(byline(self.source, self.place.container), self.component)
 
-    @property
+    @cached_property
     def component(self) -> str:
         """Who mostly speaks here: by what was recognised, else by the container's or input's name."""
         named = called(self.place.container or self.source)

@@ -35,7 +35,7 @@ def find(rules: Sequence[Rule], history: History, entries: Mapping[str, Entry]) 
 def _on_subject(wanted: Sought, subject: SubjectEvents, index: EventIndex) -> Iterator[Finding]:
     """One finding at most for each node of a subject: of the first part that surely matches, or else may."""
     rule = wanted.rule
-    for node in subject.nodes:
+    for node in subject.nodes if subject.can_be(wanted) else ():
         events = subject.of(wanted, node)
         if rule.same and not may_hold(rule, events):
             continue

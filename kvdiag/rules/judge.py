@@ -6,7 +6,7 @@ if an absence spoils one run the next is tried, since a volume may go through it
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, pairwise
 from typing import NamedTuple
@@ -19,10 +19,12 @@ from kvdiag.model.rule import Absent, All, AnyOf, Chain, ChainStep, Condition, N
 from kvdiag.model.timeline import History
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.absence import Window, doubts
+from kvdiag.rules.grammar import names_in
+from kvdiag.rules.order import can_be
 from kvdiag.rules.polls import cut_polls
 from kvdiag.rules.selection import Place, Selected, asks_for_text, by_kind, place_of, unsaid
 from kvdiag.rules.silence import fell_silent
-from kvdiag.rules.steps import is_by_wait, may_go_by_wait, sure_steps, take
+from kvdiag.rules.steps import is_by_wait, may_go_by_wait, take
 
 MOST_RUNS = 256  # of one rule on one timeline; a longer series of the same fault adds nothing to the finding
 GUESSED = "ambiguous"  # the attribute of an answer that could be that of several calls
@@ -39,7 +41,10 @@ class RuleMatch(NamedTuple):
 
 
 class JudgedEvents(NamedTuple):
-    """What a condition is evaluated on: the selected events per name in time order, the node and the whole history."""
+    """What a condition is evaluated on: the selected events per name in time order, the node and the whole history.
+
+    `runs` and `against` are what chains and denied terms gave that ask for nothing bound before, by their identity.
+    """
 
     seen: Selected
     kinds: Mapping[str, tuple[str, ...]]
@@ -47,6 +52,8 @@ class JudgedEvents(NamedTuple):
     history: History
     entries: Mapping[str, Entry]
     rule: Rule
+    runs: dict[int, list[Bound]]
+    against: dict[int, RuleMatch | None]
 
 
 def judge(
@@ -55,31 +62,18 @@ def judge(
     """Every match of the rule on these events (in time order), the certain ones first; empty when there is none."""
     pieces = cut_polls(events)
     seen = Selected(rule.events, by_kind([piece for piece, _ in pieces] if pieces else events))
-    if not _may_hold(rule.when, seen, rule.cut):
+    if not can_be(rule.when, rule.cut, seen):
         return []
     whole = {id(piece): event for piece, event in pieces}
     kinds = {name: selector.kinds for name, selector in rule.events.items()}
-    selected = JudgedEvents(seen, kinds, node, history, entries, rule)
+    selected = JudgedEvents(seen, kinds, node, history, entries, rule, {}, {})
     runs = (_weighed(match, rule) for match in islice(_solve(rule.when, selected, RuleMatch({})), MOST_RUNS))
     return sorted((_whole(match, whole) if whole else match for match in runs), key=lambda match: bool(match.doubts))
 
 
 def may_hold(rule: Rule, events: Sequence[Event]) -> bool:
-    """Whether every event that the rule's condition asks for is among these at all."""
-    return _may_hold(rule.when, Selected(rule.events, by_kind(events)), rule.cut)
-
-
-def _may_hold(condition: Condition, seen: Bound, cut: Sequence[str]) -> bool:
-    """Whether every event that the condition asks for is there at all, but for what the log's end may have cut off."""
-    match condition:
-        case Chain(steps):
-            return all(seen[step.name] for step in sure_steps(steps, cut))
-        case All(terms):
-            return all(_may_hold(term, seen, cut) for term in terms)
-        case AnyOf(terms):
-            return any(_may_hold(term, seen, cut) for term in terms)
-        case Absent() | Not():
-            return True
+    """Whether every event that the rule's condition asks for is among these, in an order in which it can hold."""
+    return can_be(rule.when, rule.cut, Selected(rule.events, by_kind(events)))
 
 
 def _weighed(match: RuleMatch, rule: Rule) -> RuleMatch:
@@ -100,7 +94,7 @@ def _whole(match: RuleMatch, whole: Mapping[int, Event]) -> RuleMatch:
 def _solve(condition: Condition, selected: JudgedEvents, match: RuleMatch) -> Iterator[RuleMatch]:
     match condition:
         case Chain():
-            for bound in _all_chains(condition, selected, match.bound):
+            for bound in _runs(condition, selected, match.bound):
                 unsure = tuple(_chain_doubts(condition, bound, selected))
                 yield RuleMatch({**match.bound, **bound}, _both(match.doubts, unsure))
         case Absent():
@@ -108,7 +102,7 @@ def _solve(condition: Condition, selected: JudgedEvents, match: RuleMatch) -> It
             if reasons is not None:
                 yield RuleMatch(match.bound, _both(match.doubts, reasons))
         case Not(term):
-            against = _surest(islice(_solve(term, selected, RuleMatch(match.bound)), MOST_RUNS))
+            against = _against(term, selected, match.bound)
             if against is None or against.doubts:
                 yield RuleMatch(match.bound, _both(match.doubts, against.doubts if against else ()))
         case AnyOf(terms):
@@ -116,6 +110,27 @@ def _solve(condition: Condition, selected: JudgedEvents, match: RuleMatch) -> It
                 yield from _solve(term, selected, match)
         case All(terms):
             yield from _all(sorted(terms, key=_asks_for_bindings), selected, match)
+
+
+def _against(term: Condition, selected: JudgedEvents, bound: Bound) -> RuleMatch | None:
+    """The surest way in which a denied term holds."""
+    is_free = bound.keys().isdisjoint(names_in(term))
+    if is_free and id(term) in selected.against:
+        return selected.against[id(term)]
+    against = _surest(islice(_solve(term, selected, RuleMatch(bound)), MOST_RUNS))
+    if is_free:
+        selected.against[id(term)] = against
+    return against
+
+
+def _runs(chain: Chain, selected: JudgedEvents, bound: Bound) -> Iterable[Bound]:
+    """Every run of a chain; looked for once where none of its names is bound."""
+    if any(step.name in bound for step in chain.steps):
+        return _all_chains(chain, selected, bound)
+    known = selected.runs.get(id(chain))
+    if known is None:
+        known = selected.runs[id(chain)] = list(_all_chains(chain, selected, bound))
+    return known
 
 
 def _surest(matches: Iterable[RuleMatch]) -> RuleMatch | None:
@@ -166,11 +181,24 @@ def _chains(chain: Chain, selected: JudgedEvents, bound: Bound, *, by_wait: bool
     first = selected.seen[chain.steps[0].name]
     fixed = _fixed(chain.steps[0], bound)
     best: dict[int, Bound] = {}
-    for start in (first.index(fixed[0]),) if fixed else range(len(first)):
+    for start in (first.index(fixed[0]),) if fixed else _starts(chain, first, bound):
         run = _run(chain, selected, bound, start, by_wait=by_wait)
         if run is not None:
             best[id([*run.values()][-1][-1])] = run
     yield from best.values()
+
+
+def _starts(chain: Chain, first: Sequence[Event], bound: Bound) -> Iterable[int]:
+    """Where a run may start: within the chain's bound of its last event, where that is bound already."""
+    ends = _fixed(chain.steps[-1], bound)
+    if not ends or not chain.within:
+        return range(len(first))
+    until = bisect_right(first, ends[-1].ends, key=_time)
+    return range(bisect_left(first, ends[-1].time - chain.within, hi=until, key=_time), until)
+
+
+def _time(event: Event) -> int:
+    return event.time
 
 
 def _run(chain: Chain, selected: JudgedEvents, bound: Bound, start: int, *, by_wait: bool) -> Bound | None:

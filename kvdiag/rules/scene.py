@@ -23,8 +23,8 @@ from kvdiag.model.values import SubjectKind
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.distribution import Dialect, dialect_of
 from kvdiag.rules.grammar import positive_names
+from kvdiag.rules.order import can_be, soonest, sure_steps
 from kvdiag.rules.selection import ByKind, by_kind, place_of, selects
-from kvdiag.rules.steps import sure_steps
 
 HORIZON = HOUR  # events of the node are looked at this long before and after a subject was heard of
 
@@ -96,6 +96,11 @@ class _Series:
                 yield self._events[at]
         yield from self._events[first : bisect_right(self._times, ends)]
 
+    def soonest(self, since: int) -> int | None:
+        """The first moment from `since` on at which one of them was going on."""
+        at = bisect_left(self._ended, since)
+        return max(self._times[at], since) if at < len(self._times) else None
+
 
 class SubjectEvents:
     """The events of one subject, by kind, to be asked for those that a rule looks at on one node."""
@@ -108,6 +113,12 @@ class SubjectEvents:
         own = index.by_kind if self._is_node else by_kind(timeline.events)
         self._by_kind = own if heard is None else heard
         self.is_stand_in = heard is not None  # for subjects that its lines do not name
+
+    def can_be(self, wanted: Sought) -> bool:
+        """Whether the kinds of its events, and of the nodes' own, allow the order that the rule asks for."""
+        if self._is_node or self.is_stand_in:
+            return True
+        return can_be(wanted.rule.when, wanted.rule.cut, _Kinds(wanted.rule, self._by_kind, self._index))
 
     def of(self, wanted: Sought, node: str) -> list[Event]:
         """The events of the rule's kinds on this node, with the node's own events near them, in order.
@@ -124,6 +135,24 @@ class SubjectEvents:
         if not near:
             return sorted(mine, key=place_of) if len(series) > 1 else mine
         return sorted({id(event): event for event in (*mine, *near)}.values(), key=place_of)
+
+
+class _Kinds(NamedTuple):
+    """When the kinds of a rule's names were: of a subject, and of any node."""
+
+    rule: Rule
+    own: ByKind
+    nodes: EventIndex
+
+    def soonest(self, name: str, since: int) -> int | None:
+        """The first moment from `since` on at which an event of one of the name's kinds was going on."""
+        moments = [
+            moment
+            for kind in self.rule.events[name].kinds
+            for moment in (soonest(self.own.get(kind, ()), since), self.nodes.soonest(kind, since))
+            if moment is not None
+        ]
+        return min(moments, default=None)
 
 
 class EventIndex:
@@ -191,6 +220,11 @@ class EventIndex:
         own = [clause for clause in wanted.clauses if not any(kind in self._of_nodes for kind in clause)]
         heard = [{key for kind in clause for key in self._heard.get(kind, ())} for clause in own or [wanted.positive]]
         return {key for key in set.intersection(*heard) if key[0] is rule.per}
+
+    def soonest(self, kind: str, since: int) -> int | None:
+        """The first moment from `since` on at which an event of a node itself, of this kind, was going on."""
+        moments = (series.soonest(since) for series in self._of_nodes[kind].values()) if kind in self._of_nodes else ()
+        return min((moment for moment in moments if moment is not None), default=None)
 
     def near(self, kinds: Iterable[str], node: str, mine: Sequence[Event]) -> Iterator[Event]:
         """The node's own events of these kinds within an hour of a subject's."""

@@ -11,6 +11,7 @@ from kvdiag.model.doubt import Doubt, Reason
 from kvdiag.model.event import Event
 from kvdiag.model.record import Origin
 from kvdiag.model.rule import Selector, Where
+from kvdiag.rules.order import soonest
 
 LONGEST_VALUE = 4096  # characters of an attribute that a glob is matched against
 TEXTS = frozenset({"error", "reason", "message"})
@@ -68,6 +69,10 @@ class Selected(dict[str, tuple[Event, ...]]):
         if places is None:
             places = self._places[name] = [place_of(event) for event in self[name]]
         return places
+
+    def soonest(self, name: str, since: int) -> int | None:
+        """The first moment from `since` on at which one of these events was going on; None if there is none."""
+        return soonest(self[name], since)
 
     def but(self, others: Mapping[str, tuple[Event, ...]]) -> Selected:
         """The same but for some names."""

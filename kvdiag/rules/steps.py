@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from kvdiag.clock import SECOND, duration
 from kvdiag.model.event import Event
@@ -65,8 +65,3 @@ def may_go_by_wait(chain: Chain, seen: Mapping[str, tuple[Event, ...]], rule: Ru
         return False
     asked = (step for step in chain.steps if step.at_least > 1 or step.lasting)
     return any(WAITS in event.attrs for step in asked for event in seen[step.name])
-
-
-def sure_steps(steps: Sequence[ChainStep], cut: Sequence[str]) -> Sequence[ChainStep]:
-    """The steps of which at least one event must be there: the last need not, where the log's end may have cut it."""
-    return steps[:-1] if len(steps) > 1 and steps[-1].name in cut else steps

@@ -40,16 +40,20 @@ class Block(NamedTuple):
 
 
 class _Buffer:
-    """Bytes that were read and not yet given out; one allocation for the whole input."""
+    """Bytes that were read and not yet given out; it grows where a line or record is long."""
 
     def __init__(self, size: int, longest: int) -> None:
-        self.size, self.longest = size, longest
-        self.bytes = bytearray(size + max(longest, LOOK_BACK))
+        self.size, self.most = size, size + max(longest, LOOK_BACK)
+        self.bytes = bytearray(size + size // 4)
         self.view = memoryview(self.bytes)
         self.held = 0
 
     def fill(self, reader: BlockSource) -> int:
         """Read once behind what is held; give how many bytes came."""
+        if self.held + self.size > len(self.bytes):
+            self.view.release()
+            self.bytes.extend(bytes(min(2 * len(self.bytes), self.most) - len(self.bytes)))
+            self.view = memoryview(self.bytes)
         got = reader.readinto(self.view[self.held : self.held + self.size]) or 0
         self.held += got
         return got

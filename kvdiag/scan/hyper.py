@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -36,7 +36,7 @@ def is_safe() -> bool:
     system = os.uname()
     if system.machine in ("aarch64", "arm64") or system.sysname == "Darwin":
         return True  # every Mac that runs a Python of today has SSE4.2
-    return system.machine == "x86_64" and _has_sse42()
+    return system.machine == "x86_64" and _has_sse42(_CPUINFO)
 
 
 def is_proven() -> bool:
@@ -44,9 +44,10 @@ def is_proven() -> bool:
     return "musl" not in getattr(sys.implementation, "_multiarch", "")
 
 
-def _has_sse42() -> bool:
+@cache
+def _has_sse42(cpuinfo: Path) -> bool:
     try:
-        with _CPUINFO.open(encoding="ascii", errors="replace") as lines:
+        with cpuinfo.open(encoding="ascii", errors="replace") as lines:
             flags = next((line for line in lines if line.startswith("flags")), "")
     except OSError:
         return False

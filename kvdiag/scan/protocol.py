@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
@@ -38,7 +38,13 @@ class Scanner(Protocol):
 
 def checked(literals: Sequence[bytes]) -> tuple[bytes, ...]:
     """Give the literals as a tuple. Raises ValueError for one that no line holds: empty, with newline or NUL."""
+    return _checked(tuple(literals))
+
+
+@lru_cache(maxsize=4)
+def _checked(literals: tuple[bytes, ...]) -> tuple[bytes, ...]:
+    """Each input has a scanner of its own, of the same literals."""
     for literal in literals:
         if not literal or b"\n" in literal or b"\0" in literal:  # NUL ends a string for Hyperscan
             raise ValueError(f"not a literal of one line: {literal!r}")
-    return tuple(literals)
+    return literals

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from itertools import pairwise
@@ -180,7 +181,7 @@ def test_a_log_is_counted_once():
     case = Case(Options())
     asked = case.budget(FindingRetention(case))
     for _ in range(50):
-        reads.append(whole._replace(log=whole.log._replace(raw_events=Counted(whole.log.raw_events))))
+        reads.append(whole._replace(log=replace(whole.log, raw_events=Counted(whole.log.raw_events))))
         asked.check(reads)
     assert {read.log.raw_events.counts for read in reads} == {1}
 

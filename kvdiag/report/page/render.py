@@ -6,6 +6,7 @@ Nothing may run or be loaded but the script and the style that come with kvdiag,
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -23,9 +24,18 @@ HERE = Path(__file__).parent
 
 def write_page(page: Page, stream: TextIO, options: RenderOptions) -> None:
     """The whole page; what it shows of a log is redacted as the options say."""
+    # Base64 holds nothing that ends an element.
+    data = Markup(page.data)  # noqa: S704
+    write_template("page.html", {"page": page, "data": data}, stream, redact=options.redact, script=_file("script.js"))
+
+
+def write_template(
+    name: str, values: Mapping[str, object], stream: TextIO, *, redact: bool = True, script: str = ""
+) -> None:
+    """A template of this folder with these values, in our style."""
 
     def shown(value: object) -> object:
-        return value if isinstance(value, Markup) else clean(str(value), redact=options.redact)
+        return value if isinstance(value, Markup) else clean(str(value), redact=redact)
 
     environment = Environment(
         loader=FileSystemLoader(HERE),
@@ -36,12 +46,12 @@ def write_page(page: Page, stream: TextIO, options: RenderOptions) -> None:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    template = environment.get_template("page.html")
-    style, script = _file("style.css"), _file("script.js")
-    policy = f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; base-uri 'none'"
-    # Our own files, and base64: none of them holds what ends an element.
-    given = {"style": Markup(style), "script": Markup(script), "data": Markup(page.data)}  # noqa: S704
-    stream.writelines(template.generate(page=page, policy=Markup(policy), **given))  # noqa: S704
+    style = _file("style.css")
+    runs = f"script-src {_hash(script)}; " if script else ""
+    policy = f"default-src 'none'; {runs}style-src {_hash(style)}; base-uri 'none'"
+    # Our own files: none of them holds what ends an element.
+    given = {"style": Markup(style), "script": Markup(script), "policy": Markup(policy)}  # noqa: S704
+    stream.writelines(environment.get_template(name).generate({**values, **given}))
 
 
 @cache

@@ -1,0 +1,91 @@
+"""The report of a fleet as an HTML page: it shows what the results hold, and obeys nothing in them."""
+
+from __future__ import annotations
+
+import io
+from html.parser import HTMLParser
+
+import pytest
+
+pytest.importorskip("duckdb")
+
+from kvdiag.fleet.overview import Overview
+from kvdiag.fleet.page import write_overview
+
+BAD = "<script>alert(1)</script>\x1b[2J"
+COUNTS = {"nodes": 3, "clusters": 1, "failed": 1, "partial": 0, "begins": None, "ends": None}
+CAUSE = {
+    "rule": "disk-full",
+    "title": "The disk is full",
+    "severity": "high",
+    "nodes": 2,
+    "is_confirmed": True,
+    "first_cluster": BAD,
+    "first_node": "worker-1",
+    "begins": None,
+    "ends": None,
+    "kubelet_versions": ["1.31.2"],
+    "driver_versions": [],
+    "across_nodes": False,
+    "says": f"password=Tr0ub4dor{BAD}",
+}
+ERROR = {"component": "kubelet", "says": BAD, "nodes": 2, "lines": 7}
+FAILED = {"cluster": "eu", "node": BAD, "reason": "took more than 2 GB", "next_step": "raise --limit-memory"}
+
+
+class Seen(HTMLParser):
+    """The elements of a page, where its links lead to, and its words."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.ids: set[str] = set()
+        self.links: list[str] = []
+        self.words = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note the element."""
+        self.tags.append(tag)
+        said = {name: value or "" for name, value in attrs}
+        self.ids.add(said.get("id", ""))
+        self.links += [said["href"]] if tag == "a" else []
+
+    def handle_data(self, data: str) -> None:
+        """Note the words."""
+        self.words += data
+
+
+def page(said: Overview) -> tuple[str, Seen]:
+    """Give the page as text, and what a browser would see."""
+    stream = io.StringIO()
+    write_overview(said, stream, "html")
+    seen = Seen()
+    seen.feed(stream.getvalue())
+    return stream.getvalue(), seen
+
+
+def test_causes_errors_and_failures_are_shown():
+    """The worst is the verdict; each cause of the list leads to what is known of it."""
+    _, seen = page(Overview(COUNTS, [CAUSE], [ERROR], [FAILED]))
+    for words in ("2 nodes: The disk is full", "kubelet 1.31.2", "Errors that nothing explains", "took more than 2 GB"):
+        assert words in seen.words
+    assert seen.links == ["#disk-full"]
+    assert "disk-full" in seen.ids
+
+
+def test_nothing_runs_and_nothing_is_loaded():
+    """Markup in names and words is text; the page's own policy admits its style alone."""
+    text, seen = page(Overview(COUNTS, [CAUSE], [ERROR], [FAILED]))
+    assert not {"script", "img", "iframe", "link", "object"} & set(seen.tags)
+    assert "<script>alert(1)</script>" in seen.words
+    assert "\x1b" not in text
+    assert "Tr0ub4dor" not in text
+    assert "default-src 'none'; style-src 'sha256-" in text
+    assert "script-src" not in text
+
+
+def test_a_healthy_fleet():
+    """Without a cause the page says so, and has no empty tables."""
+    _, seen = page(Overview(COUNTS, [], [], []))
+    assert "No known failure found." in seen.words
+    assert "table" not in seen.tags
