@@ -16,14 +16,13 @@ from typing import NamedTuple
 
 import pytest
 
-from kvdiag.events.folder import built_in
 from kvdiag.rules.distribution import plain
 from kvdiag.rules.fill import command
-from kvdiag.rules.library import load
 from tests.nodes import DATA, FOLDER, HANDLE, KUBELET, POD_UID, PV, SAID, STAGED, STAGING, SUBPATH, TARGET, Node
+from tests.patterns import library
 from tests.shellforms import faults, simple_commands
 
-RULES = load([built_in()], fresh=True).rules
+RULES = library().rules
 COMMANDS = sorted(
     {plain().say(text).strip() for rule in RULES for text in (*(fix.run for fix in rule.fix), *rule.collect) if text}
 )

@@ -12,13 +12,14 @@ from kvdiag.commands.rule_tests import try_rule
 from kvdiag.events.folder import built_in
 from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.rules.grammar import read_condition
-from kvdiag.rules.library import load, rule_files
+from kvdiag.rules.library import rule_files
 from kvdiag.rules.lint import CHANGES
 from kvdiag.rules.packed import pack, unpack
 from kvdiag.rules.template import FAMILIES
 from kvdiag.rules.words import say_condition, show_rule
+from tests.patterns import library
 
-LIBRARY = load([built_in()], fresh=True)
+LIBRARY = library()
 FILES = {path.stem: path for path in rule_files(built_in())}
 each_rule = pytest.mark.parametrize("rule", LIBRARY.rules, ids=lambda rule: rule.name)
 

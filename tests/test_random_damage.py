@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench.damage import KINDS, SAMPLES, confirmed, damaged, false_alarms, logs, without_each
-from kvdiag.events.folder import built_in
-from kvdiag.rules.library import load
+from tests.patterns import library
 
 HEALTHY = sorted(SAMPLES.glob("healthy*"))
 DRAWN = range(2)  # bench/damage.py draws a thousand
@@ -51,7 +50,7 @@ def test_a_single_line(case: str):
 
 def test_the_log_of_the_first_node_ends_early():
     """A volume that a second node staged may have been unstaged on the first, as long as no log of it says otherwise."""
-    (rule,) = (rule for rule in load([built_in()], fresh=True).rules if rule.name == "volume-staged-on-two-nodes")
+    (rule,) = (rule for rule in library().rules if rule.name == "volume-staged-on-two-nodes")
     lines = rule.tests[0].log.encode().splitlines(keepends=True)
     case = {node: b"".join(line for line in lines if node.encode() in line) for node in ("node-a", "node-b")}
     assert confirmed(case) == {f"{rule.name} volume"}

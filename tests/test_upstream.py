@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
 import pytest
 
-from kvdiag.events.vocabulary import read_vocabulary
 from kvdiag.model.vocabulary import Entry, Wording
+from tests.patterns import vocabulary
 from tests.upstream import COMPONENTS, UNKNOWN, Call, calls, calls_of, keys_of, meant, table
 
-VOCABULARY = read_vocabulary(Path(__file__).parents[1] / "patterns" / "events")
+VOCABULARY = vocabulary()
 ENTRIES = [entry for entry in VOCABULARY.entries if entry.component in COMPONENTS and entry.wordings]
 WORDINGS = [(entry, wording) for entry in ENTRIES for wording in entry.wordings]
 LISTED = table(UNKNOWN)

@@ -12,13 +12,13 @@ from kvdiag.commands.case import load_patterns
 from kvdiag.events.lint import lint
 from kvdiag.events.matching import Matcher
 from kvdiag.events.names import PLACEHOLDERS, refs_of
-from kvdiag.events.vocabulary import read_vocabulary
 from kvdiag.model.options import Options
 from kvdiag.scan.choose import scanner
 from tests.conftest import samples
+from tests.patterns import vocabulary
 
 PATTERNS = Path(__file__).parents[1] / "patterns" / "events"
-VOCABULARY = read_vocabulary(PATTERNS)
+VOCABULARY = vocabulary()
 WITHIN = {entry.kind for entry in VOCABULARY.entries if entry.is_within}
 SAMPLES = [(entry.kind, sample) for entry in VOCABULARY.entries for sample in entry.samples]
 

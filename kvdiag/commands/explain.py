@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -137,15 +137,20 @@ class Explainer:
 
     def _step(self, step: TopicStep, mode: str) -> StepPage:
         kinds = self._patterns.vocabulary.kinds
-        rules = tuple(rule.name for rule in self._patterns.rules if _kinds(rule) & set(step.shows))
+        rules = tuple(name for name, spoken in self._kinds.items() if not spoken.isdisjoint(step.shows))
         lines = tuple(step_wording(kinds[kind], mapped=mode == BLOCK) for kind in step.shows)
         return StepPage(step, step.notes.get(mode, ""), lines, rules)
 
     def _steps_of(self, rule: Rule) -> Iterator[tuple[str, str]]:
         for topic in self.topics.values():
             for step in topic.steps:
-                if _kinds(rule) & set(step.shows):
+                if not self._kinds[rule.name].isdisjoint(step.shows):
                     yield topic.name, step.name
+
+    @cached_property
+    def _kinds(self) -> Mapping[str, frozenset[str]]:
+        """By rule the kinds of the events that its sentence speaks of."""
+        return {rule.name: frozenset(_kinds(rule)) for rule in self._patterns.rules}
 
     def _faults(self, topics: dict[str, Topic]) -> Iterator[PatternError]:
         """What a file alone cannot show: event kinds that do not exist, other topics that are not there."""

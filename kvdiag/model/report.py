@@ -110,7 +110,8 @@ class Report(NamedTuple):
     """Everything an output needs. `problems` are inputs that could not be read, `notes` caveats, both as shown.
 
     `is_empty`: nothing was logged in the requested time. `errors` are the lines of level warning or worse. `lanes` are
-    there for an output that shows them.
+    there for an output that shows them. `span` is from when until when the logs go, as far as that was asked for
+    (microseconds UTC); None where nothing tells.
     """
 
     version: str
@@ -123,3 +124,4 @@ class Report(NamedTuple):
     is_empty: bool = False
     errors: Errors = Errors()
     lanes: Lanes | None = None
+    span: tuple[int, int] | None = None

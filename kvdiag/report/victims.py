@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kvdiag.model.report import Finding
+from kvdiag.model.values import SubjectKind
 
 MOST_NAMED = 3  # victims, unless all were asked for
 
@@ -26,9 +27,20 @@ def victims(incident: Incident, *, is_full: bool) -> str:
     names = list(dict.fromkeys(one.subject.name for one in incident))
     shown = names if is_full or len(names) <= MOST_NAMED + 1 else names[:MOST_NAMED]
     node = subject.ids.get("node", "")
-    kinds = f"{len(incident)} {subject.kind}s" + (f" of {node}" if node else "")
+    kinds = f"{len(incident)} {plural(subject.kind)}" + (f" of {node}" if node else "")
     more = f" and {len(names) - len(shown)} more (-v names all)" if len(shown) < len(names) else ""
     return f"{kinds}: {', '.join(shown)}{more}"
+
+
+def others(incident: Incident) -> str:
+    """How many more are meant than the one that is spoken of."""
+    kind, more = incident[0].subject.kind, len(incident) - 1
+    return f" And {more} more {kind if more == 1 else plural(kind)}." if more else ""
+
+
+def plural(kind: SubjectKind) -> str:
+    """What several of a kind are called."""
+    return f"{kind}es" if kind is SubjectKind.SANDBOX else f"{kind}s"
 
 
 def whole(incident: Incident) -> Finding:

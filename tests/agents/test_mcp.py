@@ -8,8 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from mcp import ClientSession, StdioServerParameters
-from mcp.client.stdio import stdio_client
 
 from kvdiag.agents.answers import DATA, MOST, Answers
 from kvdiag.errors import UsageError
@@ -20,6 +18,9 @@ VOLUME = "pvc-3126ba07-e71e-4ea5-bf21-3bdb0bd507e4"
 
 
 async def _asked(root: Path, calls: list[tuple[str, dict[str, str]]]) -> tuple[list, list[tuple[bool, str]]]:
+    from mcp import ClientSession, StdioServerParameters  # a second for each worker, of which one needs it
+    from mcp.client.stdio import stdio_client
+
     server = StdioServerParameters(
         command=sys.executable, args=["-m", "kvdiag", "mcp", "--root", str(root)], cwd=str(ROOT)
     )

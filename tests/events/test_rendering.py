@@ -10,20 +10,14 @@ import pytest
 from kvdiag.errors import PatternError
 from kvdiag.events.calls_told import call_lines, is_told
 from kvdiag.events.cast import Cast
-from kvdiag.events.folder import built_in
 from kvdiag.events.rendering import LISTED, Spellings, can_say, idle_line, render
 from kvdiag.events.template import compile_wording
-from kvdiag.events.vocabulary import make_vocabulary, read_vocabulary
+from kvdiag.events.vocabulary import make_vocabulary
 from kvdiag.model.vocabulary import CRASH, Entry, Wording
+from tests.patterns import vocabulary
 
 MOMENT = 1_710_230_400_123_456  # 12 March 2024, 08:00:00.123456
 OTHER = Cast.called("other")
-
-
-@cache
-def vocabulary():
-    """Give the vocabulary with its samples."""
-    return read_vocabulary(built_in() / "events")
 
 
 @cache

@@ -8,8 +8,8 @@ import pytest
 
 from kvdiag.errors import PatternError
 from kvdiag.events.template import compile_wording
-from kvdiag.events.vocabulary import read_vocabulary
 from kvdiag.model.vocabulary import Wording
+from tests import patterns
 
 PATTERNS = Path(__file__).parents[2] / "patterns" / "events"
 UID = "5b0c7a1e-2f4d-4c8e-9a63-0d1e2f3a4b5c"
@@ -145,7 +145,7 @@ def test_faults(message, problem):
 )
 def test_hostile_lines_take_no_time(junk):
     """No wording needs more than linear time on a line made to hurt it: what is quadratic in these would not end."""
-    vocabulary = read_vocabulary(PATTERNS)
+    vocabulary = patterns.vocabulary()
     for index, wording in enumerate(vocabulary.wordings):
         line = junk * 200 + wording.anchor.encode() + junk * 5_000
         vocabulary.matcher(index).match(line, line.find(wording.anchor.encode()))

@@ -20,6 +20,7 @@ from kvdiag.events.vocabulary import (
     read_vocabulary,
 )
 from kvdiag.model.vocabulary import Entry, Wording
+from tests import patterns
 
 ROOT = Path(__file__).parents[2]
 PATTERNS = ROOT / "patterns" / "events"
@@ -223,4 +224,4 @@ def test_lint(folder, old, new, message):
 
 def test_the_page_of_kinds_is_up_to_date():
     """docs/event-kinds.md says what the vocabulary says; `python -m kvdiag.events.vocabulary` writes it."""
-    assert (ROOT / "docs" / "event-kinds.md").read_text(encoding="utf-8") == kinds_page(read_vocabulary(PATTERNS))
+    assert (ROOT / "docs" / "event-kinds.md").read_text(encoding="utf-8") == kinds_page(patterns.vocabulary())

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 from functools import partial
+from importlib.util import find_spec
 
 import pytest
 
@@ -15,7 +16,7 @@ from tests.conftest import ROOT
 from tests.fleet.nodes import ADDED, write_node, write_pair
 from tests.fleet.test_run import ran, rows
 
-pytest.importorskip("distributed", reason="kvdiag[dask] is not installed")
+pytestmark = pytest.mark.skipif(find_spec("distributed") is None, reason="kvdiag[dask] is not installed")
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,7 @@ import pytest
 from tests.fleet.nodes import write_pair
 from tests.fleet.test_run import TALLY, rows
 
-pytest.importorskip("s3fs", reason="kvdiag[fleet] is not installed: s3:// is read by s3fs")
-pytest.importorskip("moto.server", reason="moto[server] is not installed: there is no S3 to ask")
+pytest.importorskip("duckdb", reason="kvdiag[fleet] is not installed")
 
 from kvdiag.fleet.bundles import bundles
 from kvdiag.fleet.compact import compact
@@ -24,6 +24,10 @@ from kvdiag.fleet.local import run_local
 from kvdiag.fleet.places import place
 from kvdiag.fleet.values import Limits
 
+pytestmark = [  # looked for and not imported: that takes a second in each worker, of which one needs it
+    pytest.mark.skipif(find_spec("s3fs") is None, reason="kvdiag[fleet] is not installed: s3:// is read by s3fs"),
+    pytest.mark.skipif(find_spec("moto") is None, reason="moto[server] is not installed: there is no S3 to ask"),
+]
 SECONDS = 60  # until the server must answer
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from kvdiag.clock import SECOND
 from kvdiag.model.report import Report
-from kvdiag.model.values import Severity, Verdict
+from kvdiag.model.values import Severity, SubjectKind, Verdict
 from kvdiag.report import RenderOptions
 from kvdiag.report.json_report import finding as plain
 from kvdiag.report.terminal import write
@@ -66,6 +66,13 @@ def test_the_text_names_some_victims():
     assert "17 pods of worker-1: shop/web-0, shop/web-1, shop/web-10 and 14 more (-v" in said
     assert all(f"shop/web-{number}" in text_of(found, verbose=1) for number in range(17))
     assert len(found) == 17
+
+
+def test_many_sandboxes():
+    """Each kind in its plural."""
+    ids = [finding("hung", SubjectKind.SANDBOX, f"ab{n}", 0, 60, node="worker-1") for n in range(2)]
+    ends = [one._replace(rule=one.rule._replace(title="Sandboxes stay")) for one in ids]
+    assert "2 sandboxes of worker-1: ab0, ab1" in text_of(told(ends))
 
 
 def test_symptoms_of_many_are_one_line():

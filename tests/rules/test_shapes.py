@@ -9,14 +9,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kvdiag.events.folder import built_in
 from kvdiag.rules.distribution import Dialect, distributions, plain
 from kvdiag.rules.fill import command
-from kvdiag.rules.library import load
 from kvdiag.rules.shapes import fits
+from tests.patterns import library
 
 SLOT = re.compile(r"\{([a-z][a-z0-9_]*)\}")
-RULES = load([built_in()], fresh=True).rules
+RULES = library().rules
 DIALECTS = [plain(), *(Dialect(one, one.runtime or plain().runtime) for one in distributions())]
 COMMANDS = sorted(
     {d.say(fix.run).strip() for d in DIALECTS for rule in RULES for fix in rule.fix if SLOT.search(fix.run)}

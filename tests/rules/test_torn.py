@@ -7,14 +7,13 @@ from collections.abc import Callable
 import pytest
 
 from kvdiag.commands.analyze import analyze
-from kvdiag.events.folder import built_in
 from kvdiag.ingest.blocks import read_blocks
 from kvdiag.ingest.read import TextInput
 from kvdiag.inputs.lines import LineMap
 from kvdiag.model.options import Options
 from kvdiag.model.values import Verdict
-from kvdiag.rules.library import load
 from kvdiag.scan.damage import damaged
+from tests.patterns import library
 
 RULE = "volume-staged-on-two-nodes"
 UNSTAGED = b"UnmountDevice succeeded"
@@ -22,7 +21,7 @@ UNSTAGED = b"UnmountDevice succeeded"
 
 def written() -> dict[str, list[bytes]]:
     """Give the lines of two nodes: a volume is unstaged on the first before the second stages it."""
-    (rule,) = (rule for rule in load([built_in()], fresh=True).rules if rule.name == RULE)
+    (rule,) = (rule for rule in library().rules if rule.name == RULE)
     sick, healthy = (test.log.encode().splitlines(keepends=True) for test in rule.tests[:2])
     lines = [*healthy, sick[-1]]  # the log of the first goes on
     return {node: [line for line in lines if node.encode() in line] for node in ("node-a", "node-b")}
