@@ -64,9 +64,10 @@ class Finding(NamedTuple):
 
     @property
     def key(self) -> str:
-        """Unique in a report: rule, kind and key of the subject, and the node: `rule-name:volume:key@node`."""
+        """Unique in a report: rule, kind, key and part of the subject, and its node: `rule-name:volume:key@node`."""
         node = "" if self.subject.kind is SubjectKind.NODE else self.subject.ids.get("node", "")
-        return f"{self.rule.name}:{self.subject.kind}:{self.subject.key}" + (f"@{node}" if node else "")
+        part = f"/{self.subject.part}" if self.subject.part else ""
+        return f"{self.rule.name}:{self.subject.kind}:{self.subject.key}{part}" + (f"@{node}" if node else "")
 
 
 class Need(NamedTuple):

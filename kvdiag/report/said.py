@@ -44,7 +44,8 @@ def subject_lines(finding: Finding) -> Iterator[str]:
     where = [f"on {subject.ids['node']}"] if subject.kind is not SubjectKind.NODE and subject.ids.get("node") else []
     pod = [f"of pod {subject.ids['pod']}"] if subject.kind is not SubjectKind.POD and subject.ids.get("pod") else []
     named = f"{subject.kind} {subject.name}" if subject.key or subject.kind is not SubjectKind.NODE else subject.name
-    yield " ".join([named, *pod, *where])
+    part = [f"{finding.rule.same[0].replace('_', ' ')} {subject.part} of"] if subject.part else []
+    yield " ".join([*part, named, *pod, *where])
     ids = [f"{name} {value}" for name in IDS if (value := subject.ids.get(name)) and value != subject.name]
     yield ", ".join(ids)
 
