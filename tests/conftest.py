@@ -22,7 +22,7 @@ from tests.long import thinned
 ROOT = Path(__file__).parents[1]
 SAMPLES = ROOT / "sample-logs"
 LONG = 300  # lines
-COLOURS = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "GITHUB_ACTIONS")
+LOOKS = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "GITHUB_ACTIONS", "LC_ALL", "LC_CTYPE", "LANG", "KVDIAG_PAGER", "PAGER")
 # No test measures time: on a busy machine an example may take any. Examples are drawn alike on every run, so that what
 # was green stays green until something changes; `make explore` draws others, and many more of them.
 settings.register_profile("kvdiag", deadline=None, derandomize=True, max_examples=40)
@@ -49,7 +49,7 @@ def run_kvdiag(
     *arguments: object, stdin: bytes = b"", cwd: Path = ROOT, **environment: str
 ) -> subprocess.CompletedProcess[str]:
     """Run the command as a user does, with nothing in the environment that changes its looks."""
-    kept = {name: value for name, value in os.environ.items() if name not in COLOURS}
+    kept = {name: value for name, value in os.environ.items() if name not in LOOKS}
     variables = kept | {"PYTHONPATH": str(ROOT)} | environment
     words = [str(argument) for argument in arguments]
     start = started if forks.needs_start(environment) else forks.run

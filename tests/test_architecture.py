@@ -41,7 +41,7 @@ FREE = {"kvdiag.__version__"}
 
 GUESTS = {
     "typer": ("cli/",),
-    "rich": ("report/terminal.py", "cli/progress.py"),
+    "rich": ("cli/progress.py",),
     "pyparsing": ("rules/grammar.py",),
     "dateutil": ("clock.py",),
     "jinja2": ("report/page/render.py",),

@@ -79,7 +79,7 @@ def test_a_users_rule_is_suppressed(kvdiag, tmp_path):
     assert kvdiag(*words).returncode == 2
 
 
-@pytest.mark.parametrize("option", [("--baseline", "x"), ("--suppressions", "x"), ("-o", "sarif")])
+@pytest.mark.parametrize("option", [("--baseline", "x"), ("--suppressions", "x"), ("-o", "sarif"), ("-o", "html")])
 def test_what_does_not_go_with_follow(kvdiag, option):
     """It is refused, and not left out."""
     done = kvdiag("analyze", "--follow", *option, stdin=b"")
@@ -156,3 +156,17 @@ def test_what_cannot_be_set(tmp_path, text, said):
     with pytest.raises(UsageError) as caught:
         default_map({}, tmp_path)
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("option", "text"),
+    [("--suppressions", "- {rule: KV310, reason: it is replaced}"), ("--baseline", "[]")],
+)
+def test_a_broken_file_is_told_before_the_logs_are_read(kvdiag, tmp_path, option, text):
+    """What is wrong with it is said although the log is not even there."""
+    known = tmp_path / "known"
+    known.write_text(text, "utf-8")
+    done = kvdiag("check", option, known, tmp_path / "missing.log")
+    assert done.returncode == 2
+    assert str(known) in done.stderr
+    assert "missing.log" not in done.stderr

@@ -95,7 +95,7 @@ def files(folder: str, *kinds: str) -> set[str]:
 
 
 def test_the_built_wheel_holds_the_package_alone(built):
-    """The package with its rules, its types and its licence; no tests, no samples, nothing at the top."""
+    """The package with its rules, its types, its licence and its manual; no tests, no samples, nothing at the top."""
     (wheel,) = built.glob("*.whl")
     names = set(zipfile.ZipFile(wheel).namelist())
     about = f"kvdiag-{wheel.name.split('-')[1]}.dist-info"
@@ -107,7 +107,8 @@ def test_the_built_wheel_holds_the_package_alone(built):
         if not name.startswith("kvdiag/patterns/")
     }
     assert {"kvdiag/py.typed", "kvdiag/report/page/page.html"} <= package
-    assert names == package | rules | described
+    manual = f"kvdiag-{wheel.name.split('-')[1]}.data/data/share/man/man1/kvdiag.1"
+    assert names == package | rules | described | {manual}
 
 
 def test_the_built_wheel_works_where_nothing_else_is(built, tmp_path):
@@ -125,6 +126,7 @@ def test_the_built_wheel_works_where_nothing_else_is(built, tmp_path):
     assert str(site) in subprocess.run(where, cwd=tmp_path, capture_output=True, check=True).stdout.decode()
     assert done == run([sys.executable, "-m", "kvdiag"], ROOT)
     assert b'"findings"' in done
+    assert (tmp_path / "venv/share/man/man1/kvdiag.1").is_file()
 
 
 def run(program: list[str | Path], cwd: Path) -> bytes:

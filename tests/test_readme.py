@@ -17,7 +17,7 @@ BLOCK = re.compile(r"<!-- output: kvdiag (?P<command>[^\n]*) -->\n```\n(?P<shown
 
 
 def output_of(command: str) -> str:
-    environment = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1", "TERMINAL_WIDTH": "80"}
+    environment = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1", "TERMINAL_WIDTH": "80", "LC_ALL": "C.UTF-8"}
     words = [str(Path(sys.executable).with_name("kvdiag")), *shlex.split(command)]
     done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, env=environment, check=False)
     assert not done.stderr

@@ -19,8 +19,17 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from kvdiag.commands.analyze import analyze
+from kvdiag.commands.compare import compare
+from kvdiag.commands.timeline import timelines
+from kvdiag.model.options import Options
+from kvdiag.model.values import SubjectKind
 from kvdiag.redaction.secrets import REDACTED, redacted
+from kvdiag.report import RenderOptions, writer
 from kvdiag.report.clean import clean
+from kvdiag.report.comparison import write_comparison
+from kvdiag.report.ink import without_ink
+from kvdiag.report.timeline import timeline_writer
 from tests.conftest import run_kvdiag
 
 UID = "1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01"
@@ -181,6 +190,20 @@ def test_all_secrets_that_were_asked_for(command, folder):
     said = told(folder, command, LOGS, "--no-redact")
     assert [bare for bare in BARE if bare not in said] == []
     assert REDACTED not in said
+
+
+def test_a_log_makes_no_link_and_no_colour(folder):
+    """In colour and with links there are no escapes but our own, and no link but to a log that was read."""
+    options, looks = Options(paths=(str(folder),), year=2024), RenderOptions(colour=True, links=True)
+    out = io.StringIO()
+    writer("text")(analyze(options), out, looks)
+    for kind, name in STORIES:
+        timeline_writer("text")(timelines((SubjectKind(kind),), name, options, print), out, looks)
+    write_comparison(compare(HANDLE, "vol-other", options, print), "text", out, looks)
+    said = out.getvalue()
+    led = set(re.findall("\x1b]8;;([^\x1b]*)\x1b", said))
+    assert led == {"", *(f"file://{os.uname().nodename}{folder}/{name}.log" for name in ("kubelet", "containerd"))}
+    assert not UNSAFE.search(without_ink(said).replace("\t", " ")), ascii(UNSAFE.findall(without_ink(said)))
 
 
 class Page(HTMLParser):

@@ -400,3 +400,20 @@ def test_compare_of_two_logs(kvdiag):
     told = json.loads(kvdiag("compare", *folders, "-o", "json").stdout)
     assert told["parted_left"] or told["parted_right"]
     assert {told["left"], told["right"]} == set(folders)
+
+
+def test_what_explains_a_symptom_is_named(kvdiag):
+    """Timeline, inventory and comparison name the cause of a symptom, and the command that tells of it."""
+    rule, lost = "csi-nodeunpublish-state-lost", "sample-logs/hostpath-driver-lost-state"
+    said = kvdiag("timeline", "default/db-0", lost).stdout
+    assert re.search(rf"\n◆ pod-stuck-terminating-volumes: .*\n  because of {rule} on volume pvc-", said, re.DOTALL)
+    assert said.endswith(f"    $ kvdiag explain {rule}\n")
+    (finding,) = json.loads(kvdiag("timeline", "default/db-0", lost, "-o", "json").stdout)[0]["findings"]
+    assert finding["because"]["rule"] == rule
+    assert rule in kvdiag("timeline", "default/db-0", lost, "-o", "html").stdout
+    assert kvdiag("pods", lost).stdout.endswith(f"\n\n$ kvdiag explain {rule}\n")
+    (row,) = json.loads(kvdiag("pods", lost, "-o", "json").stdout)["items"]
+    assert row["causes"] == [rule]
+    said = kvdiag("compare", "default/inl-0", "default/r-0", "sample-logs/hostpath-inline-republished").stdout
+    assert f"    because of {rule} on volume data: " in said
+    assert f"\n    $ kvdiag explain {rule}\n" in said

@@ -25,7 +25,8 @@ def fingerprint(finding: Finding) -> str:
 
 def _names(finding: Finding) -> tuple[str, ...]:
     subject, node = finding.subject, finding.subject.ids.get("node", "")
-    return (subject.kind, subject.name, subject.ids.get("pod", ""), "" if node.startswith(NAMELESS) else node)
+    names = (subject.kind, subject.name, subject.ids.get("pod", ""), "" if node.startswith(NAMELESS) else node)
+    return (*names, subject.part) if subject.part else names
 
 
 def _stable(name: str) -> str:

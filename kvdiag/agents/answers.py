@@ -15,16 +15,16 @@ from kvdiag.clock import moment
 from kvdiag.commands.analyze import analyze
 from kvdiag.commands.explain import Explainer
 from kvdiag.commands.timeline import timelines
+from kvdiag.commands.wanted import severity_of
 from kvdiag.errors import UsageError
 from kvdiag.explain.text import rule_text, topic_text, word_text
 from kvdiag.model.options import Options
 from kvdiag.model.report import Finding, Report
-from kvdiag.model.values import Severity, SubjectKind, Verdict
+from kvdiag.model.values import SubjectKind, Verdict
 from kvdiag.report import RenderOptions
-from kvdiag.report.clean import clean, shortened
-from kvdiag.report.doubts import say_doubt
+from kvdiag.report.clean import clean
 from kvdiag.report.errors import write_text
-from kvdiag.report.runnable import shown
+from kvdiag.report.plain import plain_lines
 from kvdiag.report.timeline import timeline_writer
 
 MOST = 8_000  # bytes of an answer
@@ -44,7 +44,7 @@ class Answers:
 
     def analyze(self, path: str, since: str = "", until: str = "", severity: str = "low") -> str:
         """What is wrong, the root cause first."""
-        report = analyze(self._options(path, since, until)._replace(severity=_severity(severity)))
+        report = analyze(self._options(path, since, until)._replace(severity=severity_of(severity, "severity")))
         return _fitted(_report(report), "ask again with a time, or with a higher severity")
 
     def errors(self, path: str, since: str = "", until: str = "") -> str:
@@ -94,13 +94,6 @@ class Answers:
         return found
 
 
-def _severity(word: str) -> Severity:
-    known = [severity.label for severity in Severity]
-    if word not in known:
-        raise UsageError(f"severity {clean(word)}: choose from {', '.join(known)}")
-    return Severity.of(word)
-
-
 def _report(report: Report) -> Iterator[str]:
     causes = [finding for finding in report.findings if finding.explained_by is None]
     lines = sum(reading.lines for reading in report.inputs)
@@ -126,14 +119,7 @@ def _finding(finding: Finding, symptoms: Sequence[Finding]) -> Iterator[str]:
     )
     yield clean(f"{head}{where}, {finding.count} times")
     yield clean(finding.says)
-    yield f"Why: {clean(' '.join(finding.cause.split()))}"
-    yield from (f"Not certain: {clean(say_doubt(doubt))}" for doubt in finding.doubts)
-    for one in finding.evidence:
-        yield f"log| {clean(str(one.event.origin))} {shortened(clean(one.event.text), LINE)}"
-    for number, fix in enumerate((shown(one, redact=True) for one in finding.fix), start=1):
-        guard = f" Only when {fix.after}." if fix.after else ""
-        yield clean(f"{number}. {fix.text}{guard}{f' $ {fix.run}' if fix.run else ''}")
-    yield from (f"Explains {one.rule.name}: {clean(one.says)}" for one in symptoms)
+    yield from plain_lines(finding, symptoms, _OPTIONS, quote="log| ", longest=LINE)
 
 
 def _fitted(lines: Sequence[str] | Iterator[str], more: str) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from kvdiag.cli.outlet import coloured, literal, outlet, say_note, width
+from kvdiag.cli.outlet import literal, say_note
+from kvdiag.cli.pager import printed
 from kvdiag.cli.progress import progress
 from kvdiag.commands.analyze import analyze
 from kvdiag.commands.case import load_patterns
@@ -19,7 +21,6 @@ from kvdiag.report import REPORTS, WITH_LANES, RenderOptions, writer
 NEVER = "never"
 FAIL_ON = (NEVER, *(severity.label for severity in Severity))
 FOUND, UNREADABLE = 1, 3
-FOLLOWED = ("text", "json")
 
 
 class OutputOptions(NamedTuple):
@@ -35,36 +36,44 @@ class OutputOptions(NamedTuple):
     baseline: Path | None = None
     write_baseline: Path | None = None
     suppressions: Path | None = None
+    no_pager: bool = False
+    links: bool = True
+
+    def dressed(self, looks: RenderOptions) -> RenderOptions:
+        """How much of a report is shown, where it looks so."""
+        links = looks.links and self.links
+        return looks._replace(links=links, verbose=self.verbose, quiet=self.quiet, redact=not self.no_redact)
 
 
 def run_analysis(options: Options, output_options: OutputOptions) -> int:
     """Analyse, print the report, give the exit code. Raises UsageError for an output or severity that is none."""
     _check(output_options)
+    no_color = output_options.no_color
+    known = _known(options, output_options)  # before the logs: a mistake in a file is told at once
     with progress(quiet=output_options.quiet) as tell:
         report = analyze(options, tell, lanes=output_options.output in WITH_LANES)
-    report = _unknown(report, options, output_options)
+    report = known(report)
     for note in (*report.problems, *(() if output_options.quiet else report.notes)):
         say_note(note)
-    with outlet(output_options.output_file) as stream:
-        render_options = RenderOptions(
-            colour=coloured(stream, no_color=output_options.no_color),
-            width=width(stream),
-            verbose=output_options.verbose,
-            quiet=output_options.quiet,
-            redact=not output_options.no_redact,
-        )
-        with literal(stream, output_options.output):
-            writer(output_options.output)(report, stream, render_options)
+    is_text, no_pager = output_options.output == "text", output_options.no_pager
+    with (
+        printed(output_options.output_file, text=is_text, no_color=no_color, no_pager=no_pager) as (stream, looks),
+        literal(stream, output_options.output),
+    ):
+        writer(output_options.output)(report, stream, output_options.dressed(looks))
     if output_options.write_baseline is not None:
         return exit_code(report, NEVER)
     return exit_code(report, output_options.fail_on)
 
 
-def _unknown(report: Report, options: Options, output_options: OutputOptions) -> Report:
-    """The report without what its reader knows; a baseline is written of all that is not suppressed."""
+def _known(options: Options, output_options: OutputOptions) -> Callable[[Report], Report]:
+    """Read what the reader of the report knows; give what leaves it out of a report, and writes a baseline of the rest.
+
+    Raises UsageError or PatternError for a file that cannot be used.
+    """
     asked = (output_options.baseline, output_options.write_baseline, output_options.suppressions)
     if not any(asked):
-        return report
+        return lambda report: report
     from kvdiag.accepted.baseline import read_baseline, write_baseline
     from kvdiag.accepted.leave import leave_out
     from kvdiag.accepted.suppressions import read_suppressions
@@ -74,9 +83,13 @@ def _unknown(report: Report, options: Options, output_options: OutputOptions) ->
     rules = {name for rule in own.rules for name in (rule.id, rule.name)}
     path, today = output_options.suppressions, datetime.now(UTC).date()
     suppressed = read_suppressions(path, rules) if path else ()
-    if output_options.write_baseline:
-        write_baseline(output_options.write_baseline, leave_out(report, (), suppressed, today).findings)
-    return leave_out(report, known, suppressed, today)
+
+    def unknown(report: Report) -> Report:
+        if output_options.write_baseline:
+            write_baseline(output_options.write_baseline, leave_out(report, (), suppressed, today).findings)
+        return leave_out(report, known, suppressed, today)
+
+    return unknown
 
 
 def _check(output_options: OutputOptions) -> None:
@@ -86,10 +99,13 @@ def _check(output_options: OutputOptions) -> None:
         raise UsageError(f"--fail-on {output_options.fail_on}: unknown severity; choose from {', '.join(FAIL_ON)}")
 
 
-def _check_following(output_options: OutputOptions) -> None:
+def _check_following(output_options: OutputOptions, outputs: Collection[str]) -> None:
     """Refuse what a report that never ends cannot have, rather than leave it out unsaid."""
-    if output_options.output not in FOLLOWED:
-        raise UsageError(f"-o {output_options.output} does not go with --follow; choose from {', '.join(FOLLOWED)}")
+    if output_options.output not in outputs:
+        raise UsageError(
+            f"-o {output_options.output} does not go with --follow, as it is written at the end of the logs; "
+            f"choose from {', '.join(outputs)}"
+        )
     known = (output_options.baseline, output_options.write_baseline, output_options.suppressions)
     if any(known):
         raise UsageError("--baseline, --write-baseline and --suppressions do not go with --follow")
@@ -98,21 +114,16 @@ def _check_following(output_options: OutputOptions) -> None:
 def run_following(options: Options, output_options: OutputOptions) -> int:
     """Print each finding when it is certain, and its end, until the inputs end; give the exit code."""
     from kvdiag.commands.follow import Follower
-    from kvdiag.report.changes import write, write_json
+    from kvdiag.report.changes import CHANGES
 
     _check(output_options)
-    _check_following(output_options)
+    _check_following(output_options, CHANGES)
     problems: list[InputError] = []
     follower = Follower(options, problems.append)
-    worst, write_change = -1, {"json": write_json}.get(output_options.output, write)
-    with outlet(output_options.output_file) as stream:
-        render_options = RenderOptions(
-            colour=coloured(stream, no_color=output_options.no_color),
-            width=width(stream),
-            verbose=output_options.verbose,
-            quiet=True,
-            redact=not output_options.no_redact,
-        )
+    worst, write_change = -1, CHANGES[output_options.output]
+    is_text, no_color = output_options.output == "text", output_options.no_color
+    with printed(output_options.output_file, text=is_text, no_color=no_color, no_pager=True) as (stream, looks):
+        render_options = output_options.dressed(looks)._replace(quiet=True)
         for change in follower.changes():
             write_change(change.finding, change.at, stream, render_options, is_over=change.is_over)
             worst = max(worst, change.finding.severity)

@@ -15,6 +15,7 @@ from kvdiag.cli.arguments import (
     NamespaceOption,
     NoColor,
     NodeOption,
+    NoPager,
     NoRedact,
     OutputFile,
     Paths,
@@ -70,6 +71,7 @@ def command(
     quiet: Quiet = False,
     verbose: VerboseOption = 0,
     no_color: NoColor = False,
+    no_pager: NoPager = False,
     no_redact: NoRedact = False,
 ) -> None:
     """Find the root cause in node logs."""
@@ -77,5 +79,5 @@ def command(
     options = narrowed(options, (namespace, pod, volume, node), severity, rule, component)
     options = options._replace(show_possible=show_possible, limit=limit_seconds)
     known = (baseline, write_baseline, suppressions)
-    output_options = OutputOptions(output, output_file, fail_on, quiet, verbose, no_color, no_redact, *known)
+    output_options = OutputOptions(output, output_file, fail_on, quiet, verbose, no_color, no_redact, *known, no_pager)
     raise typer.Exit((run_following if follow else run_analysis)(options, output_options))

@@ -1,72 +1,94 @@
-"""The commands, put together for typer."""
+"""The commands. Each is imported and made by typer when it is asked for: one takes 40 ms, all of them 300."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from functools import cache
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 
 from kvdiag import __version__
-from kvdiag.cli import (
-    analyze,
-    check,
-    compare,
-    completion,
-    errors,
-    events,
-    explain,
-    fleet,
-    mcp,
-    parse,
-    pods,
-    redact,
-    rules,
-    timeline,
-    volumes,
-)
-from kvdiag.cli.help import Command, Group
+from kvdiag.cli.help import PLAIN, Command, Group
+
+COMMANDS: Mapping[str, str] = {
+    "analyze": "Find the root cause in node logs.",
+    "check": "Check logs in CI: a line a finding, exit 1 from high on.",
+    "timeline": "Show what happened to one pod, volume, sandbox or node.",
+    "compare": "Show where two pods, volumes or logs diverge.",
+    "pods": "List pods: last state, since when, retries, findings.",
+    "volumes": "List volumes: driver, last state, retries, findings.",
+    "errors": "Group warnings and errors; tell which nothing explains.",
+    "parse": "Print every log record as JSON lines.",
+    "events": "Print recognized events as JSON lines.",
+    "redact": "Remove secrets from logs so that they can be shared.",
+    "explain": "Explain a topic, rule, capability, event, RPC, reason or line.",
+    "mcp": "Serve agents over the Model Context Protocol.",
+    "fleet": "Analyze the bundles of many nodes, and query them.",
+    "completion": "Print the completion script of a shell.",
+    "rules": "List, show and test the rules, or write your own.",
+    "version": "Print the version.",
+}
+"""What `kvdiag --help` lists: the first sentence of each command's own help. `kvdiag.cli.NAME` defines it."""
+GROUPS = frozenset({"fleet", "rules"})
+HIDDEN = frozenset({"help"})
 
 app = typer.Typer(
     name="kvdiag",
-    cls=Group,
     help="Find the root cause of kubelet, containerd and CSI failures in node logs.",
     no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
+    **PLAIN,
 )
-app.command("analyze", cls=Command)(analyze.command)
-app.command("check", cls=Command)(check.command)
-app.command("timeline", cls=Command)(timeline.command)
-app.command("compare", cls=Command)(compare.command)
-app.command("pods", cls=Command)(pods.command)
-app.command("volumes", cls=Command)(volumes.command)
-app.command("errors", cls=Command)(errors.command)
-app.command("parse", cls=Command)(parse.command)
-app.command("events", cls=Command)(events.command)
-app.command("redact", cls=Command)(redact.command)
-app.command("explain", cls=Command)(explain.command)
-app.command("mcp", cls=Command)(mcp.command)
-app.add_typer(fleet.app, name="fleet")
-app.command("completion", cls=Command)(completion.command)
-app.add_typer(rules.app, name="rules")
 
 
-@app.command("version", cls=Command)
+class _Commands(Mapping[str, Any]):
+    """The commands by name, made when they are asked for."""
+
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401  # a type of click's, which typer brings
+        if name not in COMMANDS and name not in HIDDEN:
+            raise KeyError(name)
+        return _made(name)
+
+    def __iter__(self) -> Iterator[str]:
+        yield from (*COMMANDS, *HIDDEN)
+
+    def __len__(self) -> int:
+        return len(COMMANDS) + len(HIDDEN)
+
+
+class Root(Group):
+    """All commands, listed without importing them."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401, ARG002  # as of typer
+        """Each with what it does."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@cache
+def _made(name: str) -> Any:  # noqa: ANN401  # as above
+    if name in GROUPS:
+        return typer.main.get_group(import_module(f"kvdiag.cli.{name}").app)
+    here = {"version": _version, "help": _help}
+    one = typer.Typer(**PLAIN)
+    definition = here[name] if name in here else import_module(f"kvdiag.cli.{name}").command
+    one.command(name, cls=Command, hidden=name in HIDDEN)(definition)
+    return typer.main.get_command(one)
+
+
 def _version() -> None:
     """Print the version."""
     typer.echo(f"kvdiag {__version__}")
 
 
-@app.command("help", cls=Command, hidden=True)
 def _help(words: Annotated[list[str] | None, typer.Argument(metavar="COMMAND")] = None) -> None:
     """Show the help of kvdiag or of a command."""
     command()([*(words or []), "--help"], prog_name="kvdiag")
 
 
-@app.callback(invoke_without_command=True)
+@app.callback(cls=Root, invoke_without_command=True)
 def _root(
     version: bool = typer.Option(False, "--version", help="Print the version and exit.", is_eager=True),
 ) -> None:
@@ -76,6 +98,8 @@ def _root(
 
 
 @cache
-def command() -> Any:  # noqa: ANN401  # a type of click's, which typer brings
-    """Give the command line that typer makes of these: it takes 20 ms, once."""
-    return typer.main.get_command(app)
+def command() -> Any:  # noqa: ANN401  # as above
+    """Give the command line that typer makes of these."""
+    group = typer.main.get_command(app)
+    group.commands = _Commands()  # type: ignore[attr-defined]  # of a group, as it has a callback
+    return group

@@ -10,9 +10,9 @@ from typing import Annotated
 import typer
 
 from kvdiag.clock import moment, zone_offset
+from kvdiag.commands.wanted import severity_of
 from kvdiag.errors import UsageError
 from kvdiag.model.options import Options
-from kvdiag.model.values import Severity
 
 Paths = Annotated[
     list[str] | None, typer.Argument(metavar="PATH", help="Files, folders, archives, or - for stdin (default).")
@@ -55,6 +55,7 @@ VerboseOption = Annotated[
     int, typer.Option("-v", "--verbose", count=True, help="Print whole evidence lines, look-alikes and references.")
 ]
 NoColor = Annotated[bool, typer.Option("--no-color", help="No colour (also NO_COLOR).")]
+NoPager = Annotated[bool, typer.Option("--no-pager", help="Print at once (also $KVDIAG_PAGER, $PAGER).")]
 BaselineOption = Annotated[
     Path | None, typer.Option("--baseline", metavar="FILE", help="Leave out findings that this baseline knows.")
 ]
@@ -94,7 +95,7 @@ def narrowed(
     """The options with what findings are wanted: `where` is namespace, pod, volume and node."""
     namespace, pod, volume, node = where
     wanted = options._replace(namespace=namespace, pod=pod, volume=volume, node=node, rules=tuple(rule or ()))
-    return wanted._replace(severity=severity_of(severity), components=components(component))
+    return wanted._replace(severity=severity_of(severity, "--severity"), components=components(component))
 
 
 def folders(patterns: Sequence[Path] | None) -> tuple[Path, ...]:
@@ -114,14 +115,6 @@ def components(words: Sequence[str] | None) -> dict[str, str]:
             raise UsageError(f"--component {word}: write name=version, such as kubelet=1.29.3")
         said[name] = version
     return said
-
-
-def severity_of(word: str) -> Severity:
-    """`--severity`. Raises UsageError for a word that is none."""
-    known = [severity.label for severity in Severity]
-    if word not in known:
-        raise UsageError(f"--severity {word}: unknown severity; choose from {', '.join(known)}")
-    return Severity.of(word)
 
 
 def zone(text: str) -> int | None:

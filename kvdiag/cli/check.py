@@ -74,7 +74,7 @@ def command(
     options = options._replace(show_possible=show_possible, limit=limit_seconds)
     chosen = _automatic() if output == AUTOMATIC else output
     known = (baseline, write_baseline, suppressions)
-    output_options = OutputOptions(chosen, output_file, fail_on, quiet, 0, no_color, no_redact, *known)
+    output_options = OutputOptions(chosen, output_file, fail_on, quiet, 0, no_color, no_redact, *known, no_pager=True)
     raise typer.Exit(run_analysis(options, output_options))
 
 

@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from kvdiag.cli.arguments import NoRedact, Since, Until, YearOption, ZoneOption, options_of
-from kvdiag.cli.outlet import outlet, say_note
+from kvdiag.cli.arguments import NoPager, NoRedact, Since, Until, YearOption, ZoneOption, options_of
+from kvdiag.cli.outlet import say_note
+from kvdiag.cli.pager import printed
 from kvdiag.commands.compare import compare
 from kvdiag.errors import UsageError
-from kvdiag.report import RenderOptions
 from kvdiag.report.comparison import OUTPUTS, write_comparison
 
 
@@ -25,11 +25,12 @@ def command(
     until: Until = "",
     year: YearOption = None,
     tz: ZoneOption = "",
+    no_pager: NoPager = False,
     no_redact: NoRedact = False,
 ) -> None:
     """Show where two pods, volumes or logs diverge."""
     if output not in OUTPUTS:
         raise UsageError(f"-o {output}: unknown output; choose from {', '.join(OUTPUTS)}")
     comparison = compare(left, right, options_of(paths, None, year, tz, since, until), say_note)
-    with outlet(None) as stream:
-        write_comparison(comparison, output, stream, RenderOptions(redact=not no_redact))
+    with printed(text=output == "text", no_pager=no_pager) as (stream, looks):
+        write_comparison(comparison, output, stream, looks._replace(redact=not no_redact))

@@ -14,7 +14,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 def command(shell: Annotated[str, typer.Argument(metavar="SHELL", help=f"{', '.join(SHELLS)}.")]) -> None:
-    """Print the completion script of a shell: source <(kvdiag completion bash)."""
+    """Print the completion script of a shell."""
     if shell not in SHELLS:
         raise UsageError(f"completion {shell}: unknown shell; choose from {', '.join(SHELLS)}")
     script = completion.get_completion_script(  # type: ignore[attr-defined]  # typer has no public name for it

@@ -9,6 +9,7 @@ import typer
 
 from kvdiag.cli.arguments import (
     Limit,
+    NoPager,
     NoRedact,
     Paths,
     PatternFolders,
@@ -19,11 +20,11 @@ from kvdiag.cli.arguments import (
     components,
     options_of,
 )
-from kvdiag.cli.outlet import WIDEST_TABLE, outlet, say_note, width
+from kvdiag.cli.outlet import say_note
+from kvdiag.cli.pager import printed
 from kvdiag.cli.progress import progress
 from kvdiag.commands.analyze import analyze
 from kvdiag.errors import UsageError
-from kvdiag.report import RenderOptions
 from kvdiag.report.errors import OUTPUTS, write_errors_json, write_errors_yaml, write_text
 
 UNREADABLE = 3
@@ -43,9 +44,10 @@ def command(
         list[str] | None, typer.Option(help="Component version not found in the logs: kubelet=1.29.3.")
     ] = None,
     limit_seconds: Limit = None,
+    no_pager: NoPager = False,
     no_redact: NoRedact = False,
 ) -> None:
-    """Group warnings and errors, and show which of them no finding explains."""
+    """Group warnings and errors; tell which nothing explains."""
     if output not in OUTPUTS:
         raise UsageError(f"-o {output}: unknown output; choose from {', '.join(OUTPUTS)}")
     options = options_of(paths, patterns, year, tz, since, until)
@@ -54,9 +56,8 @@ def command(
         report = analyze(options, tell)
     for note in (*report.problems, *report.notes):
         say_note(note)
-    with outlet(output_file) as stream:
-        render_options = RenderOptions(width=width(stream, WIDEST_TABLE), redact=not no_redact)
+    with printed(output_file, text=output == "text", no_pager=no_pager) as (stream, looks):
         write = {"json": write_errors_json, "yaml": write_errors_yaml}.get(output, write_text)
-        write(report.errors, stream, render_options, show_benign=show_benign)
+        write(report.errors, stream, looks._replace(redact=not no_redact), show_benign=show_benign)
     understood = any(reading.records for reading in report.inputs)
     raise typer.Exit(0 if understood and not report.problems else UNREADABLE)

@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from kvdiag.cli.arguments import NoRedact, PatternFolders, folders
+from kvdiag.cli.arguments import NoPager, NoRedact, PatternFolders, folders
 from kvdiag.cli.outlet import say_note
+from kvdiag.cli.pager import printed
 from kvdiag.commands.explain import BLOCK, Explainer
 from kvdiag.errors import InputError, UsageError
 from kvdiag.explain.asjson import capability_json, line_json, rule_json, topic_json, topics_json, word_json
@@ -36,6 +37,7 @@ def command(
     block: Annotated[bool, typer.Option("--block", help="Same as --mode block.")] = False,
     output: Annotated[str, typer.Option("-o", "--output", help=f"{', '.join(OUTPUTS)}.")] = "text",
     patterns: PatternFolders = None,
+    no_pager: NoPager = False,
     no_redact: NoRedact = False,
 ) -> None:
     """Explain a topic, rule, capability, event, RPC, reason or line."""
@@ -44,15 +46,14 @@ def command(
     if block and mode not in {"", BLOCK}:
         raise UsageError(f"--block and --mode {mode} contradict each other")
     explainer = Explainer(folders(patterns))
-    first = True
-    for text, values in _pages(
-        explainer, words or [], mode or (BLOCK if block else ""), str if no_redact else redacted
-    ):
-        typer.echo(
-            json_text(values, redact=not no_redact) if output == "json" else ("" if first else "\n") + _safe(text),
-            nl=False,
-        )
-        first = False
+    pages = _pages(explainer, words or [], mode or (BLOCK if block else ""), str if no_redact else redacted)
+    is_followed = words == [STDIN]  # a page for each line as it comes
+    with printed(text=output == "text", no_pager=no_pager or is_followed) as (stream, _):
+        for number, (text, values) in enumerate(pages):
+            said = ("\n" if number else "") + _safe(text)
+            stream.write(json_text(values, redact=not no_redact) if output == "json" else said)
+            if is_followed:
+                stream.flush()
 
 
 def _pages(explainer: Explainer, words: list[str], mode: str, show: Show) -> Iterator[Page]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kvdiag.cli.arguments import NoRedact, OutputFile
-from kvdiag.cli.help import Command, Group
+from kvdiag.cli.help import PLAIN, Command, Group
 from kvdiag.cli.outlet import outlet, say_note
 from kvdiag.errors import UsageError
 from kvdiag.fleet.bundles import LAYOUT
@@ -27,9 +27,7 @@ FAILED = 3
 ENGINES = ("local", "dask")
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
-app = typer.Typer(
-    cls=Group, help="Analyze the bundles of many nodes, and ask what they have in common.", no_args_is_help=True
-)
+app = typer.Typer(cls=Group, help="Analyze the bundles of many nodes, and query them.", no_args_is_help=True, **PLAIN)
 
 MEMORY_WORD = f"{MEMORY >> 30}G"
 Memory = Annotated[str, typer.Option(metavar="SIZE", help="Memory for one bundle: 512M, 2G.")]

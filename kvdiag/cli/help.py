@@ -9,8 +9,13 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from kvdiag.cli.examples import EXAMPLES
+from kvdiag.regex import lazy_regex
 from kvdiag.report.clean import clean
 
+PLAIN: Any = {"add_completion": False, "rich_markup_mode": None, "pretty_exceptions_enable": False}
+"""How typer shows help and errors: as text, without boxes."""
+_LIST = lazy_regex(r"<list\[(\w+)\]>")
 _SHOWN: Any = typer.BadParameter.__mro__[2]  # what typer shows without a traceback; it has no public name
 
 
@@ -19,17 +24,41 @@ class Command(TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  # typer brings its own click, or not
         """Arguments, then options."""
-        rows: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
-        for param in self.get_params(ctx):
-            record = param.get_help_record(ctx)
-            if record is not None and param.param_type_name == "argument":
-                rows["Arguments"].append((_name(param), record[1]))
-            elif record is not None:
-                rows["Options"].append(record)
-        for title, records in rows.items():
+        for title, records in records_of(self, ctx).items():
             if records:
                 with formatter.section(title):
                     formatter.write_dl(records)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  # as above
+        """Examples, each on a line of its own whatever its length, as they are there to be copied."""
+        examples = EXAMPLES.get(_words(ctx), ())
+        if examples:
+            with formatter.section("Examples"):
+                lines = [
+                    f"{' ' * formatter.current_indent}{line}\n" for says, run in examples for line in (f"# {says}", run)
+                ]
+                formatter.write("".join(lines))
+
+
+def records_of(command: Any, ctx: Any) -> dict[str, list[tuple[str, str]]]:  # noqa: ANN401  # as above
+    """Arguments and options with what is said of each."""
+    rows: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+    for param in command.get_params(ctx):
+        record = param.get_help_record(ctx)
+        if record is not None and param.param_type_name == "argument":
+            rows["Arguments"].append((_name(param), record[1]))
+        elif record is not None:
+            rows["Options"].append((_LIST.sub(r"<\1>", record[0]), record[1]))
+    return rows
+
+
+def _words(ctx: Any) -> str:  # noqa: ANN401  # as above
+    """What a command is called below the program: `rules list`."""
+    names: list[str] = []
+    while ctx.parent is not None:
+        names.insert(0, ctx.info_name)
+        ctx = ctx.parent
+    return " ".join(names)
 
 
 class Group(TyperGroup):

@@ -14,8 +14,8 @@ from typing import Annotated
 import typer
 
 from kvdiag.cli.analysis import FAIL_ON, NEVER, OutputOptions, run_analysis
-from kvdiag.cli.arguments import NoColor, NoRedact, VerboseOption
-from kvdiag.cli.help import Command, Group
+from kvdiag.cli.arguments import NoColor, NoPager, NoRedact, VerboseOption
+from kvdiag.cli.help import PLAIN, Command, Group
 from kvdiag.cli.outlet import say_note
 from kvdiag.clock import moment
 from kvdiag.errors import KvdiagError, UsageError
@@ -32,10 +32,8 @@ app = typer.Typer(
     cls=Group,
     help="Analyze the logs of nodes through the API server.",
     no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
+    **PLAIN,
 )
 
 
@@ -59,6 +57,7 @@ def node(
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print findings only.")] = False,
     verbose: VerboseOption = 0,
     no_color: NoColor = False,
+    no_pager: NoPager = False,
     no_redact: NoRedact = False,
 ) -> None:
     """Fetch the logs of nodes with kubelet's log query, and find the root cause in them."""
@@ -75,7 +74,8 @@ def node(
         folder = save or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kvdiag-")))
         read = _collect(kubectl, list(dict.fromkeys(names)), tuple(service or SERVICES), begins, folder)
         options = Options(paths=tuple(str(folder / name) for name in read), year=begins.year)
-        outputs = OutputOptions(output, None, fail_on, quiet, verbose, no_color, no_redact)
+        outputs = OutputOptions(output, None, fail_on, quiet, verbose, no_color, no_redact, no_pager=no_pager)
+        outputs = outputs._replace(links=save is not None)  # else the logs are gone when one clicks
         code = run_analysis(options, outputs)
     raise typer.Exit(code or (3 if len(read) < len(set(names)) else 0))
 

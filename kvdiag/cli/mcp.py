@@ -14,7 +14,10 @@ from kvdiag.errors import UsageError
 def command(
     root: Annotated[Path, typer.Option(help="The folder with the logs; nothing outside of it is read.")],
 ) -> None:
-    """Serve analyze, timeline, errors and explain to agents over stdio (MCP)."""
+    """Serve agents over the Model Context Protocol.
+
+    Tools over standard input and output: analyze, timeline, errors and explain.
+    """
     answers = Answers(root)
     try:
         from kvdiag.agents.server import make_server

@@ -6,25 +6,32 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator
-from io import StringIO, TextIOWrapper
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TextIO
 
 from kvdiag.errors import UsageError
+from kvdiag.report import RenderOptions, signs
 from kvdiag.report.clean import clean
 
-WIDEST = 120  # of sentences; a longer line is hard to read
-WIDEST_TABLE = 1000
 PROSE = frozenset({"text", "compact", "markdown"})  # outputs for people
-PIPED = 100
+PIPED, NARROWEST = 100, 40  # columns
+LOCALES = ("LC_ALL", "LC_CTYPE", "LANG")
+COLOURLESS = frozenset({"dumb", "unknown"})
+LINKLESS = COLOURLESS | {"", "linux", "vt100", "vt102", "vt220"}  # they show a link as it is written
 
 
 @contextlib.contextmanager
-def outlet(file: Path | None) -> Iterator[TextIO]:
-    """Standard output, or the named file; UTF-8 either way. Raises UsageError when the file cannot be written."""
+def outlet(file: Path | None, *, prose: bool = False) -> Iterator[TextIO]:
+    """Standard output, or the named file; UTF-8 either way, but for prose where a terminal knows only ASCII.
+
+    Raises UsageError when the file cannot be written.
+    """
     if file is None:
         if isinstance(sys.stdout, TextIOWrapper):
-            sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
+            is_plain = prose and knows_ascii_only(sys.stdout)
+            encoding, errors = ("ascii", signs.ERRORS) if is_plain else ("utf-8", "backslashreplace")
+            sys.stdout.reconfigure(encoding=encoding, errors=errors)
         yield sys.stdout
         sys.stdout.flush()
         return
@@ -35,20 +42,38 @@ def outlet(file: Path | None) -> Iterator[TextIO]:
         raise UsageError(f"--output-file {file}: {(error.strerror or str(error)).lower()}") from None
 
 
+def knows_ascii_only(stream: TextIO) -> bool:
+    """Whether it is a terminal whose locale names an encoding that is not UTF-8, or the console of the kernel.
+
+    Where no locale is set, as in a container, it is taken to know UTF-8; what is no terminal gets UTF-8 in any case.
+    """
+    if not stream.isatty():
+        return False
+    locale = next((word for name in LOCALES if (word := os.environ.get(name))), "utf-8").lower()
+    return not ("utf-8" in locale or "utf8" in locale) or os.environ.get("TERM") == "linux"
+
+
+def looks(stream: TextIO, *, no_color: bool = False) -> RenderOptions:
+    """How prose looks there: colours, links and width."""
+    colour = coloured(stream, no_color=no_color)
+    links = colour and stream.isatty() and os.environ.get("TERM", "") not in LINKLESS
+    return RenderOptions(colour=colour, links=links, width=width(stream))
+
+
 def coloured(stream: TextIO, *, no_color: bool) -> bool:
-    """Whether to colour: a terminal that did not ask not to, or FORCE_COLOR."""
+    """Whether to colour: a terminal that has colours and did not ask not to, or FORCE_COLOR."""
     if no_color or os.environ.get("NO_COLOR"):
         return False
-    return bool(os.environ.get("FORCE_COLOR")) or stream.isatty()
+    return bool(os.environ.get("FORCE_COLOR")) or (stream.isatty() and os.environ.get("TERM") not in COLOURLESS)
 
 
-def width(stream: TextIO, widest: int = WIDEST) -> int:
-    """Columns of the terminal, `widest` at most; a fixed width elsewhere, so that files look alike."""
+def width(stream: TextIO) -> int:
+    """Columns of the terminal; a fixed width elsewhere, so that files look alike."""
     if not stream.isatty():
         return int(os.environ["COLUMNS"]) if os.environ.get("COLUMNS", "").isdecimal() else PIPED
     from shutil import get_terminal_size  # 3 ms: it brings every compression there is
 
-    return max(40, min(widest, get_terminal_size().columns))
+    return max(NARROWEST, get_terminal_size().columns)
 
 
 @contextlib.contextmanager
@@ -65,20 +90,6 @@ def literal(stream: TextIO, output: str) -> Iterator[None]:
         yield
     finally:
         stream.write(f"::{token}::\n")
-
-
-@contextlib.contextmanager
-def paged(stream: TextIO, *, text: bool) -> Iterator[TextIO]:
-    """The stream itself; on a terminal a buffer that is shown through the user's pager, as git does."""
-    if not text or not stream.isatty() or not sys.stdin.isatty():
-        yield stream
-        return
-    import pydoc
-
-    buffer = StringIO()
-    yield buffer
-    os.environ.setdefault("LESS", "FRX")  # colours, no pager for what fits the screen
-    pydoc.pager(buffer.getvalue())
 
 
 def say_note(note: str) -> None:

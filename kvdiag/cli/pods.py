@@ -6,14 +6,24 @@ from typing import Annotated
 
 import typer
 
-from kvdiag.cli.arguments import NoRedact, Paths, PatternFolders, Since, Until, YearOption, ZoneOption, options_of
-from kvdiag.cli.outlet import WIDEST_TABLE, outlet, say_note, width
+from kvdiag.cli.arguments import (
+    NoPager,
+    NoRedact,
+    Paths,
+    PatternFolders,
+    Since,
+    Until,
+    YearOption,
+    ZoneOption,
+    options_of,
+)
+from kvdiag.cli.outlet import say_note
+from kvdiag.cli.pager import printed
 from kvdiag.cli.progress import progress
 from kvdiag.commands.inventory import take
 from kvdiag.errors import UsageError
 from kvdiag.model.options import Options
 from kvdiag.model.values import SubjectKind
-from kvdiag.report import RenderOptions
 from kvdiag.report.tables import OUTPUTS, write
 from kvdiag.views.inventory import ORDERS, Wanted
 
@@ -44,6 +54,7 @@ def command(
     patterns: PatternFolders = None,
     year: YearOption = None,
     tz: ZoneOption = "",
+    no_pager: NoPager = False,
     no_redact: NoRedact = False,
 ) -> None:
     """List pods: last state, since when, retries, findings."""
@@ -57,10 +68,10 @@ def command(
         slow=slow,
         order=sort,
     )
-    raise typer.Exit(show(options, wanted, output, redact=not no_redact))
+    raise typer.Exit(show(options, wanted, output, redact=not no_redact, no_pager=no_pager))
 
 
-def show(options: Options, wanted: Wanted, output: str, *, redact: bool) -> int:
+def show(options: Options, wanted: Wanted, output: str, *, redact: bool, no_pager: bool = False) -> int:
     """Take the inventory, print it, give the exit code. Raises UsageError for an output that is none."""
     if output not in OUTPUTS:
         raise UsageError(f"-o {output}: unknown output; choose from {', '.join(OUTPUTS)}")
@@ -70,6 +81,6 @@ def show(options: Options, wanted: Wanted, output: str, *, redact: bool) -> int:
         taken = take(options, wanted, tell)
     for note in (*map(str, taken.problems), *taken.notes):
         say_note(note)
-    with outlet(None) as stream:
-        write(taken.inventory, stream, output, RenderOptions(width=width(stream, WIDEST_TABLE), redact=redact))
+    with printed(text=output in {"text", "wide"}, no_pager=no_pager) as (stream, looks):
+        write(taken.inventory, stream, output, looks._replace(redact=redact))
     return 0 if taken.understood and not any(p.exit_code for p in taken.problems) else UNREADABLE

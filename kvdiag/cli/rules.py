@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from kvdiag.cli.arguments import PatternFolders, folders
-from kvdiag.cli.help import Command
-from kvdiag.cli.outlet import WIDEST_TABLE, width
+from kvdiag.cli.arguments import NoPager, PatternFolders, folders
+from kvdiag.cli.help import PLAIN, Command
+from kvdiag.cli.pager import printed
 from kvdiag.commands.explain import Explainer
 from kvdiag.commands.lint import check_patterns
 from kvdiag.commands.rule_mutants import prove, shortcomings, summary, too_many
@@ -28,7 +28,7 @@ from kvdiag.rules.library import Library, load
 from kvdiag.rules.template import FAMILIES, new_rule
 from kvdiag.rules.words import show_rule
 
-app = typer.Typer(help="List, show and test the rules, or write your own.", no_args_is_help=True)
+app = typer.Typer(help="List, show and test the rules, or write your own.", no_args_is_help=True, **PLAIN)
 
 BROKEN = 2
 LEAST_TITLE = 30  # columns; with fewer a title stands below its rule's name
@@ -43,6 +43,7 @@ def list_rules(
         str, typer.Option(help="Only rules that have this in name, title, cause or events, or that a message fits.")
     ] = "",
     output: Annotated[str, typer.Option("-o", "--output", help=f"{', '.join(OUTPUTS)}.")] = "text",
+    no_pager: NoPager = False,
 ) -> None:
     """List rules: id, severity, name, title."""
     if output not in OUTPUTS:
@@ -55,14 +56,15 @@ def list_rules(
     elif output == "yaml":
         write_yaml(said, sys.stdout, redact=False)
     else:
-        _print_list(rules, width(sys.stdout, WIDEST_TABLE))
+        with printed(text=True, no_pager=no_pager) as (stream, looks):
+            stream.writelines(_table(rules, looks.width))
 
 
 def _has(rule: Rule, search: str, fitting: Collection[str]) -> bool:
     return rule.name in fitting or search.lower() in show_rule(rule).lower()
 
 
-def _print_list(rules: list[Rule], columns: int) -> None:
+def _table(rules: list[Rule], columns: int) -> Iterator[str]:
     """A line a rule; titles that do not fit go on below where they began."""
     longest = max((len(rule.name) for rule in rules), default=0)
     for rule in rules:
@@ -71,7 +73,7 @@ def _print_list(rules: list[Rule], columns: int) -> None:
         room = columns - (len(head) if indent == head else 10)
         lines = textwrap.wrap(rule.title, max(LEAST_TITLE, room)) or [""]
         margin = "\n" + " " * (len(head) if indent == head else 10)
-        typer.echo(clean(f"{indent}{margin.join(lines)}".rstrip(), redact=False, newlines=True))
+        yield clean(f"{indent}{margin.join(lines)}".rstrip(), redact=False, newlines=True) + "\n"
 
 
 def _listed(rule: Rule) -> dict[str, object]:
@@ -88,10 +90,16 @@ def _listed(rule: Rule) -> dict[str, object]:
 
 
 @app.command("show", cls=Command)
-def show(rule: Annotated[str, typer.Argument(help="Id or name.")], patterns: PatternFolders = None) -> None:
+def show(
+    rule: Annotated[str, typer.Argument(help="Id or name.")],
+    patterns: PatternFolders = None,
+    no_pager: NoPager = False,
+) -> None:
     """Show one rule in full: what it matches, why it happens, what to do."""
     library = load([built_in(), *folders(patterns)])
-    typer.echo(clean(show_rule(_chosen(library, [rule])[0]), redact=False, newlines=True))
+    said = clean(show_rule(_chosen(library, [rule])[0]), redact=False, newlines=True)
+    with printed(text=True, no_pager=no_pager) as (stream, _):
+        stream.write(said + "\n")
 
 
 @app.command("lint", cls=Command)

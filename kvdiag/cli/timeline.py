@@ -7,12 +7,23 @@ from typing import Annotated
 
 import typer
 
-from kvdiag.cli.arguments import NoRedact, Paths, PatternFolders, Since, Until, YearOption, ZoneOption, options_of
-from kvdiag.cli.outlet import coloured, outlet, paged, say_note, width
+from kvdiag.cli.arguments import (
+    NoColor,
+    NoPager,
+    NoRedact,
+    Paths,
+    PatternFolders,
+    Since,
+    Until,
+    YearOption,
+    ZoneOption,
+    options_of,
+)
+from kvdiag.cli.outlet import say_note
+from kvdiag.cli.pager import printed
 from kvdiag.commands.timeline import timelines
 from kvdiag.errors import UsageError
 from kvdiag.model.values import SubjectKind
-from kvdiag.report import RenderOptions
 from kvdiag.report.timeline import TIMELINES, timeline_writer
 
 KINDS = ", ".join(str(kind) for kind in SubjectKind)
@@ -33,7 +44,8 @@ def command(
     year: YearOption = None,
     tz: ZoneOption = "",
     verbose: Annotated[int, typer.Option("-v", "--verbose", count=True, help="Show each line's message.")] = 0,
-    no_color: Annotated[bool, typer.Option("--no-color", help="No colour (also NO_COLOR).")] = False,
+    no_color: NoColor = False,
+    no_pager: NoPager = False,
     no_redact: NoRedact = False,
 ) -> None:
     """Show what happened to one pod, volume, sandbox or node."""
@@ -42,10 +54,9 @@ def command(
         raise UsageError(f"-o {output}: unknown output; choose from {', '.join(TIMELINES)}")
     options = options_of(paths, patterns, year, tz, since, until)
     views = timelines(kinds, name, options, say_note, raw=raw)
-    with outlet(output_file) as stream, paged(stream, text=output == "text") as out:
-        colour = coloured(stream, no_color=no_color) and output == "text"
-        render_options = RenderOptions(colour=colour, width=width(stream), verbose=verbose, redact=not no_redact)
-        timeline_writer(output)(views, out, render_options)
+    is_text = output == "text"
+    with printed(output_file, text=is_text, no_color=no_color, no_pager=no_pager) as (stream, looks):
+        timeline_writer(output)(views, stream, looks._replace(verbose=verbose, redact=not no_redact))
 
 
 def _asked(kind: str, ref: str, paths: list[str]) -> tuple[tuple[SubjectKind, ...], str, list[str]]:

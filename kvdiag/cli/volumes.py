@@ -6,7 +6,17 @@ from typing import Annotated
 
 import typer
 
-from kvdiag.cli.arguments import NoRedact, Paths, PatternFolders, Since, Until, YearOption, ZoneOption, options_of
+from kvdiag.cli.arguments import (
+    NoPager,
+    NoRedact,
+    Paths,
+    PatternFolders,
+    Since,
+    Until,
+    YearOption,
+    ZoneOption,
+    options_of,
+)
 from kvdiag.cli.pods import AllNamespaces, Driver, Namespace, NodeOption, Output, Slow, Sort, Stuck, show
 from kvdiag.model.values import SubjectKind
 from kvdiag.views.inventory import Wanted
@@ -30,9 +40,10 @@ def command(
     patterns: PatternFolders = None,
     year: YearOption = None,
     tz: ZoneOption = "",
+    no_pager: NoPager = False,
     no_redact: NoRedact = False,
 ) -> None:
-    """List volumes: driver, last state, since when, retries, findings."""
+    """List volumes: driver, last state, retries, findings."""
     options = options_of(paths, patterns, year, tz, since, until)
     wanted = Wanted(
         kind=SubjectKind.VOLUME,
@@ -44,4 +55,4 @@ def command(
         slow=slow,
         order=sort,
     )
-    raise typer.Exit(show(options, wanted, output, redact=not no_redact))
+    raise typer.Exit(show(options, wanted, output, redact=not no_redact, no_pager=no_pager))

@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from itertools import chain
 
 from kvdiag import __version__
+from kvdiag.clock import is_unanchored
 from kvdiag.commands.case import Analysis, Case, load_patterns
+from kvdiag.commands.wanted import wanted_subjects
 from kvdiag.correlate.needed import Scope
 from kvdiag.errors import WindowError
 from kvdiag.explain.benign import known_benign
 from kvdiag.ingest.read import Progress, TextInput
 from kvdiag.model.lanes import Lanes
 from kvdiag.model.options import Options
-from kvdiag.model.report import Finding, Report
+from kvdiag.model.report import Finding, Reading, Report
 from kvdiag.model.timeline import History
 from kvdiag.model.unexplained import Errors
 from kvdiag.retention.findings import FindingRetention
@@ -63,15 +65,29 @@ def judged(
         notes=(*(str(problem) for problem in case.problems if not problem.exit_code), *analysis.notes),
         is_empty=any(isinstance(problem, WindowError) for problem in case.problems),
         errors=judge.errors(analysis, wanted),
+        span=_span(analysis.readings, case.options),
     )
     return report, analysis.history
+
+
+def _span(readings: Sequence[Reading], options: Options) -> tuple[int, int] | None:
+    """From when until when the logs go, within the time that was asked for."""
+    begins = [one.begins for one in readings if one.begins is not None and not is_unanchored(one.begins)]
+    ends = [one.ends for one in readings if one.ends is not None and not is_unanchored(one.ends)]
+    if not begins or not ends:
+        return None
+    first = min(begins) if options.since is None else max(options.since, min(begins))
+    last = max(ends) if options.until is None else min(options.until, max(ends))
+    return (first, last) if first < last else None
 
 
 def _lanes(history: History, findings: Sequence[Finding], options: Options) -> Lanes:
     """The lanes of a history; what was found must be among them."""
     from kvdiag.views.lanes import build_lanes  # no other output needs the states of everything
 
-    return build_lanes(history, {(one.subject.kind, one.subject.key) for one in findings}, node=options.node)
+    found = {(one.subject.kind, one.subject.key) for one in findings}
+    asked = wanted_subjects(options, history)
+    return build_lanes(history, found, node=options.node, only=None if asked is None else asked | found)
 
 
 class Explaining:

@@ -8,7 +8,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from kvdiag.commands.wanted import is_wanted
+from kvdiag.commands.wanted import is_sure_and_grave, wanted_findings
 from kvdiag.commands.window import outside
 from kvdiag.correlate.clocks import SourceClock, set_clocks
 from kvdiag.correlate.history import build_history
@@ -165,7 +165,8 @@ class Case:
     def findings(self, history: History) -> list[Finding]:
         """What the rules find and the user wants, ranked."""
         findings = find(self.patterns.rules, history, self.patterns.vocabulary.kinds)
-        return rank([finding for finding in findings if is_wanted(finding, self.options, history)], history)
+        ranked = rank([one for one in findings if is_sure_and_grave(one, self.options)], history)
+        return wanted_findings(ranked, self.options, history)
 
     def _read_each(
         self,

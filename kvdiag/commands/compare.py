@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from kvdiag.commands.case import Case, read_noted
@@ -10,13 +11,15 @@ from kvdiag.correlate.lookup import look_up
 from kvdiag.errors import UsageError
 from kvdiag.lifecycles.build import build_lifecycle
 from kvdiag.lifecycles.load import lifecycles
-from kvdiag.model.comparison import Comparison
+from kvdiag.model.comparison import Comparison, Found
 from kvdiag.model.event import Event
 from kvdiag.model.options import Options
+from kvdiag.model.report import Finding
 from kvdiag.model.timeline import History, Timeline
 from kvdiag.model.values import SubjectKind
-from kvdiag.retention.budget import NEXT, RetentionPolicy
+from kvdiag.retention.budget import NEXT
 from kvdiag.retention.subjects import SubjectRetention
+from kvdiag.views.causes import causes
 from kvdiag.views.diff import compare_events, compare_lives
 
 KINDS = (SubjectKind.POD, SubjectKind.VOLUME, SubjectKind.SANDBOX, SubjectKind.CONTAINER)
@@ -28,15 +31,26 @@ def compare(left: str, right: str, options: Options, note: Callable[[str], None]
     Raises UsageError when a name is neither, is the name of several, or the two are of different kinds.
     """
     if not options.paths and Path(left).exists() and Path(right).exists():
-        each = (options._replace(paths=(name,)) for name in (left, right))
-        first, second = (_history(own, FirstOfKindRetention(), note) for own in each)
+        first, second = (
+            read_noted(Case(options._replace(paths=(name,))), FirstOfKindRetention(), note) for name in (left, right)
+        )
         return compare_events((left, first.events), (right, second.events), lifecycles().labels)
-    history = _history(options, SubjectRetention(KINDS, (left, right)), note)
+    case = Case(options)
+    history = read_noted(case, SubjectRetention(KINDS, (left, right)), note)
+    findings = case.findings(history)
     for kind in KINDS:
-        found = [_one(history, kind, name) for name in (left, right)]
-        if found[0] is not None and found[1] is not None:
-            return compare_lives(build_lifecycle(found[0], history), build_lifecycle(found[1], history))
+        one, other = (_one(history, kind, name) for name in (left, right))
+        if one is not None and other is not None:
+            made = compare_lives(build_lifecycle(one, history), build_lifecycle(other, history))
+            return replace(made, found_left=_found(findings, one), found_right=_found(findings, other))
     raise UsageError(f"{left!r} and {right!r} are neither two pods or volumes in these logs nor two log files")
+
+
+def _found(findings: Sequence[Finding], about: Timeline) -> tuple[Found, ...]:
+    """The findings about one subject, each with its cause."""
+    above, subject = causes(findings), about.subject
+    own = (one for one in findings if (one.subject.kind, one.subject.key) == (subject.kind, subject.key))
+    return tuple(Found(one, above.get(one.key)) for one in own)
 
 
 def _one(history: History, kind: SubjectKind, name: str) -> Timeline | None:
@@ -45,10 +59,6 @@ def _one(history: History, kind: SubjectKind, name: str) -> Timeline | None:
         uids = ", ".join(timeline.subject.key for timeline in found)
         raise UsageError(f"{name!r} is ambiguous; give a UID or id: {uids}")
     return found[0] if found else None
-
-
-def _history(options: Options, policy: RetentionPolicy, note: Callable[[str], None]) -> History:
-    return read_noted(Case(options), policy, note)
 
 
 class FirstOfKindRetention:

@@ -97,8 +97,10 @@ def history_of(log: str, test: RuleTest, vocabulary: Vocabulary) -> History:
 
 def found(rule: Rule, history: History, vocabulary: Vocabulary) -> dict[str, str]:
     """The verdicts of a rule, each with its severity, by the name of their subject."""
-    findings = find((rule,), history, vocabulary.kinds)
-    return {finding.subject.name: f"{finding.verdict} {finding.severity.label}" for finding in findings}
+    verdicts: dict[str, str] = {}
+    for finding in find((rule,), history, vocabulary.kinds):  # of a node's parts the surest comes first
+        verdicts.setdefault(finding.subject.name, f"{finding.verdict} {finding.severity.label}")
+    return verdicts
 
 
 def is_wanted(test: RuleTest, got: Mapping[str, str]) -> bool:

@@ -2,18 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
+from kvdiag.errors import UsageError
 from kvdiag.model.options import Options
 from kvdiag.model.report import Finding
-from kvdiag.model.timeline import History
-from kvdiag.model.values import SubjectKind, Verdict
+from kvdiag.model.timeline import History, Timeline
+from kvdiag.model.values import Severity, SubjectKind, Verdict
+from kvdiag.report.clean import clean
 
 
-def is_wanted(finding: Finding, options: Options, history: History) -> bool:
-    """Whether a finding is one of those that the options of `analyze` ask for: by subject, severity and verdict."""
-    if (finding.verdict is Verdict.POSSIBLE and not options.show_possible) or finding.severity < options.severity:
-        return False
+def severity_of(word: str, option: str) -> Severity:
+    """The least severity that is wanted. Raises UsageError, which names the option, for a word that is none."""
+    known = [severity.label for severity in Severity]
+    if word not in known:
+        raise UsageError(f"{option} {clean(word)}: unknown severity; choose from {', '.join(known)}")
+    return Severity.of(word)
+
+
+def is_sure_and_grave(finding: Finding, options: Options) -> bool:
+    """Whether a finding is of a verdict and a severity that the options of `analyze` ask for."""
+    return (finding.verdict is not Verdict.POSSIBLE or options.show_possible) and finding.severity >= options.severity
+
+
+def wanted_findings(ranked: Sequence[Finding], options: Options, history: History) -> list[Finding]:
+    """Those about the subjects that the options of `analyze` ask for, and the causes that explain them."""
+    above = {finding.key: finding.explained_by for finding in ranked}
+    kept: set[str | None] = set()
+    for finding in ranked:
+        key: str | None = finding.key if _is_about(finding, options, history) else None
+        while key is not None and key not in kept:
+            kept.add(key)
+            key = above.get(key)
+    return [finding for finding in ranked if finding.key in kept]
+
+
+def _is_about(finding: Finding, options: Options, history: History) -> bool:
     names = set(_names(finding, history))
     checks: list[tuple[str, Callable[[str], bool]]] = [
         (options.namespace, lambda wanted: any(name.startswith(f"{wanted}/") for name in names)),
@@ -24,12 +48,35 @@ def is_wanted(finding: Finding, options: Options, history: History) -> bool:
     return all(check(wanted) for wanted, check in checks if wanted)
 
 
+def wanted_subjects(options: Options, history: History) -> frozenset[tuple[SubjectKind, str]] | None:
+    """The keys of the pods and volumes that were asked for, with what each is linked with; None where none was."""
+    asked: list[tuple[str, Callable[[Timeline], bool]]] = [
+        (options.namespace, lambda one: one.subject.ids.get("namespace") == options.namespace),
+        (options.pod, lambda one: one.subject.kind is SubjectKind.POD and _is_called(one, options.pod)),
+        (options.volume, lambda one: one.subject.kind is SubjectKind.VOLUME and _is_called(one, options.volume)),
+    ]
+    checks = [check for wanted, check in asked if wanted]
+    if not checks:
+        return None
+    return frozenset.intersection(
+        *(
+            frozenset(other for key, one in history.timelines.items() if check(one) for other in (key, *one.uses))
+            for check in checks
+        )
+    )
+
+
+def _is_called(timeline: Timeline, wanted: str) -> bool:
+    subject = timeline.subject
+    return any(_is_pod(name, wanted) for name in (subject.name, subject.key, *subject.ids.values()))
+
+
 def _is_pod(name: str, wanted: str) -> bool:
     return name == wanted or name.endswith(f"/{wanted}")
 
 
 def _names(finding: Finding, history: History) -> Iterator[str]:
-    """Every name of the subject and of the pods and volumes it is linked with; a node's finding concerns all."""
+    """Every name of the subject and of the pods and volumes it is linked with."""
     yield from finding.subject.ids.values()
     yield finding.subject.name
     timeline = history.timelines.get((finding.subject.kind, finding.subject.key))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from kvdiag.model.event import Event
+from kvdiag.model.report import Finding
 
 
 class StepTaken(NamedTuple):
@@ -14,6 +15,13 @@ class StepTaken(NamedTuple):
     step: str
     took: int
     event: Event
+
+
+class Found(NamedTuple):
+    """A finding about one of the two, and the cause that explains it; None for one that is a cause itself."""
+
+    finding: Finding
+    cause: Finding | None
 
 
 class Slower(NamedTuple):
@@ -31,6 +39,7 @@ class Comparison:
     `common` is the last step both had taken before they diverged; `parted_left` and `parted_right` the next step of
     each, None where there
     is none. `only_left` and `only_right` are the steps of one side, `slower` those that took much longer in one.
+    `found_left` and `found_right` are the findings about each of two subjects.
     """
 
     left: str
@@ -43,3 +52,5 @@ class Comparison:
     slower: tuple[Slower, ...]
     state_left: str = ""
     state_right: str = ""
+    found_left: tuple[Found, ...] = ()
+    found_right: tuple[Found, ...] = ()

@@ -36,7 +36,8 @@ class InventoryRow:
 
     `failures` has all of them, also those that one component repeats from another. `stuck`: it waits for something
     that failed or is long overdue, since `life.since`. `illegal` are the transitions out of order, `until` is the time
-    of its last event (microseconds UTC). The transitions of `life` are not used.
+    of its last event (microseconds UTC). `causes` are the rules that explain
+    its findings. The transitions of `life` are not used.
     """
 
     life: Lifecycle
@@ -49,6 +50,7 @@ class InventoryRow:
     failure: str = ""
     illegal: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
+    causes: tuple[str, ...] = ()
     phases: tuple[Phase, ...] = ()
     now: Phase | None = None
     until: int = 0

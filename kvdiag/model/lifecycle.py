@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kvdiag.model.event import Event
@@ -76,10 +77,14 @@ class TimelineRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimelineView:
-    """A lifecycle ready to print: its rows, phases and findings, and how far the clocks of its nodes are off."""
+    """A lifecycle ready to print: its rows, phases and findings, and how far the clocks of its nodes are off.
+
+    `causes` has what explains those of the findings that are symptoms, by the key of each.
+    """
 
     life: Lifecycle
     rows: tuple[TimelineRow, ...]
     phases: tuple[Phase, ...]
     findings: tuple[Finding, ...]
     skews: tuple[Skew, ...] = ()
+    causes: Mapping[str, Finding] = field(default_factory=dict)

@@ -64,9 +64,10 @@ class Finding(NamedTuple):
 
     @property
     def key(self) -> str:
-        """Unique in a report: rule, kind and key of the subject, and the node: `rule-name:volume:key@node`."""
+        """Unique in a report: rule, kind, key and part of the subject, and its node: `rule-name:volume:key@node`."""
         node = "" if self.subject.kind is SubjectKind.NODE else self.subject.ids.get("node", "")
-        return f"{self.rule.name}:{self.subject.kind}:{self.subject.key}" + (f"@{node}" if node else "")
+        part = f"/{self.subject.part}" if self.subject.part else ""
+        return f"{self.rule.name}:{self.subject.kind}:{self.subject.key}{part}" + (f"@{node}" if node else "")
 
 
 class Need(NamedTuple):
@@ -110,7 +111,8 @@ class Report(NamedTuple):
     """Everything an output needs. `problems` are inputs that could not be read, `notes` caveats, both as shown.
 
     `is_empty`: nothing was logged in the requested time. `errors` are the lines of level warning or worse. `lanes` are
-    there for an output that shows them.
+    there for an output that shows them. `span` is from when until when the logs go, as far as that was asked for
+    (microseconds UTC); None where nothing tells.
     """
 
     version: str
@@ -123,3 +125,4 @@ class Report(NamedTuple):
     is_empty: bool = False
     errors: Errors = Errors()
     lanes: Lanes | None = None
+    span: tuple[int, int] | None = None

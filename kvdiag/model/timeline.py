@@ -14,13 +14,15 @@ class Entity(NamedTuple):
     """One thing, whatever names the logs have for it.
 
     `key` is unique among its kind; `name` what people call it; `ids` its names by kind of name
-    (pod_uid, pod, volume_handle, driver, staging_path, sandbox_id, node …).
+    (pod_uid, pod, volume_handle, driver, staging_path, sandbox_id, node …). `part` is what of a node is meant, where a
+    rule divides by it: a device, an image, a registry's server.
     """
 
     kind: SubjectKind
     key: str
     name: str
     ids: Mapping[str, str] = EMPTY
+    part: str = ""
 
 
 class Gap(NamedTuple):

@@ -40,12 +40,24 @@ class RetriedPod(NamedTuple):
     goes_on: bool
 
 
+class Histogram(NamedTuple):
+    """How many lines there were when: `counts[n]` of them from `begins + n * width` on, in microseconds UTC."""
+
+    begins: int
+    width: int
+    counts: tuple[int, ...]
+
+
+NEVER = Histogram(0, 1, ())
+
+
 class Errors(NamedTuple):
     """How many lines there are, how many of them are explained or benign, and the groups of the rest.
 
     Those that go on come first, then the most frequent. `known` are the groups of what is explained or benign;
     `unlisted` counts lines whose group is not listed, as there are too many. `retried` are pods that
-    fail again and again.
+    fail again and again. `when` tells of all but the benign, and
+    but those beyond the number of which it is known where each stands.
     """
 
     lines: int = 0
@@ -55,6 +67,7 @@ class Errors(NamedTuple):
     known: tuple[ErrorGroup, ...] = ()
     unlisted: int = 0
     retried: tuple[RetriedPod, ...] = ()
+    when: Histogram = NEVER
 
     @property
     def rest(self) -> int:

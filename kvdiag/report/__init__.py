@@ -26,9 +26,10 @@ WITH_LANES = frozenset({"html"})
 
 
 class RenderOptions(NamedTuple):
-    """How a report is shown: colour, width in columns, how much, and whether secrets are redacted."""
+    """How a report is shown: colour, links, width in columns, how much, and whether secrets are redacted."""
 
     colour: bool = False
+    links: bool = False
     width: int = 80
     verbose: int = 0
     quiet: bool = False

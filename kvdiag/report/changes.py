@@ -1,7 +1,8 @@
-"""One finding at a time, while logs are followed: as text for a person, as one JSON object a line for a program."""
+"""One finding at a time, while logs are followed: in full or in a line for a person, as a JSON object for a program."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TextIO
 
 from kvdiag import __version__
@@ -9,6 +10,7 @@ from kvdiag.clock import to_datetime
 from kvdiag.model.report import Finding, Report
 from kvdiag.report import RenderOptions, writer
 from kvdiag.report.clean import clean
+from kvdiag.report.compact import line
 from kvdiag.report.jsontext import json_text
 
 
@@ -25,12 +27,20 @@ def write(finding: Finding, at: int, stream: TextIO, options: RenderOptions, *, 
     stream.flush()
 
 
+def write_compact(finding: Finding, at: int, stream: TextIO, options: RenderOptions, *, is_over: bool) -> None:
+    """When it was seen, FOUND or OVER, and the finding as in the compact report; each on one line."""
+    when = to_datetime(at).strftime("%Y-%m-%dT%H:%M:%SZ")
+    words = f"{when}  {'OVER ' if is_over else 'FOUND'}  {line(finding)}"
+    stream.write(f"{clean(words, redact=options.redact)}\n")
+    stream.flush()
+
+
 def write_json(finding: Finding, at: int, stream: TextIO, options: RenderOptions, *, is_over: bool) -> None:
     """`{"change": "found"|"over", "time": …, "finding": {…}}`, the finding as in the JSON report."""
     from kvdiag.report.json_report import finding as plain
 
     when = to_datetime(at).isoformat(timespec="microseconds").replace("+00:00", "Z")
-    said = {"change": "over" if is_over else "found", "time": when, "finding": plain(finding)}
+    said = {"change": "over" if is_over else "found", "time": when, "finding": plain(finding, redact=options.redact)}
     stream.write(json_text(said, redact=options.redact))
     stream.flush()
 
@@ -38,3 +48,12 @@ def write_json(finding: Finding, at: int, stream: TextIO, options: RenderOptions
 def _alone(finding: Finding) -> Finding:
     """The finding as one that stands on its own: what explains it may have been reported before."""
     return finding._replace(explained_by=None)
+
+
+CHANGES: Mapping[str, Callable[..., None]] = {
+    "text": write,
+    "json": write_json,
+    "ndjson": write_json,
+    "compact": write_compact,
+}
+"""The outputs in which a report that has no end can be written."""

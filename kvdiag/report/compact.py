@@ -19,7 +19,7 @@ def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
     causes = [finding for finding in report.findings if finding.explained_by is None]
     alarms = [finding for finding in causes if finding.severity > Severity.INFO]
     under = [finding.explained_by for finding in report.findings]
-    lines = (_line(finding, under.count(finding.key)) for finding in alarms)
+    lines = (line(finding, under.count(finding.key)) for finding in alarms)
     stream.writelines(clean(line, redact=options.redact) + "\n" for line in lines)
     more = [f"{len(causes) - len(alarms)} for information"] if len(causes) > len(alarms) else []
     groups = len(report.errors.groups)
@@ -27,7 +27,8 @@ def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
     stream.write("; ".join([f"kvdiag: {verdict(report, causes)}", *more]) + "\n")
 
 
-def _line(finding: Finding, symptoms: int) -> str:
+def line(finding: Finding, symptoms: int = 0) -> str:
+    """What a finding is in a line; words of a log in it are not made safe to show yet."""
     node = finding.subject.ids.get("node", "")
     where = f" on {node}" if node and node != finding.subject.name else ""
     place = f"  {finding.evidence[0].event.origin}" if finding.evidence else ""

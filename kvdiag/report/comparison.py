@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
 from kvdiag.clock import say_duration, to_datetime
-from kvdiag.model.comparison import Comparison, StepTaken
+from kvdiag.model.comparison import Comparison, Found, StepTaken
 from kvdiag.report import RenderOptions
+from kvdiag.report.because import because, explains
 from kvdiag.report.clean import clean
+from kvdiag.report.ink import file_uri, linked
 from kvdiag.report.jsontext import json_text
 
 OUTPUTS = ("text", "json")
+LEAST = 40  # columns
 MOST = 12  # steps of one side that are named
 
 
@@ -20,35 +24,75 @@ def write_comparison(comparison: Comparison, output: str, stream: TextIO, option
     if output == "json":
         stream.write(json_text(_plain(comparison), redact=options.redact, indent=1))
         return
-    stream.writelines(clean(line, redact=options.redact) + "\n" for line in _lines(comparison))
+    stream.writelines(line + "\n" for line in _Text(comparison, options).lines())
 
 
-def _lines(comparison: Comparison) -> Iterator[str]:
-    sides = ((comparison.left, comparison.parted_left), (comparison.right, comparison.parted_right))
-    if comparison.parted_left is None and comparison.parted_right is None:
-        yield f"{comparison.left} and {comparison.right} took the same steps."
-    else:
-        yield f"They diverge after: {comparison.common or 'no step in common'}"
-        for name, stage in sides:
-            yield f"  {name}: {_stage(stage) if stage else 'no step that the other lacks'}"
-    for name, stages in ((comparison.left, comparison.only_left), (comparison.right, comparison.only_right)):
+class _Text:
+    """Lines that are safe to show."""
+
+    def __init__(self, comparison: Comparison, options: RenderOptions) -> None:
+        self.of, self.options = comparison, options
+        self.left, self.right = self._clean(comparison.left), self._clean(comparison.right)
+
+    def lines(self) -> Iterator[str]:
+        """Where they part, what only one did, what took longer, what was found."""
+        comparison = self.of
+        if comparison.parted_left is None and comparison.parted_right is None:
+            yield f"{self.left} and {self.right} took the same steps."
+        else:
+            yield f"They diverge after: {self._clean(comparison.common) or 'no step in common'}"
+            for name, stage in ((self.left, comparison.parted_left), (self.right, comparison.parted_right)):
+                yield f"  {name}: {self._stage(stage) if stage else 'no step that the other lacks'}"
+        yield from self._only(self.left, comparison.only_left)
+        yield from self._only(self.right, comparison.only_right)
+        if comparison.slower:
+            yield from ("", "Much slower in one of them")
+        for step, left, right in comparison.slower:
+            took = f"{say_duration(left)} in {self.left}, {say_duration(right)} in {self.right}"
+            yield f"  {self._clean(step)}: {took}"
+        if comparison.state_left or comparison.state_right:
+            yield ""
+            yield f"{self.left} is {comparison.state_left}, {self.right} is {comparison.state_right}"
+        yield from self._found(self.left, comparison.found_left)
+        yield from self._found(self.right, comparison.found_right)
+
+    def _only(self, name: str, stages: Sequence[StepTaken]) -> Iterator[str]:
         if stages:
             yield from ("", f"Only {name} ({len(stages)} steps)")
-            yield from (f"  {_stage(stage)}" for stage in stages[:MOST])
-            if len(stages) > MOST:
-                yield f"  and {len(stages) - MOST} more"
-    if comparison.slower:
-        yield from ("", "Much slower in one of them")
-    for step, left, right in comparison.slower:
-        yield f"  {step}: {say_duration(left)} in {comparison.left}, {say_duration(right)} in {comparison.right}"
-    if comparison.state_left or comparison.state_right:
-        yield ""
-        yield f"{comparison.left} is {comparison.state_left}, {comparison.right} is {comparison.state_right}"
+            yield from (f"  {self._stage(stage)}" for stage in stages[:MOST])
+        if len(stages) > MOST:
+            yield f"  and {len(stages) - MOST} more"
 
+    def _found(self, name: str, found: Sequence[Found]) -> Iterator[str]:
+        """What was found about one of them; the command is of the cause, as that tells what to do."""
+        if found:
+            yield from ("", f"Found of {name}")
+        for finding, cause in found[:MOST]:
+            yield from self._wrapped(f"{finding.rule.name}: {finding.says}", 2)
+            if cause is not None:
+                yield from self._wrapped(because(cause, is_told=any(cause is one.finding for one in found)), 4)
+            yield f"    $ {explains((cause or finding).rule.name)}"
+        if len(found) > MOST:
+            yield f"  and {len(found) - MOST} more"
 
-def _stage(stage: StepTaken) -> str:
-    after = f" after {say_duration(stage.took)}" if stage.took >= 1000 else ""
-    return f"{to_datetime(stage.event.time).strftime('%H:%M:%S')} {stage.step}{after}  {stage.event.origin}"
+    def _stage(self, stage: StepTaken) -> str:
+        after = f" after {say_duration(stage.took)}" if stage.took >= 1000 else ""
+        origin, redact = stage.event.origin, self.options.redact
+        place = linked(self._clean(str(origin)), file_uri(origin, redact=redact) if self.options.links else "")
+        return f"{to_datetime(stage.event.time).strftime('%H:%M:%S')} {self._clean(stage.step)}{after}  {place}"
+
+    def _wrapped(self, text: str, indent: int) -> list[str]:
+        margin = " " * indent
+        return textwrap.wrap(
+            self._clean(text),
+            max(LEAST, self.options.width),
+            initial_indent=margin,
+            subsequent_indent=margin,
+            break_on_hyphens=False,
+        )
+
+    def _clean(self, text: str) -> str:
+        return clean(text, redact=self.options.redact)
 
 
 def _plain(comparison: Comparison) -> dict[str, Any]:
@@ -69,4 +113,11 @@ def _plain(comparison: Comparison) -> dict[str, Any]:
         "slower": [{"step": s, "left": a / 1_000_000, "right": b / 1_000_000} for s, a, b in comparison.slower],
         "state_left": comparison.state_left,
         "state_right": comparison.state_right,
+        "found_left": [_found(one) for one in comparison.found_left],
+        "found_right": [_found(one) for one in comparison.found_right],
     }
+
+
+def _found(found: Found) -> dict[str, Any]:
+    finding, cause = found
+    return {"rule": finding.rule.name, "says": finding.says, "because": cause.rule.name if cause else None}

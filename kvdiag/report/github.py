@@ -7,36 +7,45 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TextIO
 
 from kvdiag.model.report import Finding, Report
 from kvdiag.model.values import Severity, Verdict
 from kvdiag.report import RenderOptions
-from kvdiag.report.clean import clean
-from kvdiag.report.markdown import verdict
-from kvdiag.report.markdown import write as write_markdown
+from kvdiag.report.addresses import in_checkout
+from kvdiag.report.clean import clean, shortened
+from kvdiag.report.markdown import verdict, write_within
+from kvdiag.report.victims import Incident, incidents, others
 
 MOST = 10  # annotations of a level that GitHub shows of a step
 LARGEST = 1_000_000  # bytes of a step's summary; GitHub takes 1 MiB
+LONGEST_TITLE = 200  # characters
 SUMMARY = "GITHUB_STEP_SUMMARY"
 
 
 def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
-    """Annotations to the stream, causes first; the summary to the file that GitHub names, if it names one."""
+    """Annotations to the stream, one an incident; the summary to the file that GitHub names, if it names one."""
     causes = [finding for finding in report.findings if finding.explained_by is None]
     told: Counter[str] = Counter()
-    for finding in causes:
-        level = _level(finding)
+    for level, annotation in _annotations(report, causes, options):
         told[level] += 1
         if told[level] <= MOST:
-            stream.write(_annotation(level, finding, options))
-    stream.writelines(f"::warning title=kvdiag::{_data(problem, options)}\n" for problem in report.problems[:MOST])
+            stream.write(annotation)
     stream.write(f"kvdiag: {verdict(report, causes)}\n")
     left = sum(max(0, count - MOST) for count in told.values())
     if left:
         stream.write(f"kvdiag: {left} more without an annotation; the summary of the job lists all\n")
     _summarize(report, options)
+
+
+def _annotations(report: Report, causes: Sequence[Finding], options: RenderOptions) -> Iterator[tuple[str, str]]:
+    """Level and annotation of each incident, then of what could not be read."""
+    for incident in incidents(causes):
+        level = _level(incident[0])
+        yield level, _annotation(level, incident, options)
+    yield from (("warning", f"::warning title=kvdiag::{_data(problem, options)}\n") for problem in report.problems)
 
 
 def _level(finding: Finding) -> str:
@@ -45,11 +54,12 @@ def _level(finding: Finding) -> str:
     return "error" if finding.severity >= Severity.HIGH else "notice"
 
 
-def _annotation(level: str, finding: Finding, options: RenderOptions) -> str:
+def _annotation(level: str, incident: Incident, options: RenderOptions) -> str:
+    finding = incident[0]
     first = finding.evidence[0].event.origin if finding.evidence else None
-    place = f"file={_property(first.source, options)},line={first.line}," if first else ""
-    title = _property(f"{finding.rule.name}: {finding.subject.kind} {finding.subject.name}", options)
-    return f"::{level} {place}title={title}::{_data(finding.says, options)}\n"
+    place = f"file={_property(in_checkout(first.source), options)},line={first.line}," if first else ""
+    title = shortened(f"{finding.rule.name}: {finding.subject.kind} {finding.subject.name}", LONGEST_TITLE)
+    return f"::{level} {place}title={_property(title, options)}::{_data(finding.says + others(incident), options)}\n"
 
 
 def _data(text: str, options: RenderOptions) -> str:
@@ -68,7 +78,6 @@ def _summarize(report: Report, options: RenderOptions) -> None:
     from io import StringIO
 
     text = StringIO()
-    write_markdown(report, text, options)
-    kept = text.getvalue().encode("utf-8", "backslashreplace")[:LARGEST].decode("utf-8", "ignore")
-    with Path(path).open("a", encoding="utf-8") as summary:
-        summary.write(kept + "\n")
+    write_within(report, text, options, LARGEST)
+    with Path(path).open("a", encoding="utf-8", errors="backslashreplace") as summary:
+        summary.write(text.getvalue() + "\n")

@@ -8,6 +8,7 @@ from kvdiag.accepted.fingerprint import fingerprint
 from kvdiag.model.report import Finding, Report
 from kvdiag.model.values import Severity, Verdict
 from kvdiag.report import RenderOptions
+from kvdiag.report.addresses import in_checkout
 from kvdiag.report.jsontext import write_json
 
 _SEVERITIES = {
@@ -35,7 +36,7 @@ def _row(key: str, finding: Finding) -> dict[str, Any]:
         "fingerprint": key,
         "severity": _SEVERITIES[finding.severity],
         "location": {
-            "path": origin.source if origin else "kvdiag",
+            "path": in_checkout(origin.source) if origin else "kvdiag",
             "lines": {"begin": max(1, origin.line) if origin else 1},
         },
     }

@@ -11,7 +11,7 @@ from kvdiag.model.values import Severity, Verdict
 from kvdiag.regex import lazy_regex
 from kvdiag.report import RenderOptions
 from kvdiag.report.clean import clean
-from kvdiag.report.markdown import plain_lines
+from kvdiag.report.plain import plain_lines
 
 _NO_XML = lazy_regex("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -45,9 +45,13 @@ def _case(suite: ET.Element, finding: Finding, symptoms: Sequence[Finding], opti
         ET.SubElement(case, "skipped", message=_text(f"possible: {finding.says}", options))
     else:
         failure = ET.SubElement(case, "failure", type=finding.severity.label, message=_text(finding.says, options))
-        failure.text = "\n".join(_text(line, options) for line in plain_lines(finding, symptoms, options))
+        failure.text = "\n".join(map(_legible, plain_lines(finding, symptoms, options)))
 
 
 def _text(words: str, options: RenderOptions) -> str:
     """Words that XML can hold: it has no way to write most control characters."""
-    return _NO_XML.sub("\N{REPLACEMENT CHARACTER}", clean(words, redact=options.redact))
+    return _legible(clean(words, redact=options.redact))
+
+
+def _legible(words: str) -> str:
+    return _NO_XML.sub("\N{REPLACEMENT CHARACTER}", words)

@@ -2,48 +2,81 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
-from kvdiag.model.report import Evidence, Finding, Report
+from kvdiag.model.report import Finding, Report
 from kvdiag.model.values import Severity, Verdict
 from kvdiag.regex import lazy_regex
 from kvdiag.report import RenderOptions
-from kvdiag.report.clean import clean, shortened
+from kvdiag.report.clean import clean
 from kvdiag.report.doubts import say_doubt
+from kvdiag.report.plain import evidence_lines
 from kvdiag.report.runnable import shown
 
-MOST = 50  # causes in full: a comment on GitHub has 65,536 characters
-LONGEST = 600  # characters of a log line
+LARGEST = 60_000  # bytes of a comment; GitHub takes 65,536 characters
+SPARE = 500  # bytes for what is told of what did not fit, and for the head of the table
+MOST_PROBLEMS = 20
+TABLE = ("", "| Severity | What | Of what |", "|---|---|---|")
 _MEANS = lazy_regex(r"([\\`*_{}\[\]<>#|~!@])")
 _LINKS = lazy_regex(r"(?i)(https?|www)([:.])")
 
 
 def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
-    """What was found, in full, and what nothing explains."""
+    """What was found, in full, and what nothing explains, as much as a comment may have."""
+    write_within(report, stream, options, LARGEST)
+
+
+def write_within(report: Report, stream: TextIO, options: RenderOptions, room: int) -> None:
+    """The same in so many bytes: a table of the causes and the gravest in full, of both as many as fit."""
     causes = [finding for finding in report.findings if finding.explained_by is None]
-    stream.writelines(f"{line}\n" for line in _lines(report, causes, options))
+    graver = [finding for finding in causes if finding.severity > Severity.INFO]
+    ends = [f"### kvdiag: {verdict(report, causes)}"], list(_foot(report, options))
+    room -= sum(map(_size, ends)) + SPARE
+    rows = _fitting(([_row(finding, options)] for finding in causes), room // 4)
+    full = _fitting((list(_full(one, _under(one, report), options)) for one in graver), room - sum(map(_size, rows)))
+    left = [] if len(rows) == len(causes) else ["", f"{len(causes) - len(rows)} more causes are not in the table."]
+    left += (
+        [] if len(full) == len(graver) else ["", f"In full: the first {len(full)} of {len(graver)}, for want of room."]
+    )
+    head, foot = ends
+    for block in (head, TABLE if rows else (), *rows, *full, left, foot):
+        stream.writelines(f"{line}\n" for line in block)
 
 
-def _lines(report: Report, causes: Sequence[Finding], options: RenderOptions) -> Iterator[str]:
-    yield f"### kvdiag: {verdict(report, causes)}"
-    if causes:
-        yield from ("", "| Severity | What | Of what |", "|---|---|---|")
-    for finding in causes:
-        sure = "" if finding.verdict is Verdict.CONFIRMED else " (possible)"
-        subject = f"{finding.subject.kind} {finding.subject.name}"
-        title = words(finding.rule.title + sure, options)
-        yield f"| {finding.severity.label} | {title} | {code(subject, options)} |"
-    for finding in causes[:MOST]:
-        if finding.severity > Severity.INFO:
-            yield from _full(finding, [one for one in report.findings if one.explained_by == finding.key], options)
-    if len(causes) > MOST:
-        yield from ("", f"{len(causes) - MOST} more are in the table only.")
+def _fitting(blocks: Iterable[Sequence[str]], room: int) -> list[Sequence[str]]:
+    """The first blocks that take no more bytes than there is room for."""
+    kept: list[Sequence[str]] = []
+    for block in blocks:
+        room -= _size(block)
+        if room < 0:
+            break
+        kept.append(block)
+    return kept
+
+
+def _size(block: Sequence[str]) -> int:
+    return sum(len(line.encode("utf-8", "backslashreplace")) + 1 for line in block)
+
+
+def _row(finding: Finding, options: RenderOptions) -> str:
+    sure = "" if finding.verdict is Verdict.CONFIRMED else " (possible)"
+    subject = code(f"{finding.subject.kind} {finding.subject.name}", options)
+    return f"| {finding.severity.label} | {words(finding.rule.title + sure, options)} | {subject} |"
+
+
+def _under(cause: Finding, report: Report) -> list[Finding]:
+    return [one for one in report.findings if one.explained_by == cause.key]
+
+
+def _foot(report: Report, options: RenderOptions) -> Iterator[str]:
     if report.errors.groups:
         groups = len(report.errors.groups)
         yield from ("", f"Not explained: {report.errors.rest} error lines in {groups} groups; see `kvdiag errors`.")
-    for problem in report.problems:
+    for problem in report.problems[:MOST_PROBLEMS]:
         yield from ("", f"Not read: {words(problem, options)}")
+    if len(report.problems) > MOST_PROBLEMS:
+        yield from ("", f"Nor {len(report.problems) - MOST_PROBLEMS} more.")
 
 
 def verdict(report: Report, causes: Sequence[Finding]) -> str:
@@ -72,29 +105,6 @@ def _full(finding: Finding, symptoms: Sequence[Finding], options: RenderOptions)
     for symptom in symptoms:
         yield from ("", f"Explains {code(symptom.rule.name, options)}: {words(symptom.says, options)}")
     yield from ("", "</details>")
-
-
-def plain_lines(finding: Finding, symptoms: Sequence[Finding], options: RenderOptions) -> Iterator[str]:
-    """The finding as lines of plain text: why, evidence, what to do, what it explains."""
-    yield " ".join(finding.cause.split())
-    yield from (f"Not certain: {say_doubt(one)}" for one in finding.doubts)
-    yield from evidence_lines(finding, options)
-    for number, fix in enumerate((shown(one, redact=options.redact) for one in finding.fix), start=1):
-        yield f"{number}. {fix.text}{f' Only when {fix.after}.' if fix.after else ''}"
-        if fix.run:
-            yield f"   $ {fix.run}"
-    yield from (f"Explains {symptom.rule.name}: {symptom.says}" for symptom in symptoms)
-
-
-def evidence_lines(finding: Finding, options: RenderOptions) -> list[str]:
-    """The lines that a finding rests on, each behind its place."""
-    return [_evidence(one, options) for one in finding.evidence]
-
-
-def _evidence(evidence: Evidence, options: RenderOptions) -> str:
-    many = f" ×{evidence.of}" if evidence.of > 1 else ""
-    text = shortened(clean(evidence.event.text, redact=options.redact), LONGEST)
-    return f"{clean(str(evidence.event.origin))}{many}  {text}"
 
 
 def words(text: str, options: RenderOptions) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from kvdiag.clock import say_duration, to_datetime
@@ -13,6 +13,7 @@ from kvdiag.model.report import Evidence, Finding, Reading, Report
 from kvdiag.model.timeline import SeenVersion
 from kvdiag.model.values import SubjectKind
 from kvdiag.versions import read_range, say_range
+from kvdiag.views.causes import causes
 
 MOST_NAMED = 5  # logs, unless -v
 IDS = ["pod_uid", "volume_handle", "driver", "sandbox_id", "container_id"]
@@ -20,16 +21,11 @@ IDS = ["pod_uid", "volume_handle", "driver", "sandbox_id", "container_id"]
 
 def folded(findings: Sequence[Finding]) -> Mapping[str, list[Finding]]:
     """Symptoms by the key of the cause at the top of their chain."""
-    above = {finding.key: finding.explained_by for finding in findings}
     under: dict[str, list[Finding]] = defaultdict(list)
+    above = causes(findings)
     for finding in findings:
-        top = finding.explained_by
-        for _ in findings:
-            if top is None or above.get(top) is None:
-                break
-            top = above[top]
-        if top is not None:
-            under[top].append(finding)
+        if finding.key in above:
+            under[above[finding.key].key].append(finding)
     return under
 
 
@@ -48,7 +44,8 @@ def subject_lines(finding: Finding) -> Iterator[str]:
     where = [f"on {subject.ids['node']}"] if subject.kind is not SubjectKind.NODE and subject.ids.get("node") else []
     pod = [f"of pod {subject.ids['pod']}"] if subject.kind is not SubjectKind.POD and subject.ids.get("pod") else []
     named = f"{subject.kind} {subject.name}" if subject.key or subject.kind is not SubjectKind.NODE else subject.name
-    yield " ".join([named, *pod, *where])
+    part = [f"{finding.rule.same[0].replace('_', ' ')} {subject.part} of"] if subject.part else []
+    yield " ".join([*part, named, *pod, *where])
     ids = [f"{name} {value}" for name in IDS if (value := subject.ids.get(name)) and value != subject.name]
     yield ", ".join(ids)
 
@@ -97,6 +94,16 @@ def silence(report: Report) -> str:
         return "Nothing was logged in the requested time."
     is_read = any(reading.records for reading in report.inputs)
     return "No known failure found." if is_read else "No log lines recognized."
+
+
+def count(report: Report) -> str:
+    """How many causes there are of each severity, and what they explain."""
+    found = [finding for finding in report.findings if finding.explained_by is None]
+    by = Counter(finding.severity for finding in found)
+    graded = ", ".join(f"{number} {severity.label}" for severity, number in sorted(by.items(), reverse=True))
+    symptoms = len(report.findings) - len(found)
+    under = f"; {symptoms} symptom{'' if symptoms == 1 else 's'} explained" if symptoms else ""
+    return f"{len(found)} cause{'' if len(found) == 1 else 's'} found: {graded}{under}"
 
 
 def read_lines(readings: Sequence[Reading], folder: str) -> str:

@@ -2,20 +2,22 @@
 
 https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
 A finding is a result; its evidence lines are locations; a symptom names the result that explains it. GitHub reads at
-most 25,000 results and shows 5,000.
+most 25,000 results and shows 5,000; it wants a location for each, whole regions, a help for each rule, and knows a
+result again by `primaryLocationLineHash` alone:
+https://docs.github.com/en/code-security/code-scanning/integrating-with-code-scanning/sarif-support-for-code-scanning
 """
 
 from __future__ import annotations
 
-from pathlib import PurePosixPath
 from typing import Any, TextIO
-from urllib.parse import quote
 
 from kvdiag.accepted.fingerprint import fingerprint
 from kvdiag.model.report import Evidence, Finding, Report
 from kvdiag.model.rule import Rule
 from kvdiag.model.values import Severity, Verdict
 from kvdiag.report import RenderOptions
+from kvdiag.report.addresses import uri
+from kvdiag.report.because import explains
 from kvdiag.report.doubts import say_doubt
 from kvdiag.report.jsontext import write_json
 from kvdiag.report.runnable import shown
@@ -25,7 +27,9 @@ HOME = "https://github.com/kvdiag/kvdiag"
 MOST = 5_000  # results that GitHub shows
 MOST_LOCATIONS = 10
 FINGERPRINT = "kvdiagFinding/v1"
+GITHUBS = "primaryLocationLineHash"
 Plain = dict[str, Any]
+_PROBLEM = {"error": "error", "warning": "warning", "note": "recommendation"}
 
 
 def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
@@ -39,7 +43,7 @@ def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
         "tool": {"driver": driver},
         "columnKind": "utf16CodeUnits",
         "invocations": [_invocation(report)],
-        "results": [_result(finding, numbers, options) for finding in kept],
+        "results": [_result(finding, numbers, report, options) for finding in kept],
         "properties": {"leftOut": len(report.findings) - len(kept)},
     }
     write_json({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, stream, redact=options.redact)
@@ -57,31 +61,33 @@ def _rule(rule: Rule) -> Plain:
         "name": rule.name,
         "shortDescription": {"text": rule.title},
         "fullDescription": {"text": " ".join(rule.title.split())},
+        "help": {"text": f"{rule.title}\n\nWhat it looks for, why it happens and what to do: {explains(rule.name)}"},
         "defaultConfiguration": {"level": level(rule.severity)},
-        "properties": {"tags": [str(rule.per), rule.severity.label]},
+        "properties": {
+            "tags": [str(rule.per), rule.severity.label],
+            "problem.severity": _PROBLEM[level(rule.severity)],
+        },
     }
     link = next((one for one in rule.references if one.startswith("https://")), "")
     return said | ({"helpUri": link} if link else {})
 
 
-def _result(finding: Finding, numbers: dict[str, int], options: RenderOptions) -> Plain:
+def _result(finding: Finding, numbers: dict[str, int], report: Report, options: RenderOptions) -> Plain:
+    known = fingerprint(finding)
     said: Plain = {
         "ruleId": finding.rule.id,
         "ruleIndex": numbers[finding.rule.id],
-        "level": level(finding.severity),
-        "kind": "fail" if finding.verdict is Verdict.CONFIRMED else "review",
+        "level": level(finding.severity) if finding.verdict is Verdict.CONFIRMED else "note",
         "message": {"text": _message(finding, options)},
-        "locations": [_location(one) for one in finding.evidence[:1]],
+        "locations": [_location(one) for one in finding.evidence[:1]] or [_nowhere(report)],
         "relatedLocations": [
             _location(one) | {"id": number, "message": {"text": one.step.replace("_", " ")}}
             for number, one in enumerate(finding.evidence[1:MOST_LOCATIONS], start=1)
         ],
-        "partialFingerprints": {FINGERPRINT: fingerprint(finding)},
+        "partialFingerprints": {FINGERPRINT: known, GITHUBS: f"{known[:16]}:1"},
         "occurrenceCount": max(1, finding.count),
         "properties": {"severity": finding.severity.label, "verdict": str(finding.verdict), "key": finding.key},
     }
-    if said["kind"] == "review":
-        said["level"] = "note"
     if finding.explained_by:
         said["properties"]["explainedBy"] = finding.explained_by
     return said
@@ -98,14 +104,24 @@ def _message(finding: Finding, options: RenderOptions) -> str:
         for number, fix in enumerate((shown(one, redact=options.redact) for one in finding.fix), start=1)
     ]
     doubts = [f"Not certain: {say_doubt(doubt)}" for doubt in finding.doubts]
-    return "\n".join([finding.says, " ".join(finding.cause.split()), *doubts, *steps])
+    sure = "" if finding.verdict is Verdict.CONFIRMED else "Possible: "
+    return "\n".join([f"{sure}{finding.says}", " ".join(finding.cause.split()), *doubts, *steps])
 
 
 def _location(evidence: Evidence) -> Plain:
-    """Where a line stands; a path outside of the checkout stays what the user called it."""
-    origin = evidence.event.origin
-    place: Plain = {
-        "artifactLocation": {"uri": quote(str(PurePosixPath(origin.source)), safe="/")},
-        "region": {"startLine": max(1, origin.line), "snippet": {"text": evidence.event.text}},
-    }
-    return {"physicalLocation": place}
+    """Where a line stands, and what it says."""
+    origin, text = evidence.event.origin, evidence.event.text
+    return _physical(origin.source, max(1, origin.line), text)
+
+
+def _nowhere(report: Report) -> Plain:
+    """For what no line shows: the beginning of the first log."""
+    return _physical(report.inputs[0].source if report.inputs else "kvdiag", 1, "")
+
+
+def _physical(source: str, line: int, text: str) -> Plain:
+    """A whole line; columns count UTF-16 units from 1."""
+    ends = len(text.encode("utf-16-le", "surrogatepass")) // 2 + 1
+    region: Plain = {"startLine": line, "startColumn": 1, "endLine": line, "endColumn": ends}
+    region |= {"snippet": {"text": text}} if text else {}
+    return {"physicalLocation": {"artifactLocation": {"uri": uri(source)}, "region": region}}

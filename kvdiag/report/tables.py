@@ -15,6 +15,7 @@ from kvdiag.model.inventory import Inventory, InventoryRow
 from kvdiag.model.lifecycle import Phase
 from kvdiag.model.values import SubjectKind
 from kvdiag.report import RenderOptions
+from kvdiag.report.because import explains
 from kvdiag.report.clean import clean
 from kvdiag.report.jsontext import write_json
 from kvdiag.views.phases import awaits
@@ -51,12 +52,26 @@ def _write_text(inventory: Inventory, stream: TextIO, options: RenderOptions) ->
         heads.insert(1, "NODE")
     if len({(row.name, row.node) for row in inventory.rows}) < len(inventory.rows):
         heads.insert(1, "UID" if inventory.kind is SubjectKind.POD else "HANDLE")  # of several with one name
+    if any(row.causes for row in inventory.rows):
+        heads.append("BECAUSE OF")
     if _fits(heads, cells, options):
         _table(heads, cells, stream, options)
     else:  # rather a line of its own than a finding's name cut in two
-        _table(heads[:-1], cells, stream, options, below=[row.findings for row in inventory.rows])
+        kept = heads[: heads.index("FINDINGS")]
+        _table(kept, cells, stream, options, below=[_found(row) for row in inventory.rows])
     if inventory.slow:
         _slow(inventory, stream, options)
+    _explain(inventory, stream)
+
+
+def _found(row: InventoryRow) -> list[str]:
+    return [*row.findings, *(f"because of {cause}" for cause in row.causes)]
+
+
+def _explain(inventory: Inventory, stream: TextIO) -> None:
+    """The commands that tell of what explains the findings."""
+    named = dict.fromkeys(cause for row in inventory.rows for cause in row.causes)
+    stream.writelines(f"{line}\n" for line in (["", *(f"$ {explains(cause)}" for cause in named)] if named else ()))
 
 
 def _fits(heads: Sequence[str], cells: Sequence[Mapping[str, str]], options: RenderOptions) -> bool:
@@ -66,7 +81,7 @@ def _fits(heads: Sequence[str], cells: Sequence[Mapping[str, str]], options: Ren
 
 def _write_wide(inventory: Inventory, stream: TextIO, options: RenderOptions) -> None:
     heads = ["NAME", "UID" if inventory.kind is SubjectKind.POD else "HANDLE", "NODE", "DRIVER", "MACHINE", "STATE"]
-    heads += ["SINCE", "STUCK", "WAITS FOR", "RETRIES", "LAST FAILURE", "FINDINGS"]
+    heads += ["SINCE", "STUCK", "WAITS FOR", "RETRIES", "LAST FAILURE", "FINDINGS", "BECAUSE OF"]
     if inventory.kind is SubjectKind.POD:
         heads.remove("DRIVER")
     _table(heads, [_cells(row, inventory) for row in inventory.rows], stream, options, width=0)
@@ -90,6 +105,7 @@ def _cells(row: InventoryRow, inventory: Inventory) -> dict[str, str]:
         "RETRIES": str(row.retries),
         "LAST FAILURE": row.failure or "-",
         "FINDINGS": ",".join(row.findings) or "-",
+        "BECAUSE OF": ",".join(row.causes) or "-",
     }
 
 
@@ -234,6 +250,7 @@ _HEADS = (
     "failure",
     "illegal",
     "findings",
+    "causes",
     "phases",
     "now",
 )
@@ -256,6 +273,7 @@ def _plain(row: InventoryRow) -> dict[str, Any]:
         row.failure,
         list(row.illegal),
         list(row.findings),
+        list(row.causes),
         [_phase(phase) for phase in row.phases],
         _phase(row.now) | {"waits_for": awaits(life, row.now)} if row.now else None,
     )

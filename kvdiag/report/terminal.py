@@ -1,10 +1,11 @@
-"""The report for a person: what is wrong, of what, how one knows, what to do; at 80 columns, colour on a terminal."""
+"""The report for a person: what is wrong, of what, how one knows, what to do; at any width, in colour or not."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol, TextIO
+from typing import NamedTuple, TextIO
 
+from kvdiag.model.record import Origin
 from kvdiag.model.report import Finding, Need, Report
 from kvdiag.model.unexplained import Errors
 from kvdiag.model.values import Severity, Verdict
@@ -12,10 +13,12 @@ from kvdiag.report import RenderOptions
 from kvdiag.report.clean import clean, shortened
 from kvdiag.report.doubts import say_doubt
 from kvdiag.report.errors import section
+from kvdiag.report.ink import BADGES, file_uri, inked, linked
 from kvdiag.report.runnable import shown
 from kvdiag.report.said import (
     clock,
     common_folder,
+    count,
     folded,
     moment,
     read_lines,
@@ -26,24 +29,18 @@ from kvdiag.report.said import (
     versions_seen,
     words_of,
 )
-from kvdiag.report.victims import Incident, incidents, plural, victims, whole
+from kvdiag.report.strip import strip
+from kvdiag.report.victims import Incident, incidents, others, victims, whole
 
-STYLES = {
-    Severity.CRITICAL: "bold white on red",
-    Severity.HIGH: "bold red",
-    Severity.MEDIUM: "bold yellow",
-    Severity.LOW: "bold cyan",
-    Severity.INFO: "bold blue",
-}
 EVIDENCE_LINES = 2  # of a log line's message, unless -v
-Piece = tuple[str, str]  # a text and its style
 
 
-class Put(Protocol):
-    """Puts a line out, in pieces each of one style."""
+class Piece(NamedTuple):
+    """Text on one line in one colour, and where it leads."""
 
-    def __call__(self, *pieces: Piece) -> None:
-        """One line."""
+    text: str
+    colour: str = ""
+    link: str = ""
 
 
 def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
@@ -52,7 +49,7 @@ def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
     Beside an alarm what is only for information takes one line each; with -q it takes none.
     """
     under = folded(report.findings)
-    writer = _Writer(_coloured(stream, options) if options.colour else _plain(stream), options, common_folder(report))
+    writer = _Writer(stream, options, common_folder(report))
     causes = [finding for finding in report.findings if finding.explained_by is None]
     alarms = [finding for finding in causes if finding.severity > Severity.INFO]
     noted = [finding for finding in causes if finding.severity is Severity.INFO]
@@ -67,31 +64,17 @@ def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
         writer.nothing(report, len(noted))
 
 
-def _plain(stream: TextIO) -> Put:
-    """Lines without their styles."""
-
-    def put(*pieces: Piece) -> None:
-        stream.write("".join(text for text, _ in pieces) + "\n")
-
-    return put
-
-
-def _coloured(stream: TextIO, options: RenderOptions) -> Put:
-    """Lines in the colours that the terminal has; rich takes 25 ms to load."""
-    from rich.console import Console
-    from rich.text import Text
-
-    console = Console(file=stream, width=options.width, force_terminal=True, highlight=False, markup=False, emoji=False)
-
-    def put(*pieces: Piece) -> None:
-        console.print(Text.assemble(*pieces), soft_wrap=True)
-
-    return put
-
-
 class _Writer:
-    def __init__(self, put: Put, options: RenderOptions, folder: str) -> None:
-        self.put, self.options, self.folder = put, options, folder
+    def __init__(self, stream: TextIO, options: RenderOptions, folder: str) -> None:
+        self.stream, self.options, self.folder = stream, options, folder
+
+    def put(self, *pieces: Piece) -> None:
+        """One line."""
+        self.stream.write("".join(map(self._inked, pieces)) + "\n")
+
+    def _inked(self, piece: Piece) -> str:
+        text = inked(piece.text, piece.colour) if self.options.colour else piece.text
+        return linked(text, piece.link) if self.options.links else text
 
     def finding(self, incident: Incident, under: Mapping[str, list[Finding]]) -> None:
         """One cause in full, with what it explains; of many victims the first."""
@@ -114,7 +97,7 @@ class _Writer:
         """What is no alarm: a first try that failed, a fault that passed."""
         for incident in noted:
             finding = incident[0]
-            self._say(f"{finding.severity.label}: {finding.says}{_others(incident)} ({finding.rule.name})", hang=2)
+            self._say(f"{finding.severity.label}: {finding.says}{others(incident)} ({finding.rule.name})", hang=2)
         if noted:
             self._blank()
 
@@ -139,10 +122,13 @@ class _Writer:
         if not report.findings:
             self._say(silence(report))
         self._errors(report.errors)
+        self._when(report)
         self._say(", ".join(versions_seen(report.versions)), style="dim")
         self._say(f"Read {read_lines(report.inputs, self.folder)}", style="dim")
         for line in reading_lines(report.inputs, is_all=bool(self.options.verbose)):
             self._say(line.replace(f"{self.folder}/", "") if self.folder else line, hang=2, style="dim")
+        if report.findings:
+            self._say(count(report), style="bold")
 
     def nothing(self, report: Report, noted: int) -> None:
         """In one line, that there is no alarm, and what that rests on."""
@@ -150,14 +136,32 @@ class _Writer:
         more = [f"{noted} for information"] if noted else []
         more += [f"{left} group{'' if left == 1 else 's'} of errors not explained"] if left else []
         found = "Nothing was logged in the requested time" if report.is_empty else "No failure found"
-        self.put((self._clean("; ".join([f"{found} in {read_lines(report.inputs, self.folder)}", *more])), ""))
+        self.put(Piece(self._clean("; ".join([f"{found} in {read_lines(report.inputs, self.folder)}", *more]))))
+
+    def _when(self, report: Report) -> None:
+        """Error lines and findings over the time of the logs."""
+        causes = [finding for finding in report.findings if finding.explained_by is None]
+        alarms = [finding for finding in causes if finding.severity > Severity.INFO]
+        is_all = bool(self.options.verbose)
+        lines = list(
+            strip(report, incidents(causes if is_all else alarms or causes), self.options.width, is_all=is_all)
+        )
+        if lines:
+            self._say("When", style="bold")
+        for line in lines:
+            if isinstance(line, str):
+                self._say(line, indent=2, style="dim")
+            else:
+                self.put(Piece(f"  {line.name}  "), Piece(line.columns, _hue(line.severity)))
+        if lines:
+            self._blank()
 
     def _errors(self, errors: Errors) -> None:
         """What no finding tells of."""
         lines = list(section(errors, self.options))
         for line in lines:
             if line.startswith(" "):
-                self.put((line, ""))  # in columns
+                self.put(Piece(line))  # in columns
             else:
                 self._say(line, style="bold")
         if lines:
@@ -168,9 +172,9 @@ class _Writer:
         label = f" {finding.severity.label.upper()} "
         sure = "" if finding.verdict is Verdict.CONFIRMED else " (possible)"
         first, *more = _wrapped(clean(finding.rule.title) + sure, self.options.width - len(label) - 1)
-        self.put((label, STYLES[finding.severity]), (" ", ""), (first, "bold"))
+        self.put(Piece(label, BADGES[finding.severity]), Piece(" "), Piece(first, "bold"))
         for line in more:
-            self.put((" " * (len(label) + 1) + line, "bold"))
+            self.put(Piece(" " * (len(label) + 1) + line, "bold"))
         self._say(f"{finding.rule.name} · {finding.rule.id} · {span_of(whole(incident))}", indent=2, style="dim")
         is_full = bool(self.options.verbose)
         named = subject_lines(finding) if len(incident) == 1 else [victims(incident, is_full=is_full)]
@@ -189,13 +193,18 @@ class _Writer:
         self._title("Evidence")
         for evidence in finding.evidence:
             many = f" ×{evidence.of}" if evidence.of > 1 else ""
-            place = self._shown(str(evidence.event.origin))
-            self._say(
-                f"{place}  {clock(evidence.event.time)}  {evidence.step.replace('_', ' ')}{many}",
-                indent=4,
-                style="cyan",
-            )
+            self._place(evidence.event.origin, f"{clock(evidence.event.time)}  {evidence.step.replace('_', ' ')}{many}")
             self._say(self._shortened(words_of(evidence)), indent=6)
+
+    def _place(self, origin: Origin, rest: str) -> None:
+        """Where a line stands, in one piece, so that it can be clicked and copied."""
+        place, link = self._clean(self._shown(str(origin))), file_uri(origin, redact=self.options.redact)
+        room = self.options.width - len(place) - 6
+        if len(rest) <= room:
+            self.put(Piece("    "), Piece(place, "place", link), Piece(f"  {rest}"))
+        else:
+            self.put(Piece("    "), Piece(place, "place", link))
+            self._say(rest, indent=6)
 
     def _fix(self, finding: Finding) -> None:
         if not finding.fix:
@@ -221,7 +230,7 @@ class _Writer:
         for incident in incidents(symptoms):
             symptom = incident[0]
             way = f" (through {', '.join(symptom.through)})" if symptom.through else ""
-            self._say(f"{symptom.rule.name}: {symptom.says}{_others(incident)}{way}", indent=4, hang=2)
+            self._say(f"{symptom.rule.name}: {symptom.says}{others(incident)}{way}", indent=4, hang=2)
 
     def _uncaused(self, finding: Finding) -> None:
         """A symptom whose cause nothing tells, and where to look for it."""
@@ -240,13 +249,13 @@ class _Writer:
 
     def _command(self, command: str) -> None:
         """A command on one line whatever its length: it is there to be copied."""
-        self.put(("       $ " + self._clean(command), "green"))
+        self.put(Piece("       $ "), Piece(self._clean(command), "command"))
 
     def _say(self, text: str, *, indent: int = 0, hang: int = 0, style: str = "") -> None:
         """Text wrapped to the width; lines after the first stand `hang` columns further in."""
         for number, line in enumerate(_wrapped(self._clean(text), self.options.width - indent - hang)):
             margin = " " * (indent + (hang if number else 0))
-            self.put((margin + line, style))
+            self.put(Piece(margin), Piece(line, style))
 
     def _clean(self, text: str) -> str:
         return clean(text, redact=self.options.redact)
@@ -261,11 +270,11 @@ class _Writer:
         return text if self.options.verbose else shortened(text, EVIDENCE_LINES * (self.options.width - 6))
 
 
-def _others(incident: Incident) -> str:
-    """How many more are meant than the one that is spoken of."""
-    kind = incident[0].subject.kind
-    more = len(incident) - 1
-    return f" And {more} more {kind if more == 1 else plural(kind)}." if more else ""
+def _hue(severity: Severity | None) -> str:
+    """The colour of a row of the strip."""
+    if severity is None:
+        return "dim"
+    return "bad" if severity >= Severity.HIGH else ""
 
 
 def _wrapped(text: str, width: int) -> list[str]:

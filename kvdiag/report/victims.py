@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kvdiag.model.report import Finding
-from kvdiag.model.values import SubjectKind
 
 MOST_NAMED = 3  # victims, unless all were asked for
 
@@ -24,17 +23,28 @@ def incidents(findings: Iterable[Finding]) -> list[Incident]:
 def victims(incident: Incident, *, is_full: bool) -> str:
     """`17 pods of worker-1: shop/web-0, shop/web-1, shop/web-2 and 14 more`."""
     subject = incident[0].subject
-    names = list(dict.fromkeys(one.subject.name for one in incident))
+    names = list(dict.fromkeys(one.subject.part or one.subject.name for one in incident))
     shown = names if is_full or len(names) <= MOST_NAMED + 1 else names[:MOST_NAMED]
     node = subject.ids.get("node", "")
-    kinds = f"{len(incident)} {plural(subject.kind)}" + (f" of {node}" if node else "")
+    kinds = f"{len(incident)} {_plural(incident[0])}" + (f" of {node}" if node else "")
     more = f" and {len(names) - len(shown)} more (-v names all)" if len(shown) < len(names) else ""
     return f"{kinds}: {', '.join(shown)}{more}"
 
 
-def plural(kind: SubjectKind) -> str:
-    """What several of a kind are called."""
-    return f"{kind}es" if kind is SubjectKind.SANDBOX else f"{kind}s"
+def others(incident: Incident) -> str:
+    """How many more are meant than the one that is spoken of."""
+    more = len(incident) - 1
+    return f" And {more} more {_kind(incident[0]) if more == 1 else _plural(incident[0])}." if more else ""
+
+
+def _kind(finding: Finding) -> str:
+    """What is befallen: a pod, a volume; of a node what the rule divides by, such as a device."""
+    return finding.rule.same[0].replace("_", " ") if finding.subject.part else str(finding.subject.kind)
+
+
+def _plural(finding: Finding) -> str:
+    kind = _kind(finding)
+    return f"{kind}es" if kind.endswith("x") else f"{kind}s"
 
 
 def whole(incident: Incident) -> Finding:

@@ -91,7 +91,11 @@ class FindingRetention:
 def _is_same(one: Finding, other: Finding) -> bool:
     """Whether both are about the same; what node it is on may be learnt late."""
     nodes = one.subject.ids.get("node", ""), other.subject.ids.get("node", "")
-    same = (one.rule.name, one.subject.kind) == (other.rule.name, other.subject.kind)
+    same = (one.rule.name, one.subject.kind, one.subject.part) == (
+        other.rule.name,
+        other.subject.kind,
+        other.subject.part,
+    )
     if SubjectKind.NODE is one.subject.kind is other.subject.kind:
         return same and (one.subject.key == other.subject.key or not (one.subject.key and other.subject.key))
     return same and one.subject.key == other.subject.key and (nodes[0] == nodes[1] or not all(nodes))

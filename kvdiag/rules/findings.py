@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kvdiag.clock import MINUTE, say_duration
 from kvdiag.model.doubt import Doubt, Reason
@@ -21,6 +21,7 @@ from kvdiag.rules.selection import selects
 from kvdiag.snapshots.fact import STANDING
 
 UNNAMED_VOLUME = "a volume"  # in the sentence of a finding about a node whose lines name none
+MOST_PARTS = 64  # of one node: of more devices than that the surest
 PRELUDE = 5 * MINUTE  # before the first line of the sentence; what else a rule shows may have led to it
 
 
@@ -33,7 +34,10 @@ def find(rules: Sequence[Rule], history: History, entries: Mapping[str, Entry]) 
 
 
 def _on_subject(wanted: Sought, subject: SubjectEvents, index: EventIndex) -> Iterator[Finding]:
-    """One finding at most for each node of a subject: of the first part that surely matches, or else may."""
+    """One finding at most for each node of a subject: of the first part that surely matches, or else may.
+
+    Of a node one for each part that a line names: a device, an image, a registry.
+    """
     rule = wanted.rule
     for node in subject.nodes if subject.can_be(wanted) else ():
         events = subject.of(wanted, node)
@@ -44,9 +48,23 @@ def _on_subject(wanted: Sought, subject: SubjectEvents, index: EventIndex) -> It
             divided = (episode for part in divided for episode in episodes(part))
         judged = ((_matches(rule, part, node, index), part) for part in divided)
         found = [(matches, part) for matches, part in judged if matches]
-        if found:
-            matches, part = min(found, key=lambda one: bool(one[0][0].doubts))
+        for matches, part in _told(found, rule, subject):
             yield _finding(rule, _at(subject.timeline.subject, node, part, rule), matches, part, index)
+
+
+def _told(
+    found: Sequence[tuple[list[RuleMatch], Sequence[Event]]], rule: Rule, subject: SubjectEvents
+) -> Iterable[tuple[list[RuleMatch], Sequence[Event]]]:
+    """The parts that are told: the surest, or all of a node's own that a line of the match itself names."""
+    surest = sorted(found, key=lambda one: bool(one[0][0].doubts))
+    if not rule.same or rule.per is not SubjectKind.NODE or subject.is_stand_in:
+        return surest[:1]
+    named = [(matches, part) for matches, part in surest if _names(matches[0], rule)]
+    return named[:MOST_PARTS] or surest[:1]
+
+
+def _names(match: RuleMatch, rule: Rule) -> bool:
+    return any(event.value(name) for events in match.bound.values() for event in events for name in rule.same)
 
 
 def _matches(rule: Rule, part: Sequence[Event], node: str, index: EventIndex) -> list[RuleMatch]:
@@ -64,7 +82,9 @@ def _at(subject: Entity, node: str, part: Sequence[Event], rule: Rule) -> Entity
     shared = {name: value for name in rule.same for e in part if (value := e.value(name))}
     if node and not node.startswith(NAMELESS) and subject.kind is not SubjectKind.NODE:
         shared = {"node": node, **shared}
-    return Entity(kind=subject.kind, key=subject.key, name=subject.name, ids={**subject.ids, **shared})
+    ids = {**subject.ids, **shared}
+    is_divided = rule.per is SubjectKind.NODE is subject.kind
+    return subject._replace(ids=ids, part=" ".join(shared.values()) if is_divided else "")
 
 
 def _finding(

@@ -41,7 +41,7 @@ def _incidents(findings: Sequence[Finding]) -> Iterator[tuple[str, str]]:
     """The key of each finding that is not alone, with that of the first of its incident."""
     alike: dict[tuple[object, ...], list[Finding]] = defaultdict(list)
     for finding in findings:
-        if finding.subject.kind is not SubjectKind.NODE:
+        if finding.subject.kind is not SubjectKind.NODE or finding.subject.part:
             alike[_likeness(finding)].append(finding)
     for group in alike.values():
         for incident in _at_one_time(group):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -17,6 +18,7 @@ from kvdiag.model.unexplained import ErrorGroup, Errors
 from kvdiag.model.values import Level
 from kvdiag.redaction.secrets import redacted, redacted_value
 from kvdiag.unexplained.lines import MOST_SUBJECTS, NO_TIME, ErrorLines, Group, body_of
+from kvdiag.unexplained.moments import LogMoments, histogram
 from kvdiag.unexplained.wording import cause_of, wording
 
 MOST_LISTED = 1_000
@@ -98,12 +100,15 @@ class Tally:
         """Only lines of that time count."""
         self._scope = scope
         self._rows: dict[_Place, _Row] = {}
+        self._times = Counter[int]()
 
     def add(
         self, log: LogEvents, lines: ErrorLines, clock: SourceClock, by: Attribution, fates: Iterable[Fate]
     ) -> None:
         """Count the lines of a log, each with its fate; `by` is who wrote them."""
         parts: dict[tuple[int, Fate], _Part] = {}
+        components = [_component(by, group, is_named=lines.is_named) for group in lines.groups]
+        moments = LogMoments(log)
         is_any_time = self._scope.is_any_time
         for group, fate, stamp, line in zip(lines.group_of, fates, lines.stamps, lines.lines, strict=True):
             if is_any_time or self._covers(clock, stamp, line):
@@ -111,9 +116,12 @@ class Tally:
                 if part is None:
                     part = parts[group, fate] = _Part(line, stamp, stamp)
                 part.take(stamp)
+                if stamp != NO_TIME and not fate.benign and components[group] is not None:
+                    moments.add(stamp, line)
+        self._times.update(moments.by(clock))
         self._add_beyond(log, lines, clock, parts)
         for (group, fate), part in parts.items():
-            component = _component(by, lines.groups[group], is_named=lines.is_named)
+            component = components[group]
             if component is not None:
                 self._join(_Place(component, *lines.groups[group].key[1:], fate), log, lines.groups[group], part, clock)
 
@@ -130,6 +138,7 @@ class Tally:
             groups=tuple(_group(place, row) for place, row in rest),
             known=tuple(_group(place, row) for place, row in known),
             unlisted=lines - sum(row.count for _, row in (*rest, *known)),
+            when=histogram(self._times),
         )
 
     def _covers(self, clock: SourceClock, stamp: int, line: int) -> bool:

@@ -14,6 +14,7 @@ from kvdiag.model.lifecycle import Lifecycle, Phase, Transition
 from kvdiag.model.report import Finding
 from kvdiag.model.timeline import Entity, History, Timeline
 from kvdiag.model.values import SubjectKind
+from kvdiag.views.causes import causes
 from kvdiag.views.phases import merged, now, phases, pulls_in
 
 PATIENCE = 60 * SECOND  # who waits longer than this for the next step is stuck
@@ -66,7 +67,7 @@ class Known:
 
 def rows(history: History, findings: Sequence[Finding], wanted: Wanted, known: Known) -> Iterator[InventoryRow]:
     """A row for each pod, or for each volume on each node, going on from those that are `known`."""
-    lives = LifecycleBuilder(history)
+    lives, above = LifecycleBuilder(history), causes(findings)
     pulls = pulls_in(history) if wanted.slow else ()
     about: dict[Key, list[Finding]] = defaultdict(list)
     for finding in findings:
@@ -76,6 +77,7 @@ def rows(history: History, findings: Sequence[Finding], wanted: Wanted, known: K
             for life in lives.on_nodes(timeline):
                 parts = phases(life, history, pulls) if wanted.slow else ()
                 row = _row(life, timeline, history, about[key], wanted, parts)
+                row = replace(row, causes=_causes(row, about[key], above))
                 yield waited(_continued(row, life.transitions, known), history)
 
 
@@ -95,12 +97,21 @@ def _row(
         namespaces=tuple(sorted(_namespaces(timeline, history))),
         certain=not life.assumed and (not life.transitions or life.transitions[-1].certain),
         illegal=_illegal(life.transitions),
-        findings=tuple(sorted({f.rule.name for f in findings if f.subject.ids.get("node", "") in {node, ""}})),
+        findings=tuple(sorted({one.rule.name for one in findings if _is_on(one, node)})),
         phases=parts,
         now=now(life, parts) if wanted.slow else None,
         until=max((event.ends for event in timeline.events), default=life.since),
         failures=_failures(life.transitions),
     )
+
+
+def _is_on(finding: Finding, node: str) -> bool:
+    return finding.subject.ids.get("node", "") in {node, ""}
+
+
+def _causes(row: InventoryRow, findings: Sequence[Finding], above: Mapping[str, Finding]) -> tuple[str, ...]:
+    here = [above[one.key].rule.name for one in findings if one.key in above and _is_on(one, row.node)]
+    return tuple(dict.fromkeys(here))
 
 
 def waited(row: InventoryRow, history: History) -> InventoryRow:
@@ -129,6 +140,7 @@ def _continued(row: InventoryRow, transitions: Sequence[Transition], known: Know
             driver=row.driver or before.driver,
             illegal=(*before.illegal, *(_illegal(new) if not number else row.illegal)),
             findings=tuple(dict.fromkeys((*before.findings, *row.findings))),
+            causes=tuple(dict.fromkeys((*before.causes, *row.causes))),
             phases=merged(before.phases, row.phases, life),
             failures=_added(before.failures, row.failures if number else _failures(new)),
             until=max(before.until, row.until),

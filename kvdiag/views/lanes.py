@@ -13,6 +13,7 @@ from kvdiag.lifecycles.load import lifecycles
 from kvdiag.model.event import Event
 from kvdiag.model.lanes import RUNTIME, Bar, Lane, Lanes, Mark
 from kvdiag.model.lifecycle import Lifecycle
+from kvdiag.model.record import Origin
 from kvdiag.model.timeline import History, Timeline
 from kvdiag.model.values import SubjectKind
 
@@ -28,17 +29,29 @@ ORDER = (
     SubjectKind.SANDBOX,
     SubjectKind.CONTAINER,
 )
+SHARED = frozenset({SubjectKind.NODE, SubjectKind.DRIVER})
+"""What many pods and volumes depend on: of them the lane of a few stays, without what it tells of the others."""
 OVER = frozenset({"first", "ended", "down", "done", "gone"})  # flags of states in which nothing is left of the subject
 
 Key = tuple[SubjectKind, str]
 
 
-def build_lanes(history: History, matters: Collection[Key] = (), *, node: str = "", most: int = MOST) -> Lanes:
+def build_lanes(
+    history: History,
+    matters: Collection[Key] = (),
+    *,
+    node: str = "",
+    only: Collection[Key] | None = None,
+    most: int = MOST,
+) -> Lanes:
     """The lanes of a history, of one node if it is given; the subjects that `matters` names come first.
+
+    With `only` there are no others, but for the nodes they are on and what runs there for all.
 
     After them come runtimes, nodes and drivers, then the subjects with the fewest events: they are the most that fit.
     """
-    builder, heard, room = LifecycleBuilder(history), _heard(history), _Room(most, node)
+    builder, heard = LifecycleBuilder(history), _heard(history)
+    room = _Room(most, node) if only is None else _Room(most, node, _nodes(history, only), _of_others(history, only))
 
     def take(timelines: Iterable[Timeline]) -> None:
         for timeline in timelines:
@@ -48,7 +61,7 @@ def build_lanes(history: History, matters: Collection[Key] = (), *, node: str = 
             for life in builder.on_nodes(timeline):
                 room.take(lane_of(life, heard.get(life.subject.ids.get("node", ""), history.ends)))
 
-    timelines = sorted((one for one in history.timelines.values() if one.events), key=_weight)
+    timelines = sorted((one for one in history.timelines.values() if one.events and _is_of(one, only)), key=_weight)
     take(one for one in timelines if (one.subject.kind, one.subject.key) in matters)
     for lane in _runtimes(history):
         room.take(lane, most // RUNTIMES_SHARE)
@@ -58,17 +71,21 @@ def build_lanes(history: History, matters: Collection[Key] = (), *, node: str = 
 
 
 class _Room:
-    """The lanes that were taken, of one node if it is given, and the bars and marks for which there is room yet."""
+    """The lanes that were taken, of one node or of some if they are given, and the bars and marks there is room for."""
 
-    def __init__(self, left: int, node: str) -> None:
-        self.left, self.node = left, node
+    def __init__(
+        self, left: int, node: str, nodes: Collection[str] = (), of_others: Collection[Origin] = frozenset()
+    ) -> None:
+        self.left, self.nodes, self.of_others = left, {node, ""} if node else {*nodes, ""} if nodes else None, of_others
         self.found: list[Lane] = []
         self.unlisted = self.cut = 0
 
     def take(self, lane: Lane, most: int = MOST) -> None:
         """Take a lane, with as many bars and marks as there is room for."""
-        if self.node and lane.node not in {self.node, ""}:
+        if self.nodes and lane.node not in self.nodes:
             return
+        if self.of_others:
+            lane = lane._replace(marks=tuple(one for one in lane.marks if one.event.origin not in self.of_others))
         if self.left <= 0:
             self.unlisted += 1
             return
@@ -76,6 +93,23 @@ class _Room:
         self.cut += len(lane.marks) - len(shown.marks)
         self.left -= len(shown.bars) + len(shown.marks)
         self.found.append(shown)
+
+
+def _is_of(timeline: Timeline, only: Collection[Key] | None) -> bool:
+    subject = timeline.subject
+    return only is None or subject.kind is SubjectKind.NODE or (subject.kind, subject.key) in only
+
+
+def _nodes(history: History, only: Collection[Key]) -> set[str]:
+    """The nodes that these are on."""
+    return {event.node for key in only if key in history.timelines for event in history.timelines[key].events}
+
+
+def _of_others(history: History, only: Collection[Key]) -> set[Origin]:
+    """The lines that tell of other pods and volumes, and of none of these."""
+    own = {event.origin for key, one in history.timelines.items() if key in only for event in one.events}
+    others = (one for key, one in history.timelines.items() if key not in only and key[0] not in SHARED)
+    return {event.origin for one in others for event in one.events} - own
 
 
 def _heard(history: History) -> dict[str, int]:

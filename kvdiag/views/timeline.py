@@ -13,6 +13,7 @@ from kvdiag.model.record import Origin
 from kvdiag.model.report import Finding
 from kvdiag.model.timeline import History, Timeline
 from kvdiag.model.values import SubjectKind
+from kvdiag.views.causes import causes
 from kvdiag.views.phases import phases, pulls_in
 
 LONG, VERY_LONG = 5 * SECOND, MINUTE  # a step that takes longer is unusual; one at rest may take any time
@@ -43,7 +44,9 @@ def build_timeline(
     nodes = {event.node for event in timeline.events}
     off = tuple(skew for skew in history.skews if skew.node in nodes)
     parts = phases(life, history, pulls_in(history))
-    return TimelineView(life=life, rows=tuple(rows), phases=parts, findings=about, skews=off)
+    above = causes(findings)
+    known = {one.key: above[one.key] for one in about if one.key in above}
+    return TimelineView(life=life, rows=tuple(rows), phases=parts, findings=about, skews=off, causes=known)
 
 
 def _main(transitions: Sequence[Transition]) -> list[Transition]:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import pytest
 
 from kvdiag.commands.analyze import analyze, literals
-from kvdiag.commands.case import load_patterns
+from kvdiag.commands.case import Case, load_patterns
+from kvdiag.commands.wanted import wanted_findings
 from kvdiag.errors import PatternError, UsageError
 from kvdiag.events.folder import built_in
 from kvdiag.model.options import Options
-from kvdiag.model.values import Verdict
+from kvdiag.model.timeline import Entity
+from kvdiag.model.values import SubjectKind, Verdict
+from tests.conftest import SAMPLES
 
 UID = "1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01"
 RULE = """\
@@ -145,3 +148,23 @@ def test_literals():
     assert len(found) == len(set(found)) > 100
     assert b"SyncLoop ADD" in b" ".join(found)
     assert (built_in() / "events").is_dir()
+
+
+@pytest.mark.parametrize(("asked", "kept"), [({"pod": "default/p1"}, "p1"), ({"volume": "pvc-b739f1f9-e170-4b25-b56c-e6ea2e48aad3"}, "q-0")])  # fmt: skip
+def test_narrowed_lanes(asked, kept):
+    """The lanes of a report that is about one pod or volume are its own, and those of what it is linked with."""
+    lanes = analyze(Options(paths=(str(SAMPLES / "containerd-killed"),), **asked), lanes=True).lanes
+    assert lanes is not None
+    assert [lane.name for lane in lanes.lanes if lane.kind == "pod"] == [f"default/{kept}"]
+
+
+def test_the_cause_of_what_was_asked_for_is_kept():
+    """Of the findings about a pod that on the node which explains one of them is told as well, and no other."""
+    case = Case(Options(paths=(str(SAMPLES / "hostpath-driver-lost-state"),)))
+    history = case.read().history
+    cause, *symptoms = case.findings(history)
+    of_node = cause._replace(subject=Entity(SubjectKind.NODE, "worker-1", "worker-1"))
+    other = of_node._replace(subject=Entity(SubjectKind.NODE, "worker-2", "worker-2"))
+    folded = [one._replace(explained_by=of_node.key) for one in symptoms]
+    kept = wanted_findings([of_node, other, *folded], Options(pod="default/db-0"), history)
+    assert kept == [of_node, *folded]

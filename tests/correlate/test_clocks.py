@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -162,7 +163,7 @@ def test_the_zone_of_one_hosts_log_is_that_of_its_others():
     told = [kubelet, older, driver]
     assert says(told, "kubelet.log.1").endswith("zone +08:00 as in kubelet.log, same host")
     assert says(told, "driver.log").endswith("zone +00:00 assumed")
-    elsewhere = [one._replace(place=Provenance(f"{number}")) for number, one in enumerate(told)]
+    elsewhere = [replace(one, place=Provenance(f"{number}")) for number, one in enumerate(told)]
     assert says(elsewhere, "kubelet.log.1").endswith("zone +00:00 assumed")
 
 

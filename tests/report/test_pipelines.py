@@ -6,6 +6,7 @@ import io
 import json
 import re
 from functools import cache
+from pathlib import Path
 
 import junitparser
 import pytest
@@ -15,9 +16,11 @@ from sarif_pydantic import Sarif
 from kvdiag.commands.analyze import analyze
 from kvdiag.ingest.read import TextInput
 from kvdiag.model.options import Options
-from kvdiag.model.report import Report
+from kvdiag.model.record import Origin
+from kvdiag.model.report import Finding, Report
 from kvdiag.model.values import Severity, Verdict
 from kvdiag.report import REPORTS, RenderOptions, writer
+from kvdiag.report.addresses import in_checkout, uri
 
 LOST = "sample-logs/hostpath-driver-lost-state"
 UID = "1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01"
@@ -72,6 +75,34 @@ def test_sarif():
     assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == (origin.source, origin.line)
     assert len(first["partialFingerprints"]["kvdiagFinding/v1"]) == 32
     assert first["level"] == "warning"
+    assert all(one.help and one.help.text for one in run.tool.driver.rules)
+
+
+def test_sarif_as_github_reads_it():
+    """Each result has a place with a whole region, and what it is known again by: the same in every run and folder."""
+    cause = incident().findings[0]
+    possible = about(cause, "x", verdict=Verdict.POSSIBLE, evidence=())
+    far = cause.evidence[0].event._replace(origin=Origin("/var/log/a b#1.log", 7), text="\U0001f600")
+    away = about(cause, "y", evidence=(cause.evidence[0]._replace(event=far),))
+    (run,) = json.loads(written("sarif", incident()._replace(findings=(cause, possible, away))))["runs"]
+    places = [one["locations"][0]["physicalLocation"] for one in run["results"]]
+    assert [place["artifactLocation"]["uri"] for place in places] == [
+        cause.evidence[0].event.origin.source,
+        incident().inputs[0].source,
+        "file:///var/log/a%20b%231.log",
+    ]
+    assert places[2]["region"] == {"startLine": 7, "startColumn": 1, "endLine": 7, "endColumn": 3, "snippet": {"text": "\U0001f600"}}  # fmt: skip
+    assert [one["level"] for one in run["results"]] == ["warning", "note", "warning"]
+    assert run["results"][1]["message"]["text"].startswith("Possible: ")
+    hashes = [one["partialFingerprints"]["primaryLocationLineHash"] for one in run["results"]]
+    assert all(re.fullmatch(r"[0-9a-f]{16}:1", one) for one in hashes)
+    assert len(set(hashes)) == 3
+
+
+def test_files_below_the_folder_one_stands_in():
+    """They are named from there, as tools look for them in the checkout."""
+    assert uri(str(Path.cwd() / "logs" / "a:b.log")) == "logs/a%3Ab.log"
+    assert in_checkout("logs.tar.gz/kubelet.log") == "logs.tar.gz/kubelet.log"
 
 
 def test_sarif_of_many(monkeypatch):
@@ -131,11 +162,49 @@ def test_github(monkeypatch, tmp_path):
     summary = tmp_path / "summary.md"
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
     cause = incident().findings[0]._replace(severity=Severity.HIGH)
-    many = tuple(cause._replace(begins=cause.begins + n) for n in range(12))
+    many = tuple(about(cause, f"pvc-{n}") for n in range(12))
     lines = written("github", incident()._replace(findings=many)).splitlines()
-    assert sum(line.startswith("::error file=") for line in lines) == 10
+    assert sum(line.startswith("::error file=sample-logs/") for line in lines) == 10
     assert "2 more without an annotation" in lines[-1]
     assert summary.read_text("utf-8").count("<details>") == 12
+
+
+def about(finding: Finding, name: str, **more: object) -> Finding:
+    """The same of another subject."""
+    return finding._replace(subject=finding.subject._replace(key=name, name=name), **{"incident": None, **more})
+
+
+def test_github_counts_what_it_could_not_read(monkeypatch):
+    """Inputs that cannot be read are warnings as well: with those of findings there are no more than GitHub shows."""
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    cause = incident().findings[0]._replace(severity=Severity.MEDIUM)
+    many = tuple(about(cause, f"pvc-{n}") for n in range(6))
+    lines = written("github", incident()._replace(findings=many, problems=("x.log: gone",) * 6)).splitlines()
+    assert sum(line.startswith("::warning ") for line in lines) == 10
+    assert "2 more without an annotation" in lines[-1]
+
+
+def test_github_annotates_an_incident_once(monkeypatch):
+    """One fault with many victims is one annotation, short enough for its place."""
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    cause = incident().findings[0]
+    many = tuple(about(cause, f"pvc-{n}" * 100, incident="one") for n in range(5))
+    said = written("github", incident()._replace(findings=many))
+    assert said.count("::warning file=") == 1
+    assert "And 4 more volumes." in said
+    assert len(re.search("title=(.*?)::", said)[1]) < 255
+
+
+def test_markdown_fits_a_comment():
+    """Of very many causes as many are told as a comment may have; how many were left out is said."""
+    cause = incident().findings[0]
+    many = tuple(about(cause, f"pvc-{n}") for n in range(2000))
+    said = written("markdown", incident()._replace(findings=many))
+    assert 30_000 < len(said.encode()) < 65_536
+    assert re.search(
+        r"\d+ more causes are not in the table\.\n\nIn full: the first \d+ of 2000, for want of room\.", said
+    )
+    assert said.count("<details>") == said.count("</details>")
 
 
 @pytest.mark.parametrize("name", ["github", "compact", "markdown", "junit", "sarif", "gitlab", "ndjson"])

@@ -63,3 +63,19 @@ def test_what_matters_comes_first():
 def test_one_node():
     """Of one node its lanes are shown, and those of no node."""
     assert {lane.node for lane in build_lanes(history(), node="worker-1").lanes} == {"worker-1"}
+
+
+def test_some_subjects():
+    """Lanes of a pod are its own and those of what it uses; its node and runtime tell of no other pod."""
+    killed = history("containerd-killed")
+    pod = next(key for key, one in killed.timelines.items() if one.subject.name == "default/p1")
+    only = {pod, *killed.timelines[pod].uses}
+    every, some = build_lanes(killed), build_lanes(killed, only=only)
+    assert {(lane.kind, lane.key) for lane in some.lanes if lane.kind not in {"node", "runtime"}} == {
+        (str(kind), key) for kind, key in only
+    }
+    marks = [sum(len(lane.marks) for lane in lanes.lanes if lane.kind == "runtime") for lanes in (every, some)]
+    others = {one.subject.ids.get("pod_uid") for one in killed.timelines.values()} - {pod[1], None}
+    said = [mark.event for lane in some.lanes if lane.kind in {"node", "runtime"} for mark in lane.marks]
+    assert 0 < marks[1] < marks[0]
+    assert not [event for event in said if event.ref("pod_uid") in others]

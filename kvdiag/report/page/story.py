@@ -33,12 +33,13 @@ def write(views: Sequence[TimelineView], stream: TextIO, options: RenderOptions)
 
 def page_of(views: Sequence[TimelineView], options: RenderOptions) -> Page:
     """What the page about these timelines shows."""
-    findings = list({one.key: one for view in views for one in view.findings}.values())
+    told = (one for view in views for one in (*view.causes.values(), *view.findings))
+    findings = list({one.key: one for one in told}.values())
     sources = Sources(row.transition.event.origin.source for view in views for row in view.rows)
     lanes = _lanes(views)
-    told = Findings(findings, lanes, sources, options)
+    page = Findings(findings, lanes, sources, options)
     groups = incidents(findings)
-    rows = [told.row(one) for one in groups]
+    rows = [page.row(one) for one in groups]
     called = ", ".join(dict.fromkeys(f"{view.life.subject.kind} {view.life.subject.name}" for view in views))
     return Page(
         title=f"kvdiag: {called}",
@@ -48,7 +49,7 @@ def page_of(views: Sequence[TimelineView], options: RenderOptions) -> Page:
         rows=tuple(row for row in rows if row.severity != Severity.INFO.label),
         more=0,
         notes=tuple(row for row in rows if row.severity == Severity.INFO.label),
-        found=tuple(told.full(groups)),
+        found=tuple(page.full(groups)),
         strips=tuple(_strips(lanes)),
         stories=tuple(_story(view, ROOM // len(views), sources, options) for view in views),
         data=picture(lanes, findings, sources, options),

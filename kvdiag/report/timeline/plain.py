@@ -7,6 +7,7 @@ from typing import Any, TextIO
 
 from kvdiag.clock import to_datetime
 from kvdiag.model.lifecycle import TimelineRow, TimelineView
+from kvdiag.model.report import Finding
 from kvdiag.model.timeline import Entity
 from kvdiag.report import RenderOptions
 from kvdiag.report.jsontext import write_json
@@ -33,8 +34,15 @@ def plain(view: TimelineView) -> dict[str, Any]:
             for p in view.phases
         ],
         "clocks": [{"node": s.node, "least": _seconds(s.low), "most": _seconds(s.high)} for s in view.skews],
-        "findings": [{"rule": f.rule.name, "verdict": str(f.verdict), "says": f.says} for f in view.findings],
+        "findings": [_finding(finding, view) for finding in view.findings],
     }
+
+
+def _finding(finding: Finding, view: TimelineView) -> dict[str, Any]:
+    said = {"rule": finding.rule.name, "verdict": str(finding.verdict), "says": finding.says}
+    cause = view.causes.get(finding.key)
+    subject = {"kind": str(cause.subject.kind), "name": cause.subject.name} if cause else None
+    return {**said, "because": {"rule": cause.rule.name, "subject": subject, "says": cause.says} if cause else None}
 
 
 def _seconds(micros: int | None) -> float | None:

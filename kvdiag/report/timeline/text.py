@@ -8,14 +8,16 @@ from typing import TextIO
 
 from kvdiag.clock import to_datetime
 from kvdiag.model.lifecycle import TimelineRow, TimelineView
+from kvdiag.model.record import Origin
 from kvdiag.model.timeline import Entity
 from kvdiag.report import RenderOptions
+from kvdiag.report.because import because, explains
 from kvdiag.report.clean import clean, shortened
+from kvdiag.report.ink import file_uri, inked, linked
 from kvdiag.report.timeline.words import clock, common_folder, gap, how_long, runs_off, says, step, words
 
-COLOURS = {"dim": "2", "bold": "1", "long": "33", "very long": "31", "bad": "1;31", "state": "36"}
 SHORT = {"kube-controller-manager": "kcm", "external-attacher": "attacher", "external-provisioner": "provisioner"}
-UNICODE, ASCII = ("│", "◆", "·"), ("|", "*", ".")
+MARK, DOT = "◆", "·"
 STATE, WHO, FIXED = 12, 10, 50  # columns of the state, of who speaks, and of all but the step
 
 
@@ -24,14 +26,13 @@ def write(views: Sequence[TimelineView], stream: TextIO, options: RenderOptions)
     for number, view in enumerate(views):
         if number:
             stream.write("\n")
-        renderer = _Renderer(options, stream.encoding or "utf-8")
+        renderer = _Renderer(options)
         stream.writelines(line.rstrip() + "\n" for line in renderer.lines(view))
 
 
 class _Renderer:
-    def __init__(self, options: RenderOptions, encoding: str) -> None:
+    def __init__(self, options: RenderOptions) -> None:
         self.options = options
-        self.bar, self.mark, self.dot = UNICODE if "utf" in encoding.lower() else ASCII
         self.folder, self.place = "", 0
 
     def lines(self, view: TimelineView) -> Iterator[str]:
@@ -56,7 +57,7 @@ class _Renderer:
         event = row.transition.event
         moved = row.transition.state != row.transition.before and not row.foreign
         state = row.transition.state + ("" if row.transition.certain else "?") if moved else ""
-        mark = self.mark if row.marks else self.dot if row.foreign else " "
+        mark = MARK if row.marks else DOT if row.foreign else " "
         who = SHORT.get(event.component, event.component)
         long = {0: "", 1: "long", 2: "very long"}[row.unusual]
         bad = "" if row.transition.legal else "bad"
@@ -65,23 +66,31 @@ class _Renderer:
         yield (
             f"{clock(event.time)} {self._colour(long, f'{gap(row):>8}')} {mark} {self._clean(who)[:WHO]:{WHO}} "
             f"{self._colour(bad, f'{first:{room}}')} {self._colour('state', f'{state:{STATE}}')} "
-            f"{self._colour('dim', self._clean(str(event.origin).removeprefix(self.folder)))}"
+            f"{self._place(event.origin)}"
         )
         said = self._clean(says(row))  # whole: a secret that is cut cannot be told
         told = f"{said}; {words(event)}" if self.options.verbose else shortened(said, 2 * (self.options.width - 35))
         for line in [*(" " * 35 + part for part in more), *(self._wrapped(told, 35) if told else ())]:
             yield self._colour(bad, line)
 
+    def _place(self, origin: Origin) -> str:
+        place = self._colour("dim", self._clean(str(origin).removeprefix(self.folder)))
+        return linked(place, file_uri(origin, redact=self.options.redact)) if self.options.links else place
+
     def _end(self, view: TimelineView) -> Iterator[str]:
         life = view.life
         waits = f", waits for {life.waits_for}" if life.waits_for else ""
         yield ""
         yield self._colour("bold", f"{life.state} since {clock(life.since)}{self._clean(waits)}")
-        yield from self._wrapped(f" {self.dot} ".join(map(how_long, view.phases)), 0)
+        yield from self._wrapped(f" {DOT} ".join(map(how_long, view.phases)), 0)
         for skew in view.skews:
             yield from self._wrapped(runs_off(skew), 0)
         for finding in view.findings:
-            yield from self._wrapped(f"{self.mark} {finding.rule.name}: {finding.says}", 0)
+            yield from self._wrapped(f"{MARK} {finding.rule.name}: {finding.says}", 0)
+            cause = view.causes.get(finding.key)
+            if cause is not None:
+                yield from self._wrapped(because(cause, is_told=cause in view.findings), 2)
+                yield f"    $ {self._colour('command', explains(cause.rule.name))}"
 
     def _wrapped(self, text: str, indent: int) -> Iterator[str]:
         margin = " " * indent
@@ -92,4 +101,4 @@ class _Renderer:
         return clean(text, redact=self.options.redact)
 
     def _colour(self, name: str, text: str) -> str:
-        return f"\x1b[{COLOURS[name]}m{text}\x1b[0m" if self.options.colour and name else text
+        return inked(text, name) if self.options.colour else text

@@ -1,0 +1,25 @@
+"""Signs in place of those that a terminal without Unicode cannot show: one for one, so that columns stay."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Mapping
+
+ERRORS = "kvdiag.signs"
+"""The name by which a stream asks for them."""
+
+SIGNS: Mapping[str, str] = dict(zip("▁▂▃▄▅▆▇█●━○·…×–—│◆→", ".:-=+*%#*-o-~x--|*>", strict=True))
+
+
+def _sign(error: UnicodeError) -> tuple[str | bytes, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    found = error.object[error.start : error.end]
+    return "".join(SIGNS.get(character) or _escaped(character) for character in found), error.end
+
+
+def _escaped(character: str) -> str:
+    return character.encode("ascii", "backslashreplace").decode("ascii")
+
+
+codecs.register_error(ERRORS, _sign)

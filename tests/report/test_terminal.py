@@ -1,0 +1,138 @@
+"""The report for people, as it looks at a width, in colour, with links, and where there is no Unicode."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from kvdiag.commands.analyze import analyze
+from kvdiag.model.options import Options
+from kvdiag.model.record import Origin
+from kvdiag.model.report import Report
+from kvdiag.model.unexplained import Histogram
+from kvdiag.model.values import Severity
+from kvdiag.report import RenderOptions, signs, writer
+from kvdiag.report.ink import file_uri, without_ink
+from kvdiag.report.strip import Row, strip
+from kvdiag.report.victims import incidents
+from tests.conftest import ROOT
+
+KILLED = "sample-logs/containerd-killed"
+LINK = re.compile("\x1b\\]8;;([^\x1b]*)\x1b\\\\")
+
+
+@cache
+def incident() -> Report:
+    """The report about a sample; its logs are named as from the root of the project."""
+    before = Path.cwd()
+    os.chdir(ROOT)
+    try:
+        return analyze(Options(paths=(KILLED,)))
+    finally:
+        os.chdir(before)
+
+
+def shown(**options: object) -> str:
+    """Give what a terminal with these looks is sent."""
+    out = io.StringIO()
+    writer("text")(incident(), out, RenderOptions(**options))
+    return out.getvalue()
+
+
+def test_wide_in_colour_with_links(golden, monkeypatch):
+    """At 160 columns with colours and links; the machine and the folder are told as others."""
+    monkeypatch.chdir(ROOT)
+    text = shown(width=160, colour=True, links=True)
+    here = f"file://{os.uname().nodename}{ROOT}"
+    golden("terminal-160-colour.txt", text.replace(here, "file://HOST/PROJECT").replace("\x1b", "␛"))
+
+
+def test_colours_and_links_change_no_word(monkeypatch):
+    """Without its escapes a report in colour is the one without."""
+    monkeypatch.chdir(ROOT)
+    dressed = shown(width=80, colour=True, links=True)
+    assert without_ink(dressed) == shown(width=80)
+    assert set(LINK.findall(dressed)) >= {"", f"file://{os.uname().nodename}{ROOT}/{KILLED}/kubelet.log.gz"}
+    assert not LINK.search(shown(width=80, colour=True))
+
+
+@pytest.mark.parametrize("width", [80, 160])
+def test_no_line_is_longer_than_the_terminal(width):
+    """But commands, which are there to be copied, and places, which are there to be clicked."""
+    long = [line for line in shown(width=width).splitlines() if len(line) > width]
+    assert all(re.match(r" +\$ | {4}\S+:\d+$", line) for line in long)
+
+
+def test_without_unicode(golden):
+    """A terminal that knows only ASCII gets signs that it can show, and the columns stay."""
+    text = shown(width=80)
+    plain = text.encode("ascii", signs.ERRORS).decode("ascii")
+    golden("terminal-80-ascii.txt", plain.partition("Not explained")[2])
+    assert [len(line) for line in plain.splitlines()] == [len(line) for line in text.splitlines()]
+    assert "\\u" not in plain
+    assert "é→".encode("ascii", signs.ERRORS) == b"\\xe9>"
+
+
+def test_a_link_is_of_a_file_that_is_there(tmp_path, monkeypatch):
+    """Its name is quoted, whatever it is; what is no file has no link, nor has one whose name is a secret."""
+    monkeypatch.setenv("TERM", "xterm")
+    hostile = tmp_path / "k\x1b]8;;evil.example.com\x07.log"
+    hostile.write_text("", "utf-8")
+    assert file_uri(Origin(str(hostile), 7), redact=False) == ""
+    spaced = tmp_path / "k %#ü.log"
+    spaced.write_text("", "utf-8")
+    assert file_uri(Origin(str(spaced), 7), redact=True).endswith("/k%20%25%23%C3%BC.log")
+    monkeypatch.setenv("TERM", "xterm-kitty")
+    assert file_uri(Origin(str(spaced), 7), redact=True).endswith(".log#7")
+    for name in ("stdin", "a.tar.gz/kubelet.log", "http://evil.example.com", "\0", str(tmp_path)):
+        assert file_uri(Origin(name, 7), redact=True) == ""
+    secret = tmp_path / "token=hunter2hunter2"
+    secret.write_text("", "utf-8")
+    assert file_uri(Origin(str(secret), 7), redact=True) == ""
+
+
+# the strip of when
+
+
+def rows(report: Report, width: int = 40, **more: bool) -> tuple[list[str], list[Row]]:
+    """Give the lines and the rows of a strip."""
+    found = [one for one in report.findings if one.explained_by is None]
+    lines = list(strip(report, incidents(found), width, **more))
+    return [one for one in lines if isinstance(one, str)], [one for one in lines if isinstance(one, Row)]
+
+
+def test_strip():
+    """Error lines and findings stand where they were in the span of the logs; the end is where it healed."""
+    (cause, *_) = incident().findings
+    finding = cause._replace(begins=2_500_000, ends=5_000_000, healed=7_500_000, incident=None, severity=Severity.HIGH)
+    errors = incident().errors._replace(when=Histogram(0, 100_000, (1, *(0 for _ in range(97)), 0, 8)))
+    (title,), (first, second) = rows(incident()._replace(span=(0, 10_000_000), findings=(finding,), errors=errors), 50)
+    assert title.endswith("at most 8 error lines a column")
+    assert first.columns == "▁" + " " * 38 + "█"
+    assert (first.name, second.name) == ("errors", f"{cause.rule.id:6}")
+    assert second.columns == " " * 10 + "●" + "━" * 19 + "○"
+
+
+def test_strip_of_many():
+    """The first are drawn, the others counted, unless all are asked for."""
+    (cause, *_) = incident().findings
+    many = tuple(
+        cause._replace(subject=cause.subject._replace(key=str(n), name=str(n)), incident=None) for n in range(10)
+    )
+    report = incident()._replace(findings=many)
+    said, drawn = rows(report)
+    assert (said[-1], len(drawn)) == ("and 2 more; -v shows all", 1 + 8)
+    said, drawn = rows(report, is_all=True)
+    assert (len(said), len(drawn)) == (1, 1 + 10)
+
+
+def test_no_strip():
+    """Where no log tells the time, or nothing is to be shown, there is none."""
+    assert rows(incident()._replace(span=None)) == ([], [])
+    nothing = incident().errors._replace(groups=())
+    assert rows(incident()._replace(findings=(), errors=nothing)) == ([], [])
