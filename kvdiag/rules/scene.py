@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from kvdiag.clock import HOUR, MINUTE
 from kvdiag.correlate.entities import node_entity
-from kvdiag.model.event import Event
+from kvdiag.model.event import Event, place_of
 from kvdiag.model.rule import All, AnyOf, Chain, Condition, Rule
 from kvdiag.model.timeline import History, Timeline
 from kvdiag.model.values import SubjectKind
@@ -24,7 +24,7 @@ from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.distribution import Dialect, dialect_of
 from kvdiag.rules.grammar import positive_names
 from kvdiag.rules.order import can_be, soonest, sure_steps
-from kvdiag.rules.selection import ByKind, by_kind, place_of, selects
+from kvdiag.rules.selection import ByKind, by_kind, selects
 
 HORIZON = HOUR  # events of the node are looked at this long before and after a subject was heard of
 
@@ -129,7 +129,8 @@ class SubjectEvents:
         if self._is_node:
             here = {self.timeline.subject.key, ""}
             return sorted((event for events in series for event in events if event.node in here), key=place_of)
-        mine = [event for events in series for event in events if not node or event.node in {node, ""}]
+        is_all = not node or len(self.nodes) == 1
+        mine = [event for events in series for event in events if is_all or event.node in {node, ""}]
         kinds = [kind for kind in wanted.kinds if not wanted.rule.or_node or kind not in wanted.positive]
         near = list(self._index.near(kinds, node, mine)) if mine else []
         if not near:
