@@ -147,13 +147,12 @@ class _Kinds(NamedTuple):
 
     def soonest(self, name: str, since: int) -> int | None:
         """The first moment from `since` on at which an event of one of the name's kinds was going on."""
-        moments = [
-            moment
-            for kind in self.rule.events[name].kinds
-            for moment in (soonest(self.own.get(kind, ()), since), self.nodes.soonest(kind, since))
-            if moment is not None
-        ]
-        return min(moments, default=None)
+        first: int | None = None
+        for kind in self.rule.events[name].kinds:
+            for moment in (soonest(self.own.get(kind, ()), since), self.nodes.soonest(kind, since)):
+                if moment is not None and (first is None or moment < first):
+                    first = moment
+        return first
 
 
 class EventIndex:
@@ -224,7 +223,9 @@ class EventIndex:
 
     def soonest(self, kind: str, since: int) -> int | None:
         """The first moment from `since` on at which an event of a node itself, of this kind, was going on."""
-        moments = (series.soonest(since) for series in self._of_nodes[kind].values()) if kind in self._of_nodes else ()
+        if kind not in self._of_nodes:
+            return None
+        moments = (series.soonest(since) for series in self._of_nodes[kind].values())
         return min((moment for moment in moments if moment is not None), default=None)
 
     def near(self, kinds: Iterable[str], node: str, mine: Sequence[Event]) -> Iterator[Event]:
