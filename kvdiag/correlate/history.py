@@ -109,11 +109,11 @@ def _reach(logs: Sequence[LogEvents], clocks: Mapping[str, SourceClock]) -> tupl
 def _event(raw_event: RawEvent, source: str, by: Attribution, clock: SourceClock) -> Event:
     stamp, match, line, text, process, more = raw_event
     time, (refs, attrs) = clock.utc(stamp, line), match.meaning
-    component, origin, said = _component_of(match, process, by), Origin(source, line), text.decode("utf-8", "replace")
+    component, origin = _component_of(match, process, by), Origin(source, line)
     kind, node = match.entry.kind, process.node
     if more is None:
-        return Event(time, kind, component, refs, attrs, origin, node, said, time)
-    return Event(time, kind, component, refs, attrs, origin, node, said, clock.utc(more[1], line), more[0])
+        return Event(time, kind, component, refs, attrs, origin, node, text, time)
+    return Event(time, kind, component, refs, attrs, origin, node, text, clock.utc(more[1], line), more[0])
 
 
 def _component_of(match: EventMatch, process: Process, by: Attribution) -> str:

@@ -147,7 +147,7 @@ def _event(row: Sequence[Any]) -> Event:
         attrs={one["kind"]: one["value"] for one in attrs},
         origin=Origin(f"{node}/{source}", line),
         node=log_node,
-        text=text,
+        logged=text.encode("utf-8", "replace"),
         ends=_stamp(ends),
         count=count,
     )
