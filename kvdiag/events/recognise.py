@@ -79,6 +79,11 @@ class Recogniser:
         stamp_of, process, rest = lines.front()
         known, seen = repeats.known.get, repeats.told.get
         for index, line, ids in hits:
+            told = seen(hash(line))
+            if told is not None:
+                self.recognised += told
+                repeats.duplicates += told
+                continue
             stamp = stamp_of(line)
             if stamp is not None and not line.endswith(UNFINISHED):
                 going = known(line[rest:])
@@ -89,11 +94,6 @@ class Recogniser:
             else:
                 said = lines.read(line, block, index)
                 stamp_of, process, rest = lines.front()
-            told = seen(hash(line))
-            if told is not None:
-                self.recognised += told
-                repeats.duplicates += told
-                continue
             place = HitLine(block, index, first_line + index + 1, line)
             events = self._take_one(ids[0], said, place, rest) if len(ids) == 1 else None
             if events is None:

@@ -34,7 +34,7 @@ _DATE = rb"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})? ?(?:Z|UTC|[+-]\d\d:
 _ROW = lazy_regex(rb'(?:"(' + _DATE + rb'|\d{13,19})"|(' + _DATE + rb"|\d{13,19})),(?=(\")?)")
 _CELL = lazy_regex(rb'"((?>(?:[^"]++|"")*))"(?=,|$)')
 _GLUED = lazy_regex(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d))(?=" + openings.HEAD + rb")")
-_BULLET = lazy_regex(rb"[*\-] {1,3}(?=" + openings.LINE + rb")")
+_BULLET = lazy_regex(rb"(?:[*\-] {1,3}|(?:\xe2\x94\x82|\|) {0,4})(?=" + openings.LINE + rb")")
 _WRAPPED = lazy_regex(rb'time="([^"]{10,40})" level=[a-z]+ msg=(?="(?:[IWEF]\d{4} \d\d:|time=\\"|\{\\"))')
 _COMPONENT = lazy_regex(rb'[^\n]*? component="?([\w.\-]{1,80})')
 _BOM = b"\xef\xbb\xbf"
