@@ -59,6 +59,8 @@ def test_what_tells_nothing_is_taken_off(prefix: bytes, line: bytes, told: Peele
         b"main.go:12:5: undefined: x",
         b"http://10.0.0.7:8080/healthz",
         b"* one of several things",
+        b"| Name | Value |",
+        "│ one of several things │".encode(),
         b"- kubelet.service",
         b"--- a/kubelet.log",
         b"error:E1120 was raised",
@@ -223,13 +225,19 @@ def test_months_of_other_languages(names: str) -> None:
         assert told == Peeled(KLOG, stamp, "worker-1", "kubelet", 6175, "journal-short")
 
 
+@pytest.mark.parametrize("bar", ["│", "|"])
+def test_the_frame_of_a_pane(bar: str) -> None:
+    line = "E1120 20:39:21.779765    6175 kubelet.go:2200] x"
+    assert peel(f"{bar} {line}       {bar}\n".encode()).body == line.encode()
+
+
 def test_kubetail() -> None:
     """Kubetail names pod and container."""
     assert peel(b"[csi-0 driver] " + KLOG) == Peeled(KLOG, ident="driver", carrier="pod-prefix")
     assert peel(b"[csi-0 driver] 2026-11-20T20:39:21Z " + KLOG).stamp == AT
 
 
-@pytest.mark.parametrize("piece", [b"a:1:", b"* ", b'"', b"\xef\xbb\xbf", b"1,", b'time="', b"a.b/c:", b"[a b] ", b'{"log":', b"I1120 ", b"2026-11-20T20:39:21Z,", b'{"msg":'])  # fmt: skip
+@pytest.mark.parametrize("piece", [b"a:1:", b"* ", b"| ", b'"', b"\xef\xbb\xbf", b"1,", b'time="', b"a.b/c:", b"[a b] ", b'{"log":', b"I1120 ", b"2026-11-20T20:39:21Z,", b'{"msg":'])  # fmt: skip
 def test_long_hostile_lines_are_peeled_in_linear_time(piece: bytes) -> None:
     """Half a megabyte of one piece repeated comes back."""
     many = piece * (500_000 // len(piece))

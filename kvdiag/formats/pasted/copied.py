@@ -34,7 +34,8 @@ _DATE = rb"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})? ?(?:Z|UTC|[+-]\d\d:
 _ROW = lazy_regex(rb'(?:"(' + _DATE + rb'|\d{13,19})"|(' + _DATE + rb"|\d{13,19})),(?=(\")?)")
 _CELL = lazy_regex(rb'"((?>(?:[^"]++|"")*))"(?=,|$)')
 _GLUED = lazy_regex(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d))(?=" + openings.HEAD + rb")")
-_BULLET = lazy_regex(rb"(?:[*\-] {1,3}|(?:\xe2\x94\x82|\|) {0,4})(?=" + openings.LINE + rb")")
+_BULLET = lazy_regex(rb"[*\-] {1,3}(?=" + openings.LINE + rb")")
+_BAR = lazy_regex(rb"(?:\xe2\x94\x82|\|) {0,4}(?=" + openings.LINE + rb")")
 _WRAPPED = lazy_regex(rb'time="([^"]{10,40})" level=[a-z]+ msg=(?="(?:[IWEF]\d{4} \d\d:|time=\\"|\{\\"))')
 _COMPONENT = lazy_regex(rb'[^\n]*? component="?([\w.\-]{1,80})')
 _BOM = b"\xef\xbb\xbf"
@@ -74,6 +75,14 @@ def listed(body: bytes) -> Peeled | None:
     """`* Nov 20 …`, `- E1120 …`: minikube's list of problems, an item of a bug report."""
     found = _BULLET.match(body)
     return Peeled(body[found.end() :]) if found else None
+
+
+def boxed(body: bytes) -> Peeled | None:
+    """`│ E1120 … │`: a line within the frame of a terminal's pane, as k9s draws it."""
+    found = _BAR.match(body)
+    if found is None:
+        return None
+    return Peeled(body[found.end() :].rstrip().removesuffix(b"\xe2\x94\x82").removesuffix(b"|").rstrip())
 
 
 def coded(body: bytes) -> Peeled | None:
