@@ -15,7 +15,7 @@ from kvdiag.cli.help import PLAIN, Command
 from kvdiag.cli.pager import printed
 from kvdiag.commands.explain import Explainer
 from kvdiag.commands.lint import check_patterns
-from kvdiag.commands.rule_mutants import prove, shortcomings, summary, too_many
+from kvdiag.commands.rule_mutants import problems, prove, summary
 from kvdiag.commands.rule_tests import failure, try_rule
 from kvdiag.errors import PatternError, UsageError
 from kvdiag.events.folder import built_in
@@ -130,7 +130,7 @@ def test(
     lines = [entry for rule in library.rules for entry in rule.lines]
     vocabulary, chosen = load_vocabulary(built_in() / EVENTS, lines, folders(patterns)), _chosen(library, which)
     try:
-        good = _prove(chosen, vocabulary) if mutants else _try(chosen, vocabulary)
+        good = _prove(chosen, vocabulary, named=bool(which)) if mutants else _try(chosen, vocabulary)
     except PatternError as fault:
         _complain([fault])
         raise typer.Exit(BROKEN) from None
@@ -145,12 +145,12 @@ def _try(rules: list[Rule], vocabulary: Vocabulary) -> bool:
     return not failed
 
 
-def _prove(rules: list[Rule], vocabulary: Vocabulary) -> bool:
+def _prove(rules: list[Rule], vocabulary: Vocabulary, *, named: bool) -> bool:
     proofs = [prove(rule, vocabulary) for rule in rules]
-    problems = [*(problem for proof in proofs for problem in shortcomings(proof)), *too_many(proofs)]
-    _tell(problems)
+    wrong = list(problems(proofs, named=named))
+    _tell(wrong)
     typer.echo(summary(proofs), err=True)
-    return not problems
+    return not wrong
 
 
 def _tell(lines: Iterable[str]) -> None:

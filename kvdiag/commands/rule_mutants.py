@@ -88,6 +88,14 @@ def too_many(proofs: Sequence[Proof]) -> Iterator[str]:
         yield f"{excused} of {every} mutants are excused by 'survives', more than {MOST_EXCUSED} %: tests are wanted"
 
 
+def problems(proofs: Sequence[Proof], *, named: bool) -> Iterator[str]:
+    """What to mend; how much is excused is counted over the whole library, not over rules asked for by name."""
+    for proof in proofs:
+        yield from shortcomings(proof)
+    if not named:
+        yield from too_many(proofs)
+
+
 def summary(proofs: Sequence[Proof]) -> str:
     """How many mutants there are and how many live."""
     every = sum(len(proof.mutants) for proof in proofs)

@@ -22,7 +22,7 @@ from kvdiag.events.raw import EventMatch, RawEvent
 from kvdiag.events.stamper import Process
 from kvdiag.formats.authors import DRIVER, Attribution
 from kvdiag.ingest.log_events import LogEvents
-from kvdiag.model.event import CONTROLLER_CALLS, CONTROLLERS, Event
+from kvdiag.model.event import CONTROLLER_CALLS, CONTROLLERS, Event, place_of
 from kvdiag.model.record import Origin
 from kvdiag.model.timeline import Coverage, Gap, History, SeenVersion, Skew, Timeline
 from kvdiag.model.values import SubjectKind
@@ -54,7 +54,7 @@ def build_history(
     entries = {id(s.match.entry): s.match.entry for t in logs for s in t.raw_events}.values()
     places = {one.source: one.place for one in logs} | {one.source: one.place for one in standing}
     unique = join_polls(
-        without_records(without_copies(sorted(found, key=event_order))), {entry.kind for entry in entries if entry.poll}
+        without_records(without_copies(sorted(found, key=place_of))), {entry.kind for entry in entries if entry.poll}
     )
     events = with_nodes(unique, places)
     wide = {entry.kind for entry in entries if entry.scope == "node"}
@@ -109,22 +109,17 @@ def _reach(logs: Sequence[LogEvents], clocks: Mapping[str, SourceClock]) -> tupl
 def _event(raw_event: RawEvent, source: str, by: Attribution, clock: SourceClock) -> Event:
     stamp, match, line, text, process, more = raw_event
     time, (refs, attrs) = clock.utc(stamp, line), match.meaning
-    component, origin, said = _component_of(match, process, by), Origin(source, line), text.decode("utf-8", "replace")
+    component, origin = _component_of(match, process, by), Origin(source, line)
     kind, node = match.entry.kind, process.node
     if more is None:
-        return Event(time, kind, component, refs, attrs, origin, node, said, time)
-    return Event(time, kind, component, refs, attrs, origin, node, said, clock.utc(more[1], line), more[0])
+        return Event(time, kind, component, refs, attrs, origin, node, text, time)
+    return Event(time, kind, component, refs, attrs, origin, node, text, clock.utc(more[1], line), more[0])
 
 
 def _component_of(match: EventMatch, process: Process, by: Attribution) -> str:
     """Who said it; a crash is its own program's."""
     entry = match.entry
     return by.of_words(entry.component or match.attr("program"), process.ident, is_call=entry.is_call)
-
-
-def event_order(event: Event) -> tuple[int, str, int]:
-    """By time; ties in log order."""
-    return (event.time, event.origin.source, event.origin.line)
 
 
 def _divide(
@@ -171,7 +166,7 @@ def _hand_over(by_subject: dict[Subject, list[Event]]) -> tuple[Skew, ...]:
     clocks = {skew.node: skew for skew in found}
     for events in moved:
         events.extend(list(handovers(events, clocks)))
-        events.sort(key=event_order)
+        events.sort(key=place_of)
     return found
 
 

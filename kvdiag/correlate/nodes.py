@@ -50,8 +50,8 @@ def with_nodes(events: Sequence[Event], places: Places) -> list[Event]:
 
 def _on(event: Event, node: str) -> Event:
     """The event, of that node: `_replace` takes three times as long."""
-    time, kind, component, refs, attrs, origin, _, text, ends, count = event
-    return Event(time, kind, component, refs, attrs, origin, node, text, ends, count)
+    time, kind, component, refs, attrs, origin, _, logged, ends, count = event
+    return Event(time, kind, component, refs, attrs, origin, node, logged, ends, count)
 
 
 class _Sources:

@@ -66,6 +66,6 @@ def stand(standing: Sequence[Snapshot], events: Sequence[Event]) -> Iterator[Eve
                 attrs=fact.attrs,
                 origin=Origin(file.source, fact.line),
                 node=fact.node,
-                text=fact.text,
+                logged=fact.text.encode("utf-8", "replace"),
                 ends=time,
             )

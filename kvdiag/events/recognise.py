@@ -79,6 +79,11 @@ class Recogniser:
         stamp_of, process, rest = lines.front()
         known, seen = repeats.known.get, repeats.told.get
         for index, line, ids in hits:
+            told = seen(hash(line))
+            if told is not None:
+                self.recognised += told
+                repeats.duplicates += told
+                continue
             stamp = stamp_of(line)
             if stamp is not None and not line.endswith(UNFINISHED):
                 going = known(line[rest:])
@@ -89,11 +94,6 @@ class Recogniser:
             else:
                 said = lines.read(line, block, index)
                 stamp_of, process, rest = lines.front()
-            told = seen(hash(line))
-            if told is not None:
-                self.recognised += told
-                repeats.duplicates += told
-                continue
             place = HitLine(block, index, first_line + index + 1, line)
             events = self._take_one(ids[0], said, place, rest) if len(ids) == 1 else None
             if events is None:
@@ -148,12 +148,16 @@ class Recogniser:
     def _take(self, ids: tuple[int, ...], said: ParsedLine, place: HitLine, rest: int) -> int:
         """Every event that one line tells of; how many there are that the same line must not tell again."""
         events, pieces = 0, 0
+        told: set[str] = set()
         for literal in ids:
             found = self._matcher.match(literal, said[1])
             if found is None:
                 continue
-            events += 1
-            self.recognised += 1
+            owner = self._vocabulary.owner(found[0])
+            is_again = owner.is_within and owner.kind in told
+            told.add(owner.kind)
+            events += not is_again
+            self.recognised += not is_again
             is_poll = found[0] in self._polls
             if is_poll and said[0] is not None and self._repeats.fold(found, said[0], said[2]):
                 if events == 1 and len(ids) == 1:
@@ -190,9 +194,8 @@ class Recogniser:
             if self._is_same_crash(place) or not is_start(peel(place.line).body):
                 return  # told before, or told by a program of another
             meaning = _panic(meaning, self._lines.lines(place.block)[place.index : place.index + LONGEST_RECORD])
-        before = self.raw_events[-1] if self.raw_events else None
-        if before is not None and before.line == place.number and before.match.entry is entry:
-            return  # two wordings of one event, one within the other
+        if self._is_told(entry, place.number):
+            return
         text = place.line[:LONGEST_TEXT]
         is_poll = entry.poll and not is_long
         raw_event = RawEvent(stamp, meaning, place.number, text, said[2], [1, stamp] if is_poll else None)
@@ -210,6 +213,24 @@ class Recogniser:
             return True
         who = RELAYED if entry.is_within else entry.component
         return self._may_say(who, said[2].ident, place.line, rest)
+
+    def _is_told(self, entry: Entry, number: int) -> bool:
+        """Whether the line told this event before: by another wording, or as a whole and now by the words within it.
+
+        A line and the words within it tell one failure; what the whole line says has more names.
+        """
+        is_last = True
+        for at in range(len(self.raw_events) - 1, -1, -1):
+            if self.raw_events[at].line != number:
+                return False
+            before = self.raw_events[at].match.entry
+            if (is_last and before is entry) or (before.kind == entry.kind and entry.is_within):
+                return True
+            if before.kind == entry.kind and before.is_within:
+                del self.raw_events[at]
+                return False
+            is_last = False
+        return False
 
     def _is_same_crash(self, place: HitLine) -> bool:
         """`panic: …` and `[signal SIGSEGV …` open one and the same dump."""

@@ -321,7 +321,10 @@ def _wording(node: Node, *, inner: bool) -> Wording:
 
 
 def _merged(known: Entry, more: Entry) -> Entry:
-    """Join one kind from two places. A verbosity is where absence begins to mean something, so the higher one holds."""
+    """Join one kind from two places. A verbosity is where absence begins to mean something, so the higher one holds.
+
+    Who repeats the words within an error of its own (no component) is no witness of their absence.
+    """
     for key in ("scope", "poll", "reader", "label"):
         if getattr(known, key) != getattr(more, key):
             raise PatternError(
@@ -332,7 +335,7 @@ def _merged(known: Entry, more: Entry) -> Entry:
         wordings=known.wordings + more.wordings,
         verbosity=max(known.verbosity, more.verbosity),
         samples=known.samples + more.samples,
-        also=known.also + (() if more.component in known.components else more.components),
+        also=known.also + (() if more.component in {*known.components, ""} else more.components),
     )
 
 

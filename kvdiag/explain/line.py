@@ -101,7 +101,7 @@ def _event(meaning: EventMatch, raw: Raw, stamp: int) -> Event:
         attrs=meaning.attrs,
         origin=Origin(SOURCE, raw.line),
         node=raw.peeled.node,
-        text=raw.raw.decode("utf-8", "replace"),
+        logged=raw.raw,
         ends=stamp,
     )
 

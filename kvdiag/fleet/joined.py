@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from kvdiag.clock import from_datetime, to_datetime
 from kvdiag.commands.case import Case
-from kvdiag.correlate.history import event_order, joined_history
+from kvdiag.correlate.history import joined_history
 from kvdiag.correlate.identity import Joined
 from kvdiag.correlate.nodes import with_nodes
 from kvdiag.fleet.places import place
@@ -21,7 +21,7 @@ from kvdiag.fleet.questions import Questions
 from kvdiag.fleet.results import put_results
 from kvdiag.fleet.rows import finding_row
 from kvdiag.fleet.values import Job, Outcome, outcome_of
-from kvdiag.model.event import CONTROLLERS, Event, Ref
+from kvdiag.model.event import CONTROLLERS, Event, Ref, place_of
 from kvdiag.model.options import Options
 from kvdiag.model.place import NO_PROVENANCE
 from kvdiag.model.record import Origin
@@ -129,7 +129,7 @@ def _history(asked: Questions, group: Sequence[Shared], case: Case) -> History:
     places = [{"bundle": bundle, "volume": volume} for one in group for bundle, volume in sorted(one.places)]
     pods = sorted({pod for one in group for pod in one.pods})
     told_of = asked.ask(_EVENTS.format(most=MOST_EVENTS), [bundles, places, pods, sorted(wide)]).rows
-    read = sorted((_event(row) for row in told_of), key=event_order)
+    read = sorted((_event(row) for row in told_of), key=place_of)
     events = with_nodes(read, dict.fromkeys((event.origin.source for event in read), NO_PROVENANCE))
     nodes = _nodes_of_logs(events)
     coverage = [_coverage(row, nodes) for row in asked.ask(_COVERAGE, [bundles]).rows]
@@ -147,7 +147,7 @@ def _event(row: Sequence[Any]) -> Event:
         attrs={one["kind"]: one["value"] for one in attrs},
         origin=Origin(f"{node}/{source}", line),
         node=log_node,
-        text=text,
+        logged=text.encode("utf-8", "replace"),
         ends=_stamp(ends),
         count=count,
     )

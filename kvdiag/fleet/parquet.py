@@ -15,7 +15,7 @@ from kvdiag.fleet.schema import OF_ALL, TABLES
 
 pa.set_cpu_count(1)  # one core for each bundle: others are judged beside it
 pa.set_io_thread_count(1)
-AT_ONCE = 10_000  # rows that are held
+AT_ONCE = 4_000  # rows that are held
 _MOMENT = pa.timestamp("us", "UTC")
 _TYPES: Mapping[str, Any] = {
     "text": pa.string(),

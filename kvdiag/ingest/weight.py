@@ -59,14 +59,14 @@ class Weight:
     def add_event(self, event: Event) -> None:
         """One event of a history."""
         self._events += 1
-        self._bytes += taken(event.text)
+        self._bytes += taken(event.logged)
         self._names.update(event.refs)
 
 
 def taken(text: bytes | str) -> int:
-    """The bytes that an event of this text takes: the text is kept twice, and the values of a long one beside it."""
+    """The bytes that an event of this text takes: the text, and beside a long one its values."""
     size = len(text)
-    return EVENT + (2 if size < LONG else 5) * size
+    return EVENT + (1 if size < LONG else 4) * size
 
 
 def load(raw_events: Sequence[RawEvent]) -> Load:

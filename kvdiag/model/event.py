@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from operator import itemgetter
 from typing import NamedTuple
 
 from kvdiag.model.record import Origin
@@ -36,7 +37,8 @@ class Event(NamedTuple):
     """A recognised line. A tuple and not a dataclass: made once per relevant line, 0.3 µs instead of 2.
 
     `time` is microseconds since 1970 in UTC (`kvdiag.clock.to_datetime` for people); `refs` are the names on the
-    line, `attrs` everything else it said; `count` > 1 and `ends` > `time` when repeats of a poll were folded.
+    line, `attrs` everything else it said; `logged` is the line, or its beginning. `count` > 1 and `ends` > `time` when
+    repeats of a poll were folded.
     """
 
     time: int
@@ -46,7 +48,7 @@ class Event(NamedTuple):
     attrs: Mapping[str, str]
     origin: Origin
     node: str
-    text: str
+    logged: bytes
     ends: int
     count: int = 1  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
 
@@ -54,6 +56,11 @@ class Event(NamedTuple):
     def is_controllers(self) -> bool:
         """Whether a controller wrote it: `node` is then the node it speaks of, its clock another machine's."""
         return self.component in CONTROLLERS or self.kind.startswith(CONTROLLER_CALLS)
+
+    @property
+    def text(self) -> str:
+        """The line as it was logged."""
+        return self.logged.decode("utf-8", "replace")
 
     def ref(self, kind: str) -> str:
         """The first name of that kind on the line; empty when there is none."""
@@ -65,3 +72,7 @@ class Event(NamedTuple):
     def value(self, name: str) -> str:
         """The attribute of that name, else the ref of that kind, else empty; `component` is who printed the line."""
         return self.component if name == "component" else self.attrs.get(name) or self.ref(name)
+
+
+place_of: Callable[[Event], tuple[int, Origin]] = itemgetter(Event._fields.index("time"), Event._fields.index("origin"))
+"""Where an event stands in a history: ties in time go by the log, then by the line; 0.06 µs."""

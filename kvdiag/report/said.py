@@ -31,7 +31,7 @@ def folded(findings: Sequence[Finding]) -> Mapping[str, list[Finding]]:
 
 def words_of(evidence: Evidence) -> str:
     """What a line says without its headers: they are told beside it."""
-    body = read_body(peel(evidence.event.text.encode()).body)
+    body = read_body(peel(evidence.event.logged).body)
     if body is None or not body.message:
         return evidence.event.text
     fields = " ".join(f"{key}={value}" for key, value in body.fields.items())

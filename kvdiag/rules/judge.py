@@ -14,7 +14,7 @@ from typing import NamedTuple
 from kvdiag.clock import CLOCKS_DIFFER
 from kvdiag.correlate.handover import OVERLAP, UNSTAGED
 from kvdiag.model.doubt import Doubt, Reason
-from kvdiag.model.event import Event
+from kvdiag.model.event import Event, place_of
 from kvdiag.model.rule import Absent, All, AnyOf, Chain, ChainStep, Condition, Not, Rule
 from kvdiag.model.timeline import History
 from kvdiag.model.vocabulary import Entry
@@ -22,7 +22,7 @@ from kvdiag.rules.absence import Window, doubts
 from kvdiag.rules.grammar import names_in
 from kvdiag.rules.order import can_be
 from kvdiag.rules.polls import cut_polls
-from kvdiag.rules.selection import Place, Selected, asks_for_text, by_kind, place_of, unsaid
+from kvdiag.rules.selection import Place, Selected, asks_for_text, by_kind, unsaid
 from kvdiag.rules.silence import fell_silent
 from kvdiag.rules.steps import is_by_wait, may_go_by_wait, take
 

@@ -13,6 +13,7 @@ from kvdiag.model.event import Event
 from kvdiag.model.rule import All, AnyOf, Chain, ChainStep, Condition
 
 EARLIEST = -(1 << 62)
+MOST_KNOWN = 4096  # conditions
 
 
 class Moments(Protocol):
@@ -22,26 +23,56 @@ class Moments(Protocol):
         """The first moment from `since` on at which an event of that name was going on; None if there is none."""
 
 
+Names = tuple[str, ...]
+Alternatives = Sequence[Sequence[Names]]  # of each of one of them the names must follow one another
+ALWAYS: Alternatives = ((),)
+MOST = 64  # alternatives; a condition with more of them is judged without being looked at before
+_KNOWN: dict[int, tuple[Condition, Sequence[str], Alternatives]] = {}  # by the identity of a condition
+
+
 def can_be(condition: Condition, cut: Sequence[str], moments: Moments) -> bool:
     """Whether each step of a chain has an event that goes on when or after one of the step before it does.
 
     The last step need not have one where the log's end may have `cut` it off. What must be absent is not looked at.
     """
+    return any(all(_follow(names, moments) for names in chains) for chains in _alternatives(condition, cut))
+
+
+def _follow(names: Names, moments: Moments) -> bool:
+    since = EARLIEST
+    for name in names:
+        moment = moments.soonest(name, since)
+        if moment is None:
+            return False
+        since = moment
+    return True
+
+
+def _alternatives(condition: Condition, cut: Sequence[str]) -> Alternatives:
+    """The chains that a condition asks for, worked out once: rules live as long as the process."""
+    known = _KNOWN.get(id(condition))
+    if known is None or known[0] is not condition or known[1] != cut:
+        if len(_KNOWN) >= MOST_KNOWN:
+            _KNOWN.clear()
+        known = _KNOWN[id(condition)] = (condition, cut, _chains(condition, cut))
+    return known[2]
+
+
+def _chains(condition: Condition, cut: Sequence[str]) -> Alternatives:
     match condition:
         case Chain(steps):
-            since = EARLIEST
-            for step in sure_steps(steps, cut):
-                moment = moments.soonest(step.name, since)
-                if moment is None:
-                    return False
-                since = moment
-            return True
+            return ((tuple(step.name for step in sure_steps(steps, cut)),),)
         case All(terms):
-            return all(can_be(term, cut, moments) for term in terms)
+            found: Alternatives = ALWAYS
+            for term in terms:
+                found = [(*some, *more) for some in found for more in _chains(term, cut)]
+                if len(found) > MOST:
+                    return ALWAYS
+            return found
         case AnyOf(terms):
-            return any(can_be(term, cut, moments) for term in terms)
+            return [chains for term in terms for chains in _chains(term, cut)]
         case _:
-            return True
+            return ALWAYS
 
 
 def soonest(events: Iterable[Event], since: int) -> int | None:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from kvdiag.clock import HOUR, MINUTE
 from kvdiag.correlate.entities import node_entity
-from kvdiag.model.event import Event
+from kvdiag.model.event import Event, place_of
 from kvdiag.model.rule import All, AnyOf, Chain, Condition, Rule
 from kvdiag.model.timeline import History, Timeline
 from kvdiag.model.values import SubjectKind
@@ -24,7 +24,7 @@ from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.distribution import Dialect, dialect_of
 from kvdiag.rules.grammar import positive_names
 from kvdiag.rules.order import can_be, soonest, sure_steps
-from kvdiag.rules.selection import ByKind, by_kind, place_of, selects
+from kvdiag.rules.selection import ByKind, by_kind, selects
 
 HORIZON = HOUR  # events of the node are looked at this long before and after a subject was heard of
 
@@ -129,7 +129,8 @@ class SubjectEvents:
         if self._is_node:
             here = {self.timeline.subject.key, ""}
             return sorted((event for events in series for event in events if event.node in here), key=place_of)
-        mine = [event for events in series for event in events if not node or event.node in {node, ""}]
+        is_all = not node or len(self.nodes) == 1
+        mine = [event for events in series for event in events if is_all or event.node in {node, ""}]
         kinds = [kind for kind in wanted.kinds if not wanted.rule.or_node or kind not in wanted.positive]
         near = list(self._index.near(kinds, node, mine)) if mine else []
         if not near:
@@ -146,13 +147,12 @@ class _Kinds(NamedTuple):
 
     def soonest(self, name: str, since: int) -> int | None:
         """The first moment from `since` on at which an event of one of the name's kinds was going on."""
-        moments = [
-            moment
-            for kind in self.rule.events[name].kinds
-            for moment in (soonest(self.own.get(kind, ()), since), self.nodes.soonest(kind, since))
-            if moment is not None
-        ]
-        return min(moments, default=None)
+        first: int | None = None
+        for kind in self.rule.events[name].kinds:
+            for moment in (soonest(self.own.get(kind, ()), since), self.nodes.soonest(kind, since)):
+                if moment is not None and (first is None or moment < first):
+                    first = moment
+        return first
 
 
 class EventIndex:
@@ -223,7 +223,9 @@ class EventIndex:
 
     def soonest(self, kind: str, since: int) -> int | None:
         """The first moment from `since` on at which an event of a node itself, of this kind, was going on."""
-        moments = (series.soonest(since) for series in self._of_nodes[kind].values()) if kind in self._of_nodes else ()
+        if kind not in self._of_nodes:
+            return None
+        moments = (series.soonest(since) for series in self._of_nodes[kind].values())
         return min((moment for moment in moments if moment is not None), default=None)
 
     def near(self, kinds: Iterable[str], node: str, mine: Sequence[Event]) -> Iterator[Event]:

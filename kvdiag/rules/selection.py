@@ -8,7 +8,7 @@ from fnmatch import translate
 from functools import lru_cache
 
 from kvdiag.model.doubt import Doubt, Reason
-from kvdiag.model.event import Event
+from kvdiag.model.event import Event, place_of
 from kvdiag.model.record import Origin
 from kvdiag.model.rule import Selector, Where
 from kvdiag.rules.order import soonest
@@ -23,11 +23,6 @@ _WILD = frozenset("*?[")
 
 ByKind = Mapping[str, Sequence[Event]]
 Place = tuple[int, Origin]
-
-
-def place_of(event: Event) -> Place:
-    """Where an event stands in a history: ties in time go by the log, then by the line."""
-    return (event.time, event.origin)
 
 
 def by_kind(events: Iterable[Event]) -> dict[str, list[Event]]:

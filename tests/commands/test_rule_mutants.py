@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from kvdiag.commands.rule_mutants import prove, shortcomings, summary, too_many
+from kvdiag.commands.rule_mutants import problems, prove, shortcomings, summary, too_many
 from kvdiag.commands.rule_tests import try_rule
 from kvdiag.errors import PatternError
 from kvdiag.events.folder import built_in
@@ -100,6 +100,15 @@ def test_too_much_is_excused():
     sound = proof()
     assert list(too_many([sound])) == []
     assert list(too_many([sound._replace(excused=sound.mutants[:1])]))
+
+
+def test_a_rule_by_its_name():
+    """How much is excused is counted over the library, and not where a rule is tested by its name."""
+    lax = proof()
+    lax = lax._replace(excused=lax.mutants[:1])
+    assert list(problems([lax], named=True)) == []
+    (problem,) = problems([lax], named=False)
+    assert "1 of 5 mutants are excused" in problem
 
 
 def test_a_story_in_few_and_in_every_wording():

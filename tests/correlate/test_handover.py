@@ -37,7 +37,7 @@ def events(text: str) -> list[Event]:
         time = NOON + round(float(second) * SECOND)
         refs = (Ref("node", node),) if step in CONTROLLER else (Ref("pod_uid", pod),)
         speaker = "" if step in CONTROLLER else node
-        made.append(Event(time, KINDS[step], "", refs, {}, Origin("log", number), speaker, "", time))
+        made.append(Event(time, KINDS[step], "", refs, {}, Origin("log", number), speaker, b"", time))
     return sorted(made, key=lambda event: event.time)
 
 

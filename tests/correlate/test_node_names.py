@@ -17,7 +17,7 @@ def event(source, kind, *refs, component="kubelet", node="", second=0):
     """Give an event of a log."""
     time = second * SECOND
     names = tuple(Ref(*ref) for ref in refs)
-    return Event(time, kind, component, names, {}, Origin(source, 1), node, "", time)
+    return Event(time, kind, component, names, {}, Origin(source, 1), node, b"", time)
 
 
 def controller(kind, *refs, second=0, component="kube-controller-manager", source="kcm.log"):

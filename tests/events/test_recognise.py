@@ -184,6 +184,15 @@ def test_duplicates_are_dropped():
     )
 
 
+def test_a_line_and_the_words_within_it_tell_one_event():
+    """The whole line has the more names; where only the sentence was pasted, it tells the failure by itself."""
+    sentence = FAILED.partition("Error: ")[2]
+    whole = recogniser([klog(FAILED)]).raw_events
+    alone = recogniser([sentence]).raw_events
+    assert kinds(whole) == kinds(alone) == ["volume.unpublish.failed"]
+    assert ("backoff" in whole[0].match.attrs, "backoff" in alone[0].match.attrs) == (True, False)
+
+
 def test_lines_are_counted_over_blocks():
     """The place of a line is its number in the input, whichever block it is in."""
     reader = recogniser(["x", klog(ADD, "03:49:00.000000")], ["x", "x", klog(ADD, "03:49:01.000000")])

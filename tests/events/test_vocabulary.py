@@ -168,6 +168,8 @@ def test_a_kind_of_two_components():
     assert len(both.kinds["thing.made"].wordings) == 2
     thrice = make_vocabulary([*both.entries, entry(component="containerd", anchor="Thing", message="Thing made")])
     assert thrice.kinds["thing.made"].components == ("kubelet", "containerd")
+    relayed = make_vocabulary([*both.entries, entry(component="", anchor="Thing", message="Thing made")])
+    assert relayed.kinds["thing.made"].components == ("kubelet", "containerd"), "a relay is no witness"
 
 
 @pytest.mark.parametrize(("key", "value"), [("scope", "node"), ("poll", True), ("reader", "grpc")])

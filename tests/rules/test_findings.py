@@ -33,7 +33,16 @@ def event(kind, second, *, node="", refs=(), count=1, lasts=0, source="log", **a
     time = NOON + round(second * SECOND)
     names = tuple(Ref(*ref) for ref in refs)
     return Event(
-        time, kind, "kubelet", names, attrs, Origin(source, round(second) + 1), node, kind, time + lasts * SECOND, count
+        time,
+        kind,
+        "kubelet",
+        names,
+        attrs,
+        Origin(source, round(second) + 1),
+        node,
+        kind.encode(),
+        time + lasts * SECOND,
+        count,
     )
 
 

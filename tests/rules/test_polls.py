@@ -14,7 +14,9 @@ from kvdiag.rules.polls import cut_polls
 def event(kind, second, *, count=1, lasts=0):
     """Give an event, or a folded poll."""
     time = second * SECOND
-    return Event(time, kind, "kubelet", (), {}, Origin("log", second + 100), "", kind, time + lasts * SECOND, count)
+    return Event(
+        time, kind, "kubelet", (), {}, Origin("log", second + 100), "", kind.encode(), time + lasts * SECOND, count
+    )
 
 
 def in_seconds(pairs):

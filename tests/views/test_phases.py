@@ -106,7 +106,7 @@ def life(*told: tuple[str, int, str], kind: SubjectKind = SubjectKind.VOLUME, wa
 def event(kind: str, second: int, uid: str = "") -> Event:
     refs = (Ref("pod_uid", uid),) if uid else ()
     attrs = {"image": "i"} if kind.startswith("image.") else {}
-    return Event(second * SECOND, kind, "kubelet", refs, attrs, Origin("k", second), "n", "", second * SECOND)
+    return Event(second * SECOND, kind, "kubelet", refs, attrs, Origin("k", second), "n", b"", second * SECOND)
 
 
 def test_retries_belong_to_the_part():
@@ -199,7 +199,9 @@ def pod(*told: Event, state: str = "RUNNING", waits: str = "x") -> Lifecycle:
 def say(kind: str, second: int, text: str = "", *, container: str = "", **attrs: str) -> Event:
     """Give an event with its text, the container it names, and its values."""
     refs = (Ref("container_id", container),) if container else ()
-    return Event(second * SECOND, kind, "kubelet", refs, attrs, Origin("k", second), "n", text, second * SECOND)
+    return Event(
+        second * SECOND, kind, "kubelet", refs, attrs, Origin("k", second), "n", text.encode(), second * SECOND
+    )
 
 
 NOT_FETCHED = 'ErrImagePull: failed to pull and unpack image "i": i/o timeout'

@@ -53,7 +53,7 @@ def common_folder(sources: Iterable[str]) -> str:
 
 def words(event: Event) -> str:
     """The line's own message."""
-    body = read_body(peel(event.text.encode()).body)
+    body = read_body(peel(event.logged).body)
     return body.message if body and body.message else event.text
 
 
