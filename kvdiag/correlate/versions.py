@@ -23,13 +23,16 @@ def printed(events: Iterable[Event]) -> Iterator[SeenVersion]:
     filed: dict[tuple[str, str], SeenVersion] = {}
     drivers: dict[str, str] = {}
     for event in events:
-        if driver := event.ref("driver"):
-            drivers.setdefault(event.origin.source, driver)
+        source = event.origin.source
+        if source not in drivers and (driver := event.ref("driver")):
+            drivers[source] = driver
         version = event.attrs.get("version", "").removeprefix("v")
+        if not version:
+            continue
         component = _component(event, drivers)
-        if version and event.kind == VERSION:
+        if event.kind == VERSION:
             filed[(component, event.node)] = SeenVersion(component, version, "file", event.node, event.origin)
-        elif version and component:
+        elif component:
             seen = found.setdefault((component, event.node), [])
             if not seen or seen[-1].version != version:
                 seen.append(SeenVersion(component, version, "banner", event.node, event.origin, time=event.time))
