@@ -72,6 +72,7 @@ FORMS: Mapping[str, Form] = {
     "fuser": Form(options="--verbose"),
     "grep": Form("EFceilnorsvwq", "--fixed-strings", valued="ABC"),
     "head": Form(valued="n"),
+    "gluster": Form(verbs={"volume": ""}),
     "hostname": Form(),
     "ip": Form(verbs={"link": "", "address": "", "route": ""}),
     "iscsiadm": Form(options="-m -P"),
@@ -112,6 +113,7 @@ FORMS: Mapping[str, Form] = {
     "lvs": Form("o"),
     "mount": Form(options="--bind"),
     "multipath": Form("f", "-ll"),
+    "multipathd": Form(verbs={"show": ""}),
     "mv": Form(),
     "nvidia-smi": Form(),
     "openssl": Form(

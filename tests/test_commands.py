@@ -101,11 +101,13 @@ FORM_ALONE = {
     "dmesg": "the kernel's log is not ours to write",
     "e2fsck -n DEVICE": "a faulty file system is nothing to make here",
     "find /usr/libexec/kubernetes/kubelet-plugins/volume/exec -maxdepth 2": "a folder of the machine itself",
+    "findmnt": "lists what is mounted",
     "findmnt --types fuse,fuse.ceph-fuse,fuse.glusterfs,fuse.s3fs,fuse.gcsfuse,fuse.juicefs": "needs a FUSE process",
     "findmnt --types nfs,nfs4": "an NFS mount needs a server in the kernel",
     "grep -lsF -e /dev/rbd /proc/[0-9]*/mountinfo | cut -d/ -f3 | xargs -r ps -o mntns,pid,args -p | sort -u -k1,1": (
         "needs an RBD device; the same is tried with a path"
     ),
+    "gluster": "needs a GlusterFS server",
     "iscsiadm": "needs an iSCSI initiator",
     "journalctl": "needs systemd",
     "losetup": "lists what loop devices there are",
@@ -117,6 +119,7 @@ FORM_ALONE = {
     "lsblk": "lists what disks there are",
     "lvs": "needs LVM",
     "multipath": "needs multipathd",
+    "multipathd": "is not running here",
     "openssl": "needs a certificate of kubelet",
     "ps": "a process in uninterruptible sleep cannot be made",
     "rpcinfo": "asks rpcbind of the machine itself",
