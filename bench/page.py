@@ -44,7 +44,7 @@ def event(at: int, chance: random.Random) -> Event:
     """Give an event whose line is like no other."""
     line = chance.randrange(1_000_000)
     text = LINE.format(line, chance.getrandbits(128))
-    return Event(at, "pod.sync.failed", "kubelet", (), {}, Origin("kubelet.log", line), "worker-1", text, at)
+    return Event(at, "pod.sync.failed", "kubelet", (), {}, Origin("kubelet.log", line), "worker-1", text.encode(), at)
 
 
 def main() -> None:
