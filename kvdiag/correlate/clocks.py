@@ -153,10 +153,12 @@ def set_clocks(
         elif t.yearless:
             found_zone, zone_how = zones.get(t.source, (0, "assumed"))
             first = _with_leap_day(years[t.source], t, turns[t.source])
-            clock = SourceClock(first.year, found_zone, turns[t.source], first.how, zone_how)
-            clocks[t.source] = _anchored(t, clock)
+            clocks[t.source] = SourceClock(first.year, found_zone, turns[t.source], first.how, zone_how)
         else:
-            clocks[t.source] = _anchored(t, SourceClock())
+            clocks[t.source] = SourceClock()
+    ends = (clocks[t.source].utc(t.last, t.lines) for t in logs if t.last is not None and not is_unanchored(t.last))
+    newest = max(ends, default=None)
+    clocks = {t.source: clocks[t.source] if t.source in known else _anchored(t, clocks[t.source], newest) for t in logs}
     return _aligned(logs, clocks)
 
 
@@ -234,22 +236,20 @@ def _zones(logs: Sequence[LogEvents], given: int | None) -> Mapping[str, tuple[i
     return found
 
 
-def _anchored(log: LogEvents, clock: SourceClock) -> SourceClock:
-    """The clock with what holds those of the source's stamps that are adrift."""
+def _anchored(log: LogEvents, clock: SourceClock, newest: int | None) -> SourceClock:
+    """The clock with what holds the source's stamps that are adrift; `newest` is the last moment of all logs."""
     if min((stamp for _, stamp in _stamps(log) if stamp is not None), default=FRAME_ENDS) > PRINTED:
         return clock
     stamps = [(line, stamp) for line, stamp in _stamps(log) if stamp is not None]
     if not any(is_unanchored(stamp) for _, stamp in stamps):
         return clock
     dated = [clock.utc(stamp, line) for line, stamp in stamps if not is_unanchored(stamp)]
-    return clock._replace(anchors=tuple(_anchors(log, [stamp for _, stamp in stamps], dated)))
+    return clock._replace(anchors=tuple(_anchors([stamp for _, stamp in stamps], dated, log, newest)))
 
 
-def _anchors(log: LogEvents, stamps: Sequence[int], dated: Sequence[int]) -> Iterator[Anchor]:
+def _anchors(stamps: Sequence[int], dated: Sequence[int], log: LogEvents, newest: int | None) -> Iterator[Anchor]:
     """One for each kind that there is; `stamps` are all of the source in the order of its lines, `dated` in UTC."""
-    modified = log.modified
-    moment = from_datetime(datetime.fromtimestamp(modified, UTC) if modified is not None else datetime.now(UTC))
-    whose = "the file's date" if modified is not None else "now"
+    moment, whose = _collected(log, newest)
     last, last_how = (max(dated), "the last dated line") if dated else (moment, whose)
     first, first_how = (dated[0], "the first dated line") if dated else (moment, whose)
     if uptimes := [stamp for stamp in stamps if is_since_boot(stamp)]:
@@ -264,6 +264,15 @@ def _anchors(log: LogEvents, stamps: Sequence[int], dated: Sequence[int]) -> Ite
         )
     elif places := [stamp for stamp in stamps if is_line_order(stamp)]:
         yield Anchor(is_line_order, first - max(places), f"lines without a time, set to {first_how}", bool(dated))
+
+
+def _collected(log: LogEvents, newest: int | None) -> tuple[int, str]:
+    """When a log was collected, and how that is known: logs that end long before its file's date say better."""
+    modified = log.modified
+    moment = from_datetime(datetime.fromtimestamp(modified, UTC) if modified is not None else datetime.now(UTC))
+    if newest is not None and newest < moment - DAY:
+        return newest, "the last line of the other logs"
+    return moment, "the file's date" if modified is not None else "now"
 
 
 def _stamps(log: LogEvents) -> Iterator[tuple[int, int | None]]:

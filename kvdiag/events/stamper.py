@@ -146,6 +146,11 @@ class TimestampReader:
         self.described = UNKNOWN
 
     @property
+    def is_yearless(self) -> bool:
+        """Whether some lines have no year: klog ones, or those that a carrier without a year has around dated ones."""
+        return self.klog_is_yearless or bool(self.wrapped)
+
+    @property
     def front(self) -> Layout | None:
         """The layout that taught last; a hot loop asks it first."""
         return self._layouts[0] if self._layouts else None

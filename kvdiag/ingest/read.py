@@ -185,14 +185,15 @@ class LogReader:
         raw_events = _placed([*heard.raw_events, *_calls(heard.rpc_lines, self._vocabulary)], self._line_map)
         raw_events.sort(key=lambda raw_event: raw_event.line)
         first = self._first
+        last = _edge(self._tail, heard, backwards=True)[0] if self._tail else None
         log = LogEvents(
             source=self.name,
             raw_events=raw_events,
             first=first,
-            last=_edge(self._tail, heard, backwards=True)[0] if self._tail else None,
+            last=last,
             lines=self._line_map.last or self._ends,
             wordings=frozenset(heard.wordings),
-            yearless=heard.stamper.klog_is_yearless or (first is not None and is_yearless(first)),
+            yearless=heard.stamper.is_yearless or any(is_yearless(edge) for edge in (first, last) if edge is not None),
             preamble_year=self._year,
             journal_year=self._journal,
             said_year=self._said,

@@ -343,6 +343,16 @@ def test_times_since_boot_below_a_log():
     assert dated([source], year=2024) == ["2024-07-15 03:49", "2024-07-15 03:48", "2024-07-15 03:49"]
 
 
+def test_times_since_boot_beside_an_old_log():
+    """Logs are collected together: a file that was copied years later says less than the log beside it."""
+    dmesg = spoken(UPTIME, source="dmesg", modified=MODIFIED)
+    kubelet = spoken(at(2021, 7, 15, 3, 49), at(2021, 7, 15, 4), modified=MODIFIED)
+    assert dated([dmesg, kubelet], "dmesg") == ["2021-07-15 04:00"]
+    assert says([dmesg, kubelet], "dmesg") == "uptimes, the last one set to the last line of the other logs"
+    fresh = spoken(at(2024, 7, 15, 4), modified=MODIFIED)
+    assert dated([dmesg, fresh], "dmesg") == ["2024-07-16 00:00"]
+
+
 def test_times_since_boot_tell_no_year():
     """A dmesg is no witness of the year of other logs."""
     alone = [spoken(JULY, modified=MODIFIED)]

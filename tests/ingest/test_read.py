@@ -58,6 +58,20 @@ def test_a_testimony():
     assert len(said.wordings) == 1
 
 
+@pytest.mark.parametrize(
+    "below",
+    [
+        "Jul 15 03:49:40 worker-1 dockerd[811]: 2024/07/15 03:49:40 http: superfluous response.WriteHeader call\n",
+        'Jul 15 03:49:40 worker-1 dockerd[811]: time="2024-07-15T03:49:40.000000000Z" level=info msg="API listen"\n',
+    ],
+)
+def test_a_carrier_without_a_year_around_dated_lines(below):
+    """Lines that the carrier alone dates have the year of the others, at the end of the log or within it."""
+    above = 'Jul 15 03:49:33 worker-1 dockerd[811]: time="2024-07-15T03:49:33.000000000Z" level=info msg="API listen"\n'
+    said = text(above + "Jul 15 03:49:35 worker-1 systemd[1]: Started Kubelet.\n" + below, name="Docker").log
+    assert said.yearless
+
+
 def test_lines_and_calls_in_order():
     """What is made of gRPC lines stands among the other raw_events by its line."""
     said = text(ADD.format(second=1) + CALL + ADD.format(second=2) + ANSWER).log
