@@ -61,14 +61,25 @@ def _likeness(finding: Finding) -> tuple[object, ...]:
 
 
 def _at_one_time(findings: Sequence[Finding]) -> Iterator[list[Finding]]:
-    """The findings cut where nothing happened for long, each part in the order that was given."""
+    """The findings cut where nothing happened for long, each part in the order that was given.
+
+    The containers that one pod had after each other, each started when kubelet had killed the last, are one victim.
+    """
     order = {finding.key: number for number, finding in enumerate(findings)}
     part: list[Finding] = []
     until = 0
     for finding in sorted(findings, key=lambda one: (one.begins, one.key)):
-        if part and finding.begins > until + TOUCH:
+        if part and finding.begins > until + TOUCH and not any(_is_same_pod(finding, one) for one in part):
             yield sorted(part, key=lambda one: order[one.key])
             part = []
         until = max(until, finding.ends) if part else finding.ends
         part.append(finding)
     yield sorted(part, key=lambda one: order[one.key])
+
+
+def _is_same_pod(one: Finding, other: Finding) -> bool:
+    """Whether both are about containers of one pod."""
+    if one.subject.kind is not SubjectKind.CONTAINER or other.subject.kind is not SubjectKind.CONTAINER:
+        return False
+    pod = one.subject.ids.get("pod")
+    return pod is not None and pod == other.subject.ids.get("pod")

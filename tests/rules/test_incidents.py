@@ -17,6 +17,8 @@ from kvdiag.rules.incidents import told
 from kvdiag.rules.rank import TOUCH
 from tests.rules.test_rank import NODE, POD, finding
 
+CONTAINER = SubjectKind.CONTAINER
+
 
 def hung(number, *, node="worker-1", image="app:1", begins=0, **parts):
     """Give a finding about one of many pods."""
@@ -39,6 +41,24 @@ def test_many_victims_are_one_incident():
     for order in itertools.permutations(pods):
         assert {one.incident for one in told(order)} == {"hung:pod:shop/web-0@worker-1"}
     assert {plain(one)["incident"] for one in told(pods)} == {"hung:pod:shop/web-0@worker-1"}
+
+
+def test_containers_of_one_pod_are_one_incident():
+    """A container that is killed and started again for days is one fault; that of another pod is one of its own."""
+
+    def slow(container, pod, begins):
+        made = finding("slow", CONTAINER, container, begins, begins + 60, node="worker-1")
+        subject = made.subject._replace(ids={**made.subject.ids, "pod": pod})
+        return made._replace(subject=subject, says=f"{container} of pod {pod} is slow.")
+
+    late = 10 * TOUCH // SECOND
+    mine, again, other = (
+        slow("a1b2", "shop/web-0", 0),
+        slow("c3d4", "shop/web-0", late),
+        slow("e5f6", "shop/db-0", late),
+    )
+    assert [one.incident for one in told([mine, again])] == [mine.key, mine.key]
+    assert [one.incident for one in told([mine, other])] == [None, None]
 
 
 @pytest.mark.parametrize(
