@@ -11,6 +11,7 @@ from kvdiag.commands.lint import check_patterns
 from kvdiag.commands.rule_tests import try_rule
 from kvdiag.events.folder import built_in
 from kvdiag.events.vocabulary import load_vocabulary
+from kvdiag.report.clean import clean
 from kvdiag.rules.grammar import read_condition
 from kvdiag.rules.library import rule_files
 from kvdiag.rules.lint import CHANGES
@@ -70,6 +71,13 @@ def test_one_looks_before_one_changes(rule):
     changing = [number for number, fix in enumerate(commands) if fix.run.startswith(CHANGES)]
     assert 0 not in changing
     assert all(commands[number].after for number in changing)
+
+
+@each_rule
+def test_no_command_is_taken_for_a_secret(rule):
+    """Nothing of its commands but a name of the log can be redacted: such a command would never be shown."""
+    commands = [fix.run for fix in rule.fix if fix.run]
+    assert [clean(command) for command in commands] == commands
 
 
 @each_rule
