@@ -23,9 +23,13 @@ __all__ = ["REDACTED", "redacted", "redacted_value"]
 _ANCHORS = (
     "pass", "pwd", "pw", "token", "secret", "key", "cred", "auth", "cookie", "bearer", "basic", "value", "sig", "sas",
     "psk", "jwt", "otp", "dsn", "connection", "dockerc", "id_", "stringdata", "@", "-u ", "-user", "user", "code=",
-    "mysql", "mariadb", "sshpass", "echo ",
+    "mysql", "mariadb", "sshpass", "echo ", "curl", " login ", "ldap", "redis-cli", "openssl", "unzip", "ipmi", "mongo",
+    "<<<", "7z ", "from-literal", "sid=", 'env"', "env\\", "saml", "srf", "sse-c",
 )  # fmt: skip
-_NAMING = frozenset(_ANCHORS) - {"cookie", "bearer", "basic", "value", "@", "-u ", "-user", "code=", "mysql", "echo "}
+_NAMING = frozenset(_ANCHORS) - {
+    "bearer", "basic", "value", "@", "-u ", "-user", "code=", "mysql", "echo ", "curl", "ldap", "redis-cli", "openssl",
+    "unzip", "ipmi", "mongo", "<<<", "7z ", "from-literal", "sid=", 'env"', "env\\",
+}  # fmt: skip
 _ROUNDS = 8
 SHORT = 64  # characters of what is remembered
 SHORTEST = 6  # characters that name a secret and tell it

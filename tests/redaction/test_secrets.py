@@ -94,6 +94,53 @@ EVIDENCE = [
 ]
 HEAD = "I0312 05:49:00.241725  190330 server.go:12] "
 
+# Further ones, looked through in a line, and in one that JSON has around it once and twice.
+RARE = [
+    ('Password: (string) (len=20) "S",', A24),
+    ('Password:(string)"S"', A24),
+    ("&Secret{ObjectMeta:{db  shop},Data:map[string][]byte{login: [S],},}", A24),
+    ("jdbc:oracle:thin:shop/S@//db:1521/x", A24),
+    ("fetch https://S@git.example.com/shop.git failed", A24),
+    ("shop:S@search.example.com:9200 refused", A24),
+    ("ldap bindpw S", A24),
+    ("ldapsearch -D cn=admin -w S -b dc=x", A24),
+    ("docker login -u joe -p S r.example.com", A24),
+    ("az login --service-principal -u joe -p S --tenant x", A24),
+    ("curl -ujoe:S https://x.example.com", A24),
+    ("crictl pull --creds joe:S r.example.com/app", A24),
+    ("skopeo copy --dest-creds joe:S docker://r.example.com/app", A24),
+    ("kubectl create secret generic db --from-literal=user=joe --from-literal=login=S", A24),
+    ("mongosh -u root -p S --host db", A24),
+    ("redis-cli -a S ping", A24),
+    ("AUTH default S", A24),
+    ("openssl enc -aes-256-cbc -k S", A24),
+    ("unzip -P S a.zip", A24),
+    ("ipmitool -H bmc -U admin -P S power off", A24),
+    ("cryptsetup luksOpen /dev/sdb x --key-file=- <<< S", A24),
+    ("echo S | kinit joe", A24),
+    ("machine git.example.com login joe password S", A24),
+    ("password for joe@EXAMPLE.COM: S", A24),
+    ("Unseal Key 1: S", A36),
+    ("<password>S</password>", A24),
+    ("<SecretAccessKey>S</SecretAccessKey>", A36),
+    ('<add key="ApiSecret" value="S"/>', A24),
+    ("('password', 'S')", A24),
+    ("| password | S |", A24),
+    ("password -> S", A24),
+    ("password: |\n  S\nnext: x", A24),
+    ("- name: GREETING\n  value: S\n", A24),
+    ('auth = "S"', "am9lOm4wdFQwbGQ="),
+    ('"env":["PATH=/bin","GREETING=S"]', "n0t told greeting"),
+    ("pass_phrase=S", A24),
+    ("RABBITMQ_ERLANG_COOKIE=S", A24),
+    ("SAMLResponse=S", A36),
+    ("xsrf=S", A24),
+    ("integrationKey=S", A36),
+    ("GET /webapi?_sid=S&x=1", A24),
+    ('Authorization: Digest username="joe", realm="x", response="S"', "0a4f113b0a4f113b"),
+    ("--sse-c S", A24),
+]
+
 
 def klog(text: str) -> str:
     return HEAD + text + "\n"
@@ -202,6 +249,14 @@ def test_no_form_in_any_carrier_is_told(carrier, encoding, tmp_path):
 def put(form: str, secret: str) -> str:
     """Put the secret where a capital S stands by itself."""
     return re.sub(r"(?<![A-Za-z])S(?![A-Za-z])", lambda _: secret, form)
+
+
+@pytest.mark.parametrize(("form", "secret"), RARE, ids=[form for form, _ in RARE])
+def test_no_rare_form_is_told(form, secret):
+    """Nor is one of those that few programs write, with JSON around it or without."""
+    text = put(form, secret)
+    for said in (f"E0312 05:49:00.241725  190330 x.go:1] {text}", json.dumps({"log": text}), twice(text)):
+        assert secret not in redacted(said)
 
 
 @pytest.mark.parametrize("text", EVIDENCE)

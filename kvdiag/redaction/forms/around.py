@@ -17,6 +17,8 @@ _AUTHORIZATION = lazy_regex(
 _SCHEME = lazy_regex(
     r"\\*[\"']?(?i:(?:bearer|basic|token|negotiate|ntlm|apikey|key|sso-key|splunk|kerberos|genie-?key)[ \t:]{1,3})?"
 )
+_REDIS = lazy_regex(r"\bAUTH (?:default|PLAIN|LOGIN) (?=[\w+/=]{0,64}\d)([\w+/=.-]{8,})")
+_PARAMETERS = lazy_regex(r"(?i:digest|hawk|oauth|signature) \w{1,32}=")
 _COOKIE = lazy_regex(rf"(?i:\b(?:set-)?cookie{QUOTE}?\s{{0,2}}[:=]\s{{0,2}})")
 _BEARER = lazy_regex(r"(?i:\b(?:bearer|basic)[ \t]{1,3}\\*[\"']?)([\w.~+/-]{8,}={0,3})")
 _SECRETS = lazy_regex(
@@ -30,9 +32,11 @@ _OF_SECRET = lazy_regex(rf"\bkind{QUOTE}?\s{{0,4}}:\s{{0,4}}{QUOTE}?Secret\b|\bS
 _ENV_GO = lazy_regex(r"EnvVar\{Name:[^,{}]{1,256},Value:(?!,)|KeyValue\{Key:[^,{}]{1,256},Value:(?!,)")
 _ENV_ENDS = lazy_regex(r",ValueFrom:|,\}|\bEnvVar\{Name:|\bKeyValue\{Key:")
 _ENV = lazy_regex(
-    rf"\b(?:name|key)(?P<q>{QUOTE}?)\s{{0,4}}:\s{{0,4}}{QUOTE}?[\w.\- /]{{1,256}}{QUOTE}?(?P<gap>\s{{0,40}},?\s{{0,200}}(?:- )?){QUOTE}?value{QUOTE}?\s{{0,4}}:\s{{0,4}}"
+    rf"\b(?:name|key)(?P<q>{QUOTE}?)\s{{0,4}}:\s{{0,4}}{QUOTE}?[\w.\- /]{{1,256}}{QUOTE}?(?P<gap>\s{{0,40}},?(?:\\{{1,8}}n)?\s{{0,200}}(?:- )?){QUOTE}?value{QUOTE}?\s{{0,4}}:\s{{0,4}}"
 )
 _ENV_BACK = lazy_regex(rf"{QUOTE}value{QUOTE}\s{{0,4}}:\s{{0,4}}(?={QUOTE})")
+_ENV_LIST = lazy_regex(rf"(?i:\benv){QUOTE}\s{{0,4}}:\s{{0,4}}(?=\[)")
+_ASSIGNED = lazy_regex(rf"(?<=[\[,\s])(?={QUOTE}[A-Za-z_][\w.-]{{0,255}}=)")
 _NAME_BEHIND = lazy_regex(
     rf"{QUOTE}\s{{0,40}},\s{{0,200}}{QUOTE}(?:name|key){QUOTE}\s{{0,4}}:\s{{0,4}}{QUOTE}[A-Za-z_]"
 )
@@ -40,16 +44,30 @@ _USERINFO = lazy_regex(r"(?:\\{0,8}/){2}[^\s/:@\"'<>\\]{0,256}:(?=[^\s\"'<>@]{0,
 _PLACE = lazy_regex(r"[^\s\"'<>`]{1,4096}")
 _PORT = lazy_regex(r"\d{1,5}(?:[/?#]|$)|\[redacted\]$")
 _HOSTED = lazy_regex(r"@(?=[\w\[.-])(?!sha\d)")
-_DSN = lazy_regex(r"(?<![\w/])[\w.+-]{1,64}:([^\s:\"']{1,256})@(?=(?:tcp|udp|unix|cloudsql)\d?\()")
+_DSN = lazy_regex(
+    r"(?<![\w/])[\w.+-]{1,64}:([^\s:\"']{1,256})@(?=(?:tcp|udp|unix|cloudsql)\d?\()"
+    r"|jdbc:oracle:\w{1,16}:[^\s/\"']{1,64}/([^\s@\"']{1,256})@"
+    r"|//((?=[^\s/:@\"']*\d)(?=[\w.~-]*[A-Z])(?=[\w.~-]*[a-z])[\w.~-]{16,256})@(?=[\w.-])"  # a token in the place of a user
+    r"|(?<![\w/.:@-])[\w.-]{1,64}:((?=[^\s:@/]*\d)(?=[^\s:@/]*[A-Za-z])[^\s:@/\"']{8,256})@(?!sha\d)[\w.-]{1,253}:\d{2,5}(?![\w.])"
+)
 _SIG = lazy_regex(
-    r"(?i:[?&;,](?:sig|signature|x-(?:amz|goog|oss|ms|bz)-(?:signature|credential|security-token)|access_?token|code|auth|key|awsaccesskeyid|googleaccessid)=)([^\s\"'&;,<>\\]{4,})"
+    r"(?i:[?&;,](?:sig|signature|x-(?:amz|goog|oss|ms|bz)-(?:signature|credential|security-token)|access_?token|code|auth|key|_?sid|awsaccesskeyid|googleaccessid)=)([^\s\"'&;,<>\\]{4,})"
 )
 _GIVEN = lazy_regex(
-    r"(?:(?<![\w-])(?:-u|--user|--proxy-user)[ =]\\*[\"']?[^\s:\"'\\-][^\s:\"'\\]{0,63}:|\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n]{0,200}? -p|\bsshpass -p ?\\*[\"']?)(?=[^\s\"'])"
+    r"(?:(?<![\w-])(?:-u|--user|--proxy-user|--(?:src-|dest-)?creds)[ =]\\*[\"']?[^\s:\"'\\-][^\s:\"'\\]{0,63}:"
+    r"|\bcurl\b[^\n]{0,200}? -u[^\s:\"'\\-][^\s:\"'\\]{0,63}:"
+    r"|\b(?:mysql|mysqldump|mysqladmin|mariadb|sshpass)\b[^\n]{0,200}? -p ?\\*[\"']?"
+    r"|\b(?:mongo\w{0,8}|(?:docker|podman|nerdctl|registry|az|oc) login|kinit|net ads)\b[^\n]{0,200}? -p[ =]\\*[\"']?"
+    r"|\bldap[a-z]{3,9}\b[^\n]{0,200}? -w ?\\*[\"']?|\bredis-cli\b[^\n]{0,200}? -a ?\\*[\"']?|\bopenssl\b[^\n]{0,200}? -[kK] ?\\*[\"']?"
+    r"|\b(?:unzip|zip|7z|ipmitool|ipmi-power|rabbitmqadmin)\b[^\n]{0,200}? -[pP] ?\\*[\"']?"
+    r"|\b(?:cryptsetup|passwd|chpasswd|login|sudo -S|kinit|gpg)\b[^\n]{0,200}?<<< ?\\*[\"']?)(?=[^\s\"'<-])"
 )
+_LITERAL = lazy_regex(r"--from-literal[= ]\\*[\"']?[\w.-]{1,253}=(?=[^\s\"'])")
 _PIPED = lazy_regex(
-    r"\becho (?:-n )?\\*[\"']?([^\s\"'\\|$]{4,200})\\*[\"']? ?\| ?(?:sudo )?(?:cryptsetup|docker login|podman login|helm registry|passwd|chpasswd|su\b)"
+    r"\becho (?:-n )?\\*[\"']?([^\s\"'\\|$]{4,200})\\*[\"']? ?\| ?(?:sudo )?(?:cryptsetup|docker login|podman login|helm registry|passwd|chpasswd|su\b|-S|kinit|openssl|gpg|smbclient)"
 )
+# One of these is in every line that calls a program with a password.
+_COMMANDS = frozenset({"from-literal", "-u ", "-user", "mysql", "mariadb", "sshpass", "echo ", "curl", "cred", " login ", "ldap", "redis-cli", "openssl", "unzip", "ipmi", "mongo", "<<<", "7z "})  # fmt: skip
 
 
 def spans(text: str, words: frozenset[str]) -> Iterator[Span]:
@@ -58,13 +76,13 @@ def spans(text: str, words: frozenset[str]) -> Iterator[Span]:
         yield from _maps(text)
     if words & {"auth", "token", "key", "bearer", "basic", "cookie"}:
         yield from _headers(text)
-    if "value" in words:
+    if "value" in words or 'env"' in words or "env\\" in words:
         yield from _environment(text)
     if "@" in words and (":" in text):
         yield from _addresses(text)
-    if words & {"sig", "key", "token", "auth", "cred", "code="} and ("&" in text or "?" in text):
+    if words & {"sig", "sid=", "key", "token", "auth", "cred", "code="} and ("&" in text or "?" in text):
         yield from (found.span(1) for found in _SIG.finditer(text))
-    if words & {"-u ", "--user", "-user", "mysql", "mariadb", "sshpass", "echo "}:
+    if words & _COMMANDS:
         yield from _commands(text, words)
 
 
@@ -89,6 +107,20 @@ def _value_of_secrets(text: str, at: int) -> Span | None:
 
 
 def _headers(text: str) -> Iterator[Span]:
+    yield from _authorizations(text)
+    for found in _COOKIE.finditer(text):
+        span = quoted(text, found.end()) or bracketed(text, found.end())
+        span = span or (found.end(), _header_end(text, found.end()))
+        if span[1] - span[0] > 3 and "=" in text[slice(*span)]:
+            yield span
+    for found in _BEARER.finditer(text):
+        if MIXED.search(found[1]) and not found[1].endswith("realm=") and not found[1].startswith(("error=", "scope=")):
+            yield found.span(1)
+    if "AUTH " in text:
+        yield from (found.span(1) for found in _REDIS.finditer(text))
+
+
+def _authorizations(text: str) -> Iterator[Span]:
     for found in _AUTHORIZATION.finditer(text):
         at, scheme = found.end(), None
         if text.startswith("[", at):
@@ -102,16 +134,9 @@ def _headers(text: str) -> Iterator[Span]:
             if not (scheme and scheme[0].strip("\\\"' ")) and span and text[span[1] : span[1] + 1] == " ":
                 span = (at, line_end(text, at)) if "=" in text[span[1] : line_end(text, at)] else span
         is_open = span is not None and span[0] == at and not (scheme and scheme[0].strip("\\\"' "))
+        is_open = is_open and not _PARAMETERS.match(text, at)
         if span and span[1] - span[0] > 3 and not (is_open and _is_prose(text, span)):
             yield span
-    for found in _COOKIE.finditer(text):
-        span = quoted(text, found.end()) or bracketed(text, found.end())
-        span = span or (found.end(), _header_end(text, found.end()))
-        if span[1] - span[0] > 3 and "=" in text[slice(*span)]:
-            yield span
-    for found in _BEARER.finditer(text):
-        if MIXED.search(found[1]) and not found[1].endswith("realm=") and not found[1].startswith(("error=", "scope=")):
-            yield found.span(1)
 
 
 def _is_prose(text: str, span: Span) -> bool:
@@ -131,9 +156,16 @@ def _environment(text: str) -> Iterator[Span]:
         yield found.end(), end.start() if end else line_end(text, found.end())
     for found in _ENV.finditer(text):
         if found["q"] or found["gap"].strip(" ") or "\n" in found["gap"] or '"' in text[found.start() : found.end()]:
-            span = quoted(text, found.end()) or ((bare(text, found.end())) if "\n" in found["gap"] else None)
+            is_below = "\n" in found["gap"] or "\\n" in found["gap"]
+            span = quoted(text, found.end()) or (bare(text, found.end()) if is_below else None)
             if span and span[1] > span[0]:
                 yield span
+    for found in _ENV_LIST.finditer(text):
+        listed = bracketed(text, found.end())
+        for variable in _ASSIGNED.finditer(text, listed[0] - 1, listed[1]) if listed else ():
+            inside = quoted(text, variable.end())
+            if inside and inside[1] > (value := text.index("=", inside[0]) + 1):
+                yield value, inside[1]
     for found in _ENV_BACK.finditer(text):
         span = quoted(text, found.end())
         if span and span[1] > span[0] and _NAME_BEHIND.match(text, span[1]):
@@ -150,15 +182,17 @@ def _addresses(text: str) -> Iterator[Span]:
         ends = [mark.start() for mark in _HOSTED.finditer(region)]
         if ends and ends[-1]:
             yield found.end(), found.end() + ends[-1]
-    yield from (found.span(1) for found in _DSN.finditer(text))
+    yield from (found.span(found.lastindex or 0) for found in _DSN.finditer(text))
 
 
 def _commands(text: str, words: frozenset[str]) -> Iterator[Span]:
     """Passwords that a program is called with in a way of its own."""
-    if not words.isdisjoint({"-u ", "-user", "mysql", "mariadb", "sshpass"}):
+    if not words.isdisjoint(_COMMANDS - {"echo "}):
         for found in _GIVEN.finditer(text):
             span = bare(text, found.end())
             if span and not _PORT.match(text[slice(*span)]):
                 yield span
+    if "from-literal" in words and "secret" in words:
+        yield from (span for found in _LITERAL.finditer(text) if (span := bare(text, found.end())))
     if "echo " in words:
         yield from (found.span(1) for found in _PIPED.finditer(text))

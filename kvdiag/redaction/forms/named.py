@@ -18,17 +18,17 @@ MARK = "\ufdd0"  # stands for a blot while a text is looked through: no characte
 QUOTE = r"(?:\\{0,15}[\"'`])"
 BEFORE, BEHIND = 64, 40  # characters around a word in which its name and what ends that stand
 _STEM = lazy_regex(
-    "pass|pwd|[_-]pw|token|secret|key|cred|auth|sas|signature|psk|jwt|otp|dsn|connection|dockerc|id_|stringdata|user"
+    "pass|pwd|[_-]pw|bindpw|rootpw|srf|cookie|saml|sse-c|token|secret|key|cred|auth|sas|signature|psk|jwt|otp|dsn|connection|dockerc|id_|stringdata|user"
 )
 # The end of a name; what stands before it says whose it is.
 _WORD = (
-    r"(?:passwords?|passwd|passphrase|passcode|pwd|(?<![a-z])pass|(?<=[_-])pw"
+    r"(?:passwords?|passwd|pass_?phrase|passcode|pwd|(?<![a-z])pass|(?<=[_-])pw|(?:bind|root)_?pw"
     r"|(?:secret|access|account|api|user|admin|storage|private|shared|encryption|encrypt|decryption|master|auth|signing|session"
-    r"|unseal|recovery|license|certificate|service|client|subscription|host|webhook|luks|crypt|hmac|ssh|pull|deploy|object"
+    r"|unseal|recovery|integration|license|certificate|service|client|subscription|host|webhook|luks|crypt|hmac|ssh|pull|deploy|object"
     r"|registration|s3|root|chap|dek|kek|ceph|replication)[-_. ]?keys?(?:[-_]?(?:id(?=[^a-z]{1,8}(?:AKIA|ASIA))|base|data|value))?"
     r"|client-key-data|tls\.key|ssh-privatekey|id_(?:rsa|dsa|ecdsa|ed25519)|keyring|\.dockerconfigjson|\.dockercfg"
     r"|dockerconfigjson|tokens?|secret|credentials?|signature|(?<=[-_])creds?|(?<=[-_])auth|identitytoken|psk|jwt|otp"
-    r"|shared_?access_?signature|sas|vault[-_]?pass|dsn|connection_?string|stringdata|pass_?code)"
+    r"|shared_?access_?signature|sas|vault[-_]?pass|dsn|connection_?string|stringdata|pass_?code|[cx]srf|erlang_cookie|samlresponse)"
 )
 _SUFFIX = r"(?:[-_]?(?:in|out|old|new|current|previous|value|data|text|plain|string|raw|b64|base64|\d{1,3})(?![a-z]))?"
 _NAME = lazy_regex(
@@ -42,16 +42,28 @@ _CEPH = lazy_regex(
 )
 _FLAG = lazy_regex(
     r"(?i:(?<![\w-])--?(?:[a-z][\w.-]{0,40}-)?(?:password|passwd|passphrase|pass|pwd|token|secret|api-?key|(?:access|account|"
-    rf"secret|user|private|certificate)-key|sas)|\.(?:password|passwd)(?:_in)?{QUOTE}?,?\s{{1,4}}{QUOTE}?(?:-v|--value))"
+    rf"secret|user|private|certificate)-key|sas|sse-c)|\.(?:password|passwd)(?:_in)?{QUOTE}?,?\s{{1,4}}{QUOTE}?(?:-v|--value))"
     rf"{QUOTE}?,?[ \t=]{{1,4}}(?={QUOTE}?[^-\s\"'`\\])"
 )
+_MIX = r"(?=[^\s\"'|<]*\d)(?=[^\s\"'|<]*[A-Za-z])(?=[^\s\"'|<]{6})"  # a word with figures and letters
 _SAID = lazy_regex(
-    rf"(?i:(?:password|passphrase|passwd|secret|token) (?:for [\w.@-]{{1,64}} )?(?:is|was)):? {QUOTE}?(?=[^\s\"']*\d)(?=[^\s\"']*[A-Za-z])(?=[^\s\"']{{6}})"
+    rf"(?i:(?:password|passphrase|passwd|secret|token)(?: for [\w.@/-]{{1,64}})?(?: (?:is|was):?|:) {QUOTE}?{_MIX}"
+    rf"|\bunseal key \d{{1,2}}: {_MIX}|\b(?:bind|root)pw {_MIX}|\blogin [^\s]{{1,128}} password {_MIX}"
+    # a list or a table that has it beside its name
+    rf"|(?:password|passwd|passphrase|secret|token|access.?key)(?:{QUOTE}, ?{QUOTE}| {{0,80}}\| {{0,8}}| -> {QUOTE}?){_MIX})"
 )
+_MARKUP = lazy_regex(rf"<[\w.:-]{{0,64}}?(?i:{_WORD}{_SUFFIX})>(?P<value>[^<>\n]{{1,4096}})(?=</|$)")
+_ATTRIBUTES = lazy_regex(rf"\b(?:key|name)=(?P<q>{QUOTE})(?P<name>[\w.:-]{{1,128}})(?P=q) value=(?=(?P=q))")
+# What Go says of a value before it: its type, its length, where it lies.
+_TYPED = lazy_regex(
+    r"\(\*?[\w.\[\]{}*]{1,64}\)(?:\(0x[0-9a-f]{1,16}\))? ?(?:\((?:len|cap)=\d{1,9}(?: cap=\d{1,9})?\) ?)?\(?"
+)
+_BELOW = lazy_regex(r"[|>][-+]?\d?[ \t]{0,8}(?P<end>\n|\\{1,8}n)[ \t]{1,40}")  # a block of YAML
 _OPTION = lazy_regex(r"(?:,|(?<![\w-])-o[ =]?\\*[\"']?)secret=")
 _USER = lazy_regex(r"(?i:user(?:name)?=)[^\s,%\"'=]{1,128}%")
 _AUTH = lazy_regex(
     rf"(?<![\w-])_?auth(?:Token)?{QUOTE}\s{{0,4}}:\s{{0,4}}(?={QUOTE})|\b_auth(?:Token)?\s{{0,2}}=\s{{0,2}}|\b_password\s{{0,2}}=\s{{0,2}}"
+    rf"|(?<![\w-])auth\s{{0,2}}=\s{{0,2}}(?={QUOTE}[A-Za-z0-9+/]{{8}})"
 )
 # What says that there is no value, or what became of it; and where one lies.
 PROSE = lazy_regex(
@@ -129,6 +141,7 @@ def _named(text: str, begins: int, ends: int) -> Iterator[Span]:
         span = _value(text, found.end(), found.start())
         if span and not _FILE.match(text, found.end()) and (found["sep"] or span[1] - span[0] > 7):
             yield span
+    yield from _marked(text, begins, ends)
     for pattern in (_OPTION, _AUTH, _USER, _SAID):
         for found in pattern.finditer(text, begins, ends):
             span = _value(text, found.end(), found.end())
@@ -137,8 +150,22 @@ def _named(text: str, begins: int, ends: int) -> Iterator[Span]:
     yield from _flagged(text, begins, ends)
 
 
+def _marked(text: str, begins: int, ends: int) -> Iterator[Span]:
+    """The values of XML: between the marks of their names, or beside those."""
+    yield from (found.span("value") for found in _MARKUP.finditer(text, begins, ends + 4096) if found["value"].strip())
+    for found in _ATTRIBUTES.finditer(text, begins, ends):
+        span = quoted(text, found.end()) if _is_name(found["name"]) else None
+        if span and span[1] > span[0]:
+            yield span
+
+
 def _value(text: str, at: int, begins: int) -> Span | None:
     """The value that begins here, of a name that begins there."""
+    typed = _TYPED.match(text, at) if text.startswith("(", at) else None
+    at = typed.end() if typed else at
+    below = _BELOW.match(text, at)
+    if below:
+        return below.end(), _block_end(text, below.end(), below["end"])
     span = quoted(text, at)
     if span is not None:
         return span
@@ -152,6 +179,13 @@ def _value(text: str, at: int, begins: int) -> Span | None:
         if inside and inside[1] > at:
             return at, inside[1]
     return bare(text, at)
+
+
+def _block_end(text: str, at: int, line_end_as: str) -> int:
+    """Where a block of YAML ends: with the last line that is indented."""
+    while (end := text.find(line_end_as, at)) >= 0 and text.startswith((" ", "\t"), end + len(line_end_as)):
+        at = end + len(line_end_as)
+    return end if end >= 0 else line_end(text, at)
 
 
 def _is_told(text: str, name_at: int, span: Span, separator: str) -> bool:

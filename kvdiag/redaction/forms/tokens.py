@@ -118,7 +118,17 @@ TOKENS = (
     Token("JWT, as of service accounts", ("eyj",), lazy_regex(r"(?<![\w+/-])(eyJ[\w-]{8,}\.[\w-]{8,}={0,2}(?:\.[\w=-]*)*)"), "RFC 7519", "gitleaks, detect-secrets"),
     Token("base64 of a JWT, as Secrets hold it", ("zxlk",), lazy_regex(r"(?<![\w+/-])(ZXlK[A-Za-z0-9+/]{30,}={0,2})"), "RFC 7519", "gitleaks"),
     Token("base64 of JSON with credentials", ("eyj", "ewo", "ewk", "eya"), lazy_regex(r"(?<![\w+/-])(e(?:yJ|wo|wk|yA)[\w+/-]{14,}={0,2})"), "RFC 4648", "", _is_credentials),
-    Token("base64 of a private key", ("ls0tls1crudjt",), lazy_regex(r"(?<![\w+/-])(LS0tLS1CRUdJT[\w+/-]{8,}={0,2})"), "RFC 7468", "", _is_private),
+    Token("base64 of a private key", ("ls0tls1crudjt", "0tls0tqkvhsu4g", "tls0tlujfr0loi"), lazy_regex(r"(?<![\w+/-])([\w+/-]{0,64}?(?:LS0tLS1CRUdJT|0tLS0tQkVHSU4g|tLS0tLUJFR0lOI)[\w+/-]{8,}={0,2})"), "RFC 7468", "", _is_private),
+    Token("base64 of that, as Secrets hold it", ("tfmwdextmunsvwrkv",), lazy_regex(r"(?<![\w+/-])(TFMwdExTMUNSVWRKV[\w+/-]{8,}={0,2})"), "RFC 7468", "", lambda text: _is_private(_decoded(text).decode("ascii", "replace"))),
+    Token("base64 of what gzip packed, as Helm keeps its releases", ("h4sia", "sdrzsufb"), lazy_regex(r"(?<![\w+/-])((?:H4sIA|SDRzSUFB)[A-Za-z0-9+/]{59,}={0,2})"), "helm.sh/docs: storage backends"),
+    Token("NVMe over fabrics: DH-HMAC-CHAP", ("dhhc-1:",), lazy_regex(r"(DHHC-1:\d\d:[A-Za-z0-9+/]{8,}={0,2}:?)"), "nvme-cli: nvme gen-dhchap-key"),
+    Token("dm-crypt: keys in a table", (" crypt ",), lazy_regex(r" crypt (?:\w[\w:()-]{2,64}) ([0-9a-f]{32,256}) \d"), "docs.kernel.org/admin-guide/device-mapper/dm-crypt.html"),
+    Token("PuTTY: private keys", ("private-lines",), lazy_regex(r"Private-Lines: \d{1,3}(?:\s|\\{1,8}[nr]){1,8}([\w+/=]{16,})"), "the.earth.li/~sgtatham/putty: PPK file format"),
+    Token("MicroK8s: joining", (":25000/",), lazy_regex(r":25000/([0-9a-f]{32})(?![0-9a-f])"), "microk8s.io/docs/command-reference: add-node"),
+    Token("PagerDuty, Opsgenie", ("routing", "geniekey"), lazy_regex(r"(?i:(?:routing_?|genie-?)key\W{1,24})([0-9a-z]{32}(?![0-9A-Za-z])|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})"), "each vendor's documentation of its API keys"),
+    Token("Vault: ids of AppRoles' secrets", ("secret",), lazy_regex(r"(?i:secret_?id\W{1,24})([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})"), "developer.hashicorp.com/vault/docs/auth/approle"),
+    Token("secret keys behind their ids", ("ak",), lazy_regex(r"(?i:\bak\W{1,4})\w{8,64}\W{1,8}(?i:sk\W{1,4})([\w+/=]{16,})"), "support.huaweicloud.com: AK/SK"),
+    Token("Nutanix CSI: endpoint, user and password", (":9440:",), lazy_regex(r":9440:[^\s:\"']{1,64}:([^\s\"'\\]{4,})"), "portal.nutanix.com: CSI volume driver secrets"),
 )  # fmt: skip
 ANCHORS = tuple((anchor, number) for number, token in enumerate(TOKENS) for anchor in token.anchors)
 

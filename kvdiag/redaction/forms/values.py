@@ -12,7 +12,8 @@ from kvdiag.regex import lazy_regex
 _QUOTE = lazy_regex(r"(\\*)([\"'`])")
 _OPENING = lazy_regex(r"(\\{0,15})([\"'`])")
 _MAP = lazy_regex(
-    r"&?(?:\*?[\w.]{0,40})?(?:map\[\w{0,20}\](?:\w{1,20}|\[\]byte|interface ?\{\})|map(?=\[)|\[\]\w{1,40})?(?=[\[{<(])"
+    r"&?(?:\*?(?!map\[)[\w.]{0,40})?"
+    r"(?:map\[\w{0,20}\](?:\w{1,20}|\[\]byte|\[\]uint8|interface ?\{\})(?=[{(])|map(?=\[)|\[\]\w{1,40})?(?=[\[{<(])"
 )
 _NEXT = lazy_regex(r"\\*[\"'`]|[\[\](){}<>\n]")
 _GOES_ON = lazy_regex(r"[ \t]+\S|[\]})>]")
