@@ -7,6 +7,7 @@ import typer
 from kvdiag.cli.arguments import NoRedact, Paths, YearOption, ZoneOption, options_of
 from kvdiag.cli.outlet import outlet, say_note
 from kvdiag.commands.parse import records
+from kvdiag.commands.together import redacted_records
 from kvdiag.errors import InputError
 from kvdiag.report.jsontext import json_text
 from kvdiag.report.lines import record_line
@@ -20,7 +21,8 @@ def command(paths: Paths = None, year: YearOption = None, tz: ZoneOption = "", n
     options = options_of(paths, None, year, tz)
     understood = False
     with outlet(None) as stream:
-        for record in records(options, problems.append):
+        found = records(options, problems.append)
+        for record in found if no_redact else redacted_records(found):
             understood = understood or record.time is not None
             stream.write(json_text(record_line(record), redact=not no_redact))
     for problem in problems:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from kvdiag.commands.together import redacted_together, together
 from kvdiag.inputs.folded import unfolded
 from kvdiag.inputs.journal import fold_export
 from kvdiag.inputs.lines import LineMap
@@ -18,18 +19,12 @@ from kvdiag.inputs.repair import Transcoded
 from kvdiag.inputs.source import STDIN, Source
 from kvdiag.redaction.forms.pem import without_keys
 from kvdiag.redaction.secrets import redacted
-from kvdiag.regex import lazy_regex
 from kvdiag.scan.blocks import blocks
 from kvdiag.scan.parts import whole
 
 Rewrite = Callable[[str], str]
 
 PACKED = {".gz", ".bz2", ".xz", ".zst"}
-MOST_TOGETHER = 200  # lines of a message, looked through at once
-# A line that says by its beginning that it goes on with none above it.
-_BEGINS = lazy_regex(
-    r"[IWEF]\d{4} |[A-Z][a-z]{2} [ \d]\d \d\d:|\d{4}[-/]\d\d[-/]\d\d[T ]|time=|ts=|\{\"|<\d{1,3}>|\[ *\d+\.\d"
-)
 
 
 @dataclass(slots=True)
@@ -60,15 +55,14 @@ def lines(source: Source, done: Shared | None = None) -> Iterator[str]:
 
 def written(source: Source, change: Rewrite, done: Shared) -> Iterator[bytes]:
     """The lines of one source without secrets, changed, each as it ended."""
-    for group in _together(lines(source, done)):
-        bodies = [line.rstrip("\r\n") for line in group]
-        safe = redacted("\n".join(bodies)).split("\n")
-        if len(safe) != len(bodies):
-            safe = [redacted(body) for body in bodies]
-        for line, body, shown in zip(group, bodies, safe, strict=True):
+    for group in together(lines(source, done)):
+        bodies = [body.rstrip("\r\n") for _, body in group]
+        safe = redacted_together(bodies)
+        for (head, whole_body), body, shown in zip(group, bodies, safe, strict=True):
+            line = redacted(head + shown) if head else shown
             done.lines += 1
-            done.secrets += shown != body
-            yield change(shown + line[len(body) :]).encode("utf-8", "surrogateescape")
+            done.secrets += line != head + body
+            yield change(line + whole_body[len(body) :]).encode("utf-8", "surrogateescape")
 
 
 def placed(found: Iterable[Source], folder: Path, change: Rewrite) -> Iterator[tuple[Source, Path]]:
@@ -82,18 +76,6 @@ def placed(found: Iterable[Source], folder: Path, change: Rewrite) -> Iterator[t
             path = path.with_name(f"{path.name}.more")
         taken.add(path)
         yield source, path
-
-
-def _together(lines: Iterable[str]) -> Iterator[list[str]]:
-    """Lines with those that go on with them: a value may stand on the line below its name."""
-    group: list[str] = []
-    for line in lines:
-        if group and (len(group) >= MOST_TOGETHER or _BEGINS.match(line)):
-            yield group
-            group = []
-        group.append(line)
-    if group:
-        yield group
 
 
 def _split(text: str) -> list[str]:

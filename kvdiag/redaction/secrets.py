@@ -24,17 +24,19 @@ _ANCHORS = (
     "pass", "pwd", "pw", "token", "secret", "key", "cred", "auth", "cookie", "bearer", "basic", "value", "sig", "sas",
     "psk", "jwt", "otp", "dsn", "connection", "dockerc", "id_", "stringdata", "@", "-u ", "-user", "user", "code=",
     "mysql", "mariadb", "sshpass", "echo ", "curl", " login ", "ldap", "redis-cli", "openssl", "unzip", "ipmi", "mongo",
-    "<<<", "7z ", "from-literal", "sid=", 'env"', "env\\", "saml", "srf", "sse-c",
+    "<<<", "7z ", "from-literal", "sid=", 'env"', "env\\", "saml", "srf", "sse-c", 'login"', '-u"', "-u\\",
 )  # fmt: skip
 _NAMING = frozenset(_ANCHORS) - {
     "bearer", "basic", "value", "@", "-u ", "-user", "code=", "mysql", "echo ", "curl", "ldap", "redis-cli", "openssl",
-    "unzip", "ipmi", "mongo", "<<<", "7z ", "from-literal", "sid=", 'env"', "env\\",
+    "unzip", "ipmi", "mongo", "<<<", "7z ", "from-literal", "sid=", 'env"', "env\\", '-u"', "-u\\",
 }  # fmt: skip
 _ROUNDS = 8
 SHORT = 64  # characters of what is remembered
 SHORTEST = 6  # characters that name a secret and tell it
 # Bytes as numbers, as the journal writes what is no plain text.
 _LISTED = lazy_regex(r"\[ ?\d{1,3}(?: ?, ?\d{1,3}){7,65536} ?\]")
+_PROCESS_TITLE = lazy_regex(r"(?<=proctitle=)[0-9A-F]{16,8192}")  # what auditd writes of a command, with NUL between
+_ARROW = lazy_regex(r"\ufdd0\\*[\"']? -> \\*[\"']?(?P<value>[^\s\"'\\\ufdd0]+)")  # the old value, and the new one
 # What a secret that was told at the end of a line goes on with on the next one.
 _GOES_ON = lazy_regex(r"(?<=\ufdd0\n)[ \t]{0,40}(?P<value>(?!-)[\w+/=.~%-]{8,}(?=\n|$|[\"',;\s]))")
 
@@ -75,6 +77,10 @@ def _once(text: str) -> str:
         text = _cut(text, found)
     if "[" in text and "," in text:
         text = _LISTED.sub(lambda listed: _listed(listed[0]), text)
+    if "proctitle=" in text:
+        text = _PROCESS_TITLE.sub(lambda found: found[0] if _is_harmless(found[0]) else MARK, text)
+    if " -> " in text and MARK in text:
+        text = _cut(text, [found.span("value") for found in _ARROW.finditer(text)])
     if MARK + "\n" in text:
         text = _cut(text, [found.span("value") for found in _GOES_ON.finditer(text) if _is_rest(found["value"])])
     return text
@@ -128,6 +134,12 @@ def _listed(listed: str) -> str:
         if replaced == text.replace(MARK, REDACTED)
         else json.dumps(replaced, ensure_ascii=False).replace(REDACTED, MARK)
     )
+
+
+def _is_harmless(figures: str) -> bool:
+    """Whether bytes that are written as figures hold no secret."""
+    said = bytes.fromhex(figures[: len(figures) & ~1]).replace(b"\0", b" ").decode("utf-8", "replace")
+    return redacted(said) == said
 
 
 def _is_rest(text: str) -> bool:

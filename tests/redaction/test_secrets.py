@@ -139,6 +139,17 @@ RARE = [
     ("GET /webapi?_sid=S&x=1", A24),
     ('Authorization: Digest username="joe", realm="x", response="S"', "0a4f113b0a4f113b"),
     ("--sse-c S", A24),
+    ('cmd=["redis-cli","-a","S","ping"]', A24),
+    ('cmd=["mysqladmin","ping","-pS"]', A24),
+    ('args=["docker","login","-u","joe","-p","S"]', A24),
+    ('args=["curl","-u","joe:S"]', A24),
+    ('args=["node.session.auth.password","-v","S"]', A24),
+    ('args ["luksOpen","--key","S"]', A24),
+    ('argc=3 a0="app" a1="--password" a2="S"', A24),
+    ("proctitle=S", "617070002D2D70617373776F72643D6E307454306C64"),
+    ('<Data Name="Password">S</Data>', A24),
+    ('{"key":"db.password","value":{"stringValue":"S"}}', A24),
+    ('secret_key = "n0tT0ld0ld" -> "S"', A24),
 ]
 
 

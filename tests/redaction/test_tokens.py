@@ -112,6 +112,7 @@ TABLE = [
     ("PagerDuty, Opsgenie", "GenieKey S", UID, []),
     ("Vault: ids of AppRoles' secrets", '"secret_id":"S"', UID, ["secret_id of 1 role"]),
     ("secret keys behind their ids", "ak=QWERTYUIOPAB sk=S", MIX[:40], ["ak=1 sk=2"]),
+    ("PostgreSQL: lines of .pgpass", "db:5432:shop:joe:S", "n0tT0ldPass", ["db:5432:5: connection refused"]),
     ("Nutanix CSI: endpoint, user and password", "key: 10.0.0.1:9440:admin:S", "n0tT0ldPrism", ["10.0.0.1:9440: connection refused"]),
 ]  # fmt: skip
 IDS = [

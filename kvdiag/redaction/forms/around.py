@@ -29,6 +29,11 @@ _ONLY_NAMES = lazy_regex(
 )
 _DATA = lazy_regex(rf"(?<![\w.])(?:data|Data){QUOTE}?\s{{0,4}}:\s{{0,4}}(?=map\[|\{{)")
 _OF_SECRET = lazy_regex(rf"\bkind{QUOTE}?\s{{0,4}}:\s{{0,4}}{QUOTE}?Secret\b|\bSecret\{{")
+_KIND_OF_SECRET = lazy_regex(r"(?m)^[ \t-]*kind:[ \t]*Secret[ \t]*$")
+_BELOW_DATA = lazy_regex(
+    r"(?m)^(?P<pad>[ \t-]*)(?:data|stringData):[ \t]*\n(?P<lines>(?:(?P=pad)[ \t]+[^\n]*(?:\n|$))+)"
+)
+_SET = lazy_regex(r"(?m)^[ \t]*(?:[\w.-]{1,253}:[ \t]*)?(?P<value>[^\n]+)$")
 _ENV_GO = lazy_regex(r"EnvVar\{Name:[^,{}]{1,256},Value:(?!,)|KeyValue\{Key:[^,{}]{1,256},Value:(?!,)")
 _ENV_ENDS = lazy_regex(r",ValueFrom:|,\}|\bEnvVar\{Name:|\bKeyValue\{Key:")
 _ENV = lazy_regex(
@@ -53,21 +58,24 @@ _DSN = lazy_regex(
 _SIG = lazy_regex(
     r"(?i:[?&;,](?:sig|signature|x-(?:amz|goog|oss|ms|bz)-(?:signature|credential|security-token)|access_?token|code|auth|key|_?sid|awsaccesskeyid|googleaccessid)=)([^\s\"'&;,<>\\]{4,})"
 )
+_Q = r"\\{0,8}[\"']"
+_NEXT_ARGUMENT = rf"(?:[ =]{_Q}?|{_Q}, ?{_Q})"  # of a command line, or of a list of arguments
+_FLAGGED = r"\b[^\n]{0,200}?[ \"']"  # from a program to one of its flags
 _GIVEN = lazy_regex(
-    r"(?:(?<![\w-])(?:-u|--user|--proxy-user|--(?:src-|dest-)?creds)[ =]\\*[\"']?[^\s:\"'\\-][^\s:\"'\\]{0,63}:"
-    r"|\bcurl\b[^\n]{0,200}? -u[^\s:\"'\\-][^\s:\"'\\]{0,63}:"
-    r"|\b(?:mysql|mysqldump|mysqladmin|mariadb|sshpass)\b[^\n]{0,200}? -p ?\\*[\"']?"
-    r"|\b(?:mongo\w{0,8}|(?:docker|podman|nerdctl|registry|az|oc) login|kinit|net ads)\b[^\n]{0,200}? -p[ =]\\*[\"']?"
-    r"|\bldap[a-z]{3,9}\b[^\n]{0,200}? -w ?\\*[\"']?|\bredis-cli\b[^\n]{0,200}? -a ?\\*[\"']?|\bopenssl\b[^\n]{0,200}? -[kK] ?\\*[\"']?"
-    r"|\b(?:unzip|zip|7z|ipmitool|ipmi-power|rabbitmqadmin)\b[^\n]{0,200}? -[pP] ?\\*[\"']?"
-    r"|\b(?:cryptsetup|passwd|chpasswd|login|sudo -S|kinit|gpg)\b[^\n]{0,200}?<<< ?\\*[\"']?)(?=[^\s\"'<-])"
+    rf"(?:(?<![\w-])(?:-u|--user|--proxy-user|--(?:src-|dest-)?creds){_NEXT_ARGUMENT}[^\s:\"'\\-][^\s:\"'\\]{{0,63}}:"
+    rf"|\bcurl{_FLAGGED}-u[^\s:\"'\\-][^\s:\"'\\]{{0,63}}:"
+    rf"|\b(?:mysql|mysqldump|mysqladmin|mariadb|sshpass){_FLAGGED}-p(?:{_NEXT_ARGUMENT})?"
+    rf"|\b(?:mongo\w{{0,8}}|(?:docker|podman|nerdctl|registry|az|oc)(?: |{_Q}, ?{_Q})login|kinit|net ads){_FLAGGED}-p{_NEXT_ARGUMENT}"
+    rf"|\bldap[a-z]{{3,9}}{_FLAGGED}-w(?:{_NEXT_ARGUMENT})?|\bredis-cli{_FLAGGED}-a(?:{_NEXT_ARGUMENT})?"
+    rf"|\bopenssl{_FLAGGED}-[kK]{_NEXT_ARGUMENT}|\b(?:unzip|zip|7z|ipmitool|ipmi-power){_FLAGGED}-[pP](?:{_NEXT_ARGUMENT})?"
+    rf"|\b(?:cryptsetup|passwd|chpasswd|login|sudo -S|kinit|gpg)\b[^\n]{{0,200}}?<<< ?{_Q}?)(?=[^\s\"'<-])"
 )
 _LITERAL = lazy_regex(r"--from-literal[= ]\\*[\"']?[\w.-]{1,253}=(?=[^\s\"'])")
 _PIPED = lazy_regex(
     r"\becho (?:-n )?\\*[\"']?([^\s\"'\\|$]{4,200})\\*[\"']? ?\| ?(?:sudo )?(?:cryptsetup|docker login|podman login|helm registry|passwd|chpasswd|su\b|-S|kinit|openssl|gpg|smbclient)"
 )
 # One of these is in every line that calls a program with a password.
-_COMMANDS = frozenset({"from-literal", "-u ", "-user", "mysql", "mariadb", "sshpass", "echo ", "curl", "cred", " login ", "ldap", "redis-cli", "openssl", "unzip", "ipmi", "mongo", "<<<", "7z "})  # fmt: skip
+_COMMANDS = frozenset({"from-literal", "-u ", '-u"', "-u\\", "-user", "mysql", "mariadb", "sshpass", "echo ", "curl", "cred", " login ", 'login"', "ldap", "redis-cli", "openssl", "unzip", "ipmi", "mongo", "<<<", "7z "})  # fmt: skip
 
 
 def spans(text: str, words: frozenset[str]) -> Iterator[Span]:
@@ -93,6 +101,9 @@ def _maps(text: str) -> Iterator[Span]:
         span = bracketed(text, found.end()) or _value_of_secrets(text, found.end())
         if span and text[span[0] : span[1]].strip() and not _ONLY_NAMES.match(text[span[0] - 1 : span[1] + 1]):
             yield span
+    if "\n" in text and _KIND_OF_SECRET.search(text):
+        for found in _BELOW_DATA.finditer(text):
+            yield from (line.span("value") for line in _SET.finditer(text, *found.span("lines")))
     if _OF_SECRET.search(text):
         for found in _DATA.finditer(text):
             span = bracketed(text, found.end())

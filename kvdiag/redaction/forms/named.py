@@ -38,12 +38,12 @@ _VARIABLE = lazy_regex(
     r"(?<![A-Za-z0-9])[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:KEY|PW|AUTH|DSN|APIKEY|SAS|CREDS?)(?:_[A-Z0-9]{1,8})?(?P<sep>=|\\*[\"']:[ \t]?)"
 )
 _CEPH = lazy_regex(
-    rf"(?<![\w.-])(?:--)?key(?P<sep>{QUOTE}?\s{{0,2}}[:=]\s{{0,2}})(?={QUOTE}?AQ[\w+/]{{8,}}=)|(?<![\w-])--key(?P<flag>[= ])"
+    rf"(?<![\w.-])(?:--)?key(?P<sep>{QUOTE}?\s{{0,2}}[:=]\s{{0,2}})(?={QUOTE}?AQ[\w+/]{{8,}}=)|(?<![\w-])--key(?P<flag>[= ]|{QUOTE}, ?)"
 )
 _FLAG = lazy_regex(
     r"(?i:(?<![\w-])--?(?:[a-z][\w.-]{0,40}-)?(?:password|passwd|passphrase|pass|pwd|token|secret|api-?key|(?:access|account|"
-    rf"secret|user|private|certificate)-key|sas|sse-c)|\.(?:password|passwd)(?:_in)?{QUOTE}?,?\s{{1,4}}{QUOTE}?(?:-v|--value))"
-    rf"{QUOTE}?,?[ \t=]{{1,4}}(?={QUOTE}?[^-\s\"'`\\])"
+    rf"secret|user|private|certificate)-key|sas|sse-c)|\.(?:password|passwd)(?:_in)?{QUOTE}?,?\s{{0,4}}{QUOTE}?(?:-v|--value))"
+    rf"(?:{QUOTE},?[ \t]{{0,4}}|,?[ \t=]{{1,4}})(?:a\d{{1,3}}=)?(?={QUOTE}?[^-\s\"'`\\])"
 )
 _MIX = r"(?=[^\s\"'|<]*\d)(?=[^\s\"'|<]*[A-Za-z])(?=[^\s\"'|<]{6})"  # a word with figures and letters
 _SAID = lazy_regex(
@@ -53,7 +53,10 @@ _SAID = lazy_regex(
     rf"|(?:password|passwd|passphrase|secret|token|access.?key)(?:{QUOTE}, ?{QUOTE}| {{0,80}}\| {{0,8}}| -> {QUOTE}?){_MIX})"
 )
 _MARKUP = lazy_regex(rf"<[\w.:-]{{0,64}}?(?i:{_WORD}{_SUFFIX})>(?P<value>[^<>\n]{{1,4096}})(?=</|$)")
-_ATTRIBUTES = lazy_regex(rf"\b(?:key|name)=(?P<q>{QUOTE})(?P<name>[\w.:-]{{1,128}})(?P=q) value=(?=(?P=q))")
+_ATTRIBUTES = lazy_regex(
+    rf"\b(?i:key|name)=(?P<q>{QUOTE})(?P<name>[\w.:-]{{1,128}})(?P=q)(?: value=(?=(?P=q))|>(?P<value>[^<>\n]{{1,4096}})<)"
+    rf"|\bkey{QUOTE}\s?:\s?{QUOTE}(?P<of>[\w.:-]{{1,128}}){QUOTE}\s?,\s?{QUOTE}value{QUOTE}\s?:\s?\{{\s?{QUOTE}\w{{1,8}}Value{QUOTE}\s?:\s?(?={QUOTE})"
+)
 # What Go says of a value before it: its type, its length, where it lies.
 _TYPED = lazy_regex(
     r"\(\*?[\w.\[\]{}*]{1,64}\)(?:\(0x[0-9a-f]{1,16}\))? ?(?:\((?:len|cap)=\d{1,9}(?: cap=\d{1,9})?\) ?)?\(?"
@@ -153,8 +156,10 @@ def _named(text: str, begins: int, ends: int) -> Iterator[Span]:
 def _marked(text: str, begins: int, ends: int) -> Iterator[Span]:
     """The values of XML: between the marks of their names, or beside those."""
     yield from (found.span("value") for found in _MARKUP.finditer(text, begins, ends + 4096) if found["value"].strip())
-    for found in _ATTRIBUTES.finditer(text, begins, ends):
-        span = quoted(text, found.end()) if _is_name(found["name"]) else None
+    for found in _ATTRIBUTES.finditer(text, begins, ends + 96):
+        if not _is_name(found["name"] or found["of"]):
+            continue
+        span = found.span("value") if found["value"] else quoted(text, found.end())
         if span and span[1] > span[0]:
             yield span
 

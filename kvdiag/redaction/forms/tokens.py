@@ -128,6 +128,7 @@ TOKENS = (
     Token("PagerDuty, Opsgenie", ("routing", "geniekey"), lazy_regex(r"(?i:(?:routing_?|genie-?)key\W{1,24})([0-9a-z]{32}(?![0-9A-Za-z])|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})"), "each vendor's documentation of its API keys"),
     Token("Vault: ids of AppRoles' secrets", ("secret",), lazy_regex(r"(?i:secret_?id\W{1,24})([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})"), "developer.hashicorp.com/vault/docs/auth/approle"),
     Token("secret keys behind their ids", ("ak",), lazy_regex(r"(?i:\bak\W{1,4})\w{8,64}\W{1,8}(?i:sk\W{1,4})([\w+/=]{16,})"), "support.huaweicloud.com: AK/SK"),
+    Token("PostgreSQL: lines of .pgpass", (":5432:",), lazy_regex(r":5432:[^\s:\"']{1,64}:[^\s:\"']{1,64}:([^\s\"'\\]{4,})"), "postgresql.org/docs: the password file"),
     Token("Nutanix CSI: endpoint, user and password", (":9440:",), lazy_regex(r":9440:[^\s:\"']{1,64}:([^\s\"'\\]{4,})"), "portal.nutanix.com: CSI volume driver secrets"),
 )  # fmt: skip
 ANCHORS = tuple((anchor, number) for number, token in enumerate(TOKENS) for anchor in token.anchors)
