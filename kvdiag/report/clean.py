@@ -8,7 +8,10 @@ from __future__ import annotations
 from kvdiag.redaction.secrets import redacted
 from kvdiag.regex import lazy_regex
 
-_CONTROL = lazy_regex("[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+_CONTROL = lazy_regex(
+    "[\x00-\x08\x0a-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u2028-\u202e"
+    "\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
+)
 
 
 def clean(text: str, *, redact: bool = True, newlines: bool = False) -> str:
@@ -34,7 +37,13 @@ def shortened(text: str, most: int) -> str:
 
 def json_safe(text: str) -> str:
     """JSON whose strings hold no control or direction characters as they are; its own line ends stay."""
-    return _CONTROL.sub(lambda found: found[0] if found[0] == "\n" else f"\\u{ord(found[0]):04x}", text)
+    return _CONTROL.sub(lambda found: found[0] if found[0] == "\n" else _units(found[0]), text)
+
+
+def _units(character: str) -> str:
+    """A character as JSON escapes it, in units of UTF-16."""
+    written = character.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{written[at : at + 4]}" for at in range(0, len(written), 4))
 
 
 def _escaped(text: str, *, newlines: bool) -> str:
@@ -43,4 +52,6 @@ def _escaped(text: str, *, newlines: bool) -> str:
 
 def _escape(character: str) -> str:
     code = ord(character)
-    return {"\n": "\\n", "\r": "\\r"}.get(character) or (f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}")
+    return {"\n": "\\n", "\r": "\\r"}.get(character) or (
+        f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"
+    )

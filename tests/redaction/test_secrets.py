@@ -11,6 +11,7 @@ import pytest
 
 from kvdiag.commands.parse import records
 from kvdiag.commands.redact import Shared, written
+from kvdiag.commands.together import redacted_records
 from kvdiag.inputs.paths import sources
 from kvdiag.model.options import Options
 from kvdiag.redaction.secrets import REDACTED, redacted, redacted_value
@@ -236,7 +237,8 @@ def outputs(path) -> tuple[str, str]:
     """Give what `redact` and `parse` write of a log."""
     problems: list = []
     options = Options(paths=(str(path),))
-    parsed = "".join(json_text(record_line(record), redact=True) for record in records(options, problems.append))
+    found = redacted_records(records(options, problems.append))
+    parsed = "".join(json_text(record_line(record), redact=True) for record in found)
     assert not problems
     return shared(path), parsed
 
@@ -317,6 +319,35 @@ def test_names_and_values_on_lines_of_their_own():
     text = '  {\n    "name": "GREETING",\n    "value": "n0tT0ld"\n  }\n- name: GREETING\n  value: n0tT0ld'
     assert "n0tT0ld" not in redacted(text)
     assert redacted(text).count("\n") == text.count("\n")
+
+
+@pytest.mark.parametrize("unit", ["password=", "secret:{", '"env":[', "password: |\\n  ", "token=$(" + "x" * 120])
+def test_names_within_names_for_ever(unit):
+    """What stands within a value is no further one: a line made of names takes no longer than its length."""
+    assert len(redacted(unit * (60_000 // len(unit)))) < 70_000
+
+
+PROGRAM = [
+    ["password: |", "  n0tT0ldBelow", "next: x"],
+    ["kind: Secret", "data:", "  login: bjB0VDBsZA==", "  other: n0tT0ldOther"],
+    ["data:", "  login: n0tT0ldAbove", "kind: Secret"],
+    ['  "env": [', '    "PATH=/bin",', '    "GREETING=n0tT0ldList"', "  ],"],
+    ["- name: GREETING", "  value: n0tT0ldValue"],
+    ["rejected token eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJzeXN0", "ZW0ifQ.n0tT0ldWrapped1Zq7"],
+]
+
+
+@pytest.mark.parametrize("lead", ["", "Mar 12 05:49:00 worker-1 agent[7]: ", "2024-03-12T05:49:00.241725Z stderr F "])
+def test_a_text_over_lines_behind_a_carrier(lead, tmp_path):
+    """What only the line above tells goes, behind carriers too; the lines stay, and what follows."""
+    log = tmp_path / "a.log"
+    lines = [line for text in PROGRAM for line in [klog("before").strip(), *(lead + part for part in text)]]
+    log.write_text("\n".join([*lines, klog("it went on")]), "utf-8")
+    for number, said in enumerate(outputs(log)):
+        assert "n0tT0ld" not in said
+        assert "bjB0" not in said
+        assert "it went on" in said
+        assert number or said.count("\n") == len(lines) + 1
 
 
 def test_a_token_that_was_wrapped():

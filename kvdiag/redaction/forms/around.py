@@ -95,19 +95,23 @@ def spans(text: str, words: frozenset[str]) -> Iterator[Span]:
 
 
 def _maps(text: str) -> Iterator[Span]:
+    covered = 0
     for found in _SECRETS.finditer(text):
-        if "pull" in found["name"].lower():
+        if "pull" in found["name"].lower() or found.start() < covered:
             continue
         span = bracketed(text, found.end()) or _value_of_secrets(text, found.end())
         if span and text[span[0] : span[1]].strip() and not _ONLY_NAMES.match(text[span[0] - 1 : span[1] + 1]):
+            covered = span[1]
             yield span
     if "\n" in text and _KIND_OF_SECRET.search(text):
         for found in _BELOW_DATA.finditer(text):
             yield from (line.span("value") for line in _SET.finditer(text, *found.span("lines")))
     if _OF_SECRET.search(text):
+        covered = 0
         for found in _DATA.finditer(text):
-            span = bracketed(text, found.end())
+            span = bracketed(text, found.end()) if found.start() >= covered else None
             if span and text[span[0] : span[1]].strip():
+                covered = span[1]
                 yield span
 
 
@@ -171,16 +175,25 @@ def _environment(text: str) -> Iterator[Span]:
             span = quoted(text, found.end()) or (bare(text, found.end()) if is_below else None)
             if span and span[1] > span[0]:
                 yield span
-    for found in _ENV_LIST.finditer(text):
-        listed = bracketed(text, found.end())
-        for variable in _ASSIGNED.finditer(text, listed[0] - 1, listed[1]) if listed else ():
-            inside = quoted(text, variable.end())
-            if inside and inside[1] > (value := text.index("=", inside[0]) + 1):
-                yield value, inside[1]
+    yield from _variables(text)
     for found in _ENV_BACK.finditer(text):
         span = quoted(text, found.end())
         if span and span[1] > span[0] and _NAME_BEHIND.match(text, span[1]):
             yield span
+
+
+def _variables(text: str) -> Iterator[Span]:
+    """The values of a list of assignments, as a container's configuration has it."""
+    covered = 0
+    for found in _ENV_LIST.finditer(text):
+        if found.start() < covered:
+            continue
+        listed = bracketed(text, found.end())
+        covered = listed[1] if listed else 0
+        for variable in _ASSIGNED.finditer(text, listed[0] - 1, listed[1]) if listed else ():
+            inside = quoted(text, variable.end())
+            if inside and inside[1] > (value := text.index("=", inside[0]) + 1):
+                yield value, inside[1]
 
 
 def _addresses(text: str) -> Iterator[Span]:

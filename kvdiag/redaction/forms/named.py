@@ -16,6 +16,7 @@ from kvdiag.regex import lazy_regex
 REDACTED = "[redacted]"
 MARK = "\ufdd0"  # stands for a blot while a text is looked through: no character of any text
 QUOTE = r"(?:\\{0,15}[\"'`])"
+MOST_LOOKED_AT, MOST_TIMES = 100_000, 20  # characters of values in a text, and how often each may be one's
 BEFORE, BEHIND = 64, 40  # characters around a word in which its name and what ends that stand
 _STEM = lazy_regex(
     "pass|pwd|[_-]pw|bindpw|rootpw|srf|cookie|saml|sse-c|token|secret|key|cred|auth|sas|signature|psk|jwt|otp|dsn|connection|dockerc|id_|stringdata|user"
@@ -93,10 +94,45 @@ MIXED = lazy_regex(r"[0-9+/=_~-]|[a-z][A-Z]|[A-Z]{2}[a-z]|.{24}")
 _STRONG = lazy_regex(r"(?i)pass|pwd|pw")
 
 
+class _Reach:
+    """How far values reach that are found one after the other: one within another is no further one.
+
+    Where names stand within names for ever, each with all that follows for its value, there is an end to it.
+    """
+
+    def __init__(self, text: str) -> None:
+        """Nothing was found in a text."""
+        self._text = text
+        self._left = MOST_LOOKED_AT + MOST_TIMES * len(text)
+        self._last: Span = (0, 0)
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether more was looked at than values of a text can be."""
+        return self._left < 0
+
+    def value(self, at: int, begins: int) -> Span | None:
+        """The value that begins here, of a name that begins there, unless that lies in the last one."""
+        if self.is_spent or self._last[0] <= begins < self._last[1]:
+            return None
+        span = _value(self._text, at, begins)
+        self._left -= span[1] - span[0] if span else 0
+        return span
+
+    def take(self, span: Span) -> Span:
+        """Remember a value that goes."""
+        self._last = span
+        return span
+
+
 def spans(text: str, lowered: str) -> Iterator[Span]:
     """Where the values are of a text, which is given in lower case, too."""
+    reach = _Reach(text)
     for begins, ends in _near(lowered):
-        yield from _named(text, begins, ends)
+        yield from _named(text, begins, ends, reach)
+        if reach.is_spent:
+            yield begins, len(text)
+            return
 
 
 def _near(lowered: str) -> Iterator[Span]:
@@ -133,24 +169,24 @@ def _begins(text: str, ends: int) -> int:
     return min(found, default=0)
 
 
-def _named(text: str, begins: int, ends: int) -> Iterator[Span]:
+def _named(text: str, begins: int, ends: int, reach: _Reach) -> Iterator[Span]:
     """The values whose names stand between these places."""
     for pattern in (_NAME, _VARIABLE):
         for found in pattern.finditer(text, begins, ends):
-            span = _value(text, found.end(), found.start())
+            span = reach.value(found.end(), found.start())
             if span and _is_told(text, found.start(), span, found["sep"]):
-                yield span
-    for found in _CEPH.finditer(text, begins):
-        span = _value(text, found.end(), found.start())
+                yield reach.take(span)
+    for found in _CEPH.finditer(text, begins, ends + BEHIND):
+        span = reach.value(found.end(), found.start())
         if span and not _FILE.match(text, found.end()) and (found["sep"] or span[1] - span[0] > 7):
-            yield span
+            yield reach.take(span)
     yield from _marked(text, begins, ends)
     for pattern in (_OPTION, _AUTH, _USER, _SAID):
         for found in pattern.finditer(text, begins, ends):
-            span = _value(text, found.end(), found.end())
+            span = reach.value(found.end(), found.end())
             if span and span[1] > span[0] and not _FILE.match(text, span[0]):
-                yield span
-    yield from _flagged(text, begins, ends)
+                yield reach.take(span)
+    yield from _flagged(text, begins, ends, reach)
 
 
 def _marked(text: str, begins: int, ends: int) -> Iterator[Span]:
@@ -254,10 +290,10 @@ def _is_sentence(text: str, name_at: int, begins: int) -> bool:
     return word.end() < line_end(text, begins) or (not is_setting and word[0][-1] in ".,:;")
 
 
-def _flagged(text: str, begins: int, ends: int) -> Iterator[Span]:
+def _flagged(text: str, begins: int, ends: int, reach: _Reach) -> Iterator[Span]:
     for found in _FLAG.finditer(text, begins, ends):
-        span = quoted(text, found.end()) or bare(text, found.end())
+        span = reach.value(found.end(), found.end())
         if span is None or _FILE.match(text, found.end()) or _FLOW.match(text, span[0]):
             continue
         if span[1] - span[0] > 2 and not PROSE.match(text, span[0]):
-            yield span
+            yield reach.take(span)
