@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Protocol
 
 from kvdiag.model.event import Event
@@ -59,13 +60,14 @@ class FindingRetention:
     def on_evicted(self, history: Callable[[], History]) -> None:
         """Keep what is found no more, and of what still is how often it was in the part that is gone."""
         gone, self._gone, still = self._gone, _Findings(), _Findings(self._judge.findings(history()))
+        beside = {finding.key for finding in self._found}
         for finding in self._found:
-            whole = joined(gone.take(finding), finding)
+            whole = joined(gone.take(finding), finding, beside)
             again = still.find(finding)
             if again is not None:
                 self._gone.put(whole._replace(count=max(0, whole.count - again.count)), again.key)
             else:
-                self._end(joined(self._over.take(whole), whole), whole.key)
+                self._end(joined(self._over.take(whole), whole, beside), whole.key)
         self._found = ()
 
     def _end(self, finding: Finding, key: str) -> None:
@@ -84,8 +86,9 @@ class FindingRetention:
     def all(self, findings: Sequence[Finding]) -> list[Finding]:
         """The findings of evicted events joined with `findings`: one for each rule and subject."""
         over, gone = self._over.copy(), self._gone.copy()
-        told = [joined(over.take(finding), joined(gone.take(finding), finding)) for finding in findings]
-        return [*over, *told]
+        beside = {finding.key for finding in findings}
+        known = [joined(gone.take(finding), finding, beside) for finding in findings]
+        return [*over, *(joined(over.take(finding), finding, beside) for finding in known)]
 
 
 def _is_same(one: Finding, other: Finding) -> bool:
@@ -159,15 +162,32 @@ def _group(finding: Finding) -> tuple[object, ...]:
     return finding.rule.name, finding.subject.kind, "" if is_of_node else finding.subject.key
 
 
-def joined(before: Finding | None, after: Finding) -> Finding:
-    """One finding of two about the same subject: the words and proof of the one that began first, and both counts."""
+def joined(before: Finding | None, after: Finding, beside: AbstractSet[str]) -> Finding:
+    """One finding of two about the same subject: the words and proof of the one that began first, and both counts.
+
+    Whether it is over and what explains it, `after` tells where it has news, as of what is over only some lines were
+    kept; not if the cause was no longer among the findings `beside` it.
+    """
     if before is None:
         return after
     first, second = (before, after) if before.begins <= after.begins else (after, before)
-    return first._replace(
+    latest = after if _reach(after) > _reach(before) else before
+    told = first if (first.healed is None) is (latest.healed is None) else latest
+    is_lost = not after.explained_by and before.explained_by and before.explained_by not in beside
+    ranked = before if is_lost else latest
+    return told._replace(
         subject=after.subject if len(after.subject.ids) >= len(before.subject.ids) else before.subject,
+        begins=first.begins,
         ends=max(before.ends, after.ends),
         count=before.count + after.count,
         verdict=first.verdict if first.verdict is Verdict.CONFIRMED else second.verdict,
+        role=ranked.role,
+        explained_by=ranked.explained_by,
+        through=ranked.through,
         evidence=(*first.evidence, *(e for e in second.evidence if e.event.time > first.ends)),
     )
+
+
+def _reach(finding: Finding) -> int:
+    """The last moment that it tells of."""
+    return max(finding.ends, finding.healed or 0)
