@@ -178,6 +178,32 @@ def test_asked_again(monkeypatch, tmp_path):
     assert {count for key, count in answers[0] if key.startswith("unmount-device-busy:")} == {7}
 
 
+EMPTY_FILE = """\
+E0312 08:00:00.000000    2201 file.go:108] "Unable to process watch event" err="can't process config file \\"/etc/kubernetes/manifests/etcd.yaml\\": /etc/kubernetes/manifests/etcd.yaml: couldn't parse as pod(Object 'Kind' is missing in 'null'), please check config file"
+I0312 08:00:00.010000    2201 kubelet.go:2407] "SyncLoop ADD" source="file" pods=["kube-system/etcd-node-a"]
+"""
+STATUS = (
+    'I0312 {hour:02}:59:59.000000    2201 kubelet_node_status.go:736] "Recording event message for node" node="node-a" '
+    'event="NodeHasSufficientMemory"\n'
+)
+
+
+def test_what_is_left_makes_nothing_new(monkeypatch, tmp_path):
+    """The first events of what goes on are kept, as those of a node, without what followed; that makes no finding."""
+    hours = (
+        "".join(OTHERS.format(hour=hour, minute=n // 10, n=600 * hour + n) for n in range(600))
+        + STATUS.format(hour=hour)
+        for hour in range(9, 19)
+    )
+    (tmp_path / "kubelet.log").write_text(OTHERS.format(hour=7, minute=0, n=0) + EMPTY_FILE + "".join(hours))
+    options = Options(paths=(str(tmp_path),), year=2024)
+    assert analyze(options).findings == ()
+    monkeypatch.setattr(limits, "MAX_EVENTS", FEW)
+    report = analyze(options)
+    assert report.findings == ()
+    assert report.notes
+
+
 class Counted(list):
     """Events that know how often they were counted."""
 
