@@ -113,6 +113,20 @@ def test_what_is_used_stays(folder):
     assert old.exists()
 
 
+def test_what_is_too_much_goes(folder):
+    """However many are written in a day, those that were used last are kept, and the new one with them."""
+    folder.mkdir()
+    for number in range(cache.MOST + 10):
+        path = folder / f"events-{number:032x}.json"
+        path.write_text("1")
+        age(path, time.time() - 1000 + number)
+    kept(KEY)
+    names = {path.name for path in folder.iterdir()}
+    assert len(names) == cache.MOST
+    assert {f"events-{KEY[:32]}.json", f"events-{cache.MOST + 9:032x}.json"} <= names
+    assert f"events-{10:032x}.json" not in names
+
+
 def test_files_of_others_stay(folder):
     """Nothing is removed that kvdiag has not written, and no link is followed."""
     folder.mkdir()
