@@ -6,7 +6,7 @@ The name carries the sha256 of what was read, so nothing ever has to be declared
 can write to the folder must not be able to run code. A cache that cannot be written or read is none; nor is one that
 another user could have written: as root under sudo the folder may well be somebody's. The date of a file
 tells when it was last used; whenever a new one is written, those that nobody has used for 90 days go, and all but the
-64 that were used last: who writes rules of his own leaves megabytes with each change.
+256 that were used last: who writes rules of his own leaves megabytes with each change.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ from kvdiag.regex import lazy_regex
 
 Made = TypeVar("Made")
 
-DAY = 86_400  # seconds
+HOUR = 3600  # seconds
+DAY = 24 * HOUR
 UNUSED = 90 * DAY
-MOST = 64  # files
+MOST = 256  # files, of 0.2 MB on average
 LARGEST = 64 << 20  # bytes of a file; all rules and events together take 2 MB
 _OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _SHA256 = 32  # bytes
@@ -120,9 +121,9 @@ def _check(status: os.stat_result, is_such: Callable[[int], bool]) -> None:
 
 
 def _date(path: Path) -> None:
-    """Note the use of a file in its date, once a day: at most starts this is one look at the date, 2 µs."""
+    """Note the use of a file in its date, once an hour: at most starts this is one look at the date, 2 µs."""
     with contextlib.suppress(OSError):
-        if time.time() - path.stat().st_mtime > DAY:
+        if time.time() - path.stat().st_mtime > HOUR:
             os.utime(path)
 
 
@@ -158,7 +159,7 @@ def _forget(cache: Path) -> None:
 
 
 def _last_used(path: Path) -> float:
-    """When a file of the cache was last used, in seconds since 1970, to the day; 0 where it is gone."""
+    """When a file of the cache was last used, in seconds since 1970, to the hour; 0 where it is gone."""
     try:
         return path.lstat().st_mtime
     except OSError:

@@ -143,14 +143,14 @@ def test_files_of_others_stay(folder):
     assert outside.exists()
 
 
-def test_a_date_is_written_once_a_day(folder):
-    """A file that was used today is left as it is."""
+def test_a_date_is_written_once_an_hour(folder):
+    """A file that was used just now is left as it is."""
     kept(KEY)
     (path,) = folder.iterdir()
-    today = time.time() - 3600
-    age(path, today)
+    before = time.time() - cache.HOUR / 2
+    age(path, before)
     kept(KEY)
-    assert path.stat().st_mtime == pytest.approx(today, abs=1)
+    assert path.stat().st_mtime == pytest.approx(before, abs=1)
 
 
 def test_many_at_once(folder):
