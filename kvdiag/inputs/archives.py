@@ -20,6 +20,7 @@ from itertools import count, groupby
 from pathlib import PurePosixPath
 from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
+from kvdiag.inputs.cutzip import members_found
 from kvdiag.inputs.folders import age_order
 from kvdiag.inputs.gzipped import DamagedError
 from kvdiag.inputs.readers import read_up_to
@@ -84,8 +85,17 @@ def _stored(member: tarfile.TarInfo) -> int:
 
 
 def zip_members(archive: IO[bytes]) -> Iterator[Member]:
-    """Give the files of a zip, the older ones of a rotated set first. Raises DamagedError where it is no zip."""
-    with _damage(), zipfile.ZipFile(cast("IO[bytes]", _Sought(archive))) as opened:
+    """Give the files of a zip, the older ones of a rotated set first. Raises DamagedError where it is no whole zip."""
+    try:
+        with _damage():
+            opened = zipfile.ZipFile(cast("IO[bytes]", _Sought(archive)))
+    except TooLongError:
+        raise
+    except DamagedError:
+        for name, inside in members_found(archive):
+            yield Member(_clean(name), 0, None, inside)
+        raise
+    with _damage(), opened:
         listed = [info for info in opened.infolist() if not info.is_dir() and not _is_special(info)]
         listed.sort(key=_folder)
         for _, together in groupby(listed, key=_folder):

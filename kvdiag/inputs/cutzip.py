@@ -1,0 +1,110 @@
+"""A zip without its list of files, which stands at its end → its members, as the header before each tells of them.
+
+A download that broke off has lost the list. Members that are packed by deflate say themselves where they end; what is
+stored as it is has its length before it, or the rest cannot be found.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterator
+from typing import IO, NamedTuple
+
+from kvdiag.inputs.gzipped import DamagedError
+
+_HEADER = struct.Struct("<4sHHHHHIIIHH")
+_MAGIC = b"PK\x03\x04"
+_STORED, _DEFLATED = 0, 8
+_ENCRYPTED, _SIZE_BEHIND = 1, 8
+_LONGEST_DESCRIPTOR = 24  # bytes behind a member whose length was not known before
+_CHUNK = 64 << 10
+MOST_PASSED = 1 << 30  # unpacked bytes of a member that nobody asked for, which are read to find the next
+_CUT = "the archive is truncated"
+
+
+class Found(NamedTuple):
+    """A member: its name, and its bytes, to be read before the next is asked for."""
+
+    name: str
+    inside: Inside
+
+
+class Inside:
+    """The bytes of one member. Raises DamagedError where they end before it does."""
+
+    def __init__(self, file: IO[bytes], begins: int, length: int | None) -> None:
+        """`length` is that of what is stored as it is; None for what is packed."""
+        self._file, self._at, self._left = file, begins, length
+        self._unpacker = None if length is not None else zlib.decompressobj(-zlib.MAX_WBITS)
+        self._packed = b""
+
+    def readinto(self, buffer: memoryview, /) -> int:
+        """Give the next bytes; 0 at the end."""
+        got = self._stored(len(buffer)) if self._unpacker is None else self._unpacked(self._unpacker, len(buffer))
+        buffer[: len(got)] = got
+        return len(got)
+
+    def end(self) -> int:
+        """Where the member ends in the archive; what was not asked for is read over."""
+        buffer, passed = memoryview(bytearray(_CHUNK)), 0
+        while got := self.readinto(buffer):
+            passed += got
+            if passed > MOST_PASSED:
+                raise DamagedError(_CUT)
+        return self._at
+
+    def close(self) -> None:
+        """Do nothing: the opener closes the file."""
+
+    def _stored(self, most: int) -> bytes:
+        got = self._read(min(most, self._left or 0))
+        if not got and self._left:
+            raise DamagedError(_CUT)
+        self._left = (self._left or 0) - len(got)
+        return got
+
+    def _unpacked(self, unpacker: zlib._Decompress, most: int) -> bytes:
+        while not unpacker.eof:
+            packed = self._packed or self._read(_CHUNK)
+            if not packed:
+                raise DamagedError(_CUT)
+            try:
+                got = unpacker.decompress(packed, most)
+            except zlib.error as error:
+                raise DamagedError(f"the archive is damaged ({error})") from error
+            self._packed = unpacker.unconsumed_tail
+            if unpacker.eof:
+                self._at -= len(unpacker.unused_data)
+            if got:
+                return got
+        return b""
+
+    def _read(self, size: int) -> bytes:
+        self._file.seek(self._at)
+        got = self._file.read(size)
+        self._at += len(got)
+        return got
+
+
+def members_found(file: IO[bytes]) -> Iterator[Found]:
+    """Give the files of a zip that lost its end, in their order. Raises DamagedError where it breaks off."""
+    at = 0
+    while True:
+        file.seek(at)
+        head = file.read(_HEADER.size)
+        if len(head) < _HEADER.size or not head.startswith(_MAGIC):
+            return
+        _, _, flags, method, _, _, _, packed, _, name_length, more_length = _HEADER.unpack(head)
+        name = file.read(name_length).decode("utf-8", "replace")
+        is_known = not flags & _SIZE_BEHIND
+        if flags & _ENCRYPTED or method not in {_STORED, _DEFLATED} or (method == _STORED and not is_known):
+            return
+        begins = at + _HEADER.size + name_length + more_length
+        inside = Inside(file, begins, packed if method == _STORED else None)
+        if not name.endswith("/"):
+            yield Found(name, inside)
+        at = inside.end()
+        if not is_known:
+            file.seek(at)
+            at += max(0, file.read(_LONGEST_DESCRIPTOR + len(_MAGIC)).find(_MAGIC))
