@@ -34,10 +34,12 @@ from tests.conftest import run_kvdiag
 
 UID = "1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01"
 # All that moves a cursor, opens a link, sets the clipboard, rings, turns words about, or ends a line unseen.
-CONTROL = "\x1b[2J\x1b]8;;http://evil.example.com\x1b\\\x1b]52;c;YQ==\x07\x9b31m\x08\x7f\x85\u202egnp\u2066\u200f\u2028\u2029\ufeff"
+CONTROL = "\x1b[2J\x1b]8;;http://evil.example.com\x1b\\\x1b]52;c;YQ==\x07\x9b31m\x08\x7f\x85\u202egnp\u2066\u200f\u2028\u2029\ufeff\u00ad\u180e\U000e0041"
 MARKUP = """<script>alert(1)</script><img/src=x/onerror=alert(2)>'onmouseover='alert(3)|`id`|$(id)"""
 HOSTILE = CONTROL + MARKUP
-UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
+)
 NAS = "n4s-s3cr3t-n4s"
 HANDLE = f"//backup:{NAS}@nas.example.com/share"
 FORMULA = "=cmd|x"

@@ -30,6 +30,10 @@ _BODY = lazy_regex(
     rb'^(?P<before>.*?(?:[\s:\]>|"]|\\[nt])|)(?P<body>[A-Za-z0-9+/]{4,}={0,2})(?P<behind>(?:\\{1,8}[nr])*(?:"(?:[,}][^\n]*)?)?[\s\\]*)$',
     16,
 )
+# A word as long as no name is, with figures and letters of both cases: a piece of a token that has been wrapped.
+_PIECE = lazy_regex(
+    rb'(?:(?<=[\s"])|^)(?=[^\s"]*\d)(?=[^\s"]*[a-z])(?=[^\s"]*[A-Z])(?P<body>[\w+=.~-]{40,})(?=["\s\\]|$)'
+)
 _LONG = lazy_regex(rb'(?:^|[\s"])[A-Za-z0-9+/]{40,}={0,2}(?:\\{1,8}[nr]|["\s]|$)')
 _RECORD = lazy_regex(rb"[IWEF]\d{4} \d\d:\d\d:\d\d|level=[a-z]+ msg=")
 _BLOT = REDACTED.encode()
@@ -59,7 +63,7 @@ def without_keys(given: Iterable[Block], *, alone: bool = False) -> Iterator[Blo
     """
     keys = Keys(alone=alone)
     for block in given:
-        if keys.is_idle and _MARK not in block.data and not keys.may_hold(block.data):
+        if not alone and keys.is_idle and _MARK not in block.data and not keys.may_hold(block.data):
             yield block
             continue
         yield from keys.take(block)
@@ -136,7 +140,7 @@ class Keys:
             was_inside, self._inside = self._inside, int(bool(begins) and (not ends or begins[-1] > ends[-1]))
             return [_redacted(line) if was_inside and not ends and not begins else line]
         if not self._inside:
-            return [line]
+            return [_PIECE.sub(_BLOT, line) if self._alone and not _RECORD.search(line) else line]
         self._inside = 0 if self._inside > MOST_LINES else self._inside + 1
         if _RECORD.search(line) and not _is_body(line):
             return [line]
