@@ -14,9 +14,11 @@ from kvdiag.commands.redact import Shared, written
 from kvdiag.commands.together import redacted_records
 from kvdiag.inputs.paths import sources
 from kvdiag.model.options import Options
+from kvdiag.redaction.forms.pem import without_keys
 from kvdiag.redaction.secrets import REDACTED, redacted, redacted_value
 from kvdiag.report.jsontext import json_text
 from kvdiag.report.lines import record_line
+from kvdiag.scan.blocks import Block
 
 A24, A36 = "Zq7Rt2Kx9Lm4Vb8Nc3Wd6Pfj", "Zq7Rt2Kx9Lm4Vb8Nc3Wd6Pfj1Hs5Gy0Tu7Ae"
 LOGIN = base64.b64encode(b'{"auths":{"r.example.com":{"username":"u","password":"n0tT0ld"}}}').decode()
@@ -348,6 +350,18 @@ def test_a_text_over_lines_behind_a_carrier(lead, tmp_path):
         assert "bjB0" not in said
         assert "it went on" in said
         assert number or said.count("\n") == len(lines) + 1
+
+
+@pytest.mark.parametrize(
+    "lead", ["", "    ", "Mar 12 05:49:00 worker-1 agent[7]: ", "2024-03-12T05:49:00.241725Z stderr F "]
+)
+def test_a_piece_of_a_token_that_stands_alone(lead):
+    """Of lines that were taken out of a log one that is nothing but a piece goes, and an id among words stays."""
+    piece = "Zq7Rt2Kx9Lm4Vb8Nc3Wd6PfjHs5Gy0TuAe1Io.Zq7Rt2Kx9-Lm4"
+    kept = f"{lead}volume {piece} is gone\n"
+    given = [Block(f"{lead}{piece}\n".encode(), 0, 1, 0), Block(kept.encode(), 1, 1, 0)]
+    said = b"".join(block.data for block in without_keys(given, alone=True)).decode()
+    assert said == f"{lead}{REDACTED}\n{kept}"
 
 
 def test_a_token_that_was_wrapped():

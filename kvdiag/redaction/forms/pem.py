@@ -32,7 +32,8 @@ _BODY = lazy_regex(
 )
 # A word as long as no name is, with figures and letters of both cases: a piece of a token that has been wrapped.
 _PIECE = lazy_regex(
-    rb'(?:(?<=[\s"])|^)(?=[^\s"]*\d)(?=[^\s"]*[a-z])(?=[^\s"]*[A-Z])(?P<body>[\w+=.~-]{40,})(?=["\s\\]|$)'
+    rb'(?P<before>^[\s"]{0,80}|(?:: |\d [FP] |std(?:out|err) [FP] |"log":")[\s"]{0,80})'
+    rb'(?=[^\s"]*\d)(?=[^\s"]*[a-z])(?=[^\s"]*[A-Z])[\w+=.~-]{40,}(?=(?: \w{1,16})?(?:\\n)?(?:"[,}][^\n]*)?\s*$)'
 )
 _LONG = lazy_regex(rb'(?:^|[\s"])[A-Za-z0-9+/]{40,}={0,2}(?:\\{1,8}[nr]|["\s]|$)')
 _RECORD = lazy_regex(rb"[IWEF]\d{4} \d\d:\d\d:\d\d|level=[a-z]+ msg=")
@@ -140,7 +141,7 @@ class Keys:
             was_inside, self._inside = self._inside, int(bool(begins) and (not ends or begins[-1] > ends[-1]))
             return [_redacted(line) if was_inside and not ends and not begins else line]
         if not self._inside:
-            return [_PIECE.sub(_BLOT, line) if self._alone and not _RECORD.search(line) else line]
+            return [_PIECE.sub(rb"\g<before>" + _BLOT, line) if self._alone and not _RECORD.search(line) else line]
         self._inside = 0 if self._inside > MOST_LINES else self._inside + 1
         if _RECORD.search(line) and not _is_body(line):
             return [line]
