@@ -101,10 +101,11 @@ class _Reach:
     """
 
     def __init__(self, text: str) -> None:
-        """Nothing was found in a text."""
+        """Nothing was found in a text; `is_marked` if it may be XML or attributes of a record."""
         self._text = text
         self._left = MOST_LOOKED_AT + MOST_TIMES * len(text)
         self._last: Span = (0, 0)
+        self.is_marked = "</" in text or " value=" in text or "Value" in text or 'ame="' in text or 'ame=\\"' in text
 
     @property
     def is_spent(self) -> bool:
@@ -180,7 +181,8 @@ def _named(text: str, begins: int, ends: int, reach: _Reach) -> Iterator[Span]:
         span = reach.value(found.end(), found.start())
         if span and not _FILE.match(text, found.end()) and (found["sep"] or span[1] - span[0] > 7):
             yield reach.take(span)
-    yield from _marked(text, begins, ends)
+    if reach.is_marked:
+        yield from _marked(text, begins, ends)
     for pattern in (_OPTION, _AUTH, _USER, _SAID):
         for found in pattern.finditer(text, begins, ends):
             span = reach.value(found.end(), found.end())
