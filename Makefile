@@ -1,5 +1,5 @@
 # make demo      try kvdiag on a broken node's logs       make check   all that CI asks
-# make test      the test suite, also in another zone     make bench   speed against ripgrep
+# make test      the test suite                           make bench   speed against ripgrep
 # make lowest    tests with the oldest releases that are admitted
 # make lock      pins anew what kvdiag is installed with: requirements.lock
 # make mutants   faults put into each rule, which its own tests must notice
@@ -28,11 +28,9 @@ KEEP := env -u PYTHONDONTWRITEBYTECODE
 demo: $(VENV)/.installed
 	@$(BIN)/kvdiag analyze --fail-on never --until $(UNTIL) sample-logs/$(DEMO)
 
-# Once more in a zone west of Greenwich: logs without a zone must not depend on where they are read.
+# In a zone west of Greenwich: logs without a zone must not depend on where they are read.
 test: $(VENV)/.dev
-	$(KEEP) $(BIN)/pytest -q -n auto
-	TZ=EST+5 $(KEEP) $(BIN)/pytest -q -k "(clock or formats) and not linear" tests/formats tests/correlate tests/test_clock.py \
-		tests/test_nodes.py tests/rules/test_judge.py
+	TZ=EST+5 $(KEEP) $(BIN)/pytest -q -n auto
 
 # With the oldest releases that pyproject.toml admits of what kvdiag needs, in an environment of their own.
 lowest: $(VENV)-lowest/.installed

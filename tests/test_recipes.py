@@ -50,10 +50,10 @@ class Checkout:
         return done.stdout
 
 
-@pytest.fixture
-def checkout(tmp_path):
-    """A copy of the sources of its own."""
-    return Checkout(tmp_path / "checkout")
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory):
+    """A copy of the sources in which one recipe is followed after the other."""
+    return Checkout(tmp_path_factory.mktemp("sources") / "checkout")
 
 
 RULE = f"""
