@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Protocol
 
+from kvdiag.model.doubt import Reason
 from kvdiag.model.event import Event
 from kvdiag.model.report import Finding
 from kvdiag.model.timeline import History
 from kvdiag.model.values import SubjectKind, Verdict
-from kvdiag.retention.budget import NEXT, active_events, active_subjects
+from kvdiag.retention.budget import ALWAYS, NEXT, WHY, active_events, active_subjects
 
 MAX_FINDINGS = 10_000  # findings of evicted events: 10 KB each
 MIN_FINDINGS_PER_RULE = 100  # of one rule, however many there are of others
@@ -38,6 +40,7 @@ class FindingRetention:
         self._found: Sequence[Finding] = ()  # before the eviction
         self._over = _Findings()  # of which nothing is left
         self._gone = _Findings()  # of which some is left: the part that is not
+        self._cut = ALWAYS[0]  # what ended before it was judged with all that was near it
         self._unlisted = Counter[str]()  # by rule, what there was no room for
 
     @property
@@ -49,7 +52,7 @@ class FindingRetention:
 
     def retain(self, history: History, cut: int) -> Iterator[Event]:
         """The first events of what goes on, and what proves a finding about that."""
-        self._found = self._judge.findings(history)
+        self._found, self._cut = self._news(self._judge.findings(history)), cut
         still = {(timeline.subject.kind, timeline.subject.key) for timeline in active_subjects(history, cut)}
         yield from active_events(history, cut)
         for finding in self._found:
@@ -59,13 +62,14 @@ class FindingRetention:
     def on_evicted(self, history: Callable[[], History]) -> None:
         """Keep what is found no more, and of what still is how often it was in the part that is gone."""
         gone, self._gone, still = self._gone, _Findings(), _Findings(self._judge.findings(history()))
+        beside = {finding.key for finding in self._found}
         for finding in self._found:
-            whole = joined(gone.take(finding), finding)
+            whole = joined(gone.take(finding), finding, beside)
             again = still.find(finding)
             if again is not None:
                 self._gone.put(whole._replace(count=max(0, whole.count - again.count)), again.key)
             else:
-                self._end(joined(self._over.take(whole), whole), whole.key)
+                self._end(joined(self._over.take(whole), whole, beside), whole.key)
         self._found = ()
 
     def _end(self, finding: Finding, key: str) -> None:
@@ -76,6 +80,17 @@ class FindingRetention:
         else:
             self._unlisted[rule] += 1
 
+    def _news(self, findings: Sequence[Finding]) -> list[Finding]:
+        """The findings without those that only the lines make that are left of what was evicted.
+
+        What they miss was there when they were not found.
+        """
+        made = {one.key for one in findings if _misses(one, self._cut) and not self._is_known(one)}
+        return [_not_under(one, made) for one in findings if one.key not in made]
+
+    def _is_known(self, finding: Finding) -> bool:
+        return any(known.find(finding) is not None for known in (self._gone, self._over))
+
     def forget(self) -> frozenset[str]:
         """Go on without what nothing is left of; its keys."""
         over, self._over = self._over, _Findings()
@@ -84,8 +99,10 @@ class FindingRetention:
     def all(self, findings: Sequence[Finding]) -> list[Finding]:
         """The findings of evicted events joined with `findings`: one for each rule and subject."""
         over, gone = self._over.copy(), self._gone.copy()
-        told = [joined(over.take(finding), joined(gone.take(finding), finding)) for finding in findings]
-        return [*over, *told]
+        news = self._news(findings)
+        beside = {finding.key for finding in news}
+        known = [joined(gone.take(finding), finding, beside) for finding in news]
+        return [*over, *(joined(over.take(finding), finding, beside) for finding in known)]
 
 
 def _is_same(one: Finding, other: Finding) -> bool:
@@ -159,15 +176,46 @@ def _group(finding: Finding) -> tuple[object, ...]:
     return finding.rule.name, finding.subject.kind, "" if is_of_node else finding.subject.key
 
 
-def joined(before: Finding | None, after: Finding) -> Finding:
-    """One finding of two about the same subject: the words and proof of the one that began first, and both counts."""
+def joined(before: Finding | None, after: Finding, beside: AbstractSet[str]) -> Finding:
+    """One finding of two about the same subject: the words and proof of the one that began first, and both counts.
+
+    Whether it is over and what explains it, `after` tells where it has news, as of what is over only some lines were
+    kept; not if the cause was no longer among the findings `beside` it.
+    """
     if before is None:
         return after
     first, second = (before, after) if before.begins <= after.begins else (after, before)
-    return first._replace(
+    latest = after if _reach(after) > _reach(before) else before
+    is_as_before = (first.healed is None) is (latest.healed is None)
+    told = first if is_as_before else latest
+    is_lost = not after.explained_by and before.explained_by and before.explained_by not in beside
+    ranked = before if is_lost else latest
+    return told._replace(
         subject=after.subject if len(after.subject.ids) >= len(before.subject.ids) else before.subject,
+        begins=first.begins,
         ends=max(before.ends, after.ends),
         count=before.count + after.count,
         verdict=first.verdict if first.verdict is Verdict.CONFIRMED else second.verdict,
+        severity=max(first.severity, second.severity) if is_as_before and latest is after else told.severity,
+        role=ranked.role,
+        explained_by=ranked.explained_by,
+        through=ranked.through,
         evidence=(*first.evidence, *(e for e in second.evidence if e.event.time > first.ends)),
     )
+
+
+def _not_under(finding: Finding, keys: AbstractSet[str]) -> Finding:
+    """The finding as one that none of those explains."""
+    if finding.explained_by not in keys:
+        return finding
+    return finding._replace(role=finding.rule.role, explained_by=None, through=())
+
+
+def _misses(finding: Finding, cut: int) -> bool:
+    """Whether it is all of a time before the cut, and only possible as something of that time may be missing."""
+    return _reach(finding) < cut and any(one.reason is Reason.GAP and one.text == WHY for one in finding.doubts)
+
+
+def _reach(finding: Finding) -> int:
+    """The last moment that it tells of."""
+    return max(finding.ends, finding.healed or 0)

@@ -131,7 +131,8 @@ def _continued(row: InventoryRow, transitions: Sequence[Transition], known: Know
     """The row with what was known of it before; what was counted then is not counted again."""
     new = [transition for transition in transitions if known.is_new(transition.event)]
     for number, before in enumerate(known.before(row)):
-        both = row if new or number else before
+        is_news = bool(new or number)
+        both = row if is_news else before
         life = replace(both.life, subject=_subject(before.life.subject, row.life.subject))
         row = replace(
             both,
@@ -140,7 +141,7 @@ def _continued(row: InventoryRow, transitions: Sequence[Transition], known: Know
             driver=row.driver or before.driver,
             illegal=(*before.illegal, *(_illegal(new) if not number else row.illegal)),
             findings=tuple(dict.fromkeys((*before.findings, *row.findings))),
-            causes=tuple(dict.fromkeys((*before.causes, *row.causes))),
+            causes=tuple(dict.fromkeys((*before.causes, *row.causes))) if is_news else before.causes or row.causes,
             phases=merged(before.phases, row.phases, life),
             failures=_added(before.failures, row.failures if number else _failures(new)),
             until=max(before.until, row.until),

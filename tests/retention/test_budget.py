@@ -16,11 +16,11 @@ from kvdiag.commands.case import Case
 from kvdiag.ingest.read import read_source
 from kvdiag.model.options import Options
 from kvdiag.model.report import Report
-from kvdiag.model.values import Verdict
+from kvdiag.model.values import Role, Verdict
 from kvdiag.retention import budget as limits
 from kvdiag.retention.findings import FindingRetention
 from kvdiag.scan.choose import scanner
-from tests.long import YEAR, again, repeated
+from tests.long import YEAR, again, repeated, thinned
 from tests.wrappers import journal_short, klog_only, logs
 
 ROOT = Path(__file__).parents[2]
@@ -29,13 +29,15 @@ FEW = 300
 LONG = ["containerd-killed", "hostpath-inline-republished"]
 
 
+LOST = "hostpath-driver-lost-state"
 POLLED = "sandbox-never-removed"  # thousands of repeats that are folded into one, and cut
 
 
 def told(report: Report) -> list:
-    """Give what was found, of what, how sure and when, and what explains it."""
+    """Give what was found, of what, how sure, how grave and when, whether it is over, and what explains it."""
     return sorted(
-        (f.key, f.verdict, f.begins, f.ends, f.role, f.explained_by or "", len(f.evidence) > 0) for f in report.findings
+        (f.key, f.verdict, f.severity, f.begins, f.ends, f.healed or 0, f.role, f.explained_by or "", bool(f.evidence))
+        for f in report.findings
     )
 
 
@@ -67,6 +69,18 @@ def test_it_finds_the_same(monkeypatch, case):
     assert case == POLLED or counts(report) == counts(whole)
     assert any("dropped to limit memory; counts" in note for note in report.notes)
     assert not any("dropped to limit memory; counts" in note for note in whole.notes)
+
+
+@pytest.mark.parametrize("room", [600, 1000])
+def test_an_incident_that_is_cut_in_two(monkeypatch, tmp_path, room):
+    """It is over, and explained by what explains it, when what is read after the cut says so."""
+    text = thinned((SAMPLES / LOST / "kubelet.log").read_bytes(), 4)
+    (tmp_path / "kubelet.log").write_bytes(repeated(text, range(12)))
+    options = Options(paths=(str(tmp_path),), year=YEAR)
+    whole = analyze(options)
+    monkeypatch.setattr(limits, "MAX_EVENTS", room)
+    assert told(analyze(options)) == told(whole)
+    assert all(finding.healed for finding in whole.findings if finding.role is Role.CAUSE)
 
 
 def holding(monkeypatch, most: int) -> list[int]:
@@ -164,6 +178,32 @@ def test_asked_again(monkeypatch, tmp_path):
     assert {count for key, count in answers[0] if key.startswith("unmount-device-busy:")} == {7}
 
 
+EMPTY_FILE = """\
+E0312 08:00:00.000000    2201 file.go:108] "Unable to process watch event" err="can't process config file \\"/etc/kubernetes/manifests/etcd.yaml\\": /etc/kubernetes/manifests/etcd.yaml: couldn't parse as pod(Object 'Kind' is missing in 'null'), please check config file"
+I0312 08:00:00.010000    2201 kubelet.go:2407] "SyncLoop ADD" source="file" pods=["kube-system/etcd-node-a"]
+"""
+STATUS = (
+    'I0312 {hour:02}:59:59.000000    2201 kubelet_node_status.go:736] "Recording event message for node" node="node-a" '
+    'event="NodeHasSufficientMemory"\n'
+)
+
+
+def test_what_is_left_makes_nothing_new(monkeypatch, tmp_path):
+    """The first events of what goes on are kept, as those of a node, without what followed; that makes no finding."""
+    hours = (
+        "".join(OTHERS.format(hour=hour, minute=n // 10, n=600 * hour + n) for n in range(600))
+        + STATUS.format(hour=hour)
+        for hour in range(9, 19)
+    )
+    (tmp_path / "kubelet.log").write_text(OTHERS.format(hour=7, minute=0, n=0) + EMPTY_FILE + "".join(hours))
+    options = Options(paths=(str(tmp_path),), year=2024)
+    assert analyze(options).findings == ()
+    monkeypatch.setattr(limits, "MAX_EVENTS", FEW)
+    report = analyze(options)
+    assert report.findings == ()
+    assert report.notes
+
+
 class Counted(list):
     """Events that know how often they were counted."""
 
@@ -195,7 +235,6 @@ def analyze_parts(folder: Path):
     )
 
 
-LOST = "hostpath-driver-lost-state"
 NOON = from_datetime(datetime(YEAR, 11, 20, 12, tzinfo=UTC))
 BEGINS, ENDS = NOON + 8 * HOUR + 30 * MINUTE, NOON + 8 * HOUR + 50 * MINUTE  # what happened lies between
 WINDOWS = {"until": (None, ENDS), "since": (BEGINS, None), "both": (BEGINS, ENDS)}
