@@ -5,7 +5,8 @@
 The name carries the sha256 of what was read, so nothing ever has to be declared stale. JSON and never pickle: whoever
 can write to the folder must not be able to run code. A cache that cannot be written or read is none; nor is one that
 another user could have written: as root under sudo the folder may well be somebody's. The date of a file
-tells when it was last used; whenever a new one is written, those that nobody has used for 90 days go.
+tells when it was last used; whenever a new one is written, those that nobody has used for 90 days go, and all but the
+256 that were used last: who writes rules of his own leaves megabytes with each change.
 """
 
 from __future__ import annotations
@@ -25,8 +26,10 @@ from kvdiag.regex import lazy_regex
 
 Made = TypeVar("Made")
 
-DAY = 86_400  # seconds
+HOUR = 3600  # seconds
+DAY = 24 * HOUR
 UNUSED = 90 * DAY
+MOST = 256  # files, of 0.2 MB on average
 LARGEST = 64 << 20  # bytes of a file; all rules and events together take 2 MB
 _OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _SHA256 = 32  # bytes
@@ -118,9 +121,9 @@ def _check(status: os.stat_result, is_such: Callable[[int], bool]) -> None:
 
 
 def _date(path: Path) -> None:
-    """Note the use of a file in its date, once a day: at most starts this is one look at the date, 2 µs."""
+    """Note the use of a file in its date, once an hour: at most starts this is one look at the date, 2 µs."""
     with contextlib.suppress(OSError):
-        if time.time() - path.stat().st_mtime > DAY:
+        if time.time() - path.stat().st_mtime > HOUR:
             os.utime(path)
 
 
@@ -143,9 +146,21 @@ def _keep(path: Path, data: bytes) -> None:
 
 
 def _forget(cache: Path) -> None:
-    """Remove what has not been used for long. Another process may be at it too, or read one: it then builds it anew."""
+    """Remove what has not been used for long, and what is too much. Another process may be at it too, or read one.
+
+    It then builds it anew.
+    """
     oldest = time.time() - UNUSED
-    for path in cache.iterdir():
-        with contextlib.suppress(OSError):
-            if _OWN.fullmatch(path.name) and path.lstat().st_mtime < oldest:
+    used = sorted(((_last_used(path), path) for path in cache.iterdir() if _OWN.fullmatch(path.name)), reverse=True)
+    for number, (last, path) in enumerate(used):
+        if number >= MOST or last < oldest:
+            with contextlib.suppress(OSError):
                 path.unlink()
+
+
+def _last_used(path: Path) -> float:
+    """When a file of the cache was last used, in seconds since 1970, to the hour; 0 where it is gone."""
+    try:
+        return path.lstat().st_mtime
+    except OSError:
+        return 0

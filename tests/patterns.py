@@ -12,7 +12,7 @@ from kvdiag.rules.library import Library, load
 @cache
 def library() -> Library:
     """Give the rules."""
-    return load([built_in()], fresh=True)
+    return load([built_in()])
 
 
 @cache

@@ -113,6 +113,20 @@ def test_what_is_used_stays(folder):
     assert old.exists()
 
 
+def test_what_is_too_much_goes(folder):
+    """However many are written in a day, those that were used last are kept, and the new one with them."""
+    folder.mkdir()
+    for number in range(cache.MOST + 10):
+        path = folder / f"events-{number:032x}.json"
+        path.write_text("1")
+        age(path, time.time() - 1000 + number)
+    kept(KEY)
+    names = {path.name for path in folder.iterdir()}
+    assert len(names) == cache.MOST
+    assert {f"events-{KEY[:32]}.json", f"events-{cache.MOST + 9:032x}.json"} <= names
+    assert f"events-{10:032x}.json" not in names
+
+
 def test_files_of_others_stay(folder):
     """Nothing is removed that kvdiag has not written, and no link is followed."""
     folder.mkdir()
@@ -129,14 +143,14 @@ def test_files_of_others_stay(folder):
     assert outside.exists()
 
 
-def test_a_date_is_written_once_a_day(folder):
-    """A file that was used today is left as it is."""
+def test_a_date_is_written_once_an_hour(folder):
+    """A file that was used just now is left as it is."""
     kept(KEY)
     (path,) = folder.iterdir()
-    today = time.time() - 3600
-    age(path, today)
+    before = time.time() - cache.HOUR / 2
+    age(path, before)
     kept(KEY)
-    assert path.stat().st_mtime == pytest.approx(today, abs=1)
+    assert path.stat().st_mtime == pytest.approx(before, abs=1)
 
 
 def test_many_at_once(folder):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -24,7 +24,7 @@ from kvdiag.model.rule import Rule
 from kvdiag.report.clean import clean
 from kvdiag.report.jsontext import json_text
 from kvdiag.report.yamltext import write_yaml
-from kvdiag.rules.library import Library, load
+from kvdiag.rules.library import Library, load, shelf
 from kvdiag.rules.template import FAMILIES, new_rule
 from kvdiag.rules.words import show_rule
 
@@ -49,7 +49,7 @@ def list_rules(
     if output not in OUTPUTS:
         raise UsageError(f"-o {output}: unknown output; choose from {', '.join(OUTPUTS)}")
     fitting = {fit.rule for fit in Explainer(folders(patterns)).fits(search)} if " " in search else set()
-    rules = [rule for rule in load([built_in(), *folders(patterns)]).rules if _has(rule, search, fitting)]
+    rules = [rule for rule in shelf([built_in(), *folders(patterns)]) if _has(rule, search, fitting)]
     said = {"rules": [_listed(rule) for rule in rules]}
     if output == "json":
         typer.echo(json_text(said, redact=False), nl=False)
@@ -96,8 +96,8 @@ def show(
     no_pager: NoPager = False,
 ) -> None:
     """Show one rule in full: what it matches, why it happens, what to do."""
-    library = load([built_in(), *folders(patterns)])
-    said = clean(show_rule(_chosen(library, [rule])[0]), redact=False, newlines=True)
+    rules = shelf([built_in(), *folders(patterns)])
+    said = clean(show_rule(_chosen(rules, [rule])[0]), redact=False, newlines=True)
     with printed(text=True, no_pager=no_pager) as (stream, _):
         stream.write(said + "\n")
 
@@ -128,7 +128,7 @@ def test(
     library = _fresh(patterns)
     _complain(library.errors)
     lines = [entry for rule in library.rules for entry in rule.lines]
-    vocabulary, chosen = load_vocabulary(built_in() / EVENTS, lines, folders(patterns)), _chosen(library, which)
+    vocabulary, chosen = load_vocabulary(built_in() / EVENTS, lines, folders(patterns)), _chosen(library.rules, which)
     try:
         good = _prove(chosen, vocabulary, named=bool(which)) if mutants else _try(chosen, vocabulary)
     except PatternError as fault:
@@ -171,7 +171,7 @@ def new(
     if path.exists():
         raise UsageError(f"{path}: file exists")
     own = [folder] if folder != Path() else [path for name in FAMILIES if (path := Path(name)).is_dir()]
-    taken = {rule.id for rule in load([built_in(), *own], fresh=True).rules}  # also beside files that are broken
+    taken = {rule.id for rule in load([built_in(), *own]).rules}  # also beside files that are broken
     text = new_rule(name, family, taken, is_own=folder.resolve() != built_in().resolve())
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, "utf-8")
@@ -179,13 +179,13 @@ def new(
 
 
 def _fresh(patterns: list[Path] | None) -> Library:
-    return load([built_in(), *folders(patterns)], fresh=True)
+    return load([built_in(), *folders(patterns)])
 
 
-def _chosen(library: Library, which: list[str] | None) -> list[Rule]:
+def _chosen(rules: Sequence[Rule], which: list[str] | None) -> list[Rule]:
     if not which:
-        return list(library.rules)
-    by_name = {name: rule for rule in library.rules for name in (rule.id, rule.name)}
+        return list(rules)
+    by_name = {name: rule for rule in rules for name in (rule.id, rule.name)}
     for name in which:
         if name not in by_name:
             raise UsageError(f"unknown rule {name!r}; see `kvdiag rules list`")

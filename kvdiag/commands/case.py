@@ -30,8 +30,9 @@ from kvdiag.model.values import EMPTY
 from kvdiag.retention.budget import Clocks, EventBudget, RetentionPolicy
 from kvdiag.rules.demand import asked
 from kvdiag.rules.findings import find
-from kvdiag.rules.library import load
+from kvdiag.rules.library import shelf
 from kvdiag.rules.rank import rank
+from kvdiag.rules.shelf import Shelf
 from kvdiag.scan.choose import scanner
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class Patterns(NamedTuple):
     """The vocabulary with the raw lines of the rules, and the rules."""
 
     vocabulary: Vocabulary
-    rules: tuple[Rule, ...]
+    rules: Sequence[Rule]
 
 
 class Analysis(NamedTuple):
@@ -64,23 +65,23 @@ def load_patterns(options: Options) -> Patterns:
     """Load what comes with kvdiag and `--patterns`. Raises PatternError or, for an unknown `--rule`, UsageError."""
     own = options.patterns
     rules, vocabulary = _read_patterns(built_in(), *own) if own else _built_in_patterns(built_in())
-    wanted = [rule for rule in rules if rule.status != "retired"]
+    wanted = rules.those(lambda head: head.status != "retired")
     if options.rules:
-        known = {name for rule in rules for name in (rule.id, rule.name)}
+        known = {name for head in rules.heads for name in (head.id, head.name)}
         unknown = [name for name in options.rules if name not in known]
         if unknown:
             raise UsageError(f"unknown rule {unknown[0]!r}; see `kvdiag rules list`")
-        wanted = [rule for rule in wanted if {rule.id, rule.name} & set(options.rules)]
-    return Patterns(vocabulary, tuple(wanted))
+        wanted = wanted.those(lambda head: not {head.id, head.name}.isdisjoint(options.rules))
+    return Patterns(vocabulary, wanted)
 
 
-def _read_patterns(first: Path, *folders: Path) -> tuple[tuple[Rule, ...], Vocabulary]:
-    rules = load([first, *folders]).rules
-    return rules, load_vocabulary(first / EVENTS, [entry for rule in rules for entry in rule.lines], folders)
+def _read_patterns(first: Path, *folders: Path) -> tuple[Shelf, Vocabulary]:
+    rules = shelf([first, *folders])
+    return rules, load_vocabulary(first / EVENTS, [entry for head in rules.heads for entry in head.lines], folders)
 
 
 @cache
-def _built_in_patterns(folder: Path) -> tuple[tuple[Rule, ...], Vocabulary]:
+def _built_in_patterns(folder: Path) -> tuple[Shelf, Vocabulary]:
     """What comes with kvdiag stays as it is while a process lives: 20 ms for each analysis but the first."""
     return _read_patterns(folder)
 

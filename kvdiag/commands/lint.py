@@ -21,7 +21,7 @@ from kvdiag.yamlread import read_yaml, suggestion
 
 def check_patterns(folders: Sequence[Path]) -> tuple[Library, list[PatternError]]:
     """All rules there are, with those of the user's folders, and every fault, file by file in the order of lines."""
-    library = load([built_in(), *folders], fresh=True)
+    library = load([built_in(), *folders])
     known, own = read_entries(built_in() / EVENTS), list[Entry]()
     faults = [*lint_lifecycles(built_in()), *library.errors]
     for folder in own_folders(folders):

@@ -42,7 +42,7 @@ def pages() -> dict[str, str]:
 
     Raises PatternError for a rule that cannot be read.
     """
-    library = load([built_in()], fresh=True)
+    library = load([built_in()])
     for fault in library.errors:
         raise fault
     families = by_family(library.rules)

@@ -22,7 +22,7 @@ from kvdiag.events.raw import EventMatch, RawEvent
 from kvdiag.events.stamper import Process
 from kvdiag.formats.authors import DRIVER, Attribution
 from kvdiag.ingest.log_events import LogEvents
-from kvdiag.model.event import CONTROLLER_CALLS, CONTROLLERS, Event, place_of
+from kvdiag.model.event import CONTROLLER_CALLS, CONTROLLERS, Event, Ref, place_of
 from kvdiag.model.record import Origin
 from kvdiag.model.timeline import Coverage, Gap, History, SeenVersion, Skew, Timeline
 from kvdiag.model.values import SubjectKind
@@ -128,13 +128,18 @@ def _divide(
     """Each event to every subject it names; subjects of one event use each other."""
     by_subject: dict[Subject, list[Event]] = defaultdict(list)
     uses: dict[Subject, set[Subject]] = defaultdict(set)
+    lasting: dict[tuple[Ref, ...], list[Subject]] = {}  # of names that are of the same at any time
     for event in events:
-        subjects = _subjects(event, identities)
+        subjects = lasting.get(event.refs)
+        if subjects is None:
+            subjects = _subjects(event, identities)
+            if 1 < len(subjects) <= MOST_LINKED:
+                for subject in subjects:
+                    uses[subject].update(subjects)
+            if identities.is_lasting(event.refs):
+                lasting[event.refs] = subjects
         for subject in subjects:
             by_subject[subject].append(event)
-        if 1 < len(subjects) <= MOST_LINKED:
-            for subject in subjects:
-                uses[subject].update(subjects)
         if event.kind in wide:
             by_subject[SubjectKind.NODE, event.node].append(event)
     return by_subject, uses

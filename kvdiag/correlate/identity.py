@@ -29,6 +29,7 @@ INLINE_LENGTH = 68
 PLEG = "pod.pleg"  # names the sandbox or container among its values, and differs in nothing else
 
 Key = tuple[str, ...]
+Refs = tuple[Ref, ...]
 
 
 class Lease(NamedTuple):
@@ -74,7 +75,7 @@ class Identities:
         self._owner: dict[str, str] = {}
         self._drivers: dict[str, str] = {}
         self._sandboxes: set[str] = set()
-        self._keys_of: dict[tuple[Ref, ...], tuple[Key, ...]] = {}
+        self._keys_of: dict[Refs, tuple[Key, ...]] = {}
         self._learn(events)
 
     def pod_uid(self, event: Event) -> str:
@@ -108,6 +109,12 @@ class Identities:
         named = [self.holder(ref.value, event.time, forward=forward) for ref in event.refs if ref.kind == "pod"]
         return [uid for uid in dict.fromkeys(named) if uid] or [uid for uid in (self.pod_uid(event),) if uid]
 
+    @staticmethod
+    def is_lasting(refs: Refs) -> bool:
+        """Whether a line with these names is of the same pods whenever it was written."""
+        kinds = {kind for kind, _ in refs}
+        return "pod_uid" in kinds or kinds.isdisjoint(("pod", "pod_name"))
+
     def volume(self, event: Event) -> Key | None:
         """The key of the volume an event speaks of."""
         keys = self._volume_keys(event.refs)
@@ -127,19 +134,21 @@ class Identities:
 
     def _learn(self, events: Iterable[Event]) -> None:
         self._names: dict[str, str] = {}
-        seen: set[tuple[Ref, ...]] = set()
+        seen: dict[Refs, tuple[str, str]] = {}  # with the pod whose name and UID they say
         pv_names: set[str] = set()
         late: list[Event] = []
         for event in events:
-            self._lease(event)
+            named = seen.get(event.refs)
+            pod, uid = _named_pod(event.refs) if named is None else named
+            if pod:
+                self._lease(pod, uid, event)
             if event.kind in NAMES_DRIVER and event.ref("driver"):
                 self._drivers.setdefault(event.origin.source, event.ref("driver"))
-            known = event.refs in seen
-            if not known or event.kind == PLEG:
+            if named is None or event.kind == PLEG:
                 self._own(event, late)
-            if known:
+            if named is not None:
                 continue
-            seen.add(event.refs)
+            seen[event.refs] = (pod, uid)
             self._sandboxes.update(ref.value for ref in event.refs if ref.kind == "sandbox_id")
             keys = self._volume_keys(event.refs)
             if len(keys) > 1:
@@ -152,11 +161,7 @@ class Identities:
         self._full = {own: name for name in self._leases for own in (name.partition("/")[2],) if short[own] == 1}
         self._compute(pv_names, {ref.value for refs in seen for ref in refs if ref.kind == "node"})
 
-    def _lease(self, event: Event) -> None:
-        uid = event.ref("pod_uid")
-        pod = event.ref("pod") if uid else ""
-        if not pod or sum(ref.kind == "pod" for ref in event.refs) > 1:
-            return
+    def _lease(self, pod: str, uid: str, event: Event) -> None:
         if event.kind in STANDING:  # whose time is not known
             self._names.setdefault(uid, pod)
             return
@@ -185,7 +190,7 @@ class Identities:
         elif late is not None:
             late.append(event)
 
-    def _volume_keys(self, refs: tuple[Ref, ...]) -> tuple[Key, ...]:
+    def _volume_keys(self, refs: Refs) -> tuple[Key, ...]:
         keys = self._keys_of.get(refs)
         if keys is None:
             keys = self._keys_of[refs] = tuple(_volume_keys(refs)) if any(r.kind in VOLUME_KINDS for r in refs) else ()
@@ -220,6 +225,13 @@ class Identities:
     def _join_known(self, key: Key, other: Key, known: set[Key]) -> None:
         if other in known:
             self.volumes.join([key, other])
+
+
+def _named_pod(refs: Refs) -> tuple[str, str]:
+    """The name and UID of the one pod that a line says both of."""
+    uid = next((value for kind, value in refs if kind == "pod_uid"), "")
+    pods = [value for kind, value in refs if kind == "pod"] if uid else []
+    return (pods[0], uid) if len(pods) == 1 else ("", "")
 
 
 def _volume_keys(refs: Iterable[Ref]) -> Iterable[Key]:

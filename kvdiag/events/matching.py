@@ -15,6 +15,7 @@ from kvdiag.events.names import NAMED, PLACEHOLDERS, mounts_in, pods_in, refs_of
 from kvdiag.events.raw import EventMatch, Match, Meaning, ValueReader, Values
 from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.model.event import Ref
+from kvdiag.model.values import EMPTY
 from kvdiag.model.vocabulary import Entry
 
 NAMING = frozenset({"data", "error"})  # attributes that may have names in them
@@ -99,4 +100,4 @@ def _read(names: Sequence[str], values: Values) -> Meaning:
             pods = pods_in(value)
             if pods and (pods[0] in refs or not any(ref.kind in {"pod", "pod_uid"} for ref in refs)):
                 refs.update(dict.fromkeys(pods))
-    return tuple(refs), attrs
+    return tuple(refs), attrs or EMPTY

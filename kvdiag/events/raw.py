@@ -49,7 +49,7 @@ class EventMatch:
     @classmethod
     def known(cls, entry: Entry, refs: tuple[Ref, ...], attrs: Mapping[str, str]) -> EventMatch:
         """One whose meaning is known."""
-        made = cls(entry, _NONE, ())
+        made = cls(entry, _KNOWN, ())
         made._meaning = (refs, attrs)
         return made
 
@@ -61,13 +61,14 @@ class EventMatch:
     @property
     def linking(self) -> Sequence[object]:
         """The same, of a wording that may join two names; else nothing."""
-        return self.naming if self._reader.links or not self._values else ()
+        return self.naming if self._reader.links else ()
 
     @property
     def meaning(self) -> Meaning:
         """The names and attributes."""
         if self._meaning is None:
             self._meaning = self._reader.read(self._values)
+            self._values = ()  # of 100,000 events 20 MB
         return self._meaning
 
     def attr(self, name: str) -> str:
@@ -86,7 +87,7 @@ class EventMatch:
         return self.meaning[1]
 
 
-_NONE = ValueReader(lambda _values: ((), EMPTY))
+_KNOWN = ValueReader(lambda _values: ((), EMPTY), links=True)
 
 
 class RawEvent(NamedTuple):

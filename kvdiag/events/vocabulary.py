@@ -63,6 +63,11 @@ class Vocabulary(NamedTuple):
     errors: frozenset[int]
     special: frozenset[int]
 
+    @property
+    def wide(self) -> frozenset[str]:
+        """The kinds that tell of a node."""
+        return frozenset(kind for kind, entry in self.kinds.items() if entry.scope == "node")
+
     def matcher(self, wording: int) -> Matcher:
         """Give the matcher of `wordings[wording]`, compiled when first asked for. Raises PatternError if faulty."""
         made = self.matchers[wording]

@@ -23,7 +23,7 @@ _LEGACY = lazy_regex(
     rb"([0-9A-Za-z][-.0-9A-Za-z]{0,252}_[0-9A-Za-z][-.0-9A-Za-z]{0,252}"
     rb"\([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\))"
 )
-_LEGACY_UID = lazy_regex(rb"\([0-9a-f]{8}-")  # found in a tenth of the time that the name before it takes
+_LEGACY_UID = lazy_regex(rb"\([0-9a-f]{8}-")  # found in a twentieth of the time that the name before it takes
 
 _QUOTE = lazy_regex(rb'(\\*)"')
 _ESCAPED_QUOTE = lazy_regex(rb'\\+"')

@@ -55,8 +55,7 @@ def _judged(job: Job, folder: Path) -> Outcome:
         problems=tuple(problem.replace(root, job.bundle.place) for problem in report.problems),
         notes=tuple(_notes(job, {e.node for e in history.events if e.node and not e.is_controllers})),
     )
-    wide = {kind for kind, entry in case.patterns.vocabulary.kinds.items() if entry.scope == "node"}
-    tables = dict(rows(report, history, job.bundle, relative, wide))
+    tables = dict(rows(report, history, job.bundle, relative, case.patterns.vocabulary.wide))
     tables["failed"] = [dict(failed_row(outcome, time.time_ns() // 1000, one)) for one in outcome.problems]
     put_results(place(job.dest), outcome, tables)
     return outcome

@@ -123,8 +123,7 @@ MOST_TOGETHER = 200  # places of volumes that are judged together
 
 
 def _history(asked: Questions, group: Sequence[Shared], case: Case) -> History:
-    kinds = case.patterns.vocabulary.kinds.values()
-    wide = {entry.kind for entry in kinds if entry.scope == "node"}
+    wide = case.patterns.vocabulary.wide
     bundles = sorted({bundle for one in group for bundle in one.bundles})
     places = [{"bundle": bundle, "volume": volume} for one in group for bundle, volume in sorted(one.places)]
     pods = sorted({pod for one in group for pod in one.pods})

@@ -11,12 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Protocol
 
-from kvdiag.model.doubt import Reason
 from kvdiag.model.event import Event
 from kvdiag.model.report import Finding
 from kvdiag.model.timeline import History
 from kvdiag.model.values import SubjectKind, Verdict
-from kvdiag.retention.budget import ALWAYS, NEXT, WHY, active_events, active_subjects
+from kvdiag.retention.budget import ALWAYS, NEXT, active_events, active_subjects
 
 MAX_FINDINGS = 10_000  # findings of evicted events: 10 KB each
 MIN_FINDINGS_PER_RULE = 100  # of one rule, however many there are of others
@@ -212,8 +211,8 @@ def _not_under(finding: Finding, keys: AbstractSet[str]) -> Finding:
 
 
 def _misses(finding: Finding, cut: int) -> bool:
-    """Whether it is all of a time before the cut, and only possible as something of that time may be missing."""
-    return _reach(finding) < cut and any(one.reason is Reason.GAP and one.text == WHY for one in finding.doubts)
+    """Whether it is all of a time before the cut, and only possible, as something of that time may be missing."""
+    return _reach(finding) < cut and finding.verdict is Verdict.POSSIBLE
 
 
 def _reach(finding: Finding) -> int:

@@ -11,15 +11,12 @@ from collections.abc import Set as AbstractSet
 
 from kvdiag.correlate.handover import HANDED_OVER, STAGED, TOLD_BY
 from kvdiag.model.rule import Rule
-from kvdiag.rules.scene import sought
+from kvdiag.rules.shelf import possible
+from kvdiag.rules.sought import sought
 
 
 def asked(rules: Iterable[Rule], heard: AbstractSet[str]) -> frozenset[str]:
     """The kinds that rules ask for of which each clause has a kind that was `heard`, or can follow from one."""
-    possible = heard | HANDED_OVER if heard & STAGED else heard
-    kinds: set[str] = set()
-    for rule in rules:
-        wanted = sought(rule)
-        if wanted.can_hold(possible):
-            kinds.update(wanted.kinds)
+    following = heard | HANDED_OVER if heard & STAGED else heard
+    kinds = {kind for rule in possible(rules, following) for kind in sought(rule).kinds}
     return frozenset(kinds | TOLD_BY if kinds & HANDED_OVER else kinds)

@@ -16,8 +16,9 @@ from kvdiag.rules.bugs import applies, known_bugs, seen
 from kvdiag.rules.fill import fixes, sentence, values
 from kvdiag.rules.grammar import positive_names
 from kvdiag.rules.judge import RuleMatch, judge, may_hold
-from kvdiag.rules.scene import EventIndex, Sought, SubjectEvents, episodes, parts
+from kvdiag.rules.scene import EventIndex, SubjectEvents, episodes, parts
 from kvdiag.rules.selection import selects
+from kvdiag.rules.sought import Sought
 from kvdiag.snapshots.fact import STANDING
 
 UNNAMED_VOLUME = "a volume"  # in the sentence of a finding about a node whose lines name none

@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from kvdiag.cache import cached, digest, fingerprint
+from kvdiag.cache import cached_bytes, digest, fingerprint
 from kvdiag.errors import PatternError
 from kvdiag.model.rule import Rule
-from kvdiag.rules.packed import PACKED, pack, unpack
+from kvdiag.rules.packed import PACKED
+from kvdiag.rules.shelf import Shelf, read_shelf, shelved
 
 LARGEST = 1 << 20  # bytes of a rule's file
 DISTRIBUTIONS = "distributions.yaml"
@@ -35,35 +36,39 @@ def rule_files(folder: Path) -> Iterator[Path]:
         yield from (Path(where, name) for name in found if name.endswith((".yaml", ".yml")))
 
 
-def load(folders: Sequence[Path], *, fresh: bool = False) -> Library:
-    """Every rule of the folders; `fresh` reads the files themselves, tests included, and collects their errors.
-
-    Otherwise rules come from the cache when the files have not changed; they have no tests then.
-    Raises PatternError for the first broken file unless `fresh`.
-    """
-    each = [list(rule_files(folder)) for folder in folders]
+def load(folders: Sequence[Path]) -> Library:
+    """Every rule of the folders as their files say it, tests included, with the errors of files that hold none."""
     named = [path for folder in folders if (path := folder / KINDS).is_file()]
-    if fresh:
-        return _read_all([path for files in each for path in files], named)
+    return _read_all([path for folder in folders for path in rule_files(folder)], named)
+
+
+def shelf(folders: Sequence[Path]) -> Shelf:
+    """The same rules without their tests, from the cache where the files have not changed.
+
+    Raises PatternError for the first broken file.
+    """
+    named = [path for folder in folders if (path := folder / KINDS).is_file()]
     try:
-        rules = [rule for files in each for rule in _kept(files, named)]
+        first, *more = [_kept(list(rule_files(folder)), named) for folder in folders]
     except OSError as error:
         raise _unreadable(Path(error.filename), error) from None
-    if len(each) > 1:
+    for other in more:
+        first = first.joined(other)
+    if more:
         from kvdiag.rules.schema import unique
 
-        for fault in unique(rules):
+        for fault in unique(first):
             raise fault
-    return Library(tuple(sorted(rules, key=lambda rule: rule.id)))
+    return first
 
 
-def _kept(files: Sequence[Path], named: Sequence[Path]) -> tuple[Rule, ...]:
+def _kept(files: Sequence[Path], named: Sequence[Path]) -> Shelf:
     """The rules of a folder, from the cache when its files and the groups of kinds have not changed."""
-    return cached(
+    return cached_bytes(
         "rules",
-        digest([b"%d" % PACKED, fingerprint([*files, *named]).encode()]),
-        lambda: [pack(rule) for rule in _sound(files, named)],
-        lambda data: tuple(unpack(packed) for packed in data),
+        digest([b"%d" % PACKED, repr(Rule._fields).encode(), fingerprint([*files, *named]).encode()]),
+        lambda: shelved(_sound(files, named)),
+        read_shelf,
     )
 
 

@@ -24,7 +24,7 @@ from kvdiag.model.rule import (
 from kvdiag.model.values import EMPTY, Role, Severity, SubjectKind
 from kvdiag.model.vocabulary import Entry, Wording
 
-PACKED = 3
+PACKED = 4
 """The shape of the JSON; another number makes old caches unread."""
 
 Packed = dict[str, Any]
@@ -45,7 +45,7 @@ def pack(rule: Rule) -> Packed:
         "fix": [fix._asdict() for fix in rule.fix],
         "bugs": [bug._asdict() for bug in rule.bugs],
         "healed": rule.healed and rule.healed._asdict(),
-        "lines": [e._asdict() | {"wordings": [wording._asdict() for wording in e.wordings]} for e in rule.lines],
+        "lines": [pack_entry(entry) for entry in rule.lines],
         "tests": [],
         "survives": {},
         "places": {},
@@ -67,7 +67,7 @@ def unpack(packed: Mapping[str, Any]) -> Rule:
         "bugs": tuple(map(_bug, said["bugs"])),
         "healed": _healing(said["healed"]),
         "alarm": tuple(said.get("alarm", ())),
-        "lines": tuple(_entry(value) for value in said["lines"]),
+        "lines": tuple(map(unpack_entry, said["lines"])),
     }
     for name in TEXTS:
         said[name] = tuple(said[name])
@@ -110,7 +110,13 @@ def _severity(packed: int | None) -> Severity | None:
     return None if packed is None else Severity(packed)
 
 
-def _entry(packed: Mapping[str, Any]) -> Entry:
+def pack_entry(entry: Entry) -> Packed:
+    """An entry of a rule's own, in JSON's types."""
+    return entry._asdict() | {"wordings": [wording._asdict() for wording in entry.wordings]}
+
+
+def unpack_entry(packed: Mapping[str, Any]) -> Entry:
+    """The entry that was packed. Raises KeyError or TypeError for anything else."""
     wordings = tuple(Wording(**value) for value in packed["wordings"])
     return Entry(**{**packed, "wordings": wordings, "samples": tuple(packed["samples"]), "also": tuple(packed["also"])})
 

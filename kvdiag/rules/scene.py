@@ -9,7 +9,6 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from functools import cache, partial
 from itertools import accumulate
 from typing import NamedTuple
@@ -17,65 +16,22 @@ from typing import NamedTuple
 from kvdiag.clock import HOUR, MINUTE
 from kvdiag.correlate.entities import node_entity
 from kvdiag.model.event import Event, place_of
-from kvdiag.model.rule import All, AnyOf, Chain, Condition, Rule
+from kvdiag.model.rule import Rule
 from kvdiag.model.timeline import History, Timeline
 from kvdiag.model.values import SubjectKind
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.distribution import Dialect, dialect_of
 from kvdiag.rules.grammar import positive_names
-from kvdiag.rules.order import can_be, soonest, sure_steps
+from kvdiag.rules.order import can_be, soonest
 from kvdiag.rules.selection import ByKind, by_kind, selects
+from kvdiag.rules.shelf import possible
+from kvdiag.rules.sought import Sought, sought
 
 HORIZON = HOUR  # events of the node are looked at this long before and after a subject was heard of
 
-MOST_RULES = 4096  # whose kinds are kept
 EPISODE = 15 * MINUTE  # three times the longest that kubelet waits before it tries again
 
 Key = tuple[SubjectKind, str]
-
-_SOUGHT: dict[int, Sought] = {}  # by the identity of its rule
-
-
-class Sought(NamedTuple):
-    """What a rule looks for: the `kinds` it asks for, in its order, and its `clauses`, of each of which one must be.
-
-    `positive` are the kinds of what must have been seen, whatever is absent.
-    """
-
-    rule: Rule
-    kinds: tuple[str, ...]
-    clauses: tuple[frozenset[str], ...]
-    positive: frozenset[str]
-
-    def can_hold(self, heard: AbstractSet[str]) -> bool:
-        """Whether each clause has a kind that was heard."""
-        return not any(clause.isdisjoint(heard) for clause in self.clauses)
-
-
-def sought(rule: Rule) -> Sought:
-    """The kinds and clauses of a rule, worked out once: rules live as long as the process."""
-    known = _SOUGHT.get(id(rule))
-    if known is None or known.rule is not rule:
-        if len(_SOUGHT) >= MOST_RULES:
-            _SOUGHT.clear()
-        kinds = tuple(dict.fromkeys(kind for selector in rule.events.values() for kind in selector.kinds))
-        positive = frozenset(kind for name in positive_names(rule.when) for kind in rule.events[name].kinds)
-        known = _SOUGHT[id(rule)] = Sought(rule, kinds, tuple(_clauses(rule.when, rule)), positive)
-    return known
-
-
-def _clauses(condition: Condition, rule: Rule) -> Iterator[frozenset[str]]:
-    """Sets of kinds; where one of them has no event the condition cannot hold."""
-    match condition:
-        case Chain(steps):
-            yield from (frozenset(rule.events[step.name].kinds) for step in sure_steps(steps, rule.cut))
-        case All(terms):
-            for term in terms:
-                yield from _clauses(term, rule)
-        case AnyOf(terms):
-            each = [list(_clauses(term, rule)) for term in terms]
-            if all(each):
-                yield frozenset().union(*(min(clauses, key=len) for clauses in each))
 
 
 class _Series:
@@ -178,7 +134,7 @@ class EventIndex:
         """The subjects on which a rule can hold, in order of their keys, each with the rules that can."""
         asked: dict[Key, list[Sought]] = defaultdict(list)
         heard = self.by_kind.keys() | self._heard.keys()
-        wants = [wanted for wanted in map(sought, rules) if wanted.can_hold(heard)]
+        wants = [sought(rule) for rule in possible(rules, heard)]
         for wanted in wants:
             for key in self._possible(wanted):
                 asked[key].append(wanted)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from kvdiag.clock import duration
 from kvdiag.errors import PatternError
@@ -216,7 +216,7 @@ def _severity(node: Node) -> Severity:
     return Severity.of(_one_of(node, [severity.label for severity in Severity]))
 
 
-def unique(rules: list[Rule]) -> Iterator[PatternError]:
+def unique(rules: Iterable[Rule]) -> Iterator[PatternError]:
     """An error for every id or name that two files claim."""
     seen: dict[str, Rule] = {}
     for rule in rules:

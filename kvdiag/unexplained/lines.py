@@ -158,7 +158,7 @@ class ErrorLines:
         if known is None:
             if len(self._same) >= MOST_LIKE:
                 self._same.clear()
-            known = self._same[same] = self._sorted(line, words, same[:3], number)
+            known = self._same[same] = self._grouped(line, words, same[:3], number)
         group, entry = known
         if self.groups[group].looked_at < LOOKED_AT:
             self.groups[group].look(line)
@@ -173,7 +173,7 @@ class ErrorLines:
         self.group_of.append(group)
         self.entry_of.append(entry)
 
-    def _sorted(self, line: bytes, words: bytes, head: tuple[str, Level, bytes], number: int) -> tuple[int, int]:
+    def _grouped(self, line: bytes, words: bytes, head: tuple[str, Level, bytes], number: int) -> tuple[int, int]:
         """The group of a line, and the entry that it fits; 0 is none."""
         like = self._like.get((*head, words.translate(None, _DIGITS)))
         group, entries = like or self._unlike(line, words, head, number)

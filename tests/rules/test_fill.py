@@ -19,10 +19,10 @@ from kvdiag.model.timeline import Entity
 from kvdiag.model.values import SubjectKind
 from kvdiag.rules.distribution import plain
 from kvdiag.rules.fill import LONGEST_VALUE, command, fixes, sentence, slots_of, texts_of, values
-from kvdiag.rules.library import load
+from kvdiag.rules.library import shelf
 from tests.rules.one_rule import one_rule
 
-RULES = load([built_in()]).rules
+RULES = shelf([built_in()])
 SLOT = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 HOSTILE = [
     "a b",

@@ -14,7 +14,7 @@ from kvdiag.model.report import Evidence, Finding
 from kvdiag.model.rule import Chain, ChainStep, Rule, Selector
 from kvdiag.model.timeline import Coverage, Entity, History, Timeline
 from kvdiag.model.values import Role, Severity, SubjectKind, Verdict
-from kvdiag.rules.library import load
+from kvdiag.rules.library import shelf
 from kvdiag.rules.rank import MONITORS, SLACK, TOUCH, rank
 from tests.rules.one_rule import one_rule
 
@@ -186,7 +186,7 @@ def about(rule, key="p", begins=0, ends=60, node="n1", kind=None, **changes):
     return made._replace(rule=RULES[rule], role=RULES[rule].role, **changes)
 
 
-RULES = {rule.name: rule for rule in load([built_in()]).rules}
+RULES = {rule.name: rule for rule in shelf([built_in()])}
 HEALED = {"healed": NOON + 60 * SECOND}
 INFO = {"severity": Severity.INFO}
 POSSIBLE = {"verdict": Verdict.POSSIBLE}

@@ -125,7 +125,7 @@ def test_groups_of_kinds(tmp_path):
     rule = SIGN.replace(body, "per: node\nevents: {a: {kind: [driver-errors, pod.added]}}\nwhen: a\n")
     (tmp_path / "driver-lost.yaml").write_text(rule)
     (tmp_path / "kinds.yaml").write_text(KINDS)
-    (read,) = load([tmp_path], fresh=True).rules
+    (read,) = load([tmp_path]).rules
     assert read.events["a"].kinds == ("csi.call.failed", "csi.operation.failed", "pod.added")
     with pytest.raises(PatternError, match=r"k.yaml:1:6: 'a.b' is no name for a group"):
         read_groups(read_yaml("a.b: [x.y]", "k.yaml"))

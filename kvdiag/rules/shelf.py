@@ -1,0 +1,106 @@
+"""Rules on a shelf: of each its head is read, and the rest only when it is asked for.
+
+Kept as one line of JSON with all heads, then a line for each rule. In most logs nine rules of ten cannot hold.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any, NamedTuple, overload
+
+from kvdiag.model.rule import Rule
+from kvdiag.model.vocabulary import Entry
+from kvdiag.rules.packed import pack, pack_entry, unpack, unpack_entry
+from kvdiag.rules.sought import Clauses, are_heard, sought
+
+
+class Head(NamedTuple):
+    """What tells whether a rule is wanted, and whether it can hold; `lines` are entries of its own (`Rule.lines`)."""
+
+    id: str
+    name: str
+    status: str
+    clauses: Clauses
+    lines: tuple[Entry, ...]
+
+
+Place = tuple[Head, "bytes | Rule"]
+
+
+class Shelf(Sequence[Rule]):
+    """Rules in order of their ids, each read when it is asked for."""
+
+    def __init__(self, places: Iterable[Place]) -> None:
+        """Each head with its rule, as it was packed or read."""
+        self._places = sorted(places, key=lambda place: place[0].id)
+
+    def __len__(self) -> int:
+        """How many rules there are."""
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, at: int) -> Rule: ...
+    @overload
+    def __getitem__(self, at: slice) -> Shelf: ...
+    def __getitem__(self, at: int | slice) -> Rule | Shelf:
+        """The rule in that place, or a shelf of some."""
+        if isinstance(at, slice):
+            return Shelf(self._places[at])
+        head, kept = self._places[at]
+        if isinstance(kept, bytes):
+            kept = unpack(json.loads(kept))
+            self._places[at] = head, kept
+        return kept
+
+    @property
+    def heads(self) -> list[Head]:
+        """The head of each rule."""
+        return [head for head, _ in self._places]
+
+    def those(self, keeps: Callable[[Head], bool]) -> Shelf:
+        """A shelf of the rules that are wanted."""
+        return Shelf(place for place in self._places if keeps(place[0]))
+
+    def joined(self, other: Shelf) -> Shelf:
+        """A shelf of the rules of both."""
+        return Shelf([*self._places, *other._places])
+
+    def possible(self, heard: AbstractSet[str]) -> Iterator[Rule]:
+        """The rules of which each clause has a kind that was heard; the others are not read."""
+        return (self[at] for at, (head, _) in enumerate(self._places) if are_heard(head.clauses, heard))
+
+
+def possible(rules: Iterable[Rule], heard: AbstractSet[str]) -> Iterator[Rule]:
+    """The rules of which each clause has a kind that was heard."""
+    if isinstance(rules, Shelf):
+        return rules.possible(heard)
+    return (rule for rule in rules if sought(rule).can_hold(heard))
+
+
+def shelved(rules: Iterable[Rule]) -> bytes:
+    """The rules without their tests, as they are kept."""
+    heads, bodies = [], []
+    for rule in rules:
+        clauses = [sorted(clause) for clause in sought(rule).clauses]
+        heads.append([rule.id, rule.name, rule.status, clauses, [pack_entry(entry) for entry in rule.lines]])
+        bodies.append(_json(pack(rule)))
+    return b"\n".join([_json(heads), *bodies])
+
+
+def read_shelf(kept: bytes) -> Shelf:
+    """What was kept. Raises ValueError for anything else."""
+    first, *bodies = kept.split(b"\n")
+    try:
+        heads = [
+            Head(name, other, status, tuple(map(frozenset, clauses)), tuple(map(unpack_entry, lines)))
+            for name, other, status, clauses, lines in json.loads(first)
+        ]
+    except (KeyError, TypeError) as error:
+        raise ValueError(error) from None
+    return Shelf(zip(heads, bodies, strict=True))
+
+
+def _json(value: Any) -> bytes:  # noqa: ANN401 (what JSON can say)
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()

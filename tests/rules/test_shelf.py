@@ -1,0 +1,51 @@
+"""Rules that are read when they are asked for are those that were kept, and none is read that cannot hold."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kvdiag.rules import shelf as shelves
+from kvdiag.rules.shelf import possible, read_shelf, shelved
+from kvdiag.rules.sought import sought
+from tests.patterns import library
+
+RULES = library().rules
+KEPT = shelved(RULES)
+KINDS = sorted({kind for rule in RULES for kind in sought(rule).kinds})
+
+
+def test_what_was_kept_is_read():
+    """Every rule comes back but for its tests, each under its head."""
+    shelf = read_shelf(KEPT)
+    assert list(shelf) == [rule._replace(tests=(), survives={}, places={}) for rule in RULES]
+    said = [(head.id, head.name, head.status, head.clauses, head.lines) for head in shelf.heads]
+    assert said == [(rule.id, rule.name, rule.status, sought(rule).clauses, rule.lines) for rule in RULES]
+    assert shelf[3] is shelf[3]
+    assert list(shelf[:2]) == list(shelf)[:2]
+
+
+@given(st.sets(st.sampled_from(KINDS), max_size=40))
+def test_possible(heard):
+    """A shelf gives the same rules as all that were read."""
+    shelf = read_shelf(KEPT)
+    assert [rule.name for rule in possible(shelf, heard)] == [rule.name for rule in possible(RULES, heard)]
+
+
+def test_what_cannot_hold_is_not_read(monkeypatch):
+    """Of rules that look for what was not heard, and of those that are not wanted, only the head is read."""
+    shelf = read_shelf(KEPT)
+    monkeypatch.setattr(shelves, "unpack", lambda _packed: pytest.fail("a rule was read"))
+    wanted = shelf.those(lambda head: head.clauses != ())
+    assert list(possible(wanted, frozenset())) == []
+    assert len(wanted.joined(shelf)) == len(wanted) + len(RULES)
+
+
+@pytest.mark.parametrize(
+    "kept", [b"", b"null", b"[[]]", b"[1]\n{}", b'[["a","b","c",[],[]]]', b'[["a","b","c",1,[]]]\n{}']
+)
+def test_what_is_no_shelf(kept):
+    """Anything else is an error, and no shelf with less on it."""
+    with pytest.raises(ValueError, match=r"."):
+        read_shelf(kept)
