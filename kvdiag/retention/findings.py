@@ -185,7 +185,7 @@ def joined(before: Finding | None, after: Finding, beside: AbstractSet[str]) -> 
         return after
     first, second = (before, after) if before.begins <= after.begins else (after, before)
     latest = after if _reach(after) > _reach(before) else before
-    is_as_before = (first.healed is None) is (latest.healed is None)
+    is_as_before = (before.healed is None) is (after.healed is None)
     told = first if is_as_before else latest
     is_lost = not after.explained_by and before.explained_by and before.explained_by not in beside
     ranked = before if is_lost else latest
