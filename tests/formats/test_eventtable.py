@@ -11,6 +11,7 @@ from kvdiag.formats.carriers.peel import peel
 from kvdiag.model.values import Level
 
 SAID = 'MountVolume.SetUp failed for volume "data" : rpc error: code = Internal desc = exit status 32'
+OLD = {"type": "Warning", "reason": "FailedMount", "age": "3m12s", "first_seen": "9m", "count": "12"}
 SHORT = {"type": "Warning", "reason": "FailedMount", "object": "pod/web-0", "age": "3m12s"}
 
 
@@ -53,6 +54,15 @@ SHORT = {"type": "Warning", "reason": "FailedMount", "object": "pod/web-0", "age
         (
             f"3m12s   Warning   FailedMount   Pod   {SAID}",
             {"type": "Warning", "reason": "FailedMount", "age": "3m12s", "kind": "Pod"},
+        ),
+        (
+            f"  9m\t\t3m12s\t\t12\t{{kubelet worker-1}}\tspec.containers{{app}}\tWarning\t\tFailedMount\t{SAID}",
+            OLD | {"source": "kubelet, worker-1", "part": "spec.containers{app}"},
+        ),
+        (f"  9m  3m12s  12  kubelet, worker-1    Warning  FailedMount  {SAID}", OLD | {"source": "kubelet, worker-1"}),
+        (
+            f"3m12s     9m        12        web-0.17a1b2c3d4e5f607   Pod   spec.containers{{app}}   Warning   FailedMount   {{kubelet worker-1}}   {SAID}",
+            OLD | {"object": "pod/web-0", "kind": "Pod", "source": "kubelet, worker-1", "part": "spec.containers{app}"},
         ),
     ],
 )
@@ -157,6 +167,7 @@ def test_what_is_described(text, told):
         ),
         (f"3m   Warning   FailedMount   pod/web-0   kubelet, worker-1   {SAID}   3m   1   web-0.17a", None),
         (f"  Warning  FailedMount  3m  kubelet  {SAID}", None),
+        (f"  9m  3m  12  {{kubelet worker-1}}    Warning  FailedMount  {SAID}", (12, 6 * MINUTE)),
     ],
 )
 def test_how_often_and_since_when(line, told):
@@ -173,6 +184,9 @@ def test_how_often_and_since_when(line, told):
         "NAMESPACE   LAST SEEN   TYPE      REASON      OBJECT      MESSAGE",
         "  Type     Reason       Age    From     Message",
         "  ----     ------       ----   ----     -------",
+        "  FirstSeen\tLastSeen\tCount\tFrom\t\t\tSubObjectPath\tType\t\tReason\t\tMessage",
+        "  ---------\t--------\t-----\t----\t\t\t-------------\t--------\t------\t\t-------",
+        "LASTSEEN   FIRSTSEEN   COUNT     NAME      KIND      SUBOBJECT   TYPE      REASON    SOURCE    MESSAGE",
     ],
 )
 def test_headings(line):

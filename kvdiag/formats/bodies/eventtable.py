@@ -5,6 +5,10 @@
 
 A row tells how long before the table was printed something was last seen: an age, and no time. Sources: the printers
 of kubectl, since 1.13 (`get events`) and 1.7 (`describe`); up to 1.13 a column names the kind in place of the object.
+Older tables have two ages, first and last or the other way round, and a count, and a source in braces:
+
+    9m  3m  12  web-0  Pod  spec.containers{app}  Warning  Failed  {kubelet worker-1}  Failed to pull image "app:1": …
+      9m  3m  12  {kubelet worker-1}  spec.containers{app}  Warning  Failed  Failed to pull image "app:1": …
 """
 
 from __future__ import annotations
@@ -25,10 +29,8 @@ NAME, AS_OBJECT = "kubectl-event", "event-object"
 FORMATS = frozenset({NAME, AS_OBJECT})
 """Of bodies that are events: rows, and what `eventobject` reads."""
 
-_AGE = (
-    rb"(?P<age>(?:<unknown>|<invalid>|(?:\d{1,5}[smhdy]){1,3})"
-    rb"(?: \(x(?P<count>\d{1,9}) over (?P<over>[\dsmhdy]{1,12})\))?)"
-)
+_BARE_AGE = rb"(?:<unknown>|<invalid>|(?:\d{1,5}[smhdy]){1,3})"
+_AGE = rb"(?P<age>" + _BARE_AGE + rb"(?: \(x(?P<count>\d{1,9}) over (?P<over>[\dsmhdy]{1,12})\))?)"
 _REASON = rb"(?P<type>Normal|Warning)[ \t]+(?P<reason>[A-Z]\w{1,80})"
 _SOURCE = rb"(?P<source>[a-z][\w.\-]{1,100}(?:, \S{1,253})?)"
 _KIND = rb"(?P<kind>Pod|Node|PersistentVolumeClaim|PersistentVolume|ReplicaSet|Deployment|StatefulSet|DaemonSet|Job)"
@@ -44,13 +46,24 @@ _BY_KIND = lazy_regex(
 _HEADER = lazy_regex(
     rb"^Name: {2,}(?P<name>[-a-z0-9.]{1,253})\r?\n(?:Roles: |Namespace: {2,}(?P<namespace>[-a-z0-9]{1,63})\r?\n"
     rb"(?:(?:(?!Name:)[^\n]{0,500}\n){0,6}?Node: {2,}(?P<node>[-a-z0-9.]{1,253}))?)"
-    rb"|^[ \t]*Type +Reason +Age +From ",
+    rb"|^[ \t]*(?:Type +Reason +Age +From |FirstSeen[ \t]+LastSeen[ \t]+Count[ \t]+From)",
     re.MULTILINE,
 )
 _HEADING = lazy_regex(
-    rb"Events:\s*$|(?:NAMESPACE +)?LAST SEEN +TYPE +REASON +|[ \t]*(?:Type +Reason +Age +From +|---- +------ +---- +)"
+    rb"Events:\s*$|(?:NAMESPACE +)?(?:LAST SEEN +TYPE +REASON +|(?:LAST|FIRST)SEEN +(?:LAST|FIRST)SEEN +COUNT)"
+    rb"|[ \t]*(?:Type +Reason +Age +From +|-{4,9}[ \t]+-{4,9}[ \t]+-{4,9}[ \t]+|FirstSeen[ \t]+LastSeen[ \t]+Count)"
 )
+_AGES = rb"[ \t]*+(?P<first_seen>" + _BARE_AGE + rb")[ \t]+(?P<age>" + _BARE_AGE + rb")[ \t]+(?P<count>\d{1,9})[ \t]+"
+_PART_OF = rb"(?:(?P<part>spec\.\S{1,200})[ \t]+)?"
+_BRACED = rb"(?:\{(?P<braced>[a-z][^{}\n]{0,300})\}|" + _SOURCE + rb")"
+_TWO_AGES = lazy_regex(_AGES + _BRACED + rb"[ \t]+" + _PART_OF + _REASON + rb"[ \t]+(?P<rest>\S.*)")
+_TWO_AGES_LISTED = lazy_regex(
+    _AGES + rb"(?P<object>\S{1,253})[ \t]+" + _KIND + rb"[ \t]+" + _PART_OF + _REASON + rb"[ \t]+"
+    + _BRACED + rb"(?:[ \t]{2,}|\t)(?P<rest>\S.*)"
+)  # fmt: skip
+_SHAPES = (_DESCRIBED, _LISTED, _BY_KIND, _TWO_AGES, _TWO_AGES_LISTED)
 _COLUMNS = lazy_regex(rb" {2,}")
+_EVENT_ID = lazy_regex(r"\.[0-9a-f]{14,16}$")
 _NUMBER = lazy_regex(rb"\d{1,9}")
 _ASSIGNED = lazy_regex(r"Successfully assigned ([-a-z0-9.]{1,63}/[-a-z0-9.]{1,253}) to ([-a-z0-9.]{1,253})")
 _PART = lazy_regex(r"(\d+)([smhdy])")
@@ -98,14 +111,14 @@ def is_heading(line: bytes) -> bool:
 
 def _is_row(body: bytes) -> bool:
     """Whether a line is a row of one of the tables."""
-    return _MIGHT_BE.match(body) is not None and any(shape.match(body) for shape in (_DESCRIBED, _LISTED, _BY_KIND))
+    return _MIGHT_BE.match(body) is not None and any(shape.match(body) for shape in _SHAPES)
 
 
 def read(body: bytes) -> Body | None:
     """One row of any of the tables; None for any other line. Its stamp is an age (see `kvdiag.clock`)."""
     if not _MIGHT_BE.match(body):
         return None
-    found = _DESCRIBED.match(body) or _LISTED.match(body) or _BY_KIND.match(body)
+    found = next((match for shape in _SHAPES if (match := shape.match(body))), None)
     if found is None:
         return None
     fields = {name: value.decode("utf-8", "replace") for name, value in found.groupdict().items() if value}
@@ -115,8 +128,20 @@ def read(body: bytes) -> Body | None:
     if "object" in fields and len(columns) >= 5 and _NUMBER.fullmatch(columns[-2].encode()):
         *before, message, fields["first_seen"], fields["count"], fields["name"] = columns
         fields["source"] = before[-1]
+    if "first_seen" in found.groupdict():
+        _order(fields)
     level = Level.WARNING if fields["type"] == "Warning" else Level.INFO
     return Body(NAME, _stamp(fields["age"]), level, message=message.rstrip(), fields=fields)
+
+
+def _order(fields: dict[str, str]) -> None:
+    """The later of two ages becomes the row's, whichever column had it; source and object as in newer tables."""
+    ages = sorted((fields["age"], fields["first_seen"]), key=lambda age: _stamp(age) or 0, reverse=True)
+    fields["age"], fields["first_seen"] = ages
+    if "braced" in fields:
+        fields["source"] = fields.pop("braced").strip().replace(" ", ", ", 1)
+    if "object" in fields:
+        fields["object"] = f"{fields['kind'].lower()}/{_EVENT_ID.sub('', fields['object'])}"
 
 
 def node_of(body: Body) -> str:
