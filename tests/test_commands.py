@@ -99,6 +99,7 @@ FORM_ALONE = {
     "blkid": "lists what disks there are",
     "cat /etc/iscsi/initiatorname.iscsi": "a file of the machine itself",
     "dmesg": "the kernel's log is not ours to write",
+    "drbdadm": "needs DRBD",
     "e2fsck -n DEVICE": "a faulty file system is nothing to make here",
     "find /usr/libexec/kubernetes/kubelet-plugins/volume/exec -maxdepth 2": "a folder of the machine itself",
     "findmnt": "lists what is mounted",
@@ -112,6 +113,7 @@ FORM_ALONE = {
     "journalctl": "needs systemd",
     "losetup": "lists what loop devices there are",
     "ls -dZ PATH": "needs SELinux",
+    "ls -l /dev/fuse": "a file of the machine itself",
     "ls /etc/kubernetes/secrets-store-csi-providers /var/run/secrets-store-csi-providers": (
         "folders of the machine itself"
     ),
