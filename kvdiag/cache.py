@@ -146,9 +146,9 @@ def _keep(path: Path, data: bytes) -> None:
 
 
 def _forget(cache: Path) -> None:
-    """Remove what has not been used for long, and what is too much. Another process may be at it too, or read one.
+    """Remove what has not been used for long, and what is too much.
 
-    It then builds it anew.
+    Another process that is at it too, or reads one, builds it anew.
     """
     oldest = time.time() - UNUSED
     used = sorted(((_last_used(path), path) for path in cache.iterdir() if _OWN.fullmatch(path.name)), reverse=True)

@@ -125,7 +125,7 @@ def test(
     ] = False,
 ) -> None:
     """Run the tests embedded in the rules."""
-    library = _fresh(patterns)
+    library = _library(patterns)
     _complain(library.errors)
     lines = [entry for rule in library.rules for entry in rule.lines]
     vocabulary, chosen = load_vocabulary(built_in() / EVENTS, lines, folders(patterns)), _chosen(library.rules, which)
@@ -178,7 +178,7 @@ def new(
     typer.echo(f"{path}: fill it in, then run: kvdiag rules lint {folder}")
 
 
-def _fresh(patterns: list[Path] | None) -> Library:
+def _library(patterns: list[Path] | None) -> Library:
     return load([built_in(), *folders(patterns)])
 
 

@@ -82,7 +82,7 @@ def _read_patterns(first: Path, *folders: Path) -> tuple[Shelf, Vocabulary]:
 
 @cache
 def _built_in_patterns(folder: Path) -> tuple[Shelf, Vocabulary]:
-    """What comes with kvdiag stays as it is while a process lives: 20 ms for each analysis but the first."""
+    """What comes with kvdiag stays as it is while a process lives: it is loaded once."""
     return _read_patterns(folder)
 
 

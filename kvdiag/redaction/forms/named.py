@@ -101,7 +101,7 @@ class _Reach:
     """
 
     def __init__(self, text: str) -> None:
-        """Nothing was found in a text; `is_marked` if it may be XML or attributes of a record."""
+        """Nothing was found in the text yet; it `is_marked` where it may be XML or attributes of a record."""
         self._text = text
         self._left = MOST_LOOKED_AT + MOST_TIMES * len(text)
         self._last: Span = (0, 0)
