@@ -8,6 +8,9 @@ from kvdiag.model.rule import Rule
 from kvdiag.model.values import Role, SubjectKind
 from kvdiag.rules.capabilities import Capabilities
 
+EVERYTHING = "*"
+"""In `never-explains`: the rule says only that a step fails, and any other says more."""
+
 
 class Kin(Enum):
     """Why one rule may explain another: it says so by name, by a capability, or by one of a whole CSI driver."""
@@ -35,7 +38,7 @@ class Kinship:
     def is_one(self, one: Rule, other: Rule) -> bool:
         """Whether both tell of one capability, and neither is the cause of the other."""
         shared = {*one.breaks, *one.suffers} & {*other.breaks, *other.suffers}
-        return bool(shared) and not self.is_akin(one, other) and other.name not in one.never_explains
+        return bool(shared) and not self.is_akin(one, other) and not is_refused(one, other)
 
     def is_akin(self, one: Rule, other: Rule) -> bool:
         """Whether one of them may explain the other."""
@@ -44,7 +47,7 @@ class Kinship:
     def _judged(self, cause: Rule, rule: Rule) -> Kin | None:
         if rule.name in cause.explains:
             return Kin.NAMED
-        if rule.name in cause.never_explains:
+        if is_refused(cause, rule):
             return None
         broken = [one for one in cause.breaks if any(self._known.spreads(one, felt) for felt in rule.suffers)]
         if any(self._known.by_name[one].on is SubjectKind.DRIVER for one in broken if one in self._known.by_name):
@@ -56,3 +59,8 @@ class Kinship:
         if rule.role is not Role.SYMPTOM:
             return False
         return any(one in self._known.needed(felt) for one in cause.suffers for felt in rule.suffers)
+
+
+def is_refused(cause: Rule, rule: Rule) -> bool:
+    """Whether a rule says that it does not account for the other."""
+    return rule.name in cause.never_explains or EVERYTHING in cause.never_explains

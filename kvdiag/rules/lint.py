@@ -15,6 +15,7 @@ from kvdiag.rules.capability_lint import faults
 from kvdiag.rules.distribution import plain, unknown_placeholders
 from kvdiag.rules.fill import quoted_slots, slots_of, texts_of
 from kvdiag.rules.grammar import positive_names
+from kvdiag.rules.kinship import EVERYTHING
 from kvdiag.rules.lint_sentence import lint_sentence
 from kvdiag.rules.lint_words import Words, unheard
 from kvdiag.rules.selection import TEXT, TEXTS
@@ -84,7 +85,7 @@ def _faults(rule: Rule, entries: Mapping[str, Entry], names: frozenset[str]) -> 
     yield from _texts(rule, entries)
     yield from (("breaks", fault) for fault in faults(rule, capabilities()))
     for number, name in enumerate(rule.never_explains):
-        if name not in names:
+        if name not in {*names, EVERYTHING}:
             yield (
                 f"never-explains.{number}",
                 f"never explains {name!r}, but there is no such rule{suggestion(name, names)}",

@@ -14,7 +14,7 @@ from kvdiag.model.report import Finding
 from kvdiag.model.timeline import History
 from kvdiag.model.values import Role, Severity, SubjectKind, Verdict
 from kvdiag.rules.capabilities import Capabilities, capabilities
-from kvdiag.rules.kinship import Kin, Kinship
+from kvdiag.rules.kinship import Kin, Kinship, is_refused
 from kvdiag.rules.links import Links, is_of_node, is_stand_in, node_of, subject_of
 from kvdiag.rules.narrower import Shared
 from kvdiag.rules.uncaused import Uncaused
@@ -111,7 +111,8 @@ class _Ranking:
             if is_sure and self._kinship.is_one(cause.rule, finding.rule):
                 yield cause
         for cause in self._shared.surer(finding):
-            if self._kinship.is_akin(cause.rule, finding.rule) and _is_alarm_enough(cause, finding):
+            is_kin = self._kinship.is_akin(cause.rule, finding.rule) and not is_refused(cause.rule, finding.rule)
+            if is_kin and _is_alarm_enough(cause, finding):
                 yield cause
 
     def _candidates(self, finding: Finding) -> Iterator[Finding]:
