@@ -14,7 +14,7 @@ from kvdiag.model.report import Finding
 from kvdiag.model.timeline import History
 from kvdiag.model.values import Role, Severity, SubjectKind, Verdict
 from kvdiag.rules.capabilities import Capabilities, capabilities
-from kvdiag.rules.kinship import Kin, Kinship, is_refused
+from kvdiag.rules.kinship import EVERYTHING, Kin, Kinship, is_refused
 from kvdiag.rules.links import Links, is_of_node, is_stand_in, node_of, subject_of
 from kvdiag.rules.narrower import Shared
 from kvdiag.rules.uncaused import Uncaused
@@ -25,11 +25,15 @@ MONITORS = MINUTE  # between two monitors of a node that see one failure: PLEG t
 
 
 def rank(findings: Sequence[Finding], history: History) -> list[Finding]:
-    """The findings with causes and symptoms distinguished: causes first, then by severity, certainty and time."""
+    """The findings with causes and symptoms distinguished: causes first, then by severity, certainty and time.
+
+    One that says only that a step fails, for a reason unknown, is left out where another tells the reason.
+    """
     known = capabilities()
     uncaused = Uncaused(history, known)
     ranked = _Ranking(findings, history, known).explained()
-    return ordered(one._replace(collect=uncaused.to_collect(one)) for one in ranked)
+    told = (one for one in ranked if not (one.explained_by and EVERYTHING in one.rule.never_explains))
+    return ordered(one._replace(collect=uncaused.to_collect(one)) for one in told)
 
 
 def ordered(findings: Iterable[Finding]) -> list[Finding]:

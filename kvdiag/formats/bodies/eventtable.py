@@ -68,9 +68,9 @@ _NUMBER = lazy_regex(rb"\d{1,9}")
 _ASSIGNED = lazy_regex(r"Successfully assigned ([-a-z0-9.]{1,63}/[-a-z0-9.]{1,253}) to ([-a-z0-9.]{1,253})")
 _PART = lazy_regex(r"(\d+)([smhdy])")
 _UNITS = {"s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY, "y": 365 * DAY}
-_KERNEL_REASONS = frozenset((
-    *("OOMKilling", "TaskHung", "UnregisterNetDevice", "KernelOops", "Ext4Error", "Ext4Warning", "IOError"),
-))  # fmt: skip
+_KERNEL_REASONS = frozenset(
+    ("OOMKilling", "TaskHung", "UnregisterNetDevice", "KernelOops", "Ext4Error", "Ext4Warning", "IOError")
+)
 _KINDS = {"pod": "Pod", "node": "Node", "persistentvolumeclaim": "PersistentVolumeClaim"}
 
 
