@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import json
 import os
@@ -23,6 +24,9 @@ ROOT = Path(__file__).parents[1]
 SAMPLES = ROOT / "sample-logs"
 LONG = 300  # lines
 LOOKS = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "GITHUB_ACTIONS", "LC_ALL", "LC_CTYPE", "LANG", "KVDIAG_PAGER", "PAGER")
+# What is read once for all tests is not looked through for garbage again and again.
+gc.freeze()
+gc.set_threshold(100_000, 50, 1000)
 # No test measures time: on a busy machine an example may take any. Examples are drawn alike on every run, so that what
 # was green stays green until something changes; `make explore` draws others, and many more of them.
 settings.register_profile("kvdiag", deadline=None, derandomize=True, max_examples=40)

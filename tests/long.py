@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import defaultdict
 from datetime import UTC, datetime, timedelta
 from functools import cache
 
@@ -40,13 +40,17 @@ def repeated(text: bytes, times: range, hours: int = 1) -> bytes:
     return b"".join(again(text, number, hours) for number in times)
 
 
-def thinned(text: bytes, every: int) -> bytes:
-    """Give a text without most repeats: of lines that differ in figures alone the first few, then one of so many."""
-    met: Counter[bytes] = Counter()
-    kept = []
-    for line in text.splitlines(keepends=True):
-        said = FIGURES.sub(b"0", line)
-        met[said] += 1
-        if met[said] <= every or met[said] % every == 0:
-            kept.append(line)
-    return b"".join(kept)
+def thinned(text: bytes, first: int, every: int = 1 << 30) -> bytes:
+    """Give a text without most repeats: of lines that differ in figures alone the first few, the last, and ever rarer ones.
+
+    With `every`, also one of so many.
+    """
+    alike: defaultdict[bytes, list[int]] = defaultdict(list)
+    lines = text.splitlines(keepends=True)
+    for place, line in enumerate(lines):
+        alike[FIGURES.sub(b"0", line)].append(place)
+    kept = set()
+    for places in alike.values():
+        kept.update(at for nth, at in enumerate(places, 1) if nth <= first or nth.bit_count() == 1 or nth % every == 0)
+        kept.add(places[-1])
+    return b"".join(lines[place] for place in sorted(kept))

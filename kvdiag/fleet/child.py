@@ -1,18 +1,22 @@
-"""`python -m kvdiag.fleet.child`: one job from standard input, its results to their place, the outcome as JSON.
+"""`python -m kvdiag.fleet.child BUNDLE`: one job from standard input, its results to their place, the outcome as JSON.
 
 Started by `kvdiag.fleet.unit` alone. Everything that it reads is hostile: the limits are set before anything else.
+A bundle that was judged is stored by `kvdiag.fleet.packer`, in the place of this program.
 """
 
 from __future__ import annotations
 
 import gc
 import json
+import os
 import sys
 import time
 from pathlib import Path
 
 from kvdiag.fleet.guard import OUT_OF_MEMORY, limit_me
 from kvdiag.fleet.values import Job, Outcome, outcome_of, read_job
+
+PACKER = "kvdiag.fleet.packer"
 
 
 def main() -> int:
@@ -22,19 +26,23 @@ def main() -> int:
     gc.disable()  # what is read holds no cycles
     try:
         limit_me(job.limits, said["parent"])
-        outcome = _joined(job) if job.keys else _judged(job, folder)
+        if job.keys:
+            sys.stdout.write(json.dumps(_joined(job)._asdict()) + "\n")
+        else:
+            _judge(job, folder)
     except MemoryError:
         return OUT_OF_MEMORY
-    sys.stdout.write(json.dumps(outcome._asdict()) + "\n")
+    if not job.keys:
+        os.execv(sys.executable, [sys.executable, "-m", PACKER, *sys.argv[1:2], str(folder)])  # noqa: S606 (our own)
     return 0
 
 
-def _judged(job: Job, folder: Path) -> Outcome:
+def _judge(job: Job, folder: Path) -> None:
     from kvdiag.commands.analyze import judged
     from kvdiag.commands.case import Case
     from kvdiag.fleet.places import place
-    from kvdiag.fleet.results import failed_row, put_results
-    from kvdiag.fleet.rows import rows
+    from kvdiag.fleet.rows import failed_row, rows
+    from kvdiag.fleet.spool import spool
     from kvdiag.fleet.unit import day_of
     from kvdiag.model.options import Options
 
@@ -57,8 +65,7 @@ def _judged(job: Job, folder: Path) -> Outcome:
     )
     tables = dict(rows(report, history, job.bundle, relative, case.patterns.vocabulary.wide))
     tables["failed"] = [dict(failed_row(outcome, time.time_ns() // 1000, one)) for one in outcome.problems]
-    put_results(place(job.dest), outcome, tables)
-    return outcome
+    spool(folder, outcome, job.dest, tables)
 
 
 def _joined(job: Job) -> Outcome:

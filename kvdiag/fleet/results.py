@@ -19,7 +19,7 @@ from urllib.parse import quote, unquote
 
 from kvdiag.fleet.parquet import packed
 from kvdiag.fleet.places import Place
-from kvdiag.fleet.rows import said_json
+from kvdiag.fleet.rows import failed_row, said_json
 from kvdiag.fleet.schema import ROOT, TABLES
 from kvdiag.fleet.values import Outcome
 
@@ -116,18 +116,6 @@ def put_failed(dest: Place, outcome: Outcome, at: int) -> None:
     """Write the one row that tells of a bundle without results."""
     row = {"node": outcome.node, "bundle": outcome.place, "result_key": outcome.key, **failed_row(outcome, at)}
     dest.put(table_path("failed", outcome), packed("failed", [row]))
-
-
-def failed_row(outcome: Outcome, at: int, problem: str = "") -> Mapping[str, Any]:
-    """What went wrong with a bundle, or, with a problem, with a part of one."""
-    step = "mend or remove that input" if problem else outcome.next_step
-    return {
-        "place": outcome.place,
-        "reason": problem or outcome.reason,
-        "next_step": step,
-        "at": at,
-        "is_partial": bool(problem),
-    }
 
 
 def table_path(table: str, outcome: Outcome) -> str:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from kvdiag.events.names import attachment_name
-from kvdiag.fleet.values import Bundle
+from kvdiag.fleet.values import Bundle, Outcome
 from kvdiag.model.event import Event
 from kvdiag.model.report import Finding, Reading, Report
 from kvdiag.model.timeline import Coverage, History, SeenVersion, Timeline
@@ -228,6 +228,18 @@ def _errors(report: Report, relative: Relative) -> Iterator[Row]:
             "explained_by": group.explained_by,
             "benign": group.benign,
         }
+
+
+def failed_row(outcome: Outcome, at: int, problem: str = "") -> Mapping[str, Any]:
+    """What went wrong with a bundle, or, with a problem, with a part of one."""
+    step = "mend or remove that input" if problem else outcome.next_step
+    return {
+        "place": outcome.place,
+        "reason": problem or outcome.reason,
+        "next_step": step,
+        "at": at,
+        "is_partial": bool(problem),
+    }
 
 
 def said_json(value: object) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 
 from kvdiag.clock import MINUTE, to_datetime
 from kvdiag.model.report import Finding
@@ -25,7 +25,7 @@ class Uncaused:
     def __init__(self, history: History, known: Capabilities) -> None:
         """The logs that are there already, and what needs what."""
         self._history, self._known = history, known
-        self._dialect = cache(self._dialect_of)
+        self._dialect = cache(partial(dialect_of, history))
 
     def to_collect(self, finding: Finding) -> tuple[str, ...]:
         """Commands for a symptom, those first whose output is not among the logs; none for any other finding."""
@@ -51,6 +51,3 @@ class Uncaused:
         stamps = (finding.begins - BEFORE, finding.ends + MINUTE)
         since, until = (to_datetime(one).strftime("'%Y-%m-%d %H:%M:%S UTC'") for one in stamps)
         return dialect.say(_JOURNAL.sub(r"{between:\1}", text), {"since": since, "until": until})
-
-    def _dialect_of(self, node: str) -> Dialect:
-        return dialect_of(self._history, node)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 
 from kvdiag.commands.analyze import analyze, literals
@@ -168,3 +170,21 @@ def test_the_cause_of_what_was_asked_for_is_kept():
     folded = [one._replace(explained_by=of_node.key) for one in symptoms]
     kept = wanted_findings([of_node, other, *folded], Options(pod="default/db-0"), history)
     assert kept == [of_node, *folded]
+
+
+def test_an_analysis_leaves_no_cycles(named_sample):
+    """The command never collects garbage: a history that a cycle holds would stay, one for each eviction."""
+    folder = str(named_sample("hostpath-driver-lost-state").folder)
+    analyze(Options(paths=(folder,)))
+    gc.collect()
+    gc.disable()
+    try:
+        analyze(Options(paths=(folder,)))
+        gc.set_debug(gc.DEBUG_SAVEALL)
+        gc.collect()
+        held = [type(one) for one in gc.garbage if type(one).__module__.startswith("kvdiag.")]
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()
+    assert held == []

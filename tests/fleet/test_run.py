@@ -254,9 +254,16 @@ def test_every_documented_question_is_answered(pair):
         assert not missing, f"docs/fleet.md, {table}: {missing}"
 
 
-def test_plain_kvdiag_brings_no_guest():
-    """The command line is loaded without pyarrow, duckdb, fsspec or Dask."""
-    code = "import sys, kvdiag.cli.app; print([n for n in ('pyarrow', 'duckdb', 'fsspec', 'dask') if n in sys.modules])"
+WITHOUT = {
+    "the command line": "kvdiag.cli.app",
+    "an analysis": "kvdiag.commands.analyze, kvdiag.fleet.child, kvdiag.fleet.rows, kvdiag.fleet.spool, kvdiag.fleet.unit",
+}
+
+
+@pytest.mark.parametrize("modules", WITHOUT.values(), ids=WITHOUT)
+def test_plain_kvdiag_brings_no_guest(modules):
+    """No command and no analysis has pyarrow, duckdb, fsspec or Dask in memory beside it."""
+    code = f"import sys, {modules}; print([n for n in ('pyarrow', 'duckdb', 'fsspec', 'dask') if n in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

@@ -26,10 +26,10 @@ from tests.long import YEAR, again, repeated, thinned
 
 ROOT = Path(__file__).parents[2]
 LOST = "hostpath-driver-lost-state"
-KUBELET = thinned((ROOT / "sample-logs" / LOST / "kubelet.log").read_bytes(), 4)
+KUBELET = thinned((ROOT / "sample-logs" / LOST / "kubelet.log").read_bytes(), 5, every=5)
 UID = b"0d5936eb-62b9-4a42-a53b-6986b4cfbefc"
 PV = b"pvc-3126ba07-e71e-4ea5-bf21-3bdb0bd507e4"
-FAILURES = thinned(gzip.decompress((ROOT / "tests/data/pod-failures/kubelet.log.gz").read_bytes()), 6)
+FAILURES = thinned(gzip.decompress((ROOT / "tests/data/pod-failures/kubelet.log.gz").read_bytes()), 4)
 TIMES, ROOM = 12, 1000
 EARLY, LATE = 2, 9
 

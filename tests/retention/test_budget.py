@@ -30,6 +30,7 @@ LONG = ["containerd-killed", "hostpath-inline-republished"]
 
 
 LOST = "hostpath-driver-lost-state"
+KUBELET = thinned((SAMPLES / LOST / "kubelet.log").read_bytes(), 4, every=4)
 POLLED = "sandbox-never-removed"  # thousands of repeats that are folded into one, and cut
 
 
@@ -74,8 +75,7 @@ def test_it_finds_the_same(monkeypatch, case):
 @pytest.mark.parametrize("room", [600, 1000])
 def test_an_incident_that_is_cut_in_two(monkeypatch, tmp_path, room):
     """It is over, and explained by what explains it, when what is read after the cut says so."""
-    text = thinned((SAMPLES / LOST / "kubelet.log").read_bytes(), 4)
-    (tmp_path / "kubelet.log").write_bytes(repeated(text, range(12)))
+    (tmp_path / "kubelet.log").write_bytes(repeated(KUBELET, range(12)))
     options = Options(paths=(str(tmp_path),), year=YEAR)
     whole = analyze(options)
     monkeypatch.setattr(limits, "MAX_EVENTS", room)
@@ -270,7 +270,7 @@ def in_another_zone(text: bytes) -> dict[str, bytes]:
 )
 def test_a_time_that_was_asked_for(monkeypatch, tmp_path, form, room, apart, asked):
     """Of a long log of which a part was asked for, only that part takes room, and it tells all that it tells alone."""
-    for name, text in form(repeated(logs(LOST)["kubelet.log"], COPIES[asked], hours=apart)).items():
+    for name, text in form(repeated(KUBELET, COPIES[asked], hours=apart)).items():
         (tmp_path / name).write_bytes(text)
     since, until = WINDOWS[asked]
     options = Options(paths=(str(tmp_path),), year=YEAR, since=since, until=until)
@@ -287,7 +287,7 @@ def test_a_time_that_was_asked_for(monkeypatch, tmp_path, form, room, apart, ask
 @pytest.mark.parametrize("asked", WINDOWS)
 def test_what_was_listened_to(monkeypatch, tmp_path, asked):
     """Who spoke, when, how closely and with which restarts is known of the whole log, not of the time asked for alone."""
-    text = logs(LOST)["kubelet.log"]
+    text = KUBELET
     said = [again(text, number).replace(b" 6175 ", b" %d " % (6175 + number)) for number in COPIES[asked]]
     flag = b'I1101 00:00:00.000001       1 flags.go:64] FLAG: --v="9"\n'
     (tmp_path / "node.log").write_bytes(flag + b"".join(said))
@@ -309,7 +309,7 @@ def test_what_was_listened_to(monkeypatch, tmp_path, asked):
 
 def test_who_mostly_speaks(monkeypatch, tmp_path):
     """A log is of the component that spoke most in all of it, not in the part that was asked for."""
-    before = repeated(logs(LOST)["kubelet.log"], range(-9, 0))
+    before = repeated(KUBELET, range(-9, 0))
     since = b"".join(again(logs(LOST)["containerd.log"], number) for number in range(20))
     (tmp_path / "node.log").write_bytes(before + since)
     options = Options(paths=(str(tmp_path),), year=YEAR, since=BEGINS)
