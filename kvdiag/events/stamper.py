@@ -179,6 +179,7 @@ class TimestampReader:
         if body.format in eventtable.FORMATS:
             self.described = eventtable.assigned(body) or self.described
             process = process._replace(node=process.node or eventtable.node_of(body) or self.described.node)
+            process = process._replace(ident="kernel") if eventtable.is_kernels(body) else process
         if body.format not in {"klog", "logrus"}:
             return TimedLine(stamp, canonical(body, self.described), process, body)
         if not line.endswith(peeled.body):  # its carrier has escaped it

@@ -33,6 +33,8 @@ JOURNAL = b"Nov 20 20:39:21 worker-1 kubelet[6175]: "
         b"2026-11-20.log:9:",
         b"* ",
         b"- ",
+        b"> ",
+        b">> > ",
         b"\xef\xbb\xbf",
     ],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kvdiag.clock import DAY, HOUR, MINUTE, PRINTED, SECOND
-from kvdiag.formats.bodies.eventtable import Described, assigned, descriptions, node_of, read, repeats
+from kvdiag.formats.bodies.eventtable import Described, assigned, descriptions, is_kernels, node_of, read, repeats
 from kvdiag.formats.bodies.known import canonical, classify, read_body
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.model.values import Level
@@ -207,3 +207,26 @@ def test_headings(line):
 def test_what_is_no_row(line):
     """Prose about events is prose."""
     assert read(line.encode()) is None
+
+
+def test_a_row_that_is_quoted():
+    """What an answer quotes of a table is read as the table."""
+    body = read_body(peel(b">   Warning  BackOff  3m (x5 over 10m)  kubelet, worker-1  Back-off").body)
+    assert body is not None
+    assert (body.message, node_of(body)) == ("Back-off", "worker-1")
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ("  Warning  TaskHung  3m  kernel-monitor, worker-1  INFO: task a:7 blocked", True),
+        ("3m  Warning  OOMKilling  node/worker-1  Memory cgroup out of memory", True),
+        ("  Warning  TaskHung  3m  kubelet, worker-1  INFO: task a:7 blocked", False),
+        ("3m  Warning  SystemOOM  node/worker-1  System OOM encountered", False),
+    ],
+)
+def test_what_the_kernel_said(row, expected):
+    """What node-problem-detector found in the kernel's log is the kernel's word, whoever made an event of it."""
+    body = read(row.encode())
+    assert body is not None
+    assert is_kernels(body) is expected

@@ -68,6 +68,9 @@ _NUMBER = lazy_regex(rb"\d{1,9}")
 _ASSIGNED = lazy_regex(r"Successfully assigned ([-a-z0-9.]{1,63}/[-a-z0-9.]{1,253}) to ([-a-z0-9.]{1,253})")
 _PART = lazy_regex(r"(\d+)([smhdy])")
 _UNITS = {"s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY, "y": 365 * DAY}
+_KERNEL_REASONS = frozenset((
+    *("OOMKilling", "TaskHung", "UnregisterNetDevice", "KernelOops", "Ext4Error", "Ext4Warning", "IOError"),
+))  # fmt: skip
 _KINDS = {"pod": "Pod", "node": "Node", "persistentvolumeclaim": "PersistentVolumeClaim"}
 
 
@@ -147,6 +150,12 @@ def _order(fields: dict[str, str]) -> None:
 def node_of(body: Body) -> str:
     """The node whose kubelet told of an event; empty where the table does not say it."""
     return body.fields.get("source", "").partition(", ")[2]
+
+
+def is_kernels(body: Body) -> bool:
+    """Whether an event holds a line of the kernel's log: what node-problem-detector's kernel monitor found there."""
+    source = body.fields.get("source", "")
+    return source.partition(", ")[0] == "kernel-monitor" if source else body.fields.get("reason") in _KERNEL_REASONS
 
 
 def assigned(body: Body) -> Described | None:

@@ -66,6 +66,7 @@ _BY_FIRST_BYTE: Mapping[bytes, tuple[_Reader, ...]] = {
     b"t": (copied.supervised, *_LOWER),
     b"*": (copied.listed, *_OTHER),
     b"-": (copied.listed, *_OTHER),
+    b">": (copied.quoted, *_OTHER),
     b"|": (copied.boxed, *_OTHER),
     b"\xe2": (copied.boxed, *_OTHER),
     b'"': (copied.row, *_OTHER),
