@@ -59,6 +59,7 @@ def test_a_line_without_carrier(line: bytes) -> None:
         (b"DEFAULT 2024-07-15T03:49:34Z ", AT, "", "", None, "timestamps"),
         (b"2024-07-15T03:49:34Z - kubelet ", AT, "", "kubelet", None, "timestamps"),
         (b"[pod/csi-0/driver] ", None, "", "driver", None, "pod-prefix"),
+        (b"kube-system/csi-0[driver]: ", None, "", "driver", None, "pod-prefix"),
         (b"[csi-attacher-0] ", None, "", "csi-attacher-0", None, "pod-prefix"),
         (b"??? ", None, "", "", None, "word"),
         (b"kubelet ", None, "", "kubelet", None, "word"),

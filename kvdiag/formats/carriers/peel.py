@@ -43,7 +43,7 @@ _LETTER: tuple[_Reader, ...] = (
     prefixes.words,
     envelopes.read_beheaded,
 )
-_LOWER: tuple[_Reader, ...] = (dmesg.talos, *_LETTER)
+_LOWER: tuple[_Reader, ...] = (dmesg.talos, prefixes.kailed, *_LETTER)
 _DIGIT: tuple[_Reader, ...] = (
     prefixes.dated,
     prefixes.unix,

@@ -52,6 +52,7 @@ _NUMBER = lazy_regex(
 )
 _INDENT = lazy_regex(rb"[ \t]++(?=" + openings.LINE + rb")")
 _BRACKET = lazy_regex(rb"\[(?:[^\]\s]{1,200} )?([^\]\s]{1,200})\] (?=" + openings.LINE + rb")")
+_KAIL = lazy_regex(rb"[a-z\d.-]{1,63}/[a-z\d.-]{1,253}\[([a-z\d.-]{1,63})\]: (?=" + openings.LINE + rb")")
 _POD = lazy_regex(rb"\[pod/[^\]\s/]{1,253}/([^\]\s]{1,80})\] ")
 _EXPORT = lazy_regex(rb"(?:DEFAULT|DEBUG|INFO|NOTICE|WARNING|ERROR|CRITICAL) (?=\d{4}-\d\d-\d\dT)")
 _PRIORITY = lazy_regex(rb"<\d{1,3}>(?:1 )?")
@@ -191,6 +192,12 @@ def words(body: bytes) -> Peeled | None:
 def bracketed(body: bytes) -> Peeled | None:
     """`[pod/csi-0/driver] `, `[csi-0 driver] `: kubectl logs --prefix, kubetail and the like."""
     found = _POD.match(body) or _BRACKET.match(body)
+    return Peeled(body[found.end() :], ident=_word(found.group(1)), carrier="pod-prefix") if found else None
+
+
+def kailed(body: bytes) -> Peeled | None:
+    """`kube-system/csi-0[driver]: `, as kail writes it."""
+    found = _KAIL.match(body)
     return Peeled(body[found.end() :], ident=_word(found.group(1)), carrier="pod-prefix") if found else None
 
 
