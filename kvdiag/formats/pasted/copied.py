@@ -36,7 +36,7 @@ _CELL = lazy_regex(rb'"((?>(?:[^"]++|"")*))"(?=,|$)')
 _GLUED = lazy_regex(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d))(?=" + openings.HEAD + rb")")
 _BULLET = lazy_regex(rb"[*\-] {1,3}(?=" + openings.LINE + rb")")
 # Without a blank before it: one that ends a value of several lines is indented.
-_QUOTE = lazy_regex(rb"(?:> ?){1,5}+(?=[ \t]{0,40}\S)")
+_QUOTE = lazy_regex(rb"(?>(?:> ?){1,5})(?=[ \t]{0,40}\S)")
 _BAR = lazy_regex(rb"(?:\xe2\x94\x82|\|) {0,4}(?=" + openings.LINE + rb")")
 _WRAPPED = lazy_regex(rb'time="([^"]{10,40})" level=[a-z]+ msg=(?="(?:[IWEF]\d{4} \d\d:|time=\\"|\{\\"))')
 _COMPONENT = lazy_regex(rb'[^\n]*? component="?([\w.\-]{1,80})')
