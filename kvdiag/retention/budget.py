@@ -32,6 +32,7 @@ _TOO_MUCH = f"events that take more than {MAX_BYTES >> 20} MiB"
 HEAD_EVENTS = 100  # events of a subject that say who it is and how it began
 NEXT = "narrow the time with --since and --until"
 WHY = "older events were dropped to limit memory"
+ASSUMED = "events outside the requested time were dropped by a zone that was only assumed; give it with --tz"
 # Around the time that was asked for, as far as there is room: a clock may turn out to be of another zone, and a call
 # may begin before that time and end in it.
 MARGINS = (DAY, HOUR, 0)
@@ -82,6 +83,8 @@ class EventBudget:
         self._correlator, self._policy, self._asked = correlator, policy, asked
         self.left_out: Gap | None = None
         self._too_many = ""
+        self._is_assumed = False  # a zone was, for good
+        self._by_assumption = False  # the requested time was cut out by a zone that may be another
         self.clocks: Clocks = {}
         self._floor = Load()  # what stayed after the last eviction
         self._counted, self._held = 0, Load()  # logs that were read to their end, and what is kept of them
@@ -89,10 +92,11 @@ class EventBudget:
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes for the user: what was evicted and what may be missing; empty when nothing was."""
+        assumed = (ASSUMED,) if self._by_assumption else ()
         if self.left_out is None:
-            return ()
+            return assumed
         until = to_datetime(self.left_out.ends).strftime("%Y-%m-%d %H:%M:%S UTC")
-        return tuple(f"{self._too_many}: {note.format(until=until)}" for note in self._policy.notes)
+        return (*assumed, *(f"{self._too_many}: {note.format(until=until)}" for note in self._policy.notes))
 
     @property
     def gap(self) -> Gap | None:
@@ -113,8 +117,7 @@ class EventBudget:
         self.clocks = self._correlator.clocks(held.reads, self.clocks)
         for margin in MARGINS if self._asked != (None, None) else ():
             if held.load.exceeds(half):
-                self._settle(margin)
-                held.evict(self.clocks, *_around(self._asked, margin))
+                self._cut_around(held, margin)
         if held.load.exceeds(half):
             self._settle(0)
             self._cut(held)
@@ -131,7 +134,14 @@ class EventBudget:
     def _settle(self, margin: int) -> None:
         """Clocks that may turn out to be of another zone stay as they are, unless there is room to wait for that."""
         if margin < DAY:
+            self._is_assumed |= any(clock.is_unsure for clock in self.clocks.values())
             self.clocks = {source: clock.settled for source, clock in self.clocks.items()}
+
+    def _cut_around(self, held: _Held, margin: int) -> None:
+        before = held.load
+        self._settle(margin)
+        held.evict(self.clocks, *_around(self._asked, margin))
+        self._by_assumption |= self._is_assumed and margin < DAY and held.load != before
 
     def _cut(self, held: _Held) -> None:
         history = self._history(held)

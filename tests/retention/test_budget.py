@@ -318,3 +318,15 @@ def test_who_mostly_speaks(monkeypatch, tmp_path):
     assert analyze(options).inputs == whole.inputs
     assert whole.inputs[0].component == "kubelet"
     assert any(after < before for before, after in pairwise(held))
+
+
+def test_a_zone_that_was_only_assumed(monkeypatch, tmp_path):
+    """Where there is no room to wait for what tells the zone, the requested time may be another: that is said."""
+    for name, text in in_another_zone(repeated(KUBELET, COPIES["both"], hours=48)).items():
+        (tmp_path / name).write_bytes(text)
+    options = Options(paths=(str(tmp_path),), year=YEAR, since=BEGINS, until=ENDS)
+    monkeypatch.setattr(limits, "MAX_EVENTS", 200)
+    assert analyze(options).notes == (limits.ASSUMED,)
+    given = analyze(options._replace(zone=8 * HOUR))
+    assert limits.ASSUMED not in given.notes
+    assert given.findings
