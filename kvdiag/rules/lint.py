@@ -85,7 +85,7 @@ def _faults(rule: Rule, entries: Mapping[str, Entry], names: frozenset[str]) -> 
     yield from _texts(rule, entries)
     yield from (("breaks", fault) for fault in faults(rule, capabilities()))
     for number, name in enumerate(rule.never_explains):
-        if name not in {*names, EVERYTHING}:
+        if name != EVERYTHING and name not in names:
             yield (
                 f"never-explains.{number}",
                 f"never explains {name!r}, but there is no such rule{suggestion(name, names)}",

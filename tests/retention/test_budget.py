@@ -287,8 +287,7 @@ def test_a_time_that_was_asked_for(monkeypatch, tmp_path, form, room, apart, ask
 @pytest.mark.parametrize("asked", WINDOWS)
 def test_what_was_listened_to(monkeypatch, tmp_path, asked):
     """Who spoke, when, how closely and with which restarts is known of the whole log, not of the time asked for alone."""
-    text = KUBELET
-    said = [again(text, number).replace(b" 6175 ", b" %d " % (6175 + number)) for number in COPIES[asked]]
+    said = [again(KUBELET, number).replace(b" 6175 ", b" %d " % (6175 + number)) for number in COPIES[asked]]
     flag = b'I1101 00:00:00.000001       1 flags.go:64] FLAG: --v="9"\n'
     (tmp_path / "node.log").write_bytes(flag + b"".join(said))
     since, until = WINDOWS[asked]
