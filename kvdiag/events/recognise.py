@@ -22,7 +22,7 @@ from kvdiag.events.stamper import TimestampReader
 from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.events.within import own_words, with_pod
 from kvdiag.formats.authors import Attribution
-from kvdiag.formats.bodies.gopanic import is_start
+from kvdiag.formats.bodies.gopanic import is_opening
 from kvdiag.formats.bodies.gopanic import read as read_panic
 from kvdiag.formats.carriers.carrier import KERNEL
 from kvdiag.formats.carriers.peel import peel
@@ -191,7 +191,7 @@ class Recogniser:
         found = own_words(found, said[1]) if entry.is_within else found
         meaning = with_pod(self._matcher.meaning(found, entry, is_long=is_long), said[1])
         if entry.kind == CRASH:
-            if self._is_same_crash(place) or not is_start(peel(place.line).body):
+            if self._is_same_crash(place) or not is_opening(peel(place.line).body):
                 return  # told before, or told by a program of another
             meaning = _panic(meaning, self._lines.lines(place.block)[place.index : place.index + LONGEST_RECORD])
         if self._is_told(entry, place.number):

@@ -70,10 +70,10 @@ def klog_minute(text: bytes) -> int | None:
 
 @lru_cache(_CACHED)
 def syslog_minute(text: bytes) -> int | None:
-    """`Jul 15 03:49` or `Jul  5 03:49` in microseconds of the year-less frame."""
+    """`Jul 15 03:49` or `Jul  5 03:49`, which a web page gives one blank, in microseconds of a year-less frame."""
     month, _, rest = text.partition(b" ")
     number = _MONTHS.get(month.decode("utf-8", "replace").lower().rstrip(".")) or _numbered(month)
-    return _moment(FRAME_YEAR, number, int(rest[:2]), rest[3:]) if number else None
+    return _moment(FRAME_YEAR, number, int(rest[:2]), rest[-5:]) if number else None
 
 
 @lru_cache(_CACHED)

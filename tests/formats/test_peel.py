@@ -121,6 +121,12 @@ def test_dmesg(line: bytes, stamp: int | None) -> None:
     assert peel(line)._replace(carrier="dmesg") == Peeled(b"oom-kill: x", stamp, ident="kernel", carrier="dmesg")
 
 
+def test_a_day_behind_one_blank():
+    """A web page makes one blank of two, also of those in front of a day of one digit."""
+    peeled = peel(b"Jul 5 03:49:34 node-1 kubelet: x")
+    assert (peeled.body, peeled.stamp, peeled.ident) == (b"x", syslog_minute(b"Jul  5 03:49") + 34 * SECOND, "kubelet")
+
+
 def test_the_kernels_own_time_is_the_least() -> None:
     """The time since boot behind a date of syslog or of the journal does not count."""
     at = syslog_minute(b"Jul 15 03:49") + 34 * SECOND

@@ -47,6 +47,11 @@ def is_start(body: bytes) -> bool:
     return _START.match(body) is not None
 
 
+def is_opening(body: bytes) -> bool:
+    """Whether this line stands among the first of a report: what was copied may lack the very first."""
+    return is_start(body) or body.startswith(b"[signal SIG")
+
+
 def is_part(body: bytes) -> bool:
     """Whether this line can stand inside the report of a crash."""
     return bool(

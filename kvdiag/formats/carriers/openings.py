@@ -12,7 +12,7 @@ KLOG = rb"[IWEF]\d{4} \d\d:\d\d:\d\d"
 HEAD = rb"(?:" + KLOG + rb'|time="|level=[a-z]|\{"|(?:[IWEF] )?[\w.\-]+\.go:\d+\] )'
 # Months: ASCII, with a dot (nov.), with an accent (févr.), a number and a sign (6月).
 MONTH = rb"(?:[A-Za-z][A-Za-z\x80-\xff]{2,6}\.?|\d{1,2}[\x80-\xff]{2,6})"
-TIMED = rb"(?:" + MONTH + rb" [ \d]\d \d\d:\d\d:|\d{4}-\d\d-\d\dT\d\d:)"
+TIMED = rb"(?:" + MONTH + rb" [ \d]?\d \d\d:\d\d:|\d{4}-\d\d-\d\dT\d\d:)"
 # The beginning of a carrier that needs no proof of its own.
 CARRIER = (
     rb"(?:"

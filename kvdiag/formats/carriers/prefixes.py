@@ -19,8 +19,8 @@ from kvdiag.regex import lazy_regex
 
 # An empty host name leaves two spaces; `--no-hostname` leaves the program alone.
 _SENDER = rb"(?:(\S*[^\s:]|) )?([^\s:\[\]]+)(?:\[(\d{1,10})\])?:(?: |$)"
-_SYSLOG = lazy_regex(rb"((?:[A-Za-z]{3}|\d{1,2}[\x80-\xff]{2,6}) [ \d]\d \d\d:\d\d):(\d\d)(?:\.(\d{1,9}))? ")
-_LOCAL = lazy_regex(rb"(" + openings.MONTH + rb" [ \d]\d \d\d:\d\d):(\d\d)(?:\.(\d{1,9}))? ")
+_SYSLOG = lazy_regex(rb"((?:[A-Za-z]{3}|\d{1,2}[\x80-\xff]{2,6}) [ \d]?\d \d\d:\d\d):(\d\d)(?:\.(\d{1,9}))? ")
+_LOCAL = lazy_regex(rb"(" + openings.MONTH + rb" [ \d]?\d \d\d:\d\d):(\d\d)(?:\.(\d{1,9}))? ")
 _ISO = lazy_regex(rb"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})? ?(?:Z|UTC|[+-]\d\d:?\d\d))[ \t]+")
 _CRI = lazy_regex(rb"(stdout|stderr) ([FP])(?::\S*)?(?: |$)")
 _RFC5424 = lazy_regex(rb"(\S+) (\S+) (\d{1,10}|-) \S+ (?:-|\[[^\]]*\]) +")
