@@ -20,6 +20,7 @@ UNSAID = ("component", "version")  # what a line does not say of these may be wh
 SPECIAL = frozenset({TEXT, *UNSAID})
 MOST_GLOBS = 4096  # lists of globs that are kept compiled
 _WILD = frozenset("*?[")
+_CHOICE = frozenset("?[")
 
 ByKind = Mapping[str, Sequence[Event]]
 Place = tuple[int, Origin]
@@ -101,10 +102,13 @@ def _fits_all(selector: Selector, event: Event) -> bool:
 
 
 def _fits_where(where: Where, event: Event) -> bool:
-    return all(
-        _fits_special(name, event, globs) if name in SPECIAL else _reader(globs)(event.value(name)[:LONGEST_VALUE])
-        for name, globs in where.items()
-    )
+    for name, globs in where.items():  # a generator would take as long as what it asks
+        if name in SPECIAL:
+            if not _fits_special(name, event, globs):
+                return False
+        elif not _reader(globs)(event.value(name)[:LONGEST_VALUE]):
+            return False
+    return True
 
 
 def _fits_special(name: str, event: Event, globs: tuple[str, ...]) -> bool:
@@ -130,20 +134,46 @@ def _reader(globs: tuple[str, ...]) -> Callable[[str], bool]:
 
 
 def _any_of(globs: Sequence[str]) -> Callable[[str], bool] | None:
-    """Tell whether a value matches one of the globs. Most are words, or `*words*`: 0.2 µs instead of 4 as a regex."""
+    """Tell whether a value matches one of the globs. Nearly all are words between stars: no regex looks for these."""
     if not globs:
         return None
     whole = frozenset(glob for glob in globs if not _WILD & set(glob))
     within = tuple(glob[1:-1] for glob in globs if _is_within(glob))
     rest = [glob for glob in globs if glob not in whole and not _is_within(glob)]
-    regex = re.compile("|".join(translate(glob) for glob in rest)) if rest else None
+    chains = tuple(_chain(glob) for glob in rest if not _CHOICE & set(glob))
+    choices = [translate(glob) for glob in rest if _CHOICE & set(glob)]
+    regex = re.compile("|".join(choices)) if choices else None
 
     def fits(value: str) -> bool:
-        if value in whole or any(words in value for words in within):
+        if value in whole:
             return True
+        for words in within:
+            if words in value:
+                return True
+        for rarest, start, middle, end in chains:
+            if rarest in value and _stands(start, middle, end, value):
+                return True
         return regex is not None and regex.match(value) is not None
 
     return fits
+
+
+def _chain(glob: str) -> tuple[str, str, tuple[str, ...], str]:
+    """The longest words of a glob, and its words: before the first star, between stars, after the last."""
+    start, *middle, end = glob.split("*")
+    return max((start, *middle, end), key=len), start, tuple(words for words in middle if words), end
+
+
+def _stands(start: str, middle: Sequence[str], end: str, value: str) -> bool:
+    """Whether the words stand in a value in their order, none within another."""
+    if not value.startswith(start):
+        return False
+    at = len(start)
+    for words in middle:
+        at = value.find(words, at) + len(words)
+        if at < len(words):
+            return False
+    return len(value) - len(end) >= at and value.endswith(end)
 
 
 def _is_within(glob: str) -> bool:
