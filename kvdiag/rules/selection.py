@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from fnmatch import translate
 from functools import lru_cache
+from typing import Protocol
 
 from kvdiag.model.doubt import Doubt, Reason
 from kvdiag.model.event import Event, place_of
@@ -17,10 +19,23 @@ LONGEST_VALUE = 4096  # characters of an attribute that a glob is matched agains
 TEXTS = frozenset({"error", "reason", "message"})
 TEXT = "text"  # any of these, whatever the kind of event calls it
 UNSAID = ("component", "version")  # what a line does not say of these may be what is asked for
+_OF_WHOM = frozenset(UNSAID)
 SPECIAL = frozenset({TEXT, *UNSAID})
 MOST_GLOBS = 4096  # lists of globs that are kept compiled
 _WILD = frozenset("*?[")
 _CHOICE = frozenset("?[")
+
+
+class Told(Protocol):
+    """What a line told: an event, or its words before there is one."""
+
+    @property
+    def attrs(self) -> Mapping[str, str]:
+        """What it said beside names."""
+
+    def value(self, name: str) -> str:
+        """The attribute of that name, else the name of that kind, else empty."""
+
 
 ByKind = Mapping[str, Sequence[Event]]
 Place = tuple[int, Origin]
@@ -82,6 +97,11 @@ def selects(selector: Selector, event: Event) -> bool:
     return event.kind in selector.kinds and _fits_all(selector, event)
 
 
+def may_stand_for(selector: Selector, told: Told) -> bool:
+    """Whether a name may stand for what was told, of one of its kinds; of whom and which version is not looked at."""
+    return _fits_all(selector, told, _OF_WHOM)
+
+
 def unsaid(selector: Selector, events: Iterable[Event]) -> Iterator[Doubt]:
     """A doubt for each event that does not say whose it is, or of which version, where the name asks for one."""
     asked = [name for name in UNSAID if name in selector.where]
@@ -95,29 +115,30 @@ def asks_for_text(selector: Selector) -> bool:
     return any(name == TEXT or name in TEXTS for where in selector.conditions for name in where)
 
 
-def _fits_all(selector: Selector, event: Event) -> bool:
-    return _fits_where(selector.where, event) and (
-        not selector.any_of or any(_fits_where(where, event) for where in selector.any_of)
+def _fits_all(selector: Selector, told: Told, passed: AbstractSet[str] = frozenset()) -> bool:
+    """Whether all conditions hold but those on names that are `passed` over."""
+    return _fits_where(selector.where, told, passed) and (
+        not selector.any_of or any(_fits_where(where, told, passed) for where in selector.any_of)
     )
 
 
-def _fits_where(where: Where, event: Event) -> bool:
+def _fits_where(where: Where, told: Told, passed: AbstractSet[str]) -> bool:
     for name, globs in where.items():  # a generator would take as long as what it asks
         if name in SPECIAL:
-            if not _fits_special(name, event, globs):
+            if name not in passed and not _fits_special(name, told, globs):
                 return False
-        elif not _reader(globs)(event.value(name)[:LONGEST_VALUE]):
+        elif not _reader(globs)(told.value(name)[:LONGEST_VALUE]):
             return False
     return True
 
 
-def _fits_special(name: str, event: Event, globs: tuple[str, ...]) -> bool:
+def _fits_special(name: str, told: Told, globs: tuple[str, ...]) -> bool:
     """Whether one of an event's texts matches and none is refused, or what it may well be of is not refused."""
     refusing = tuple(glob for glob in globs if glob.startswith("!"))
     if name != TEXT:
-        value = event.value(name)
+        value = told.value(name)
         return _reader(globs if value else refusing)(value)
-    values = [event.attrs[text][:LONGEST_VALUE] for text in sorted(TEXTS) if text in event.attrs]
+    values = [told.attrs[text][:LONGEST_VALUE] for text in sorted(TEXTS) if text in told.attrs]
     return any(map(_reader(globs), values)) and all(map(_reader(refusing), values))
 
 
