@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from fnmatch import translate
 from functools import lru_cache
+from itertools import accumulate
 from typing import Protocol
 
 from kvdiag.model.doubt import Doubt, Reason
@@ -61,6 +62,7 @@ class Selected(dict[str, tuple[Event, ...]]):
         super().__init__()
         self._selectors, self._divided = selectors, divided
         self._places: dict[str, list[Place]] = {}
+        self._ends: dict[str, list[int]] = {}
 
     def __missing__(self, name: str) -> tuple[Event, ...]:
         """Select them."""
@@ -80,6 +82,13 @@ class Selected(dict[str, tuple[Event, ...]]):
         if places is None:
             places = self._places[name] = [place_of(event) for event in self[name]]
         return places
+
+    def ends(self, name: str) -> Sequence[int]:
+        """When the last of these events ended, up to each of them."""
+        ends = self._ends.get(name)
+        if ends is None:
+            ends = self._ends[name] = list(accumulate((event.ends for event in self[name]), max))
+        return ends
 
     def soonest(self, name: str, since: int) -> int | None:
         """The first moment from `since` on at which one of these events was going on; None if there is none."""
