@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple, Protocol
 
@@ -26,7 +26,7 @@ from kvdiag.model.timeline import Gap, History, Timeline
 from kvdiag.model.values import EMPTY, SubjectKind
 from kvdiag.retention.landmarks import clock_and_coverage_lines
 
-MAX_EVENTS = 200_000
+MAX_EVENTS = 80_000
 MAX_BYTES = 256 << 20  # bytes, with their history
 _TOO_MUCH = f"events that take more than {MAX_BYTES >> 20} MiB"
 HEAD_EVENTS = 100  # events of a subject that say who it is and how it began
@@ -57,8 +57,15 @@ class RetentionPolicy(Protocol):
     def retain(self, history: History, cut: int) -> Iterable[Event]:
         """Give the events to keep of those that ended before `cut` (microseconds UTC); the others are evicted."""
 
-    def on_evicted(self, history: Callable[[], History]) -> None:
+    def on_evicted(self, history: Left) -> None:
         """Called after the eviction; `history` correlates what is left, at the cost of doing so."""
+
+
+class Left(Protocol):
+    """What is left after an eviction."""
+
+    def __call__(self, kinds: frozenset[str] | None = None) -> History:
+        """Its history; with `kinds` only what tells of these, or who is who."""
 
 
 class Correlator(Protocol):
@@ -67,8 +74,10 @@ class Correlator(Protocol):
     def clocks(self, reads: Sequence[LogRead], known: Clocks) -> Clocks:
         """The clocks of the logs."""
 
-    def correlate(self, reads: Sequence[LogRead], clocks: Clocks, gap: Gap | None) -> History:
-        """Their history by these clocks; `gap` is in its coverage."""
+    def correlate(
+        self, reads: Sequence[LogRead], clocks: Clocks, gap: Gap | None, *, kinds: frozenset[str] | None = None
+    ) -> History:
+        """Their history by these clocks, of these `kinds` or of all; `gap` is in its coverage."""
 
 
 class EventBudget:
@@ -154,8 +163,8 @@ class EventBudget:
         del history  # there is no room for two
         self._policy.on_evicted(partial(self._history, held))
 
-    def _history(self, held: _Held) -> History:
-        return self._correlator.correlate(held.reads, self.clocks, self.gap)
+    def _history(self, held: _Held, kinds: frozenset[str] | None = None) -> History:
+        return self._correlator.correlate(held.reads, self.clocks, self.gap, kinds=kinds)
 
     def _kept(self, history: History, cut: int) -> LineNumbers:
         """The lines of what the command needs, as far as there is room: a quarter of all."""
