@@ -26,7 +26,7 @@ from kvdiag.model.timeline import Gap, History, Timeline
 from kvdiag.model.values import EMPTY, SubjectKind
 from kvdiag.retention.landmarks import clock_and_coverage_lines
 
-MAX_EVENTS = 80_000
+MAX_EVENTS = 64_000
 MAX_BYTES = 256 << 20  # bytes, with their history
 _TOO_MUCH = f"events that take more than {MAX_BYTES >> 20} MiB"
 FEW = 5_000  # events that stay where they are no more than a quarter of all
