@@ -76,7 +76,7 @@ _BY_FIRST_BYTE: Mapping[bytes, tuple[_Reader, ...]] = {
     b"{": (envelopes.read,),
     b"[": (prefixes.since_boot, prefixes.of_kernel, prefixes.console, prefixes.bracketed, envelopes.read_beheaded),
     b"<": (prefixes.bare,),
-    b" ": (prefixes.bare, envelopes.read_beheaded),
+    b" ": (prefixes.bare, copied.listed, envelopes.read_beheaded),
     b"\t": (prefixes.bare,),
     b"\x1b": (prefixes.coloured,),
     b"": (),

@@ -16,6 +16,7 @@ from kvdiag.formats.stamps import rfc3339
 from kvdiag.regex import lazy_regex
 
 _LINE = lazy_regex(openings.LINE)
+_LINE_OR_EVENT = lazy_regex(openings.LINE + rb"|" + openings.EVENT)
 # A drive's letter, then a path; with blanks only when it begins as a path does.
 _FILE = lazy_regex(
     rb"(?:(?:[A-Za-z]:|\.{0,2})[\\/][^:\n\"]{1,400}|[^\s:\"{}\[\]]{1,200}):(?:\d{1,9}:|(?! \S))(?="
@@ -34,10 +35,10 @@ _DATE = rb"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})? ?(?:Z|UTC|[+-]\d\d:
 _ROW = lazy_regex(rb'(?:"(' + _DATE + rb'|\d{13,19})"|(' + _DATE + rb"|\d{13,19})),(?=(\")?)")
 _CELL = lazy_regex(rb'"((?>(?:[^"]++|"")*))"(?=,|$)')
 _GLUED = lazy_regex(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d))(?=" + openings.HEAD + rb")")
-_BULLET = lazy_regex(rb"[*\-] {1,3}(?=" + openings.LINE + rb")")
+_BULLET = lazy_regex(rb"[ \t]{0,8}[*\-] {1,3}(?=`?(?:" + openings.LINE + rb"|" + openings.EVENT + rb"))")
 # Without a blank before it: one that ends a value of several lines is indented.
 _QUOTE = lazy_regex(rb"(?>(?:> ?){1,5})(?=[ \t]{0,40}\S)")
-_BAR = lazy_regex(rb"(?:\xe2\x94\x82|\|) {0,4}(?=" + openings.LINE + rb")")
+_BAR = lazy_regex(rb"(?:\xe2\x94\x82|\|) {0,4}(?=" + openings.LINE + rb"|" + openings.EVENT + rb")")
 _WRAPPED = lazy_regex(rb'time="([^"]{10,40})" level=[a-z]+ msg=(?="(?:[IWEF]\d{4} \d\d:|time=\\"|\{\\"))')
 _COMPONENT = lazy_regex(rb'[^\n]*? component="?([\w.\-]{1,80})')
 _BOM = b"\xef\xbb\xbf"
@@ -96,7 +97,7 @@ def boxed(body: bytes) -> Peeled | None:
 def coded(body: bytes) -> Peeled | None:
     """`` `E1120 …` ``: a line that Markdown is to show as it is."""
     line = body[1:].removesuffix(b"`")
-    return Peeled(line) if _LINE.match(line) else None
+    return Peeled(line) if _LINE_OR_EVENT.match(line) else None
 
 
 def marked(body: bytes) -> Peeled | None:
