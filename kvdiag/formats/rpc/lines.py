@@ -57,7 +57,9 @@ _LIKELY = lazy_regex(
     r"GRPC|gRPCCall|: (?:called|successfully|req|rsp|err)\b|\b(?:called|returned) with|: RE[QP] \d"
     r"|Volume successful |handling request$|volume (?:called|is finished)$|(?:handler|method) failed$| - driver: "
 )
-_LINE = lazy_regex(r"(?:\[?ID: ?(\d+)\]? (?:Req-ID: (\S+) )?)?GRPC (call|request|response|error):? ?(.*)", re.DOTALL)
+_LINE = lazy_regex(
+    r"(?:\[?ID: ?(\d+)\]? (?:Req-ID: (\S+) )?)?GRPC (call|request|response|error|failed):? ?(.*)", re.DOTALL
+)
 _WORDED = lazy_regex(
     r"(?:/csi\.v\d\.\w+/)?(\w+):? (?:(called)(?: with (?:args|req(?:uest)?))?:?"
     r"|(returned with response|successful(?:ly)?|rsp):?|(returned with error|err):|(req):|(REQ|REP) (\d+):) ?(.*)",
@@ -99,6 +101,7 @@ def _line(kind: str, rest: str, fields: Mapping[str, str], call_id: str) -> RpcF
         return RpcFragment(CALL, method, call_id=call_id) if method else None
     if kind == "request":
         return RpcFragment(REQUEST, method, request_of(fields.get("request", rest)), call_id=call_id)
+    kind = "error" if kind == "failed" else kind
     error = fields.get("err", fields.get("error", rest if kind == "error" else "")).strip()
     if error not in _NOTHING:
         return RpcFragment(ERROR, method, error=error, call_id=call_id, succeeded=False)
