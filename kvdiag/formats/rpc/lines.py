@@ -55,7 +55,8 @@ _SILENT_NAMES = """
 _SILENT = tuple(_SILENT_NAMES.split())
 _LIKELY = lazy_regex(
     r"GRPC|gRPCCall|: (?:called|successfully|req|rsp|err)\b|\b(?:called|returned) with|: RE[QP] \d"
-    r"|Volume successful |handling request$|volume (?:called|is finished)$|(?:handler|method) failed$| - driver: "
+    r"|Volume successful |gRPC\[\d"
+    r"|handling request$|volume (?:called|is finished)$|(?:handler|method) failed$| - driver: "
 )
 _LINE = lazy_regex(
     r"(?:\[?ID: ?(\d+)\]? (?:Req-ID: (\S+) )?)?GRPC (call|request|response|error|failed):? ?(.*)", re.DOTALL
@@ -66,8 +67,12 @@ _WORDED = lazy_regex(
     re.DOTALL,
 )
 _DEMOCRATIC = lazy_regex(
-    r"(?:new |handler )(request|response|error) - driver: \S+ method: (\w+) (?:call|response|error): ?(.*)", re.DOTALL
+    r"(?:\w{4,7}: )?(?:new |handler )(request|response|error)"
+    r" - driver: \S+ method: (\w+) (?:call|response|error): ?(.*)",
+    re.DOTALL,
 )
+# One line for a call that failed; what csi-sanlock-lvm prints.
+_RETURNED = lazy_regex(r"gRPC\[(\d{1,20})\]: call (/csi\.v\d\.\w+/\w+)\((.*)\) returned error (.*)", re.DOTALL)
 # What the drivers that descend from DigitalOcean's say when a call has ended well.
 _FINISHED = {
     "formatting and mounting stage volume is finished": "NodeStageVolume",
@@ -85,6 +90,10 @@ def read_piece(message: str, fields: Mapping[str, str]) -> RpcFragment | None:
         return None
     if message.startswith("gRPCCall: "):
         return _whole(message[10:])
+    returned = _RETURNED.match(message)
+    if returned:
+        call_id, method, request, error = returned.groups()
+        return RpcFragment(WHOLE, method_of(method), request_of(request), error.strip(), call_id, succeeded=False)
     found = _LINE.match(message)
     if found:
         call_id, _, kind, rest = found.groups()
