@@ -103,7 +103,7 @@ class Sample:
         for path in self.logs:
             data = path.read_bytes()
             text = gzip.decompress(data) if path.suffix == ".gz" else data
-            (folder / path.name.removesuffix(".gz")).write_bytes(thinned(text, 8) if text.count(b"\n") > LONG else text)
+            (folder / path.name.removesuffix(".gz")).write_bytes(thinned(text, 5) if text.count(b"\n") > LONG else text)
         return folder
 
     @cached_property

@@ -166,12 +166,16 @@ def said(node: Node, text: str) -> str:
     return node.run(filled(text)).stdout
 
 
-@pytest.mark.parametrize("text", COMMANDS)
-def test_every_command_has_the_form_of_its_programs(text):
-    """Each can be read by a shell when it is filled, and runs known programs with options that those have."""
-    done = subprocess.run(["bash", "-n", "-c", filled(text)], capture_output=True, text=True, check=False)
-    assert done.stderr == ""
-    found = {fault for words in simple_commands(filled(text)) for fault in faults(words)}
+def test_a_shell_reads_every_command():
+    """Each is one when it is filled."""
+    script = "".join(f"if false; then :\n{filled(text)}\nfi\n" for text in COMMANDS)
+    done = subprocess.run(["bash", "-n"], input=script, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_every_command_has_the_form_of_its_programs():
+    """Each runs known programs, with options that those have."""
+    found = {(text, fault) for text in COMMANDS for words in simple_commands(filled(text)) for fault in faults(words)}
     assert found == set()
 
 

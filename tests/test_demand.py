@@ -6,6 +6,7 @@ from kvdiag.commands.analyze import analyze
 from kvdiag.commands.case import Case
 from kvdiag.correlate.needed import needed
 from kvdiag.events.raw import UNKNOWN_PROCESS, EventMatch, RawEvent, ValueReader
+from kvdiag.events.stamper import Process
 from kvdiag.model.options import Options
 from kvdiag.model.rule import Selector
 from kvdiag.model.vocabulary import Entry
@@ -41,14 +42,23 @@ def test_what_rules_ask_for(heard, kinds):
     """A rule of which one step was never heard of asks for nothing, any other for all of its events."""
     events = {name: Selector(name, (name,)) for name in "abc"}
     rule = one_rule(events=events, when=read_condition("a then b and no c after b", tuple(events), "here"))
-    assert asked([rule], heard) == kinds
+    assert asked([rule], {kind: [EventMatch.known(Entry(kind, "kubelet", ()), (), {})] for kind in heard}) == kinds
 
 
-def raw(kind, second, *names, links=True):
+def test_words_that_no_rule_looks_for():
+    """A rule that looks for words which no line of that kind has asks for nothing; whose they are is seen later."""
+    selectors = {"a": Selector("a", ("a",), {"error": ("*lost*",), "component": ("kubelet",)})}
+    rule = one_rule(events=selectors, when=read_condition("a", ("a",), "here"))
+    told = {word: EventMatch.known(Entry("a", "containerd", ()), (), {"error": word}) for word in ("lost", "found")}
+    assert asked([rule], {"a": [told["found"]]}) == set()
+    assert asked([rule], {"a": told.values()}) == {"a"}
+
+
+def raw(kind, second, *names, links=True, process=UNKNOWN_PROCESS):
     """Give a raw event that names these things."""
     reading = ValueReader(lambda _values: ((), {}), (), tuple(range(len(names))), links)
     match = EventMatch(Entry(kind=kind, component="kubelet", wordings=()), reading, names)
-    return RawEvent(second * SECOND, match, second, b"", UNKNOWN_PROCESS)
+    return RawEvent(second * SECOND, match, second, b"", process)
 
 
 def test_who_is_who_stays():
@@ -70,3 +80,11 @@ def test_the_last_word_before_a_start_stays():
     """Until then the process ran, so that nothing is missing before."""
     said = [raw("first", 0), *(raw("passed", second) for second in range(10, 20)), raw("kubelet.started", 60)]
     assert [one.line for one in needed([*said, raw("last", 61)], set())] == [0, 19, 60, 61]
+
+
+def test_who_speaks_of_a_node_stays():
+    """The first line of each node stays: lines that say none may be of the only one."""
+    ours, other = Process("worker-1"), Process("worker-2")
+    said = [raw("first", 0), *(raw("passed", second, process=ours) for second in (1, 2))]
+    said += [raw("passed", 3, process=other), raw("passed", 4, process=ours), raw("last", 5)]
+    assert [one.line for one in needed(said, set())] == [0, 1, 3, 5]

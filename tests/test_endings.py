@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
-SAMPLE = Path(__file__).parents[1] / "sample-logs/hostpath-driver-lost-state"
+SAMPLES = Path(__file__).parents[1] / "sample-logs"
+SAMPLE, SHORT = SAMPLES / "hostpath-driver-lost-state", SAMPLES / "kubelet-no-runtime-endpoint"
 KVDIAG = [sys.executable, "-m", "kvdiag"]
 COMMANDS = {
     "analyze": ["analyze"],
     "json": ["analyze", "-o", "json"],
     "with typer": ["analyze", "--no-color"],
-    "timeline": ["timeline", "node", "worker-1"],
+    "timeline": ["timeline", "node", "this node"],
     "pods": ["pods"],
     "parse": ["parse"],
     "events": ["events"],
@@ -49,7 +50,7 @@ def test_a_full_disk(words):
     """It is told in one line, and is no finding."""
     with Path("/dev/full").open("wb") as nowhere:
         done = subprocess.run(
-            [*KVDIAG, *words, str(SAMPLE)], stdout=nowhere, stderr=subprocess.PIPE, check=False, timeout=60
+            [*KVDIAG, *words, str(SHORT)], stdout=nowhere, stderr=subprocess.PIPE, check=False, timeout=60
         )
     assert done.returncode == 2
     assert "No space left on device" in done.stderr.decode().splitlines()[-1]
@@ -60,7 +61,7 @@ def test_a_full_disk(words):
 def test_a_full_disk_below_an_output_file():
     """So is a report that is written to a file."""
     done = subprocess.run(
-        [*KVDIAG, "analyze", "--output-file", "/dev/full", str(SAMPLE)], capture_output=True, check=False, timeout=60
+        [*KVDIAG, "analyze", "--output-file", "/dev/full", str(SHORT)], capture_output=True, check=False, timeout=60
     )
     assert done.returncode == 2
     assert one_line(done.stderr).startswith("kvdiag: --output-file /dev/full: ")
@@ -69,7 +70,7 @@ def test_a_full_disk_below_an_output_file():
 @each_command
 def test_closed_output(words):
     """Nobody could read what is found."""
-    command = f'exec "$@" {SAMPLE} >&-'
+    command = f'exec "$@" {SHORT} >&-'
     done = subprocess.run(["sh", "-c", command, "sh", *KVDIAG, *words], capture_output=True, check=False, timeout=60)
     assert done.returncode == 2
     assert one_line(done.stderr).startswith("kvdiag: standard output is closed")
@@ -104,7 +105,7 @@ def test_signals(words, name, tmp_path):
 def test_signals_while_modules_are_imported(module, name):
     """No traceback of an import is shown."""
     code = IN_IMPORT.format(module=module, name=name)
-    done = subprocess.run([sys.executable, "-c", code, str(SAMPLE)], capture_output=True, check=False, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code, str(SHORT)], capture_output=True, check=False, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (128 + getattr(signal, name), b"", b"")
 
 
@@ -113,6 +114,6 @@ def test_what_nohup_ignores_stays_ignored():
     code = "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN);" + IN_IMPORT.format(
         module="kvdiag.report.terminal", name="SIGHUP"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(SAMPLE)], capture_output=True, check=False, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code, str(SHORT)], capture_output=True, check=False, timeout=60)
     assert done.returncode == 0
     assert done.stdout

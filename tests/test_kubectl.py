@@ -16,6 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from kvdiag import cache
 from tests.wrappers import journal_short
 
 ROOT = Path(__file__).parents[1]
@@ -89,7 +90,7 @@ def environment(tmp_path_factory):
     }
     (folder / "config").write_text(json.dumps(config), "utf-8")
     own = {"PATH": f"{folder}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT), "KUBECONFIG": str(folder / "config")}
-    yield os.environ | own | {"HOME": str(folder)}
+    yield os.environ | own | {"HOME": str(folder), "XDG_CACHE_HOME": str(cache.folder().parent)}
     server.shutdown()
     server.server_close()
 

@@ -44,9 +44,10 @@ PYTHONS = [pytest.param(python, id=said) for said, python in others().items()] o
 
 
 def run(python: Path | str, *arguments: object) -> str:
-    """Run another Python with the packages of this one; what is compiled for one version only is not asked for."""
+    """Run a Python with the packages of this one; what is compiled for one version only is not asked for."""
     paths = os.pathsep.join([str(ROOT), str(PACKAGES)])
-    kept = {**os.environ, "PYTHONPATH": paths, "KVDIAG_SCANNER": "stdlib", "PYTHONDONTWRITEBYTECODE": "1"}
+    kept = {**os.environ, "PYTHONPATH": paths, "KVDIAG_SCANNER": "stdlib"}
+    kept |= {} if python == sys.executable else {"PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(
         [python, *map(str, arguments)], capture_output=True, text=True, cwd=ROOT, env=kept, check=False, timeout=300
     )

@@ -11,9 +11,11 @@ import re
 import subprocess
 import sys
 import tarfile
+from collections.abc import Callable, Sequence
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 from hypothesis import example, given
@@ -21,6 +23,7 @@ from hypothesis import strategies as st
 
 from kvdiag.commands.analyze import analyze
 from kvdiag.commands.compare import compare
+from kvdiag.commands.inventory import take
 from kvdiag.commands.timeline import timelines
 from kvdiag.model.options import Options
 from kvdiag.model.values import SubjectKind
@@ -29,7 +32,9 @@ from kvdiag.report import RenderOptions, writer
 from kvdiag.report.clean import clean
 from kvdiag.report.comparison import write_comparison
 from kvdiag.report.ink import without_ink
+from kvdiag.report.tables import write
 from kvdiag.report.timeline import timeline_writer
+from kvdiag.views.inventory import Wanted
 from tests.conftest import run_kvdiag
 
 UID = "1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01"
@@ -141,8 +146,8 @@ LOGS = "LOGS"  # stands for the folder
 STORIES = (("pod", "shop/web-0"), ("volume", HANDLE))
 OUTPUTS = [
     *(["analyze", *more, LOGS] for more in ([], ["-v"])),
-    *(["analyze", "-o", form, LOGS] for form in ("json", "ndjson", "compact", "markdown", "github", "gitlab")),
-    *(["analyze", "-o", form, LOGS] for form in ("sarif", "junit", "prometheus", "html")),
+    *(["analyze", LOGS, "-o", form] for form in ("json", "ndjson", "compact", "markdown", "github", "gitlab")),
+    *(["analyze", LOGS, "-o", form] for form in ("sarif", "junit", "prometheus", "html")),
     *(["timeline", *of, LOGS, "-o", form] for of in STORIES for form in ("text", "json", "html", "trace")),
     ["timeline", *STORIES[1], LOGS, "--raw", "-v"],
     *(
@@ -166,10 +171,36 @@ def told(folder: Path, *command: str) -> str:
     return done.stdout + done.stderr
 
 
+@cache
+def known(folder: Path, *what: str) -> Callable[[str, TextIO, RenderOptions], None]:
+    """Read the logs once; give what writes what is known of them in any form."""
+    options = Options(paths=(str(folder),), year=2024)
+    match what:
+        case ("analyze",):
+            report = analyze(options, lanes=True)
+            return lambda form, out, looks: writer(form)(report, out, looks)
+        case ("timeline", kind, name):
+            lines = timelines((SubjectKind(kind),), name, options, print)
+            return lambda form, out, looks: timeline_writer(form)(lines, out, looks)
+        case _:
+            taken = take(options, Wanted(kind=SubjectKind(what[0].removesuffix("s"))))
+            return lambda form, out, looks: write(taken.inventory, out, form, looks)
+
+
+def written(folder: Path, command: Sequence[str], *, redact: bool) -> str:
+    """Give what a command says: each as text, and once in JSON, by a run of it; in other forms by their writer."""
+    form = command[-1]
+    if command[-2] != "-o" or command[0] in {"explain", "compare"} or form in {"text", "json"}:
+        return told(folder, *command, *(() if redact else ("--no-redact",)))
+    out = io.StringIO()
+    known(folder, *command[: command.index(LOGS)])(form, out, RenderOptions(redact=redact))
+    return out.getvalue()
+
+
 @each_output
 def test_what_is_shown(command, folder):
     """Nothing that a terminal obeys comes out, and no secret unless that was asked for."""
-    hidden, shown = told(folder, *command), told(folder, *command, "--no-redact")
+    hidden, shown = (written(folder, command, redact=redact) for redact in (True, False))
     assert not UNSAFE.search(hidden + shown), ascii(UNSAFE.findall(hidden + shown))
     assert secrets_in(hidden) == []
     assert secrets_in(shown) or is_brief(command)

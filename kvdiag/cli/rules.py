@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import textwrap
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -21,6 +22,7 @@ from kvdiag.errors import PatternError, UsageError
 from kvdiag.events.folder import built_in
 from kvdiag.events.vocabulary import EVENTS, Vocabulary, load_vocabulary
 from kvdiag.model.rule import Rule
+from kvdiag.model.vocabulary import Entry
 from kvdiag.report.clean import clean
 from kvdiag.report.jsontext import json_text
 from kvdiag.report.yamltext import write_yaml
@@ -125,9 +127,8 @@ def test(
     ] = False,
 ) -> None:
     """Run the tests embedded in the rules."""
-    library = _library(patterns)
+    library, lines = _library(folders(patterns), which or ())
     _complain(library.errors)
-    lines = [entry for rule in library.rules for entry in rule.lines]
     vocabulary, chosen = load_vocabulary(built_in() / EVENTS, lines, folders(patterns)), _chosen(library.rules, which)
     try:
         good = _prove(chosen, vocabulary, named=bool(which)) if mutants else _try(chosen, vocabulary)
@@ -171,15 +172,22 @@ def new(
     if path.exists():
         raise UsageError(f"{path}: file exists")
     own = [folder] if folder != Path() else [path for name in FAMILIES if (path := Path(name)).is_dir()]
-    taken = {rule.id for rule in load([built_in(), *own]).rules}  # also beside files that are broken
-    text = new_rule(name, family, taken, is_own=folder.resolve() != built_in().resolve())
+    is_own = folder.resolve() != built_in().resolve()
+    taken = {rule.id for rule in load(own).rules} if own else set()  # also beside files that are broken
+    taken |= {head.id for head in shelf([built_in()]).heads} if is_own else set()
+    text = new_rule(name, family, taken, is_own=is_own)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, "utf-8")
     typer.echo(f"{path}: fill it in, then run: kvdiag rules lint {folder}")
 
 
-def _library(patterns: list[Path] | None) -> Library:
-    return load([built_in(), *folders(patterns)])
+def _library(own: Sequence[Path], which: Collection[str]) -> tuple[Library, list[Entry]]:
+    """The rules with their tests, of those that come with kvdiag only the ones asked for; and the raw lines of all."""
+    heads = shelf([built_in()]).heads if which else []
+    chosen = {head.name for head in heads if head.id in which or head.name in which}
+    library = load([built_in(), *own], only=chosen if which else None)
+    others = (head.lines for head in heads if head.name not in chosen)
+    return library, list(chain(*others, *(rule.lines for rule in library.rules)))
 
 
 def _chosen(rules: Sequence[Rule], which: list[str] | None) -> list[Rule]:

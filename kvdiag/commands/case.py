@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,6 +16,7 @@ from kvdiag.correlate.history import build_history
 from kvdiag.correlate.needed import Scope
 from kvdiag.errors import InputError, UsageError, WindowError
 from kvdiag.events.folder import built_in
+from kvdiag.events.raw import EventMatch
 from kvdiag.events.vocabulary import EVENTS, Vocabulary, load_vocabulary
 from kvdiag.ingest.blocks import Input
 from kvdiag.ingest.limit import TimeIsUpError, limited, unread
@@ -161,7 +163,11 @@ class Case:
         """The kinds that a rule asks for which can hold in these logs; None where the command looks at all."""
         if not self._judges_only:
             return None
-        return asked(self.patterns.rules, {one.match.entry.kind for read in reads for one in read.log.raw_events})
+        told: dict[str, set[EventMatch]] = defaultdict(set)
+        for raw_event in chain.from_iterable(read.log.raw_events for read in reads):
+            match = raw_event[1]
+            told[match.entry.kind].add(match)
+        return asked(self.patterns.rules, told)
 
     def findings(self, history: History) -> list[Finding]:
         """What the rules find and the user wants, ranked."""

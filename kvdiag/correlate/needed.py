@@ -52,12 +52,13 @@ EVERYTHING = Scope()
 
 
 def needed(raw_events: Sequence[RawEvent], kinds: AbstractSet[str]) -> Iterator[RawEvent]:
-    """Those of the `kinds` and of `ALWAYS`, the first and last of all, and what tells who is who, in their order."""
+    """Those of the `kinds` and of `ALWAYS`, the first and last of all and of each node, and what tells who is who."""
     wanted = kinds | ALWAYS
     seen: set[tuple[object, ...]] = set()
     ends = (0, len(raw_events) - 1)
     starts = [at for at, raw_event in enumerate(raw_events) if raw_event[1].entry.kind in STARTS]
     spoke = {at for start in starts for at in _last_words(raw_events, start)}
+    spoke |= set(_first_of_nodes(raw_events))
     for at, raw_event in enumerate(raw_events):
         match = raw_event[1]
         if match.entry.kind in wanted:
@@ -68,6 +69,17 @@ def needed(raw_events: Sequence[RawEvent], kinds: AbstractSet[str]) -> Iterator[
             yield raw_event
         elif at in ends or at in spoke:
             yield raw_event
+
+
+def _first_of_nodes(raw_events: Sequence[RawEvent]) -> Iterator[int]:
+    """Where each node that lines say they are of spoke first: lines that say none may be of the only one."""
+    nodes, before = {""}, None
+    for at, raw_event in enumerate(raw_events):
+        process = raw_event[4]
+        if process is not before and process.node not in nodes:
+            nodes.add(process.node)
+            yield at
+        before = process
 
 
 def _last_words(raw_events: Sequence[RawEvent], start: int) -> Iterator[int]:

@@ -76,6 +76,11 @@ class EventMatch:
         is_there = self._meaning is not None or name in self._reader.names
         return self.attrs.get(name, "") if is_there else ""
 
+    def value(self, name: str) -> str:
+        """The attribute of that name, else the first name of that kind, else empty."""
+        refs, attrs = self.meaning
+        return attrs.get(name) or next((value for kind, value in refs if kind == name), "")
+
     @property
     def refs(self) -> tuple[Ref, ...]:
         """The names on the line."""

@@ -1,22 +1,49 @@
 """Which kinds of events the rules need of a history: an analysis makes no others, but to tell who is who.
 
-A rule asks for something only where each of its clauses can hold: without a failure in the logs the rules about
-failures ask for nothing, and of a healthy node's events four in five need not be made.
+A rule asks for something only where each of its steps was told, in words that it looks for: without a failure in the
+logs the rules about failures ask for nothing, and of a healthy node's events four in five need not be made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Set as AbstractSet
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from kvdiag.correlate.handover import HANDED_OVER, STAGED, TOLD_BY
-from kvdiag.model.rule import Rule
+from kvdiag.model.rule import All, AnyOf, Chain, Condition, Rule, Selector
+from kvdiag.rules.order import sure_steps
+from kvdiag.rules.selection import Told, may_stand_for
 from kvdiag.rules.shelf import possible
 from kvdiag.rules.sought import sought
 
+ByKind = Mapping[str, Collection[Told]]
 
-def asked(rules: Iterable[Rule], heard: AbstractSet[str]) -> frozenset[str]:
-    """The kinds that rules ask for of which each clause has a kind that was `heard`, or can follow from one."""
-    following = heard | HANDED_OVER if heard & STAGED else heard
-    kinds = {kind for rule in possible(rules, following) for kind in sought(rule).kinds}
+
+def asked(rules: Iterable[Rule], told: ByKind) -> frozenset[str]:
+    """The kinds that rules ask for which can hold by what was `told`, of each kind, or by what can follow from it."""
+    following = told.keys() | HANDED_OVER if not told.keys().isdisjoint(STAGED) else told.keys()
+    kinds = {kind for rule in holdable(possible(rules, following), told) for kind in sought(rule).kinds}
     return frozenset(kinds | TOLD_BY if kinds & HANDED_OVER else kinds)
+
+
+def holdable(rules: Iterable[Rule], told: ByKind) -> Iterator[Rule]:
+    """The rules of which each step that must be there may be one of what was told; what is handed over always may."""
+    return (rule for rule in rules if _can_hold(rule.when, rule, told))
+
+
+def _can_hold(condition: Condition, rule: Rule, told: ByKind) -> bool:
+    match condition:
+        case Chain(steps):
+            return all(_may_be(rule.events[step.name], told) for step in sure_steps(steps, rule.cut))
+        case All(terms):
+            return all(_can_hold(term, rule, told) for term in terms)
+        case AnyOf(terms):
+            return any(_can_hold(term, rule, told) for term in terms)
+        case _:
+            return True
+
+
+def _may_be(selector: Selector, told: ByKind) -> bool:
+    return any(
+        kind in HANDED_OVER or any(may_stand_for(selector, one) for one in told.get(kind, ()))
+        for kind in selector.kinds
+    )

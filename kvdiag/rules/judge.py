@@ -307,13 +307,25 @@ def _absent(term: Absent, selected: JudgedEvents, bound: Bound) -> tuple[Doubt, 
     after, before = bound.get(term.after, ())[-1:], bound.get(term.before, ())[:1]
     window = _window(term, selected, after, before)
     selector = selected.rule.events[term.name]
-    there = [e for e in selected.seen[term.name] if _inside(e, window, after, before) and not _is_bound(e, bound)]
-    unsure = tuple(unsaid(selector, there))
-    if len(unsure) < len(there):
-        return None
+    unsure: tuple[Doubt, ...] = ()
+    for event in _latest(selected.seen, term.name, window):
+        if _inside(event, window, after, before) and not _is_bound(event, bound):
+            may_be_another = tuple(unsaid(selector, (event,)))
+            if not may_be_another:
+                return None
+            unsure = may_be_another + unsure
     reasons = doubts(selector.kinds, window, selected.node, selected.history, selected.entries, by_each=selector.each)
     reasons = _both(reasons, unsure)
     return _both(reasons, tuple(_silence(term, selected))) if window.open_ended else reasons
+
+
+def _latest(seen: Selected, name: str, window: Window) -> Iterator[Event]:
+    """The events of a name that may lie in a window, the last one first: it decides nearly always."""
+    series, ends = seen[name], seen.ends(name)
+    for at in range(bisect_right(series, window.ends, key=_time) - 1, -1, -1):
+        if ends[at] < window.begins:
+            return
+        yield series[at]
 
 
 def _silence(term: Absent, selected: JudgedEvents) -> Iterator[Doubt]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,10 +38,15 @@ def rule_files(folder: Path) -> Iterator[Path]:
         yield from (Path(where, name) for name in found if name.endswith((".yaml", ".yml")))
 
 
-def load(folders: Sequence[Path]) -> Library:
-    """Every rule of the folders as their files say it, tests included, with the errors of files that hold none."""
+def load(folders: Sequence[Path], *, only: AbstractSet[str] | None = None) -> Library:
+    """Every rule of the folders as their files say it, tests included, with the errors of files that hold none.
+
+    With `only`, of the first folder those files that are called so: a rule's file has its name.
+    """
     named = [path for folder in folders if (path := folder / KINDS).is_file()]
-    return _read_all([path for folder in folders for path in rule_files(folder)], named)
+    first, *others = [list(rule_files(folder)) for folder in folders]
+    chosen = [path for path in first if only is None or path.stem in only]
+    return _read_all([*chosen, *chain.from_iterable(others)], named)
 
 
 def shelf(folders: Sequence[Path]) -> Shelf:

@@ -20,6 +20,7 @@ from kvdiag.model.rule import Rule
 from kvdiag.model.timeline import History, Timeline
 from kvdiag.model.values import SubjectKind
 from kvdiag.model.vocabulary import Entry
+from kvdiag.rules.demand import holdable
 from kvdiag.rules.distribution import Dialect, dialect_of
 from kvdiag.rules.grammar import positive_names
 from kvdiag.rules.order import can_be, soonest
@@ -134,7 +135,7 @@ class EventIndex:
         """The subjects on which a rule can hold, in order of their keys, each with the rules that can."""
         asked: dict[Key, list[Sought]] = defaultdict(list)
         heard = self.by_kind.keys() | self._heard.keys()
-        wants = [sought(rule) for rule in possible(rules, heard)]
+        wants = [sought(rule) for rule in holdable(possible(rules, heard), self.by_kind)]
         for wanted in wants:
             for key in self._possible(wanted):
                 asked[key].append(wanted)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvdiag.redaction.names.learn import Learner
+from kvdiag.redaction.names.learn import PLACES, Learner
 from kvdiag.redaction.names.mask import Mask
 
 UID = "5b0c7a1e-2f4d-4c8e-9a63-0d1e2f3a4b5c"
@@ -55,6 +55,14 @@ def test_what_is_a_name(line, names):
     learner = Learner(frozenset())
     learner.line(line)
     assert learner.names == names
+
+
+@pytest.mark.parametrize("line", [line for line, _ in LEARNT] + [line.upper() for line, _ in LEARNT])
+def test_a_place_has_one_of_its_signs(line):
+    """What a pattern finds it finds behind its signs, too, by which a line that has none of them is passed over."""
+    for _, signs, place in PLACES:
+        if place.search(line):
+            assert not signs or any(sign in line.casefold() for sign in signs), place.pattern
 
 
 def test_a_word_of_the_messages_stays():

@@ -44,7 +44,8 @@ class Users:
 
     def line(self, text: str) -> Iterator[str]:
         """The names on the next line."""
-        found = [name for match in _HOME.finditer(text) for name in match.groups() if name]
+        has_home = "/home/" in text or "Users" in text
+        found = [name for match in _HOME.finditer(text) for name in match.groups() if name] if has_home else []
         found.extend(self._in_table(text))
         found.extend(self._of_process(text))
         for name in found:
