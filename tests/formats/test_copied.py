@@ -35,6 +35,7 @@ JOURNAL = b"Nov 20 20:39:21 worker-1 kubelet[6175]: "
         b"- ",
         b"> ",
         b">> > ",
+        b"Thu, Jan 28 2021 7:57:21 pm | ",
         b"\xef\xbb\xbf",
     ],
 )

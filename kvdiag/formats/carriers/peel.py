@@ -37,6 +37,7 @@ _LETTER: tuple[_Reader, ...] = (
     prefixes.syslog,
     prefixes.full,
     prefixes.local,
+    copied.viewed,
     copied.filed,
     prefixes.named,
     prefixes.bare,

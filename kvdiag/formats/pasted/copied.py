@@ -41,6 +41,7 @@ _QUOTE = lazy_regex(rb"(?>(?:> ?){1,5})(?=[ \t]{0,40}\S)")
 _BAR = lazy_regex(rb"(?:\xe2\x94\x82|\|) {0,4}(?=" + openings.LINE + rb"|" + openings.EVENT + rb")")
 _WRAPPED = lazy_regex(rb'time="([^"]{10,40})" level=[a-z]+ msg=(?="(?:[IWEF]\d{4} \d\d:|time=\\"|\{\\"))')
 _COMPONENT = lazy_regex(rb'[^\n]*? component="?([\w.\-]{1,80})')
+_VIEWED = lazy_regex(rb"[A-Z][a-z]{2}, [A-Z][a-z]{2} \d{1,2} \d{4} \d{1,2}:\d\d:\d\d [ap]m \| ?(?=\S)")
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -92,6 +93,12 @@ def boxed(body: bytes) -> Peeled | None:
     if found is None:
         return None
     return Peeled(body[found.end() :].rstrip().removesuffix(b"\xe2\x94\x82").removesuffix(b"|").rstrip())
+
+
+def viewed(body: bytes) -> Peeled | None:
+    """`Thu, Jan 28 2021 7:57:21 pm | E0128 …`: a line of Rancher's log view, in the zone of who looked."""
+    found = _VIEWED.match(body)
+    return Peeled(body[found.end() :]) if found else None
 
 
 def coded(body: bytes) -> Peeled | None:
