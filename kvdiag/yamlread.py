@@ -15,6 +15,7 @@ from kvdiag.regex import lazy_regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 Plain = str | int | float | bool | None | list["Plain"] | dict[str, "Plain"]
 
@@ -167,6 +168,14 @@ def _slips(word: str, other: str, most: int) -> int:
         if min(row) >= most:
             return most
     return row[-1]
+
+
+def read_text(path: Path) -> str:
+    """The text of a pattern file. Raises PatternError when it cannot be read or is not UTF-8."""
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise PatternError(f"{path}:1:1", f"cannot be read: {error}") from None
 
 
 def read_yaml(text: str, name: str) -> Node:

@@ -16,6 +16,7 @@ from kvdiag.ingest.read import Progress, TextInput
 from kvdiag.model.lanes import Lanes
 from kvdiag.model.options import Options
 from kvdiag.model.report import Finding, Reading, Report
+from kvdiag.model.rule import Rule
 from kvdiag.model.timeline import History
 from kvdiag.model.unexplained import Errors
 from kvdiag.retention.findings import FindingRetention
@@ -109,3 +110,7 @@ class Explaining:
         found = self._case.findings(history)
         self.ledger.explain(found, history)
         return found
+
+    def again(self, history: History, rules: Sequence[Rule]) -> list[Finding]:
+        """What these rules find, in no order and whatever explains it."""
+        return self._case.again(history, rules)

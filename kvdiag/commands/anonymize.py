@@ -32,7 +32,7 @@ from kvdiag.model.timeline import History
 from kvdiag.model.values import SubjectKind
 from kvdiag.redaction.names.learn import Learner
 from kvdiag.redaction.names.mask import Mask
-from kvdiag.retention.budget import active_events
+from kvdiag.retention.budget import Left, active_events
 
 MOST_HASHES = 5_000_000  # pairs of names whose hash is looked for
 _WORD = re.compile(r"[0-9A-Za-z]+(?:[-.][0-9A-Za-z]+)*")
@@ -130,7 +130,7 @@ class NameRetention:
         self.add(history)
         return active_events(history, cut)
 
-    def on_evicted(self, history: Callable[[], History]) -> None:
+    def on_evicted(self, history: Left) -> None:
         """Nothing to do: `retain` gathered the names."""
 
     def add(self, history: History) -> None:

@@ -175,6 +175,11 @@ class Case:
         ranked = rank([one for one in findings if is_sure_and_grave(one, self.options)], history)
         return wanted_findings(ranked, self.options, history)
 
+    def again(self, history: History, rules: Sequence[Rule]) -> list[Finding]:
+        """What these rules find, in no order and whatever explains it."""
+        findings = find(rules, history, self.patterns.vocabulary.kinds)
+        return [one for one in findings if is_sure_and_grave(one, self.options)]
+
     def _read_each(
         self,
         given: Iterable[Input],

@@ -17,7 +17,7 @@ from kvdiag.model.options import Options
 from kvdiag.model.report import Finding
 from kvdiag.model.timeline import History, Timeline
 from kvdiag.model.values import SubjectKind
-from kvdiag.retention.budget import NEXT
+from kvdiag.retention.budget import NEXT, Left
 from kvdiag.retention.subjects import SubjectRetention
 from kvdiag.views.causes import causes
 from kvdiag.views.diff import compare_events, compare_lives
@@ -79,5 +79,5 @@ class FirstOfKindRetention:
             if event.time >= cut:
                 return
 
-    def on_evicted(self, history: Callable[[], History]) -> None:
+    def on_evicted(self, history: Left) -> None:
         """Nothing to do."""

@@ -12,6 +12,7 @@ from kvdiag.model.event import Event
 from kvdiag.model.options import Options
 from kvdiag.model.record import Origin
 from kvdiag.model.timeline import History
+from kvdiag.retention.budget import Left
 
 Tell = Callable[[Event], None]
 
@@ -51,7 +52,7 @@ class EventRetention:
         self._cut = cut
         return ()
 
-    def on_evicted(self, history: Callable[[], History]) -> None:
+    def on_evicted(self, history: Left) -> None:
         """Remember what was printed and is held nevertheless."""
         self._printed = {(event.origin, event.kind) for event in history().events if event.ends < self._cut}
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from kvdiag.commands.case import load_patterns
 from kvdiag.errors import InputError, PatternError, UsageError
 from kvdiag.events.folder import built_in
-from kvdiag.explain.benign import first_that_fits, load_benign
+from kvdiag.explain.benign import BENIGN, first_that_fits, load_benign
 from kvdiag.explain.line import Change, Line, LineReader
 from kvdiag.explain.message import Fit, fits
 from kvdiag.explain.page import CapabilityPage, LinePage, RulePage, StepPage, TopicPage, WordPage, step_wording
 from kvdiag.explain.reason import Reason, load_reasons
-from kvdiag.explain.topic import BENIGN, REASONS, Answer, Topic, TopicStep, load_topics
+from kvdiag.explain.topic import REASONS, Answer, Topic, TopicStep, load_topics
 from kvdiag.formats.rpc.pieces import method_of, thing_of
 from kvdiag.ingest.blocks import Input
 from kvdiag.model.event import Event

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from kvdiag.commands.case import Case
@@ -13,6 +13,7 @@ from kvdiag.model.inventory import Inventory, InventoryRow
 from kvdiag.model.options import Options
 from kvdiag.model.timeline import Entity, History
 from kvdiag.retention import budget as limits
+from kvdiag.retention.budget import Left
 from kvdiag.retention.findings import Judge
 from kvdiag.views.inventory import Known, Wanted, ends, in_order, is_listed, rows, waited
 from kvdiag.views.phases import percentiles
@@ -81,7 +82,7 @@ class InventoryRetention:
         for event in history.events:
             self._read[event.origin.source] = max(event.origin.line, self._read.get(event.origin.source, 0))
 
-    def on_evicted(self, history: Callable[[], History]) -> None:
+    def on_evicted(self, history: Left) -> None:
         """Nothing to do: `retain` noted the rows."""
 
     def all(self, history: History) -> list[InventoryRow]:

@@ -18,17 +18,19 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kvdiag.cache import cached, fingerprint
 from kvdiag.clock import duration
 from kvdiag.errors import PatternError
 from kvdiag.events.folder import built_in
 from kvdiag.events.template import Matcher, compile_wording
-from kvdiag.explain.topic import BENIGN, read_text
 from kvdiag.model.vocabulary import Wording
-from kvdiag.yamlread import Node, read_yaml
 
+if TYPE_CHECKING:
+    from kvdiag.yamlread import Node
+
+BENIGN = "benign"  # the file beside the topics that lists them
 _LINE = ("name", "anchor", "messages", "why", "unless", "samples", "not-samples", "most", "start", "until")
 
 
@@ -69,6 +71,8 @@ class Benign:
 
 def load_benign(path: Path) -> tuple[Benign, ...]:
     """All harmless lines of a file. Raises PatternError with `file:line:column`."""
+    from kvdiag.yamlread import read_text, read_yaml  # which a filled cache spares us
+
     entries = tuple(_lines(read_yaml(read_text(path), str(path))))
     for entry in entries:
         _ = entry.matchers

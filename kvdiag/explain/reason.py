@@ -10,8 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from kvdiag.explain.topic import read_text
-from kvdiag.yamlread import Node, read_yaml
+from kvdiag.yamlread import Node, read_text, read_yaml
 
 _REASON = ("reason", "says", "rules")
 

@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kvdiag.errors import PatternError
-from kvdiag.yamlread import Node, read_yaml
+from kvdiag.explain.benign import BENIGN
+from kvdiag.yamlread import Node, read_text, read_yaml
 
-BENIGN = "benign"  # the file beside the topics that lists harmless lines
-REASONS = "reasons"  # and the one of the reasons that kubectl shows
+REASONS = "reasons"  # the file beside the topics that says what the reasons mean that kubectl shows
 
 _TOPIC = ("topic", "title", "says", "modes", "steps", "answers", "doubts", "checked", "see", "links")
 _STEP = ("name", "by", "does", "calls", "rpc", "shows", "before", "only", "notes")
@@ -100,14 +100,6 @@ def load_topics(folder: Path) -> dict[str, Topic]:
             raise PatternError(topic.place, f"the topic is named {topic.name!r}, but its file is {path.name}")
         topics[topic.name] = topic
     return topics
-
-
-def read_text(path: Path) -> str:
-    """The text of a pattern file. Raises PatternError when it cannot be read or is not UTF-8."""
-    try:
-        return path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise PatternError(f"{path}:1:1", f"cannot be read: {error}") from None
 
 
 def read_topic(text: str, file: str) -> Topic:

@@ -3,15 +3,15 @@
 The budget is `MAX_EVENTS` events or `MAX_BYTES` (`kvdiag.ingest.weight`), whichever is reached first.
 
 First go the events outside the requested time; nothing is lost with them. If the rest still exceeds half the budget, it
-is correlated, and what stays is the newest quarter of the events and those older ones that the command needs, as its
-`RetentionPolicy` says. From then on an absence in the evicted part is a doubt.
+is correlated, and what stays is the newest eighth of the events (of few a quarter) and those older ones that the
+command needs, as its `RetentionPolicy` says. From then on an absence in the evicted part is a doubt.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple, Protocol
 
@@ -26,9 +26,10 @@ from kvdiag.model.timeline import Gap, History, Timeline
 from kvdiag.model.values import EMPTY, SubjectKind
 from kvdiag.retention.landmarks import clock_and_coverage_lines
 
-MAX_EVENTS = 200_000
+MAX_EVENTS = 64_000
 MAX_BYTES = 256 << 20  # bytes, with their history
 _TOO_MUCH = f"events that take more than {MAX_BYTES >> 20} MiB"
+FEW = 5_000  # events that stay where they are no more than a quarter of all
 HEAD_EVENTS = 100  # events of a subject that say who it is and how it began
 NEXT = "narrow the time with --since and --until"
 WHY = "older events were dropped to limit memory"
@@ -44,7 +45,7 @@ LineNumbers = Mapping[str, set[int]]
 
 
 class RetentionPolicy(Protocol):
-    """What a command needs of the events that are older than the newest quarter."""
+    """What a command needs of the events that are older than the newest."""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -57,8 +58,15 @@ class RetentionPolicy(Protocol):
     def retain(self, history: History, cut: int) -> Iterable[Event]:
         """Give the events to keep of those that ended before `cut` (microseconds UTC); the others are evicted."""
 
-    def on_evicted(self, history: Callable[[], History]) -> None:
+    def on_evicted(self, history: Left) -> None:
         """Called after the eviction; `history` correlates what is left, at the cost of doing so."""
+
+
+class Left(Protocol):
+    """What is left after an eviction."""
+
+    def __call__(self, kinds: frozenset[str] | None = None) -> History:
+        """Its history; with `kinds` only what tells of these, or who is who."""
 
 
 class Correlator(Protocol):
@@ -67,8 +75,10 @@ class Correlator(Protocol):
     def clocks(self, reads: Sequence[LogRead], known: Clocks) -> Clocks:
         """The clocks of the logs."""
 
-    def correlate(self, reads: Sequence[LogRead], clocks: Clocks, gap: Gap | None) -> History:
-        """Their history by these clocks; `gap` is in its coverage."""
+    def correlate(
+        self, reads: Sequence[LogRead], clocks: Clocks, gap: Gap | None, *, kinds: frozenset[str] | None = None
+    ) -> History:
+        """Their history by these clocks, of these `kinds` or of all; `gap` is in its coverage."""
 
 
 class EventBudget:
@@ -147,15 +157,15 @@ class EventBudget:
         history = self._history(held)
         if not history.events:
             return
-        cut = _newest_quarter(history.events)
+        cut = _newest(history.events)
         held.evict(self.clocks, cut, ALWAYS[1], self._kept(history, cut))
         self._too_many = f"more than {MAX_EVENTS:,} events" if len(history.events) > MAX_EVENTS else _TOO_MUCH
         self.left_out = Gap(self.left_out.begins if self.left_out else history.begins, cut, WHY)
         del history  # there is no room for two
         self._policy.on_evicted(partial(self._history, held))
 
-    def _history(self, held: _Held) -> History:
-        return self._correlator.correlate(held.reads, self.clocks, self.gap)
+    def _history(self, held: _Held, kinds: frozenset[str] | None = None) -> History:
+        return self._correlator.correlate(held.reads, self.clocks, self.gap, kinds=kinds)
 
     def _kept(self, history: History, cut: int) -> LineNumbers:
         """The lines of what the command needs, as far as there is room: a quarter of all."""
@@ -234,13 +244,14 @@ def _sum(held: Load, logs: Iterable[LogReader]) -> Load:
     return held
 
 
-def _newest_quarter(events: Sequence[Event]) -> int:
-    """When the first of the newest quarter of events ended, or of fewer that take no more than a quarter of the room.
+def _newest(events: Sequence[Event]) -> int:
+    """When the first of the newest events ended: an eighth of all, or of few a quarter, or less where these are large.
 
     Events that ended at the same moment stay or go together: where they are nearly all, they go.
     """
     ends = sorted(event.ends for event in events)
-    cut = max(ends[len(ends) * 3 // 4], newest(events, MAX_BYTES // 4) or ALWAYS[0])
+    stay = max(len(ends) // 8, min(len(ends) // 4, FEW))
+    cut = max(ends[-max(stay, 1)], newest(events, MAX_BYTES // 4) or ALWAYS[0])
     return cut if bisect_left(ends, cut) >= len(ends) // 4 else cut + 1
 
 

@@ -7,15 +7,17 @@ that is still found, the count in the evicted part is remembered.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Protocol
 
 from kvdiag.model.event import Event
 from kvdiag.model.report import Finding
+from kvdiag.model.rule import Rule
 from kvdiag.model.timeline import History
 from kvdiag.model.values import SubjectKind, Verdict
-from kvdiag.retention.budget import ALWAYS, NEXT, active_events, active_subjects
+from kvdiag.retention.budget import ALWAYS, NEXT, Left, active_events, active_subjects
+from kvdiag.rules.demand import kinds_of
 
 MAX_FINDINGS = 10_000  # findings of evicted events: 10 KB each
 MIN_FINDINGS_PER_RULE = 100  # of one rule, however many there are of others
@@ -26,6 +28,9 @@ class Judge(Protocol):
 
     def findings(self, history: History) -> list[Finding]:
         """What the rules find and the user wants, ranked."""
+
+    def again(self, history: History, rules: Sequence[Rule]) -> list[Finding]:
+        """What these rules find, in no order and whatever explains it."""
 
 
 class FindingRetention:
@@ -58,9 +63,9 @@ class FindingRetention:
             if (finding.subject.kind, finding.subject.key) in still:
                 yield from (one.event for one in finding.evidence)
 
-    def on_evicted(self, history: Callable[[], History]) -> None:
+    def on_evicted(self, history: Left) -> None:
         """Keep what is found no more, and of what still is how often it was in the part that is gone."""
-        gone, self._gone, still = self._gone, _Findings(), _Findings(self._judge.findings(history()))
+        gone, self._gone, still = self._gone, _Findings(), _Findings(self._still(history))
         beside = {finding.key for finding in self._found}
         for finding in self._found:
             whole = joined(gone.take(finding), finding, beside)
@@ -70,6 +75,11 @@ class FindingRetention:
             else:
                 self._end(joined(self._over.take(whole), whole, beside), whole.key)
         self._found = ()
+
+    def _still(self, history: Left) -> Iterable[Finding]:
+        """What is found in what is left, by the rules that found something before."""
+        rules = list({finding.rule.name: finding.rule for finding in self._found}.values())
+        return self._judge.again(history(kinds_of(rules)), rules) if rules else ()
 
     def _end(self, finding: Finding, key: str) -> None:
         """Nothing is left of it: it is listed as far as there is room, and counted in any case."""

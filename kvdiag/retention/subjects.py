@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from kvdiag.correlate.lookup import look_up
 from kvdiag.ingest.weight import Weight
@@ -10,6 +10,7 @@ from kvdiag.model.event import Event
 from kvdiag.model.timeline import History, Timeline
 from kvdiag.model.values import SubjectKind
 from kvdiag.retention import budget as limits
+from kvdiag.retention.budget import Left
 from kvdiag.rules.scene import HORIZON
 from kvdiag.views.phases import pull_kinds
 from kvdiag.views.timeline import explaining_kinds
@@ -50,7 +51,7 @@ class SubjectRetention:
                     return
                 yield event
 
-    def on_evicted(self, history: Callable[[], History]) -> None:
+    def on_evicted(self, history: Left) -> None:
         """Nothing to do."""
 
     def _wanted(self, history: History) -> Iterator[Event]:

@@ -21,7 +21,12 @@ ByKind = Mapping[str, Collection[Told]]
 def asked(rules: Iterable[Rule], told: ByKind) -> frozenset[str]:
     """The kinds that rules ask for which can hold by what was `told`, of each kind, or by what can follow from it."""
     following = told.keys() | HANDED_OVER if not told.keys().isdisjoint(STAGED) else told.keys()
-    kinds = {kind for rule in holdable(possible(rules, following), told) for kind in sought(rule).kinds}
+    return kinds_of(holdable(possible(rules, following), told))
+
+
+def kinds_of(rules: Iterable[Rule]) -> frozenset[str]:
+    """The kinds that these rules ask for, and those that a hand-over is told by if one of them asks for it."""
+    kinds = {kind for rule in rules for kind in sought(rule).kinds}
     return frozenset(kinds | TOLD_BY if kinds & HANDED_OVER else kinds)
 
 

@@ -7,8 +7,7 @@ import pytest
 from kvdiag.commands.case import load_patterns
 from kvdiag.errors import PatternError
 from kvdiag.events.folder import built_in
-from kvdiag.explain.benign import faults, first_that_fits, load_benign
-from kvdiag.explain.topic import BENIGN
+from kvdiag.explain.benign import BENIGN, faults, first_that_fits, load_benign
 from kvdiag.model.options import Options
 
 LINES = load_benign(built_in() / "topics" / f"{BENIGN}.yaml")

@@ -55,7 +55,7 @@ def options_of(case: str) -> Options:
 @cache
 def whole_of(case: str) -> Report:
     """Give the report about a sample with room for all events."""
-    assert limits.MAX_EVENTS > 100_000
+    assert limits.MAX_EVENTS > 50_000
     return analyze(options_of(case))
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from fnmatch import translate
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -272,6 +275,33 @@ def test_doubts_are_told_once():
 def test_globs(globs, value, fits):
     """One of the globs must match and none of those that begin with `!`; letters count as they are."""
     assert selects(Selector(name="a", kinds=("a",), where={"error": globs}), event("a", 0, error=value)) is fits
+
+
+@given(st.text("ab*", min_size=1, max_size=8) | st.text("ab*?[]!", min_size=1, max_size=8), st.text("ab\n", max_size=8))
+def test_a_glob_is_what_it_is_elsewhere(glob, value):
+    """Words between stars are found as a regex would find them."""
+    is_refused = glob.startswith("!")
+    meant = re.match(translate(glob.removeprefix("!")), value) is not None
+    asked = Selector(name="a", kinds=("a",), where={"error": (glob,)})
+    assert selects(asked, event("a", 0, error=value)) is (meant is not is_refused)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 12), st.integers(0, 6)), min_size=1, max_size=8),
+    st.sampled_from(["a and no b", "a and no b after a", "a and no b before a", "no b between a and c"]),
+)
+def test_what_is_absent_from_a_window(told, when):
+    """The last event decides as any would, however long polls before it went on."""
+    made = [event("c", 13)] * ("c" in when)
+    made += [event(kind, second, number + 1, lasts=lasts) for number, (kind, second, lasts) in enumerate(told)]
+    made.sort(key=lambda one: (one.time, one.origin))
+    one = rule(f"(a then c) and {when}" if "c" in when else when)
+    history = History(tuple(made), {}, (HOUR_LONG,), (), NOON, NOON + MINUTE)
+    for match in judge(one, made, "", history, ENTRIES):
+        after = match.bound["a"][-1].time if "after" in when or "between" in when else history.begins
+        before = match.bound[when[-1]][0].time if "before" in when or "between" in when else history.ends
+        there = [b for b in made if b.kind == "b" and b.ends > after and b.time < before]
+        assert not there
 
 
 def test_a_selector_looks_at_names_values_and_the_speaker():
