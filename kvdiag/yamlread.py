@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kvdiag.errors import PatternError
 from kvdiag.regex import lazy_regex
+from kvdiag.slips import suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 Plain = str | int | float | bool | None | list["Plain"] | dict[str, "Plain"]
 
 MAX_DEPTH = 40
-FEW = 20  # known words that are told in full
-LETTERS_A_SLIP = 4
 _INTEGER = lazy_regex(r"[-+]?\d{1,18}")
 _FLOAT = lazy_regex(r"[-+]?\d{1,18}\.\d{1,18}")
 _WORDS: Mapping[str, bool | None] = {"true": True, "false": False, "null": None, "~": None, "": None}
@@ -134,40 +133,6 @@ class Node(NamedTuple):
         if isinstance(self.value, str):
             return f"'{self.value[:40]}'"
         return "a list" if isinstance(self.value, tuple) else "keys with values"
-
-
-def suggestion(word: str, known: Collection[str]) -> str:
-    """Give `; did you mean 'x'?` for the nearest known word; else the known words when they are few, or nothing."""
-    near = nearest(word, known)
-    if near:
-        return f"; did you mean '{near}'?"
-    return f"; known are {', '.join(sorted(known))}" if 0 < len(known) <= FEW else ""
-
-
-def nearest(word: str, known: Collection[str]) -> str:
-    """Give the known word that is a slip of the finger or two away, one for four letters; empty when there is none."""
-    most = max(1, len(word) // LETTERS_A_SLIP)
-    best, found = most + 1, ""
-    for other in sorted(known):
-        if abs(len(other) - len(word)) < best and (slips := _slips(word, other, best)) < best:
-            best, found = slips, other
-    return found
-
-
-def _slips(word: str, other: str, most: int) -> int:
-    """How many letters must be put in, left out, changed or swapped with the next; `most` if so many or more."""
-    before: list[int] = []
-    row = list(range(len(other) + 1))
-    for at, letter in enumerate(word, 1):
-        older, before, row = before, row, [at]
-        for to, wanted in enumerate(other, 1):
-            cost = min(before[to] + 1, row[-1] + 1, before[to - 1] + (letter != wanted))
-            if at > 1 and to > 1 and letter == other[to - 2] and word[at - 2] == wanted:
-                cost = min(cost, older[to - 2] + 1)
-            row.append(cost)
-        if min(row) >= most:
-            return most
-    return row[-1]
 
 
 def read_text(path: Path) -> str:

@@ -12,7 +12,7 @@ MODULES = sorted((ROOT / "kvdiag").rglob("*.py"))
 
 # A module imports only from lower floors and from its own package.
 FLOORS = (
-    {"model", "errors", "regex"},
+    {"model", "errors", "regex", "slips"},
     {"yamlread", "clock", "cache", "versions", "inputs", "scan"},
     {"formats", "redaction"},
     {"events"},

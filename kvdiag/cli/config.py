@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from kvdiag.errors import UsageError
-from kvdiag.yamlread import suggestion
+from kvdiag.slips import suggestion
 
 OWN, SHARED = "kvdiag.toml", "pyproject.toml"
 MARK = b"[tool.kvdiag"

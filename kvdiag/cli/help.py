@@ -11,7 +11,6 @@ from typer.core import TyperCommand, TyperGroup
 
 from kvdiag.cli.examples import EXAMPLES
 from kvdiag.regex import lazy_regex
-from kvdiag.report.clean import clean
 
 PLAIN: Any = {"add_completion": False, "rich_markup_mode": None, "pretty_exceptions_enable": False}
 """How typer shows help and errors: as text, without boxes."""
@@ -80,6 +79,8 @@ def _cleaned() -> Iterator[None]:
     try:
         yield
     except _SHOWN as error:
+        from kvdiag.report.clean import clean  # what a page of help does without
+
         error.message = clean(error.message, redact=False, newlines=True)
         raise
 

@@ -26,7 +26,7 @@ from kvdiag.rules.distribution import Dialect, distributions, plain, unknown_pla
 from kvdiag.rules.grammar import names_in, positive_names
 from kvdiag.rules.selection import selects
 from kvdiag.rules.words import show_rule
-from kvdiag.yamlread import suggestion
+from kvdiag.slips import suggestion
 
 BLOCK = "block"
 PLAIN = "plain"

@@ -16,7 +16,8 @@ from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.library import KINDS, Library, load
 from kvdiag.rules.lint import lint
 from kvdiag.rules.lint_words import Words, hot
-from kvdiag.yamlread import read_yaml, suggestion
+from kvdiag.slips import suggestion
+from kvdiag.yamlread import read_yaml
 
 
 def check_patterns(folders: Sequence[Path]) -> tuple[Library, list[PatternError]]:

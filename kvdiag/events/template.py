@@ -19,7 +19,7 @@ from kvdiag.errors import PatternError
 from kvdiag.events.names import PLACEHOLDERS
 from kvdiag.model.vocabulary import Wording
 from kvdiag.regex import lazy_regex
-from kvdiag.yamlread import suggestion
+from kvdiag.slips import suggestion
 
 MAX_SEARCHED = 16_384
 """How much of a line after its message is searched for fields that do not stand in the usual order."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kvdiag.cache import cached, digest, fingerprint
 from kvdiag.errors import PatternError
@@ -24,7 +24,9 @@ from kvdiag.events.names import PLACEHOLDERS
 from kvdiag.events.template import Matcher, compile_wording
 from kvdiag.formats.carriers.carrier import KERNEL
 from kvdiag.model.vocabulary import CRASH, Entry, Wording
-from kvdiag.yamlread import Node, read_yaml
+
+if TYPE_CHECKING:
+    from kvdiag.yamlread import Node
 
 COMPILED = 3
 """The shape of the JSON; another number makes old caches unread."""
@@ -266,6 +268,8 @@ def read_file(name: str, data: bytes) -> Iterator[Entry]:
         text = data.decode()
     except UnicodeDecodeError as problem:
         raise PatternError(f"{name}:1:1", f"this is not UTF-8 (byte {problem.start})") from None
+    from kvdiag.yamlread import read_yaml  # which a filled cache spares us
+
     root = read_yaml(text, name).mapping(_FILE)
     component = root["component"].value if "component" in root else ""
     for node in root["events"].sequence() if "events" in root else ():

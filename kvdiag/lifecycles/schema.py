@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from kvdiag.errors import PatternError
 from kvdiag.model.values import SubjectKind
-from kvdiag.yamlread import Key, Node, Plain, read_yaml, suggestion
+from kvdiag.slips import suggestion
+from kvdiag.yamlread import Key, Node, Plain, read_yaml
 
 FILE = ("subject", "states", "parts", "variants", "spans", "errors", "waits-by-error")
 STATE = ("waits", "is", "reboot")

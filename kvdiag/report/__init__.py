@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import NamedTuple, TextIO
+from typing import TYPE_CHECKING, NamedTuple, TextIO
 
-from kvdiag.model.report import Report
+if TYPE_CHECKING:  # only to be named: the help of a command needs no report
+    from kvdiag.model.report import Report
 
 REPORTS: Mapping[str, str] = {
     "text": "kvdiag.report.terminal",

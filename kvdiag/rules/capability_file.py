@@ -8,7 +8,8 @@ from kvdiag.errors import PatternError
 from kvdiag.model.capability import Capability
 from kvdiag.model.values import SubjectKind
 from kvdiag.rules.distribution import unknown_placeholders
-from kvdiag.yamlread import Node, read_yaml, suggestion
+from kvdiag.slips import suggestion
+from kvdiag.yamlread import Node, read_yaml
 
 
 def read_capabilities(text: str, file: str) -> list[Capability]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kvdiag.model.rule import Rule
 from kvdiag.model.values import Role
 from kvdiag.rules.capabilities import Capabilities
-from kvdiag.yamlread import suggestion
+from kvdiag.slips import suggestion
 
 
 def faults(rule: Rule, known: Capabilities) -> Iterator[str]:

@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 
 from kvdiag.regex import lazy_regex
-from kvdiag.yamlread import Node, suggestion
+from kvdiag.slips import suggestion
+from kvdiag.yamlread import Node
 
 TABLE = "table"
 _WORD = lazy_regex(r"<<([a-z][a-z0-9_]*)>>")

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from kvdiag.clock import duration
 from kvdiag.errors import PatternError
 from kvdiag.model.rule import Absent, All, AnyOf, Chain, ChainStep, Condition, Not
-from kvdiag.yamlread import suggestion
+from kvdiag.slips import suggestion
 
 if TYPE_CHECKING:
     import pyparsing as pp

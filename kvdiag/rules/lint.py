@@ -20,7 +20,7 @@ from kvdiag.rules.lint_sentence import lint_sentence
 from kvdiag.rules.lint_words import Words, unheard
 from kvdiag.rules.selection import TEXT, TEXTS
 from kvdiag.rules.template import unfilled
-from kvdiag.yamlread import suggestion
+from kvdiag.slips import suggestion
 
 ALWAYS_KNOWN = {"count", "span", "often", "ladder", "lasted", "name", "namespace", TEXT}
 OF_POD = frozenset(

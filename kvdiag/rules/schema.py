@@ -13,8 +13,9 @@ from kvdiag.rules.family import members
 from kvdiag.rules.grammar import read_condition
 from kvdiag.rules.selectors import Groups, Named, read_events, read_sign, texts
 from kvdiag.rules.trials import read_tests
+from kvdiag.slips import suggestion
 from kvdiag.versions import read_range
-from kvdiag.yamlread import Node, read_yaml, suggestion
+from kvdiag.yamlread import Node, read_yaml
 
 KEYS = [
     "id",

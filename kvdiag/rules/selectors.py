@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping
 
 from kvdiag.model.rule import Chain, ChainStep, Condition, Selector, Where
 from kvdiag.model.vocabulary import Entry, Wording
-from kvdiag.yamlread import Node, suggestion
+from kvdiag.slips import suggestion
+from kvdiag.yamlread import Node
 
 Groups = Mapping[str, tuple[str, ...]]
 Named = tuple[dict[str, Selector], tuple[Entry, ...]]

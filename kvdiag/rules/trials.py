@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from kvdiag.model.rule import SUBJECT, RuleTest
 from kvdiag.model.values import Severity, Verdict
 from kvdiag.rules.story import CHANGES, read_story, varied
-from kvdiag.yamlread import Node, suggestion
+from kvdiag.slips import suggestion
+from kvdiag.yamlread import Node
 
 KEYS = ("name", "log", "story", "near", *CHANGES, "except", "finds", "options")
 SEVERITIES = [severity.label for severity in Severity]
