@@ -14,6 +14,7 @@ from collections.abc import Container
 
 from kvdiag.events.lines import HitLines
 from kvdiag.events.raw import HitLine, ParsedLine, RpcLine
+from kvdiag.formats.bodies import klog
 from kvdiag.formats.bodies.known import read_body
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.formats.rpc.lines import read_piece
@@ -56,8 +57,10 @@ class RpcReader:
         site = line.find(b"] ", rest, rest + LONGEST_SITE) if said[3] is None else -1
         text = line[site + 2 :] if site >= 0 else b'"'
         if text[:1] == b'"':
-            body = said[3] or read_body(peel(line).body)
-            return read_piece(body.message, body.fields) if body else None
+            words = peel(line).body
+            body = said[3] or read_body(words)
+            message, fields = (body.message, body.fields) if body else klog.said(words)[:2]  # of one without its header
+            return read_piece(message, fields)
         if text in self._pieces:
             return self._pieces[text]
         piece = read_piece(text.decode("utf-8", "replace").rstrip(), {})

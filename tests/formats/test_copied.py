@@ -35,6 +35,7 @@ JOURNAL = b"Nov 20 20:39:21 worker-1 kubelet[6175]: "
         b"- ",
         b"> ",
         b">> > ",
+        b"Thu, Jan 28 2021 7:57:21 pm | ",
         b"\xef\xbb\xbf",
     ],
 )
@@ -54,9 +55,27 @@ def test_what_tells_nothing_is_taken_off(prefix: bytes, line: bytes, told: Peele
     assert classify(prefix + line) == "head"
 
 
+@pytest.mark.parametrize("mark", [b"* ", b"- ", b"  * ", b"> ", b"| ", b"`", b"> `", b"* `"])
+@pytest.mark.parametrize(
+    "row",
+    [
+        b'Warning  FailedMount  3m (x9 over 20m)  kubelet  x "y" : z',
+        b'FailedMount  3m  kubelet, worker-1  x "y" : z',
+        b'3m12s   Warning   FailedMount   pod/web-0   x "y" : z',
+    ],
+)
+def test_a_row_of_events_behind_a_mark(mark: bytes, row: bytes) -> None:
+    """A row of kubectl's events is freed of what Markdown puts before it."""
+    assert peel(mark + row + b"`" * mark.count(b"`")) == Peeled(row)
+    assert classify(mark + row) == "head"
+
+
 @pytest.mark.parametrize(
     "line",
     [
+        b"* Warning signs were seen for 3m",
+        b"- Failed 3 times",
+        b"`Normal` is the type",
         b"foo.log:12: not found",
         b"main.go:12:5: undefined: x",
         b"http://10.0.0.7:8080/healthz",

@@ -59,6 +59,11 @@ SHORT = {"type": "Warning", "reason": "FailedMount", "object": "pod/web-0", "age
             f"  9m\t\t3m12s\t\t12\t{{kubelet worker-1}}\tspec.containers{{app}}\tWarning\t\tFailedMount\t{SAID}",
             OLD | {"source": "kubelet, worker-1", "part": "spec.containers{app}"},
         ),
+        (f"  9m  3m12s  12  {{kubelet worker-1}}    FailedMount  {SAID}", OLD | {"source": "kubelet, worker-1"}),
+        (
+            f"  FailedMount  3m12s  kubelet, worker-1  {SAID}",
+            {"type": "Warning", "reason": "FailedMount", "age": "3m12s", "source": "kubelet, worker-1"},
+        ),
         (f"  9m  3m12s  12  kubelet, worker-1    Warning  FailedMount  {SAID}", OLD | {"source": "kubelet, worker-1"}),
         (
             f"3m12s     9m        12        web-0.17a1b2c3d4e5f607   Pod   spec.containers{{app}}   Warning   FailedMount   {{kubelet worker-1}}   {SAID}",

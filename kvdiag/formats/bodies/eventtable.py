@@ -9,6 +9,8 @@ Older tables have two ages, first and last or the other way round, and a count, 
 
     9m  3m  12  web-0  Pod  spec.containers{app}  Warning  Failed  {kubelet worker-1}  Failed to pull image "app:1": …
       9m  3m  12  {kubelet worker-1}  spec.containers{app}  Warning  Failed  Failed to pull image "app:1": …
+
+Up to kubectl 1.1 these had no type; a row of today's `describe` is now and then copied without it.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kvdiag.clock import DAY, HOUR, MINUTE, SECOND, aged
-from kvdiag.formats.bodies.bodyformat import DIGITS, LOWER, Format
+from kvdiag.formats.bodies.bodyformat import DIGITS, LOWER, UPPER, Format
 from kvdiag.formats.bodies.goquote import quote
 from kvdiag.formats.stamps import rfc3339
 from kvdiag.model.record import Body
@@ -31,11 +33,17 @@ FORMATS = frozenset({NAME, AS_OBJECT})
 
 _BARE_AGE = rb"(?:<unknown>|<invalid>|(?:\d{1,5}[smhdy]){1,3})"
 _AGE = rb"(?P<age>" + _BARE_AGE + rb"(?: \(x(?P<count>\d{1,9}) over (?P<over>[\dsmhdy]{1,12})\))?)"
-_REASON = rb"(?P<type>Normal|Warning)[ \t]+(?P<reason>[A-Z]\w{1,80})"
+_WORD = rb"(?P<reason>[A-Z]\w{1,80})"
+_REASON = rb"(?P<type>Normal|Warning)[ \t]+" + _WORD
 _SOURCE = rb"(?P<source>[a-z][\w.\-]{1,100}(?:, \S{1,253})?)"
 _KIND = rb"(?P<kind>Pod|Node|PersistentVolumeClaim|PersistentVolume|ReplicaSet|Deployment|StatefulSet|DaemonSet|Job)"
-_MIGHT_BE = lazy_regex(rb"[^\n]{0,300}?(?:Normal|Warning)[ \t]+[A-Z]\w")
+_TELLERS = rb"(?P<source>(?:kubelet|[a-z-]{1,40}-(?:controller|scheduler))(?:, \S{1,253})?)"
+_MIGHT_BE = lazy_regex(
+    rb"[^\n]{0,300}?(?:Normal|Warning)[ \t]+[A-Z]\w"
+    rb"|[ \t]*+(?:\d{1,5}[smhdy][^\n]{1,300}?\d[ \t]+\{[a-z]|[A-Z]\w+[ \t]+\d{1,5}[smhdy])"
+)
 _DESCRIBED = lazy_regex(rb"[ \t]*+" + _REASON + rb"[ \t]+" + _AGE + rb"[ \t]+" + _SOURCE + rb"[ \t]+(?P<rest>\S.*)")
+_UNTYPED = lazy_regex(rb"[ \t]*+" + _WORD + rb"[ \t]+" + _AGE + rb"[ \t]+" + _TELLERS + rb"[ \t]+(?P<rest>\S.*)")
 _LISTED = lazy_regex(
     rb"[ \t]*+(?:(?P<namespace>[a-z0-9][-a-z0-9]{0,62})[ \t]+)?" + _AGE + rb"[ \t]+" + _REASON
     + rb"[ \t]+(?P<object>[a-z][a-z0-9.]{1,80}/\S{1,253})[ \t]+(?P<rest>\S.*)"
@@ -57,11 +65,15 @@ _AGES = rb"[ \t]*+(?P<first_seen>" + _BARE_AGE + rb")[ \t]+(?P<age>" + _BARE_AGE
 _PART_OF = rb"(?:(?P<part>spec\.\S{1,200})[ \t]+)?"
 _BRACED = rb"(?:\{(?P<braced>[a-z][^{}\n]{0,300})\}|" + _SOURCE + rb")"
 _TWO_AGES = lazy_regex(_AGES + _BRACED + rb"[ \t]+" + _PART_OF + _REASON + rb"[ \t]+(?P<rest>\S.*)")
+_TWO_AGES_UNTYPED = lazy_regex(
+    _AGES + rb"\{(?P<braced>[a-z][^{}\n]{0,300})\}[ \t]+" + _PART_OF + _WORD + rb"[ \t]+(?P<rest>\S.*)"
+)
 _TWO_AGES_LISTED = lazy_regex(
     _AGES + rb"(?P<object>\S{1,253})[ \t]+" + _KIND + rb"[ \t]+" + _PART_OF + _REASON + rb"[ \t]+"
     + _BRACED + rb"(?:[ \t]{2,}|\t)(?P<rest>\S.*)"
 )  # fmt: skip
-_SHAPES = (_DESCRIBED, _LISTED, _BY_KIND, _TWO_AGES, _TWO_AGES_LISTED)
+_SHAPES = (_DESCRIBED, _LISTED, _BY_KIND, _TWO_AGES, _TWO_AGES_LISTED, _UNTYPED, _TWO_AGES_UNTYPED)
+_GRAVE = ("Failed", "BackOff", "Unhealthy", "Evicted", "Preempt", "System", "OutOf", "NodeNotReady", "Network")
 _COLUMNS = lazy_regex(rb" {2,}")
 _EVENT_ID = lazy_regex(r"\.[0-9a-f]{14,16}$")
 _NUMBER = lazy_regex(rb"\d{1,9}")
@@ -133,6 +145,8 @@ def read(body: bytes) -> Body | None:
         fields["source"] = before[-1]
     if "first_seen" in found.groupdict():
         _order(fields)
+    if "type" not in fields:
+        fields["type"] = "Warning" if fields["reason"].startswith(_GRAVE) else "Normal"
     level = Level.WARNING if fields["type"] == "Warning" else Level.INFO
     return Body(NAME, _stamp(fields["age"]), level, message=message.rstrip(), fields=fields)
 
@@ -199,4 +213,4 @@ def _stamp(age: str) -> int | None:
     return aged(sum(int(number) * _UNITS[unit] for number, unit in parts)) if parts else None
 
 
-FORMAT = Format(NAME, _is_row, read, first=DIGITS + LOWER + b"< \tNW")
+FORMAT = Format(NAME, _is_row, read, first=DIGITS + LOWER + UPPER + b"< \t")

@@ -34,3 +34,8 @@ CERTAIN = (
     rb"(?:" + _MARK + rb"{0,2}" + _CERTAINLY + rb"|"
     + CARRIER + rb'[^\n]{0,1500}?(?:[IWEF]\d{4} \d\d:\d\d:\d\d|time=\\{0,8}"{1,8}\d))'
 )  # fmt: skip
+# A row of kubectl's events: what tells it from prose is the age beside its type or reason.
+EVENT = (
+    rb"[ \t]{0,40}(?:(?:Normal|Warning)[ \t]{1,40}[A-Z]\w{1,80}[ \t]{1,40}(?:\d{1,5}[smhdy]|<)"
+    rb"|\d{1,5}[smhdy][^\n]{1,300}?[ \t](?:Normal|Warning)[ \t]{1,40}[A-Z]|Failed\w{1,80}[ \t]{1,40}\d{1,5}[smhdy])"
+)

@@ -16,6 +16,7 @@ from kvdiag.formats.stamps import rfc3339
 from kvdiag.regex import lazy_regex
 
 _LINE = lazy_regex(openings.LINE)
+_LINE_OR_EVENT = lazy_regex(openings.LINE + rb"|" + openings.EVENT)
 # A drive's letter, then a path; with blanks only when it begins as a path does.
 _FILE = lazy_regex(
     rb"(?:(?:[A-Za-z]:|\.{0,2})[\\/][^:\n\"]{1,400}|[^\s:\"{}\[\]]{1,200}):(?:\d{1,9}:|(?! \S))(?="
@@ -34,12 +35,13 @@ _DATE = rb"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})? ?(?:Z|UTC|[+-]\d\d:
 _ROW = lazy_regex(rb'(?:"(' + _DATE + rb'|\d{13,19})"|(' + _DATE + rb"|\d{13,19})),(?=(\")?)")
 _CELL = lazy_regex(rb'"((?>(?:[^"]++|"")*))"(?=,|$)')
 _GLUED = lazy_regex(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d))(?=" + openings.HEAD + rb")")
-_BULLET = lazy_regex(rb"[*\-] {1,3}(?=" + openings.LINE + rb")")
+_BULLET = lazy_regex(rb"[ \t]{0,8}[*\-] {1,3}(?=`?(?:" + openings.LINE + rb"|" + openings.EVENT + rb"))")
 # Without a blank before it: one that ends a value of several lines is indented.
 _QUOTE = lazy_regex(rb"(?>(?:> ?){1,5})(?=[ \t]{0,40}\S)")
-_BAR = lazy_regex(rb"(?:\xe2\x94\x82|\|) {0,4}(?=" + openings.LINE + rb")")
+_BAR = lazy_regex(rb"(?:\xe2\x94\x82|\|) {0,4}(?=" + openings.LINE + rb"|" + openings.EVENT + rb")")
 _WRAPPED = lazy_regex(rb'time="([^"]{10,40})" level=[a-z]+ msg=(?="(?:[IWEF]\d{4} \d\d:|time=\\"|\{\\"))')
 _COMPONENT = lazy_regex(rb'[^\n]*? component="?([\w.\-]{1,80})')
+_VIEWED = lazy_regex(rb"[A-Z][a-z]{2}, [A-Z][a-z]{2} \d{1,2} \d{4} \d{1,2}:\d\d:\d\d [ap]m \| ?(?=\S)")
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -93,10 +95,16 @@ def boxed(body: bytes) -> Peeled | None:
     return Peeled(body[found.end() :].rstrip().removesuffix(b"\xe2\x94\x82").removesuffix(b"|").rstrip())
 
 
+def viewed(body: bytes) -> Peeled | None:
+    """`Thu, Jan 28 2021 7:57:21 pm | E0128 …`: a line of Rancher's log view, in the zone of who looked."""
+    found = _VIEWED.match(body)
+    return Peeled(body[found.end() :]) if found else None
+
+
 def coded(body: bytes) -> Peeled | None:
     """`` `E1120 …` ``: a line that Markdown is to show as it is."""
     line = body[1:].removesuffix(b"`")
-    return Peeled(line) if _LINE.match(line) else None
+    return Peeled(line) if _LINE_OR_EVENT.match(line) else None
 
 
 def marked(body: bytes) -> Peeled | None:

@@ -55,17 +55,26 @@ _SILENT_NAMES = """
 _SILENT = tuple(_SILENT_NAMES.split())
 _LIKELY = lazy_regex(
     r"GRPC|gRPCCall|: (?:called|successfully|req|rsp|err)\b|\b(?:called|returned) with|: RE[QP] \d"
-    r"|Volume successful |handling request$|volume (?:called|is finished)$|(?:handler|method) failed$| - driver: "
+    r"|Volume successful |gRPC\[\d"
+    r"|handling request$|volume (?:called|is finished)$|(?:handler|method) failed$| - driver: "
 )
-_LINE = lazy_regex(r"(?:\[?ID: ?(\d+)\]? (?:Req-ID: (\S+) )?)?GRPC (call|request|response|error):? ?(.*)", re.DOTALL)
+_LINE = lazy_regex(
+    r"(?:\[?ID: ?(\d+)\]? (?:Req-ID: (\S+) )?)?GRPC (call|request|response|error|failed):? ?(.*)", re.DOTALL
+)
 _WORDED = lazy_regex(
     r"(?:/csi\.v\d\.\w+/)?(\w+):? (?:(called)(?: with (?:args|req(?:uest)?))?:?"
     r"|(returned with response|successful(?:ly)?|rsp):?|(returned with error|err):|(req):|(REQ|REP) (\d+):) ?(.*)",
     re.DOTALL,
 )
 _DEMOCRATIC = lazy_regex(
-    r"(?:new |handler )(request|response|error) - driver: \S+ method: (\w+) (?:call|response|error): ?(.*)", re.DOTALL
+    r"(?:\w{4,7}: )?(?:new |handler )(request|response|error)"
+    r" - driver: \S+ method: (\w+) (?:call|response|error): ?(.*)",
+    re.DOTALL,
 )
+# One line for a call that failed; what csi-sanlock-lvm prints.
+_RETURNED = lazy_regex(r"gRPC\[(\d{1,20})\]: call (/csi\.v\d\.\w+/\w+)\((.*)\) returned error (.*)", re.DOTALL)
+# Google's driver for Lustre names the method in each of its lines.
+_NAMED = lazy_regex(r"GRPC call: (/csi\.v\d\.\w+/\w+), GRPC (request|response|error): ?(.*)", re.DOTALL)
 # What the drivers that descend from DigitalOcean's say when a call has ended well.
 _FINISHED = {
     "formatting and mounting stage volume is finished": "NodeStageVolume",
@@ -83,6 +92,13 @@ def read_piece(message: str, fields: Mapping[str, str]) -> RpcFragment | None:
         return None
     if message.startswith("gRPCCall: "):
         return _whole(message[10:])
+    returned = _RETURNED.match(message)
+    if returned:
+        call_id, method, request, error = returned.groups()
+        return RpcFragment(WHOLE, method_of(method), request_of(request), error.strip(), call_id, succeeded=False)
+    named = _NAMED.match(message)
+    if named:
+        return _named(*named.groups())
     found = _LINE.match(message)
     if found:
         call_id, _, kind, rest = found.groups()
@@ -99,12 +115,23 @@ def _line(kind: str, rest: str, fields: Mapping[str, str], call_id: str) -> RpcF
         return RpcFragment(CALL, method, call_id=call_id) if method else None
     if kind == "request":
         return RpcFragment(REQUEST, method, request_of(fields.get("request", rest)), call_id=call_id)
+    kind = "error" if kind == "failed" else kind
     error = fields.get("err", fields.get("error", rest if kind == "error" else "")).strip()
     if error not in _NOTHING:
         return RpcFragment(ERROR, method, error=error, call_id=call_id, succeeded=False)
     if kind == "error":
         return RpcFragment(ERROR, call_id=call_id, succeeded=True)
     return _response(method, fields.get("response", rest), call_id)
+
+
+def _named(path: str, kind: str, rest: str) -> RpcFragment | None:
+    """Read `GRPC call: /csi.v1.Node/NodeStageVolume, GRPC error: …`."""
+    method = method_of(path)
+    if kind == "request":
+        return RpcFragment(CALLED, method, request_of(rest))
+    if kind == "error":
+        return RpcFragment(ERROR, method, error=rest.strip(), succeeded=False)
+    return _response(method, rest, "")
 
 
 def _worded(message: str, fields: Mapping[str, str]) -> RpcFragment | None:
