@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from kvdiag import cache
+from kvdiag.yamlread import Key
 
 KEY = "0123456789abcdef" * 4
 OTHER = "fedcba9876543210" * 4
@@ -50,6 +51,13 @@ def kept_bytes(data: bytes) -> bytes:
         return said
 
     return cache.cached_bytes("scanner", KEY, lambda: data, read)
+
+
+def test_what_was_just_built_is_as_it_will_be_read(folder):
+    """A text that knows its place in a file, or a tuple, is what JSON makes of it, the first time too."""
+    built = kept(KEY, {Key("name"): (Key("value"),)})
+    assert built == kept(KEY) == {"name": ["value"]}
+    assert {type(one) for one in (*built, *built["name"])} == {str}
 
 
 def test_bytes_are_built_once(folder):

@@ -25,7 +25,7 @@ from tests.wrappers import journal_short, klog_only, logs
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "sample-logs"
-FEW = 300
+FEW = 340
 LONG = ["containerd-killed", "hostpath-inline-republished"]
 
 
