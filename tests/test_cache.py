@@ -58,6 +58,7 @@ def test_what_was_just_built_is_as_it_will_be_read(folder):
     built = kept(KEY, {Key("name"): (Key("value"),)})
     assert built == kept(KEY) == {"name": ["value"]}
     assert {type(one) for one in (*built, *built["name"])} == {str}
+    assert len(list(folder.iterdir())) == 1
 
 
 def test_bytes_are_built_once(folder):
