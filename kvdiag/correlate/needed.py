@@ -52,7 +52,7 @@ EVERYTHING = Scope()
 
 
 def needed(raw_events: Sequence[RawEvent], kinds: AbstractSet[str]) -> Iterator[RawEvent]:
-    """Those of the `kinds` and of `ALWAYS`, the first and last of all and of each node, and what tells who is who."""
+    """Those of the `kinds` and of `ALWAYS`, the first and last of all, and what tells who is who and on which node."""
     wanted = kinds | ALWAYS
     seen: set[tuple[object, ...]] = set()
     ends = (0, len(raw_events) - 1)

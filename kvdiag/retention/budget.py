@@ -45,7 +45,7 @@ LineNumbers = Mapping[str, set[int]]
 
 
 class RetentionPolicy(Protocol):
-    """What a command needs of the events that are older than the newest."""
+    """What a command needs of the events that are older than the newest, which stay in any case."""
 
     @property
     def notes(self) -> tuple[str, ...]:

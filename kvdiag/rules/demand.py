@@ -15,10 +15,10 @@ from kvdiag.rules.selection import Told, may_stand_for
 from kvdiag.rules.shelf import possible
 from kvdiag.rules.sought import sought
 
-ByKind = Mapping[str, Collection[Told]]
+ToldByKind = Mapping[str, Collection[Told]]
 
 
-def asked(rules: Iterable[Rule], told: ByKind) -> frozenset[str]:
+def asked(rules: Iterable[Rule], told: ToldByKind) -> frozenset[str]:
     """The kinds that rules ask for which can hold by what was `told`, of each kind, or by what can follow from it."""
     following = told.keys() | HANDED_OVER if not told.keys().isdisjoint(STAGED) else told.keys()
     return kinds_of(holdable(possible(rules, following), told))
@@ -30,12 +30,12 @@ def kinds_of(rules: Iterable[Rule]) -> frozenset[str]:
     return frozenset(kinds | TOLD_BY if kinds & HANDED_OVER else kinds)
 
 
-def holdable(rules: Iterable[Rule], told: ByKind) -> Iterator[Rule]:
+def holdable(rules: Iterable[Rule], told: ToldByKind) -> Iterator[Rule]:
     """The rules of which each step that must be there may be one of what was told; what is handed over always may."""
     return (rule for rule in rules if _can_hold(rule.when, rule, told))
 
 
-def _can_hold(condition: Condition, rule: Rule, told: ByKind) -> bool:
+def _can_hold(condition: Condition, rule: Rule, told: ToldByKind) -> bool:
     match condition:
         case Chain(steps):
             return all(_may_be(rule.events[step.name], told) for step in sure_steps(steps, rule.cut))
@@ -47,7 +47,7 @@ def _can_hold(condition: Condition, rule: Rule, told: ByKind) -> bool:
             return True
 
 
-def _may_be(selector: Selector, told: ByKind) -> bool:
+def _may_be(selector: Selector, told: ToldByKind) -> bool:
     return any(
         kind in HANDED_OVER or any(may_stand_for(selector, one) for one in told.get(kind, ()))
         for kind in selector.kinds

@@ -180,8 +180,8 @@ def _any_of(globs: Sequence[str]) -> Callable[[str], bool] | None:
         for words in within:
             if words in value:
                 return True
-        for rarest, start, middle, end in chains:
-            if rarest in value and _stands(start, middle, end, value):
+        for longest, start, middle, end in chains:
+            if longest in value and _stands(start, middle, end, value):
                 return True
         return regex is not None and regex.match(value) is not None
 

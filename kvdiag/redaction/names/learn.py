@@ -33,61 +33,29 @@ PLACES: tuple[tuple[tuple[str, ...], tuple[str, ...], re.Pattern[str]], ...] = t
         (("pod", "ns"), ("(",), rf"(?<![-.0-9A-Za-z])({_N})_({_N})\((?:{_UID})\)"),
         (("ns", "pod", "ctr"), ("/pods/",), rf"/pods/({_N})_({_N})_(?:{_UID})(?:/({_N}))?"),
         (("pod", "ns", "ctr"), ("/containers/",), rf"/containers/({_N})_({_N})_({_N})-[0-9a-f]{{64}}"),
-        (
-            ("pod", "ns"),
-            ("podsandboxmetadata",),
-            rf"PodSandboxMetadata\{{Name:({_N}),Uid:[^,{{}}]{{1,64}},Namespace:({_N}),",
-        ),
+        (("pod", "ns"), ("podsandboxmetadata",), rf"PodSandboxMetadata\{{Name:({_N}),Uid:[^,{{}}]{{1,64}},Namespace:({_N}),"),
         (("pod", "ns"), ("uid",), rf"\bname{_IS}({_N}){_Q} +uid{_IS}[^\s]{{1,80}} +namespace{_IS}({_N})"),
         (("pod", "ns"), ("namespace",), rf"{_Q}name{_Q}:{_Q}({_N}){_Q},{_Q}namespace{_Q}:{_Q}({_N}){_Q}"),
-        (
-            ("ctr",),
-            ("containermetadata", 'name:"', "name:'", "name:\\"),
-            rf"ContainerMetadata\{{Name:({_N}),|\bfor (?:container )?name:{_Q}({_N}){_Q}",
-        ),
+        (("ctr",), ("containermetadata", 'name:"', "name:'", "name:\\"), rf"ContainerMetadata\{{Name:({_N}),|\bfor (?:container )?name:{_Q}({_N}){_Q}"),
         (("ctr",), ("containers{",), rf"\b(?:spec\.)?(?:init|ephemeral)?[cC]ontainers\{{({_N})\}}"),
         (("ns", "obj"), ("/namespaces/",), rf"/namespaces/({_N})/[a-z]{{3,40}}/({_N})"),
         (("ns",), ("/namespaces/",), rf"/namespaces/({_N})\b"),
         (("ns",), ("namespace",), rf"\b(?:pod_?)?[nN]amespace{_IS}({_N})"),
         (("pod",), ("podname", "pod_name", "pod.name"), rf"\b(?:pod_?[nN]ame|io\.kubernetes\.pod\.name){_IS}({_N})"),
         (("node",), ("node", "host"), rf"\b(?:node_?(?:[nN]ame)?|hostname|host_?name|system:node){_IS}({_N})"),
-        (
-            ("ctr",),
-            ("containername", "container_name", "container.name"),
-            rf"\b(?:container_?[nN]ame|io\.kubernetes\.container\.name){_IS}({_N})",
-        ),
-        (
-            ("vol",),
-            ("volumename", "volume_name", "volume__name", "specname", "spec_name", "claimname", "claim_name"),
-            rf"\b(?:(?:Outer|Inner)?VolumeSpecName|volume_?(?:Spec)?_?[nN]ame|claim_?[nN]ame){_IS}({_N})",
-        ),
-        (
-            ("obj",),
-            ("secret", "configmap", "serviceaccount", "service_account"),
-            rf"\b(?:secret|configMap|serviceAccount|service_account)(?:_?[nN]ame|Ref){_IS}({_N})",
-        ),
+        (("ctr",), ("containername", "container_name", "container.name"), rf"\b(?:container_?[nN]ame|io\.kubernetes\.container\.name){_IS}({_N})"),
+        (("vol",), ("volumename", "volume_name", "volume__name", "specname", "spec_name", "claimname", "claim_name"), rf"\b(?:(?:Outer|Inner)?VolumeSpecName|volume_?(?:Spec)?_?[nN]ame|claim_?[nN]ame){_IS}({_N})"),
+        (("obj",), ("secret", "configmap", "serviceaccount", "service_account"), rf"\b(?:secret|configMap|serviceAccount|service_account)(?:_?[nN]ame|Ref){_IS}({_N})"),
         (("vol",), ("/kubernetes.io~",), rf"/kubernetes\.io~[-a-z]{{1,64}}/({_N})"),
-        (
-            ("obj",),
-            (' "', " '", " \\"),
-            rf"\b(?:pod|node|container|volume|secret|config ?map|persistentvolumeclaim|claim|object)s? {_Q}({_N})",
-        ),
-        (
-            ("obj",),
-            ("service", "lease", "job", "namespace", "runtimeclass"),
-            rf"\b(?:services?|leases?|serviceaccounts?|jobs?|namespaces?|runtimeclasse?s?) {_Q}({_N}){_Q}",
-        ),
+        (("obj",), (' "', " '", " \\"), rf"\b(?:pod|node|container|volume|secret|config ?map|persistentvolumeclaim|claim|object)s? {_Q}({_N})"),
+        (("obj",), ("service", "lease", "job", "namespace", "runtimeclass"), rf"\b(?:services?|leases?|serviceaccounts?|jobs?|namespaces?|runtimeclasse?s?) {_Q}({_N}){_Q}"),
         (("ns", "obj"), ("object ",), rf"\bobject {_Q}({_N}){_Q}/{_Q}({_N}){_Q}"),
         (("ns", "obj"), ("system:serviceaccount:",), rf"\bsystem:serviceaccount:({_N}):({_N})"),
-        (
-            ("host",),
-            ("lookup", "http://", "https://", "tcp"),
-            rf"\b(?:lookup|https?://|tcp://|dial tcp:?) ?(?!lookup )({_N})(?=[:/\s\"\\,])",
-        ),
+        (("host",), ("lookup", "http://", "https://", "tcp"), rf"\b(?:lookup|https?://|tcp://|dial tcp:?) ?(?!lookup )({_N})(?=[:/\s\"\\,])"),
         (("host",), ("host",), rf"\bhost{_IS}({_N})"),
         *OWNERS,
     )
-)
+)  # fmt: skip
 _IMAGE = re.compile(
     r"\b(?:[iI]mage(?:ID|Id|_?[rR]ef|_?[nN]ame)?|PullImage|image reference)"
     rf"(?:{_IS}| {_Q})((?:{_N}(?::\d+)?/){{0,8}}{_N})"
