@@ -40,9 +40,13 @@ _LOG_LINE = lazy_regex(
     | \{.* "(?:ts|time|timestamp|@timestamp|log|__REALTIME_TIMESTAMP)"\ ?:
     | __REALTIME_TIMESTAMP=                                 # journalctl -o export
     | \[\ *\d+\.\d+\]                                       # dmesg
+    | \[[A-Z][a-z]{2}\ [A-Z][a-z]{2}\ [\ \d]\d\ \d\d:\d\d:\d\d\ \d{4}\]  # dmesg -T
+    | (?:NAMESPACE\ +)?LAST\ ?SEEN\ +                       # kubectl get events
+    | .{0,100}?\ \ (?:Normal|Warning)\ \ +[A-Z]\w+\ \ +\S     # a row of it, or of the end of kubectl describe
     """,
     re.VERBOSE,
 )
+_DESCRIBED = lazy_regex(rb"Name:\ {2,}\S+\s+(?:Namespace|Roles|Labels|Annotations|StorageClass|IsDefaultClass):")
 _LOG_NAME = lazy_regex(r"(?:^|[^a-z])(?:logs?|syslog|messages|journal|dmesg)(?:[^a-z]|$)", re.IGNORECASE)
 # What a host is made of, as a sosreport copies it: settings and counters, which quote dates and are called as logs are.
 _OF_HOST = lazy_regex(
@@ -142,7 +146,7 @@ def looks_like_log(path: str, text: bytes) -> bool:
 
     `path` is below what was named: of a host's /etc, /proc and the like only what is called .log is one. Documents are
     read when most of their lines look logged (a journal exported as .json does, a README that quotes a log does not),
-    any other file when one line does.
+    any other file when one line does, or what kubectl describes, whose events stand at the end.
     """
     name = path.rpartition("/")[2]
     if name in _NOTES or _OF_HOST.fullmatch(path):
@@ -151,7 +155,7 @@ def looks_like_log(path: str, text: bytes) -> bool:
     is_document = _DOCUMENT_NAME.fullmatch(name) is not None
     if not is_document and _LOG_NAME.search(name):
         return True
-    if folded.is_folded(text):
+    if folded.is_folded(text) or _DESCRIBED.match(text):
         return True
     lines = [line for line in text.split(b"\n")[:40] if line.strip()]
     logged = sum(_LOG_LINE.match(line) is not None for line in lines)

@@ -266,6 +266,34 @@ def test_documents_in_a_folder():
     assert list(read("case")[0]) == ["case/journal.json", "case/web-0.txt"]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"Name:             web-0\nNamespace:        shop\nPriority:         0\n",
+        b"Name:               worker-1\nRoles:              <none>\n",
+        b"LAST SEEN   TYPE      REASON        OBJECT      MESSAGE\n",
+        b"NAMESPACE   LAST SEEN   TYPE      REASON   OBJECT      MESSAGE\n",
+        b'3m12s   Warning   FailedMount   pod/web-0   MountVolume.SetUp failed for volume "data" : timed out\n',
+        b'I pasted:\n  Warning  FailedMount  93s (x13 over 11m)  kubelet  MountVolume.SetUp failed for volume "data"\n',
+        b"[Fri Nov 20 20:39:21 2026] EXT4-fs error (device sdb): ext4_find_entry:1455: inode #2: comm app\n",
+        b"[   12.339106] EXT4-fs error (device sdb): ext4_find_entry:1455: inode #2: comm app\n",
+    ],
+)
+def test_what_kubectl_and_dmesg_print_in_a_folder(text):
+    """What kubectl describes, a table of events and the kernel's messages are read, whatever the file is called."""
+    write("case/collected.txt", text)
+    assert list(read("case")[0]) == ["case/collected.txt"]
+
+
+@pytest.mark.parametrize(
+    "text", [b"Name: web-0\nNamespace: shop\n", b"Normal operation. Warning Signs are none.\n", b"LAST SEEN: never\n"]
+)
+def test_text_in_a_folder(text):
+    """Text that only shares words with them is not."""
+    write("case/collected.txt", text)
+    assert list(read("case")[0]) == []
+
+
 def test_folder_without_logs():
     """A folder with nothing to read is a problem."""
     write("case/README.md", b"nothing here\n")
