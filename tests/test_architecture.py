@@ -34,6 +34,7 @@ FLOORS = (
 # Packages of one floor do not import one another, except:
 NEIGHBOURS = {
     ("inputs", "clock"),  # the time a file was modified says which year its lines are of
+    ("inputs", "yamlread"),  # a list of events may be one of YAML
     ("scan", "cache"),  # a compiled scanner is kept
 }
 # What depends on nothing and may be asked for from everywhere.

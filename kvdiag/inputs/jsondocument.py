@@ -35,6 +35,7 @@ _TOKEN = lazy_regex(rb'["{}\[\]]')
 _LOGGED = lazy_regex(
     rb'"(?:MESSAGE|message|line|textPayload|log)"\s*:\s*"[^"\n]{0,120}?(?:[IWEF]\d{4} \d\d:|time=\\"|level=[a-z])'
     rb'|[\[,]\s*"(?:[IWEF]\d{4} \d\d:|time=\\"\d)'
+    rb'|"kind"\s*:\s*"Event(?:List)?"|"(?:involvedObject|regarding)"\s*:\s*\{'
 )
 # How `kubectl cluster-info dump` encloses the logs between its documents.
 _LOG_BEGINS, _LOG_ENDS = b"==== START logs for container ", b"==== END logs for container "
@@ -50,7 +51,7 @@ def fold(head: bytes) -> Rewriting | None:
 
 
 def holds_log(head: bytes) -> bool:
-    """Whether the entries of such a document, as far as it is seen, are lines of a log."""
+    """Whether the entries of such a document, as far as it is seen, are lines of a log or events."""
     return _LOGGED.search(head) is not None
 
 

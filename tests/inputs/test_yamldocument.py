@@ -1,0 +1,149 @@
+"""Lists of events as YAML: an event a line, each at the line of its message."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kvdiag.inputs import yamldocument
+from kvdiag.inputs.folded import unfolded
+from kvdiag.inputs.lines import LineMap
+from kvdiag.inputs.sniff import looks_like_log
+from tests.conftest import run_kvdiag
+
+LIST = b"""\
+apiVersion: v1
+items:
+- apiVersion: v1
+  count: 13
+  involvedObject:
+    kind: Pod
+    name: web-0
+    namespace: shop
+  kind: Event
+  message: 'MountVolume.MountDevice failed for volume "data" : rpc error: code = Aborted
+    desc = An operation with the given Volume ID data already exists'
+  reason: FailedMount
+- apiVersion: v1
+  count: 1
+  involvedObject:
+    kind: Pod
+  message: |-
+    Readiness probe failed:
+    no answer
+  reason: Unhealthy
+kind: List
+metadata:
+  resourceVersion: ""
+"""
+
+
+def rewritten(text):
+    """Give the numbers of the lines, and the lines, that a text is rewritten to."""
+    line_map = LineMap()
+    reader = unfolded(io.BytesIO(text), line_map, [yamldocument.fold])
+    made, buffer = b"", bytearray(100)
+    while got := reader.readinto(memoryview(buffer)):
+        made += buffer[:got]
+    lines = made.splitlines()
+    return [(line_map.of(number), line) for number, line in enumerate(lines, 1)]
+
+
+def test_events():
+    """An event is one line of JSON, whatever form its message has; what is around the events is left out."""
+    (first, mount), (second, probe) = [(number, json.loads(line)) for number, line in rewritten(LIST)]
+    assert (first, second) == (10, 17)
+    assert mount["message"].endswith("code = Aborted desc = An operation with the given Volume ID data already exists")
+    assert mount["involvedObject"] == {"kind": "Pod", "name": "web-0", "namespace": "shop"}
+    assert (mount["count"], mount["reason"]) == (13, "FailedMount")
+    assert probe["message"] == "Readiness probe failed:\nno answer"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: b"---\n" + text,
+        lambda text: text.replace(b"\n", b"\r\n"),
+        lambda text: text.replace(b"apiVersion: v1\nitems", b"apiVersion: v1\nkind: EventList\nitems", 1),
+        lambda text: b"\n".join(
+            b"  " + line if number > 1 and line[:1] in b"- " else line for number, line in enumerate(text.split(b"\n"))
+        ),
+        lambda text: text.replace(b"involvedObject", b"regarding").replace(b"message", b"note"),
+        lambda text: text.rstrip(b"\n"),
+    ],
+)
+def test_forms(change):
+    """Other ends of lines, other indentation and the other group of the API are read as well."""
+    text = change(LIST)
+    assert looks_like_log("namespaces/shop/core/events.yaml", text)
+    assert [json.loads(line)["reason"] for _number, line in rewritten(text)] == ["FailedMount", "Unhealthy"]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [b"  count: [1\n", b"  count: &a 1\n  more: *a\n", b"  count: !!python/name:os.system 1\n", b"  a: b: c\n"],
+)
+def test_a_broken_event(fault):
+    """What is no plain YAML stays lines, and the others are read."""
+    text = LIST.replace(b"  count: 13\n", fault)
+    lines = rewritten(text)
+    assert (3, b"- apiVersion: v1") in lines
+    assert json.loads(lines[-1][1])["reason"] == "Unhealthy"
+
+
+def test_an_event_without_end():
+    """An event that is too long stays lines, in bounded memory; so does what follows of it."""
+    text = LIST.replace(b"    no answer\n", b"    no answer at all\n" * 30_000)
+    made = rewritten(text)
+    assert json.loads(made[0][1])["reason"] == "FailedMount"
+    assert max(len(line) for _number, line in made) < 1000
+    assert made[-1] == (text.count(b"\n", 0, text.index(b"  reason: Unhealthy")) + 1, b"  reason: Unhealthy")
+
+
+@pytest.mark.parametrize(
+    "text", [LIST.replace(b"involvedObject", b"spec"), LIST.replace(b"items:", b"data:"), b"items:\n- a\n- b\n"]
+)
+def test_other_lists(text):
+    """Lists of other things stay as they are."""
+    assert yamldocument.fold(text) is None
+    assert not looks_like_log("namespaces/shop/core/pods.yaml", text)
+
+
+PLAIN = st.text(
+    st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"], exclude_characters="\x85\u2028\u2029\ufeff")
+)
+
+
+@given(st.lists(st.tuples(PLAIN, st.integers(0, 99)), min_size=1, max_size=4), st.booleans())
+def test_any_event(said, is_wide):
+    """Whatever its words are, an event that was written as YAML is read as it was."""
+    events = [
+        {"count": count, "involvedObject": {"kind": "Pod"}, "message": f"{words}.", "reason": "Failed"}
+        for words, count in said
+    ]
+    document = {"apiVersion": "v1", "items": events, "kind": "List"}
+    text = yaml.safe_dump(document, allow_unicode=True, width=9000 if is_wide else 80).encode()
+    assert [json.loads(line) for _number, line in rewritten(text)] == events
+
+
+def test_the_same_is_found(tmp_path):
+    """A list of events as YAML and as JSON, in a folder that was named, is the same log."""
+    document = LIST.replace(
+        b"  reason: FailedMount\n", b'  lastTimestamp: "2026-11-20T20:41:00Z"\n  reason: FailedMount\n'
+    )
+    told = []
+    for name, text in (
+        ("events.yaml", document),
+        ("events.json", json.dumps(yaml.safe_load(document), indent=4).encode()),
+    ):
+        folder = tmp_path / name.replace(".", "-")
+        folder.mkdir()
+        (folder / name).write_bytes(text)
+        report = json.loads(run_kvdiag("analyze", "-o", "json", folder).stdout)
+        told.append([(one["rule"], one["subject"]["name"], one["begins"], one["count"]) for one in report["findings"]])
+    assert told[0] == told[1] != []
