@@ -1,5 +1,6 @@
 # make demo      try kvdiag on a broken node's logs       make check   all that CI asks
 # make test      the test suite                           make bench   speed against ripgrep
+# make integration   tests against the programs of others: a browser, kubectl, S3, Dask, other Pythons, a build
 # make lowest    tests with the oldest releases that are admitted
 # make lock      pins anew what kvdiag is installed with: requirements.lock
 # make mutants   faults put into each rule, which its own tests must notice
@@ -23,14 +24,17 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 KEEP := env -u PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test mutants lowest lock lint types check bench bench-full explore fuzz clean format
+.PHONY: demo test integration mutants lowest lock lint types check bench bench-full explore fuzz clean format
 
 demo: $(VENV)/.installed
 	@$(BIN)/kvdiag analyze --fail-on never --until $(UNTIL) sample-logs/$(DEMO)
 
 # In a zone west of Greenwich: logs without a zone must not depend on where they are read.
 test: $(VENV)/.dev
-	TZ=EST+5 $(KEEP) $(BIN)/pytest -q -n auto
+	TZ=EST+5 $(KEEP) $(BIN)/pytest -q -n auto --ignore=tests/integration
+
+integration: $(VENV)/.integration
+	TZ=EST+5 $(KEEP) $(BIN)/pytest -q -n auto tests/integration
 
 # With the oldest releases that pyproject.toml admits of what kvdiag needs, in an environment of their own.
 lowest: $(VENV)-lowest/.installed
@@ -46,10 +50,10 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/vulture
 
-types: $(VENV)/.dev
+types: $(VENV)/.integration
 	$(BIN)/mypy
 
-check: lint types test mutants
+check: lint types test integration mutants
 
 # For all Pythons and machines at once, which pip cannot do. Read the diff, and run `make test` with what is new.
 lock: $(VENV)/.dev
@@ -105,5 +109,9 @@ $(VENV)-lowest/.installed: pyproject.toml lowest.txt
 
 # --group is pip 25.1's; the pip that comes with Python 3.11 is older, hence the upgrade above.
 $(VENV)/.dev: $(VENV)/.installed
-	$(PIP) install --group dev --group fleet
+	$(PIP) install --group dev
+	@touch $@
+
+$(VENV)/.integration: $(VENV)/.dev
+	$(PIP) install --group integration
 	@touch $@

@@ -14,7 +14,7 @@ import yaml
 
 from tests.conftest import samples
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PACKAGES = Path(yaml.__file__).parents[1]
 PLACES = (*os.get_exec_path(), "/usr/bin", "/usr/local/bin")
 MINORS = range(11, 20)

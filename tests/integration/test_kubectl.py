@@ -19,7 +19,7 @@ import pytest
 from kvdiag import cache
 from tests.wrappers import journal_short
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="no kubectl on the PATH")
 KUBELET = gzip.decompress((ROOT / "tests/data/pod-failures/kubelet.log.gz").read_bytes())
 JOURNAL = b"".join(

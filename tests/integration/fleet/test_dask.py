@@ -13,8 +13,8 @@ from importlib.util import find_spec
 import pytest
 
 from tests.conftest import ROOT
-from tests.fleet.nodes import ADDED, write_node, write_pair
-from tests.fleet.test_run import ran, rows
+from tests.integration.fleet.nodes import ADDED, write_node, write_pair
+from tests.integration.fleet.test_run import ran, rows
 
 pytestmark = pytest.mark.skipif(find_spec("distributed") is None, reason="kvdiag[dask] is not installed")
 

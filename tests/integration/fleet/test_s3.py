@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.fleet.nodes import write_pair
-from tests.fleet.test_run import TALLY, rows
+from tests.integration.fleet.nodes import write_pair
+from tests.integration.fleet.test_run import TALLY, rows
 
 pytest.importorskip("duckdb", reason="kvdiag[fleet] is not installed")
 

@@ -18,7 +18,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 ASKED = [Requirement(text) for text in (*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["fast"])]
 NEED = re.compile(r"(?P<name>[A-Za-z][A-Za-z0-9.-]*)(?P<how>>=|==)(?P<version>[0-9.]+)(?P<when>;.*)?")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 CONTRIB = ROOT / "contrib"
 STUCK = "sample-logs/hostpath-driver-lost-state/kubelet.log"
 

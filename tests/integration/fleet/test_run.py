@@ -20,7 +20,7 @@ from kvdiag.commands.analyze import analyze
 from kvdiag.errors import UsageError
 from kvdiag.model.options import Options
 from tests.conftest import ROOT, run_kvdiag
-from tests.fleet.nodes import ADDED, write_node, write_pair
+from tests.integration.fleet.nodes import ADDED, write_node, write_pair
 
 pytest.importorskip("pyarrow", reason="kvdiag[fleet] is not installed: results are Parquet")
 pytest.importorskip("duckdb", reason="kvdiag[fleet] is not installed: questions are asked of DuckDB")
