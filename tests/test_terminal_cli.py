@@ -22,13 +22,13 @@ LOST = "sample-logs/hostpath-driver-lost-state"
 
 
 def on_terminal(*words: str, rows: int = 400, columns: int = 100, **environment: str) -> str:
-    """Run the command in a terminal of this size; give what it was sent."""
+    """Run the command in a terminal of this size; give what it was sent, but for a bar where the machine is busy."""
     kept = {name: value for name, value in os.environ.items() if name not in LOOKS}
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     command = [sys.executable, "-m", "kvdiag", *words]
     known = kept | {"TERM": "xterm-256color", "LANG": "C.UTF-8"} | environment
-    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, cwd=ROOT, env=known)
+    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL, cwd=ROOT, env=known)
     os.close(theirs)
     said = b""
     with contextlib.suppress(OSError):  # the other end is closed
