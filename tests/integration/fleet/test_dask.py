@@ -28,6 +28,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory):
         port = probe.getsockname()[1]
     address, started = f"tcp://127.0.0.1:{port}", []
     settings = {"PYTHONPATH": str(ROOT), "DASK_DISTRIBUTED__WORKER__MEMORY__TERMINATE": "False"}
+    settings["TMPDIR"] = str(folder)  # a worker that is killed takes nothing away
     scheduler = ("scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard")
     worker = ("worker", address, "--nthreads", "1", "--no-dashboard", "--no-nanny", "--local-directory")
     for number, words in enumerate((scheduler, (*worker, folder / "1"), (*worker, folder / "2"))):

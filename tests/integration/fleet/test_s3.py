@@ -28,7 +28,7 @@ pytestmark = [  # looked for and not imported: that takes a second in each worke
     pytest.mark.skipif(find_spec("s3fs") is None, reason="kvdiag[fleet] is not installed: s3:// is read by s3fs"),
     pytest.mark.skipif(find_spec("moto") is None, reason="moto[server] is not installed: there is no S3 to ask"),
 ]
-SECONDS = 60  # until the server must answer
+SECONDS = 120  # it imports much, and the machine may be busy
 
 
 @pytest.fixture(scope="module")
@@ -46,17 +46,17 @@ def bucket(tmp_path_factory: pytest.TempPathFactory):
         "AWS_SECRET_ACCESS_KEY": "testing",
         "AWS_DEFAULT_REGION": "us-east-1",
     }
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, log, server:
         for name, value in known.items():
             patch.setenv(name, value)
-        _wait(url)
-        import s3fs
+        try:
+            _wait(url)
+            import s3fs
 
-        s3fs.S3FileSystem().mkdir("fleet")
-        yield "s3://fleet"
-    server.kill()
-    server.wait()
-    log.close()
+            s3fs.S3FileSystem().mkdir("fleet")
+            yield "s3://fleet"
+        finally:
+            server.kill()
 
 
 def _wait(url):
