@@ -82,8 +82,10 @@ def meant(wording: Wording, component: str, given: Iterable[Call]) -> list[Call]
     likeness: dict[Call, int] = {}
     best: dict[int, int] = {}
     for call in given:
+        if not (call.file.startswith(COMPONENTS[component]) and (like := alike(call, wording))):
+            continue
         minors = {m for m in call.minors if named is None or contains(named, Version((1, m, 0), ""))}
-        if minors and call.file.startswith(COMPONENTS[component]) and (like := alike(call, wording)):
+        if minors:
             likeness[call._replace(minors=frozenset(minors))] = like
             best |= {minor: max(like, best.get(minor, 0)) for minor in minors}
     likest = (call._replace(minors=frozenset(m for m in call.minors if best[m] == n)) for call, n in likeness.items())
@@ -99,15 +101,16 @@ def keys_of(wording: Wording) -> frozenset[str]:
 
 def alike(call: Call, wording: Wording) -> int:
     """How many letters a call has in common with what a wording says; 0 where it cannot print that."""
-    text, words = _spelled(call), _words(wording)
+    text = _spelled(call)
     if (wording.fields and not call.structured) or wording.anchor not in text:
         return 0
-    before, _, after = words.partition(wording.anchor)
+    before, _, after = _words(wording).partition(wording.anchor)
     ends = [found.end() for found in re.finditer(re.escape(wording.anchor), text)]
     sides = [(_alike(after, text[end:]), _alike(before[::-1], text[: end - len(wording.anchor)][::-1])) for end in ends]
     return max((len(wording.anchor) + sum(both) for both in sides if min(both) >= 0), default=0)
 
 
+@cache
 def _spelled(call: Call) -> str:
     """What a call prints, a NUL where a value stands."""
     text = call.message.replace('\\"', '"').replace("%q", '"%s"')
