@@ -95,11 +95,12 @@ def _finding(
     best = next((match for match in matches if match.bound.keys() & set(rule.alarm)), matches[0])
     bound = [(name, event) for name, events in best.bound.items() for event in events]
     ordered = sorted(bound, key=lambda pair: (pair[1].time, pair[1].origin))
+    counted = _counted(rule, part)
     begins = ordered[0][1].time if ordered else history.begins
-    since = _counted(rule, part, best, begins)
+    since = [event for event in counted if event.ends >= begins]
     timed = (*since, *(event for _, event in ordered if event.kind not in STANDING))
     ends = max((event.ends for event in timed), default=history.ends)
-    count = sum(event.count for event in since) or len(matches)
+    count = sum(event.count for event in since) or _least(matches)
     healed = _healed(rule, part, ends)
     said = values(subject, [*ordered, *(("", event) for event in since)], count, begins, ends)
     if rule.or_node and subject.kind is SubjectKind.NODE:
@@ -149,17 +150,16 @@ def _healed(rule: Rule, part: Sequence[Event], ends: int) -> int | None:
     return min(over, default=None)
 
 
-def _counted(rule: Rule, part: Sequence[Event], match: RuleMatch, begins: int) -> list[Event]:
-    """The events whose number is the finding's count: those of `counts`, else of the last name the sentence needs.
+def _least(matches: Sequence[RuleMatch]) -> int:
+    """How often lines tell of it of which none is of the counted name: a row of kubectl says how often it was told."""
+    last = (event for match in matches for events in list(match.bound.values())[-1:] for event in events)
+    return max(len(matches), sum({id(event): event.count for event in last}.values()))
 
-    Where there are none, since another branch of the sentence holds, they are those of the last name in the match.
-    """
-    bound = [name for name in positive_names(rule.when) if name in match.bound]
-    for name in (_counted_name(rule), *bound[:-2:-1]):
-        selector: Selector = rule.events[name]
-        if since := [event for event in part if event.ends >= begins and selects(selector, event)]:
-            return since
-    return []
+
+def _counted(rule: Rule, part: Sequence[Event]) -> list[Event]:
+    """The events whose number is the finding's count: those of `counts`, else of the last name the sentence needs."""
+    selector: Selector = rule.events[_counted_name(rule)]
+    return [event for event in part if selects(selector, event)]
 
 
 def _counted_name(rule: Rule) -> str:
