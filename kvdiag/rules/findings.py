@@ -100,7 +100,7 @@ def _finding(
     since = [event for event in counted if event.ends >= begins]
     timed = (*since, *(event for _, event in ordered if event.kind not in STANDING))
     ends = max((event.ends for event in timed), default=history.ends)
-    count = sum(event.count for event in since) or len(matches)
+    count = sum(event.count for event in since) or _least(matches)
     healed = _healed(rule, part, ends)
     said = values(subject, [*ordered, *(("", event) for event in since)], count, begins, ends)
     if rule.or_node and subject.kind is SubjectKind.NODE:
@@ -148,6 +148,12 @@ def _healed(rule: Rule, part: Sequence[Event], ends: int) -> int | None:
     ends += rule.healed.after if rule.healed else 0
     over = (event.time for event in part if event.time > ends and any(selects(one, event) for one in selectors))
     return min(over, default=None)
+
+
+def _least(matches: Sequence[RuleMatch]) -> int:
+    """How often lines tell of it of which none is of the counted name: a row of kubectl says how often it was told."""
+    last = (event for match in matches for events in list(match.bound.values())[-1:] for event in events)
+    return max(len(matches), sum({id(event): event.count for event in last}.values()))
 
 
 def _counted(rule: Rule, part: Sequence[Event]) -> list[Event]:
