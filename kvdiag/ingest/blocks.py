@@ -8,6 +8,7 @@ from typing import Protocol
 
 from kvdiag.errors import InputError
 from kvdiag.formats.pasted.escaped import fold as written_out
+from kvdiag.formats.pasted.framed import fold as framed
 from kvdiag.formats.pasted.wrapped import fold as wrapped
 from kvdiag.inputs.folded import FOLDS, HEAD, unfolded
 from kvdiag.inputs.lines import Receiver
@@ -58,7 +59,7 @@ def read_blocks(
     mender = TextRepair()
     try:
         with source.open() as reader:
-            lines = unfolded(Transcoded(Lent(reader), most), line_map, (written_out, *FOLDS, wrapped), most)
+            lines = unfolded(Transcoded(Lent(reader), most), line_map, (written_out, *FOLDS, framed, wrapped), most)
             yield from without_keys(whole(_mended(block, mender) for block in blocks(lines, begins=begins)))
     except InputError as error:
         problem(error)

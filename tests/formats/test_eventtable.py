@@ -48,6 +48,14 @@ SHORT = {"type": "Warning", "reason": "FailedMount", "object": "pod/web-0", "age
             {"type": "Warning", "reason": "FailedMount", "age": "<unknown>", "source": "kubelet, worker-1"},
         ),
         (
+            f"  Warning  FailedMount  3m12s  kubelet, {SAID}",
+            {"type": "Warning", "reason": "FailedMount", "age": "3m12s", "source": "kubelet"},
+        ),
+        (
+            f"  Warning  FailedMount  3m12s  kubelet,   {SAID}",
+            {"type": "Warning", "reason": "FailedMount", "age": "3m12s", "source": "kubelet"},
+        ),
+        (
             f"3m12s   Warning   FailedMount   Pod   kubelet, worker-1   {SAID}",
             {"type": "Warning", "reason": "FailedMount", "age": "3m12s", "kind": "Pod", "source": "kubelet, worker-1"},
         ),

@@ -35,9 +35,10 @@ _BARE_AGE = rb"(?:<unknown>|<invalid>|(?:\d{1,5}[smhdy]){1,3})"
 _AGE = rb"(?P<age>" + _BARE_AGE + rb"(?: \(x(?P<count>\d{1,9}) over (?P<over>[\dsmhdy]{1,12})\))?)"
 _WORD = rb"(?P<reason>[A-Z]\w{1,80})"
 _REASON = rb"(?P<type>Normal|Warning)[ \t]+" + _WORD
-_SOURCE = rb"(?P<source>[a-z][\w.\-]{1,100}(?:, \S{1,253})?)"
+_NODE = rb"(?:, (?!(?:[A-Z][A-Za-z]+\.[A-Z]|[A-Z][a-z]+ ))\S{1,253}|,(?= ))?"  # its name may have been taken out
+_SOURCE = rb"(?P<source>[a-z][\w.\-]{1,100}" + _NODE + rb")"
 _KIND = rb"(?P<kind>Pod|Node|PersistentVolumeClaim|PersistentVolume|ReplicaSet|Deployment|StatefulSet|DaemonSet|Job)"
-_TELLERS = rb"(?P<source>(?:kubelet|[a-z-]{1,40}-(?:controller|scheduler))(?:, \S{1,253})?)"
+_TELLERS = rb"(?P<source>(?:kubelet|[a-z-]{1,40}-(?:controller|scheduler))" + _NODE + rb")"
 _MIGHT_BE = lazy_regex(
     rb"[^\n]{0,300}?(?:Normal|Warning)[ \t]+[A-Z]\w"
     rb"|[ \t]*+(?:\d{1,5}[smhdy][^\n]{1,300}?\d[ \t]+\{[a-z]|[A-Z]\w+[ \t]+\d{1,5}[smhdy])"
@@ -145,6 +146,8 @@ def read(body: bytes) -> Body | None:
         fields["source"] = before[-1]
     if "first_seen" in found.groupdict():
         _order(fields)
+    if "source" in fields:
+        fields["source"] = fields["source"].rstrip(",")
     if "type" not in fields:
         fields["type"] = "Warning" if fields["reason"].startswith(_GRAVE) else "Normal"
     level = Level.WARNING if fields["type"] == "Warning" else Level.INFO

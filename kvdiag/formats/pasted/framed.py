@@ -1,0 +1,58 @@
+r"""A view of k9s copied with its frame, whose lines were broken at the frame's width, put together again.
+
+    │   Warning  FailedMount  1s (x4 over 5s)  kubelet  MountVolume.MountDevice failed for volume "data" : rpc er │
+    │ ror: code = Internal desc = exit status 32                                                                  │
+
+A line that reaches the frame goes on in the one below it, within words too. Of the first line the frame's left side is
+often not copied. Elsewhere nothing is touched.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+
+from kvdiag.formats.bodies.known import HEAD, classify
+from kvdiag.inputs.lines import LONGEST, Line, Lines, Rewriting
+from kvdiag.regex import lazy_regex
+
+_FEWEST = 3
+_MOST = 0.7  # of the lines are framed at one width
+_MOST_LINES = 1000  # that are looked at
+_NARROWEST = 40
+_FRAMED = lazy_regex(rb"(?:\xe2\x94\x82 ?)?([^\n]*?) ?\xe2\x94\x82[ \t]*$")
+_BEGINS = lazy_regex(rb"\t|  ")
+
+
+def fold(head: bytes) -> Rewriting | None:
+    """Tell by the first bytes of an input whether its lines stand in a frame; None when they do not."""
+    if b"\xe2\x94\x82" not in head:
+        return None
+    lines = [line.rstrip(b"\r") for line in head.split(b"\n", _MOST_LINES)[:_MOST_LINES] if line.strip()]
+    widths = Counter(_width(found[1]) for line in lines if (found := _FRAMED.match(line)))
+    width, same = widths.most_common(1)[0] if widths else (0, 0)
+    if width < _NARROWEST or same < _FEWEST or same < _MOST * len(lines):
+        return None
+    return partial(_unframed, width=width)
+
+
+def _width(text: bytes) -> int:
+    return len(text) if text.isascii() else len(text.decode("utf-8", "replace"))
+
+
+def _unframed(lines: Lines, width: int) -> Iterator[Line]:
+    """Take off the frame, and join each line that reaches it with the one below."""
+    held, number, is_full = b"", 0, False
+    while (line := lines.next()) is not None:
+        found = _FRAMED.match(line)
+        text = found[1] if found else line
+        if is_full and len(held) < LONGEST and text.strip() and not _BEGINS.match(text) and classify(text) != HEAD:
+            held += text
+        else:
+            if number:
+                yield number, held.rstrip()
+            held, number = text, lines.number
+        is_full = bool(found) and _width(text) == width and not text.endswith(b" ")
+    if number:
+        yield number, held.rstrip()
