@@ -27,6 +27,8 @@ MAX_SEARCHED = 16_384
 ENDS = frozenset(' "\\&<>')
 """What ends a value wherever it stands."""
 
+_HEADER_END = "] "
+_AFTER_HEADER = rb"(?:(?<=\] )|^)"
 _TOKEN = lazy_regex(r"\{\{|\}\}|\{([a-z_]*)\}|\.\.\.|\[\[|\]\]|[{}]|[^{}.\[\]]+|.", re.DOTALL)
 _QUOTED = rb'"([^"\\\n]*+(?>(?:\\.[^"\\\n]*+)*))"'
 _FIELD = {
@@ -315,7 +317,8 @@ def _begin(tokens: tuple[_Token, ...], wording: Wording) -> tuple[bytes, tuple[_
     """Say what the regex starts with, the tokens it is made of, and where it starts, counted from the anchor.
 
     The anchor was found already, so a message that begins with it is matched behind it, and a quote before it is
-    looked back at. None says that what stands before the anchor varies in length and has to be searched for.
+    looked back at, as is the end of klog's header; where a line is pasted without its header, the message begins it.
+    None says that what stands before the anchor varies in length and has to be searched for.
     """
     before = _unbraced(tokens).partition(wording.anchor)[0]
     if not before:
@@ -323,6 +326,10 @@ def _begin(tokens: tuple[_Token, ...], wording: Wording) -> tuple[bytes, tuple[_
         return b"", ((rest,) if rest.text else ()) + tokens[1:], len(wording.anchor)
     if before == '"':
         return b'(?<=")', (_Token("text", tokens[0].text[1:], tokens[0].column), *tokens[1:]), 0
+    if before.startswith(_HEADER_END) and tokens[0].text.startswith(_HEADER_END):
+        rest = _Token("text", tokens[0].text[len(_HEADER_END) :], tokens[0].column)
+        before, tokens = before[len(_HEADER_END) :], (rest, *tokens[1:])
+        return _AFTER_HEADER, tokens, None if set(before) & set('\0"&<>') else -len(before.encode())
     return b"", tokens, None if set(before) & set('\0"&<>') else -len(before.encode())
 
 

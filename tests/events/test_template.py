@@ -103,6 +103,11 @@ def test_logrus_fields(line, value):
         ("was kept", b"is kept", None),
         ('"kept"', b'x "kept"', {}),
         ('"kept"', b"xkept", None),
+        ("] was kept", b"x.go:1] was kept", {}),
+        ("] was kept", b"was kept", {}),  # pasted without klog's header
+        ("] was kept", b"so it was kept", None),
+        ("] kept: {error}", b"kept: gone", {"error": b"gone"}),
+        ("] kept: {error}", b"app: kept: gone", None),
         ("{driver} was kept", b"disk was kept", {"driver": b"disk"}),
         ("kept {image}: output", b"kept reg:5000/app:1.2: output", {"image": b"reg:5000/app:1.2"}),
         ("kept {image}: output", b"kept reg:5000/app:1.2", None),
@@ -112,7 +117,7 @@ def test_logrus_fields(line, value):
     ],
 )  # fmt: skip
 def test_syntax(message, line, found):
-    """Optional parts, braces, `...` and values before the anchor mean what they say."""
+    """Optional parts, braces, `...`, the end of klog's header and values before the anchor mean what they say."""
     assert values(message, line, "kept") == found
 
 
