@@ -151,7 +151,7 @@ def _healed(rule: Rule, part: Sequence[Event], ends: int) -> int | None:
 
 
 def _least(matches: Sequence[RuleMatch]) -> int:
-    """How often lines tell of it of which none is of the counted name: a row of kubectl says how often it was told."""
+    """How often it was told where no line is of the counted name; a row of kubectl counts as often as it says."""
     last = (event for match in matches for events in list(match.bound.values())[-1:] for event in events)
     return max(len(matches), sum({id(event): event.count for event in last}.values()))
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import io
-from array import array
-
 import pytest
 
 from kvdiag.formats.pasted.framed import fold
-from kvdiag.inputs.folded import unfolded
+from tests.rewriting import rewritten
 
 ROWS = [
     "  Normal   Scheduled    17s              default-scheduler  Successfully assigned shop/web-0 to worker-1",
@@ -21,12 +18,8 @@ ROWS = [
 
 def read(lines: list[str]) -> tuple[list[str], list[int]]:
     """Give the lines as they are read, and the numbers of those that were rewritten."""
-    numbers: array[int] = array("I")
-    reader = unfolded(io.BytesIO("\n".join([*lines, ""]).encode()), numbers, (fold,))
-    buffer, text = bytearray(100_000), b""
-    while got := reader.readinto(memoryview(buffer)):
-        text += buffer[:got]
-    return text.decode().splitlines(), list(numbers)
+    text, numbers = rewritten("\n".join([*lines, ""]).encode(), fold)
+    return text.decode().splitlines(), numbers
 
 
 def framed(lines: list[str], width: int) -> list[str]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import textwrap
-from array import array
 
 import pytest
 
 from kvdiag.formats.pasted.wrapped import fold
-from kvdiag.inputs.folded import unfolded
+from tests.rewriting import rewritten
 
 POD = 'I0715 03:49:33.850919    1432 kubelet.go:2168] "SyncLoop ADD" source="api" pods=["shop/web-{}"]'
 SHORT = 'I0715 03:49:33.850919    1432 kubelet.go:1] "Started"'
@@ -18,12 +16,8 @@ LINES = [line for number in range(6) for line in (POD.format("x" * number), SHOR
 
 def read(lines: list[str]) -> tuple[list[str], list[int]]:
     """Give the lines as they are read, and the numbers of those that were rewritten."""
-    numbers: array[int] = array("I")
-    reader = unfolded(io.BytesIO("\n".join([*lines, ""]).encode()), numbers, (fold,))
-    buffer, text = bytearray(100_000), b""
-    while got := reader.readinto(memoryview(buffer)):
-        text += buffer[:got]
-    return text.decode().splitlines(), list(numbers)
+    text, numbers = rewritten("\n".join([*lines, ""]).encode(), fold)
+    return text.decode().splitlines(), numbers
 
 
 def broken(lines: list[str], width: int) -> list[str]:

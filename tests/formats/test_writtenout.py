@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import json
-from array import array
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kvdiag.formats.pasted.escaped import fold
-from kvdiag.inputs.folded import unfolded
 from kvdiag.inputs.lines import LONGEST
+from tests.rewriting import rewritten
 
 KLOG = 'I0715 03:49:33.850919    1432 kubelet.go:2168] "SyncLoop ADD" source="api" pods=["shop/web-{}"]'
 BROKEN = 'E0715 03:49:33.850919    1432 a.go:1] "umount failed" err="exit status 32\\nOutput: \\"x\\": busy\\n"'
@@ -23,12 +21,8 @@ LINES = [KLOG.format(1), BROKEN, LOGRUS, TRACE, KLOG.format("größe"), KLOG.for
 
 def read(text: str, size: int = 100_000) -> tuple[list[str], list[int]]:
     """Give the lines as they are read, and the numbers of those that were rewritten."""
-    numbers: array[int] = array("I")
-    reader = unfolded(io.BytesIO(text.encode()), numbers, (fold,))
-    buffer, read = bytearray(size), b""
-    while got := reader.readinto(memoryview(buffer)):
-        read += buffer[:got]
-    return read.decode().removesuffix("\n").split("\n"), list(numbers)
+    made, numbers = rewritten(text.encode(), fold, size=size)
+    return made.decode().removesuffix("\n").split("\n"), numbers
 
 
 def written(lines: list[str], times: int = 1) -> str:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import json
 import struct
-from array import array
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvdiag.inputs.folded import is_folded, unfolded
+from kvdiag.inputs.folded import is_folded
 from kvdiag.inputs.sniff import looks_like_log
+from tests.rewriting import rewritten
 
 HEAD = b"__CURSOR=s=ab8f;i=1\n__REALTIME_TIMESTAMP=1721015374000000\n_UID=0\n"
 TAIL = b"_PID=9\n\n"
@@ -20,20 +19,9 @@ VERBOSE = b"Mon 2024-07-15 03:49:34.000000 CST [s=ab8f135e0b994f2f;i=3;b=a1]\n"
 LEAD = "Mon 2024-07-15 03:49:34.000000 CST "
 
 
-def read(data: bytes, size: int = 70_000) -> tuple[bytes, list[int]]:
-    """Give what an input is rewritten to, and the numbers of its lines."""
-    numbers: array[int] = array("I")
-    reader = unfolded(io.BytesIO(data), numbers)
-    buffer, text = bytearray(size), b""
-    while got := reader.readinto(memoryview(buffer)):
-        text += buffer[:got]
-    reader.close()
-    return text, list(numbers)
-
-
-def rewritten(data: bytes) -> list[tuple[int, object]]:
+def entries(data: bytes) -> list[tuple[int, object]]:
     """Give each line with its number, read as JSON where it is JSON."""
-    text, numbers = read(data)
+    text, numbers = rewritten(data)
     lines = text.decode().splitlines()
     assert len(lines) == len(numbers)
     told = [line.removeprefix(LEAD) for line in lines]
@@ -48,21 +36,21 @@ ENTRY = {"__REALTIME_TIMESTAMP": "1721015374000000", "MESSAGE": "one", "_PID": "
 )
 def test_other_inputs_are_left_alone(data):
     """An input that is of none of these modes is given as it is."""
-    assert read(data) == (data, [])
-    assert read(data, 7) == (data, [])
+    assert rewritten(data) == (data, [])
+    assert rewritten(data, size=7) == (data, [])
 
 
 def test_export():
     """An entry is a line with the fields that are asked for, at the number of its message."""
     data = HEAD + b"MESSAGE=one\n" + TAIL + HEAD + b"MESSAGE=a=b\n" + TAIL
-    assert rewritten(data) == [(4, ENTRY), (10, ENTRY | {"MESSAGE": "a=b"})]
+    assert entries(data) == [(4, ENTRY), (10, ENTRY | {"MESSAGE": "a=b"})]
 
 
 @pytest.mark.parametrize("message", [b"two\nlines", b"\n", b"\xff\x1b[0m", b"", b"MESSAGE=x\n\n_PID=7\n", b"x" * 10])
 def test_a_field_with_a_length(message):
     """Bytes with a length are read by it, whatever they hold, also a line break within the length itself."""
     data = HEAD + b"MESSAGE\n" + struct.pack("<Q", len(message)) + message + b"\n" + TAIL
-    assert rewritten(data + HEAD + b"MESSAGE=one\n" + TAIL) == [
+    assert entries(data + HEAD + b"MESSAGE=one\n" + TAIL) == [
         (4, ENTRY | {"MESSAGE": message.decode("utf-8", "replace")}),
         (data.count(b"\n") + 4, ENTRY),
     ]
@@ -72,7 +60,7 @@ def test_a_long_message():
     """Of a message 256 KB are kept, and the entries that follow are read."""
     data = HEAD + b"MESSAGE\n" + struct.pack("<Q", 700_000) + b"x" * 700_000 + b"\n" + TAIL
     data += HEAD + b"MESSAGE=" + b"y" * 700_000 + b"\n" + TAIL + HEAD + b"MESSAGE=one\n" + TAIL
-    first, second, third = rewritten(data)
+    first, second, third = entries(data)
     assert len(first[1]["MESSAGE"]) == 256 << 10
     assert 255_000 < len(second[1]["MESSAGE"]) <= 256 << 10
     assert third[1] == ENTRY
@@ -81,9 +69,9 @@ def test_a_long_message():
 def test_what_is_no_field_is_kept():
     """A line between the entries, or of another mode, stays a line."""
     data = b"-- Logs begin at x --\n" + HEAD + b"MESSAGE=one\n" + TAIL + b"Jul 15 03:49:34 n kubelet[9]: x\n"
-    assert rewritten(data)[0] == (1, "-- Logs begin at x --")
-    assert rewritten(data)[2] == (8, "Jul 15 03:49:34 n kubelet[9]: x")
-    assert rewritten(HEAD + b"WORD\nsome words, no length\nMESSAGE=one\n" + TAIL)[0][1] == ENTRY
+    assert entries(data)[0] == (1, "-- Logs begin at x --")
+    assert entries(data)[2] == (8, "Jul 15 03:49:34 n kubelet[9]: x")
+    assert entries(HEAD + b"WORD\nsome words, no length\nMESSAGE=one\n" + TAIL)[0][1] == ENTRY
 
 
 def test_verbose():
@@ -91,7 +79,7 @@ def test_verbose():
     data = (
         VERBOSE + b"    _PID=9\n    MESSAGE=one\n            two\n              three\n    _PID=8\n" + b"-- Reboot --\n"
     )
-    assert rewritten(data + VERBOSE + b"    MESSAGE=x\n") == [
+    assert entries(data + VERBOSE + b"    MESSAGE=x\n") == [
         (3, {"_PID": "9", "MESSAGE": "one\ntwo\n  three"}),
         (7, "-- Reboot --"),
         (9, {"MESSAGE": "x"}),
@@ -105,10 +93,10 @@ def pretty(fields: dict[str, object]) -> bytes:
 
 def test_pretty():
     """An object of many lines becomes one; a list of bytes becomes a text; a damaged object is kept as lines."""
-    assert rewritten(pretty({"A": "x"} | ENTRY)) == [(4, ENTRY)]
+    assert entries(pretty({"A": "x"} | ENTRY)) == [(4, ENTRY)]
     listed = b'{\n\t"MESSAGE" : [\n\t\t111,\n\t\t110,\n\t\t101\n\t],\n\t"_PID" : "9"\n}\n'
-    assert rewritten(listed) == [(2, {"MESSAGE": "one", "_PID": "9"})]
-    text, numbers = read(pretty(ENTRY) + b'{\n\t"MESSAGE" : \n}\nwords\n{\n\t"cut')
+    assert entries(listed) == [(2, {"MESSAGE": "one", "_PID": "9"})]
+    text, numbers = rewritten(pretty(ENTRY) + b'{\n\t"MESSAGE" : \n}\nwords\n{\n\t"cut')
     assert text.endswith(b'{\n\t"MESSAGE" : \n}\nwords\n{\n\t"cut\n')
     assert numbers == [3, 6, 7, 8, 9, 10, 11]
 
@@ -130,7 +118,7 @@ PIECES = [HEAD, TAIL, VERBOSE, b"MESSAGE\n", b"    MESSAGE=", b"\n", b"{\n", b'\
 def test_any_bytes(opening, rest):
     """No input raises; every line given has a number of the input, and they do not go back."""
     data = opening + rest
-    text, numbers = read(data)
+    text, numbers = rewritten(data)
     assert text.count(b"\n") == len(numbers)
     assert all(1 <= number <= data.count(b"\n") + 1 for number in numbers)
-    assert read(data, 5) == (text, numbers)
+    assert rewritten(data, size=5) == (text, numbers)

@@ -13,18 +13,15 @@ from hypothesis import strategies as st
 from kvdiag.inputs import jsondocument
 from kvdiag.inputs.folded import is_folded, unfolded
 from kvdiag.inputs.sniff import looks_like_log
+from tests.rewriting import rewritten
 
 LINE = 'E1120 20:39:21.779765    6175 kubelet.go:2200] "Pod \\"web\\" {[" pod="shop/web-0"'
 
 
 def read(data: bytes, size: int = 70_000) -> tuple[list[str], list[int]]:
     """Give the lines an input is rewritten to, and their numbers."""
-    numbers: array[int] = array("I")
-    reader = unfolded(io.BytesIO(data), numbers)
-    buffer, text = bytearray(size), b""
-    while got := reader.readinto(memoryview(buffer)):
-        text += buffer[:got]
-    return text.decode().removesuffix("\n").split("\n") if text else [], list(numbers)
+    text, numbers = rewritten(data, size=size)
+    return text.decode().removesuffix("\n").split("\n") if text else [], numbers
 
 
 def entries(data: bytes) -> list[object]:

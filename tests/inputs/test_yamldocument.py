@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 
 import pytest
@@ -11,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvdiag.inputs import yamldocument
-from kvdiag.inputs.folded import unfolded
-from kvdiag.inputs.lines import LineMap
 from kvdiag.inputs.sniff import looks_like_log
 from tests.conftest import run_kvdiag
+from tests.rewriting import rewritten
 
 LIST = b"""\
 apiVersion: v1
@@ -43,20 +41,15 @@ metadata:
 """
 
 
-def rewritten(text):
-    """Give the numbers of the lines, and the lines, that a text is rewritten to."""
-    line_map = LineMap()
-    reader = unfolded(io.BytesIO(text), line_map, [yamldocument.fold])
-    made, buffer = b"", bytearray(100)
-    while got := reader.readinto(memoryview(buffer)):
-        made += buffer[:got]
-    lines = made.splitlines()
-    return [(line_map.of(number), line) for number, line in enumerate(lines, 1)]
+def numbered(data):
+    """Give the lines that an input is rewritten to, each with its number."""
+    text, numbers = rewritten(data, yamldocument.fold, size=100)
+    return list(zip(numbers, text.splitlines(), strict=True))
 
 
 def test_events():
     """An event is one line of JSON, whatever form its message has; what is around the events is left out."""
-    (first, mount), (second, probe) = [(number, json.loads(line)) for number, line in rewritten(LIST)]
+    (first, mount), (second, probe) = [(number, json.loads(line)) for number, line in numbered(LIST)]
     assert (first, second) == (10, 17)
     assert mount["message"].endswith("code = Aborted desc = An operation with the given Volume ID data already exists")
     assert mount["involvedObject"] == {"kind": "Pod", "name": "web-0", "namespace": "shop"}
@@ -81,7 +74,7 @@ def test_forms(change):
     """Other ends of lines, other indentation and the other group of the API are read as well."""
     text = change(LIST)
     assert looks_like_log("namespaces/shop/core/events.yaml", text)
-    assert [json.loads(line)["reason"] for _number, line in rewritten(text)] == ["FailedMount", "Unhealthy"]
+    assert [json.loads(line)["reason"] for _number, line in numbered(text)] == ["FailedMount", "Unhealthy"]
 
 
 @pytest.mark.parametrize(
@@ -91,7 +84,7 @@ def test_forms(change):
 def test_a_broken_event(fault):
     """What is no plain YAML stays lines, and the others are read."""
     text = LIST.replace(b"  count: 13\n", fault)
-    lines = rewritten(text)
+    lines = numbered(text)
     assert (3, b"- apiVersion: v1") in lines
     assert json.loads(lines[-1][1])["reason"] == "Unhealthy"
 
@@ -99,7 +92,7 @@ def test_a_broken_event(fault):
 def test_an_event_without_end():
     """An event that is too long stays lines, in bounded memory; so does what follows of it."""
     text = LIST.replace(b"    no answer\n", b"    no answer at all\n" * 30_000)
-    made = rewritten(text)
+    made = numbered(text)
     assert json.loads(made[0][1])["reason"] == "FailedMount"
     assert max(len(line) for _number, line in made) < 1000
     assert made[-1] == (text.count(b"\n", 0, text.index(b"  reason: Unhealthy")) + 1, b"  reason: Unhealthy")
@@ -128,7 +121,7 @@ def test_any_event(said, is_wide):
     ]
     document = {"apiVersion": "v1", "items": events, "kind": "List"}
     text = yaml.safe_dump(document, allow_unicode=True, width=9000 if is_wide else 80).encode()
-    assert [json.loads(line) for _number, line in rewritten(text)] == events
+    assert [json.loads(line) for _number, line in numbered(text)] == events
 
 
 def test_the_same_is_found(tmp_path):
