@@ -22,9 +22,9 @@ def told(finding):
     return (finding.key, finding.verdict, finding.severity, finding.role, finding.count, finding.says, finding.evidence)
 
 
-def test_samples(sample):
+def test_samples(sample, tmp_path):
     """With all events of a sample, and with those alone that a rule asks for, the findings are the same."""
-    options = Options(paths=(str(sample.folder),), year=2026)
+    options = Options(paths=(str(sample.write_thinned(tmp_path / "logs")),), year=2026)
     case = Case(options)
     whole = case.findings(case.read().history)
     assert [told(one) for one in analyze(options).findings] == [told(one) for one in whole]

@@ -10,8 +10,8 @@ from bench.damage import KINDS, SAMPLES, confirmed, damaged, false_alarms, logs,
 from tests.patterns import library
 
 HEALTHY = sorted(SAMPLES.glob("healthy*"))
-DRAWN = range(2)  # bench/damage.py draws a thousand
-EACH = 40  # bench/damage.py --each-line leaves out every line
+DRAWN = range(1)  # bench/damage.py draws a thousand
+EACH = 80  # bench/damage.py --each-line leaves out every line
 each_folder = pytest.mark.parametrize("folder", HEALTHY, ids=lambda folder: folder.name)
 
 

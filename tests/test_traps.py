@@ -66,7 +66,7 @@ def test_many_short_lines(name, unit):
     """Lines of next to nothing are read one by one."""
     vocabulary()
     for lead in (b"", KLOG + b"a=<\n"):
-        READERS[name](lead + unit * ((32 << 10) // len(unit)))
+        READERS[name](lead + unit * ((16 << 10) // len(unit)))
 
 
 @pytest.mark.parametrize("unit", [unit for unit in UNITS if b"\n" not in unit], ids=ascii)
@@ -101,7 +101,7 @@ def test_inputs_that_are_rewritten(opening, unit):
 # what was quadratic, and crashes of the fuzzer (bench/fuzz.py) cut down
 FOUND = {
     "a message of a journal of many short lines": OPENINGS[4] + b"    MESSAGE=x\n" + b"            x\n" * 20_000,
-    "words that are known in lines without a header": b"a b c d: Volume detached for volume x\n" * 8_000,
+    "words that are known in lines without a header": b"a b c d: Volume detached for volume x\n" * 3_000,
     "a cut object of backslashes": b'{"ts":1.0,"msg":"' + b"\\" * LARGE,
 }
 

@@ -64,9 +64,9 @@ def test_what_goes_on_comes_first(errors_of):
     assert [(group.where, group.goes_on) for group in said.groups] == [("b.go:1", True), ("a.go:1", False)]
 
 
-def test_lines_are_counted_as_parse_tells_them(sample):
+def test_lines_are_counted_as_parse_tells_them(sample, tmp_path):
     """Each record of level warning or worse of the node's programs counts once."""
-    options = Options(paths=(str(sample.folder),))
+    options = Options(paths=(str(sample.write_thinned(tmp_path / "logs")),))
     worse = [one for one in records(options, lambda _problem: None) if one.level in room.WORSE]
     ours = [one for one in worse if one.component in {*NODE, *CONTROLLERS, ""}]
     assert analyze(options).errors.lines == len(ours) > 0
