@@ -13,10 +13,12 @@ from typing import NamedTuple
 from kvdiag.cache import cached_bytes, digest, fingerprint
 from kvdiag.errors import PatternError
 from kvdiag.model.rule import Rule
+from kvdiag.model.vocabulary import Entry, Wording
 from kvdiag.rules.packed import PACKED
 from kvdiag.rules.shelf import Shelf, read_shelf, shelved
 
 LARGEST = 1 << 20  # bytes of a rule's file
+FIELDS = (Rule._fields, Entry._fields, Wording._fields)  # of another release's cache they may be others
 DISTRIBUTIONS = "distributions.yaml"
 CAPABILITIES = "capabilities.yaml"
 KINDS = "kinds.yaml"
@@ -32,10 +34,15 @@ class Library(NamedTuple):
 
 def rule_files(folder: Path) -> Iterator[Path]:
     """The signature files of a folder, in order of their paths."""
+    return map(Path, _names(folder))
+
+
+def _names(folder: Path) -> Iterator[str]:
+    """The paths of the same; at each start they are only looked at, and to make a Path takes longer."""
     for where, folders, names in os.walk(folder):
         folders[:] = sorted(set(folders) - SKIPPED)
         found = sorted((*folders, *(set(names) - SKIPPED)))  # a folder with such an ending is told to be none
-        yield from (Path(where, name) for name in found if name.endswith((".yaml", ".yml")))
+        yield from (f"{where}{os.sep}{name}" for name in found if name.endswith((".yaml", ".yml")))
 
 
 def load(folders: Sequence[Path], *, only: AbstractSet[str] | None = None) -> Library:
@@ -56,7 +63,7 @@ def shelf(folders: Sequence[Path]) -> Shelf:
     """
     named = [path for folder in folders if (path := folder / KINDS).is_file()]
     try:
-        first, *more = [_kept(list(rule_files(folder)), named) for folder in folders]
+        first, *more = [_kept(list(_names(folder)), named) for folder in folders]
     except OSError as error:
         raise _unreadable(Path(error.filename), error) from None
     for other in more:
@@ -69,12 +76,12 @@ def shelf(folders: Sequence[Path]) -> Shelf:
     return first
 
 
-def _kept(files: Sequence[Path], named: Sequence[Path]) -> Shelf:
+def _kept(files: Sequence[str], named: Sequence[Path]) -> Shelf:
     """The rules of a folder, from the cache when its files and the groups of kinds have not changed."""
     return cached_bytes(
         "rules",
-        digest([b"%d" % PACKED, repr(Rule._fields).encode(), fingerprint([*files, *named]).encode()]),
-        lambda: shelved(_sound(files, named)),
+        digest([b"%d" % PACKED, repr(FIELDS).encode(), fingerprint([*files, *named]).encode()]),
+        lambda: shelved(_sound([*map(Path, files)], named)),
         read_shelf,
     )
 

@@ -24,7 +24,7 @@ from kvdiag.model.rule import (
 from kvdiag.model.values import EMPTY, Role, Severity, SubjectKind
 from kvdiag.model.vocabulary import Entry, Wording
 
-PACKED = 4
+PACKED = 5
 """The shape of the JSON; another number makes old caches unread."""
 
 Packed = dict[str, Any]
@@ -110,15 +110,16 @@ def _severity(packed: int | None) -> Severity | None:
     return None if packed is None else Severity(packed)
 
 
-def pack_entry(entry: Entry) -> Packed:
-    """An entry of a rule's own, in JSON's types."""
-    return entry._asdict() | {"wordings": [wording._asdict() for wording in entry.wordings]}
+def pack_entry(entry: Entry) -> list[Any]:
+    """An entry of a rule's own, in JSON's types: its values in their order, which is read in half the time of names."""
+    return list(entry)  # a named tuple is a list in JSON, and so are its wordings
 
 
-def unpack_entry(packed: Mapping[str, Any]) -> Entry:
-    """The entry that was packed. Raises KeyError or TypeError for anything else."""
-    wordings = tuple(Wording(**value) for value in packed["wordings"])
-    return Entry(**{**packed, "wordings": wordings, "samples": tuple(packed["samples"]), "also": tuple(packed["also"])})
+def unpack_entry(packed: list[Any]) -> Entry:
+    """The entry that was packed. Raises TypeError for anything else."""
+    entry = Entry(*packed)
+    wordings = tuple([Wording(*one) for one in entry.wordings])
+    return entry._replace(wordings=wordings, samples=tuple(entry.samples), also=tuple(entry.also))
 
 
 def _pack_condition(condition: Condition) -> list[Any]:
