@@ -18,6 +18,7 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterable
+from io import FileIO
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -70,7 +71,8 @@ def cached(name: str, key: str, build: Callable[[], Any], read: Callable[[Any], 
     """
     path = folder() / f"{name}-{key[:32]}.json"
     try:
-        made = read(json.loads(_own_bytes(path)))
+        _none, kept = _own_bytes(path)
+        made = read(json.loads(kept))
     except (OSError, ValueError, KeyError, TypeError, IndexError, RecursionError):
         kept = json.dumps(build(), ensure_ascii=False, separators=(",", ":")).encode()
         _keep(path, kept)
@@ -86,7 +88,7 @@ def cached_bytes(name: str, key: str, build: Callable[[], bytes], read: Callable
     """
     path = folder() / f"{name}-{key[:32]}.bin"
     try:
-        made = read(_undamaged(_own_bytes(path)))
+        made = read(_undamaged(*_own_bytes(path, _SHA256)))
     except (OSError, ValueError):
         data = build()
         _keep(path, hashlib.sha256(data).digest() + data)
@@ -95,23 +97,26 @@ def cached_bytes(name: str, key: str, build: Callable[[], bytes], read: Callable
     return made
 
 
-def _undamaged(kept: bytes) -> bytes:
+def _undamaged(mark: bytes, kept: bytes) -> bytes:
     """What was kept behind its sha256. Raises ValueError when that is another."""
-    if hashlib.sha256(kept[_SHA256:]).digest() != kept[:_SHA256]:
+    if hashlib.sha256(kept).digest() != mark:
         raise ValueError("damaged")
-    return kept[_SHA256:]
+    return kept
 
 
-def _own_bytes(path: Path) -> bytes:
-    """What is in a file that nobody else could have written. Raises OSError for any other; nothing is waited for."""
+def _own_bytes(path: Path, first: int = 0) -> tuple[bytes, bytes]:
+    """The first bytes and the others of a file that nobody else could have written: apart, as none is copied then.
+
+    Raises OSError for any other file; nothing is waited for.
+    """
     _check(path.parent.stat(), stat.S_ISDIR)
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-    with os.fdopen(handle, "rb") as file:
+    with FileIO(handle) as file:
         status = os.fstat(handle)
         _check(status, stat.S_ISREG)
         if status.st_size > LARGEST:
             raise OSError(None, "too large")
-        return file.read(LARGEST)
+        return file.read(first), file.readall()
 
 
 def _check(status: os.stat_result, is_such: Callable[[int], bool]) -> None:

@@ -24,7 +24,7 @@ from kvdiag.model.rule import (
 from kvdiag.model.values import EMPTY, Role, Severity, SubjectKind
 from kvdiag.model.vocabulary import Entry, Wording
 
-PACKED = 5
+PACKED = 6
 """The shape of the JSON; another number makes old caches unread."""
 
 Packed = dict[str, Any]
@@ -116,10 +116,10 @@ def pack_entry(entry: Entry) -> list[Any]:
 
 
 def unpack_entry(packed: list[Any]) -> Entry:
-    """The entry that was packed. Raises TypeError for anything else."""
-    entry = Entry(*packed)
-    wordings = tuple([Wording(*one) for one in entry.wordings])
-    return entry._replace(wordings=wordings, samples=tuple(entry.samples), also=tuple(entry.also))
+    """The entry that was packed. Raises TypeError or ValueError for anything else."""
+    kind, component, wordings, *between, samples, place, also = packed
+    own = tuple([Wording(*one) for one in wordings])
+    return Entry._make([kind, component, own, *between, tuple(samples), place, tuple(also)])
 
 
 def _pack_condition(condition: Condition) -> list[Any]:

@@ -43,7 +43,12 @@ def test_what_cannot_hold_is_not_read(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "kept", [b"", b"null", b"[[]]", b"[1]\n{}", b'[["a","b","c",[],[]]]', b'[["a","b","c",1,[]]]\n{}']
+    "kept",
+    [
+        *(b"", b"null", b"null\n", b"[[]]\n", b"[1]\n{}", b'[["1","a","b","c",[],[]]]\n{}'),
+        *(b'[[2,"a","b","c",[],[]]]', b'[[2,"a","b","c",[],[]]]\n{', b'[[2,"a","b","c",1,[]]]\n{}'),
+        b'[[2,"a","b","c",[],[]]]\n{}{}',
+    ],
 )
 def test_what_is_no_shelf(kept):
     """Anything else is an error, and no shelf with less on it."""
