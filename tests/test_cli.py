@@ -350,12 +350,6 @@ def test_help_by_its_name(kvdiag):
     assert kvdiag("help").stdout == kvdiag("--help").stdout
 
 
-def test_rules_lint(kvdiag):
-    """The rules that come with kvdiag have no fault."""
-    done = kvdiag("rules", "lint")
-    assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
-
-
 def test_rules_test(kvdiag):
     """The tests inside the rules pass, for all and for one."""
     done = kvdiag("rules", "test", "KV310", "pod-stuck-terminating-volumes")

@@ -109,11 +109,15 @@ def lint(
     dirs: Annotated[list[Path] | None, typer.Argument(metavar="DIR", help="Folders of your rules and events.")] = None,
     patterns: PatternFolders = None,
 ) -> None:
-    """Check every rule, event and life cycle: syntax, event kinds, texts, missing tests, what is never seen."""
+    """Check rules and events: syntax, event kinds, texts, missing tests, what is never seen.
+
+    With folders only what lies there, held against what comes with kvdiag; else that, and its life cycles.
+    """
     own = folders([*(dirs or ()), *(patterns or ())])
     library, faults = check_patterns(own)
     _complain(faults)
-    typer.echo(f"{len(library.rules)} rules, {len(faults)} faults", err=True)
+    rules = len(library.rules)
+    typer.echo(f"{rules} {'rule' if rules == 1 else 'rules'}, {len(faults)} faults", err=True)
     raise typer.Exit(BROKEN if faults else 0)
 
 

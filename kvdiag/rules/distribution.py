@@ -112,11 +112,9 @@ def is_placeholder(name: str) -> bool:
 
 def dialect_of(history: History, node: str) -> Dialect:
     """The dialect of a node by what its logs show of it."""
-    votes: Counter[str] = Counter()
-    runtimes: Counter[str] = Counter()
-    for text in _texts(history, node):
-        votes.update(one.name for one in distributions() if any(sign in text for sign in one.signs))
-        runtimes.update(name for name, signs in _runtimes().items() if any(sign in text for sign in signs))
+    texts = list(_texts(history, node))
+    votes = _votes(texts, {one.name: one.signs for one in distributions()})
+    runtimes = _votes(texts, _runtimes())
     for seen in history.versions:
         if not node or not seen.node or seen.node == node:
             votes.update(one.name for one in distributions() if any(part in seen.version for part in one.versions))
@@ -124,6 +122,13 @@ def dialect_of(history: History, node: str) -> Dialect:
     found = next(one for one in distributions() if one.name == name)
     seen_runtime = max(runtimes, key=lambda one: runtimes[one], default="")
     return Dialect(found, seen_runtime or found.runtime or plain().runtime)
+
+
+def _votes(texts: Sequence[str], signs: Mapping[str, Sequence[str]]) -> Counter[str]:
+    """In how many texts each has one of its signs. Most signs stand in none, which one look at all of them tells."""
+    whole = "\n".join(texts)
+    there = {name: [sign for sign in its if sign in whole] for name, its in signs.items()}
+    return Counter(name for text in texts for name, its in there.items() if any(sign in text for sign in its))
 
 
 def _texts(history: History, node: str) -> Iterator[str]:
