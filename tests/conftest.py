@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from kvdiag.model.options import Options
 from tests import forks
 from tests.long import thinned
 
@@ -91,6 +92,15 @@ class Sample:
     def options(self) -> list[str]:
         """Options that tell what the logs do not: a year, versions."""
         return self.expected.get("options", [])
+
+    def asked(self, *paths: Path) -> Options:
+        """The same options as values, for logs that say what the sample says."""
+        words = iter(self.options)
+        said = [(word, next(words)) for word in words]
+        year = [int(value) for name, value in said if name == "--year"]
+        of = dict(value.split("=") for name, value in said if name == "--component")
+        assert len(year) + len(of) == len(said)
+        return Options(paths=tuple(map(str, paths)), year=year[-1] if year else None, components=of)
 
     @property
     def logs(self) -> list[Path]:

@@ -29,6 +29,7 @@ WARM = (
     *(("analyze", "-o", "json", SAMPLE), ("timeline", "node", "worker-1", SAMPLE), ("pods", SAMPLE), ("parse", SAMPLE)),
     ("events", *(f"sample-logs/{name}" for name in ("containerd-killed", "healthy-csi-volume", "healthy-journald"))),
 )
+EXTRAS = ("kvdiag.agents", "kvdiag.fleet")  # their guests weigh 110 MB, and to fork is to copy the tables of all pages
 MOST = 1 << 20  # bytes of a request: arguments and environment
 PATIENCE = 120  # seconds
 
@@ -155,9 +156,8 @@ if __name__ == "__main__":
     import kvdiag
 
     for module in pkgutil.walk_packages(kvdiag.__path__, "kvdiag."):
-        if not module.name.endswith("__main__"):
-            with contextlib.suppress(ModuleNotFoundError):  # an extra that is not installed
-                __import__(module.name)
+        if not module.name.endswith("__main__") and not module.name.startswith(EXTRAS):
+            __import__(module.name)
     for guest in ("rich.console", "rich.table", "rich.text", "rich.progress", "typer.main", "hyperscan"):
         with contextlib.suppress(ImportError):
             __import__(guest)

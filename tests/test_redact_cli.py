@@ -1,7 +1,6 @@
 """`kvdiag redact`: what is written can be shared, and still tells the same story."""
 
 import gzip
-import json
 import os
 import re
 import signal
@@ -12,44 +11,48 @@ from pathlib import Path
 
 import pytest
 
+from kvdiag.commands.analyze import analyze
+from kvdiag.commands.inventory import take
+from kvdiag.model.record import Origin
+from kvdiag.model.report import Report
+from kvdiag.model.values import SubjectKind
+from kvdiag.views.inventory import Wanted
+
 ROOT = Path(__file__).parents[1]
 UIDS = re.compile(rb"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 LINE = 'I0312 05:49:00.241725  190330 server.go:12] "Set" token="{}" pod="shop/web-0"\n'
 KEY = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nIBAAKC\n-----END RSA PRIVATE KEY-----\nafter\n"
 
 
-def told(report: dict) -> list:
+def told(report: Report) -> list:
     """Give what a report finds, without names: the rules, how sure, how often, when, and which lines prove it."""
     return [
         (
-            *(finding[key] for key in ("rule", "verdict", "role", "severity", "count", "begins", "ends", "doubts")),
-            [
-                (e["step"], Path(e["source"]).name.removesuffix(".gz"), e["line"], e["time"])
-                for e in finding["evidence"]
-            ],
-            len(finding["explains"]),
+            *(one.rule.name, one.verdict, one.role, one.severity, one.count, one.begins, one.ends, one.doubts),
+            [(seen.step, place(seen.event.origin), seen.event.time) for seen in one.evidence],
+            len(one.explains),
         )
-        for finding in report["findings"]
+        for one in report.findings
     ]
+
+
+def place(origin: Origin) -> tuple[str, int]:
+    return Path(origin.source).name.removesuffix(".gz"), origin.line
 
 
 def test_without_names_it_finds_the_same(kvdiag, tmp_path, sample):
     """Every incident gives the same findings after its names are gone, and none of its UIDs or pods is left."""
     shared, logs = tmp_path / "shared", sample.write_thinned(tmp_path / "logs")
     kvdiag("redact", "--anonymize", "--output-folder", shared, logs)
-    whole, report = (
-        json.loads(kvdiag("analyze", "-o", "json", *sample.options, folder).stdout) for folder in (logs, shared)
-    )
+    whole, report = (analyze(sample.asked(folder)) for folder in (logs, shared))
     assert told(report) == told(whole)
-    rules = [finding["rule"] for finding in whole["findings"]]
+    rules = [finding.rule.name for finding in whole.findings]
     assert sorted(rules) == sorted(finding["rule"] for finding in sample.report["findings"])
-    read, was = (
-        sorted((one["records"], one["recognised"], one["unread"]) for one in done["inputs"]) for done in (report, whole)
-    )
+    read, was = (sorted((one.records, one.recognised, one.unread) for one in done.inputs) for done in (report, whole))
     assert read == was
     written = b"".join(path.read_bytes() for path in shared.rglob("*") if path.is_file())
-    named = json.loads(kvdiag("pods", "-o", "json", logs).stdout)["items"]
-    names = {pod["name"].partition("/")[2] for pod in named}
+    pods = take(sample.asked(logs), Wanted(kind=SubjectKind.POD)).inventory.rows
+    names = {pod.name.partition("/")[2] for pod in pods}
     assert not [name for name in names if re.search(rf"(?<![-\w.]){re.escape(name)}(?![-\w.])".encode(), written)]
     known = set(UIDS.findall(b"".join(map(unpacked, logs.iterdir()))))
     assert not known & set(UIDS.findall(written))

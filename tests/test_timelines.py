@@ -6,12 +6,14 @@ import io
 import json
 import random
 import re
+from collections.abc import Iterable
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
+from kvdiag.clock import HOUR
 from kvdiag.commands.case import Case
 from kvdiag.correlate.lookup import look_up
 from kvdiag.model.options import Options
@@ -88,6 +90,8 @@ RECORDED = [
     ("journald", "volume", "pvc-aa32b405-f6ce-4d59-bc54-eee027e3d00c"),
 ]
 VOLATILE = ("source", "line", "text")
+CASE = "hostpath-driver-lost-state"
+TWO = SUBJECTS[:2]
 
 
 def of_each(subjects: list[tuple[str, str, str]]) -> pytest.MarkDecorator:
@@ -105,29 +109,47 @@ def years_of(case: str) -> list[str]:
     return words[words.index("--year") : words.index("--year") + 2] if "--year" in words else []
 
 
-@cache
-def judged(folder: Path, *years: str) -> tuple[History, list[Finding]]:
-    """The history of a folder, read once for the timelines of all its subjects, and what is found in it."""
-    case = Case(Options(paths=(str(folder),), year=int(years[-1]) if years else None))
+def read(paths: Iterable[Path], **options: object) -> tuple[History, list[Finding]]:
+    """The history of logs, and what is found in it."""
+    case = Case(Options(paths=tuple(map(str, paths)), **options))
     history = case.read().history
     return history, case.findings(history)
 
 
-def text_of(folder: Path, kind: str, ref: str, *years: str) -> str:
+@cache
+def judged(folder: Path, *years: str) -> tuple[History, list[Finding]]:
+    """That of a folder, read once for the timelines of all its subjects."""
+    return read([folder], year=int(years[-1]) if years else None)
+
+
+def printed(told: tuple[History, list[Finding]], kind: str, ref: str, output: str) -> str:
     """What `kvdiag timeline` prints of a subject, 100 characters wide."""
-    history, findings = judged(folder, *years)
+    history, findings = told
     views = [build_timeline(one, history, findings) for one in look_up(history, SubjectKind(kind), ref)]
     out = io.StringIO()
-    timeline_writer("text")(views, out, RenderOptions(width=100))
+    timeline_writer(output)(views, out, RenderOptions(width=100))
     return out.getvalue()
 
 
-def story(kvdiag, kind: str, ref: str, paths: list[Path], *more: str) -> list[dict]:
+def text_of(folder: Path, kind: str, ref: str, *years: str) -> str:
+    """A timeline of a folder as text."""
+    return printed(judged(folder, *years), kind, ref, "text")
+
+
+Story = list[dict]
+
+
+def story(kind: str, ref: str, told: tuple[History, list[Finding]]) -> Story:
     """The rows of a timeline without the places of its lines, and the state it ends in."""
-    done = kvdiag("timeline", kind, ref, *paths, "-o", "json", *more)
-    told = json.loads(done.stdout)
-    rows = [{key: value for key, value in row.items() if key not in VOLATILE} for one in told for row in one["rows"]]
-    return [*rows, {"state": [one["state"] for one in told]}]
+    views = json.loads(printed(told, kind, ref, "json"))
+    rows = [{key: value for key, value in row.items() if key not in VOLATILE} for one in views for row in one["rows"]]
+    return [*rows, {"state": [one["state"] for one in views]}]
+
+
+def stories(paths: Iterable[Path], **options: object) -> tuple[Story, ...]:
+    """Those of the two subjects whose logs are carried, cut and shuffled, from one reading."""
+    told = read(paths, **options)
+    return tuple(story(kind, ref, told) for _, kind, ref in TWO)
 
 
 @of_each(SUBJECTS)
@@ -178,25 +200,27 @@ def test_the_violated_edge_is_named(kvdiag):
     assert "UNPUBLISHED → RELEASED without UNSTAGED" in done.stdout
 
 
+@pytest.fixture(scope="module")
+def whole() -> tuple[Story, ...]:
+    """What the sample says, its files named in order."""
+    return stories(sorted((SAMPLES / CASE).glob("*.log*")))
+
+
 @pytest.mark.parametrize("seed", range(3))
-@of_each(SUBJECTS[:2])
-def test_the_order_of_inputs_does_not_matter(kvdiag, case, kind, ref, seed):
-    """Files named in another order give the same timeline."""
-    paths = sorted((SAMPLES / case).glob("*.log*"))
-    shuffled = random.Random(seed).sample(paths, len(paths))  # noqa: S311
-    assert story(kvdiag, kind, ref, shuffled) == story(kvdiag, kind, ref, paths)
+def test_the_order_of_inputs_does_not_matter(whole, seed):
+    """Files named in another order give the same timelines."""
+    paths = sorted((SAMPLES / CASE).glob("*.log*"))
+    assert stories(random.Random(seed).sample(paths, len(paths))) == whole  # noqa: S311
 
 
-@of_each(SUBJECTS[:2])
-def test_a_split_log_gives_the_same_timeline(kvdiag, tmp_path, case, kind, ref):
+def test_a_split_log_gives_the_same_timeline(whole, tmp_path):
     """A kubelet log cut in two between records is the same log."""
-    paths = sorted((SAMPLES / case).glob("*.log*"))
-    lines = (SAMPLES / case / "kubelet.log").read_bytes().splitlines(keepends=True)
+    lines = (SAMPLES / CASE / "kubelet.log").read_bytes().splitlines(keepends=True)
     half = len(lines) // 2
     (tmp_path / "kubelet.log.1").write_bytes(b"".join(lines[:half]))
     (tmp_path / "kubelet.log").write_bytes(b"".join(lines[half:]))
-    others = [path for path in paths if path.name != "kubelet.log"]
-    assert story(kvdiag, kind, ref, [*tmp_path.iterdir(), *others]) == story(kvdiag, kind, ref, paths)
+    others = [path for path in sorted((SAMPLES / CASE).glob("*.log*")) if path.name != "kubelet.log"]
+    assert stories([*tmp_path.iterdir(), *others]) == whole
 
 
 def write(folder: Path, texts: dict[str, bytes]) -> list[Path]:
@@ -207,46 +231,45 @@ def write(folder: Path, texts: dict[str, bytes]) -> list[Path]:
 
 
 @pytest.mark.parametrize("hours", [-8, 3, 13])
-@of_each(SUBJECTS[:2])
-def test_another_zone_gives_the_same_timeline(kvdiag, tmp_path, case, kind, ref, hours):
-    """Logs of a node in another zone give the same timeline when --tz names the zone."""
-    here = write(tmp_path, logs(case))
-    told = story(kvdiag, kind, ref, here, "--year", "2026", "--tz", "+00:00")
-    there = write(tmp_path, {name: shifted(text, case, hours) for name, text in logs(case).items()})
-    assert story(kvdiag, kind, ref, there, "--year", "2026", "--tz", f"{hours:+03}:00") == told
+def test_another_zone_gives_the_same_timeline(tmp_path, hours):
+    """Logs of a node in another zone give the same timelines when --tz names the zone."""
+    here = write(tmp_path, logs(CASE))
+    told = stories(here, year=2026, zone=0)
+    there = write(tmp_path, {name: shifted(text, CASE, hours) for name, text in logs(CASE).items()})
+    assert stories(there, year=2026, zone=hours * HOUR) == told
 
 
-@pytest.mark.parametrize(
-    ("case", "kind", "ref", "wrap"),
-    [(*one, wrap) for one in SUBJECTS[:2] for wrap in (journal_short, journal_short_iso, journal_json)],
-)
-def test_what_carries_the_lines_does_not_matter(kvdiag, tmp_path, case, kind, ref, wrap):
+@pytest.mark.parametrize("wrap", [journal_short, journal_short_iso, journal_json])
+def test_what_carries_the_lines_does_not_matter(tmp_path, wrap):
     """The kubelet's log as the journal shows it gives the same steps, times and states."""
-    lines = klog_only(logs(case)["kubelet.log"])
-    bare = write(tmp_path, logs(case) | {"kubelet.log": lines})
-    told = steps(story(kvdiag, kind, ref, bare, "--year", "2026"))
-    wrapped = b"".join(wrap(line, case) + b"\n" for line in lines.splitlines())
-    carried = write(tmp_path, logs(case) | {"kubelet.log": wrapped})
-    assert steps(story(kvdiag, kind, ref, carried, "--year", "2026")) == told
+    lines = klog_only(logs(CASE)["kubelet.log"])
+    bare = write(tmp_path, logs(CASE) | {"kubelet.log": lines})
+    told = stories(bare, year=2026)
+    wrapped = b"".join(wrap(line, CASE) + b"\n" for line in lines.splitlines())
+    carried = write(tmp_path, logs(CASE) | {"kubelet.log": wrapped})
+    assert [*map(steps, stories(carried, year=2026))] == [*map(steps, told)]
 
 
-@of_each(SUBJECTS[:2])
-def test_the_newest_first(kvdiag, tmp_path, case, kind, ref):
-    """`journalctl -r` gives the same timeline, with repeats folded as they are in the order of time."""
-    lines = [journal_short_iso(line, case) for line in klog_only(logs(case)["kubelet.log"]).splitlines()]
+def test_the_newest_first(tmp_path):
+    """`journalctl -r` gives the same timelines, with repeats folded as they are in the order of time."""
+    lines = [journal_short_iso(line, CASE) for line in klog_only(logs(CASE)["kubelet.log"]).splitlines()]
     told = []
     for order in (lines, lines[::-1]):
-        paths = write(tmp_path, logs(case) | {"kubelet.log": b"".join(line + b"\n" for line in order)})
-        told.append(story(kvdiag, kind, ref, paths, "--year", "2026"))
-    forward, backward = (sorted(map(str, steps(one)[:-1])) for one in told)
-    assert len(backward) == len(forward)
-    assert told[0][-1] == told[1][-1]
-    assert [(row["kind"], row["repeats"]) for row in told[1][:-1] if row["repeats"]] == [
-        (row["kind"], row["repeats"]) for row in told[0][:-1] if row["repeats"]
-    ]
+        paths = write(tmp_path, logs(CASE) | {"kubelet.log": b"".join(line + b"\n" for line in order)})
+        told.append(stories(paths, year=2026))
+    for oldest, newest in zip(*told, strict=True):
+        forward, backward = (sorted(map(str, steps(one)[:-1])) for one in (oldest, newest))
+        assert len(backward) == len(forward)
+        assert oldest[-1] == newest[-1]
+        assert repeats(newest) == repeats(oldest)
 
 
-def steps(told: list[dict]) -> list[tuple]:
+def repeats(told: Story) -> list[tuple]:
+    """The rows that tell of several lines."""
+    return [(row["kind"], row["repeats"]) for row in told[:-1] if row["repeats"]]
+
+
+def steps(told: Story) -> list[tuple]:
     """What a carrier may not change; it may tell more, such as the node."""
     *rows, ends = told
     return [
@@ -255,17 +278,15 @@ def steps(told: list[dict]) -> list[tuple]:
     ]
 
 
-def test_a_prefix_and_other_names_find_the_same(kvdiag):
+def test_a_prefix_and_other_names_find_the_same(whole):
     """A volume is found by its PV name, its handle, its unique name and the beginning of any of them."""
-    folder = SAMPLES / "hostpath-driver-lost-state"
     names = [
-        SUBJECTS[0][2],
         "pvc-3126",
         "6e5ffeb2-e522-11f1-bf22-8aeaacff18fb",
         "kubernetes.io/csi/hostpath.csi.k8s.io^6e5ffeb2-e522-11f1-bf22-8aeaacff18fb",
     ]
-    told = [story(kvdiag, "volume", name, [folder]) for name in names]
-    assert all(one == told[0] for one in told)
+    for name in names:
+        assert story("volume", name, judged(SAMPLES / CASE)) == whole[0]
 
 
 def test_a_name_that_nothing_has(kvdiag):

@@ -4,6 +4,14 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
+from kvdiag.commands.events import list_events
+from kvdiag.commands.parse import records
+from kvdiag.model.event import Event
+from kvdiag.model.options import Options
+from kvdiag.report.lines import event_line, record_line
+
 JOURNAL = """\
 -- Logs begin at Fri 2022-03-04 06:20:01 UTC, end at Sat 2022-03-05 06:20:01 UTC. --
 Mar 04 23:59:58 node-a kubelet[811]: I0304 23:59:58.000000     811 kubelet.go:2447] "SyncLoop ADD" source="api" pods=["shop/web-0"]
@@ -24,14 +32,21 @@ def times(kvdiag, command, *paths, **options):
 
 def said(kvdiag, command, *paths, **options):
     """Give time and component of each line, by source and line."""
-    told = kvdiag(command, *paths, **options).stdout.splitlines()
-    return {(one["source"], one["line"]): (one["time"], one["component"]) for one in map(json.loads, told)}
+    return placed(map(json.loads, kvdiag(command, *paths, **options).stdout.splitlines()))
 
 
-def test_samples(kvdiag, tmp_path, sample):
+def placed(told):
+    """Give time and component of what stands on each line."""
+    return {(one["source"], one["line"]): (one["time"], one["component"]) for one in told}
+
+
+def test_samples(tmp_path, sample):
     """Each event of a sample has the time and the component that its line has in `parse`."""
-    folder = sample.write_thinned(tmp_path / "logs")
-    parsed, recognised = said(kvdiag, "parse", folder), said(kvdiag, "events", folder)
+    options = Options(paths=(str(sample.write_thinned(tmp_path / "logs")),))
+    parsed = placed(map(record_line, records(options, pytest.fail)))
+    events: list[Event] = []
+    list_events(options, events.append, lambda _source, _size: None)
+    recognised = placed(map(event_line, events))
     assert recognised
     # An event may stand on a line within a record of many lines, which `parse` tells by its first.
     common = recognised.keys() & parsed.keys()

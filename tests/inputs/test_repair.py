@@ -135,10 +135,10 @@ def test_lines_stay_lines(data):
 
 
 @pytest.mark.parametrize("name", ["utf-16", "utf-16-le", "utf-16-be"])
-@pytest.mark.parametrize("size", [3, 100_000])
+@pytest.mark.parametrize("size", [3, 10_000])
 def test_utf16(name, size):
     """UTF-16 is read in any size of pieces, also a character that is halved between two."""
-    text = (KLOG.decode() + " \U0001f4a5 größe\r\n") * 3000
+    text = (KLOG.decode() + " \U0001f4a5 größe\r\n") * 300
     assert transcoded(text.encode(name), size).decode() == text
     assert transcoded(text.encode(name) + b"x", size).decode() == text + "\ufffd"
 
