@@ -7,9 +7,10 @@ from functools import cache
 
 import pytest
 
-from kvdiag.commands.rule_tests import failure, try_rule
+from kvdiag.commands.rule_tests import Verdicts, failure, found, history_of, tellings
 from kvdiag.events.folder import built_in
 from kvdiag.events.vocabulary import load_vocabulary
+from kvdiag.model.rule import Rule, RuleTest
 from kvdiag.report.clean import clean
 from kvdiag.rules.grammar import read_condition
 from kvdiag.rules.library import rule_files
@@ -45,10 +46,18 @@ def test_lint_finds_no_fault(kvdiag):
 
 @pytest.mark.parametrize("rule", LIBRARY.rules, ids=lambda rule: rule.name)
 def test_its_own_tests_pass(rule):
-    """Each of its logs gives just the findings that the rule names."""
-    results = list(try_rule(rule, vocabulary()))
-    assert len(results) == len(rule.tests) > 0
+    """Each of its logs gives just the findings that the rule names; of a story, which `make mutants` tells in all, the first."""
+    assert rule.tests
+    results = [told_once(rule, test) for test in rule.tests]
     assert [failure(result) for result in results if not result.passed] == []
+
+
+def told_once(rule: Rule, test: RuleTest) -> Verdicts:
+    """Give what a test gets in its first telling."""
+    telling = next(tellings(rule, test, every=False))
+    return Verdicts(
+        rule, test, found(rule, history_of(telling.log, test, vocabulary()), vocabulary()), telling.wordings
+    )
 
 
 def test_a_rule_is_where_one_looks_for_it():

