@@ -30,7 +30,7 @@ gc.freeze()
 gc.set_threshold(100_000, 50, 1000)
 # No test measures time: on a busy machine an example may take any. Examples are drawn alike on every run, so that what
 # was green stays green until something changes; `make explore` draws others, and many more of them.
-settings.register_profile("kvdiag", deadline=None, derandomize=True, max_examples=24)
+settings.register_profile("kvdiag", deadline=None, derandomize=True, max_examples=16)
 settings.register_profile("explore", deadline=None, max_examples=5000, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("kvdiag")
 
