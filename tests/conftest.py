@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from kvdiag.model.options import Options
-from tests import forks
+from tests import runner
 from tests.long import thinned
 
 ROOT = Path(__file__).parents[1]
@@ -47,7 +47,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_unconfigure() -> None:
     """End what was started for the runs of the command."""
-    forks.stop()
+    runner.stop()
 
 
 def run_kvdiag(
@@ -57,7 +57,7 @@ def run_kvdiag(
     kept = {name: value for name, value in os.environ.items() if name not in LOOKS}
     variables = kept | {"PYTHONPATH": str(ROOT)} | environment
     words = [str(argument) for argument in arguments]
-    start = started if forks.needs_start(environment) else forks.run
+    start = started if runner.needs_start(environment) else runner.run
     code, out, said = start(words, stdin, cwd, variables)
     assert b"Traceback" not in said, said.decode(errors="replace")
     return subprocess.CompletedProcess(words, code, out.decode(), said.decode())
@@ -67,7 +67,7 @@ def started(words: list[str], stdin: bytes, cwd: Path, environment: dict[str, st
     """Run the command in an interpreter of its own."""
     command = [sys.executable, "-m", "kvdiag", *words]
     done = subprocess.run(
-        command, input=stdin, capture_output=True, cwd=cwd, env=environment, check=False, timeout=forks.PATIENCE
+        command, input=stdin, capture_output=True, cwd=cwd, env=environment, check=False, timeout=runner.PATIENCE
     )
     return done.returncode, done.stdout, done.stderr
 

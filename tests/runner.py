@@ -1,35 +1,30 @@
-"""Runs of the command without the start of an interpreter: a server that has everything imported forks for each.
+"""Runs of the command without the start of an interpreter: a server that has everything imported does one after the other.
 
-A run is a process of its own, with its own arguments, folder, environment, standard streams and exit code, as after
-`python -m kvdiag`. What an interpreter or kvdiag reads once and keeps (PYTHON…, LC_…, HOME…) needs a new one:
-`needs_start`. The server runs some commands before it forks, so that regexes and the scanner are compiled once.
+A run has its own arguments, folder, environment, standard streams and exit code, as after `python -m kvdiag`, and must
+not depend on those before it, as those in a program that imports kvdiag do not. What an interpreter or kvdiag reads once
+and keeps (PYTHON…, LC_…, HOME…) needs a new one: `needs_start`.
 """
 
 from __future__ import annotations
 
 import contextlib
-import io
+import gc
 import json
 import os
-import pkgutil
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from functools import cache
+from itertools import count
 from pathlib import Path
 from threading import Thread
-from typing import IO
+from typing import IO, Any
 
 ROOT = Path(__file__).parents[1]
 AT_START = ("PYTHON", "LC_", "LANG", "KVDIAG_", "XDG_", "HOME")
-SAMPLE = "sample-logs/hostpath-driver-lost-state"
-WARM = (
-    *(("analyze", "-o", "json", SAMPLE), ("timeline", "node", "worker-1", SAMPLE), ("pods", SAMPLE), ("parse", SAMPLE)),
-    ("events", *(f"sample-logs/{name}" for name in ("containerd-killed", "healthy-csi-volume", "healthy-journald"))),
-)
-EXTRAS = ("kvdiag.agents", "kvdiag.fleet")  # their guests weigh 110 MB, and to fork is to copy the tables of all pages
+EACH = 20  # runs, between which nobody looks for cycles
 MOST = 1 << 20  # bytes of a request: arguments and environment
 PATIENCE = 120  # seconds
 
@@ -96,26 +91,25 @@ def _server() -> tuple[subprocess.Popen[bytes], socket.socket]:
 
 
 def _serve(requests: socket.socket) -> None:
-    """Fork for each request, until nobody is there to ask."""
-    while True:
+    """Run one command after the other, until nobody is there to ask."""
+    ours = [os.dup(number) for number in range(3)]
+    for number in count(1):
         request, streams, _flags, _address = socket.recv_fds(requests, MOST, 3)
         if not request:
             return
-        child = os.fork()
-        if not child:
-            requests.close()
-            _become(json.loads(request), streams)
-        for stream in streams:
+        for stream, place in zip(streams, range(3), strict=True):
+            os.dup2(stream, place)
             os.close(stream)
-        _pid, status = os.waitpid(child, 0)
-        requests.send(str(os.waitstatus_to_exitcode(status)).encode())
+        code = _become(json.loads(request))
+        for stream, place in zip(ours, range(3), strict=True):
+            os.dup2(stream, place)
+        requests.send(str(code).encode())
+        if number % EACH == 0:
+            gc.collect()
 
 
-def _become(asked: dict[str, str], streams: Sequence[int]) -> None:
-    """Be the command, to the end."""
-    for number, stream in enumerate(streams):
-        os.dup2(stream, number)
-        os.close(stream)
+def _become(asked: Mapping[str, Any]) -> int:
+    """Be the command, to the end; give its exit code."""
     os.chdir(asked["cwd"])
     os.environ.clear()
     os.environ.update(asked["environment"])
@@ -135,17 +129,7 @@ def _become(asked: dict[str, str], streams: Sequence[int]) -> None:
     with contextlib.suppress(OSError):
         sys.stdout.flush()
         sys.stderr.flush()
-    os._exit(code if isinstance(code, int) else int(code is not None))
-
-
-def _warm() -> None:
-    """Compile what most runs need; what is said goes nowhere."""
-    from kvdiag.cli.main import run as command
-
-    for words in WARM:
-        sys.argv = ["kvdiag", *words]
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
-            command()
+    return code if isinstance(code, int) else int(code is not None)
 
 
 def _stream(number: int, mode: str) -> IO[str]:
@@ -153,14 +137,4 @@ def _stream(number: int, mode: str) -> IO[str]:
 
 
 if __name__ == "__main__":
-    import kvdiag
-
-    for module in pkgutil.walk_packages(kvdiag.__path__, "kvdiag."):
-        if not module.name.endswith("__main__") and not module.name.startswith(EXTRAS):
-            __import__(module.name)
-    for guest in ("rich.console", "rich.table", "rich.text", "rich.progress", "typer.main", "hyperscan"):
-        with contextlib.suppress(ImportError):
-            __import__(guest)
-    asked = socket.socket(fileno=int(sys.argv[1]))
-    _warm()
-    _serve(asked)
+    _serve(socket.socket(fileno=int(sys.argv[1])))
