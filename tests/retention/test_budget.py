@@ -238,7 +238,7 @@ def analyze_parts(folder: Path):
 NOON = from_datetime(datetime(YEAR, 11, 20, 12, tzinfo=UTC))
 BEGINS, ENDS = NOON + 8 * HOUR + 30 * MINUTE, NOON + 8 * HOUR + 50 * MINUTE  # what happened lies between
 WINDOWS = {"until": (None, ENDS), "since": (BEGINS, None), "both": (BEGINS, ENDS)}
-COPIES = {"until": range(6), "since": range(-5, 1), "both": range(-3, 4)}
+COPIES = {"until": range(5), "since": range(-4, 1), "both": range(-2, 3)}
 
 
 def as_written(text: bytes) -> dict[str, bytes]:
@@ -299,7 +299,7 @@ def test_what_was_listened_to(monkeypatch, tmp_path, asked):
         return told.history.coverage, told.readings
 
     whole = heard()
-    held = holding(monkeypatch, 900)
+    held = holding(monkeypatch, 700)
     assert heard() == whole
     assert any(after < before for before, after in pairwise(held))
     assert whole[0][0].verbosity == 9
