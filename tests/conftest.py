@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -17,7 +18,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from kvdiag.commands.analyze import analyze
 from kvdiag.model.options import Options
+from kvdiag.model.report import Report
 from tests import runner
 from tests.long import thinned
 
@@ -138,6 +141,35 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def kvdiag():
     """Give the function that runs the command in a process of its own; a traceback fails the test."""
     return run_kvdiag
+
+
+@dataclass(frozen=True)
+class Thinned:
+    """The logs of a sample without most of what repeats, read once for all that ask."""
+
+    options: Options
+
+    @property
+    def folder(self) -> Path:
+        """Where they lie."""
+        return Path(self.options.paths[0])
+
+    @cached_property
+    def report(self) -> Report:
+        """What is found in them."""
+        return analyze(self.options)
+
+
+@pytest.fixture(scope="session")
+def thinned_samples(tmp_path_factory) -> Callable[[Sample], Thinned]:
+    """Give the function that thins a sample."""
+    return cache(lambda sample: Thinned(sample.asked(sample.write_thinned(tmp_path_factory.mktemp("thin") / "logs"))))
+
+
+@pytest.fixture
+def thin(thinned_samples, sample) -> Thinned:
+    """Give the sample's logs, thinned."""
+    return thinned_samples(sample)
 
 
 @pytest.fixture

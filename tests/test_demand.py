@@ -2,12 +2,10 @@
 
 import pytest
 
-from kvdiag.commands.analyze import analyze
 from kvdiag.commands.case import Case
 from kvdiag.correlate.needed import needed
 from kvdiag.events.raw import UNKNOWN_PROCESS, EventMatch, RawEvent, ValueReader
 from kvdiag.events.stamper import Process
-from kvdiag.model.options import Options
 from kvdiag.model.rule import Selector
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.demand import asked
@@ -22,12 +20,11 @@ def told(finding):
     return (finding.key, finding.verdict, finding.severity, finding.role, finding.count, finding.says, finding.evidence)
 
 
-def test_samples(sample, tmp_path):
+def test_samples(thin):
     """With all events of a sample, and with those alone that a rule asks for, the findings are the same."""
-    options = Options(paths=(str(sample.write_thinned(tmp_path / "logs")),), year=2026)
-    case = Case(options)
+    case = Case(thin.options)
     whole = case.findings(case.read().history)
-    assert [told(one) for one in analyze(options).findings] == [told(one) for one in whole]
+    assert [told(one) for one in thin.report.findings] == [told(one) for one in whole]
 
 
 @pytest.mark.parametrize(

@@ -40,21 +40,21 @@ def place(origin: Origin) -> tuple[str, int]:
     return Path(origin.source).name.removesuffix(".gz"), origin.line
 
 
-def test_without_names_it_finds_the_same(kvdiag, tmp_path, sample):
+def test_without_names_it_finds_the_same(kvdiag, tmp_path, sample, thin):
     """Every incident gives the same findings after its names are gone, and none of its UIDs or pods is left."""
-    shared, logs = tmp_path / "shared", sample.write_thinned(tmp_path / "logs")
-    kvdiag("redact", "--anonymize", "--output-folder", shared, logs)
-    whole, report = (analyze(sample.asked(folder)) for folder in (logs, shared))
+    shared, whole = tmp_path / "shared", thin.report
+    kvdiag("redact", "--anonymize", "--output-folder", shared, thin.folder)
+    report = analyze(sample.asked(shared))
     assert told(report) == told(whole)
     rules = [finding.rule.name for finding in whole.findings]
     assert sorted(rules) == sorted(finding["rule"] for finding in sample.report["findings"])
     read, was = (sorted((one.records, one.recognised, one.unread) for one in done.inputs) for done in (report, whole))
     assert read == was
     written = b"".join(path.read_bytes() for path in shared.rglob("*") if path.is_file())
-    pods = take(sample.asked(logs), Wanted(kind=SubjectKind.POD)).inventory.rows
+    pods = take(thin.options, Wanted(kind=SubjectKind.POD)).inventory.rows
     names = {pod.name.partition("/")[2] for pod in pods}
     assert not [name for name in names if re.search(rf"(?<![-\w.]){re.escape(name)}(?![-\w.])".encode(), written)]
-    known = set(UIDS.findall(b"".join(map(unpacked, logs.iterdir()))))
+    known = set(UIDS.findall(b"".join(map(unpacked, thin.folder.iterdir()))))
     assert not known & set(UIDS.findall(written))
 
 

@@ -9,7 +9,6 @@ import pytest
 from kvdiag.commands.events import list_events
 from kvdiag.commands.parse import records
 from kvdiag.model.event import Event
-from kvdiag.model.options import Options
 from kvdiag.report.lines import event_line, record_line
 
 JOURNAL = """\
@@ -40,12 +39,11 @@ def placed(told):
     return {(one["source"], one["line"]): (one["time"], one["component"]) for one in told}
 
 
-def test_samples(tmp_path, sample):
+def test_samples(thin):
     """Each event of a sample has the time and the component that its line has in `parse`."""
-    options = Options(paths=(str(sample.write_thinned(tmp_path / "logs")),))
-    parsed = placed(map(record_line, records(options, pytest.fail)))
+    parsed = placed(map(record_line, records(thin.options, pytest.fail)))
     events: list[Event] = []
-    list_events(options, events.append, lambda _source, _size: None)
+    list_events(thin.options, events.append, lambda _source, _size: None)
     recognised = placed(map(event_line, events))
     assert recognised
     # An event may stand on a line within a record of many lines, which `parse` tells by its first.

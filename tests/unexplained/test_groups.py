@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 import pytest
 
 from kvdiag.clock import from_datetime
-from kvdiag.commands.analyze import analyze
 from kvdiag.commands.parse import records
 from kvdiag.model.options import Options
 from kvdiag.model.values import Level
@@ -64,12 +63,11 @@ def test_what_goes_on_comes_first(errors_of):
     assert [(group.where, group.goes_on) for group in said.groups] == [("b.go:1", True), ("a.go:1", False)]
 
 
-def test_lines_are_counted_as_parse_tells_them(sample, tmp_path):
+def test_lines_are_counted_as_parse_tells_them(thin):
     """Each record of level warning or worse of the node's programs counts once."""
-    options = Options(paths=(str(sample.write_thinned(tmp_path / "logs")),))
-    worse = [one for one in records(options, lambda _problem: None) if one.level in room.WORSE]
+    worse = [one for one in records(thin.options, lambda _problem: None) if one.level in room.WORSE]
     ours = [one for one in worse if one.component in {*NODE, *CONTROLLERS, ""}]
-    assert analyze(options).errors.lines == len(ours) > 0
+    assert thin.report.errors.lines == len(ours) > 0
 
 
 @pytest.mark.parametrize(
