@@ -35,8 +35,9 @@ from kvdiag.scan.sections import looked_into, sections
 ENDS = 300  # lines at either end of an input in which its first and last time are looked for
 PREAMBLE = 8
 SAID_WITHIN = 8_000  # lines in which a line that says its own date is looked for
-_DMESG_DAY = lazy_regex(rb"^\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d (?P<year>20\d\d)\] ", re.MULTILINE)
-_JOURNAL = lazy_regex(rb"^-- (?:Logs begin|Journal begins) at [^\n]{0,8}\b(?P<year>20\d\d)-\d\d-\d\d ", re.MULTILINE)
+# Both begin with what the regex engine looks for as one literal; that it begins a line is asked afterwards.
+_DMESG_DAY = lazy_regex(rb"\[(?<![^\n]\[)[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d (?P<year>20\d\d)\] ")
+_JOURNAL = lazy_regex(rb"-- (?<![^\n]-- )(?:Logs begin|Journal begins) at [^\n]{0,8}\b(?P<year>20\d\d)-\d\d-\d\d ")
 _OWN_DAY = lazy_regex(
     rb"^(?:[^\n]{0,80} )?[IWEF](?P<month>\d\d)(?P<day>\d\d) \d\d:"
     rb"[^\n]{0,1500}?\b(?P<year>20\d\d)-(?P=month)-(?P=day)[ T]\d\d:",

@@ -27,7 +27,23 @@ class Head(NamedTuple):
     lines: tuple[Entry, ...]
 
 
-Place = tuple[Head, "memoryview | Rule"]
+class Packed:
+    """A rule as it is kept, read once for all shelves that it is on."""
+
+    __slots__ = ("_kept",)
+
+    def __init__(self, kept: memoryview) -> None:
+        """`kept` is its line of JSON."""
+        self._kept: memoryview | Rule = kept
+
+    def read(self) -> Rule:
+        """Read it, when it is asked for the first time."""
+        if isinstance(self._kept, memoryview):
+            self._kept = unpack(json.loads(bytes(self._kept)))
+        return self._kept
+
+
+Place = tuple[Head, Packed | Rule]
 
 
 class Shelf(Sequence[Rule]):
@@ -49,11 +65,8 @@ class Shelf(Sequence[Rule]):
         """The rule in that place, or a shelf of some."""
         if isinstance(at, slice):
             return Shelf(self._places[at])
-        head, kept = self._places[at]
-        if isinstance(kept, memoryview):
-            kept = unpack(json.loads(bytes(kept)))
-            self._places[at] = head, kept
-        return kept
+        _, rule = self._places[at]
+        return rule.read() if isinstance(rule, Packed) else rule
 
     @property
     def heads(self) -> list[Head]:
@@ -105,7 +118,7 @@ def _places(kept: bytes) -> Iterator[Place]:
     for length, name, other, status, clauses, lines in json.loads(kept[:end]):
         start, end = end, end + length
         head = Head(name, other, status, tuple(map(frozenset, clauses)), tuple(map(unpack_entry, lines)))
-        yield head, whole[start:end]
+        yield head, Packed(whole[start:end])
     if end != len(kept):
         raise ValueError("the rules are shorter or longer than their heads tell")
 

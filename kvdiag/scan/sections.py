@@ -47,7 +47,8 @@ def sections(whole: Iterable[Block]) -> Iterator[tuple[str, Iterator[Block]]]:
     if first is None:
         return
     given = chain((first,), blocks)
-    if HEADER.search(first.data) is None and _OBJECTS.match(first.data) is None:
+    has_headers = b"==" in first.data and HEADER.search(first.data) is not None  # two bytes are found ten times sooner
+    if not has_headers and _OBJECTS.match(first.data) is None:
         yield "", given
         return
     for name, parts in groupby(_named(given), key=itemgetter(0)):
