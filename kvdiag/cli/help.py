@@ -15,13 +15,19 @@ from kvdiag.regex import lazy_regex
 PLAIN: Any = {"add_completion": False, "rich_markup_mode": None, "pretty_exceptions_enable": False}
 """How typer shows help and errors: as text, without boxes."""
 _LIST = lazy_regex(r"<list\[(\w+)\]>")
+LONGEST = 500  # characters of an error: it repeats what was typed
 _SHOWN: Any = typer.BadParameter.__mro__[2]  # what typer shows without a traceback; it has no public name
 
 
 class Command(TyperCommand):
-    """A command whose help says `[PATH]...` where typer says `PATH <list[str]>`."""
+    """A command whose help says `[PATH]...` where typer says `[PATH]` or `PATH <list[str]>`."""
 
-    def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  # typer brings its own click, or not
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ANN401  # typer brings its own click, or not
+        """What follows the command's name in its usage."""
+        arguments = [_name(param) for param in self.get_params(ctx) if param.param_type_name == "argument"]
+        return ["[OPTIONS]", *arguments]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  # as above
         """Arguments, then options."""
         for title, records in records_of(self, ctx).items():
             if records:
@@ -81,7 +87,7 @@ def _cleaned() -> Iterator[None]:
     except _SHOWN as error:
         from kvdiag.report.clean import clean  # what a page of help does without
 
-        error.message = clean(error.message, redact=False, newlines=True)
+        error.message = clean(error.message[:LONGEST], redact=False, newlines=True)
         raise
 
 
