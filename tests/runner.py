@@ -36,30 +36,58 @@ def needs_start(environment: Mapping[str, str]) -> bool:
 
 def run(words: Sequence[str], stdin: bytes, cwd: Path, environment: Mapping[str, str]) -> tuple[int, bytes, bytes]:
     """Run the command; give its exit code, what it wrote, and what it said on stderr."""
-    _process, server = _server()
-    (its_in, our_in), (our_out, its_out), (our_err, its_err) = os.pipe(), os.pipe(), os.pipe()
-    request = json.dumps({"words": list(words), "cwd": str(cwd), "environment": dict(environment)}).encode()
-    socket.send_fds(server, [request], [its_in, its_out, its_err])
-    for end in (its_in, its_out, its_err):
-        os.close(end)
-    written: dict[int, bytes] = {}
-    threads = [Thread(target=_feed, args=(our_in, stdin))]
-    threads += [Thread(target=_drain, args=(end, written)) for end in (our_out, our_err)]
-    for thread in threads:
-        thread.start()
-    code = int(server.recv(16))
-    for thread in threads:
-        thread.join(PATIENCE)
-    return code, written[our_out], written[our_err]
+    return _own().run(words, stdin, cwd, environment)
 
 
 def stop() -> None:
     """End the server, if one was started."""
-    if _server.cache_info().currsize:
-        process, server = _server()
-        server.close()
-        process.wait(PATIENCE)
-        _server.cache_clear()
+    if _own.cache_info().currsize:
+        _own().stop()
+        _own.cache_clear()
+
+
+class Server:
+    """Runs the command of some sources."""
+
+    def __init__(self, sources: Path, environment: Mapping[str, str]) -> None:
+        """The environment holds what is read when an interpreter starts."""
+        self._ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._ours.settimeout(PATIENCE)
+        for side in (self._ours, its):
+            side.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MOST)
+        self._process = subprocess.Popen(
+            [sys.executable, str(Path(__file__)), str(its.fileno())],
+            pass_fds=[its.fileno()],
+            stdin=subprocess.DEVNULL,
+            cwd=sources,
+            env={**environment, "PYTHONPATH": str(sources)},
+            start_new_session=True,
+        )
+        its.close()
+
+    def run(
+        self, words: Sequence[str], stdin: bytes, cwd: Path, environment: Mapping[str, str]
+    ) -> tuple[int, bytes, bytes]:
+        """Run it; give its exit code, what it wrote, and what it said on stderr."""
+        (its_in, our_in), (our_out, its_out), (our_err, its_err) = os.pipe(), os.pipe(), os.pipe()
+        request = json.dumps({"words": list(words), "cwd": str(cwd), "environment": dict(environment)}).encode()
+        socket.send_fds(self._ours, [request], [its_in, its_out, its_err])
+        for end in (its_in, its_out, its_err):
+            os.close(end)
+        written: dict[int, bytes] = {}
+        threads = [Thread(target=_feed, args=(our_in, stdin))]
+        threads += [Thread(target=_drain, args=(end, written)) for end in (our_out, our_err)]
+        for thread in threads:
+            thread.start()
+        code = int(self._ours.recv(16))
+        for thread in threads:
+            thread.join(PATIENCE)
+        return code, written[our_out], written[our_err]
+
+    def stop(self) -> None:
+        """End it."""
+        self._ours.close()
+        self._process.wait(PATIENCE)
 
 
 def _feed(end: int, data: bytes) -> None:
@@ -73,21 +101,8 @@ def _drain(end: int, written: dict[int, bytes]) -> None:
 
 
 @cache
-def _server() -> tuple[subprocess.Popen[bytes], socket.socket]:
-    ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    ours.settimeout(PATIENCE)
-    for side in (ours, its):
-        side.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MOST)
-    process = subprocess.Popen(
-        [sys.executable, str(Path(__file__)), str(its.fileno())],
-        pass_fds=[its.fileno()],
-        stdin=subprocess.DEVNULL,
-        cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        start_new_session=True,
-    )
-    its.close()
-    return process, ours
+def _own() -> Server:
+    return Server(ROOT, os.environ)
 
 
 def _serve(requests: socket.socket) -> None:

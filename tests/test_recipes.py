@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.runner import Server
 
 ROOT = Path(__file__).parents[1]
 POD = "1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01"
@@ -21,6 +21,8 @@ class Checkout:
     def __init__(self, folder: Path) -> None:
         """Copies them."""
         self.folder = folder
+        self._environment = os.environ | {"XDG_CACHE_HOME": str(folder / "cache")}
+        self._server: Server | None = None
         for name in ("kvdiag", "patterns"):
             shutil.copytree(ROOT / name, folder / name)  # bytecode too, if it is kept: it is of the same dates
 
@@ -37,23 +39,31 @@ class Checkout:
         (self.folder / name).write_text(text.replace(old, new), "utf-8")
 
     def run(self, *arguments: object) -> str:
-        """Run the command of the copy; give what it wrote."""
-        done = subprocess.run(
-            [sys.executable, "-m", "kvdiag", *map(str, arguments)],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=self.folder,
-            env=os.environ | {"PYTHONPATH": str(self.folder), "XDG_CACHE_HOME": str(self.folder / "cache")},
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+        """Run the command of the copy as it is now; give what it wrote."""
+        if self._server is None:
+            self._server = Server(self.folder, self._environment)
+        code, out, said = self._server.run([*map(str, arguments)], b"", self.folder, self._environment)
+        assert code == 0, out + said
+        return out.decode()
+
+    def stop(self) -> None:
+        """What is changed from now on is seen by what is run afterwards."""
+        if self._server is not None:
+            self._server.stop()
+            self._server = None
 
 
 @pytest.fixture(scope="module")
-def checkout(tmp_path_factory):
-    """A copy of the sources in which one recipe is followed after the other."""
+def sources(tmp_path_factory):
+    """Give a copy of the sources in which one recipe is followed after the other."""
     return Checkout(tmp_path_factory.mktemp("sources") / "checkout")
+
+
+@pytest.fixture
+def checkout(sources):
+    """Give the copy, to be changed first and to be run afterwards."""
+    yield sources
+    sources.stop()
 
 
 RULE = f"""
