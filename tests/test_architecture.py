@@ -68,6 +68,7 @@ def tree_of(module: Path) -> ast.Module:
     return ast.parse(module.read_text(encoding="utf-8"))
 
 
+@cache
 def imported(module: Path) -> set[str]:
     """Give the full names a module imports, those for the type checker included."""
     names = set()

@@ -19,7 +19,7 @@ from kvdiag.model.rule import Bug, Fix, Rule
 from kvdiag.regex import lazy_regex
 from kvdiag.rules.distribution import plain
 from kvdiag.rules.findings import find
-from kvdiag.rules.library import load
+from kvdiag.rules.library import Library, load
 
 INDEX = "README"
 LONGEST_LINE = 420  # characters of a sample line; the middle of a longer one is left out
@@ -37,12 +37,11 @@ _SLOT = lazy_regex(r"\{([a-z][a-z0-9_]*)\}")
 _COMMAND = "python -m kvdiag.commands.signature_pages docs/signatures"
 
 
-def pages() -> dict[str, str]:
-    """Each page by the name of its file, without `.md`: the index, and one a family of the rules that come along.
+def pages(library: Library) -> dict[str, str]:
+    """Each page by the name of its file, without `.md`: the index, and one a family of the library's rules.
 
     Raises PatternError for a rule that cannot be read.
     """
-    library = load([built_in()])
     for fault in library.errors:
         raise fault
     families = by_family(library.rules)
@@ -165,7 +164,7 @@ if __name__ == "__main__":
     _folder = Path(sys.argv[1])
     _folder.mkdir(parents=True, exist_ok=True)
     try:
-        for _name, _text in pages().items():
+        for _name, _text in pages(load([built_in()])).items():
             (_folder / f"{_name}.md").write_text(_text, encoding="utf-8")
     except PatternError as _fault:
         sys.exit(str(_fault))

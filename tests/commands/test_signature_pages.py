@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from kvdiag.commands.signature_pages import INDEX, TITLES, pages
+from tests.patterns import library
 
 FOLDER = Path(__file__).parents[2] / "docs" / "signatures"
 
 
 @pytest.fixture(scope="module")
 def made():
-    return pages()
+    return pages(library())
 
 
 def test_pages_of_signatures(made):

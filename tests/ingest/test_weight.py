@@ -15,7 +15,7 @@ from kvdiag.retention import budget as limits
 from kvdiag.retention import findings as judged
 from kvdiag.views.inventory import Wanted
 
-MANY = 1_500
+MANY = 1_000
 ROOM = 1 << 19
 ADDED = 'I0312 08:{minute:02}:{second:02}.{micro:06}    2201 kubelet.go:2130] "SyncLoop ADD" source="api" pods=["shop/web-{n}"]\n'
 CLEANED = (
