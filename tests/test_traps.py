@@ -21,7 +21,7 @@ from kvdiag.scan.choose import scanner
 from tests.recorded import records_of
 from tests.traps import KLOG, LEADS, READERS, UNITS, vocabulary
 
-LARGE = 20 << 10  # beyond what is kept of a line; `bench/linear.py` goes to megabytes
+LARGE = 17 << 10  # beyond what is kept of a line; `bench/linear.py` goes to megabytes
 ONE_LINE = ("understand", "classify", "piece", "request", "clean")
 # What was quadratic once, or is the kind of thing that is.
 WORST = (
@@ -55,7 +55,7 @@ OPENINGS = (
 @pytest.mark.parametrize("name", ONE_LINE)
 @pytest.mark.parametrize("unit", WORST, ids=ascii)
 def test_a_long_line(name, unit):
-    """A line of 20 KB of anything is read, behind any beginning."""
+    """A line of 17 KB of anything is read, behind any beginning."""
     for lead in LEADS:
         READERS[name](lead + unit * (LARGE // len(unit)))
 

@@ -11,7 +11,6 @@ from pathlib import Path
 import junitparser
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
-from sarif_pydantic import Sarif
 
 from kvdiag.commands.analyze import analyze
 from kvdiag.ingest.read import TextInput
@@ -65,6 +64,8 @@ def test_each_output_writes_something(monkeypatch):
 
 def test_sarif():
     """Results name rules that are listed, lines that are there, and a fingerprint."""
+    from sarif_pydantic import Sarif  # takes as long as all else that is imported here
+
     said = json.loads(written("sarif", incident()))
     (run,) = Sarif.model_validate(said).runs
     assert [result.rule_id for result in run.results] == [finding.rule.id for finding in incident().findings]
