@@ -39,6 +39,13 @@ def run(words: Sequence[str], stdin: bytes, cwd: Path, environment: Mapping[str,
     return _own().run(words, stdin, cwd, environment)
 
 
+def run_into(place: Path, words: Sequence[str]) -> tuple[int, bytes]:
+    """Run the command with a file as its standard output; give its exit code, and what it said on stderr."""
+    with place.open("wb") as file:
+        code, _out, said = _own().run(words, b"", ROOT, os.environ, file.fileno())
+    return code, said
+
+
 def stop() -> None:
     """End the server, if one was started."""
     if _own.cache_info().currsize:
@@ -66,12 +73,17 @@ class Server:
         its.close()
 
     def run(
-        self, words: Sequence[str], stdin: bytes, cwd: Path, environment: Mapping[str, str]
+        self,
+        words: Sequence[str],
+        stdin: bytes,
+        cwd: Path,
+        environment: Mapping[str, str],
+        out: int | None = None,
     ) -> tuple[int, bytes, bytes]:
-        """Run it; give its exit code, what it wrote, and what it said on stderr."""
+        """Run it; give its exit code, what it wrote unless that went to `out`, and what it said on stderr."""
         (its_in, our_in), (our_out, its_out), (our_err, its_err) = os.pipe(), os.pipe(), os.pipe()
         request = json.dumps({"words": list(words), "cwd": str(cwd), "environment": dict(environment)}).encode()
-        socket.send_fds(self._ours, [request], [its_in, its_out, its_err])
+        socket.send_fds(self._ours, [request], [its_in, its_out if out is None else out, its_err])
         for end in (its_in, its_out, its_err):
             os.close(end)
         written: dict[int, bytes] = {}

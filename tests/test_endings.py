@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.runner import run_into
+
 SAMPLES = Path(__file__).parents[1] / "sample-logs"
 SAMPLE, SHORT = SAMPLES / "hostpath-driver-lost-state", SAMPLES / "kubelet-no-runtime-endpoint"
 KVDIAG = [sys.executable, "-m", "kvdiag"]
@@ -48,13 +50,21 @@ def one_line(text: bytes) -> str:
 @each_command
 def test_a_full_disk(words):
     """It is told in one line, and is no finding."""
+    code, said = run_into(Path("/dev/full"), [*words, str(SHORT)])
+    assert code == 2
+    assert "No space left on device" in said.decode().splitlines()[-1]
+    assert b"Traceback" not in said
+
+
+@full
+def test_a_full_disk_to_the_end():
+    """So it is where the interpreter ends, too."""
     with Path("/dev/full").open("wb") as nowhere:
         done = subprocess.run(
-            [*KVDIAG, *words, str(SHORT)], stdout=nowhere, stderr=subprocess.PIPE, check=False, timeout=60
+            [*KVDIAG, "analyze", str(SHORT)], stdout=nowhere, stderr=subprocess.PIPE, check=False, timeout=60
         )
     assert done.returncode == 2
-    assert "No space left on device" in done.stderr.decode().splitlines()[-1]
-    assert b"Traceback" not in done.stderr
+    assert "No space left on device" in one_line(done.stderr)
 
 
 @full

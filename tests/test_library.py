@@ -25,7 +25,7 @@ def log_of(path: Path) -> bytes:
 def test_paths(named_sample):
     """Files and folders as paths or words give what the command finds in them."""
     sample = named_sample("hostpath-driver-lost-state")
-    wanted = [(one["rule"], one["verdict"]) for one in sample.report["findings"]]
+    wanted = [(one["rule"], one["verdict"]) for one in sample.expected["findings"]]
     for report in (analyze(sample.folder), analyze(*map(str, sample.logs))):
         assert [(one.rule.name, str(one.verdict)) for one in report.findings] == wanted
     first = report.findings[0]
@@ -67,4 +67,4 @@ def test_as_a_user_would(named_sample):
     done = subprocess.run(
         [sys.executable, "-c", code, sample.folder], capture_output=True, text=True, check=True, cwd=ROOT
     )
-    assert json.loads(done.stdout.replace("'", '"')) == [one["rule"] for one in sample.report["findings"]]
+    assert json.loads(done.stdout.replace("'", '"')) == [one["rule"] for one in sample.expected["findings"]]

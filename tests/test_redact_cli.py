@@ -47,7 +47,7 @@ def test_without_names_it_finds_the_same(kvdiag, tmp_path, sample, thin):
     report = analyze(sample.asked(shared))
     assert told(report) == told(whole)
     rules = [finding.rule.name for finding in whole.findings]
-    assert sorted(rules) == sorted(finding["rule"] for finding in sample.report["findings"])
+    assert sorted(rules) == sorted(finding["rule"] for finding in sample.expected["findings"])
     read, was = (sorted((one.records, one.recognised, one.unread) for one in done.inputs) for done in (report, whole))
     assert read == was
     written = b"".join(path.read_bytes() for path in shared.rglob("*") if path.is_file())
