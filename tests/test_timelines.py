@@ -296,6 +296,15 @@ def test_a_name_that_nothing_has(kvdiag):
     assert "default/db-0" in done.stderr
 
 
+def test_a_file_where_a_name_is_asked_for(kvdiag):
+    """Who gives the log alone is asked for a name, and told how to list them; a name beside it needs no kind."""
+    log = "sample-logs/healthy-csi-volume/kubelet.log.gz"
+    done = kvdiag("timeline", log)
+    assert done.returncode == 2
+    assert f"kvdiag timeline NAME {log}" in done.stderr
+    assert kvdiag("timeline", "default/web-0", log).returncode == 0
+
+
 def test_a_node_that_is_only_named(kvdiag, tmp_path):
     """A node of which a controller alone speaks is known by its name; the beginning of several names is said to be."""
     log = tmp_path / "kube-controller-manager.log"

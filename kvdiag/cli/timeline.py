@@ -68,4 +68,7 @@ def _asked(kind: str, ref: str, paths: list[str]) -> tuple[tuple[SubjectKind, ..
         if not ref:
             raise UsageError(f"timeline {kind}: which one? give its name, UID, handle or id")
         return (SubjectKind(single),), ref, paths
+    if not ref and Path(kind).is_file():
+        asked = f"kvdiag timeline NAME {kind}; `kvdiag pods {kind}` and `kvdiag volumes {kind}` list the names in it"
+        raise UsageError(f"timeline {kind}: of what in this file? {asked}")
     return tuple(SubjectKind), kind, [*([ref] if ref else []), *paths]
