@@ -21,7 +21,7 @@ from kvdiag.events.rpc_reader import LONGEST_SITE, LONGEST_TEXT, RpcReader
 from kvdiag.events.stamper import TimestampReader
 from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.events.within import own_words, with_pod
-from kvdiag.formats.authors import Attribution
+from kvdiag.formats.authors import COMBINED, Attribution, listed
 from kvdiag.formats.bodies.gopanic import is_opening
 from kvdiag.formats.bodies.gopanic import read as read_panic
 from kvdiag.formats.carriers.carrier import KERNEL
@@ -51,7 +51,7 @@ class Recogniser:
         self._polls, self._readers, self._errors = vocabulary.polls, vocabulary.readers, vocabulary.errors
         self._owners, self._special = vocabulary.owners, vocabulary.special
         self._rpc = RpcReader(vocabulary.kinds, self._lines)
-        self._sayings: dict[tuple[str, str, bytes], bool] = {}
+        self._sayings: dict[tuple[str, str, bytes, bytes], bool] = {}
 
     @property
     def rpc_lines(self) -> list[RpcLine]:
@@ -133,9 +133,10 @@ class Recogniser:
     def _may_say(self, component: str, ident: str, line: bytes, rest: int) -> bool:
         """As `Attribution.may_say`, or `may_relay` of a RELAYED error; asked once for each call site.
 
-        Both look at no more than the file.
+        Both look at no more than the file, and the type that a reflector lists.
         """
-        key = (component, ident, line[rest : line.find(b"]", rest, rest + LONGEST_SITE)] if not ident else b"")
+        site = b"" if ident and ident not in COMBINED else line[rest : line.find(b"]", rest, rest + LONGEST_SITE)]
+        key = (component, ident, site, listed(line) if b"reflector" in site else b"")
         told = self._sayings.get(key)
         if told is None:
             if len(self._sayings) >= MOST_SITES:

@@ -71,6 +71,14 @@ _WITHIN: Mapping[str, str] = {
     """,
 }
 
+# What kubelet's reflectors list, by its type: who fails to list another is no kubelet. Most lines are of no reflector.
+WATCHED = frozenset(
+    (
+        *(b"", b"Pod", b"Node", b"Service", b"Secret", b"ConfigMap", b"CSIDriver", b"RuntimeClass"),
+        *(b"ClusterTrustBundle", b"PodCertificateRequest", b"ResourceSlice"),
+    )
+)
+_LISTED = lazy_regex(rb"ailed to (?:list|watch) \*(?:[a-z0-9]+\.)?([A-Za-z]+)")
 
 DRIVER = "csi-driver"
 SIDECARS = ("external-attacher", "external-provisioner", "external-resizer", "node-driver-registrar")
@@ -193,6 +201,8 @@ class Attribution(NamedTuple):
             who = process(ident)
             return who == component or not (who in CONTROL or (component == "kubelet" and who in _PROCESSES))
         file, by = _file(line), self.by
+        if component == "kubelet" and listed(line) not in WATCHED:
+            return False
         who = self._known(ident, file)
         if who == component or (file in _ATTACHING and not by.program):
             return True
@@ -204,7 +214,7 @@ class Attribution(NamedTuple):
         """Whether a line may pass on an error of the node: not in a container's own log, nor of the control plane."""
         if ident and ident not in COMBINED:
             return process(ident) not in CONTROL
-        if self.by.container and self.by.program != "kubelet":
+        if (self.by.container and self.by.program != "kubelet") or listed(line) not in WATCHED:
             return False
         return self._known(ident, _file(line)) not in CONTROL
 
@@ -213,6 +223,12 @@ class Attribution(NamedTuple):
         told, named = author(ident, caller), self.by.program if self.by.program in CONTROL else ""
         is_shared = not ident and caller.partition(":")[0] in _ATTACHING
         return named or (own if own in CONTROL else told) if is_shared else told or named
+
+
+def listed(line: bytes) -> bytes:
+    """The type that a reflector could not list or watch; empty where the line is none of a reflector."""
+    found = _LISTED.search(line) if b"reflector.go:" in line[:_HEADER] else None
+    return found[1] if found else b""
 
 
 def _file(line: bytes) -> str:

@@ -91,6 +91,18 @@ def test_a_line_and_what_it_names():
     assert (attrs["backoff"], attrs["error"]) == ("500ms", "kubernetes.io/csi: Unmounter.TearDownAt failed")
 
 
+@pytest.mark.parametrize("before", ["", "Jul 15 03:49:33 worker-1 k3s[811]: "])
+def test_who_may_say_it_is_asked_of_each_type_and_file(before):
+    """One call of a library lists for several programs, and one process is several of them."""
+    site = {"level": "E", "file": "reflector.go:147"}
+    text = "k8s.io/client-go/informers/factory.go:150: Failed to watch *v1.{0}: failed to list *v1.{0}: EOF"
+    lines = [
+        klog(text.format(kind), f"03:49:33.{number:06}", **site)
+        for number, kind in enumerate(("Node", "StorageClass", "Service", "ReplicaSet"))
+    ]
+    assert [one.line for one in raw_events(*(before + line for line in lines))] == [1, 3]
+
+
 @pytest.mark.parametrize(
     ("text", "as_json"),
     [

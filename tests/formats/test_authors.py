@@ -84,6 +84,26 @@ def test_words_that_several_programs_have(ident, line, named, is_kubelets):
     assert Attribution(named).may_say("kubelet", ident, line) == is_kubelets
 
 
+@pytest.mark.parametrize(
+    ("words", "ident", "is_kubelets"),
+    [
+        ("factory.go:150: Failed to watch *v1.Node: failed to list *v1.Node: x", "", True),
+        ("factory.go:150: Failed to watch *v1beta1.RuntimeClass: failed to list *v1beta1.RuntimeClass: x", "", True),
+        ("factory.go:150: Failed to watch *v1.StorageClass: failed to list *v1.StorageClass: x", "", False),
+        ("factory.go:150: Failed to watch *v1.StorageClass: failed to list *v1.StorageClass: x", "k3s", False),
+        ("factory.go:150: Failed to watch *v1.StorageClass: failed to list *v1.StorageClass: x", "kubelet", True),
+        ('"Failed to watch" err="failed to list *v1.EndpointSlice: x" type="*v1.EndpointSlice"', "", False),
+        ("kubelet.go:403: Failed to list *api.Node: x", "", True),
+        ("factory.go:134: Failed to list *v1.VolumeAttachment: x", "", False),
+    ],
+)
+def test_what_kubelet_does_not_watch(words, ident, is_kubelets):
+    """A reflector of a type that kubelet watches may be kubelet's, unless a carrier says who wrote the line."""
+    line = f"E1120 20:39:21.779765    2201 reflector.go:147] {words}".encode()
+    assert Attribution().may_say("kubelet", ident, line) == is_kubelets
+    assert Attribution().may_relay(ident, line) == is_kubelets
+
+
 def test_who_attaches():
     """What attaches volumes is a part of the kubelet and of the controller manager: the name of the log tells."""
     caller = "operation_generator.go:398"
