@@ -148,7 +148,7 @@ class ErrorLines:
             if crashes and number - self._crash >= OPENING:
                 self._put(line, said.text, Level.FATAL, b"", said, number)
             self._crash = number if crashes else self._crash
-        elif body.level in WORSE and body.format not in eventtable.FORMATS:
+        elif body.level in WORSE and (body.format not in eventtable.FORMATS or eventtable.is_of_node(body)):
             self._put(line, canonical(body), body.level, body.caller.encode("utf-8", "replace"), said, number)
 
     def _put(self, line: bytes, words: bytes, level: Level, site: bytes, said: TimedLine, number: int) -> None:

@@ -29,7 +29,7 @@ _OTHERS = (
     lazy_regex(rb"\t" + _WORDS + rb"\w{0,4}[ \t]"),
     lazy_regex(rb"\.go:\d{1,6}[ \t]"),  # zap on a terminal, its tabs turned into blanks
     lazy_regex(rb": (?:panic: |fatal error: |SIG[A-Z]{3,4}: |[WEF] )"),
-    lazy_regex(rb" (?:panic|fatal error): "),
+    lazy_regex(rb" (?:panic|fatal error): | Warning +[A-Z]\w+ "),
 )  # fmt: skip
 _MESSAGE, _LEVEL = b'"msg', b'evel"'
 _VERBOSITY = (b'"v":', rb'"v\":')

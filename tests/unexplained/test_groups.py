@@ -45,6 +45,36 @@ def test_groups(errors_of, lines, groups):
     assert said.lines == said.rest == sum(count for _, count in groups)
 
 
+DESCRIBED = """\
+Events:
+  Type     Reason            Age                 From                     Message
+  ----     ------            ----                ----                     -------
+  Normal   Pulled            64m                 kubelet                  Container image already present
+  Warning  FailedOddly       62m (x12 over 64m)  kubelet, worker-1        it is odd: no such thing
+  Warning  FailedAttachOdd   62m                 attachdetach-controller  it cannot be attached: no such thing
+  Warning  FailedScheduling  62m                 default-scheduler        0/3 nodes are available
+  Warning  FailedGetScale    62m                 horizontal-pod-autoscaler  no such deployment
+"""
+LISTED = """\
+LAST SEEN   TYPE      REASON             OBJECT      MESSAGE
+3m          Warning   FailedOddly        pod/web-0   it is odd: no such thing
+3m          Warning   FailedScheduling   pod/web-1   0/3 nodes are available
+3m          Normal    Pulled             pod/web-1   Container image already present
+"""
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        (DESCRIBED, {"it is odd: no such thing", "it cannot be attached: no such thing"}),
+        (LISTED, {"it is odd: no such thing"}),
+    ],
+)
+def test_rows_of_kubectl(errors_of, table, said):
+    """A warning among the events of kubectl is counted where it tells of a node; a scheduler's or an autoscaler's not."""
+    assert {group.says for group in errors_of(events=table).groups} == said
+
+
 def test_a_group_tells_all_of_its_lines(errors_of):
     """How many, since when, what about, and where the first of them stands."""
     lines = [klog(f'a.go:1] "No" err="it is z" pod="shop/web-{n}"', f"08:1{n}:00") for n in range(3)]

@@ -169,6 +169,13 @@ def node_of(body: Body) -> str:
     return body.fields.get("source", "").partition(", ")[2]
 
 
+def is_of_node(body: Body) -> bool:
+    """Whether a row tells of a node, or of what kubelet and the controller of attachments do there."""
+    if body.format != NAME or body.fields.get("reason") == "FailedScheduling":
+        return False
+    return body.fields.get("source", "kubelet").partition(", ")[0] in {"kubelet", "attachdetach-controller"}
+
+
 def is_kernels(body: Body) -> bool:
     """Whether an event holds a line of the kernel's log: what node-problem-detector's kernel monitor found there."""
     source = body.fields.get("source", "")
