@@ -148,8 +148,10 @@ class ErrorLines:
             if crashes and number - self._crash >= OPENING:
                 self._put(line, said.text, Level.FATAL, b"", said, number)
             self._crash = number if crashes else self._crash
-        elif body.level in WORSE and (body.format not in eventtable.FORMATS or eventtable.is_of_node(body)):
+        elif body.level in WORSE and body.format not in eventtable.FORMATS:
             self._put(line, canonical(body), body.level, body.caller.encode("utf-8", "replace"), said, number)
+        elif body.level in WORSE and eventtable.is_of_node(body):
+            self._put(line, body.message.encode("utf-8", "replace"), body.level, b"", said, number)
 
     def _put(self, line: bytes, words: bytes, level: Level, site: bytes, said: TimedLine, number: int) -> None:
         ident, hashed = said.process.ident, hash(words)
