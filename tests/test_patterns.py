@@ -7,9 +7,10 @@ from functools import cache
 
 import pytest
 
+from kvdiag.commands.lint import built_in_faults
 from kvdiag.commands.rule_tests import Verdicts, failure, found, history_of, tellings
 from kvdiag.events.folder import built_in
-from kvdiag.events.vocabulary import load_vocabulary
+from kvdiag.events.vocabulary import load_vocabulary, read_entries
 from kvdiag.model.rule import Rule, RuleTest
 from kvdiag.report.clean import clean
 from kvdiag.rules.grammar import read_condition
@@ -42,6 +43,25 @@ def test_lint_finds_no_fault(kvdiag):
     done = kvdiag("rules", "lint", "patterns")
     assert (done.stdout, done.stderr) == ("", f"{len(LIBRARY.rules)} rules, 0 faults\n")
     assert done.returncode == 0
+
+
+def test_lint_looks_at_events_too(tmp_path):
+    """A wording whose anchor stands nowhere in its message is told with its place, as one of a user's own is."""
+    head = """\
+component: kubelet
+events:
+  - kind: a.b
+    label: a
+    about: a
+    anchor: {}
+    message: it is odd
+    samples: [it is odd]
+"""
+    (tmp_path / "events.yaml").write_text(head.format("is odd"))
+    assert list(built_in_faults(read_entries(tmp_path))) == []
+    (tmp_path / "events.yaml").write_text(head.format("is even"))
+    (fault,) = built_in_faults(read_entries(tmp_path))
+    assert fault.place == f"{tmp_path}/events.yaml:6:13"
 
 
 @pytest.mark.parametrize("rule", LIBRARY.rules, ids=lambda rule: rule.name)

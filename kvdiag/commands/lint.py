@@ -33,7 +33,7 @@ def check_patterns(folders: Sequence[Path]) -> tuple[Library, list[PatternError]
     library = load([built_in(), *folders], only=frozenset() if folders else None)
     others = shelf([built_in()]) if folders else Shelf(())
     known, own = read_entries(built_in() / EVENTS), list[Entry]()
-    faults = [*library.errors, *_taken(library.rules, others), *([] if folders else lint_lifecycles(built_in()))]
+    faults = [*library.errors, *_taken(library.rules, others), *([] if folders else built_in_faults(known))]
     for folder in own_folders(folders):
         entries, broken = read_own(folder)
         own += entries
@@ -51,6 +51,12 @@ def check_patterns(folders: Sequence[Path]) -> tuple[Library, list[PatternError]
     names = frozenset(rule.name for rule in library.rules) | {head.name for head in others.heads}
     found += [fault for rule in library.rules for fault in lint(rule, kinds, names, words)]
     return library, sorted((*faults, *found), key=_place)
+
+
+def built_in_faults(known: Iterable[Entry]) -> Iterator[PatternError]:
+    """Faults of the events and lifecycles that come with kvdiag."""
+    yield from filter(None, (template_fault(wording) for entry in known for wording in entry.wordings))
+    yield from lint_lifecycles(built_in())
 
 
 def _taken(rules: Sequence[Rule], others: Shelf) -> Iterator[PatternError]:
