@@ -61,7 +61,7 @@ events:
     assert list(built_in_faults(read_entries(tmp_path))) == []
     (tmp_path / "events.yaml").write_text(head.format("is even"))
     (fault,) = built_in_faults(read_entries(tmp_path))
-    assert fault.place == f"{tmp_path}/events.yaml:6:13"
+    assert fault.place == f"{tmp_path}/events.yaml:7:14"
 
 
 @pytest.mark.parametrize("rule", LIBRARY.rules, ids=lambda rule: rule.name)
