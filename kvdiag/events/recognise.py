@@ -21,7 +21,7 @@ from kvdiag.events.rpc_reader import LONGEST_SITE, LONGEST_TEXT, RpcReader
 from kvdiag.events.stamper import TimestampReader
 from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.events.within import own_words, with_pod
-from kvdiag.formats.authors import COMBINED, Attribution, listed
+from kvdiag.formats.authors import COMBINED, HEADER, Attribution, reflector_type
 from kvdiag.formats.bodies.gopanic import is_opening
 from kvdiag.formats.bodies.gopanic import read as read_panic
 from kvdiag.formats.carriers.carrier import KERNEL
@@ -135,8 +135,8 @@ class Recogniser:
 
         Both look at no more than the file, and the type that a reflector lists.
         """
-        site = b"" if ident and ident not in COMBINED else line[rest : line.find(b"]", rest, rest + LONGEST_SITE)]
-        key = (component, ident, site, listed(line) if b"reflector" in site else b"")
+        site = b"" if ident and ident not in COMBINED else _site(line, rest)
+        key = (component, ident, site, reflector_type(line) if b"reflector" in site else b"")
         told = self._sayings.get(key)
         if told is None:
             if len(self._sayings) >= MOST_SITES:
@@ -237,6 +237,12 @@ class Recogniser:
         """`panic: …` and `[signal SIGSEGV …` open one and the same dump."""
         before = self.raw_events[-1] if self.raw_events else None
         return before is not None and before.match.entry.kind == CRASH and place.number - before.line <= OPENING
+
+
+def _site(line: bytes, rest: int) -> bytes:
+    """The call site behind klog's header; of a line without one as much as may name a file."""
+    end = line.find(b"]", rest, rest + LONGEST_SITE)
+    return line[rest : end if end >= 0 else rest + HEADER]
 
 
 def _panic(meaning: EventMatch, lines: Sequence[bytes]) -> EventMatch:

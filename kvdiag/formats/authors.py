@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from kvdiag.regex import lazy_regex
 
-_HEADER = 300  # bytes within which klog's header stands, carriers before it
+HEADER = 300  # bytes within which klog's header stands, carriers before it
 # What a journal calls a process of many programs.
 COMBINED = frozenset(
     (
@@ -72,7 +72,7 @@ _WITHIN: Mapping[str, str] = {
 }
 
 # What kubelet's reflectors list, by its type: who fails to list another is no kubelet. Most lines are of no reflector.
-WATCHED = frozenset(
+_WATCHED = frozenset(
     (
         *(b"", b"Pod", b"Node", b"Service", b"Secret", b"ConfigMap", b"CSIDriver", b"RuntimeClass"),
         *(b"ClusterTrustBundle", b"PodCertificateRequest", b"ResourceSlice"),
@@ -201,7 +201,7 @@ class Attribution(NamedTuple):
             who = process(ident)
             return who == component or not (who in CONTROL or (component == "kubelet" and who in _PROCESSES))
         file, by = _file(line), self.by
-        if component == "kubelet" and listed(line) not in WATCHED:
+        if component == "kubelet" and reflector_type(line) not in _WATCHED:
             return False
         who = self._known(ident, file)
         if who == component or (file in _ATTACHING and not by.program):
@@ -214,7 +214,7 @@ class Attribution(NamedTuple):
         """Whether a line may pass on an error of the node: not in a container's own log, nor of the control plane."""
         if ident and ident not in COMBINED:
             return process(ident) not in CONTROL
-        if (self.by.container and self.by.program != "kubelet") or listed(line) not in WATCHED:
+        if (self.by.container and self.by.program != "kubelet") or reflector_type(line) not in _WATCHED:
             return False
         return self._known(ident, _file(line)) not in CONTROL
 
@@ -225,15 +225,15 @@ class Attribution(NamedTuple):
         return named or (own if own in CONTROL else told) if is_shared else told or named
 
 
-def listed(line: bytes) -> bytes:
+def reflector_type(line: bytes) -> bytes:
     """The type that a reflector could not list or watch; empty where the line is none of a reflector."""
-    found = _LISTED.search(line) if b"reflector.go:" in line[:_HEADER] else None
+    found = _LISTED.search(line) if b"reflector.go:" in line[:HEADER] else None
     return found[1] if found else b""
 
 
 def _file(line: bytes) -> str:
     """The source file in the header of klog, which stands before the message, or in the `caller` of an object."""
-    end = line.find(b".go:", 0, _HEADER)
+    end = line.find(b".go:", 0, HEADER)
     if end < 0:
         return ""
     begin = max(line.rfind(mark, 0, end) for mark in (b" ", b"/", b'"'))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ from tests.conftest import ROOT, run_kvdiag
 CHROMIUM = os.environ.get("KVDIAG_CHROMIUM") or shutil.which("chromium") or ""
 ARGUMENTS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
 HOSTILE = """</script><script>document.title='run'</script><img src=x onerror="document.title='run'">"""
+CANVAS = "document.getElementById('canvas').toDataURL()"
 playwright = pytest.importorskip("playwright.sync_api", reason="the page is not tested in a browser: no playwright")
 pytestmark = [
     pytest.mark.browser,
@@ -69,7 +71,7 @@ def opened(chromium, pages) -> Iterator:
         page.on("request", lambda request: asked.append(request.url))
         page.goto(f"{(pages / name).as_uri()}.html{target}")
         if options.get("java_script_enabled", True):
-            page.wait_for_selector("html[data-ready]")
+            page.wait_for_selector("html[data-ready][data-painted]")
         return page
 
     yield open_page
@@ -79,10 +81,14 @@ def opened(chromium, pages) -> Iterator:
     assert [url for url in asked if not url.startswith("file:")] == []
 
 
-def painted(page) -> str:
-    """Give what the canvas shows, once it was painted."""
-    page.wait_for_timeout(150)
-    return page.evaluate("document.getElementById('canvas').toDataURL()")
+def drawn(page) -> None:
+    """Wait until what the page was asked to draw stands: the frame after the next one."""
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def element(page, selector: str):
+    """Give the expectations of an element, which wait until they hold."""
+    return playwright.expect(page.locator(selector))
 
 
 def test_a_click_on_an_event_tells_it_and_is_in_the_address(opened):
@@ -102,7 +108,7 @@ def test_a_click_on_the_canvas(opened):
     page = opened("failure")
     box = page.locator("#lanes").bounding_box()
     page.mouse.click(box["x"] + 900, box["y"] + 72 + 26 * 3 + 8)
-    assert page.inner_text("#event").startswith("node worker-1\nSTARTING 2026-11-20 ")
+    element(page, "#event").to_have_text(re.compile(r"^node worker-1\s*STARTING 2026-11-20 "), use_inner_text=True)
 
 
 def test_the_wheel_zooms_at_the_pointer(opened):
@@ -113,15 +119,12 @@ def test_the_wheel_zooms_at_the_pointer(opened):
     page.keyboard.down("Control")
     page.mouse.wheel(0, -400)
     page.keyboard.up("Control")
-    page.wait_for_timeout(300)
-    zoomed = page.inner_text("#span")
-    assert zoomed != before
-    assert "t=" in page.url
+    element(page, "#span").not_to_have_text(before, use_inner_text=True)
+    playwright.expect(page).to_have_url(re.compile("t="))
     page.focus("#lanes")
     page.keyboard.press("0")
-    page.wait_for_timeout(300)
-    assert page.inner_text("#span") == before
-    assert "t=" not in page.url
+    element(page, "#span").to_have_text(before, use_inner_text=True)
+    playwright.expect(page).not_to_have_url(re.compile("t="))
 
 
 def test_lanes_in_view(opened):
@@ -130,11 +133,11 @@ def test_lanes_in_view(opened):
     names = page.locator("#names div:visible")
     before = names.count()
     page.click("#view")
-    page.wait_for_timeout(150)
+    drawn(page)
     assert 0 < names.count() < before
     assert "pod default/db-0" not in names.all_inner_texts()
     page.click("#view")
-    page.wait_for_timeout(150)
+    drawn(page)
     assert names.count() == before
 
 
@@ -149,7 +152,7 @@ def test_search(opened):
     page.fill("#q", "sev:medium kind:volume node:worker-1")
     page.wait_for_selector("article:visible")
     page.wait_for_url("**q=sev%3Amedium**")
-    page.wait_for_timeout(300)
+    drawn(page)
     assert {name.split()[0] for name in page.locator("#names div:visible").all_inner_texts()} == {"worker-1", "volume"}
     page.keyboard.press("Escape")
     page.wait_for_selector("#hits:empty", state="attached")
@@ -163,11 +166,12 @@ def test_a_deep_link_shows_the_same_again(opened):
     page.focus("#lanes")
     for key in ("+", "n", "n"):
         page.keyboard.press(key)
-    page.wait_for_timeout(400)
+    playwright.expect(page).to_have_url(re.compile(r"#e-[\d.]+\?q=kind.*&t=\d"))
+    drawn(page)
     seen = [page.inner_text("#span"), page.inner_text("#event"), page.inner_text("#hits"), page.url]
     page.reload()
-    page.wait_for_selector("html[data-ready]")
-    page.wait_for_timeout(400)
+    page.wait_for_selector("html[data-ready][data-painted]")
+    drawn(page)
     assert [page.inner_text("#span"), page.inner_text("#event"), page.inner_text("#hits"), page.url] == seen
 
 
@@ -198,10 +202,10 @@ def test_by_night(opened):
     day, night = opened("failure", color_scheme="light"), opened("failure", color_scheme="dark")
     background = "getComputedStyle(document.body).backgroundColor"
     assert (day.evaluate(background), night.evaluate(background)) == ("rgb(255, 255, 255)", "rgb(20, 23, 28)")
-    assert painted(day) != painted(night)
-    before = painted(day)
+    bright = day.evaluate(CANVAS)
+    assert bright != night.evaluate(CANVAS)
     day.emulate_media(color_scheme="dark")
-    assert painted(day) != before
+    day.wait_for_function(f"(bright) => {CANVAS} !== bright", arg=bright)
 
 
 def test_on_paper(opened):
@@ -254,5 +258,5 @@ def test_a_timeline_has_the_same_picture(opened):
     assert "pod default/db-0" in page.locator("#names div:visible").all_inner_texts()
     page.fill("#q", "kind:program")
     page.wait_for_selector("#hits:not(:empty)")
-    page.wait_for_timeout(100)
+    drawn(page)
     assert "program kubelet" in page.locator("#names div:visible").all_inner_texts()
