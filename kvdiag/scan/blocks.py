@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+SIZE = 256 << 10  # bytes that are read at a time
 # How far back a block may end before its last line, so that a record of many lines stays whole.
 LOOK_BACK = 64 << 10
 MOST_LOOKED_AT = 1000  # lines in that; no record of more is kept whole, and 64 KB may be as many blank lines
@@ -73,18 +74,18 @@ class _Buffer:
 
 def blocks(
     reader: BlockSource,
-    size: int = 256 << 10,
+    size: int | None = None,
     longest: int = 1 << 20,
     begins: Callable[[bytes], bool] | None = None,
 ) -> Iterator[Block]:
-    """Read `size` bytes at a time and give what is complete, line numbers counted.
+    """Read `size` bytes at a time, by default `SIZE`, and give what is complete, line numbers counted.
 
     A line over `longest` bytes is cut to that, the rest of it skipped and counted. With `begins`, which says whether
     a line (without newline) begins a record, a block ends before the last line that does, if that is not more than
     64 KB or 1,000 lines back: a record of many lines is then in one block. Memory stays under `size` + `longest` and
     one block.
     """
-    buffer = _Buffer(size, longest)
+    buffer = _Buffer(size or SIZE, longest)
     first_line, skipping = 0, False
     while got := buffer.fill(reader):
         if skipping:
