@@ -39,7 +39,7 @@ class Checkout:
         (self.folder / name).write_text(text.replace(old, new), "utf-8")
 
     def run(self, *arguments: object) -> str:
-        """Run the command of the copy as it is now; give what it wrote."""
+        """Run the command of the copy; give what it wrote."""
         if self._server is None:
             self._server = Server(self.folder, self._environment)
         code, out, said = self._server.run([*map(str, arguments)], b"", self.folder, self._environment)
@@ -47,21 +47,19 @@ class Checkout:
         return out.decode()
 
     def stop(self) -> None:
-        """What is changed from now on is seen by what is run afterwards."""
+        """End what runs."""
         if self._server is not None:
             self._server.stop()
-            self._server = None
 
 
 @pytest.fixture(scope="module")
-def sources(tmp_path_factory):
-    """Give a copy of the sources in which one recipe is followed after the other."""
-    return Checkout(tmp_path_factory.mktemp("sources") / "checkout")
-
-
-@pytest.fixture
-def checkout(sources):
-    """Give the copy, to be changed first and to be run afterwards."""
+def checkout(tmp_path_factory):
+    """Give a copy of the sources in which all recipes were followed."""
+    sources = Checkout(tmp_path_factory.mktemp("sources") / "checkout")
+    for name, text in ADDED.items():
+        sources.write(name, text)
+    for name, old, new in CHANGED:
+        sources.change(name, old, new)
     yield sources
     sources.stop()
 
@@ -100,7 +98,6 @@ tests:
 
 def test_a_signature(checkout):
     """One file under patterns/: it is listed, linted, tested, found and shown."""
-    checkout.write("patterns/pod/toy-was-lost.yaml", RULE)
     assert "toy-was-lost" in checkout.run("rules", "list")
     checkout.run("rules", "lint")
     checkout.run("rules", "test", "toy-was-lost")
@@ -121,7 +118,6 @@ steps:
 
 def test_a_topic(checkout):
     """One file under patterns/topics/: it is among the topics and has a page."""
-    checkout.write("patterns/topics/toys.yaml", TOPIC)
     assert "A toy goes into its box." in checkout.run("explain", "toys")
 
 
@@ -144,8 +140,6 @@ def write(report: Report, stream: TextIO, _options: RenderOptions) -> None:
 
 def test_an_output(checkout):
     """One module in report/ and one name: the command has the output, and its help names it."""
-    checkout.write("kvdiag/report/toy.py", OUTPUT)
-    checkout.change("kvdiag/report/__init__.py", '    "text": ', '    "toy": "kvdiag.report.toy",\n    "text": ')
     sample = ROOT / "sample-logs/inline-volume-orphaned"
     found = json.loads(checkout.run("analyze", "-o", "json", sample))["findings"]
     assert checkout.run("analyze", "-o", "toy", sample).splitlines() == [f"toy {one['rule']}" for one in found]
@@ -188,9 +182,6 @@ and goes on boiling
 
 def test_a_format(checkout):
     """A module and its name in the list: lines of the format are records in every verb, bare and in a carrier."""
-    checkout.write("kvdiag/formats/bodies/toy.py", FORMAT)
-    checkout.change("kvdiag/formats/bodies/known.py", "    klog.FORMAT,\n", "    klog.FORMAT,\n    toy.FORMAT,\n")
-    checkout.change("kvdiag/formats/bodies/known.py", "logrus, zap\n", "logrus, toy, zap\n")
     log = checkout.write("toy.log", FORMAT_LOG)
     told = [json.loads(line) for line in checkout.run("parse", log).splitlines()]
     assert [(one["line"], one["time"], one["level"], one["message"]) for one in told] == [
@@ -217,7 +208,7 @@ events:
     samples:
       - 'LINE'
 """
-ADDED = f'I0312 05:48:59.000000    4711 kubelet.go:2430] "SyncLoop ADD" source="api" pods=["shop/web-0({POD})"]'
+CAME = f'I0312 05:48:59.000000    4711 kubelet.go:2430] "SyncLoop ADD" source="api" pods=["shop/web-0({POD})"]'
 PAINTED = (
     f'I0312 05:49:00.241725    4711 kubelet.go:77] "Pod was painted" pod="shop/web-0" podUID="{POD}" colour="blue"'
 )
@@ -225,8 +216,22 @@ PAINTED = (
 
 def test_an_event(checkout):
     """An entry in YAML: the event is counted, told in timelines by its label, and explained."""
-    checkout.write("patterns/events/paint.yaml", EVENT.replace("LINE", PAINTED))
-    log = checkout.write("kubelet.log", f"{ADDED}\n{PAINTED}\n")
+    log = checkout.write("painted.log", f"{CAME}\n{PAINTED}\n")
     assert "pod.painted" in checkout.run("events", log)
     assert "pod painted" in checkout.run("timeline", "pod", "shop/web-0", log)
     assert "pod painted (pod.painted)" in checkout.run("explain", PAINTED)
+
+
+# What the recipes say is to be written, and where a name is to be put.
+ADDED = {
+    "patterns/pod/toy-was-lost.yaml": RULE,
+    "patterns/topics/toys.yaml": TOPIC,
+    "patterns/events/paint.yaml": EVENT.replace("LINE", PAINTED),
+    "kvdiag/report/toy.py": OUTPUT,
+    "kvdiag/formats/bodies/toy.py": FORMAT,
+}
+CHANGED = [
+    ("kvdiag/report/__init__.py", '    "text": ', '    "toy": "kvdiag.report.toy",\n    "text": '),
+    ("kvdiag/formats/bodies/known.py", "    klog.FORMAT,\n", "    klog.FORMAT,\n    toy.FORMAT,\n"),
+    ("kvdiag/formats/bodies/known.py", "logrus, zap\n", "logrus, toy, zap\n"),
+]
