@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from typing import NamedTuple
 
 from kvdiag.clock import DAY, say_duration
@@ -95,11 +95,11 @@ class Teller:
             if _is_event(line) and _axis(line) not in axes:
                 spelled: list[list[tuple[Entry, Spelling | None]]] = []
                 for kind in line.kinds:
-                    spelled.append(list(self._spelled(kind, line, test.but)))
+                    spelled.append(list(islice(self._spelled(kind, line, test.but), 1 if once else None)))
                     if not spelled[-1]:
                         said = ", ".join(line.values)
                         raise PatternError(test.place, f"no wording of {kind} can be told{said and f' with {said}'}")
-                axes[_axis(line)] = tuple(_ways(line, [ways[:1] for ways in spelled] if once else spelled))
+                axes[_axis(line)] = tuple(_ways(line, spelled))
         return axes
 
     def _spelled(self, kind: str, line: StoryLine, but: Sequence[str]) -> Iterator[tuple[Entry, Spelling | None]]:
