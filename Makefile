@@ -22,6 +22,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Tests start many interpreters: without bytecode each compiles kvdiag anew, and each worker all tests.
 KEEP := env -u PYTHONDONTWRITEBYTECODE
+# Each core has its share of the tests in their order, so that what a file prepares is prepared once.
+SPREAD := -n auto --dist worksteal
 
 .DEFAULT_GOAL := demo
 .PHONY: demo test integration mutants lowest lock lint types check bench bench-full explore fuzz clean format
@@ -31,14 +33,14 @@ demo: $(VENV)/.installed
 
 # In a zone west of Greenwich: logs without a zone must not depend on where they are read.
 test: $(VENV)/.dev
-	TZ=EST+5 $(KEEP) $(BIN)/pytest -q -n auto --ignore=tests/integration
+	TZ=EST+5 $(KEEP) $(BIN)/pytest -q $(SPREAD) --ignore=tests/integration
 
 integration: $(VENV)/.integration
-	TZ=EST+5 $(KEEP) $(BIN)/pytest -q -n auto tests/integration
+	TZ=EST+5 $(KEEP) $(BIN)/pytest -q $(SPREAD) tests/integration
 
 # With the oldest releases that pyproject.toml admits of what kvdiag needs, in an environment of their own.
 lowest: $(VENV)-lowest/.installed
-	$(KEEP) $(VENV)-lowest/bin/python -m pytest -q -n auto tests/rules tests/test_yamlread.py tests/test_clock.py \
+	$(KEEP) $(VENV)-lowest/bin/python -m pytest -q $(SPREAD) tests/rules tests/test_yamlread.py tests/test_clock.py \
 		tests/test_explain_cli.py
 
 # What `make test` does not ask: whether the tests of the rules would notice a fault in them, in every wording there is.
@@ -70,7 +72,7 @@ bench-full: $(VENV)/.installed
 	$(BIN)/python bench/speed.py --size 100 --rounds 5 $(LOG)
 
 explore: $(VENV)/.dev
-	$(KEEP) $(BIN)/pytest -q -n auto --hypothesis-profile=explore -m hypothesis
+	$(KEEP) $(BIN)/pytest -q $(SPREAD) --hypothesis-profile=explore -m hypothesis
 
 # Not among the tools of `make test`: its wheels are few. What it finds stays in .fuzz/, to be cut down into a test.
 fuzz: $(VENV)/.dev

@@ -43,6 +43,12 @@ for name, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP,
         signal.signal(name, usual)
 
 
+def pytest_collection_finish() -> None:
+    """Look through the thousands of tests no more than once."""
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--update` writes golden files anew, to be read as a diff."""
     parser.addoption("--update", action="store_true", help="Write golden files anew instead of comparing with them.")
