@@ -6,6 +6,7 @@ import asyncio
 import shutil
 import sys
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import pytest
 
@@ -24,10 +25,13 @@ async def _asked(root: Path, calls: list[tuple[str, dict[str, str]]]) -> tuple[l
     server = StdioServerParameters(
         command=sys.executable, args=["-m", "kvdiag", "mcp", "--root", str(root)], cwd=str(ROOT)
     )
-    async with stdio_client(server) as (read, write), ClientSession(read, write) as session:
-        await session.initialize()
-        tools = (await session.list_tools()).tools
-        answers = [await session.call_tool(name, arguments) for name, arguments in calls]
+    with TemporaryFile("w+") as said:
+        async with stdio_client(server, said) as (read, write), ClientSession(read, write) as session:
+            await session.initialize()
+            tools = (await session.list_tools()).tools
+            answers = [await session.call_tool(name, arguments) for name, arguments in calls]
+        said.seek(0)
+        assert said.read() == ""
     return tools, [(bool(answer.is_error), answer.content[0].text) for answer in answers]
 
 
