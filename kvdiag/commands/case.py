@@ -66,24 +66,25 @@ class Analysis(NamedTuple):
 def load_patterns(options: Options) -> Patterns:
     """Load what comes with kvdiag and `--patterns`. Raises PatternError or, for an unknown `--rule`, UsageError."""
     own = options.patterns
-    rules, vocabulary = _read_patterns(built_in(), *own) if own else _built_in_patterns(built_in())
-    wanted = rules.those(lambda head: head.status != "retired")
+    rules, vocabulary, current = _read_patterns(built_in(), *own) if own else _built_in_patterns(built_in())
     if options.rules:
         known = {name for head in rules.heads for name in (head.id, head.name)}
         unknown = [name for name in options.rules if name not in known]
         if unknown:
             raise UsageError(f"unknown rule {unknown[0]!r}; see `kvdiag rules list`")
-        wanted = wanted.those(lambda head: not {head.id, head.name}.isdisjoint(options.rules))
-    return Patterns(vocabulary, wanted)
+        current = current.those(lambda head: not {head.id, head.name}.isdisjoint(options.rules))
+    return Patterns(vocabulary, current)
 
 
-def _read_patterns(first: Path, *folders: Path) -> tuple[Shelf, Vocabulary]:
+def _read_patterns(first: Path, *folders: Path) -> tuple[Shelf, Vocabulary, Shelf]:
+    """All rules, the vocabulary with their lines, and the rules that are not retired."""
     rules = shelf([first, *folders])
-    return rules, load_vocabulary(first / EVENTS, [entry for head in rules.heads for entry in head.lines], folders)
+    vocabulary = load_vocabulary(first / EVENTS, [entry for head in rules.heads for entry in head.lines], folders)
+    return rules, vocabulary, rules.those(lambda head: head.status != "retired")
 
 
 @cache
-def _built_in_patterns(folder: Path) -> tuple[Shelf, Vocabulary]:
+def _built_in_patterns(folder: Path) -> tuple[Shelf, Vocabulary, Shelf]:
     """What comes with kvdiag stays as it is while a process lives: it is loaded once."""
     return _read_patterns(folder)
 

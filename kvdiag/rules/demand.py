@@ -7,6 +7,7 @@ logs the rules about failures ask for nothing, and of a healthy node's events fo
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import partial
 
 from kvdiag.correlate.handover import HANDED_OVER, STAGED, TOLD_BY
 from kvdiag.model.rule import All, AnyOf, Chain, Condition, Rule, Selector
@@ -48,7 +49,6 @@ def _can_hold(condition: Condition, rule: Rule, told: ToldByKind) -> bool:
 
 
 def _may_be(selector: Selector, told: ToldByKind) -> bool:
-    return any(
-        kind in HANDED_OVER or any(may_stand_for(selector, one) for one in told.get(kind, ()))
-        for kind in selector.kinds
-    )
+    may_be = partial(may_stand_for, selector)
+    there = [kind for kind in selector.kinds if kind in told]
+    return any(any(map(may_be, told[kind])) for kind in there) or not HANDED_OVER.isdisjoint(selector.kinds)

@@ -35,7 +35,7 @@ class Sought(NamedTuple):
 
 def are_heard(clauses: Clauses, heard: AbstractSet[str]) -> bool:
     """Whether each clause has a kind that was heard."""
-    return not any(clause.isdisjoint(heard) for clause in clauses)
+    return not any(map(heard.isdisjoint, clauses))
 
 
 def sought(rule: Rule) -> Sought:
