@@ -19,6 +19,7 @@ from kvdiag.rules.judge import RuleMatch, judge, may_hold
 from kvdiag.rules.scene import EventIndex, SubjectEvents, episodes, parts
 from kvdiag.rules.selection import selects
 from kvdiag.rules.sought import Sought
+from kvdiag.rules.steps import told
 from kvdiag.snapshots.fact import STANDING
 
 UNNAMED_VOLUME = "a volume"  # in the sentence of a finding about a node whose lines name none
@@ -100,7 +101,7 @@ def _finding(
     since = [event for event in counted if event.ends >= begins]
     timed = (*since, *(event for _, event in ordered if event.kind not in STANDING))
     ends = max((event.ends for event in timed), default=history.ends)
-    count = sum(event.count for event in since) or _least(matches)
+    count = told(since) or _least(matches)
     healed = _healed(rule, part, ends)
     said = values(subject, [*ordered, *(("", event) for event in since)], count, begins, ends)
     if rule.or_node and subject.kind is SubjectKind.NODE:
@@ -153,7 +154,7 @@ def _healed(rule: Rule, part: Sequence[Event], ends: int) -> int | None:
 def _least(matches: Sequence[RuleMatch]) -> int:
     """How often it was told where no line is of the counted name; a row of kubectl counts as often as it says."""
     last = (event for match in matches for events in list(match.bound.values())[-1:] for event in events)
-    return max(len(matches), sum({id(event): event.count for event in last}.values()))
+    return told(last) or len(matches)
 
 
 def _counted(rule: Rule, part: Sequence[Event]) -> list[Event]:
@@ -175,7 +176,7 @@ def _evidence(match: RuleMatch, part: Sequence[Event], rule: Rule, begins: int) 
     rows: dict[int, Evidence] = {}
     for name, events in series.items():
         for event in events[:: max(1, len(events) - 1)] if events else ():
-            rows.setdefault(id(event), Evidence(name, event, sum(e.count for e in events)))
+            rows.setdefault(id(event), Evidence(name, event, told(events)))
     yield from sorted(rows.values(), key=lambda row: (row.event.time, row.event.origin))
 
 

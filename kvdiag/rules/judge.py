@@ -24,7 +24,7 @@ from kvdiag.rules.order import can_be
 from kvdiag.rules.polls import cut_polls
 from kvdiag.rules.selection import Place, Selected, asks_for_text, by_kind, unsaid
 from kvdiag.rules.silence import fell_silent
-from kvdiag.rules.steps import is_by_wait, may_go_by_wait, take
+from kvdiag.rules.steps import is_by_wait, may_go_by_wait, take, told
 
 MOST_RUNS = 256  # of one rule on one timeline; a longer series of the same fault adds nothing to the finding
 GUESSED = "ambiguous"  # the attribute of an answer that could be that of several calls
@@ -269,7 +269,7 @@ def _pairing_doubts(chain: Chain, bound: Bound) -> Iterator[Doubt]:
     for step in chain.steps:
         taken = bound.get(step.name, ())
         guessed = [event for event in taken if event.attrs.get(GUESSED)]
-        if guessed and sum(e.count for e in taken if not e.attrs.get(GUESSED)) < step.at_least:
+        if guessed and told(e for e in taken if not e.attrs.get(GUESSED)) < step.at_least:
             yield Doubt(Reason.PAIRING, text=str(guessed[0].origin))
 
 

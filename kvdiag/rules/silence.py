@@ -14,6 +14,7 @@ from kvdiag.clock import MINUTE, SECOND, duration
 from kvdiag.model.doubt import Doubt, Reason
 from kvdiag.model.event import Event
 from kvdiag.model.timeline import Coverage
+from kvdiag.rules.steps import told
 
 SLACK = 30 * SECOND  # a busy node is late
 AGAIN = 2  # times that show that it comes again; what is tried but once is a fault of its own
@@ -24,7 +25,7 @@ WAITS = "backoff"  # the attribute of a failure that kubelet waits after
 def fell_silent(said: Sequence[Event], *, is_poll: bool, coverages: Sequence[Coverage]) -> Iterator[Doubt]:
     """Why the last of these (in time order) may not go on: the next of its kind was due, and is not there."""
     said = [event for event in said if event.kind == said[-1].kind and event.component == said[-1].component]
-    if sum(event.count for event in said) < AGAIN:
+    if told(said) < AGAIN:
         return
     last = said[-1]
     waits = POLLED if is_poll else duration(last.attrs.get(WAITS, ""))

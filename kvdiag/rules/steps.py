@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from kvdiag.clock import SECOND, duration
-from kvdiag.model.event import Event
+from kvdiag.model.event import Event, place_of
 from kvdiag.model.rule import Chain, ChainStep, Rule
 from kvdiag.rules.selection import TEXTS
 
@@ -21,14 +21,20 @@ def take(step: ChainStep, series: tuple[Event, ...], begin: int, *, by_wait: boo
     """
     if step.different:
         return _differing(step, series, begin)
-    count = 0
+    count, said = 0, None
     for end in range(begin, len(series)):
         event = series[end]
-        count += event.count
+        count += event.count if place_of(event) != said else 0
+        said = place_of(event)
         tries, lasted = proven(event) if by_wait else (0, 0)
         if max(count, tries) >= step.at_least and max(event.ends - series[begin].time, lasted) >= step.lasting:
             return series[begin : end + 1]
     return ()
+
+
+def told(events: Iterable[Event]) -> int:
+    """How often lines tell what these events say; a line that says it in two ways says it once."""
+    return sum({place_of(event): event.count for event in events}.values())
 
 
 def _differing(step: ChainStep, series: tuple[Event, ...], begin: int) -> tuple[Event, ...]:

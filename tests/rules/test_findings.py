@@ -105,10 +105,15 @@ def test_a_finding():
         ("at least 2 b", {}, [event("b", 0, count=40, lasts=30), event("b", 90)], 41),
         ("a then b", {"counts": "c"}, [event("a", 0), event("b", 1)], 1),
         ("a then b", {}, [event("b", -9), event("a", 0), event("b", 1)], 1),
+        ("a then b", {}, [event("a", 0), event("b", 1), event("b", 1)], 1),
+        ("a or b", {"counts": "c"}, [event("a", 0), event("b", 0)], 1),
     ],
 )
 def test_counts(when, more, events, count):
-    """The count is of the events of the last name the sentence needs, or of `counts`, polls folded into one included."""
+    """The count is of the events of the last name the sentence needs, or of `counts`, polls folded into one included.
+
+    A line that tells of it in two ways tells of it once.
+    """
     (one,) = found(rule(when, **more), {VOLUME: sorted(events, key=lambda e: e.time)})
     assert one.count == count
 

@@ -24,6 +24,13 @@ def test_how_many_differ():
     assert matches(when, told[:4]) == []
 
 
+def test_a_line_that_says_it_in_two_ways():
+    """It says it once: a sentence within another is no second failure."""
+    twice = [event("a", 0), event("a", 0, error="as the words within it say")]
+    assert matches("at least 2 a", twice) == []
+    assert len(matches("at least 2 a", [*twice, event("a", 1)])) == 1
+
+
 @pytest.mark.parametrize(
     ("waits", "tries", "lasted"),
     [
