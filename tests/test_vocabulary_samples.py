@@ -12,6 +12,7 @@ from kvdiag.commands.case import load_patterns
 from kvdiag.events.lint import lint
 from kvdiag.events.matching import Matcher
 from kvdiag.events.names import PLACEHOLDERS, refs_of
+from kvdiag.events.within import own_words
 from kvdiag.model.options import Options
 from kvdiag.scan.choose import scanner
 from tests.conftest import samples
@@ -28,11 +29,13 @@ def read(line, kind=""):
 
     An error may tell the same in two of its words.
     """
-    owners = ((VOCABULARY.owner(number), number, values) for number, values in VOCABULARY.readings(line.encode()))
+    text = line.encode()
+    owners = [(VOCABULARY.owner(found[0]), found) for found in VOCABULARY.readings(text)]
     told = [
-        (owner.kind, dict(zip(VOCABULARY.matcher(number).names, values, strict=True)))
-        for owner, number, values in owners
+        (owner.kind, dict(zip(VOCABULARY.matcher(found[0]).names, values, strict=True)))
+        for owner, found in owners
         if owner.kind == kind or not (owner.is_within or kind in WITHIN)
+        for _, values in [own_words(found, text) if owner.is_within else found]
     ]
     return told[:1] if kind in WITHIN else told
 
