@@ -22,8 +22,9 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Tests start many interpreters: without bytecode each compiles kvdiag anew, and each worker all tests.
 KEEP := env -u PYTHONDONTWRITEBYTECODE
-# Each core has its share of the tests in their order, so that what a file prepares is prepared once.
-SPREAD := -n auto --dist worksteal
+# Each core has its share of the tests in their order, so that what a file prepares is prepared once; beyond four, more
+# would be prepared than shared.
+SPREAD := -n auto --maxprocesses 4 --dist worksteal
 
 .DEFAULT_GOAL := demo
 .PHONY: demo test integration mutants lowest lock lint types check bench bench-full explore fuzz clean format
