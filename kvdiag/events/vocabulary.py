@@ -83,9 +83,9 @@ class Vocabulary(NamedTuple):
 
     def readings(self, line: bytes) -> Iterator[tuple[int, tuple[bytes | None, ...]]]:
         """Give for each literal in the line the wording that matches, with its values; slow, for lint and tests."""
-        for literal, candidates in zip(self.literals, self.by_literal, strict=True):
-            at = line.find(literal)
-            for wording in candidates if at >= 0 else ():
+        for number in [number for number, literal in enumerate(self.literals) if literal in line]:
+            at = line.find(self.literals[number])
+            for wording in self.by_literal[number]:
                 values = self.matcher(wording).match(line, at)
                 if values is not None:
                     yield wording, values

@@ -127,8 +127,8 @@ def dialect_of(history: History, node: str) -> Dialect:
 def _votes(texts: Sequence[str], signs: Mapping[str, Sequence[str]]) -> Counter[str]:
     """In how many texts each has one of its signs. Most signs stand in none, which one look at all of them tells."""
     whole = "\n".join(texts)
-    there = {name: [sign for sign in its if sign in whole] for name, its in signs.items()}
-    return Counter(name for text in texts for name, its in there.items() if any(sign in text for sign in its))
+    there = [(name, sign) for name, its in signs.items() for sign in its if sign in whole]
+    return Counter(name for text in texts for name in dict.fromkeys(name for name, sign in there if sign in text))
 
 
 def _texts(history: History, node: str) -> Iterator[str]:

@@ -21,11 +21,12 @@ def take(step: ChainStep, series: tuple[Event, ...], begin: int, *, by_wait: boo
     """
     if step.different:
         return _differing(step, series, begin)
-    count, said = 0, None
+    count, above = 0, None
     for end in range(begin, len(series)):
         event = series[end]
-        count += event.count if place_of(event) != said else 0
-        said = place_of(event)
+        line = place_of(event)
+        count += event.count if line != above else 0
+        above = line
         tries, lasted = proven(event) if by_wait else (0, 0)
         if max(count, tries) >= step.at_least and max(event.ends - series[begin].time, lasted) >= step.lasting:
             return series[begin : end + 1]

@@ -57,11 +57,12 @@ def _records(lines: Sequence[bytes]) -> list[_Line]:
     """The lines of records, each as far as a blank line: what somebody wrote between them is no part of a log."""
     records: list[_Line] = []
     is_within = False
-    for line, below in zip_longest(lines, lines[1:], fillvalue=b""):
-        is_first = bool(line.strip()) and not _is_rest(line)
+    rests = [_is_rest(line) for line in lines]
+    for line, below, is_rest, goes_on in zip_longest(lines, lines[1:], rests, rests[1:], fillvalue=b""):
+        is_first = bool(line.strip()) and not is_rest
         is_within = is_first or (is_within and bool(line.strip()))
         if is_within:
-            records.append(_Line(line, _width(line), is_first, below if _is_rest(below) else b""))
+            records.append(_Line(line, _width(line), is_first, below if goes_on else b""))
     return records
 
 
