@@ -125,6 +125,12 @@ def test_evidence_is_unique_and_in_order():
     assert rows(one) == [("a", 0, 1), ("b", 1, 3), ("c", 3, 2), ("b", 4, 3), ("c", 900, 2)]
 
 
+def test_evidence_counts_lines():
+    """A line that tells of it in two ways is one of as many lines as there are."""
+    (one,) = found(rule("a then b"), {VOLUME: [event("a", 0), event("b", 1), event("b", 1), event("b", 4)]})
+    assert rows(one) == [("a", 0, 1), ("b", 1, 2), ("b", 4, 2)]
+
+
 def test_what_led_to_it_is_shown():
     """Of what a sentence may follow from, the last within five minutes before it is shown."""
     told = {VOLUME: [event("c", -900), event("c", -90), event("c", -60), event("a", 0), event("b", 1), event("c", 2)]}

@@ -375,6 +375,11 @@ def test_every_match_is_true(told):
         ("a then b", [event("a", 0), event("b", 1, ambiguous="true")], POSSIBLE),
         ("a then b", [event("a", 0, ambiguous="true"), event("b", 1)], POSSIBLE),
         ("a then at least 2 b", [event("a", 0), event("b", 1), event("b", 2, ambiguous="true")], POSSIBLE),
+        (
+            "a then at least 2 b",
+            [event("a", 0), event("b", 1), event("b", 1), event("b", 2, ambiguous="true")],
+            POSSIBLE,
+        ),
         ("a then b", [event("a", 0), event("b", 1, ambiguous="true"), event("b", 2)], YES),
     ],
 )

@@ -37,10 +37,11 @@ SLOW = [failure(0, "500ms"), failure(120.5, "1s")]
         (TWICE, 600, "containerd"),
         (SLOW, 260, "kubelet"),
         (TWICE[:1], 600, "kubelet"),
+        ([TWICE[0], TWICE[0]], 600, "kubelet"),
         ([failure(0), failure(1)], 600, "kubelet"),
         ([], 600, "kubelet"),
     ],
-    ids=["soon over", "another log goes on", "each try takes long", "once", "no retry", "none"],
+    ids=["soon over", "another log goes on", "each try takes long", "once", "once in two ways", "no retry", "none"],
 )
 def test_no_doubt(failures, ends, component):
     """A log that ends before the next try, or a failure that is not tried again, says nothing."""
