@@ -73,7 +73,7 @@ bench-full: $(VENV)/.installed
 	$(BIN)/python bench/speed.py --size 100 --rounds 5 $(LOG)
 
 explore: $(VENV)/.dev
-	$(KEEP) $(BIN)/pytest -q $(SPREAD) --hypothesis-profile=explore -m hypothesis
+	$(KEEP) $(BIN)/pytest -q -n auto --hypothesis-profile=explore -m hypothesis
 
 # Not among the tools of `make test`: its wheels are few. What it finds stays in .fuzz/, to be cut down into a test.
 fuzz: $(VENV)/.dev

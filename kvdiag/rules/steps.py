@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from operator import itemgetter
 
 from kvdiag.clock import SECOND, duration
-from kvdiag.model.event import Event, place_of
+from kvdiag.model.event import Event
 from kvdiag.model.rule import Chain, ChainStep, Rule
 from kvdiag.rules.selection import TEXTS
 
 FIRST_WAIT = SECOND // 2  # kubelet's after an operation failed once; doubled each time
 LONGEST_WAIT = 122 * SECOND
 WAITS, UNTIL = "backoff", "retry_at"  # what kubelet says of a volume operation that failed
+
+# Which line an event is of. JSON in one line has all its entries in one place, so the place alone does not tell.
+_line = itemgetter(*map(Event._fields.index, ("time", "origin", "logged")))
 
 
 def take(step: ChainStep, series: tuple[Event, ...], begin: int, *, by_wait: bool = False) -> tuple[Event, ...]:
@@ -21,12 +25,13 @@ def take(step: ChainStep, series: tuple[Event, ...], begin: int, *, by_wait: boo
     """
     if step.different:
         return _differing(step, series, begin)
-    count, above = 0, None
+    count, lines = 0, set()
     for end in range(begin, len(series)):
         event = series[end]
-        line = place_of(event)
-        count += event.count if line != above else 0
-        above = line
+        line = _line(event)
+        if line not in lines:
+            lines.add(line)
+            count += event.count
         tries, lasted = proven(event) if by_wait else (0, 0)
         if max(count, tries) >= step.at_least and max(event.ends - series[begin].time, lasted) >= step.lasting:
             return series[begin : end + 1]
@@ -35,7 +40,7 @@ def take(step: ChainStep, series: tuple[Event, ...], begin: int, *, by_wait: boo
 
 def told(events: Iterable[Event]) -> int:
     """How often lines tell what these events say; a line that says it in two ways says it once."""
-    return sum({place_of(event): event.count for event in events}.values())
+    return sum({_line(event): event.count for event in events}.values())
 
 
 def _differing(step: ChainStep, series: tuple[Event, ...], begin: int) -> tuple[Event, ...]:

@@ -106,13 +106,14 @@ def test_a_finding():
         ("a then b", {"counts": "c"}, [event("a", 0), event("b", 1)], 1),
         ("a then b", {}, [event("b", -9), event("a", 0), event("b", 1)], 1),
         ("a then b", {}, [event("a", 0), event("b", 1), event("b", 1)], 1),
-        ("a or b", {"counts": "c"}, [event("a", 0), event("b", 0)], 1),
+        ("a then b", {}, [event("a", 0), event("b", 1), event("b", 1)._replace(logged=b"another entry")], 2),
+        ("a or b", {"counts": "c"}, [event("a", 0), event("b", 0)._replace(logged=b"a")], 1),
     ],
 )
 def test_counts(when, more, events, count):
     """The count is of the events of the last name the sentence needs, or of `counts`, polls folded into one included.
 
-    A line that tells of it in two ways tells of it once.
+    A line that tells of it in two ways tells of it once; of JSON in one line each entry is a line.
     """
     (one,) = found(rule(when, **more), {VOLUME: sorted(events, key=lambda e: e.time)})
     assert one.count == count
