@@ -10,7 +10,7 @@ from kvdiag.model.lanes import Lanes
 from kvdiag.model.rule import Fix, Rule
 from kvdiag.model.timeline import Entity, SeenVersion
 from kvdiag.model.unexplained import Errors
-from kvdiag.model.values import Role, Severity, SubjectKind, Verdict
+from kvdiag.model.values import Role, Severity, State, SubjectKind, Verdict
 
 
 class Evidence(NamedTuple):
@@ -35,7 +35,8 @@ class BugMatch(NamedTuple):
 class Finding(NamedTuple):
     """A signature that matched one subject. Times are microseconds UTC; `explained_by` is the key of its cause.
 
-    `healed` is when the fault ended by itself, as the same logs show; None while it lasts. `through` are rules between
+    `state` is where the fault stood at the end of the logs. `healed` is when it ended by itself, `deleted` when its pod
+    was removed before that (microseconds UTC); None where no line shows it. `through` are rules between
     the cause and this one; `explains` are the rules whose findings it accounts for. `incident` is the key of the first
     of several findings that are one fault with many victims. `collect` are commands that show the cause of a symptom
     where none of the logs does.
@@ -56,7 +57,9 @@ class Finding(NamedTuple):
     doubts: tuple[Doubt, ...] = ()
     bugs: tuple[BugMatch, ...] = ()
     explained_by: str | None = None
+    state: State = State.UNKNOWN
     healed: int | None = None
+    deleted: int | None = None
     through: tuple[str, ...] = ()
     explains: tuple[str, ...] = ()
     incident: str | None = None

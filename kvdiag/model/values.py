@@ -47,6 +47,19 @@ class Verdict(StrEnum):
     POSSIBLE = "possible"
 
 
+class State(StrEnum):
+    """Where a fault stood at the end of the logs.
+
+    `over`: an event shows that it ended; `deleted`: its pod was removed before it ended; `ongoing`: the last try is so
+    near the end of the logs that the next was not due; `unknown`: no line shows what came next.
+    """
+
+    ONGOING = "ongoing"
+    OVER = "over"
+    DELETED = "deleted"
+    UNKNOWN = "unknown"
+
+
 class Role(StrEnum):
     """Whether a finding explains others or is explained by another."""
 

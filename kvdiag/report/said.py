@@ -11,7 +11,7 @@ from kvdiag.formats.bodies.known import read_body
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.model.report import Evidence, Finding, Reading, Report
 from kvdiag.model.timeline import SeenVersion
-from kvdiag.model.values import SubjectKind
+from kvdiag.model.values import State, SubjectKind
 from kvdiag.versions import read_range, say_range
 from kvdiag.views.causes import causes
 
@@ -51,12 +51,20 @@ def subject_lines(finding: Finding) -> Iterator[str]:
 
 
 def span_of(finding: Finding) -> str:
-    """Since when, for how long and how often, and when it healed."""
+    """Since when, for how long and how often, and whether it is over."""
     begins = moment(finding.begins)
     lasted = finding.ends - finding.begins
     times = f", {finding.count} times" if finding.count > 1 else ""
-    healed = f", healed at {moment(finding.healed)}" if finding.healed is not None else ""
-    return f"{begins} UTC{f', for {say_duration(lasted)}' if lasted >= 1_000_000 else ''}{times}{healed}"
+    return f"{begins} UTC{f', for {say_duration(lasted)}' if lasted >= 1_000_000 else ''}{times}{_state(finding)}"
+
+
+def _state(finding: Finding) -> str:
+    """Whether the fault was over at the end of the logs."""
+    if finding.healed is not None:
+        return f", over at {moment(finding.healed)}"
+    if finding.deleted is not None:
+        return f", pod removed at {moment(finding.deleted)}"
+    return ", ongoing" if finding.state is State.ONGOING else ""
 
 
 def moment(stamp: int) -> str:

@@ -8,11 +8,13 @@ from kvdiag.clock import MINUTE, say_duration
 from kvdiag.model.doubt import Doubt, Reason
 from kvdiag.model.event import NAMELESS, Event
 from kvdiag.model.report import Evidence, Finding
-from kvdiag.model.rule import Rule, Selector
+from kvdiag.model.rule import Fix, Rule
 from kvdiag.model.timeline import Entity, History
-from kvdiag.model.values import Severity, SubjectKind, Verdict
+from kvdiag.model.values import Severity, State, SubjectKind, Verdict
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.bugs import applies, known_bugs, seen
+from kvdiag.rules.distribution import Dialect
+from kvdiag.rules.ending import end_of
 from kvdiag.rules.fill import fixes, sentence, values
 from kvdiag.rules.grammar import positive_names
 from kvdiag.rules.judge import RuleMatch, judge, may_hold
@@ -20,6 +22,7 @@ from kvdiag.rules.scene import EventIndex, SubjectEvents, episodes, parts
 from kvdiag.rules.selection import selects
 from kvdiag.rules.sought import Sought
 from kvdiag.rules.steps import told
+from kvdiag.rules.stretches import Stretch, count_tries, stretches
 from kvdiag.snapshots.fact import STANDING
 
 UNNAMED_VOLUME = "a volume"  # in the sentence of a finding about a node whose lines name none
@@ -93,38 +96,75 @@ def _finding(
     rule: Rule, subject: Entity, matches: Sequence[RuleMatch], part: Sequence[Event], index: EventIndex
 ) -> Finding:
     history = index.history
-    best = next((match for match in matches if match.bound.keys() & set(rule.alarm)), matches[0])
+    best, stretch = _shown(rule, matches, part)
     bound = [(name, event) for name, events in best.bound.items() for event in events]
     ordered = sorted(bound, key=lambda pair: (pair[1].time, pair[1].origin))
-    counted = _counted(rule, part)
-    begins = ordered[0][1].time if ordered else history.begins
-    since = [event for event in counted if event.ends >= begins]
+    begins = _begin(ordered, stretch, history)
+    since = [event for event in stretch.tries if event.ends >= begins]
     timed = (*since, *(event for _, event in ordered if event.kind not in STANDING))
     ends = max((event.ends for event in timed), default=history.ends)
-    count = told(since) or _least(matches)
-    healed = _healed(rule, part, ends)
+    count = count_tries(since) or _least(matches)
+    lines = [*since, *(event for _, event in ordered)]
+    end = end_of(rule, part, lines, ends, history)
     said = values(subject, [*ordered, *(("", event) for event in since)], count, begins, ends)
     if rule.or_node and subject.kind is SubjectKind.NODE:
         said.setdefault("volume", UNNAMED_VOLUME)
-    said["lasted"] = say_duration((ends if healed is None else healed) - begins)
+    said["lasted"] = say_duration((end.at or ends) - begins)
     dialect = index.dialect(said.get("node", ""))
+    healed = end.at if end.state is State.OVER else None
+    severity = _severity(rule, best, end.state)
     return Finding(
         rule=rule,
         subject=subject,
         verdict=Verdict.POSSIBLE if best.doubts else Verdict.CONFIRMED,
-        severity=_severity(rule, best, is_healed=healed is not None),
+        severity=severity,
         role=rule.role,
         begins=begins,
         ends=ends,
         count=count,
         says=_says(rule.healed.says if rule.healed and healed is not None else rule.says, said),
         cause=sentence(rule.cause, said),
-        fix=tuple(fix for fix in fixes(rule, said, dialect) if healed is None or not fix.after),
+        fix=tuple(_steps(rule, said, dialect, is_past=end.at is not None or severity is Severity.INFO)),
         evidence=tuple(_evidence(best, part, rule, begins)),
         doubts=(*best.doubts, *_version_doubts(rule, history, subject.ids.get("node", ""), begins)),
         bugs=tuple(known_bugs(rule, history.versions, subject.ids.get("node", ""), said, begins)),
+        state=end.state,
         healed=healed,
+        deleted=end.at if end.state is State.DELETED else None,
     )
+
+
+def _steps(rule: Rule, said: Mapping[str, str], dialect: Dialect, *, is_past: bool) -> Iterator[Fix]:
+    """The remedy; of what is past, or for information only, the steps that change nothing."""
+    return (fix for fix in fixes(rule, said, dialect) if not (is_past and fix.after))
+
+
+def _shown(rule: Rule, matches: Sequence[RuleMatch], part: Sequence[Event]) -> tuple[RuleMatch, Stretch]:
+    """The match to report and its stretch of tries: an alarm, certain, and not over, if there is one."""
+    found = stretches(rule, part)
+    return min(
+        ((match, _stretch_of(match, found)) for match in matches),
+        key=lambda one: (one[0].bound.keys().isdisjoint(rule.alarm), bool(one[0].doubts), one[1].over is not None),
+    )
+
+
+def _stretch_of(match: RuleMatch, found: Sequence[Stretch]) -> Stretch:
+    """The last stretch with a try that is part of the match, else the first that goes beyond the match."""
+    bound = {id(event): event for events in match.bound.values() for event in events}
+    for stretch in reversed(found):
+        if any(id(event) in bound for event in stretch.tries):
+            return stretch
+    until = max((event.time for event in bound.values()), default=0)
+    return next((one for one in found if one.tries[-1].ends >= until), Stretch(()))
+
+
+def _begin(ordered: Sequence[tuple[str, Event]], stretch: Stretch, history: History) -> int:
+    """When the fault began: with the first try of the stretch, unless the match has steps before it."""
+    if not ordered:
+        return history.begins
+    tries = {id(event) for event in stretch.tries}
+    is_of_tries = all(id(event) in tries or event.kind in STANDING for _, event in ordered) and bool(tries)
+    return stretch.tries[0].time if is_of_tries else ordered[0][1].time
 
 
 def _says(text: str, said: Mapping[str, str]) -> str:
@@ -132,35 +172,23 @@ def _says(text: str, said: Mapping[str, str]) -> str:
     return f"A{filled[1:]}" if filled.startswith(f"{UNNAMED_VOLUME} ") else filled
 
 
-def _severity(rule: Rule, match: RuleMatch, *, is_healed: bool) -> Severity:
-    """The rule's, or the one it has for what is only possible; one lower for what passed by itself."""
+def _severity(rule: Rule, match: RuleMatch, state: State) -> Severity:
+    """The rule's, or the one it has for what is only possible; one lower for what passed by itself.
+
+    A pod that was removed did not recover, so that only a severity that the rule names counts.
+    """
     if rule.alarm and not match.bound.keys() & set(rule.alarm):
         return Severity.INFO
     severity = rule.possible if match.doubts and rule.possible is not None else rule.severity
-    if not is_healed:
-        return severity
-    healed = rule.healed.severity if rule.healed else None
-    return Severity(max(severity - 1, Severity.INFO)) if healed is None else healed
-
-
-def _healed(rule: Rule, part: Sequence[Event], ends: int) -> int | None:
-    """When the fault was over: the first event after its last failure that the rule says ends it."""
-    selectors = [rule.events[name] for name in rule.healed.by] if rule.healed else ()
-    ends += rule.healed.after if rule.healed else 0
-    over = (event.time for event in part if event.time > ends and any(selects(one, event) for one in selectors))
-    return min(over, default=None)
+    if rule.healed and rule.healed.severity is not None and state in {State.OVER, State.DELETED}:
+        return rule.healed.severity
+    return Severity(max(severity - 1, Severity.INFO)) if state is State.OVER else severity
 
 
 def _least(matches: Sequence[RuleMatch]) -> int:
     """How often it was told where no line is of the counted name; a row of kubectl counts as often as it says."""
     last = (event for match in matches for events in list(match.bound.values())[-1:] for event in events)
     return told(last) or len(matches)
-
-
-def _counted(rule: Rule, part: Sequence[Event]) -> list[Event]:
-    """The events whose number is the finding's count: those of `counts`, else of the last name the sentence needs."""
-    selector: Selector = rule.events[_counted_name(rule)]
-    return [event for event in part if selects(selector, event)]
 
 
 def _counted_name(rule: Rule) -> str:

@@ -25,6 +25,7 @@ from kvdiag.rules.polls import cut_polls
 from kvdiag.rules.selection import Place, Selected, asks_for_text, by_kind, unsaid
 from kvdiag.rules.silence import fell_silent
 from kvdiag.rules.steps import is_by_wait, may_go_by_wait, take, told
+from kvdiag.rules.stretches import end_names, ends_fault, is_spoiled
 
 MOST_RUNS = 256  # of one rule on one timeline; a longer series of the same fault adds nothing to the finding
 GUESSED = "ambiguous"  # the attribute of an answer that could be that of several calls
@@ -44,6 +45,7 @@ class JudgedEvents(NamedTuple):
     """What a condition is evaluated on: the selected events per name in time order, the node and the whole history.
 
     `runs` and `against` are what chains and denied terms gave that ask for nothing bound before, by their identity.
+    `successes` are the events that end a stretch of tries.
     """
 
     seen: Selected
@@ -54,6 +56,7 @@ class JudgedEvents(NamedTuple):
     rule: Rule
     runs: dict[int, list[Bound]]
     against: dict[int, RuleMatch | None]
+    successes: Sequence[Event] = ()
 
 
 def judge(
@@ -66,7 +69,8 @@ def judge(
         return []
     whole = {id(piece): event for piece, event in pieces}
     kinds = {name: selector.kinds for name, selector in rule.events.items()}
-    selected = JudgedEvents(seen, kinds, node, history, entries, rule, {}, {})
+    successes = [event for name in end_names(rule) for event in seen[name]]
+    selected = JudgedEvents(seen, kinds, node, history, entries, rule, {}, {}, successes)
     runs = (_weighed(match, rule) for match in islice(_solve(rule.when, selected, RuleMatch({})), MOST_RUNS))
     return sorted((_whole(match, whole) if whole else match for match in runs), key=lambda match: bool(match.doubts))
 
@@ -211,6 +215,8 @@ def _run(chain: Chain, selected: JudgedEvents, bound: Bound, start: int, *, by_w
         if not taken or (last is not None and not _follows(taken[0], last)):
             may_come = step is chain.steps[-1] and step.name in selected.rule.cut
             return _cut_run(chain, selected, run, series[begin:]) if may_come else None
+        if step.lasting and is_spoiled(taken, selected.successes):
+            return None
         run[step.name] = (*run.get(step.name, ()), *taken)
         last = taken[-1]
     begins = run[chain.steps[0].name][0].time
@@ -309,7 +315,8 @@ def _absent(term: Absent, selected: JudgedEvents, bound: Bound) -> tuple[Doubt, 
     selector = selected.rule.events[term.name]
     unsure: tuple[Doubt, ...] = ()
     for event in _latest(selected.seen, term.name, window):
-        if _inside(event, window, after, before) and not _is_bound(event, bound):
+        is_answer = not (term.to_end and after) or ends_fault(event, after[0])
+        if is_answer and _inside(event, window, after, before) and not _is_bound(event, bound):
             may_be_another = tuple(unsaid(selector, (event,)))
             if not may_be_another:
                 return None

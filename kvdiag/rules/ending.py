@@ -1,0 +1,90 @@
+"""Whether a fault was over at the end of the logs, went on, or ended because its pod was removed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from kvdiag.clock import MINUTE, SECOND, duration
+from kvdiag.model.event import Event
+from kvdiag.model.rule import Rule
+from kvdiag.model.timeline import History
+from kvdiag.model.values import State, SubjectKind
+from kvdiag.rules.selection import selects
+from kvdiag.rules.steps import told
+from kvdiag.rules.stretches import ends_fault
+
+REMOVED = frozenset({"pod.removed", "pod.worker.finished", "pod.worker.history-removed", "pod.volumes.unmounted"})
+"""Kinds of events after which a pod is no longer started, so that its start cannot fail again."""
+NEXT_TRY = 5 * MINUTE + 30 * SECOND  # the longest that kubelet waits before it tries again, and a busy node is late
+_ENDS = frozenset({"pod.end", "pod.cleanup", "container.stop", "sandbox.stop", "volume.unpublish", "volume.unstage",
+                   "volume.detach"})  # fmt: skip
+"""Capabilities of a pod's end: a pod that is removed has these back, and has not only been deleted."""
+
+
+class End(NamedTuple):
+    """The state of a fault at the end of the logs, and when it was over or its pod removed (microseconds UTC)."""
+
+    state: State
+    at: int | None = None
+
+
+def end_of(rule: Rule, part: Sequence[Event], lines: Sequence[Event], ends: int, history: History) -> End:
+    """The state of a fault whose last line was at `ends`: it rests on `lines`, and its rule looks at `part`."""
+    over = _first_success(rule, part, lines, ends)
+    is_of_end = not _ENDS.isdisjoint((*rule.breaks, *rule.suffers))
+    if over is not None and (over.kind not in REMOVED or is_of_end):
+        return End(State.OVER, over.time)
+    removed = over.time if over is not None else None if is_of_end else _removed(rule, lines, ends, history)
+    if removed is not None:
+        return End(State.DELETED, removed)
+    is_due = _log_ends(lines, history) - ends > _next_try(lines)
+    return End(State.ONGOING if _is_tried_again(lines) and not is_due else State.UNKNOWN)
+
+
+def _first_success(rule: Rule, part: Iterable[Event], lines: Sequence[Event], ends: int) -> Event | None:
+    """The first event after the last failure that the rule says ends the fault."""
+    selectors = [rule.events[name] for name in rule.healed.by] if rule.healed else ()
+    since = ends + (rule.healed.after if rule.healed else 0)
+    last = max(lines, key=lambda event: event.ends) if lines else None
+    over = (
+        event
+        for event in part
+        if event.time > since
+        and any(selects(one, event) for one in selectors)
+        and (last is None or ends_fault(event, last))
+    )
+    return min(over, key=lambda event: event.time, default=None)
+
+
+def _removed(rule: Rule, lines: Iterable[Event], ends: int, history: History) -> int | None:
+    """When the last of the pods that the lines name was removed; None while one of them may be there."""
+    if rule.per is SubjectKind.NODE:
+        return None
+    pods = {uid for event in lines if (uid := event.ref("pod_uid"))}
+    moments = [_removal(uid, ends, history) for uid in pods]
+    known = [moment for moment in moments if moment is not None]
+    return max(known) if known and len(known) == len(moments) else None
+
+
+def _removal(uid: str, since: int, history: History) -> int | None:
+    timeline = history.timelines.get((SubjectKind.POD, uid))
+    events = timeline.events if timeline else ()
+    return min((one.time for one in events if one.time > since and one.kind == "pod.removed"), default=None)
+
+
+def _is_tried_again(lines: Sequence[Event]) -> bool:
+    """Whether the fault is of something that is tried again, and not one that happened at one moment."""
+    return told(lines) > 1 or any(event.kind.endswith((".failed", ".refused")) for event in lines)
+
+
+def _log_ends(lines: Iterable[Event], history: History) -> int:
+    """When the logs of the programs end that printed these lines."""
+    printed = {(event.component, event.node) for event in lines}
+    ends = (one.ends for one in history.coverage if (one.component, one.node) in printed)
+    return max(ends, default=history.ends)
+
+
+def _next_try(lines: Iterable[Event]) -> int:
+    waits = (duration(event.attrs.get("backoff", "")) or 0 for event in lines)
+    return max(NEXT_TRY, max(waits, default=0) + 30 * SECOND)

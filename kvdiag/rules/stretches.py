@@ -1,0 +1,160 @@
+"""Stretches of one fault: its tries up to the event after which it was over.
+
+A volume that failed twice at 08:00, was mounted, and failed again at 09:06 failed for two short times and not for
+66 minutes. What ends a stretch is what the rule names under `healed.by`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from kvdiag.model.event import Event, place_of
+from kvdiag.model.rule import All, AnyOf, Chain, Condition, Rule
+from kvdiag.regex import lazy_regex
+from kvdiag.rules.grammar import positive_names
+from kvdiag.rules.selection import selects
+from kvdiag.rules.steps import told
+
+OBJECTS = (
+    ("unique_name", "volume_handle", "outer_name", "spec_name"),
+    ("image",),
+    ("container_name",),
+    ("pod_uid", "pod"),
+    ("driver",),
+    ("server",),
+)
+"""Names of the object that an event is about, the most particular first: a success of another object ends nothing."""
+
+_MOUNT = ({"volume.attach", "attacher", "csi.controllerpublish"}, {"volume.verify"}, {"volume.wait"},
+          {"volume.stage", "csi.nodestage", "volume.publish", "volume.map", "csi.nodepublish"})  # fmt: skip
+_UNMOUNT = ({"volume.unpublish", "csi.nodeunpublish"}, {"volume.unstage", "csi.nodeunstage"},
+            {"volume.detach", "csi.controllerunpublish"})  # fmt: skip
+STEPS: Mapping[str, tuple[str, int]] = {
+    operation: (way, number)
+    for way, order in (("mount", _MOUNT), ("unmount", _UNMOUNT))
+    for number, operations in enumerate(order)
+    for operation in operations
+}
+"""Volume operations: whether they are part of the mount or of the unmount, and their place in kubelet's order.
+
+kubelet waits for the attachment before each try to mount. It stages a volume once and not before each publish, so that
+either success shows that the volume can be mounted.
+"""
+_CALLER = lazy_regex(rb"\b([\w.-]+\.go):\d+\]")
+_WORDS = lazy_regex(rb'\bmsg="?([A-Za-z ]+)')
+
+
+class Stretch(NamedTuple):
+    """Tries of one fault in order of time, with no success between them; `over` is the event that ended it."""
+
+    tries: tuple[Event, ...]
+    over: Event | None = None
+
+
+def stretches(rule: Rule, events: Sequence[Event]) -> list[Stretch]:
+    """The tries of the rule's fault among these events, divided by what ended them."""
+    found: list[Stretch] = []
+    tries: list[Event] = []
+    successes = ends_of(rule, events)
+    for event in _tries(rule, events):
+        over = _over(tries, successes, event.time, rule) if tries else None
+        if over is not None:
+            found.append(Stretch((*tries,), over))
+            tries = []
+        tries.append(event)
+    if tries:
+        found.append(Stretch((*tries,), _over(tries, successes, None, rule)))
+    return found
+
+
+def ends_of(rule: Rule, events: Iterable[Event]) -> list[Event]:
+    """The events that may end a stretch of the rule's fault, in order of time."""
+    selectors = [rule.events[name] for name in end_names(rule)]
+    return [event for event in events if any(selects(selector, event) for selector in selectors)]
+
+
+def is_spoiled(taken: Sequence[Event], successes: Sequence[Event]) -> bool:
+    """Whether a success between the first and the last of these tries shows that they are of two stretches."""
+    if len(taken) < 2 or not successes:  # one try is no stretch
+        return False
+    first, last = taken[0], taken[-1]
+    return any(first.ends < event.time < last.time and ends_fault(event, first) for event in successes)
+
+
+def ends_fault(success: Event, failure: Event) -> bool:
+    """Whether the success is one of the operation that failed, or of a later one, of the same object."""
+    succeeded, failed = _step(success), _step(failure)
+    if succeeded and failed and (succeeded[0] != failed[0] or succeeded[1] < failed[1]):
+        return False
+    for names in OBJECTS:
+        shared = [(a, b) for name in names if (a := success.value(name)) and (b := failure.value(name))]
+        if shared:
+            return any(a == b for a, b in shared)
+    return True
+
+
+def try_names(rule: Rule) -> tuple[str, ...]:
+    """The names of the rule's condition that stand for one try: what it counts, or else ends each alternative with."""
+    if rule.counts:
+        return (rule.counts,)
+    return tuple(dict.fromkeys((*_last_names(rule.when), list(positive_names(rule.when))[-1])))
+
+
+def end_names(rule: Rule) -> tuple[str, ...]:
+    """The rule's names for the end of its fault."""
+    positive = set(positive_names(rule.when))
+    return tuple(name for name in (rule.healed.by if rule.healed else ()) if name not in positive)
+
+
+def count_tries(events: Collection[Event]) -> int:
+    """How many tries these lines prove: the most that one place in one program printed, which prints one a try."""
+    by_place: dict[tuple[str, str, bytes], list[Event]] = {}
+    for event in events:
+        by_place.setdefault((event.component, event.origin.source, _place(event)), []).append(event)
+    return max(map(told, by_place.values()), default=0)
+
+
+def _tries(rule: Rule, events: Iterable[Event]) -> Iterator[Event]:
+    selectors = [rule.events[name] for name in try_names(rule)]
+    found = {id(event): event for event in events if any(selects(selector, event) for selector in selectors)}
+    yield from sorted(found.values(), key=place_of)
+
+
+def _over(tries: Sequence[Event], successes: Sequence[Event], before: int | None, rule: Rule) -> Event | None:
+    """The first event after the last of the tries, and before that moment, which shows that they are over."""
+    last = max(tries, key=_end)
+    since = last.ends + (rule.healed.after if rule.healed else 0)
+    for event in successes:
+        if event.time > since and (before is None or event.time < before) and ends_fault(event, last):
+            return event
+    return None
+
+
+def _end(event: Event) -> int:
+    return event.ends
+
+
+def _step(event: Event) -> tuple[str, int] | None:
+    operation, _, outcome = event.kind.rpartition(".")
+    return STEPS.get(operation) if outcome in {"succeeded", "failed"} else None
+
+
+def _place(event: Event) -> bytes:
+    """Where the program printed the line: klog names the file, logrus begins with words of its own."""
+    found = _CALLER.search(event.logged) or _WORDS.search(event.logged)
+    return found[1].strip() if found else event.kind.encode()
+
+
+def _last_names(condition: Condition) -> Iterator[str]:
+    match condition:
+        case Chain(steps):
+            yield steps[-1].name
+        case AnyOf(terms):
+            for term in terms:
+                yield from _last_names(term)
+        case All(terms):
+            named = [term for term in terms if any(positive_names(term))]
+            yield from _last_names(named[-1]) if named else ()
+        case _:
+            return
