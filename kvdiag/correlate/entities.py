@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from kvdiag.correlate.identity import Identities
 from kvdiag.events.names import UNNAMED, attachment_name, is_uid, staging_path
-from kvdiag.model.event import NAMELESS, Event
+from kvdiag.model.event import NAMELESS, THIS_NODE, Event
 from kvdiag.model.timeline import Entity
 from kvdiag.model.values import SubjectKind
 
@@ -44,7 +44,7 @@ def describe(subject: tuple[SubjectKind, str], events: Sequence[Event], identiti
 def node_entity(key: str) -> Entity:
     """The entity of a node; `key` is its name, empty where no log says it."""
     ids = {"node": key} if key and not key.startswith(NAMELESS) else {}
-    return Entity(kind=SubjectKind.NODE, key=key, name=key or "this node", ids=ids)
+    return Entity(kind=SubjectKind.NODE, key=key, name=key or THIS_NODE, ids=ids)
 
 
 def _pod(uid: str, events: Sequence[Event], identities: Identities) -> Entity:

@@ -21,6 +21,15 @@ NAMELESS = "(node of "
 """Prefix of a placeholder for a node that no log names: `(node of driver.log)`. No command is filled with it."""
 
 
+THIS_NODE = "this node"
+"""What reports call the node of logs that name none."""
+
+
+def is_unnamed(node: str) -> bool:
+    """Whether this is not the name of a node but what stands for one that no log names."""
+    return node == THIS_NODE or node.startswith(NAMELESS)
+
+
 class Ref(NamedTuple):
     """One name of one thing, as a log line spells it.
 

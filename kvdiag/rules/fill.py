@@ -8,10 +8,10 @@ what it stands for is to be put in, and nothing is run by mistake meanwhile.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kvdiag.clock import say_duration
-from kvdiag.model.event import Event
+from kvdiag.model.event import Event, is_unnamed
 from kvdiag.model.rule import Fix, Rule
 from kvdiag.model.timeline import Entity
 from kvdiag.regex import lazy_regex
@@ -20,6 +20,8 @@ from kvdiag.rules.shapes import misfits
 
 _SLOT = lazy_regex(r"\{([a-z][a-z0-9_]*)\}")
 _OPTIONAL = lazy_regex(r"\[\[(.*?)\]\]")
+_OF_NODE = lazy_regex(r" --field-selector spec\.nodeName=\{node\}")  # where no log names the node
+_NODES = ("node", "from_node", "to_node")
 LONGEST_VALUE = 600  # characters of a log's own words inside a sentence of ours
 
 
@@ -62,16 +64,34 @@ def command(text: str, said: Mapping[str, str]) -> str:
 
 
 def fixes(rule: Rule, said: Mapping[str, str], dialect: Dialect) -> Iterator[Fix]:
-    """The rule's remedy for this finding, in its order and as it is said on the node's distribution."""
+    """The rule's remedy for this finding, in its order and as it is said on the node's distribution.
+
+    A command that changes something is left out where the logs do not name all that it would change.
+    """
+    known = {name: value for name, value in said.items() if not (name in _NODES and is_unnamed(value))}
     for fix in (*dialect.enter([fix.run for fix in rule.fix]), *rule.fix):
         text, run, after = (dialect.say(part) for part in fix[:3])
-        wrong = ", ".join(misfits(_slots_of(run), said))
+        run = run if known.get("node") else _OF_NODE.sub("", run)
+        withheld = _withheld(run, known, is_change=bool(after))
         yield Fix(
             text=sentence(text, said),
-            run=command(run, said),
+            run="" if withheld else command(run, known),
             after=sentence(after, said),
-            withheld=f"no command, since the log's {wrong} does not look like one" if wrong else "",
+            withheld=withheld,
         )
+
+
+def _withheld(run: str, said: Mapping[str, str], *, is_change: bool) -> str:
+    """Why a command is left out; empty if it is not."""
+    slots = list(_slots_of(run))
+    if wrong := _words(misfits(slots, said)):
+        return f"no command: the {wrong} in the log has an unexpected form"
+    missing = _words(slot for slot in dict.fromkeys(slots) if not said.get(slot)) if is_change else ""
+    return f"no command: these logs do not show the {missing}" if missing else ""
+
+
+def _words(slots: Iterable[str]) -> str:
+    return ", ".join(slot.replace("_", " ") for slot in slots)
 
 
 def _slots_of(text: str) -> Iterator[str]:

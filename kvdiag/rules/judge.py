@@ -7,7 +7,7 @@ if an absence spoils one run the next is tried, since a volume may go through it
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, pairwise
 from typing import NamedTuple
 
@@ -25,7 +25,7 @@ from kvdiag.rules.polls import cut_polls
 from kvdiag.rules.selection import Place, Selected, asks_for_text, by_kind, unsaid
 from kvdiag.rules.silence import fell_silent
 from kvdiag.rules.steps import is_by_wait, may_go_by_wait, take, told
-from kvdiag.rules.stretches import end_names, ends_fault, is_spoiled
+from kvdiag.rules.stretches import end_names, ends_fault, is_spoiled, try_names
 
 MOST_RUNS = 256  # of one rule on one timeline; a longer series of the same fault adds nothing to the finding
 GUESSED = "ambiguous"  # the attribute of an answer that could be that of several calls
@@ -45,7 +45,7 @@ class JudgedEvents(NamedTuple):
     """What a condition is evaluated on: the selected events per name in time order, the node and the whole history.
 
     `runs` and `against` are what chains and denied terms gave that ask for nothing bound before, by their identity.
-    `successes` are the events that end a stretch of tries.
+    `tries` are the names that stand for one try, `successes` the events that end a stretch of tries.
     """
 
     seen: Selected
@@ -56,6 +56,7 @@ class JudgedEvents(NamedTuple):
     rule: Rule
     runs: dict[int, list[Bound]]
     against: dict[int, RuleMatch | None]
+    tries: Collection[str] = ()
     successes: Sequence[Event] = ()
 
 
@@ -70,7 +71,7 @@ def judge(
     whole = {id(piece): event for piece, event in pieces}
     kinds = {name: selector.kinds for name, selector in rule.events.items()}
     successes = [event for name in end_names(rule) for event in seen[name]]
-    selected = JudgedEvents(seen, kinds, node, history, entries, rule, {}, {}, successes)
+    selected = JudgedEvents(seen, kinds, node, history, entries, rule, {}, {}, try_names(rule), successes)
     runs = (_weighed(match, rule) for match in islice(_solve(rule.when, selected, RuleMatch({})), MOST_RUNS))
     return sorted((_whole(match, whole) if whole else match for match in runs), key=lambda match: bool(match.doubts))
 
@@ -215,7 +216,7 @@ def _run(chain: Chain, selected: JudgedEvents, bound: Bound, start: int, *, by_w
         if not taken or (last is not None and not _follows(taken[0], last)):
             may_come = step is chain.steps[-1] and step.name in selected.rule.cut
             return _cut_run(chain, selected, run, series[begin:]) if may_come else None
-        if step.lasting and is_spoiled(taken, selected.successes):
+        if step.lasting and step.name in selected.tries and is_spoiled(taken, selected.successes):
             return None
         run[step.name] = (*run.get(step.name, ()), *taken)
         last = taken[-1]

@@ -13,9 +13,10 @@ EVERYTHING = "*"
 
 
 class Kin(Enum):
-    """Why one rule may explain another: it says so by name, by a capability, or by one of a whole CSI driver."""
+    """Why one rule may explain another: it says so by name, or by a capability of an entity, a node or a CSI driver."""
 
     NAMED = "named"
+    BY_NODE = "by node"
     BY_ENTITY = "by entity"
     BY_DRIVER = "by driver"
 
@@ -50,8 +51,11 @@ class Kinship:
         if is_refused(cause, rule):
             return None
         broken = [one for one in cause.breaks if any(self._known.spreads(one, felt) for felt in rule.suffers)]
-        if any(self._known.by_name[one].on is SubjectKind.DRIVER for one in broken if one in self._known.by_name):
+        entities = {self._known.by_name[one].on for one in broken if one in self._known.by_name}
+        if SubjectKind.DRIVER in entities:
             return Kin.BY_DRIVER
+        if SubjectKind.NODE in entities:
+            return Kin.BY_NODE
         return Kin.BY_ENTITY if broken or self._is_nearer(cause, rule) else None
 
     def _is_nearer(self, cause: Rule, rule: Rule) -> bool:

@@ -38,6 +38,26 @@ def node_of(finding: Finding) -> str:
     return next((one.event.node for one in finding.evidence if one.event.node.startswith(NAMELESS)), "")
 
 
+def is_of_another(cause: Finding, finding: Finding, names: Sequence[str]) -> bool:
+    """Whether both findings name an object of one of these kinds, and none that is the other's: two images."""
+    for name in names:
+        mine, others = _named(cause, name), _named(finding, name)
+        if mine and others and not any(_is_one(a, b) for a in mine for b in others):
+            return True
+    return False
+
+
+def _named(finding: Finding, name: str) -> set[str]:
+    """What the lines of a finding, or its subject, name of that kind."""
+    return {finding.subject.ids.get(name, ""), *(one.event.value(name) for one in finding.evidence)} - {""}
+
+
+def _is_one(one: str, other: str) -> bool:
+    """Whether two names are of one thing: a partition is of its disk, and an image may be named without a registry."""
+    short, long = sorted((one.removeprefix("/dev/"), other.removeprefix("/dev/")), key=len)
+    return long.startswith(short) or long.endswith(f"/{short}")
+
+
 class Links:
     """Findings by what they are about: each is held against the linked ones alone, as there may be thousands."""
 

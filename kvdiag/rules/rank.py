@@ -15,12 +15,14 @@ from kvdiag.model.timeline import History
 from kvdiag.model.values import Role, Severity, SubjectKind, Verdict
 from kvdiag.rules.capabilities import Capabilities, capabilities
 from kvdiag.rules.kinship import EVERYTHING, Kin, Kinship, is_refused
-from kvdiag.rules.links import Links, is_of_node, is_stand_in, node_of, subject_of
+from kvdiag.rules.links import Links, is_of_another, is_of_node, is_stand_in, node_of, subject_of
 from kvdiag.rules.narrower import Shared
 from kvdiag.rules.uncaused import Uncaused
 
 TOUCH = 10 * MINUTE  # between the end of a cause and the beginning of what it explains
 SLACK = 10 * SECOND  # between the clocks and the buffers of two components
+DEVICES = ("device",)
+OBJECTS = ("image", "container_name")
 MONITORS = MINUTE  # between two monitors of a node that see one failure: PLEG takes 3m, a call to the runtime 2m or 4m
 
 
@@ -108,7 +110,8 @@ class _Ranking:
     def _causes(self, finding: Finding) -> Iterator[Finding]:
         for cause in self._candidates(finding):
             is_sure = _is_sure_enough(cause, finding) or finding.rule.name in cause.rule.explains
-            if is_sure and _is_alarm_enough(cause, finding) and _was_broken(cause, finding):
+            is_possible = is_sure and _is_alarm_enough(cause, finding) and _was_broken(cause, finding)
+            if is_possible and not is_of_another(cause, finding, self._objects(cause, finding)):
                 yield cause
         for cause in self._shared.narrower(finding):
             is_sure = _is_sure_enough(cause, finding) and _is_alarm_enough(cause, finding)
@@ -139,6 +142,10 @@ class _Ranking:
         if at not in self._around:
             self._around[at] = [cause for cause in self._links.around(finding) if self._kin(cause, finding)]
         return self._around[at]
+
+    def _objects(self, cause: Finding, finding: Finding) -> tuple[str, ...]:
+        """The kinds of objects that both must share, if both name one; what befell a whole node has no image."""
+        return DEVICES if self._kin(cause, finding) is Kin.BY_NODE else (*DEVICES, *OBJECTS)
 
     def _kin(self, cause: Finding, finding: Finding) -> Kin | None:
         return self._kinship.of(cause.rule, finding.rule)

@@ -6,7 +6,7 @@ makes it one word; these shapes make it the word that it claims to be. What does
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from kvdiag.regex import lazy_regex
 
@@ -46,6 +46,6 @@ def fits(slot: str, value: str) -> bool:
     return slot not in {"target_path", "staging_path"} or any(part in value for part in _OF_KUBELET)
 
 
-def misfits(slots: Iterator[str], said: Mapping[str, str]) -> Iterator[str]:
+def misfits(slots: Iterable[str], said: Mapping[str, str]) -> Iterator[str]:
     """The slots whose values, if there are any, do not look like what they stand for."""
     yield from dict.fromkeys(slot for slot in slots if said.get(slot) and not fits(slot, said[slot]))

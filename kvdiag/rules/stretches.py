@@ -6,7 +6,7 @@ A volume that failed twice at 08:00, was mounted, and failed again at 09:06 fail
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from kvdiag.model.event import Event, place_of
@@ -26,21 +26,9 @@ OBJECTS = (
 )
 """Names of the object that an event is about, the most particular first: a success of another object ends nothing."""
 
-_MOUNT = ({"volume.attach", "attacher", "csi.controllerpublish"}, {"volume.verify"}, {"volume.wait"},
-          {"volume.stage", "csi.nodestage", "volume.publish", "volume.map", "csi.nodepublish"})  # fmt: skip
-_UNMOUNT = ({"volume.unpublish", "csi.nodeunpublish"}, {"volume.unstage", "csi.nodeunstage"},
-            {"volume.detach", "csi.controllerunpublish"})  # fmt: skip
-STEPS: Mapping[str, tuple[str, int]] = {
-    operation: (way, number)
-    for way, order in (("mount", _MOUNT), ("unmount", _UNMOUNT))
-    for number, operations in enumerate(order)
-    for operation in operations
-}
-"""Volume operations: whether they are part of the mount or of the unmount, and their place in kubelet's order.
-
-kubelet waits for the attachment before each try to mount. It stages a volume once and not before each publish, so that
-either success shows that the volume can be mounted.
-"""
+BEFORE_MOUNT = frozenset({"volume.attach", "volume.verify", "volume.wait", "attacher", "csi.controllerpublish"})
+MOUNT = frozenset({"volume.stage", "volume.publish", "volume.map", "csi.nodestage", "csi.nodepublish"})
+"""Operations on a volume: kubelet waits for the attachment before each try to mount, so this ends no failed mount."""
 _CALLER = lazy_regex(rb"\b([\w.-]+\.go):\d+\]")
 _WORDS = lazy_regex(rb'\bmsg="?([A-Za-z ]+)')
 
@@ -83,9 +71,8 @@ def is_spoiled(taken: Sequence[Event], successes: Sequence[Event]) -> bool:
 
 
 def ends_fault(success: Event, failure: Event) -> bool:
-    """Whether the success is one of the operation that failed, or of a later one, of the same object."""
-    succeeded, failed = _step(success), _step(failure)
-    if succeeded and failed and (succeeded[0] != failed[0] or succeeded[1] < failed[1]):
+    """Whether the success is one of the same object, and not of a step before the operation that failed."""
+    if _operation(success) in BEFORE_MOUNT and _operation(failure) in MOUNT:
         return False
     for names in OBJECTS:
         shared = [(a, b) for name in names if (a := success.value(name)) and (b := failure.value(name))]
@@ -95,10 +82,15 @@ def ends_fault(success: Event, failure: Event) -> bool:
 
 
 def try_names(rule: Rule) -> tuple[str, ...]:
-    """The names of the rule's condition that stand for one try: what it counts, or else ends each alternative with."""
-    if rule.counts:
-        return (rule.counts,)
-    return tuple(dict.fromkeys((*_last_names(rule.when), list(positive_names(rule.when))[-1])))
+    """The names of the rule's condition that stand for one try: what it counts, or else ends each alternative with.
+
+    A name of no other kinds than the counted one stands for a try as well.
+    """
+    if not rule.counts:
+        return tuple(dict.fromkeys((*_last_names(rule.when), *list(positive_names(rule.when))[-1:])))
+    kinds = set(rule.events[rule.counts].kinds)
+    alike = (name for name in positive_names(rule.when) if kinds.issuperset(rule.events[name].kinds))
+    return tuple(dict.fromkeys((rule.counts, *alike)))
 
 
 def end_names(rule: Rule) -> tuple[str, ...]:
@@ -135,9 +127,8 @@ def _end(event: Event) -> int:
     return event.ends
 
 
-def _step(event: Event) -> tuple[str, int] | None:
-    operation, _, outcome = event.kind.rpartition(".")
-    return STEPS.get(operation) if outcome in {"succeeded", "failed"} else None
+def _operation(event: Event) -> str:
+    return event.kind.rpartition(".")[0]
 
 
 def _place(event: Event) -> bytes:

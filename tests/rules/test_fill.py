@@ -62,7 +62,7 @@ def test_a_hostile_name_is_in_no_command(name):
     wanted = sorted(set(SLOTS))
     told = [fix for slot in wanted for fix in fixes(umount(slot), {slot: name}, plain())]
     assert [(fix.run, fix.withheld) for fix in told] == [
-        ("", f"no command, since the log's {slot} does not look like one") for slot in wanted
+        ("", f"no command: the {slot.replace('_', ' ')} in the log has an unexpected form") for slot in wanted
     ]
 
 
@@ -231,3 +231,20 @@ def test_fixes_and_their_slots():
         Fix(text="On n 1.", run=f"umount {path}", after="v is unused")
     ]
     assert slots(rule) == {"pod", "node", "target_path", "volume"}
+
+
+@pytest.mark.parametrize(
+    ("run", "after", "said", "command", "withheld"),
+    [
+        ("umount {staging_path}", "unused", {}, "", "no command: these logs do not show the staging path"),
+        ("kubectl cordon {from_node}", "sure", {"from_node": "(node of a.log)"}, "", "no command: these logs do not show the from node"),
+        ("findmnt {staging_path}", "", {}, "findmnt '<staging_path>'", ""),
+        ("kubectl describe node {node}", "", {"node": "this node"}, "kubectl describe node '<node>'", ""),
+        ("kubectl get pods -A --field-selector spec.nodeName={node}", "", {}, "kubectl get pods -A", ""),
+        ("kubectl get pods --field-selector spec.nodeName={node}", "", {"node": "n1"}, "kubectl get pods --field-selector spec.nodeName=n1", ""),
+    ],
+)  # fmt: skip
+def test_what_the_logs_do_not_show_is_changed_by_no_command(run, after, said, command, withheld):
+    """A command that only reads keeps the place of a name that is missing; one that changes something is left out."""
+    (step,) = fixes(one_rule(fix=(Fix("Do.", run, after),)), said, plain())
+    assert (step.run, step.withheld) == (command, withheld)

@@ -247,6 +247,13 @@ def test_what_healed(seconds, healed):
     assert [fix.run for fix in finding.fix] == (["ls"] if over else ["ls", "rm"])
 
 
+def test_what_is_for_information_changes_nothing():
+    """Under a note no command changes anything."""
+    steps = (Fix("look", "ls"), Fix("repair", "rm", "it is safe"))
+    (finding,) = found(rule("a", severity=Severity.INFO, fix=steps), {VOLUME: [event("a", 0)]})
+    assert [fix.run for fix in finding.fix] == ["ls"]
+
+
 @pytest.mark.parametrize(("second", "healed"), [(14, None), (15, None), (16, 16)])
 def test_what_heals_only_later(second, healed):
     """With `after` the fault is over only by what comes so much later than its last line."""

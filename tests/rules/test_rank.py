@@ -337,3 +337,30 @@ def test_a_symptom_without_a_cause_says_what_to_collect():
     assert not any("containerd" in command for command in told.collect)
     explained = rank([waits, about("sandbox-create-hung")], History((), {}, (), (), NOON, NOON + DAY))
     assert [one.collect for one in explained] == [(), ()]
+
+
+def named(one, **ids):
+    """Give a finding whose lines name these objects."""
+    return one._replace(subject=one.subject._replace(ids={**one.subject.ids, **ids}))
+
+
+@pytest.mark.parametrize(
+    ("mine", "others", "is_explained"),
+    [
+        ({"image": "quay.io/a/b:1"}, {"image": "quay.io/a/b:1"}, True),
+        ({"image": "quay.io/a/b:1"}, {"image": "a/b:1"}, True),
+        ({"image": "quay.io/a/b:1"}, {"image": "docker.io/c/d:1"}, False),
+        ({"image": "quay.io/a/b:1"}, {}, True),
+        ({"container_name": "app"}, {"container_name": "proxy"}, False),
+        ({"container_name": "app", "image": "a"}, {"container_name": "app"}, True),
+        ({"device": "/dev/sda"}, {"device": "sda1"}, True),
+        ({"device": "sda"}, {"device": "sdb"}, False),
+    ],
+)
+def test_only_a_fault_of_the_same_object_explains(mine, others, is_explained):
+    """One image explains nothing of another, nor a container another one of the same pod."""
+    cause = named(finding("cause", POD, "p", 0, 9, explains=["symptom"]), **mine)
+    symptom = named(finding("symptom", POD, "p", 2, 9), **others)
+    assert {key: by for key, by, _ in ranked([cause, symptom])}["symptom:pod:p"] == (
+        "cause:pod:p" if is_explained else None
+    )
