@@ -38,7 +38,8 @@ def test_no_known_failure_does_not_stand_alone(kvdiag, log):
     first, second, *_ = done.stdout.splitlines()
     assert first == "No known failure found."
     assert second == "Not explained: 12 error lines in 1 group"
-    assert "goes on  widget.go:17  12×  08:15:00–11  The widget turns no more — the widget is stuck" in done.stdout
+    assert "  ongoing  widget.go:17  12×  08:15:00–11\n" in done.stdout
+    assert f"{log}:2 The widget turns no more err=spin: the widget is stuck" in " ".join(done.stdout.split())
     assert done.returncode == 0
 
 

@@ -86,8 +86,8 @@ def found(kvdiag, text: str) -> set[tuple[str, str, str]]:
             {("csi-driver-not-registered", "pvc-4e1b9a70-5f3c-4b0e-8a52-7c9d1e2f3a4b", "confirmed")},
         ),
         (
-            f"38s  Warning  FailedCreatePodSandBox  {RESERVED}",  # no table of kubectl's looks so: of whom is not told
-            {("reserve-sandbox-name", "this node", "confirmed")},
+            f"38s  Warning  FailedCreatePodSandBox  {RESERVED}",  # columns that somebody chose
+            {("reserve-sandbox-name", "shop/web-0", "possible")},
         ),
         (
             f"  Warning  FailedCreatePodSandBox  21m  kubelet  {RESERVED}",
@@ -106,7 +106,7 @@ def found(kvdiag, text: str) -> set[tuple[str, str, str]]:
         (CRASH.format(frame="github.com/kubernetes-csi/csi-driver-host-path/pkg/hostpath.(*hostPath).Publish(0x1)"), set()),
     ],
     ids=[
-        "describe", "get events", "get events as JSON", "no table", "named by the error", "no name", "operation", "message", "above a log", "a line of a log",
+        "describe", "get events", "get events as JSON", "own columns", "named by the error", "no name", "operation", "message", "above a log", "a line of a log",
         "below a log", "a crash", "a crash of another",
     ],
 )  # fmt: skip

@@ -106,7 +106,7 @@ def read_source(
             log.survey.pass_over(blocks)
         else:
             try:
-                heard = hooks.listen(log.name, source.is_named) if hooks.listen is not None else None
+                heard = hooks.listen(log.name) if hooks.listen is not None else None
                 for block in blocks:
                     log.add(block, heard)
                     if hooks.evict is not None:
@@ -227,14 +227,14 @@ class LogReader:
         yield from takewhile(lambda number: number > line, (one.line for one in reversed(heard.rpc_lines)))
 
 
-Listen = Callable[[str, bool], BlockListener]
+Listen = Callable[[str], BlockListener]
 
 
 class Hooks(NamedTuple):
     """What is done with a log while it is read.
 
     `evict` is called after each block, as the log may have grown too long to be kept whole; what `listen` gives for the
-    name of a log, and whether the user named it, hears its blocks as well.
+    name of a log hears its blocks as well.
     """
 
     evict: Callable[[LogReader], None] | None = None

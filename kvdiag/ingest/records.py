@@ -15,12 +15,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from kvdiag.formats.bodies import gopanic, klog
+from kvdiag.formats.bodies import gopanic, klog, plain
 from kvdiag.formats.bodies.keyvalues import block_is_open
 from kvdiag.formats.bodies.known import is_head, read_body
 from kvdiag.formats.carriers.peel import Peeled, chatter, peel
 from kvdiag.inputs.lines import LineMap
 from kvdiag.model.record import Body
+from kvdiag.model.values import Level
 from kvdiag.regex import lazy_regex
 from kvdiag.scan.blocks import Block
 
@@ -195,8 +196,11 @@ def _body(draft: _Draft) -> Body:
         told = _headed_body(draft.bodies)
         if told is not None:
             return told
-    text = b"\n".join(draft.bodies).decode("utf-8", "replace")
-    return Body(format=draft.format if draft.format == "chatter" else _PLAIN, message=text, pid=draft.peeled.pid)
+    text = b"\n".join(draft.bodies)
+    kind = draft.format if draft.format == "chatter" else _PLAIN
+    level = plain.level(draft.peeled.ident, text) if kind == _PLAIN else None
+    said = text.decode("utf-8", "replace")
+    return Body(format=kind, level=level or Level.INFO, message=said, pid=draft.peeled.pid)
 
 
 def _headed_body(bodies: list[bytes]) -> Body | None:

@@ -11,9 +11,10 @@ from kvdiag.model.values import Level
 class ErrorGroup(NamedTuple):
     """Lines of one program that come from the same place and end in the same words.
 
-    `where` is the file and line of the call, empty where the format has none; `says` what the first of them says, with
-    what differs folded. Times are microseconds UTC, None where the lines have none. `goes_on` until the end of the log.
-    `origin` is the first of them. `explained_by` is the rule of a finding, `benign` an entry of harmless lines.
+    `where` is the file and line of the call, or the reason of an event, empty where the format has none. `says` is what
+    the first of them says, with what differs folded; `sample` is that line as it is in the log. Times are microseconds
+    UTC, None where the lines have none. `goes_on` until the end of the log. `origin` is the first of them.
+    `explained_by` is the rule of a finding, `benign` an entry of harmless lines.
     """
 
     component: str
@@ -26,6 +27,7 @@ class ErrorGroup(NamedTuple):
     goes_on: bool
     subjects: tuple[str, ...]
     origin: Origin
+    sample: str = ""
     explained_by: str = ""
     benign: str = ""
 

@@ -1,42 +1,58 @@
 """Error lines that nothing explains: the section of a report, and all of `kvdiag errors`.
 
 Not explained: 797 error lines in 25 groups (4 known to be harmless)
-goes on  kubelet.go:2916  651×  08:09–09:03  Container runtime network not ready
+  ongoing  kubelet.go:2916  651×  08:09–09:03
+    kubelet.log:17  Container runtime network not ready networkReady=NetworkReady=false reason:NetworkPluginNotReady …
 """
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 from kvdiag.clock import DAY, to_datetime
+from kvdiag.model.record import Origin
 from kvdiag.model.unexplained import ErrorGroup, Errors, RetriedPod
 from kvdiag.report import RenderOptions
-from kvdiag.report.clean import clean, shortened
+from kvdiag.report.clean import clean
 from kvdiag.report.jsontext import write_json
 from kvdiag.report.moments import rfc3339
+from kvdiag.report.said import line_words
 
 SCHEMA = "kvdiag.errors/1"
 OUTPUTS = ("text", "json", "yaml")
 FIRST = 5  # groups and pods that a report tells of, unless -v
-LEAST = 24  # columns for what a line says; with fewer it stands on a line of its own
+LEAST = 24  # columns for what a line says; with fewer its place stands on a line of its own
+OPERATION = 'Operation for "{'  # how kubelet begins the error of a volume; names of objects follow
 Plain = dict[str, Any]
 
 
-def section(errors: Errors, options: RenderOptions) -> Iterator[str]:
-    """The lines of a report about what is not explained; none when everything is."""
+class Line(NamedTuple):
+    """One line of the section: its text, and for a sample where that stands; the place is a part of the text."""
+
+    text: str
+    place: str = ""
+    origin: Origin | None = None
+
+
+def section(errors: Errors, options: RenderOptions, folder: str = "") -> Iterator[Line]:
+    """The lines of a report about what is not explained; none when everything is.
+
+    `folder` is left out of the places.
+    """
     most = None if options.verbose else FIRST
     if errors.groups:
-        yield f"Not explained: {_sum(errors)}"
-        yield from _rows(errors.groups[:most], options)
+        yield Line(f"Not explained: {_sum(errors)}")
+        yield from _rows(errors.groups[:most], options, folder)
         left = len(errors.groups) - len(errors.groups[:most])
         if left:
-            yield f"  {_many(left, 'more group')}: kvdiag errors"
+            yield Line(f"  {_many(left, 'more group')}: kvdiag errors")
     if errors.retried:
-        yield "Retried, and no rule tells why"
-        yield from (f"  {clean(_pod(pod), redact=options.redact)}" for pod in errors.retried[:most])
+        yield Line("Retried, cause unknown")
+        yield from (Line(f"  {clean(_pod(pod), redact=options.redact)}") for pod in errors.retried[:most])
         if len(errors.retried) > len(errors.retried[:most]):
-            yield f"  {_many(len(errors.retried) - FIRST, 'more pod')}: kvdiag pods --stuck"
+            yield Line(f"  {_many(len(errors.retried) - FIRST, 'more pod')}: kvdiag pods --stuck")
 
 
 def write_text(errors: Errors, stream: TextIO, options: RenderOptions, *, show_benign: bool) -> None:
@@ -44,9 +60,9 @@ def write_text(errors: Errors, stream: TextIO, options: RenderOptions, *, show_b
     known = [group for group in errors.known if group.explained_by or show_benign]
     lines = [
         f"Error lines: {errors.lines}, of them {errors.explained} explained by findings, {errors.benign} harmless",
-        *section(errors, options._replace(verbose=1)),
+        *(line.text for line in section(errors, options._replace(verbose=1))),
         *(["Explained"] if known else []),
-        *_rows(known, options),
+        *(line.text for line in _rows(known, options, "")),
     ]
     if errors.unlisted:
         lines.append(f"Not listed: {_many(errors.unlisted, 'line')} of groups for which there was no room")
@@ -104,6 +120,7 @@ def _plain_group(group: ErrorGroup) -> Plain:
         "subjects": list(group.subjects),
         "source": group.origin.source,
         "line": group.origin.line,
+        "sample": group.sample,
     }
     reasons = {"explained_by": group.explained_by, "benign": group.benign}
     return said | {name: reason for name, reason in reasons.items() if reason}
@@ -119,24 +136,37 @@ def _many(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"
 
 
-def _rows(groups: Sequence[ErrorGroup], options: RenderOptions) -> Iterator[str]:
-    """A line a group, in columns; what it says stands below where there is no room for it."""
+def _rows(groups: Sequence[ErrorGroup], options: RenderOptions, folder: str) -> Iterator[Line]:
+    """Of each group a line in columns, and below it the first of its lines."""
     cells = [
-        ("goes on" if group.goes_on else "ended", _where(group), f"{group.count}×", _span(group.begins, group.ends))
+        ("ongoing" if group.goes_on else "stopped", _where(group), f"{group.count}×", _span(group.begins, group.ends))
         for group in groups
     ]
     cells = [tuple(clean(cell, redact=options.redact) for cell in row) for row in cells]  # type: ignore[misc]
     widths = [max((len(row[column]) for row in cells), default=0) for column in range(4)]
-    left = options.width - sum(widths) - 2 * 5
     for group, (state, where, count, span) in zip(groups, cells, strict=True):
-        head = f"  {state:{widths[0]}}  {where:{widths[1]}}  {count:>{widths[2]}}  {span:{widths[3]}}"
-        says = clean(group.says, redact=options.redact) + _reason(group)
-        if left >= LEAST and len(says) <= left:
-            yield f"{head}  {says}"
-        else:
-            yield head.rstrip()
-            room = max(LEAST, options.width - 4)
-            yield f"    {says if options.verbose else shortened(says, room)}"
+        head = f"  {state:{widths[0]}}  {where:{widths[1]}}  {count:>{widths[2]}}  {span:{widths[3]}}{_reason(group)}"
+        yield Line(head.rstrip())
+        yield from _sample(group, options, folder)
+
+
+def _sample(group: ErrorGroup, options: RenderOptions, folder: str) -> Iterator[Line]:
+    """Where the first line of a group stands, and all that it says."""
+    said = line_words(group.sample)
+    said = said.partition(" Error: ")[2] or said if said.startswith(OPERATION) else said
+    words = clean(" ".join(said.split()), redact=options.redact)
+    place = clean(str(group.origin).removeprefix(f"{folder}/" if folder else ""), redact=options.redact)
+    if len(place) + 6 + LEAST > options.width:
+        yield Line(f"    {place}", place, group.origin)
+        first = "      "
+    else:
+        first = f"    {place}  "
+    shown = textwrap.wrap(
+        words, options.width, initial_indent=first, subsequent_indent="      ", break_on_hyphens=False
+    )
+    for number, line in enumerate(shown):
+        is_placed = not number and first.strip()
+        yield Line(line, place, group.origin) if is_placed else Line(line)
 
 
 def _where(group: ErrorGroup) -> str:
@@ -144,11 +174,11 @@ def _where(group: ErrorGroup) -> str:
 
 
 def _reason(group: ErrorGroup) -> str:
-    return f" [{group.explained_by or group.benign}]" if group.explained_by or group.benign else ""
+    return f"  [{group.explained_by or group.benign}]" if group.explained_by or group.benign else ""
 
 
 def _pod(pod: RetriedPod) -> str:
-    return f"{'goes on' if pod.goes_on else 'ended'}  {pod.pod}  {pod.count}×  {_span(pod.begins, pod.ends)}"
+    return f"{'ongoing' if pod.goes_on else 'stopped'}  {pod.pod}  {pod.count}×  {_span(pod.begins, pod.ends)}"
 
 
 def _span(begins: int | None, ends: int | None) -> str:

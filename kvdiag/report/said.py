@@ -7,8 +7,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from kvdiag.clock import say_duration, to_datetime
+from kvdiag.formats.bodies.eventtable import FORMATS
 from kvdiag.formats.bodies.known import read_body
 from kvdiag.formats.carriers.peel import peel
+from kvdiag.model.record import Body
 from kvdiag.model.report import Evidence, Finding, Reading, Report
 from kvdiag.model.timeline import SeenVersion
 from kvdiag.model.values import State, SubjectKind
@@ -30,10 +32,23 @@ def folded(findings: Sequence[Finding]) -> Mapping[str, list[Finding]]:
 
 
 def words_of(evidence: Evidence) -> str:
-    """What a line says without its headers: they are told beside it."""
+    """What the line of an evidence says without its headers: they are told beside it."""
     body = read_body(peel(evidence.event.logged).body)
+    return _words(body) if body is not None and body.message else evidence.event.text
+
+
+def line_words(line: str) -> str:
+    """What a line says without its headers; of an event its object and message."""
+    peeled = peel(line.encode("utf-8", "replace"))
+    body = read_body(peeled.body)
     if body is None or not body.message:
-        return evidence.event.text
+        return peeled.body.decode("utf-8", "replace")
+    if body.format in FORMATS:
+        return f"{body.fields.get('object', '')} {body.message}".strip()
+    return _words(body)
+
+
+def _words(body: Body) -> str:
     fields = " ".join(f"{key}={value}" for key, value in body.fields.items())
     return f"{body.message} {fields}".strip()
 

@@ -158,12 +158,16 @@ class _Writer:
 
     def _errors(self, errors: Errors) -> None:
         """What no finding tells of."""
-        lines = list(section(errors, self.options))
+        lines = list(section(errors, self.options, self.folder))
         for line in lines:
-            if line.startswith(" "):
-                self.put(Piece(line))  # in columns
+            if line.origin is not None:
+                margin, _, rest = line.text.partition(line.place)
+                link = file_uri(line.origin, redact=self.options.redact)
+                self.put(Piece(margin), Piece(line.place, "place", link), Piece(rest))
+            elif line.text.startswith(" "):
+                self.put(Piece(line.text))  # in columns
             else:
-                self._say(line, style="bold")
+                self._say(line.text, style="bold")
         if lines:
             self._blank()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -31,9 +31,9 @@ class Ledger:
         self._logs: dict[str, ErrorLines] = {}
         self._told: dict[str, dict[int, Fate]] = defaultdict(dict)
 
-    def begin(self, source: str, is_named: bool) -> ErrorLines:  # noqa: FBT001 (as `Hooks` calls it)
-        """A log of this name is read next; one that the user named counts whoever wrote it."""
-        lines = self._logs[source] = ErrorLines(self._entries, self._allowance, is_named=is_named)
+    def begin(self, source: str) -> ErrorLines:
+        """A log of this name is read next."""
+        lines = self._logs[source] = ErrorLines(self._entries, self._allowance)
         return lines
 
     def explain(self, findings: Iterable[Finding], history: History) -> None:
@@ -77,8 +77,8 @@ class Ledger:
         lines = self._logs.get(event.origin.source)
         if lines is None:
             return
-        at = bisect_left(lines.lines, event.origin.line)
-        if at < len(lines.lines) and lines.lines[at] == event.origin.line:
+        at = bisect_right(lines.lines, event.origin.line) - 1
+        if at >= 0 and lines.lines[at] + lines.below[at] >= event.origin.line:
             self._told[event.origin.source].setdefault(lines.words[at], fate)
 
 

@@ -11,21 +11,21 @@ from __future__ import annotations
 import re
 from array import array
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kvdiag.clock import HOUR
 from kvdiag.events.stamper import KlogLayout, Layout, TimedLine, TimestampReader
 from kvdiag.explain.benign import Benign
-from kvdiag.formats.bodies import eventtable, gopanic
-from kvdiag.formats.bodies.known import canonical, read_body
+from kvdiag.formats.bodies import eventtable, plain
+from kvdiag.formats.bodies.known import CHATTER, HEAD, canonical, classify, is_head, read_body
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.model.record import Body
-from kvdiag.model.values import Level
+from kvdiag.model.values import EMPTY, Level
 from kvdiag.regex import lazy_regex
 from kvdiag.scan.blocks import Block
-from kvdiag.unexplained.suspects import suspects
+from kvdiag.unexplained.suspects import reports_failure, suspects
 from kvdiag.unexplained.wording import wording
 
 MOST_LINES = 1_000_000  # of all logs, of each of which it is known where it stands
@@ -36,11 +36,16 @@ LOOKED_AT = 20  # lines of a group in which names are looked for
 LONGEST_SAMPLE = 8 << 10
 OPENING = 3  # lines at the head of a crash that may each name it
 NO_TIME = -(1 << 62)
+EVENTS = "events"  # who wrote a row of events that does not name the component
 REST = 0  # the group of what there is no room for
+MOST_BELOW = 12  # lines of a message, in a sample
+LONGEST_VALUE = 120  # lines of a value that a line opens with `err=<`
 WORSE = frozenset((Level.WARNING, Level.ERROR, Level.FATAL))
 _LETTERS = {ord("W"): Level.WARNING, ord("E"): Level.ERROR, ord("F"): Level.FATAL}
 _DIGITS = b"0123456789"
+_OPENS = b"=<"
 _LEVEL = lazy_regex(rb"(?:level|lvl)=\"?(?:(?i:(warn)|(erro)|(fata|pani)))")
+_EVENT = lazy_regex(r"\): type: 'Warning' reason: '(\w+)' (.*)", re.DOTALL)
 _ID = re.compile(rb"[0-9a-f]{8,}(?:-[0-9a-f]{4,})*")
 _NAME = lazy_regex(
     r"\b(?:pod|volume|node|image|driver|claim|persistentvolume|device|plugin)s?(?:Name)?"
@@ -96,9 +101,8 @@ _Like = tuple[int, tuple[tuple[int, Benign], ...]]  # the group, and the entries
 class ErrorLines:
     """The lines of one log; `hear` each of its blocks, then take the columns."""
 
-    def __init__(self, entries: Sequence[Benign], allowance: Allowance, *, is_named: bool = True) -> None:
+    def __init__(self, entries: Sequence[Benign], allowance: Allowance) -> None:
         """`entries` are the harmless lines; an entry of a line is counted from 1, 0 is none."""
-        self.is_named = is_named
         self._entries = [(n, one, one.anchor.translate(None, _DIGITS)) for n, one in enumerate(entries, start=1)]
         self._allowance = allowance
         self._stamper = TimestampReader()
@@ -107,6 +111,8 @@ class ErrorLines:
         self._known: dict[Key, int] = {}
         self._last, self._crash = NO_TIME, -OPENING
         self.groups: list[Group] = [Group(Key("", Level.WARNING, "", ""), 0, b"")]
+        self._below, self._rest = 0, (b"", 0)  # and where the lines below the line begin
+        self.below = array("H")  # how many lines below it the value goes on that a line opens
         self.lines, self.stamps, self.words = array("Q"), array("q"), array("q")
         self.group_of, self.entry_of = array("L"), array("H")
         self.beyond = Counter[Place]()
@@ -118,6 +124,10 @@ class ErrorLines:
             number += data.count(b"\n", counted, begin)
             counted = begin
             line = data[begin:end].removesuffix(b"\r")
+            self._below, self._rest = 0, (data, end + 1)
+            if line.endswith(_OPENS):
+                line, below = _whole(data, line, end)
+                self._below = line_of(number + below) - line_of(number)
             said = self._stamper.read(line)
             layout = self._stamper.front
             if layout is not None and said.text is line and _is_of(layout, said):
@@ -137,21 +147,35 @@ class ErrorLines:
             level = (Level.WARNING, Level.ERROR, Level.FATAL)[(found.lastindex or 1) - 1] if found else None
             words, site = line[line.find(b'"', at + 6) + 1 :], b""
         level = said.body.level if said.body is not None else level
-        if level in WORSE:
-            self._put(line, words, level or Level.ERROR, site, said, number)
+        level = level if level in WORSE else reported(line)
+        if level is not None:
+            self._put(line, words, level, site, said, number)
 
     def _bodied(self, line: bytes, said: TimedLine, number: int) -> None:
-        """A line that was read in full, or that has no format: a crash."""
+        """A line that was read in full, or that has no format."""
         body = said.body
         if body is None:
-            crashes = gopanic.is_start(said.text)
-            if crashes and number - self._crash >= OPENING:
-                self._put(line, said.text, Level.FATAL, b"", said, number)
-            self._crash = number if crashes else self._crash
-        elif body.level in WORSE and body.format not in eventtable.FORMATS:
-            self._put(line, canonical(body), body.level, body.caller.encode("utf-8", "replace"), said, number)
-        elif body.level in WORSE and eventtable.is_of_node(body):
-            self._put(line, body.message.encode("utf-8", "replace"), body.level, b"", said, number)
+            self._formless(line, said, number)
+        elif body.format in eventtable.FORMATS:
+            if body.level in WORSE:
+                teller = eventtable.source_of(body)[0] or EVENTS
+                said = said._replace(process=said.process._replace(ident=said.process.ident or teller))
+                words = body.message.encode("utf-8", "replace")
+                self._put(line, words, body.level, body.fields["reason"].encode(), said, number)
+        else:
+            level = body.level if body.level in WORSE else reported(line)
+            if level is not None:
+                self._put(line, canonical(body), level, body.caller.encode("utf-8", "replace"), said, number)
+
+    def _formless(self, line: bytes, said: TimedLine, number: int) -> None:
+        """A line in no format; of the lines at the head of a crash the first counts."""
+        level = plain.level(said.process.ident, said.text)
+        if level is Level.FATAL:
+            is_new = number - self._crash >= OPENING
+            self._crash = number
+            level = level if is_new else None
+        if level is not None:
+            self._put(line, said.text, level, b"", said, number)
 
     def _put(self, line: bytes, words: bytes, level: Level, site: bytes, said: TimedLine, number: int) -> None:
         ident, hashed = said.process.ident, hash(words)
@@ -170,6 +194,7 @@ class ErrorLines:
             return
         self._allowance.left -= 1
         self.lines.append(number)
+        self.below.append(min(self._below, LONGEST_VALUE))
         self.stamps.append(stamp)
         self.words.append(hashed)
         self.group_of.append(group)
@@ -195,7 +220,11 @@ class ErrorLines:
         """The group of a line, and the entries that may fit it and all that differ from it in digits."""
         body = body_of(line)
         said = wording(body)
-        words = said.clause if said.clause and body.caller else f"{said.message}: {said.clause}"
+        words = (
+            said.clause
+            if said.clause and body.caller and body.format != eventtable.NAME
+            else f"{said.message}: {said.clause}"
+        )
         bare = line.translate(None, _DIGITS)
         entries = tuple((number, entry) for number, entry, anchor in self._entries if anchor in bare)
         return self._group(Key(ident, level, body.caller, words), line, number), entries
@@ -206,8 +235,36 @@ class ErrorLines:
             if len(self.groups) > MOST_GROUPS:
                 return REST
             group = self._known[key] = len(self.groups)
-            self.groups.append(Group(key, number, line[:LONGEST_SAMPLE]))
+            sample = line if b"\n" in line else b"\n".join([line, *_below(*self._rest)])
+            self.groups.append(Group(key, number, sample[:LONGEST_SAMPLE]))
         return group
+
+
+def reported(line: bytes) -> Level | None:
+    """The level of a failure that a line of level info reports; None where it reports none."""
+    if not reports_failure(line):
+        return None
+    return Level.ERROR if b"rpc error" in line and b"Warning" not in line else Level.WARNING
+
+
+def _whole(data: bytes, line: bytes, end: int) -> tuple[bytes, int]:
+    """A line that opens a value, with the lines of the value; and how many these are."""
+    rest = data[end + 1 : end + 1 + LONGEST_SAMPLE].split(b"\n", LONGEST_VALUE)[:LONGEST_VALUE]
+    for number, below in enumerate(rest, start=1):
+        body = peel(below).body
+        if is_head(body):
+            return line, 0
+        if body.lstrip().startswith(b">"):
+            return b"\n".join([line, *(peel(one).body for one in rest[:number])]), number
+    return line, 0
+
+
+def _below(data: bytes, begin: int) -> Iterator[bytes]:
+    """The lines that a message goes on with, which have no header of their own."""
+    for line in data[begin : begin + LONGEST_SAMPLE].split(b"\n", MOST_BELOW)[:MOST_BELOW]:
+        if not line.strip() or classify(line) in {HEAD, CHATTER}:
+            return
+        yield line
 
 
 def _is_of(layout: Layout, said: TimedLine) -> bool:
@@ -220,7 +277,20 @@ def _is_of(layout: Layout, said: TimedLine) -> bool:
 
 
 def body_of(line: bytes) -> Body:
-    """What a line says, in whatever notation; a crash as it stands."""
+    """What a line says, in whatever notation; a crash as it stands. The place of an event is its reason."""
     peeled = peel(line)
     body = read_body(peeled.body)
-    return body or Body("plain", message=peeled.body.decode("utf-8", "replace"))
+    if body is None:
+        return Body("plain", message=peeled.body.decode("utf-8", "replace"))
+    if body.format in eventtable.FORMATS:
+        return body._replace(format=eventtable.NAME, caller=body.fields["reason"], fields=EMPTY)
+    return _event_in(body) or body
+
+
+def _event_in(body: Body) -> Body | None:
+    """An event of type Warning that a component writes into its log, in either notation of client-go."""
+    if body.fields.get("type") == "Warning" and "reason" in body.fields:
+        reason, message = body.fields["reason"], body.fields.get("message", body.message)
+        return body._replace(format=eventtable.NAME, caller=reason, message=message, fields=EMPTY)
+    found = _EVENT.search(body.message)
+    return found and body._replace(format=eventtable.NAME, caller=found[1], message=found[2])

@@ -107,7 +107,7 @@ class Tally:
     ) -> None:
         """Count the lines of a log, each with its fate; `by` is who wrote them."""
         parts: dict[tuple[int, Fate], _Part] = {}
-        components = [_component(by, group, is_named=lines.is_named) for group in lines.groups]
+        components = [by.of_line(group.key.ident, group.key.where) for group in lines.groups]
         moments = LogMoments(log)
         is_any_time = self._scope.is_any_time
         for group, fate, stamp, line in zip(lines.group_of, fates, lines.stamps, lines.lines, strict=True):
@@ -116,14 +116,13 @@ class Tally:
                 if part is None:
                     part = parts[group, fate] = _Part(line, stamp, stamp)
                 part.take(stamp)
-                if stamp != NO_TIME and not fate.benign and components[group] is not None:
+                if stamp != NO_TIME and not fate.benign:
                     moments.add(stamp, line)
         self._times.update(moments.by(clock))
         self._add_beyond(log, lines, clock, parts)
         for (group, fate), part in parts.items():
-            component = components[group]
-            if component is not None:
-                self._join(_Place(component, *lines.groups[group].key[1:], fate), log, lines.groups[group], part, clock)
+            place = _Place(components[group], *lines.groups[group].key[1:], fate)
+            self._join(place, log, lines.groups[group], part, clock)
 
     def errors(self) -> Errors:
         """The sums and the groups."""
@@ -222,21 +221,11 @@ def goes_on(count: int, begins: int, ends: int, end: int | None) -> bool:
     return end - ends <= min(FEW, max(MINUTE, OFTEN * pause))
 
 
-def _component(by: Attribution, group: Group, *, is_named: bool) -> str | None:
-    """Who wrote the lines of a group; None for a program that is none of the node's, nor a controller.
-
-    Of an unknown program lines count where the user named its log, but not those of a container that was only found.
-    """
-    who = by.of_line(group.key.ident, group.key.where)
-    if who in NODE or who in CONTROLLERS:
-        return who
-    is_unknown = not who and not group.key.ident and not by.by.container
-    return who if is_unknown and is_named else None
-
-
-def _order(one: tuple[_Place, _Row]) -> tuple[bool, int, int, str, str, str]:
+def _order(one: tuple[_Place, _Row]) -> tuple[bool, bool, int, int, str, str, str]:
+    """The node's programs and controllers before others, what goes on before what has ended, then by number."""
     place, row = one
-    return not row.goes_on, -row.count, row.begins or 0, place.component, place.where, place.words
+    is_other = place.component not in NODE and place.component not in CONTROLLERS and place.component != ""
+    return is_other, not row.goes_on, -row.count, row.begins or 0, place.component, place.where, place.words
 
 
 def _group(place: _Place, row: _Row) -> ErrorGroup:
@@ -256,6 +245,7 @@ def _group(place: _Place, row: _Row) -> ErrorGroup:
         goes_on=row.goes_on,
         subjects=tuple(row.subjects),
         origin=row.origin,
+        sample=row.group.sample.decode("utf-8", "replace"),
         explained_by=place.fate.explained_by,
         benign=place.fate.benign,
     )

@@ -73,7 +73,8 @@ def last_clause(error: str) -> str:
 def cause_of(body: Body) -> tuple[str, ...]:
     """The last clauses of a body's error, folded: `dial unix …`, `connect`, `connection refused`."""
     error = next((body.fields[name] for name in _ERRORS if name in body.fields), body.message)
-    return tuple(clause.strip('" ') for clause in fold(error.replace('"', " ")).split(": ")[-CAUSE:])
+    bare = error.replace("\\", "").replace('"', " ").rstrip("] ")
+    return tuple(clause.strip() for clause in fold(bare).split(": ")[-CAUSE:])
 
 
 def _folded(found: re.Match[str]) -> str:

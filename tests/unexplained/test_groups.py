@@ -11,7 +11,6 @@ from kvdiag.commands.parse import records
 from kvdiag.model.options import Options
 from kvdiag.model.values import Level
 from kvdiag.unexplained import lines as room
-from kvdiag.unexplained.tally import CONTROLLERS, NODE
 from tests.errorlines import KUBELET, klog, network
 
 
@@ -61,18 +60,40 @@ LAST SEEN   TYPE      REASON             OBJECT      MESSAGE
 3m          Warning   FailedScheduling   pod/web-1   0/3 nodes are available
 3m          Normal    Pulled             pod/web-1   Container image already present
 """
+DATED = """\
+LAST\tFIRST\tTYPE\tREASON\tOBJECT\tCOUNT\tCOMPONENT\tHOST\tMESSAGE
+2024-03-12T08:15:00Z\t2024-03-12T08:10:00Z\tWarning\tVolumeResizeOdd\tpersistentvolumeclaim/shop/data\t3\tresizer\t\tit cannot grow: no such thing
+2024-03-12T08:15:00Z\t2024-03-12T08:10:00Z\tNormal\tPulled\tpod/shop/web-1\t3\tkubelet\tworker-1\tContainer image already present
+"""
 
 
 @pytest.mark.parametrize(
     ("table", "said"),
     [
-        (DESCRIBED, {"it is odd: no such thing", "it cannot be attached: no such thing"}),
-        (LISTED, {"it is odd: no such thing"}),
+        (
+            DESCRIBED,
+            {
+                ("kubelet", "FailedOddly", "it is odd: no such thing"),
+                ("attachdetach-controller", "FailedAttachOdd", "it cannot be attached: no such thing"),
+                ("default-scheduler", "FailedScheduling", "… nodes are available"),
+                ("horizontal-pod-autoscaler", "FailedGetScale", "no such deployment"),
+            },
+        ),
+        (
+            LISTED,
+            {
+                ("events", "FailedOddly", "it is odd: no such thing"),
+                ("events", "FailedScheduling", "… nodes are available"),
+            },
+        ),
+        (DATED, {("resizer", "VolumeResizeOdd", "it cannot grow: no such thing")}),
     ],
 )
 def test_rows_of_kubectl(errors_of, table, said):
-    """A warning among the events of kubectl is counted where it tells of a node; a scheduler's or an autoscaler's not."""
-    assert {group.says for group in errors_of(events=table).groups} == said
+    """Each warning among the events of kubectl is counted, whoever saw it, by its reason."""
+    groups = errors_of(events=table).groups
+    assert {(group.component, group.where, group.says) for group in groups} == said
+    assert all(group.says.rpartition("… ")[2] in group.sample for group in groups)
 
 
 def test_a_group_tells_all_of_its_lines(errors_of):
@@ -94,10 +115,10 @@ def test_what_goes_on_comes_first(errors_of):
 
 
 def test_lines_are_counted_as_parse_tells_them(thin):
-    """Each record of level warning or worse of the node's programs counts once."""
-    worse = [one for one in records(thin.options, lambda _problem: None) if one.level in room.WORSE]
-    ours = [one for one in worse if one.component in {*NODE, *CONTROLLERS, ""}]
-    assert thin.report.errors.lines == len(ours) > 0
+    """Each record of level warning or worse counts once, and each event of type Warning at whatever level."""
+    told = list(records(thin.options, lambda _problem: None))
+    worse = [one for one in told if one.level in room.WORSE or one.fields.get("type") == "Warning"]
+    assert thin.report.errors.lines == len(worse) > 0
 
 
 @pytest.mark.parametrize(
@@ -116,15 +137,49 @@ def test_a_time_that_was_asked_for(errors_of, since, until, count):
     assert errors_of(options, kubelet=text).lines == count
 
 
-def test_logs_of_others_do_not_count(errors_of):
-    """An API server's errors are its own, and so are those of any other program in a journal."""
+def test_programs_of_the_node_come_first(errors_of):
+    """The errors of any program count; those of the node's programs stand before others, however many these are."""
     journal = "".join(
         f"Mar 12 08:15:0{n} worker-1 {who}[7]: E0312 08:15:0{n}.100000       7 a.go:1] gone\n"
-        for n, who in enumerate(("kubelet", "kube-apiserver", "calico-node", "containerd"))
+        for n, who in enumerate(("calico-node", "kube-apiserver", "kubelet", "calico-node", "journal"))
     )
     said = errors_of(journal=journal)
-    assert {group.component for group in said.groups} == {"kubelet", "containerd"}
-    assert errors_of(**{"kube-apiserver": network("08:15:00")}).lines == 0
+    assert [(group.component, group.count) for group in said.groups] == [
+        ("kubelet", 1), ("calico-node", 2), ("kube-apiserver", 1), ("journal", 1)
+    ]  # fmt: skip
+    assert errors_of(**{"kube-apiserver": network("08:15:00")}).lines == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "level"),
+    [
+        ('Mar 12 08:15:00 n1 dqlite[7]: time="2024-03-12T08:15:00Z" level=fatal msg="it is damaged"', Level.FATAL),
+        ("Mar 12 08:15:00 n1 kernel: nf_conntrack: nf_conntrack: table full, dropping packet", Level.ERROR),
+        ("[Tue Mar 12 08:15:00 2024] BUG: kernel NULL pointer dereference, address: 0000000000000008", Level.ERROR),
+        ("[   17.031234] NVRM: Xid (PCI:0000:81:00): 119, pid=1, Timeout waiting for RPC", Level.ERROR),
+        ("Mar 12 08:15:00 n1 systemd[1]: Failed to start Widget Service.", Level.ERROR),
+        ("Mar 12 08:15:00 n1 dbus-daemon[7]: [system] Failed to activate service 'a.b': timed out", Level.ERROR),
+        ("Mar 12 08:15:00 n1 etcd[7]: 2024-03-12 08:15:00.126551 W | etcdserver: it took too long", Level.WARNING),
+        ("[ERROR] plugin/errors: 2 a.example.org. A: i/o timeout", Level.ERROR),
+        ("2024-03-12 08:15:00.306 [WARNING][57] felix/widget.go 407: gone", Level.WARNING),
+        ("2024-03-12T08:15:00.306Z stderr F Error: it is gone", Level.ERROR),
+        ('{"severity":"ERROR","message":"it is gone","time":"2024-03-12T08:15:00Z"}', Level.ERROR),
+        ('Mar 12 08:15:00 n1 k3s[7]: {"level":"warn","ts":"2024-03-12T08:15:00Z","caller":"wal/wal.go:7","msg":"slow"}', Level.WARNING),
+        ("I0312 08:15:00.100000       1 connection.go:184] GRPC error: rpc error: code = Internal desc = gone", Level.ERROR),
+        ('I0312 08:15:00.100000       1 connection.go:264] "GRPC response" response="{}" err="rpc error: code = Internal desc = gone"', Level.ERROR),
+        ('I0312 08:15:00.100000       1 event.go:307] "Event occurred" object="a/b" kind="Pod" type="Warning" reason="Odd" message="gone"', Level.WARNING),
+        ("I0312 08:15:00.100000       1 event.go:285] Event(v1.ObjectReference{Kind:\"Pod\"}): type: 'Warning' reason: 'Odd' gone", Level.WARNING),
+        ("I0312 08:15:00.100000       1 connection.go:184] GRPC error: <nil>", None),
+        ("Mar 12 08:15:00 n1 systemd[1]: Started Widget Service.", None),
+        ("Mar 12 08:15:00 n1 kernel: usb 1-1: new high-speed USB device", None),
+        ("Mar 12 08:15:00 n1 app[7]: the last error was long ago", None),
+        ('{"caller":"main.go:157","event":"startUpdate","msg":"start of service update","ts":"2024-03-12T08:15:00Z"}', None),
+    ],
+)  # fmt: skip
+def test_every_program_and_notation(errors_of, line, level):
+    """Whoever reports a failure in whatever notation, it is counted; of what reports none nothing is."""
+    groups = errors_of(journal=f"{line}\n").groups
+    assert [(group.level, group.count, group.sample) for group in groups] == ([(level, 1, line)] if level else [])
 
 
 def test_two_logs_are_one_list(errors_of):

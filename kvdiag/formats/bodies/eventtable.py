@@ -11,6 +11,10 @@ Older tables have two ages, first and last or the other way round, and a count, 
       9m  3m  12  {kubelet worker-1}  spec.containers{app}  Warning  Failed  Failed to pull image "app:1": …
 
 Up to kubectl 1.1 these had no type; a row of today's `describe` is now and then copied without it.
+
+With `-o custom-columns` anyone chooses the columns; then the cells tell what they are:
+
+    2026-11-21T21:32:41Z  2026-11-21T21:30:02Z  Warning  FailedMount  pod/shop/web-0  9  kubelet  worker-1  MountVolume…
 """
 
 from __future__ import annotations
@@ -32,12 +36,15 @@ FORMATS = frozenset({NAME, AS_OBJECT})
 """Of bodies that are events: rows, and what `eventobject` reads."""
 
 _BARE_AGE = rb"(?:<unknown>|<invalid>|(?:\d{1,5}[smhdy]){1,3})"
+_TIME = rb"\d{4}-\d\d-\d\dT[\d:.]{8,18}(?:Z|[+-]\d\d:\d\d)"
 _AGE = rb"(?P<age>" + _BARE_AGE + rb"(?: \(x(?P<count>\d{1,9}) over (?P<over>[\dsmhdy]{1,12})\))?)"
 _WORD = rb"(?P<reason>[A-Z]\w{1,80})"
 _REASON = rb"(?P<type>Normal|Warning)[ \t]+" + _WORD
 _NODE = rb"(?:, (?!(?:[A-Z][A-Za-z]+\.[A-Z]|[A-Z][a-z]+ ))\S{1,253}|,(?= ))?"  # its name may have been taken out
-_SOURCE = rb"(?P<source>[a-z][\w.\-]{1,100}" + _NODE + rb")"
+_DRIVER = rb"(?: [a-z][\w.\-/]{1,200}(?= {2}|\t))?"  # `external-resizer ebs.csi.aws.com`
+_SOURCE = rb"(?P<source>[a-z][\w.\-]{1,100}" + _DRIVER + _NODE + rb")"
 _KIND = rb"(?P<kind>Pod|Node|PersistentVolumeClaim|PersistentVolume|ReplicaSet|Deployment|StatefulSet|DaemonSet|Job)"
+_ANY_KIND = rb"(?P<kind>[A-Z][A-Za-z]{1,60})"
 _TELLERS = rb"(?P<source>(?:kubelet|[a-z-]{1,40}-(?:controller|scheduler))" + _NODE + rb")"
 _MIGHT_BE = lazy_regex(
     rb"[^\n]{0,300}?(?:Normal|Warning)[ \t]+[A-Z]\w"
@@ -70,12 +77,19 @@ _TWO_AGES_UNTYPED = lazy_regex(
     _AGES + rb"\{(?P<braced>[a-z][^{}\n]{0,300})\}[ \t]+" + _PART_OF + _WORD + rb"[ \t]+(?P<rest>\S.*)"
 )
 _TWO_AGES_LISTED = lazy_regex(
-    _AGES + rb"(?P<object>\S{1,253})[ \t]+" + _KIND + rb"[ \t]+" + _PART_OF + _REASON + rb"[ \t]+"
+    _AGES + rb"(?P<object>\S{1,253})[ \t]+" + _ANY_KIND + rb"[ \t]+" + _PART_OF + _REASON + rb"[ \t]+"
     + _BRACED + rb"(?:[ \t]{2,}|\t)(?P<rest>\S.*)"
 )  # fmt: skip
 _SHAPES = (_DESCRIBED, _LISTED, _BY_KIND, _TWO_AGES, _TWO_AGES_LISTED, _UNTYPED, _TWO_AGES_UNTYPED)
 _GRAVE = ("Failed", "BackOff", "Unhealthy", "Evicted", "Preempt", "System", "OutOf", "NodeNotReady", "Network")
 _COLUMNS = lazy_regex(rb" {2,}")
+_CELLS = lazy_regex(rb"\t+| {2,}")
+_WHEN = lazy_regex(rb"(?:" + _TIME + rb"|" + _BARE_AGE + rb")(?: \(x(\d{1,9}) over ([\dsmhdy]{1,12})\))?$")
+_NOTHING = frozenset((b"", b"<none>", b"-", b"<nil>"))
+_IS_REASON = lazy_regex(rb"[A-Z]\w{1,80}$")
+_OBJECT = lazy_regex(rb"[a-z][a-z0-9.]{1,80}(?:/[-\w.:]{1,253}){1,2}$")
+_NAMED = lazy_regex(rb"[a-z0-9][-a-z0-9.:]{0,252}$")
+_TELLER = lazy_regex(rb"[a-z][\w.\-]{1,100}(?:,? [a-z0-9][\w.\-/]{1,253})?$")
 _EVENT_ID = lazy_regex(r"\.[0-9a-f]{14,16}$")
 _NUMBER = lazy_regex(rb"\d{1,9}")
 _ASSIGNED = lazy_regex(r"Successfully assigned ([-a-z0-9.]{1,63}/[-a-z0-9.]{1,253}) to ([-a-z0-9.]{1,253})")
@@ -84,6 +98,7 @@ _UNITS = {"s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY, "y": 365 * DAY}
 _KERNEL_REASONS = frozenset(
     ("OOMKilling", "TaskHung", "UnregisterNetDevice", "KernelOops", "Ext4Error", "Ext4Warning", "IOError")
 )
+_ON_NODES = frozenset(("kubelet", "kube-proxy"))  # whose events name the node as their host
 _KINDS = {"pod": "Pod", "node": "Node", "persistentvolumeclaim": "PersistentVolumeClaim"}
 
 
@@ -127,7 +142,9 @@ def is_heading(line: bytes) -> bool:
 
 def _is_row(body: bytes) -> bool:
     """Whether a line is a row of one of the tables."""
-    return _MIGHT_BE.match(body) is not None and any(shape.match(body) for shape in _SHAPES)
+    return _MIGHT_BE.match(body) is not None and (
+        any(shape.match(body) for shape in _SHAPES) or _chosen(body) is not None
+    )
 
 
 def read(body: bytes) -> Body | None:
@@ -136,7 +153,8 @@ def read(body: bytes) -> Body | None:
         return None
     found = next((match for shape in _SHAPES if (match := shape.match(body))), None)
     if found is None:
-        return None
+        chosen = _chosen(body)
+        return _told(*chosen) if chosen else None
     fields = {name: value.decode("utf-8", "replace") for name, value in found.groupdict().items() if value}
     message = fields.pop("rest")
     columns = [column.decode("utf-8", "replace") for column in _COLUMNS.split(found["rest"].rstrip())]
@@ -150,8 +168,66 @@ def read(body: bytes) -> Body | None:
         fields["source"] = fields["source"].rstrip(",")
     if "type" not in fields:
         fields["type"] = "Warning" if fields["reason"].startswith(_GRAVE) else "Normal"
+    return _told(fields, message)
+
+
+def _told(fields: dict[str, str], message: str) -> Body:
     level = Level.WARNING if fields["type"] == "Warning" else Level.INFO
-    return Body(NAME, _stamp(fields["age"]), level, message=message.rstrip(), fields=fields)
+    return Body(NAME, _stamp(fields.get("age", "")), level, message=message.rstrip(), fields=fields)
+
+
+def _chosen(body: bytes) -> tuple[dict[str, str], str] | None:
+    """The fields and the message of a row whose columns somebody chose; the message is the last."""
+    cells = [cell.strip() for cell in (body.split(b"\t") if b"\t" in body else _CELLS.split(body))]
+    kind = next((at for at, cell in enumerate(cells) if cell in (b"Normal", b"Warning")), None)
+    if kind is None:
+        return None
+    words = next((at for at in range(kind + 1, len(cells)) if b" " in cells[at] and b", " not in cells[at]), 0)
+    begins = len(cells) - 1 if b"\t" in body or not words else words  # a message may have two blanks in it
+    message = b"  ".join(cells[begins:])
+    others = [cell for cell in (*cells[kind + 1 : begins], *reversed(cells[:kind])) if cell not in _NOTHING]
+    reason = next((cell for cell in others if _IS_REASON.match(cell)), None)
+    times = [cell for cell in others if _WHEN.match(cell)]
+    about = next((cell for cell in others if _OBJECT.match(cell)), None)
+    if reason is None or not message or not (about or times or len(others) > 2):
+        return None
+    left = [cell for cell in others if cell not in (*times, reason, about)]
+    fields = {"type": cells[kind].decode(), "reason": reason.decode("utf-8", "replace")}
+    fields |= _about(about, left) | _when(times) | _teller(left)
+    return fields, message.decode("utf-8", "replace")
+
+
+def _about(about: bytes | None, left: list[bytes]) -> dict[str, str]:
+    """The object of such a row: `pod/web-0`, `pod/shop/web-0`, or a name; what names it is taken from what is left."""
+    if about is None:
+        kind = next((cell for cell in left if _IS_REASON.match(cell)), b"")
+        name = next((cell for cell in left if _NAMED.match(cell) and not cell.isdigit()), b"")
+        left[:] = [cell for cell in left if cell not in (kind, name)]
+        named = _EVENT_ID.sub("", name.decode())
+        return {"object": f"{kind.decode().lower() or 'pod'}/{named}"} if name else {}
+    kind, *names = about.split(b"/")
+    namespace = {"namespace": names[0].decode()} if len(names) > 1 and names[0] not in _NOTHING else {}
+    return {"object": f"{kind.decode()}/{names[-1].decode()}"} | namespace
+
+
+def _when(times: list[bytes]) -> dict[str, str]:
+    """When the event was seen last, and first where the row has both."""
+    if not times:
+        return {}
+    ages = sorted((time.decode() for time in times), key=lambda time: _stamp(time) or 0, reverse=True)
+    repeated = _WHEN.match(ages[0].encode())
+    counted = {"count": repeated[1].decode(), "over": repeated[2].decode()} if repeated and repeated[1] else {}
+    return {"age": ages[0]} | ({"first_seen": ages[-1]} if len(ages) > 1 else {}) | counted
+
+
+def _teller(left: list[bytes]) -> dict[str, str]:
+    """Who saw the event, on which node, and how often."""
+    count = next((cell.decode() for cell in left if _NUMBER.fullmatch(cell)), "")
+    tellers = [
+        cell.decode("utf-8", "replace") for cell in left if _TELLER.match(cell) and not cell.startswith(b"spec.")
+    ]
+    source = {"source": ", ".join(tellers[:2])} if tellers else {}
+    return source | ({"count": count} if count else {})
 
 
 def _order(fields: dict[str, str]) -> None:
@@ -165,21 +241,23 @@ def _order(fields: dict[str, str]) -> None:
 
 
 def node_of(body: Body) -> str:
-    """The node whose kubelet told of an event; empty where the table does not say it."""
-    return body.fields.get("source", "").partition(", ")[2]
+    """The node whose kubelet, proxy or monitor saw an event, or that it is about; empty where the row does not say."""
+    component, _, host = source_of(body)
+    kind, _, name = body.fields.get("object", "").rpartition("/")
+    if host and (component in _ON_NODES or component.endswith("-monitor")):
+        return host
+    return name if kind == "node" else ""
 
 
-def is_of_node(body: Body) -> bool:
-    """Whether a row tells of a node, or of what kubelet and the controller of attachments do there."""
-    if body.format != NAME or body.fields.get("reason") == "FailedScheduling":
-        return False
-    return body.fields.get("source", "kubelet").partition(", ")[0] in {"kubelet", "attachdetach-controller"}
+def source_of(body: Body) -> tuple[str, str, str]:
+    """Who saw an event: the component, a separator, and the host."""
+    return body.fields.get("source", "").partition(", ")
 
 
 def is_kernels(body: Body) -> bool:
     """Whether an event holds a line of the kernel's log: what node-problem-detector's kernel monitor found there."""
-    source = body.fields.get("source", "")
-    return source.partition(", ")[0] == "kernel-monitor" if source else body.fields.get("reason") in _KERNEL_REASONS
+    component = source_of(body)[0]
+    return component == "kernel-monitor" if component else body.fields.get("reason") in _KERNEL_REASONS
 
 
 def assigned(body: Body) -> Described | None:
@@ -218,7 +296,9 @@ def as_logged(body: Body, described: Described) -> bytes:
 
 
 def _stamp(age: str) -> int | None:
-    """`3m12s (x5 over 10m)` → three minutes and twelve seconds before the table was printed."""
+    """`3m12s (x5 over 10m)` → three minutes and twelve seconds before the table was printed; a time is itself."""
+    if "T" in age:
+        return rfc3339(age.encode())
     parts = _PART.findall(age.partition(" ")[0])
     return aged(sum(int(number) * _UNITS[unit] for number, unit in parts)) if parts else None
 

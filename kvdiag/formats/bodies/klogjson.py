@@ -3,7 +3,8 @@
     {"ts":1721015373850.919,"caller":"kubelet/kubelet.go:2168","msg":"SyncLoop ADD","v":2,"source":"api"}
 
 `ts` counts milliseconds in klog and seconds in zap, or is a date. klog writes no severity: info lines carry `v`, error
-lines do not. Objects are written as `{"name":…,"namespace":…}` and are told here as the text format would: `ns/name`.
+lines do not; a line of another program without a level is an error only when it has one in a field. Objects are written
+as `{"name":…,"namespace":…}` and are told here as the text format would: `ns/name`.
 """
 
 from __future__ import annotations
@@ -59,7 +60,10 @@ def _level(entry: Mapping[str, object]) -> Level:
     level = entry.get("level")
     if isinstance(level, str):
         return level_of(level)
-    return Level.INFO if "v" in entry else Level.ERROR
+    if "v" in entry:
+        return Level.INFO
+    is_klogs = isinstance(entry.get("ts"), int | float)
+    return Level.ERROR if is_klogs or entry.get("err") or entry.get("error") else Level.INFO
 
 
 def _stamp(value: object) -> int | None:

@@ -32,6 +32,11 @@ LEVELS = {
     "erro": Level.ERROR,
     "fata": Level.FATAL,
     "pani": Level.FATAL,
+    "dpan": Level.FATAL,
+    "emer": Level.FATAL,
+    "crit": Level.ERROR,
+    "err": Level.ERROR,
+    "seve": Level.ERROR,
 }
 _HEAD = lazy_regex(
     rb'(?:(?:time|ts)=(?:"([^"]*)"|(\S+))[ \t]+(?:caller=\S{1,200}[ \t]+)?|([\d\-T:.Z+]{1,35}"[ \t]))?'
@@ -41,8 +46,10 @@ _SURE = (
     rb'time=(?:"|\d)|ts=\d{4}-|(?:[\d\-T:.Z+]{1,35}" )?(?:level|lvl)=[a-z]+ (?:msg|ts|time)='
     rb"|(?:\x1b\[\d+m)?(?:TRAC|DEBU|INFO|WARN|ERRO|FATA|PANI)(?:\x1b\[0m)?\["
 )
-_STARTS = re.compile(_SURE + rb'|(?=\{"[\w.@]+":)(?s:.)*?"(?:msg|level)" ?:')
-_MESSAGES, _TIMES = ("msg", "message"), ("time", "ts", "timestamp")
+_STARTS = re.compile(_SURE + rb'|(?=\{"[\w.@]+":)(?s:.)*?"(?:msg|@?level|severity)" ?:')
+_MESSAGES, _TIMES = ("msg", "message", "@message"), ("time", "ts", "timestamp", "@timestamp")
+_LEVELS = ("level", "severity", "@level", "lvl", "levelname")
+_NUMBERS = {"40": "warn", "50": "error", "60": "fatal"}  # of programs of Node.js
 _TERMINAL = lazy_regex(rb"(TRAC|DEBU|INFO|WARN|ERRO|FATA|PANI)\[([^\]]{1,40})\] ?")
 _ANSI = lazy_regex(rb"\x1b\[[0-9;]{0,20}m")
 # Longhorn before 1.3 and some rsyslog setups leave inner quotes unescaped: the closing one is followed by a pair or
@@ -117,12 +124,13 @@ def _read_json(body: bytes) -> Body | None:
         entry = json.loads(body)
     except (ValueError, RecursionError):
         return _read_cut_json(body)
-    if not isinstance(entry, dict) or not ("msg" in entry or "level" in entry):
+    if not isinstance(entry, dict) or entry.keys().isdisjoint(("msg", "@message", *_LEVELS)):
         return None
     fields = {
         str(key): encodable(value) if isinstance(value, str) else json.dumps(value) for key, value in entry.items()
     }
-    level, time, message = (_taken(fields, keys) for keys in (("level",), _TIMES, _MESSAGES))
+    level, time, message = (_taken(fields, keys) for keys in (_LEVELS, _TIMES, _MESSAGES))
+    level = _NUMBERS.get(level, level)
     return _body(rfc3339(time.encode("utf-8", "replace")), level_of(level), message.rstrip(), fields, truncated=False)
 
 

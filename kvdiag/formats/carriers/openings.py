@@ -39,3 +39,7 @@ EVENT = (
     rb"[ \t]{0,40}(?:(?:Normal|Warning)[ \t]{1,40}[A-Z]\w{1,80}[ \t]{1,40}(?:\d{1,5}[smhdy]|<)"
     rb"|\d{1,5}[smhdy][^\n]{1,300}?[ \t](?:Normal|Warning)[ \t]{1,40}[A-Z]|Failed\w{1,80}[ \t]{1,40}\d{1,5}[smhdy])"
 )
+# Behind the first time of a row of events with absolute times: what is left of the row.
+DATED_EVENT = (
+    rb"(?:(?:\d{4}-\d\d-\d\dT[\d:.]{8,18}(?:Z|[+-]\d\d:\d\d)|<none>)[ \t]+)?(?:Normal|Warning)[ \t]+[A-Z]\w{1,80}[ \t]"
+)

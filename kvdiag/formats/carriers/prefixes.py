@@ -23,6 +23,7 @@ _SYSLOG = lazy_regex(rb"((?:[A-Za-z]{3}|\d{1,2}[\x80-\xff]{2,6}) [ \d]?\d \d\d:\
 _LOCAL = lazy_regex(rb"(" + openings.MONTH + rb" [ \d]?\d \d\d:\d\d):(\d\d)(?:\.(\d{1,9}))? ")
 _ISO = lazy_regex(rb"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})? ?(?:Z|UTC|[+-]\d\d:?\d\d))[ \t]+")
 _CRI = lazy_regex(rb"(stdout|stderr) ([FP])(?::\S*)?(?: |$)")
+_EVENT = lazy_regex(openings.DATED_EVENT)
 _RFC5424 = lazy_regex(rb"(\S+) (\S+) (\d{1,10}|-) \S+ (?:-|\[[^\]]*\]) +")
 _FULL = lazy_regex(rb"\S{2,12} (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?) ([A-Z]{1,5}|[+-]\d\d(?::?\d\d)?) ")
 _UNIX = lazy_regex(rb"(\d{9,10})\.(\d{6}) (?=\S)")
@@ -102,6 +103,8 @@ def dated(body: bytes) -> Peeled | None:
     if cri:
         stream, tag = cri.groups()
         return Peeled(body[cri.end() :], stamp, carrier="cri", partial=tag == b"P", stream=stream.decode())
+    if _EVENT.match(body, ends):
+        return Peeled(body)  # the times are those of the row
     sent = _sent(body, ends, stamp, "journal-iso", strict=True)
     return sent or _rfc5424(body, ends, stamp) or Peeled(body[ends:], stamp, carrier="timestamps")
 

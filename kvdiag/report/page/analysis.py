@@ -52,7 +52,7 @@ def page_of(report: Report, options: RenderOptions) -> Page:
         found=found,
         strips=tuple(strips(lanes, report.findings)),
         needs=tuple(map(_wanted, report.needs)),
-        errors=tuple(section(report.errors, options._replace(width=110))),
+        errors=tuple(line.text for line in section(report.errors, options._replace(width=110))),
         read=tuple(_read(report)),
         problems=(*report.problems, *report.notes),
         data=picture(lanes, report.findings, sources, options),

@@ -1,0 +1,89 @@
+"""How bad a line in no known format is, by the words with which programs, systemd and the kernel report a failure.
+
+    [ERROR] plugin/errors: 2 web.example.org. A: read udp 10.0.0.7:53: i/o timeout      a level in its usual place
+    2020-03-19 00:42:04.126551 W | etcdserver: read-only range request took too long    the same of etcd before 3.4
+    nf_conntrack: table full, dropping packet                                           the kernel: a short list
+
+A text that only contains such a word is none of these.
+"""
+
+from __future__ import annotations
+
+from kvdiag.formats.bodies import gopanic
+from kvdiag.formats.carriers.carrier import KERNEL
+from kvdiag.model.values import Level
+from kvdiag.regex import lazy_regex
+
+_LOOKED_AT = 400  # bytes of a line
+_TOKENS = 3  # before the level: a time, a thread, a logger
+_DATE = lazy_regex(
+    rb"\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z| ?[+-]\d\d:?\d\d| [A-Z]{3,4})?\]?[ \t,|:-]{1,4}"
+)
+_WORDS = rb"(?:(error|err|fatal|panic|critical|crit|emerg|emergency|alert|severe)|warning|warn|nwarn)"
+_LEVEL = lazy_regex(
+    rb"(?:\[(?i:" + _WORDS + rb")\]|<(?i:" + _WORDS + rb")>"
+    rb"|(?:(ERROR|FATAL|PANIC|CRITICAL|EMERG|SEVERE)|WARNING|WARN)(?=[:\s|\]\[]|$)|(?:([EC])|W) \| )"
+)  # fmt: skip
+_FIRST = lazy_regex(rb"(?i:(error(?: from server \(\w{1,40}\))?|fatal(?: error)?|critical|panic)|warning): \S")
+_TOKEN = lazy_regex(rb"(?:\[[^\]\n]{1,60}\]|[\w.:/,\-]{1,60})[:, \t]{1,4}")
+_SYSTEMD = lazy_regex(
+    rb"Failed to (?:start|mount|listen|reload|load|create|set up|activate) |Failed with result |Failed at step "
+    rb"|entered failed state|Start request repeated too quickly|Dependency failed for |Watchdog timeout "
+    rb"|timed out\. (?:Killing|Terminating|Aborting|Stopping)|operation timed out|Timed out waiting for "
+    rb"|Freezing execution|process exited, code=(?:killed|dumped|exited, status=[1-9])|OOM killer"
+)
+_BUS = lazy_regex(rb"Failed to activate service '[^']{1,200}'")
+_KERNEL = lazy_regex(
+    rb"(?:nf_|ip_)conntrack: (?:nf_conntrack: )?table full|neighbou?r table overflow|unregister_netdevice: waiting for "
+    rb"|\bOops(?: - \w[^:]{0,40})?: |\bBUG: |kernel BUG at |[Uu]nable to handle kernel |general protection fault"
+    rb"|Kernel panic - not syncing|hard LOCKUP|soft lockup|self-detected stall|detected stalls on CPU"
+    rb"| blocked for more than \d+ seconds|blocked in I/O wait for more than "
+    rb"|NVRM: Xid |Out of memory: Kill|out of memory: Kill|oom-kill:constraint=|invoked oom-killer"
+    rb"|fork rejected by pids controller|page allocation failure|Unable to allocate memory on node"
+    rb"|I/O error|critical (?:target|medium|space allocation) error|FAILED Result: hostbyte|offline device"
+    rb"|EXT4-fs (?:error|\(\S{1,40}\): .{0,60}error)|Remounting filesystem read-only|forced readonly"
+    rb"|[Aa]borting journal|Detected aborted journal|BTRFS (?:error|critical)"
+    rb"|XFS \(\S{1,40}\): .{0,80}(?:[Cc]orruption|[Ss]hut(?:ting)? down|error)"
+    rb"|device-mapper: .{0,60}(?:out of data space|no free|failed|[Ff]ailing path|aborting)"
+    rb"|nvme\S{0,20}: (?:I/O \d.{0,60}timeout|Removing after probe failure|controller is down|Device not ready)"
+    rb"|nfs: server \S{1,253} not responding|\bsegfault at |Hardware Error\]|severity=(?:Uncorrect|Fatal)"
+)
+_KERNEL_MILD = lazy_regex(rb"WARNING: CPU: \d|EXT4-fs warning|XFS \(\S{1,40}\): Filesystem has duplicate UUID")
+
+
+def level(ident: str, text: bytes) -> Level | None:
+    """The level of a line of the program `ident`, if that is known; None for a line that reports no failure."""
+    text = text[:_LOOKED_AT]
+    if gopanic.is_start(text):
+        return Level.FATAL
+    if ident in {KERNEL, ""}:
+        bad = _kernels(text)
+        if bad or ident:
+            return bad
+    if (ident.startswith("systemd") and _SYSTEMD.search(text)) or (ident.startswith("dbus") and _BUS.search(text)):
+        return Level.ERROR
+    return _placed(text)
+
+
+def _kernels(text: bytes) -> Level | None:
+    if _KERNEL.search(text):
+        return Level.ERROR
+    return Level.WARNING if _KERNEL_MILD.search(text) else None
+
+
+def _placed(text: bytes) -> Level | None:
+    """The level that stands at the beginning, or behind a time, a thread and the name of a logger."""
+    dated = _DATE.match(text)
+    at = dated.end() if dated else 0
+    first = _FIRST.match(text, at)
+    if first:
+        return Level.ERROR if first[1] else Level.WARNING
+    for _ in range(_TOKENS + 1):
+        found = _LEVEL.match(text, at)
+        if found:
+            return Level.ERROR if found.lastindex else Level.WARNING
+        token = _TOKEN.match(text, at)
+        if token is None:
+            return None
+        at = token.end()
+    return None
