@@ -87,6 +87,7 @@ PLACEHOLDERS: Final[Mapping[str, Placeholder]] = {
     **{name: Placeholder() for name in _TEXTS.split()},
     "container_name": Placeholder(rb"[0-9A-Za-z][-.0-9A-Za-z_]*+", None, "word"),
     "path": Placeholder(_PATH, None, "free"),
+    "host": Placeholder(rb'[^/"\\\s]++', None, "word"),  # of a URL, with its port
     "method": Placeholder(rb"[A-Za-z/]{1,80}+", None, "word"),
     # 2024-07-15 03:51:36.0534518 +0000 UTC m=+881.487053596, up to the bracket that follows
     "retry_at": Placeholder(rb"[^\n (]++(?>(?: [^\n (]++)*)"),

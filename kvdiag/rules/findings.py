@@ -18,6 +18,7 @@ from kvdiag.rules.ending import end_of
 from kvdiag.rules.fill import fixes, sentence, values
 from kvdiag.rules.grammar import positive_names
 from kvdiag.rules.judge import RuleMatch, judge, may_hold
+from kvdiag.rules.runs import run_values
 from kvdiag.rules.scene import EventIndex, SubjectEvents, episodes, parts
 from kvdiag.rules.selection import selects
 from kvdiag.rules.sought import Sought
@@ -109,6 +110,8 @@ def _finding(
     said = values(subject, [*ordered, *(("", event) for event in since)], count, begins, ends)
     if rule.or_node and subject.kind is SubjectKind.NODE:
         said.setdefault("volume", UNNAMED_VOLUME)
+    evidence = tuple(_evidence(best, part, rule, begins))
+    _add_prelude(said, [row.event for row in evidence if row.step in rule.follows])
     said["lasted"] = say_duration((end.at or ends) - begins)
     dialect = index.dialect(said.get("node", ""))
     healed = end.at if end.state is State.OVER else None
@@ -125,7 +128,7 @@ def _finding(
         says=_says(rule.healed.says if rule.healed and healed is not None else rule.says, said),
         cause=sentence(rule.cause, said),
         fix=tuple(_steps(rule, said, dialect, is_past=end.at is not None or severity is Severity.INFO)),
-        evidence=tuple(_evidence(best, part, rule, begins)),
+        evidence=evidence,
         doubts=(*best.doubts, *_version_doubts(rule, history, subject.ids.get("node", ""), begins)),
         bugs=tuple(known_bugs(rule, history.versions, subject.ids.get("node", ""), said, begins)),
         state=end.state,

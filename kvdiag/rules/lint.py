@@ -184,6 +184,8 @@ def spoken(entry: Entry) -> set[str]:
         "staging_path": {"driver", "spec_name"},
         "pod": {"pod_name"},
         "pods": {"pod"},
+        "cgroup": {"pod_uid", "container_id"},
+        "exit_code": {"signal", "duration"},
         "error": {"target_path", "pod_uid", "spec_name"},
     }
     said |= {name for place in said for name in implied.get(place, ())}

@@ -1,0 +1,42 @@
+"""How long a container ran, and the signal that its exit code stands for.
+
+    "Generic (PLEG): container finished" podID="5b0c7a1e-…" containerID="3f2a9c…" exitCode=137
+
+An exit code above 128 is that of a program which a signal ended: 137 is 128 + 9, SIGKILL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from signal import Signals
+
+from kvdiag.clock import SECOND, say_duration
+from kvdiag.model.event import Event
+
+FINISHED = "container.finished"
+RELIST = SECOND
+"""kubelet asks the runtime once a second what started and what ended: a shorter run cannot be measured by its lines."""
+FROM_SIGNALS = 128
+"""The exit code of a program that a signal ended is this and the signal's number."""
+
+
+def run_values(events: Iterable[Event]) -> Mapping[str, str]:
+    """The `signal` and the `duration` of the last container that ended, as far as these events, in order, tell them."""
+    started: dict[str, int] = {}
+    said: dict[str, str] = {}
+    for event in events:
+        container = event.ref("container_id") or event.attrs.get("data", "")
+        if event.kind != FINISHED:
+            started[container] = event.time
+            continue
+        said = {"signal": signal_of(event.attrs.get("exit_code", ""))}
+        if container in started:
+            ran = event.time - started[container]
+            said["duration"] = say_duration(ran) if ran > RELIST else "1s or less"
+    return said
+
+
+def signal_of(exit_code: str) -> str:
+    """The name of the signal that an exit code stands for; empty when it stands for none."""
+    number = int(exit_code) - FROM_SIGNALS if exit_code.isdigit() and len(exit_code) < 4 else 0
+    return Signals(number).name if number in set(Signals) else ""
