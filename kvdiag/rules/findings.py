@@ -170,6 +170,14 @@ def _begin(ordered: Sequence[tuple[str, Event]], stretch: Stretch, history: Hist
     return stretch.tries[0].time if is_of_tries else ordered[0][1].time
 
 
+def _add_prelude(said: dict[str, str], events: Sequence[Event]) -> None:
+    """Add what the lines before the finding said that its own do not."""
+    for event in events:
+        for name, value in event.attrs.items():
+            said.setdefault(name, value)
+    said.update(run_values(events))
+
+
 def _says(text: str, said: Mapping[str, str]) -> str:
     filled = sentence(text, said)
     return f"A{filled[1:]}" if filled.startswith(f"{UNNAMED_VOLUME} ") else filled
