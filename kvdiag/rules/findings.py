@@ -108,10 +108,8 @@ def _finding(
     lines = [*since, *(event for _, event in ordered)]
     end = end_of(rule, part, lines, ends, history)
     said = values(subject, [*ordered, *(("", event) for event in since)], count, begins, ends)
-    if rule.or_node and subject.kind is SubjectKind.NODE:
-        said.setdefault("volume", UNNAMED_VOLUME)
     evidence = tuple(_evidence(best, part, rule, begins))
-    _add_prelude(said, [row.event for row in evidence if row.step in rule.follows])
+    _complete(said, rule, subject, [row.event for row in evidence if row.step in rule.follows])
     said["lasted"] = say_duration((end.at or ends) - begins)
     dialect = index.dialect(said.get("node", ""))
     healed = end.at if end.state is State.OVER else None
@@ -170,12 +168,14 @@ def _begin(ordered: Sequence[tuple[str, Event]], stretch: Stretch, history: Hist
     return stretch.tries[0].time if is_of_tries else ordered[0][1].time
 
 
-def _add_prelude(said: dict[str, str], events: Sequence[Event]) -> None:
-    """Add what the lines before the finding said that its own do not."""
-    for event in events:
+def _complete(said: dict[str, str], rule: Rule, subject: Entity, prelude: Sequence[Event]) -> None:
+    """Add what the finding's own lines do not say: a stand-in for an unnamed volume, and what the lines before said."""
+    if rule.or_node and subject.kind is SubjectKind.NODE:
+        said.setdefault("volume", UNNAMED_VOLUME)
+    for event in prelude:
         for name, value in event.attrs.items():
             said.setdefault(name, value)
-    said.update(run_values(events))
+    said.update(run_values(prelude))
 
 
 def _says(text: str, said: Mapping[str, str]) -> str:
