@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 PV = "pvc-77aa11cc-0b1d-4f5e-8c9a-2d3e4f5a6b7c"
-UNIQUE = "kubernetes.io/csi/csi.example.org^vol-0a1b2c3d4e5f"
+UNIQUE = "kubernetes.io/csi/ebs.csi.aws.com^vol-0a1b2c3d4e5f"
 ONE, TWO = "1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01", "7f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f07"
-PATH = f"/var/lib/kubelet/plugins/kubernetes.io/csi/csi.example.org/{'8d1f0c' * 10}8d1f/globalmount"
+PATH = f"/var/lib/kubelet/plugins/kubernetes.io/csi/ebs.csi.aws.com/{'8d1f0c' * 10}8d1f/globalmount"
 NAMES = f'for volume \\"{PV}\\" (UniqueName: \\"{UNIQUE}\\")'
 
 

@@ -1,16 +1,17 @@
 """A volume that leaves one node and comes to another: clean, or staged on both at once.
 
 Made from the logs of two nodes: `volume.handover.clean` when the first had unstaged it before the second staged it,
-`volume.handover.overlap` when it was no longer used on the first (all its pods unpublished) but still staged there,
-with `volume.handover.left` for that first node. A volume that stays in use on both is shared, as ReadWriteMany volumes
-are, and no hand-over.
+`volume.handover.overlap` when it was still staged on the first, with `volume.handover.left` for that first node. The
+`state` of an overlap is `exclusive` where the volume is one that a single node may mount. Nothing is made where any
+number of nodes may mount it: the access mode of a call or the driver says so. Where nothing says it, a volume that pods
+of both nodes use at the same time is taken to be shared.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kvdiag.clock import CLOCKS_DIFFER, SECOND, say_duration
 from kvdiag.correlate.skew import offset
@@ -24,7 +25,36 @@ UNPUBLISHED = frozenset({"volume.unpublish.succeeded", "csi.nodeunpublish.succee
 OVERLAP, LEFT, CLEAN = "volume.handover.overlap", "volume.handover.left", "volume.handover.clean"
 HANDED_OVER = frozenset({OVERLAP, LEFT, CLEAN})
 TOLERANCE = 2 * SECOND  # of clocks that nothing was found out about
-TOLD_BY = STAGED | UNSTAGED | PUBLISHED | UNPUBLISHED
+REFUSED = "volume.multi-attach"
+TAKEN = frozenset({"volume.detach.forced", "volume.detach.out-of-service"})
+TOLD_BY = STAGED | UNSTAGED | PUBLISHED | UNPUBLISHED | TAKEN | {REFUSED}
+EXCLUSIVE, UNKNOWN = "exclusive", "unknown"
+# Drivers of network file systems, which any number of nodes may mount; operators put a prefix before some.
+NETWORK_FILE_SYSTEMS = (
+    "nfs.csi.k8s.io",
+    "smb.csi.k8s.io",
+    "cephfs.csi.ceph.com",
+    "nfs.csi.ceph.com",
+    "efs.csi.aws.com",
+    "fsx.csi.aws.com",
+    "s3.csi.aws.com",
+    "file.csi.azure.com",
+    "blob.csi.azure.com",
+    "filestore.csi.storage.gke.io",
+    "gcsfuse.csi.storage.gke.io",
+    "csi.juicefs.com",
+    "manila.csi.openstack.org",
+    "org.gluster.glusterfs",
+)
+# Drivers of disks. Some disks may be mounted on several nodes, but read-only.
+ONE_NODE_DISKS = ("ebs.csi.aws.com", "dobs.csi.digitalocean.com", "csi.hetzner.cloud")
+DISKS = (
+    *ONE_NODE_DISKS,
+    "pd.csi.storage.gke.io",
+    "disk.csi.azure.com",
+    "cinder.csi.openstack.org",
+    "rbd.csi.ceph.com",
+)
 
 
 class _Place:
@@ -36,10 +66,40 @@ class _Place:
         self.was_used = False
 
 
+class _Sharing:
+    """Whether more than one node may mount a volume, by what its events say up to a moment."""
+
+    def __init__(self, events: Iterable[Event]) -> None:
+        """Read what holds at any time: the volume's driver, and the access mode that its driver was asked for."""
+        driver, mode = "", ""
+        self._refused = False
+        self._taken: dict[str, int] = {}
+        for event in events:
+            driver = driver or event.ref("driver")
+            mode = event.attrs.get("access_mode") or mode
+            self._refused = self._refused or event.kind == REFUSED
+            if event.kind in TAKEN:
+                self._taken[event.ref("node")] = event.time
+        self.is_shared = mode == "MULTI" or _is_of(driver, NETWORK_FILE_SYSTEMS)
+        self._is_single = mode == "SINGLE"
+        self._is_disk, self._is_of_one_node = _is_of(driver, DISKS), _is_of(driver, ONE_NODE_DISKS)
+
+    def state(self, node: str, place: _Place) -> str:
+        """`exclusive` if one node alone may mount the volume, which is staged on this one."""
+        is_taken = self._is_disk and self._taken.get(node, 0) > place.since
+        is_left = self._is_of_one_node and not place.pods
+        return EXCLUSIVE if self._refused or self._is_single or is_taken or is_left else UNKNOWN
+
+
+def _is_of(driver: str, drivers: Iterable[str]) -> bool:
+    return any(driver == one or driver.endswith(f".{one}") for one in drivers)
+
+
 def handovers(events: Sequence[Event], clocks: Mapping[str, Skew]) -> Iterator[Event]:
     """The hand-overs of one volume, from its events in order of time; each stands where the second node staged it."""
     places: dict[str, _Place] = {}
     left: dict[str, int] = {}
+    sharing = _Sharing(events)
     of_nodes = sorted(
         ((event.time - offset(clocks.get(event.node)), event) for event in events if event.node),
         key=lambda pair: pair[0],
@@ -52,7 +112,7 @@ def handovers(events: Sequence[Event], clocks: Mapping[str, Skew]) -> Iterator[E
         node, pod = event.node, event.ref("pod_uid")
         if event.kind in STAGED:
             still = {other: at for other, at in places.items() if not _follows(unstaged[other], time)}
-            yield from _arrivals(event, time, still, left)
+            yield from _arrivals(event, time, still, left, sharing)
             places.setdefault(node, _Place(time))
         elif event.kind in PUBLISHED and node in places:
             places[node].pods.add(pod)
@@ -69,20 +129,24 @@ def _follows(times: Sequence[int], time: int) -> bool:
     return bisect_left(times, time) < bisect_right(times, time + CLOCKS_DIFFER)
 
 
-def _arrivals(event: Event, time: int, places: Mapping[str, _Place], left: dict[str, int]) -> Iterator[Event]:
+def _arrivals(
+    event: Event, time: int, places: Mapping[str, _Place], left: dict[str, int], sharing: _Sharing
+) -> Iterator[Event]:
     node = event.node
     if node in places:
         return
-    for other, place in places.items():
-        if other != node and place.was_used and not place.pods and time - place.since > TOLERANCE:
-            yield _event(event, OVERLAP, other, "it was still staged there")
-            yield _event(event, LEFT, other, "it was staged on another node")._replace(node=other)
+    for other, place in places.items() if not sharing.is_shared else ():
+        state = sharing.state(other, place)
+        is_left = place.was_used and (state == EXCLUSIVE or not place.pods)
+        if other != node and is_left and time - place.since > TOLERANCE:
+            yield _event(event, OVERLAP, other, "it was still staged there", state)
+            yield _event(event, LEFT, other, "it was staged on another node", state)._replace(node=other)
     for other, since in list(left.items()):
         if other != node and not places:
             yield _event(event, CLEAN, other, f"unstaged {say_duration(max(0, time - since))} before")
     left.clear()
 
 
-def _event(event: Event, kind: str, other: str, reason: str) -> Event:
-    attrs = {"from_node": other, "to_node": event.node, "reason": reason}
+def _event(event: Event, kind: str, other: str, reason: str, state: str = "") -> Event:
+    attrs = {"from_node": other, "to_node": event.node, "reason": reason, "state": state}
     return event._replace(kind=kind, attrs=attrs, component="")

@@ -61,7 +61,7 @@ def _refs(call: Call[int]) -> tuple[Ref, ...]:
 
 
 def _attrs(call: Call[int]) -> dict[str, str]:
-    attrs = {"ephemeral": call.request["ephemeral"]} if "ephemeral" in call.request else {}
+    attrs = {name: call.request[name] for name in ("ephemeral", "access_mode") if name in call.request}
     if "vendor_version" in call.request:
         attrs["version"] = call.request["vendor_version"]
     if call.ambiguous and call.method:

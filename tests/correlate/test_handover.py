@@ -21,11 +21,15 @@ KINDS = {
     "verify": "volume.verify.succeeded",
     "detach": "volume.detach.started",
     "attach": "volume.attach.succeeded",
+    "refuse": "volume.multi-attach",
+    "force": "volume.detach.forced",
+    "taint": "volume.detach.out-of-service",
+    "ask": "csi.nodestage.succeeded",
 }
-CONTROLLER = {"detach", "attach"}
+CONTROLLER = {"detach", "attach", "refuse", "force", "taint"}
 
 
-def events(text: str) -> list[Event]:
+def events(text: str, driver: str = "", mode: str = "") -> list[Event]:
     """`a:stage@0 b:publish@5:pod2 a:detach@9`: node, what, second, and the pod where it is not `pod1`.
 
     What the controller says of a node comes from its own log, with no node as its speaker.
@@ -37,7 +41,9 @@ def events(text: str) -> list[Event]:
         time = NOON + round(float(second) * SECOND)
         refs = (Ref("node", node),) if step in CONTROLLER else (Ref("pod_uid", pod),)
         speaker = "" if step in CONTROLLER else node
-        made.append(Event(time, KINDS[step], "", refs, {}, Origin("log", number), speaker, b"", time))
+        refs += (Ref("driver", driver),) if driver else ()
+        attrs = {"access_mode": mode} if mode and step == "ask" else {}
+        made.append(Event(time, KINDS[step], "", refs, attrs, Origin("log", number), speaker, b"", time))
     return sorted(made, key=lambda event: event.time)
 
 
@@ -66,6 +72,43 @@ def test_who_had_it(told: str, handed: list[str]) -> None:
     found = handovers(events(told), {})
     kinds = [f"{e.kind.rpartition('.')[2]} {e.attrs['from_node']}>{e.attrs['to_node']}" for e in found]
     assert kinds == handed
+
+
+LEFT = "a:stage@0 a:publish@1 a:unpublish@60 b:stage@90"
+USED = "a:stage@0 a:publish@1 b:stage@90"
+FORCED, TAINTED, REFUSED = (f"{USED} a:{step}@80" for step in ("force", "taint", "refuse"))
+ASKED = "a:ask@0 a:publish@1 b:ask@90"
+
+
+@pytest.mark.parametrize(
+    ("told", "driver", "mode", "states"),
+    [
+        (LEFT, "", "", ["unknown"]),
+        (LEFT, "disk.example.org", "", ["unknown"]),
+        (LEFT, "rook-ceph.cephfs.csi.ceph.com", "", []),
+        (LEFT, "nfs.csi.k8s.io", "", []),
+        (LEFT, "xnfs.csi.k8s.io", "", ["unknown"]),
+        (LEFT, "ebs.csi.aws.com", "", ["exclusive"]),
+        (LEFT, "pd.csi.storage.gke.io", "", ["unknown"]),
+        (USED, "ebs.csi.aws.com", "", []),
+        (FORCED, "ebs.csi.aws.com", "", ["exclusive"]),
+        (TAINTED, "rook-ceph.rbd.csi.ceph.com", "", ["exclusive"]),
+        (TAINTED, "rook-ceph.cephfs.csi.ceph.com", "", []),
+        (TAINTED, "disk.example.org", "", []),
+        (f"b:taint@80 {USED}", "ebs.csi.aws.com", "", []),
+        ("a:force@-9 a:stage@0 a:publish@1 b:stage@90", "ebs.csi.aws.com", "", []),
+        (REFUSED, "disk.example.org", "", ["exclusive"]),
+        (REFUSED, "nfs.csi.k8s.io", "", []),
+        (ASKED, "disk.example.org", "SINGLE", ["exclusive"]),
+        (ASKED, "disk.example.org", "MULTI", []),
+        (ASKED.replace("b:ask", "a:unpublish@60 b:ask"), "disk.example.org", "MULTI", []),
+        (ASKED, "disk.example.org", "", []),
+    ],
+)
+def test_whether_one_node_alone_may_mount_it(told: str, driver: str, mode: str, states: list[str]) -> None:
+    """The access mode, the driver, and what the controller says of the volume tell whether it is shared."""
+    found = handovers(events(told, driver, mode), {})
+    assert [event.attrs["state"] for event in found if event.kind == "volume.handover.overlap"] == states
 
 
 def test_the_clocks_are_taken_into_account() -> None:

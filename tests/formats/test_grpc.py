@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvdiag.formats.rpc.calls import Call, RpcFragment, fits, likely_method, pair, read_piece
+from kvdiag.formats.rpc.pieces import request_of
 
 T1, T2 = (
     "/var/lib/kubelet/pods/u-1/volumes/kubernetes.io~csi/data/mount",
@@ -785,3 +786,20 @@ def test_an_answer_that_names_its_volume() -> None:
         ("v-2", "succeeded", False),
         ("v-1", "failed", False),
     ]
+
+
+@pytest.mark.parametrize(
+    ("payload", "nodes"),
+    [
+        ('{"volume_capability":{"access_mode":{"mode":5}},"volume_id":"vol-1"}', "MULTI"),
+        ('{"volume_capability":{"access_mode":{"mode":"MULTI_NODE_READER_ONLY"}},"volume_id":"vol-1"}', "MULTI"),
+        ('{"volume_capability":{"access_mode":{"mode":"SINGLE_NODE_MULTI_WRITER"}},"volume_id":"vol-1', "SINGLE"),
+        ('volume_id:"vol-1" volume_capability:<mount:<> access_mode:<mode:SINGLE_NODE_WRITER > >', "SINGLE"),
+        ('volume_id:"vol-1" volume_capability:{mount:{} access_mode:{mode:MULTI_NODE_MULTI_WRITER}}', "MULTI"),
+        ('{"volume_capability":{"access_mode":{"mode":"UNKNOWN"}},"volume_id":"vol-1"}', ""),
+        ('{"volume_id":"vol-1"}', ""),
+    ],
+)
+def test_how_many_nodes_may_mount_it(payload, nodes):
+    """The access mode that a call asks for, by its number or its name, says whether one node or many may have it."""
+    assert request_of(payload).get("access_mode", "") == nodes

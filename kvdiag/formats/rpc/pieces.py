@@ -49,6 +49,9 @@ _PAIR = lazy_regex(
     r'(?:"((?:[^"\\]|\\.){0,4096})"|([^\s",{}\[\]]{1,1024}+)(?=[\s,}\]]))',
     re.IGNORECASE,
 )
+# {"access_mode":{"mode":5}} in JSON, access_mode:<mode:MULTI_NODE_MULTI_WRITER > and access_mode:{mode:…} as proto text
+_MODE = lazy_regex(r'access_?mode"?\s?:\s?[<{]{1,2}\s?"?mode"?\s?:\s?"?(\w{1,40})', re.IGNORECASE)
+_MODES = {"1": "SINGLE", "2": "SINGLE", "3": "MULTI", "4": "MULTI", "5": "MULTI", "6": "SINGLE", "7": "SINGLE"}
 _POD = lazy_regex(r'(csi\.storage\.k8s\.io/(?:ephemeral|pod\.uid|pod\.name|pod\.namespace))"?[:=]\s?"?([^\s",}\]]+)')
 
 
@@ -92,7 +95,11 @@ def request_of(text: str, inside: str = "") -> dict[str, str]:
         payload = None
     if inside and isinstance(payload, dict):
         payload = payload.get(inside)
-    return from_json(payload) if isinstance(payload, dict) else from_text(text)
+    names = from_json(payload) if isinstance(payload, dict) else from_text(text)
+    mode = _MODE.search(text, 0, 65536)
+    nodes = mode.group(1).upper() if mode else ""
+    nodes = _MODES.get(nodes) or nodes.partition("_NODE_")[0]
+    return names | {"access_mode": nodes} if nodes in {"SINGLE", "MULTI"} else names
 
 
 def from_pairs(fields: Mapping[str, str], without: Collection[str] = ()) -> dict[str, str]:

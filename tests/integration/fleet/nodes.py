@@ -10,15 +10,15 @@ PV, HANDLE = "pvc-5b1e77aa-0b1d-4f5e-8c9a-2d3e4f5a6b7c", "vol-0d9c8b7a6f5e"
 UIDS = {"node-a": "2a0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01", "node-b": "8b0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f07"}
 STAGED = (
     'operation_generator.go:664] "MountVolume.MountDevice succeeded for volume \\"{pv}\\" (UniqueName: '
-    '\\"kubernetes.io/csi/csi.example.org^{handle}\\") pod \\"db-0\\" (UID: \\"{uid}\\") device mount path '
-    '\\"/var/lib/kubelet/plugins/kubernetes.io/csi/csi.example.org/8d1f0c/globalmount\\"" pod="shop/db-0"'
+    '\\"kubernetes.io/csi/ebs.csi.aws.com^{handle}\\") pod \\"db-0\\" (UID: \\"{uid}\\") device mount path '
+    '\\"/var/lib/kubelet/plugins/kubernetes.io/csi/ebs.csi.aws.com/8d1f0c/globalmount\\"" pod="shop/db-0"'
 )
 PUBLISHED = (
     'operation_generator.go:722] "MountVolume.SetUp succeeded for volume \\"{pv}\\" (UniqueName: '
-    '\\"kubernetes.io/csi/csi.example.org^{handle}\\") pod \\"db-0\\" (UID: \\"{uid}\\") " pod="shop/db-0"'
+    '\\"kubernetes.io/csi/ebs.csi.aws.com^{handle}\\") pod \\"db-0\\" (UID: \\"{uid}\\") " pod="shop/db-0"'
 )
 UNPUBLISHED = (
-    'operation_generator.go:887] UnmountVolume.TearDown succeeded for volume "kubernetes.io/csi/csi.example.org^{handle}"'
+    'operation_generator.go:887] UnmountVolume.TearDown succeeded for volume "kubernetes.io/csi/ebs.csi.aws.com^{handle}"'
     ' (OuterVolumeSpecName: "data") pod "{uid}" (UID: "{uid}"). InnerVolumeSpecName "{pv}". PluginName'
     ' "kubernetes.io/csi", VolumeGIDValue ""'
 )
