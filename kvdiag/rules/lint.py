@@ -18,7 +18,7 @@ from kvdiag.rules.grammar import positive_names
 from kvdiag.rules.kinship import EVERYTHING
 from kvdiag.rules.lint_sentence import lint_sentence
 from kvdiag.rules.lint_words import Words, unheard
-from kvdiag.rules.selection import TEXT, TEXTS
+from kvdiag.rules.selection import CODE, TEXT, TEXTS
 from kvdiag.rules.template import unfilled
 from kvdiag.slips import suggestion
 
@@ -105,7 +105,7 @@ def _kinds(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[Fault]:
             if kind in selector.kinds[:number]:
                 yield at, f"{selector.name}: the kind {kind!r} is named twice"
         said = {name for kind in selector.kinds if kind in entries for name in spoken(entries[kind])}
-        said |= {TEXT} if not TEXTS.isdisjoint(said) else set()
+        said |= {TEXT, CODE} if not TEXTS.isdisjoint(said) else set()
         for number, where in enumerate(selector.conditions):
             inner = f"{path}.any.{number - 1}" if number else path
             for name in where if said else ():

@@ -14,17 +14,20 @@ from kvdiag.model.doubt import Doubt, Reason
 from kvdiag.model.event import Event, place_of
 from kvdiag.model.record import Origin
 from kvdiag.model.rule import Selector, Where
+from kvdiag.regex import lazy_regex
 from kvdiag.rules.order import soonest
 
 LONGEST_VALUE = 4096  # characters of an attribute that a glob is matched against
 TEXTS = frozenset({"error", "reason", "message"})
 TEXT = "text"  # any of these, whatever the kind of event calls it
+CODE = "code"  # the gRPC code of these: that of the call itself, where its description quotes another
 UNSAID = ("component", "version")  # what a line does not say of these may be what is asked for
 _OF_WHOM = frozenset(UNSAID)
-SPECIAL = frozenset({TEXT, *UNSAID})
+SPECIAL = frozenset({TEXT, CODE, *UNSAID})
 MOST_GLOBS = 4096  # lists of globs that are kept compiled
 _WILD = frozenset("*?[")
 _CHOICE = frozenset("?[")
+_CODE = lazy_regex(r"\bcode = ([A-Za-z]{2,18}) desc\b")
 
 
 class Told(Protocol):
@@ -121,7 +124,7 @@ def unsaid(selector: Selector, events: Iterable[Event]) -> Iterator[Doubt]:
 
 def asks_for_text(selector: Selector) -> bool:
     """Whether a name stands only for events that say something in particular."""
-    return any(name == TEXT or name in TEXTS for where in selector.conditions for name in where)
+    return any(name in {TEXT, CODE, *TEXTS} for where in selector.conditions for name in where)
 
 
 def _fits_all(selector: Selector, told: Told, passed: AbstractSet[str] = frozenset()) -> bool:
@@ -144,11 +147,19 @@ def _fits_where(where: Where, told: Told, passed: AbstractSet[str]) -> bool:
 def _fits_special(name: str, told: Told, globs: tuple[str, ...]) -> bool:
     """Whether one of an event's texts matches and none is refused, or what it may well be of is not refused."""
     refusing = tuple(glob for glob in globs if glob.startswith("!"))
-    if name != TEXT:
+    if name in UNSAID:
         value = told.value(name)
         return _reader(globs if value else refusing)(value)
+    if name == CODE:
+        return _reader(globs)(code_of(told.attrs))
     values = [told.attrs[text][:LONGEST_VALUE] for text in sorted(TEXTS) if text in told.attrs]
     return any(map(_reader(globs), values)) and all(map(_reader(refusing), values))
+
+
+def code_of(attrs: Mapping[str, str]) -> str:
+    """Return the first gRPC code that a line's texts name, as `DeadlineExceeded`; empty where they name none."""
+    found = (_CODE.search(attrs[text], 0, LONGEST_VALUE) for text in sorted(TEXTS) if text in attrs)
+    return next((one.group(1) for one in found if one), "")
 
 
 @lru_cache(maxsize=MOST_GLOBS)
