@@ -141,6 +141,7 @@ class RuleTest(NamedTuple):
     """A log excerpt or a story, and what must be found in it: subject name → verdict; empty for a near miss.
 
     A story is told in all wordings but those with the words `but`; `near` is the test that it differs from.
+    `look_alikes` are the numbers, from 1 on, of the rule's look-alikes of which this is one.
     """
 
     name: str
@@ -151,6 +152,7 @@ class RuleTest(NamedTuple):
     story: tuple[StoryLine, ...] = ()
     but: tuple[str, ...] = ()
     near: str = ""
+    look_alikes: tuple[int, ...] = ()
 
 
 class Rule(NamedTuple):

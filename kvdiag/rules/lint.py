@@ -17,6 +17,7 @@ from kvdiag.rules.fill import quoted_slots, slots_of, texts_of
 from kvdiag.rules.grammar import positive_names
 from kvdiag.rules.kinship import EVERYTHING
 from kvdiag.rules.lint_sentence import lint_sentence
+from kvdiag.rules.lint_truth import lint_truth
 from kvdiag.rules.lint_words import Words, unheard
 from kvdiag.rules.selection import CODE, TEXT, TEXTS
 from kvdiag.rules.template import unfilled
@@ -83,6 +84,7 @@ def _faults(rule: Rule, entries: Mapping[str, Entry], names: frozenset[str]) -> 
     yield from _scope(rule, entries)
     yield from _tests(rule)
     yield from _texts(rule, entries)
+    yield from lint_truth(rule, entries)
     yield from (("breaks", fault) for fault in faults(rule, capabilities()))
     for number, name in enumerate(rule.never_explains):
         if name != EVERYTHING and name not in names:

@@ -10,7 +10,7 @@ from kvdiag.rules.story import CHANGES, read_story, varied
 from kvdiag.slips import suggestion
 from kvdiag.yamlread import Node
 
-KEYS = ("name", "log", "story", "near", *CHANGES, "except", "finds", "options")
+KEYS = ("name", "log", "story", "near", *CHANGES, "except", "finds", "options", "not-when")
 SEVERITIES = [severity.label for severity in Severity]
 VERDICTS = [str(verdict) for verdict in Verdict]
 
@@ -47,7 +47,16 @@ def _test(node: Node, stories: Mapping[str, RuleTest]) -> RuleTest:
         but=_words(keys["except"]) if "except" in keys else base.but if base else (),
         place=node.place,
         near=base.name if base else "",
+        look_alikes=_numbers(keys["not-when"]) if "not-when" in keys else (),
     )
+
+
+def _numbers(node: Node) -> tuple[int, ...]:
+    """One number or several, from 1 on."""
+    found = [one.text() for one in (node.sequence() if isinstance(node.value, tuple) else [node])]
+    if not all(text.isdecimal() and int(text) > 0 for text in found):
+        raise node.error("not-when names entries of the rule's not-when by their numbers, from 1 on")
+    return tuple(map(int, found))
 
 
 def _base(node: Node, stories: Mapping[str, RuleTest]) -> RuleTest:

@@ -1,0 +1,141 @@
+"""What makes a finding say more than its lines show: checks that every rule must pass.
+
+A gRPC code is matched as a code, a node's event is tied to the moment of the fault, every failure has its success in
+what heals it, a long list of exceptions is no proof, and no step needs what the fault has made impossible.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from kvdiag.model.rule import All, AnyOf, Chain, Condition, Rule
+from kvdiag.model.values import SubjectKind
+from kvdiag.model.vocabulary import Entry
+from kvdiag.rules.grammar import positive_names
+from kvdiag.rules.stretches import try_names
+
+Fault = tuple[str, str]  # the path of a key, such as `fix.0.run`, and what is wrong there
+
+CODES = (
+    "Canceled|Unknown|InvalidArgument|DeadlineExceeded|NotFound|AlreadyExists|PermissionDenied|ResourceExhausted"
+    "|FailedPrecondition|Aborted|OutOfRange|Unimplemented|Internal|Unavailable|DataLoss|Unauthenticated"
+)
+"""The names of gRPC's status codes, https://grpc.io/docs/guides/status-codes/."""
+_BARE_CODE = re.compile(rf"(?<![\w.])(?<!code = )(?<!code: )({CODES})(?![\w])")
+SUCCESSES: Mapping[str, frozenset[str]] = {
+    "mounted": frozenset({"volume.stage", "volume.publish", "volume.map", "csi.nodestage", "csi.nodepublish"}),
+    "unmounted": frozenset({"volume.unpublish", "volume.unstage", "csi.nodeunpublish", "csi.nodeunstage"}),
+    "attached": frozenset({"volume.attach", "csi.controllerpublish"}),
+    "detached": frozenset({"volume.detach", "csi.controllerunpublish"}),
+}
+"""Operations of which one success shows that the others of the group work again."""
+MOST_EXCEPTIONS = 6
+"""Globs that a name may refuse and still be proof: a longer list shows that the lines have many causes."""
+_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)+")
+_DRAINED = re.compile(r"\bdrain", re.IGNORECASE)
+
+
+def lint_truth(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[Fault]:
+    """Every fault of a rule that lets it say what its lines do not show."""
+    yield from _bare_codes(rule)
+    yield from _untied(rule, entries)
+    yield from _unhealed(rule)
+    yield from _unproven(rule)
+    yield from _impossible(rule)
+
+
+def _bare_codes(rule: Rule) -> Iterator[Fault]:
+    for selector in rule.events.values():
+        for where in selector.conditions:
+            for name, globs in where.items():
+                for glob in globs if name in {"error", "text", "message", "reason"} else ():
+                    if found := _BARE_CODE.search(glob):
+                        said = f"{glob!r} matches the word {found[1]!r} anywhere; as a gRPC code it is 'code = {found[1]}'"
+                        yield f"events.{selector.name}.{name}", said
+
+
+def _untied(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[Fault]:
+    """Events of a node that a rule about something else asks for at any moment."""
+    if rule.per is SubjectKind.NODE or "node" in rule.same:
+        return
+    for name in _loose(rule.when):
+        selector = rule.events[name]
+        known = [entries[kind] for kind in selector.kinds if kind in entries]
+        if known and all(entry.scope == "node" for entry in known) and not any("node" in w for w in selector.conditions):
+            said = f"{name!r} is an event of the node and may be hours away; put it in a chain with 'within'"
+            yield "when", said
+
+
+def _loose(condition: Condition, *, is_beside: bool = False) -> Iterator[str]:
+    """The names without a bound of time: those of long chains, and those that stand beside other terms."""
+    match condition:
+        case Chain(steps, within):
+            yield from (step.name for step in steps if not within and (is_beside or len(steps) > 1))
+        case All(terms):
+            are_many = len([term for term in terms if any(positive_names(term))]) > 1
+            for term in terms:
+                yield from _loose(term, is_beside=is_beside or are_many)
+        case AnyOf(terms):
+            for term in terms:
+                yield from _loose(term, is_beside=is_beside)
+        case _:
+            return
+
+
+def _unhealed(rule: Rule) -> Iterator[Fault]:
+    """Operations whose failure counts and whose success does not end the fault."""
+    if not rule.healed:
+        return
+    by = {kind for name in rule.healed.by for kind in rule.events[name].kinds}
+    failed = {kind for name in try_names(rule) for kind in rule.events[name].kinds}
+    for what, operations in SUCCESSES.items():
+        broken = sorted(f"{one}.failed" for one in operations if f"{one}.failed" in failed)
+        if broken and not any(f"{one}.succeeded" in by for one in operations):
+            yield "healed.by", f"{', '.join(broken)} counts, but nothing that heals it shows that the volume was {what}"
+
+
+def _unproven(rule: Rule) -> Iterator[Fault]:
+    """Names that take what is left when many errors are refused."""
+    proven = set(rule.proof.by) if rule.proof else set()
+    for name in dict.fromkeys(positive_names(rule.when)):
+        selector = rule.events[name]
+        refused = [glob for where in selector.conditions for globs in where.values() for glob in globs if glob[0] == "!"]
+        if len(refused) > MOST_EXCEPTIONS and (rule.proof is None or name in proven) and not _is_umbrella(rule):
+            said = f"{name!r} refuses {len(refused)} other errors, so it is no proof; name what proves it under 'proof'"
+            yield f"events.{name}", said
+
+
+def _is_umbrella(rule: Rule) -> bool:
+    """Whether the rule says only that a step fails, which the line itself shows."""
+    return "*" in rule.never_explains or rule.role == "symptom"
+
+
+def lint_look_alikes(rule: Rule, names: frozenset[str]) -> Iterator[Fault]:
+    """Every `not-when` that no test proves; one that names another rule is tried with that rule's own tests."""
+    shown = {number for test in rule.tests for number in test.look_alikes}
+    for number, text in enumerate(rule.look_alikes, start=1):
+        if number not in shown and names.isdisjoint(rules_in(text)):
+            said = f"no test shows that the rule is silent then; give a near miss with 'not-when: {number}'"
+            yield f"not-when.{number - 1}", said
+    for number, test in enumerate(rule.tests):
+        for one in test.look_alikes:
+            if one > len(rule.look_alikes):
+                yield f"tests.{number}.not-when", f"there is no entry {one} under 'not-when'"
+            elif any("info" not in verdict.split() for verdict in test.finds.values()):
+                yield f"tests.{number}.not-when", "a test of what looks alike finds nothing, or a note (info)"
+
+
+def rules_in(text: str) -> set[str]:
+    """The words of a text that may be names of rules."""
+    return set(_NAME.findall(text))
+
+
+def _impossible(rule: Rule) -> Iterator[Fault]:
+    """Steps that wait for a drain, which needs a kubelet, where kubelet does not run."""
+    if "kubelet.run" not in rule.breaks:
+        return
+    for number, fix in enumerate(rule.fix):
+        if _DRAINED.search(fix.after):
+            yield f"fix.{number}.after", "kubelet does not run, so no drain ends: its pods stay Terminating"
+
