@@ -21,6 +21,9 @@ from kvdiag.correlate.versions import inferred, printed
 from kvdiag.events.raw import EventMatch, RawEvent
 from kvdiag.events.stamper import Process
 from kvdiag.formats.authors import DRIVER, Attribution
+from kvdiag.formats.bodies.eventtable import FORMATS as ROWS
+from kvdiag.formats.bodies.known import read_body
+from kvdiag.formats.carriers.peel import peel
 from kvdiag.ingest.log_events import LogEvents
 from kvdiag.model.event import CONTROLLER_CALLS, CONTROLLERS, Event, Ref, place_of
 from kvdiag.model.record import Origin
@@ -203,6 +206,8 @@ def _parts_by_component(
         illegible = tuple(_illegible(log, clock))
         is_controller = not _serves(log, NODE_CALLS) and _serves(log, CONTROLLER_CALLS)
         for first, last in _by_speaker(log):
+            if _is_row(first) and _is_row(last):  # kubectl lists events for an hour, whatever kubelet logged
+                continue
             process = first.process
             component = _component_of(first.match, process, by)
             if component == DRIVER and (is_controller or first.match.entry.component == CONTROLLER):
@@ -215,6 +220,12 @@ def _parts_by_component(
         for key, part in parts.items():
             by_component[key].append(part)
     return by_component
+
+
+def _is_row(raw_event: RawEvent) -> bool:
+    """Whether it is an event as kubectl shows it, and not a line of a log."""
+    body = read_body(peel(raw_event.text).body)
+    return body is not None and body.format in ROWS
 
 
 def _illegible(log: LogEvents, clock: SourceClock) -> Iterator[Gap]:

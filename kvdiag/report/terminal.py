@@ -237,10 +237,10 @@ class _Writer:
             self._say(f"{symptom.rule.name}: {symptom.says}{others(incident)}{way}", indent=4, hang=2)
 
     def _uncaused(self, finding: Finding) -> None:
-        """A symptom whose cause nothing tells, and where to look for it."""
+        """A symptom that no rule explains, and where to look for its cause."""
         if finding.collect:
             self._blank()
-            self._say("Its cause is not in these logs. To find it, collect:", indent=2)
+            self._say("No rule names the cause. If the error above does not show it, collect:", indent=2)
             for command in finding.collect:
                 self._command(command)
 

@@ -50,8 +50,9 @@ def _needs(finding: Finding, history: History, entries: Mapping[str, Entry]) -> 
             unheard = {doubt.component for doubt in finding.doubts}
             doubted = [one for one in _witnesses(kinds, history, entries) if one[0] in unheard]
             for component, verbosity in doubted if by_each else doubted[:1]:
+                asked = verbosity if history.coverage else 0  # of events alone, no log was written at too low a level
                 begins, ends = (None, None) if is_unanchored else (window.begins, window.ends)
-                yield Need(component, verbosity, begins, ends, (finding.key,), "")
+                yield Need(component, asked, begins, ends, (finding.key,), "")
 
 
 def _witnesses(kinds: Iterable[str], history: History, entries: Mapping[str, Entry]) -> list[tuple[str, int]]:
