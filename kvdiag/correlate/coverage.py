@@ -19,6 +19,7 @@ class SourceCoverage:
 
     def __init__(self, begins: int, ends: int, verbosity: int = 0, gaps: Sequence[Gap] = ()) -> None:
         self.begins, self.ends, self.verbosity, self.gaps = begins, ends, verbosity, gaps
+        self.is_events = True  # rows of kubectl alone, until a line of a log is added
         self.pids: dict[int, tuple[int, int]] = {}  # when each process first and last spoke
 
     def add(self, begins: int, ends: int, verbosity: int, pid: int | None) -> None:
@@ -56,6 +57,7 @@ def coverages(
             ends=max(part.ends for part in ordered),
             verbosity=max(part.verbosity for part in ordered),
             gaps=tuple(sorted(gaps, key=lambda gap: gap.begins)),
+            is_events=all(part.is_events for part in parts),
         )
 
 

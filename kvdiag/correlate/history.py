@@ -206,8 +206,6 @@ def _parts_by_component(
         illegible = tuple(_illegible(log, clock))
         is_controller = not _serves(log, NODE_CALLS) and _serves(log, CONTROLLER_CALLS)
         for first, last in _by_speaker(log):
-            if _is_row(first) and _is_row(last):  # kubectl lists events for an hour, whatever kubelet logged
-                continue
             process = first.process
             component = _component_of(first.match, process, by)
             if component == DRIVER and (is_controller or first.match.entry.component == CONTROLLER):
@@ -217,6 +215,7 @@ def _parts_by_component(
                 parts[key] = SourceCoverage(*_span(log, clock), gaps=illegible)
             times = sorted((clock.utc(first.stamp, first.line), clock.utc(last.stamp, last.line)))
             parts[key].add(times[0], times[1], _verbosity(first), process.pid)
+            parts[key].is_events &= _is_row(first) and _is_row(last)
         for key, part in parts.items():
             by_component[key].append(part)
     return by_component

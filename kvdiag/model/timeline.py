@@ -40,7 +40,8 @@ class Gap(NamedTuple):
 class Coverage(NamedTuple):
     """When one component of one node was logging, and at which verbosity; microseconds UTC.
 
-    `verbosity` is the highest klog `-v` proven by a flag dump or by a line that is printed only there.
+    `verbosity` is the highest klog `-v` proven by a flag dump or by a line that is printed only there. Of `is_events`
+    there is no log, but a list of the component's events by kubectl.
     """
 
     component: str
@@ -49,6 +50,7 @@ class Coverage(NamedTuple):
     ends: int
     verbosity: int
     gaps: tuple[Gap, ...] = ()
+    is_events: bool = False
 
 
 class Timeline(NamedTuple):

@@ -80,6 +80,9 @@ def _covering(component: str, node: str, history: History) -> Iterator[Coverage]
 
 def _reasons(coverage: Coverage, verbosity: int, window: Window) -> Iterator[Doubt]:
     name = coverage.component
+    if coverage.is_events and (coverage.verbosity < verbosity or coverage.ends - window.begins < SETTLE):
+        yield Doubt(Reason.NO_LOG, name, window.begins)
+        return
     if coverage.verbosity < verbosity:
         yield Doubt(Reason.VERBOSITY, name, verbosity=verbosity, seen=coverage.verbosity)
     if coverage.begins > window.begins:

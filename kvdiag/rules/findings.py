@@ -215,7 +215,7 @@ def _evidence(match: RuleMatch, part: Sequence[Event], rule: Rule, begins: int) 
     rows: dict[int, Evidence] = {}
     for name, events in series.items():
         for event in events[:: max(1, len(events) - 1)] if events else ():
-            rows.setdefault(id(event), Evidence(name, event, told(events)))
+            rows.setdefault(id(event), Evidence(name, event, count_tries(events)))
     yield from sorted(rows.values(), key=lambda row: (row.event.time, row.event.origin))
 
 

@@ -51,7 +51,9 @@ def _bare_codes(rule: Rule) -> Iterator[Fault]:
             for name, globs in where.items():
                 for glob in globs if name in {"error", "text", "message", "reason"} else ():
                     if found := _BARE_CODE.search(glob):
-                        said = f"{glob!r} matches the word {found[1]!r} anywhere; as a gRPC code it is 'code = {found[1]}'"
+                        said = (
+                            f"{glob!r} matches the word {found[1]!r} anywhere; as a gRPC code it is 'code = {found[1]}'"
+                        )
                         yield f"events.{selector.name}.{name}", said
 
 
@@ -62,7 +64,11 @@ def _untied(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[Fault]:
     for name in _loose(rule.when):
         selector = rule.events[name]
         known = [entries[kind] for kind in selector.kinds if kind in entries]
-        if known and all(entry.scope == "node" for entry in known) and not any("node" in w for w in selector.conditions):
+        if (
+            known
+            and all(entry.scope == "node" for entry in known)
+            and not any("node" in w for w in selector.conditions)
+        ):
             said = f"{name!r} is an event of the node and may be hours away; put it in a chain with 'within'"
             yield "when", said
 
@@ -100,7 +106,9 @@ def _unproven(rule: Rule) -> Iterator[Fault]:
     proven = set(rule.proof.by) if rule.proof else set()
     for name in dict.fromkeys(positive_names(rule.when)):
         selector = rule.events[name]
-        refused = [glob for where in selector.conditions for globs in where.values() for glob in globs if glob[0] == "!"]
+        refused = [
+            glob for where in selector.conditions for globs in where.values() for glob in globs if glob[0] == "!"
+        ]
         if len(refused) > MOST_EXCEPTIONS and (rule.proof is None or name in proven) and not _is_umbrella(rule):
             said = f"{name!r} refuses {len(refused)} other errors, so it is no proof; name what proves it under 'proof'"
             yield f"events.{name}", said
@@ -138,4 +146,3 @@ def _impossible(rule: Rule) -> Iterator[Fault]:
     for number, fix in enumerate(rule.fix):
         if _DRAINED.search(fix.after):
             yield f"fix.{number}.after", "kubelet does not run, so no drain ends: its pods stay Terminating"
-

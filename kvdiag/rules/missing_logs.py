@@ -50,9 +50,15 @@ def _needs(finding: Finding, history: History, entries: Mapping[str, Entry]) -> 
             unheard = {doubt.component for doubt in finding.doubts}
             doubted = [one for one in _witnesses(kinds, history, entries) if one[0] in unheard]
             for component, verbosity in doubted if by_each else doubted[:1]:
-                asked = verbosity if history.coverage else 0  # of events alone, no log was written at too low a level
+                asked = 0 if _is_events(component, history) else verbosity
                 begins, ends = (None, None) if is_unanchored else (window.begins, window.ends)
                 yield Need(component, asked, begins, ends, (finding.key,), "")
+
+
+def _is_events(component: str, history: History) -> bool:
+    """Whether only events by kubectl are there of a component: its log need not have been at too low a level."""
+    known = [coverage for coverage in history.coverage if coverage.component == component]
+    return bool(known) and all(coverage.is_events for coverage in known)
 
 
 def _witnesses(kinds: Iterable[str], history: History, entries: Mapping[str, Entry]) -> list[tuple[str, int]]:

@@ -29,7 +29,8 @@ OBJECTS = (
 BEFORE_MOUNT = frozenset({"volume.attach", "volume.verify", "volume.wait", "attacher", "csi.controllerpublish"})
 MOUNT = frozenset({"volume.stage", "volume.publish", "volume.map", "csi.nodestage", "csi.nodepublish"})
 """Operations on a volume: kubelet waits for the attachment before each try to mount, so this ends no failed mount."""
-_CALLER = lazy_regex(rb"\b([\w.-]+\.go):\d+\]")
+_CALLER = lazy_regex(rb"\b([\w.-]+\.go:\d+)\]")
+_REASON = lazy_regex(rb"\breason[=:] ?[\"']?(\w+)")
 _WORDS = lazy_regex(rb'\bmsg="?([A-Za-z ]+)')
 
 
@@ -132,9 +133,13 @@ def _operation(event: Event) -> str:
 
 
 def _place(event: Event) -> bytes:
-    """Where the program printed the line: klog names the file, logrus begins with words of its own."""
+    """Where the program printed the line: klog names file and line, logrus begins with words of its own.
+
+    Of one failed pull kubelet records an event InspectFailed and an event Failed at the same place.
+    """
     found = _CALLER.search(event.logged) or _WORDS.search(event.logged)
-    return found[1].strip() if found else event.kind.encode()
+    reason = _REASON.search(event.logged)
+    return (found[1].strip() if found else event.kind.encode()) + (reason[1] if reason else b"")
 
 
 def _last_names(condition: Condition) -> Iterator[str]:
