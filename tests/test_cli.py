@@ -64,7 +64,7 @@ def test_findings_alone_fail_nothing(kvdiag):
 
 def test_fail_on_counts_only_what_is_shown(kvdiag):
     """A finding that was filtered out does not fail a check."""
-    assert kvdiag("analyze", "--fail-on", "info", "--pod", "default/other", LOST).returncode == 0
+    assert kvdiag("analyze", "--fail-on", "info", "--volume", "pvc-other", LOST).returncode == 0
 
 
 def test_nothing_found(kvdiag):
@@ -78,6 +78,22 @@ def test_nothing_found(kvdiag):
 # filters
 
 
+def test_a_pod_that_no_line_names(kvdiag):
+    """A name that is not in the logs is wrong usage, and a name that is near it is offered."""
+    done = kvdiag("analyze", "--pod", "db", LOST)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "kvdiag: --pod db: no pod of that name in these logs; did you mean default/db-0?\n"
+
+
+def test_a_filter_leaves_explained_lines_explained(kvdiag):
+    """What a finding about another pod explains is no error without a reason."""
+    whole, part = (
+        json.loads(kvdiag("analyze", "-o", "json", *more, LOST).stdout) for more in ((), ("--volume", "pvc-other"))
+    )
+    assert part["findings"] == []
+    assert part["errors"] == whole["errors"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "found"),
     [
@@ -86,7 +102,6 @@ def test_nothing_found(kvdiag):
         (["--pod", "default/db-0"], ALL),
         (["--pod", "db-0"], ALL),
         (["--pod", POD_UID], ALL),
-        (["--pod", "db"], []),
         (["--volume", VOLUME], ALL),
         (["--volume", HANDLE], ALL),
         (["--volume", "pvc-other"], []),

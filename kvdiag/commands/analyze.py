@@ -8,7 +8,7 @@ from itertools import chain
 from kvdiag import __version__
 from kvdiag.clock import is_unanchored
 from kvdiag.commands.case import Analysis, Case, load_patterns
-from kvdiag.commands.wanted import wanted_subjects
+from kvdiag.commands.wanted import check_pod, wanted_findings, wanted_subjects
 from kvdiag.correlate.needed import Scope
 from kvdiag.errors import WindowError
 from kvdiag.explain.benign import known_benign
@@ -23,7 +23,7 @@ from kvdiag.retention.findings import FindingRetention
 from kvdiag.rules.incidents import told
 from kvdiag.rules.missing_logs import needs
 from kvdiag.unexplained.ledger import Ledger
-from kvdiag.unexplained.retries import retried
+from kvdiag.unexplained.retries import names_of, retried
 
 
 def literals() -> list[bytes]:
@@ -56,6 +56,8 @@ def judged(
     given = case.inputs() if case.options.paths or not texts else ()
     analysis = case.read(retained, chain(texts, given), progress, judge.ledger.begin)
     wanted = retained.all(judge.findings(analysis.history))
+    if case.options.pod:
+        check_pod(case.options.pod, analysis.logs, analysis.history)
     report = Report(
         version=__version__,
         inputs=analysis.readings,
@@ -95,21 +97,24 @@ class Explaining:
     """Judges histories as the case does; what is found explains error lines, before their events are evicted."""
 
     def __init__(self, case: Case, ledger: Ledger) -> None:
-        """Findings of the case explain lines of the ledger."""
+        """Findings of the case explain lines of the ledger, whatever subject the user asked for."""
         self._case, self.ledger = case, ledger
+        self._names: set[str] = set()
 
     def errors(self, analysis: Analysis, findings: Sequence[Finding]) -> Errors:
         """What error lines there are in the time that was asked for, once all findings were judged."""
         options, components = self._case.options, {one.source: one.component for one in analysis.readings}
         scope = Scope(options.since, options.until)
         said = self.ledger.errors(analysis.logs, analysis.clocks, components, scope)
-        return said._replace(retried=retried(analysis.logs, analysis.clocks, findings, scope))
+        known = self._names | {name for finding in findings for name in names_of(finding)}
+        return said._replace(retried=retried(analysis.logs, analysis.clocks, known, scope))
 
     def findings(self, history: History) -> list[Finding]:
         """What the rules find and the user wants, ranked."""
-        found = self._case.findings(history)
-        self.ledger.explain(found, history)
-        return found
+        ranked = self._case.ranked(history)
+        self.ledger.explain(ranked, history)
+        self._names.update(name for finding in ranked for name in names_of(finding))
+        return wanted_findings(ranked, self._case.options, history)
 
     def again(self, history: History, rules: Sequence[Rule]) -> list[Finding]:
         """What these rules find, in no order and whatever explains it."""

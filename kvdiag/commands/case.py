@@ -170,11 +170,14 @@ class Case:
             told[match.entry.kind].add(match)
         return asked(self.patterns.rules, told)
 
+    def ranked(self, history: History) -> list[Finding]:
+        """What the rules find of the verdict and severity that the user wants, ranked, about whatever subject."""
+        findings = find(self.patterns.rules, history, self.patterns.vocabulary.kinds)
+        return rank([one for one in findings if is_sure_and_grave(one, self.options)], history)
+
     def findings(self, history: History) -> list[Finding]:
         """What the rules find and the user wants, ranked."""
-        findings = find(self.patterns.rules, history, self.patterns.vocabulary.kinds)
-        ranked = rank([one for one in findings if is_sure_and_grave(one, self.options)], history)
-        return wanted_findings(ranked, self.options, history)
+        return wanted_findings(self.ranked(history), self.options, history)
 
     def again(self, history: History, rules: Sequence[Rule]) -> list[Finding]:
         """What these rules find, in no order and whatever explains it."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from kvdiag.errors import UsageError
+from kvdiag.ingest.log_events import LogEvents
 from kvdiag.model.options import Options
 from kvdiag.model.report import Finding
 from kvdiag.model.timeline import History, Timeline
 from kvdiag.model.values import Severity, SubjectKind, Verdict
 from kvdiag.report.clean import clean
+from kvdiag.slips import nearest
 
 
 def severity_of(word: str, option: str) -> Severity:
@@ -46,6 +48,22 @@ def _is_about(finding: Finding, options: Options, history: History) -> bool:
         (options.node, lambda wanted: finding.subject.ids.get("node", "") in {wanted, ""}),
     ]
     return all(check(wanted) for wanted, check in checks if wanted)
+
+
+def check_pod(wanted: str, logs: Iterable[LogEvents], history: History) -> None:
+    """Raise UsageError if no line names such a pod; nothing can be said of logs of which lines were left out."""
+    logs = list(logs)
+    lines = (ref for log in logs for raw_event in log.raw_events for ref in raw_event.match.refs)
+    named = {ref.value for ref in lines if ref.kind in {"pod", "pod_uid"}}
+    for timeline in history.timelines.values():
+        if timeline.subject.kind is SubjectKind.POD:
+            named |= {timeline.subject.name, *timeline.subject.ids.values()}
+    if any(_is_pod(name, wanted) for name in named) or any(log.evicted for log in logs):
+        return
+    pods = sorted(name for name in named if "/" in name)
+    near = nearest(wanted, pods) or next((name for name in pods if wanted in name), "")
+    similar = f"; did you mean {clean(near)}?" if near else ""
+    raise UsageError(f"--pod {clean(wanted)}: no pod of that name in these logs{similar}")
 
 
 def wanted_subjects(options: Options, history: History) -> frozenset[tuple[SubjectKind, str]] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 from kvdiag.clock import is_unanchored
 from kvdiag.correlate.clocks import SourceClock
@@ -19,10 +20,9 @@ MOST_NAMED = 100
 
 
 def retried(
-    logs: Iterable[LogEvents], clocks: Mapping[str, SourceClock], findings: Sequence[Finding], scope: Scope
+    logs: Iterable[LogEvents], clocks: Mapping[str, SourceClock], known: AbstractSet[str], scope: Scope
 ) -> tuple[RetriedPod, ...]:
-    """The pods that no finding is about, those that go on first, then by how often they failed."""
-    known = {name for finding in findings for name in (finding.subject.name, *finding.subject.ids.values())}
+    """The pods without one of the `known` names, those that go on first, then by how often they failed."""
     pods: dict[str, RetriedPod] = {}
     for log in logs:
         clock = clocks[log.source]
@@ -35,7 +35,12 @@ def retried(
     return tuple(sorted(often, key=lambda pod: (not pod.goes_on, -pod.count, pod.pod))[:MOST_NAMED])
 
 
-def _by_pod(log: LogEvents, known: set[str]) -> dict[str, list[RawEvent]]:
+def names_of(finding: Finding) -> tuple[str, ...]:
+    """The names of a finding's subject: pods that it is about are not retried without a reason."""
+    return (finding.subject.name, *finding.subject.ids.values())
+
+
+def _by_pod(log: LogEvents, known: AbstractSet[str]) -> dict[str, list[RawEvent]]:
     """The failures of each pod; of a call that failed once, one of those that tell of it."""
     pods: dict[str, dict[tuple[str, int], RawEvent]] = {}
     for told in log.raw_events:

@@ -80,7 +80,6 @@ def test_a_report(options):
         ({"pod": "shop/web-0"}, ["shop/web-0"]),
         ({"pod": "db-0"}, ["other/db-0"]),
         ({"pod": UID}, ["shop/web-0"]),
-        ({"pod": "b-0"}, []),
         ({"volume": "vol-1"}, []),
         ({"node": "node-a"}, ["shop/web-0", "other/db-0"]),
         ({"node": "node-b"}, []),
