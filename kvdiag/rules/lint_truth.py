@@ -32,6 +32,9 @@ SUCCESSES: Mapping[str, frozenset[str]] = {
 """Operations of which one success shows that the others of the group work again."""
 MOST_EXCEPTIONS = 6
 """Globs that a name may refuse and still be proof: a longer list shows that the lines have many causes."""
+_NODES = frozenset({"node", "from_node"})
+_QUOTES = ("{error}", "{text}", "{message}")  # in a sentence that says what the line says
+_ANYTHING = frozenset({"*", "?*", "*?*"})
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)+")
 _DRAINED = re.compile(r"\bdrain", re.IGNORECASE)
 
@@ -59,7 +62,7 @@ def _bare_codes(rule: Rule) -> Iterator[Fault]:
 
 def _untied(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[Fault]:
     """Events of a node that a rule about something else asks for at any moment."""
-    if rule.per is SubjectKind.NODE or "node" in rule.same:
+    if rule.per is SubjectKind.NODE or not _NODES.isdisjoint(rule.same):
         return
     for name in _loose(rule.when):
         selector = rule.events[name]
@@ -74,10 +77,11 @@ def _untied(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[Fault]:
 
 
 def _loose(condition: Condition, *, is_beside: bool = False) -> Iterator[str]:
-    """The names without a bound of time: those of long chains, and those that stand beside other terms."""
+    """The names without a bound of time: those of long chains, and those beside other terms; not what lasts."""
     match condition:
         case Chain(steps, within):
-            yield from (step.name for step in steps if not within and (is_beside or len(steps) > 1))
+            loose = (step for step in steps if not within and not step.lasting and (is_beside or len(steps) > 1))
+            yield from (step.name for step in loose)
         case All(terms):
             are_many = len([term for term in terms if any(positive_names(term))]) > 1
             for term in terms:
@@ -106,17 +110,18 @@ def _unproven(rule: Rule) -> Iterator[Fault]:
     proven = set(rule.proof.by) if rule.proof else set()
     for name in dict.fromkeys(positive_names(rule.when)):
         selector = rule.events[name]
-        refused = [
-            glob for where in selector.conditions for globs in where.values() for glob in globs if glob[0] == "!"
-        ]
-        if len(refused) > MOST_EXCEPTIONS and (rule.proof is None or name in proven) and not _is_umbrella(rule):
+        globs = [glob for where in selector.conditions for named in where.values() for glob in named]
+        asked = [glob for glob in globs if glob not in _ANYTHING]
+        refused = [glob for glob in asked if glob.startswith("!")]
+        is_rest = len(refused) > MOST_EXCEPTIONS and len(refused) == len(asked)
+        if is_rest and (rule.proof is None or name in proven) and not _repeats(rule):
             said = f"{name!r} refuses {len(refused)} other errors, so it is no proof; name what proves it under 'proof'"
             yield f"events.{name}", said
 
 
-def _is_umbrella(rule: Rule) -> bool:
+def _repeats(rule: Rule) -> bool:
     """Whether the rule says only that a step fails, which the line itself shows."""
-    return "*" in rule.never_explains or rule.role == "symptom"
+    return "*" in rule.never_explains or rule.role == "symptom" or any(slot in rule.says for slot in _QUOTES)
 
 
 def lint_look_alikes(rule: Rule, names: frozenset[str]) -> Iterator[Fault]:

@@ -22,7 +22,7 @@ events:
 when: {when}
 healed: {{by: [done], says: It passed.}}
 {proof}
-says: "{{volume}}: {{error}}"
+says: "{says}"
 cause: x
 fix: [{{text: Restart it., run: "systemctl restart x", after: {after}}}]
 not-when: [The server is down (nfs-server-unreachable)., It passes by itself.]
@@ -31,6 +31,7 @@ tests:
   - {{name: not, log: x, finds: {{{finds}}}, not-when: {numbers}}}
 """
 SOUND = {
+    "says": "{volume} is gone",
     "breaks": "volume.unpublish",
     "failed": "volume.unpublish.failed",
     "error": '"*code = Internal*"',
@@ -41,7 +42,7 @@ SOUND = {
     "finds": "",
     "numbers": "2",
 }
-MANY = '["*not found*", ' + ", ".join(f'"!*{word}*"' for word in "abcdefg") + "]"
+MANY = '["*?*", ' + ", ".join(f'"!*{word}*"' for word in "abcdefg") + "]"
 ENTRIES = {
     kind: Entry(kind=kind, component="kubelet", wordings=(Wording(anchor="anchor", message="x"),), scope=scope)
     for kind, scope in (("volume.unpublish.failed", "subject"), ("kubelet.started", "node"))
@@ -69,6 +70,8 @@ def faults(**changed):
         {"breaks": "kubelet.run"},
         {"finds": "v: possible info"},
         {"numbers": "[1, 2]"},
+        {"error": MANY, "says": "failed: {error}"},
+        {"error": MANY.replace("*?*", "*not found*")},
     ],
 )  # fmt: skip
 def test_a_sound_rule(changed):
