@@ -12,6 +12,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
+import yaml
 
 _spec = importlib.util.spec_from_file_location("nodes", Path(__file__).parent / "test_nodes.py")
 nodes = importlib.util.module_from_spec(_spec)
@@ -286,7 +287,35 @@ spec:
 status:
   attached: true
 """
-PODS_YAML = "---\napiVersion: v1\nitems:\n- apiVersion: v1\n  kind: Pod\n  metadata:\n    name: web-0\nkind: PodList\n"
+PODS_YAML = """\
+---
+apiVersion: v1
+items:
+- apiVersion: v1
+  kind: Pod
+  metadata:
+    name: web-0
+    namespace: shop
+  spec:
+    containers:
+    - name: app
+    nodeName: infra-1
+  status:
+    containerStatuses:
+    - lastState:
+        terminated:
+          containerID: containerd://3f2a9c3f2a9c3f2a9c3f2a9c3f2a9c3f2a9c3f2a9c3f2a9c3f2a9c3f2a9c3f2a
+          exitCode: 137
+          finishedAt: "2024-03-12T08:00:01Z"
+          reason: OOMKilled
+      name: app
+      restartCount: 6
+      state:
+        waiting:
+          reason: CrashLoopBackOff
+    phase: Running
+kind: PodList
+"""
 
 
 def test_objects_of_a_must_gather(kvdiag, tmp_path):
@@ -305,7 +334,7 @@ def test_objects_of_a_must_gather(kvdiag, tmp_path):
     seen = {(v["component"], v["version"], v["node"], v["line"]) for v in report["versions"] if v["how"] == "file"}
     assert seen == {("crio", "1.29.1", "infra-1", 8), ("kubelet", "1.29.3", "infra-1", 9)}
     told = {i["source"].rpartition("/")[2]: (i["format"], i["unread"]) for i in report["inputs"]}
-    assert told["pods.yaml"] == ("pods-not-used", 0)
+    assert told["pods.yaml"] == ("event-object", 0)
     assert "configmaps.yaml" not in told
     (told,) = json.loads(kvdiag("timeline", "volume", nodes.PV, bundle, "--year", "2024", "-o", "json").stdout)
     assert [row["line"] for row in told["rows"] if row["kind"] == "attachment.left"] == [6]
@@ -321,13 +350,18 @@ def test_objects_above_a_log(kvdiag, tmp_path):
     assert NODES_YAML.count("\n") + 2 in [line["line"] for line in finding["evidence"]]
 
 
-def test_list_of_pods_that_was_named(kvdiag, tmp_path):
-    """A list of pods is said to be one, and not read as a log that nobody understands."""
-    path = tmp_path / "pods.log"
-    path.write_text(PODS_YAML)
-    done = kvdiag("analyze", path)
-    assert "pods.log: 8 lines, pods-not-used" in " ".join(done.stdout.split())
-    assert "not understood" not in done.stdout
+def test_status_of_pods(kvdiag, tmp_path):
+    """How containers ended and what they wait for is read from a list of pods, in YAML as in JSON."""
+    as_yaml, as_json = tmp_path / "pods.yaml", tmp_path / "pods.json"
+    as_yaml.write_text(PODS_YAML)
+    as_json.write_text(json.dumps(yaml.safe_load(PODS_YAML)))
+    for path in (as_yaml, as_json):
+        (found,) = [one for one in analyze(kvdiag, path)["findings"] if one["explained_by"] is None]
+        assert (found["rule"], found["subject"]["ids"]["pod"], found["begins"]) == (
+            "oom-kill",
+            "shop/web-0",
+            "2024-03-12T08:00:01.000000Z",
+        )
 
 
 def test_printed_version_goes_first(kvdiag, tmp_path):

@@ -55,6 +55,7 @@ def judged(
     retained = FindingRetention(judge)
     given = case.inputs() if case.options.paths or not texts else ()
     analysis = case.read(retained, chain(texts, given), progress, judge.ledger.begin)
+    analysis = analysis._replace(readings=tuple(judge.ledger.widened(analysis.readings, analysis.clocks)))
     wanted = retained.all(judge.findings(analysis.history))
     if case.options.pod:
         check_pod(case.options.pod, analysis.logs, analysis.history)

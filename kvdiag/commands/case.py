@@ -9,6 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from kvdiag.clock import is_unanchored
 from kvdiag.commands.wanted import is_sure_and_grave, wanted_findings
 from kvdiag.commands.window import outside
 from kvdiag.correlate.clocks import SourceClock, set_clocks
@@ -265,8 +266,9 @@ def _readings(reads: Sequence[LogRead], clocks: Mapping[str, SourceClock]) -> It
     for read in reads:
         log, survey = read.log, read.survey
         clock = clocks[log.source]
-        edges = ((log.first, 0), (log.last, log.lines))  # the last line is the oldest in some logs
+        edges = ((log.first, 0), (log.last, log.lines))  # neither need be the oldest or the newest
         span = [clock.utc(stamp, line) for stamp, line in edges if stamp is not None]
+        span += [time for time in (clock.span(log.raw_events) if log.raw_events else ()) if not is_unanchored(time)]
         yield Reading(
             source=log.source,
             format=survey.format,

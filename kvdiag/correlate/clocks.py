@@ -169,13 +169,14 @@ def _years(logs: Sequence[LogEvents], turns: Mapping[str, YearRollovers], given:
         return {t.source: Year(given, "as given", 0) for t in yearless}
     own = {t.source: clue for t in yearless if (clue := own_year(t, turns[t.source]))}
     spans = [span for t in logs if (span := dated_span(t))]
+    days = [(day, day) for t in logs for day in t.said_days]
     found: dict[str, Year] = {}
     for t in sorted((t for t in yearless if t.source in own), key=lambda t: own[t.source].strength):
         found[t.source] = _by_evidence(t, own[t.source], turns[t.source], spans)
         spans.append(_span(t, found[t.source].year, turns[t.source]))
     for t in yearless:
         if t.source not in found:
-            found[t.source] = _by_others(t, turns[t.source], spans)
+            found[t.source] = _by_others(t, turns[t.source], spans, days)
     return found
 
 
@@ -187,9 +188,12 @@ def _by_evidence(log: LogEvents, own: Year, turns: YearRollovers, spans: Spans) 
     return Year(beside - _passed(turns), "from the other logs", own.strength)
 
 
-def _by_others(log: LogEvents, turns: YearRollovers, spans: Spans) -> Year:
+def _by_others(log: LogEvents, turns: YearRollovers, spans: Spans, days: Spans) -> Year:
+    """By logs whose dates are known; else by the `days` that any log names; else by the date of its file."""
     last = last_yearless(log)
     beside = year_beside(last, spans)
+    if beside is None and (named := year_beside(last, days)) is not None:
+        return Year(named - _passed(turns), "from a date in the logs", WEAK)
     if beside is None and log.modified is None:
         beside = year_beside(last, spans, at_any_distance=True)
     if beside is not None:

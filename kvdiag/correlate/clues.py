@@ -1,6 +1,6 @@
 """What logs say of the year and the zone that klog and syslog do not write, the strongest evidence first.
 
-    -- Logs begin at Fri 2022-03-04 06:20:01 UTC, end at … --                    the journal's own header: a year
+    -- Logs begin at Fri 2022-03-04 06:20:01 UTC, end at … --          the journal's own header: from when until when
     Mar 04 12:00:00 host containerd[811]: time="2022-03-04T06:30:00.1Z" …        a dated line within: year and zone
     … No retries permitted until 2024-07-15 03:51:36.05 +0000 UTC m=+881         a time in a message: year and zone
 
@@ -78,10 +78,30 @@ def _own_years(log: LogEvents, turns: YearRollovers) -> Iterator[Year]:
         yield Year(log.preamble_year, "from the file's header", 2)
     for retry in _dated_retries(log):
         yield Year(retry.year - years_at(turns, retry.line), f"from a timestamp in the message of line {retry.line}", 3)
-    if log.journal_year is not None:
-        yield Year(log.journal_year, "from the journal's header", 4)
+    if log.journal_span is not None and (year := _year_within(log, *log.journal_span)) is not None:
+        yield Year(year, "from the journal's header", 4)
+    span = dated_span(log)
+    if span is not None and (year := year_beside(_first_yearless(log), [span])) is not None:
+        yield Year(year, "from the log's dated lines", 4)
     if log.said_year is not None:
         yield Year(log.said_year, "from a timestamp in a message", WEAK)
+    elif (year := year_beside(_first_yearless(log), ((day, day) for day in log.said_days))) is not None:
+        yield Year(year, "from a date in the log", WEAK + 1)
+
+
+def _year_within(log: LogEvents, begins: int, ends: int) -> int | None:
+    """The first year in which a log's first line lies within what its journal holds."""
+    first = _first_yearless(log)
+    years = range(to_datetime(begins).year, to_datetime(ends).year + 1)
+    fitting = (year for year in years if begins - DAY <= in_year(first, year) <= ends + 2 * DAY)
+    return next(fitting, years[0])
+
+
+def _first_yearless(log: LogEvents) -> int:
+    """The stamp of a log's first line without a year, or of its first line."""
+    if log.first is not None and is_yearless(log.first):
+        return log.first
+    return next((one.stamp for one in log.raw_events if is_yearless(one.stamp)), last_yearless(log))
 
 
 def own_zone(log: LogEvents) -> tuple[int, str] | None:

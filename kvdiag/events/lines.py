@@ -30,9 +30,9 @@ Front = tuple[Callable[[bytes], int | None], Process, int]
 class HitLines:
     """Reads the hit lines of one source; `last` is the time of the last line that has one and tells an event."""
 
-    def __init__(self) -> None:
-        """No layout is known."""
-        self.stamper = TimestampReader()
+    def __init__(self, ident: str = "") -> None:
+        """No layout is known; `ident` is as of `TimestampReader`."""
+        self.stamper = TimestampReader(ident)
         self.last: int | None = None
         self._listed, self._minutes = Listed(self.stamper), Minutes()
         self._split: tuple[bytes, list[bytes]] = (b"", [])

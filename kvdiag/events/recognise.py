@@ -47,7 +47,8 @@ class Recogniser:
         self._vocabulary, self._is_named, self._by = vocabulary, is_named, by
         self.raw_events: list[RawEvent] = []
         self.recognised = 0
-        self._matcher, self._repeats, self._lines = Matcher(vocabulary), Repeats(), HitLines()
+        self._matcher, self._repeats = Matcher(vocabulary), Repeats()
+        self._lines = HitLines(KERNEL if by.by.program == KERNEL else "")
         self._polls, self._readers, self._errors = vocabulary.polls, vocabulary.readers, vocabulary.errors
         self._owners, self._special = vocabulary.owners, vocabulary.special
         self._rpc = RpcReader(vocabulary.kinds, self._lines)

@@ -139,7 +139,9 @@ Layout = KlogLayout | LogrusLayout
 class TimestampReader:
     """The layouts of one source, the most recently useful first."""
 
-    def __init__(self) -> None:
+    def __init__(self, ident: str = "") -> None:
+        """`ident` is who writes the lines that name nobody and are in no format, if the log's name tells."""
+        self._ident = ident
         self._layouts: list[Layout] = []
         self.klog_is_yearless = False
         self.wrapped: list[tuple[int, int]] = []
@@ -170,6 +172,7 @@ class TimestampReader:
         body = read_body(peeled.body)
         process = Process(peeled.node, peeled.ident, peeled.pid, peeled.carrier)
         if body is None or body.format == "plain":
+            process = process if peeled.ident else process._replace(ident=self._ident)
             return TimedLine(peeled.stamp, peeled.body, process)
         process = process._replace(pid=body.pid if body.pid is not None else peeled.pid)
         stamp = resolve(peeled, body)

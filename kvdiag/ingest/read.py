@@ -19,6 +19,8 @@ from kvdiag.formats.authors import Attribution, byline
 from kvdiag.formats.bodies.gopanic import is_start
 from kvdiag.formats.bodies.klog import preamble
 from kvdiag.formats.bodies.known import classify
+from kvdiag.formats.carriers.carrier import KERNEL
+from kvdiag.formats.stamps import rfc3339
 from kvdiag.ingest.blocks import Input, read_blocks
 from kvdiag.ingest.limit import TimeIsUpError
 from kvdiag.ingest.log_events import LogEvents, processes
@@ -37,7 +39,12 @@ PREAMBLE = 8
 SAID_WITHIN = 8_000  # lines in which a line that says its own date is looked for
 # Both begin with what the regex engine looks for as one literal; that it begins a line is asked afterwards.
 _DMESG_DAY = lazy_regex(rb"\[(?<![^\n]\[)[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d (?P<year>20\d\d)\] ")
-_JOURNAL = lazy_regex(rb"-- (?<![^\n]-- )(?:Logs begin|Journal begins) at [^\n]{0,8}\b(?P<year>20\d\d)-\d\d-\d\d ")
+_DAY = rb"\b(20\d\d)-([01]\d)-([0-3]\d)(?!\d)"
+_JOURNAL = lazy_regex(
+    rb"-- (?<![^\n]-- )(?:Logs begin|Journal begins) at [^\n]{0,8}" + _DAY + rb"[^\n]{1,30}, ends? at [^\n]{0,8}" + _DAY
+)
+_NAMED_DAY = lazy_regex(_DAY)
+MOST_DAYS = 32  # that lines of a log name
 _OWN_DAY = lazy_regex(
     rb"^(?:[^\n]{0,80} )?[IWEF](?P<month>\d\d)(?P<day>\d\d) \d\d:"
     rb"[^\n]{0,1500}?\b(?P<year>20\d\d)-(?P=month)-(?P=day)[ T]\d\d:",
@@ -131,13 +138,15 @@ class LogReader:
         self.name, self._source, self._vocabulary, self._line_map = name, source, vocabulary, line_map
         self._scanner = scanner
         by = Attribution(byline(name, source.place.container))
-        self._recogniser, self.survey = Recogniser(vocabulary, is_named=source.is_named, by=by), Survey()
+        self._recogniser = Recogniser(vocabulary, is_named=source.is_named, by=by)
+        self.survey = Survey(is_bare=by.by.program == KERNEL)
         self._first: int | None = None
         self._tail: Block | None = None
         self._year: int | None = None
         self._said: int | None = None
         self._speaker = UNKNOWN_PROCESS
-        self._journal: int | None = None
+        self._journal: tuple[int, int] | None = None
+        self._days: dict[int, None] = {}
         self._begins = self._ends = 0
         self._evicted = Counter[str]()
         self._damage = Damage()
@@ -162,14 +171,15 @@ class LogReader:
         if self._tail is None:
             self._begins = block.first_line
             self._year = _preamble_year(block)
-            self._journal = _year_in(_JOURNAL, block)
+            self._journal = _journal_span(block)
             self._first, self._speaker = _edge(block, self._recogniser, backwards=False)
         self._recogniser.feed(block.data, block.first_line, self._scanner.scan(block.data))
         self.survey.add(block)
         for line in damaged(block):
             self._damage.add(self._line_map.of(line))
-        if self._said is None and block.first_line - self._begins < SAID_WITHIN:
-            self._said = _said_year(block)
+        if block.first_line - self._begins < SAID_WITHIN:
+            self._said = self._said or _said_year(block)
+            self._days.update(dict.fromkeys(_said_days(block, MOST_DAYS - len(self._days))))
         self._ends = block.first_line + block.lines
         self._tail = block
         if listener is not None:
@@ -196,8 +206,9 @@ class LogReader:
             wordings=frozenset(heard.wordings),
             yearless=heard.stamper.is_yearless or any(is_yearless(edge) for edge in (first, last) if edge is not None),
             preamble_year=self._year,
-            journal_year=self._journal,
+            journal_span=self._journal,
             said_year=self._said,
+            said_days=tuple(self._days),
             process=self._speaker,
             wrapped=tuple(heard.stamper.wrapped),
             modified=self._source.modified,
@@ -275,6 +286,23 @@ def _edge(block: Block, recogniser: Recogniser, *, backwards: bool) -> tuple[int
 def _said_year(block: Block) -> int | None:
     """The year in a line that says its own day in full: `I0917 10:02:19.1 … podCreationTimestamp="2024-09-17 …`."""
     return _year_in(_OWN_DAY, block) or _year_in(_DMESG_DAY, block)
+
+
+def _said_days(block: Block, most: int) -> Iterator[int]:
+    """The first days, at most so many, that lines of a block name with their year."""
+    found: dict[bytes, None] = {}
+    for day in _NAMED_DAY.finditer(block.data) if most > 0 else ():
+        found[day[0]] = None
+        if len(found) >= most:
+            break
+    yield from (moment for day in found if (moment := rfc3339(day + b"T00:00Z")) is not None)
+
+
+def _journal_span(block: Block) -> tuple[int, int] | None:
+    """The days on which a journal begins and ends, as its header says: what was asked for lies between them."""
+    found = _JOURNAL.search(block.data)
+    days = [rfc3339(b"-".join(found.groups()[at : at + 3]) + b"T00:00Z") for at in (0, 3)] if found else []
+    return (days[0], days[1]) if days and days[0] is not None and days[1] is not None else None
 
 
 def _year_in(pattern: re.Pattern[bytes], block: Block) -> int | None:

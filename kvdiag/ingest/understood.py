@@ -38,7 +38,9 @@ class Surveyed(NamedTuple):
 class Survey:
     """Counts over the blocks looked at, scaled to the whole input by `scaled`."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_bare: bool = False) -> None:
+        """`is_bare` when each line is a record though it is in no format, as dmesg prints them without times."""
+        self._is_bare = is_bare
         self.lines = self.looked_at = self.truncated = 0
         self.classes, self.formats = Counter[str](), Counter[str]()
         self.carriers, self.nodes = Counter[str](), Counter[str]()
@@ -106,6 +108,8 @@ class Survey:
             self.classes[classify(b"")] += blank
             lines = [line for line in lines if line]
         classes = list(map(classify, lines))
+        if self._is_bare:
+            classes = ["head" if one == "unread" else one for one in classes]
         self.classes.update(classes)
         heads = [line for line, is_a in zip(lines, classes, strict=True) if is_a == "head"]
         for line in heads[:: max(1, len(heads) // LOOKED_AT)]:

@@ -1,4 +1,4 @@
-"""Inputs that are no lines of a log yet, rewritten to such: a journal's entries, documents of JSON or YAML, OTLP.
+"""Inputs that are no lines of a log yet, rewritten to such: a journal's entries, JSON, YAML, OTLP, kubectl describe.
 
 Which they are is told by their first bytes; any other input is given as it is.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from kvdiag.inputs import journal, jsondocument, otlp, yamldocument
+from kvdiag.inputs import described, journal, jsondocument, otlp, yamldocument
 from kvdiag.inputs.lines import Lines, Receiver, Rewriting, Rewritten
 from kvdiag.inputs.readers import Replayed, read_up_to
 
@@ -20,12 +20,12 @@ HEAD = 64 << 10
 Fold: TypeAlias = Callable[[bytes], Rewriting | None]
 """From the first bytes of an input: how its lines are rewritten; None when it is of another kind."""
 
-FOLDS: tuple[Fold, ...] = (journal.fold, otlp.fold, jsondocument.fold, yamldocument.fold)
+FOLDS: tuple[Fold, ...] = (journal.fold, otlp.fold, jsondocument.fold, yamldocument.fold, described.fold)
 
 
 def is_folded(head: bytes) -> bool:
     """Whether the first bytes are those of such a journal, or of a document with events or lines of a log in it."""
-    if any(fold(head) is not None for fold in (journal.fold, otlp.fold, yamldocument.fold)):
+    if any(fold(head) is not None for fold in (journal.fold, otlp.fold, yamldocument.fold, described.fold)):
         return True
     return jsondocument.fold(head) is not None and jsondocument.holds_log(head)
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kvdiag.inputs.lines import Line, Lines, Rewriting
+from kvdiag.inputs.status import events_of, is_pod
 from kvdiag.regex import lazy_regex
 
 _LONGEST_ENTRY = 4 << 20  # bytes; a longer one stays lines
@@ -35,11 +36,12 @@ _TOKEN = lazy_regex(rb'["{}\[\]]')
 _LOGGED = lazy_regex(
     rb'"(?:MESSAGE|message|line|textPayload|log)"\s*:\s*"[^"\n]{0,120}?(?:[IWEF]\d{4} \d\d:|time=\\"|level=[a-z])'
     rb'|[\[,]\s*"(?:[IWEF]\d{4} \d\d:|time=\\"\d)'
-    rb'|"kind"\s*:\s*"Event(?:List)?"|"(?:involvedObject|regarding)"\s*:\s*\{'
+    rb'|"kind"\s*:\s*"(?:(?:Event(?:List)?|PodList)"|Pod"(?s:.){1,4000}?"(?:spec|metadata)"\s*:\s*\{)|"(?:[iI]nvolvedObject|regarding)"\s*:\s*\{'
 )
 # How `kubectl cluster-info dump` encloses the logs between its documents.
 _LOG_BEGINS, _LOG_ENDS = b"==== START logs for container ", b"==== END logs for container "
-_SAID = lazy_regex(rb'"(?:MESSAGE|message|line|textPayload|log|msg|note)"\s*:')
+_SAID = lazy_regex(rb'"(?:MESSAGE|[mM]essage|line|textPayload|log|msg|note)"\s*:')
+_OF_POD = lazy_regex(rb'"(?:containerStatuses|phase)"\s*:')
 
 
 def fold(head: bytes) -> Rewriting | None:
@@ -171,7 +173,8 @@ class _Document:
         above = self._stack[-1] if self._stack else None
         path = above.path if above else ()
         if above is not None and not above.is_list:
-            path = (*path, self._key.decode("utf-8", "replace"))
+            key = self._key.decode("utf-8", "replace")
+            path = (*path, key[:1].lower() + key[1:])
         self._stack.append(_Open(is_list, path))
         if is_list and path in _LISTS and self._entry and self._entry.depth == 0:
             self._entry = None  # no entry itself, but what holds them
@@ -199,7 +202,8 @@ class _Entry:
         if entry is None or self._is_given:
             yield from self.lines(at_once=True)
             return
-        said = _SAID.search(self._held)
+        is_of_pod = isinstance(entry, dict) and is_pod(entry)
+        said = (_OF_POD if is_of_pod else _SAID).search(self._held)
         number = self._number + self._held.count(b"\n", 0, said.start() if said else 0)
         for text in _lines_of(entry):
             yield number, text
@@ -227,7 +231,20 @@ def _lines_of(entry: object) -> Iterator[bytes]:
         entry = entry["_source"]
     elif isinstance(entry, list):
         entry = _row(entry)
+    if isinstance(entry, dict) and "InvolvedObject" in entry:
+        entry = _in_lower_case(entry)
+    if isinstance(entry, dict) and is_pod(entry):
+        for event in events_of(entry):
+            yield json.dumps(event, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+        return
     yield json.dumps(entry, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+def _in_lower_case(value: object) -> object:
+    """An event whose keys are Go's names (`InvolvedObject`), as dumps of Kubernetes up to 1.8 have it."""
+    if not isinstance(value, dict):
+        return value
+    return {key[:1].lower() + key[1:]: _in_lower_case(inner) for key, inner in value.items()}
 
 
 def _row(entry: list[object]) -> object:

@@ -1,4 +1,4 @@
-"""Lists of events as YAML, as `kubectl get events -o yaml` and OpenShift's must-gather write them: an event a line.
+"""Lists of events or pods as YAML, as `kubectl get events -o yaml` and must-gather write them: an event a line.
 
     apiVersion: v1
     items:
@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterator
 
 from kvdiag.inputs.lines import Line, Lines, Rewriting
+from kvdiag.inputs.status import events_of, is_pod
 from kvdiag.regex import lazy_regex
 
 _LONGEST_EVENT = 256 << 10  # bytes; a longer one stays lines
@@ -24,13 +25,16 @@ _START = lazy_regex(
     rb"items:[ \r]*\n {0,8}- "
 )
 _ABOUT = lazy_regex(rb"\n *(?:involvedObject|regarding): *\r?\n")
+_POD = lazy_regex(rb"(?s)(?:\n|- ) *kind: Pod\s.*?\n *(?:containers|containerStatuses):")
+_OF_POD = lazy_regex(rb"^ *(?:phase|containerStatuses):", re.MULTILINE)
+_KEPT = {b"metadata": (b"name:", b"namespace:"), b"spec": (b"nodeName:",)}  # of a pod, whose status is read whole
 _AROUND = lazy_regex(rb"---|(?:apiVersion|kind|items|metadata): *| +(?:resourceVersion|selfLink): ")
 _SAID = lazy_regex(rb"^(?: *- | +)(?:message|note):", re.MULTILINE)
 
 
 def fold(head: bytes) -> Rewriting | None:
     """Tell by the first bytes of an input whether it is such a list."""
-    return _events if _START.match(head) and _ABOUT.search(head) else None
+    return _events if _START.match(head) and (_ABOUT.search(head) or _POD.search(head)) else None
 
 
 def _events(lines: Lines) -> Iterator[Line]:
@@ -60,11 +64,31 @@ def _event(item: bytes, number: int) -> Iterator[Line]:
     from kvdiag.errors import PatternError
     from kvdiag.yamlread import read_yaml
 
+    text = _status(item) if _POD.search(item) else item
     try:
-        (event,) = read_yaml(item.decode("utf-8", "replace"), "").sequence() if len(item) < _LONGEST_EVENT else ()
+        (event,) = read_yaml(text.decode("utf-8", "replace"), "").sequence() if len(item) < _LONGEST_EVENT else ()
     except (PatternError, ValueError):
         yield from enumerate(item.replace(b"\r\n", b"\n").removesuffix(b"\n").split(b"\n"), number)
         return
-    said = _SAID.search(item)
-    text = json.dumps(event.plain(), ensure_ascii=False, separators=(",", ":"))
-    yield number + item.count(b"\n", 0, said.start() if said else 0), text.encode("utf-8", "replace")
+    plain = event.plain()
+    is_of_pod = isinstance(plain, dict) and is_pod(plain)
+    said = (_OF_POD if is_of_pod else _SAID).search(item)
+    place = number + item.count(b"\n", 0, said.start() if said else 0)
+    for one in events_of(plain) if is_of_pod and isinstance(plain, dict) else (plain,):
+        yield place, json.dumps(one, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+def _status(item: bytes) -> bytes:
+    """What is asked of a pod: its name, its node and its status; to read all of it takes ten times as long."""
+    lines = item.split(b"\n")
+    indent = len(lines[0]) - len(lines[0].lstrip(b" -"))
+    kept = []
+    key = b""
+    for number, line in enumerate(lines):
+        inner = line.lstrip(b" -" if not number else b" ")
+        depth = indent if not number else len(line) - len(inner)
+        if depth == indent and inner:
+            key = inner.partition(b":")[0]
+        if key not in _KEPT or depth == indent or (depth == indent + 2 and inner.startswith(_KEPT[key])):
+            kept.append(line)
+    return b"\n".join(kept)

@@ -43,12 +43,12 @@ def line_words(line: str) -> str:
     body = read_body(peeled.body)
     if body is None or not body.message:
         return peeled.body.decode("utf-8", "replace")
-    if body.format in FORMATS:
-        return f"{body.fields.get('object', '')} {body.message}".strip()
     return _words(body)
 
 
 def _words(body: Body) -> str:
+    if body.format in FORMATS:
+        return f"{body.fields.get('object', '')} {body.message}".strip()
     fields = " ".join(f"{key}={value}" for key, value in body.fields.items())
     return f"{body.message} {fields}".strip()
 

@@ -31,6 +31,8 @@ class Uncaused:
         """Commands for a symptom, those first whose output is not among the logs; none for any other finding."""
         if finding.role is not Role.SYMPTOM or finding.explained_by or finding.severity is Severity.INFO:
             return ()
+        if any(one.event.attrs.get("exit_code") for one in finding.evidence):
+            return ()  # a program that ended by itself: its exit code is what there is to know here
         node = finding.subject.ids.get("node", "")
         texts = self._known.to_collect(finding.rule)
         logged = self._logged(node)

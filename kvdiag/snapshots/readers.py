@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kvdiag.snapshots import attachments, crictl, hostname, hostpath, mounts, nodes, packages, pods, versions
+from kvdiag.snapshots import attachments, crictl, hostname, hostpath, mounts, nodes, packages, versions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +19,6 @@ READERS = {
     "hostpath-state": hostpath,
     "volume-attachments": attachments,
     "nodes": nodes,
-    "pods-not-used": pods,
     "crictl": crictl,
     "mounts": mounts,
     "packages": packages,

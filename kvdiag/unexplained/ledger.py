@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from kvdiag.clock import is_unanchored
 from kvdiag.correlate.clocks import SourceClock
 from kvdiag.correlate.needed import EVERYTHING, Scope
 from kvdiag.explain.benign import Benign
 from kvdiag.formats.authors import Attribution, byline
 from kvdiag.ingest.log_events import LogEvents
 from kvdiag.model.event import Event
-from kvdiag.model.report import Finding
+from kvdiag.model.report import Finding, Reading
 from kvdiag.model.timeline import History
 from kvdiag.model.unexplained import Errors
 from kvdiag.model.values import SubjectKind
 from kvdiag.rules.selection import ByKind, by_kind, selects
 from kvdiag.unexplained.harmless import Harmless
-from kvdiag.unexplained.lines import Allowance, ErrorLines
+from kvdiag.unexplained.lines import NO_TIME, Allowance, ErrorLines, body_of
 from kvdiag.unexplained.tally import NOTHING, Copies, Fate, Tally
 
 
@@ -35,6 +36,23 @@ class Ledger:
         """A log of this name is read next."""
         lines = self._logs[source] = ErrorLines(self._entries, self._allowance)
         return lines
+
+    def widened(self, readings: Iterable[Reading], clocks: Mapping[str, SourceClock]) -> Iterator[Reading]:
+        """The readings, each from the first to the last of its error lines at least."""
+        for reading in readings:
+            lines, clock = self._logs.get(reading.source), clocks.get(reading.source)
+            stamps = [stamp for stamp in lines.stamps if stamp != NO_TIME] if lines else []
+            times = (
+                [clock.utc(stamp, lines.lines[-1]) for stamp in (min(stamps), max(stamps))]
+                if stamps and clock and lines
+                else []
+            )
+            times = [time for time in times if not is_unanchored(time)]
+            begins, ends = (*times, reading.begins), (*times, reading.ends)
+            yield reading._replace(
+                begins=min((time for time in begins if time is not None), default=None),
+                ends=max((time for time in ends if time is not None), default=None),
+            )
 
     def explain(self, findings: Iterable[Finding], history: History) -> None:
         """Mark the lines that findings rest on, and those with the same words: they tell of the same subject.
@@ -78,8 +96,13 @@ class Ledger:
         if lines is None:
             return
         at = bisect_right(lines.lines, event.origin.line) - 1
-        if at >= 0 and lines.lines[at] + lines.below[at] >= event.origin.line:
-            self._told[event.origin.source].setdefault(lines.words[at], fate)
+        if at < 0 or lines.lines[at] + lines.below[at] < event.origin.line:
+            return
+        if at and lines.lines[at - 1] == lines.lines[at]:  # a document of which several events were made
+            said = hash(body_of(event.logged).message.encode("utf-8", "replace"))
+            first = bisect_left(lines.lines, event.origin.line)
+            at = next((one for one in range(first, at) if lines.words[one] == said), at)
+        self._told[event.origin.source].setdefault(lines.words[at], fate)
 
 
 def _benign(harmless: Harmless, at: int) -> Fate:

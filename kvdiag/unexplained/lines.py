@@ -44,6 +44,7 @@ WORSE = frozenset((Level.WARNING, Level.ERROR, Level.FATAL))
 _LETTERS = {ord("W"): Level.WARNING, ord("E"): Level.ERROR, ord("F"): Level.FATAL}
 _DIGITS = b"0123456789"
 _OPENS = b"=<"
+_WHOLE = frozenset(("plain", "klogjson", eventtable.AS_OBJECT))  # formats whose records are one line each
 _LEVEL = lazy_regex(rb"(?:level|lvl)=\"?(?:(?i:(warn)|(erro)|(fata|pani)))")
 _EVENT = lazy_regex(r"\): type: 'Warning' reason: '(\w+)' (.*)", re.DOTALL)
 _ID = re.compile(rb"[0-9a-f]{8,}(?:-[0-9a-f]{4,})*")
@@ -227,15 +228,17 @@ class ErrorLines:
         )
         bare = line.translate(None, _DIGITS)
         entries = tuple((number, entry) for number, entry, anchor in self._entries if anchor in bare)
-        return self._group(Key(ident, level, body.caller, words), line, number), entries
+        sample = line
+        if body.format not in _WHOLE and b"\n" not in line:
+            sample = b"\n".join([line, *_below(*self._rest)])
+        return self._group(Key(ident, level, body.caller, words), sample, number), entries
 
-    def _group(self, key: Key, line: bytes, number: int) -> int:
+    def _group(self, key: Key, sample: bytes, number: int) -> int:
         group = self._known.get(key)
         if group is None:
             if len(self.groups) > MOST_GROUPS:
                 return REST
             group = self._known[key] = len(self.groups)
-            sample = line if b"\n" in line else b"\n".join([line, *_below(*self._rest)])
             self.groups.append(Group(key, number, sample[:LONGEST_SAMPLE]))
         return group
 

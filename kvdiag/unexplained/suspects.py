@@ -49,7 +49,10 @@ _OTHERS = tuple(
 _MESSAGE, _LEVEL = b'"msg', b'evel"'
 _VERBOSITY = (b'"v":', rb'"v\":')
 # What a line of level info says of a failure; the last is of sidecars, which print `<nil>` for a call that succeeded.
-_REPORTS = (b'type="Warning"', b"type: 'Warning'", b"rror: rpc error: code = ", b"rror rpc error: code = ")
+_REPORTS = (
+    *(b'type="Warning"', b"type: 'Warning'", b"rror: rpc error: code = ", b"rror rpc error: code = "),
+    *(b"failed to attach: rpc error: code = ", b"failed to detach: rpc error: code = "),  # of the external-attacher
+)
 _REPORTS_JSON = (b'"type":"Warning"', rb"type=\"Warning\"", rb"type: \'Warning\'")
 _RESPONSE, _ERROR = b'"GRPC response"', b'err="rpc error: code = '
 # Whose lines have no level, as the journal, syslog and JSON write the name; and a word of each failure they report.

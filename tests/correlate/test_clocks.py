@@ -64,7 +64,26 @@ MODIFIED = at(2024, 7, 16) / SECOND
     [
         ({"preamble_year": 2021, "modified": MODIFIED}, {"year": 2022}, "2022", "as given"),
         ({"preamble_year": 2021, "modified": MODIFIED}, {}, "2021", "from the file's header"),
-        ({"journal_year": 2021, "said_year": 2022}, {}, "2021", "from the journal's header"),
+        (
+            {"journal_span": (at(2021, 7, 1), at(2021, 9, 1)), "said_year": 2022},
+            {},
+            "2021",
+            "from the journal's header",
+        ),
+        (
+            {"journal_span": (at(2019, 7, 20), at(2020, 8, 1)), "said_year": 2022},
+            {},
+            "2020",
+            "from the journal's header",
+        ),
+        (
+            {"journal_span": (at(2019, 7, 15), at(2020, 8, 1)), "said_year": 2022},
+            {},
+            "2019",
+            "from the journal's header",
+        ),
+        ({"said_days": (at(2034, 1, 9), at(2021, 7, 10)), "modified": MODIFIED}, {}, "2021", "from a date in the log"),
+        ({"said_days": (at(2021, 1, 9),), "modified": MODIFIED}, {}, "2024", "from the file's date"),
         ({"said_year": 2022, "modified": MODIFIED}, {}, "2022", "from a timestamp in a message"),
         ({"modified": MODIFIED}, {"year": 2022}, "2022", "as given"),
         ({"modified": MODIFIED}, {}, "2024", "from the file's date"),
@@ -119,7 +138,7 @@ def test_the_zone_given():
 
 def test_what_the_user_says_always_wins():
     """`--year` and `--tz` hold against every other evidence."""
-    told = spoken(seen(JULY, retry_at="2024-07-15 03:51:36 +0800 CST"), preamble_year=2023, journal_year=2022)
+    told = spoken(seen(JULY, retry_at="2024-07-15 03:51:36 +0800 CST"), preamble_year=2023, said_year=2022)
     sure = shared(0, source="containerd.log")
     assert dated([told, sure], year=2020, zone=HOUR) == ["2020-07-15 02:49"]
     assert says([told, sure], year=2020, zone=HOUR) == "year 2020 as given; zone +01:00 as given"

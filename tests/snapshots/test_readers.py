@@ -205,19 +205,6 @@ def test_objects_of_other_kinds():
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        '{"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": []}',
-        '{\n"apiVersion": "v1",\n"items": [\n{"apiVersion": "v1", "kind": "Pod", "metadata": {}}]}',
-        "apiVersion: v1\nitems:\n- apiVersion: v1\n  kind: Pod\n  metadata:\n    name: web-0\n",
-    ],
-)
-def test_lists_of_pods(text):
-    """They are known, and nothing is taken from them."""
-    assert facts("x", text) == ("pods-not-used", [])
-
-
-@pytest.mark.parametrize(
     ("tail", "problem"),
     [
         ("- &a {b: *a}\n", r"line:16:3: anchors and aliases"),
@@ -235,7 +222,7 @@ def test_yaml_that_is_broken(tail, problem):
     assert len(found) == (0 if "\x00" in tail else 2)
 
 
-@given(st.sampled_from(["nodes", "volume-attachments", "pods-not-used"]), st.text("ab-:{}[]'\"&*!|> \n"))
+@given(st.sampled_from(["nodes", "volume-attachments"]), st.text("ab-:{}[]'\"&*!|> \n"))
 def test_any_yaml(kind, text):
     """Whatever stands in a text, it is read, or said to be none of it."""
     with suppress(ValueError):

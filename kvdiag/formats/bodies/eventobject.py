@@ -2,8 +2,9 @@
 
     {"involvedObject":{"kind":"Pod","namespace":"shop","name":"web-0"},"reason":"FailedMount","count":13,"message":"…"}
 
-Those of the API group events.k8s.io say `regarding` and `note`. Source: the types of Kubernetes' API, core/v1 and
-events.k8s.io/v1.
+Those of the API group events.k8s.io say `regarding` and `note`. A watch and some exporters put the event into an object
+of their own: `{"verb":"ADDED","event":{…}}`, `{"type":"ADDED","object":{…}}`. Source: the types of Kubernetes' API,
+core/v1 and events.k8s.io/v1.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from kvdiag.model.values import EMPTY, Level
 from kvdiag.regex import lazy_regex
 
 _OURS = lazy_regex(rb'"(?:involvedObject|regarding)"\s*:\s*\{')
+_AROUND = ("event", "object")
 _LAST = ("lastTimestamp", "deprecatedLastTimestamp", "eventTime", "firstTimestamp", "deprecatedFirstTimestamp")
 _FIRST = ("firstTimestamp", "deprecatedFirstTimestamp", "eventTime")
 
@@ -34,7 +36,9 @@ def read(body: bytes) -> Body | None:
         event = json.loads(body)
     except (ValueError, RecursionError):
         return None
-    return _told(event) if isinstance(event, dict) else None
+    if not isinstance(event, dict):
+        return None
+    return _told(next((inner for key in _AROUND if (inner := _inner(event, key))), event))
 
 
 def _told(event: Plain) -> Body | None:

@@ -44,7 +44,7 @@ _KERNEL = lazy_regex(
     rb"|EXT4-fs (?:error|\(\S{1,40}\): .{0,60}error)|Remounting filesystem read-only|forced readonly"
     rb"|[Aa]borting journal|Detected aborted journal|BTRFS (?:error|critical)"
     rb"|XFS \(\S{1,40}\): .{0,80}(?:[Cc]orruption|[Ss]hut(?:ting)? down|error)"
-    rb"|device-mapper: .{0,60}(?:out of data space|no free|failed|[Ff]ailing path|aborting)"
+    rb"|device-mapper: .{0,60}(?:out[ -]of[ -]data[ -]space|no free|failed|[Ff]ailing path|aborting)"
     rb"|nvme\S{0,20}: (?:I/O \d.{0,60}timeout|Removing after probe failure|controller is down|Device not ready)"
     rb"|nfs: server \S{1,253} not responding|\bsegfault at |Hardware Error\]|severity=(?:Uncorrect|Fatal)"
 )

@@ -44,10 +44,11 @@ _LETTER: tuple[_Reader, ...] = (
     prefixes.words,
     envelopes.read_beheaded,
 )
-_LOWER: tuple[_Reader, ...] = (dmesg.talos, prefixes.kailed, *_LETTER)
+_LOWER: tuple[_Reader, ...] = (dmesg.talos, prefixes.decoded, prefixes.kailed, *_LETTER)
 _DIGIT: tuple[_Reader, ...] = (
     prefixes.dated,
     prefixes.unix,
+    prefixes.kmsg,
     prefixes.syslog,
     dmesg.talos,
     copied.glued,

@@ -22,6 +22,8 @@ _SENDER = rb"(?:(\S*[^\s:]|) )?([^\s:\[\]]+)(?:\[(\d{1,10})\])?:(?: |$)"
 _SYSLOG = lazy_regex(rb"((?:[A-Za-z]{3}|\d{1,2}[\x80-\xff]{2,6}) [ \d]?\d \d\d:\d\d):(\d\d)(?:\.(\d{1,9}))? ")
 _LOCAL = lazy_regex(rb"(" + openings.MONTH + rb" [ \d]?\d \d\d:\d\d):(\d\d)(?:\.(\d{1,9}))? ")
 _ISO = lazy_regex(rb"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})? ?(?:Z|UTC|[+-]\d\d:?\d\d))[ \t]+")
+# Without a zone, which is taken for UTC: as rsyslog may be set to write; only before a sender.
+_ISO_LOCAL = lazy_regex(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?) (?=\S+ [^\s:\[\]]+(?:\[\d{1,10}\])?: )")
 _CRI = lazy_regex(rb"(stdout|stderr) ([FP])(?::\S*)?(?: |$)")
 _EVENT = lazy_regex(openings.DATED_EVENT)
 _RFC5424 = lazy_regex(rb"(\S+) (\S+) (\d{1,10}|-) \S+ (?:-|\[[^\]]*\]) +")
@@ -34,6 +36,12 @@ _CTIME = lazy_regex(rb"\[[A-Z][a-z]{2} ([A-Z][a-z]{2} [ \d]\d \d\d:\d\d):(\d\d) 
 _MINUTE = lazy_regex(rb"\[([A-Z][a-z]{2})([ \d]\d \d\d:\d\d)\] ")
 _LATER = lazy_regex(rb"\[ {1,8}\+\d{1,6}\.\d{6}\] ")
 _DECODED = lazy_regex(rb"[a-z]{2,8}(?: {0,4}:[a-z]{2,7} {0,4}:)? {1,2}(?=" + _UPTIME + rb")")
+_DECODED_TIME = lazy_regex(
+    rb"(kern|user|daemon|auth|syslog|cron|local[0-7]) {0,6}:[a-z]{2,7} {0,4}: "
+    rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.,]\d{1,9}[+-]\d\d:?\d\d|\[[A-Z][a-z]{2} [^\]\n]{16,24}\]) "
+)
+_KMSG = lazy_regex(rb"(\d{1,3}),\d{1,12},(\d{1,15}),[^;\n]{1,60};")
+_KERN = 8  # priorities below it are the kernel's own
 _CONSOLE = lazy_regex(
     rb"\[(?:\x1b\[[0-9;]{0,20}m)?(?:  OK  |FAILED|DEPEND| TIME | SKIP | INFO )(?:\x1b\[[0-9;]{0,20}m)?\] "
 )
@@ -97,8 +105,12 @@ def dated(body: bytes) -> Peeled | None:
     """RFC 3339 in front: CRI log files, journalctl short-iso, rsyslog, `kubectl logs --timestamps`."""
     found = _ISO.match(body)
     if found is None:
-        return None
+        local = _ISO_LOCAL.match(body)
+        stamp = rfc3339(local.group(1)) if local else None
+        return _sent(body, local.end(), stamp, "journal-iso") if local and stamp is not None else None
     stamp, ends = rfc3339(found.group(1)), found.end()
+    if b"," in found.group(1):  # as dmesg writes it
+        return Peeled(body[ends:], stamp, ident=KERNEL, carrier="dmesg")
     cri = _CRI.match(body, ends)
     if cri:
         stream, tag = cri.groups()
@@ -163,6 +175,29 @@ def of_kernel(body: bytes) -> Peeled | None:
         begins = syslog_minute(found.group(1) if clock else b" ".join(found.groups()))
         stamp = None if begins is None else begins + (within_minute(clock.group(2), None) if clock else 0)
     return Peeled(body[found.end() :], stamp, ident=KERNEL, carrier="dmesg")
+
+
+def decoded(body: bytes) -> Peeled | None:
+    """`kern  :warn  : 2025-01-21T08:46:30,287197+00:00 `: dmesg --decode with times that are no uptimes."""
+    found = _DECODED_TIME.match(body)
+    if found is None:
+        return None
+    facility, time = found.groups()
+    inner = of_kernel(time + b" ") if time.startswith(b"[") else None
+    stamp = inner.stamp if inner else rfc3339(time)
+    return Peeled(body[found.end() :], stamp, ident=KERNEL if facility == b"kern" else "", carrier="dmesg")
+
+
+def kmsg(body: bytes) -> Peeled | None:
+    """`6,3964,206764307,-;text`: a record of /dev/kmsg, with priority, number and microseconds since boot."""
+    found = _KMSG.match(body)
+    if found is None:
+        return None
+    rest, stamp = body[found.end() :], int(found.group(2))
+    if int(found.group(1)) < _KERN:
+        return Peeled(rest, stamp, ident=KERNEL, carrier="dmesg")
+    sent = _sent(rest, 0, None, "dmesg", strict=True)
+    return sent or Peeled(rest, carrier="dmesg")
 
 
 def console(body: bytes) -> Peeled | None:

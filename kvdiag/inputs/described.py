@@ -1,0 +1,136 @@
+"""What `kubectl describe` shows of pods and nodes beside their events: the states of containers, a node's conditions.
+
+    Name:             web-0
+    Namespace:        shop
+        Last State:     Terminated
+          Reason:       OOMKilled
+          Exit Code:    137
+
+Each state and each condition becomes an event in JSON, in the place of its line; all other lines stay as they are.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from email.utils import parsedate_to_datetime
+
+from kvdiag.inputs.lines import Line, Lines, Rewriting
+from kvdiag.inputs.status import About, Plain, State, container, event, node_condition
+from kvdiag.regex import lazy_regex
+
+_MOST_LINES = 60  # of one container, of which the restart count stands last but for its resources
+_NAME = lazy_regex(rb"^[ \t]*Name: {2,}([-a-z0-9.]{1,253})\s*$")
+_FACT = lazy_regex(rb"^[ \t]*(Namespace|Node|Status|Reason|Message): {2,}(\S[^\n]*)$")
+_HEAD = lazy_regex(rb"(?m)^[ \t]*Name: {2,}\S+\s+^[ \t]*(?:Namespace|Roles|Labels|Annotations): ")
+_CONTAINER = lazy_regex(rb"^(  +)([-a-z0-9]{1,63}):\s*$")
+_ID = lazy_regex(rb"^ +Container ID: +([a-z-]{1,30}://[0-9a-f]{64})\s*$")
+_STATE = lazy_regex(rb"^( +)(State|Last State): +(Running|Waiting|Terminated)\s*$")
+_DETAIL = lazy_regex(rb"^ +(Reason|Message|Exit Code|Signal|Started|Finished): +(\S[^\n]*?)\s*$")
+_RESTARTS = lazy_regex(rb"^ +Restart Count: +(\d+)")
+_DATE = rb"[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d [+-]\d{4}"
+_CONDITION = lazy_regex(
+    rb"^ +([A-Z]\w{2,60}) +(True|False|Unknown) +(?:"
+    + _DATE
+    + rb") +("
+    + _DATE
+    + rb") +([A-Z]\w{2,60}) +(\S[^\n]*?)\s*$"
+)
+
+
+def fold(head: bytes) -> Rewriting | None:
+    """Tell by the first bytes of an input whether it holds such a description."""
+    return _lines if _HEAD.search(head) else None
+
+
+def _lines(lines: Lines) -> Iterator[Line]:
+    about = About("", "")
+    held: list[Line] = []  # from the first state of a container on
+    name = identity = b""
+    while (line := lines.next()) is not None:
+        number = lines.number
+        if held:
+            held.append((number, line))
+            if _RESTARTS.match(line) or len(held) >= _MOST_LINES:
+                yield from _container(about, name.decode(), identity.decode(), held)
+                held = []
+            continue
+        about = _about(about, line)
+        if about.kind == "Pod" and _STATE.match(line):
+            held = [(number, line)]
+            continue
+        named, identified = _CONTAINER.match(line), _ID.match(line)
+        name, identity = (named[2], b"") if named else (name, identified[1] if identified else identity)
+        yield number, _status(about, line) or line
+    if held:
+        yield from _container(about, name.decode(), identity.decode(), held)
+
+
+def _about(about: About, line: bytes) -> About:
+    """What is described, as far as it is known at this line."""
+    named = _NAME.match(line)
+    if named:
+        return About("", named[1].decode())
+    found = _FACT.match(line)
+    if found is None:
+        return about._replace(kind="Node", node=about.name) if line.startswith(b"Roles: ") and about.name else about
+    value = found[2].decode("utf-8", "replace").strip()
+    if found[1] == b"Namespace" and about.name:
+        return about._replace(kind="Pod", namespace=value)
+    if found[1] == b"Node" and about.kind == "Pod" and not value.startswith("<"):
+        return about._replace(node=value.partition("/")[0])
+    return about
+
+
+def _status(about: About, line: bytes) -> bytes | None:
+    """A node's condition, or why a pod has failed, as an event."""
+    if about.kind == "Node" and (found := _CONDITION.match(line)):
+        kind, status, since, reason, message = (part.decode("utf-8", "replace") for part in found.groups())
+        return _json(node_condition(about, kind, status, reason, message, _rfc3339(since)))
+    fact = _FACT.match(line) if about.kind == "Pod" and line.startswith(b"Message: ") else None
+    return _json(event(about, "Failed", fact[2].decode("utf-8", "replace").strip(), "", is_bad=True)) if fact else None
+
+
+def _container(about: About, name: str, identity: str, held: list[Line]) -> Iterator[Line]:
+    """The lines of a container from its first state on, with its states as events.
+
+    Its ID is that of the container that runs, and if none does of the one that ended last.
+    """
+    found: dict[str, tuple[int, str, dict[str, str]]] = {}
+    details: dict[str, str] = {}
+    restarts = "0"
+    for number, line in held:
+        if state := _STATE.match(line):
+            details = {}
+            found[state[2].decode()] = (number, state[3].decode(), details)
+        elif detail := _DETAIL.match(line):
+            details.setdefault(detail[1].decode(), detail[2].decode("utf-8", "replace"))
+        elif count := _RESTARTS.match(line):
+            restarts = count[1].decode()
+    now, last = (_read(found.get(key)) for key in ("State", "Last State"))
+    ended = now if now and now.kind == "Terminated" else last if now and now.kind == "Waiting" else None
+    now, last = (state and state._replace(container_id=identity if state is ended else "") for state in (now, last))
+    events = list(container(about, name, now, last, restarts))
+    places = [found[key][0] for key in ("Last State", "State") if key in found]
+    made = dict(zip(places[-len(events) :], map(_json, events), strict=True)) if events else {}
+    yield from ((number, made.get(number, line)) for number, line in held)
+
+
+def _read(found: tuple[int, str, dict[str, str]] | None) -> State | None:
+    if found is None:
+        return None
+    _, kind, said = found
+    words = (said.get(key, "") for key in ("Reason", "Message", "Exit Code", "Signal"))
+    return State(kind, *words, *(_rfc3339(said.get(key, "")) for key in ("Started", "Finished")))
+
+
+def _rfc3339(text: str) -> str:
+    """`Thu, 27 Feb 2025 07:36:21 +0100` as the API writes it; empty for what is no time."""
+    try:
+        return parsedate_to_datetime(text).isoformat() if text else ""
+    except ValueError:
+        return ""
+
+
+def _json(made: Plain) -> bytes:
+    return json.dumps(made, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
