@@ -92,6 +92,7 @@ TRIED_BELOW = {
     LAZILY,
     MOUNT_ANYTHING,
     "timeout 5 bash -c 'exec 3<>/dev/tcp/\"$1\"/2049 && echo it answers' bash {server}",
+    "timeout 5 bash -c 'exec 3<>/dev/tcp/\"$1\"/445 && echo it answers' bash {server}",
     "ss --listening --tcp --numeric --processes src 127.0.0.1",
 }
 FORM_ALONE = {
@@ -130,6 +131,7 @@ FORM_ALONE = {
     "umount --force --lazy {target_path}": "needs a server that is gone",
     "vgs": "needs LVM",
     "zfs": "needs ZFS",
+    "zpool": "needs ZFS",
     "kubectl": "needs a cluster",
     "crictl": "needs a runtime",
 }
@@ -413,16 +415,17 @@ def test_the_list_of_mounts_of_a_disk(node):
     node.must(f"umount {TARGET} && umount {STAGING}")
 
 
-def test_a_server_that_answers_on_the_port_of_nfs():
+@pytest.mark.parametrize("port", [2049, 445])
+def test_a_server_that_answers_on_the_port_of_nfs_or_smb(port):
     """It is told when it answers, and nothing is when it does not."""
-    text = next(text for text in TRIED_BELOW if text.startswith("timeout"))
+    text = next(text for text in TRIED_BELOW if text.startswith("timeout") and f"/{port} " in text)
     needs(text)
     run = ["bash", "-c", filled(text)]
     assert subprocess.run(run, capture_output=True, text=True, check=False).stdout == ""
     with ExitStack() as left:
         listener = left.enter_context(socket.socket())
         try:
-            listener.bind((SAID["server"], 2049))
+            listener.bind((SAID["server"], port))
         except OSError as error:
             pytest.skip(str(error))
         listener.listen()
