@@ -24,7 +24,9 @@ from kvdiag.rules.library import DISTRIBUTIONS
 if TYPE_CHECKING:
     from kvdiag.yamlread import Node
 
-SERVICES = ("kubelet", "runtime", "containerd", "crio", "docker", "kernel")
+SERVICES = ("kubelet", "runtime", "cri", "containerd", "crio", "docker", "kernel")
+SHIMS = {"docker": "kubelet", "cri-dockerd": "cri-docker"}
+"""The unit that serves the CRI in front of a runtime which does not do so itself."""
 FROM_ELSEWHERE = {"kubectl", "oc", "talosctl", "minikube", "#"}
 MOST_EVENTS = 2000  # of a node that are searched for signs: they stand in every line, or in the first ones
 MOST_CHARACTERS = 2000  # of an event's line
@@ -32,6 +34,8 @@ MOST_TURNS = 8  # a command may be made of others
 _PLACEHOLDER = lazy_regex(r"\{([a-z]+)(?::([a-z]+))?(?: since (\d+[hms]))?\}")
 _MEANT = lazy_regex(r"\{[a-z]+(?::| since )[^{}]*\}")  # what can be no slot of a finding
 _OPTIONAL = lazy_regex(r"\[\[(.*?)\]\]")
+_MINOR = lazy_regex(r"v?1\.(\d{1,3})(?!\d)")
+WITHOUT_DOCKERSHIM = 24  # the minor version of kubelet
 
 
 class Distribution(NamedTuple):
@@ -71,7 +75,7 @@ class Dialect(NamedTuple):
         return bool(words) and words[0] not in FROM_ELSEWHERE
 
     def _said(self, whole: str, verb: str, service: str, since: str, more: Mapping[str, str]) -> str:
-        service = self.runtime if service == "runtime" else service
+        service = {"runtime": self.runtime, "cri": SHIMS.get(self.runtime, self.runtime)}.get(service, service)
         found = self._template(verb, service)
         if found is None:
             return whole
@@ -121,7 +125,21 @@ def dialect_of(history: History, node: str) -> Dialect:
     name = max(votes, key=lambda one: votes[one], default="plain")
     found = next(one for one in distributions() if one.name == name)
     seen_runtime = max(runtimes, key=lambda one: runtimes[one], default="")
+    if seen_runtime == "docker" and _is_without_dockershim(history, node):
+        seen_runtime = "cri-dockerd"
     return Dialect(found, seen_runtime or found.runtime or plain().runtime)
+
+
+def _is_without_dockershim(history: History, node: str) -> bool:
+    """Whether kubelet is known to be of a version from which dockershim was removed."""
+    minors = (
+        int(found[1])
+        for seen in history.versions
+        if seen.component == "kubelet" and (not node or seen.node in {node, ""})
+        for found in [_MINOR.match(seen.version)]
+        if found
+    )
+    return any(minor >= WITHOUT_DOCKERSHIM for minor in minors)
 
 
 def _votes(texts: Sequence[str], signs: Mapping[str, Sequence[str]]) -> Counter[str]:

@@ -18,6 +18,7 @@ VERBS = [
     "unit:kubelet", "unit:runtime", "journal:kubelet", "journal:runtime", "journal:kernel", "journal:kubelet since 1h",
     "status:runtime", "options:kubelet", "restart:kubelet", "restart:runtime", "stop:containerd", "start:kubelet",
     "host", "reboot", "crictl", "folder:kubelet", "folder:containerd", "socket:runtime",
+    "journal:cri", "folder:runtime",
 ]  # fmt: skip
 
 
@@ -73,6 +74,42 @@ def test_the_runtime_is_the_one_that_was_seen():
 
 
 @pytest.mark.parametrize(
+    ("words", "runtime", "cri"),
+    [
+        ('failed to setup network for sandbox "3f2a": plugin type="x" failed (add): no', "containerd", "containerd"),
+        ("failed to create pod network sandbox k8s_web-0_shop_5b0c_0(3f2a): error adding pod", "crio", "crio"),
+        ("failed to destroy network for pod sandbox k8s_web-0_shop_5b0c_0(3f2a): no", "crio", "crio"),
+        ("Error: container create failed: creating cgroup: no", "crio", "crio"),
+        ('failed to set up sandbox container "3f2a" network for pod "web-0": no', "docker", "kubelet"),
+        ('NetworkPlugin cni failed to teardown pod "web-0_shop" network: no', "docker", "kubelet"),
+        ("Error response from daemon: no", "docker", "kubelet"),
+        ("dial unix /var/run/cri-dockerd.sock: no", "cri-dockerd", "cri-docker"),
+        ("nothing of a runtime", "containerd", "containerd"),
+    ],
+)
+def test_the_words_around_an_error_show_the_runtime(words, runtime, cri):
+    """Where only events are given, each runtime's own words tell which it is, and which unit calls the CNI plug-ins."""
+    dialect = dialect_of(seen(f"Warning FailedCreatePodSandBox {words}"), "n1")
+    assert (dialect.runtime, dialect.say("{journal:cri}")) == (runtime, f"journalctl -u {cri}")
+
+
+def test_docker_without_dockershim():
+    """From kubelet 1.24 on cri-dockerd prints what dockershim printed; Docker's own unit is the same."""
+    history = seen('networkPlugin cni failed to set up pod "web-0_shop" network: no', versions=["v1.28.2"])
+    dialect = dialect_of(history, "n1")
+    assert dialect.say("{journal:cri} / {restart:runtime}") == "journalctl -u cri-docker / systemctl restart docker"
+    history = seen('networkPlugin cni failed to set up pod "web-0_shop" network: no', versions=["v1.23.2"])
+    assert dialect_of(history, "n1").say("{journal:cri}") == "journalctl -u kubelet"
+
+
+def test_a_node_with_windows_has_commands_of_windows():
+    """What Windows does not have stands behind a comment, and runs nothing."""
+    dialect = dialect_of(seen("hnsCall failed in Win32: The object already exists. (0x1392)"), "n1")
+    assert dialect.say("{restart:kubelet}") == "Restart-Service kubelet"
+    assert dialect.say("{host} ls /etc/cni/net.d").startswith("# ")
+
+
+@pytest.mark.parametrize(
     ("name", "text", "said"),
     [
         ("plain", "{journal:containerd since 1h} | grep x", "journalctl -u containerd --since=-1h | grep x"),
@@ -96,7 +133,7 @@ def test_what_a_command_becomes(name, text, said):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("runtime", ["containerd", "crio", "docker"])
+@pytest.mark.parametrize("runtime", ["containerd", "crio", "docker", "cri-dockerd"])
 def test_every_command_is_said_everywhere(name, runtime):
     """No distribution leaves a placeholder, and no slot stands in quotes."""
     dialect = Dialect(next(one for one in distributions() if one.name == name), runtime)
