@@ -58,7 +58,7 @@ FORMS: Mapping[str, Form] = {
     ),
     "ctr": Form(
         options="--namespace",
-        verbs=dict.fromkeys(("containers", "content", "images", "plugins", "snapshots", "tasks"), ""),
+        verbs=dict.fromkeys(("containers", "sandboxes", "content", "images", "plugins", "snapshots", "tasks"), ""),
         before="-n",
     ),
     "crio": Form(verbs={"config": ""}),
