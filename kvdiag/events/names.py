@@ -198,8 +198,13 @@ def _message_end(text: bytes) -> int:
 
 def mounts_in(error: bytes) -> tuple[Ref, ...]:
     """The target path an error speaks of, with its pod and volume; none when it speaks of more than one volume."""
-    paths = {(found[2], found[3]): found[1] for found in _MOUNT.finditer(error[: 16 * MAX_NAME])}
+    paths = {(found[2], found[3]): _mounted_at(found[1]) for found in _MOUNT.finditer(error[: 16 * MAX_NAME])}
     return refs_of("target_path", next(iter(paths.values()))) if len(paths) == 1 else ()
+
+
+def _mounted_at(path: bytes) -> bytes:
+    """The mount point below the folder of a CSI volume, where kubelet also keeps vol_data.json."""
+    return path if b"/kubernetes.io~csi/" not in path or path.endswith(b"/mount") else path + b"/mount"
 
 
 def staged_in(error: bytes) -> tuple[Ref, ...]:

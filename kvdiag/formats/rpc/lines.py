@@ -74,7 +74,7 @@ _DEMOCRATIC = lazy_regex(
 # One line for a call that failed; what csi-sanlock-lvm prints.
 _RETURNED = lazy_regex(r"gRPC\[(\d{1,20})\]: call (/csi\.v\d\.\w+/\w+)\((.*)\) returned error (.*)", re.DOTALL)
 # Google's driver for Lustre names the method in each of its lines.
-_NAMED = lazy_regex(r"GRPC call: (/csi\.v\d\.\w+/\w+), GRPC (request|response|error): ?(.*)", re.DOTALL)
+_NAMED = lazy_regex(r"GRPC call:? (/csi\.v\d\.\w+/\w+), (?:GRPC )?(request|response|error): ?(.*)", re.DOTALL)
 # What the drivers that descend from DigitalOcean's say when a call has ended well.
 _FINISHED = {
     "formatting and mounting stage volume is finished": "NodeStageVolume",
