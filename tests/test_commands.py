@@ -109,6 +109,8 @@ FORM_ALONE = {
     "grep -lsF -e /dev/rbd /proc/[0-9]*/mountinfo | cut -d/ -f3 | xargs -r ps -o mntns,pid,args -p | sort -u -k1,1": (
         "needs an RBD device; the same is tried with a path"
     ),
+    "ls -l /dev/disk/by-id": "lists what disks there are",
+    "ls -l /sbin/mount.nfs": "a file of the machine itself",
     "gluster": "needs a GlusterFS server",
     "iscsiadm": "needs an iSCSI initiator",
     "journalctl": "needs systemd",
