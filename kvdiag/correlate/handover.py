@@ -4,7 +4,7 @@ Made from the logs of two nodes: `volume.handover.clean` when the first had unst
 `volume.handover.overlap` when it was still staged on the first, with `volume.handover.left` for that first node. The
 `state` of an overlap is `exclusive` where the volume is one that a single node may mount. Nothing is made where any
 number of nodes may mount it: the access mode of a call or the driver says so. Where nothing says it, a volume that pods
-of both nodes use at the same time is taken to be shared.
+of both nodes use at the same time is taken to be shared, unless it was detached from the first by force.
 """
 
 from __future__ import annotations
@@ -86,9 +86,13 @@ class _Sharing:
 
     def state(self, node: str, place: _Place) -> str:
         """`exclusive` if one node alone may mount the volume, which is staged on this one."""
-        is_taken = self._is_disk and self._taken.get(node, 0) > place.since
         is_left = self._is_of_one_node and not place.pods
+        is_taken = self._is_disk and self.is_taken(node, place)
         return EXCLUSIVE if self._refused or self._is_single or is_taken or is_left else UNKNOWN
+
+    def is_taken(self, node: str, place: _Place) -> bool:
+        """Whether the controller detached the volume from this node by force since it was staged there."""
+        return self._taken.get(node, 0) > place.since
 
 
 def _is_of(driver: str, drivers: Iterable[str]) -> bool:
@@ -137,7 +141,7 @@ def _arrivals(
         return
     for other, place in places.items() if not sharing.is_shared else ():
         state = sharing.state(other, place)
-        is_left = place.was_used and (state == EXCLUSIVE or not place.pods)
+        is_left = place.was_used and (state == EXCLUSIVE or not place.pods or sharing.is_taken(other, place))
         if other != node and is_left and time - place.since > TOLERANCE:
             yield _event(event, OVERLAP, other, "it was still staged there", state)
             yield _event(event, LEFT, other, "it was staged on another node", state)._replace(node=other)

@@ -23,7 +23,7 @@ VOLUME_KINDS = frozenset(
     ["unique_name", "volume_handle", "spec_name", "outer_name", "target_path", "staging_path", "attachment"]
 )
 BINDS_FORWARD = frozenset({"pod.added"})  # the line that announces a pod stands before the first one with its UID
-NAMES_DRIVER = frozenset({"csi.driver.banner", "csi.getplugininfo.succeeded"})
+NAMES_DRIVER = frozenset({"csi.driver.banner", "csi.driver.answered", "csi.getplugininfo.succeeded"})
 FORWARD = 5_000_000  # microseconds
 INLINE_LENGTH = 68
 PLEG = "pod.pleg"  # names the sandbox or container among its values, and differs in nothing else

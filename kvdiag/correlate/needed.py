@@ -17,6 +17,7 @@ STARTS = frozenset({"kubelet.started", "runtime.started"})
 ALWAYS = STARTS | {
     "csi.controllerpublish.succeeded",
     "csi.driver.banner",
+    "csi.driver.answered",
     "csi.getplugininfo.succeeded",
     "journal.suppressed",
     "kubelet.flag",

@@ -94,7 +94,7 @@ ASKED = "a:ask@0 a:publish@1 b:ask@90"
         (FORCED, "ebs.csi.aws.com", "", ["exclusive"]),
         (TAINTED, "rook-ceph.rbd.csi.ceph.com", "", ["exclusive"]),
         (TAINTED, "rook-ceph.cephfs.csi.ceph.com", "", []),
-        (TAINTED, "disk.example.org", "", []),
+        (TAINTED, "disk.example.org", "", ["unknown"]),
         (f"b:taint@80 {USED}", "ebs.csi.aws.com", "", []),
         ("a:force@-9 a:stage@0 a:publish@1 b:stage@90", "ebs.csi.aws.com", "", []),
         (REFUSED, "disk.example.org", "", ["exclusive"]),
