@@ -14,6 +14,7 @@ from kvdiag.commands.wanted import is_sure_and_grave, wanted_findings
 from kvdiag.commands.window import outside
 from kvdiag.correlate.clocks import SourceClock, set_clocks
 from kvdiag.correlate.history import build_history
+from kvdiag.correlate.incidents import incidents, of_input
 from kvdiag.correlate.needed import Scope
 from kvdiag.errors import InputError, UsageError, WindowError
 from kvdiag.events.folder import built_in
@@ -138,7 +139,13 @@ class Case:
 
     def clocks(self, reads: Sequence[LogRead], known: Clocks) -> Clocks:
         """The clocks of what was read so far; the `known` ones, which evictions relied on, stay as they are."""
-        return set_clocks([read.log for read in reads], year=self.options.year, zone=self.options.zone, known=known)
+        logs = [read.log for read in reads]
+        clocks: dict[str, SourceClock] = {}
+        of = incidents(logs)
+        for incident in dict.fromkeys(of.values()) or ("",):
+            own = [log for log in logs if of.get(log.source, "") == incident]
+            clocks.update(set_clocks(own, year=self.options.year, zone=self.options.zone, known=known))
+        return clocks
 
     def correlate(
         self,
@@ -152,6 +159,24 @@ class Case:
 
         With `kinds` only what tells of these, or who is who.
         """
+        whole = self._correlate(reads, clocks, gap, filed, kinds)
+        of = incidents([read.log for read in reads])
+        apart = {}
+        for incident in dict.fromkeys(of.values()):
+            own = [read for read in reads if of[read.log.source] == incident]
+            beside = [file for file in filed if of_input(file.standing.source, of) == incident]
+            apart[incident] = self._correlate(own, clocks, gap, beside, kinds)
+        return whole._replace(incidents=apart) if apart else whole
+
+    def _correlate(
+        self,
+        reads: Sequence[LogRead],
+        clocks: Clocks,
+        gap: Gap | None,
+        filed: Sequence[SnapshotRead],
+        kinds: frozenset[str] | None,
+    ) -> History:
+        """Correlate logs of one incident."""
         options = self.options
         given = [SeenVersion(name, version.removeprefix("v"), "option") for name, version in options.components.items()]
         scope, standing = Scope(options.since, options.until, kinds), [file.standing for file in filed]
@@ -173,6 +198,8 @@ class Case:
 
     def ranked(self, history: History) -> list[Finding]:
         """What the rules find of the verdict and severity that the user wants, ranked, about whatever subject."""
+        if history.incidents:
+            return [_of(folder, one) for folder, own in history.incidents.items() for one in self.ranked(own)]
         findings = find(self.patterns.rules, history, self.patterns.vocabulary.kinds)
         return rank([one for one in findings if is_sure_and_grave(one, self.options)], history)
 
@@ -182,6 +209,8 @@ class Case:
 
     def again(self, history: History, rules: Sequence[Rule]) -> list[Finding]:
         """What these rules find, in no order and whatever explains it."""
+        if history.incidents:
+            return [_of(folder, one) for folder, own in history.incidents.items() for one in self.again(own, rules)]
         findings = find(rules, history, self.patterns.vocabulary.kinds)
         return [one for one in findings if is_sure_and_grave(one, self.options)]
 
@@ -208,6 +237,12 @@ class Case:
         except TimeIsUpError:
             options = self.options
             self.problems.extend(unread(taken.source, taken.size, sought, options.paths, options.limit or 0))
+
+
+def _of(folder: str, finding: Finding) -> Finding:
+    """A finding of one of several incidents: its key is none of another's."""
+    above = finding.explained_by
+    return finding._replace(folder=folder, explained_by=f"{above}#{folder}" if above else None)
 
 
 class _Taken:

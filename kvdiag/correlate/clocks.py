@@ -156,10 +156,22 @@ def set_clocks(
             clocks[t.source] = SourceClock(first.year, found_zone, turns[t.source], first.how, zone_how)
         else:
             clocks[t.source] = SourceClock()
-    ends = (clocks[t.source].utc(t.last, t.lines) for t in logs if t.last is not None and not is_unanchored(t.last))
-    newest = max(ends, default=None)
-    clocks = {t.source: clocks[t.source] if t.source in known else _anchored(t, clocks[t.source], newest) for t in logs}
+    newest: dict[str, int] = {}
+    for t in logs:
+        if t.last is not None and not is_unanchored(t.last):
+            end = clocks[t.source].utc(t.last, t.lines)
+            for folder in ("", _folder(t)):
+                newest[folder] = max(end, newest.get(folder, end))
+    for t in logs:
+        if t.source not in known:
+            end_beside = newest.get(_folder(t), newest.get(""))
+            clocks[t.source] = _anchored(t, clocks[t.source], end_beside)
     return _aligned(logs, clocks)
+
+
+def _folder(log: LogEvents) -> str:
+    """The folder of a log: what lies in it was collected together."""
+    return f"{(log.input or log.source).rpartition('/')[0]}/"
 
 
 def _years(logs: Sequence[LogEvents], turns: Mapping[str, YearRollovers], given: int | None) -> Mapping[str, Year]:
@@ -241,7 +253,7 @@ def _zones(logs: Sequence[LogEvents], given: int | None) -> Mapping[str, tuple[i
 
 
 def _anchored(log: LogEvents, clock: SourceClock, newest: int | None) -> SourceClock:
-    """The clock with what holds the source's stamps that are adrift; `newest` is the last moment of all logs."""
+    """The clock with what holds the source's stamps that are adrift; `newest` is the last moment of those beside it."""
     if min((stamp for _, stamp in _stamps(log) if stamp is not None), default=FRAME_ENDS) > PRINTED:
         return clock
     stamps = [(line, stamp) for line, stamp in _stamps(log) if stamp is not None]

@@ -22,6 +22,7 @@ ALWAYS = STARTS | {
     "journal.suppressed",
     "kubelet.flag",
     "kubelet.runtime",
+    "pod.scheduled",
     "version.found",
     "volume.attach.started",
 }

@@ -33,19 +33,38 @@ def with_nodes(events: Sequence[Event], places: Places) -> list[Event]:
     by_source = _Sources(events, of_nodes, places).names()
     local = {event.node for event in of_nodes if event.node} | set(by_source.values())
     only = next(iter(local)) if len(local) == 1 else ""
+    scheduled = _Scheduled(events)
     if len(of_nodes) == len(events):
-        return [event if event.node else _on(event, by_source.get(event.origin.source, only)) for event in events]
+        return [
+            event if event.node else _on(event, by_source.get(event.origin.source) or scheduled.node(event) or only)
+            for event in events
+        ]
     aliases = _aliases(events, by_source, local)
     attachments = _attachments(events, local | _spoken(events))
     placed = []
     for event in events:
         if event.is_controllers:
             node = event.ref("node") or attachments.get(event.ref("attachment"), "")
-            node = aliases.get(node, node)
+            node = aliases.get(node, node) or scheduled.node(event)
         else:
-            node = event.node or by_source.get(event.origin.source, only)
+            node = event.node or by_source.get(event.origin.source) or scheduled.node(event) or only
         placed.append(event if node == event.node else _on(event, node))
     return placed
+
+
+class _Scheduled:
+    """To which node the scheduler assigned each pod, and when."""
+
+    def __init__(self, events: Sequence[Event]) -> None:
+        self._told: dict[str, list[tuple[int, str]]] = defaultdict(list)
+        for event in events:
+            if event.kind == "pod.scheduled" and event.ref("node"):
+                self._told[event.ref("pod")].append((event.time, event.ref("node")))
+
+    def node(self, event: Event) -> str:
+        """The node of the pod that an event is about: the last that it was assigned to; empty if nothing tells."""
+        told = self._told.get(event.ref("pod"), ()) if self._told else ()
+        return next((node for time, node in reversed(told) if time <= event.time + SECOND), "")
 
 
 def _on(event: Event, node: str) -> Event:

@@ -32,13 +32,14 @@ class LogEvents:
     """One input's raw_events in line order, on the input's own clock.
 
     `first` and `last` are the stamps of the first and last line that has a time (microseconds, maybe year-less).
-    `preamble_year` is what a klog file's header says, `journal_span` the days on which the journal
-    begins and ends, as its header says, `said_year` what a line near the beginning says in its message, `said_days` the
-    days that lines near the beginning name with their year; `wrapped` are the first dated lines in a carrier
-    that writes no year: (year-less stamp of the carrier, microseconds UTC of the line).
-    `modified` is the file's date in seconds since 1970; `place` what its path says of its node and container. `evicted`
-    counts, by component, what was said and is no longer among the raw_events. `process` wrote the first
-    line with a time. `damaged` are stretches of lines, first and last, in which some are not legible.
+    `preamble_year` is what a klog file's header says, `journal_span` the days on which the journal begins and ends, as
+    its header says, `said_year` what a line near the beginning says in its message, `said_days` the days that lines
+    near the beginning name with their year; `wrapped` are the first dated lines in a carrier that writes no year:
+    (year-less stamp of the carrier, microseconds UTC of the line). `input` is the file or archive member that the log
+    is in, `is_named` whether the user named it. `modified` is the file's date in seconds since 1970; `place` what its
+    path says of its node and container. `evicted` counts, by component, what was said and is no longer among the
+    raw_events. `process` wrote the first line with a time. `damaged` are stretches of lines, first and last, in which
+    some are not legible.
     """
 
     source: str
@@ -53,6 +54,8 @@ class LogEvents:
     said_year: int | None = None
     said_days: tuple[int, ...] = ()
     wrapped: tuple[tuple[int, int], ...] = ()
+    input: str = ""
+    is_named: bool = False
     process: Process = UNKNOWN_PROCESS
     modified: float | None = None
     place: Provenance = NO_PROVENANCE

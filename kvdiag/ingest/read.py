@@ -209,6 +209,8 @@ class LogReader:
             journal_span=self._journal,
             said_year=self._said,
             said_days=tuple(self._days),
+            input=self._source.name,
+            is_named=self._source.is_named,
             process=self._speaker,
             wrapped=tuple(heard.stamper.wrapped),
             modified=self._source.modified,

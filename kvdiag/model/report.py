@@ -64,13 +64,18 @@ class Finding(NamedTuple):
     explains: tuple[str, ...] = ()
     incident: str | None = None
     collect: tuple[str, ...] = ()
+    folder: str = ""
 
     @property
     def key(self) -> str:
-        """Unique in a report: rule, kind, key and part of the subject, and its node: `rule-name:volume:key@node`."""
+        """Unique in a report: rule, kind, key and part of the subject, and its node: `rule-name:volume:key@node`.
+
+        Where logs of several incidents were read the folder follows: `rule-name:node:n1#cases/b`.
+        """
         node = "" if self.subject.kind is SubjectKind.NODE else self.subject.ids.get("node", "")
         part = f"/{self.subject.part}" if self.subject.part else ""
-        return f"{self.rule.name}:{self.subject.kind}:{self.subject.key}{part}" + (f"@{node}" if node else "")
+        folder = f"#{self.folder}" if self.folder else ""
+        return f"{self.rule.name}:{self.subject.kind}:{self.subject.key}{part}" + (f"@{node}" if node else "") + folder
 
 
 class Need(NamedTuple):

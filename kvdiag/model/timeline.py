@@ -89,7 +89,8 @@ class History(NamedTuple):
     """Every timeline over all logs given, with the coverage that proves an absence or leaves a doubt.
 
     `events` are all events in order of time. `begins` and `ends` are microseconds UTC. `adrift` are the logs without
-    dates, whose times were counted from the date of the file.
+    dates, whose times were counted from the date of the file. `incidents` are histories by folder, where the logs
+    are of several incidents that have nothing to do with each other; rules are asked about each alone.
     """
 
     events: tuple[Event, ...]
@@ -100,3 +101,4 @@ class History(NamedTuple):
     ends: int
     skews: tuple[Skew, ...] = ()
     adrift: frozenset[str] = frozenset()
+    incidents: Mapping[str, History] = EMPTY

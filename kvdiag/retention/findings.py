@@ -117,10 +117,11 @@ class FindingRetention:
 def _is_same(one: Finding, other: Finding) -> bool:
     """Whether both are about the same; what node it is on may be learnt late."""
     nodes = one.subject.ids.get("node", ""), other.subject.ids.get("node", "")
-    same = (one.rule.name, one.subject.kind, one.subject.part) == (
+    same = (one.rule.name, one.subject.kind, one.subject.part, one.folder) == (
         other.rule.name,
         other.subject.kind,
         other.subject.part,
+        other.folder,
     )
     if SubjectKind.NODE is one.subject.kind is other.subject.kind:
         return same and (one.subject.key == other.subject.key or not (one.subject.key and other.subject.key))
@@ -182,7 +183,7 @@ class _Findings:
 def _group(finding: Finding) -> tuple[object, ...]:
     """Give what two findings about the same have in common in any case; a node's name may be learnt late."""
     is_of_node = finding.subject.kind is SubjectKind.NODE
-    return finding.rule.name, finding.subject.kind, "" if is_of_node else finding.subject.key
+    return finding.rule.name, finding.subject.kind, "" if is_of_node else finding.subject.key, finding.folder
 
 
 def joined(before: Finding | None, after: Finding, beside: AbstractSet[str]) -> Finding:

@@ -57,7 +57,7 @@ def _likeness(finding: Finding) -> tuple[object, ...]:
             words = words.replace(name, "…")
     driver = finding.subject.ids.get("driver", "")
     known = (finding.verdict, finding.severity, finding.healed is None, finding.explained_by is None)
-    return (finding.rule.name, node_of(finding), driver, *known, _NUMBER.sub("0", words))
+    return (finding.rule.name, finding.folder, node_of(finding), driver, *known, _NUMBER.sub("0", words))
 
 
 def _at_one_time(findings: Sequence[Finding]) -> Iterator[list[Finding]]:

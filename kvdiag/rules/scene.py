@@ -80,14 +80,19 @@ class SubjectEvents:
     def of(self, wanted: Sought, node: str) -> list[Event]:
         """The events of the rule's kinds on this node, with the node's own events near them, in order.
 
-        A rule about a node looks at all that happened on it: a pod that starts shows that the runtime is back.
+        A rule about a node looks at all that happened on it: a pod that starts shows that the runtime is back. Where
+        there are several nodes an event that names none proves nothing about one of them; it may still show that
+        something was not missing.
         """
         series = [self._by_kind[kind] for kind in wanted.kinds if kind in self._by_kind]
         if self._is_node:
-            here = {self.timeline.subject.key, ""}
-            return sorted((event for events in series for event in events if event.node in here), key=place_of)
+            key = self.timeline.subject.key
+            lent = {*wanted.kinds} - (wanted.positive if len(self._index.nodes) > 1 else frozenset())
+            here = (e for events in series for e in events if e.node == key or (not e.node and e.kind in lent))
+            return sorted(here, key=place_of)
         is_all = not node or len(self.nodes) == 1
-        mine = [event for events in series for event in events if is_all or event.node in {node, ""}]
+        lent = {*wanted.kinds} - wanted.positive
+        mine = [e for events in series for e in events if is_all or e.node == node or (not e.node and e.kind in lent)]
         kinds = [kind for kind in wanted.kinds if not wanted.rule.or_node or kind not in wanted.positive]
         near = list(self._index.near(kinds, node, mine)) if mine else []
         if not near:
@@ -120,6 +125,7 @@ class EventIndex:
         self.history, self.entries = history, entries
         self.dialect: Callable[[str], Dialect] = cache(partial(dialect_of, history))
         self.by_kind = by_kind(history.events)
+        self.nodes = {event.node for event in history.events if event.node}
         self._heard: dict[str, set[Key]] = defaultdict(set)
         of_node: dict[str, dict[str, list[Event]]] = defaultdict(lambda: defaultdict(list))
         for key, timeline in history.timelines.items():

@@ -59,11 +59,12 @@ class Ledger:
 
         `history` is the one in which they were found; more may be marked later, when older events were evicted.
         """
-        divided: ByKind | None = None
+        divided: dict[str, ByKind] = {}
         for finding in findings:
-            if divided is None:
-                divided = by_kind(history.events)
-            for event in _told_of(finding, history, divided):
+            own = history.incidents.get(finding.folder, history)
+            if finding.folder not in divided:
+                divided[finding.folder] = by_kind(own.events)
+            for event in _told_of(finding, own, divided[finding.folder]):
                 self._mark(event, Fate(explained_by=finding.rule.name))
 
     def errors(

@@ -45,6 +45,18 @@ def test_an_attachment_names_its_node():
     assert nodes(said, detaching, unknown) == ["node-b", "node-b", ""]
 
 
+def test_the_node_that_the_scheduler_named():
+    """An event of a pod that names no node is of the node that the pod was assigned to last before it."""
+    names = [("pod", "shop/web-0")]
+    assigned = [
+        controller("pod.scheduled", *names, ("node", node), second=second, component="kube-scheduler")
+        for node, second in (("node-a", 0), ("node-b", 60))
+    ]
+    rows = [event("events.txt", "pod.volumes.timeout", *names, second=second) for second in (30, 90)]
+    others = [event("a.log", "pod.added", node="node-a"), event("b.log", "pod.added", node="node-b")]
+    assert nodes(*assigned, *rows, *others)[2:4] == ["node-a", "node-b"]
+
+
 def test_the_only_node():
     """With the logs of one node alone a log that does not say its node is of that one; a controller's need not be."""
     runtime = event("containerd.log", "cri.sandbox.run", component="containerd")

@@ -4,11 +4,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kvdiag.clock import from_datetime
+from kvdiag.clock import SECOND, from_datetime
 from kvdiag.commands.log_clocks import LogClocks
 from kvdiag.commands.parse import source_records
 from kvdiag.formats.carriers.dmesg import Minutes
 from kvdiag.formats.carriers.peel import peel
+from kvdiag.formats.stamps import syslog_minute
 from kvdiag.ingest.read import TextInput
 from kvdiag.model.options import Options
 
@@ -44,6 +45,24 @@ def test_the_ring_as_talos_prints_it(line, stamp, node, ident, words):
     """Facility, priority and date are a carrier; what the facility kern says is the kernel's."""
     peeled = peel(line)
     assert (peeled.stamp, peeled.node, peeled.ident, peeled.body) == (stamp, node, ident, words)
+
+
+@pytest.mark.parametrize(
+    ("line", "stamp", "ident", "words"),
+    [
+        (b"kern  :warn  : 2026-02-09T03:06:56,960000+00:00 a", AT, "kernel", b"a"),
+        (b"daemon:info  : 2026-02-09T04:06:56,960000+01:00 a", AT, "", b"a"),
+        (b"kern  :err   : [Mon Feb  9 03:06:56 2026] a", syslog_minute(b"Feb  9 03:06") + 56 * SECOND, "kernel", b"a"),
+        (b"2026-02-09T03:06:56,960000+00:00 a", AT, "kernel", b"a"),
+        (b"6,3964,206764307,-;a", 206764307, "kernel", b"a"),
+        (b"30,3965,206764309,-;systemd[1]: a", None, "systemd", b"a"),
+        (b"kern  :warn  : a", None, "", b"kern  :warn  : a"),
+    ],
+)
+def test_times_that_are_no_uptimes(line, stamp, ident, words):
+    """Dmesg writes dates as --time-format says, with a comma in ISO 8601; /dev/kmsg has records of its own."""
+    peeled = peel(line)
+    assert (peeled.stamp, peeled.ident, peeled.body) == (stamp, ident, words)
 
 
 def test_seconds_since_the_line_above():

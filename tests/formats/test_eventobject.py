@@ -56,6 +56,12 @@ def test_an_event(event, node):
     assert classify(line) == "head"
 
 
+@pytest.mark.parametrize("around", [{"verb": "ADDED", "event": CORE}, {"type": "ADDED", "object": CORE}])
+def test_an_event_within_an_object(around):
+    """A watch and some exporters put the event into an object of their own."""
+    assert read(json.dumps(around).encode()) == read(json.dumps(CORE).encode())
+
+
 @pytest.mark.parametrize(
     ("changes", "stamp", "repeated"),
     [

@@ -47,6 +47,8 @@ _MEMBER = lazy_regex(
 )
 # The names of the columns of a CSV export.
 _COLUMNS = lazy_regex(rb'(?i)"?(?:@?timestamp|time|date)"?,"?(?:@?message|line)"?(?:,|$)')
+# A field of what `kubectl describe` prints.
+_DESCRIBED = lazy_regex(rb"[A-Z][A-Za-z /()\-]{1,40}:(?: {2,}\S|$)")
 # Indented text, a path that stands alone (a command's output), the end of a block of lines, what the hostpath driver
 # prints under one header, and members of the journal's modes that spread an entry over many lines.
 _CONTINUED = lazy_regex(
@@ -103,6 +105,7 @@ def _is_chatter(line: bytes) -> bool:
         or _DEPRECATED.match(line)
         or eventtable.is_heading(line)
         or _COLUMNS.match(line)
+        or _DESCRIBED.match(line)
         or _MEMBER.match(line)
     )
 

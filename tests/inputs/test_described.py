@@ -1,0 +1,103 @@
+"""What kubectl describes of a pod or a node beside its events is an event too, at the line where it stands."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from kvdiag.inputs import described
+from kvdiag.inputs.sniff import looks_like_log
+from tests.rewriting import rewritten
+
+ID = "containerd://" + "3f2a9c" * 10 + "3f2a"
+POD = """\
+Name:             web-0
+Namespace:        shop
+Node:             worker-1/10.0.0.7
+Containers:
+  app:
+    Container ID:   {id}
+    State:          {state}
+      Reason:       CrashLoopBackOff
+    Last State:     Terminated
+      Reason:       OOMKilled
+      Exit Code:    137
+      Started:      Tue, 12 Mar 2024 08:00:00 +0100
+      Finished:     Tue, 12 Mar 2024 08:00:01 +0100
+    Ready:          False
+    Restart Count:  6
+    Limits:
+      memory:  100Mi
+Events:           <none>
+"""
+NODE = """\
+Name:               worker-1
+Roles:              <none>
+Conditions:
+  Type             Status  LastHeartbeatTime                 LastTransitionTime                Reason            Message
+  ----             ------  -----------------                 ------------------                ------            -------
+  DiskPressure     False   Tue, 12 Mar 2024 08:00:00 +0000   Tue, 12 Mar 2024 07:00:00 +0000   KubeletHasNoDisk  all fine
+  Ready            False   Tue, 12 Mar 2024 08:00:00 +0000   Tue, 12 Mar 2024 07:30:00 +0000   KubeletNotReady   no network
+Events:              <none>
+"""
+
+
+def events(text: str) -> list[tuple[int, str, str, str, str]]:
+    """Give line, type, reason, time and message of each event that a description is rewritten to."""
+    out, numbers = rewritten(text.encode(), described.fold)
+    lines = out.decode().splitlines()
+    assert [line for line in lines if not line.startswith("{")] == [
+        line for number, line in enumerate(text.splitlines(), 1) if not lines[number - 1].startswith("{")
+    ]
+    told = [(number, json.loads(line)) for number, line in zip(numbers, lines, strict=True) if line.startswith("{")]
+    return [(n, one["type"], one["reason"], one.get("lastTimestamp", ""), one["message"]) for n, one in told]
+
+
+def test_states_of_a_container():
+    """What it waits for and how it ended last, with exit code and restarts; the ID is that of the one that ended."""
+    assert events(POD.format(id=ID, state="Waiting")) == [
+        (
+            7,
+            "Warning",
+            "CrashLoopBackOff",
+            "",
+            "Container app is waiting: CrashLoopBackOff, last state OOMKilled, exit code 137, restart count 6",
+        ),
+        (
+            9,
+            "Warning",
+            "OOMKilled",
+            "2024-03-12T08:00:01+01:00",
+            f"Container app terminated: OOMKilled, exit code 137, restart count 6, id {ID}",
+        ),
+    ]
+
+
+def test_a_container_that_runs_again():
+    """Its ID is not that of the one that ended."""
+    running, ended = events(POD.format(id=ID, state="Running"))
+    assert running[1:3] == ("Normal", "CrashLoopBackOff")
+    assert ended[4] == "Container app terminated: OOMKilled, exit code 137, restart count 6"
+
+
+def test_conditions_of_a_node():
+    """A condition that is as it should be is no warning."""
+    fine, bad = events(NODE)
+    assert (fine[:2], bad[:3]) == ((6, "Normal"), (7, "Warning", "KubeletNotReady"))
+    assert bad[3:] == ("2024-03-12T07:30:00+00:00", "Condition Ready is False: no network")
+
+
+@pytest.mark.parametrize("text", [POD.format(id=ID, state="Waiting"), f"stdout:\n{NODE}"])
+def test_without_events(kvdiag, tmp_path, text):
+    """A description whose events are gone is read, named or found in a folder."""
+    (tmp_path / "describe.txt").write_text(text, "utf-8")
+    assert looks_like_log("describe.txt", text.encode())
+    for path in (tmp_path / "describe.txt", tmp_path):
+        done = kvdiag("analyze", path)
+        assert (done.returncode, "recognized" in done.stdout) == (0, False)
+
+
+def test_other_texts():
+    """A text that describes nothing stays as it is."""
+    assert described.fold(b"Name of the widget: x\nState:    Running\n") is None
