@@ -84,6 +84,16 @@ def whole(method: str, request: object, error: str = "") -> str:
             False,
         ),
         (
+            "[ID:31120] GRPC call /csi.v1.Controller/ControllerUnpublishVolume, error: rpc error: code = NotFound desc = no",
+            {},
+            "error",
+            "ControllerUnpublishVolume",
+            {},
+            "rpc error: code = NotFound desc = no",
+            "31120",
+            False,
+        ),
+        (
             "GRPC call: /csi.v1.Node/NodeStageVolume, GRPC response: {}",
             {},
             "response",

@@ -74,7 +74,9 @@ _DEMOCRATIC = lazy_regex(
 # One line for a call that failed; what csi-sanlock-lvm prints.
 _RETURNED = lazy_regex(r"gRPC\[(\d{1,20})\]: call (/csi\.v\d\.\w+/\w+)\((.*)\) returned error (.*)", re.DOTALL)
 # Google's driver for Lustre names the method in each of its lines.
-_NAMED = lazy_regex(r"GRPC call:? (/csi\.v\d\.\w+/\w+), (?:GRPC )?(request|response|error): ?(.*)", re.DOTALL)
+_NAMED = lazy_regex(
+    r"(?:\[ID: ?(\d{1,20})\] )?GRPC call:? (/csi\.v\d\.\w+/\w+), (?:GRPC )?(request|response|error): ?(.*)", re.DOTALL
+)
 # What the drivers that descend from DigitalOcean's say when a call has ended well.
 _FINISHED = {
     "formatting and mounting stage volume is finished": "NodeStageVolume",
@@ -98,7 +100,7 @@ def read_piece(message: str, fields: Mapping[str, str]) -> RpcFragment | None:
         return RpcFragment(WHOLE, method_of(method), request_of(request), error.strip(), call_id, succeeded=False)
     named = _NAMED.match(message)
     if named:
-        return _named(*named.groups())
+        return _named(*named.groups(default=""))
     found = _LINE.match(message)
     if found:
         call_id, _, kind, rest = found.groups()
@@ -124,14 +126,14 @@ def _line(kind: str, rest: str, fields: Mapping[str, str], call_id: str) -> RpcF
     return _response(method, fields.get("response", rest), call_id)
 
 
-def _named(path: str, kind: str, rest: str) -> RpcFragment | None:
+def _named(call_id: str, path: str, kind: str, rest: str) -> RpcFragment | None:
     """Read `GRPC call: /csi.v1.Node/NodeStageVolume, GRPC error: …`."""
     method = method_of(path)
     if kind == "request":
-        return RpcFragment(CALLED, method, request_of(rest))
+        return RpcFragment(CALLED, method, request_of(rest), call_id=call_id)
     if kind == "error":
-        return RpcFragment(ERROR, method, error=rest.strip(), succeeded=False)
-    return _response(method, rest, "")
+        return RpcFragment(ERROR, method, error=rest.strip(), call_id=call_id, succeeded=False)
+    return _response(method, rest, call_id)
 
 
 def _worded(message: str, fields: Mapping[str, str]) -> RpcFragment | None:
