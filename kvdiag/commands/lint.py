@@ -17,6 +17,7 @@ from kvdiag.model.rule import Rule
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.library import KINDS, Library, load, shelf
 from kvdiag.rules.lint import lint
+from kvdiag.rules.lint_truth import lint_look_alikes
 from kvdiag.rules.lint_words import Words, hot
 from kvdiag.rules.schema import unique
 from kvdiag.rules.shelf import Shelf
@@ -50,6 +51,8 @@ def check_patterns(folders: Sequence[Path]) -> tuple[Library, list[PatternError]
     found += [fault for folder in folders or (built_in(),) for fault in _groups(folder / KINDS, kinds)]
     names = frozenset(rule.name for rule in library.rules) | {head.name for head in others.heads}
     found += [fault for rule in library.rules for fault in lint(rule, kinds, names, words)]
+    for rule in library.rules if folders else ():  # of kvdiag's own a test counts those that are left
+        found += [PatternError(rule.place_of(path), problem) for path, problem in lint_look_alikes(rule, names)]
     return library, sorted((*faults, *found), key=_place)
 
 
