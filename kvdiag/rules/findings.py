@@ -102,11 +102,11 @@ def _finding(
     ordered = sorted(bound, key=lambda pair: (pair[1].time, pair[1].origin))
     begins = _begin(ordered, stretch, history)
     since = [event for event in stretch.tries if event.ends >= begins]
-    timed = (*since, *(event for _, event in ordered if event.kind not in STANDING))
+    others = [event for _, event in ordered if event.origin not in {one.origin for one in since}]
+    timed = (*since, *(event for event in others if event.kind not in STANDING))
     ends = max((event.ends for event in timed), default=history.ends)
     count = count_tries(since) or _least(matches)
-    lines = [*since, *(event for _, event in ordered)]
-    end = end_of(rule, part, lines, ends, history)
+    end = end_of(rule, part, [*since, *others], ends, history)
     said = values(subject, [*ordered, *(("", event) for event in since)], count, begins, ends)
     evidence = tuple(_evidence(best, part, rule, begins))
     _complete(said, rule, subject, [row.event for row in evidence if row.step in rule.follows])
@@ -150,21 +150,26 @@ def _shown(rule: Rule, matches: Sequence[RuleMatch], part: Sequence[Event]) -> t
 
 
 def _stretch_of(match: RuleMatch, found: Sequence[Stretch]) -> Stretch:
-    """The last stretch with a try that is part of the match, else the first that goes beyond the match."""
-    bound = {id(event): event for events in match.bound.values() for event in events}
-    for stretch in reversed(found):
-        if any(id(event) in bound for event in stretch.tries):
-            return stretch
-    until = max((event.time for event in bound.values()), default=0)
+    """Of the stretches with a try of the match the one that is not over, else the longest; else what comes after it."""
+    bound = [event for events in match.bound.values() for event in events]
+    lines = {event.origin for event in bound}
+    of_match = [stretch for stretch in found if any(event.origin in lines for event in stretch.tries)]
+    if of_match:
+        return of_match[-1] if of_match[-1].over is None else max(of_match, key=_lasted)
+    until = max((event.time for event in bound), default=0)
     return next((one for one in found if one.tries[-1].ends >= until), Stretch(()))
+
+
+def _lasted(stretch: Stretch) -> int:
+    return max(event.ends for event in stretch.tries) - stretch.tries[0].time
 
 
 def _begin(ordered: Sequence[tuple[str, Event]], stretch: Stretch, history: History) -> int:
     """When the fault began: with the first try of the stretch, unless the match has steps before it."""
     if not ordered:
         return history.begins
-    tries = {id(event) for event in stretch.tries}
-    is_of_tries = all(id(event) in tries or event.kind in STANDING for _, event in ordered) and bool(tries)
+    tries = {event.origin for event in stretch.tries}
+    is_of_tries = all(event.origin in tries or event.kind in STANDING for _, event in ordered) and bool(tries)
     return stretch.tries[0].time if is_of_tries else ordered[0][1].time
 
 

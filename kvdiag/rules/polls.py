@@ -23,13 +23,14 @@ def cut_polls(events: Sequence[Event]) -> list[tuple[Event, Event]]:
     pairs: list[tuple[Event, Event]] = []
     for event in events:
         if event.count > 1:
-            pairs.extend((piece, event) for piece in _pieces(event, events, times))
+            pairs.extend((piece, event) for piece in pieces(event, events, times))
         else:
             pairs.append((event, event))
     return sorted(pairs, key=lambda pair: (pair[0].time, pair[0].origin))
 
 
-def _pieces(poll: Event, events: Sequence[Event], times: Sequence[int]) -> Iterator[Event]:
+def pieces(poll: Event, events: Sequence[Event], times: Sequence[int]) -> Iterator[Event]:
+    """The pieces of one poll between the events of other kinds; `times` are theirs."""
     for cut in _moments(poll, events, times):
         lasted, repeats = poll.ends - poll.time, poll.count - 1
         said = 1 + (cut - poll.time) * repeats // lasted if cut > poll.time else 0

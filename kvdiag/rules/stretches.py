@@ -13,6 +13,7 @@ from kvdiag.model.event import Event, place_of
 from kvdiag.model.rule import All, AnyOf, Chain, Condition, Rule
 from kvdiag.regex import lazy_regex
 from kvdiag.rules.grammar import positive_names
+from kvdiag.rules.polls import pieces
 from kvdiag.rules.selection import selects
 from kvdiag.rules.steps import told
 
@@ -46,7 +47,7 @@ def stretches(rule: Rule, events: Sequence[Event]) -> list[Stretch]:
     found: list[Stretch] = []
     tries: list[Event] = []
     successes = ends_of(rule, events)
-    for event in _tries(rule, events):
+    for event in _cut(_tries(rule, events), successes):
         over = _over(tries, successes, event.time, rule) if tries else None
         if over is not None:
             found.append(Stretch((*tries,), over))
@@ -55,6 +56,13 @@ def stretches(rule: Rule, events: Sequence[Event]) -> list[Stretch]:
     if tries:
         found.append(Stretch((*tries,), _over(tries, successes, None, rule)))
     return found
+
+
+def _cut(tries: Iterable[Event], successes: Sequence[Event]) -> list[Event]:
+    """The tries in order of time; polls that were folded into one over a success are two."""
+    times = [event.time for event in successes]
+    cut = (pieces(event, successes, times) if event.count > 1 else (event,) for event in tries)
+    return sorted((piece for one in cut for piece in one), key=place_of)
 
 
 def ends_of(rule: Rule, events: Iterable[Event]) -> list[Event]:
