@@ -187,11 +187,12 @@ class Attribution(NamedTuple):
     def of_words(self, component: str, ident: str, caller: str = "", *, is_call: bool = False) -> str:
         """The program that wrote words known to be of `component`, empty where several programs have them.
 
-        A driver's words and calls in the log of a sidecar are the sidecar's.
+        A driver's words and calls in the log of a sidecar are the sidecar's. What no known program wrote in the log of
+        a container is the container's.
         """
         if is_call or component == DRIVER:
             return self.own if self.own in SIDECARS else DRIVER
-        return component or self.of_line(ident, caller)
+        return component or self.of_line(ident, caller) or self._unknown_container()
 
     def may_say(self, component: str, ident: str, line: bytes) -> bool:
         """Whether a line with the words of a component may be of it: not when another is known to have written it."""
@@ -217,6 +218,10 @@ class Attribution(NamedTuple):
         if (self.by.container and self.by.program != "kubelet") or reflector_type(line) not in _WATCHED:
             return False
         return self._known(ident, _file(line)) not in CONTROL
+
+    def _unknown_container(self) -> str:
+        """The name of the container that wrote the log; empty where it may be several programs in one."""
+        return "" if any(word in self.by.container for word in COMBINED) else self.by.container
 
     def _known(self, ident: str, caller: str, own: str = "") -> str:
         """The program that wrote a line; empty when nothing tells for sure. What attaches volumes is in two."""

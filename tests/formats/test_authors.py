@@ -142,3 +142,17 @@ def test_whose_line():
     assert by._replace(own="csi-driver").of_line("", "other.go:1") == "csi-driver"
     assert by._replace(own="csi-driver").of_line("kubelet", "other.go:1") == "kubelet"
     assert Attribution(own="kube-controller-manager").of_line("", "csi_attacher.go:115") == "kube-controller-manager"
+
+
+@pytest.mark.parametrize(
+    ("name", "who"),
+    [
+        ("kubernetes-dashboard [f20c1d258a4d]", "kubernetes-dashboard"),
+        ("kube-proxy [f20c1d258a4d]", "kube-proxy"),
+        ("k3s-server [f20c1d258a4d]", ""),
+        ("node.log", ""),
+    ],
+)
+def test_words_in_a_containers_own_log(name, who):
+    """What no program is known to have written is the container's, unless a program of many parts runs in it."""
+    assert Attribution(byline(name)).of_words("", "") == who
