@@ -38,6 +38,7 @@ from kvdiag.rules.library import shelf
 from kvdiag.rules.rank import rank
 from kvdiag.rules.shelf import Shelf
 from kvdiag.scan.choose import scanner
+from kvdiag.snapshots.fact import Snapshot
 
 if TYPE_CHECKING:
     from kvdiag.ingest.snapshots import SnapshotRead
@@ -179,7 +180,9 @@ class Case:
         """Correlate logs of one incident."""
         options = self.options
         given = [SeenVersion(name, version.removeprefix("v"), "option") for name, version in options.components.items()]
-        scope, standing = Scope(options.since, options.until, kinds), [file.standing for file in filed]
+        scope = Scope(options.since, options.until, kinds)
+        standing = [file.standing for file in filed]
+        standing += [Snapshot(read.log.source, read.facts, read.log.place) for read in reads if read.facts]
         spans = _spans(reads, self.patterns.vocabulary)
         history = build_history([read.log for read in reads], clocks, spans, given, scope, standing)
         if gap:
@@ -300,7 +303,7 @@ def _spans(reads: Sequence[LogRead], vocabulary: Vocabulary) -> Mapping[str, set
 def _readings(reads: Sequence[LogRead], clocks: Mapping[str, SourceClock]) -> Iterator[Reading]:
     for read in reads:
         log, survey = read.log, read.survey
-        clock = clocks[log.source]
+        clock, outputs = clocks[log.source], len({fact.line for fact in read.facts})
         edges = ((log.first, 0), (log.last, log.lines))  # neither need be the oldest or the newest
         span = [clock.utc(stamp, line) for stamp, line in edges if stamp is not None]
         span += [time for time in (clock.span(log.raw_events) if log.raw_events else ()) if not is_unanchored(time)]
@@ -310,8 +313,8 @@ def _readings(reads: Sequence[LogRead], clocks: Mapping[str, SourceClock]) -> It
             component=log.component,
             lines=survey.lines,
             records=survey.records,
-            recognised=read.recognised,
-            unread=survey.unread,
+            recognised=read.recognised + outputs,
+            unread=max(0, survey.unread - outputs),
             truncated=survey.truncated,
             begins=min(span, default=None),
             ends=max(span, default=None),

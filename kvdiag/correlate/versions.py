@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import reduce
 
 from kvdiag.formats.authors import DRIVER
 from kvdiag.model.event import Event
 from kvdiag.model.timeline import SeenVersion
-from kvdiag.snapshots.fact import VERSION
+from kvdiag.snapshots.fact import DRIVER_CALLED, VERSION
 from kvdiag.versions import intersection, read_range, write_range
 
 BANNERS = ("kubelet.started", "runtime.started")  # of the component that prints them
 
 
-def printed(events: Iterable[Event]) -> Iterator[SeenVersion]:
+def printed(events: Sequence[Event]) -> Iterator[SeenVersion]:
     """Each version a component of a node printed, from when on; drivers go by their own name.
 
     What a file says of a version counts where the component did not print it.
@@ -22,6 +23,7 @@ def printed(events: Iterable[Event]) -> Iterator[SeenVersion]:
     found: dict[tuple[str, str], list[SeenVersion]] = {}
     filed: dict[tuple[str, str], SeenVersion] = {}
     drivers: dict[str, str] = {}
+    known = {driver for event in events if (driver := event.ref("driver"))}
     for event in events:
         source = event.origin.source
         if source not in drivers and (driver := event.ref("driver")):
@@ -31,6 +33,7 @@ def printed(events: Iterable[Event]) -> Iterator[SeenVersion]:
             continue
         component = _component(event, drivers)
         if event.kind == VERSION:
+            component = _driver_called(component, known)
             filed[(component, event.node)] = SeenVersion(component, version, "file", event.node, event.origin)
         elif component:
             seen = found.setdefault((component, event.node), [])
@@ -53,6 +56,13 @@ def _component(event: Event, drivers: Mapping[str, str]) -> str:
             return drivers.get(event.origin.source, "") if event.component == DRIVER else event.component
         case kind:
             return event.component if kind in BANNERS else ""
+
+
+def _driver_called(component: str, known: AbstractSet[str]) -> str:
+    """The driver of the logs that a text calls `Hostpath CSI driver`; the same where none or several fit."""
+    called = component.removesuffix(DRIVER_CALLED).lower()
+    fit = [driver for driver in known if called in driver.split(".")] if component.endswith(DRIVER_CALLED) else []
+    return fit[0] if len(fit) == 1 else component
 
 
 def inferred(spans: Mapping[str, Iterable[str]]) -> Iterator[SeenVersion]:

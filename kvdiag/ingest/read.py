@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from io import BytesIO
 from itertools import chain, takewhile
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from kvdiag.clock import is_yearless
+from kvdiag.clock import DAY, is_yearless
 from kvdiag.errors import InputError
 from kvdiag.events.raw import UNKNOWN_PROCESS, RawEvent, RpcLine
 from kvdiag.events.recognise import Recogniser
@@ -34,6 +34,9 @@ from kvdiag.scan.damage import Damage, damaged
 from kvdiag.scan.protocol import Scanner
 from kvdiag.scan.sections import looked_into, sections
 
+if TYPE_CHECKING:
+    from kvdiag.snapshots.fact import SnapshotFact
+
 ENDS = 300  # lines at either end of an input in which its first and last time are looked for
 PREAMBLE = 8
 SAID_WITHIN = 8_000  # lines in which a line that says its own date is looked for
@@ -45,6 +48,12 @@ _JOURNAL = lazy_regex(
 )
 _NAMED_DAY = lazy_regex(_DAY)
 MOST_DAYS = 32  # that lines of a log name
+# `   Active: active (running) since Mon 2023-08-21 15:34:07 CST; 3 months 7 days ago`, as systemctl prints it.
+_SINCE = lazy_regex(
+    rb" Active: [^\n]{1,60} since [A-Z][a-z]{2} (?P<since>\d{4}-\d\d-\d\d) [^\n;]{1,40}; (?P<ago>[^\n]{1,60}) ago"
+)
+_SPAN = lazy_regex(rb"(\d{1,3}) ?(year|month|week|day)")
+_AGO = {b"year": 365 * DAY, b"month": 30 * DAY, b"week": 7 * DAY, b"day": DAY}
 _OWN_DAY = lazy_regex(
     rb"^(?:[^\n]{0,80} )?[IWEF](?P<month>\d\d)(?P<day>\d\d) \d\d:"
     rb"[^\n]{0,1500}?\b(?P<year>20\d\d)-(?P=month)-(?P=day)[ T]\d\d:",
@@ -76,11 +85,12 @@ class TextInput(NamedTuple):
 
 
 class LogRead(NamedTuple):
-    """What an input said, and how much of it was understood."""
+    """What an input said, how much of it was understood, and what commands printed between its lines."""
 
     log: LogEvents
     survey: Surveyed
     recognised: int
+    facts: Sequence[SnapshotFact] = ()
 
 
 def begins_record(line: bytes) -> bool:
@@ -139,7 +149,7 @@ class LogReader:
         self._scanner = scanner
         by = Attribution(byline(name, source.place.container))
         self._recogniser = Recogniser(vocabulary, is_named=source.is_named, by=by)
-        self.survey = Survey(is_bare=by.by.program == KERNEL)
+        self.survey = Survey(is_bare=by.by.program == KERNEL, line_of=line_map.of)
         self._first: int | None = None
         self._tail: Block | None = None
         self._year: int | None = None
@@ -218,7 +228,7 @@ class LogReader:
             evicted=self._evicted,
             damaged=tuple(self._damage.stretches),
         )
-        return LogRead(log, self.survey.result, heard.recognised)
+        return LogRead(log, self.survey.result, heard.recognised, self.survey.facts)
 
     def evict(self, is_kept: Callable[[RawEvent], bool], is_new: Callable[[RpcLine], bool]) -> None:
         """Keep some events, and the lines of calls that are new; the calls of the others are events from now on."""
@@ -291,13 +301,24 @@ def _said_year(block: Block) -> int | None:
 
 
 def _said_days(block: Block, most: int) -> Iterator[int]:
-    """The first days, at most so many, that lines of a block name with their year."""
+    """The first days, at most so many, that lines of a block name with their year, and when a status was asked."""
+    if most > 0 and (asked := _status_day(block)) is not None:
+        yield asked
     found: dict[bytes, None] = {}
     for day in _NAMED_DAY.finditer(block.data) if most > 0 else ():
         found[day[0]] = None
         if len(found) >= most:
             break
     yield from (moment for day in found if (moment := rfc3339(day + b"T00:00Z")) is not None)
+
+
+def _status_day(block: Block) -> int | None:
+    """The day on which `systemctl status` was asked: that since which a unit is in its state, and how long that is."""
+    found = _SINCE.search(block.data)
+    since = rfc3339(found["since"] + b"T00:00Z") if found else None
+    if found is None or since is None:
+        return None
+    return since + sum(int(count) * _AGO[unit] for count, unit in _SPAN.findall(found["ago"]))
 
 
 def _journal_span(block: Block) -> tuple[int, int] | None:

@@ -7,16 +7,28 @@ healthy; classifying a sample of all lines (0.5 µs each) makes it show.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from itertools import compress
+from typing import TYPE_CHECKING, NamedTuple
 
-from kvdiag.formats.bodies.known import classify, read_body
+from kvdiag.formats.bodies.known import HEAD, classify, read_body
 from kvdiag.formats.carriers.peel import peel
+from kvdiag.regex import lazy_regex
 from kvdiag.scan.blocks import Block
+
+if TYPE_CHECKING:
+    from kvdiag.snapshots.fact import SnapshotFact
+    from kvdiag.snapshots.outputs import CommandOutput
 
 WHOLE = 4  # blocks that are looked at in full before sampling begins
 EVERY = 48
 LOOKED_AT = 16  # lines of a block whose format is read
+# How the output of a command begins of which `kvdiag.snapshots.outputs` reads facts.
+_PRINTED = lazy_regex(
+    rb"(?:\* )?(?:[ih]i  |Name: {2}|Linux \S+ \d|Client Version: |NAME +STATUS|CONTAINER|POD ID|SANDBOX ID|\|"
+    rb"|[0-9a-f]{13} |Kubernetes v\d|containerd \S+\.\S|\S{1,200}\.(?:x86_64|aarch64)\s*$)"
+)
 
 
 class Surveyed(NamedTuple):
@@ -38,9 +50,13 @@ class Surveyed(NamedTuple):
 class Survey:
     """Counts over the blocks looked at, scaled to the whole input by `scaled`."""
 
-    def __init__(self, *, is_bare: bool = False) -> None:
-        """`is_bare` when each line is a record though it is in no format, as dmesg prints them without times."""
-        self._is_bare = is_bare
+    def __init__(self, *, is_bare: bool = False, line_of: Callable[[int], int] = int) -> None:
+        """`is_bare` when each line is a record though it is in no format, as dmesg prints them without times.
+
+        `line_of` gives the line of the input that a line of a block stands for.
+        """
+        self._is_bare, self._line_of = is_bare, line_of
+        self._output: CommandOutput | None = None
         self.lines = self.looked_at = self.truncated = 0
         self.classes, self.formats = Counter[str](), Counter[str]()
         self.carriers, self.nodes = Counter[str](), Counter[str]()
@@ -59,8 +75,9 @@ class Survey:
         self._number += 1
 
     def pass_over(self, blocks: Iterable[Block]) -> None:
-        """Count the lines of what is no log, and look at none."""
+        """Count the lines of what is no log; only facts are read of it."""
         for block in blocks:
+            self._find_facts(enumerate(block.data.split(b"\n"), block.first_line + 1))
             self.lines += block.lines
             self.truncated += block.truncated
         self.looked_at = self.classes["unread"] = self.lines
@@ -72,8 +89,14 @@ class Survey:
     def close(self) -> None:
         """No more blocks: the last one is always looked at."""
         if self._skipped is not None:
-            self._look(self._skipped)
+            with suppress(KeyError):  # of a log that was rewritten it is no longer known which lines it stands for
+                self._look(self._skipped)
             self._skipped = None
+
+    @property
+    def facts(self) -> Sequence[SnapshotFact]:
+        """What commands printed between the lines of the log."""
+        return () if self._output is None else self._output.facts
 
     @property
     def sampled(self) -> bool:
@@ -103,9 +126,11 @@ class Survey:
         if lines and not lines[-1]:
             lines.pop()
         self.looked_at += len(lines)
+        numbers: Sequence[int] = range(block.first_line + 1, block.first_line + 1 + len(lines))
         blank = lines.count(b"")
         if blank:  # a log may have nothing else for a long time
             self.classes[classify(b"")] += blank
+            numbers = [number for number, line in zip(numbers, lines, strict=True) if line]
             lines = [line for line in lines if line]
         classes = list(map(classify, lines))
         if self._is_bare:
@@ -119,3 +144,15 @@ class Survey:
             self.carriers[peeled.carrier] += 1
             if peeled.node:
                 self.nodes[peeled.node] += 1
+        self._find_facts(compress(zip(numbers, lines, strict=True), (one != HEAD for one in classes)))
+
+    def _find_facts(self, lines: Iterable[tuple[int, bytes]]) -> None:
+        """Read what commands printed between the lines of the log."""
+        for number, line in lines:
+            if self._output is None:
+                if not _PRINTED.match(line):
+                    continue
+                from kvdiag.snapshots.outputs import CommandOutput  # 3 ms, which few logs need
+
+                self._output = CommandOutput()
+            self._output.add(self._line_of(number), line.decode("utf-8", "replace"))

@@ -17,6 +17,13 @@ _HEADER = re.compile(
 )
 _LEAD = re.compile(rf"(?:[^\n]{{0,400}}\n){{0,4}}(?:{_HEADER.pattern})", re.MULTILINE)  # it warns of endpoints first
 _OPENING = re.compile(r'\s*\{\s*"(items|containers)"\s*:\s*\[\s*\{\s*"id"\s*:\s*"[0-9a-f]{12,64}"')
+# Rows that grep has left of such a table, whose columns a page may have drawn together.
+_ID, _CREATED = r"[0-9a-f]{13}", r"[^\n]{1,30}? ago"
+_ALONE = re.compile(
+    rf"(?P<sandbox>{_ID}) +{_CREATED} +(?P<state>Ready|NotReady) +(?P<name>\S+) +(?P<namespace>\S+) +\d+(?: |$)"
+    rf"|(?P<container>{_ID}) +\S+ +{_CREATED} +(?P<ran>Created|Running|Exited|Unknown) +(?P<called>\S+) +\d+ +"
+    rf"(?P<of>{_ID})(?: |$)"
+)
 _COLUMN = re.compile(r"\S+(?: \S+)*")
 _STATES = {
     "SANDBOX_READY": "Ready",
@@ -40,16 +47,38 @@ def read(text: str) -> Iterator[SnapshotFact]:
     yield from _listed(text, opening[1]) if opening else _rows(text)
 
 
+def is_heading(line: str) -> bool:
+    """Whether a line is the head of such a table."""
+    return _HEADER.match(line) is not None
+
+
+def row(number: int, heading: str, line: str) -> Iterator[SnapshotFact]:
+    """Give the sandbox or container of a row below its heading."""
+    columns = list(_COLUMN.finditer(heading))
+    ends = [column.start() for column in columns[1:]] + [len(line)]
+    cells = {c[0]: line[c.start() : end].strip() for c, end in zip(columns, ends, strict=False)}
+    if cells.get("STATE"):
+        yield _found(number, line.strip(), cells)
+
+
+def lone_row(number: int, line: str) -> Iterator[SnapshotFact]:
+    """Give the sandbox or container of a row that stands without its heading."""
+    found = _ALONE.match(line)
+    if found and found["sandbox"]:
+        cells = {"POD ID": "sandbox", "STATE": "state", "NAME": "name", "NAMESPACE": "namespace"}
+    else:
+        cells = {"CONTAINER": "container", "POD ID": "of", "STATE": "ran", "NAME": "called"}
+    if found:
+        yield _found(number, line.strip(), {key: found[group] for key, group in cells.items()})
+
+
 def _rows(text: str) -> Iterator[SnapshotFact]:
-    columns: list[re.Match[str]] = []
+    heading = ""
     for number, line in enumerate(text.splitlines(), start=1):
-        if _HEADER.match(line):
-            columns = list(_COLUMN.finditer(line))
-            continue
-        ends = [column.start() for column in columns[1:]] + [len(line)]
-        cells = {c[0]: line[c.start() : end].strip() for c, end in zip(columns, ends, strict=False)}
-        if cells.get("STATE"):
-            yield _found(number, line.strip(), cells)
+        if is_heading(line):
+            heading = line
+        elif heading:
+            yield from row(number, heading, line)
 
 
 def _listed(text: str, key: str) -> Iterator[SnapshotFact]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kvdiag.yamlread import Node
 
 VERSION = "version.found"
+DRIVER_CALLED = " CSI driver"  # behind a driver's name for people, where its version stands
 STANDING = frozenset((
     *(f"csi.state.{state}" for state in ("published", "unpublished", "staged", "unstaged")),
     *(f"attachment.{state}" for state in ("found", "waiting", "left")),

@@ -23,6 +23,8 @@ _COMPONENTS = {
     "cri-o": "crio",
 }
 _LINE = lazy_regex(r"(?:ii  |hi  )?([a-z][a-z.-]*[a-z])(?:-| +)(?:\d+:)?(\d+\.\d+\.\d+[\w.~+]*)(?=[-\s])")
+# As dpkg-query and rpm print it; what else begins with a package's name and a version may be prose.
+_OWN_LINE = lazy_regex(r"[ih]i  \S+ +\d\S* +\S|\S{1,200}-\d\S{0,100}\.(?:x86_64|aarch64)\s*$")
 
 
 def opens(_name: str, head: str) -> bool:
@@ -33,6 +35,16 @@ def opens(_name: str, head: str) -> bool:
 def read(text: str) -> Iterator[SnapshotFact]:
     """Give the versions of what kvdiag knows, without the packager's own number behind them."""
     for number, line in enumerate(text.splitlines(), start=1):
-        found = _LINE.match(line)
-        if found and found[1] in _COMPONENTS:
-            yield version(number, _COMPONENTS[found[1]], found[2], line.strip())
+        yield from _version(number, line)
+
+
+def installed(number: int, line: str) -> Iterator[SnapshotFact]:
+    """Give the version in a line that shows by itself that it is one of such a list."""
+    if _OWN_LINE.match(line):
+        yield from _version(number, line)
+
+
+def _version(number: int, line: str) -> Iterator[SnapshotFact]:
+    found = _LINE.match(line)
+    if found and found[1] in _COMPONENTS:
+        yield version(number, _COMPONENTS[found[1]], found[2], line.strip())

@@ -38,6 +38,13 @@ def read(text: str) -> Iterator[SnapshotFact]:
         yield version(1, "kubelet", text.strip(), text.strip())
 
 
+def answered(number: int, line: str) -> Iterator[SnapshotFact]:
+    """Give the version in a line that names its program; `RuntimeVersion` does not."""
+    for component, said in _SAID[:2]:
+        if found := said.fullmatch(line):
+            yield version(number, component, found[1], line)
+
+
 def _component(line: str, text: str) -> str:
     if line.startswith("RuntimeVersion") and not re.search(r"^RuntimeName:\s+containerd\s*$", text, re.MULTILINE):
         return ""
