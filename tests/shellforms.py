@@ -69,7 +69,7 @@ FORMS: Mapping[str, Form] = {
     "docker": Form(verbs={"info": "--format", "ps": "-a", "rm": ""}),
     "drbdadm": Form(verbs={"status": ""}),
     "e2fsck": Form("n"),
-    "find": Form(options="-delete -empty -lname -maxdepth -mindepth -name -path -type -xdev -newer"),
+    "find": Form(options="-delete -empty -lname -ls -maxdepth -mindepth -name -path -type -xdev -newer"),
     "findmnt": Form(options="--list --output --types --mountpoint --submounts --noheadings --source --target -R"),
     "fuser": Form(options="--verbose"),
     "grep": Form("EFceilnorsvwq", "--fixed-strings", valued="ABC"),

@@ -28,8 +28,8 @@ COMMANDS = sorted(
 )
 FAMILIES = ("2", "3")  # volume and CSI: their commands must have a trial or a reason
 
-HOLDERS = "find /proc/[0-9]* -maxdepth 2 -lname '*'{target_path}'*'"
-STAGING_HOLDERS = "find /proc/[0-9]* -maxdepth 2 -lname '*'{staging_path}'*'"
+HOLDERS = "find /proc -maxdepth 3 -lname '*'{target_path}'*'"
+STAGING_HOLDERS = "find /proc -maxdepth 3 -lname '*'{staging_path}'*'"
 NAMESPACES = (
     "grep -lsF -e {target_path} /proc/[0-9]*/mountinfo | cut -d/ -f3 | xargs -r ps -o mntns,pid,args -p | sort -u -k1,1"
 )
@@ -74,6 +74,9 @@ TRIALS = {
     "ls -la /var/lib/kubelet/pods/{pod_uid}/volumes/*/*/vol_data.json": Trial(
         Node.record_left, (f"{FOLDER}/vol_data.json",)
     ),
+    "find /var/lib/kubelet/pods/{pod_uid}/volumes -name vol_data.json -ls": Trial(
+        Node.record_left, (f"{FOLDER}/vol_data.json",)
+    ),
     "ls -la /var/lib/kubelet/pods/{pod_uid}/volumes/*/{spec_name}": Trial(Node.record_left, ("vol_data.json",)),
     "ls -d /var/lib/kubelet/pods/{pod_uid}/volumes/*/{spec_name}": Trial(Node.record_left, (FOLDER,)),
     FILES_LEFT: Trial(Node.files_left, ("file",)),
@@ -99,6 +102,7 @@ FORM_ALONE = {
     "ausearch": "needs an audit log",
     "blkid": "lists what disks there are",
     "cat /etc/iscsi/initiatorname.iscsi": "a file of the machine itself",
+    "date": "shows the clock of the machine itself",
     "dmesg": "the kernel's log is not ours to write",
     "drbdadm": "needs DRBD",
     "e2fsck -n DEVICE": "a faulty file system is nothing to make here",

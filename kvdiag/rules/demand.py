@@ -11,6 +11,7 @@ from functools import partial
 
 from kvdiag.correlate.handover import HANDED_OVER, STAGED, TOLD_BY
 from kvdiag.model.rule import All, AnyOf, Chain, Condition, Rule, Selector
+from kvdiag.rules.ending import BEFORE_START, STARTED
 from kvdiag.rules.order import sure_steps
 from kvdiag.rules.selection import Told, may_stand_for
 from kvdiag.rules.shelf import possible
@@ -28,6 +29,8 @@ def asked(rules: Iterable[Rule], told: ToldByKind) -> frozenset[str]:
 def kinds_of(rules: Iterable[Rule]) -> frozenset[str]:
     """The kinds that these rules ask for, and those that a hand-over is told by if one of them asks for it."""
     kinds = {kind for rule in rules for kind in sought(rule).kinds}
+    if any(kind.rpartition(".")[0] in BEFORE_START for kind in kinds):
+        kinds.add(STARTED)
     return frozenset(kinds | TOLD_BY if kinds & HANDED_OVER else kinds)
 
 

@@ -12,10 +12,14 @@ from kvdiag.model.timeline import History
 from kvdiag.model.values import State, SubjectKind
 from kvdiag.rules.selection import selects
 from kvdiag.rules.steps import told
-from kvdiag.rules.stretches import ends_fault
+from kvdiag.rules.stretches import BEFORE_MOUNT, MOUNT, ends_fault, operation
 
 REMOVED = frozenset({"pod.removed", "pod.worker.finished", "pod.worker.history-removed", "pod.volumes.unmounted"})
 """Kinds of events after which a pod is no longer started, so that its start cannot fail again."""
+STARTED = "container.started.recorded"
+"""A row of kubectl's events: kubelet starts a container once the pod's volumes are mounted and its sandbox runs."""
+BEFORE_START = MOUNT | BEFORE_MOUNT | {"sandbox.create"}
+"""Operations that have succeeded when a container of the pod starts."""
 NEXT_TRY = 5 * MINUTE + 30 * SECOND  # the longest that kubelet waits before it tries again, and a busy node is late
 _ENDS = frozenset({"pod.end", "pod.cleanup", "container.stop", "sandbox.stop", "volume.unpublish", "volume.unstage",
                    "volume.detach"})  # fmt: skip
@@ -31,7 +35,7 @@ class End(NamedTuple):
 
 def end_of(rule: Rule, part: Sequence[Event], lines: Sequence[Event], ends: int, history: History) -> End:
     """The state of a fault whose last line was at `ends`: it rests on `lines`, and its rule looks at `part`."""
-    over = _first_success(rule, part, lines, ends)
+    over = _first_success(rule, part, lines, ends) or _first_start(rule, lines, ends, history)
     is_of_end = not _ENDS.isdisjoint((*rule.breaks, *rule.suffers))
     if over is not None and (over.kind not in REMOVED or is_of_end):
         return End(State.OVER, over.time)
@@ -55,6 +59,17 @@ def _first_success(rule: Rule, part: Iterable[Event], lines: Sequence[Event], en
         and (last is None or ends_fault(event, last))
     )
     return min(over, key=lambda event: event.time, default=None)
+
+
+def _first_start(rule: Rule, lines: Sequence[Event], ends: int, history: History) -> Event | None:
+    """The first start of a container of the pod that the last failure kept from starting."""
+    last = max(lines, key=lambda event: event.ends, default=None)
+    if rule.healed is None or last is None or operation(last) not in BEFORE_START:
+        return None
+    pod = last.ref("pod_uid") or last.ref("pod") or last.ref("pod_name")
+    timeline = history.timelines.get((SubjectKind.POD, pod))
+    starts = (one for one in (timeline.events if timeline else ()) if one.kind == STARTED and one.time > ends)
+    return min(starts, key=lambda event: event.time, default=None)
 
 
 def _removed(rule: Rule, lines: Iterable[Event], ends: int, history: History) -> int | None:

@@ -81,7 +81,7 @@ def is_spoiled(taken: Sequence[Event], successes: Sequence[Event]) -> bool:
 
 def ends_fault(success: Event, failure: Event) -> bool:
     """Whether the success is one of the same object, and not of a step before the operation that failed."""
-    if _operation(success) in BEFORE_MOUNT and _operation(failure) in MOUNT:
+    if operation(success) in BEFORE_MOUNT and operation(failure) in MOUNT:
         return False
     for names in OBJECTS:
         shared = [(a, b) for name in names if (a := success.value(name)) and (b := failure.value(name))]
@@ -136,7 +136,8 @@ def _end(event: Event) -> int:
     return event.ends
 
 
-def _operation(event: Event) -> str:
+def operation(event: Event) -> str:
+    """The kind of the event without its outcome: `volume.stage` of `volume.stage.failed`."""
     return event.kind.rpartition(".")[0]
 
 
