@@ -4,6 +4,8 @@ Name:             web-0
 Namespace:        shop
 Events:
   Warning  FailedMount  3m (x5 over 10m)  kubelet  MountVolume.SetUp failed for volume "data" : rpc error: …
+
+There is no event of a sandbox that was made. After one that failed the next container of the pod proves it.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from collections import deque
 from typing import TYPE_CHECKING, TypeGuard
 
 from kvdiag.formats.bodies.eventtable import FORMATS, Described, descriptions, repeats
+from kvdiag.model.values import EMPTY
 
 if TYPE_CHECKING:
     from kvdiag.events.raw import RawEvent
@@ -32,9 +35,13 @@ class Listed:
         self._stamper = stamper
         self._block = b""
         self._above: deque[Described] = deque()
+        self._failed: dict[bytes, int] = {}  # by pod, when its sandbox could last not be made
 
     def read(self, said: TimedLine, line: bytes, block: bytes, index: int) -> TimedLine:
         """A row as it was read, or read anew as one about what is named above it."""
+        return self._after_failure(self._about_above(said, line, block, index))
+
+    def _about_above(self, said: TimedLine, line: bytes, block: bytes, index: int) -> TimedLine:
         above = []
         if self._block is not block:
             above = [*self._above]
@@ -45,6 +52,20 @@ class Listed:
             return said
         self._stamper.described = above[-1]
         return self._stamper.read(line)
+
+    def _after_failure(self, said: TimedLine) -> TimedLine:
+        """Mark a row that proves the sandbox which another row told could not be made."""
+        fields = said.body.fields if said.body else EMPTY
+        about = said.text.split(b'"', 4)[3:4]  # "Event listed" object="shop/web-0" …
+        if not about or said.stamp is None:
+            return said
+        reason, pod = fields.get("reason"), about[0]
+        if reason == "FailedCreatePodSandBox":
+            self._failed[pod] = max(said.stamp, self._failed.get(pod, said.stamp))
+        elif reason == "Created" and self._failed.get(pod, said.stamp) < said.stamp:
+            del self._failed[pod]
+            return said._replace(text=said.text + b' after="FailedCreatePodSandBox"')
+        return said
 
 
 def repeated(raw_event: RawEvent, row: Body) -> RawEvent:

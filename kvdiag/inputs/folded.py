@@ -1,4 +1,4 @@
-"""Inputs that are no lines of a log yet, rewritten to such: a journal's entries, JSON, YAML, OTLP, kubectl describe.
+"""Inputs that are no lines of a log yet, rewritten to such: a journal's entries, JSON, YAML, OTLP, recordings.
 
 Which they are is told by their first bytes; any other input is given as it is.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from kvdiag.inputs import described, journal, jsondocument, otlp, yamldocument
+from kvdiag.inputs import described, journal, jsondocument, otlp, recording, yamldocument
 from kvdiag.inputs.lines import Lines, Receiver, Rewriting, Rewritten
 from kvdiag.inputs.readers import Replayed, read_up_to
 
@@ -20,7 +20,14 @@ HEAD = 64 << 10
 Fold: TypeAlias = Callable[[bytes], Rewriting | None]
 """From the first bytes of an input: how its lines are rewritten; None when it is of another kind."""
 
-FOLDS: tuple[Fold, ...] = (journal.fold, otlp.fold, jsondocument.fold, yamldocument.fold, described.fold)
+FOLDS: tuple[Fold, ...] = (
+    journal.fold,
+    otlp.fold,
+    recording.fold,
+    jsondocument.fold,
+    yamldocument.fold,
+    described.fold,
+)
 
 
 def is_folded(head: bytes) -> bool:
