@@ -8,7 +8,7 @@ what it stands for is to be put in, and nothing is run by mistake meanwhile.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from kvdiag.clock import say_duration
 from kvdiag.model.event import Event, is_unnamed
@@ -38,6 +38,7 @@ def values(entity: Entity, evidence: Sequence[tuple[str, Event]], count: int, be
         said.update((name, value) for name, value in event.attrs.items() if value)
         if backoff := event.attrs.get("backoff"):
             ladder.append(backoff)
+    said.update(_names_of_pod({event.ref("pod") for _, event in evidence} - {""}))
     said["text"] = next((said[name] for name in ("error", "reason", "message") if said.get(name)), "")
     said.update(entity.ids)
     said[str(entity.kind)] = entity.name
@@ -45,6 +46,12 @@ def values(entity: Entity, evidence: Sequence[tuple[str, Event]], count: int, be
     over = f" over {span}" if span != say_duration(0) else ""
     said |= {"count": str(count), "span": span, "often": "once" if count == 1 else f"{count} times{over}"}
     return said | {"ladder": " ".join(dict.fromkeys(ladder))}
+
+
+def _names_of_pod(pods: Collection[str]) -> dict[str, str]:
+    """The namespace and the name of the pod, where all lines that name one name the same."""
+    namespace, _, name = next(iter(pods)).partition("/") if len(pods) == 1 else ("", "", "")
+    return {"namespace": namespace, "pod_name": name} if namespace and name else {}
 
 
 def sentence(text: str, said: Mapping[str, str]) -> str:

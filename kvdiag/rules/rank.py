@@ -22,7 +22,8 @@ from kvdiag.rules.uncaused import Uncaused
 TOUCH = 10 * MINUTE  # between the end of a cause and the beginning of what it explains
 SLACK = 10 * SECOND  # between the clocks and the buffers of two components
 DEVICES = ("device",)
-OBJECTS = ("image", "container_name")
+OBJECTS = ("image", "server", "container_name")
+OF_PODS = ("pod_uid", "pod", "container_id", "sandbox_id")  # that a line may name though its finding is the node's
 MONITORS = MINUTE  # between two monitors of a node that see one failure: PLEG takes 3m, a call to the runtime 2m or 4m
 
 
@@ -145,7 +146,9 @@ class _Ranking:
 
     def _objects(self, cause: Finding, finding: Finding) -> tuple[str, ...]:
         """The kinds of objects that both must share, if both name one; what befell a whole node has no image."""
-        return DEVICES if self._kin(cause, finding) is Kin.BY_NODE else (*DEVICES, *OBJECTS)
+        if self._kin(cause, finding) is Kin.BY_NODE:
+            return DEVICES
+        return (*DEVICES, *OBJECTS, *(OF_PODS if is_stand_in(cause) or is_stand_in(finding) else ()))
 
     def _kin(self, cause: Finding, finding: Finding) -> Kin | None:
         return self._kinship.of(cause.rule, finding.rule)

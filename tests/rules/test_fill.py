@@ -248,3 +248,13 @@ def test_what_the_logs_do_not_show_is_changed_by_no_command(run, after, said, co
     """A command that only reads keeps the place of a name that is missing; one that changes something is left out."""
     (step,) = fixes(one_rule(fix=(Fix("Do.", run, after),)), said, plain())
     assert (step.run, step.withheld) == (command, withheld)
+
+
+def test_the_one_pod_that_the_lines_name_is_in_the_commands():
+    """A finding of a node or volume names the pod of its lines; where they name two, no command does."""
+    entity = Entity(SubjectKind.NODE, "n1", "n1", {"node": "n1"})
+    web, db = event(1, [("pod", "shop/web-0")]), event(2, [("pod", "shop/db-0")])
+    said = values(entity, [("a", web), ("b", web), ("c", event(3))], 2, 0, 0)
+    assert command("kubectl get pod -n {namespace} {pod_name}", said) == "kubectl get pod -n shop web-0"
+    said = values(entity, [("a", web), ("b", db)], 2, 0, 0)
+    assert {"namespace", "pod_name"}.isdisjoint(said)

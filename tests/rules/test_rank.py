@@ -364,3 +364,22 @@ def test_only_a_fault_of_the_same_object_explains(mine, others, is_explained):
     assert {key: by for key, by, _ in ranked([cause, symptom])}["symptom:pod:p"] == (
         "cause:pod:p" if is_explained else None
     )
+
+
+@pytest.mark.parametrize(
+    ("mine", "others", "is_explained"),
+    [
+        ({"pod": "shop/web-0"}, {"pod": "shop/db-0"}, False),
+        ({"container_id": "3f2a9c"}, {"container_id": "24bee8"}, False),
+        ({"pod": "shop/web-0"}, {"pod": "shop/web-0"}, True),
+        ({"pod": "shop/web-0"}, {}, True),
+    ],
+)
+def test_what_is_told_of_a_node_in_place_of_a_pod_is_of_no_other_pod(mine, others, is_explained):
+    """A finding that stands in for an unnamed container may name its pod, and the cause is of another one."""
+    cause = named(finding("cause", POD, "p", 0, 60, explains=["symptom"], node="n1"), **mine)
+    symptom = finding("symptom", NODE, "n1", 5, 60, node="n1")
+    symptom = named(symptom._replace(rule=symptom.rule._replace(per=POD, or_node=True)), **others)
+    assert {key: by for key, by, _ in ranked([cause, symptom])}["symptom:node:n1"] == (
+        "cause:pod:p@n1" if is_explained else None
+    )
