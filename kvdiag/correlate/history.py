@@ -214,8 +214,9 @@ def _parts_by_component(
             if key not in parts:
                 parts[key] = SourceCoverage(*_span(log, clock), gaps=illegible)
             times = sorted((clock.utc(first.stamp, first.line), clock.utc(last.stamp, last.line)))
-            parts[key].add(times[0], times[1], _verbosity(first), process.pid)
-            parts[key].is_events &= _is_row(first) and _is_row(last)
+            is_row = _is_row(first) and _is_row(last)
+            parts[key].add(times[0], times[1], 0 if is_row else _verbosity(first), process.pid)
+            parts[key].is_events &= is_row
         for key, part in parts.items():
             by_component[key].append(part)
     return by_component

@@ -40,3 +40,11 @@ def test_the_next_container(rows, lines):
     text = "\n".join(["LAST SEEN   TYPE      REASON   OBJECT   MESSAGE", *rows, ""])
     events = Case(Options(paths=())).read(given=[TextInput("events.txt", text.encode())]).history.events
     assert [event.origin.line - 1 for event in events if event.kind == "sandbox.created"] == lines
+
+
+def test_a_row_proves_no_verbosity():
+    """Kubelet prints a line of that kind at -v=4; a row of an event shows nothing of its -v."""
+    text = "\n".join(["LAST SEEN   TYPE      REASON   OBJECT   MESSAGE", failed("8m"), created("7m"), ""])
+    history = Case(Options(paths=())).read(given=[TextInput("events.txt", text.encode())]).history
+    assert {one.kind for one in history.events} >= {"sandbox.created"}
+    assert [one.verbosity for one in history.coverage] == [0]
