@@ -33,14 +33,29 @@ DAY = 24 * HOUR
 HALF_YEAR = 180 * DAY  # a stamp without a year that is further from the one before is of another year
 CLOCKS_DIFFER = 5 * SECOND  # two machines that keep time badly; what is closer proves no order
 
+# What the calendar holds: a year less than `datetime`, since zones and New Years are added.
+CALENDAR_ENDS = calendar.timegm((9999, 1, 1, 0, 0, 0)) * 1_000_000
+LAST_YEAR = 9998
+
 BOOT_ENDS = 10 * 365 * DAY
 PRINTED = FRAME_BEGINS - 1  # an age of nothing
 AGES_BEGIN = FRAME_BEGINS - 10 * 365 * DAY
 PLACES_BEGIN = AGES_BEGIN - DAY
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_DURATION = lazy_regex(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h|d)")
+_LAST_STAMP = calendar.timegm((9999, 12, 31, 23, 59, 59)) * 1_000_000 + 999_999
+_DURATION = lazy_regex(r"(\d{1,18}(?:\.\d{1,18})?)(ns|us|µs|ms|s|m|h|d)")
 _UNITS = {"ns": 0.001, "us": 1, "µs": 1, "ms": 1_000, "s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY}
+
+
+def calendar_stamp(stamp: int) -> int | None:
+    """Return a time that a log line gives, in microseconds since 1970; None before 1970 and from year 9999 on."""
+    return stamp if 0 <= stamp < CALENDAR_ENDS else None
+
+
+def uptime_stamp(stamp: int) -> int | None:
+    """Return a time since boot that a log line gives, in microseconds; None from ten years on."""
+    return stamp if 0 <= stamp < BOOT_ENDS else None
 
 
 def is_yearless(stamp: int) -> bool:
@@ -79,9 +94,9 @@ def at_line(line: int) -> int:
 
 
 def in_year(stamp: int, year: int) -> int:
-    """A year-less stamp as if it were UTC in `year`; 29 February becomes 1 March where the year has none."""
+    """A year-less stamp as UTC in `year`, 1970 to 9998; 29 February becomes 1 March where the year has none."""
     day, rest = divmod(stamp, DAY)
-    return _day_in_year(day, year) + rest
+    return _day_in_year(day, min(max(year, 1970), LAST_YEAR)) + rest
 
 
 @lru_cache(4096)
@@ -131,8 +146,8 @@ def years_at(rollovers: YearRollovers, line: int, stamp: int | None = None) -> i
 
 
 def to_datetime(stamp: int) -> datetime:
-    """Microseconds since 1970 → aware UTC datetime."""
-    return _EPOCH + timedelta(microseconds=stamp)
+    """Microseconds since 1970 → aware UTC datetime; the nearest that there is, for a sum that no year holds."""
+    return _EPOCH + timedelta(microseconds=min(max(stamp, 0), _LAST_STAMP))
 
 
 def from_datetime(moment: datetime) -> int:

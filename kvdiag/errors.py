@@ -24,6 +24,25 @@ class InputError(KvdiagError):
         super().__init__(f"{source}: {problem}")
 
 
+class UnexpectedError(InputError):
+    """A fault of kvdiag itself, met while it read an input: that line or input is lost, the others are analyzed."""
+
+    def __init__(self, source: str, fault: str, line: int | None = None) -> None:
+        """`fault` is what `describe_fault` returned; `line` the first line that is skipped, None where the rest is."""
+        where = "the rest of the input" if line is None else f"line {line}"
+        super().__init__(source, f"{where} is skipped: {fault}")
+
+
+def describe_fault(error: BaseException) -> str:
+    """Return what to print of an exception that nobody expected: its type, its place in kvdiag, and what to do."""
+    place, at = "", error.__traceback__
+    while at is not None:
+        folder, package, file = at.tb_frame.f_code.co_filename.replace("\\", "/").rpartition("/kvdiag/")
+        place = f" in kvdiag/{file}:{at.tb_lineno}" if package and folder else place
+        at = at.tb_next
+    return f"unexpected {type(error).__name__}{place}; this is a bug in kvdiag, please report it"
+
+
 class WindowError(InputError):
     """No input holds anything of the requested time."""
 

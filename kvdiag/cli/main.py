@@ -48,6 +48,12 @@ def guarded(command: Callable[[], None]) -> None:
     except MemoryError:
         _say("kvdiag: out of memory; give fewer logs, or narrow the time with --since and --until")
         sys.exit(UNREADABLE)
+    except Exception as error:  # noqa: BLE001 (the last resort: a clear message, and no exit that means "findings")
+        from kvdiag.errors import describe_fault
+
+        _turn_off_output()
+        _say(f"kvdiag: {describe_fault(error)}")
+        sys.exit(UNREADABLE)
 
 
 def _dispatch() -> None:

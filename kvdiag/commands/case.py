@@ -16,7 +16,7 @@ from kvdiag.correlate.clocks import SourceClock, set_clocks
 from kvdiag.correlate.history import build_history
 from kvdiag.correlate.incidents import incidents, of_input
 from kvdiag.correlate.needed import Scope
-from kvdiag.errors import InputError, UsageError, WindowError
+from kvdiag.errors import InputError, KvdiagError, UnexpectedError, UsageError, WindowError, describe_fault
 from kvdiag.events.folder import built_in
 from kvdiag.events.raw import EventMatch
 from kvdiag.events.vocabulary import EVENTS, Vocabulary, load_vocabulary
@@ -232,10 +232,15 @@ class Case:
             with limited(self.options.limit):
                 for source in sought:
                     taken.begin(source)
-                    log = _log_of(source, filed)
-                    if log is not None:
-                        for read in read_source(log, vocabulary, scan, self.problems.append, taken.add, hooks):
-                            reads.append(read)  # noqa: PERF402 (one by one: evictions change what stands in it)
+                    try:
+                        log = _log_of(source, filed)
+                        if log is not None:
+                            for read in read_source(log, vocabulary, scan, self.problems.append, taken.add, hooks):
+                                reads.append(read)  # noqa: PERF402 (one by one: evictions change what stands in it)
+                    except (KvdiagError, OSError, MemoryError):
+                        raise
+                    except Exception as error:  # noqa: BLE001 (a fault of kvdiag costs this input, not the run)
+                        self.problems.append(UnexpectedError(source.name, describe_fault(error)))
                     taken.end()
         except TimeIsUpError:
             options = self.options

@@ -304,7 +304,7 @@ def _retries(log: LogEvents) -> Iterator[tuple[int, int, int]]:
         attrs = raw_event.match.attrs
         found = retry_moment(attrs) if is_line_order(raw_event.stamp) else None
         if found:
-            waits = duration(attrs.get("backoff", "")) or 0
+            waits = min(duration(attrs.get("backoff", "")) or 0, DAY)  # kubelet waits 2m2s at most
             yield raw_event.line, raw_event.stamp, naive(found) - east(found) - waits
 
 

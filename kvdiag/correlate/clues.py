@@ -39,7 +39,9 @@ QUARTER = 15 * MINUTE
 NEAR_LOGS = 30 * DAY  # between logs of which one lends the other its year without a doubt
 WEAK = 5  # from this strength on a log's own word gives way to stronger words of other logs
 _HALVES = ("-09:30", "-03:30", "+03:30", "+04:30", "+05:30", "+05:45", "+06:30", "+08:45", "+09:30", "+10:30", "+12:45")
-_MOMENT = lazy_regex(r"(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d+))? ([+-])(\d\d)(\d\d)")
+_MOMENT = lazy_regex(
+    r"((?:19|20|21)\d\d)-(0[1-9]|1[0-2])-(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))? ([+-])(\d\d)(\d\d)"
+)
 HOSTS = frozenset({"kubelet", "containerd", "crio", "kernel"})  # programs that run on the host, in its zone
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from kvdiag.clock import at_line
+from kvdiag.errors import describe_fault
 from kvdiag.events.lines import LONGEST_RECORD, HitLines
 from kvdiag.events.listed import is_row, repeated
 from kvdiag.events.matching import Matcher
@@ -47,6 +48,7 @@ class Recogniser:
         self._vocabulary, self._is_named, self._by = vocabulary, is_named, by
         self.raw_events: list[RawEvent] = []
         self.recognised = 0
+        self.faults: dict[str, int] = {}  # faults of kvdiag itself, each with the first line that it could not read
         self._matcher, self._repeats = Matcher(vocabulary), Repeats()
         self._lines = HitLines(KERNEL if by.by.program == KERNEL else "")
         self._polls, self._readers, self._errors = vocabulary.polls, vocabulary.readers, vocabulary.errors
@@ -80,27 +82,32 @@ class Recogniser:
         stamp_of, process, rest = lines.front()
         known, seen = repeats.known.get, repeats.told.get
         for index, line, ids in hits:
-            told = seen(hash(line))
-            if told is not None:
-                self.recognised += told
-                repeats.duplicates += told
-                continue
-            stamp = stamp_of(line)
-            if stamp is not None and not line.endswith(UNFINISHED):
-                going = known(line[rest:])
-                if going is not None and going.goes_on(stamp, process):
-                    self.recognised += 1
+            try:
+                told = seen(hash(line))
+                if told is not None:
+                    self.recognised += told
+                    repeats.duplicates += told
                     continue
-                said: ParsedLine = (stamp, line, process, None)
-            else:
-                said = lines.read(line, block, index)
-                stamp_of, process, rest = lines.front()
-            place = HitLine(block, index, first_line + index + 1, line)
-            events = self._take_one(ids[0], said, place, rest) if len(ids) == 1 else None
-            if events is None:
-                events = self._take(ids, said, place, rest)
-            if said[0] is not None and events:
-                repeats.tell(line, events)
+                stamp = stamp_of(line)
+                if stamp is not None and not line.endswith(UNFINISHED):
+                    going = known(line[rest:])
+                    if going is not None and going.goes_on(stamp, process):
+                        self.recognised += 1
+                        continue
+                    said: ParsedLine = (stamp, line, process, None)
+                else:
+                    said = lines.read(line, block, index)
+                    stamp_of, process, rest = lines.front()
+                place = HitLine(block, index, first_line + index + 1, line)
+                events = self._take_one(ids[0], said, place, rest) if len(ids) == 1 else None
+                if events is None:
+                    events = self._take(ids, said, place, rest)
+                if said[0] is not None and events:
+                    repeats.tell(line, events)
+            except MemoryError:
+                raise
+            except Exception as error:  # noqa: BLE001 (a fault of kvdiag costs this line, not the log)
+                self.faults.setdefault(describe_fault(error), first_line + index + 1)
 
     def evict(self, kept: list[RawEvent], heard: list[RpcLine]) -> None:
         """Go on with these alone; a poll that is kept is counted on, any other begins anew."""

@@ -12,7 +12,7 @@ import re
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from kvdiag.clock import FRAME_YEAR, HOUR, MINUTE, SECOND, from_datetime
+from kvdiag.clock import FRAME_YEAR, HOUR, MINUTE, SECOND, calendar_stamp, from_datetime
 from kvdiag.regex import lazy_regex
 
 # The minute is the expensive part and changes rarely: 0.15 µs from the cache, 1.5 µs when computed.
@@ -45,7 +45,7 @@ _MONTHS = {
 
 
 def rfc3339(text: bytes) -> int | None:
-    """`2024-07-15T03:49:34.05+08:00` in microseconds since 1970; a missing zone is taken for UTC; None if no time."""
+    """`2024-07-15T03:49:34.05+08:00` in microseconds since 1970; a missing zone means UTC; None if it is no time."""
     found = _RFC3339.match(text)
     if found is None:
         return None
@@ -53,7 +53,7 @@ def rfc3339(text: bytes) -> int | None:
     begins = _dated_minute(minute)
     if begins is None:
         return None
-    return begins + within_minute(seconds or b"00", fraction) - _offset(zone or b"Z")
+    return calendar_stamp(begins + within_minute(seconds or b"00", fraction) - _offset(zone or b"Z"))
 
 
 def within_minute(seconds: bytes, fraction: bytes | None) -> int:

@@ -10,7 +10,7 @@ from itertools import chain, takewhile
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kvdiag.clock import DAY, is_yearless
-from kvdiag.errors import InputError
+from kvdiag.errors import InputError, KvdiagError, UnexpectedError, describe_fault
 from kvdiag.events.raw import UNKNOWN_PROCESS, RawEvent, RpcLine
 from kvdiag.events.recognise import Recogniser
 from kvdiag.events.stamper import Process
@@ -64,7 +64,9 @@ Progress = Callable[[str, int], None]
 
 
 class BlockListener(Protocol):
-    """Hears each block of a log beside the recogniser."""
+    """Hears each block of a log beside the recogniser; `faults` are its own, each with the first line it cost."""
+
+    faults: dict[str, int]
 
     def hear(self, block: Block, line_of: Callable[[int], int]) -> None:
         """The next block; `line_of` gives the line of the input that a line of it stands for, as long as it is read."""
@@ -123,21 +125,33 @@ def read_source(
             log.survey.pass_over(blocks)
         else:
             try:
-                heard = hooks.listen(log.name) if hooks.listen is not None else None
-                for block in blocks:
-                    log.add(block, heard)
-                    if hooks.evict is not None:
-                        hooks.evict(log)
+                _read_blocks(log, blocks, hooks, problem)
             except TimeIsUpError:
                 yield log.made()
                 raise
-            log.end()
         if name and not log.survey.classes["head"]:
             log.survey.count_as_text()
         yield log.made()
         given = True
     if not given:
         yield LogReader(source.name, source, vocabulary, scanner, line_map).made()
+
+
+def _read_blocks(log: LogReader, given: Iterable[Block], hooks: Hooks, problem: Callable[[InputError], None]) -> None:
+    """Read the blocks of one log; a fault of kvdiag costs a line, or what follows in this log, and is a problem."""
+    try:
+        heard = hooks.listen(log.name) if hooks.listen is not None else None
+        for block in given:
+            log.add(block, heard)
+            if hooks.evict is not None:
+                hooks.evict(log)
+    except (KvdiagError, OSError, MemoryError):
+        raise
+    except Exception as error:  # noqa: BLE001 (see above)
+        problem(UnexpectedError(log.input, describe_fault(error)))
+    log.end()
+    for fault, line in log.faults.items():
+        problem(UnexpectedError(log.input, fault, line))
 
 
 class LogReader:
@@ -158,9 +172,15 @@ class LogReader:
         self._journal: tuple[int, int] | None = None
         self._days: dict[int, None] = {}
         self._begins = self._ends = 0
+        self.faults: dict[str, int] = {}  # of kvdiag itself, each with the first line of the input that it cost
         self._evicted = Counter[str]()
         self._damage = Damage()
         self._weight, self._weighed = Weight(), (0, 0)  # and of how many events and lines of calls it is
+
+    @property
+    def input(self) -> str:
+        """The name of the input that the log is in."""
+        return self._source.name
 
     @property
     def size(self) -> int:
@@ -192,8 +212,12 @@ class LogReader:
             self._days.update(dict.fromkeys(_said_days(block, MOST_DAYS - len(self._days))))
         self._ends = block.first_line + block.lines
         self._tail = block
+        for fault, number in self._recogniser.faults.items():
+            if fault not in self.faults:
+                self.faults[fault] = self._line_map.of(number)
         if listener is not None:
             listener.hear(block, self._line_map.of)
+            self.faults = {**listener.faults, **self.faults}
         self._line_map.forget(self._ends, self._lines_since(block.first_line))
 
     def end(self) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from json import JSONDecodeError
 
-from kvdiag.errors import InputError
+from kvdiag.errors import InputError, UnexpectedError, describe_fault
 from kvdiag.inputs.folders import SkippedError
 from kvdiag.inputs.readers import Replayed, read_up_to
 from kvdiag.inputs.sniff import begins_as_log
@@ -68,6 +68,10 @@ def _facts(source: Source, text: str) -> tuple[list[SnapshotFact], str]:
         else:
             own = _before_log(text)
             source.problem(_damaged(source, str(error)))
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 (a fault of kvdiag costs this file, not the run)
+        source.problem(UnexpectedError(source.name, describe_fault(error)))
     return facts, own
 
 

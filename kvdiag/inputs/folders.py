@@ -144,4 +144,4 @@ def age_order(path: PurePath) -> tuple[list[list[str | int]], tuple[int, int, st
 
 def _natural(text: str) -> list[str | int]:
     """`10.log` → `["", 10, ".log"]`: numbers compare as numbers, and always with numbers."""
-    return [int(part) if number % 2 else part for number, part in enumerate(re.split(r"([0-9]+)", text))]
+    return [int(part) if number % 2 else part for number, part in enumerate(re.split(r"([0-9]{1,18})", text))]

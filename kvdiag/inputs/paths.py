@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from kvdiag.errors import InputError, UsageError
+from kvdiag.errors import InputError, KvdiagError, UnexpectedError, UsageError, describe_fault
 from kvdiag.inputs import sniff
 from kvdiag.inputs.bundle import Archive, Bundle, Tell, journal_file
 from kvdiag.inputs.compressed import Budget, Metered
@@ -62,7 +62,7 @@ def _stdin(seen: set[Identity], tell: Tell, stdin: Callable[[], Reader]) -> Iter
         raise UsageError("nothing to read: give files or folders, or pipe a log: journalctl -u kubelet | kvdiag …")
     if _STDIN_IDENTITY not in seen:
         seen.add(_STDIN_IDENTITY)
-        yield from _stream(STDIN, stdin(), tell)
+        yield from _guarded(STDIN, _stream(STDIN, stdin(), tell), tell)
 
 
 def _named(name: str, seen: set[Identity], tell: Tell) -> Iterator[Source]:
@@ -80,7 +80,17 @@ def _named(name: str, seen: set[Identity], tell: Tell) -> Iterator[Source]:
         elif why := _REFUSED.get(stat.S_IFMT(status.st_mode)):
             tell.problem(InputError(name, why))
         elif _is_new(status, seen):
-            yield from _file(_At(name, path, status, InputError), tell)
+            yield from _guarded(name, _file(_At(name, path, status, InputError), tell), tell)
+
+
+def _guarded(name: str, found: Iterator[Source], tell: Tell) -> Iterator[Source]:
+    """Give the sources of one file; a fault of kvdiag while it looks into the file costs that file, not the run."""
+    try:
+        yield from found
+    except (KvdiagError, OSError, MemoryError):
+        raise
+    except Exception as error:  # noqa: BLE001 (see above)
+        tell.problem(UnexpectedError(name, describe_fault(error)))
 
 
 def _is_new(status: os.stat_result, seen: set[Identity]) -> bool:
@@ -195,7 +205,8 @@ def _folder(folder: Path, seen: set[Identity], tell: Tell) -> Iterator[Source]:
         if not _is_new(status, seen):
             holds_log = True
         else:
-            for source in _file(_At(str(path), path, status, SkippedError, path.relative_to(folder).as_posix()), tell):
+            at = _At(str(path), path, status, SkippedError, path.relative_to(folder).as_posix())
+            for source in _guarded(at.name, _file(at, tell), tell):
                 holds_log = True
                 yield source
     if not holds_log:

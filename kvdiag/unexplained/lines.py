@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kvdiag.clock import HOUR
+from kvdiag.errors import describe_fault
 from kvdiag.events.stamper import KlogLayout, Layout, TimedLine, TimestampReader
 from kvdiag.explain.benign import Benign
 from kvdiag.formats.bodies import eventtable, plain
@@ -106,6 +107,7 @@ class ErrorLines:
         """`entries` are the harmless lines; an entry of a line is counted from 1, 0 is none."""
         self._entries = [(n, one, one.anchor.translate(None, _DIGITS)) for n, one in enumerate(entries, start=1)]
         self._allowance = allowance
+        self.faults: dict[str, int] = {}  # of kvdiag itself, each with the first line that it cost
         self._stamper = TimestampReader()
         self._like: dict[tuple[str, Level, bytes, bytes], _Like] = {}
         self._same: dict[tuple[str, Level, bytes, int], tuple[int, int]] = {}  # by the hash of the words
@@ -126,15 +128,24 @@ class ErrorLines:
             counted = begin
             line = data[begin:end].removesuffix(b"\r")
             self._below, self._rest = 0, (data, end + 1)
-            if line.endswith(_OPENS):
-                line, below = _whole(data, line, end)
-                self._below = line_of(number + below) - line_of(number)
-            said = self._stamper.read(line)
-            layout = self._stamper.front
-            if layout is not None and said.text is line and _is_of(layout, said):
-                self._headed(line, said, layout, line_of(number))
-            else:
-                self._bodied(line, said, line_of(number))
+            try:
+                if line.endswith(_OPENS):
+                    line, below = _whole(data, line, end)
+                    self._below = line_of(number + below) - line_of(number)
+                self._read(line, line_of(number))
+            except MemoryError:
+                raise
+            except Exception as error:  # noqa: BLE001 (a fault of kvdiag costs this line, not the log)
+                self.faults.setdefault(describe_fault(error), line_of(number))
+
+    def _read(self, line: bytes, number: int) -> None:
+        """One line, `number` in the input."""
+        said = self._stamper.read(line)
+        layout = self._stamper.front
+        if layout is not None and said.text is line and _is_of(layout, said):
+            self._headed(line, said, layout, number)
+        else:
+            self._bodied(line, said, number)
 
     def _headed(self, line: bytes, said: TimedLine, layout: Layout, number: int) -> None:
         """A line whose header is the same as that of others."""

@@ -14,6 +14,7 @@ import re
 from collections.abc import Mapping
 from typing import TypeGuard
 
+from kvdiag.clock import calendar_stamp
 from kvdiag.formats.bodies.bodyformat import Format
 from kvdiag.formats.bodies.goquote import encodable
 from kvdiag.formats.bodies.logrus import level_of
@@ -72,7 +73,7 @@ def _stamp(value: object) -> int | None:
         return rfc3339(value.encode("utf-8", "replace"))
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e15:
         return None
-    return round(value * (1_000 if value >= _FIRST_MILLISECONDS else 1_000_000))
+    return calendar_stamp(round(value * (1_000 if value >= _FIRST_MILLISECONDS else 1_000_000)))
 
 
 def _rendered(value: object) -> str:

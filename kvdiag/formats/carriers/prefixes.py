@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from kvdiag.clock import SECOND
+from kvdiag.clock import SECOND, uptime_stamp
 from kvdiag.formats.carriers import openings
 from kvdiag.formats.carriers.carrier import ANSI, KERNEL, Peeled, program
 from kvdiag.formats.stamps import rfc3339, syslog_minute, within_minute, yearless
@@ -157,7 +157,7 @@ def since_boot(body: bytes) -> Peeled | None:
     found = _BOOT.match(body)
     if found is None:
         return None
-    uptime = int(found.group(1)) * SECOND + int(found.group(2))
+    uptime = uptime_stamp(int(found.group(1)) * SECOND + int(found.group(2)))
     sent = _sent(body, found.end(), None, "journal-monotonic", strict=True)
     if sent is None:
         return Peeled(body[found.end() :], uptime, ident=KERNEL, carrier="dmesg")
@@ -193,7 +193,7 @@ def kmsg(body: bytes) -> Peeled | None:
     found = _KMSG.match(body)
     if found is None:
         return None
-    rest, stamp = body[found.end() :], int(found.group(2))
+    rest, stamp = body[found.end() :], uptime_stamp(int(found.group(2)))
     if int(found.group(1)) < _KERN:
         return Peeled(rest, stamp, ident=KERNEL, carrier="dmesg")
     sent = _sent(rest, 0, None, "dmesg", strict=True)
