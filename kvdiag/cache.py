@@ -1,10 +1,11 @@
 """What is slow to read and never changes: pattern files as JSON in the user's cache folder, and a compiled scanner.
 
-    ~/.cache/kvdiag/events-3f9a….json
+    ~/.cache/kvdiag/events-3f9a….bin
 
 The name carries the sha256 of what was read, so nothing ever has to be declared stale. JSON and never pickle: whoever
-can write to the folder must not be able to run code. A cache that cannot be written or read is none; nor is one that
-another user could have written: as root under sudo the folder may well be somebody's. The date of a file
+can write to the folder must not be able to run code. Each file begins with the sha256 of the rest: a damaged one is built
+anew. A cache that cannot be written or read is none; nor is one that another user could have written, or that is a link
+or lies in a folder of another user: as root under sudo -E the folder may well be somebody's. The date of a file
 tells when it was last used; whenever a new one is written, those that nobody has used for 90 days go, and all but the
 256 that were used last: who writes rules of his own leaves megabytes with each change.
 """
@@ -69,20 +70,21 @@ def cached(name: str, key: str, build: Callable[[], Any], read: Callable[[Any], 
     `read` may raise ValueError, KeyError, TypeError or IndexError on JSON of another shape: the cache is then built
     anew. Whatever `build` raises is raised.
     """
-    path = folder() / f"{name}-{key[:32]}.json"
-    try:
-        _none, kept = _own_bytes(path)
-        made = read(json.loads(kept))
-    except (OSError, ValueError, KeyError, TypeError, IndexError, RecursionError):
-        kept = json.dumps(build(), ensure_ascii=False, separators=(",", ":")).encode()
-        _keep(path, kept)
-        return read(json.loads(kept))  # the same as from the cache: no text that knows more than its letters
-    _date(path)
-    return made
+
+    def build_bytes() -> bytes:
+        return json.dumps(build(), ensure_ascii=False, separators=(",", ":")).encode()
+
+    def read_bytes(kept: bytes) -> Made:  # the same from the cache and not: no text that knows more than its letters
+        try:
+            return read(json.loads(kept))
+        except (KeyError, TypeError, IndexError, RecursionError) as error:
+            raise ValueError("of another shape") from error
+
+    return cached_bytes(name, key, build_bytes, read_bytes)
 
 
 def cached_bytes(name: str, key: str, build: Callable[[], bytes], read: Callable[[bytes], Made]) -> Made:
-    """The same for bytes that are no JSON; what is kept begins with its sha256, and nothing else is read.
+    """The same for bytes that are no JSON.
 
     `read` may raise ValueError for bytes of another program or processor.
     """
@@ -109,7 +111,7 @@ def _own_bytes(path: Path, first: int = 0) -> tuple[bytes, bytes]:
 
     Raises OSError for any other file; nothing is waited for.
     """
-    _check(path.parent.stat(), stat.S_ISDIR)
+    _check_folder(path.parent)
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     with FileIO(handle) as file:
         status = os.fstat(handle)
@@ -117,6 +119,15 @@ def _own_bytes(path: Path, first: int = 0) -> tuple[bytes, bytes]:
         if status.st_size > LARGEST:
             raise OSError(None, "too large")
         return file.read(first), file.readall()
+
+
+def _check_folder(own: Path) -> None:
+    """Raise OSError unless the folder is ours and no link, and all above it is ours or root's: no other can move it."""
+    _check(own.lstat(), stat.S_ISDIR)
+    owners = {0, os.geteuid()}
+    above = (*own.parents, *(() if own.parent == (real := own.parent.resolve()) else (real, *real.parents)))
+    if any(folder.lstat().st_uid not in owners for folder in above):
+        raise OSError(None, "below a folder or a link of another user")
 
 
 def _check(status: os.stat_result, is_such: Callable[[int], bool]) -> None:
@@ -137,7 +148,7 @@ def _keep(path: Path, data: bytes) -> None:
 
     with contextlib.suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _check(path.parent.stat(), stat.S_ISDIR)
+        _check_folder(path.parent)
         handle, beside = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
         try:
             with os.fdopen(handle, "wb") as file:

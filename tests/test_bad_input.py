@@ -13,6 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from kvdiag.errors import InputError
+from kvdiag.inputs.files import replacing
+from kvdiag.inputs.paths import sources
+
 ROOT = Path(__file__).parents[1]
 PATIENCE = 60  # seconds
 UID = "1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01"
@@ -311,3 +315,92 @@ def test_absolute_and_relative(kvdiag, good, command):
     done = kvdiag(*command, "rel/more.log", good, cwd=good.parent)
     assert done.returncode == 0
     assert done.stderr == ""
+
+
+def test_a_hole_takes_no_time(kvdiag, tmp_path):
+    """Of a hole of 50 GB, as copytruncate leaves one at the head of a log, no byte but the first are read."""
+    path = tmp_path / "kubelet.log"
+    with path.open("wb") as file:
+        file.write(GOOD.encode())
+        file.truncate(50 << 30)
+        file.seek(0, os.SEEK_END)
+        file.write(b"\n" + GOOD.replace("data", "other").encode())
+        file.truncate(100 << 30)
+    done = kvdiag("analyze", "-o", "json", path)
+    assert done.returncode == 0
+    (read,) = json.loads(done.stdout)["inputs"]
+    assert read["records"] == 2 * GOOD.count("\n") + 1  # the beginning of the hole
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda path: os.truncate(path, 100), "it was cut to 100 bytes while it was read"),
+        (
+            lambda path: (path.rename(f"{path}.1"), path.write_text(GOOD)),
+            "another file took its name while it was read",
+        ),
+        (lambda path: path.unlink(), ""),
+        (lambda path: path.write_text(GOOD * 3000), ""),
+    ],
+    ids=["cut", "replaced", "removed", "longer"],
+)
+def test_a_log_that_changes_while_it_is_read(tmp_path, change, said):
+    """A log that was cut or replaced meanwhile is reported; one that grew or was removed was read."""
+    path = tmp_path / "kubelet.log"
+    path.write_text(GOOD * 2000)
+    problems: list[InputError] = []
+    (source,) = sources([str(path)], problems.append)
+    with source.open() as reader:
+        buffer = memoryview(bytearray(65536))
+        reader.readinto(buffer)
+        change(path)
+        while reader.readinto(buffer):
+            pass
+    assert [said in str(problem) and str(path) in str(problem) for problem in problems] == [True] * bool(said)
+
+
+def test_nothing_recognized_is_a_problem_in_json_too(kvdiag, tmp_path):
+    """Exit 3 has its reason in every output."""
+    path = tmp_path / "notes.txt"
+    path.write_text("nothing\nof a log\n")
+    done = kvdiag("analyze", "-o", "json", path)
+    assert (done.returncode, json.loads(done.stdout)["problems"]) == (3, [f"{path}: no log lines recognized"])
+
+
+@pytest.mark.parametrize("option", ["--baseline", "--suppressions"])
+@pytest.mark.parametrize(
+    "make", [device, lambda folder: (os.mkfifo(folder / "f"), folder / "f")[1]], ids=["device", "fifo"]
+)
+def test_a_device_is_no_file_of_settings(kvdiag, good, tmp_path, option, make):
+    """Neither is read without end, nor waited for."""
+    done = kvdiag("analyze", option, make(tmp_path), good)
+    assert (done.returncode, one_line(done.stderr)) == (2, True)
+
+
+def test_an_output_is_whole_or_not_there(tmp_path):
+    """The name of an output never stands for half of it; a device is written to as it is."""
+    out = tmp_path / "report.json"
+    out.write_text("before")
+    out.chmod(0o640)
+    with pytest.raises(ZeroDivisionError), replacing(out) as file:
+        file.writelines(b"%d" % (1 // left) for left in (1, 0))
+    assert (out.read_text(), sorted(path.name for path in tmp_path.iterdir())) == (
+        "before",
+        ["report.json"],
+    )
+    with replacing(out) as file:
+        file.write(b"whole")
+    assert (out.read_text(), out.stat().st_mode & 0o777) == ("whole", 0o640)
+    with replacing(Path("/dev/null")) as file:
+        file.write(b"nowhere")
+    assert Path("/dev/null").is_char_device()
+
+
+def test_a_link_stays_a_link(tmp_path):
+    """What a link names is replaced, not the link."""
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    with replacing(tmp_path / "link") as file:
+        file.write(b"whole")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "file").read_text() == "whole"

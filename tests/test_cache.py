@@ -39,7 +39,7 @@ def age(path, moment: float = LONG_AGO) -> None:
 def test_it_is_built_once(folder):
     """What lies in the cache is not built again."""
     assert kept(KEY, "first") == kept(KEY, "second") == "first"
-    assert [path.name for path in folder.iterdir()] == [f"events-{KEY[:32]}.json"]
+    assert [path.name for path in folder.iterdir()] == [f"events-{KEY[:32]}.bin"]
 
 
 def kept_bytes(data: bytes) -> bytes:
@@ -109,7 +109,7 @@ def test_what_is_not_used_goes(folder):
     age(old)
     age(rest)
     kept(OTHER)
-    assert [path.name for path in folder.iterdir()] == [f"events-{OTHER[:32]}.json"]
+    assert [path.name for path in folder.iterdir()] == [f"events-{OTHER[:32]}.bin"]
 
 
 def test_what_is_used_stays(folder):
@@ -126,24 +126,24 @@ def test_what_is_too_much_goes(folder):
     """However many are written in a day, those that were used last are kept, and the new one with them."""
     folder.mkdir()
     for number in range(cache.MOST + 10):
-        path = folder / f"events-{number:032x}.json"
+        path = folder / f"events-{number:032x}.bin"
         path.write_text("1")
         age(path, time.time() - 1000 + number)
     kept(KEY)
     names = {path.name for path in folder.iterdir()}
     assert len(names) == cache.MOST
-    assert {f"events-{KEY[:32]}.json", f"events-{cache.MOST + 9:032x}.json"} <= names
-    assert f"events-{10:032x}.json" not in names
+    assert {f"events-{KEY[:32]}.bin", f"events-{cache.MOST + 9:032x}.bin"} <= names
+    assert f"events-{10:032x}.bin" not in names
 
 
 def test_files_of_others_stay(folder):
     """Nothing is removed that kvdiag has not written, and no link is followed."""
     folder.mkdir()
-    note, outside = folder / "notes.json", folder.parent / f"events-{KEY[:32]}.json"
+    note, outside = folder / "notes.bin", folder.parent / f"events-{KEY[:32]}.bin"
     for path in (note, outside):
         path.write_text("{}")
         age(path)
-    link = folder / f"rules-{'a' * 32}.json"
+    link = folder / f"rules-{'a' * 32}.bin"
     link.symlink_to(outside)
     os.utime(link, (LONG_AGO, LONG_AGO), follow_symlinks=False)
     kept(OTHER)
@@ -166,7 +166,7 @@ def test_many_at_once(folder):
     """Processes that write and remove at the same time all get what they asked for."""
     folder.mkdir()
     for number in range(200):
-        path = folder / f"events-{number:032x}.json"
+        path = folder / f"events-{number:032x}.bin"
         path.write_text("1")
         age(path)
     code = (
@@ -217,3 +217,43 @@ def test_what_another_user_owns_is_no_cache(folder, whose):
     path = poisoned(folder)
     os.chown(path if whose == "file" else path.parent, 1234, -1)
     assert kept(KEY) != "poison"
+
+
+def test_a_damaged_file_is_built_anew(folder):
+    """JSON in which letters were flipped is still JSON: its sha256 tells."""
+    kept(KEY, ["name"])
+    (file,) = folder.iterdir()
+    file.write_bytes(file.read_bytes().replace(b"name", b"\\ame"))
+    assert kept(KEY, ["other"]) == kept(KEY, ["third"]) == ["other"]
+
+
+@pytest.mark.parametrize("link", ["kvdiag", ""])
+def test_nothing_is_written_through_a_link(tmp_path, monkeypatch, link):
+    """A link in the place of the folder is refused; so is one of another user above it."""
+    target, home = tmp_path / "target", tmp_path / "home"
+    target.mkdir(mode=0o700)
+    (target / "kvdiag").mkdir(mode=0o700)
+    home.mkdir()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(home / "cache"))
+    if link:
+        (home / "cache").mkdir()
+        (home / "cache" / link).symlink_to(target / "kvdiag")
+    else:
+        (home / "cache").symlink_to(target)
+        if os.geteuid():
+            pytest.skip("only root can make a link of another user")
+        os.lchown(home / "cache", 12345, 12345)
+    assert kept(KEY, "first") == "first"
+    assert list((target / "kvdiag").iterdir()) == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a folder of another user")
+def test_a_folder_below_one_of_another_user(tmp_path, monkeypatch):
+    """Who owns the folder above could put another one in its place."""
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(home / "cache"))
+    kept(KEY, "first")
+    assert len(list((home / "cache" / "kvdiag").iterdir())) == 1
+    os.chown(home, 12345, 12345)
+    assert kept(KEY, "second") == "second"

@@ -12,6 +12,7 @@ from typing import Any
 
 from kvdiag.accepted.fingerprint import fingerprint
 from kvdiag.errors import UsageError
+from kvdiag.inputs.files import read_small, replacing
 from kvdiag.model.report import Finding
 
 SCHEMA = "kvdiag.baseline/1"
@@ -21,9 +22,7 @@ LARGEST = 64 << 20  # bytes
 def read_baseline(path: Path) -> frozenset[str]:
     """The fingerprints of a baseline. Raises UsageError for what is none."""
     try:
-        if path.stat().st_size > LARGEST:
-            raise UsageError(f"--baseline {path}: larger than {LARGEST >> 20} MiB")
-        said = json.loads(path.read_bytes())
+        said = json.loads(read_small(path, LARGEST))
         if said["schema"] != SCHEMA:
             raise UsageError(f"--baseline {path}: no baseline of this version; write it anew with --write-baseline")
         return frozenset(str(one["fingerprint"]) for one in said["findings"])
@@ -37,7 +36,8 @@ def write_baseline(path: Path, findings: Sequence[Finding]) -> None:
     """Write the baseline of these findings. Raises UsageError when the file cannot be written."""
     said = {"schema": SCHEMA, "findings": list(_rows(findings))}
     try:
-        path.write_text(json.dumps(said, indent=1) + "\n", "utf-8")
+        with replacing(path) as file:
+            file.write((json.dumps(said, indent=1) + "\n").encode())
     except OSError as error:
         raise UsageError(f"--write-baseline {path}: {(error.strerror or str(error)).lower()}") from None
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kvdiag.errors import PatternError, UsageError
+from kvdiag.inputs.files import read_small
 from kvdiag.model.report import Finding
 from kvdiag.yamlread import Node, read_yaml
 
@@ -43,10 +44,10 @@ def read_suppressions(path: Path, known: Iterable[str]) -> tuple[Suppression, ..
     Raises PatternError with `file:line:column`, UsageError for a file that cannot be read.
     """
     try:
-        if path.stat().st_size > LARGEST:
-            raise UsageError(f"--suppressions {path}: larger than {LARGEST >> 20} MiB")
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        text = read_small(path, LARGEST).decode()
+    except OSError as error:
+        raise UsageError(f"--suppressions {path}: cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
         raise UsageError(f"--suppressions {path}: cannot be read: {error}") from None
     rules = frozenset(known)
     return tuple(_read(node, rules) for node in read_yaml(text, str(path)).sequence())

@@ -11,12 +11,14 @@ from pydantic import Field
 
 from kvdiag import __version__
 from kvdiag.agents.answers import DATA, Answers
-from kvdiag.errors import KvdiagError
+from kvdiag.errors import KvdiagError, describe_fault
+from kvdiag.report.clean import clean
 
 ABOUT = (
     "Logs of kubelet, container runtimes and CSI drivers: root causes of failures, timelines of pods and volumes. "
     f"Read-only; paths are below one folder. {DATA}"
 )
+LONGEST_ERROR = 2_000  # characters
 READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 Where = Annotated[str, Field(description="File, folder or archive below the root; . for all.")]
 Since = Annotated[str, Field(description="Only after this time: RFC 3339, or -3h.")]
@@ -65,4 +67,6 @@ class _Said:
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         if isinstance(error, KvdiagError):
-            raise ToolError(str(error)) from None
+            raise ToolError(clean(str(error))[:LONGEST_ERROR]) from None
+        if isinstance(error, Exception):
+            raise ToolError(describe_fault(error)) from None

@@ -58,7 +58,7 @@ def run_analysis(options: Options, output_options: OutputOptions) -> int:
     is_text, no_pager = output_options.output == "text", output_options.no_pager
     with (
         printed(output_options.output_file, text=is_text, no_color=no_color, no_pager=no_pager) as (stream, looks),
-        literal(stream, output_options.output),
+        literal(stream, "" if is_text else output_options.output),  # of text printed() does it
     ):
         writer(output_options.output)(report, stream, output_options.dressed(looks))
     if output_options.write_baseline is not None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from kvdiag.errors import UsageError
+from kvdiag.inputs.files import read_small
 from kvdiag.slips import suggestion
 
 OWN, SHARED = "kvdiag.toml", "pyproject.toml"
@@ -103,7 +104,7 @@ def _file(folder: Path) -> Path | None:
         own, shared = place / OWN, place / SHARED
         if own.is_file():
             return own
-        if shared.is_file() and shared.stat().st_size <= LARGEST and MARK in shared.read_bytes():
+        if shared.is_file() and shared.stat().st_size <= LARGEST and MARK in read_small(shared, LARGEST):
             return shared
         if (place / ".git").exists():
             return None
@@ -117,10 +118,10 @@ def _from_file(folder: Path) -> Iterator[tuple[str, Any]]:
     import tomllib  # 5 ms that a machine without such a file need not wait for
 
     try:
-        if path.stat().st_size > LARGEST:
-            raise UsageError(f"{path}: larger than {LARGEST >> 20} MiB")
-        said = tomllib.loads(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        said = tomllib.loads(read_small(path, LARGEST).decode())
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"{path}: {error}") from None
     table = said if path.name == OWN else said.get("tool", {}).get("kvdiag", {})
     for key, value in table.items():

@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import TextIO
 
 from kvdiag.errors import UsageError
+from kvdiag.inputs.files import replacing
 from kvdiag.report import RenderOptions, signs
 from kvdiag.report.clean import clean
 
 PROSE = frozenset({"text", "compact", "markdown"})  # outputs for people
-PIPED, NARROWEST = 100, 40  # columns
+PIPED, NARROWEST, WIDEST = 100, 40, 10_000  # columns
+WIDEST_DIGITS = 18  # of $COLUMNS
 LOCALES = ("LC_ALL", "LC_CTYPE", "LANG")
 COLOURLESS = frozenset({"dumb", "unknown"})
 LINKLESS = COLOURLESS | {"", "linux", "vt100", "vt102", "vt220"}  # they show a link as it is written
@@ -36,7 +38,10 @@ def outlet(file: Path | None, *, prose: bool = False) -> Iterator[TextIO]:
         sys.stdout.flush()
         return
     try:
-        with file.open("w", encoding="utf-8", errors="backslashreplace") as stream:
+        with (
+            replacing(file) as bytes_out,
+            TextIOWrapper(bytes_out, encoding="utf-8", errors="backslashreplace", newline="\n") as stream,
+        ):
             yield stream
     except OSError as error:
         raise UsageError(f"--output-file {file}: {(error.strerror or str(error)).lower()}") from None
@@ -70,7 +75,8 @@ def coloured(stream: TextIO, *, no_color: bool) -> bool:
 def width(stream: TextIO) -> int:
     """Columns of the terminal; a fixed width elsewhere, so that files look alike."""
     if not stream.isatty():
-        return int(os.environ["COLUMNS"]) if os.environ.get("COLUMNS", "").isdecimal() else PIPED
+        columns = os.environ.get("COLUMNS", "")
+        return min(int(columns), WIDEST) if columns.isdecimal() and len(columns) <= WIDEST_DIGITS else PIPED
     from shutil import get_terminal_size  # 3 ms: it brings every compression there is
 
     return max(NARROWEST, get_terminal_size().columns)

@@ -11,7 +11,7 @@ from io import StringIO
 from pathlib import Path
 from typing import TextIO
 
-from kvdiag.cli.outlet import looks, outlet
+from kvdiag.cli.outlet import literal, looks, outlet
 from kvdiag.regex import lazy_regex
 from kvdiag.report import RenderOptions
 from kvdiag.report.ink import without_ink, without_links
@@ -32,7 +32,11 @@ def printed(
 
     Raises UsageError when the file cannot be written.
     """
-    with outlet(file, prose=text) as stream, paged(stream, wanted=text and not no_pager) as out:
+    with (
+        outlet(file, prose=text) as stream,
+        literal(stream, "text" if text else ""),
+        paged(stream, wanted=text and not no_pager) as out,
+    ):
         yield out, looks(stream, no_color=no_color) if text else RenderOptions()
 
 

@@ -14,6 +14,7 @@ from kvdiag.cli.outlet import say_note
 from kvdiag.commands.anonymize import Inputs, hiding, seekable
 from kvdiag.commands.redact import Rewrite, Shared, placed, written
 from kvdiag.errors import InputError, UsageError
+from kvdiag.inputs.files import replacing
 from kvdiag.model.options import Options
 from kvdiag.report.clean import clean
 
@@ -87,10 +88,10 @@ def _visible(line: bytes) -> bytes:
 def _to_file(path: Path, lines: Iterable[bytes]) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("xb") as file:
+        if path.exists() or path.is_symlink():
+            raise UsageError(f"{path}: file exists; choose another path")
+        with replacing(path) as file:
             file.writelines(lines)
-    except FileExistsError:
-        raise UsageError(f"{path}: file exists; choose another path") from None
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}") from None
 

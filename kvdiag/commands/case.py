@@ -6,7 +6,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from itertools import chain
+from math import inf
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 from kvdiag.clock import is_unanchored
@@ -227,7 +229,7 @@ class Case:
     ) -> None:
         """Fill `reads` and `filed`, one by one: what was read stays when the time is up."""
         vocabulary, scan = self.patterns.vocabulary, scanner(self.patterns.vocabulary.literals)
-        sought, taken = iter(given), _Taken(progress)
+        sought, taken = iter(given), _Taken(progress, self.options.limit)
         try:
             with limited(self.options.limit):
                 for source in sought:
@@ -256,8 +258,9 @@ def _of(folder: str, finding: Finding) -> Finding:
 class _Taken:
     """Which input is being read, and how many bytes of it were."""
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, progress: Progress, seconds: float | None) -> None:
         self._progress = progress
+        self._ends = monotonic() + seconds if seconds else inf  # for a thread, which no signal interrupts
         self.source: Input | None = None
         self.size = 0
 
@@ -266,7 +269,9 @@ class _Taken:
         self.source, self.size = source, 0
 
     def add(self, name: str, size: int) -> None:
-        """So many bytes more of a log in it were read."""
+        """So many bytes more of a log in it were read. Raises TimeIsUpError when the time is up."""
+        if monotonic() > self._ends:
+            raise TimeIsUpError
         self.size += size
         self._progress(name, size)
 

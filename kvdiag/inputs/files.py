@@ -1,11 +1,14 @@
-"""Files opened so that nothing waits for ever, and which folders hold no files but what the kernel makes up."""
+"""Files opened so that nothing waits for ever, written whole or not at all, and folders that the kernel makes up."""
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 _MOUNTS = "/proc/self/mountinfo"
 # What is in these is made when it is read; some of it has no end, or waits until something happens.
@@ -27,6 +30,45 @@ def open_file(path: Path | str) -> io.FileIO:
         return file
     file.close()
     raise OSError(None, "it is no longer a file")
+
+
+def read_small(path: Path, largest: int) -> bytes:
+    """Return the bytes of a regular file. Raises OSError for anything else, and for more than `largest` bytes."""
+    with open_file(path) as file:
+        data = file.read(largest + 1)
+        while len(data) <= largest and (more := file.read(largest + 1 - len(data))):
+            data += more
+    if len(data) > largest:
+        raise OSError(None, f"larger than {largest >> 20} MiB")
+    return data
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """Write beside a file and rename, so that its name never stands for half of it. Raises OSError.
+
+    What is no regular file (a device, a FIFO) and what lies where no file can be made is written in place.
+    """
+    path = path.resolve()
+    beside = path.with_name(f".{path.name[:200]}.{os.getpid()}.tmp")
+    try:
+        file = beside.open("xb") if not path.exists() or path.is_file() else path.open("wb")
+    except FileNotFoundError:
+        raise
+    except OSError:
+        file = path.open("wb")
+    is_beside = Path(file.name) == beside
+    try:
+        with file:
+            yield file
+        if is_beside:
+            if path.exists():
+                beside.chmod(stat.S_IMODE(path.stat().st_mode))
+            beside.replace(path)
+    except BaseException:
+        if is_beside:
+            beside.unlink(missing_ok=True)
+        raise
 
 
 def made_up() -> frozenset[int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from typing import TYPE_CHECKING, NamedTuple, Self, cast
 
@@ -60,7 +62,54 @@ class Source(NamedTuple):
             return Replayed(b"")
         budget = Budget()
         file = open_file(self.path)
-        return unpacked(self.compression, Metered(file, budget.took), budget) if self.compression else file
+        if self.compression:
+            return unpacked(self.compression, Metered(file, budget.took), budget)
+        return WatchedFile(self.path, file, lambda why: self.problem(InputError(self.name, why)))
+
+
+class WatchedFile:
+    """A regular file, read without its holes: what changed about it while it was read goes to `problem` at its end."""
+
+    def __init__(self, path: Path, file: io.FileIO, problem: Callable[[str], None]) -> None:
+        self._path, self._file, self._problem = path, file, problem
+        self._size: int | None = os.fstat(file.fileno()).st_size  # None once the end was reached
+
+    def readinto(self, buffer: memoryview, /) -> int:
+        """Fill the buffer; of a hole in the file, NUL bytes that nobody wrote, only its beginning is given."""
+        got = self._file.readinto(buffer) or 0  # None where a file of /proc has nothing to say now
+        if got:
+            if not buffer[got - 1] and not buffer[0] and not any(buffer[:got]):
+                self._skip_hole()
+        elif self._size is not None:
+            self._check()
+            self._size = None
+        return got
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def _skip_hole(self) -> None:
+        """Go on with the next bytes that were written."""
+        at = self._file.tell()
+        try:
+            os.lseek(self._file.fileno(), at, os.SEEK_DATA)
+        except OSError as error:
+            if error.errno == errno.ENXIO:  # no data follows
+                self._file.seek(0, os.SEEK_END)
+
+    def _check(self) -> None:
+        """Tell whether the file is shorter than it was, as after copytruncate, or another one has its name."""
+        now, read = os.fstat(self._file.fileno()), self._file.tell()
+        if now.st_size < max(self._size or 0, read):
+            self._problem(f"it was cut to {now.st_size} bytes while it was read; lines are missing")
+            return
+        try:
+            there = self._path.stat()
+        except OSError:
+            return  # removed: what it held was read
+        if (there.st_dev, there.st_ino) != (now.st_dev, now.st_ino):
+            self._problem("another file took its name while it was read; run kvdiag again to read that one too")
 
 
 class SourceReader:
@@ -75,7 +124,7 @@ class SourceReader:
         if self._ended:
             return 0
         try:
-            got = self._reader.readinto(buffer) or 0  # None where a file of /proc has nothing to say now
+            got = self._reader.readinto(buffer)
         except DamagedError as damage:
             fault = InputError(self._source.name, damage_text(damage, read=self._begun))
         except OSError as error:

@@ -1,6 +1,8 @@
 """Words from a log made safe to show: nothing that moves a cursor, reverses text, or opens a door.
 
-Everything in a log is hostile: a pod's name may clear the screen, and a driver may print its secrets.
+Everything in a log is hostile: a pod's name may clear the screen, a driver may print its secrets, and a line may be a
+command to the CI that prints it: `::set-output name=x::y` of GitHub at the beginning of a line, which wrapping may make
+of any place; `##[command]`, `##vso[…]` and `##teamcity[…]` anywhere.
 """
 
 from __future__ import annotations
@@ -10,8 +12,12 @@ from kvdiag.regex import lazy_regex
 
 _CONTROL = lazy_regex(
     "[\x00-\x08\x0a-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u2028-\u202e"
-    "\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
+    "\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\ufdd0-\ufdef\ufffe\uffff\ud800-\udfff\U000e0000-\U000e0fff"
+    + "".join(f"{chr(plane + 0xFFFE)}{chr(plane + 0xFFFF)}" for plane in range(0x10000, 0x110000, 0x10000))
+    + "]"
 )
+# actions/runner, ActionCommand.cs: TryParseV2 trims the line and wants `::name properties::`; TryParse finds `##[`.
+_COMMAND = lazy_regex(r"#(?=#\w{0,20}\[)|:(?=:[A-Za-z][\w-]{0,40}(?: [^:\n]{0,4000})?::)")
 
 
 def clean(text: str, *, redact: bool = True, newlines: bool = False) -> str:
@@ -37,7 +43,8 @@ def shortened(text: str, most: int) -> str:
 
 def json_safe(text: str) -> str:
     """JSON whose strings hold no control or direction characters as they are; its own line ends stay."""
-    return _CONTROL.sub(lambda found: found[0] if found[0] == "\n" else _units(found[0]), text)
+    text = _CONTROL.sub(lambda found: found[0] if found[0] == "\n" else _units(found[0]), text)
+    return _COMMAND.sub(lambda found: _units(found[0]), text) if "##" in text else text
 
 
 def _units(character: str) -> str:
@@ -47,7 +54,8 @@ def _units(character: str) -> str:
 
 
 def _escaped(text: str, *, newlines: bool) -> str:
-    return _CONTROL.sub(lambda found: "\n" if newlines and found[0] == "\n" else _escape(found[0]), text)
+    text = _CONTROL.sub(lambda found: "\n" if newlines and found[0] == "\n" else _escape(found[0]), text)
+    return _COMMAND.sub(lambda found: _escape(found[0]), text) if "##" in text or "::" in text else text
 
 
 def _escape(character: str) -> str:

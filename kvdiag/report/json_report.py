@@ -32,7 +32,7 @@ def plain(report: Report, *, redact: bool = True) -> Plain:
         "schema": SCHEMA,
         "tool": {"name": "kvdiag", "version": report.version},
         "inputs": map(_input, report.inputs),
-        "problems": list(report.problems),
+        "problems": [*report.problems, *_nothing_recognized(report)],
         "versions": [_version(version) for version in report.versions],
         "findings": (finding(one, redact=redact) for one in report.findings),
         "to_be_certain": [_need(need) for need in report.needs],
@@ -43,6 +43,13 @@ def plain(report: Report, *, redact: bool = True) -> Plain:
             "unread_lines": sum(reading.unread for reading in report.inputs),
         },
     }
+
+
+def _nothing_recognized(report: Report) -> list[str]:
+    """What the text report begins with where no line was understood; the exit code is 3 then."""
+    if any(reading.records for reading in report.inputs) or report.problems or not report.inputs:
+        return []
+    return [f"{reading.source}: no log lines recognized" for reading in report.inputs]
 
 
 def _input(reading: Reading) -> Plain:

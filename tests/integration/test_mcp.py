@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -104,3 +105,21 @@ def test_a_severity_that_is_none(answers, severity):
     with pytest.raises(UsageError, match="choose from info, low") as caught:
         answers.analyze(".", severity=severity)
     assert "\x1b" not in str(caught.value)
+
+
+def test_no_argument_makes_an_answer_long_or_waits(tmp_path):
+    """Whatever the arguments are, the error is short and at hand; what is no file is not opened."""
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    (tmp_path / "a.log").write_text("nothing\n")
+    long = "x" * 100_000
+    calls = [
+        *[("analyze", {"path": path}) for path in ("fifo", "loop", long, "y" * 900, "/dev/zero")],
+        ("timeline", {"subject": long, "path": "a.log"}),
+        ("explain", {"subject": long}),
+        ("errors", {"path": "a.log", "since": long}),
+        ("analyze", {"path": "a.log", "severity": long}),
+    ]
+    _, answers = asyncio.run(_asked(tmp_path, calls))
+    assert [is_error for is_error, _ in answers] == [True] * len(calls)
+    assert max(len(text) for _, text in answers) < 2_500
