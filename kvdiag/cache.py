@@ -3,8 +3,8 @@
     ~/.cache/kvdiag/events-3f9a….bin
 
 The name carries the sha256 of what was read, so nothing ever has to be declared stale. JSON and never pickle: whoever
-can write to the folder must not be able to run code. Each file begins with the sha256 of the rest: a damaged one is built
-anew. A cache that cannot be written or read is none; nor is one that another user could have written, or that is a link
+can write to the folder must not be able to run code. Each file begins with the sha256 of the rest: a damaged one is
+built anew. A cache that cannot be written or read is none, nor is one that another user could write, or that is a link
 or lies in a folder of another user: as root under sudo -E the folder may well be somebody's. The date of a file
 tells when it was last used; whenever a new one is written, those that nobody has used for 90 days go, and all but the
 256 that were used last: who writes rules of his own leaves megabytes with each change.
