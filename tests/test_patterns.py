@@ -138,6 +138,7 @@ BOTH_FAULTS = {
     ("evicted-ephemeral-storage", "eviction-disk-pressure"): "the pod that is evicted, and the node whose disk is full",
     ("force-detach-before-unstage", "force-detach-timeout"): "the log shows that the node unstages, so it was not down",
     ("node-oom-kill", "oom-kill"): "one kill by the node and one by the container's limit",
+    ("lvm-insufficient-space", "thin-pool-metadata-failed"): "no room for metadata, and ten minutes later another mode",
     ("reconstruction-csi-inline-lookup-by-name", "reconstruction-csi-inline-cleaned"): "the unmount fails first",
 }
 RULES = {rule.name: rule for rule in LIBRARY.rules}

@@ -116,7 +116,8 @@ class Healing(NamedTuple):
 class Bug(NamedTuple):
     """A known defect behind a signature: which versions have it and which first do not.
 
-    `doubt` is shown when the range was not verified in release notes or source.
+    `doubt` is shown when the range was not verified in release notes or source. With `by` the defect concerns a finding
+    only if one of these names is part of its match.
     """
 
     component: str
@@ -125,6 +126,7 @@ class Bug(NamedTuple):
     reference: str = ""
     where: Mapping[str, str] = EMPTY
     doubt: str = ""
+    by: tuple[str, ...] = ()
 
 
 class Proof(NamedTuple):

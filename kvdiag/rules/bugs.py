@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from kvdiag.model.report import BugMatch
@@ -14,10 +14,21 @@ AFFECTED, FIXED, UNKNOWN = "affected", "fixed", "unknown"
 
 
 def known_bugs(
-    rule: Rule, versions: Sequence[SeenVersion], node: str, said: Mapping[str, str], at: int | None = None
+    rule: Rule,
+    versions: Sequence[SeenVersion],
+    node: str,
+    said: Mapping[str, str],
+    at: int | None = None,
+    *,
+    bound: Collection[str] = (),
 ) -> Iterator[BugMatch]:
-    """The rule's defects that concern this finding (its driver, say), each with its status in the versions of `at`."""
+    """The rule's defects that concern this finding (its driver, say), each with its status in the versions of `at`.
+
+    `bound` are the names of the rule's events that are part of the match.
+    """
     for bug in rule.bugs:
+        if bug.by and not set(bug.by) & set(bound):
+            continue
         if all(fnmatchcase(said.get(name, ""), glob) for name, glob in bug.where.items()):
             yield _match(bug, seen(_component(bug, said), versions, node, at))
 

@@ -128,7 +128,7 @@ def _finding(
         fix=tuple(_steps(rule, said, dialect, is_past=end.at is not None or severity is Severity.INFO)),
         evidence=evidence,
         doubts=(*best.doubts, *_version_doubts(rule, history, subject.ids.get("node", ""), begins)),
-        bugs=tuple(known_bugs(rule, history.versions, subject.ids.get("node", ""), said, begins)),
+        bugs=tuple(known_bugs(rule, history.versions, subject.ids.get("node", ""), said, begins, bound=best.bound)),
         state=end.state,
         healed=healed,
         deleted=end.at if end.state is State.DELETED else None,

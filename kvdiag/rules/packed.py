@@ -95,7 +95,7 @@ def _where(packed: Mapping[str, Any]) -> Where:
 
 
 def _bug(packed: Mapping[str, Any]) -> Bug:
-    return Bug(**{**packed, "fixed": tuple(packed["fixed"])})
+    return Bug(**{**packed, "fixed": tuple(packed["fixed"]), "by": tuple(packed["by"])})
 
 
 def _healing(packed: Mapping[str, Any] | None) -> Healing | None:

@@ -89,7 +89,7 @@ def _rule(node: Node, groups: Groups) -> Rule:
         cause=top["cause"].text().strip(),
         fix=tuple(_fix(item) for item in _items(top, "fix")),
         applies=_ranges(top["applies"]) if "applies" in top else {},
-        bugs=tuple(_bug(item) for item in _items(top, "bugs")),
+        bugs=tuple(_bug(item, list(selectors)) for item in _items(top, "bugs")),
         proof=_proof(top["proof"], list(selectors)) if "proof" in top else None,
         same=_listed(top, "same"),
         cut=tuple(_one_of(item, list(selectors)) for item in _items(top, "cut")),
@@ -194,8 +194,9 @@ def _healing(node: Node, selectors: Mapping[str, Selector]) -> Healing:
     return Healing(names, " ".join(keys["says"].text().split()), severity, after)
 
 
-def _bug(node: Node) -> Bug:
-    keys = node.mapping(("component", "affected", "fixed", "reference", "where", "doubt"), ("component", "affected"))
+def _bug(node: Node, names: list[str]) -> Bug:
+    allowed = ("component", "affected", "fixed", "reference", "where", "doubt", "by")
+    keys = node.mapping(allowed, ("component", "affected"))
     read_range(keys["affected"].text(), keys["affected"].place)
     return Bug(
         component=keys["component"].text(),
@@ -204,6 +205,7 @@ def _bug(node: Node) -> Bug:
         reference=keys["reference"].text() if "reference" in keys else "",
         where=keys["where"].texts() if "where" in keys else {},
         doubt=keys["doubt"].text() if "doubt" in keys else "",
+        by=tuple(_one_of(item, names) for item in keys["by"].sequence()) if "by" in keys else (),
     )
 
 

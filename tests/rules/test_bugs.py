@@ -171,3 +171,12 @@ def test_a_defect_of_one_driver():
 def test_where_a_rule_applies(versions, node, applied):
     """A rule is left out only where a version seen rules it out for sure."""
     assert applies(rule(kubelet=">=1.22 <1.27"), versions, node, 0) is applied
+
+
+def test_a_defect_of_one_way_to_match():
+    """A defect with names concerns a finding only if one of them is part of the match."""
+    bug = Bug(component="kubelet", affected="<1.30", by=("timed_out",))
+    versions = [banner("v1.29.3")]
+    assert [b.status for b in known_bugs(rule(bug), versions, "", {}, bound=("timed_out", "released"))] == ["affected"]
+    assert list(known_bugs(rule(bug), versions, "", {}, bound=("staged", "released"))) == []
+    assert list(known_bugs(rule(bug), versions, "", {})) == []
