@@ -40,7 +40,7 @@ def source_records(source: Input, problem: Callable[[InputError], None], log_clo
     source, known = log_clocks.of(source)
     for name, part in sections(read_blocks(source, problem, line_map)):
         log = f"{source.name}/{name}" if name else source.name
-        by = byline(log, source.place.container)
+        by = byline(log, source.place)
         found = known.get(log, KnownLog())
         is_passed_over, blocks = looked_into(name, part)
         raws = read_records(() if is_passed_over else blocks, line_map)

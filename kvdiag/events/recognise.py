@@ -10,6 +10,7 @@ what the same words meant before (0.4), the rest is Python.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 from kvdiag.clock import at_line
 from kvdiag.errors import describe_fault
@@ -19,7 +20,7 @@ from kvdiag.events.matching import Matcher
 from kvdiag.events.raw import EventMatch, HitLine, Match, ParsedLine, RawEvent, RpcLine
 from kvdiag.events.repeats import Repeats
 from kvdiag.events.rpc_reader import LONGEST_SITE, LONGEST_TEXT, RpcReader
-from kvdiag.events.stamper import TimestampReader
+from kvdiag.events.stamper import Process, TimestampReader
 from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.events.within import own_words, with_pod
 from kvdiag.formats.authors import COMBINED, HEADER, Attribution, reflector_type
@@ -54,7 +55,7 @@ class Recogniser:
         self._polls, self._readers, self._errors = vocabulary.polls, vocabulary.readers, vocabulary.errors
         self._owners, self._special = vocabulary.owners, vocabulary.special
         self._rpc = RpcReader(vocabulary.kinds, self._lines)
-        self._sayings: dict[tuple[str, str, bytes, bytes], bool] = {}
+        self._sayings: dict[tuple[str, str, str, bytes, bytes], bool] = {}
 
     @property
     def rpc_lines(self) -> list[RpcLine]:
@@ -128,7 +129,7 @@ class Recogniser:
             return None
         entry = self._vocabulary.entries[self._owners[found[0]]]
         self.recognised += 1
-        if not self._may_say(entry.component, process.ident, place.line, rest):
+        if not self._may_say(entry.component, process, place.line, rest):
             return 1
         self._lines.last = stamp
         if is_call:
@@ -138,19 +139,21 @@ class Recogniser:
         self.raw_events.append(RawEvent(stamp, match, place.number, place.line, process))
         return 1
 
-    def _may_say(self, component: str, ident: str, line: bytes, rest: int) -> bool:
+    def _may_say(self, component: str, process: Process, line: bytes, rest: int) -> bool:
         """As `Attribution.may_say`, or `may_relay` of a RELAYED error; asked once for each call site.
 
         Both look at no more than the file, and the type that a reflector lists.
         """
+        ident, carrier = process.ident, process.carrier
         site = b"" if ident and ident not in COMBINED else _site(line, rest)
-        key = (component, ident, site, reflector_type(line) if b"reflector" in site else b"")
+        key = (component, ident, carrier, site, reflector_type(line) if b"reflector" in site else b"")
         told = self._sayings.get(key)
         if told is None:
             if len(self._sayings) >= MOST_SITES:
                 self._sayings.clear()
             by = self._by
-            told = by.may_relay(ident, line) if component == RELAYED else by.may_say(component, ident, line)
+            ask = by.may_relay if component == RELAYED else partial(by.may_say, component)
+            told = ask(ident, line, carrier)
             self._sayings[key] = told
         return told
 
@@ -216,12 +219,13 @@ class Recogniser:
 
     def _is_own(self, entry: Entry, said: ParsedLine, place: HitLine, rest: int) -> bool:
         """Whether the words are not those of another: the kernel's that a program tells, or such as several have."""
+        is_contained = self._by.is_contained(said[2].carrier)
         if entry.component == KERNEL:
-            return said[2].ident == KERNEL
+            return said[2].ident == KERNEL and not is_contained
         if is_row(said[3]):
-            return True
+            return not is_contained
         who = RELAYED if entry.is_within else entry.component
-        return self._may_say(who, said[2].ident, place.line, rest)
+        return self._may_say(who, said[2], place.line, rest)
 
     def _is_told(self, entry: Entry, number: int) -> bool:
         """Whether the line told this event before: by another wording, or as a whole and now by the words within it.

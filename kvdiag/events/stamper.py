@@ -23,6 +23,7 @@ from kvdiag.clock import (
     is_yearless,
     to_datetime,
 )
+from kvdiag.formats.authors import CONTAINED
 from kvdiag.formats.bodies import eventtable
 from kvdiag.formats.bodies.eventtable import UNKNOWN
 from kvdiag.formats.bodies.known import canonical, read_body
@@ -30,6 +31,7 @@ from kvdiag.formats.carriers.peel import Peeled, peel
 from kvdiag.model.record import Body
 
 QUARTER = 15 * MINUTE
+FAR = QUARTER  # from the time at which the runtime took a line from its container, for a time within it
 MOST_LAYOUTS = 6  # one per process that writes into the source; the least recently useful is forgotten
 MOST_MINUTES = 4096
 MOST_WRAPPED = 16
@@ -213,9 +215,12 @@ def resolve(peeled: Peeled, body: Body) -> int | None:
     """The time of a line: the inner one for its precision; year and zone from the carrier when only that has them."""
     if body.stamp is not None and is_age(body.stamp) and peeled.stamp is not None and not is_unanchored(peeled.stamp):
         return peeled.stamp - (PRINTED - body.stamp)
-    if body.stamp is None or not is_yearless(body.stamp):
-        return body.stamp if body.stamp is not None else peeled.stamp
     outer = peeled.stamp
+    if body.stamp is None or not is_yearless(body.stamp):
+        is_far = outer is not None and body.stamp is not None and abs(body.stamp - outer) > FAR
+        if is_far and peeled.carrier in CONTAINED and not is_unanchored(outer or 0):
+            return outer  # a container prints what it likes; the runtime wrote when
+        return body.stamp if body.stamp is not None else outer
     if outer is None or is_yearless(outer) or is_since_boot(outer):
         return body.stamp
     year = to_datetime(outer).year

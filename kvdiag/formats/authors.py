@@ -11,9 +11,11 @@ words: `"command failed"` is the end of any of them. What one is known to have w
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import Enum, auto
 from functools import lru_cache
 from typing import NamedTuple
 
+from kvdiag.model.place import NO_PROVENANCE, Provenance
 from kvdiag.regex import lazy_regex
 
 HEADER = 300  # bytes within which klog's header stands, carriers before it
@@ -122,15 +124,39 @@ CONTROL = frozenset((
 ))  # fmt: skip
 # Who else is no kubelet, where the carrier of a line names the process.
 _HOST = frozenset(("", "kernel", "systemd", "systemd-journald"))  # who may stand in any journal
+# Programs of the host: no container writes their words.
+HOST = frozenset((
+    *("kubelet", "containerd", "crio", "dockerd", "cri-dockerd", "kernel", "systemd", "systemd-journald", "audit"),
+))  # fmt: skip
+CONTAINED = frozenset(("cri", "docker-json"))  # carriers of what a container prints
+# Namespaces in which only who runs the cluster makes pods, and words in the names of drivers and of network agents.
+_SYSTEM = frozenset(("openebs", "portworx", "trident", "rook-ceph", "calico-apiserver", "cilium", "democratic-csi"))
+_SYSTEM_NAMED = lazy_regex(r"(?:kube|openshift|cattle)-.+|.+-system")
+_AGENTS = lazy_regex(
+    r"csi|driver|provisioner|attacher|snapshotter|resizer|calico|cilium|flannel|weave|aws-node|multus|antrea|kindnet|whereabouts"
+    r"|ebs-plugin|efs-plugin|azuredisk|azurefile|longhorn|trident|portworx|secrets-store"
+)
 _PROCESSES = _HOST | frozenset(("containerd", "crio", "dockerd", "cri-dockerd", "audit"))
 _ID = lazy_regex(r" \[[0-9a-f]{6,64}\](?: \(\d+\))?$")
 
 
+class Rank(Enum):
+    """For whom a container may speak. None of them is a program of the host, whatever it prints."""
+
+    SYSTEM = auto()  # one of a namespace of the cluster's own: a driver, an agent of a network, the control plane
+    NAMED = auto()  # of another namespace, but called after such a program: what it says may be so
+    APPLICATION = auto()  # any other: only for itself
+
+
 class Byline(NamedTuple):
-    """Whose a log is by what it is called: a program, or empty; `container` is the container that wrote all of it."""
+    """Whose a log is by what it is called: a program, or empty; `container` is the container that wrote all of it.
+
+    `rank` is what a container that its path names may speak for: see `Rank`.
+    """
 
     program: str = ""
     container: str = ""
+    rank: Rank | None = None
 
 
 def _by_file(table: Mapping[str, str]) -> Mapping[str, str]:
@@ -147,12 +173,22 @@ def called(source: str) -> str:
     return known if known is not None else "etcd" if _ETCD.search(name) else ""
 
 
-def byline(source: str, container: str = "") -> Byline:
+def byline(source: str, place: Provenance = NO_PROVENANCE) -> Byline:
     """Whose a log is by its name, a path or a section such as `kube-apiserver [0e43ac4c291d]`, and its container."""
     name = source.rsplit("/", 1)[-1]
     section = _ID.search(name)
-    own = container or (name[: section.start()] if section else "")
-    return Byline(called(own or source), own)
+    own = place.container or (name[: section.start()] if section else "")
+    return Byline(called(own or source), own, rank_of(place))
+
+
+def rank_of(place: Provenance) -> Rank | None:
+    """For whom the container may speak whose log lies at this place; None where the path names no container."""
+    if not place.container:
+        return None
+    if not place.namespace or place.namespace in _SYSTEM or _SYSTEM_NAMED.fullmatch(place.namespace):
+        return Rank.SYSTEM
+    is_named = called(place.container) or _AGENTS.search(place.container) or _AGENTS.search(place.pod)
+    return Rank.NAMED if is_named else Rank.APPLICATION
 
 
 def author(ident: str, caller: str) -> str:
@@ -194,9 +230,23 @@ class Attribution(NamedTuple):
             return self.own if self.own in SIDECARS else DRIVER
         return component or self.of_line(ident, caller) or self._unknown_container()
 
-    def may_say(self, component: str, ident: str, line: bytes) -> bool:
-        """Whether a line with the words of a component may be of it: not when another is known to have written it."""
-        if component in _HOST:
+    def may_say(self, component: str, ident: str, line: bytes, carrier: str = "") -> bool:
+        """Whether a line with the words of a component may be of it: not when another is known to have written it.
+
+        What a container printed is never of a program of the host, whatever it says.
+        """
+        if self.is_contained(carrier):
+            is_own = component not in HOST or (component == "kubelet" and self._is_kubelets())
+            return is_own and self.by.rank is not Rank.APPLICATION and self._may_say(component, "", line)
+        return component in _HOST or self._may_say(component, ident, line)
+
+    def is_contained(self, carrier: str) -> bool:
+        """Whether a line that came so was printed by a container: by the place of its log, or by what carries it."""
+        return self.by.rank is not None or (carrier in CONTAINED and self.by.program not in HOST)
+
+    def _may_say(self, component: str, ident: str, line: bytes) -> bool:
+        """Whether neither the name of a process nor a source file in the line says that another wrote it."""
+        if not component:
             return True
         if ident and ident not in COMBINED:
             who = process(ident)
@@ -211,13 +261,20 @@ class Attribution(NamedTuple):
             return by.program == "kubelet" or any(word in by.container for word in COMBINED)
         return who not in CONTROL
 
-    def may_relay(self, ident: str, line: bytes) -> bool:
+    def may_relay(self, ident: str, line: bytes, carrier: str = "") -> bool:
         """Whether a line may pass on an error of the node: not in a container's own log, nor of the control plane."""
+        if self.is_contained(carrier) and not self._is_kubelets():
+            return False
         if ident and ident not in COMBINED:
             return process(ident) not in CONTROL
         if (self.by.container and self.by.program != "kubelet") or reflector_type(line) not in _WATCHED:
             return False
         return self._known(ident, _file(line)) not in CONTROL
+
+    def _is_kubelets(self) -> bool:
+        """Whether a kubelet runs in the container: under its own name, in a namespace of the cluster's own."""
+        is_called = self.by.program == "kubelet" or any(word in self.by.container for word in COMBINED)
+        return is_called and self.by.rank in {None, Rank.SYSTEM} and bool(self.by.container)
 
     def _unknown_container(self) -> str:
         """The name of the container that wrote the log; empty where it may be several programs in one."""

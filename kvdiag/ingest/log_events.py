@@ -71,7 +71,7 @@ class LogEvents:
     @cached_property
     def attribution(self) -> Attribution:
         """Who wrote its lines."""
-        return Attribution(byline(self.source, self.place.container), self.component)
+        return Attribution(byline(self.source, self.place), self.component)
 
     @cached_property
     def component(self) -> str:

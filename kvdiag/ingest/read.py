@@ -161,7 +161,7 @@ class LogReader:
         """`name` is what the log is called in reports; `line_map` has the lines of the input where it was rewritten."""
         self.name, self._source, self._vocabulary, self._line_map = name, source, vocabulary, line_map
         self._scanner = scanner
-        by = Attribution(byline(name, source.place.container))
+        by = Attribution(byline(name, source.place))
         self._recogniser = Recogniser(vocabulary, is_named=source.is_named, by=by)
         self.survey = Survey(is_bare=by.by.program == KERNEL, line_of=line_map.of)
         self._first: int | None = None

@@ -77,10 +77,15 @@ _NODES = tuple(
         _Layout("sosreport-", node="sosreport-[^/]+"),
     )
 )
+_NAMESPACE, _POD = r"(?P<namespace>[a-z0-9.-]+)", r"(?P<pod>[a-z0-9.-]+)"
+_CONTAINER = r"(?P<container>[a-z0-9.-]+)"
 _CONTAINERS = (
-    ("_", r"(?:.*/)?[a-z0-9.-]+_[a-z0-9.-]+_[0-9a-f-]{32,36}/(?P<container>[a-z0-9.-]+)/[^/]+"),
-    ("_", r"(?:.*/)?[a-z0-9.-]+_[a-z0-9.-]+_(?P<container>[a-z0-9.-]+)-[0-9a-f]{64}\.log(?:\.[^/]+)?"),
-    ("/logs/", r"(?:.*/)?pods/[^/]+/(?P<container>[a-z0-9.-]+)/(?:(?P=container)/)?logs/[^/]+"),
+    ("_", rf"(?:.*/)?{_NAMESPACE}_{_POD}_[0-9a-f-]{{32,36}}/{_CONTAINER}/[^/]+"),
+    ("_", rf"(?:.*/)?{_POD}_{_NAMESPACE}_{_CONTAINER}-[0-9a-f]{{64}}\.log(?:\.[^/]+)?"),
+    (
+        "/logs/",
+        rf"(?:(?:.*/)?namespaces/{_NAMESPACE}/|(?:.*/)?)pods/{_POD}/{_CONTAINER}/(?:(?P=container)/)?logs/[^/]+",
+    ),
 )
 
 
@@ -89,7 +94,13 @@ def place_of(name: str) -> Provenance:
     if len(name) > _LONGEST:
         return NO_PROVENANCE
     node, inside = _first(_NODES, name), _first(_CONTAINERS, name)
-    return Provenance(node.get("group", ""), node.get("node", ""), inside.get("container", ""))
+    return Provenance(
+        node.get("group", ""),
+        node.get("node", ""),
+        inside.get("container", ""),
+        inside.get("pod", ""),
+        inside.get("namespace") or "",
+    )
 
 
 def _first(layouts: Iterable[tuple[str, str]], name: str) -> Mapping[str, str]:

@@ -88,7 +88,7 @@ class Ledger:
                 told.get(words) or copies.of(words, stamp, number, clock) or _benign(harmless, at)
                 for at, (words, stamp, number) in rows
             )
-            by = Attribution(byline(log.source, log.place.container), components.get(log.source, ""))
+            by = Attribution(byline(log.source, log.place), components.get(log.source, ""))
             tally.add(log, lines, clock, by, fates)
         return tally.errors()
 

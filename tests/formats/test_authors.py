@@ -3,6 +3,7 @@
 import pytest
 
 from kvdiag.formats.authors import Attribution, Byline, author, byline, called
+from kvdiag.model.place import Provenance
 
 SERVER = b'I1120 20:39:21.779765     902 server.go:565] "external host was not specified"'
 FAILED = b'E1120 20:39:21.779765     902 run.go:74] "command failed" err="x"'
@@ -69,9 +70,9 @@ def test_what_a_log_is_called(name, who):
         ("", FAILED, byline("x.log/kube-scheduler [0e43ac4c291d]"), False),
         ("", FAILED, byline("kube-controller-manager.log"), False),
         ("", FAILED, byline("etcd.log"), False),
-        ("", FAILED, byline("0.log", "app"), False),
-        ("", FAILED, byline("0.log", "kubelet"), True),
-        ("", FAILED, byline("0.log", "k3s-server"), True),
+        ("", FAILED, byline("0.log", Provenance(container="app")), False),
+        ("", FAILED, byline("0.log", Provenance(container="kubelet")), True),
+        ("", FAILED, byline("0.log", Provenance(container="k3s-server")), True),
         ("", FAILED.replace(b"run.go", b"kubelet.go"), byline("kube-scheduler.log"), True),
         ("", FAILED.replace(b"run.go", b"schedule_one.go"), Byline(), False),
         ("k3s", FAILED.replace(b"run.go", b"kubelet.go"), Byline(), True),
@@ -156,3 +157,35 @@ def test_whose_line():
 def test_words_in_a_containers_own_log(name, who):
     """What no program is known to have written is the container's, unless a program of many parts runs in it."""
     assert Attribution(byline(name)).of_words("", "") == who
+
+
+def evil(container: str, namespace: str = "shop") -> Attribution:
+    """Give whose lines are those of a container's log below /var/log/pods."""
+    return Attribution(byline("0.log", Provenance(container=container, pod="web-0", namespace=namespace)))
+
+
+@pytest.mark.parametrize(
+    ("by", "carrier", "component", "may"),
+    [
+        (evil("app"), "cri", "kubelet", False),
+        (evil("app"), "", "kernel", False),
+        (evil("app"), "cri", "csi-driver", False),
+        (evil("app"), "cri", "", False),
+        (evil("kubelet"), "cri", "kubelet", False),
+        (evil("kubelet", "kube-system"), "cri", "kubelet", True),
+        (evil("containerd", "kube-system"), "cri", "containerd", False),
+        (evil("csi-plugin"), "cri", "csi-driver", True),
+        (evil("csi-plugin"), "cri", "systemd", False),
+        (evil("main", "kube-system"), "cri", "csi-driver", True),
+        (evil("main", "longhorn-system"), "cri", "containerd", False),
+        (Attribution(byline("all.log")), "cri", "kubelet", False),
+        (Attribution(byline("all.log")), "docker-json", "kernel", False),
+        (Attribution(byline("kubelet.log")), "cri", "kubelet", True),
+        (Attribution(byline("all.log")), "journal-short", "kubelet", True),
+    ],
+)
+def test_for_whom_a_container_speaks(by, carrier, component, may):
+    """Never for a program of the host, whatever process the line within names; for a driver if it may be one."""
+    line = b"E1120 20:39:21.779765    2201 x.go:1] failed"
+    assert by.may_say(component, "", line, carrier) == may
+    assert by.may_say(component, component if carrier in {"cri", ""} else "", line, carrier) == may

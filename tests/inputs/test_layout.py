@@ -9,6 +9,8 @@ from kvdiag.inputs.layout import place_of
 POD = "shop_web-0_1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01"
 ID = "0123456789abcdef" * 4
 
+UID = "1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01"
+
 
 @pytest.mark.parametrize(
     ("name", "group", "node", "container"),
@@ -56,4 +58,20 @@ ID = "0123456789abcdef" * 4
 )  # fmt: skip
 def test_place(name, group, node, container):
     """What the path says, and no more."""
-    assert place_of(name) == (group, node, container)
+    assert place_of(name)[:3] == (group, node, container)
+
+
+@pytest.mark.parametrize(
+    ("name", "pod", "namespace"),
+    [
+        (f"var/log/pods/shop_web-0_{UID}/app/0.log", "web-0", "shop"),
+        (f"var/log/containers/web-0_shop_app-{'0a' * 32}.log", "web-0", "shop"),
+        ("must-gather/namespaces/shop/pods/web-0/app/app/logs/current.log", "web-0", "shop"),
+        ("pods/web-0/app/logs/current.log", "web-0", ""),
+        ("kubelet.log", "", ""),
+    ],
+)
+def test_whose_container_it_is(name, pod, namespace):
+    """The path of a container's log names its pod, and mostly the namespace."""
+    place = place_of(name)
+    assert (place.pod, place.namespace) == (pod, namespace)
