@@ -21,6 +21,7 @@ class Reason(Enum):
     PROOF = auto()  # what would prove it was not seen, as the rule says in `text`
     UNSAID = auto()  # the line `text` does not say what `needed`, its component or version, is
     EARLIER = auto()  # the failures before the line `text`, which its backoff proves, are in no log
+    AUTHOR = auto()  # only the log `text` says it, of a container that its owner named as he liked
     VERSION = auto()  # the version of `text` is not known, and only `needed` are concerned
 
 

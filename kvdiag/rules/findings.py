@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from kvdiag.clock import MINUTE, say_duration
+from kvdiag.formats.authors import Rank, rank_of
+from kvdiag.inputs.layout import place_of
 from kvdiag.model.doubt import Doubt, Reason
 from kvdiag.model.event import NAMELESS, Event
 from kvdiag.model.report import Evidence, Finding
@@ -14,7 +17,7 @@ from kvdiag.model.values import Severity, State, SubjectKind, Verdict
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.bugs import applies, known_bugs, seen
 from kvdiag.rules.distribution import Dialect
-from kvdiag.rules.ending import end_of
+from kvdiag.rules.ending import End, end_of
 from kvdiag.rules.fill import fixes, sentence, values
 from kvdiag.rules.grammar import positive_names
 from kvdiag.rules.judge import RuleMatch, judge, may_hold
@@ -77,7 +80,8 @@ def _matches(rule: Rule, part: Sequence[Event], node: str, index: EventIndex) ->
     """Those that the versions of their moment do not rule out."""
     matches = judge(rule, part, node, index.history, index.entries)
     versions = index.history.versions
-    return [match for match in matches if not rule.applies or applies(rule, versions, node, _begins(match, index))]
+    matches = [match for match in matches if not rule.applies or applies(rule, versions, node, _begins(match, index))]
+    return [match._replace(doubts=(*match.doubts, *_author_doubts(match))) for match in matches]
 
 
 def _begins(match: RuleMatch, index: EventIndex) -> int:
@@ -125,7 +129,7 @@ def _finding(
         count=count,
         says=_says(rule.healed.says if rule.healed and healed is not None else rule.says, said),
         cause=sentence(rule.cause, said),
-        fix=tuple(_steps(rule, said, dialect, is_past=end.at is not None or severity is Severity.INFO)),
+        fix=tuple(_steps(rule, said, dialect, changes=_may_change(best, end, severity))),
         evidence=evidence,
         doubts=(*best.doubts, *_version_doubts(rule, history, subject.ids.get("node", ""), begins)),
         bugs=tuple(known_bugs(rule, history.versions, subject.ids.get("node", ""), said, begins, bound=best.bound)),
@@ -135,9 +139,27 @@ def _finding(
     )
 
 
-def _steps(rule: Rule, said: Mapping[str, str], dialect: Dialect, *, is_past: bool) -> Iterator[Fix]:
-    """The remedy; of what is past, or for information only, the steps that change nothing."""
-    return (fix for fix in fixes(rule, said, dialect) if not (is_past and fix.after))
+def _steps(rule: Rule, said: Mapping[str, str], dialect: Dialect, *, changes: bool) -> Iterator[Fix]:
+    """The remedy, with the steps that change something or without."""
+    return (fix for fix in fixes(rule, said, dialect) if changes or not fix.after)
+
+
+def _author_doubts(match: RuleMatch) -> Iterator[Doubt]:
+    """One where only the log of a container shows the fault that anyone may have named so."""
+    logs = {event.origin.source for events in match.bound.values() for event in events}
+    if logs and all(map(_is_of_user, logs)):
+        yield Doubt(Reason.AUTHOR, text=min(logs))
+
+
+def _may_change(match: RuleMatch, end: End, severity: Severity) -> bool:
+    """Whether steps that change something are given: not of what is past, only informs, or is said by anyone."""
+    is_claimed = any(doubt.reason is Reason.AUTHOR for doubt in match.doubts)
+    return end.at is None and severity is not Severity.INFO and not is_claimed
+
+
+@lru_cache(4096)
+def _is_of_user(log: str) -> bool:
+    return rank_of(place_of(log)) is Rank.NAMED
 
 
 def _shown(rule: Rule, matches: Sequence[RuleMatch], part: Sequence[Event]) -> tuple[RuleMatch, Stretch]:
