@@ -93,15 +93,27 @@ def test_a_finding_is_told_while_the_pipe_is_open_and_its_end_when_it_is_over():
         assert "csi-nodeunpublish-state-lost" in {said["finding"]["rule"] for said in rest if said["change"] == "found"}
 
 
+STAGE = """\
+I0312 08:00:00.000000       1 server.go:101] GRPC call: /csi.v1.Node/NodeStageVolume
+I0312 08:00:00.000000       1 server.go:102] GRPC request: {"staging_target_path":"/s","volume_id":"vol-0a1b2c3d4e5f"}
+"""
+MISMATCH = (
+    f"E0312 08:00:00.000000       1 server.go:108] GRPC error: rpc error: code = Internal desc = {'retried, ' * 80}"
+    "multipath device 'dm-76' serial check failed\n"
+)
+
+
 def test_parts_of_lines_are_told_when_their_last_part_has_come():
-    """A runtime writes a long line in parts; a reader of the pipe gets some of them."""
-    cut = [part for of in written("".join(LINES).encode(), "kubelet", 2026) for part in cri_parts(of).split("\n")]
-    last = max(number for number, part in enumerate(cut) if " stderr P " in part)
+    """A runtime writes a long line of a container in parts; a reader of the pipe gets some of them."""
+    log = (STAGE + MISMATCH).encode()
+    cut = [f"{part}\n" for of in written(log, "csi-driver", 2026) for part in cri_parts(of).split("\n")]
+    last = max(number for number, part in enumerate(cut) if " stderr P " in part) + 1
     with following() as live:
-        live.write([f"{part}\n" for part in cut[: last + 1]])
-        assert live.until("unmount-device-busy", "found")["finding"]["verdict"] == "confirmed"
-        live.write([f"{part}\n" for part in cut[last + 1 :]])
-        live.until("unmount-device-busy", "over")
+        live.write(cut[:last])
+        time.sleep(1)  # it is read by now
+        live.write(cut[last:])
+        live.process.stdin.close()
+        assert [said["finding"]["rule"] for said in live.rest()] == ["multipath-serial-mismatch"]
 
 
 def test_a_log_that_grows_and_is_rotated(tmp_path):
