@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
+from kvdiag.correlate.agreement import disagreements
 from kvdiag.correlate.clocks import SourceClock
 from kvdiag.correlate.copies import join_polls, without_copies, without_records
 from kvdiag.correlate.coverage import STARTING, SourceCoverage, coverages
@@ -77,7 +78,9 @@ def joined_history(
     """The history of events that have their time and their node, in order of time; `wide` are kinds about a node."""
     identities = Identities(events)
     by_subject, uses = _divide(events, identities, wide)
-    clock_skews = _hand_over(by_subject)
+    volumes = [events for (kind, _), events in by_subject.items() if kind is SubjectKind.VOLUME]
+    disagree = disagreements(volumes, events)
+    clock_skews = _hand_over(volumes)
     begins, ends = _span_of(events)
     return History(
         events=tuple(events),
@@ -87,6 +90,7 @@ def joined_history(
         begins=begins,
         ends=ends,
         skews=clock_skews,
+        disagree=disagree,
     )
 
 
@@ -166,9 +170,8 @@ def _subjects(event: Event, identities: Identities) -> list[Subject]:
     return subjects
 
 
-def _hand_over(by_subject: dict[Subject, list[Event]]) -> tuple[Skew, ...]:
+def _hand_over(volumes: Sequence[list[Event]]) -> tuple[Skew, ...]:
     """Add to each volume's events how it was handed from node to node; give what that tells about the nodes' clocks."""
-    volumes = [events for (kind, _), events in by_subject.items() if kind is SubjectKind.VOLUME]
     moved = [events for events in volumes if len({event.node for event in events if event.node}) > 1]
     found = tuple(skews(volumes)) if moved else ()
     clocks = {skew.node: skew for skew in found}

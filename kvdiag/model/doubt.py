@@ -16,6 +16,7 @@ class Reason(Enum):
     ENDS_EARLY = auto()  # the log of `component` ends at `at`, before `until`
     GAP = auto()  # at `at` something may be missing, as `text` says
     CLOCKS = auto()  # the events of `text` are `took` apart, and of two machines
+    DISAGREE = auto()  # the lines of `text` tell the same act `took` apart
     PAIRING = auto()  # the answer in the line `text` may be that to another call
     SILENCE = auto()  # what the line `text` says was last said at `at`, due again in `took`, and never came
     PROOF = auto()  # what would prove it was not seen, as the rule says in `text`

@@ -85,12 +85,21 @@ class Skew(NamedTuple):
     high: int | None
 
 
+class Disagreement(NamedTuple):
+    """Two lines that tell the same act, and how far apart their times are (microseconds): more than an act takes."""
+
+    line: Origin
+    other: Origin
+    apart: int
+
+
 class History(NamedTuple):
     """Every timeline over all logs given, with the coverage that proves an absence or leaves a doubt.
 
     `events` are all events in order of time. `begins` and `ends` are microseconds UTC. `adrift` are the logs without
     dates, whose times were counted from the date of the file. `incidents` are histories by folder, where the logs
     are of several incidents that have nothing to do with each other; rules are asked about each alone.
+    `disagree` are the logs whose clock is not that of another, by name.
     """
 
     events: tuple[Event, ...]
@@ -102,3 +111,4 @@ class History(NamedTuple):
     skews: tuple[Skew, ...] = ()
     adrift: frozenset[str] = frozenset()
     incidents: Mapping[str, History] = EMPTY
+    disagree: Mapping[str, Disagreement] = EMPTY

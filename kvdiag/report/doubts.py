@@ -15,6 +15,7 @@ SENTENCES: Mapping[Reason, str] = {
     Reason.ENDS_EARLY: "the {component} log ends at {at}, before {until}",
     Reason.GAP: "{text} at {at}",
     Reason.CLOCKS: "{text} are {took} apart, on two machines whose clocks may be off by " + say_duration(CLOCKS_DIFFER),
+    Reason.DISAGREE: "{text} tell the same act {took} apart: the clock of one of these logs is wrong or jumped",
     Reason.PAIRING: "{text} may answer another RPC: several were in flight",
     Reason.SILENCE: "{text} is not repeated after {at}, although a retry was due in {took} and the log goes on",
     Reason.PROOF: "{text}",

@@ -19,7 +19,7 @@ from kvdiag.rules.bugs import applies, known_bugs, seen
 from kvdiag.rules.distribution import Dialect
 from kvdiag.rules.ending import End, end_of
 from kvdiag.rules.fill import fixes, sentence, values
-from kvdiag.rules.grammar import positive_names
+from kvdiag.rules.grammar import names_in, positive_names
 from kvdiag.rules.judge import RuleMatch, judge, may_hold
 from kvdiag.rules.runs import run_values
 from kvdiag.rules.scene import EventIndex, SubjectEvents, episodes, parts
@@ -81,7 +81,10 @@ def _matches(rule: Rule, part: Sequence[Event], node: str, index: EventIndex) ->
     matches = judge(rule, part, node, index.history, index.entries)
     versions = index.history.versions
     matches = [match for match in matches if not rule.applies or applies(rule, versions, node, _begins(match, index))]
-    return [match._replace(doubts=(*match.doubts, *_author_doubts(match))) for match in matches]
+    return [
+        match._replace(doubts=(*match.doubts, *_author_doubts(match), *_clock_doubts(rule, match, part, index.history)))
+        for match in matches
+    ]
 
 
 def _begins(match: RuleMatch, index: EventIndex) -> int:
@@ -149,6 +152,19 @@ def _author_doubts(match: RuleMatch) -> Iterator[Doubt]:
     logs = {event.origin.source for events in match.bound.values() for event in events}
     if logs and all(map(_is_of_user, logs)):
         yield Doubt(Reason.AUTHOR, text=min(logs))
+
+
+def _clock_doubts(rule: Rule, match: RuleMatch, part: Sequence[Event], history: History) -> Iterator[Doubt]:
+    """One where an order, a duration or an absence rests on a log whose clock is not that of another."""
+    if not history.disagree:
+        return
+    bound = [event for events in match.bound.values() for event in events]
+    denied = [rule.events[name] for name in names_in(rule.when) if name not in match.bound]
+    seen = [event for event in part if any(selects(selector, event) for selector in denied)]
+    if len(bound) + len(seen) > 1:
+        off = [history.disagree[log] for log in {e.origin.source for e in (*bound, *seen)} & history.disagree.keys()]
+        for widest in sorted(off, key=lambda one: (-one.apart, one.line))[:1]:
+            yield Doubt(Reason.DISAGREE, text=f"{widest.line} and {widest.other}", took=widest.apart)
 
 
 def _may_change(match: RuleMatch, end: End, severity: Severity) -> bool:
