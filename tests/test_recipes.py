@@ -92,6 +92,7 @@ tests:
   - name: lost once
     log: |
       I0312 08:15:00.100000    2201 toy.go:1] "Toy lost" pod="shop/web-0" podUID="{POD}"
+    not-when: 1
     finds: {{}}
 """
 
