@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from kvdiag.commands.together import redacted_together, together
+from kvdiag.commands.together import together, without_secrets
 from kvdiag.inputs.folded import unfolded
 from kvdiag.inputs.journal import fold_export
 from kvdiag.inputs.lines import LineMap
@@ -18,7 +18,6 @@ from kvdiag.inputs.readers import Lent
 from kvdiag.inputs.repair import Transcoded
 from kvdiag.inputs.source import STDIN, Source
 from kvdiag.redaction.forms.pem import without_keys
-from kvdiag.redaction.secrets import redacted
 from kvdiag.scan.blocks import blocks
 from kvdiag.scan.parts import whole
 
@@ -56,13 +55,10 @@ def lines(source: Source, done: Shared | None = None) -> Iterator[str]:
 def written(source: Source, change: Rewrite, done: Shared) -> Iterator[bytes]:
     """The lines of one source without secrets, changed, each as it ended."""
     for group in together(lines(source, done)):
-        bodies = [body.rstrip("\r\n") for _, body in group]
-        safe = redacted_together(bodies)
-        for (head, whole_body), body, shown in zip(group, bodies, safe, strict=True):
-            line = redacted(head + shown) if head else shown
+        for part, line in zip(group, without_secrets(group), strict=True):
             done.lines += 1
-            done.secrets += line != head + body
-            yield change(line + whole_body[len(body) :]).encode("utf-8", "surrogateescape")
+            done.secrets += line != part.head + part.body + part.tail
+            yield change(line).encode("utf-8", "surrogateescape")
 
 
 def placed(found: Iterable[Source], folder: Path, change: Rewrite) -> Iterator[tuple[Source, Path]]:

@@ -9,42 +9,57 @@ Each may stand behind a carrier of its own, as journald writes what a program pr
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.model.record import LogRecord
 from kvdiag.model.values import Level
-from kvdiag.redaction.secrets import redacted
+from kvdiag.redaction.secrets import redacted, redacted_lines
 from kvdiag.regex import lazy_regex
 
 MOST_TOGETHER = 200  # lines of a text, looked through at once
 # A line that says by its beginning that it goes on with none above it.
 _BEGINS = lazy_regex(
-    r"[IWEF]\d{4} |[A-Z][a-z]{2} [ \d]\d \d\d:|\d{4}[-/]\d\d[-/]\d\d[T ]|time=|ts=|\{\"|<\d{1,3}>|\[ *\d+\.\d"
+    r"[IWEF]\d{4} \d\d:|[A-Z][a-z]{2} [ \d]\d \d\d:|\d{4}[-/]\d\d[-/]\d\d[T ]|time=|ts=|\{\"|<\d{1,3}>|\[ *\d+\.\d"
 )
 
+_DOCKER = lazy_regex(r"\{\"log\": ?\"(?P<body>(?:[^\"\\]|\\.)*?)(?:\\r)?(?:\\n)?\"(?=,|\})")
 
-def together(lines: Iterable[str]) -> Iterator[list[tuple[str, str]]]:
-    """Lines with those that go on with them, each as what its carrier wrote and what that carries."""
-    group: list[tuple[str, str]] = []
+
+class Part(NamedTuple):
+    """A line as what its carrier wrote, what that carries, and what the carrier wrote behind it."""
+
+    head: str
+    body: str
+    tail: str
+
+
+def together(lines: Iterable[str]) -> Iterator[list[Part]]:
+    """Lines with those that go on with them."""
+    group: list[Part] = []
+    is_carried = False
     for line in lines:
-        head = _head(line)
-        goes_on = (
-            not _BEGINS.match(line)
-            if not head
-            else bool(group and group[-1][0]) and not _BEGINS.match(line[len(head) :])
-        )
-        if group and (len(group) >= MOST_TOGETHER or not goes_on):
+        part = _part(line)
+        is_start = bool(_BEGINS.match(part.body))
+        if group and (len(group) >= MOST_TOGETHER or is_start or (bool(part.head) and not is_carried)):
             yield group
             group = []
-        group.append((head, line[len(head) :]))
+        is_carried = bool(part.head) or (is_carried and bool(group))
+        group.append(part)
     if group:
         yield group
 
 
+def without_secrets(group: Sequence[Part]) -> list[str]:
+    """The lines of a group without the secrets of each, and without those that another one of them tells."""
+    bodies = redacted_lines([part.body for part in group], [len(part.head + part.body) for part in group])
+    shown = (part.head + body + part.tail for part, body in zip(group, bodies, strict=True))
+    return [redacted(line) if part.head else line for part, line in zip(group, shown, strict=True)]
+
+
 def redacted_together(texts: Sequence[str]) -> list[str]:
     """Texts that stand below each other, without the secrets of each and those that the one above it tells."""
-    safe = redacted("\n".join(texts)).split("\n")
-    return safe if len(safe) == len(texts) else [redacted(text) for text in texts]
+    return redacted_lines(texts, [len(text) for text in texts])
 
 
 def redacted_records(records: Iterable[LogRecord]) -> Iterator[LogRecord]:
@@ -75,10 +90,16 @@ def _group(group: Sequence[LogRecord]) -> Iterator[LogRecord]:
     yield from (record._replace(message=message) for record, message in zip(group, messages, strict=True))
 
 
-def _head(line: str) -> str:
-    """What a carrier wrote before the text of a line; nothing where there is none, or it escapes what it carries."""
-    text = line.rstrip("\r\n").encode("utf-8", "surrogateescape")
-    peeled = peel(text)
-    if peeled.carrier == "plain" or not peeled.body or not text.endswith(peeled.body):
-        return ""
-    return text[: -len(peeled.body)].decode("utf-8", "surrogateescape")
+def _part(line: str) -> Part:
+    """A line taken apart; one that no carrier wrote is all body."""
+    text = line.rstrip("\r\n")
+    end = line[len(text) :]
+    docker = _DOCKER.match(text)
+    if docker:  # what it carries stays as JSON has it
+        return Part(text[: docker.start("body")], docker["body"], text[docker.end("body") :] + end)
+    written = text.encode("utf-8", "surrogateescape")
+    peeled = peel(written)
+    if peeled.carrier == "plain" or not peeled.body or not written.endswith(peeled.body):
+        return Part("", text, end)
+    head = written[: -len(peeled.body)].decode("utf-8", "surrogateescape")
+    return Part(head, text[len(head) :], end)

@@ -7,35 +7,29 @@ value goes.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from kvdiag.redaction.forms import around, named, pem, tokens
+from kvdiag.redaction.forms import around, commands, documents, encoded, named, pem, sentences, tokens
 from kvdiag.redaction.forms.named import MARK, REDACTED
 from kvdiag.redaction.forms.values import Span
-from kvdiag.redaction.forms.view import seen
+from kvdiag.redaction.forms.view import View, joined, seen, unfolded
 from kvdiag.regex import lazy_regex
 
-__all__ = ["REDACTED", "redacted", "redacted_value"]
+__all__ = ["REDACTED", "redacted", "redacted_lines", "redacted_value"]
 
 # One of these, in lower case, is in every text that names a secret.
-_ANCHORS = (
-    "pass", "pwd", "pw", "token", "secret", "key", "cred", "auth", "cookie", "bearer", "basic", "value", "sig", "sas",
-    "psk", "jwt", "otp", "dsn", "connection", "dockerc", "id_", "stringdata", "@", "-u ", "-user", "user", "code=",
-    "mysql", "mariadb", "sshpass", "echo ", "curl", " login ", "ldap", "redis-cli", "openssl", "unzip", "ipmi", "mongo",
-    "<<<", "7z ", "from-literal", "sid=", 'env"', "env\\", "saml", "srf", "sse-c", 'login"', '-u"', "-u\\",
-)  # fmt: skip
-_NAMING = frozenset(_ANCHORS) - {
-    "bearer", "basic", "value", "@", "-u ", "-user", "code=", "mysql", "echo ", "curl", "ldap", "redis-cli", "openssl",
-    "unzip", "ipmi", "mongo", "<<<", "7z ", "from-literal", "sid=", 'env"', "env\\", '-u"', "-u\\",
-}  # fmt: skip
+_NAMING = frozenset((
+    "pass", "pwd", "pw", "token", "secret", "key", "cred", "auth", "cookie", "sig", "sas", "psk", "jwt", "otp", "dsn",
+    "connection", "dockerc", "id_", "stringdata", "user", "sshpass", "saml", "srf", "sse-c", "salt", "seed", "nonce",
+))  # fmt: skip
+_SAYING = frozenset(("pass", "pwd", "pw", "token", "secret", "key", "cred", "pin:", "pin=", "pin ", "identified", "masterauth"))
+_AROUND = frozenset(("bearer", "basic", "value", "@", "code=", "sid=", "env", "//", "auth", "identified", "pin:", "pin=", "pin "))
+_ANCHORS = tuple(_NAMING | _SAYING | _AROUND | commands.ANCHORS)
+_VIEWS = 3  # of what stands for something else, one after the other
 _ROUNDS = 8
 SHORT = 64  # characters of what is remembered
 SHORTEST = 6  # characters that name a secret and tell it
-# Bytes as numbers, as the journal writes what is no plain text.
-_LISTED = lazy_regex(r"\[ ?\d{1,3}(?: ?, ?\d{1,3}){7,65536} ?\]")
-_PROCESS_TITLE = lazy_regex(r"(?<=proctitle=)[0-9A-F]{16,8192}")  # what auditd writes of a command, with NUL between
 _ARROW = lazy_regex(r"\ufdd0\\*[\"']? -> \\*[\"']?(?P<value>[^\s\"'\\\ufdd0]+)")  # the old value, and the new one
 # What a secret that was told at the end of a line goes on with on the next one.
 _GOES_ON = lazy_regex(r"(?<=\ufdd0\n)[ \t]{0,40}(?P<value>(?!-)[\w+/=.~%-]{8,}(?=\n|$|[\"',;\s]))")
@@ -70,20 +64,59 @@ def redacted_value(name: str, value: str) -> str:
 
 
 def _once(text: str) -> str:
+    lines = unfolded(text)
+    if lines is not None:
+        text = _cut(text, _mapped(lines, _spans(lines.text)))
     text = _cut(text, _spans(text))
     view = seen(text)
     if view is not None:
-        found = [(view.at[begins], view.at[ends]) for begins, ends in _spans(view.text)]
-        text = _cut(text, found)
+        text = _cut(text, _mapped(view, _seen(view.text, 1)))
     if "[" in text and "," in text:
-        text = _LISTED.sub(lambda listed: _listed(listed[0]), text)
-    if "proctitle=" in text:
-        text = _PROCESS_TITLE.sub(lambda found: found[0] if _is_harmless(found[0]) else MARK, text)
+        text = encoded.rewritten(text, _marked)
     if " -> " in text and MARK in text:
         text = _cut(text, [found.span("value") for found in _ARROW.finditer(text)])
     if MARK + "\n" in text:
         text = _cut(text, [found.span("value") for found in _GOES_ON.finditer(text) if _is_rest(found["value"])])
     return text
+
+
+def _seen(text: str, depth: int) -> list[Span]:
+    """The spans of a text that is seen where another was written, which may again be so."""
+    found = _spans(text)
+    view = seen(text) if depth < _VIEWS else None
+    return [*found, *_mapped(view, _seen(view.text, depth + 1))] if view else found
+
+
+def _mapped(view: View, found: Iterable[Span]) -> list[Span]:
+    """Where spans of a view stand in what was written."""
+    return [(view.at[begins], view.at[ends]) for begins, ends in found]
+
+
+def _marked(text: str) -> str:
+    return redacted(text).replace(REDACTED, MARK)
+
+
+def _is_telling(text: str) -> bool:
+    return redacted(text) != text
+
+
+def redacted_lines(lines: Sequence[str], widths: Sequence[int]) -> list[str]:
+    """Lines of one text without secrets, also those that a line end breaks where a terminal had no more columns.
+
+    The widths are those that the lines had with what their carrier wrote before them.
+    """
+    text = "\n".join(lines)
+    view = joined(lines, widths) if len(lines) > 1 else None
+    if view is not None:
+        text = _cut(text.replace(REDACTED, MARK), _mapped(view, _everything(view.text)))
+    safe = redacted(text.replace(MARK, REDACTED)).split("\n")
+    return safe if len(safe) == len(lines) else [redacted(line) for line in lines]
+
+
+def _everything(text: str) -> list[Span]:
+    """The spans of a text and of all that is seen in it."""
+    lines = unfolded(text)
+    return [*_seen(text, 0), *(_mapped(lines, _spans(lines.text)) if lines else ())]
 
 
 def _spans(text: str) -> list[Span]:
@@ -99,8 +132,13 @@ def _all(text: str, lowered: str, words: frozenset[str]) -> Iterator[Span]:
     if words:
         if words & _NAMING:
             yield from named.spans(text, lowered)
+        if words & _SAYING:
+            yield from sentences.spans(text)
         yield from around.spans(text, words)
+        yield from documents.spans(text, words)
+        yield from commands.spans(text, words)
     yield from tokens.spans(text, lowered)
+    yield from encoded.spans(text, _is_telling)
     if len(text) >= pem.SHORTEST_LINE:
         yield from pem.lines(text)
     if "PRIVATE KEY" in text:
@@ -120,26 +158,6 @@ def _cut(text: str, spans: list[Span]) -> str:
         parts += [text[end:begins], MARK + "\n" * text.count("\n", begins, ends)]
         end = ends
     return "".join([*parts, text[end:]]) if parts else text
-
-
-def _listed(listed: str) -> str:
-    """A list of bytes; the text of it, redacted, where that holds a secret."""
-    numbers = [int(number) for number in listed.strip("[] ").split(",")]
-    if max(numbers) > 255:
-        return listed
-    text = bytes(numbers).decode("utf-8", "replace")
-    replaced = redacted(text)
-    return (
-        listed
-        if replaced == text.replace(MARK, REDACTED)
-        else json.dumps(replaced, ensure_ascii=False).replace(REDACTED, MARK)
-    )
-
-
-def _is_harmless(figures: str) -> bool:
-    """Whether bytes that are written as figures hold no secret."""
-    said = bytes.fromhex(figures[: len(figures) & ~1]).replace(b"\0", b" ").decode("utf-8", "replace")
-    return redacted(said) == said
 
 
 def _is_rest(text: str) -> bool:

@@ -1,6 +1,6 @@
-r"""Secrets that are told by what stands around them: CSI's `secrets`, headers, the environment of a container, URLs.
+r"""Secrets that are told by what stands around them: CSI's `secrets`, headers, URLs.
 
-secrets:<key:"…" value:"…" >    Authorization: Bearer …    EnvVar{Name:…,Value:…,}    //user:…@host    curl -u user:…
+secrets:<key:"…" value:"…" >    Authorization: Bearer …    //user:…@host    &sig=…&
 """
 
 from __future__ import annotations
@@ -29,22 +29,6 @@ _ONLY_NAMES = lazy_regex(
 )
 _DATA = lazy_regex(rf"(?<![\w.])(?:data|Data){QUOTE}?\s{{0,4}}:\s{{0,4}}(?=map\[|\{{)")
 _OF_SECRET = lazy_regex(rf"\bkind{QUOTE}?\s{{0,4}}:\s{{0,4}}{QUOTE}?Secret\b|\bSecret\{{")
-_KIND_OF_SECRET = lazy_regex(r"(?m)^[ \t-]*kind:[ \t]*Secret[ \t]*$")
-_BELOW_DATA = lazy_regex(
-    r"(?m)^(?P<pad>[ \t-]*)(?:data|stringData):[ \t]*\n(?P<lines>(?:(?P=pad)[ \t]+[^\n]*(?:\n|$))+)"
-)
-_SET = lazy_regex(r"(?m)^[ \t]*(?:[\w.-]{1,253}:[ \t]*)?(?P<value>[^\n]+)$")
-_ENV_GO = lazy_regex(r"EnvVar\{Name:[^,{}]{1,256},Value:(?!,)|KeyValue\{Key:[^,{}]{1,256},Value:(?!,)")
-_ENV_ENDS = lazy_regex(r",ValueFrom:|,\}|\bEnvVar\{Name:|\bKeyValue\{Key:")
-_ENV = lazy_regex(
-    rf"\b(?:name|key)(?P<q>{QUOTE}?)\s{{0,4}}:\s{{0,4}}{QUOTE}?[\w.\- /]{{1,256}}{QUOTE}?(?P<gap>\s{{0,40}},?(?:\\{{1,8}}n)?\s{{0,200}}(?:- )?){QUOTE}?value{QUOTE}?\s{{0,4}}:\s{{0,4}}"
-)
-_ENV_BACK = lazy_regex(rf"{QUOTE}value{QUOTE}\s{{0,4}}:\s{{0,4}}(?={QUOTE})")
-_ENV_LIST = lazy_regex(rf"(?i:\benv){QUOTE}\s{{0,4}}:\s{{0,4}}(?=\[)")
-_ASSIGNED = lazy_regex(rf"(?<=[\[,\s])(?={QUOTE}[A-Za-z_][\w.-]{{0,255}}=)")
-_NAME_BEHIND = lazy_regex(
-    rf"{QUOTE}\s{{0,40}},\s{{0,200}}{QUOTE}(?:name|key){QUOTE}\s{{0,4}}:\s{{0,4}}{QUOTE}[A-Za-z_]"
-)
 _USERINFO = lazy_regex(r"(?:\\{0,8}/){2}[^\s/:@\"'<>\\]{0,256}:(?=[^\s\"'<>@]{0,2048}@)")
 _PLACE = lazy_regex(r"[^\s\"'<>`]{1,4096}")
 _PORT = lazy_regex(r"\d{1,5}(?:[/?#]|$)|\[redacted\]$")
@@ -55,43 +39,25 @@ _DSN = lazy_regex(
     r"|//((?=[^\s/:@\"']*\d)(?=[\w.~-]*[A-Z])(?=[\w.~-]*[a-z])[\w.~-]{16,256})@(?=[\w.-])"  # a token in the place of a user
     r"|(?<![\w/.:@-])[\w.-]{1,64}:((?=[^\s:@/]*\d)(?=[^\s:@/]*[A-Za-z])[^\s:@/\"']{8,256})@(?!sha\d)[\w.-]{1,253}:\d{2,5}(?![\w.])"
 )
+# The same, cut off with its line before the host: what stands there is no port, no tag of an image and no path.
+_CUT = lazy_regex(
+    r"(?<!docker:)(?<!oci:)(?<!daemon:)(?<!archive:)(?<!storage:)(?<!containerd:)(?<!cri-o:)(?<!pullable:)"
+    r"(?:\\{0,8}/){2}(?:[^\s/:@\"'<>\\\[]{0,256}:((?!\d{0,5}(?:[^\w%]|$)|[/\[{$*])[^\s\"'<>@,;|]{1,2048})"
+    r"|((?=[^\s]*\d)(?=[\w~-]*[A-Z])(?=[\w~-]*[a-z])[\w~-]{12,256}))(?=\n|$)"
+)
 _SIG = lazy_regex(
     r"(?i:[?&;,](?:sig|signature|x-(?:amz|goog|oss|ms|bz)-(?:signature|credential|security-token)|access_?token|code|auth|key|_?sid|awsaccesskeyid|googleaccessid)=)([^\s\"'&;,<>\\]{4,})"
 )
-_Q = r"\\{0,8}[\"']"
-_NEXT_ARGUMENT = rf"(?:[ =]{_Q}?|{_Q}, ?{_Q})"  # of a command line, or of a list of arguments
-_FLAGGED = r"\b[^\n]{0,200}?[ \"']"  # from a program to one of its flags
-_GIVEN = lazy_regex(
-    rf"(?:(?<![\w-])(?:-u|--user|--proxy-user|--(?:src-|dest-)?creds){_NEXT_ARGUMENT}[^\s:\"'\\-][^\s:\"'\\]{{0,63}}:"
-    rf"|\bcurl{_FLAGGED}-u[^\s:\"'\\-][^\s:\"'\\]{{0,63}}:"
-    rf"|\b(?:mysql|mysqldump|mysqladmin|mariadb|sshpass){_FLAGGED}-p(?:{_NEXT_ARGUMENT})?"
-    rf"|\b(?:mongo\w{{0,8}}|(?:docker|podman|nerdctl|registry|az|oc)(?: |{_Q}, ?{_Q})login|kinit|net ads){_FLAGGED}-p{_NEXT_ARGUMENT}"
-    rf"|\bldap[a-z]{{3,9}}{_FLAGGED}-w(?:{_NEXT_ARGUMENT})?|\bredis-cli{_FLAGGED}-a(?:{_NEXT_ARGUMENT})?"
-    rf"|\bopenssl{_FLAGGED}-[kK]{_NEXT_ARGUMENT}|\b(?:unzip|zip|7z|ipmitool|ipmi-power){_FLAGGED}-[pP](?:{_NEXT_ARGUMENT})?"
-    rf"|\b(?:cryptsetup|passwd|chpasswd|login|sudo -S|kinit|gpg)\b[^\n]{{0,200}}?<<< ?{_Q}?)(?=[^\s\"'<-])"
-)
-_LITERAL = lazy_regex(r"--from-literal[= ]\\*[\"']?[\w.-]{1,253}=(?=[^\s\"'])")
-_PIPED = lazy_regex(
-    r"\becho (?:-n )?\\*[\"']?([^\s\"'\\|$]{4,200})\\*[\"']? ?\| ?(?:sudo )?(?:cryptsetup|docker login|podman login|helm registry|passwd|chpasswd|su\b|-S|kinit|openssl|gpg|smbclient)"
-)
-# One of these is in every line that calls a program with a password.
-_COMMANDS = frozenset({"from-literal", "-u ", '-u"', "-u\\", "-user", "mysql", "mariadb", "sshpass", "echo ", "curl", "cred", " login ", 'login"', "ldap", "redis-cli", "openssl", "unzip", "ipmi", "mongo", "<<<", "7z "})  # fmt: skip
-
-
 def spans(text: str, words: frozenset[str]) -> Iterator[Span]:
     """Where the values are. `words` are those of the anchors that the text has; the rest is not looked for."""
     if "secret" in words:
         yield from _maps(text)
     if words & {"auth", "token", "key", "bearer", "basic", "cookie"}:
         yield from _headers(text)
-    if "value" in words or 'env"' in words or "env\\" in words:
-        yield from _environment(text)
-    if "@" in words and (":" in text):
+    if ":" in text and ("@" in words or "//" in text):
         yield from _addresses(text)
     if words & {"sig", "sid=", "key", "token", "auth", "cred", "code="} and ("&" in text or "?" in text):
         yield from (found.span(1) for found in _SIG.finditer(text))
-    if words & _COMMANDS:
-        yield from _commands(text, words)
 
 
 def _maps(text: str) -> Iterator[Span]:
@@ -103,9 +69,6 @@ def _maps(text: str) -> Iterator[Span]:
         if span and text[span[0] : span[1]].strip() and not _ONLY_NAMES.match(text[span[0] - 1 : span[1] + 1]):
             covered = span[1]
             yield span
-    if "\n" in text and _KIND_OF_SECRET.search(text):
-        for found in _BELOW_DATA.finditer(text):
-            yield from (line.span("value") for line in _SET.finditer(text, *found.span("lines")))
     if _OF_SECRET.search(text):
         covered = 0
         for found in _DATA.finditer(text):
@@ -164,38 +127,6 @@ def _header_end(text: str, at: int) -> int:
     return min([line_end(text, at), *ends])
 
 
-def _environment(text: str) -> Iterator[Span]:
-    """The environment of a container, whatever its variables are called."""
-    for found in _ENV_GO.finditer(text):
-        end = _ENV_ENDS.search(text, found.end())
-        yield found.end(), end.start() if end else line_end(text, found.end())
-    for found in _ENV.finditer(text):
-        if found["q"] or found["gap"].strip(" ") or "\n" in found["gap"] or '"' in text[found.start() : found.end()]:
-            is_below = "\n" in found["gap"] or "\\n" in found["gap"]
-            span = quoted(text, found.end()) or (bare(text, found.end()) if is_below else None)
-            if span and span[1] > span[0]:
-                yield span
-    yield from _variables(text)
-    for found in _ENV_BACK.finditer(text):
-        span = quoted(text, found.end())
-        if span and span[1] > span[0] and _NAME_BEHIND.match(text, span[1]):
-            yield span
-
-
-def _variables(text: str) -> Iterator[Span]:
-    """The values of a list of assignments, as a container's configuration has it."""
-    covered = 0
-    for found in _ENV_LIST.finditer(text):
-        if found.start() < covered:
-            continue
-        listed = bracketed(text, found.end())
-        covered = listed[1] if listed else 0
-        for variable in _ASSIGNED.finditer(text, listed[0] - 1, listed[1]) if listed else ():
-            inside = quoted(text, variable.end())
-            if inside and inside[1] > (value := text.index("=", inside[0]) + 1):
-                yield value, inside[1]
-
-
 def _addresses(text: str) -> Iterator[Span]:
     """Passwords of URLs, also with `/` and `@` in them, and of the DSN of a Go driver."""
     for found in _USERINFO.finditer(text):
@@ -206,17 +137,5 @@ def _addresses(text: str) -> Iterator[Span]:
         ends = [mark.start() for mark in _HOSTED.finditer(region)]
         if ends and ends[-1]:
             yield found.end(), found.end() + ends[-1]
-    yield from (found.span(found.lastindex or 0) for found in _DSN.finditer(text))
+    yield from (found.span(found.lastindex or 0) for pattern in (_DSN, _CUT) for found in pattern.finditer(text))
 
-
-def _commands(text: str, words: frozenset[str]) -> Iterator[Span]:
-    """Passwords that a program is called with in a way of its own."""
-    if not words.isdisjoint(_COMMANDS - {"echo "}):
-        for found in _GIVEN.finditer(text):
-            span = bare(text, found.end())
-            if span and not _PORT.match(text[slice(*span)]):
-                yield span
-    if "from-literal" in words and "secret" in words:
-        yield from (span for found in _LITERAL.finditer(text) if (span := bare(text, found.end())))
-    if "echo " in words:
-        yield from (found.span(1) for found in _PIPED.finditer(text))

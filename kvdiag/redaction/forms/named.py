@@ -23,40 +23,36 @@ _STEM = lazy_regex(
 )
 # The end of a name; what stands before it says whose it is.
 _WORD = (
-    r"(?:passwords?|passwd|pass_?phrase|passcode|pwd|(?<![a-z])pass|(?<=[_-])pw|(?:bind|root)_?pw"
+    r"(?:passwords?|(?<!ch)passwd|pass_?phrase|passcode|pwd|(?<![a-z])pass|(?-i:(?<=[a-z])Pass)|(?:require|store|key)pass"
+    r"|masterauth|(?<=[_-])pw|(?:bind|root)_?pw"
     r"|(?:secret|access|account|api|user|admin|storage|private|shared|encryption|encrypt|decryption|master|auth|signing|session"
-    r"|unseal|recovery|integration|license|certificate|service|client|subscription|host|webhook|luks|crypt|hmac|ssh|pull|deploy|object"
+    r"|unseal|recovery|integration|license|certificate|jwt|wireguard|crypto|service|client|subscription|host|webhook|luks|crypt|hmac|ssh|pull|deploy|object"
     r"|registration|s3|root|chap|dek|kek|ceph|replication)[-_. ]?keys?(?:[-_]?(?:id(?=[^a-z]{1,8}(?:AKIA|ASIA))|base|data|value))?"
     r"|client-key-data|tls\.key|ssh-privatekey|id_(?:rsa|dsa|ecdsa|ed25519)|keyring|\.dockerconfigjson|\.dockercfg"
     r"|dockerconfigjson|tokens?|secret|credentials?|signature|(?<=[-_])creds?|(?<=[-_])auth|identitytoken|psk|jwt|otp"
     r"|shared_?access_?signature|sas|vault[-_]?pass|dsn|connection_?string|stringdata|pass_?code|[cx]srf|erlang_cookie|samlresponse)"
 )
 _SUFFIX = r"(?:[-_]?(?:in|out|old|new|current|previous|value|data|text|plain|string|raw|b64|base64|\d{1,3})(?![a-z]))?"
+NAME_OF_SECRET = _WORD + _SUFFIX
 _NAME = lazy_regex(
     rf"(?i:{_WORD}{_SUFFIX})(?P<sep>{QUOTE}?[ \t]{{0,8}}(?:=>|:=|={{1,2}}|:)[ \t]{{0,8}}(?P<line>\n?)[ \t]{{0,8}})"
 )
 _VARIABLE = lazy_regex(
-    r"(?<![A-Za-z0-9])[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:KEY|PW|AUTH|DSN|APIKEY|SAS|CREDS?)(?:_[A-Z0-9]{1,8})?(?P<sep>=|\\*[\"']:[ \t]?)"
+    r"(?<![A-Za-z0-9])[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:KEY|PW|AUTH|DSN|APIKEY|SAS|CREDS?)(?:_[A-Z0-9]{1,8})?(?P<sep>=|\\*[\"']?:[ \t]{1,8}(?=\S)|\\*[\"']:)"
 )
 _CEPH = lazy_regex(
     rf"(?<![\w.-])(?:--)?key(?P<sep>{QUOTE}?\s{{0,2}}[:=]\s{{0,2}})(?={QUOTE}?AQ[\w+/]{{8,}}=)|(?<![\w-])--key(?P<flag>[= ]|{QUOTE}, ?)"
 )
 _FLAG = lazy_regex(
-    r"(?i:(?<![\w-])--?(?:[a-z][\w.-]{0,40}-)?(?:password|passwd|passphrase|pass|pwd|token|secret|api-?key|(?:access|account|"
-    rf"secret|user|private|certificate)-key|sas|sse-c)|\.(?:password|passwd)(?:_in)?{QUOTE}?,?\s{{0,4}}{QUOTE}?(?:-v|--value))"
+    rf"(?i:(?<![\w-])--?(?:[a-z][\w.-]{{0,60}}?)?{NAME_OF_SECRET}|(?<![\w-])--?(?:[\w-]{{1,40}}-)?(?:pass|creds)"
+    rf"|\.(?:password|passwd)(?:_in)?{QUOTE}?,?\s{{0,4}}{QUOTE}?(?:-v|--value))"
     rf"(?:{QUOTE},?[ \t]{{0,4}}|,?[ \t=]{{1,4}})(?:a\d{{1,3}}=)?(?={QUOTE}?[^-\s\"'`\\])"
 )
-_MIX = r"(?=[^\s\"'|<]*\d)(?=[^\s\"'|<]*[A-Za-z])(?=[^\s\"'|<]{6})"  # a word with figures and letters
-_SAID = lazy_regex(
-    rf"(?i:(?:password|passphrase|passwd|secret|token)(?: for [\w.@/-]{{1,64}})?(?: (?:is|was):?|:) {QUOTE}?{_MIX}"
-    rf"|\bunseal key \d{{1,2}}: {_MIX}|\b(?:bind|root)pw {_MIX}|\blogin [^\s]{{1,128}} password {_MIX}"
-    # a list or a table that has it beside its name
-    rf"|(?:password|passwd|passphrase|secret|token|access.?key)(?:{QUOTE}, ?{QUOTE}| {{0,80}}\| {{0,8}}| -> {QUOTE}?){_MIX})"
-)
-_MARKUP = lazy_regex(rf"<[\w.:-]{{0,64}}?(?i:{_WORD}{_SUFFIX})>(?P<value>[^<>\n]{{1,4096}})(?=</|$)")
-_ATTRIBUTES = lazy_regex(
-    rf"\b(?i:key|name)=(?P<q>{QUOTE})(?P<name>[\w.:-]{{1,128}})(?P=q)(?: value=(?=(?P=q))|>(?P<value>[^<>\n]{{1,4096}})<)"
-    rf"|\bkey{QUOTE}\s?:\s?{QUOTE}(?P<of>[\w.:-]{{1,128}}){QUOTE}\s?,\s?{QUOTE}value{QUOTE}\s?:\s?\{{\s?{QUOTE}\w{{1,8}}Value{QUOTE}\s?:\s?(?={QUOTE})"
+# Any other key with a value of figures and letters of both cases, as no name of Kubernetes has.
+_ANY_KEY = lazy_regex(
+    r"(?i:(?<![a-z])\w{0,40}(?:key|auth|cred|salt|seed|nonce))(?P<sep>\\*[\"']?\s?[:=]\s?\\*[\"']?)"
+    r"(?=[\w+/=~-]{20})(?=(?:[\w+/=~-]*\d){2})(?=(?:[\w+/=~-]*[A-Z]){2})(?=(?:[\w+/=~-]*[a-z]){2})(?!/|eyJ)"
+    r"(?P<value>[\w+/=~-]{20,4096})(?![/.:])"
 )
 # What Go says of a value before it: its type, its length, where it lies.
 _TYPED = lazy_regex(
@@ -64,7 +60,6 @@ _TYPED = lazy_regex(
 )
 _BELOW = lazy_regex(r"[|>][-+]?\d?[ \t]{0,8}(?P<end>\n|\\{1,8}n)[ \t]{1,40}")  # a block of YAML
 _OPTION = lazy_regex(r"(?:,|(?<![\w-])-o[ =]?\\*[\"']?)secret=")
-_USER = lazy_regex(r"(?i:user(?:name)?=)[^\s,%\"'=]{1,128}%")
 _AUTH = lazy_regex(
     rf"(?<![\w-])_?auth(?:Token)?{QUOTE}\s{{0,4}}:\s{{0,4}}(?={QUOTE})|\b_auth(?:Token)?\s{{0,2}}=\s{{0,2}}|\b_password\s{{0,2}}=\s{{0,2}}"
     rf"|(?<![\w-])auth\s{{0,2}}=\s{{0,2}}(?={QUOTE}[A-Za-z0-9+/]{{8}})"
@@ -75,20 +70,22 @@ PROSE = lazy_regex(
     r"missing|required|empty|none|nil|null|true|false|yes|unset|undefined|unauthorized|forbidden|denied|rejected|unknown|"
     r"eof|timeout|timed|context|rpc|get|post|put|patch|stat|open|read|write|dial|lookup|the|a|an|for|from|of|in|on|at|to|with|"
     r"and|or|by|if|authentication|auth|received|got|want|expected|unexpected|wrong|bad|too|will|should|may|might|this|that|"
-    r"please|check|secret|secrets|configmap|key|token|password|string|bool|int|bytes|<nil>|<none>|<masked>|<redacted>|"
+    r"please|check|secret|secrets|configmap|key|token|password|string|bool|int|bytes|x509|<nil>|<none>|<masked>|<redacted>|"
     r"masked|redacted|hidden|stripped|omitted|removed|xxx+|\*+(?:stripped)?\**|-+)(?![\w/+=@$!%^~-]))"
 )
 _NOTHING = lazy_regex(
     r"(?i:none|nil|null|true|false|yes|no|unset|undefined|<\w+>|masked|redacted|hidden|stripped|omitted|removed|xxx+|\*+(?:stripped)?\**|-+)(?![\w/+=@$!%^~-])"
 )
 _FILE = lazy_regex(
-    r"\\*[\"']?(?:file://)?/(?:etc|var|run|home|root|tmp|usr|opt|mnt|proc|sys|dev|data|bin|lib|host|csi|hostfs|rootfs|secrets?|certs?|pki|tokens?|c|srv|private|keys?)(?:/[\w.@:+~-]*)+\\*[\"']?(?=[\s,;)\]}\"'\\&]|$)|[A-Z]:\\"
+    r"\\*[\"']?(?:file://)?/(?:etc|Users|system|nix|snap|workspace|kind|boot|config|var|run|home|root|tmp|usr|opt|mnt|proc|sys|dev|data|bin|lib|host|csi|hostfs|rootfs|secrets?|certs?|pki|tokens?|c|srv|private|keys?)(?:/[\w.@:+~-]*)+\\*[\"']?(?=[\s,;)\]}\"'\\&]|$)|[A-Z]:\\"
 )
 WORDS_OF_PROSE = lazy_regex(r"[a-zA-Z][a-z]*(?:'[a-z]+)?[,.:;]?(?= [\w\"'(\\]|$)")
 _OBJECT = lazy_regex(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?/[a-z0-9][-a-z0-9.]{0,252}$|[a-z][a-z]*(?:[-.][a-z0-9]+)*$")
 _EXCEPT = lazy_regex(
     r"(?:(?<![A-Za-z])|(?<=[a-z])(?=[A-Z]))(?i:pull|tls|image|public|pub|known|host|continue|next|page|count|max|num|total|foreign|primary|sort|partition|cache)[-_.]?$"
 )
+_PUBLIC = lazy_regex(r"(?i:pub(?:lic)?|known|host|cache|etag|authorized|signature)[-_. ]?(?:\w{0,8}[-_ ]?)?(?:key|auth|cred)s?$")
+_FIELD = lazy_regex(r"[A-Z]\w{1,40}:(?:\S|\s|$)")  # the next field of a Go struct
 _FLOW = lazy_regex(r"(?:&|\*|nil\b|<nil>|\$\(|\$\{\w|v1\.|\ufdd0|0x)")
 MIXED = lazy_regex(r"[0-9+/=_~-]|[a-z][A-Z]|[A-Z]{2}[a-z]|.{24}")
 _STRONG = lazy_regex(r"(?i)pass|pwd|pw")
@@ -101,11 +98,10 @@ class _Reach:
     """
 
     def __init__(self, text: str) -> None:
-        """Nothing was found in the text yet; it `is_marked` where it may be XML or attributes of a record."""
+        """Nothing was found in the text yet."""
         self._text = text
         self._left = MOST_LOOKED_AT + MOST_TIMES * len(text)
         self._last: Span = (0, 0)
-        self.is_marked = "</" in text or " value=" in text or "Value" in text or 'ame="' in text or 'ame=\\"' in text
 
     @property
     def is_spent(self) -> bool:
@@ -150,14 +146,14 @@ def _near(lowered: str) -> Iterator[Span]:
 
 
 @lru_cache(1024)
-def _is_name(name: str) -> bool:
+def is_name(name: str) -> bool:
     text = f"{name}="
     return any(found.end() == len(text) for pattern in (_NAME, _VARIABLE) for found in pattern.finditer(text))
 
 
 def is_secret(name: str, value: str) -> bool:
     """Whether a value is one that must not be told, by the name it goes by."""
-    if not _is_name(name) or not value.strip():
+    if not is_name(name) or not value.strip():
         return False
     text = f'{name}="{value}"'
     at = len(name) + 2
@@ -181,25 +177,15 @@ def _named(text: str, begins: int, ends: int, reach: _Reach) -> Iterator[Span]:
         span = reach.value(found.end(), found.start())
         if span and not _FILE.match(text, found.end()) and (found["sep"] or span[1] - span[0] > 7):
             yield reach.take(span)
-    if reach.is_marked:
-        yield from _marked(text, begins, ends)
-    for pattern in (_OPTION, _AUTH, _USER, _SAID):
+    for pattern in (_OPTION, _AUTH):
         for found in pattern.finditer(text, begins, ends):
             span = reach.value(found.end(), found.end())
             if span and span[1] > span[0] and not _FILE.match(text, span[0]):
                 yield reach.take(span)
+    for found in _ANY_KEY.finditer(text, begins, ends + BEHIND):
+        if not _PUBLIC.search(text[begins : found.start("sep")]):
+            yield reach.take(found.span("value"))
     yield from _flagged(text, begins, ends, reach)
-
-
-def _marked(text: str, begins: int, ends: int) -> Iterator[Span]:
-    """The values of XML: between the marks of their names, or beside those."""
-    yield from (found.span("value") for found in _MARKUP.finditer(text, begins, ends + 4096) if found["value"].strip())
-    for found in _ATTRIBUTES.finditer(text, begins, ends + 96):
-        if not _is_name(found["name"] or found["of"]):
-            continue
-        span = found.span("value") if found["value"] else quoted(text, found.end())
-        if span and span[1] > span[0]:
-            yield span
 
 
 def _value(text: str, at: int, begins: int) -> Span | None:
@@ -239,7 +225,9 @@ def _is_told(text: str, name_at: int, span: Span, separator: str) -> bool:
     is_quoted = text[begins - 1] in "\"'`"
     if not value.strip() or value == MARK or _FILE.match(text, begins):
         return False
-    if not is_strong and (_is_other(name, before, separator) or _FLOW.match(value)):
+    if not is_strong and (_is_other(name, before, separator) or _FLOW.match(value) or _is_path(text, name_at, separator)):
+        return False
+    if not is_quoted and " " in separator and _FIELD.match(value):
         return False
     prose = (_NOTHING if separator.strip().endswith("=") else PROSE).match(value)
     if prose and (not is_quoted or prose.end() == len(value)):
@@ -253,6 +241,14 @@ def _is_other(name: str, before: str, separator: str) -> bool:
     """Whether a name only ends as one of a secret does: `imagePullSecret`, `hostKey`, the signature of an image."""
     is_signature = name[:9].lower() == "signature" and not separator.endswith("=")
     return is_signature or _EXCEPT.search(before or " ") is not None
+
+
+def _is_path(text: str, name_at: int, separator: str) -> bool:
+    """Whether the name is the last part of a path or of an image, with a tag or what is said of it behind."""
+    at = name_at
+    while at and (text[at - 1].isalnum() or text[at - 1] in "-_."):
+        at -= 1
+    return text[at - 1 : at] == "/" and separator.rstrip()[-1:] == ":" and text[at - 2 : at] != "//"
 
 
 def _is_bare(text: str, at: Span, value: str, separator: str) -> bool:

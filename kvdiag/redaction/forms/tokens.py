@@ -55,6 +55,16 @@ def _is_random(text: str) -> bool:
     return text != text.lower() and text != text.upper() and sum(character.isdigit() for character in text) > 1
 
 
+def _is_without_words(text: str) -> bool:
+    """Whether figures and letters of both cases stand in it as they fall, as in no name in camel case."""
+    changes = sum(_kind(left) != _kind(right) for left, right in zip(text, text[1:], strict=False))
+    return _is_random(text) and changes * 3 > len(text)
+
+
+def _kind(character: str) -> int:
+    return character.isdigit() + 2 * character.isupper()
+
+
 TOKENS = (
     # clouds
     Token("AWS: ids of access keys", ("akia", "asia", "abia", "acca", "a3t"), lazy_regex(_B + r"((?:A3T[A-Z0-9]|AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16})(?![0-9A-Za-z])"), "docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html", "gitleaks, detect-secrets"),
@@ -75,7 +85,7 @@ TOKENS = (
     # clusters
     Token("Kubernetes: bootstrap", ("token", "bootst", "join"), lazy_regex(r"(?<![\w./-])[a-z0-9]{6}\.([A-Za-z0-9]{16})(?![\w./-])"), "kubernetes.io/docs/reference/access-authn-authz/bootstrap-tokens", "kubeadm token generate", lambda text: any(c.isdigit() for c in text)),
     Token("k3s, RKE2: servers and agents", ("k10",), lazy_regex(_B + r"K10[0-9a-f]{64}::((?:[\w-]{1,64}:)?[^\s\"'\\,;:]{8,})"), "docs.k3s.io/cli/token", "docs.k3s.io/cli/token"),
-    Token("Rancher", ("token-", "kubeconfig-"), lazy_regex(r"(?<![\w-])(?:token|kubeconfig-(?:u|user)(?:-[a-z0-9]{1,20})?)-?[a-z0-9]{5,10}:([a-z0-9]{50,64})(?![0-9A-Za-z])"), "ranchermanager.docs.rancher.com: API keys"),
+    Token("Rancher", ("token-", "kubeconfig-"), lazy_regex(r"(?<![\w-])(?:token|kubeconfig-(?:u|user)(?:-[a-z0-9]{1,20})?)-?[a-z0-9]{5,10}(?:\.c-[a-z0-9-]{1,40})?:([A-Za-z0-9]{20,64})(?![0-9A-Za-z])"), "ranchermanager.docs.rancher.com: API keys"),
     Token("OpenShift", ("sha256~",), lazy_regex(_B + r"(sha256~[\w-]{30,})"), "docs.openshift.com: OAuth tokens", "gitleaks"),
     Token("Vault", ("hvs.", "hvb.", "hvr."), lazy_regex(_B + r"(hv[sbr]\.[\w-]{16,})"), "developer.hashicorp.com/vault/docs/concepts/tokens", "gitleaks"),
     Token("Vault: before 1.10", ("s.",), lazy_regex(r"(s\.(?<![\w./-]s\.)[0-9A-Za-z]{24})(?![\w./-])"), "developer.hashicorp.com/vault/docs/concepts/tokens", "gitleaks", _is_random),
@@ -113,7 +123,12 @@ TOKENS = (
     Token("Shopify, Square", ("shp", "sq0"), lazy_regex(_B + r"(shp(?:at|ss|ca|pa)_[0-9a-fA-F]{32}|sq0(?:atp|csp)-[\w-]{22,})"), "each vendor's documentation of its API keys", "gitleaks, detect-secrets"),
     Token("OpenAI, Anthropic", ("sk-",), lazy_regex(_B + r"(sk-(?:ant-|proj-|svcacct-|admin-)?[\w-]{20,})"), "platform.openai.com, docs.anthropic.com: API keys", "gitleaks, detect-secrets", lambda text: any(c.isdigit() for c in text) and any(c.isupper() for c in text)),
     Token("Hugging Face", ("hf_", "api_org_"), lazy_regex(_B + r"((?:hf|api_org)_[0-9A-Za-z]{30,})"), "huggingface.co/docs/hub/security-tokens", "gitleaks"),
+    Token("Airtable, Octopus Deploy, Harness", ("pat", "api-", "sat."), lazy_regex(_B + r"(pat[0-9A-Za-z]{14}\.[0-9a-f]{32,}|API-[0-9A-Z]{26}|[ps]at\.[\w-]{22}\.[0-9A-Za-z]{24}\.[0-9A-Za-z]{20})(?![\w-])"), "each vendor's documentation of its API keys", "gitleaks"),
+    Token("Readme, Clojars, Shippo, Duffel, Sourcegraph", ("rdme_", "clojars_", "shippo_", "duffel_", "sgp_"), lazy_regex(_B + r"(rdme_[0-9a-z]{40,}|CLOJARS_[0-9a-z]{40,}|shippo_(?:live|test)_[0-9a-fA-F]{32,}|duffel_(?:live|test)_[\w=-]{32,}|sgp_(?:[0-9a-fA-F]{16}_|local_)?[0-9a-fA-F]{40})(?![\w-])"), "each vendor's documentation of its API keys", "gitleaks"),
+    Token("SonarQube, Infracost, Frame.io, MaxMind, Adobe", ("sq", "ico-", "fio-u-", "_mmk", "p8e-"), lazy_regex(_B + r"(sq[aup]_[0-9a-f]{40}|ico-[0-9A-Za-z]{32}|fio-u-[\w=-]{40,}|[0-9A-Za-z]{6}_[0-9A-Za-z]{29}_mmk|p8e-[0-9A-Za-z]{32})(?![\w-])"), "each vendor's documentation of its API keys", "gitleaks"),
+    Token("Mailgun, Mapbox, Facebook, Flutterwave", ("key-", "pk.", "sk.", "eaa", "flwseck"), lazy_regex(_B + r"(key-[0-9a-f]{32}|[ps]k\.[0-9A-Za-z]{50,}\.[\w-]{20,}|EAA[A-Z][0-9A-Za-z]{60,}|FLWSECK(?:_TEST)?-[0-9A-Za-z]{12,}(?:-X)?)(?![\w-])"), "each vendor's documentation of its API keys", "gitleaks"),
     # of any issuer
+    Token("a word, `_` or `-`, and figures and letters of both cases without an end", ("_", "-"), lazy_regex(_K + r"([A-Za-z][A-Za-z0-9]{1,15}(?:[_-][A-Za-z0-9]{1,15}){0,3}[_-][A-Za-z0-9]{30,255})" + r"(?![A-Za-z0-9_-])"), "github.blog: behind GitHub's new authentication token formats", "gitleaks", lambda text: _is_without_words(re.split("[_-]", text)[-1])),
     Token("hashes of passwords", ("$",), lazy_regex(r"(\$(?:2[aby]|[156y]|apr1|argon2(?:id|i|d))\$[\w./$=,+-]{20,})"), "crypt(5)"),
     Token("JWT, as of service accounts", ("eyj",), lazy_regex(r"(?<![\w+/-])(eyJ[\w-]{8,}\.[\w-]{8,}={0,2}(?:\.[\w=-]*)*)"), "RFC 7519", "gitleaks, detect-secrets"),
     Token("base64 of a JWT, as Secrets hold it", ("zxlk",), lazy_regex(r"(?<![\w+/-])(ZXlK[A-Za-z0-9+/]{30,}={0,2})"), "RFC 7519", "gitleaks"),
@@ -123,14 +138,21 @@ TOKENS = (
     Token("base64 of what gzip packed, as Helm keeps its releases", ("h4sia", "sdrzsufb"), lazy_regex(r"(?<![\w+/-])((?:H4sIA|SDRzSUFB)[A-Za-z0-9+/]{59,}={0,2})"), "helm.sh/docs: storage backends"),
     Token("NVMe over fabrics: DH-HMAC-CHAP", ("dhhc-1:",), lazy_regex(r"(DHHC-1:\d\d:[A-Za-z0-9+/]{8,}={0,2}:?)"), "nvme-cli: nvme gen-dhchap-key"),
     Token("dm-crypt: keys in a table", (" crypt ",), lazy_regex(r" crypt (?:\w[\w:()-]{2,64}) ([0-9a-f]{32,256}) \d"), "docs.kernel.org/admin-guide/device-mapper/dm-crypt.html"),
+    Token("IPsec: keys of Cilium and of ip xfrm", ("(aes", "(gcm", "(sha", "(md5", "(ctr", "(des", "(cam"), lazy_regex(r"\b[a-z0-9-]{2,16}\([a-z0-9()_-]{2,32}\) (?:0x)?([0-9a-f]{8,512})(?![0-9a-z])"), "docs.cilium.io: IPsec transparent encryption; ip-xfrm(8)"),
     Token("PuTTY: private keys", ("private-lines",), lazy_regex(r"Private-Lines: \d{1,3}(?:\s|\\{1,8}[nr]){1,8}([\w+/=]{16,})"), "the.earth.li/~sgtatham/putty: PPK file format"),
     Token("MicroK8s: joining", (":25000/",), lazy_regex(r":25000/([0-9a-f]{32})(?![0-9a-f])"), "microk8s.io/docs/command-reference: add-node"),
     Token("PagerDuty, Opsgenie", ("routing", "geniekey"), lazy_regex(r"(?i:(?:routing_?|genie-?)key\W{1,24})([0-9a-z]{32}(?![0-9A-Za-z])|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})"), "each vendor's documentation of its API keys"),
     Token("Vault: ids of AppRoles' secrets", ("secret",), lazy_regex(r"(?i:secret_?id\W{1,24})([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})"), "developer.hashicorp.com/vault/docs/auth/approle"),
     Token("secret keys behind their ids", ("ak",), lazy_regex(r"(?i:\bak\W{1,4})\w{8,64}\W{1,8}(?i:sk\W{1,4})([\w+/=]{16,})"), "support.huaweicloud.com: AK/SK"),
+    Token("AWS: secret keys behind their ids", ("akia", "asia"), lazy_regex(r"(?:AKIA|ASIA)[0-9A-Z]{16}\W{1,4}([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])"), "docs.aws.amazon.com/IAM: access keys"),
     Token("PostgreSQL: lines of .pgpass", (":5432:",), lazy_regex(r":5432:[^\s:\"']{1,64}:[^\s:\"']{1,64}:([^\s\"'\\]{4,})"), "postgresql.org/docs: the password file"),
     Token("Nutanix CSI: endpoint, user and password", (":9440:",), lazy_regex(r":9440:[^\s:\"']{1,64}:([^\s\"'\\]{4,})"), "portal.nutanix.com: CSI volume driver secrets"),
 )  # fmt: skip
+# The beginning of a token at the end of a line that was cut there.
+_CUT = lazy_regex(
+    r"(?<![A-Za-z0-9])((?:gh[pousr]_|github_pat_|gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|oas|soat)-|dckr_[po]at_|npm_|pypi-AgE|rubygems_|hv[sbr]\.|xox[a-z]-|xapp-|hf_|s[kr]k?_live_|whsec_|sk-(?:ant|proj)|SG\.|ya29\.|GOCSPX-|AIza|do[opr]_v1_|AGE-SECRET-KEY-|sha256~|dapi|pul-|glsa_|glc_|shp(?:at|ss|ca|pa)_|DHHC-1:\d\d:|dt0c01\.|tskey-|eyJ[\w-]{6}|AKIA|ASIA|K10[0-9a-f]{64}::(?:[\w-]{1,64}:)?)[\w=+/.~-]{4,}"
+    r"|\$(?:2[aby]|[156y]|apr1|argon2(?:id|i|d))\$[\w./$=,+-]{4,}|(?<=secret_id[=:])\W{0,8}[0-9a-f-]{6,})(?=\n|$)"
+)
 ANCHORS = tuple((anchor, number) for number, token in enumerate(TOKENS) for anchor in token.anchors)
 
 
@@ -142,3 +164,4 @@ def spans(text: str, lowered: str) -> Iterator[Span]:
         for found in token.shape.finditer(text):
             if token.judge is None or token.judge(found[1]):
                 yield found.span(1)
+    yield from (found.span(1) for found in _CUT.finditer(text))

@@ -3,13 +3,14 @@ r"""A text as its reader would see it, and where each of its characters stands i
     {&quot;password&quot;:…   {\u0022password\u0022:…   #033[1mpassword#033[0m=…   “password”: …   pass\0word=…
 
 Entities, escapes and percent signs are taken for what they stand for, typographic quotes for plain ones, and what is
-not seen (colours, NUL, marks of direction) for nothing.
+not seen (colours, NUL, marks of direction) for nothing. A text of several lines may stand on one, its line ends escaped
+(`\\n`, or `#012` of rsyslog); and a line may stand on several, broken at the last column of a terminal.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from kvdiag.regex import lazy_regex
@@ -30,6 +31,9 @@ _BASES = {"decimal": 10, "hexadecimal": 16, "four": 16, "two": 16, "octal": 8, "
 _PLAIN = {"colour": "", "unseen": "", "double": '"', "single": "'", "blank": " "}
 _MARKS = ("\\u", "\\x", "&", "#", "%", "\\033", "\\e")
 _UNPRINTED = lazy_regex(r"[^\n\t\r -~\ufdd0]")
+_BLANK = lazy_regex(r"\\{1,8}(?P<kind>[nrt])|#0(?P<octal>1[125])")
+_BLANKS = {"n": "\n", "r": "", "t": "\t", "12": "\n", "15": "", "11": "\t"}
+_NARROWEST = 40  # columns of a terminal
 
 
 class View(NamedTuple):
@@ -43,17 +47,47 @@ def seen(text: str) -> View | None:
     """Give the text as it is seen; None where that is how it was written."""
     if not (any(mark in text for mark in _MARKS) or _UNPRINTED.search(text)):
         return None
+    characters = ((found, _character(found)) for found in _ODD.finditer(text))
+    return _replaced(text, ((found, stands_for) for found, stands_for in characters if stands_for is not None))
+
+
+def unfolded(text: str) -> View | None:
+    """Give a text whose escaped line ends are ends of lines; None where it has none of them."""
+    if "\\n" not in text and "#012" not in text:
+        return None
+    return _replaced(text, ((found, _BLANKS[found["kind"] or found["octal"]]) for found in _BLANK.finditer(text)))
+
+
+def joined(lines: Sequence[str], widths: Sequence[int]) -> View | None:
+    """Give lines as one text, in which those as wide as the widest go on in the next; None where none seems broken.
+
+    The widths count what stood before the lines as well.
+    """
+    widest = max(widths[:-1], default=0)
+    if widest < _NARROWEST or widest < widths[-1]:
+        return None
+    parts: list[str] = []
+    places: list[int] = []
+    at = 0
+    for number, (line, width) in enumerate(zip(lines, widths, strict=True)):
+        ended = line if width == widest and number < len(lines) - 1 else line + "\n"
+        parts.append(ended)
+        places.extend(range(at, at + len(ended)))
+        at += len(line) + 1
+    places[-1:] = [at - 1]
+    return View("".join(parts).removesuffix("\n"), places)
+
+
+def _replaced(text: str, found: Iterable[tuple[re.Match[str], str]]) -> View | None:
+    """The text with what each match stands for in its place; None where nothing was found."""
     parts: list[str] = []
     places: list[int] = []
     end = 0
-    for found in _ODD.finditer(text):
-        stands_for = _character(found)
-        if stands_for is None:
-            continue
-        parts += [text[end : found.start()], stands_for]
-        places.extend(range(end, found.start()))
-        places.extend([found.start()] * len(stands_for))
-        end = found.end()
+    for match, stands_for in found:
+        parts += [text[end : match.start()], stands_for]
+        places.extend(range(end, match.start()))
+        places.extend([match.start()] * len(stands_for))
+        end = match.end()
     if not end:
         return None
     places.extend(range(end, len(text) + 1))

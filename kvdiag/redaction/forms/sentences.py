@@ -1,0 +1,55 @@
+r"""Secrets that a sentence tells, or a setting without a sign between its name and its value.
+
+    A temporary password is generated for root@localhost: …    login failed with password '…'    requirepass …
+
+Words of prose that follow such a word stay: a value has quotes around it, or figures in it as no word has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kvdiag.redaction.forms.named import PROSE, QUOTE
+from kvdiag.redaction.forms.values import Span, bare, quoted
+from kvdiag.regex import lazy_regex
+
+_STRONG = r"(?:pass(?:word|wd|phrase|code)|pwd|(?<=[_-])pass|requirepass)"
+# A word as no word of a message is: with figures among its letters, or with capitals before small ones.
+_MIX = r"(?=[^\s\"'|<]{6})(?:(?=[^\s\"'|<]*\d)(?=[^\s\"'|<]*[A-Za-z])|(?=[A-Za-z]*[A-Z]{3}[a-z]{3}))"
+# The same, and none of what separates the parts of a name, a version or a path; or long, with figures and both cases.
+_RANDOM = (
+    r"(?:(?=[^\s\"'|<./:-]{8,}(?:[\s\"'|<,;.)\\]|$))(?=\S*\d)(?=\S*[A-Za-z])|(?=[A-Za-z]*[A-Z]{3}[a-z]{3})"
+    r"|(?=[^\s\"'|<]{12})(?=[^\s\"'|<]*\d)(?=[^\s\"'|<]*[A-Z])(?=[^\s\"'|<]*[a-z]))"
+)
+_TOKEN = (
+    r"(?:(?=[\w+/=.~-]{12})(?=[\w+/=.~-]*\d)(?=[\w+/=.~-]*[A-Z])(?=[\w+/=.~-]*[a-z])|(?=[A-Za-z]*[A-Z]{3}[a-z]{3})"
+    r"|(?=[0-9a-f]{32}(?![\w-])))"
+)
+_SAID = lazy_regex(
+    rf"(?i:(?:password|passphrase|passwd|secret|token)(?: for [\w.@/-]{{1,64}})?(?: (?:is|was):?|:) {QUOTE}?)(?={_MIX})"
+    rf"|(?i:\bunseal key \d{{1,2}}: |\b(?:bind|root)pw |\blogin [^\s]{{1,128}} password )(?={_MIX})"
+    # a list or a table that has it beside its name
+    rf"|(?i:(?:password|passwd|passphrase|passcode|secret|token|access.?key)(?:{QUOTE}, ?{QUOTE}| {{0,80}}\| {{0,8}}| -> {QUOTE}?))(?={_MIX})"
+    # somebody is told a new one
+    rf"|(?i:{_STRONG}s?\b(?:[ (](?!fail|invalid|wrong|incorrect|error|denied|reject|expired|missing|not\b|cannot|unable)[^\s:]{{1,64}}){{1,12}}:\s{{1,4}}){QUOTE}?(?={_MIX})"
+    rf"|(?i:{_STRONG}[ \t]{{1,4}})(?={_RANDOM})"
+    rf"|(?i:(?:token|secret|api.?key|access.?key|credentials?|masterauth)[ \t]{{1,2}}){QUOTE}?(?={_TOKEN})"
+    rf"|(?i:\bpin(?: ?code)?\s?[:=]\s?){QUOTE}?(?:(?=\d{{4,8}}\b)|(?={_MIX}))"
+    rf"|(?i:\bcertificate[- ]key:?\s{{1,2}})(?=[0-9a-f]{{8,}})"
+)
+_QUOTED = lazy_regex(
+    rf"(?i:(?<!key )(?<!field )(?<!for )(?<!secret )(?:{_STRONG}|\bidentified (?:with \S{{1,40}} )?by)[ \t]{{1,4}})(?={QUOTE}[^\s\"'`\\])"
+)
+_OF_A_NAME = lazy_regex(r"\\*[\"'`]\s{0,2}(?:not|is|does|has|must|was|in|of|for|from|field|key|could|cannot|:|=|\()")
+
+
+def spans(text: str) -> Iterator[Span]:
+    """Where the values are."""
+    for found in _SAID.finditer(text):
+        span = bare(text, found.end())
+        if span and not PROSE.match(text, span[0]):
+            yield span
+    for found in _QUOTED.finditer(text):
+        span = quoted(text, found.end())
+        if span and span[1] - span[0] > 3 and not PROSE.match(text, span[0]) and not _OF_A_NAME.match(text, span[1]):
+            yield span
