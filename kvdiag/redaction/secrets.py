@@ -105,10 +105,11 @@ def redacted_lines(lines: Sequence[str], widths: Sequence[int]) -> list[str]:
 
     The widths are those that the lines had with what their carrier wrote before them.
     """
-    text = "\n".join(lines)
-    view = joined(lines, widths) if len(lines) > 1 else None
+    marked = [line.replace(REDACTED, MARK) for line in lines]
+    text = "\n".join(marked)
+    view = joined(marked, widths) if len(lines) > 1 else None
     if view is not None:
-        text = _cut(text.replace(REDACTED, MARK), _mapped(view, _everything(view.text)))
+        text = _cut(text, _mapped(view, _everything(view.text)))
     safe = redacted(text.replace(MARK, REDACTED)).split("\n")
     return safe if len(safe) == len(lines) else [redacted(line) for line in lines]
 
@@ -153,6 +154,7 @@ def _cut(text: str, spans: list[Span]) -> str:
         if ends <= end:
             continue
         if begins < end:
+            parts.append("\n" * text.count("\n", end, ends))
             end = ends
             continue
         parts += [text[end:begins], MARK + "\n" * text.count("\n", begins, ends)]

@@ -21,7 +21,7 @@ _GIVEN = lazy_regex(
     rf"|\b(?:mongo\w{{0,8}}|(?:docker|podman|nerdctl|registry|az|oc)(?: |{_Q}, ?{_Q})login|kinit|net ads){_FLAGGED}-p{_NEXT_ARGUMENT}"
     rf"|\bldap[a-z]{{3,9}}{_FLAGGED}-w(?:{_NEXT_ARGUMENT})?|\bredis-cli{_FLAGGED}-a(?:{_NEXT_ARGUMENT})?"
     rf"|\bopenssl{_FLAGGED}-[kK]{_NEXT_ARGUMENT}|\b(?:unzip|zip|7z|ipmitool|ipmi-power){_FLAGGED}-[pP](?:{_NEXT_ARGUMENT})?"
-    rf"|\bsnmp[a-z]{{2,12}}{_FLAGGED}-[AX]{_NEXT_ARGUMENT}"
+    rf"|\bsnmp(?:[a-z]{{2,12}})(?:{_FLAGGED}-X|\b[^\n]{{0,200}}?[ \"']-A){_NEXT_ARGUMENT}"
     rf"|\bhtpasswd(?: -\w{{1,8}})* -\w{{0,8}}b\w{{0,8}} \S{{1,256}} \S{{1,128}} "
     rf"|\bnet user {_Q}?[\w.$\\-]{{1,64}}{_Q}? |\bnet use\b[^\n]{{0,300}}?/user:\S{{1,128}} "
     rf"|\b(?:cryptsetup|passwd|chpasswd|login|sudo -S|kinit|gpg)\b[^\n]{{0,200}}?<<< ?{_Q}?)(?=[^\s\"'</-])"
@@ -29,7 +29,7 @@ _GIVEN = lazy_regex(
 _USER = lazy_regex(rf"(?i:(?:\buser(?:name)?=|(?<![\w-])-U(?:{_NEXT_ARGUMENT})?|--user{_NEXT_ARGUMENT}){_Q}?)[^\s,%\"'=]{{1,128}}%(?=[^\s!%\"'])")
 _ORACLE = lazy_regex(
     rf"(?i:\b(?:sqlplus|rman|expdp|impdp|sqlldr)(?: +-\w{{1,16}})* +(?:userid=|target +)?{_Q}?[a-z][\w.$-]{{0,63}}/)([^\s@\"'\\/][^\s@\"'\\]{{0,255}})"
-    rf"|(?i:\bconn(?:ect)? +{_Q}?[a-z][\w.$-]{{0,63}}/)([^\s@\"'\\/][^\s@\"'\\/]{{0,255}})(?=@[\w/(])"
+    rf"|(?i:\bconn(?:ect)? +{_Q}?[a-z][\w.$-]{{0,63}}/)([^\s@\"'\\/][^\s@\"'\\/]{{0,255}})(?=@[\w/(]|\n|$)"
 )
 _LITERAL = lazy_regex(r"--from-literal[= ]\\*[\"']?[\w.-]{1,253}=(?=[^\s\"'])")
 _PIPED = lazy_regex(

@@ -16,12 +16,13 @@ from kvdiag.regex import lazy_regex
 
 _PADDED = r"(?m)(?:^|[\"'])(?P<pad>[ \t-]{0,40})"
 _BLOCK = r"[ \t]*\n(?P<lines>(?:(?P=pad)[ \t]+[^\n]*(?:\n|$))+)"
-_TO_END = r"(?P<value>[^\n]+?)(?=\\*\"(?:[ ,}\]\)][^\n]*)?$|$)"
+# To the end of the line, or to the quote that ends the text that the document stands in.
+_TO_END = r"(?P<value>[{\[\"'][^\n]*|[^\n]+?(?=\\*\"(?:,\\*\"\w+\\*\":[^\n]*| [^\n]*|[}\]\)]*)$|$))"
 _KIND_OF_SECRET = lazy_regex(r"(?m)(?:^|[ \t\"'])kind:[ \t]*Secret[ \t]*(?=$|\\*[\"'])")
 _BELOW_DATA = lazy_regex(rf"{_PADDED}(?:data|stringData):{_BLOCK}")
 _SET = lazy_regex(rf"(?m)^[ \t]*(?:[\w.-]{{1,253}}:[ \t]*)?{_TO_END}")
 _BELOW_ENVIRONMENT = lazy_regex(rf"{_PADDED}Environment:{_BLOCK}")
-_DESCRIBED = lazy_regex(rf"(?m)^[ \t]*[\w.-]{{1,253}}:[ \t]+(?!<|\(v1:|[ \t]|$){_TO_END}")
+_DESCRIBED = lazy_regex(rf"(?m)^[ \t]*[\w.-]{{1,253}}:[ \t]+(?!<|[ \t]|$|[^\n]*\(v1:){_TO_END}")
 _CHPASSWD = lazy_regex(r"chpasswd:[^\n]*\n(?:[^\n]*\n){0,3}?(?P<pad>[ \t]*)list:[ \t]*[|>]?[-+]?[ \t]*\n")
 _ACCOUNT = lazy_regex(r"(?P<pad>[ \t]*)(?:- )?[\"']?[\w.$-]{1,64}:(?P<value>[^\s\"']+)[^\n]*(?:\n|$)")
 _ENV_GO = lazy_regex(r"EnvVar\{Name:[^,{}]{1,256},Value:(?!,)|KeyValue\{Key:[^,{}]{1,256},Value:(?!,)")

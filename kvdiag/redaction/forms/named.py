@@ -44,14 +44,14 @@ _CEPH = lazy_regex(
     rf"(?<![\w.-])(?:--)?key(?P<sep>{QUOTE}?\s{{0,2}}[:=]\s{{0,2}})(?={QUOTE}?AQ[\w+/]{{8,}}=)|(?<![\w-])--key(?P<flag>[= ]|{QUOTE}, ?)"
 )
 _FLAG = lazy_regex(
-    rf"(?i:(?<![\w-])--?(?:[a-z][\w.-]{{0,60}}?)?{NAME_OF_SECRET}|(?<![\w-])--?(?:[\w-]{{1,40}}-)?(?:pass|creds)"
+    rf"(?i:(?<![\w-])--?(?:[a-z][\w.-]{{0,60}}?)?{NAME_OF_SECRET}|(?<![\w-])--?(?:[\w-]{{1,40}}-)?(?:pass|creds|sse-c)"
     rf"|\.(?:password|passwd)(?:_in)?{QUOTE}?,?\s{{0,4}}{QUOTE}?(?:-v|--value))"
     rf"(?:{QUOTE},?[ \t]{{0,4}}|,?[ \t=]{{1,4}})(?:a\d{{1,3}}=)?(?={QUOTE}?[^-\s\"'`\\])"
 )
 # Any other key with a value of figures and letters of both cases, as no name of Kubernetes has.
 _ANY_KEY = lazy_regex(
-    r"(?i:(?<![a-z])\w{0,40}(?:key|auth|cred|salt|seed|nonce))(?P<sep>\\*[\"']?\s?[:=]\s?\\*[\"']?)"
-    r"(?=[\w+/=~-]{20})(?=(?:[\w+/=~-]*\d){2})(?=(?:[\w+/=~-]*[A-Z]){2})(?=(?:[\w+/=~-]*[a-z]){2})(?!/|eyJ)"
+    r"(?i:\w{0,40}(?:[a-z_]key|auth|cred|salt|seed|nonce)|(?<![\w-])key(?=\W{1,12}[A-Za-z0-9+/=]{24}))"
+    r"(?P<sep>\\*[\"']?\s?[:=]\s?\\*[\"']?)(?=[\w+/=~-]{20})(?=(?:[\w+/=~-]*\d){2})(?=(?:[\w+/=~-]*[A-Z]){2})(?=(?:[\w+/=~-]*[a-z]){2})(?!/|eyJ)"
     r"(?P<value>[\w+/=~-]{20,4096})(?![/.:])"
 )
 # What Go says of a value before it: its type, its length, where it lies.
