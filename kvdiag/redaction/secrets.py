@@ -22,10 +22,10 @@ __all__ = ["REDACTED", "redacted", "redacted_lines", "redacted_value"]
 _NAMING = frozenset((
     "pass", "pwd", "pw", "token", "secret", "key", "cred", "auth", "cookie", "sig", "sas", "psk", "jwt", "otp", "dsn",
     "connection", "dockerc", "id_", "stringdata", "user", "sshpass", "saml", "srf", "sse-c", "salt", "seed", "nonce",
+    "pin:", "pin=", "pin ", "identified",
 ))  # fmt: skip
-_SAYING = frozenset(("pass", "pwd", "pw", "token", "secret", "key", "cred", "pin:", "pin=", "pin ", "identified", "masterauth"))
-_AROUND = frozenset(("bearer", "basic", "value", "@", "code=", "sid=", "env", "//", "auth", "identified", "pin:", "pin=", "pin "))
-_ANCHORS = tuple(_NAMING | _SAYING | _AROUND | commands.ANCHORS)
+_AROUND = frozenset(("bearer", "basic", "value", "@", "code=", "sid=", "env", "//", "jdbc:"))
+_ANCHORS = tuple(_NAMING | _AROUND | commands.ANCHORS)
 _VIEWS = 3  # of what stands for something else, one after the other
 _ROUNDS = 8
 SHORT = 64  # characters of what is remembered
@@ -131,10 +131,9 @@ def _spans(text: str) -> list[Span]:
 
 def _all(text: str, lowered: str, words: frozenset[str]) -> Iterator[Span]:
     if words:
-        if words & _NAMING:
-            yield from named.spans(text, lowered)
-        if words & _SAYING:
-            yield from sentences.spans(text)
+        places = list(named.near(lowered)) if words & _NAMING else []
+        yield from named.spans(text, places)
+        yield from sentences.spans(text, places)
         yield from around.spans(text, words)
         yield from documents.spans(text, words)
         yield from commands.spans(text, words)

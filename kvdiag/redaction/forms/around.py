@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kvdiag.redaction.forms.named import MIXED, PROSE, QUOTE, WORDS_OF_PROSE
-from kvdiag.redaction.forms.values import Span, bare, bracketed, line_end, quoted
+from kvdiag.redaction.forms.values import Span, bare, bracketed, last_words, line_end, quoted
 from kvdiag.regex import lazy_regex
 
 _AUTHORIZATION = lazy_regex(
@@ -54,7 +54,7 @@ def spans(text: str, words: frozenset[str]) -> Iterator[Span]:
         yield from _maps(text)
     if words & {"auth", "token", "key", "bearer", "basic", "cookie"}:
         yield from _headers(text)
-    if ":" in text and ("@" in words or "//" in text):
+    if ":" in text and ("@" in words or "//" in text or "jdbc:" in text):
         yield from _addresses(text)
     if words & {"sig", "sid=", "key", "token", "auth", "cred", "code="} and ("&" in text or "?" in text):
         yield from (found.span(1) for found in _SIG.finditer(text))
@@ -137,5 +137,7 @@ def _addresses(text: str) -> Iterator[Span]:
         ends = [mark.start() for mark in _HOSTED.finditer(region)]
         if ends and ends[-1]:
             yield found.end(), found.end() + ends[-1]
-    yield from (found.span(found.lastindex or 0) for pattern in (_DSN, _CUT) for found in pattern.finditer(text))
+    yield from (found.span(found.lastindex or 0) for found in _DSN.finditer(text))
+    for begins, ends in last_words(text):
+        yield from (found.span(found.lastindex or 0) for found in _CUT.finditer(text, begins, ends))
 

@@ -21,7 +21,6 @@ _GIVEN = lazy_regex(
     rf"|\b(?:mongo\w{{0,8}}|(?:docker|podman|nerdctl|registry|az|oc)(?: |{_Q}, ?{_Q})login|kinit|net ads){_FLAGGED}-p{_NEXT_ARGUMENT}"
     rf"|\bldap[a-z]{{3,9}}{_FLAGGED}-w(?:{_NEXT_ARGUMENT})?|\bredis-cli{_FLAGGED}-a(?:{_NEXT_ARGUMENT})?"
     rf"|\bopenssl{_FLAGGED}-[kK]{_NEXT_ARGUMENT}|\b(?:unzip|zip|7z|ipmitool|ipmi-power){_FLAGGED}-[pP](?:{_NEXT_ARGUMENT})?"
-    rf"|\bsnmp(?:[a-z]{{2,12}})(?:{_FLAGGED}-X|\b[^\n]{{0,200}}?[ \"']-A){_NEXT_ARGUMENT}"
     rf"|\bhtpasswd(?: -\w{{1,8}})* -\w{{0,8}}b\w{{0,8}} \S{{1,256}} \S{{1,128}} "
     rf"|\bnet user {_Q}?[\w.$\\-]{{1,64}}{_Q}? |\bnet use\b[^\n]{{0,300}}?/user:\S{{1,128}} "
     rf"|\b(?:cryptsetup|passwd|chpasswd|login|sudo -S|kinit|gpg)\b[^\n]{{0,200}}?<<< ?{_Q}?)(?=[^\s\"'</-])"
@@ -31,13 +30,14 @@ _ORACLE = lazy_regex(
     rf"(?i:\b(?:sqlplus|rman|expdp|impdp|sqlldr)(?: +-\w{{1,16}})* +(?:userid=|target +)?{_Q}?[a-z][\w.$-]{{0,63}}/)([^\s@\"'\\/][^\s@\"'\\]{{0,255}})"
     rf"|(?i:\bconn(?:ect)? +{_Q}?[a-z][\w.$-]{{0,63}}/)([^\s@\"'\\/][^\s@\"'\\/]{{0,255}})(?=@[\w/(]|\n|$)"
 )
+_SNMP = lazy_regex(rf"(?<=[ \"'])-[AX](?:{_NEXT_ARGUMENT})?(?=[^\s\"'-]{{8}})")
 _LITERAL = lazy_regex(r"--from-literal[= ]\\*[\"']?[\w.-]{1,253}=(?=[^\s\"'])")
 _PIPED = lazy_regex(
     r"\becho (?:-n )?\\*[\"']?([^\s\"'\\|$]{4,200})\\*[\"']? ?\| ?(?:sudo )?(?:cryptsetup|docker login|podman login|helm registry|passwd|chpasswd|su\b|-S|kinit|openssl|gpg|smbclient)"
 )
 # One of these is in every line that calls a program with a password.
-ANCHORS = frozenset({"from-literal", "-u ", '-u"', "-u\\", "-u'", "user", "mysql", "mariadb", "sshpass", "echo ", "curl", "cred", " login ", 'login"', "ldap", "redis-cli", "openssl", "unzip", "ipmi", "mongo", "<<<", "7z ", "snmp", "htpasswd", "net use", "sqlplus", "rman", "expdp", "impdp", "sqlldr", "conn", "%"})  # fmt: skip
-_OF_ORACLE = frozenset({"sqlplus", "rman", "expdp", "impdp", "sqlldr", "conn"})
+ANCHORS = frozenset({"from-literal", "-u ", '-u"', "-u\\", "-u'", "-user", "mysql", "mariadb", "sshpass", "echo ", "curl", "creds", " login ", 'login"', "ldap", "redis-cli", "openssl", "unzip", "ipmi", "mongo", "<<<", "7z ", "snmp", "htpasswd", "net use", "sqlplus", "rman", "expdp", "impdp", "sqlldr", "conn ", "connect ", "%"})  # fmt: skip
+_OF_ORACLE = frozenset({"sqlplus", "rman", "expdp", "impdp", "sqlldr", "conn ", "connect "})
 
 
 def spans(text: str, words: frozenset[str]) -> Iterator[Span]:
@@ -47,6 +47,8 @@ def spans(text: str, words: frozenset[str]) -> Iterator[Span]:
             span = bare(text, found.end())
             if span and not _PORT.match(text[slice(*span)]):
                 yield span
+    if "snmp" in words:
+        yield from (span for found in _SNMP.finditer(text) if (span := bare(text, found.end())))
     if "%" in text:
         yield from (span for found in _USER.finditer(text) if (span := bare(text, found.end())))
     if not words.isdisjoint(_OF_ORACLE) and "/" in text:

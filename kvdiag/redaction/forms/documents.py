@@ -14,7 +14,7 @@ from kvdiag.redaction.forms.named import NAME_OF_SECRET, QUOTE, is_name, is_secr
 from kvdiag.redaction.forms.values import Span, bare, bracketed, line_end, quoted
 from kvdiag.regex import lazy_regex
 
-_PADDED = r"(?m)(?:^|[\"'])(?P<pad>[ \t-]{0,40})"
+_PADDED = r"(?m)(?:^|[\"']|[\]:] )(?P<pad>[ \t-]{0,40})"
 _BLOCK = r"[ \t]*\n(?P<lines>(?:(?P=pad)[ \t]+[^\n]*(?:\n|$))+)"
 # To the end of the line, or to the quote that ends the text that the document stands in.
 _TO_END = r"(?P<value>[{\[\"'][^\n]*|[^\n]+?(?=\\*\"(?:,\\*\"\w+\\*\":[^\n]*| [^\n]*|[}\]\)]*)$|$))"

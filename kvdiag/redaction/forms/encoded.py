@@ -20,9 +20,9 @@ _LISTED = lazy_regex(r"\[ ?\d{1,3}(?: ?, ?\d{1,3}){7,65536} ?\]")
 _LISTED_BY_GO = lazy_regex(r"(?<=\[)\d{1,3}(?: \d{1,3}){7,65536}(?=\]|$)")
 # What auditd writes of a command, with NUL between its words, and of an argument with blanks.
 _ARGUMENT = lazy_regex(r"\b(?:proctitle|a\d{1,3}(?:\[\d{1,3}\])?|cmd|data)=((?:[0-9A-F]{2}){8,4096})[0-9A-F]?")
-_ROW = r"[0-9a-f]{7}0 {2}(?:[0-9a-f]{2} {1,2}){1,16}[0-9a-f]{0,2} {0,60}(?:\|[^\n]{0,16}(?:\|(?=\\|\"|\s|$))?)?"
+_ROW = r"(?<![0-9a-f])[0-9a-f]{3,7}0 {2}(?:[0-9a-f]{2} {1,2}){1,16}[0-9a-f]{0,2} {0,60}(?:\|[^\n]{0,16}(?:\|(?=\\|\"|\s|$))?)?"
 _DUMP = lazy_regex(rf"{_ROW}(?:(?:\s|\\{{1,8}}[nt]|#01[12]){{1,8}}{_ROW})*")
-_PAIRS = lazy_regex(r"(?<=[0-9a-f]{8}  )(?:[0-9a-f]{2} {1,2}){1,16}")
+_PAIRS = lazy_regex(r"(?<=[0-9a-f]0  )(?:[0-9a-f]{2} {1,2}){1,16}")
 _BODY = lazy_regex(r"(?i)\bbody\b[^0-9\n]{0,16}\s*$")
 _OBJECT = "k8s\0"
 

@@ -7,7 +7,7 @@ The name stays, the value goes. What only sounds like it stays: `token: not foun
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from kvdiag.redaction.forms.values import Span, bare, bracketed, line_end, quoted
@@ -19,7 +19,7 @@ QUOTE = r"(?:\\{0,15}[\"'`])"
 MOST_LOOKED_AT, MOST_TIMES = 100_000, 20  # characters of values in a text, and how often each may be one's
 BEFORE, BEHIND = 64, 40  # characters around a word in which its name and what ends that stand
 _STEM = lazy_regex(
-    "pass|pwd|[_-]pw|bindpw|rootpw|srf|cookie|saml|sse-c|token|secret|key|cred|auth|sas|signature|psk|jwt|otp|dsn|connection|dockerc|id_|stringdata|user"
+    "pass|pwd|[_-]pw|bindpw|rootpw|srf|cookie|saml|sse-c|token|secret|key|cred|auth|sas|signature|psk|jwt|otp|dsn|connection|dockerc|id_|stringdata|user|pin[ :=]|identified|salt|seed|nonce"
 )
 # The end of a name; what stands before it says whose it is.
 _WORD = (
@@ -44,13 +44,13 @@ _CEPH = lazy_regex(
     rf"(?<![\w.-])(?:--)?key(?P<sep>{QUOTE}?\s{{0,2}}[:=]\s{{0,2}})(?={QUOTE}?AQ[\w+/]{{8,}}=)|(?<![\w-])--key(?P<flag>[= ]|{QUOTE}, ?)"
 )
 _FLAG = lazy_regex(
-    rf"(?i:(?<![\w-])--?(?:[a-z][\w.-]{{0,60}}?)?{NAME_OF_SECRET}|(?<![\w-])--?(?:[\w-]{{1,40}}-)?(?:pass|creds|sse-c)"
-    rf"|\.(?:password|passwd)(?:_in)?{QUOTE}?,?\s{{0,4}}{QUOTE}?(?:-v|--value))"
+    rf"(?:(?<![\w-])--?(?P<name>[A-Za-z][\w.-]{{1,80}})|\.(?i:password|passwd)(?:_in)?{QUOTE}?,?\s{{0,4}}{QUOTE}?(?:-v|--value))"
     rf"(?:{QUOTE},?[ \t]{{0,4}}|,?[ \t=]{{1,4}})(?:a\d{{1,3}}=)?(?={QUOTE}?[^-\s\"'`\\])"
 )
+_OF_FLAG = lazy_regex(rf"(?i:{NAME_OF_SECRET}|(?:^|-)(?:pass|creds|sse-c))$")
 # Any other key with a value of figures and letters of both cases, as no name of Kubernetes has.
 _ANY_KEY = lazy_regex(
-    r"(?i:\w{0,40}(?:[a-z_]key|auth|cred|salt|seed|nonce)|(?<![\w-])key(?=\W{1,12}[A-Za-z0-9+/=]{24}))"
+    r"(?i:[a-z_]key|auth|cred|salt|seed|nonce|(?<![\w-])key(?=\W{1,12}[A-Za-z0-9+/=]{24}))"
     r"(?P<sep>\\*[\"']?\s?[:=]\s?\\*[\"']?)(?=[\w+/=~-]{20})(?=(?:[\w+/=~-]*\d){2})(?=(?:[\w+/=~-]*[A-Z]){2})(?=(?:[\w+/=~-]*[a-z]){2})(?!/|eyJ)"
     r"(?P<value>[\w+/=~-]{20,4096})(?![/.:])"
 )
@@ -122,17 +122,17 @@ class _Reach:
         return span
 
 
-def spans(text: str, lowered: str) -> Iterator[Span]:
-    """Where the values are of a text, which is given in lower case, too."""
+def spans(text: str, places: Sequence[Span]) -> Iterator[Span]:
+    """Where the values are of names at these places of a text."""
     reach = _Reach(text)
-    for begins, ends in _near(lowered):
+    for begins, ends in places:
         yield from _named(text, begins, ends, reach)
         if reach.is_spent:
             yield begins, len(text)
             return
 
 
-def _near(lowered: str) -> Iterator[Span]:
+def near(lowered: str) -> Iterator[Span]:
     """Where a name may stand: the words are looked for by themselves, as their patterns take twenty times as long."""
     begins = ends = 0
     for found in _STEM.finditer(lowered):
@@ -183,7 +183,7 @@ def _named(text: str, begins: int, ends: int, reach: _Reach) -> Iterator[Span]:
             if span and span[1] > span[0] and not _FILE.match(text, span[0]):
                 yield reach.take(span)
     for found in _ANY_KEY.finditer(text, begins, ends + BEHIND):
-        if not _PUBLIC.search(text[begins : found.start("sep")]):
+        if not _PUBLIC.search(text[max(0, found.start() - 40) : found.start("sep")]):
             yield reach.take(found.span("value"))
     yield from _flagged(text, begins, ends, reach)
 
@@ -288,8 +288,15 @@ def _is_sentence(text: str, name_at: int, begins: int) -> bool:
     return word.end() < line_end(text, begins) or (not is_setting and word[0][-1] in ".,:;")
 
 
+@lru_cache(1024)
+def _is_flag(name: str) -> bool:
+    return _OF_FLAG.search(name) is not None
+
+
 def _flagged(text: str, begins: int, ends: int, reach: _Reach) -> Iterator[Span]:
     for found in _FLAG.finditer(text, begins, ends):
+        if found["name"] and not _is_flag(found["name"]):
+            continue
         span = reach.value(found.end(), found.end())
         if span is None or _FILE.match(text, found.end()) or _FLOW.match(text, span[0]):
             continue

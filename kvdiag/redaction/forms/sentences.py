@@ -7,12 +7,13 @@ Words of prose that follow such a word stay: a value has quotes around it, or fi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kvdiag.redaction.forms.named import PROSE, QUOTE
 from kvdiag.redaction.forms.values import Span, bare, quoted
 from kvdiag.regex import lazy_regex
 
+REACH = 256  # characters behind a word in which a sentence tells its value
 _STRONG = r"(?:pass(?:word|wd|phrase|code)|pwd|(?<=[_-])pass|requirepass)"
 # A word as no word of a message is: with figures among its letters, or with capitals before small ones.
 _MIX = r"(?=[^\s\"'|<]{6})(?:(?=[^\s\"'|<]*\d)(?=[^\s\"'|<]*[A-Za-z])|(?=[A-Za-z]*[A-Z]{3}[a-z]{3}))"
@@ -40,16 +41,24 @@ _SAID = lazy_regex(
 _QUOTED = lazy_regex(
     rf"(?i:(?<!key )(?<!field )(?<!for )(?<!secret )(?:{_STRONG}|\bidentified (?:with \S{{1,40}} )?by)[ \t]{{1,4}})(?={QUOTE}[^\s\"'`\\])"
 )
+_MIXED = lazy_regex(r"(?=[^\s\"'.-]*\d)(?=[^\s\"'.-]*[A-Z])(?=[^\s\"'.-]*[a-z])")
 _OF_A_NAME = lazy_regex(r"\\*[\"'`]\s{0,2}(?:not|is|does|has|must|was|in|of|for|from|field|key|could|cannot|:|=|\()")
 
 
-def spans(text: str) -> Iterator[Span]:
-    """Where the values are."""
-    for found in _SAID.finditer(text):
+def spans(text: str, places: Sequence[Span]) -> Iterator[Span]:
+    """Where the values are that are told at these places of a text."""
+    for begins, ends in places:
+        yield from _told(text, begins, ends + REACH)
+
+
+def _told(text: str, begins: int, ends: int) -> Iterator[Span]:
+    for found in _SAID.finditer(text, begins, ends):
         span = bare(text, found.end())
         if span and not PROSE.match(text, span[0]):
             yield span
-    for found in _QUOTED.finditer(text):
+    for found in _QUOTED.finditer(text, begins, ends):
         span = quoted(text, found.end())
-        if span and span[1] - span[0] > 3 and not PROSE.match(text, span[0]) and not _OF_A_NAME.match(text, span[1]):
+        if span is None or span[1] - span[0] < 4 or PROSE.match(text, span[0]):
+            continue
+        if _MIXED.match(text, span[0]) or not _OF_A_NAME.match(text, span[1]):
             yield span

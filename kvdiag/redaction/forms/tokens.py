@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from kvdiag.redaction.forms.values import Span
+from kvdiag.redaction.forms.values import Span, last_words
 from kvdiag.regex import lazy_regex
 
 
@@ -128,7 +128,6 @@ TOKENS = (
     Token("SonarQube, Infracost, Frame.io, MaxMind, Adobe", ("sq", "ico-", "fio-u-", "_mmk", "p8e-"), lazy_regex(_B + r"(sq[aup]_[0-9a-f]{40}|ico-[0-9A-Za-z]{32}|fio-u-[\w=-]{40,}|[0-9A-Za-z]{6}_[0-9A-Za-z]{29}_mmk|p8e-[0-9A-Za-z]{32})(?![\w-])"), "each vendor's documentation of its API keys", "gitleaks"),
     Token("Mailgun, Mapbox, Facebook, Flutterwave", ("key-", "pk.", "sk.", "eaa", "flwseck"), lazy_regex(_B + r"(key-[0-9a-f]{32}|[ps]k\.[0-9A-Za-z]{50,}\.[\w-]{20,}|EAA[A-Z][0-9A-Za-z]{60,}|FLWSECK(?:_TEST)?-[0-9A-Za-z]{12,}(?:-X)?)(?![\w-])"), "each vendor's documentation of its API keys", "gitleaks"),
     # of any issuer
-    Token("a word, `_` or `-`, and figures and letters of both cases without an end", ("_", "-"), lazy_regex(_K + r"([A-Za-z][A-Za-z0-9]{1,15}(?:[_-][A-Za-z0-9]{1,15}){0,3}[_-][A-Za-z0-9]{30,255})" + r"(?![A-Za-z0-9_-])"), "github.blog: behind GitHub's new authentication token formats", "gitleaks", lambda text: _is_without_words(re.split("[_-]", text)[-1])),
     Token("hashes of passwords", ("$",), lazy_regex(r"(\$(?:2[aby]|[156y]|apr1|argon2(?:id|i|d))\$[\w./$=,+-]{20,})"), "crypt(5)"),
     Token("JWT, as of service accounts", ("eyj",), lazy_regex(r"(?<![\w+/-])(eyJ[\w-]{8,}\.[\w-]{8,}={0,2}(?:\.[\w=-]*)*)"), "RFC 7519", "gitleaks, detect-secrets"),
     Token("base64 of a JWT, as Secrets hold it", ("zxlk",), lazy_regex(r"(?<![\w+/-])(ZXlK[A-Za-z0-9+/]{30,}={0,2})"), "RFC 7519", "gitleaks"),
@@ -138,7 +137,7 @@ TOKENS = (
     Token("base64 of what gzip packed, as Helm keeps its releases", ("h4sia", "sdrzsufb"), lazy_regex(r"(?<![\w+/-])((?:H4sIA|SDRzSUFB)[A-Za-z0-9+/]{59,}={0,2})"), "helm.sh/docs: storage backends"),
     Token("NVMe over fabrics: DH-HMAC-CHAP", ("dhhc-1:",), lazy_regex(r"(DHHC-1:\d\d:[A-Za-z0-9+/]{8,}={0,2}:?)"), "nvme-cli: nvme gen-dhchap-key"),
     Token("dm-crypt: keys in a table", (" crypt ",), lazy_regex(r" crypt (?:\w[\w:()-]{2,64}) ([0-9a-f]{32,256}) \d"), "docs.kernel.org/admin-guide/device-mapper/dm-crypt.html"),
-    Token("IPsec: keys of Cilium and of ip xfrm", ("(aes", "(gcm", "(sha", "(md5", "(ctr", "(des", "(cam"), lazy_regex(r"\b[a-z0-9-]{2,16}\([a-z0-9()_-]{2,32}\) (?:0x)?([0-9a-f]{8,512})(?![0-9a-z])"), "docs.cilium.io: IPsec transparent encryption; ip-xfrm(8)"),
+    Token("IPsec: keys of Cilium and of ip xfrm", (")) ", ") 0x", "(aes) ", "(sha"), lazy_regex(r"\b[a-z0-9-]{2,16}\([a-z0-9()_-]{2,32}\) (?:0x)?([0-9a-f]{8,512})(?![0-9a-z])"), "docs.cilium.io: IPsec transparent encryption; ip-xfrm(8)"),
     Token("PuTTY: private keys", ("private-lines",), lazy_regex(r"Private-Lines: \d{1,3}(?:\s|\\{1,8}[nr]){1,8}([\w+/=]{16,})"), "the.earth.li/~sgtatham/putty: PPK file format"),
     Token("MicroK8s: joining", (":25000/",), lazy_regex(r":25000/([0-9a-f]{32})(?![0-9a-f])"), "microk8s.io/docs/command-reference: add-node"),
     Token("PagerDuty, Opsgenie", ("routing", "geniekey"), lazy_regex(r"(?i:(?:routing_?|genie-?)key\W{1,24})([0-9a-z]{32}(?![0-9A-Za-z])|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})"), "each vendor's documentation of its API keys"),
@@ -148,10 +147,14 @@ TOKENS = (
     Token("PostgreSQL: lines of .pgpass", (":5432:",), lazy_regex(r":5432:[^\s:\"']{1,64}:[^\s:\"']{1,64}:([^\s\"'\\]{4,})"), "postgresql.org/docs: the password file"),
     Token("Nutanix CSI: endpoint, user and password", (":9440:",), lazy_regex(r":9440:[^\s:\"']{1,64}:([^\s\"'\\]{4,})"), "portal.nutanix.com: CSI volume driver secrets"),
 )  # fmt: skip
+# What GitHub, and many since, issue: a word for the kind, `_` or `-`, and then characters as they fall.
+_PREFIXED = lazy_regex(r"(?<=[A-Za-z0-9][_-])[A-Za-z0-9]{30,255}(?![A-Za-z0-9_])")
 # The beginning of a token at the end of a line that was cut there.
 _CUT = lazy_regex(
     r"(?<![A-Za-z0-9])((?:gh[pousr]_|github_pat_|gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|oas|soat)-|dckr_[po]at_|npm_|pypi-AgE|rubygems_|hv[sbr]\.|xox[a-z]-|xapp-|hf_|s[kr]k?_live_|whsec_|sk-(?:ant|proj)|SG\.|ya29\.|GOCSPX-|AIza|do[opr]_v1_|AGE-SECRET-KEY-|sha256~|dapi|pul-|glsa_|glc_|shp(?:at|ss|ca|pa)_|DHHC-1:\d\d:|dt0c01\.|tskey-|eyJ[\w-]{6}|AKIA|ASIA|K10[0-9a-f]{64}::(?:[\w-]{1,64}:)?)[\w=+/.~-]{4,}"
-    r"|\$(?:2[aby]|[156y]|apr1|argon2(?:id|i|d))\$[\w./$=,+-]{4,}|(?<=secret_id[=:])\W{0,8}[0-9a-f-]{6,})(?=\n|$)"
+    r"|\$(?:2[aby]|[156y]|apr1|argon2(?:id|i|d))\$[\w./$=,+-]{4,}|(?<=secret_id[=:])\W{0,8}[0-9a-f-]{6,}"
+    r"|(?<=key[=:])\s?AQ[\w+/]{4,}|(?<=key [=:])\s?AQ[\w+/]{4,})(?=\n|$)"
+    r"|(?:(?:AKIA|ASIA)[0-9A-Z]{16}\W{1,4}|(?<![\w-])(?:token|kubeconfig-(?:u|user)(?:-[a-z0-9]{1,20})?)-[a-z0-9]{5,10}(?:\.c-[a-z0-9-]{1,40})?:)([A-Za-z0-9/+]{6,})(?=\n|$)"
 )
 ANCHORS = tuple((anchor, number) for number, token in enumerate(TOKENS) for anchor in token.anchors)
 
@@ -164,4 +167,7 @@ def spans(text: str, lowered: str) -> Iterator[Span]:
         for found in token.shape.finditer(text):
             if token.judge is None or token.judge(found[1]):
                 yield found.span(1)
-    yield from (found.span(1) for found in _CUT.finditer(text))
+    yield from (found.span() for found in _PREFIXED.finditer(text) if _is_without_words(found[0]))
+    for begins, ends in last_words(text):
+        at = max(begins - len("Authorization: "), text.rfind("\n", 0, begins) + 1)  # a blank may stand before it
+        yield from (found.span(found.lastindex or 0) for found in _CUT.finditer(text, at, ends))

@@ -7,6 +7,8 @@ A value that is not ended, because the line was cut, goes to the end of the line
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from kvdiag.regex import lazy_regex
 
 _QUOTE = lazy_regex(r"(\\*)([\"'`])")
@@ -24,12 +26,24 @@ _BARE = lazy_regex(
     r"|&(?![\w.\[\]-]{1,64}=)|;(?=[^\s;,\"'\\=]{2,}(?:[\s,\"'\\]|$))(?![\w.-]{1,64}[=:])|[)\]}>](?=\w)|\|(?=\S))+"
 )
 Span = tuple[int, int]
+SHORTEST_CUT, LONGEST_CUT = 8, 2048  # characters of a word that was cut off
 
 
 def line_end(text: str, at: int) -> int:
     """Where the line ends in which this place is."""
     end = text.find("\n", at)
     return len(text) if end < 0 else end
+
+
+def last_words(text: str) -> Iterator[Span]:
+    """The last word of each line, or as much of it as a secret may be that was cut off there."""
+    ends = len(text)
+    while ends > 0:
+        begins = text.rfind("\n", 0, ends) + 1
+        word = max(text.rfind(" ", begins, ends) + 1, begins, ends - LONGEST_CUT)
+        if ends - word >= SHORTEST_CUT:
+            yield word, ends
+        ends = begins - 1
 
 
 def quoted(text: str, at: int) -> Span | None:

@@ -34,6 +34,8 @@ _UNPRINTED = lazy_regex(r"[^\n\t\r -~\ufdd0]")
 _BLANK = lazy_regex(r"\\{1,8}(?P<kind>[nrt])|#0(?P<octal>1[125])")
 _BLANKS = {"n": "\n", "r": "", "t": "\t", "12": "\n", "15": "", "11": "\t"}
 _NARROWEST = 40  # columns of a terminal
+_USUAL = frozenset((80, 100, 120, 132, 160, 200, 240))
+_SETTING = lazy_regex(r"\s|[\w.-]{1,64}(?: ?=|:) |$")  # begins a line of its own
 
 
 class View(NamedTuple):
@@ -66,16 +68,20 @@ def joined(lines: Sequence[str], widths: Sequence[int]) -> View | None:
     widest = max(widths[:-1], default=0)
     if widest < _NARROWEST or widest < widths[-1]:
         return None
+    any_broken = False
+    is_sure = widest in _USUAL or widths[:-1].count(widest) > 1
     parts: list[str] = []
     places: list[int] = []
     at = 0
-    for number, (line, width) in enumerate(zip(lines, widths, strict=True)):
-        ended = line if width == widest and number < len(lines) - 1 else line + "\n"
+    for line, width, below in zip(lines, widths, [*lines[1:], ""], strict=True):
+        is_broken = width == widest and bool(below) and (is_sure or not _SETTING.match(below))
+        any_broken = any_broken or is_broken
+        ended = line if is_broken else line + "\n"
         parts.append(ended)
         places.extend(range(at, at + len(ended)))
         at += len(line) + 1
     places[-1:] = [at - 1]
-    return View("".join(parts).removesuffix("\n"), places)
+    return View("".join(parts).removesuffix("\n"), places) if any_broken else None
 
 
 def _replaced(text: str, found: Iterable[tuple[re.Match[str], str]]) -> View | None:
