@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
@@ -11,20 +11,19 @@ from kvdiag.cli.arguments import NoPager, NoRedact, PatternFolders, folders
 from kvdiag.cli.outlet import say_note
 from kvdiag.cli.pager import printed
 from kvdiag.commands.explain import BLOCK, Explainer
+from kvdiag.commands.together import Redactor
 from kvdiag.errors import InputError, UsageError
 from kvdiag.explain.asjson import capability_json, line_json, rule_json, topic_json, topics_json, word_json
 from kvdiag.explain.text import capability_text, line_text, rule_text, topic_text, topics_text, word_text
 from kvdiag.ingest.blocks import Input
 from kvdiag.ingest.read import TextInput
 from kvdiag.inputs.source import Source, Stdin
-from kvdiag.redaction.secrets import redacted
 from kvdiag.report.clean import clean
 from kvdiag.report.jsontext import json_text
 
 OUTPUTS = ("text", "json")
 STDIN = "-"
 Page = tuple[str, dict[str, Any]]
-Show = Callable[[str], str]
 
 
 def command(
@@ -46,7 +45,7 @@ def command(
     if block and mode not in {"", BLOCK}:
         raise UsageError(f"--block and --mode {mode} contradict each other")
     explainer = Explainer(folders(patterns))
-    pages = _pages(explainer, words or [], mode or (BLOCK if block else ""), str if no_redact else redacted)
+    pages = _pages(explainer, words or [], mode or (BLOCK if block else ""), is_redacted=not no_redact)
     is_followed = words == [STDIN]  # a page for each line as it comes
     with printed(text=output == "text", no_pager=no_pager or is_followed) as (stream, _):
         for number, (text, values) in enumerate(pages):
@@ -56,13 +55,13 @@ def command(
                 stream.flush()
 
 
-def _pages(explainer: Explainer, words: list[str], mode: str, show: Show) -> Iterator[Page]:
+def _pages(explainer: Explainer, words: list[str], mode: str, *, is_redacted: bool) -> Iterator[Page]:
     """What the words ask for, as text and as values: the list, a topic, a rule, a word, or lines."""
     if not words:
         topics = list(explainer.topics.values())
         yield topics_text(topics), topics_json(topics)
     elif words == [STDIN]:
-        yield from _lines(explainer, None, show)
+        yield from _lines(explainer, None, is_redacted=is_redacted)
     elif topic := explainer.topic("-".join(words)):
         page = explainer.page(topic, mode)
         yield topic_text(page), topic_json(page)
@@ -73,7 +72,7 @@ def _pages(explainer: Explainer, words: list[str], mode: str, show: Show) -> Ite
     elif word := explainer.word(words[0]) if len(words) == 1 else None:
         yield word_text(word), word_json(word)
     elif _is_line(words):
-        yield from _lines(explainer, " ".join(words), show)
+        yield from _lines(explainer, " ".join(words), is_redacted=is_redacted)
     else:
         raise explainer.unknown(" ".join(words))
 
@@ -83,21 +82,16 @@ def _is_line(words: list[str]) -> bool:
     return len(words) > 3 or any(" " in word for word in words)
 
 
-def _lines(explainer: Explainer, line: str | None, show: Show) -> Iterator[Page]:
+def _lines(explainer: Explainer, line: str | None, *, is_redacted: bool) -> Iterator[Page]:
     """The line that was given, or those of standard input."""
     problems: list[InputError] = []
     source: Input = Source(STDIN, None, problems.append, given=Stdin(), is_named=True)
     if line is not None:
         source = TextInput("line", line.encode("utf-8", "surrogateescape"))
-    for page in explainer.lines(source, problems.append, lambda one: _shown(one, show)):
+    for page in explainer.lines(source, problems.append, Redactor().lines if is_redacted else list):
         yield line_text(page), line_json(page)
     for problem in problems:
         say_note(str(problem))
-
-
-def _shown(line: bytes, show: Show) -> bytes:
-    """Redacted before it is taken apart: in pieces a secret could not be told from other words."""
-    return show(line.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
 
 def _safe(text: str) -> str:

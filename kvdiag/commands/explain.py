@@ -105,7 +105,7 @@ class Explainer:
                 raise PatternError(reason.place, f"no rule is called {name!r}{suggestion(name, names)}")
         return reasons
 
-    def lines(self, source: Input, problem: Problem, change: Change = bytes) -> Iterator[LinePage]:
+    def lines(self, source: Input, problem: Problem, change: Change = list) -> Iterator[LinePage]:
         """Each record of an input, its lines changed by `change` before they are taken apart."""
         benign = load_benign(self._folder / f"{BENIGN}.yaml")
         for line in LineReader(self._patterns.vocabulary).read(source, problem, change):

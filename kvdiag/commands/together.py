@@ -57,6 +57,25 @@ def without_secrets(group: Sequence[Part]) -> list[str]:
     return [redacted(line) if part.head else line for part, line in zip(group, shown, strict=True)]
 
 
+class Redactor:
+    """Redacts lines as they come, each together with those above it: in pieces a secret could not be told."""
+
+    def __init__(self) -> None:
+        """No line was seen yet."""
+        self._above: list[str] = []
+
+    def lines(self, lines: list[bytes]) -> list[bytes]:
+        """Give the next lines without secrets."""
+        texts = [*self._above, *(line.decode("utf-8", "surrogateescape") for line in lines)]
+        groups = list(together(texts))
+        shown = [line for group in groups for line in without_secrets(group)]
+        above = len(self._above)
+        self._above = texts[max(len(texts) - len(groups[-1]), len(texts) - MOST_TOGETHER // 2) :] if groups else []
+        while self._above and not self._above[-1]:
+            self._above.pop()  # the end of the last line is no line
+        return [line.encode("utf-8", "surrogateescape") for line in shown[above:]]
+
+
 def redacted_together(texts: Sequence[str]) -> list[str]:
     """Texts that stand below each other, without the secrets of each and those that the one above it tells."""
     return redacted_lines(texts, [len(text) for text in texts])

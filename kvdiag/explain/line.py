@@ -23,7 +23,7 @@ from kvdiag.scan.choose import scanner
 from kvdiag.scan.protocol import Scanner
 
 SOURCE = "line"
-Change = Callable[[bytes], bytes]
+Change = Callable[[list[bytes]], list[bytes]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +49,10 @@ class LineReader:
         self._vocabulary = vocabulary
         self._scanner: Scanner = scanner(vocabulary.literals)
 
-    def read(self, source: Input, problem: Callable[[InputError], None], change: Change = bytes) -> Iterator[Line]:
+    def read(self, source: Input, problem: Callable[[InputError], None], change: Change = list) -> Iterator[Line]:
         """Each record of an input, its lines changed by `change` before they are taken apart; a blank line is none.
+
+        `change` gets the lines as they come, as many as were written at once.
 
         The lines were taken out of a log, so one that holds nothing but a piece of a key is told as such.
         """
@@ -87,7 +89,7 @@ class LineReader:
 
 def _changed(given: Iterable[Block], change: Change) -> Iterator[Block]:
     for block in given:
-        yield block._replace(data=b"\n".join(map(change, block.data.split(b"\n"))))
+        yield block._replace(data=b"\n".join(change(block.data.split(b"\n"))))
 
 
 def _event(meaning: EventMatch, raw: Raw, stamp: int) -> Event:

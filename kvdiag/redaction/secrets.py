@@ -24,6 +24,7 @@ _NAMING = frozenset((
     "connection", "dockerc", "id_", "stringdata", "user", "sshpass", "saml", "srf", "sse-c", "salt", "seed", "nonce",
     "pin:", "pin=", "pin ", "identified",
 ))  # fmt: skip
+_SAYING = frozenset(("pass", "pwd", "pw", "token", "secret", "cred", "pin:", "pin=", "pin ", "identified"))
 _AROUND = frozenset(("bearer", "basic", "value", "@", "code=", "sid=", "env", "//", "jdbc:"))
 _ANCHORS = tuple(_NAMING | _AROUND | commands.ANCHORS)
 _VIEWS = 3  # of what stands for something else, one after the other
@@ -133,7 +134,8 @@ def _all(text: str, lowered: str, words: frozenset[str]) -> Iterator[Span]:
     if words:
         places = list(named.near(lowered)) if words & _NAMING else []
         yield from named.spans(text, places)
-        yield from sentences.spans(text, places)
+        if words & _SAYING or " key" in lowered or "-key" in lowered:
+            yield from sentences.spans(text, places)
         yield from around.spans(text, words)
         yield from documents.spans(text, words)
         yield from commands.spans(text, words)

@@ -42,7 +42,7 @@ _DSN = lazy_regex(
 # The same, cut off with its line before the host: what stands there is no port, no tag of an image and no path.
 _CUT = lazy_regex(
     r"(?<!docker:)(?<!oci:)(?<!daemon:)(?<!archive:)(?<!storage:)(?<!containerd:)(?<!cri-o:)(?<!pullable:)"
-    r"(?:\\{0,8}/){2}(?:[^\s/:@\"'<>\\\[]{0,256}:((?!\d{0,5}(?:[^\w%]|$)|[/\[{$*])[^\s\"'<>@,;|]{1,2048})"
+    r"(?:\\{0,8}/){2}(?:(?!localhost:[a-z-]+$)[^\s/:@\"'<>\\\[]{0,256}:((?!\d{0,5}(?:[^\w%]|$)|[/\[{$*])[^\s\"'<>@,;|]{1,2048})"
     r"|((?=[^\s]*\d)(?=[\w~-]*[A-Z])(?=[\w~-]*[a-z])[\w~-]{12,256}))(?=\n|$)"
 )
 _SIG = lazy_regex(

@@ -59,6 +59,7 @@ _TYPED = lazy_regex(
     r"\(\*?[\w.\[\]{}*]{1,64}\)(?:\(0x[0-9a-f]{1,16}\))? ?(?:\((?:len|cap)=\d{1,9}(?: cap=\d{1,9})?\) ?)?\(?"
 )
 _BELOW = lazy_regex(r"[|>][-+]?\d?[ \t]{0,8}(?P<end>\n|\\{1,8}n)[ \t]{1,40}")  # a block of YAML
+_BEHIND_COMMA = lazy_regex(r"(?:,(?=[^\s,=:\"']*[A-Z!@#$%^&*])[^\s,=:\"'\\()\[\]{}]{3,64}(?=[,\s]|$))+")
 _OPTION = lazy_regex(r"(?:,|(?<![\w-])-o[ =]?\\*[\"']?)secret=")
 _AUTH = lazy_regex(
     rf"(?<![\w-])_?auth(?:Token)?{QUOTE}\s{{0,4}}:\s{{0,4}}(?={QUOTE})|\b_auth(?:Token)?\s{{0,2}}=\s{{0,2}}|\b_password\s{{0,2}}=\s{{0,2}}"
@@ -76,17 +77,19 @@ PROSE = lazy_regex(
 _NOTHING = lazy_regex(
     r"(?i:none|nil|null|true|false|yes|no|unset|undefined|<\w+>|masked|redacted|hidden|stripped|omitted|removed|xxx+|\*+(?:stripped)?\**|-+)(?![\w/+=@$!%^~-])"
 )
-_FILE = lazy_regex(
+_PATH = (
     r"\\*[\"']?(?:file://)?/(?:etc|Users|system|nix|snap|workspace|kind|boot|config|var|run|home|root|tmp|usr|opt|mnt|proc|sys|dev|data|bin|lib|host|csi|hostfs|rootfs|secrets?|certs?|pki|tokens?|c|srv|private|keys?)(?:/[\w.@:+~-]*)+\\*[\"']?(?=[\s,;)\]}\"'\\&]|$)|[A-Z]:\\"
 )
+_FILE = lazy_regex(_PATH)
+_ELSEWHERE = lazy_regex(rf"{_PATH}|<(?:set to|unset)")
 WORDS_OF_PROSE = lazy_regex(r"[a-zA-Z][a-z]*(?:'[a-z]+)?[,.:;]?(?= [\w\"'(\\]|$)")
 _OBJECT = lazy_regex(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?/[a-z0-9][-a-z0-9.]{0,252}$|[a-z][a-z]*(?:[-.][a-z0-9]+)*$")
 _EXCEPT = lazy_regex(
     r"(?:(?<![A-Za-z])|(?<=[a-z])(?=[A-Z]))(?i:pull|tls|image|public|pub|known|host|continue|next|page|count|max|num|total|foreign|primary|sort|partition|cache)[-_.]?$"
 )
-_PUBLIC = lazy_regex(r"(?i:pub(?:lic)?|known|host|cache|etag|authorized|signature)[-_. ]?(?:\w{0,8}[-_ ]?)?(?:key|auth|cred)s?$")
+_PUBLIC = lazy_regex(r"(?i:(?:pub(?:lic)?|known|host|cache|etag|authorized|signature)[-_. ]?(?:\w{0,8}[-_ ])?(?:key|auth|cred)s?$)")
 _FIELD = lazy_regex(r"[A-Z]\w{1,40}:(?:\S|\s|$)")  # the next field of a Go struct
-_FLOW = lazy_regex(r"(?:&|\*|nil\b|<nil>|\$\(|\$\{\w|v1\.|\ufdd0|0x)")
+_FLOW = lazy_regex(r"(?:\\*[\"']?(?:path|audience|expirationSeconds)\\*[\"']?:|&|\*|nil\b|<nil>|\$\(|\$\{\w|v1\.|\ufdd0|0x)")
 MIXED = lazy_regex(r"[0-9+/=_~-]|[a-z][A-Z]|[A-Z]{2}[a-z]|.{24}")
 _STRONG = lazy_regex(r"(?i)pass|pwd|pw")
 
@@ -207,7 +210,10 @@ def _value(text: str, at: int, begins: int) -> Span | None:
         inside = quoted(text, begins - len(before) + len(head) - 1 - (len(head[:-1]) - len(head[:-1].rstrip("\\"))))
         if inside and inside[1] > at:
             return at, inside[1]
-    return bare(text, at)
+    word = bare(text, at)
+    # What goes on behind a comma is no option of mount where it has capitals or signs.
+    more = _BEHIND_COMMA.match(text, word[1]) if word and text[at - 1] == "=" else None
+    return (word[0], more.end()) if word and more else word
 
 
 def _block_end(text: str, at: int, line_end_as: str) -> int:
@@ -223,7 +229,7 @@ def _is_told(text: str, name_at: int, span: Span, separator: str) -> bool:
     value, name, before = text[begins:ends], text[name_at:begins], text[max(0, name_at - 16) : name_at]
     is_strong = _STRONG.match(name) is not None
     is_quoted = text[begins - 1] in "\"'`"
-    if not value.strip() or value == MARK or _FILE.match(text, begins):
+    if not value.strip() or value == MARK or _ELSEWHERE.match(text, begins):
         return False
     if not is_strong and (_is_other(name, before, separator) or _FLOW.match(value) or _is_path(text, name_at, separator)):
         return False
