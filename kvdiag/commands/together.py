@@ -52,7 +52,8 @@ def together(lines: Iterable[str]) -> Iterator[list[Part]]:
 
 def without_secrets(group: Sequence[Part]) -> list[str]:
     """The lines of a group without the secrets of each, and without those that another one of them tells."""
-    bodies = redacted_lines([part.body for part in group], [len(part.head + part.body) for part in group])
+    widths = [0 if part.tail.strip() else len(part.head + part.body) for part in group]  # one with a tail is whole
+    bodies = redacted_lines([part.body for part in group], widths)
     shown = (part.head + body + part.tail for part, body in zip(group, bodies, strict=True))
     return [redacted(line) if part.head else line for part, line in zip(group, shown, strict=True)]
 

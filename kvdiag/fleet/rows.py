@@ -45,7 +45,7 @@ def rows(
         is_of_pod = any(ref.kind == "pod_uid" and ref.value in pods for ref in event.refs)
         return volumes.get(id(event)) in movable or is_of_pod
 
-    return {
+    tables: Mapping[str, Iterable[Row]] = {
         "findings": [finding_row(one, history.versions, bundle.node, relative) for one in report.findings],
         "events": (
             _event(one, volumes.get(id(one), ""), relative, clean_text(one.text) if is_kept else "")
@@ -58,6 +58,20 @@ def rows(
         "versions": [_version(one, relative) for one in history.versions],
         "errors": list(_errors(report, relative)),
     }
+    return {name: map(_shown, of_table) for name, of_table in tables.items()}
+
+
+def _shown(row: Row) -> Row:
+    """A row without secrets, also in names, as that of a share may have one: the same one alike on all nodes."""
+    return {name: _clean(value) for name, value in row.items()}
+
+
+def _clean(value: Any) -> Any:  # noqa: ANN401  # what a column may hold
+    if isinstance(value, str):
+        return clean_text(value)
+    if isinstance(value, dict):
+        return {name: _clean(part) for name, part in value.items()}
+    return [_clean(part) for part in value] if isinstance(value, list) else value
 
 
 def finding_row(found: Finding, versions: Sequence[SeenVersion], node: str, relative: Relative) -> Row:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TextIO
 from kvdiag.clock import DAY, to_datetime
 from kvdiag.model.record import Origin
 from kvdiag.model.unexplained import ErrorGroup, Errors, RetriedPod
+from kvdiag.redaction.secrets import redacted
 from kvdiag.report import RenderOptions
 from kvdiag.report.clean import clean
 from kvdiag.report.jsontext import write_json
@@ -154,6 +155,7 @@ def _sample(group: ErrorGroup, options: RenderOptions, folder: str) -> Iterator[
     """Where the first line of a group stands, and all that it says."""
     said = line_words(group.sample)
     said = said.partition(" Error: ")[2] or said if said.startswith(OPERATION) else said
+    said = redacted(said) if options.redact else said  # before its lines are joined, which tell what some are
     words = clean(" ".join(said.split()), redact=options.redact)
     place = clean(str(group.origin).removeprefix(f"{folder}/" if folder else ""), redact=options.redact)
     if len(place) + 6 + LEAST > options.width:

@@ -138,7 +138,7 @@ KINDS = [
     ("Oracle: expdp", "expdp shop/S1@db directory=x"),
     ("audit: PROCTITLE", "type=PROCTITLE msg=audit(1710222540.241:46): proctitle=X1"),
     ("audit: EXECVE", 'type=EXECVE msg=audit(1710222540.241:46): argc=3 a0="vault" a1="-token" a2="S1"'),
-    ("audit: EXECVE as figures", "type=EXECVE msg=audit(1710222540.241:46): argc=2 a0=\"app\" a1=Y1"),
+    ("audit: EXECVE as figures", 'type=EXECVE msg=audit(1710222540.241:46): argc=2 a0="app" a1=Y1'),
     ("URL", "Post https://svc:S1@reg.example.com/token: dial tcp"),
     ("URL: no user", "redis://:S1@redis:6379/1"),
     ("URL: MongoDB", "mongodb+srv://app:S1@cluster0.example.net/shop?retryWrites=true"),
@@ -165,7 +165,7 @@ KINDS = [
     ("CSI: secrets", 'secrets:<key:"userKey" value:"S1" > secrets:<key:"user" value:"S2" >'),
     ("CSI: node_stage_secrets", '"node_stage_secrets":{"userID":"admin","userKey":"S1"}'),
     ("CSI: Go secrets", "NodePublishSecrets:map[key_id:AKID access:S1 ]"),
-    ("Ceph: keyring", "[client.admin]\n\tkey = AQC1\n\tcaps mon = \"allow *\""),
+    ("Ceph: keyring", '[client.admin]\n\tkey = AQC1\n\tcaps mon = "allow *"'),
     ("Ceph: --key", "rbd map img --id csi -m 10.0.0.1:6789 --key=AQC1"),
     ("iSCSI", "iscsiadm -m node -o update -n node.session.auth.password -v S1"),
     ("iSCSI: conf", "node.session.auth.password = S1\nnode.session.auth.password_in = S2"),
@@ -262,7 +262,9 @@ def _fill(kind: str, text: str) -> Case:
             return said
         if mark == "D1":
             value = base64.b64encode(made(seed).encode()).decode()
-            dump = _dump(f"k8s\0\n\f\n\x02v1\x12\x06Secret\x12\x20\n\x02db\x12\x00\x1a\x04shop\x12 \n\x05login\x12\x20{value}")
+            dump = _dump(
+                f"k8s\0\n\f\n\x02v1\x12\x06Secret\x12\x20\n\x02db\x12\x00\x1a\x04shop\x12 \n\x05login\x12\x20{value}"
+            )
             secrets.extend(row[10:58].strip() for row in dump.split("\n") if "Secret" not in row)
             return dump[10:]
         secret = {
@@ -284,8 +286,7 @@ def _named() -> list[Case]:
             if shape in WEAKER and not STRONG.search(name):
                 continue
             secret = made(name + shape)
-            text = text.replace("\\n", "\n")
-            said = re.sub(r"(?<![A-Za-z])S(?![A-Za-z])", lambda _, s=secret: s, text)
+            said = re.sub(r"(?<![A-Za-z])S(?![A-Za-z])", lambda _, s=secret: s, text.replace("\\n", "\n"))
             said = re.sub(r"(?<![A-Za-z])N(?![A-Za-z])", lambda _, n=name: n, said)
             found.append(Case(name, shape, said, (secret,)))
     return found

@@ -48,6 +48,8 @@ _CUT = lazy_regex(
 _SIG = lazy_regex(
     r"(?i:[?&;,](?:sig|signature|x-(?:amz|goog|oss|ms|bz)-(?:signature|credential|security-token)|access_?token|code|auth|key|_?sid|awsaccesskeyid|googleaccessid)=)([^\s\"'&;,<>\\]{4,})"
 )
+
+
 def spans(text: str, words: frozenset[str]) -> Iterator[Span]:
     """Where the values are. `words` are those of the anchors that the text has; the rest is not looked for."""
     if "secret" in words:
@@ -138,6 +140,5 @@ def _addresses(text: str) -> Iterator[Span]:
         if ends and ends[-1]:
             yield found.end(), found.end() + ends[-1]
     yield from (found.span(found.lastindex or 0) for found in _DSN.finditer(text))
-    for begins, ends in last_words(text):
-        yield from (found.span(found.lastindex or 0) for found in _CUT.finditer(text, begins, ends))
-
+    for word in last_words(text):
+        yield from (found.span(found.lastindex or 0) for found in _CUT.finditer(text, *word))

@@ -1,6 +1,6 @@
 r"""Secrets on command lines, where no name stands before them: each program has a way of its own.
 
-    curl -u user:…    mysql -p…    smbclient -U 'DOMAIN\user%…'    sqlplus user/…@db    echo … | cryptsetup luksOpen
+curl -u user:…    mysql -p…    smbclient -U 'DOMAIN\user%…'    sqlplus user/…@db    echo … | cryptsetup luksOpen
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ _GIVEN = lazy_regex(
     rf"|\bnet user {_Q}?[\w.$\\-]{{1,64}}{_Q}? |\bnet use\b[^\n]{{0,300}}?/user:\S{{1,128}} "
     rf"|\b(?:cryptsetup|passwd|chpasswd|login|sudo -S|kinit|gpg)\b[^\n]{{0,200}}?<<< ?{_Q}?)(?=[^\s\"'</-])"
 )
-_USER = lazy_regex(rf"(?i:(?:\buser(?:name)?=|(?<![\w-])-U(?:{_NEXT_ARGUMENT})?|--user{_NEXT_ARGUMENT}){_Q}?)[^\s,%\"'=]{{1,128}}%(?=[^\s!%\"'])")
+_USER = lazy_regex(
+    rf"(?i:(?:\buser(?:name)?=|(?<![\w-])-U(?:{_NEXT_ARGUMENT})?|--user{_NEXT_ARGUMENT}){_Q}?)[^\s,%\"'=]{{1,128}}%(?=[^\s!%\"'])"
+)
 _ORACLE = lazy_regex(
     rf"(?i:\b(?:sqlplus|rman|expdp|impdp|sqlldr)(?: +-\w{{1,16}})* +(?:userid=|target +)?{_Q}?[a-z][\w.$-]{{0,63}}/)([^\s@\"'\\/][^\s@\"'\\]{{0,255}})"
     rf"|(?i:\bconn(?:ect)? +{_Q}?[a-z][\w.$-]{{0,63}}/)([^\s@\"'\\/][^\s@\"'\\/]{{0,255}})(?=@[\w/(]|\n|$)"

@@ -14,11 +14,12 @@ from kvdiag.redaction.forms.named import NAME_OF_SECRET, QUOTE, is_name, is_secr
 from kvdiag.redaction.forms.values import Span, bare, bracketed, line_end, quoted
 from kvdiag.regex import lazy_regex
 
-_PADDED = r"(?m)(?:^|[\"']|[\]:] )(?P<pad>[ \t-]{0,40})"
-_BLOCK = r"[ \t]*\n(?P<lines>(?:(?P=pad)[ \t]+[^\n]*(?:\n|$))+)"
+# A line that ends in a name, and those below it that are set in further; what stands before it may be of a record.
+_PADDED = r"(?m)^(?:(?P<pad>[ \t-]{0,40})|[^\n]*[ \"'=])"
+_BLOCK = r"[ \t]*\n(?P<lines>(?:(?(pad)(?P=pad))[ \t]+[^\n]*(?:\n|$))+)"
 # To the end of the line, or to the quote that ends the text that the document stands in.
 _TO_END = r"(?P<value>[{\[\"'][^\n]*|[^\n]+?(?=\\*\"(?:,\\*\"\w+\\*\":[^\n]*| [^\n]*|[}\]\)]*)$|$))"
-_KIND_OF_SECRET = lazy_regex(r"(?m)(?:^|[ \t\"'])kind:[ \t]*Secret[ \t]*(?=$|\\*[\"'])")
+_KIND_OF_SECRET = lazy_regex(r"(?m)(?:^|[ \t\"'=])kind:[ \t]*Secret[ \t]*(?=$|\\*[\"'])")
 _BELOW_DATA = lazy_regex(rf"{_PADDED}(?:data|stringData):{_BLOCK}")
 _SET = lazy_regex(rf"(?m)^[ \t]*(?:[\w.-]{{1,253}}:[ \t]*)?{_TO_END}")
 _BELOW_ENVIRONMENT = lazy_regex(rf"{_PADDED}Environment:{_BLOCK}")

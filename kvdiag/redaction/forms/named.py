@@ -77,9 +77,7 @@ PROSE = lazy_regex(
 _NOTHING = lazy_regex(
     r"(?i:none|nil|null|true|false|yes|no|unset|undefined|<\w+>|masked|redacted|hidden|stripped|omitted|removed|xxx+|\*+(?:stripped)?\**|-+)(?![\w/+=@$!%^~-])"
 )
-_PATH = (
-    r"\\*[\"']?(?:file://)?/(?:etc|Users|system|nix|snap|workspace|kind|boot|config|var|run|home|root|tmp|usr|opt|mnt|proc|sys|dev|data|bin|lib|host|csi|hostfs|rootfs|secrets?|certs?|pki|tokens?|c|srv|private|keys?)(?:/[\w.@:+~-]*)+\\*[\"']?(?=[\s,;)\]}\"'\\&]|$)|[A-Z]:\\"
-)
+_PATH = r"\\*[\"']?(?:file://)?/(?:etc|Users|system|nix|snap|workspace|kind|boot|config|var|run|home|root|tmp|usr|opt|mnt|proc|sys|dev|data|bin|lib|host|csi|hostfs|rootfs|secrets?|certs?|pki|tokens?|c|srv|private|keys?)(?:/[\w.@:+~-]*)+\\*[\"']?(?=[\s,;)\]}\"'\\&]|$)|[A-Z]:\\"
 _FILE = lazy_regex(_PATH)
 _ELSEWHERE = lazy_regex(rf"{_PATH}|<(?:set to|unset)")
 WORDS_OF_PROSE = lazy_regex(r"[a-zA-Z][a-z]*(?:'[a-z]+)?[,.:;]?(?= [\w\"'(\\]|$)")
@@ -87,9 +85,13 @@ _OBJECT = lazy_regex(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?/[a-z0-9][-a-z0-9.]{0
 _EXCEPT = lazy_regex(
     r"(?:(?<![A-Za-z])|(?<=[a-z])(?=[A-Z]))(?i:pull|tls|image|public|pub|known|host|continue|next|page|count|max|num|total|foreign|primary|sort|partition|cache)[-_.]?$"
 )
-_PUBLIC = lazy_regex(r"(?i:(?:pub(?:lic)?|known|host|cache|etag|authorized|signature)[-_. ]?(?:\w{0,8}[-_ ])?(?:key|auth|cred)s?$)")
+_PUBLIC = lazy_regex(
+    r"(?i:(?:pub(?:lic)?|known|host|cache|etag|authorized|signature)[-_. ]?(?:\w{0,8}[-_ ])?(?:key|auth|cred)s?$)"
+)
 _FIELD = lazy_regex(r"[A-Z]\w{1,40}:(?:\S|\s|$)")  # the next field of a Go struct
-_FLOW = lazy_regex(r"(?:\\*[\"']?(?:path|audience|expirationSeconds)\\*[\"']?:|&|\*|nil\b|<nil>|\$\(|\$\{\w|v1\.|\ufdd0|0x)")
+_FLOW = lazy_regex(
+    r"(?:\\*[\"']?(?:path|audience|expirationSeconds)\\*[\"']?:|&|\*|nil\b|<nil>|\$\(|\$\{\w|v1\.|\ufdd0|0x)"
+)
 MIXED = lazy_regex(r"[0-9+/=_~-]|[a-z][A-Z]|[A-Z]{2}[a-z]|.{24}")
 _STRONG = lazy_regex(r"(?i)pass|pwd|pw")
 
@@ -150,6 +152,7 @@ def near(lowered: str) -> Iterator[Span]:
 
 @lru_cache(1024)
 def is_name(name: str) -> bool:
+    """Whether what goes by this name is a secret."""
     text = f"{name}="
     return any(found.end() == len(text) for pattern in (_NAME, _VARIABLE) for found in pattern.finditer(text))
 
@@ -185,10 +188,14 @@ def _named(text: str, begins: int, ends: int, reach: _Reach) -> Iterator[Span]:
             span = reach.value(found.end(), found.end())
             if span and span[1] > span[0] and not _FILE.match(text, span[0]):
                 yield reach.take(span)
-    for found in _ANY_KEY.finditer(text, begins, ends + BEHIND):
-        if not _PUBLIC.search(text[max(0, found.start() - 40) : found.start("sep")]):
-            yield reach.take(found.span("value"))
     yield from _flagged(text, begins, ends, reach)
+    yield from (reach.take(span) for span in _random(text, begins, ends + BEHIND))
+
+
+def _random(text: str, begins: int, ends: int) -> Iterator[Span]:
+    for found in _ANY_KEY.finditer(text, begins, ends):
+        if not _PUBLIC.search(text[max(0, found.start() - 40) : found.start("sep")]):
+            yield found.span("value")
 
 
 def _value(text: str, at: int, begins: int) -> Span | None:
@@ -231,7 +238,9 @@ def _is_told(text: str, name_at: int, span: Span, separator: str) -> bool:
     is_quoted = text[begins - 1] in "\"'`"
     if not value.strip() or value == MARK or _ELSEWHERE.match(text, begins):
         return False
-    if not is_strong and (_is_other(name, before, separator) or _FLOW.match(value) or _is_path(text, name_at, separator)):
+    if not is_strong and (
+        _is_other(name, before, separator) or _FLOW.match(value) or _is_path(text, name_at, separator)
+    ):
         return False
     if not is_quoted and " " in separator and _FIELD.match(value):
         return False

@@ -22,19 +22,19 @@ _RANDOM = (
     r"(?:(?=[^\s\"'|<./:-]{8,}(?:[\s\"'|<,;.)\\]|$))(?=\S*\d)(?=\S*[A-Za-z])|(?=[A-Za-z]*[A-Z]{3}[a-z]{3})"
     r"|(?=[^\s\"'|<]{12})(?=[^\s\"'|<]*\d)(?=[^\s\"'|<]*[A-Z])(?=[^\s\"'|<]*[a-z]))"
 )
-_TOKEN = (
+_CREDENTIAL = (
     r"(?:(?=[\w+/=.~-]{12})(?=[\w+/=.~-]*\d)(?=[\w+/=.~-]*[A-Z])(?=[\w+/=.~-]*[a-z])|(?=[A-Za-z]*[A-Z]{3}[a-z]{3})"
     r"|(?=[0-9a-f]{32}(?![\w-])))"
 )
 _SAID = lazy_regex(
-    rf"(?i:(?:password|passphrase|passwd|secret|token)(?: for [\w.@/-]{{1,64}})?(?: (?:is|was):?|:) {QUOTE}?)(?={_MIX})"
+    rf"(?i:(?:{_STRONG}|secret|token)(?: for [\w.@/-]{{1,64}})?(?: (?:is|was):?|:) {QUOTE}?)(?={_MIX})"
     rf"|(?i:\bunseal key \d{{1,2}}: |\b(?:bind|root)pw |\blogin [^\s]{{1,128}} password )(?={_MIX})"
     # a list or a table that has it beside its name
     rf"|(?i:(?:password|passwd|passphrase|passcode|secret|token|access.?key)(?:{QUOTE}, ?{QUOTE}| {{0,80}}\| {{0,8}}| -> {QUOTE}?))(?={_MIX})"
     # somebody is told a new one
     rf"|(?i:{_STRONG}s?\b(?:[ (](?!fail|invalid|wrong|incorrect|error|denied|reject|expired|missing|not\b|cannot|unable)[^\s:]{{1,64}}){{1,12}}:\s{{1,4}}){QUOTE}?(?={_MIX})"
     rf"|(?i:{_STRONG}[ \t]{{1,4}})(?={_RANDOM})"
-    rf"|(?i:(?:token|secret|api.?key|access.?key|credentials?|masterauth)[ \t]{{1,2}}){QUOTE}?(?={_TOKEN})"
+    rf"|(?i:(?:token|secret|api.?key|access.?key|credentials?|masterauth)[ \t]{{1,2}}){QUOTE}?(?={_CREDENTIAL})"
     rf"|(?i:\bpin(?: ?code)?\s?[:=]\s?){QUOTE}?(?:(?=\d{{4,8}}\b)|(?={_MIX}))"
     rf"|(?i:\bcertificate[- ]key:?\s{{1,2}})(?=[0-9a-f]{{8,}})"
 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 from kvdiag.redaction.forms.values import Span, last_words
@@ -57,7 +58,7 @@ def _is_random(text: str) -> bool:
 
 def _is_without_words(text: str) -> bool:
     """Whether figures and letters of both cases stand in it as they fall, as in no name in camel case."""
-    changes = sum(_kind(left) != _kind(right) for left, right in zip(text, text[1:], strict=False))
+    changes = sum(_kind(left) != _kind(right) for left, right in pairwise(text))
     return _is_random(text) and changes * 3 > len(text)
 
 
