@@ -1,7 +1,8 @@
 """What makes a finding say more than its lines show: checks that every rule must pass.
 
 A gRPC code is matched as a code, a node's event is tied to the moment of the fault, every failure has its success in
-what heals it, a long list of exceptions is no proof, and no step needs what the fault has made impossible.
+what heals it, a long list of exceptions is no proof, no step needs what the fault has made impossible, and a sentence
+that names a file system or a driver has its words in the lines.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from kvdiag.model.rule import All, AnyOf, Chain, Condition, Rule
+from kvdiag.model.rule import All, AnyOf, Chain, Condition, Rule, Selector
 from kvdiag.model.values import SubjectKind
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.grammar import positive_names
@@ -36,6 +37,39 @@ _NODES = frozenset({"node", "from_node"})
 _QUOTES = ("{error}", "{text}", "{message}")  # in a sentence that says what the line says
 _ANYTHING = frozenset({"*", "?*", "*?*"})
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)+")
+NAMED: Mapping[str, tuple[str, ...]] = {
+    "ext4": ("ext4", "jbd2"),
+    "XFS": ("xfs",),
+    "btrfs": ("btrfs",),
+    "ZFS": ("zfs",),
+    "NFS": ("nfs", "rpc.statd", ":/"),  # a device such as server:/export
+    "SMB": ("smb", "cifs", "mount error("),  # mount.cifs; mount.ceph prints "mount error 13 = "
+    "CIFS": ("cifs", "mount error("),
+    "CephFS": ("ceph",),
+    "Ceph": ("ceph", "rbd"),
+    "RBD": ("rbd",),
+    "GlusterFS": ("gluster",),
+    "FUSE": ("fuse", "ransport endpoint is not connected", "sidecar container"),  # the last is of gcsfuse
+    "iSCSI": ("iscsi",),
+    "NVMe": ("nvme",),
+    "LVM": ("lvm", "lvcreate", "lvchange"),
+    "multipath": ("multipath", "lun serial"),
+    "EBS": ("ebs",),
+    "EFS": ("efs", "127.0.0.1"),  # its mounts go to stunnel on the node
+    "AWS": ("aws",),
+    "Azure": ("azure",),
+    "vSphere": ("vsphere",),
+    "Longhorn": ("longhorn", "ready for workloads", "is not ready, couldn't attach volume"),  # longhorn-manager's words
+    "Mayastor": ("mayastor", "nvme"),
+    "Portworx": ("portworx", "pxd"),
+    "Trident": ("trident",),
+    "NVIDIA": ("nvidia", "nvml"),
+    "Docker": ("docker",),
+    "CRI-O": ("crio", "cri-o", "layer not known"),  # the last is of containers/storage
+    "AppArmor": ("apparmor",),
+    "SELinux": ("selinux", "relabel"),
+}
+"""File systems, protocols and drivers that a sentence may name, and words of which the events have one."""
 _DRAINED = re.compile(r"\bdrain", re.IGNORECASE)
 
 
@@ -46,6 +80,7 @@ def lint_truth(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[Fault]:
     yield from _unhealed(rule)
     yield from _unproven(rule)
     yield from _impossible(rule)
+    yield from _named(rule, entries)
 
 
 def _bare_codes(rule: Rule) -> Iterator[Fault]:
@@ -151,3 +186,30 @@ def _impossible(rule: Rule) -> Iterator[Fault]:
     for number, fix in enumerate(rule.fix):
         if _DRAINED.search(fix.after):
             yield f"fix.{number}.after", "kubelet does not run, so no drain ends: its pods stay Terminating"
+
+
+def _named(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[Fault]:
+    """File systems and drivers that a sentence names and that a branch of the condition, as proof, does not ask for."""
+    branches = rule.when.terms if isinstance(rule.when, AnyOf) else (rule.when,)
+    proven = set(rule.proof.by) if rule.proof else set()
+    events = {name: _asked(rule.events[name], entries) for name in positive_names(rule.when)}
+    for key, text in (("title", rule.title), ("says", rule.says)):
+        for named, words in NAMED.items():
+            if not re.search(rf"(?<![\w-]){re.escape(named)}(?![\w-])", text):
+                continue
+            for branch in branches:
+                names = list(dict.fromkeys(positive_names(branch)))
+                is_doubted = rule.proof is not None and proven.isdisjoint(names)
+                if not is_doubted and not any(word in events[name] for word in words for name in names):
+                    said = (
+                        f"the text names {named}, but no line, value or component of {', '.join(map(repr, names))} does"
+                    )
+                    yield key, said
+
+
+def _asked(selector: Selector, entries: Mapping[str, Entry]) -> str:
+    """What the lines of an event say and who prints them: its conditions, kinds and wordings."""
+    globs = (glob for where in selector.conditions for named in where.values() for glob in named if glob[:1] != "!")
+    known = [entries[kind] for kind in selector.kinds if kind in entries]
+    printed = ("\n".join((entry.component, *(one.anchor + one.message for one in entry.wordings))) for entry in known)
+    return "\n".join((*globs, *selector.kinds, *printed)).lower()

@@ -72,6 +72,9 @@ def faults(**changed):
         {"numbers": "[1, 2]"},
         {"error": MANY, "says": "failed: {error}"},
         {"error": MANY.replace("*?*", "*not found*")},
+        {"says": "the XFS of {volume} is gone", "error": '"*xfs_repair*"'},
+        {"says": "the XFS of {volume} is gone", "error": '"*lost*"', "proof": "proof: {by: [done], doubt: x}", "failed": "volume.released", "when": "failed or done", "done": "kernel.xfs.duplicate"},
+        {"says": "{volume} is NFS-like"},
     ],
 )  # fmt: skip
 def test_a_sound_rule(changed):
@@ -92,6 +95,8 @@ def test_a_sound_rule(changed):
         ({"breaks": "kubelet.run", "after": "the node is drained"}, "fix.0.after", "kubelet does not run, so no drain ends: its pods stay Terminating"),
         ({"numbers": "1"}, "not-when.1", "no test shows that the rule is silent then; give a near miss with 'not-when: 2'"),
         ({"numbers": "[2, 3]"}, "tests.1.not-when", "there is no entry 3 under 'not-when'"),
+        ({"says": "the XFS of {volume} is gone"}, "says", "the text names XFS, but no line, value or component of 'failed' does"),
+        ({"says": "the XFS of {volume} is gone", "error": '"!*xfs*"'}, "says", "the text names XFS, but no line, value or component of 'failed' does"),
         ({"finds": "v: confirmed low"}, "tests.1.not-when", "a test of what looks alike finds nothing, or a note (info)"),
     ],
 )  # fmt: skip
