@@ -72,7 +72,7 @@ FORMS: Mapping[str, Form] = {
     "find": Form(options="-delete -empty -lname -ls -maxdepth -mindepth -name -path -type -xdev -newer"),
     "findmnt": Form(options="--list --output --types --mountpoint --submounts --noheadings --source --target -R"),
     "fuser": Form(options="--verbose"),
-    "grep": Form("EFceilnorsvwq", "--fixed-strings", valued="ABC"),
+    "grep": Form("EFcehilnorsvwq", "--fixed-strings", valued="ABC"),
     "head": Form(valued="n"),
     "gluster": Form(verbs={"volume": ""}),
     "hostname": Form(),
