@@ -30,7 +30,7 @@ def kinds_of(rules: Iterable[Rule]) -> frozenset[str]:
     """The kinds that these rules ask for, and those that a hand-over is told by if one of them asks for it."""
     kinds = {kind for rule in rules for kind in sought(rule).kinds}
     if any(kind.rpartition(".")[0] in BEFORE_START for kind in kinds):
-        kinds.add(STARTED)
+        kinds |= STARTED
     return frozenset(kinds | TOLD_BY if kinds & HANDED_OVER else kinds)
 
 

@@ -14,10 +14,12 @@ from kvdiag.rules.selection import selects
 from kvdiag.rules.steps import told
 from kvdiag.rules.stretches import BEFORE_MOUNT, MOUNT, ends_fault, operation
 
-REMOVED = frozenset({"pod.removed", "pod.worker.finished", "pod.worker.history-removed", "pod.volumes.unmounted"})
+_GONE = frozenset({"pod.removed", "pod.orphan.removed", "pod.orphan.volume-cleaned"})
+"""Kinds of events after which the API has no such pod, or kubelet has removed its folder."""
+REMOVED = _GONE | {"pod.worker.finished", "pod.worker.history-removed", "pod.volumes.unmounted"}
 """Kinds of events after which a pod is no longer started, so that its start cannot fail again."""
-STARTED = "container.started.recorded"
-"""A row of kubectl's events: kubelet starts a container once the pod's volumes are mounted and its sandbox runs."""
+STARTED = frozenset({"container.started.recorded", "pod.startup.observed"})
+"""kubelet starts a container once the pod's volumes are mounted and its sandbox runs."""
 BEFORE_START = MOUNT | BEFORE_MOUNT | {"sandbox.create"}
 """Operations that have succeeded when a container of the pod starts."""
 NEXT_TRY = 5 * MINUTE + 30 * SECOND  # the longest that kubelet waits before it tries again, and a busy node is late
@@ -68,7 +70,7 @@ def _first_start(rule: Rule, lines: Sequence[Event], ends: int, history: History
         return None
     pod = last.ref("pod_uid") or last.ref("pod") or last.ref("pod_name")
     timeline = history.timelines.get((SubjectKind.POD, pod))
-    starts = (one for one in (timeline.events if timeline else ()) if one.kind == STARTED and one.time > ends)
+    starts = (one for one in (timeline.events if timeline else ()) if one.kind in STARTED and one.time > ends)
     return min(starts, key=lambda event: event.time, default=None)
 
 
@@ -85,7 +87,7 @@ def _removed(rule: Rule, lines: Iterable[Event], ends: int, history: History) ->
 def _removal(uid: str, since: int, history: History) -> int | None:
     timeline = history.timelines.get((SubjectKind.POD, uid))
     events = timeline.events if timeline else ()
-    return min((one.time for one in events if one.time > since and one.kind == "pod.removed"), default=None)
+    return min((one.time for one in events if one.time > since and one.kind in _GONE), default=None)
 
 
 def _is_tried_again(lines: Sequence[Event]) -> bool:
