@@ -206,3 +206,25 @@ def test_standard_input(kvdiag):
     """Without paths the log comes from standard input."""
     log = (ROOT / DETACHED[0] / "kubelet.log").read_bytes()
     assert "volume/pvc-123e2ece" in kvdiag("volumes", "--year", "2024", "-o", "name", stdin=log).stdout
+
+
+FAILED_MOUNT = """\
+LAST SEEN   TYPE      REASON        OBJECT      MESSAGE
+5m          Warning   FailedMount   pod/web-0   MountVolume.WaitForAttach failed for volume "pvc-4e1b9a70-5f3c-4b0e-8a52-7c9d1e2f3a4b" : timed out waiting for the device
+2m          Warning   FailedMount   pod/web-0   MountVolume.WaitForAttach failed for volume "pvc-4e1b9a70-5f3c-4b0e-8a52-7c9d1e2f3a4b" : timed out waiting for the device
+"""  # noqa: E501
+TOKEN = """\
+LAST SEEN   TYPE      REASON        OBJECT      MESSAGE
+5m          Warning   FailedMount   pod/web-0   MountVolume.SetUp failed for volume "kube-api-access-7hlxw" : failed to sync configmap cache: timed out waiting for the condition
+1m          Normal    Pulled        pod/web-1   Container image "registry.example.com/app:1" already present on machine
+"""  # noqa: E501
+
+
+@pytest.mark.parametrize(
+    ("events", "stuck"), [(FAILED_MOUNT, ["pvc-4e1b9a70-5f3c-4b0e-8a52-7c9d1e2f3a4b"]), (TOKEN, [])]
+)
+def test_volumes_that_only_events_tell_of(items, tmp_path, events, stuck):
+    """Events tell of failures alone: a volume is stuck where analyze finds a fault that lasts, not after one try."""
+    log = tmp_path / "events.txt"
+    log.write_text(events)
+    assert list(items("volumes", "--stuck", str(log))) == stuck

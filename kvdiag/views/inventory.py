@@ -13,7 +13,7 @@ from kvdiag.model.inventory import Failure, InventoryRow
 from kvdiag.model.lifecycle import Lifecycle, Phase, Transition
 from kvdiag.model.report import Finding
 from kvdiag.model.timeline import Entity, History, Timeline
-from kvdiag.model.values import SubjectKind
+from kvdiag.model.values import Severity, State, SubjectKind
 from kvdiag.views.causes import causes
 from kvdiag.views.phases import merged, now, phases, pulls_in
 
@@ -97,12 +97,22 @@ def _row(
         namespaces=tuple(sorted(_namespaces(timeline, history))),
         certain=not life.assumed and (not life.transitions or life.transitions[-1].certain),
         illegal=_illegal(life.transitions),
+        is_doubtful=_only_fails(life.transitions) and not any(_lasts(one) for one in findings if _is_on(one, node)),
         findings=tuple(sorted({one.rule.name for one in findings if _is_on(one, node)})),
         phases=parts,
         now=now(life, parts) if wanted.slow else None,
         until=max((event.ends for event in timeline.events), default=life.since),
         failures=_failures(life.transitions),
     )
+
+
+def _only_fails(transitions: Iterable[Transition]) -> bool:
+    """Whether all that is known of it are failures, as in rows of kubectl's events, which do not tell of a success."""
+    return all(transition.event.kind.endswith(FAILED) for transition in transitions)
+
+
+def _lasts(finding: Finding) -> bool:
+    return finding.severity is not Severity.INFO and finding.state not in {State.OVER, State.DELETED}
 
 
 def _is_on(finding: Finding, node: str) -> bool:
@@ -121,7 +131,7 @@ def waited(row: InventoryRow, history: History) -> InventoryRow:
     is_failing = any(failure.ends >= row.life.since for failure in failed_own)
     return replace(
         row,
-        stuck=bool(row.life.waits_for) and (is_failing or is_late),
+        stuck=bool(row.life.waits_for) and not row.is_doubtful and (is_failing or is_late),
         retries=sum(failure.count for failure in failed_own),
         failure=max(failed_own, key=lambda failure: failure.ends).step if failed_own else "",
     )

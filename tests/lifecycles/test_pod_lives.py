@@ -366,3 +366,35 @@ def test_a_reboot_ends_what_ran():
     assert states(life).endswith("RUNNING EXITED")
     again = lives(OF_1_30, *RUN, OF_1_30, started("c" * 64), rebooted)[UID]
     assert states(again).endswith("RUNNING EXITED RUNNING")
+
+
+NAMED = f'pod="shop/till-2" podUID="{UID}"'
+PULL_FAILS = (
+    'Error syncing pod, skipping" err="failed to \\"StartContainer\\" for \\"app\\" with ImagePullBackOff: '
+    f'\\"Back-off pulling image \\\\\\"registry.example.com/app:2\\\\\\"\\"" {NAMED}'
+)
+TORN_DOWN = (
+    f'UnmountVolume.TearDown succeeded for volume "kubernetes.io/projected/{UID}-kube-api-access-7hlxw" '
+    f'(OuterVolumeSpecName: "kube-api-access-7hlxw") pod "{UID}" (UID: "{UID}"). InnerVolumeSpecName '
+    '"kube-api-access-7hlxw". PluginName "kubernetes.io/projected", VolumeGidValue ""'
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "state"),
+    [
+        ('"Observed pod startup duration" pod="shop/till-2" podStartSLOduration=2.5', "RUNNING"),
+        (f'"Cleaned up orphaned pod volumes dir" podUID="{UID}" path="/var/lib/kubelet/pods/{UID}/volumes"', "REMOVED"),
+        (
+            '"Event occurred" object="shop/till" fieldPath="" kind="ReplicaSet" apiVersion="apps/v1" type="Normal" '
+            'reason="SuccessfulDelete" message="Deleted pod: till-2"',
+            "DELETED",
+        ),
+        (TORN_DOWN, "EXITED"),
+    ],
+)
+def test_a_pod_in_back_off_that_runs_or_goes(line, state):
+    """At -v=0 kubelet and the controller say in few words that a pod whose image was not pulled runs, or is gone."""
+    waiting, after = lives(f'"{PULL_FAILS}')[UID], lives(f'"{PULL_FAILS}', line)[UID]
+    assert (waiting.state, bool(waiting.waits_for)) == ("BACKOFF", True)
+    assert (after.state, after.waits_for) == (state, "")
