@@ -212,16 +212,16 @@ FAILED_MOUNT = """\
 LAST SEEN   TYPE      REASON        OBJECT      MESSAGE
 5m          Warning   FailedMount   pod/web-0   MountVolume.WaitForAttach failed for volume "pvc-4e1b9a70-5f3c-4b0e-8a52-7c9d1e2f3a4b" : timed out waiting for the device
 2m          Warning   FailedMount   pod/web-0   MountVolume.WaitForAttach failed for volume "pvc-4e1b9a70-5f3c-4b0e-8a52-7c9d1e2f3a4b" : timed out waiting for the device
-"""  # noqa: E501
-TOKEN = """\
+"""
+ONCE_FAILED = """\
 LAST SEEN   TYPE      REASON        OBJECT      MESSAGE
 5m          Warning   FailedMount   pod/web-0   MountVolume.SetUp failed for volume "kube-api-access-7hlxw" : failed to sync configmap cache: timed out waiting for the condition
 1m          Normal    Pulled        pod/web-1   Container image "registry.example.com/app:1" already present on machine
-"""  # noqa: E501
+"""
 
 
 @pytest.mark.parametrize(
-    ("events", "stuck"), [(FAILED_MOUNT, ["pvc-4e1b9a70-5f3c-4b0e-8a52-7c9d1e2f3a4b"]), (TOKEN, [])]
+    ("events", "stuck"), [(FAILED_MOUNT, ["pvc-4e1b9a70-5f3c-4b0e-8a52-7c9d1e2f3a4b"]), (ONCE_FAILED, [])]
 )
 def test_volumes_that_only_events_tell_of(items, tmp_path, events, stuck):
     """Events tell of failures alone: a volume is stuck where analyze finds a fault that lasts, not after one try."""

@@ -35,9 +35,9 @@ class InventoryRow:
     """One pod or volume on one node. `retries` counts failed operations, `failure` is the last of them.
 
     `failures` has all of them, also those that one component repeats from another. `stuck`: it waits for something
-    that failed or is long overdue, since `life.since`; never where it `is_doubtful`. `illegal` are the transitions out of order, `until` is the time
-    of its last event (microseconds UTC). `causes` are the rules that explain
-    its findings. The transitions of `life` are not used.
+    that failed or is long overdue, since `life.since`; never where it `is_doubtful`, since no line but of failures
+    tells of it. `illegal` are the transitions out of order, `until` is the time of its last event (microseconds UTC).
+    `causes` are the rules that explain its findings. The transitions of `life` are not used.
     """
 
     life: Lifecycle

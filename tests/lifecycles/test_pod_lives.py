@@ -380,16 +380,18 @@ TORN_DOWN = (
 )
 
 
+DELETED_BY = (
+    '"Event occurred" object="shop/till" fieldPath="" kind="ReplicaSet" apiVersion="apps/v1" type="Normal" '
+    'reason="SuccessfulDelete" message="Deleted pod: till-2"'
+)
+
+
 @pytest.mark.parametrize(
     ("line", "state"),
     [
         ('"Observed pod startup duration" pod="shop/till-2" podStartSLOduration=2.5', "RUNNING"),
         (f'"Cleaned up orphaned pod volumes dir" podUID="{UID}" path="/var/lib/kubelet/pods/{UID}/volumes"', "REMOVED"),
-        (
-            '"Event occurred" object="shop/till" fieldPath="" kind="ReplicaSet" apiVersion="apps/v1" type="Normal" '
-            'reason="SuccessfulDelete" message="Deleted pod: till-2"',
-            "DELETED",
-        ),
+        (DELETED_BY, "DELETED"),
         (TORN_DOWN, "EXITED"),
     ],
 )
