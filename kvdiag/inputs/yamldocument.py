@@ -6,7 +6,8 @@
       count: 13
       involvedObject:
 
-Each event is read alone: a list takes the memory of one of them. One that is cut or broken stays lines.
+Each event is read alone: a list takes the memory of one of them. One that is cut or broken stays lines. A pod alone, as
+`kubectl get pod NAME -o yaml` prints it, is read as a list of one.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ _START = lazy_regex(
     rb"(?:\xef\xbb\xbf)?(?:---[^\n]{0,200}\n)?(?:apiVersion: \S{1,60}\s*\n)?(?:kind: \w{0,60}List\s*\n)?"
     rb"items:[ \r]*\n {0,8}- "
 )
+_ALONE = lazy_regex(rb"(?:\xef\xbb\xbf)?(?:---[^\n]{0,200}\n)?apiVersion: v1 *\r?\nkind: Pod *\r?\n")
+_ENDED = lazy_regex(rb"(?s)\nstatus: *\r?\n.*?(?<=\n) {2,8}containerStatuses: *\r?\n")
 _ABOUT = lazy_regex(rb"\n *(?:involvedObject|regarding): *\r?\n")
 _POD = lazy_regex(rb"(?s)(?:\n|- ) *kind: Pod\s.*?\n *(?:containers|containerStatuses):")
 _OF_POD = lazy_regex(rb"^ *(?:phase|containerStatuses):", re.MULTILINE)
@@ -33,7 +36,9 @@ _SAID = lazy_regex(rb"^(?: *- | +)(?:message|note):", re.MULTILINE)
 
 
 def fold(head: bytes) -> Rewriting | None:
-    """Tell by the first bytes of an input whether it is such a list."""
+    """Tell by the first bytes of an input whether it is such a list, or a pod with its status."""
+    if _ALONE.match(head) and _ENDED.search(head):
+        return _pod
     return _events if _START.match(head) and (_ABOUT.search(head) or _POD.search(head)) else None
 
 
@@ -57,6 +62,26 @@ def _events(lines: Lines) -> Iterator[Line]:
             yield at, piece.rstrip(b"\r\n")
     if held:
         yield from _event(bytes(held), number)
+
+
+def _pod(lines: Lines) -> Iterator[Line]:
+    """The events of a pod that stands alone; what is too long, and what follows it, as the lines it has."""
+    held, first, is_inside, begins = bytearray(), 0, True, True
+    while piece := lines.piece():
+        at = lines.number + (not piece.endswith(b"\n"))
+        is_mark = begins and piece.startswith(b"---")
+        if held and (is_mark or len(held) >= _LONGEST_EVENT):
+            yield from _event(bytes(held), first)
+            held.clear()
+            is_inside = False
+        if not is_inside:
+            yield at, piece.rstrip(b"\r\n")
+        elif not is_mark:
+            first = at if not held else first
+            held += (b"  " if held else b"- ") * begins + piece.removeprefix(b"\xef\xbb\xbf")
+        begins = piece.endswith(b"\n")
+    if held:
+        yield from _event(bytes(held), first)
 
 
 def _event(item: bytes, number: int) -> Iterator[Line]:

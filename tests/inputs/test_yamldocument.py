@@ -140,3 +140,65 @@ def test_the_same_is_found(tmp_path):
         report = json.loads(run_kvdiag("analyze", "-o", "json", folder).stdout)
         told.append([(one["rule"], one["subject"]["name"], one["begins"], one["count"]) for one in report["findings"]])
     assert told[0] == told[1] != []
+
+
+POD = b"""\
+apiVersion: v1
+kind: Pod
+metadata:
+  annotations:
+    note: "%s"
+  name: web-0
+  namespace: shop
+spec:
+  containers:
+  - name: app
+  nodeName: node-a
+status:
+  containerStatuses:
+  - containerID: containerd://%s
+    lastState:
+      terminated:
+        exitCode: 137
+        finishedAt: "2024-03-12T08:00:00Z"
+        reason: OOMKilled
+    name: app
+    restartCount: 4
+    state:
+      running:
+        startedAt: "2024-03-12T08:00:02Z"
+  phase: Running
+""" % (b"x" * 300, b"3f2a" * 16)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text,
+        lambda text: b"---\n" + text,
+        lambda text: text.replace(b"\n", b"\r\n"),
+        lambda text: text.rstrip(b"\n"),
+        lambda text: text + b"---\napiVersion: v1\nkind: Service\n",
+    ],
+)
+def test_a_pod_alone(change):
+    """The status of a pod that `kubectl get pod NAME -o yaml` prints is read; a document behind it stays lines."""
+    text = change(POD)
+    made = numbered(text)
+    (number, killed) = next((number, one) for number, one in made if b"OOMKilled" in one)
+    assert json.loads(killed)["involvedObject"] == {"kind": "Pod", "name": "web-0", "namespace": "shop"}
+    assert number == text.count(b"\n", 0, text.index(b"  containerStatuses:")) + 1
+    assert (b"kind: Service" in text) == (made[-1][1] == b"kind: Service")
+
+
+def test_a_pod_alone_without_end():
+    """A pod that is too long stays lines, in bounded memory."""
+    text = POD + b"  note: and more\n" * 20_000
+    made = numbered(text)
+    assert [line.strip(b"- ") for _number, line in made] == [line.strip(b"- ") for line in text.splitlines()]
+    assert [number for number, _line in made] == list(range(1, len(made) + 1))
+
+
+def test_a_manifest():
+    """A pod without a status is none that ran."""
+    assert yamldocument.fold(POD[: POD.index(b"status:")]) is None
