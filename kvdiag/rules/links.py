@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from kvdiag.model.event import NAMELESS
 from kvdiag.model.report import Finding
@@ -89,10 +89,13 @@ class Links:
         for used in self._uses[subject]:
             yield from self.about.get(used, ())
 
-    def same_driver(self, finding: Finding) -> Iterator[Finding]:
-        """Those about volumes of a CSI driver that its volumes have, on its node."""
-        for driver in sorted(self._drivers(finding)):
-            yield from self.of_driver.get((node_of(finding), driver), ())
+    def same_driver(self, place: Place) -> Iterable[Finding]:
+        """Those about volumes of a CSI driver on a node."""
+        return self.of_driver.get(place, ())
+
+    def drivers(self, finding: Finding) -> Sequence[Place]:
+        """The CSI drivers that its volumes have, on its node."""
+        return [(node_of(finding), driver) for driver in sorted(self._drivers(finding))]
 
     def around(self, finding: Finding) -> Iterator[Finding]:
         """Those about its node."""

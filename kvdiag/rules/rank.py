@@ -15,7 +15,7 @@ from kvdiag.model.timeline import History
 from kvdiag.model.values import Role, Severity, SubjectKind, Verdict
 from kvdiag.rules.capabilities import Capabilities, capabilities
 from kvdiag.rules.kinship import EVERYTHING, Kin, Kinship, is_refused
-from kvdiag.rules.links import Links, is_of_another, is_of_node, is_stand_in, node_of, subject_of
+from kvdiag.rules.links import Links, Place, is_of_another, is_of_node, is_stand_in, node_of, subject_of
 from kvdiag.rules.narrower import Shared
 from kvdiag.rules.uncaused import Uncaused
 
@@ -66,7 +66,7 @@ class _Ranking:
             findings, key=lambda f: (depth[f.rule.name], f.role is Role.SYMPTOM, -f.severity, f.begins, f.key)
         )
         self._place = {id(finding): number for number, finding in enumerate(self._findings)}
-        self._around: dict[tuple[str, str], list[Finding]] = {}
+        self._around: dict[tuple[str | bool, ...], list[Finding]] = {}
         self._by: dict[int, Finding] = {}
         self._through: dict[int, tuple[str, ...]] = {}
 
@@ -127,21 +127,34 @@ class _Ranking:
         for cause in self._links.linked(finding):
             if self._kin(cause, finding):
                 yield cause
-        for cause in self._links.same_driver(finding):
-            if self._kin(cause, finding) is Kin.BY_DRIVER:
-                yield cause
+        for place in self._links.drivers(finding):
+            yield from self._kin_of_driver(finding, place)
         yield from self._kin_around(finding)
         if is_of_node(finding):
-            for cause in self._links.all_around(finding):
-                kin = self._kin(cause, finding)
-                if kin is Kin.NAMED or (kin and is_stand_in(finding)):
-                    yield cause
+            yield from self._kin_all_around(finding)
+
+    def _kin_of_driver(self, finding: Finding, place: Place) -> list[Finding]:
+        """Those of a driver whose rules are kin to its own: the same for all findings of the rule there."""
+        at = (*place, finding.rule.name)
+        if at not in self._around:
+            of_driver = self._links.same_driver(place)
+            self._around[at] = [cause for cause in of_driver if self._kin(cause, finding) is Kin.BY_DRIVER]
+        return self._around[at]
 
     def _kin_around(self, finding: Finding) -> list[Finding]:
-        """Those about its node whose rules are kin to its own: the same for all findings of the rule there."""
+        """Those about its node, likewise."""
         at = (node_of(finding), finding.rule.name)
         if at not in self._around:
             self._around[at] = [cause for cause in self._links.around(finding) if self._kin(cause, finding)]
+        return self._around[at]
+
+    def _kin_all_around(self, finding: Finding) -> list[Finding]:
+        """Those about its node and all that is on it, likewise; a stand-in's need not be named by the rule."""
+        stands_in = is_stand_in(finding)
+        at = (node_of(finding), finding.rule.name, "", stands_in)
+        if at not in self._around:
+            kin = ((cause, self._kin(cause, finding)) for cause in self._links.all_around(finding))
+            self._around[at] = [cause for cause, of in kin if of is Kin.NAMED or (of and stands_in)]
         return self._around[at]
 
     def _objects(self, cause: Finding, finding: Finding) -> tuple[str, ...]:

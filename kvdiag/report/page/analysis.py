@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import TextIO
@@ -80,8 +81,12 @@ def cut(lanes: Lanes) -> str:
 
 def strips(lanes: Lanes, findings: Sequence[Finding]) -> Iterator[Strip]:
     """The states of what was found, for who sees no picture: on paper, or without JavaScript."""
+    of_subject: dict[tuple[str, str], list[Lane]] = defaultdict(list)
+    for lane in lanes.lanes:
+        if lane.bars:
+            of_subject[lane.kind, lane.key].append(lane)
     about = dict.fromkeys((str(one.subject.kind), one.subject.key) for one in findings)
-    wanted = [lane for key in about for lane in lanes.lanes if (lane.kind, lane.key) == key and lane.bars]
+    wanted = [lane for key in about for lane in of_subject.get(key, ())]
     begins = min((lane.bars[0].begins for lane in wanted[:MOST_STRIPS]), default=0)
     ends = max((bar.ends for lane in wanted[:MOST_STRIPS] for bar in lane.bars), default=0)
     for lane in wanted[:MOST_STRIPS]:
