@@ -9,7 +9,7 @@ from kvdiag.model.doubt import Doubt, Reason
 
 SENTENCES: Mapping[Reason, str] = {
     Reason.NO_LOG: "no {component} log covers {at}",
-    Reason.VERBOSITY: "needs -v={verbosity}: the {component} log was written at -v={seen} or lower",
+    Reason.VERBOSITY: "needs -v={verbosity}: the {component} log has no line above -v={seen}",
     Reason.BEGINS_LATE: "the {component} log begins at {at}, after {until}",
     Reason.ENDS_SOON: "the {component} log ends {took} after {at}",
     Reason.ENDS_EARLY: "the {component} log ends at {at}, before {until}",

@@ -31,7 +31,7 @@ _OTHERS = tuple(
             rb'"level":[456]0\b',
             *(word + rb"(?<=[\[< \t\n:|]" + word + rb")" for word in (b"ERR", b"FATAL", b"PANIC", b"CRIT", b"EMERG")),
             *(word + rb"(?<=[\[< \t\n:|]" + word + rb")" for word in (b"SEVERE", b"WARN")),
-            rb"\[(?:err|warn|crit|emerg|alert|fatal|panic|Err|Warn)",
+            rb"\[(?:err|warn|crit|emerg|alert|fatal|panic|Err|Warn|WRN)",
             rb"<(?:err|warn|nwarn|crit|emerg|alert|fatal|panic)",
             rb"\x1b\[(?<=(?:WARN|ERRO|FATA|PANI)\x1b\[)",  # logrus on a terminal, in colours
             rb"\n(?:[WEF][ \d]|" + _WORDS + rb"\w{0,4}[ \t]|SIG[A-Z]{3,4}: )",
@@ -41,8 +41,11 @@ _OTHERS = tuple(
             rb": (?:SIG[A-Z]{3,4}: |[WEF] )",
             *(rb"panic: ", rb"fatal error: ", rb" \| (?<= [WEC] \| )", rb"Warning[ \t]+[A-Z]\w+[ \t]"),
             *(word + rb": (?<=[\n\"][A-Za-z]" + word + rb": )" for word in (b"rror", b"atal", b"ritical", b"arning")),
-            *(word + rb": (?<=[\]:ZF] [A-Za-z]" + word + rb": )" for word in (b"rror", b"atal", b"ritical", b"arning")),
-            *(rb"rror from server \(", rb'"type": ?"Warning"'),
+            *(
+                word + rb": (?<=[\]:ZF0-9] [A-Za-z]" + word + rb": )"
+                for word in (b"rror", b"atal", b"ritical", b"arning")
+            ),
+            *(rb"rror from server \(", rb'"type": ?"Warning"', rb"NodeNotReady[\" \t]"),
         ),
     )
 )
@@ -70,6 +73,7 @@ _KERNEL_SAYS = (
         b"EXT4-fs ",
     ),
     *(b"BTRFS ", b"borting journal", b"borted journal", b"readonly", b"read-only", b"device-mapper: ", b"nvme"),
+    *(b"task abort", b"rejecting I/O to ", b"exception Emask", b"transmit queue ", b"has not responded", b"hung"),
     *(b"nfs: server ", b"segfault at ", b"Hardware Error", b"severity=", b"WARNING: CPU"),
 )
 _SYSTEMD_SAYS = (
@@ -79,6 +83,7 @@ _SYSTEMD_SAYS = (
 _ANYWHERE = (
     *(b"table full, dropping packet", b"Kernel panic - not ", b"Oops", b"BUG", b"NVRM: Xid ", b"I/O error", b"XFS ("),
     *(b"ut of memory: Kill", b" blocked ", b"rejected by pids controller", b"nable to handle kernel "),
+    *(b"NETDEV WATCHDOG: ", b"commands to complete", b"COMRESET failed"),
 )
 
 

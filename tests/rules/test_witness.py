@@ -51,7 +51,7 @@ QUIET = (8, 38, "journald suppressed 12 lines")
         ("volume.unstaged", watched(), {}, ()),
         ("volume.unstaged", watched(verbosity=0), {}, ()),
         ("pod.worker", watched(verbosity=4), {}, ()),
-        ("pod.worker", watched(verbosity=2), {}, ("needs -v=4: the kubelet log was written at -v=2 or lower",)),
+        ("pod.worker", watched(verbosity=2), {}, ("needs -v=4: the kubelet log has no line above -v=2",)),
         ("volume.unstaged", watched(begins=0, ends=10), {}, ()),
         (
             "volume.unstaged",
@@ -86,7 +86,7 @@ QUIET = (8, 38, "journald suppressed 12 lines")
             watched(verbosity=0, gaps=[RESTART, QUIET]),
             {},
             (
-                "needs -v=4: the kubelet log was written at -v=0 or lower",
+                "needs -v=4: the kubelet log has no line above -v=0",
                 "kubelet was restarted at 2024-07-03 12:00:02",
                 "journald suppressed 12 lines at 2024-07-03 12:00:08",
             ),

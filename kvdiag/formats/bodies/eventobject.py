@@ -13,11 +13,11 @@ import json
 from collections.abc import Mapping
 
 from kvdiag.formats.bodies.bodyformat import Format
-from kvdiag.formats.bodies.eventtable import AS_OBJECT
+from kvdiag.formats.bodies.eventtable import AS_OBJECT, level_of
 from kvdiag.formats.bodies.goquote import encodable
 from kvdiag.formats.stamps import rfc3339
 from kvdiag.model.record import Body
-from kvdiag.model.values import EMPTY, Level
+from kvdiag.model.values import EMPTY
 from kvdiag.regex import lazy_regex
 
 _OURS = lazy_regex(rb'"(?:involvedObject|regarding)"\s*:\s*\{')
@@ -61,7 +61,7 @@ def _told(event: Plain) -> Body | None:
     return Body(
         format=AS_OBJECT,
         stamp=rfc3339((_text(series, "lastObservedTime") or _text(event, *_LAST)).encode()),
-        level=Level.WARNING if fields["type"] == "Warning" else Level.INFO,
+        level=level_of(fields["type"], reason),
         message=message.rstrip(),
         fields={key: value for key, value in fields.items() if value},
     )

@@ -171,8 +171,13 @@ def read(body: bytes) -> Body | None:
     return _told(fields, message)
 
 
+def level_of(kind: str, reason: str) -> Level:
+    """The level of an event: kubelet records it as Normal that its node is not ready."""
+    return Level.WARNING if kind == "Warning" or reason == "NodeNotReady" else Level.INFO
+
+
 def _told(fields: dict[str, str], message: str) -> Body:
-    level = Level.WARNING if fields["type"] == "Warning" else Level.INFO
+    level = level_of(fields["type"], fields["reason"])
     return Body(NAME, _stamp(fields.get("age", "")), level, message=message.rstrip(), fields=fields)
 
 

@@ -19,13 +19,18 @@ _TOKENS = 3  # before the level: a time, a thread, a logger
 _DATE = lazy_regex(
     rb"\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z| ?[+-]\d\d:?\d\d| [A-Z]{3,4})?\]?[ \t,|:-]{1,4}"
 )
-_WORDS = rb"(?:(error|err|fatal|panic|critical|crit|emerg|emergency|alert|severe)|warning|warn|nwarn)"
+_WORDS = rb"(?:(error|err|fatal|panic|critical|crit|emerg|emergency|alert|severe)|warning|warn|wrn|nwarn)"
 _LEVEL = lazy_regex(
     rb"(?:\[(?i:" + _WORDS + rb")\]|<(?i:" + _WORDS + rb")>"
     rb"|(?:(ERROR|FATAL|PANIC|CRITICAL|EMERG|SEVERE)|WARNING|WARN)(?=[:\s|\]\[]|$)|(?:([EC])|W) \| )"
 )  # fmt: skip
 _FIRST = lazy_regex(rb"(?i:(error(?: from server \(\w{1,40}\))?|fatal(?: error)?|critical|panic)|warning): \S")
-_TOKEN = lazy_regex(rb"(?:\[[^\]\n]{1,60}\]|[\w.:/,\-]{1,60})[:, \t]{1,4}")
+_TOKEN = lazy_regex(rb"\[[^\]\n]{1,60}\][:, \t]{0,4}|[\w.:/,+\-]{1,60}[:, \t]{1,4}")
+_CEPH = lazy_regex(rb" : cluster \[(?:(ERR|SEC)|WRN)\] ")
+_LOGFMT = lazy_regex(
+    rb"(?:\w{1,20}=(?:\"[^\"\n]{0,100}\"|[^\s\"]{1,100}) ){1,4}(?:level|lvl)=\"?"
+    rb"(?i:(err|fatal|crit|panic|alert|emerg)|warn)"
+)
 _SYSTEMD = lazy_regex(
     rb"Failed to (?:start|mount|listen|reload|load|create|set up|activate) |Failed with result |Failed at step "
     rb"|entered failed state|Start request repeated too quickly|Dependency failed for |Watchdog timeout "
@@ -46,6 +51,8 @@ _KERNEL = lazy_regex(
     rb"|XFS \(\S{1,40}\): .{0,80}(?:[Cc]orruption|[Ss]hut(?:ting)? down|error)"
     rb"|device-mapper: .{0,60}(?:out[ -]of[ -]data[ -]space|no free|failed|[Ff]ailing path|aborting)"
     rb"|nvme\S{0,20}: (?:I/O \d.{0,60}timeout|Removing after probe failure|controller is down|Device not ready)"
+    rb"|waiting for \d+ commands to complete|attempting task abort|rejecting I/O to |exception Emask|COMRESET failed"
+    rb"|NETDEV WATCHDOG: |transmit queue \d+ timed out|CIFS: VFS: .{0,200}has not responded|ceph: .{0,60}\bhung\b"
     rb"|nfs: server \S{1,253} not responding|\bsegfault at |Hardware Error\]|severity=(?:Uncorrect|Fatal)"
 )
 _KERNEL_MILD = lazy_regex(rb"WARNING: CPU: \d|EXT4-fs warning|XFS \(\S{1,40}\): Filesystem has duplicate UUID")
@@ -62,6 +69,9 @@ def level(ident: str, text: bytes) -> Level | None:
             return bad
     if (ident.startswith("systemd") and _SYSTEMD.search(text)) or (ident.startswith("dbus") and _BUS.search(text)):
         return Level.ERROR
+    found = _LOGFMT.match(text) or _CEPH.search(text)
+    if found:
+        return Level.ERROR if found[1] else Level.WARNING
     return _placed(text)
 
 
