@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TextIO
 
 from kvdiag.model.record import Origin
-from kvdiag.model.report import Finding, Need, Report
+from kvdiag.model.report import Evidence, Finding, Need, Report
+from kvdiag.model.rule import Fix
 from kvdiag.model.unexplained import Errors
 from kvdiag.model.values import Severity, Verdict
 from kvdiag.report import RenderOptions
@@ -33,6 +34,7 @@ from kvdiag.report.strip import strip
 from kvdiag.report.victims import Incident, incidents, others, victims, whole
 
 EVIDENCE_LINES = 2  # of a log line's message, unless -v
+TELLING_LINES = 5  # of the line that shows the fault
 
 
 class Piece(NamedTuple):
@@ -77,15 +79,24 @@ class _Writer:
         return linked(text, piece.link) if self.options.links else text
 
     def finding(self, incident: Incident, under: Mapping[str, list[Finding]]) -> None:
-        """One cause in full, with what it explains; of many victims the first."""
+        """One cause in full, with what it explains; of many victims the first.
+
+        What failed, the first thing to do and the line that shows it come first: they fit on one screen.
+        """
         finding = incident[0]
+        steps = [shown(one, redact=self.options.redact) for one in finding.fix]
+        telling = _telling(finding)
         self._head(incident)
         self._say(finding.says, indent=2)
+        self._first(steps[:1])
         self._uncaused(finding)
+        if telling is not None:
+            self._blank()
+            self._line(telling, indent=2, most=TELLING_LINES)
         self._section("Why", finding.cause.split("\n\n"))
         self._section("Versions", [bug.says for bug in finding.bugs])
-        self._evidence(finding)
-        self._fix(finding)
+        self._next(steps[1:])
+        self._evidence([one for one in finding.evidence if one is not telling])
         self._doubts(finding)
         self._explains([symptom for one in incident for symptom in under.get(one.key, ())])
         if self.options.verbose:
@@ -193,34 +204,47 @@ class _Writer:
         for paragraph in paragraphs:
             self._say(" ".join(paragraph.split()), indent=4)
 
-    def _evidence(self, finding: Finding) -> None:
-        self._title("Evidence")
-        for evidence in finding.evidence:
-            many = f" ×{evidence.of}" if evidence.of > 1 else ""
-            self._place(evidence.event.origin, f"{clock(evidence.event.time)}  {evidence.step.replace('_', ' ')}{many}")
-            self._say(self._shortened(words_of(evidence)), indent=6)
+    def _evidence(self, rows: Sequence[Evidence]) -> None:
+        if rows:
+            self._title("Evidence")
+        for row in rows:
+            self._line(row, indent=4)
 
-    def _place(self, origin: Origin, rest: str) -> None:
+    def _line(self, row: Evidence, *, indent: int, most: int = EVIDENCE_LINES) -> None:
+        """A line of a log: where it stands, when it was written, what it says."""
+        many = f" ×{row.of}" if row.of > 1 else ""
+        self._place(row.event.origin, f"{clock(row.event.time)}  {row.step.replace('_', ' ')}{many}", indent=indent)
+        self._say(self._shortened(words_of(row), most), indent=indent + 2)
+
+    def _place(self, origin: Origin, rest: str, *, indent: int) -> None:
         """Where a line stands, in one piece, so that it can be clicked and copied."""
         place, link = self._clean(self._shown(str(origin))), file_uri(origin, redact=self.options.redact)
-        room = self.options.width - len(place) - 6
+        room = self.options.width - len(place) - indent - 2
         if len(rest) <= room:
-            self.put(Piece("    "), Piece(place, "place", link), Piece(f"  {rest}"))
+            self.put(Piece(" " * indent), Piece(place, "place", link), Piece(f"  {rest}"))
         else:
-            self.put(Piece("    "), Piece(place, "place", link))
-            self._say(rest, indent=6)
+            self.put(Piece(" " * indent), Piece(place, "place", link))
+            self._say(rest, indent=indent + 2)
 
-    def _fix(self, finding: Finding) -> None:
-        if not finding.fix:
-            return
-        self._title("What to do")
-        for number, fix in enumerate((shown(one, redact=self.options.redact) for one in finding.fix), start=1):
-            guard = f" Only when {fix.after}." if fix.after else ""
-            self._say(f"{number}. {fix.text}{guard}", indent=4, hang=3)
-            if fix.run:
-                self._command(fix.run)
-            elif fix.withheld:
-                self._say(f"({fix.withheld})", indent=7)
+    def _first(self, steps: Sequence[Fix]) -> None:
+        """The first thing to do."""
+        for step in steps:
+            self._say(f"First: {step.text}{_guard(step)}", indent=2)
+            self._run(step, indent=4)
+
+    def _next(self, steps: Sequence[Fix]) -> None:
+        """What to do after that."""
+        if steps:
+            self._title("Next")
+        for number, step in enumerate(steps, start=2):
+            self._say(f"{number}. {step.text}{_guard(step)}", indent=4, hang=3)
+            self._run(step, indent=7)
+
+    def _run(self, step: Fix, *, indent: int) -> None:
+        if step.run:
+            self._command(step.run, indent=indent)
+        elif step.withheld:
+            self._say(f"({step.withheld})", indent=indent)
 
     def _doubts(self, finding: Finding) -> None:
         if not finding.doubts:
@@ -251,9 +275,9 @@ class _Writer:
     def _blank(self) -> None:
         self.put()
 
-    def _command(self, command: str) -> None:
+    def _command(self, command: str, *, indent: int = 7) -> None:
         """A command on one line whatever its length: it is there to be copied."""
-        self.put(Piece("       $ "), Piece(self._clean(command), "command"))
+        self.put(Piece(f"{' ' * indent}$ "), Piece(self._clean(command), "command"))
 
     def _say(self, text: str, *, indent: int = 0, hang: int = 0, style: str = "") -> None:
         """Text wrapped to the width; lines after the first stand `hang` columns further in."""
@@ -268,10 +292,20 @@ class _Writer:
         """A source's name without the folder that all have in common."""
         return source.removeprefix(f"{self.folder}/") if self.folder else source
 
-    def _shortened(self, text: str) -> str:
+    def _shortened(self, text: str, most: int) -> str:
         """A log's words in a few lines, unless all were asked for."""
         text = self._clean(text)  # whole: a secret that is cut cannot be told
-        return text if self.options.verbose else shortened(text, EVIDENCE_LINES * (self.options.width - 6))
+        return text if self.options.verbose else shortened(text, most * (self.options.width - 6))
+
+
+def _telling(finding: Finding) -> Evidence | None:
+    """The line that shows the fault: of what is counted, else the last of the evidence."""
+    counted = [one for one in finding.evidence if one.step == finding.rule.counts]
+    return next(iter([*counted, *reversed(finding.evidence)]), None)
+
+
+def _guard(step: Fix) -> str:
+    return f" Only when {step.after}." if step.after else ""
 
 
 def _hue(severity: Severity | None) -> str:
