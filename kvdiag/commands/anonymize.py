@@ -12,7 +12,7 @@ import shutil
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from io import RawIOBase
 from itertools import product
@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from kvdiag.commands.case import Case, Patterns
 from kvdiag.commands.redact import Rewrite, lines
-from kvdiag.errors import InputError, KvdiagError
+from kvdiag.errors import InputError
 from kvdiag.events.names import attachment_name, inline_handle, staging_hash
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.inputs.paths import sources
@@ -28,14 +28,15 @@ from kvdiag.inputs.readers import Lent, Reader
 from kvdiag.inputs.source import Source
 from kvdiag.model.event import Event
 from kvdiag.model.options import Options
-from kvdiag.model.timeline import History
+from kvdiag.model.timeline import History, Timeline
 from kvdiag.model.values import SubjectKind
 from kvdiag.redaction.names.learn import Learner
 from kvdiag.redaction.names.mask import Mask
 from kvdiag.retention.budget import Left, active_events
 
-MOST_HASHES = 5_000_000  # pairs of names whose hash is looked for
+MOST_HASHES = 5_000_000  # pairs of names whose hash is looked for; of more only those that an event names together
 _WORD = re.compile(r"[0-9A-Za-z]+(?:[-.][0-9A-Za-z]+)*")
+_OF_VOLUME = ("outer_name", "spec_name")
 _NAMED = {
     "pod_name": "pod",
     "namespace": "ns",
@@ -124,6 +125,8 @@ class NameRetention:
         self.nodes: set[str] = set()
         self.drivers: set[str] = set()
         self.volumes: set[tuple[str, str]] = set()  # handle and driver
+        self.attached: set[tuple[str, str, str]] = set()  # handle, driver and a node that an event names with it
+        self.mounted: set[tuple[str, str]] = set()  # a pod's UID and a volume that an event names with it
 
     def retain(self, history: History, cut: int) -> Iterator[Event]:
         """The first events of what goes on; of the others only the names are needed."""
@@ -139,12 +142,17 @@ class NameRetention:
             self.nodes.add(event.node)
             for ref in event.refs:
                 self.refs[ref.kind].add(ref.value)
+            uids = [ref.value for ref in event.refs if ref.kind == "pod_uid"]
+            names = [ref.value for ref in event.refs if ref.kind in _OF_VOLUME] if uids else []
+            self.mounted.update(product(uids, names))
         for (kind, key), timeline in history.timelines.items():
             ids = timeline.subject.ids
             if kind is SubjectKind.DRIVER:
                 self.drivers.add(key)
             elif kind is SubjectKind.VOLUME:
-                self.volumes.add((ids.get("volume_handle", ""), ids.get("driver", "")))
+                handle, driver = ids.get("volume_handle", ""), ids.get("driver", "")
+                self.volumes.add((handle, driver))
+                self.attached.update((handle, driver, node) for node in _nodes(timeline))
 
     def names(self) -> Iterator[tuple[str, str]]:
         """What is named, with what it is."""
@@ -152,15 +160,25 @@ class NameRetention:
         yield from (("node", node) for node in sorted(self.nodes - {""}))
 
 
+def _nodes(timeline: Timeline) -> set[str]:
+    """The nodes that the events of a volume name."""
+    named = {ref.value for event in timeline.events for ref in event.refs if ref.kind == "node"}
+    return named | {event.node for event in timeline.events}
+
+
 def _hashes(said: NameRetention, new: Rewrite) -> Mapping[str, str]:
     """The ids that are hashes of names, and the hashes of the new names."""
     volumes, nodes = said.volumes, said.nodes | said.refs["node"]
     uids, names = said.refs["pod_uid"], said.refs["outer_name"] | said.refs["spec_name"]
-    if len(volumes) * len(nodes) + len(uids) * len(names) > MOST_HASHES:
-        raise KvdiagError("too many volumes and nodes to anonymize at once; give fewer logs at a time")
+    attached: Iterable[tuple[str, str, str]] = ((*volume, node) for volume, node in product(volumes, nodes))
+    mounted: Iterable[tuple[str, str]] = product(uids, names)
+    if len(volumes) * len(nodes) > MOST_HASHES:
+        attached = said.attached
+    if len(uids) * len(names) > MOST_HASHES:
+        mounted = said.mounted
     hashed = {staging_hash(handle): staging_hash(new(handle)) for handle, _ in volumes if handle}
-    for (handle, driver), node in product(volumes, nodes):
+    for handle, driver, node in attached:
         hashed[attachment_name(handle, driver, node)] = attachment_name(new(handle), new(driver), new(node))
-    for uid, name in product(uids, names):
+    for uid, name in mounted:
         hashed[inline_handle(uid, name)] = inline_handle(new(uid), new(name))
     return {old.removeprefix("csi-"): made.removeprefix("csi-") for old, made in hashed.items()}

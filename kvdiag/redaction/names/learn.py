@@ -16,7 +16,8 @@ from kvdiag.errors import KvdiagError
 from kvdiag.redaction.names.owners import IMAGES, IS, NAME, OWNERS, QUOTED
 from kvdiag.redaction.names.users import Users
 
-MOST = 1_000_000
+MOST = 3_000_000  # names; a million take 200 MB
+MOST_SEEN = 1_000_000  # lines whose words are known
 NUMBERS = frozenset(("account", "serial"))  # kinds of names that may be figures alone
 SHORTEST = 2
 
@@ -97,7 +98,7 @@ class Learner:
                 self.names.setdefault(name, "user")
         words = hash(text[_said_from(text) :])
         if words not in self._seen:
-            if len(self._seen) < MOST:
+            if len(self._seen) < MOST_SEEN:
                 self._seen.add(words)
             for kind, name in _named(text):
                 self.add(kind, name)

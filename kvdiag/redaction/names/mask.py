@@ -14,6 +14,8 @@ from collections.abc import Mapping
 
 MOST_REMEMBERED = 100_000
 MOST_PARTS = 24  # of a word such as a-b-c, in which names are looked for
+MOST_TABLED = 100_000
+LONG_CODE = 16  # hexadecimal figures, of which two of a million names have the same once in 30 million times
 MOST_COUNTED = 1_000_000  # names of a kind
 SHORT_ID = 12  # characters of an id that programs show
 LUN = 33  # digits of the WWID that multipath gives a LUN: 3, and the id of the LUN
@@ -82,8 +84,9 @@ class Mask:
     def __init__(self, names: Mapping[str, str], key: bytes) -> None:
         """`names` with what they are names of, as a `Learner` collects them."""
         self._key = key
-        self._kinds = dict(names)
-        self._words = self._named(names)
+        self._kinds = names
+        # Of very many names none is looked up whether it is given twice: the codes are longer than chance.
+        self._words = self._named(names) if len(names) <= MOST_TABLED else None
         self._met: dict[str, set[int]] = {}
         odd = sorted((name for name in names if not _WORD.fullmatch(name)), key=len, reverse=True)
         self._odd = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, odd))})(?!\w)") if odd else None
@@ -204,6 +207,8 @@ class Mask:
 
     def _given(self, name: str) -> str:
         self._count(self._kinds[name], name)
+        if self._words is None:
+            return _shaped(self._kinds[name], name, self._code("name", name), LONG_CODE)
         return self._words[name]
 
     def _address(self, text: str) -> str:
@@ -220,7 +225,7 @@ class Mask:
 
     def _word(self, text: str) -> str:
         """The whole word if it is a name, else the longest names it is made of: `web-0` in `data-web-0`."""
-        if text in self._words:
+        if text in self._kinds:
             return self._given(text)
         if "ip-" in text or "ec2-" in text:
             text = _DASHED.sub(lambda found: self._dashed(found[0]), text)
@@ -230,7 +235,7 @@ class Mask:
         given: list[str] = []
         at = 0
         while at < len(parts):
-            ends = (end for end in range(len(parts), at, -2) if "".join(parts[at:end]) in self._words)
+            ends = (end for end in range(len(parts), at, -2) if "".join(parts[at:end]) in self._kinds)
             end = next(ends, 0)
             given.append(self._given("".join(parts[at:end])) if end else parts[at])
             given.extend(parts[(end or at + 1) : (end or at + 1) + 1])  # the joint after it
