@@ -12,7 +12,10 @@ from pathlib import Path
 import pytest
 
 from kvdiag.commands.analyze import analyze
+from kvdiag.commands.anonymize import Inputs, hiding
 from kvdiag.commands.inventory import take
+from kvdiag.events.names import inline_handle
+from kvdiag.model.options import Options
 from kvdiag.model.record import Origin
 from kvdiag.model.report import Report
 from kvdiag.model.values import SubjectKind
@@ -84,6 +87,24 @@ def test_a_pipe_is_read_twice(kvdiag):
     done = kvdiag("redact", "--anonymize", "--salt", "x", stdin=b"about web-0\n" + LINE.encode())
     assert "web-0" not in done.stdout
     assert len(set(re.findall(r"pod-[0-9a-f]{6}", done.stdout))) == 1
+
+
+@pytest.mark.parametrize("most", [0, 5_000_000])
+def test_ids_that_are_hashes_of_names_stay_so(most, monkeypatch, tmp_path):
+    """The handle of an inline volume and the name of an attachment are hashes of the new names, also of many volumes."""
+    monkeypatch.setattr("kvdiag.commands.anonymize.MOST_HASHES", most)
+    uid, inline = (
+        "1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01",
+        inline_handle("1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01", "scratch"),
+    )
+    log = tmp_path / "kubelet.log"
+    log.write_text(
+        'I0312 05:49:00.241725  190330 reconciler_common.go:245] "operationExecutor.MountVolume started for volume '
+        f'\\"scratch\\" (UniqueName: \\"kubernetes.io/csi/disk.csi.example.com^{inline}\\") pod \\"web-0\\" (UID: \\"{uid}\\") " pod="shop/web-0"\n',
+        "utf-8",
+    )
+    mask = hiding(Inputs(Options(paths=(str(log),))), "x")
+    assert mask.text(inline) == inline_handle(mask.text(uid), mask.text("scratch"))
 
 
 def test_the_same_salt_hides_alike(kvdiag):

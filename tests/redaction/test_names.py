@@ -105,6 +105,31 @@ OWNED = [
     ("pulled harbor.S:8443/team1/app1@sha256:5adb in 3s", "globex.example"),
     ("sandbox S", "5ADB082E9D2BCC43EE478B47BE2FDBC5BA96C6EADDBF5E6AD03171251A0B71E9"),
     ("uid S", "1F0C3A52-8D7B-4E6F-9A10-5B2C7D8E9F01"),
+    *((f"mount error(13): {share}", name) for share, name in (
+        (r"\\S\pay$", "ACMEBANK-FS02"), (r"\\\\S\\pay", "ACMEBANK-FS03"), (r"\\ACMEBANK-FS02\S", "ledger$"), (r"\\\\ACMEBANK-FS03\\S", "finance"),
+        ("//S/pay", "ACMEBANK-FS04"), ("//ACMEBANK-FS04/S", "Wombat_Share"),
+    )),
+    ("domain controller S is gone", "ACMEBANK-DC01"),
+    ("lookup acmebank-dc01 on S", "acmebank-dc01"),
+    ('Server "S" is not responding', "GLOBEXNAS"),
+    ("mount -t nfs 10.0.0.1:/export/S/x /m", "payroll"),
+    ("mount.nfs: filer9:/vol/S failed", "quokkas"),
+    ('volume_attributes:<key:"share" value:"/export/S" >', "treasure"),
+    ('"server":"filer9","path":"/exports/S"', "opossum"),
+    ("failed in namespace S: not found", "treasury"),
+    ("namespace S is terminating", "treasury-dev"),
+    ("labels: costcenter=S,team=x1", "CC-77120"),
+    ("labels: costcenter=x1,team=S", "zeppelin"),
+    ("Labels:map[string]string{costcenter: x1,team: S,}", "axolotl"),
+    ("labels map[crew:S tier:db]", "narwhal"),
+    ('labels:<key:"costcenter" value:"S" >', "numbat"),
+    ('{"labels":{"team":"S","app":"web"}}', "pangolin"),
+    ("labels app.kubernetes.io/name=S", "ledgerx"),
+    ("model Samsung serial S firmware 1", "S4EVNX0M712345"),
+    ("[S] kubevols/pvc.vmdk not found", "ACME-DS-GOLD01"),
+    ("datastore S is full", "Gold_Store7"),
+    ('datacenter "S" not found', "ACME-FRA"),
+    ("folder /S/vm/k8s not found", "Frankfurt"),
     ("Accepted publickey for S from 203.0.113.44", "bgordon"),
     ("session opened for user S(uid=0)", "dgrayson"),
 ]  # fmt: skip
@@ -119,6 +144,35 @@ def test_nothing_tells_whose_a_cluster_is(head):
         learner.line(line)
     shared = Mask(learner.names, b"a key").text("\n".join(lines))
     assert not [name for _, name in OWNED if name in shared]
+
+
+KEPT = [
+    "encoded in UTF-8 by AES-256 and SHA-512, CVE-2024-21626, ISO-8859-1, HTTP-2",
+    "in namespace k8s.io and namespace moby; a namespace for pods; the namespace is terminating; namespace not found",
+    'labels: kubernetes.io/arch=amd64,topology.kubernetes.io/zone=eu-west-1a node.kubernetes.io/instance-type="m5.large"',
+    "mount -t tmpfs /var/lib/kubelet/pods; open /etc/kubernetes/pki/ca.crt: no such file; path: /var/run/x.sock",
+    r"in\\ntwo\\nlines and C:\\Windows\\System32",
+    "serial console; a serial number is missing; datastore is full; datacenter not found",
+]
+
+
+@pytest.mark.parametrize("line", KEPT)
+def test_words_that_are_no_names(line):
+    """Words near to those that name something of somebody's own are none."""
+    learner = Learner(frozenset())
+    learner.line(line)
+    assert learner.names == {}
+
+
+@pytest.mark.parametrize("most", [0, 100_000])
+def test_names_without_a_table(most, monkeypatch):
+    """Of more names than a table is kept for each is replaced as well, by one of its own."""
+    monkeypatch.setattr("kvdiag.redaction.names.mask.MOST_TABLED", most)
+    names = {f"web-{number}": "pod" for number in range(500)}
+    mask = Mask(names, b"a key")
+    new = [mask.text(name) for name in names]
+    assert len({*new, *names}) == 1000
+    assert mask.text("data-web-7") == f"data-{new[7]}"
 
 
 PROCESSES = """USER         PID %CPU %MEM    VSZ   RSS TTY      STAT START   TIME COMMAND

@@ -13,7 +13,18 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
 from kvdiag.errors import KvdiagError
-from kvdiag.redaction.names.owners import IMAGES, IS, NAME, OWNERS, QUOTED
+from kvdiag.redaction.names.owners import (
+    EXPORTS,
+    IMAGES,
+    IS,
+    LABEL,
+    LABELS,
+    NAME,
+    OF_KUBERNETES,
+    OWNERS,
+    QUOTED,
+    SHARES,
+)
 from kvdiag.redaction.names.users import Users
 
 MOST = 3_000_000  # names; a million take 200 MB
@@ -65,6 +76,9 @@ _PODS = re.compile(rf"\bpods{_IS}\[([^\[\]]{{1,100000}})\]")
 _POD = re.compile(rf"({_NS})/({_N})")
 _IMAGE_PARTS = re.compile(r"[/:@]")
 _IDS = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[0-9a-f]{12,128}")
+_OF_NODE = re.compile(
+    r"/(?:var/lib|var/log|var/run|run|etc|proc|sys|dev|usr|bin|lib|lib64|opt|tmp|home|root|mnt|host|csi|api|apis|v1|v2|healthz|metrics)(?:/|$)|//"
+)
 _NUMBER = re.compile(r"[\d.]+")
 # Hosts, namespaces, programs and words that all clusters share.
 _KNOWN = """
@@ -79,6 +93,12 @@ _KNOWN = """
     external-attacher external-provisioner livenessprobe
 """
 KNOWN = frozenset(_KNOWN.split())
+# What labels and exported folders are called everywhere.
+_COMMON = """
+    export exports share shares volume volumes vols nfs srv mnt home backup backups web db prod dev staging production
+    frontend backend database cache worker control-plane amd64 arm64 linux windows helm tier env
+"""
+COMMON = frozenset(_COMMON.split())
 
 
 class Learner:
@@ -120,6 +140,8 @@ class Learner:
         is_number = _NUMBER.fullmatch(name) is not None
         if len(name) >= SHORTEST and name not in self._kept and (not is_number or (kind in NUMBERS and len(name) > 7)):
             self.names.setdefault(name, kind)
+            if kind in {"node", "host"} and not name.islower():
+                self.names.setdefault(name.lower(), kind)  # DNS has it so, Windows in capitals
 
 
 def _said_from(text: str) -> int:
@@ -139,7 +161,39 @@ def _named(text: str) -> Iterator[tuple[str, str]]:
     for listed in _PODS.finditer(text):
         for found in _POD.finditer(listed[1]):
             yield from zip(("ns", "pod"), found.groups(), strict=True)
+    yield from _of_owners(text, lowered)
     images = (_IMAGE, IMAGES) if ":" in text and "/" in text else (_IMAGE,)
     for found in (found for pattern in images for found in pattern.finditer(text)):
         for part in _IMAGE_PARTS.split(found[1]):
             yield "host" if part.count(".") else "img", part
+
+
+def _of_owners(text: str, lowered: str) -> Iterator[tuple[str, str]]:
+    """What shares, labels and exported folders are called; the text is given in lower case, too."""
+    if "\\\\" in text:
+        yield from _of_shares(text)
+    if "label" in lowered:
+        yield from _of_labels(text)
+    if ":/" in text or "/export" in text or "path" in lowered or "share" in lowered:
+        yield from _of_exports(text)
+
+
+def _of_labels(text: str) -> Iterator[tuple[str, str]]:
+    """The values of labels, but for those that Kubernetes itself sets, and words that no name is."""
+    for found in LABELS.finditer(text):
+        for label in LABEL.finditer(found["pairs"]):
+            if not OF_KUBERNETES.search(label["name"]) and label["value"] not in COMMON:
+                yield "label", label["value"]
+
+
+def _of_exports(text: str) -> Iterator[tuple[str, str]]:
+    """The parts of a path that a file server exports; a folder of the node is none."""
+    for found in EXPORTS.finditer(text):
+        if _OF_NODE.match(found[1]) is None:
+            yield from (("obj", part) for part in found[1].split("/") if part and part not in COMMON)
+
+
+def _of_shares(text: str) -> Iterator[tuple[str, str]]:
+    r"""The server and the name of a share; behind `\\` its first letter may be taken for that of an escape."""
+    for found in SHARES.finditer(text):
+        yield from (("host", found[1]), ("obj", found[2]), ("obj", found[2][1:]))

@@ -29,6 +29,7 @@ _KINDS = {
     "img": "images",
     "host": "hosts",
     "obj": "objects",
+    "label": "labels",
     "user": "users",
     "mail": "mail addresses",
     "ipv4": "addresses",

@@ -13,6 +13,8 @@ IS = rf"(?:{QUOTED})?(?:=|:\s?)(?:{QUOTED})?"  # between a key and its value, in
 
 _DN = r"[^\s,/+\"'\\\])}<>=:;](?:[^,/+\"'\\\])}<>=:;\n]{0,62}[^\s,/+\"'\\\])}<>=:;])"
 _RESOURCE = r"[\w.()-]{2,90}"
+# Words that follow "in namespace" and are none.
+_NAMESPACE = r"(?!(?:of|for|with|is|was|and|or|to|that|which|scope|mode|path|file|isolation|k8s|moby)\b)[0-9a-z](?:[-0-9a-z]{0,61}[0-9a-z])"
 # Who is named, by the groups of the pattern; words of which one stands, in lower case, in all it finds; the pattern.
 OWNERS: tuple[tuple[tuple[str, ...], tuple[str, ...], str], ...] = (
     (("user",), ("cn", "uid"), rf"(?<![\w.-])(?:CN|UID)\s?=\s?(?!system:)({_DN})(?=[,/+:\"'\\\])}}\s]|$)"),
@@ -39,8 +41,29 @@ OWNERS: tuple[tuple[tuple[str, ...], tuple[str, ...], str], ...] = (
     (("host",), ("nfs", "glusterfs", "ceph", "beegfs", "lustre"), rf"\b(?:nfs[34]?|glusterfs|fuse\.glusterfs|ceph|beegfs|lustre)\b[^\n]{{0,300}}?[\s\"']({NAME}):/"),
     (("host",), ("source",), rf"\b[sS]ource{IS}({NAME}):/"),
     (("host",), ("nfs: server ", "address for ", "timed out for ", "refused for ", "not supported for "), rf"\bnfs: server ({NAME}) (?:not responding|OK)|\b(?:resolve address for|Connection (?:timed out|refused) for|Protocol not supported for) ({NAME})(?=[:\s]|$)"),
+    (("host",), ('server "', "server '", "server \\"), rf"\b[sS]erver {QUOTED}({NAME}){QUOTED}"),
+    # a NetBIOS name, or another in capitals with figures in it
+    (("host",), ("-",), r"(?<![\w.-])((?!(?:UTF|SHA|AES|TLS|SSL|ISO|CVE|HTTP|IEEE|RFC|DHHC|CHAP|UUID|EXT|XFS|BTRFS|IPV|LUN|SCSI|NVME|PCI|ACPI|AMD|X86)-)(?=[A-Z-]*\d)[A-Z][A-Z0-9]{2,14}(?:-[A-Z0-9]{1,12}){1,3})(?![\w-])"),
+    (("ns",), ("namespace ",), rf"\b[nN]amespaces? (?=[a-z]*[-0-9])({_NAMESPACE})(?![\w./-])|\b(?:in|from|of|for) (?:the )?namespace ({_NAMESPACE})(?![\w./-])"),
+    (("serial",), ("serial ",), r"\b[sS]erial(?: [nN]umber| no\.?)? ((?=[A-Z0-9-]*\d)(?=[\d-]*[A-Z])[0-9A-Z][0-9A-Z-]{5,40})(?![\w-])"),
+    (("obj",), (".vmdk", "] "), r"\[([\w.-]{2,80})\] [\w./-]{1,256}\.vmdk"),
+    (("obj",), ("datastore", "datacenter", "resourcepool", "resource pool", "vserver", "svm", "aggregate", "storagepolicy"), rf"(?i:\b(?:datastore|datacenter|resource ?pool|vserver|svm|aggregate|storagepolicy)(?:_?name)?)(?:{IS}|\s{{1,2}}(?:{QUOTED})?)(?-i:(?=[\w.-]*[A-Z0-9_-])([A-Za-z][\w.-]{{1,79}}))"),
+    (("obj",), ("/vm/", "/host/", "/datastore/", "/network/"), r"(?<![\w.])/([A-Za-z][\w.-]{1,79})/(?:vm|host|datastore|network)/[\w.-]"),
     (("host", "obj"), ("//",), rf"(?<![:\w/\\])//({NAME})/([^\s/\"'\\,;]{{2,80}})"),
 )  # fmt: skip
+# Paths that a file server exports, in an address or by what names them, and labels: what of them tells whose they are.
+EXPORTS = re.compile(
+    rf"(?:(?<=[\w\]]):|\b(?:share|path|nfs_?[pP]ath|export(?:_?[pP]ath)?|base_?[dD]ir|sub_?[dD]ir){IS}|\b(?:share|path|key){QUOTED} ?,? ?value{IS}|(?<![\w.~/-])(?=/exports?/))(/[\w.$/-]{{2,200}})"
+)
+# A share of Windows, its backslashes escaped to any depth.
+SHARES = re.compile(rf"(?<![\w\\:])\\{{2,16}}(?=[^\\]*[A-Z0-9.-])({NAME})\\{{1,8}}([^\s\\/\"',;]{{2,80}})")
+LABELS = re.compile(
+    rf"\b[lL]abels?(?:{QUOTED})?(?:\s?[:=]\s?|\s)(?:map\[(?:string\]string\{{)?|\{{|<|\[)?(?P<pairs>[^\]{{}}\n]{{1,4096}})"
+)
+LABEL = re.compile(
+    rf"(?<![\w./-])(?:key{IS})?(?P<name>[a-zA-Z][\w.-]{{0,62}}(?:/[\w.-]{{1,63}})?)(?:{QUOTED}\s{{1,2}}value)?(?:{QUOTED})?\s?[:=]\s?(?:{QUOTED})?(?P<value>[0-9A-Za-z](?:[-\w.]{{0,61}}[0-9A-Za-z])?)(?=[\s,;\]}}\"'\\>]|$)"
+)
+OF_KUBERNETES = re.compile(r"(?:^|\.)(?:kubernetes|k8s)\.io/(?!name$|instance$|part-of$|created-by$)")
 # An image where nothing before it says so: a registry's host before it, or a tag behind.
 IMAGES = re.compile(
     r"(?<![\w./@:-])((?:[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,6}(?::\d{2,5})?|localhost:\d{2,5}|[a-z0-9-]{2,63})"
