@@ -22,9 +22,13 @@ __all__ = ["REDACTED", "redacted", "redacted_lines", "redacted_value"]
 _NAMING = frozenset((
     "pass", "pwd", "pw", "token", "secret", "key", "cred", "auth", "cookie", "sig", "sas", "psk", "jwt", "otp", "dsn",
     "connection", "dockerc", "id_", "stringdata", "user", "sshpass", "saml", "srf", "sse-c", "salt", "seed", "nonce",
-    "pin:", "pin=", "pin ", "identified",
+    "pin:", "pin=", "pin ", "pin-value", "identified", "securestring", "pscredential", "crumb",
 ))  # fmt: skip
-_SAYING = frozenset(("pass", "pwd", "pw", "token", "secret", "cred", "pin:", "pin=", "pin ", "identified"))
+# And one of these in every text that tells one in a sentence.
+_SAYING = frozenset((
+    "pass", "pwd", "pw", "token", "secret", "cred", "pin:", "pin=", "pin ", "pin-value", "identified", "psk", "seed",
+    "securestring", "pscredential",
+))  # fmt: skip
 _AROUND = frozenset(("bearer", "basic", "value", "@", "code=", "sid=", "env", "//", "jdbc:"))
 _ANCHORS = tuple(_NAMING | _AROUND | commands.ANCHORS)
 _VIEWS = 3  # of what stands for something else, one after the other

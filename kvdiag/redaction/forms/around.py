@@ -17,6 +17,8 @@ _AUTHORIZATION = lazy_regex(
 _SCHEME = lazy_regex(
     r"\\*[\"']?(?i:(?:bearer|basic|token|negotiate|ntlm|apikey|key|sso-key|splunk|kerberos|genie-?key)[ \t:]{1,3})?"
 )
+# A scheme of somebody's own, and what goes by it.
+_ANY_SCHEME = lazy_regex(r"[A-Za-z][\w-]{1,30}[ \t=]{1,2}(?=[^\s\"'\\,]*\d)(?=[^\s\"'\\,]*[A-Za-z])(?=[^\s\"'\\,]{8})")
 _REDIS = lazy_regex(r"\bAUTH (?:default|PLAIN|LOGIN) (?=[\w+/=]{0,64}\d)([\w+/=.-]{8,})")
 _PARAMETERS = lazy_regex(r"(?i:digest|hawk|oauth|signature) \w{1,32}=")
 _COOKIE = lazy_regex(rf"(?i:\b(?:set-)?cookie{QUOTE}?\s{{0,2}}[:=]\s{{0,2}})")
@@ -36,6 +38,7 @@ _HOSTED = lazy_regex(r"@(?=[\w\[.-])(?!sha\d)")
 _DSN = lazy_regex(
     r"(?<![\w/])[\w.+-]{1,64}:([^\s:\"']{1,256})@(?=(?:tcp|udp|unix|cloudsql)\d?\()"
     r"|jdbc:oracle:\w{1,16}:[^\s/\"'@]{1,64}/([^\s@\"'/]{1,256})(?=@|\n|$)"
+    r"|(?<![\w/.:@-])[\w.-]{1,64}@[\w.-]{1,253}:((?!\d{1,5}@)[^\s:@/\"']{4,256})@(?=[\w\[.-])"
     r"|//((?=[^\s/:@\"']*\d)(?=[\w.~-]*[A-Z])(?=[\w.~-]*[a-z])[\w.~-]{16,256})@(?=[\w.-])"  # a token in the place of a user
     r"|(?<![\w/.:@-])[\w.-]{1,64}:((?=[^\s:@/]*\d)(?=[^\s:@/]*[A-Za-z])[^\s:@/\"']{8,256})@(?!sha\d)[\w.-]{1,253}:\d{2,5}(?![\w.])"
 )
@@ -108,7 +111,7 @@ def _authorizations(text: str) -> Iterator[Span]:
         elif quote := quoted(text, at):
             span = quote
         else:
-            scheme = _SCHEME.match(text, at)
+            scheme = _ANY_SCHEME.match(text, at) or _SCHEME.match(text, at)
             at = scheme.end() if scheme else at
             span = quoted(text, at) or bare(text, at)
             if not (scheme and scheme[0].strip("\\\"' ")) and span and text[span[1] : span[1] + 1] == " ":

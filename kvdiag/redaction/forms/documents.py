@@ -42,7 +42,7 @@ _VALUE = lazy_regex(rf"{QUOTE}value{QUOTE}\s{{0,4}}:\s{{0,4}}(?={QUOTE})")
 _NAME_BEHIND = lazy_regex(rf"{QUOTE}\s{{0,40}},\s{{0,200}}{QUOTE}name{QUOTE}\s{{0,4}}:\s{{0,4}}{QUOTE}[A-Za-z_]")
 _ATTRIBUTE = r"\s{1,8}[\w.:-]{1,64}\s?=\s?(?:\\{0,15}\"[^\"<>\n]{0,512}\"|\\{0,15}'[^'<>\n]{0,512}')"
 _MARKUP = lazy_regex(
-    rf"<[\w.:-]{{0,64}}?(?i:{NAME_OF_SECRET})(?:{_ATTRIBUTE}){{0,16}}\s?>(?P<value>(?!\s*<)[^<>\n]{{1,4096}})(?=</|$)"
+    rf"<[\w.:-]{{0,64}}?(?i:{NAME_OF_SECRET})(?:{_ATTRIBUTE}){{0,16}}\s?>(?:\s{{0,40}}<(?i:value|string)>)?(?P<value>(?!\s*<)[^<>\n]{{1,4096}})(?=</|$)"
 )
 _ATTRIBUTES = lazy_regex(
     rf"\b(?i:key|name)=(?P<q>{QUOTE})(?P<name>[\w.:-]{{1,128}})(?P=q)(?:\s{{1,8}}value=(?=(?P=q))|>(?P<value>[^<>\n]{{1,4096}})(?:<|$))"

@@ -19,7 +19,7 @@ QUOTE = r"(?:\\{0,15}[\"'`])"
 MOST_LOOKED_AT, MOST_TIMES = 100_000, 20  # characters of values in a text, and how often each may be one's
 BEFORE, BEHIND = 64, 40  # characters around a word in which its name and what ends that stand
 _STEM = lazy_regex(
-    "pass|pwd|[_-]pw|bindpw|rootpw|srf|cookie|saml|sse-c|token|secret|key|cred|auth|sas|signature|psk|jwt|otp|dsn|connection|dockerc|id_|stringdata|user|pin[ :=]|identified|salt|seed|nonce"
+    "pass|pwd|[_-]pw|bindpw|rootpw|srf|cookie|saml|sse-c|token|secret|key|cred|auth|sas|signature|psk|jwt|otp|dsn|connection|dockerc|id_|stringdata|user|pin(?:[ :=]|-value)|identified|securestring|pscredential|crumb|salt|seed|nonce"
 )
 # The end of a name; what stands before it says whose it is.
 _WORD = (
@@ -30,12 +30,12 @@ _WORD = (
     r"|registration|s3|root|chap|dek|kek|ceph|replication)[-_. ]?keys?(?:[-_]?(?:id(?=[^a-z]{1,8}(?:AKIA|ASIA))|base|data|value))?"
     r"|client-key-data|tls\.key|ssh-privatekey|id_(?:rsa|dsa|ecdsa|ed25519)|keyring|\.dockerconfigjson|\.dockercfg"
     r"|dockerconfigjson|tokens?|secret|credentials?|signature|(?<=[-_])creds?|(?<=[-_])auth|identitytoken|psk|jwt|otp"
-    r"|shared_?access_?signature|sas|vault[-_]?pass|dsn|connection_?string|stringdata|pass_?code|[cx]srf|erlang_cookie|samlresponse)"
+    r"|shared_?access_?signature|sas|vault[-_]?pass|dsn|connection_?string|stringdata|pass_?code|[cx]srf|erlang_cookie|samlresponse|crumb)"
 )
 _SUFFIX = r"(?:[-_]?(?:in|out|old|new|current|previous|value|data|text|plain|string|raw|b64|base64|\d{1,3})(?![a-z]))?"
 NAME_OF_SECRET = _WORD + _SUFFIX
 _NAME = lazy_regex(
-    rf"(?i:{_WORD}{_SUFFIX})(?P<sep>{QUOTE}?[ \t]{{0,8}}(?:=>|:=|={{1,2}}|:)[ \t]{{0,8}}(?P<line>\n?)[ \t]{{0,8}})"
+    rf"(?i:{_WORD}{_SUFFIX})(?P<sep>{QUOTE}?[ \t]{{0,8}}(?:=>|:=|={{1,2}}|:{{1,2}})[ \t]{{0,8}}(?P<line>\n?)[ \t]{{0,8}})"
 )
 _VARIABLE = lazy_regex(
     r"(?<![A-Za-z0-9])[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:KEY|PW|AUTH|DSN|APIKEY|SAS|CREDS?)(?:_[A-Z0-9]{1,8})?(?P<sep>=|\\*[\"']?:[ \t]{1,8}(?=\S)|\\*[\"']:)"

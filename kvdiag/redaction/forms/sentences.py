@@ -34,12 +34,12 @@ _SAID = lazy_regex(
     # somebody is told a new one
     rf"|(?i:{_STRONG}s?\b(?:[ (](?!fail|invalid|wrong|incorrect|error|denied|reject|expired|missing|not\b|cannot|unable)[^\s:]{{1,64}}){{1,12}}:\s{{1,4}}){QUOTE}?(?={_MIX})"
     rf"|(?i:{_STRONG}[ \t]{{1,4}})(?={_RANDOM})"
-    rf"|(?i:(?:token|secret|api.?key|access.?key|credentials?|masterauth)[ \t]{{1,2}}){QUOTE}?(?={_CREDENTIAL})"
-    rf"|(?i:\bpin(?: ?code)?\s?[:=]\s?){QUOTE}?(?:(?=\d{{4,8}}\b)|(?={_MIX}))"
+    rf"|(?i:(?:token|secret|api.?key|access.?key|credentials?|masterauth|(?:pre-?shared|private|encryption|account|shared|master|auth|signing)[-_ ]?key|psk|seed)[ \t]{{1,2}}){QUOTE}?(?={_CREDENTIAL})"
+    rf"|(?i:\bpin(?:[- ]?(?:code|value))?\s?[:=]\s?){QUOTE}?(?:(?=\d{{4,12}}\b)|(?={_MIX}))"
     rf"|(?i:\bcertificate[- ]key:?\s{{1,2}})(?=[0-9a-f]{{8,}})"
 )
 _QUOTED = lazy_regex(
-    rf"(?i:(?<!key )(?<!field )(?<!for )(?<!secret )(?:{_STRONG}|\bidentified (?:with \S{{1,40}} )?by)[ \t]{{1,4}})(?={QUOTE}[^\s\"'`\\])"
+    rf"(?i:(?<!key )(?<!field )(?<!for )(?<!secret )(?:{_STRONG}|\bpsk|\bConvertTo-SecureString|\bPSCredential\(\s?{QUOTE}[^\"'\n]{{1,128}}{QUOTE},|\bidentified (?:with \S{{1,40}} )?by)[ \t]{{1,4}})(?={QUOTE}[^\s\"'`\\])"
 )
 _MIXED = lazy_regex(r"(?=[^\s\"'.-]*\d)(?=[^\s\"'.-]*[A-Z])(?=[^\s\"'.-]*[a-z])")
 _OF_A_NAME = lazy_regex(r"\\*[\"'`]\s{0,2}(?:not|is|does|has|must|was|in|of|for|from|field|key|could|cannot|:|=|\()")
