@@ -45,13 +45,15 @@ _PIPED = lazy_regex(
     r"\b(?:echo|printf) (?:-[neE]{1,3} |\\*[\"']?%s(?:\\{1,8}n)?\\*[\"']? ){0,2}\\*[\"']?([^\s\"'\\|$]{4,200})\\*[\"']? ?\| ?(?:sudo )?(?:cryptsetup|docker login|podman login|helm registry|passwd|chpasswd|su\b|-S|kinit|openssl|gpg|smbclient)"
 )
 # One of these is in every line that calls a program with a password.
-ANCHORS = frozenset({"from-literal", "-u ", '-u"', "-u\\", "-u'", "-user", "mysql", "mariadb", "sshpass", "echo ", "curl", "creds", " login ", 'login"', "ldap", "redis-cli", "openssl", "unzip", "ipmi", "mongo", "<<<", "7z ", "snmp", "htpasswd", "net use", "psexec", "mosquitto_", "freerdp", "rdesktop", "cmdkey", "schtasks", "lftp", "cqlsh", "rabbitmqctl", "ceph dashboard", "enable ", "username ", "mc alias", "mc config", "b2 a", "printf ", "sqlplus", "rman", "expdp", "impdp", "sqlldr", "conn ", "connect ", "%"})  # fmt: skip
+ANCHORS = frozenset({"from-literal", "-u ", '-u"', "-u\\", "-u'", "-user", "mysql", "mariadb", "sshpass", "echo ", "curl", "creds", " login ", 'login"', "ldap", "redis-cli", "openssl", "unzip", "ipmi", "mongo", "<<<", "7z ", "snmp", "htpasswd", "net use", "psexec", "mosquitto_", "freerdp", "rdesktop", "cmdkey", "schtasks", "lftp", "cqlsh", "rabbitmqctl", "ceph dashboard", "enable secret", "enable password", "username ", "mc alias", "mc config", "b2 a", "printf ", "sqlplus", "rman", "expdp", "impdp", "sqlldr", "conn ", "connect ", "%"})  # fmt: skip
 _OF_ORACLE = frozenset({"sqlplus", "rman", "expdp", "impdp", "sqlldr", "conn ", "connect "})
+
+_GIVING = ANCHORS - _OF_ORACLE - {"echo ", "printf ", "%", "from-literal"}
 
 
 def spans(text: str, words: frozenset[str]) -> Iterator[Span]:
     """Where the passwords are. `words` are those of the anchors that the text has."""
-    if not words.isdisjoint(ANCHORS - _OF_ORACLE - {"echo ", "printf ", "%"}):
+    if not words.isdisjoint(_GIVING):
         for found in _GIVEN.finditer(text):
             span = bare(text, found.end())
             if span and not _PORT.match(text[slice(*span)]):

@@ -34,7 +34,7 @@ def spans(text: str, is_told: Judge) -> Iterator[Span]:
             numbers = [int(number) for number in found[0].split()]
             if max(numbers) < 256 and is_told(bytes(numbers).decode("utf-8", "replace")):
                 yield found.span()
-    if "=" in text:
+    if "argc=" in text or "title=" in text or "cmd=" in text or "data=" in text:
         for found in _ARGUMENT.finditer(text):
             if is_told(bytes.fromhex(found[1]).replace(b"\0", b" ").decode("utf-8", "replace")):
                 yield found.start(1), found.end()
