@@ -14,7 +14,7 @@ from typing import NamedTuple
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.model.record import LogRecord
 from kvdiag.model.values import Level
-from kvdiag.redaction.secrets import redacted, redacted_lines
+from kvdiag.redaction.secrets import may_tell, redacted, redacted_lines
 from kvdiag.regex import lazy_regex
 
 MOST_TOGETHER = 200  # lines of a text, looked through at once
@@ -55,7 +55,11 @@ def without_secrets(group: Sequence[Part]) -> list[str]:
     widths = [0 if part.tail.strip() else len(part.head + part.body) for part in group]  # one with a tail is whole
     bodies = redacted_lines([part.body for part in group], widths)
     shown = (part.head + body + part.tail for part, body in zip(group, bodies, strict=True))
-    return [redacted(line) if part.head else line for part, line in zip(group, shown, strict=True)]
+    # What a carrier wrote rarely holds a secret or the name of one; looking all through again takes as long as before.
+    return [
+        redacted(line) if part.head and may_tell(part.head + part.tail) else line
+        for part, line in zip(group, shown, strict=True)
+    ]
 
 
 class Redactor:

@@ -16,7 +16,7 @@ from kvdiag.redaction.forms.values import Span
 from kvdiag.redaction.forms.view import View, joined, seen, unfolded
 from kvdiag.regex import lazy_regex
 
-__all__ = ["REDACTED", "redacted", "redacted_lines", "redacted_value"]
+__all__ = ["REDACTED", "may_tell", "redacted", "redacted_lines", "redacted_value"]
 
 # One of these, in lower case, is in every text that names a secret.
 _NAMING = frozenset((
@@ -59,6 +59,12 @@ def _redacted(text: str) -> str:
             break
         marked = replaced
     return marked.replace(MARK, REDACTED)
+
+
+def may_tell(text: str) -> bool:
+    """Whether a text holds a secret, or a word that may name one behind it."""
+    lowered = text.lower()
+    return any(anchor in lowered for anchor in _ANCHORS) or redacted(text) != text
 
 
 def redacted_value(name: str, value: str) -> str:
