@@ -33,7 +33,7 @@ _SAID = lazy_regex(
     rf"|(?i:(?:password|passwd|passphrase|passcode|secret|token|access.?key)(?:{QUOTE}, ?{QUOTE}| {{0,80}}\| {{0,8}}| -> {QUOTE}?))(?={_MIX})"
     # somebody is told a new one
     rf"|(?i:{_STRONG}s?\b(?:[ (](?!fail|invalid|wrong|incorrect|error|denied|reject|expired|missing|not\b|cannot|unable)[^\s:]{{1,64}}){{1,12}}:\s{{1,4}}){QUOTE}?(?={_MIX})"
-    rf"|(?i:{_STRONG}[ \t]{{1,4}})(?={_RANDOM})"
+    rf"|(?i:{_STRONG}[ \t]{{1,4}}(?:\d )?)(?={_RANDOM})"
     rf"|(?i:(?:token|secret|api.?key|access.?key|credentials?|masterauth|(?:pre-?shared|private|encryption|account|shared|master|auth|signing)[-_ ]?key|psk|seed)[ \t]{{1,2}}){QUOTE}?(?={_CREDENTIAL})"
     rf"|(?i:\bpin(?:[- ]?(?:code|value))?\s?[:=]\s?){QUOTE}?(?:(?=\d{{4,12}}\b)|(?={_MIX}))"
     rf"|(?i:\bcertificate[- ]key:?\s{{1,2}})(?=[0-9a-f]{{8,}})"
