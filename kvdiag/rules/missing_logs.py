@@ -29,10 +29,16 @@ COMMANDS = {
 
 
 def needs(findings: Sequence[Finding], history: History, entries: Mapping[str, Entry]) -> tuple[Need, ...]:
-    """What the possible findings lack, one a component, over all of them; of no alarm only where there is none."""
+    """What the possible findings lack, one a component, over all of them; of no alarm only where there is none.
+
+    The symptom of a cause that is certain needs no further log.
+    """
     found: dict[str, Need] = {}
     nodes: dict[str, str] = {}
-    possible = [finding for finding in findings if finding.verdict is Verdict.POSSIBLE]
+    certain = {finding.key for finding in findings if finding.verdict is Verdict.CONFIRMED}
+    possible = [
+        finding for finding in findings if finding.verdict is Verdict.POSSIBLE and finding.explained_by not in certain
+    ]
     for finding in [one for one in possible if one.severity is not Severity.INFO] or possible:
         for need in _needs(finding, history, entries):
             found[need.component] = _joined(found.get(need.component), need)

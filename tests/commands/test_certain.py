@@ -92,6 +92,22 @@ def test_certain_reports_ask_for_nothing() -> None:
     assert analyze(Options(paths=(str(SAMPLES / LOST),))).needs == ()
 
 
+def test_a_symptom_of_a_certain_cause_asks_for_nothing(tmp_path: Path) -> None:
+    """What a confirmed finding explains needs no further log."""
+    name = "24bee860a677" + "0" * 52
+    (tmp_path / "event.log").write_text(
+        "Failed create pod sandbox: rpc error: code = Unknown desc = failed to set up sandbox container "
+        f'"{name}" network for pod "web-0": NetworkPlugin cni failed to set up pod "web-0_shop" network: '
+        'failed to find plugin "bridge-x" in path [/opt/cni/bin]\n'
+    )
+    told = report(tmp_path)
+    assert verdicts(told) == {
+        "cni-plugin-binary-missing": Verdict.CONFIRMED,
+        "cni-add-failed": Verdict.POSSIBLE,
+    }
+    assert told.needs == ()
+
+
 def test_the_log_is_fetched_as_its_node_keeps_it(tmp_path: Path) -> None:
     """The unit of the runtime is that of the node's distribution."""
     name = "24bee860a677" + "0" * 52
