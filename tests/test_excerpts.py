@@ -163,3 +163,14 @@ def test_a_table_below_that_of_another(kvdiag):
     row = "  Warning  FailedCreatePodSandBox  21m  kubelet  Failed to create pod sandbox: context deadline\n"
     told = json.loads(kvdiag("pods", "-o", "json", stdin=(DESCRIBED + heading + row).encode()).stdout)["items"]
     assert {one["name"] for one in told} == {"shop/web-0", "unnamed"}
+
+
+def test_an_event_that_goes_on_below(kvdiag):
+    """The lines below a row of events are part of its error, without the quotes that kvdiag puts around that."""
+    text = """\
+Warning  FailedMount  24s (x6 over 41s)  kubelet, worker-1  MountVolume.MountDevice failed for volume "data" : rpc error: code = Internal desc = exit status 255
+Output: mount: mounting /dev/sdb on /x/globalmount failed: no such thing
+"""  # fmt: skip
+    told = json.loads(kvdiag("analyze", "-o", "json", "--year", "2024", stdin=text.encode()).stdout)
+    (says,) = (one["says"] for one in told["findings"])
+    assert "exit status 255 Output: mount: mounting" in " ".join(says.replace("\\n", " ").split())

@@ -46,7 +46,8 @@ NETWORK_FILE_SYSTEMS = (
     "manila.csi.openstack.org",
     "org.gluster.glusterfs",
 )
-# Drivers of disks. Some disks may be mounted on several nodes, but read-only.
+# Drivers of disks. Some disks may be mounted on several nodes, but read-only. EBS attaches a disk to several nodes only
+# raw (io2, volumeMode Block), which kubelet does not stage with MountDevice, and a driver's log has its access mode.
 ONE_NODE_DISKS = ("ebs.csi.aws.com", "dobs.csi.digitalocean.com", "csi.hetzner.cloud")
 DISKS = (
     *ONE_NODE_DISKS,

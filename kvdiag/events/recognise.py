@@ -178,7 +178,7 @@ class Recogniser:
             pieces += found[0] in self._readers
             if found[0] in self._errors:
                 more = self._lines.below(place.block, place.index)
-                found = (self._matcher.match(literal, rb"\n".join([said[1], *more])) or found) if more else found
+                found = (self._matcher.match(literal, _with_below(said, more)) or found) if more else found
             self._add(found, said, place, rest)
         # Two calls may well say the same in the same microsecond, and two pods of a table in the same minute.
         return 0 if pieces or is_row(said[3]) else events
@@ -255,6 +255,12 @@ def _site(line: bytes, rest: int) -> bytes:
     """The call site behind klog's header; of a line without one as much as may name a file."""
     end = line.find(b"]", rest, rest + LONGEST_SITE)
     return line[rest : end if end >= 0 else rest + HEADER]
+
+
+def _with_below(said: ParsedLine, more: Sequence[bytes]) -> bytes:
+    """The words of a line with those of the lines below it; the quote that closes those of an event is left out."""
+    words = said[1].removesuffix(b'"') if is_row(said[3]) else said[1]
+    return rb"\n".join([words, *more])
 
 
 def _panic(meaning: EventMatch, lines: Sequence[bytes]) -> EventMatch:

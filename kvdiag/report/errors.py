@@ -139,10 +139,7 @@ def _many(count: int, what: str) -> str:
 
 def _rows(groups: Sequence[ErrorGroup], options: RenderOptions, folder: str) -> Iterator[Line]:
     """Of each group a line in columns, and below it the first of its lines."""
-    cells = [
-        ("ongoing" if group.goes_on else "stopped", _where(group), f"{group.count}×", _span(group.begins, group.ends))
-        for group in groups
-    ]
+    cells = [(_state(group), _where(group), f"{group.count}×", _span(group.begins, group.ends)) for group in groups]
     cells = [tuple(clean(cell, redact=options.redact) for cell in row) for row in cells]  # type: ignore[misc]
     widths = [max((len(row[column]) for row in cells), default=0) for column in range(4)]
     for group, (state, where, count, span) in zip(groups, cells, strict=True):
@@ -169,6 +166,11 @@ def _sample(group: ErrorGroup, options: RenderOptions, folder: str) -> Iterator[
     for number, line in enumerate(shown):
         is_placed = not number and first.strip()
         yield Line(line, place, group.origin) if is_placed else Line(line)
+
+
+def _state(group: ErrorGroup) -> str:
+    """Whether it went on until the end of the log; of what came once that is not known."""
+    return "ongoing" if group.goes_on else "stopped" if group.count > 1 else "once"
 
 
 def _where(group: ErrorGroup) -> str:

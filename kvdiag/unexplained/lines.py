@@ -119,6 +119,7 @@ class ErrorLines:
         self.lines, self.stamps, self.words = array("Q"), array("q"), array("q")
         self.group_of, self.entry_of = array("L"), array("H")
         self.beyond = Counter[Place]()
+        self.repeated: dict[int, tuple[int, int]] = {}  # by its place here, a row's number of times, over how long
 
     def hear(self, block: Block, line_of: Callable[[int], int]) -> None:
         """Take up the next block of the log; `line_of` gives the line of the input that a line stands for."""
@@ -174,6 +175,8 @@ class ErrorLines:
                 said = said._replace(process=said.process._replace(ident=said.process.ident or teller))
                 words = body.message.encode("utf-8", "replace")
                 self._put(line, words, body.level, body.fields["reason"].encode(), said, number)
+                if self.lines and self.lines[-1] == number and (often := eventtable.repeats(body)):
+                    self.repeated[len(self.lines) - 1] = often
         else:
             level = body.level if body.level in WORSE else reported(line)
             if level is not None:

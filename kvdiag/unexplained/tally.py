@@ -59,17 +59,24 @@ class Copies:
 
 @dataclass(slots=True)
 class _Part:
-    """Lines of one group of one log with one fate; stamps are on the clock of the log."""
+    """Lines of one group of one log with one fate; stamps are on the clock of the log.
+
+    `times` is how often that happened: a row of events may stand for many times.
+    """
 
     line: int
     first: int
     last: int
     count: int = 0
+    times: int = 0
 
-    def take(self, stamp: int, count: int = 1) -> None:
-        """So many more lines, the last of them at this time."""
+    def take(self, stamp: int, count: int = 1, repeated: tuple[int, int] | None = None) -> None:
+        """So many more lines, the last of them at this time; or a row for so many times over so long."""
+        times, span = repeated or (count, 0)
         self.count += count
-        self.first, self.last = min(self.first, stamp), max(self.last, stamp)
+        self.times += times
+        first = stamp - span if stamp != NO_TIME else stamp
+        self.first, self.last = min(self.first, first), max(self.last, stamp)
 
 
 @dataclass(slots=True)
@@ -79,6 +86,7 @@ class _Row:
     group: Group
     origin: Origin
     count: int = 0
+    times: int = 0
     begins: int | None = None
     ends: int | None = None
     goes_on: bool = False
@@ -110,12 +118,13 @@ class Tally:
         components = [by.of_line(group.key.ident, group.key.where) for group in lines.groups]
         moments = LogMoments(log)
         is_any_time = self._scope.is_any_time
-        for group, fate, stamp, line in zip(lines.group_of, fates, lines.stamps, lines.lines, strict=True):
+        rows = zip(lines.group_of, fates, lines.stamps, lines.lines, strict=True)
+        for at, (group, fate, stamp, line) in enumerate(rows):
             if is_any_time or self._covers(clock, stamp, line):
                 part = parts.get((group, fate))
                 if part is None:
                     part = parts[group, fate] = _Part(line, stamp, stamp)
-                part.take(stamp)
+                part.take(stamp, repeated=lines.repeated.get(at))
                 if stamp != NO_TIME and not fate.benign:
                     moments.add(stamp, line)
         self._times.update(moments.by(clock))
@@ -167,6 +176,7 @@ class Tally:
         if row is None:
             row = self._rows[place] = _Row(group, Origin(log.source, part.line))
         row.count += part.count
+        row.times += part.times
         for name in group.subjects:
             if len(row.subjects) < MOST_SUBJECTS:
                 row.subjects[name] = None
@@ -175,7 +185,7 @@ class Tally:
         begins, ends = clock.utc(part.first, part.line), clock.utc(part.last, log.lines)
         if is_unanchored(begins):
             return
-        row.goes_on = row.goes_on or goes_on(part.count, begins, ends, end_of(log, clock, self._scope))
+        row.goes_on = row.goes_on or goes_on(part.times, begins, ends, end_of(log, clock, self._scope))
         row.begins = begins if row.begins is None else min(row.begins, begins)
         row.ends = ends if row.ends is None else max(row.ends, ends)
 
@@ -239,7 +249,7 @@ def _group(place: _Place, row: _Row) -> ErrorGroup:
         where=place.where,
         level=place.level,
         says=wording(shown).says,
-        count=row.count,
+        count=row.times,
         begins=row.begins,
         ends=row.ends,
         goes_on=row.goes_on,

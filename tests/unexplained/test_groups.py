@@ -159,7 +159,7 @@ def test_programs_of_the_node_come_first(errors_of):
         ("[   17.031234] NVRM: Xid (PCI:0000:81:00): 119, pid=1, Timeout waiting for RPC", Level.ERROR),
         ("Mar 12 08:15:00 n1 kernel: megaraid_sas 0000:5a:00.0: [30]waiting for 65 commands to complete for scsi0", Level.ERROR),
         ("[   17.031234] NETDEV WATCHDOG: eth0 (igb): transmit queue 3 timed out", Level.ERROR),
-        ("  Normal  NodeNotReady  10s (x15 over 56m)  kubelet  Node n1 status is now: NodeNotReady", Level.WARNING),
+        ("  Normal  NodeNotReady  10s  kubelet  Node n1 status is now: NodeNotReady", Level.WARNING),
         ("[2024-03-12 08:15:00.123][1][critical][main] [source/server/server.cc:1] gone", Level.ERROR),
         ("ts=2024-03-12T08:15:00.000Z caller=main.go:1 level=error msg=gone", Level.ERROR),
         ("cluster 2024-03-12T08:15:00.123+0000 mon.a (mon.0) 12 : cluster [WRN] Health check failed", Level.WARNING),
@@ -188,6 +188,15 @@ def test_every_program_and_notation(errors_of, line, level):
     """Whoever reports a failure in whatever notation, it is counted; of what reports none nothing is."""
     groups = errors_of(journal=f"{line}\n").groups
     assert [(group.level, group.count, group.sample) for group in groups] == ([(level, 1, line)] if level else [])
+
+
+def test_a_row_that_stands_for_many_times(errors_of):
+    """An event that was seen fifteen times is told so often, since the first time, and goes on."""
+    (group,) = errors_of(
+        events="  Warning  Odd  1s (x15 over 56m)  kubelet  it is gone\n  Normal  Fine  1s  kubelet  it is there\n"
+    ).groups
+    assert (group.count, group.goes_on) == (15, True)
+    assert group.ends - group.begins >= 55 * 60_000_000
 
 
 def test_two_logs_are_one_list(errors_of):
