@@ -174,3 +174,26 @@ Output: mount: mounting /dev/sdb on /x/globalmount failed: no such thing
     told = json.loads(kvdiag("analyze", "-o", "json", "--year", "2024", stdin=text.encode()).stdout)
     (says,) = (one["says"] for one in told["findings"])
     assert "exit status 255 Output: mount: mounting" in " ".join(says.replace("\\n", " ").split())
+
+
+def test_a_pod_that_no_line_names(kvdiag):
+    """Where no line names the pod the sentence does not either."""
+    text = """\
+  Type     Reason                  Age                 From     Message
+  Warning  FailedCreatePodSandBox  62m (x12 over 64m)  kubelet  Failed create pod sandbox: open /run/resolv.conf: no such file
+  Warning  Failed                  4s (x3 over 39s)    kubelet  Failed to pull image "a.example.org/app:1": failed to do request: Head "https://a.example.org/v2/": dial tcp 10.0.0.7:443: connect: no route to host
+"""  # fmt: skip
+    told = json.loads(kvdiag("analyze", "-o", "json", "--year", "2024", stdin=text.encode()).stdout)["findings"]
+    said = sorted(one["says"] for one in told)
+    assert [one.split(" cannot")[0] for one in said] == ["A pod", "The image a.example.org/app:1"]
+
+
+def test_lines_without_a_time(kvdiag):
+    """Of a log without times it is not told when it begins and ends."""
+    text = (
+        f'Orphaned pod "{POD}" found, but volume paths are still present on disk : There were a total of 2398 errors '
+        "similar to this. Turn up verbosity to see them.\n"
+    )
+    (told,) = json.loads(kvdiag("analyze", "-o", "json", "--year", "2024", stdin=text.encode()).stdout)["findings"]
+    assert "the lines of the kubelet log have no time: what came before and after them is unknown" in told["doubts"]
+    assert not [said for said in told["doubts"] if "begins at" in said or "ends" in said]

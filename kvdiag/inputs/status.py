@@ -103,7 +103,8 @@ def container(about: About, name: str, now: State | None, last: State | None, re
                 continue
         signal = f", signal {state.signal}" if state.signal not in {"", "0"} else ""
         identity = f", id {state.container_id}" if state.container_id and state.kind == "Terminated" else ""
-        message = f"Container {name} {said}{signal}, restart count {restarts}{identity}"
+        again = ", now Running" if state is last and now is not None and now.kind == "Running" else ""
+        message = f"Container {name} {said}{signal}, restart count {restarts}{identity}{again}"
         message += f": {state.message}" if state.message else ""
         yield event(about, state.reason or state.kind, message, state.ended or state.began, is_bad=is_bad)
 

@@ -14,6 +14,7 @@ class Reason(Enum):
     BEGINS_LATE = auto()  # the log of `component` begins at `at`, after `until`
     ENDS_SOON = auto()  # the log of `component` ends `took` after `at`, too soon for something to come
     ENDS_EARLY = auto()  # the log of `component` ends at `at`, before `until`
+    UNTIMED = auto()  # the lines of `component` have no time, so that it is not known what came before and after them
     GAP = auto()  # at `at` something may be missing, as `text` says
     CLOCKS = auto()  # the events of `text` are `took` apart, and of two machines
     DISAGREE = auto()  # the lines of `text` tell the same act `took` apart

@@ -13,6 +13,7 @@ SENTENCES: Mapping[Reason, str] = {
     Reason.BEGINS_LATE: "the {component} log begins at {at}, after {until}",
     Reason.ENDS_SOON: "the {component} log ends {took} after {at}",
     Reason.ENDS_EARLY: "the {component} log ends at {at}, before {until}",
+    Reason.UNTIMED: "the lines of the {component} log have no time: what came before and after them is unknown",
     Reason.GAP: "{text} at {at}",
     Reason.CLOCKS: "{text} are {took} apart, on two machines whose clocks may be off by " + say_duration(CLOCKS_DIFFER),
     Reason.DISAGREE: "{text} tell the same act {took} apart: the clock of one of these logs is wrong or jumped",

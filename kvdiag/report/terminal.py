@@ -122,6 +122,7 @@ class _Writer:
             span = "with timestamps, covering these lines"
             if need.begins is not None and need.ends is not None:
                 span = f"from {moment(need.begins)} to {moment(need.ends)} UTC"
+                span += " or of a later try" if need.verbosity else ""
             rules = ", ".join(dict.fromkeys(key.partition(":")[0] for key in need.findings))
             self._say(f"{need.component} log{level}, {span}: settles {rules}", indent=2, hang=2)
             if need.run:

@@ -11,6 +11,7 @@ import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from kvdiag.clock import say_duration
+from kvdiag.events.names import UNNAMED
 from kvdiag.model.event import Event, is_unnamed
 from kvdiag.model.rule import Fix, Rule
 from kvdiag.model.timeline import Entity
@@ -22,6 +23,7 @@ _SLOT = lazy_regex(r"\{([a-z][a-z0-9_]*)\}")
 _OPTIONAL = lazy_regex(r"\[\[(.*?)\]\]")
 _OF_NODE = lazy_regex(r" --field-selector spec\.nodeName=\{node\}")  # where no log names the node
 _NODES = ("node", "from_node", "to_node")
+STAND_INS = {"pod": "a pod"}  # for what no line names
 LONGEST_VALUE = 600  # characters of a log's own words inside a sentence of ours
 
 
@@ -41,7 +43,8 @@ def values(entity: Entity, evidence: Sequence[tuple[str, Event]], count: int, be
     said.update(_names_of_pod({event.ref("pod") for _, event in evidence} - {""}))
     said["text"] = next((said[name] for name in ("error", "reason", "message") if said.get(name)), "")
     said.update(entity.ids)
-    said[str(entity.kind)] = entity.name
+    if entity.key != UNNAMED:
+        said[str(entity.kind)] = entity.name
     span = say_duration(ends - begins)
     over = f" over {span}" if span != say_duration(0) else ""
     said |= {"count": str(count), "span": span, "often": "once" if count == 1 else f"{count} times{over}"}
@@ -55,9 +58,12 @@ def _names_of_pod(pods: Collection[str]) -> dict[str, str]:
 
 
 def sentence(text: str, said: Mapping[str, str]) -> str:
-    """A text with its slots filled; `[[…]]` is left out when it has a slot nobody knows, elsewhere that becomes `?`."""
+    """A text with its slots filled; `[[…]]` is left out when it has a slot nobody knows.
+
+    Elsewhere that becomes a stand-in, or `?`.
+    """
     text = _OPTIONAL.sub(lambda part: part[1] if all(said.get(slot) for slot in _SLOT.findall(part[1])) else "", text)
-    return _SLOT.sub(lambda slot: _short(said.get(slot[1]) or "?"), text).strip()
+    return _SLOT.sub(lambda slot: _short(said.get(slot[1]) or STAND_INS.get(slot[1], "?")), text).strip()
 
 
 def command(text: str, said: Mapping[str, str]) -> str:

@@ -18,7 +18,7 @@ from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.bugs import applies, known_bugs, seen
 from kvdiag.rules.distribution import Dialect
 from kvdiag.rules.ending import End, end_of
-from kvdiag.rules.fill import fixes, sentence, values
+from kvdiag.rules.fill import STAND_INS, fixes, sentence, values
 from kvdiag.rules.grammar import names_in, positive_names
 from kvdiag.rules.judge import RuleMatch, judge, may_hold
 from kvdiag.rules.runs import run_values
@@ -31,6 +31,7 @@ from kvdiag.snapshots.fact import STANDING
 
 UNNAMED_VOLUME = "a volume"  # in the sentence of a finding about a node whose lines name none
 MOST_PARTS = 64  # of one node: of more devices than that the surest
+_OF_TIME = frozenset((Reason.BEGINS_LATE, Reason.ENDS_SOON, Reason.ENDS_EARLY))  # told of a log by its times
 PRELUDE = 5 * MINUTE  # before the first line of the sentence; what else a rule shows may have led to it
 
 
@@ -82,7 +83,13 @@ def _matches(rule: Rule, part: Sequence[Event], node: str, index: EventIndex) ->
     versions = index.history.versions
     matches = [match for match in matches if not rule.applies or applies(rule, versions, node, _begins(match, index))]
     return [
-        match._replace(doubts=(*match.doubts, *_author_doubts(match), *_clock_doubts(rule, match, part, index.history)))
+        match._replace(
+            doubts=(
+                *_timed(match, index.history),
+                *_author_doubts(match),
+                *_clock_doubts(rule, match, part, index.history),
+            )
+        )
         for match in matches
     ]
 
@@ -140,6 +147,15 @@ def _finding(
         healed=healed,
         deleted=end.at if end.state is State.DELETED else None,
     )
+
+
+def _timed(match: RuleMatch, history: History) -> Iterator[Doubt]:
+    """The doubts of a match; of logs whose lines have no time only that, and not when they begin and end."""
+    is_untimed = all(event.origin.source in history.adrift for events in match.bound.values() for event in events)
+    said = (
+        Doubt(Reason.UNTIMED, one.component) if is_untimed and one.reason in _OF_TIME else one for one in match.doubts
+    )
+    return iter(dict.fromkeys(said))
 
 
 def _steps(rule: Rule, said: Mapping[str, str], dialect: Dialect, *, changes: bool) -> Iterator[Fix]:
@@ -223,7 +239,8 @@ def _complete(said: dict[str, str], rule: Rule, subject: Entity, prelude: Sequen
 
 def _says(text: str, said: Mapping[str, str]) -> str:
     filled = sentence(text, said)
-    return f"A{filled[1:]}" if filled.startswith(f"{UNNAMED_VOLUME} ") else filled
+    is_stand_in = filled.startswith(tuple(f"{one} " for one in (UNNAMED_VOLUME, *STAND_INS.values())))
+    return f"A{filled[1:]}" if is_stand_in else filled
 
 
 def _severity(rule: Rule, match: RuleMatch, state: State) -> Severity:

@@ -78,7 +78,7 @@ def test_a_container_that_runs_again():
     """Its ID is not that of the one that ended."""
     running, ended = events(POD.format(id=ID, state="Running"))
     assert running[1:3] == ("Normal", "CrashLoopBackOff")
-    assert ended[4] == "Container app terminated: OOMKilled, exit code 137, restart count 6"
+    assert ended[4] == "Container app terminated: OOMKilled, exit code 137, restart count 6, now Running"
 
 
 def test_conditions_of_a_node():

@@ -148,7 +148,7 @@ def test_a_slot_of_a_command_that_nobody_knows_stays_visible(text, said, filled)
 @pytest.mark.parametrize(
     ("text", "filled"),
     [
-        ("Volume {volume} of {pod}", "Volume data of ?"),
+        ("Volume {volume} of {pod} on {device}", "Volume data of a pod on ?"),
         ("{volume}[[ of pod {pod}]] is stuck", "data is stuck"),
         ("{volume}[[ on {node}]] is stuck", "data on n1 is stuck"),
         ("{volume}[[ on {node} of {pod}]].", "data."),

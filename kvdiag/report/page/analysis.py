@@ -110,6 +110,7 @@ def _wanted(need: Need) -> Wanted:
     span = "with timestamps, covering these lines"
     if need.begins is not None and need.ends is not None:
         span = f"from {from_to(need.begins, need.ends)}"
+        span += " or of a later try" if need.verbosity else ""
     rules = ", ".join(dict.fromkeys(key.partition(":")[0] for key in need.findings))
     return Wanted(f"{need.component} log{level}, {span}: settles {rules}", need.run)
 
