@@ -131,6 +131,21 @@ def test_where_it_goes(kvdiag, tmp_path):
     assert len(list((tmp_path / "out").rglob("*.log"))) == 2
 
 
+def test_a_log_stays_one_where_its_name_is_masked(kvdiag, tmp_path):
+    """A folder without names gives the findings of the one with them: its files are still known for logs."""
+    bundle = tmp_path / "shop"
+    bundle.mkdir()
+    audit = (
+        "\n==> Audit <==\n|---------|------|----------|\n| Command | Args | Profile  |\n|---------|------|----------|\n"
+    )
+    (bundle / "shop-logs.txt").write_text(f"{audit}\n==> kubelet <==\n{LINE}", "utf-8")
+    done = kvdiag("redact", "--anonymize", bundle, "--output-folder", tmp_path / "out")
+    assert done.returncode == 0
+    (written,) = (path for path in (tmp_path / "out").rglob("*") if path.is_file())
+    assert (written.suffix, "shop" in written.name) == (".txt", False)
+    assert kvdiag("analyze", tmp_path / "out").returncode == kvdiag("analyze", bundle).returncode == 0
+
+
 def test_what_cannot_be_read(kvdiag, tmp_path):
     """A missing log is said and the others are written; the exit code tells."""
     (tmp_path / "a.log").write_text(LINE, "utf-8")

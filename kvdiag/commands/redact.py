@@ -16,6 +16,7 @@ from kvdiag.inputs.journal import fold_export
 from kvdiag.inputs.lines import LineMap
 from kvdiag.inputs.readers import Lent
 from kvdiag.inputs.repair import Transcoded
+from kvdiag.inputs.sniff import is_log_name
 from kvdiag.inputs.source import STDIN, Source
 from kvdiag.redaction.forms.pem import without_keys
 from kvdiag.scan.blocks import blocks
@@ -24,6 +25,7 @@ from kvdiag.scan.parts import whole
 Rewrite = Callable[[str], str]
 
 PACKED = {".gz", ".bz2", ".xz", ".zst"}
+ENDINGS = {".log", ".txt", ".json", ".yaml", ".yml", ".journal"}
 
 
 @dataclass(slots=True)
@@ -68,10 +70,18 @@ def placed(found: Iterable[Source], folder: Path, change: Rewrite) -> Iterator[t
         parts = [part for part in Path(change(source.name)).parts if part not in {"/", ".", ".."}]
         path = folder.joinpath(*parts or [STDIN])
         path = path.with_suffix("") if path.suffix in PACKED else path
+        path = _named_as_log(path, Path(source.name))
         while path in taken:
             path = path.with_name(f"{path.name}.more")
         taken.add(path)
         yield source, path
+
+
+def _named_as_log(path: Path, was: Path) -> Path:
+    """The path with the ending and the word `log` of the old name: by them a file is known for a log."""
+    was = was.with_suffix("") if was.suffix in PACKED else was
+    path = path.with_suffix(was.suffix) if was.suffix in ENDINGS and was.suffix != path.suffix else path
+    return path.with_stem(f"{path.stem}-log") if is_log_name(was.name) and not is_log_name(path.name) else path
 
 
 def _split(text: str) -> list[str]:

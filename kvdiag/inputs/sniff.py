@@ -141,6 +141,11 @@ def begins_as_log(text: bytes) -> bool:
     return _LOG_LINE.match(text) is not None
 
 
+def is_log_name(name: str) -> bool:
+    """Whether a file is called as logs are, and not as documents are."""
+    return _LOG_NAME.search(name) is not None and _DOCUMENT_NAME.fullmatch(name) is None
+
+
 def looks_like_log(path: str, text: bytes) -> bool:
     """Whether a file that nobody named is worth reading: by its name, else by its first lines, unpacked.
 
@@ -152,11 +157,10 @@ def looks_like_log(path: str, text: bytes) -> bool:
     if name in _NOTES or _OF_HOST.fullmatch(path):
         return False
     text = legible.plain(text)
-    is_document = _DOCUMENT_NAME.fullmatch(name) is not None
-    if not is_document and _LOG_NAME.search(name):
+    if is_log_name(name):
         return True
     if folded.is_folded(text) or _DESCRIBED.match(text):
         return True
     lines = [line for line in text.split(b"\n")[:40] if line.strip()]
     logged = sum(_LOG_LINE.match(line) is not None for line in lines)
-    return logged * 2 > len(lines) if is_document else logged > 0
+    return logged * 2 > len(lines) if _DOCUMENT_NAME.fullmatch(name) else logged > 0

@@ -13,7 +13,7 @@ from functools import lru_cache
 from kvdiag.redaction.forms import around, commands, documents, encoded, named, pem, sentences, tokens
 from kvdiag.redaction.forms.named import MARK, REDACTED
 from kvdiag.redaction.forms.values import Span
-from kvdiag.redaction.forms.view import View, joined, seen, unfolded
+from kvdiag.redaction.forms.view import View, called, joined, seen, unfolded
 from kvdiag.regex import lazy_regex
 
 __all__ = ["REDACTED", "may_tell", "redacted", "redacted_lines", "redacted_value"]
@@ -22,7 +22,8 @@ __all__ = ["REDACTED", "may_tell", "redacted", "redacted_lines", "redacted_value
 _NAMING = frozenset((
     "pass", "pwd", "pw", "token", "secret", "key", "cred", "auth", "cookie", "sig", "sas", "psk", "jwt", "otp", "dsn",
     "connection", "dockerc", "id_", "stringdata", "user", "sshpass", "saml", "srf", "sse-c", "salt", "seed", "nonce",
-    "pin:", "pin=", "pin ", "pin-value", "identified", "securestring", "pscredential", "crumb",
+    "pin:", "pin=", "pin ", "pin-value", "identified", "securestring", "pscredential", "crumb", "activation",
+    "protectedsettings",
 ))  # fmt: skip
 # And one of these in every text that tells one in a sentence.
 _SAYING = frozenset((
@@ -78,6 +79,9 @@ def _once(text: str) -> str:
     lines = unfolded(text)
     if lines is not None:
         text = _cut(text, _mapped(lines, _spans(lines.text)))
+    command = called(text)
+    if command is not None:
+        text = _cut(text, _mapped(command, _seen(command.text, 0)))
     text = _cut(text, _spans(text))
     view = seen(text)
     if view is not None:

@@ -121,6 +121,8 @@ TABLE = [
     ("IPsec: keys of Cilium and of ip xfrm", "3 rfc4106(gcm(aes)) S 128", HEX[:40], ["rfc4106(gcm(aes)) 128 bits", "gcm(aes) registered"]),
     ("IPsec: keys of Cilium and of ip xfrm", "auth hmac(sha256) 0xS 96", HEX[:64], ["hmac(sha256) selftest"]),
     ("AWS: secret keys behind their ids", "AKIAQWERTYUIOPAZDFGH:S", MIX[:40], []),
+    ("BitLocker, systemd-cryptenroll: recovery keys", "recovery key S", "-".join(["112233"] * 8), ["-".join(["112233"] * 7)]),
+    ("BitLocker, systemd-cryptenroll: recovery keys", "recovery key S", "-".join(["cbdefghi"] * 8), ["-".join(["cbdefghi"] * 7)]),
     ("NATS: seeds of nkeys", "seed S", "SU" + "CL3UAHUDXKFNVUZRFA" * 3 + "Q7", ["SUACSSL3", "SUBSCRIPTIONS"]),
     ("hashes of Windows and of GRUB", f"joe:500:{HEX[32:64]}:S:::", HEX[:32], [f"a:{HEX[:32]}:b"]),
     ("secret keys of S3 behind a user", "minio:S", MIX[:40], ["sha1:" + HEX[:40], "minio:" + MIX[:39]]),

@@ -26,6 +26,17 @@ _BELOW_ENVIRONMENT = lazy_regex(rf"{_PADDED}Environment:{_BLOCK}")
 _DESCRIBED = lazy_regex(rf"(?m)^[ \t]*[\w.-]{{1,253}}:[ \t]+(?!<|[ \t]|$|[^\n]*\(v1:){_TO_END}")
 _CHPASSWD = lazy_regex(r"chpasswd:[^\n]*\n(?:[^\n]*\n){0,3}?(?P<pad>[ \t]*)list:[ \t]*[|>]?[-+]?[ \t]*\n")
 _ACCOUNT = lazy_regex(r"(?P<pad>[ \t]*)(?:- )?[\"']?[\w.$-]{1,64}:(?P<value>[^\s\"']+)[^\n]*(?:\n|$)")
+# The same given to the command: quoted, below `<<EOF`, or echoed on a pipe, as `set -x` shows it.
+_GIVEN_ACCOUNT = lazy_regex(
+    r"(?:(?<=[\"'])|(?<=\n))[A-Za-z_][\w.$-]{0,63}:(?P<value>[^\s\"'\\,\]/][^\s\"'\\,\]]{2,255})"
+)
+_HERE = lazy_regex(
+    r"\bchpasswd\b[^\n]*<<-?\s?\\*[\"']?(?P<mark>\w{1,32})\b[^\n]*\n(?P<lines>(?:(?!\s*(?P=mark)\b)[^\n]*\n?)*)"
+)
+_TRACED = lazy_regex(
+    r"(?m)(?<=\+ )echo (?:-\w{1,3} )?[\"']?[\w.$-]{1,64}:(?P<value>[^\s\"']+)(?=[^\n]*\n[^\n]*\+ chpasswd\b)"
+    r"|(?<=\+ )chpasswd\b[^\n]*\n[^\n]*\+ echo (?:-\w{1,3} )?[\"']?[\w.$-]{1,64}:(?P<behind>[^\s\"']+)"
+)
 _ENV_GO = lazy_regex(r"EnvVar\{Name:[^,{}]{1,256},Value:(?!,)|KeyValue\{Key:[^,{}]{1,256},Value:(?!,)")
 _ENV_ENDS = lazy_regex(r",ValueFrom:|,\}|\bEnvVar\{Name:|\bKeyValue\{Key:")
 _ENV = lazy_regex(
@@ -54,6 +65,8 @@ def spans(text: str, words: frozenset[str]) -> Iterator[Span]:
     """Where the values are. `words` are those of the anchors that the text has."""
     if "\n" in text:
         yield from _of_lines(text, words)
+    if "chpasswd" in text:
+        yield from _accounts(text)
     if "<" in text or "=" in text or "Value" in text:
         yield from _markup(text)
     if "value" in words or "env" in words:
@@ -67,12 +80,24 @@ def _of_lines(text: str, words: frozenset[str]) -> Iterator[Span]:
     if "env" in words and "Environment:" in text:
         for found in _BELOW_ENVIRONMENT.finditer(text):
             yield from (line.span("value") for line in _DESCRIBED.finditer(text, *found.span("lines")))
-    if "chpasswd" in text:
-        for found in _CHPASSWD.finditer(text):
-            at = found.end()
-            while (account := _ACCOUNT.match(text, at)) and len(account["pad"]) >= max(len(found["pad"]), 1):
-                yield account.span("value")
-                at = account.end()
+
+
+def _accounts(text: str) -> Iterator[Span]:
+    """The passwords of cloud-init's `chpasswd` and of the command."""
+    for found in _CHPASSWD.finditer(text):
+        at = found.end()
+        while (account := _ACCOUNT.match(text, at)) and len(account["pad"]) >= max(len(found["pad"]), 1):
+            yield account.span("value")
+            at = account.end()
+    for found in _HERE.finditer(text):
+        yield from (account.span("value") for account in _ACCOUNT.finditer(text, *found.span("lines")))
+    yield from (found.span(found.lastgroup or 0) for found in _TRACED.finditer(text))
+    at = text.index("chpasswd")
+    quoted_account = _GIVEN_ACCOUNT.search(text, at, line_end(text, at))
+    while quoted_account:
+        at = quoted_account.end()
+        yield quoted_account.span("value")
+        quoted_account = _GIVEN_ACCOUNT.match(text, at + 1) or _GIVEN_ACCOUNT.search(text, at, line_end(text, at))
 
 
 def _markup(text: str) -> Iterator[Span]:

@@ -19,18 +19,18 @@ QUOTE = r"(?:\\{0,15}[\"'`])"
 MOST_LOOKED_AT, MOST_TIMES = 100_000, 20  # characters of values in a text, and how often each may be one's
 BEFORE, BEHIND = 64, 40  # characters around a word in which its name and what ends that stand
 _STEM = lazy_regex(
-    "pass|pwd|[_-]pw|bindpw|rootpw|srf|cookie|saml|sse-c|token|secret|key|cred|auth|sas|signature|psk|jwt|otp|dsn|connection|dockerc|id_|stringdata|user|pin(?:[ :=]|-value)|identified|securestring|pscredential|crumb|salt|seed|nonce"
+    "pass|pwd|pw|srf|cookie|saml|sse-c|token|secret|key|cred|auth|sas|signature|psk|jwt|otp|dsn|connection|dockerc|id_|stringdata|user|activationcode|protectedsettings|pin(?:[ :=]|-value)|identified|securestring|pscredential|crumb|salt|seed|nonce"
 )
 # The end of a name; what stands before it says whose it is.
 _WORD = (
     r"(?:passwords?|(?<!ch)passwd|pass_?phrase|passcode|pwd|(?<![a-z])pass|(?-i:(?<=[a-z])Pass)|(?:require|store|key)pass"
-    r"|masterauth|(?<=[_-])pw|(?:bind|root)_?pw"
+    r"|masterauth|(?<![a-z])pw|(?:bind|root)_?pw"
     r"|(?:secret|access|account|api|user|admin|storage|private|shared|encryption|encrypt|decryption|master|auth|signing|session"
-    r"|unseal|recovery|integration|license|certificate|jwt|wireguard|crypto|service|client|subscription|host|webhook|luks|crypt|hmac|ssh|pull|deploy|object"
+    r"|unseal|recovery|integration|license|certificate|jwt|wireguard|crypto|service|client|subscription|host|webhook|luks|crypt|hmac|ssh|pull|deploy"
     r"|registration|s3|root|chap|dek|kek|ceph|replication)[-_. ]?keys?(?:[-_]?(?:id(?=[^a-z]{1,8}(?:AKIA|ASIA))|base|data|value))?"
     r"|client-key-data|tls\.key|ssh-privatekey|id_(?:rsa|dsa|ecdsa|ed25519)|keyring|\.dockerconfigjson|\.dockercfg"
     r"|dockerconfigjson|tokens?|secret|credentials?|signature|(?<=[-_])creds?|(?<=[-_])auth|identitytoken|psk|jwt|otp"
-    r"|shared_?access_?signature|sas|vault[-_]?pass|dsn|connection_?string|stringdata|pass_?code|[cx]srf|erlang_cookie|samlresponse|crumb)"
+    r"|shared_?access_?signature|sas|vault[-_]?pass|dsn|connection_?string|stringdata|pass_?code|activation[-_ ]?(?:code|key)|protected_?settings|[cx]srf|erlang_cookie|samlresponse|crumb)"
 )
 _SUFFIX = r"(?:[-_]?(?:in|out|old|new|current|previous|value|data|text|plain|string|raw|b64|base64|\d{1,3})(?![a-z]))?"
 NAME_OF_SECRET = _WORD + _SUFFIX
@@ -83,14 +83,19 @@ _ELSEWHERE = lazy_regex(rf"{_PATH}|<(?:set to|unset)")
 WORDS_OF_PROSE = lazy_regex(r"[a-zA-Z][a-z]*(?:'[a-z]+)?[,.:;]?(?= [\w\"'(\\]|$)")
 _OBJECT = lazy_regex(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?/[a-z0-9][-a-z0-9.]{0,252}$|[a-z][a-z]*(?:[-.][a-z0-9]+)*$")
 _EXCEPT = lazy_regex(
-    r"(?:(?<![A-Za-z])|(?<=[a-z])(?=[A-Z]))(?i:pull|tls|image|public|pub|known|host|continue|next|page|count|max|num|total|foreign|primary|sort|partition|cache)[-_.]?$"
+    r"(?:(?<![A-Za-z])|(?<=[a-z])(?=[A-Z]))(?i:pull|tls|image|initial.cluster|public|pub|known|host|continue|next|page|count|max|num|total|foreign|primary|sort|partition|cache)[-_.]?$"
 )
 _PUBLIC = lazy_regex(
-    r"(?i:(?:pub(?:lic)?|known|host|cache|etag|authorized|signature)[-_. ]?(?:\w{0,8}[-_ ])?(?:key|auth|cred)s?$)"
+    r"(?i:(?:pub(?:lic)?|known|host|cache|etag|authorized|signature|partition|sort|lock|idempotency)[-_. ]?(?:\w{0,8}[-_ ])?(?:key|auth|cred)s?$)"
+)
+# An object of Kubernetes by its name, as controllers log it, and the status of an answer.
+_REFERENCE = lazy_regex(
+    rf"(?=[^\n]{{0,600}}{QUOTE}name{QUOTE})(?:\s{{0,8}}{QUOTE}(?:name|namespace|kind|apiVersion|uid|resourceVersion|group|key|optional){QUOTE}"
+    rf"\s{{0,4}}:\s{{0,4}}(?:{QUOTE}[\w./-]{{0,253}}{QUOTE}|true|false)\s{{0,8}},?)+\s{{0,8}}$|[1-5]\d\d$|(?:[A-Z][a-z]+)+=\w|HTTP\b"
 )
 _FIELD = lazy_regex(r"[A-Z]\w{1,40}:(?:\S|\s|$)")  # the next field of a Go struct
 _FLOW = lazy_regex(
-    r"(?:\\*[\"']?(?:path|audience|expirationSeconds)\\*[\"']?:|&|\*|nil\b|<nil>|\$\(|\$\{\w|v1\.|\ufdd0|0x)"
+    r"(?:simple(?!\w)|jwt,|\\*[\"']?(?:path|audience|expirationSeconds)\\*[\"']?:|&|\*|nil\b|<nil>|\$\(|\$\{\w|v1\.|\ufdd0|0x)"
 )
 MIXED = lazy_regex(r"[0-9+/=_~-]|[a-z][A-Z]|[A-Z]{2}[a-z]|.{24}")
 _STRONG = lazy_regex(r"(?i)pass|pwd|pw")
@@ -239,7 +244,10 @@ def _is_told(text: str, name_at: int, span: Span, separator: str) -> bool:
     if not value.strip() or value == MARK or _ELSEWHERE.match(text, begins):
         return False
     if not is_strong and (
-        _is_other(name, before, separator) or _FLOW.match(value) or _is_path(text, name_at, separator)
+        _is_other(name, before, separator)
+        or _FLOW.match(value)
+        or (not is_quoted and ":" in separator and _REFERENCE.match(value))
+        or _is_path(text, name_at, separator)
     ):
         return False
     if not is_quoted and " " in separator and _FIELD.match(value):
@@ -305,7 +313,7 @@ def _is_sentence(text: str, name_at: int, begins: int) -> bool:
 
 @lru_cache(1024)
 def _is_flag(name: str) -> bool:
-    return _OF_FLAG.search(name) is not None
+    return _OF_FLAG.search(name) is not None and not name.endswith("initial-cluster-token")
 
 
 def _flagged(text: str, begins: int, ends: int, reach: _Reach) -> Iterator[Span]:

@@ -41,6 +41,8 @@ _SAID = lazy_regex(
 _QUOTED = lazy_regex(
     rf"(?i:(?<!key )(?<!field )(?<!for )(?<!secret )(?:{_STRONG}|\bpsk|\bConvertTo-SecureString|\bPSCredential\(\s?{QUOTE}[^\"'\n]{{1,128}}{QUOTE},|\bidentified (?:with \S{{1,40}} )?by)[ \t]{{1,4}})(?={QUOTE}[^\s\"'`\\])"
 )
+# What says what stands behind it: `podName:1f0c…`, `StatusCode=403`, `AADSTS700016: …`.
+_FIELD = lazy_regex(r"[A-Za-z_]{2,64}[:=]|\w{2,64}:(?=\s|$)")
 _MIXED = lazy_regex(r"(?=[^\s\"'.-]*\d)(?=[^\s\"'.-]*[A-Z])(?=[^\s\"'.-]*[a-z])")
 _OF_A_NAME = lazy_regex(r"\\*[\"'`]\s{0,2}(?:not|is|does|has|must|was|in|of|for|from|field|key|could|cannot|:|=|\()")
 
@@ -54,7 +56,7 @@ def spans(text: str, places: Sequence[Span]) -> Iterator[Span]:
 def _told(text: str, begins: int, ends: int) -> Iterator[Span]:
     for found in _SAID.finditer(text, begins, ends):
         span = bare(text, found.end())
-        if span and not PROSE.match(text, span[0]):
+        if span and not PROSE.match(text, span[0]) and not _FIELD.match(text, span[0]):
             yield span
     for found in _QUOTED.finditer(text, begins, ends):
         span = quoted(text, found.end())

@@ -140,6 +140,7 @@ TOKENS = (
     Token("NVMe over fabrics: DH-HMAC-CHAP", ("dhhc-1:",), lazy_regex(r"(DHHC-1:\d\d:[A-Za-z0-9+/]{8,}={0,2}:?)"), "nvme-cli: nvme gen-dhchap-key"),
     Token("dm-crypt: keys in a table", (" crypt ",), lazy_regex(r" crypt (?:\w[\w:()-]{2,64}) ([0-9a-f]{32,256}) \d"), "docs.kernel.org/admin-guide/device-mapper/dm-crypt.html"),
     Token("IPsec: keys of Cilium and of ip xfrm", (")) ", ") 0x", "(aes) ", "(sha"), lazy_regex(r"\b[a-z0-9-]{2,16}\([a-z0-9()_-]{2,32}\) (?:0x)?([0-9a-f]{8,512})(?![0-9a-z])"), "docs.cilium.io: IPsec transparent encryption; ip-xfrm(8)"),
+    Token("BitLocker, systemd-cryptenroll: recovery keys", ("recovery", "bitlocker", "cryptenroll"), lazy_regex(r"(?<![\w-])((?:\d{6}-){7}\d{6}|(?:[b-lnrt-v]{8}-){7}[b-lnrt-v]{8})(?![\w-])"), "systemd-cryptenroll(1); learn.microsoft.com: BitLocker recovery password"),
     Token("NATS: seeds of nkeys", ("seed", "nkey", "nats", "creds"), lazy_regex(r"(S(?<![A-Za-z0-9]S)[UANOCX][A-Z2-7]{56})(?![A-Za-z0-9])"), "docs.nats.io: NKeys", "", lambda text: any(c.isdigit() for c in text)),
     Token("hashes of Windows and of GRUB", (":::", "grub.pbkdf2"), lazy_regex(r"(?::[0-9a-fA-F]{32}:|grub\.pbkdf2\.sha512\.\d{4,6}\.)([0-9a-fA-F]{32}(?=:::)|[0-9A-Z.]{20,})"), "gnu.org/software/grub: grub-mkpasswd-pbkdf2"),
     Token("secret keys of S3 behind a user", ("s3", "minio", "passwd", "access", "secret"), lazy_regex(r"(?<=\w\w:)([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"), "github.com/s3fs-fuse: the password file", "", _is_without_words),

@@ -38,6 +38,9 @@ _USUAL = frozenset((80, 100, 120, 132, 160, 200, 240))
 _SETTING = lazy_regex(r"\s|[\w.-]{1,64}(?: ?=|:) |$")  # begins a line of its own
 
 
+_ARGUMENT = lazy_regex(r"[?&]command=")  # of `kubectl exec`, in the address that audit logs have
+
+
 class View(NamedTuple):
     """What is seen, and for each of its characters, and for its end, where that begins in what was written."""
 
@@ -58,6 +61,13 @@ def unfolded(text: str) -> View | None:
     if "\\n" not in text and "#012" not in text:
         return None
     return _replaced(text, ((found, _BLANKS[found["kind"] or found["octal"]]) for found in _BLANK.finditer(text)))
+
+
+def called(text: str) -> View | None:
+    """Give the address of a `kubectl exec` with its command as one line; None where the text has none."""
+    if "&command=" not in text:
+        return None
+    return _replaced(text, ((found, " ") for found in _ARGUMENT.finditer(text)))
 
 
 def joined(lines: Sequence[str], widths: Sequence[int]) -> View | None:

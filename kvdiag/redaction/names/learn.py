@@ -83,7 +83,7 @@ _NUMBER = re.compile(r"[\d.]+")
 # Hosts, namespaces, programs and words that all clusters share.
 _KNOWN = """
     default kube-system kube-public kube-node-lease kubernetes localhost library latest pvc vol file api nil null none
-    true false unknown http https tcp unix app data config log logs tmp test name node pod container volume image main
+    true false unknown txt json yaml http https tcp unix app data config log logs tmp test name node pod container volume image main
     init managed sha256 kubeconfig docker system root nobody admin kubernetes-admin kubernetes-ca kubernetes-super-admin
     front-proxy-client front-proxy-ca etcd-ca apiserver kubelet-ca self-signed server client users masters nodes disk
     docker.io registry-1.docker.io quay.io ghcr.io gcr.io k8s.gcr.io registry.k8s.io mcr.microsoft.com public.ecr.aws
