@@ -14,7 +14,9 @@ import pytest
 from kvdiag.commands.analyze import analyze
 from kvdiag.commands.anonymize import Inputs, hiding
 from kvdiag.commands.inventory import take
+from kvdiag.commands.redact import placed
 from kvdiag.events.names import inline_handle
+from kvdiag.ingest.read import TextInput
 from kvdiag.model.options import Options
 from kvdiag.model.record import Origin
 from kvdiag.model.report import Report
@@ -131,19 +133,21 @@ def test_where_it_goes(kvdiag, tmp_path):
     assert len(list((tmp_path / "out").rglob("*.log"))) == 2
 
 
-def test_a_log_stays_one_where_its_name_is_masked(kvdiag, tmp_path):
-    """A folder without names gives the findings of the one with them: its files are still known for logs."""
-    bundle = tmp_path / "shop"
-    bundle.mkdir()
-    audit = (
-        "\n==> Audit <==\n|---------|------|----------|\n| Command | Args | Profile  |\n|---------|------|----------|\n"
-    )
-    (bundle / "shop-logs.txt").write_text(f"{audit}\n==> kubelet <==\n{LINE}", "utf-8")
-    done = kvdiag("redact", "--anonymize", bundle, "--output-folder", tmp_path / "out")
-    assert done.returncode == 0
-    (written,) = (path for path in (tmp_path / "out").rglob("*") if path.is_file())
-    assert (written.suffix, "shop" in written.name) == (".txt", False)
-    assert kvdiag("analyze", tmp_path / "out").returncode == kvdiag("analyze", bundle).returncode == 0
+@pytest.mark.parametrize(
+    ("was", "masked", "is_written_as"),
+    [
+        ("shop/shop-logs.txt.gz", "shop/node-1.host-2", "shop/node-1-log.txt"),
+        ("shop/shop-logs.txt", "shop/node-1.txt", "shop/node-1-log.txt"),
+        ("shop/kubelet.log", "shop/kubelet.host-2", "shop/kubelet.log"),
+        ("shop/kubelet.log", "shop/kubelet.log", "shop/kubelet.log"),
+        ("shop/shop.json", "shop/node-1.host-2", "shop/node-1.json"),
+        ("shop/shop.1", "shop/node-1.1", "shop/node-1.1"),
+    ],
+)
+def test_a_log_is_known_for_one_by_its_masked_name(was, masked, is_written_as, tmp_path):
+    """A folder is read by the names of its files, so their endings and the word `log` stay."""
+    source = TextInput(was, b"")
+    assert list(placed([source], tmp_path, lambda _: masked)) == [(source, tmp_path / is_written_as)]
 
 
 def test_what_cannot_be_read(kvdiag, tmp_path):
