@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -34,6 +36,91 @@ def test_no_finding_of_medium_or_above(path, tmp_path):
     report = printed(path, tmp_path, "shop_evil")
     assert [one.rule.name for one in report.findings if one.severity >= Severity.MEDIUM] == []
     assert report.problems == ()
+
+
+DAY = b"Nov 20 20:39:21"
+ID = "0a1b2c3d4e5f"
+# How else the output of a container reaches a log: the name of the file, and a line as it stands there.
+WAYS: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
+    "docker, file": (f"var/lib/docker/containers/{ID}/{ID}-json.log", lambda line: record(log=line, stream="stdout")),
+    "docker, journal": ("journal.log", lambda line: DAY + b" worker-1 %s[811]: " % ID.encode() + line),
+    "CRI-O, journal": ("journal.log", lambda line: DAY + b" worker-1 conmon[811]: " + line),
+    "docker, named": ("journal.log", lambda line: DAY + b" worker-1 k8s_app_web-0_shop[811]: " + line),
+    "journal as JSON": (
+        "j.json",
+        lambda line: record(MESSAGE=line, SYSLOG_IDENTIFIER="kubelet", CONTAINER_NAME="kubelet"),
+    ),
+    "Google Cloud": (
+        "g.json",
+        lambda line: record(textPayload=line, resource={"labels": {"container_name": "kubelet"}}),
+    ),
+    "fluent-bit": ("f.json", lambda line: record(message=line, kubernetes={"container_name": "kubelet"})),
+    "kubectl --prefix": ("k.log", lambda line: b"[pod/web-0/app] " + line),
+    "stern": ("s.log", lambda line: b"web-0 kubelet " + line),
+    "kail": ("k.log", lambda line: b"shop/web-0[kubelet]: " + line),
+    "Sonobuoy": ("podlogs/shop/web-0/logs/kubelet.txt", lambda line: line),
+    "a probe": ("kubelet.log", lambda line: PROBE + b'"' + json.dumps(line.decode())[1:-1].encode() + b'"'),
+    "a probe, lines": ("kubelet.log", lambda line: PROBE + b"<\n\t" + line + b"\n >"),
+    "a probe, lines in a journal": (
+        "kubelet.log",
+        lambda line: b"\n".join(
+            DAY + b" worker-1 kubelet[2201]: " + part for part in (PROBE + b"<", b"        " + line, b" >")
+        ),
+    ),
+    "a command": ("c.log", lambda line: EXEC % line.replace(b'"', rb"\"")),
+}
+PROBE = (
+    b'I1120 20:39:21.000000    2201 prober.go:107] "Probe failed" probeType="Readiness" pod="shop/web-0" podUID="%s"'
+    b' containerName="app" probeResult="failure" output=' % UID.encode()
+)
+EXEC = b'time="2026-11-20T20:39:21Z" level=info msg="ExecSync for \\"0a1b\\" with command [sh -c %s] and timeout 1 (s)"'
+SAID = (
+    b"F1120 20:39:21.000000    2201 server.go:198] failed to run Kubelet: unable to load bootstrap kubeconfig",
+    b"nvme nvme1: Removing after probe failure status: -19",
+    b"Nov 20 20:39:21 worker-1 kernel: nvme nvme1: Removing after probe failure status: -19",
+    b'time="2026-11-20T20:39:21Z" level=fatal msg="Failed to run CRI service" error="the disk is gone"',
+    b"panic: freepages: failed to get all reachable pages (page 640: multiple references)",
+)
+
+
+def record(**entry: object) -> bytes:
+    """Give an object as docker, a journal or a collector writes it."""
+    told = {key: value.decode() if isinstance(value, bytes) else value for key, value in entry.items()}
+    return json.dumps({**told, "time": "2026-11-20T20:39:21Z"}).encode()
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_output_of_a_container_by_any_way(tmp_path, way):
+    """Whatever kubelet, the runtime or the kernel would print is no finding about them where a container printed it."""
+    name, wrap = WAYS[way]
+    log = tmp_path / name
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_bytes(b"".join(wrap(line) + b"\n" for line in SAID))
+    found = analyze(Options(paths=(str(log),), year=2026)).findings
+    assert [one.rule.name for one in found if one.severity >= Severity.MEDIUM] == []
+
+
+@pytest.mark.parametrize("line", SAID[:2] + SAID[3:])
+def test_the_same_lines_of_the_host(tmp_path, line):
+    """What the lines above say is found where the program that they are of prints them."""
+    who = b"kernel" if line.startswith(b"nvme") else b"containerd[900]" if line[:1] in b"tp" else b"kubelet[2201]"
+    (tmp_path / "journal.log").write_bytes(DAY + b" worker-1 " + who + b": " + line + b"\n")
+    assert analyze(Options(paths=(str(tmp_path / "journal.log"),), year=2026)).findings != ()
+
+
+def test_a_program_of_the_host_that_quotes(tmp_path):
+    """The sender of a line is the one that the journal names, whomever its text names."""
+    (tmp_path / "journal.log").write_bytes(DAY + b" worker-1 sshd[811]: " + SAID[2] + b"\n")
+    assert analyze(Options(paths=(str(tmp_path / "journal.log"),), year=2026)).findings == ()
+
+
+def test_a_driver_in_the_log_of_a_nameless_container(tmp_path):
+    """Where nothing names the container, what its output alone shows is possible, and nothing is to be changed."""
+    lines = (SAMPLES / "hostpath-driver-lost-state" / "csi-hostpath.log").read_bytes().splitlines()
+    (tmp_path / "x.log").write_bytes(b"".join(STAMP + line + b"\n" for line in lines))
+    (found, *_) = analyze(Options(paths=(str(tmp_path / "x.log"),))).findings
+    assert Reason.AUTHOR in {doubt.reason for doubt in found.doubts}
+    assert [fix for fix in found.fix if fix.after] == []
 
 
 @pytest.mark.parametrize(("namespace", "changing"), [("kube-system", 1), ("shop", 0)])

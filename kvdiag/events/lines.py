@@ -17,7 +17,7 @@ from kvdiag.events.stamper import Process, TimedLine, TimestampReader
 from kvdiag.formats.bodies.known import canonical, classify, read_body
 from kvdiag.formats.carriers.carrier import KERNEL
 from kvdiag.formats.carriers.dmesg import Minutes
-from kvdiag.formats.carriers.peel import peel
+from kvdiag.formats.carriers.peel import INDENTS, peel, peel_to_indent
 
 LONGEST_LINE = 1 << 20
 LONGEST_RECORD = 120  # lines of one record: an error of many lines, a goroutine
@@ -37,6 +37,7 @@ class HitLines:
         self._listed, self._minutes = Listed(self.stamper), Minutes()
         self._split: tuple[bytes, list[bytes]] = (b"", [])
         self._searched: tuple[bytes, int, int] = (b"", 0, 0)
+        self._opened_at: dict[tuple[str, str, int | None], tuple[bytes, int, int | None]] = {}
 
     def front(self) -> Front:
         """How the layout met last reads a time, who writes in it, and where its words begin."""
@@ -50,6 +51,9 @@ class HitLines:
     def read(self, line: bytes, block: bytes, index: int) -> ParsedLine:
         """A line that the front layout cannot read, or that does not end where it ends."""
         line = line.removesuffix(b"\r")
+        head = self._opened(block, index, line)
+        if head is not None:
+            return self._of_value(block, head)
         said = self.stamper.read(line)
         if is_row(said.body):
             said = self._listed.read(said, line, block, index)
@@ -67,8 +71,41 @@ class HitLines:
             self.last = opening.stamp if opening.stamp is not None else self.last
         if not lines[head].rstrip().endswith(b"=<"):
             return said
+        return self._of_value(block, head)
+
+    def _of_value(self, block: bytes, head: int) -> ParsedLine:
+        """The record whose head opens a value of many lines."""
+        lines = self.lines(block)
+        opening = self.stamper.read(lines[head])
+        self.last = opening.stamp if opening.stamp is not None else self.last
         whole = read_body(b"\n".join([peel(lines[head]).body, *_block_value(lines, head + 1)]))
         return opening._replace(text=canonical(whole), body=whole) if whole else opening
+
+    def _opened(self, block: bytes, index: int, line: bytes) -> int | None:
+        """The head of the record in whose value of many lines an indented line stands, whatever the line looks like.
+
+        Lines of other processes may stand between, as a journal has them.
+        """
+        indented = peel_to_indent(line)
+        if indented is None:
+            return None
+        lines, sender = self.lines(block), (indented.node, indented.ident, indented.pid)
+        walked, begun, opened = self._opened_at.get(sender, (b"", 0, None))
+        head = None
+        for back in range(index - 1, -1, -1):
+            if walked is block and back == begun:
+                head = opened
+                break
+            above = lines[back].rstrip(b"\r")
+            outer = peel_to_indent(above) or peel(above)
+            is_value = outer.body.startswith(INDENTS) or (outer.body.startswith(b" >") and above.endswith(b"=<"))
+            if above and (outer.node, outer.ident, outer.pid) == sender and not is_value:
+                head = back if above.endswith(b"=<") else None
+                break
+        if walked is not block:
+            self._opened_at.clear()
+        self._opened_at[sender] = (block, index, head)
+        return head
 
     def _head_above(self, block: bytes, lines: list[bytes], index: int) -> int:
         """The nearest line above that begins a record and has a time; the line itself when there is none.

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from kvdiag.events.names import NAMED, PLACEHOLDERS, mounts_in, pods_in, refs_of, text_of
+from kvdiag.events.quoted import is_of_pod
 from kvdiag.events.raw import EventMatch, Match, Meaning, ValueReader, Values
 from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.model.event import Ref
@@ -39,7 +40,7 @@ class Matcher:
     def match(self, literal: int, text: bytes) -> Match | None:
         """The first wording of a literal that fits, with its values."""
         at = text.find(self._vocabulary.literals[literal])
-        if at < 0:
+        if at < 0 or is_of_pod(text, at):
             return None
         for number in self._vocabulary.by_literal[literal]:
             quick, shift = self._quick[number] or self._prepare(number)

@@ -219,7 +219,9 @@ class Recogniser:
 
     def _is_own(self, entry: Entry, said: ParsedLine, place: HitLine, rest: int) -> bool:
         """Whether the words are not those of another: the kernel's that a program tells, or such as several have."""
-        is_contained = self._by.is_contained(said[2].carrier)
+        is_contained = self._by.is_contained(said[2].carrier, said[2].ident)
+        if entry.kind == CRASH:
+            return self._by.may_crash(said[2].carrier, said[2].ident)
         if entry.component == KERNEL:
             return said[2].ident == KERNEL and not is_contained
         if is_row(said[3]):

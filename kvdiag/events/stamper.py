@@ -27,7 +27,7 @@ from kvdiag.formats.authors import CONTAINED
 from kvdiag.formats.bodies import eventtable
 from kvdiag.formats.bodies.eventtable import UNKNOWN
 from kvdiag.formats.bodies.known import canonical, read_body
-from kvdiag.formats.carriers.peel import Peeled, peel
+from kvdiag.formats.carriers.peel import INDENTS, Peeled, peel
 from kvdiag.model.record import Body
 
 QUARTER = 15 * MINUTE
@@ -202,7 +202,12 @@ class TimestampReader:
     def _teach(self, line: bytes, peeled: Peeled, body: Body, stamp: int | None, process: Process) -> None:
         at = len(line) - len(peeled.body)
         klog = body.format == "klog"
-        if stamp is None or len(line) < at + 36 or not (klog or line.startswith(LOGRUS, at)):
+        if (
+            stamp is None
+            or line[:at].endswith(INDENTS)
+            or len(line) < at + 36
+            or not (klog or line.startswith(LOGRUS, at))
+        ):
             return
         tail = _tail(line[:at])
         layout: Layout = KlogLayout(at, tail, process, line) if klog else LogrusLayout(at, tail, process)

@@ -128,7 +128,9 @@ _HOST = frozenset(("", "kernel", "systemd", "systemd-journald"))  # who may stan
 HOST = frozenset((
     *("kubelet", "containerd", "crio", "dockerd", "cri-dockerd", "kernel", "systemd", "systemd-journald", "audit"),
 ))  # fmt: skip
-CONTAINED = frozenset(("cri", "docker-json"))  # carriers of what a container prints
+CONTAINED = frozenset(("cri", "docker-json", "pod-prefix", "container-journal", "container-json"))  # of what one prints
+# What docker, podman and CRI-O call the output of a container in the journal.
+_CONTAINERS_IDENT = lazy_regex(r"[0-9a-f]{12}(?:[0-9a-f]{52})?|k8s_.+|conmon")
 # Namespaces in which only who runs the cluster makes pods, and words in the names of drivers and of network agents.
 _SYSTEM = frozenset(("openebs", "portworx", "trident", "rook-ceph", "calico-apiserver", "cilium", "democratic-csi"))
 _SYSTEM_NAMED = lazy_regex(r"(?:kube|openshift|cattle)-.+|.+-system")
@@ -235,14 +237,21 @@ class Attribution(NamedTuple):
 
         What a container printed is never of a program of the host, whatever it says.
         """
-        if self.is_contained(carrier):
+        if self.is_contained(carrier, ident):
             is_own = component not in HOST or (component == "kubelet" and self._is_kubelets())
             return is_own and self.by.rank is not Rank.APPLICATION and self._may_say(component, "", line)
-        return component in _HOST or self._may_say(component, ident, line)
+        if component in _HOST:
+            return not ident or ident in _HOST or not component
+        return self._may_say(component, ident, line)
 
-    def is_contained(self, carrier: str) -> bool:
-        """Whether a line that came so was printed by a container: by the place of its log, or by what carries it."""
-        return self.by.rank is not None or (carrier in CONTAINED and self.by.program not in HOST)
+    def is_contained(self, carrier: str, ident: str) -> bool:
+        """Whether a container printed the line: by the place of its log, by its carrier, or by what a journal says."""
+        is_carried = carrier in CONTAINED and self.by.program not in HOST
+        return self.by.rank is not None or is_carried or is_output(carrier, ident)
+
+    def may_crash(self, carrier: str, ident: str) -> bool:
+        """Whether a crash dump may be that of a program of the host: not in the output of a container."""
+        return not self.is_contained(carrier, ident) or self._is_kubelets()
 
     def _may_say(self, component: str, ident: str, line: bytes) -> bool:
         """Whether neither the name of a process nor a source file in the line says that another wrote it."""
@@ -263,7 +272,7 @@ class Attribution(NamedTuple):
 
     def may_relay(self, ident: str, line: bytes, carrier: str = "") -> bool:
         """Whether a line may pass on an error of the node: not in a container's own log, nor of the control plane."""
-        if self.is_contained(carrier) and not self._is_kubelets():
+        if self.is_contained(carrier, ident) and not self._is_kubelets():
             return False
         if ident and ident not in COMBINED:
             return process(ident) not in CONTROL
@@ -285,6 +294,11 @@ class Attribution(NamedTuple):
         told, named = author(ident, caller), self.by.program if self.by.program in CONTROL else ""
         is_shared = not ident and caller.partition(":")[0] in _ATTACHING
         return named or (own if own in CONTROL else told) if is_shared else told or named
+
+
+def is_output(carrier: str, ident: str) -> bool:
+    """Whether a journal has the line from docker, podman or CRI-O, as the output of a container."""
+    return carrier == "container-journal" or bool(_CONTAINERS_IDENT.fullmatch(ident))
 
 
 def reflector_type(line: bytes) -> bytes:

@@ -20,6 +20,7 @@ from kvdiag.formats.bodies.gopanic import is_start
 from kvdiag.formats.bodies.klog import preamble
 from kvdiag.formats.bodies.known import classify
 from kvdiag.formats.carriers.carrier import KERNEL
+from kvdiag.formats.carriers.peel import peel_to_indent
 from kvdiag.formats.stamps import rfc3339
 from kvdiag.ingest.blocks import Input, read_blocks
 from kvdiag.ingest.limit import TimeIsUpError
@@ -98,9 +99,10 @@ class LogRead(NamedTuple):
 def begins_record(line: bytes) -> bool:
     """Whether a line begins a record of a known format; blocks are cut before such a line.
 
-    Not before a crash dump: it has no time of its own but that of the line above.
+    Not before a crash dump: it has no time of its own but that of the line above. Nor before an indented line: a value
+    of many lines may hold any text.
     """
-    return classify(line) == "head" and not is_start(line)
+    return classify(line) == "head" and not is_start(line) and peel_to_indent(line) is None
 
 
 def read_source(

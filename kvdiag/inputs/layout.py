@@ -14,6 +14,7 @@
     sosreport                        sosreport-worker-1-2024-03-12-abcdefg/…   (its name is in the file etc/hostname)
     /var/log/pods                    shop_web-0_1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01/csi-attacher/0.log
     /var/log/containers              web-0_shop_csi-attacher-<64 digits>.log
+    Sonobuoy                         podlogs/shop/web-0/logs/csi-attacher.txt
 
 A folder of another layout may be called after anything: no node is guessed from it.
 """
@@ -86,6 +87,7 @@ _CONTAINERS = (
         "/logs/",
         rf"(?:(?:.*/)?namespaces/{_NAMESPACE}/|(?:.*/)?)pods/{_POD}/{_CONTAINER}/(?:(?P=container)/)?logs/[^/]+",
     ),
+    ("podlogs/", rf"(?:.*/)?podlogs/{_NAMESPACE}/{_POD}/logs/{_CONTAINER}\.txt"),
 )
 
 

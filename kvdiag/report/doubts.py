@@ -22,7 +22,7 @@ SENTENCES: Mapping[Reason, str] = {
     Reason.PROOF: "{text}",
     Reason.UNSAID: "{text} does not show the {needed}",
     Reason.EARLIER: "the tries before {text} are not in these logs; they may have failed for another reason",
-    Reason.AUTHOR: "only {text} shows it, the log of a container in a namespace of users, who choose its name",
+    Reason.AUTHOR: "only {text} shows it, the output of a container, and nothing proves which program runs in it",
     Reason.VERSION: "{text} version not found in these logs; this rule applies to {needed} "
     "(set it with --component {text}=…)",
 }

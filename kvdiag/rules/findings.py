@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from kvdiag.clock import MINUTE, say_duration
-from kvdiag.formats.authors import Rank, rank_of
+from kvdiag.formats.authors import CONTAINED, Rank, called, rank_of
+from kvdiag.formats.carriers.peel import peel
 from kvdiag.inputs.layout import place_of
 from kvdiag.model.doubt import Doubt, Reason
 from kvdiag.model.event import NAMELESS, Event
@@ -165,9 +166,9 @@ def _steps(rule: Rule, said: Mapping[str, str], dialect: Dialect, *, changes: bo
 
 def _author_doubts(match: RuleMatch) -> Iterator[Doubt]:
     """One where only the log of a container shows the fault that anyone may have named so."""
-    logs = {event.origin.source for events in match.bound.values() for event in events}
-    if logs and all(map(_is_of_user, logs)):
-        yield Doubt(Reason.AUTHOR, text=min(logs))
+    lines = [event for events in match.bound.values() for event in events]
+    if lines and all(map(_is_of_user, lines)):
+        yield Doubt(Reason.AUTHOR, text=min(line.origin.source for line in lines))
 
 
 def _clock_doubts(rule: Rule, match: RuleMatch, part: Sequence[Event], history: History) -> Iterator[Doubt]:
@@ -189,9 +190,15 @@ def _may_change(match: RuleMatch, end: End, severity: Severity) -> bool:
     return end.at is None and severity is not Severity.INFO and not is_claimed
 
 
+def _is_of_user(event: Event) -> bool:
+    """Whether a container printed the line that a user may have called so, or that nothing names."""
+    rank, is_called = _called(event.origin.source)
+    return rank is Rank.NAMED or (rank is None and not is_called and peel(event.logged).carrier in CONTAINED)
+
+
 @lru_cache(4096)
-def _is_of_user(log: str) -> bool:
-    return rank_of(place_of(log)) is Rank.NAMED
+def _called(log: str) -> tuple[Rank | None, bool]:
+    return rank_of(place_of(log)), bool(called(log))
 
 
 def _shown(rule: Rule, matches: Sequence[RuleMatch], part: Sequence[Event]) -> tuple[RuleMatch, Stretch]:

@@ -135,9 +135,9 @@ def test_json_says_the_same_as_text(text, as_json):
     assert told(nested)[:2] == told(plain)[:2]
 
 
-@pytest.mark.parametrize("prefix", ["", "Jul 15 03:49:33 worker-1 kubelet[1432]: ", "[pod/x/kubelet] "])
+@pytest.mark.parametrize("prefix", ["", "Jul 15 03:49:33 worker-1 kubelet[1432]: ", "[worker-1] "])
 def test_a_carrier_changes_nothing_that_is_said(prefix):
-    """Prefixes of the journal and of kubectl leave kind, names and values as they are."""
+    """Prefixes of the journal and of collectors leave kind, names and values as they are."""
     (bare,) = raw_events(klog(FAILED, level="E"))
     (carried,) = raw_events(prefix + klog(FAILED, level="E"))
     assert told(carried) == told(bare)

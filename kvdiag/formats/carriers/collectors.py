@@ -29,6 +29,9 @@ _SHAPE = frozenset((
 _LABELS = ("fields", "labels", "stream", "kubernetes", "attrs")
 _NODES = ("nodeName", "node_name", "node", "nodename", "hostname", "host", "_HOSTNAME")
 _IDENTS = ("containerName", "container_name", "container", "unit", "syslog_identifier", "SYSLOG_IDENTIFIER", "app")
+# Names of the labels that only the output of a container has.
+_CONTAINER = ("container_name", "containerName", "container", "container_id")
+_PODS = ("podName", "pod_name", "pod", *_CONTAINER)
 
 
 def read(entry: Mapping[str, object]) -> Peeled | None:
@@ -73,7 +76,7 @@ def _google(entry: Mapping[str, object]) -> Peeled | None:
         _first(payload, ("_HOSTNAME",)) or _first(labels, ("node_name",)),
         program(_first(payload, ("SYSLOG_IDENTIFIER", "_COMM")) or _first(labels, ("container_name",))),
         number_of(text_of(payload.get("_PID"))),
-        "cloud-json",
+        "container-json" if _first(labels, _CONTAINER) else "cloud-json",
     )
 
 
@@ -91,7 +94,8 @@ def _collected(entry: Mapping[str, object]) -> Peeled | None:
     node = next(filter(None, (_first(labels, _NODES) for labels in told)), "")
     ident = next(filter(None, (_first(labels, _IDENTS) for labels in told)), "")
     stamp = _time(entry[times[0]]) if times else None
-    return Peeled(body, stamp, node, program(ident), carrier="collector-json")
+    is_pods = any(_first(labels, _PODS) or any(map(_mapping, map(labels.get, ("pod", "container")))) for labels in told)
+    return Peeled(body, stamp, node, program(ident), carrier="container-json" if is_pods else "collector-json")
 
 
 def _time(value: object) -> int | None:

@@ -25,6 +25,8 @@ _KEY = lazy_regex(rb'^[^"\\]{0,80}" ?: ?"')  # what is left of the key
 _CUT = lazy_regex(rb'[^"]{0,200}?[\w.\-]{1,80}\.go:\d{1,6}\] |[^"]{0,80}?(?:level|msg)=')
 _SAID = frozenset(("MESSAGE", "message", "msg", "log", "line", "textPayload", "jsonPayload"))
 _JOURNALS = frozenset(("__REALTIME_TIMESTAMP", "_PID", "_HOSTNAME", "SYSLOG_IDENTIFIER"))
+# Fields of what docker and podman write into the journal for a container.
+_CONTAINERS = frozenset(("CONTAINER_ID", "CONTAINER_ID_FULL", "CONTAINER_NAME", "CONTAINER_TAG"))
 
 
 def read(body: bytes) -> Peeled | None:
@@ -101,5 +103,5 @@ def journal_entry(entry: Mapping[str, object] | None) -> Peeled | None:
         node=text_of(entry.get("_HOSTNAME")),
         ident=program(text_of(entry.get("SYSLOG_IDENTIFIER") or entry.get("_COMM"))),
         pid=number_of(pid),
-        carrier="journal-json",
+        carrier="journal-json" if _CONTAINERS.isdisjoint(entry) else "container-journal",
     )

@@ -22,6 +22,7 @@ __all__ = ["Peeled", "chatter", "peel", "repeel", "suppressed"]
 
 _Reader = Callable[[bytes], Peeled | None]
 _DEEPEST = 5
+INDENTS = (b"\t", b"        ")  # before each line of a value of klog; journalctl shows a tab as blanks
 # Not k0s, which puts the line of another program into `msg`, and not Talos, whose objects carry one.
 _BARE = re.compile(
     rb'[IWEF]\d{4} \d\d:\d\d:|time="(?!.{10} [^"]{1,30}" level=[a-z]+ msg="(?:[IWEF]\d{4} |time=|\{))'
@@ -31,6 +32,7 @@ _CHATTER = lazy_regex(
     rb"(?:\* )?-- (?:(?P<begin>Logs begin at |Journal begins at )|(?P<boot>Boot [0-9a-f]{32} --|Reboot --)"
     rb"|(?P<none>No entries --))|(?P<gap>--)$|(?P<fence>(?:```|~~~)[\w+.\-]{0,20}$)"
 )
+_SIGNED = ("journal", "syslog", "dmesg", "talos-dmesg", "container-journal", "named", "console")
 _NAMES = {"begin": "begin", "boot": "boot", "none": "no-entries", "gap": "gap", "fence": "fence"}
 _SUPPRESSED = lazy_regex(rb"Suppressed (\d{1,9}) messages from ")
 _LETTER: tuple[_Reader, ...] = (
@@ -109,6 +111,19 @@ def repeel(peeled: Peeled, most: int = _DEEPEST) -> Peeled:
     return peeled
 
 
+def peel_to_indent(line: bytes) -> Peeled | None:
+    """Take the carriers off that stand before an indented text; None where no text is indented."""
+    peeled = Peeled(line.rstrip(b"\r\n"))
+    for _ in range(_DEEPEST):
+        if peeled.body.startswith(INDENTS):
+            return peeled
+        inner = _peel_once(peeled.body)
+        if inner is None:
+            return None
+        peeled = _nested(peeled, inner)
+    return None
+
+
 def chatter(line: bytes) -> str | None:
     """Name what stands between the lines of a log: `begin`, `boot`, `no-entries`, grep's `gap`, Markdown's `fence`."""
     found = _CHATTER.match(line)
@@ -131,6 +146,8 @@ def _peel_once(body: bytes) -> Peeled | None:
 
 def _nested(outer: Peeled, inner: Peeled) -> Peeled:
     """Keep the outer carrier's absolute time and name, and the inner one's sender."""
+    if outer.ident and _is_signed(outer) and _is_signed(inner):  # the text of a program, whoever it names
+        return outer._replace(body=inner.body)
     stamp = outer.stamp
     if stamp is not None and inner.stamp is not None and is_since_boot(inner.stamp):
         pass  # syslog's time before the kernel's own
@@ -147,3 +164,8 @@ def _nested(outer: Peeled, inner: Peeled) -> Peeled:
         outer.stream or inner.stream,
         outer.cut or inner.cut,
     )
+
+
+def _is_signed(peeled: Peeled) -> bool:
+    """Whether a journal, syslog or the kernel's ring says who wrote the line."""
+    return peeled.carrier.startswith(_SIGNED)

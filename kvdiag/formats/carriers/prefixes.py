@@ -224,13 +224,17 @@ def words(body: bytes) -> Peeled | None:
     if found is None:
         return None
     word = found.group(1)
-    return Peeled(body[found.end() :], ident=program(_word(word)) if _PROGRAM.match(word) else "", carrier="word")
+    carrier = "word" if len(found.group().split()) == 1 else "pod-prefix"
+    return Peeled(body[found.end() :], ident=program(_word(word)) if _PROGRAM.match(word) else "", carrier=carrier)
 
 
 def bracketed(body: bytes) -> Peeled | None:
     """`[pod/csi-0/driver] `, `[csi-0 driver] `: kubectl logs --prefix, kubetail and the like."""
     found = _POD.match(body) or _BRACKET.match(body)
-    return Peeled(body[found.end() :], ident=_word(found.group(1)), carrier="pod-prefix") if found else None
+    if found is None:
+        return None
+    is_pods = body.startswith(b"[pod/") or b" " in found.group()[:-2]
+    return Peeled(body[found.end() :], ident=_word(found.group(1)), carrier="pod-prefix" if is_pods else "word")
 
 
 def kailed(body: bytes) -> Peeled | None:

@@ -1,0 +1,51 @@
+r"""Text that a pod chose, within a line of kubelet, the runtime or an event: it is never the words of the line itself.
+
+    "Probe failed" probeType="Readiness" pod="shop/web-0" containerName="app" probeResult="failure" output="panic: …"
+
+What a probe or hook prints, the command that runs in a container, the container's spec and a name that is no image
+reference may be any text, also what kubelet, the runtime or the kernel would print.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kvdiag.regex import lazy_regex
+
+SHORTEST = 40  # bytes: what stands nearer to the begin of a line is not quoted by it
+
+
+class _Quote(NamedTuple):
+    """Where such text begins, and the words behind it, of which the last count; without any it ends with the line."""
+
+    begins: bytes
+    ends: bytes = b""
+
+
+# Of kubelet's prober, lifecycle hooks and Container specs, of containerd's ExecSync and of runc.
+_QUOTES = (
+    _Quote(rb'"Probe failed"[^\n]{0,1000}? output='),
+    _Quote(rb"(?:Liveness|Readiness|Startup) probe (?:failed|warning): "),
+    _Quote(rb'(?:Liveness|Readiness|Startup) probe for \\*"[^"]{1,400}" (?:failed|warning)[^:]{0,20}: '),
+    _Quote(rb" cmd=\["),
+    _Quote(rb" with command \[", b"] and timeout"),
+    _Quote(rb'exec: \\*"', b'": '),
+    _Quote(rb"&Container\{", b"} start failed in pod"),
+    _Quote(rb'default image tag \\*"', b": couldn't parse image"),
+    _Quote(rb"ifecycle hook \("),
+)
+# Most lines have none of these words: 0.5 µs instead of 3.
+_WORDS = (b"robe", b" cmd=[", b"command [", b"exec: ", b"&Container{", b"default image tag", b"ifecycle hook (")
+_BEGINS = lazy_regex(b"|".join(b"(%b)" % quote.begins for quote in _QUOTES))
+
+
+def is_of_pod(text: bytes, at: int) -> bool:
+    """Whether what stands at a place of a line is text that a pod chose."""
+    if at < SHORTEST or not any(text.find(word, 0, at) >= 0 for word in _WORDS):
+        return False
+    for found in _BEGINS.finditer(text, 0, at):
+        ends = _QUOTES[(found.lastindex or 1) - 1].ends
+        end = text.rfind(ends, found.end()) if ends else -1
+        if end < 0 or at < end:
+            return True
+    return False
