@@ -510,8 +510,8 @@ def test_dump_of_a_cluster(kvdiag, tmp_path):
     path.write_bytes(dump())
     report = analyze(kvdiag, path)
     inputs = {i["source"].removeprefix(str(path)): i for i in report["inputs"]}
-    assert inputs["/csi/csi-0/csi-attacher"]["component"] == "external-attacher"
-    assert inputs["/csi/csi-0/web"]["lines"] == 1
+    assert inputs["/namespaces/csi/pods/csi-0/csi-attacher"]["component"] == "external-attacher"
+    assert inputs["/namespaces/csi/pods/csi-0/web"]["lines"] == 1
     assert ("kubelet", "1.29.3", "w1") in {(v["component"], v["version"], v["node"]) for v in report["versions"]}
     done = kvdiag("parse", "--year", "2024", path)
     (record,) = [r for r in map(json.loads, done.stdout.splitlines()) if r["message"] == "Version"]

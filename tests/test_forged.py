@@ -67,6 +67,10 @@ WAYS: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
             DAY + b" worker-1 kubelet[2201]: " + part for part in (PROBE + b"<", b"        " + line, b" >")
         ),
     ),
+    "a dump of the cluster": (
+        "logs.txt",
+        lambda line: b"==== START logs for container app of pod shop/web-0 ====\n" + line,
+    ),
     "a command": ("c.log", lambda line: EXEC % line.replace(b'"', rb"\"")),
 }
 PROBE = (

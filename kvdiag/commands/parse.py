@@ -15,6 +15,7 @@ from kvdiag.formats.carriers.carrier import KERNEL
 from kvdiag.formats.carriers.dmesg import Minutes
 from kvdiag.ingest.blocks import Input, read_blocks
 from kvdiag.ingest.records import Raw, read_records
+from kvdiag.inputs.layout import place_of_section
 from kvdiag.inputs.lines import LineMap
 from kvdiag.inputs.paths import sources
 from kvdiag.model.options import Options
@@ -40,7 +41,7 @@ def source_records(source: Input, problem: Callable[[InputError], None], log_clo
     source, known = log_clocks.of(source)
     for name, part in sections(read_blocks(source, problem, line_map)):
         log = f"{source.name}/{name}" if name else source.name
-        by = byline(log, source.place)
+        by = byline(log, place_of_section(name, source.place))
         found = known.get(log, KnownLog())
         is_passed_over, blocks = looked_into(name, part)
         raws = read_records(() if is_passed_over else blocks, line_map)

@@ -187,7 +187,7 @@ class Recogniser:
         entry = self._vocabulary.owner(found[0])
         stamp = said[0] if said[0] is not None else self._lines.last
         is_bare = said[0] is None and said[3] is None  # neither a time nor a format
-        is_excerpt = self._is_named and stamp is None
+        is_excerpt = self._is_named and stamp is None and self._by.by.rank is None
         if is_bare and entry.component not in {"", KERNEL} and not is_excerpt:
             return  # words of a log in a text that is none
         if not (self._is_own(entry, said, place, rest) or (is_excerpt and is_bare)):

@@ -27,6 +27,7 @@ from kvdiag.ingest.limit import TimeIsUpError
 from kvdiag.ingest.log_events import LogEvents, processes
 from kvdiag.ingest.understood import Survey, Surveyed
 from kvdiag.ingest.weight import Load, Weight
+from kvdiag.inputs.layout import place_of_section
 from kvdiag.inputs.lines import LineMap
 from kvdiag.model.place import NO_PROVENANCE, Provenance
 from kvdiag.regex import lazy_regex
@@ -163,7 +164,8 @@ class LogReader:
         """`name` is what the log is called in reports; `line_map` has the lines of the input where it was rewritten."""
         self.name, self._source, self._vocabulary, self._line_map = name, source, vocabulary, line_map
         self._scanner = scanner
-        by = Attribution(byline(name, source.place))
+        self._place = place_of_section(name.removeprefix(source.name), source.place)
+        by = Attribution(byline(name, self._place))
         self._recogniser = Recogniser(vocabulary, is_named=source.is_named, by=by)
         self.survey = Survey(is_bare=by.by.program == KERNEL, line_of=line_map.of)
         self._first: int | None = None
@@ -250,7 +252,7 @@ class LogReader:
             process=self._speaker,
             wrapped=tuple(heard.stamper.wrapped),
             modified=self._source.modified,
-            place=self._source.place,
+            place=self._place,
             evicted=self._evicted,
             damaged=tuple(self._damage.stretches),
         )

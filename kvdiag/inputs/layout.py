@@ -14,6 +14,7 @@
     sosreport                        sosreport-worker-1-2024-03-12-abcdefg/…   (its name is in the file etc/hostname)
     /var/log/pods                    shop_web-0_1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01/csi-attacher/0.log
     /var/log/containers              web-0_shop_csi-attacher-<64 digits>.log
+    kubectl cluster-info dump        namespaces/shop/pods/web-0/csi-attacher   (a section, as kvdiag calls it)
     Sonobuoy                         podlogs/shop/web-0/logs/csi-attacher.txt
 
 A folder of another layout may be called after anything: no node is guessed from it.
@@ -87,6 +88,7 @@ _CONTAINERS = (
         "/logs/",
         rf"(?:(?:.*/)?namespaces/{_NAMESPACE}/|(?:.*/)?)pods/{_POD}/{_CONTAINER}/(?:(?P=container)/)?logs/[^/]+",
     ),
+    ("namespaces/", rf"(?:.*/)?namespaces/{_NAMESPACE}/pods/{_POD}/(?P<container>[a-z0-9-]+)(?: \(\d+\))?"),
     ("podlogs/", rf"(?:.*/)?podlogs/{_NAMESPACE}/{_POD}/logs/{_CONTAINER}\.txt"),
 )
 
@@ -103,6 +105,12 @@ def place_of(name: str) -> Provenance:
         inside.get("pod", ""),
         inside.get("namespace") or "",
     )
+
+
+def place_of_section(section: str, place: Provenance) -> Provenance:
+    """What the name of a section says of a part of an input, of which `place` is known."""
+    inside = place_of(section)
+    return inside._replace(group=place.group, node=place.node) if inside.container else place
 
 
 def _first(layouts: Iterable[tuple[str, str]], name: str) -> Mapping[str, str]:

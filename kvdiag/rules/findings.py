@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from kvdiag.clock import MINUTE, say_duration
-from kvdiag.formats.authors import CONTAINED, Rank, called, rank_of
+from kvdiag.formats.authors import CONTAINED, Rank, called, is_output, rank_of
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.inputs.layout import place_of
 from kvdiag.model.doubt import Doubt, Reason
@@ -193,7 +193,10 @@ def _may_change(match: RuleMatch, end: End, severity: Severity) -> bool:
 def _is_of_user(event: Event) -> bool:
     """Whether a container printed the line that a user may have called so, or that nothing names."""
     rank, is_called = _called(event.origin.source)
-    return rank is Rank.NAMED or (rank is None and not is_called and peel(event.logged).carrier in CONTAINED)
+    if rank is not None or is_called:
+        return rank is Rank.NAMED
+    peeled = peel(event.logged)
+    return peeled.carrier in CONTAINED or is_output(peeled.carrier, peeled.ident)
 
 
 @lru_cache(4096)

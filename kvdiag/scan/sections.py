@@ -86,12 +86,17 @@ def _named(whole: Iterable[Block]) -> Iterator[tuple[str, Block]]:
                 yield name, Block(part, line, lines, 0, block.torn_within(line, lines))
             line += part.count(b"\n") + 1
             at = min(mark.end() + 1, len(block.data))
-            name = None if mark["end"] else _unique(mark["name"] or mark["pod"] + b"/" + mark["container"], seen)
+            name = None if mark["end"] else _unique(mark["name"] or _path(mark), seen)
         rest = block.data[at:]
         if rest and (name or rest.strip(b"*\r\n ")):
             name = _unique(_BETWEEN, seen) if name is None else name
             lines = rest.count(b"\n") + (not rest.endswith(b"\n"))
             yield name, Block(rest, line, lines, block.truncated, block.torn_within(line, lines))
+
+
+def _path(mark: re.Match[bytes]) -> bytes:
+    """The name of a container's section in a dump, in a layout that says whose log it is."""
+    return b"namespaces/" + mark["pod"].replace(b"/", b"/pods/") + b"/" + mark["container"]
 
 
 def _unique(header: bytes, seen: Counter[str]) -> str:

@@ -71,8 +71,8 @@ def test_logs_of_a_cluster_dump():
     """Each log of a dump is a section; one that does not end with its line is cut where the mark of its end begins."""
     text = f"{START.format('app')}\n1\n{END.format('app')}\n{START.format('csi')}\n2{END.format('csi')}\n{{objects}}\n"
     assert cut(text) == [
-        ("shop/web-0/app", [(1, "1")]),
-        ("shop/web-0/csi", [(4, "2")]),
+        ("namespaces/shop/pods/web-0/app", [(1, "1")]),
+        ("namespaces/shop/pods/web-0/csi", [(4, "2")]),
         ("objects", [(5, "{objects}")]),
     ]
 
@@ -80,7 +80,10 @@ def test_logs_of_a_cluster_dump():
 def test_logs_far_into_a_cluster_dump():
     """An input that begins with objects of the cluster is looked through to its end, and no other is."""
     later = f"{START.format('app')}\n1\n"
-    assert cut('{"metadata":{}}\n', later) == [("", [(0, '{"metadata":{}}')]), ("shop/web-0/app", [(2, "1")])]
+    assert cut('{"metadata":{}}\n', later) == [
+        ("", [(0, '{"metadata":{}}')]),
+        ("namespaces/shop/pods/web-0/app", [(2, "1")]),
+    ]
     assert [name for name, _ in cut("a\n", later)] == [""]
 
 
