@@ -20,6 +20,7 @@ from kvdiag.model.values import EMPTY
 from kvdiag.model.vocabulary import Entry
 
 NAMING = frozenset({"data", "error"})  # attributes that may have names in them
+OF_PROBES = "robe failed..."  # how wordings begin that look for words in what a probe printed
 ALONE = frozenset({"sandbox_id", "container_id", "pod_uid", "pod", "volume_handle", "spec_name"})  # name one thing
 MOST_MEANINGS = 20_000
 
@@ -40,9 +41,12 @@ class Matcher:
     def match(self, literal: int, text: bytes) -> Match | None:
         """The first wording of a literal that fits, with its values."""
         at = text.find(self._vocabulary.literals[literal])
-        if at < 0 or is_of_pod(text, at):
+        if at < 0:
             return None
+        is_pods = is_of_pod(text, at)
         for number in self._vocabulary.by_literal[literal]:
+            if is_pods and not self._vocabulary.wordings[number].message.startswith(OF_PROBES):
+                continue
             quick, shift = self._quick[number] or self._prepare(number)
             found = quick(text, at + shift) if quick and at + shift >= 0 else None
             if found is not None:
