@@ -218,3 +218,11 @@ def test_a_log_in_utf_16_is_read(kvdiag):
     """UTF-16 is written as UTF-8, without its secrets."""
     done = kvdiag("redact", stdin=LINE.format("hunter2secret").encode("utf-16"))
     assert done.stdout == LINE.format("[redacted]")
+
+
+def test_no_line_is_lost(kvdiag):
+    """A last line without an end that is nothing but the rest of a secret stays a line."""
+    done = kvdiag("redact", stdin=b"at secret: [\n!")
+    assert done.stdout.count("\n") == 1
+    assert done.stdout.endswith("[redacted]")
+    assert "!" not in done.stdout

@@ -19,6 +19,7 @@ from kvdiag.inputs.repair import Transcoded
 from kvdiag.inputs.sniff import is_log_name
 from kvdiag.inputs.source import STDIN, Source
 from kvdiag.redaction.forms.pem import without_keys
+from kvdiag.redaction.secrets import REDACTED
 from kvdiag.scan.blocks import blocks
 from kvdiag.scan.parts import whole
 
@@ -60,6 +61,7 @@ def written(source: Source, change: Rewrite, done: Shared) -> Iterator[bytes]:
         for part, line in zip(group, without_secrets(group), strict=True):
             done.lines += 1
             done.secrets += line != part.head + part.body + part.tail
+            line = line or REDACTED  # noqa: PLW2901  (a last line without an end would be none)
             yield change(line).encode("utf-8", "surrogateescape")
 
 
