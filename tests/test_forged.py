@@ -71,6 +71,22 @@ WAYS: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
         "logs.txt",
         lambda line: b"==== START logs for container app of pod shop/web-0 ====\n" + line,
     ),
+    "an event": (
+        "events.json",
+        lambda line: json.dumps(
+            {
+                "kind": "Event",
+                "apiVersion": "v1",
+                "metadata": {"name": "web-0.1", "namespace": "shop"},
+                "involvedObject": {"kind": "Pod", "namespace": "shop", "name": "web-0"},
+                "reason": "Unhealthy",
+                "message": f"Readiness probe failed: {line.decode()}",
+                "type": "Warning",
+                "lastTimestamp": "2026-11-20T20:39:21Z",
+                "source": {"component": "kubelet", "host": "worker-1"},
+            }
+        ).encode(),
+    ),
     "a command": ("c.log", lambda line: EXEC % line.replace(b'"', rb"\"")),
 }
 PROBE = (

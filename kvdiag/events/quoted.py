@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from kvdiag.regex import lazy_regex
 
-SHORTEST = 40  # bytes: what stands nearer to the begin of a line is not quoted by it
+SHORTEST = 7  # bytes: as `exec: "`; an event has no header before its message
 
 
 class _Quote(NamedTuple):

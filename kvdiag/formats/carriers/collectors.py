@@ -20,7 +20,7 @@ KEYS = lazy_regex(rb'"(?:log|line|message|textPayload|jsonPayload|talos-(?:servi
 _LINE = lazy_regex(openings.LINE)
 _TEXTS = ("line", "message", "log")
 _TIMES = ("timestamp", "time", "@timestamp", "ts", "date")
-_OWN = frozenset(("level", "msg", "severity", "caller", "logger", "lvl"))
+_OWN = frozenset(("level", "msg", "severity", "caller", "logger", "lvl", "involvedObject"))  # an event, the last
 _SHAPE = frozenset((
     *("timestamp", "time", "@timestamp", "ts", "tsNs", "date", "id", "fields", "labels", "stream"),
     *("ingestionTime", "eventId", "logStreamName", "logGroup", "owner", "@ptr", "@log", "@logStream"),
