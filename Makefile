@@ -41,7 +41,7 @@ integration: $(VENV)/.integration
 
 # With the oldest releases that pyproject.toml admits of what kvdiag needs, in an environment of their own.
 lowest: $(VENV)-lowest/.installed
-	$(KEEP) $(VENV)-lowest/bin/python -m pytest -q $(SPREAD) tests/rules tests/test_yamlread.py tests/test_clock.py \
+	$(KEEP) $(VENV)-lowest/bin/python -m pytest -q $(SPREAD) tests/rules tests/base/test_yamlread.py tests/base/test_clock.py \
 		tests/test_explain_cli.py
 
 # What `make test` does not ask: whether the tests of the rules would notice a fault in them, in every wording there is.

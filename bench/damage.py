@@ -24,8 +24,8 @@ from functools import cache
 from itertools import islice
 from pathlib import Path
 
-from kvdiag.commands.case import Case, Patterns, load_patterns
-from kvdiag.ingest.read import TextInput
+from kvdiag.analysis.case import Case, Patterns, load_patterns
+from kvdiag.history.ingest.read import TextInput
 from kvdiag.model.options import Options
 from kvdiag.model.report import Finding
 from kvdiag.model.values import Severity, Verdict

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from kvdiag.commands.analyze import analyze
+from kvdiag.analysis.analyze import analyze
 from kvdiag.model.options import Options
 from kvdiag.model.unexplained import Errors
 

@@ -19,14 +19,15 @@ from itertools import pairwise
 import atheris
 
 with atheris.instrument_imports(include=["kvdiag"]):
-    from kvdiag.commands import anonymize as sharing
-    from kvdiag.commands.anonymize import Inputs, hiding
-    from kvdiag.commands.case import Case, Patterns, load_patterns
-    from kvdiag.commands.explain import Explainer
-    from kvdiag.commands.log_clocks import LogClocks
-    from kvdiag.commands.parse import source_records
-    from kvdiag.commands.redact import Shared, written
-    from kvdiag.errors import InputError, PatternError
+    from kvdiag.analysis import anonymize as sharing
+    from kvdiag.analysis.anonymize import Inputs, hiding
+    from kvdiag.analysis.case import Case, Patterns, load_patterns
+    from kvdiag.analysis.explain import Explainer
+    from kvdiag.analysis.log_clocks import LogClocks
+    from kvdiag.analysis.parse import source_records
+    from kvdiag.analysis.redact import Shared, written
+    from kvdiag.base.errors import InputError, PatternError
+    from kvdiag.events.snapshots.readers import READERS, evidence_in, read_evidence
     from kvdiag.explain.asjson import line_json
     from kvdiag.explain.text import line_text
     from kvdiag.explain.topic import read_topic
@@ -38,9 +39,9 @@ with atheris.instrument_imports(include=["kvdiag"]):
     from kvdiag.formats.pasted.escaped import fold as written_out
     from kvdiag.formats.rpc import lines as grpclines
     from kvdiag.formats.rpc import pieces as grpcpieces
-    from kvdiag.ingest.blocks import read_blocks
-    from kvdiag.ingest.read import TextInput
-    from kvdiag.ingest.records import read_records
+    from kvdiag.history.ingest.blocks import read_blocks
+    from kvdiag.history.ingest.read import TextInput
+    from kvdiag.history.ingest.records import read_records
     from kvdiag.inputs import sniff
     from kvdiag.inputs.archives import tar_members, zip_members
     from kvdiag.inputs.compressed import Budget
@@ -49,17 +50,16 @@ with atheris.instrument_imports(include=["kvdiag"]):
     from kvdiag.inputs.lines import LineMap
     from kvdiag.inputs.readers import Lent, Reader, Replayed, read_up_to
     from kvdiag.inputs.repair import TextRepair, Transcoded
+    from kvdiag.inputs.scan.blocks import blocks
+    from kvdiag.inputs.scan.parts import whole
     from kvdiag.inputs.source import Source
     from kvdiag.model.options import Options
     from kvdiag.model.report import Report
-    from kvdiag.redaction.secrets import redacted
     from kvdiag.report import REPORTS, RenderOptions, writer
     from kvdiag.report.lines import record_line
     from kvdiag.rules.missing_logs import needs
     from kvdiag.rules.schema import read_rules
-    from kvdiag.scan.blocks import blocks
-    from kvdiag.scan.parts import whole
-    from kvdiag.snapshots.readers import READERS, evidence_in, read_evidence
+    from kvdiag.safe.secrets import redacted
 
 
 def _ignored(problem: InputError) -> None:

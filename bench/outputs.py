@@ -15,7 +15,7 @@ from pathlib import Path
 
 from bounds import busy
 
-from kvdiag.commands.analyze import analyze
+from kvdiag.analysis.analyze import analyze
 from kvdiag.model.options import Options
 from kvdiag.model.report import Finding, Report
 from kvdiag.report import REPORTS, RenderOptions, writer

@@ -150,7 +150,7 @@ def contenders(patterns: Path) -> list[Contender]:
 
 def literals() -> list[bytes]:
     """Give all literals that kvdiag scans for."""
-    from kvdiag.commands.analyze import literals as all_literals
+    from kvdiag.analysis.analyze import literals as all_literals
 
     return list(all_literals())
 

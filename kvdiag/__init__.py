@@ -35,13 +35,13 @@ def analyze(
     `paths` are files, folders and archives; `text` is a log in memory, beside them or instead. `year` is that of logs
     whose timestamps have none, `versions` those of components that the logs do not tell (`{"kubelet": "1.29.2"}`),
     `patterns` a folder of your own rules. What could not be read stands in `Report.problems`; nothing is redacted.
-    Raises `kvdiag.errors.UsageError` when neither is given, `kvdiag.errors.PatternError` for a broken rule.
+    Raises `kvdiag.base.errors.UsageError` when neither is given, `kvdiag.base.errors.PatternError` for a broken rule.
     """
     from pathlib import Path  # nothing is imported before it is needed: the command starts through this module
 
-    from kvdiag.commands import analyze as command
-    from kvdiag.errors import UsageError
-    from kvdiag.ingest.read import TextInput
+    from kvdiag.analysis import analyze as command
+    from kvdiag.base.errors import UsageError
+    from kvdiag.history.ingest.read import TextInput
     from kvdiag.model.options import Options
 
     if not paths and text is None:

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from kvdiag.commands.analyze import analyze
+from kvdiag.analysis.analyze import analyze
 from kvdiag.model.options import Options
 from kvdiag.model.report import Report
 from tests import runner

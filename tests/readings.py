@@ -19,8 +19,8 @@ from kvdiag.formats.bodies.goquote import unquote
 from kvdiag.formats.bodies.known import canonical, classify, read_body
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.formats.rpc.lines import read_piece
-from kvdiag.redaction.secrets import redacted
-from kvdiag.report.clean import clean
+from kvdiag.safe.clean import clean
+from kvdiag.safe.secrets import redacted
 from tests.recorded import records_of_lines
 from tests.traps import LEADS, UNITS
 

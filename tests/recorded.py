@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kvdiag.errors import InputError
-from kvdiag.ingest.blocks import read_blocks
-from kvdiag.ingest.read import TextInput
-from kvdiag.ingest.records import Raw, read_records
+from kvdiag.base.errors import InputError
+from kvdiag.history.ingest.blocks import read_blocks
+from kvdiag.history.ingest.read import TextInput
+from kvdiag.history.ingest.records import Raw, read_records
 from kvdiag.inputs.lines import LineMap
 
 

@@ -1,4 +1,4 @@
-"""The floors, the guests' rooms and the house limits hold for every module, read from its syntax tree."""
+"""The imports, the places of guest packages and the limits of size hold for every module, read from its syntax tree."""
 
 from __future__ import annotations
 
@@ -10,32 +10,27 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 MODULES = sorted((ROOT / "kvdiag").rglob("*.py"))
 
-# A module imports only from lower floors and from its own package.
-FLOORS = (
-    {"model", "errors", "regex", "slips"},
-    {"yamlread", "clock", "cache", "versions", "inputs", "scan"},
-    {"formats", "redaction"},
-    {"events"},
-    {"snapshots"},
-    {"ingest"},
-    {"correlate"},
-    {"lifecycles"},
-    {"views"},
-    {"rules", "explain"},
-    {"accepted"},
-    {"unexplained"},
-    {"retention"},
-    {"report"},
-    {"commands"},
-    {"agents", "fleet", "nodes"},
-    {"cli"},
-    {"__init__", "__main__"},
-)
-# Packages of one floor do not import one another, except:
-NEIGHBOURS = {
-    ("inputs", "clock"),  # the time a file was modified says which year its lines are of
-    ("inputs", "yamlread"),  # a list of events may be one of YAML
-    ("scan", "cache"),  # a compiled scanner is kept
+# Which packages each package may import besides itself; all others are forbidden.
+MAY_IMPORT = {
+    "base": set(),
+    "model": set(),
+    "inputs": {"base", "model"},
+    "safe": {"base", "inputs"},
+    "formats": {"base", "model", "inputs"},
+    "events": {"base", "model", "formats"},
+    "history": {"base", "model", "inputs", "safe", "formats", "events"},
+    "rules": {"base", "model", "inputs", "formats", "events", "history"},
+    "explain": {"base", "model", "inputs", "safe", "events", "history"},
+    "report": {"base", "model", "safe", "formats", "history"},
+    "analysis": {"base", "model", "inputs", "safe", "formats", "events", "history", "rules", "explain", "report"},
+    "fleet": {"base", "model", "safe", "events", "history", "rules", "report", "analysis"},
+    "agents": {"base", "model", "safe", "explain", "report", "analysis"},
+    "cli": {
+        *("base", "model", "inputs", "safe", "events", "history", "rules", "explain", "report", "analysis"),
+        *("fleet", "agents"),
+    },
+    "__init__": {"base", "model", "history", "analysis"},
+    "__main__": {"cli"},
 }
 # What depends on nothing and may be asked for from everywhere.
 FREE = {"kvdiag.__version__"}
@@ -44,11 +39,11 @@ GUESTS = {
     "typer": ("cli/",),
     "rich": ("cli/progress.py",),
     "pyparsing": ("rules/grammar.py",),
-    "dateutil": ("clock.py",),
+    "dateutil": ("base/clock.py",),
     "jinja2": ("report/page/render.py",),
     "markupsafe": ("report/page/render.py",),
-    "yaml": ("yamlread.py", "report/yamltext.py"),
-    "hyperscan": ("scan/hyper.py",),
+    "yaml": ("base/yamlread.py", "report/yamltext.py"),
+    "hyperscan": ("inputs/scan/hyper.py",),
     "backports": ("inputs/compressed.py",),
     "mcp": ("agents/server.py",),
     "mcp_types": ("agents/server.py",),
@@ -86,30 +81,29 @@ def room(module: Path) -> str:
     return module.relative_to(ROOT / "kvdiag").with_suffix("").parts[0]
 
 
-def floor(name: str) -> int:
-    """Give the number of the floor of a room."""
-    for number, rooms in enumerate(FLOORS):
-        if name in rooms:
-            return number
-    raise AssertionError(f"kvdiag/{name} stands on no floor: give it one in FLOORS")
+def test_imports():
+    """A module imports only its own package and those that its package may import."""
+    assert not [f"{module}: {name}" for module in MODULES for name in _forbidden(module)]
 
 
-def test_floors():
-    """A module imports only lower floors, its own package, or a neighbour it may."""
-    assert not [f"{module}: {name}" for module in MODULES for name in _climbs(module)]
-
-
-def _climbs(module: Path) -> list[str]:
-    """Give what a module imports from its own floor or above."""
-    here = room(module)
+def _forbidden(module: Path) -> list[str]:
+    """Give what a module imports from a package that is not named for its own."""
+    allowed = MAY_IMPORT[room(module)] | {room(module)}
     return [
         name
         for name in sorted(imported(module) - FREE)
-        if name.startswith("kvdiag.")
-        and (there := name.split(".")[1] if leads_inside(name) else "__init__") != here
-        and floor(there) >= floor(here)
-        and (here, there) not in NEIGHBOURS
+        if name.startswith("kvdiag.") and (name.split(".")[1] if leads_inside(name) else "__init__") not in allowed
     ]
+
+
+def test_each_allowed_import_is_one():
+    """The table allows nothing that no module needs, and no package leads to itself over others."""
+    there: dict[str, set[str]] = {name: set() for name in MAY_IMPORT}
+    for module in MODULES:
+        names = {name for name in imported(module) - FREE if name.startswith("kvdiag.")}
+        there[room(module)] |= {name.split(".")[1] if leads_inside(name) else "__init__" for name in names}
+    assert {name: rooms - {name} for name, rooms in there.items()} == MAY_IMPORT
+    TopologicalSorter(MAY_IMPORT).prepare()
 
 
 def leads_inside(name: str) -> bool:

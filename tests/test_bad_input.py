@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from kvdiag.errors import InputError
+from kvdiag.base.errors import InputError
 from kvdiag.inputs.files import replacing
 from kvdiag.inputs.paths import sources
 

@@ -13,16 +13,16 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from kvdiag.commands.analyze import analyze, literals
-from kvdiag.commands.case import Case, load_patterns
+from kvdiag.analysis.analyze import analyze, literals
+from kvdiag.analysis.case import Case, load_patterns
 from kvdiag.formats.bodies.known import read_body
 from kvdiag.formats.carriers.peel import peel
-from kvdiag.ingest.read import TextInput, read_source
+from kvdiag.history.ingest.read import TextInput, read_source
+from kvdiag.inputs.scan.choose import scanner
 from kvdiag.model.options import Options
 from kvdiag.model.values import SubjectKind
 from kvdiag.rules.findings import find
 from kvdiag.rules.rank import rank
-from kvdiag.scan.choose import scanner
 from tests.recorded import records_of, records_of_lines
 from tests.wrappers import (
     CARRIERS,

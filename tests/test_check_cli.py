@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from kvdiag.base.errors import UsageError
 from kvdiag.cli.config import default_map, is_configured
-from kvdiag.errors import UsageError
 
 LOST = "sample-logs/hostpath-driver-lost-state"
 STUCK = ("--until", "2026-11-20T20:41:00Z", LOST)

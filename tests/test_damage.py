@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import pytest
 
-from kvdiag.commands.analyze import analyze
-from kvdiag.commands.parse import records
+from kvdiag.analysis.analyze import analyze
+from kvdiag.analysis.parse import records
 from kvdiag.model.options import Options
 from tests.wrappers import YEAR, logs
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from kvdiag.commands.case import Case
-from kvdiag.correlate.needed import needed
+from kvdiag.analysis.case import Case
 from kvdiag.events.raw import UNKNOWN_PROCESS, EventMatch, RawEvent, ValueReader
 from kvdiag.events.stamper import Process
+from kvdiag.history.correlate.needed import needed
 from kvdiag.model.rule import Selector
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.demand import asked

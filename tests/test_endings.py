@@ -111,7 +111,7 @@ def test_signals(words, name, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
-@pytest.mark.parametrize("module", ["kvdiag.cli.fast", "kvdiag.commands.analyze", "kvdiag.report.terminal"])
+@pytest.mark.parametrize("module", ["kvdiag.cli.fast", "kvdiag.analysis.analyze", "kvdiag.report.terminal"])
 def test_signals_while_modules_are_imported(module, name):
     """No traceback of an import is shown."""
     code = IN_IMPORT.format(module=module, name=name)

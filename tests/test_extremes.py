@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from kvdiag.commands.analyze import analyze
-from kvdiag.commands.case import Case
+from kvdiag.analysis.analyze import analyze
+from kvdiag.analysis.case import Case
 from kvdiag.model.options import Options
 from kvdiag.model.timeline import History
 from tests.test_bad_input import GOOD, failure
@@ -110,8 +110,8 @@ def history_of(*paths: Path) -> History:
     ("place", "lost"),
     [
         ("kvdiag.events.lines.HitLines.read", "line 2 is skipped"),
-        ("kvdiag.unexplained.lines.ErrorLines._read", "line 2 is skipped"),
-        ("kvdiag.ingest.understood.Survey.add", "the rest of the input is skipped"),
+        ("kvdiag.analysis.error_lines.lines.ErrorLines._read", "line 2 is skipped"),
+        ("kvdiag.history.ingest.understood.Survey.add", "the rest of the input is skipped"),
     ],
 )
 def test_a_fault_of_kvdiag_costs_a_line_or_an_input(monkeypatch, tmp_path, place, lost):

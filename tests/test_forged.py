@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kvdiag.commands.analyze import analyze
+from kvdiag.analysis.analyze import analyze
 from kvdiag.model.doubt import Reason
 from kvdiag.model.options import Options
 from kvdiag.model.report import Report

@@ -1,4 +1,4 @@
-"""The documents name what exists: words of the glossary, functions and floors of the architecture."""
+"""The documents name what exists: words of the glossary, functions and imports of the architecture."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from tests.test_architecture import FLOORS, MODULES, name_of, tree_of
+from tests.test_architecture import MAY_IMPORT, MODULES, name_of, tree_of
 
 DOCS = Path(__file__).parents[1] / "docs"
 CLASS = re.compile(r"`([A-Z][A-Za-z]+)`")
 FUNCTION = re.compile(r"`(kvdiag(?:\.\w+)+):(\w+)`")
-FLOOR = re.compile(r"^ *(\d+) │ ([\w ]+?) *│", re.MULTILINE)
+PACKAGE = re.compile(r"^\| `(\w+)` \|[^|]*\|([\w, `]*)\|$", re.MULTILINE)
 
 
 def text_of(page: str) -> str:
@@ -59,7 +59,7 @@ def defined_in(module: Path | None) -> list[str]:
     return top_level_names(module) if module else []
 
 
-def test_the_picture_shows_the_floors():
-    """The floors of the picture are those that the imports are tested against."""
-    shown = {int(number): set(rooms.split()) for number, rooms in FLOOR.findall(text_of("architecture.md"))}
-    assert shown == dict(enumerate(FLOORS))
+def test_the_table_shows_what_may_be_imported():
+    """The packages of the table, and what each may import, are those that the imports are tested against."""
+    shown = {name: set(re.findall(r"\w+", allowed)) for name, allowed in PACKAGE.findall(text_of("architecture.md"))}
+    assert shown == {name: allowed for name, allowed in MAY_IMPORT.items() if name not in {"__init__", "__main__"}}

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kvdiag import analyze
-from kvdiag.errors import PatternError, UsageError
+from kvdiag.base.errors import PatternError, UsageError
 from kvdiag.model.values import Severity, SubjectKind, Verdict
 
 ROOT = Path(__file__).parents[1]

@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from kvdiag.commands.analyze import analyze
+from kvdiag.analysis.analyze import analyze
 from kvdiag.model.options import Options
 from kvdiag.model.report import Evidence
 from tests.conftest import samples

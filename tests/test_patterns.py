@@ -7,12 +7,11 @@ from functools import cache
 
 import pytest
 
-from kvdiag.commands.lint import built_in_faults
-from kvdiag.commands.rule_tests import Verdicts, failure, found, history_of, tellings
+from kvdiag.analysis.lint import built_in_faults
+from kvdiag.analysis.rule_tests import Verdicts, failure, found, history_of, tellings
 from kvdiag.events.folder import built_in
 from kvdiag.events.vocabulary import load_vocabulary, read_entries
 from kvdiag.model.rule import Rule, RuleTest
-from kvdiag.report.clean import clean
 from kvdiag.rules.findings import find
 from kvdiag.rules.grammar import read_condition
 from kvdiag.rules.library import rule_files
@@ -22,6 +21,7 @@ from kvdiag.rules.packed import pack, unpack
 from kvdiag.rules.rank import rank
 from kvdiag.rules.template import FAMILIES
 from kvdiag.rules.words import say_condition, show_rule
+from kvdiag.safe.clean import clean
 from tests.patterns import library
 
 LIBRARY = library()

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kvdiag.clock import HOUR
-from kvdiag.commands.analyze import analyze
+from kvdiag.analysis.analyze import analyze
+from kvdiag.base.clock import HOUR
 from kvdiag.model.options import Options
 from tests.wrappers import (
     SAMPLES,

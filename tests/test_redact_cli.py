@@ -11,17 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from kvdiag.commands.analyze import analyze
-from kvdiag.commands.anonymize import Inputs, hiding
-from kvdiag.commands.inventory import take
-from kvdiag.commands.redact import placed
+from kvdiag.analysis.analyze import analyze
+from kvdiag.analysis.anonymize import Inputs, hiding
+from kvdiag.analysis.inventory import take
+from kvdiag.analysis.redact import placed
 from kvdiag.events.names import inline_handle
-from kvdiag.ingest.read import TextInput
+from kvdiag.history.ingest.read import TextInput
+from kvdiag.history.views.inventory import Wanted
 from kvdiag.model.options import Options
 from kvdiag.model.record import Origin
 from kvdiag.model.report import Report
 from kvdiag.model.values import SubjectKind
-from kvdiag.views.inventory import Wanted
 
 ROOT = Path(__file__).parents[1]
 WORDS = re.compile(rb"[-\w.]+")
@@ -94,7 +94,7 @@ def test_a_pipe_is_read_twice(kvdiag):
 @pytest.mark.parametrize("most", [0, 5_000_000])
 def test_ids_that_are_hashes_of_names_stay_so(most, monkeypatch, tmp_path):
     """The handle of an inline volume and the name of an attachment are hashes of the new names, also of many volumes."""
-    monkeypatch.setattr("kvdiag.commands.anonymize.MOST_HASHES", most)
+    monkeypatch.setattr("kvdiag.analysis.anonymize.MOST_HASHES", most)
     uid, inline = (
         "1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01",
         inline_handle("1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01", "scratch"),

@@ -6,7 +6,7 @@ import re
 import shlex
 from pathlib import Path
 
-from kvdiag.commands.rule_tests import try_rule
+from kvdiag.analysis.rule_tests import try_rule
 from kvdiag.events.folder import built_in
 from kvdiag.events.names import PLACEHOLDERS
 from kvdiag.events.vocabulary import load_vocabulary

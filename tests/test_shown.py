@@ -21,20 +21,20 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kvdiag.commands.analyze import analyze
-from kvdiag.commands.compare import compare
-from kvdiag.commands.inventory import take
-from kvdiag.commands.timeline import timelines
+from kvdiag.analysis.analyze import analyze
+from kvdiag.analysis.compare import compare
+from kvdiag.analysis.inventory import take
+from kvdiag.analysis.timeline import timelines
+from kvdiag.history.views.inventory import Wanted
 from kvdiag.model.options import Options
 from kvdiag.model.values import SubjectKind
-from kvdiag.redaction.secrets import REDACTED, redacted
 from kvdiag.report import RenderOptions, writer
-from kvdiag.report.clean import clean
 from kvdiag.report.comparison import write_comparison
 from kvdiag.report.ink import without_ink
 from kvdiag.report.tables import write
 from kvdiag.report.timeline import timeline_writer
-from kvdiag.views.inventory import Wanted
+from kvdiag.safe.clean import clean
+from kvdiag.safe.secrets import REDACTED, redacted
 from tests.conftest import run_kvdiag
 
 UID = "1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01"

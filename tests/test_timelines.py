@@ -13,16 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from kvdiag.clock import HOUR
-from kvdiag.commands.case import Case
-from kvdiag.correlate.lookup import look_up
+from kvdiag.analysis.case import Case
+from kvdiag.base.clock import HOUR
+from kvdiag.history.correlate.lookup import look_up
+from kvdiag.history.views.timeline import build_timeline
 from kvdiag.model.options import Options
 from kvdiag.model.report import Finding
 from kvdiag.model.timeline import History
 from kvdiag.model.values import SubjectKind
 from kvdiag.report import RenderOptions
 from kvdiag.report.timeline import timeline_writer
-from kvdiag.views.timeline import build_timeline
 from tests.wrappers import journal_json, journal_short, journal_short_iso, klog_only, logs, shifted
 
 ROOT = Path(__file__).parents[1]

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvdiag.commands.log_clocks import LogClocks
-from kvdiag.commands.parse import source_records
+from kvdiag.analysis.log_clocks import LogClocks
+from kvdiag.analysis.parse import source_records
 from kvdiag.events.recognise import Recogniser
 from kvdiag.formats.pasted.wrapped import fold
-from kvdiag.ingest.read import TextInput, read_source
+from kvdiag.history.ingest.read import TextInput, read_source
 from kvdiag.inputs.folded import FOLDS, unfolded
 from kvdiag.inputs.repair import TextRepair, Transcoded
+from kvdiag.inputs.scan.choose import scanner
 from kvdiag.model.options import Options
-from kvdiag.scan.choose import scanner
 from tests.recorded import records_of
 from tests.traps import KLOG, LEADS, READERS, UNITS, vocabulary
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from kvdiag.commands.case import load_patterns
+from kvdiag.analysis.case import load_patterns
 from kvdiag.events.lint import lint
 from kvdiag.events.matching import Matcher
 from kvdiag.events.names import PLACEHOLDERS, refs_of
 from kvdiag.events.within import own_words
+from kvdiag.inputs.scan.choose import scanner
 from kvdiag.model.options import Options
-from kvdiag.scan.choose import scanner
 from tests.conftest import samples
 from tests.patterns import vocabulary
 

@@ -13,9 +13,9 @@ from kvdiag.formats.bodies.known import canonical, classify, read_body
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.formats.rpc.lines import read_piece
 from kvdiag.formats.rpc.pieces import request_of
-from kvdiag.ingest.read import TextInput, read_source
-from kvdiag.report.clean import clean
-from kvdiag.scan.choose import scanner
+from kvdiag.history.ingest.read import TextInput, read_source
+from kvdiag.inputs.scan.choose import scanner
+from kvdiag.safe.clean import clean
 from tests.recorded import records_of
 
 KLOG = b"I0715 03:49:33.850919    1432 kubelet.go:2168] "

@@ -13,8 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from kvdiag.base.versions import Version, contains, read_range
 from kvdiag.model.vocabulary import Wording
-from kvdiag.versions import Version, contains, read_range
 
 CALLS = Path(__file__).parent / "data" / "upstream-calls.tsv"
 UNKNOWN = Path(__file__).parent / "data" / "upstream-unknown.tsv"

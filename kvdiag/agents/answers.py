@@ -12,21 +12,21 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from kvdiag.clock import moment
-from kvdiag.commands.analyze import analyze
-from kvdiag.commands.explain import Explainer
-from kvdiag.commands.timeline import timelines
-from kvdiag.commands.wanted import severity_of
-from kvdiag.errors import UsageError
+from kvdiag.analysis.analyze import analyze
+from kvdiag.analysis.explain import Explainer
+from kvdiag.analysis.timeline import timelines
+from kvdiag.analysis.wanted import severity_of
+from kvdiag.base.clock import moment
+from kvdiag.base.errors import UsageError
 from kvdiag.explain.text import rule_text, topic_text, word_text
 from kvdiag.model.options import Options
 from kvdiag.model.report import Finding, Report
 from kvdiag.model.values import SubjectKind, Verdict
 from kvdiag.report import RenderOptions
-from kvdiag.report.clean import clean
 from kvdiag.report.errors import write_text
 from kvdiag.report.plain import plain_lines
 from kvdiag.report.timeline import timeline_writer
+from kvdiag.safe.clean import clean
 
 MOST = 8_000  # bytes of an answer
 LONGEST, LONGEST_PATH = 500, 1_000  # characters of an argument

@@ -11,8 +11,8 @@ from pydantic import Field
 
 from kvdiag import __version__
 from kvdiag.agents.answers import DATA, Answers
-from kvdiag.errors import KvdiagError, describe_fault
-from kvdiag.report.clean import clean
+from kvdiag.base.errors import KvdiagError, describe_fault
+from kvdiag.safe.clean import clean
 
 ABOUT = (
     "Logs of kubelet, container runtimes and CSI drivers: root causes of failures, timelines of pods and volumes. "

@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from kvdiag.analysis.analyze import analyze
+from kvdiag.analysis.case import load_patterns
+from kvdiag.base.errors import InputError, UsageError
 from kvdiag.cli.outlet import literal, say_note
 from kvdiag.cli.pager import printed
 from kvdiag.cli.progress import progress
-from kvdiag.commands.analyze import analyze
-from kvdiag.commands.case import load_patterns
-from kvdiag.errors import InputError, UsageError
 from kvdiag.model.options import Options
 from kvdiag.model.report import Report
 from kvdiag.model.values import Severity
@@ -74,9 +74,9 @@ def _known(options: Options, output_options: OutputOptions) -> Callable[[Report]
     asked = (output_options.baseline, output_options.write_baseline, output_options.suppressions)
     if not any(asked):
         return lambda report: report
-    from kvdiag.accepted.baseline import read_baseline, write_baseline
-    from kvdiag.accepted.leave import leave_out
-    from kvdiag.accepted.suppressions import read_suppressions
+    from kvdiag.analysis.baselines.baseline import read_baseline, write_baseline
+    from kvdiag.analysis.baselines.leave import leave_out
+    from kvdiag.analysis.baselines.suppressions import read_suppressions
 
     known = read_baseline(output_options.baseline) if output_options.baseline else frozenset()
     own = load_patterns(Options(patterns=options.patterns))
@@ -113,7 +113,7 @@ def _check_following(output_options: OutputOptions, outputs: Collection[str]) ->
 
 def run_following(options: Options, output_options: OutputOptions) -> int:
     """Print each finding when it is certain, and its end, until the inputs end; give the exit code."""
-    from kvdiag.commands.follow import Follower
+    from kvdiag.analysis.follow import Follower
     from kvdiag.report.changes import CHANGES
 
     _check(output_options)

@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
-from kvdiag.clock import moment, zone_offset
-from kvdiag.commands.wanted import severity_of
-from kvdiag.errors import UsageError
+from kvdiag.analysis.wanted import severity_of
+from kvdiag.base.clock import moment, zone_offset
+from kvdiag.base.errors import UsageError
 from kvdiag.model.options import Options
 
 Paths = Annotated[

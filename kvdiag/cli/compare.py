@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
+from kvdiag.analysis.compare import compare
+from kvdiag.base.errors import UsageError
 from kvdiag.cli.arguments import NoPager, NoRedact, Since, Until, YearOption, ZoneOption, options_of
 from kvdiag.cli.outlet import say_note
 from kvdiag.cli.pager import printed
-from kvdiag.commands.compare import compare
-from kvdiag.errors import UsageError
 from kvdiag.report.comparison import OUTPUTS, write_comparison
 
 

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 from typer import completion
 
+from kvdiag.base.errors import UsageError
 from kvdiag.cli.fast import COMPLETES
-from kvdiag.errors import UsageError
 
 SHELLS = ("bash", "zsh", "fish")
 

@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from kvdiag.errors import UsageError
+from kvdiag.base.errors import UsageError
+from kvdiag.base.slips import suggestion
 from kvdiag.inputs.files import read_small
-from kvdiag.slips import suggestion
 
 OWN, SHARED = "kvdiag.toml", "pyproject.toml"
 MARK = b"[tool.kvdiag"

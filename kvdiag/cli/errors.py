@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from kvdiag.analysis.analyze import analyze
+from kvdiag.base.errors import UsageError
 from kvdiag.cli.arguments import (
     Limit,
     NoPager,
@@ -23,8 +25,6 @@ from kvdiag.cli.arguments import (
 from kvdiag.cli.outlet import say_note
 from kvdiag.cli.pager import printed
 from kvdiag.cli.progress import progress
-from kvdiag.commands.analyze import analyze
-from kvdiag.errors import UsageError
 from kvdiag.report.errors import OUTPUTS, write_errors_json, write_errors_yaml, write_text
 
 UNREADABLE = 3

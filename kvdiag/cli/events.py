@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
+from kvdiag.analysis.events import list_events
+from kvdiag.base.errors import UsageError
 from kvdiag.cli.arguments import NoRedact, Paths, PatternFolders, Since, Until, YearOption, ZoneOption, options_of
 from kvdiag.cli.outlet import outlet, say_note
 from kvdiag.cli.progress import progress
-from kvdiag.commands.events import list_events
-from kvdiag.errors import UsageError
 from kvdiag.model.event import Event
 from kvdiag.report.jsontext import json_text
 from kvdiag.report.lines import event_line

@@ -7,19 +7,19 @@ from typing import Annotated, Any
 
 import typer
 
+from kvdiag.analysis.explain import BLOCK, Explainer
+from kvdiag.analysis.together import Redactor
+from kvdiag.base.errors import InputError, UsageError
 from kvdiag.cli.arguments import NoPager, NoRedact, PatternFolders, folders
 from kvdiag.cli.outlet import say_note
 from kvdiag.cli.pager import printed
-from kvdiag.commands.explain import BLOCK, Explainer
-from kvdiag.commands.together import Redactor
-from kvdiag.errors import InputError, UsageError
 from kvdiag.explain.asjson import capability_json, line_json, rule_json, topic_json, topics_json, word_json
 from kvdiag.explain.text import capability_text, line_text, rule_text, topic_text, topics_text, word_text
-from kvdiag.ingest.blocks import Input
-from kvdiag.ingest.read import TextInput
+from kvdiag.history.ingest.blocks import Input
+from kvdiag.history.ingest.read import TextInput
 from kvdiag.inputs.source import Source, Stdin
-from kvdiag.report.clean import clean
 from kvdiag.report.jsontext import json_text
+from kvdiag.safe.clean import clean
 
 OUTPUTS = ("text", "json")
 STDIN = "-"

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kvdiag.base.errors import UsageError
 from kvdiag.cli.arguments import NoRedact, OutputFile
 from kvdiag.cli.help import PLAIN, Command, Group
 from kvdiag.cli.outlet import outlet, say_note
-from kvdiag.errors import UsageError
 from kvdiag.fleet.bundles import LAYOUT
 from kvdiag.fleet.places import absolute
 from kvdiag.fleet.values import MEMORY, SECONDS, Limits

@@ -9,8 +9,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from kvdiag.base.regex import lazy_regex
 from kvdiag.cli.examples import EXAMPLES
-from kvdiag.regex import lazy_regex
 
 PLAIN: Any = {"add_completion": False, "rich_markup_mode": None, "pretty_exceptions_enable": False}
 """How typer shows help and errors: as text, without boxes."""
@@ -85,7 +85,7 @@ def _cleaned() -> Iterator[None]:
     try:
         yield
     except _SHOWN as error:
-        from kvdiag.report.clean import clean  # what a page of help does without
+        from kvdiag.safe.clean import clean  # what a page of help does without
 
         error.message = clean(error.message[:LONGEST], redact=False, newlines=True)
         raise

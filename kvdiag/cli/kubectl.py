@@ -13,16 +13,16 @@ from typing import Annotated
 
 import typer
 
+from kvdiag.base.clock import moment
+from kvdiag.base.errors import KvdiagError, UsageError
 from kvdiag.cli.analysis import FAIL_ON, NEVER, OutputOptions, run_analysis
 from kvdiag.cli.arguments import NoColor, NoPager, NoRedact, VerboseOption
 from kvdiag.cli.help import PLAIN, Command, Group
+from kvdiag.cli.node_logs import Kubectl, collect
 from kvdiag.cli.outlet import say_note
-from kvdiag.clock import moment
-from kvdiag.errors import KvdiagError, UsageError
 from kvdiag.model.options import Options
-from kvdiag.nodes.query import Kubectl, collect
 from kvdiag.report import REPORTS
-from kvdiag.report.clean import clean
+from kvdiag.safe.clean import clean
 
 SERVICES = ("kubelet", "containerd", "crio", "kern")
 AT_ONCE = 8

@@ -31,7 +31,7 @@ def guarded(command: Callable[[], None]) -> None:
     if sys.stdout is None:
         _say("kvdiag: standard output is closed; redirect it to a file, or use --output-file")
         sys.exit(BROKEN)
-    from kvdiag.errors import KvdiagError
+    from kvdiag.base.errors import KvdiagError
 
     try:
         try:
@@ -49,7 +49,7 @@ def guarded(command: Callable[[], None]) -> None:
         _say("kvdiag: out of memory; give fewer logs, or narrow the time with --since and --until")
         sys.exit(UNREADABLE)
     except Exception as error:  # noqa: BLE001 (the last resort: a clear message, and no exit that means "findings")
-        from kvdiag.errors import describe_fault
+        from kvdiag.base.errors import describe_fault
 
         _turn_off_output()
         _say(f"kvdiag: {describe_fault(error)}")
@@ -103,7 +103,7 @@ def _turn_off_output() -> None:
 def _say(message: str) -> None:
     import contextlib
 
-    from kvdiag.report.clean import clean
+    from kvdiag.safe.clean import clean
 
     with contextlib.suppress(OSError):
         sys.stderr.write(clean(message, newlines=True) + "\n")

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import Any
 
+from kvdiag.base.regex import lazy_regex
 from kvdiag.cli.examples import EXAMPLES
 from kvdiag.cli.help import records_of
-from kvdiag.regex import lazy_regex
 
 COLUMNS = 100
 EXITS = (

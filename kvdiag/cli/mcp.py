@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from kvdiag.agents.answers import Answers
-from kvdiag.errors import UsageError
+from kvdiag.base.errors import UsageError
 
 
 def command(

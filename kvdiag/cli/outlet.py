@@ -10,10 +10,10 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import TextIO
 
-from kvdiag.errors import UsageError
+from kvdiag.base.errors import UsageError
 from kvdiag.inputs.files import replacing
 from kvdiag.report import RenderOptions, signs
-from kvdiag.report.clean import clean
+from kvdiag.safe.clean import clean
 
 PROSE = frozenset({"text", "compact", "markdown"})  # outputs for people
 PIPED, NARROWEST, WIDEST = 100, 40, 10_000  # columns

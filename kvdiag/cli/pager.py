@@ -11,8 +11,8 @@ from io import StringIO
 from pathlib import Path
 from typing import TextIO
 
+from kvdiag.base.regex import lazy_regex
 from kvdiag.cli.outlet import literal, looks, outlet
-from kvdiag.regex import lazy_regex
 from kvdiag.report import RenderOptions
 from kvdiag.report.ink import without_ink, without_links
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import typer
 
+from kvdiag.analysis.parse import records
+from kvdiag.analysis.together import redacted_records
+from kvdiag.base.errors import InputError
 from kvdiag.cli.arguments import NoRedact, Paths, YearOption, ZoneOption, options_of
 from kvdiag.cli.outlet import outlet, say_note
-from kvdiag.commands.parse import records
-from kvdiag.commands.together import redacted_records
-from kvdiag.errors import InputError
 from kvdiag.report.jsontext import json_text
 from kvdiag.report.lines import record_line
 

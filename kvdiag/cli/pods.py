@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from kvdiag.analysis.inventory import take
+from kvdiag.base.errors import UsageError
 from kvdiag.cli.arguments import (
     NoPager,
     NoRedact,
@@ -20,12 +22,10 @@ from kvdiag.cli.arguments import (
 from kvdiag.cli.outlet import say_note
 from kvdiag.cli.pager import printed
 from kvdiag.cli.progress import progress
-from kvdiag.commands.inventory import take
-from kvdiag.errors import UsageError
+from kvdiag.history.views.inventory import ORDERS, Wanted
 from kvdiag.model.options import Options
 from kvdiag.model.values import SubjectKind
 from kvdiag.report.tables import OUTPUTS, write
-from kvdiag.views.inventory import ORDERS, Wanted
 
 UNREADABLE = 3
 

@@ -58,6 +58,6 @@ class _Bar:
 
 
 def _safe(source: str) -> str:
-    from kvdiag.report.clean import clean
+    from kvdiag.safe.clean import clean
 
     return clean(source)[-40:]

@@ -9,14 +9,14 @@ from typing import Annotated
 
 import typer
 
+from kvdiag.analysis.anonymize import Inputs, hiding, seekable
+from kvdiag.analysis.redact import Rewrite, Shared, placed, written
+from kvdiag.base.errors import InputError, UsageError
 from kvdiag.cli.arguments import Paths
 from kvdiag.cli.outlet import say_note
-from kvdiag.commands.anonymize import Inputs, hiding, seekable
-from kvdiag.commands.redact import Rewrite, Shared, placed, written
-from kvdiag.errors import InputError, UsageError
 from kvdiag.inputs.files import replacing
 from kvdiag.model.options import Options
-from kvdiag.report.clean import clean
+from kvdiag.safe.clean import clean
 
 UNREADABLE = 3
 

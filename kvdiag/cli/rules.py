@@ -11,24 +11,24 @@ from typing import Annotated
 
 import typer
 
+from kvdiag.analysis.explain import Explainer
+from kvdiag.analysis.lint import check_patterns
+from kvdiag.analysis.rule_mutants import problems, prove, summary
+from kvdiag.analysis.rule_tests import failure, try_rule
+from kvdiag.base.errors import PatternError, UsageError
 from kvdiag.cli.arguments import NoPager, PatternFolders, folders
 from kvdiag.cli.help import PLAIN, Command
 from kvdiag.cli.pager import printed
-from kvdiag.commands.explain import Explainer
-from kvdiag.commands.lint import check_patterns
-from kvdiag.commands.rule_mutants import problems, prove, summary
-from kvdiag.commands.rule_tests import failure, try_rule
-from kvdiag.errors import PatternError, UsageError
 from kvdiag.events.folder import built_in
 from kvdiag.events.vocabulary import EVENTS, Vocabulary, load_vocabulary
 from kvdiag.model.rule import Rule
 from kvdiag.model.vocabulary import Entry
-from kvdiag.report.clean import clean
 from kvdiag.report.jsontext import json_text
 from kvdiag.report.yamltext import write_yaml
 from kvdiag.rules.library import Library, load, shelf
 from kvdiag.rules.template import FAMILIES, new_rule
 from kvdiag.rules.words import show_rule
+from kvdiag.safe.clean import clean
 
 app = typer.Typer(help="List, show and test the rules, or write your own.", no_args_is_help=True, **PLAIN)
 

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from kvdiag.analysis.timeline import timelines
+from kvdiag.base.errors import UsageError
 from kvdiag.cli.arguments import (
     NoColor,
     NoPager,
@@ -21,8 +23,6 @@ from kvdiag.cli.arguments import (
 )
 from kvdiag.cli.outlet import say_note
 from kvdiag.cli.pager import printed
-from kvdiag.commands.timeline import timelines
-from kvdiag.errors import UsageError
 from kvdiag.model.values import SubjectKind
 from kvdiag.report.timeline import TIMELINES, timeline_writer
 

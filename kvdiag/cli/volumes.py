@@ -18,8 +18,8 @@ from kvdiag.cli.arguments import (
     options_of,
 )
 from kvdiag.cli.pods import AllNamespaces, Driver, Namespace, NodeOption, Output, Slow, Sort, Stuck, show
+from kvdiag.history.views.inventory import Wanted
 from kvdiag.model.values import SubjectKind
-from kvdiag.views.inventory import Wanted
 
 
 def command(

@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 
-from kvdiag.clock import to_datetime
-from kvdiag.errors import PatternError
+from kvdiag.base.clock import to_datetime
+from kvdiag.base.errors import PatternError
 from kvdiag.events.cast import Cast
 from kvdiag.formats.rpc.pieces import METHODS, thing_of
 from kvdiag.model.vocabulary import Entry

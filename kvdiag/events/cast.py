@@ -10,9 +10,9 @@ import hashlib
 import uuid
 from collections.abc import Iterable, Mapping
 
+from kvdiag.base.regex import lazy_regex
 from kvdiag.events.names import attachment_name, staging_path
 from kvdiag.model.event import Ref
-from kvdiag.regex import lazy_regex
 
 ROOT = "/var/lib/kubelet"
 _FIRST = {

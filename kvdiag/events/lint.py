@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kvdiag.errors import PatternError
+from kvdiag.base.errors import PatternError
+from kvdiag.base.regex import lazy_regex
 from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.model.vocabulary import Entry, Wording
-from kvdiag.regex import lazy_regex
 
 _KIND = lazy_regex(r"[a-z0-9-]+(\.[a-z0-9-]+){1,3}")
 _RANGE = lazy_regex(r"(?:>=|<=|>|<|=)?\d+\.\d+(?:\.\d+)?")

@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from kvdiag.base.regex import lazy_regex
 from kvdiag.model.event import Ref
-from kvdiag.regex import lazy_regex
 
 MAX_NAME = 1024
 """Longer values are no names; volume handles, the longest, end at 128 bytes by CSI and a few hundred in the field."""

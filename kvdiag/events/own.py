@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from kvdiag.errors import PatternError
+from kvdiag.base.errors import PatternError
 from kvdiag.events.lint import lint_kind, lint_wording
 from kvdiag.events.vocabulary import Vocabulary, bytes_of, event_files, make_vocabulary, read_file
 from kvdiag.model.vocabulary import Entry

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kvdiag.regex import lazy_regex
+from kvdiag.base.regex import lazy_regex
 
 SHORTEST = 7  # bytes: as `exec: "`; an event has no header before its message
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from kvdiag.clock import MINUTE
+from kvdiag.base.clock import MINUTE
 from kvdiag.events.stamper import Process
 from kvdiag.formats.rpc.pieces import RpcFragment
 from kvdiag.model.event import Ref

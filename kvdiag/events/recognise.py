@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import partial
 
-from kvdiag.clock import at_line
-from kvdiag.errors import describe_fault
+from kvdiag.base.clock import at_line
+from kvdiag.base.errors import describe_fault
 from kvdiag.events.lines import LONGEST_RECORD, HitLines
 from kvdiag.events.listed import is_row, repeated
 from kvdiag.events.matching import Matcher

@@ -14,8 +14,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from kvdiag.clock import to_datetime
-from kvdiag.errors import PatternError
+from kvdiag.base.clock import to_datetime
+from kvdiag.base.errors import PatternError
+from kvdiag.base.regex import lazy_regex
 from kvdiag.events.cast import Cast
 from kvdiag.events.names import PLACEHOLDERS, refs_of
 from kvdiag.events.template import Matcher
@@ -23,7 +24,6 @@ from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.events.within import quotes_around
 from kvdiag.model.event import Ref
 from kvdiag.model.vocabulary import CRASH, Entry, Wording
-from kvdiag.regex import lazy_regex
 
 LISTED = '"Event listed"'  # what a table of events is turned into; no log has such a line
 OF_A_RULE = "line."

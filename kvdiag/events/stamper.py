@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kvdiag.clock import (
+from kvdiag.base.clock import (
     MINUTE,
     PRINTED,
     SECOND,

@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import NamedTuple
 
-from kvdiag.errors import PatternError
+from kvdiag.base.errors import PatternError
+from kvdiag.base.regex import lazy_regex
+from kvdiag.base.slips import suggestion
 from kvdiag.events.names import PLACEHOLDERS
 from kvdiag.model.vocabulary import Wording
-from kvdiag.regex import lazy_regex
-from kvdiag.slips import suggestion
 
 MAX_SEARCHED = 16_384
 """How much of a line after its message is searched for fields that do not stand in the usual order."""

@@ -7,7 +7,7 @@
       fields: {pod_uid: podUID}
       samples: ['I1124 05:49:00.241725  190330 pod_workers.go:1251] "Pod worker has been …" podUID=95d6b80b-…']
 
-Reading YAML takes hundreds of milliseconds, so what was read is kept as JSON (see `kvdiag.cache`); templates are
+Reading YAML takes hundreds of milliseconds, so what was read is kept as JSON (see `kvdiag.base.cache`); templates are
 compiled when a line first asks for them.
 """
 
@@ -18,15 +18,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kvdiag.cache import cached, digest, fingerprint
-from kvdiag.errors import PatternError
+from kvdiag.base.cache import cached, digest, fingerprint
+from kvdiag.base.errors import PatternError
 from kvdiag.events.names import PLACEHOLDERS
 from kvdiag.events.template import Matcher, compile_wording
 from kvdiag.formats.carriers.carrier import KERNEL
 from kvdiag.model.vocabulary import CRASH, Entry, Wording
 
 if TYPE_CHECKING:
-    from kvdiag.yamlread import Node
+    from kvdiag.base.yamlread import Node
 
 COMPILED = 3
 """The shape of the JSON; another number makes old caches unread."""
@@ -268,7 +268,7 @@ def read_file(name: str, data: bytes) -> Iterator[Entry]:
         text = data.decode()
     except UnicodeDecodeError as problem:
         raise PatternError(f"{name}:1:1", f"this is not UTF-8 (byte {problem.start})") from None
-    from kvdiag.yamlread import read_yaml  # which a filled cache spares us
+    from kvdiag.base.yamlread import read_yaml  # which a filled cache spares us
 
     root = read_yaml(text, name).mapping(_FILE)
     component = root["component"].value if "component" in root else ""

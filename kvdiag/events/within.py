@@ -8,10 +8,10 @@ inner words. An entry of the vocabulary without a component reads those; the pod
 
 from __future__ import annotations
 
+from kvdiag.base.regex import lazy_regex
 from kvdiag.events.names import pods_in, refs_of
 from kvdiag.events.raw import EventMatch, Match
 from kvdiag.model.event import Ref
-from kvdiag.regex import lazy_regex
 
 _SEARCHED = 16_384  # bytes of a line
 _POD = lazy_regex(

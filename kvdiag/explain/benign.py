@@ -20,15 +20,15 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kvdiag.cache import cached, fingerprint
-from kvdiag.clock import duration
-from kvdiag.errors import PatternError
+from kvdiag.base.cache import cached, fingerprint
+from kvdiag.base.clock import duration
+from kvdiag.base.errors import PatternError
 from kvdiag.events.folder import built_in
 from kvdiag.events.template import Matcher, compile_wording
 from kvdiag.model.vocabulary import Wording
 
 if TYPE_CHECKING:
-    from kvdiag.yamlread import Node
+    from kvdiag.base.yamlread import Node
 
 BENIGN = "benign"  # the file beside the topics that lists them
 _LINE = ("name", "anchor", "messages", "why", "unless", "samples", "not-samples", "most", "start", "until")
@@ -71,7 +71,7 @@ class Benign:
 
 def load_benign(path: Path) -> tuple[Benign, ...]:
     """All harmless lines of a file. Raises PatternError with `file:line:column`."""
-    from kvdiag.yamlread import read_text, read_yaml  # which a filled cache spares us
+    from kvdiag.base.yamlread import read_text, read_yaml  # which a filled cache spares us
 
     entries = tuple(_lines(read_yaml(read_text(path), str(path))))
     for entry in entries:

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from kvdiag.clock import PRINTED, is_age, is_since_boot, is_yearless, say_duration, to_datetime
-from kvdiag.errors import InputError
+from kvdiag.base.clock import PRINTED, is_age, is_since_boot, is_yearless, say_duration, to_datetime
+from kvdiag.base.errors import InputError
 from kvdiag.events.calls import calls
 from kvdiag.events.raw import EventMatch
 from kvdiag.events.recognise import ANYBODY, Recogniser
 from kvdiag.events.stamper import resolve
 from kvdiag.events.vocabulary import Vocabulary
-from kvdiag.ingest.blocks import Input, read_blocks
-from kvdiag.ingest.records import Raw, read_records
+from kvdiag.history.ingest.blocks import Input, read_blocks
+from kvdiag.history.ingest.records import Raw, read_records
 from kvdiag.inputs.lines import LineMap
+from kvdiag.inputs.scan.blocks import Block
+from kvdiag.inputs.scan.choose import scanner
+from kvdiag.inputs.scan.protocol import Scanner
 from kvdiag.model.event import Event
 from kvdiag.model.record import Body, Origin
-from kvdiag.redaction.forms.pem import without_keys
-from kvdiag.scan.blocks import Block
-from kvdiag.scan.choose import scanner
-from kvdiag.scan.protocol import Scanner
+from kvdiag.safe.forms.pem import without_keys
 
 SOURCE = "line"
 Change = Callable[[list[bytes]], list[bytes]]

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from kvdiag.base.regex import lazy_regex
 from kvdiag.model.rule import Rule, Selector
 from kvdiag.model.vocabulary import Entry
-from kvdiag.regex import lazy_regex
 
 LEAST = 8  # letters that must agree
 MOST = 10  # rules that are told

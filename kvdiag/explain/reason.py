@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from kvdiag.yamlread import Node, read_text, read_yaml
+from kvdiag.base.yamlread import Node, read_text, read_yaml
 
 _REASON = ("reason", "says", "rules")
 

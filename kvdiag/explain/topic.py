@@ -16,9 +16,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kvdiag.errors import PatternError
+from kvdiag.base.errors import PatternError
+from kvdiag.base.yamlread import Node, read_text, read_yaml
 from kvdiag.explain.benign import BENIGN
-from kvdiag.yamlread import Node, read_text, read_yaml
 
 REASONS = "reasons"  # the file beside the topics that says what the reasons mean that kubectl shows
 

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from kvdiag.errors import InputError, UsageError
+from kvdiag.base.errors import InputError, UsageError
 from kvdiag.fleet.places import absolute, is_remote, place
 from kvdiag.fleet.values import UNNAMED_CLUSTER, Bundle, BundleFile
 

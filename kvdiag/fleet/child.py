@@ -38,8 +38,8 @@ def main() -> int:
 
 
 def _judge(job: Job, folder: Path) -> None:
-    from kvdiag.commands.analyze import judged
-    from kvdiag.commands.case import Case
+    from kvdiag.analysis.analyze import judged
+    from kvdiag.analysis.case import Case
     from kvdiag.fleet.places import place
     from kvdiag.fleet.rows import failed_row, rows
     from kvdiag.fleet.spool import spool
@@ -75,7 +75,7 @@ def _joined(job: Job) -> Outcome:
 
 
 def _day(stamp: int) -> str:
-    from kvdiag.clock import to_datetime
+    from kvdiag.base.clock import to_datetime
 
     return to_datetime(stamp).date().isoformat()
 

@@ -7,7 +7,7 @@ from itertools import islice
 
 from distributed import Client, as_completed
 
-from kvdiag.errors import UsageError
+from kvdiag.base.errors import UsageError
 from kvdiag.fleet.unit import work
 from kvdiag.fleet.values import Job, Outcome, outcome_of
 

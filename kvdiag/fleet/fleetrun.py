@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kvdiag import __version__
-from kvdiag.errors import UsageError
+from kvdiag.base.errors import UsageError
 from kvdiag.events.folder import built_in
 from kvdiag.fleet.places import Place, place
 from kvdiag.fleet.progress import Tally

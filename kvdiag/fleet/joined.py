@@ -11,16 +11,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from kvdiag.clock import from_datetime, to_datetime
-from kvdiag.commands.case import Case
-from kvdiag.correlate.history import joined_history
-from kvdiag.correlate.identity import Joined
-from kvdiag.correlate.nodes import with_nodes
+from kvdiag.analysis.case import Case
+from kvdiag.base.clock import from_datetime, to_datetime
 from kvdiag.fleet.places import place
 from kvdiag.fleet.questions import Questions
 from kvdiag.fleet.results import put_results
 from kvdiag.fleet.rows import finding_row
 from kvdiag.fleet.values import Job, Outcome, outcome_of
+from kvdiag.history.correlate.history import joined_history
+from kvdiag.history.correlate.identity import Joined
+from kvdiag.history.correlate.nodes import with_nodes
 from kvdiag.model.event import CONTROLLERS, Event, Ref, place_of
 from kvdiag.model.options import Options
 from kvdiag.model.place import NO_PROVENANCE

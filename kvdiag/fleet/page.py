@@ -8,8 +8,8 @@ from typing import Any, TextIO
 
 from kvdiag.fleet.overview import Overview, Row
 from kvdiag.fleet.tables import plain
-from kvdiag.report.clean import clean, shortened
 from kvdiag.report.jsontext import write_json
+from kvdiag.safe.clean import clean, shortened
 
 OUTPUTS = ("text", "json", "markdown", "html")
 SCHEMA = "kvdiag.fleet/1"

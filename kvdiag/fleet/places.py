@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
-from kvdiag.errors import InputError, UsageError
+from kvdiag.base.errors import InputError, UsageError
 from kvdiag.fleet.values import BundleFile
 
 

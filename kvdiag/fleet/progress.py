@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from typing import TextIO
 
-from kvdiag.clock import say_duration
+from kvdiag.base.clock import say_duration
 from kvdiag.fleet.values import Outcome
 from kvdiag.model.values import Severity
-from kvdiag.report.clean import clean
+from kvdiag.safe.clean import clean
 
 EVERY = 10.0  # seconds between two lines where nobody watches
 _OFTEN = 0.2

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import duckdb
 
-from kvdiag.errors import UsageError
+from kvdiag.base.errors import UsageError
 from kvdiag.fleet.places import Place, is_remote
 from kvdiag.fleet.results import stored
 from kvdiag.fleet.schema import OF_ALL, TABLES

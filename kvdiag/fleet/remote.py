@@ -9,7 +9,7 @@ from typing import Any
 
 import fsspec
 
-from kvdiag.errors import InputError, UsageError
+from kvdiag.base.errors import InputError, UsageError
 from kvdiag.fleet.values import BundleFile
 
 

@@ -8,16 +8,16 @@ from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from typing import Any
 
+from kvdiag.base.versions import read_range, say_range
 from kvdiag.events.names import attachment_name
 from kvdiag.fleet.values import Bundle, Outcome
 from kvdiag.model.event import Event
 from kvdiag.model.report import Finding, Reading, Report
 from kvdiag.model.timeline import Coverage, History, SeenVersion, Timeline
 from kvdiag.model.values import SubjectKind
-from kvdiag.redaction.secrets import redacted, redacted_value
 from kvdiag.report.json_report import finding as plain_finding
 from kvdiag.report.jsontext import json_text
-from kvdiag.versions import read_range, say_range
+from kvdiag.safe.secrets import redacted, redacted_value
 
 Row = dict[str, Any]
 Relative = Callable[[str], str]

@@ -7,8 +7,8 @@ from datetime import date, datetime
 from typing import Any, TextIO
 
 from kvdiag.fleet.questions import Answer
-from kvdiag.report.clean import clean, shortened
 from kvdiag.report.jsontext import write_json
+from kvdiag.safe.clean import clean, shortened
 
 OUTPUTS = ("table", "csv", "json")
 WIDEST = 60  # columns of one cell of a table

@@ -15,8 +15,8 @@ from enum import Enum, auto
 from functools import lru_cache
 from typing import NamedTuple
 
+from kvdiag.base.regex import lazy_regex
 from kvdiag.model.place import NO_PROVENANCE, Provenance
-from kvdiag.regex import lazy_regex
 
 HEADER = 300  # bytes within which klog's header stands, carriers before it
 # What a journal calls a process of many programs.

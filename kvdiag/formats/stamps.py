@@ -2,7 +2,7 @@
 
     time="2023-11-11T09:13:01.123456789+08:00" level=info msg="shim disconnected"
 
-A time with year and zone counts from 1970 in UTC, one without is counted in the year-less frame of `kvdiag.clock`.
+A time with year and zone counts from 1970 in UTC, one without is counted in the year-less frame of `kvdiag.base.clock`.
 Digits below a microsecond are cut off, not rounded, so that order is kept.
 """
 
@@ -12,8 +12,8 @@ import re
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from kvdiag.clock import FRAME_YEAR, HOUR, MINUTE, SECOND, calendar_stamp, from_datetime
-from kvdiag.regex import lazy_regex
+from kvdiag.base.clock import FRAME_YEAR, HOUR, MINUTE, SECOND, calendar_stamp, from_datetime
+from kvdiag.base.regex import lazy_regex
 
 # The minute is the expensive part and changes rarely: 0.15 µs from the cache, 1.5 µs when computed.
 _CACHED = 4096

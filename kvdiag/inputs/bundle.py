@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from kvdiag.errors import InputError
+from kvdiag.base.errors import InputError
 from kvdiag.inputs import sniff
 from kvdiag.inputs.compressed import Budget, Metered
 from kvdiag.inputs.folders import EmptyError, SkippedError

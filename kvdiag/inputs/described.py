@@ -15,9 +15,9 @@ import json
 from collections.abc import Iterator
 from email.utils import parsedate_to_datetime
 
+from kvdiag.base.regex import lazy_regex
 from kvdiag.inputs.lines import Line, Lines, Rewriting
 from kvdiag.inputs.status import About, Plain, State, container, event, node_condition
-from kvdiag.regex import lazy_regex
 
 _MOST_LINES = 60  # of one container, of which the restart count stands last but for its resources
 _NAME = lazy_regex(rb"^[ \t]*Name: {2,}([-a-z0-9.]{1,253})\s*$")

@@ -6,10 +6,10 @@ import re
 import stat
 from typing import TYPE_CHECKING
 
-from kvdiag.errors import InputError
+from kvdiag.base.errors import InputError
+from kvdiag.base.regex import lazy_regex
 from kvdiag.inputs.files import made_up
 from kvdiag.inputs.source import unreadable
-from kvdiag.regex import lazy_regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
+from kvdiag.base.regex import lazy_regex
 from kvdiag.inputs.lines import LONGEST, Line, Lines, Rewriting
-from kvdiag.regex import lazy_regex
 
 _LONGEST_ENTRY = 4 << 20  # bytes of a json-pretty entry
 _CHATTER = rb"(?:-- [^\n]*\n)*"

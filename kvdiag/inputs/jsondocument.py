@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from kvdiag.base.regex import lazy_regex
 from kvdiag.inputs.lines import Line, Lines, Rewriting
 from kvdiag.inputs.status import events_of, is_pod
-from kvdiag.regex import lazy_regex
 
 _LONGEST_ENTRY = 4 << 20  # bytes; a longer one stays lines
 _LONGEST_KEY = 64

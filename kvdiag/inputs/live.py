@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kvdiag.errors import InputError
+from kvdiag.base.errors import InputError
 from kvdiag.inputs.files import open_file
 from kvdiag.inputs.layout import place_of
 from kvdiag.inputs.source import STDIN, unreadable

@@ -14,8 +14,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from kvdiag.base.regex import lazy_regex
 from kvdiag.inputs.lines import Line, Lines, Rewriting
-from kvdiag.regex import lazy_regex
 
 _LONGEST = 64 << 20  # bytes of a document; a longer one stays lines
 _START = lazy_regex(rb'(?:\xef\xbb\xbf)?\s*\{\s*"resourceLogs"\s*:\s*\[')

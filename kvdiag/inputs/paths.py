@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from kvdiag.errors import InputError, KvdiagError, UnexpectedError, UsageError, describe_fault
+from kvdiag.base.errors import InputError, KvdiagError, UnexpectedError, UsageError, describe_fault
 from kvdiag.inputs import sniff
 from kvdiag.inputs.bundle import Archive, Bundle, Tell, journal_file
 from kvdiag.inputs.compressed import Budget, Metered

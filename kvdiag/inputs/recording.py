@@ -15,8 +15,8 @@ import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
+from kvdiag.base.regex import lazy_regex
 from kvdiag.inputs.lines import LONGEST, Line, Lines, Rewriting
-from kvdiag.regex import lazy_regex
 
 _STARTED = b"Script started on "
 _CAST = lazy_regex(

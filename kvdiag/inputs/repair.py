@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from kvdiag.base.regex import lazy_regex
 from kvdiag.inputs.readers import read_up_to
-from kvdiag.regex import lazy_regex
 
 if TYPE_CHECKING:
     from kvdiag.inputs.readers import Reader

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from kvdiag.base.regex import lazy_regex
 from kvdiag.inputs import folded
 from kvdiag.inputs import repair as legible
 from kvdiag.inputs.compressed import Budget, compression_of, unpacked
 from kvdiag.inputs.gzipped import DamagedError
 from kvdiag.inputs.readers import Broken, Reader, Replayed
-from kvdiag.regex import lazy_regex
 
 HEAD = 4096
 

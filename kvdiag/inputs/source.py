@@ -7,7 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, NamedTuple, Self, cast
 
-from kvdiag.errors import InputError
+from kvdiag.base.errors import InputError
 from kvdiag.inputs.compressed import Budget, Metered, unpacked
 from kvdiag.inputs.files import open_file
 from kvdiag.inputs.gzipped import DamagedError

@@ -16,9 +16,9 @@ import json
 import re
 from collections.abc import Iterator
 
+from kvdiag.base.regex import lazy_regex
 from kvdiag.inputs.lines import Line, Lines, Rewriting
 from kvdiag.inputs.status import events_of, is_pod
-from kvdiag.regex import lazy_regex
 
 _LONGEST_EVENT = 256 << 10  # bytes; a longer one stays lines
 _START = lazy_regex(
@@ -86,8 +86,8 @@ def _pod(lines: Lines) -> Iterator[Line]:
 
 def _event(item: bytes, number: int) -> Iterator[Line]:
     """One item of a list; what is no YAML, or too long to be one event, as the lines it has."""
-    from kvdiag.errors import PatternError
-    from kvdiag.yamlread import read_yaml
+    from kvdiag.base.errors import PatternError
+    from kvdiag.base.yamlread import read_yaml
 
     text = _status(item) if _POD.search(item) else item
     try:

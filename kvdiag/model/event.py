@@ -35,7 +35,7 @@ class Ref(NamedTuple):
 
     `kind` is one of `kvdiag.events.names.PLACEHOLDERS` with a subject: pod_uid, pod (ns/name), sandbox_id,
     container_id, unique_name, volume_handle, spec_name, outer_name, target_path, staging_path, attachment,
-    driver, node. A name is not an identity: `kvdiag.correlate.identity` joins them.
+    driver, node. A name is not an identity: `kvdiag.history.correlate.identity` joins them.
     """
 
     kind: str
@@ -45,7 +45,7 @@ class Ref(NamedTuple):
 class Event(NamedTuple):
     """A recognised line. A tuple and not a dataclass: made once per relevant line, 0.3 µs instead of 2.
 
-    `time` is microseconds since 1970 in UTC (`kvdiag.clock.to_datetime` for people); `refs` are the names on the
+    `time` is microseconds since 1970 in UTC (`kvdiag.base.clock.to_datetime` for people); `refs` are the names on the
     line, `attrs` everything else it said; `logged` is the line, or its beginning. `count` > 1 and `ends` > `time` when
     repeats of a poll were folded.
     """

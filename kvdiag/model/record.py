@@ -23,7 +23,7 @@ class Body(NamedTuple):
     """What one log call said, before the clock and the origin are known.
 
     `stamp` is microseconds: since 1970 in UTC when the format writes year and zone, else on the clock of the
-    year-less frame (see `kvdiag.clock`); None where the format writes no time.
+    year-less frame (see `kvdiag.base.clock`); None where the format writes no time.
     `message` is unquoted and unescaped. `fields` holds values unquoted; structured values keep their text.
     """
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import TextIO
 
 from kvdiag import __version__
-from kvdiag.clock import to_datetime
+from kvdiag.base.clock import to_datetime
 from kvdiag.model.report import Finding, Report
 from kvdiag.report import RenderOptions, writer
-from kvdiag.report.clean import clean
 from kvdiag.report.compact import line
 from kvdiag.report.jsontext import json_text
+from kvdiag.safe.clean import clean
 
 
 def write(finding: Finding, at: int, stream: TextIO, options: RenderOptions, *, is_over: bool) -> None:

@@ -10,8 +10,8 @@ from typing import TextIO
 from kvdiag.model.report import Finding, Report
 from kvdiag.model.values import Severity, Verdict
 from kvdiag.report import RenderOptions
-from kvdiag.report.clean import clean
 from kvdiag.report.markdown import verdict
+from kvdiag.safe.clean import clean
 
 
 def write(report: Report, stream: TextIO, options: RenderOptions) -> None:

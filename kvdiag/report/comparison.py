@@ -6,13 +6,13 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
-from kvdiag.clock import say_duration, to_datetime
+from kvdiag.base.clock import say_duration, to_datetime
 from kvdiag.model.comparison import Comparison, Found, StepTaken
 from kvdiag.report import RenderOptions
 from kvdiag.report.because import because, explains
-from kvdiag.report.clean import clean
 from kvdiag.report.ink import file_uri, linked
 from kvdiag.report.jsontext import json_text
+from kvdiag.safe.clean import clean
 
 OUTPUTS = ("text", "json")
 LEAST = 40  # columns

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kvdiag.clock import CLOCKS_DIFFER, say_duration, to_datetime
+from kvdiag.base.clock import CLOCKS_DIFFER, say_duration, to_datetime
 from kvdiag.model.doubt import Doubt, Reason
 
 SENTENCES: Mapping[Reason, str] = {

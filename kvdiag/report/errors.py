@@ -11,15 +11,15 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, TextIO
 
-from kvdiag.clock import DAY, to_datetime
+from kvdiag.base.clock import DAY, to_datetime
 from kvdiag.model.record import Origin
 from kvdiag.model.unexplained import ErrorGroup, Errors, RetriedPod
-from kvdiag.redaction.secrets import redacted
 from kvdiag.report import RenderOptions
-from kvdiag.report.clean import clean
 from kvdiag.report.jsontext import write_json
 from kvdiag.report.moments import rfc3339
 from kvdiag.report.said import line_words
+from kvdiag.safe.clean import clean
+from kvdiag.safe.secrets import redacted
 
 SCHEMA = "kvdiag.errors/1"
 OUTPUTS = ("text", "json", "yaml")

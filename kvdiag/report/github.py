@@ -15,9 +15,9 @@ from kvdiag.model.report import Finding, Report
 from kvdiag.model.values import Severity, Verdict
 from kvdiag.report import RenderOptions
 from kvdiag.report.addresses import in_checkout
-from kvdiag.report.clean import clean, shortened
 from kvdiag.report.markdown import verdict, write_within
 from kvdiag.report.victims import Incident, incidents, others
+from kvdiag.safe.clean import clean, shortened
 
 MOST = 10  # annotations of a level that GitHub shows of a step
 LARGEST = 1_000_000  # bytes of a step's summary; GitHub takes 1 MiB

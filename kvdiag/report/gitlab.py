@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, TextIO
 
-from kvdiag.accepted.fingerprint import fingerprint
 from kvdiag.model.report import Finding, Report
 from kvdiag.model.values import Severity, Verdict
 from kvdiag.report import RenderOptions
 from kvdiag.report.addresses import in_checkout
+from kvdiag.report.fingerprint import fingerprint
 from kvdiag.report.jsontext import write_json
 
 _SEVERITIES = {

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from functools import cache
 from urllib.parse import quote
 
+from kvdiag.base.regex import lazy_regex
 from kvdiag.model.record import Origin
 from kvdiag.model.values import Severity
-from kvdiag.regex import lazy_regex
-from kvdiag.report.clean import clean
+from kvdiag.safe.clean import clean
 
 CODES: Mapping[str, str] = {
     "dim": "2",

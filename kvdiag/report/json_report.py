@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, TextIO
 
+from kvdiag.base.versions import read_range, say_range
 from kvdiag.model.report import BugMatch, Evidence, Finding, Need, Reading, Report
 from kvdiag.model.rule import Fix
 from kvdiag.model.timeline import SeenVersion
@@ -14,7 +15,6 @@ from kvdiag.report.errors import plain_errors
 from kvdiag.report.jsontext import write_json
 from kvdiag.report.moments import rfc3339
 from kvdiag.report.runnable import shown
-from kvdiag.versions import read_range, say_range
 
 SCHEMA = "kvdiag.report/1"
 Plain = dict[str, Any]

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any, TextIO
 
-from kvdiag.redaction.secrets import redacted, redacted_value
-from kvdiag.report.clean import json_safe
+from kvdiag.safe.clean import json_safe
+from kvdiag.safe.secrets import redacted, redacted_value
 
 
 def json_text(said: object, *, redact: bool, indent: int | None = None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kvdiag.clock import to_datetime
+from kvdiag.base.clock import to_datetime
 from kvdiag.model.event import NAMELESS, Event
 from kvdiag.model.record import LogRecord
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
+from kvdiag.base.regex import lazy_regex
 from kvdiag.model.report import Finding, Report
 from kvdiag.model.values import Severity, Verdict
-from kvdiag.regex import lazy_regex
 from kvdiag.report import RenderOptions
-from kvdiag.report.clean import clean
 from kvdiag.report.doubts import say_doubt
 from kvdiag.report.plain import evidence_lines
 from kvdiag.report.runnable import shown
+from kvdiag.safe.clean import clean
 
 LARGEST = 60_000  # bytes of a comment; GitHub takes 65,536 characters
 SPARE = 500  # bytes for what is told of what did not fit, and for the head of the table

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kvdiag.clock import to_datetime
+from kvdiag.base.clock import to_datetime
 
 
 def rfc3339(stamp: int | None) -> str | None:

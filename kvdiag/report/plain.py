@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from kvdiag.model.report import Evidence, Finding
 from kvdiag.report import RenderOptions
-from kvdiag.report.clean import clean, shortened
 from kvdiag.report.doubts import say_doubt
 from kvdiag.report.runnable import shown
+from kvdiag.safe.clean import clean, shortened
 
 LONGEST = 600  # characters of a log line
 

@@ -6,7 +6,7 @@ A command in which something was redacted is another command: a quote may be gon
 from __future__ import annotations
 
 from kvdiag.model.rule import Fix
-from kvdiag.report.clean import clean
+from kvdiag.safe.clean import clean
 
 WITHHELD = "command left out: a name in it looks like a secret"
 

@@ -6,16 +6,16 @@ import os
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from kvdiag.clock import say_duration, to_datetime
+from kvdiag.base.clock import say_duration, to_datetime
+from kvdiag.base.versions import read_range, say_range
 from kvdiag.formats.bodies.eventtable import FORMATS
 from kvdiag.formats.bodies.known import read_body
 from kvdiag.formats.carriers.peel import peel
+from kvdiag.history.views.causes import causes
 from kvdiag.model.record import Body
 from kvdiag.model.report import Evidence, Finding, Reading, Report
 from kvdiag.model.timeline import SeenVersion
 from kvdiag.model.values import State, SubjectKind
-from kvdiag.versions import read_range, say_range
-from kvdiag.views.causes import causes
 
 MOST_NAMED = 5  # logs, unless -v
 IDS = ["pod_uid", "volume_handle", "driver", "sandbox_id", "container_id"]

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from typing import Any, TextIO
 
-from kvdiag.accepted.fingerprint import fingerprint
 from kvdiag.model.report import Evidence, Finding, Report
 from kvdiag.model.rule import Rule
 from kvdiag.model.values import Severity, Verdict
@@ -19,6 +18,7 @@ from kvdiag.report import RenderOptions
 from kvdiag.report.addresses import uri
 from kvdiag.report.because import explains
 from kvdiag.report.doubts import say_doubt
+from kvdiag.report.fingerprint import fingerprint
 from kvdiag.report.jsontext import write_json
 from kvdiag.report.runnable import shown
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from kvdiag.clock import SECOND, say_duration
+from kvdiag.base.clock import SECOND, say_duration
 from kvdiag.model.report import Report
 from kvdiag.model.unexplained import Histogram
 from kvdiag.model.values import Severity

@@ -10,15 +10,15 @@ import csv
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TextIO
 
-from kvdiag.clock import DAY, say_duration, to_datetime
+from kvdiag.base.clock import DAY, say_duration, to_datetime
+from kvdiag.history.views.phases import awaits
 from kvdiag.model.inventory import Inventory, InventoryRow
 from kvdiag.model.lifecycle import Phase
 from kvdiag.model.values import SubjectKind
 from kvdiag.report import RenderOptions
 from kvdiag.report.because import explains
-from kvdiag.report.clean import clean
 from kvdiag.report.jsontext import write_json
-from kvdiag.views.phases import awaits
+from kvdiag.safe.clean import clean
 
 OUTPUTS = ("text", "wide", "json", "yaml", "csv", "name")
 GAP = "  "

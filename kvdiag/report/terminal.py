@@ -11,7 +11,6 @@ from kvdiag.model.rule import Fix
 from kvdiag.model.unexplained import Errors
 from kvdiag.model.values import Severity, Verdict
 from kvdiag.report import RenderOptions
-from kvdiag.report.clean import clean, shortened
 from kvdiag.report.doubts import say_doubt
 from kvdiag.report.errors import section
 from kvdiag.report.ink import BADGES, file_uri, inked, linked
@@ -32,6 +31,7 @@ from kvdiag.report.said import (
 )
 from kvdiag.report.strip import strip
 from kvdiag.report.victims import Incident, incidents, others, victims, whole
+from kvdiag.safe.clean import clean, shortened
 
 EVIDENCE_LINES = 2  # of a log line's message, unless -v
 TELLING_LINES = 5  # of the line that shows the fault

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from kvdiag.clock import SECOND
+from kvdiag.base.clock import SECOND
 from kvdiag.model.doubt import Doubt, Reason
 from kvdiag.model.timeline import Coverage, History
 from kvdiag.model.vocabulary import Entry

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
+from kvdiag.base.versions import contains, intersection, read_range, read_version, say_range, within
 from kvdiag.model.report import BugMatch
 from kvdiag.model.rule import Bug, Rule
 from kvdiag.model.timeline import SeenVersion
-from kvdiag.versions import contains, intersection, read_range, read_version, say_range, within
 
 AFFECTED, FIXED, UNKNOWN = "affected", "fixed", "unknown"
 

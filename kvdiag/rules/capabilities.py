@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
-from kvdiag.cache import cached, fingerprint
+from kvdiag.base.cache import cached, fingerprint
 from kvdiag.events.folder import built_in
 from kvdiag.model.capability import Capability
 from kvdiag.model.rule import Rule

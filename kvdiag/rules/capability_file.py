@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kvdiag.errors import PatternError
+from kvdiag.base.errors import PatternError
+from kvdiag.base.slips import suggestion
+from kvdiag.base.yamlread import Node, read_yaml
 from kvdiag.model.capability import Capability
 from kvdiag.model.values import SubjectKind
 from kvdiag.rules.distribution import unknown_placeholders
-from kvdiag.slips import suggestion
-from kvdiag.yamlread import Node, read_yaml
 
 
 def read_capabilities(text: str, file: str) -> list[Capability]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kvdiag.base.slips import suggestion
 from kvdiag.model.rule import Rule
 from kvdiag.model.values import Role
 from kvdiag.rules.capabilities import Capabilities
-from kvdiag.slips import suggestion
 
 
 def faults(rule: Rule, known: Capabilities) -> Iterator[str]:

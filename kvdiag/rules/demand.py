@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
 
-from kvdiag.correlate.handover import HANDED_OVER, STAGED, TOLD_BY
+from kvdiag.history.correlate.handover import HANDED_OVER, STAGED, TOLD_BY
 from kvdiag.model.rule import All, AnyOf, Chain, Condition, Rule, Selector
 from kvdiag.rules.ending import BEFORE_START, STARTED
 from kvdiag.rules.order import sure_steps

@@ -13,16 +13,16 @@ from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kvdiag.cache import cached, digest
+from kvdiag.base.cache import cached, digest
+from kvdiag.base.regex import lazy_regex
 from kvdiag.events.folder import built_in
 from kvdiag.model.rule import Fix
 from kvdiag.model.timeline import History
 from kvdiag.model.values import EMPTY
-from kvdiag.regex import lazy_regex
 from kvdiag.rules.library import DISTRIBUTIONS
 
 if TYPE_CHECKING:
-    from kvdiag.yamlread import Node
+    from kvdiag.base.yamlread import Node
 
 SERVICES = ("kubelet", "runtime", "cri", "containerd", "crio", "docker", "kernel")
 SHIMS = {"docker": "kubelet", "cri-dockerd": "cri-docker"}
@@ -191,7 +191,7 @@ def _data() -> Mapping[str, Any]:
 
 
 def _read(text: str, file: str) -> Mapping[str, Any]:
-    from kvdiag.yamlread import read_yaml  # which a filled cache spares us
+    from kvdiag.base.yamlread import read_yaml  # which a filled cache spares us
 
     top = read_yaml(text, file).mapping(("runtimes", "distributions"), ("runtimes", "distributions"))
     return {

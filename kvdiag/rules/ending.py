@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from kvdiag.clock import MINUTE, SECOND, duration
+from kvdiag.base.clock import MINUTE, SECOND, duration
 from kvdiag.model.event import Event
 from kvdiag.model.rule import Rule
 from kvdiag.model.timeline import History

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from kvdiag.regex import lazy_regex
-from kvdiag.slips import suggestion
-from kvdiag.yamlread import Node
+from kvdiag.base.regex import lazy_regex
+from kvdiag.base.slips import suggestion
+from kvdiag.base.yamlread import Node
 
 TABLE = "table"
 _WORD = lazy_regex(r"<<([a-z][a-z0-9_]*)>>")

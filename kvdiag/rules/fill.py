@@ -10,12 +10,12 @@ from __future__ import annotations
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from kvdiag.clock import say_duration
+from kvdiag.base.clock import say_duration
+from kvdiag.base.regex import lazy_regex
 from kvdiag.events.names import UNNAMED
 from kvdiag.model.event import Event, is_unnamed
 from kvdiag.model.rule import Fix, Rule
 from kvdiag.model.timeline import Entity
-from kvdiag.regex import lazy_regex
 from kvdiag.rules.distribution import Dialect, is_placeholder
 from kvdiag.rules.shapes import misfits
 

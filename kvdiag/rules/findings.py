@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from kvdiag.clock import MINUTE, say_duration
+from kvdiag.base.clock import MINUTE, say_duration
+from kvdiag.events.snapshots.fact import STANDING
 from kvdiag.formats.authors import CONTAINED, Rank, called, is_output, rank_of
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.inputs.layout import place_of
@@ -28,7 +29,6 @@ from kvdiag.rules.selection import selects
 from kvdiag.rules.sought import Sought
 from kvdiag.rules.steps import told
 from kvdiag.rules.stretches import Stretch, count_tries, stretches
-from kvdiag.snapshots.fact import STANDING
 
 UNNAMED_VOLUME = "a volume"  # in the sentence of a finding about a node whose lines name none
 MOST_PARTS = 64  # of one node: of more devices than that the surest

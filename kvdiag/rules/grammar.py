@@ -16,10 +16,10 @@ from collections.abc import Collection, Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
-from kvdiag.clock import duration
-from kvdiag.errors import PatternError
+from kvdiag.base.clock import duration
+from kvdiag.base.errors import PatternError
+from kvdiag.base.slips import suggestion
 from kvdiag.model.rule import Absent, All, AnyOf, Chain, ChainStep, Condition, Not
-from kvdiag.slips import suggestion
 
 if TYPE_CHECKING:
     import pyparsing as pp

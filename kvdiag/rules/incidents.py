@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
+from kvdiag.base.regex import lazy_regex
 from kvdiag.model.report import Finding
 from kvdiag.model.values import SubjectKind
-from kvdiag.regex import lazy_regex
 from kvdiag.rules.links import node_of
 from kvdiag.rules.rank import TOUCH, ordered
 

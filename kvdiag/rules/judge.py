@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, pairwise
 from typing import NamedTuple
 
-from kvdiag.clock import CLOCKS_DIFFER
-from kvdiag.correlate.handover import OVERLAP, UNSTAGED
+from kvdiag.base.clock import CLOCKS_DIFFER
+from kvdiag.history.correlate.handover import OVERLAP, UNSTAGED
 from kvdiag.model.doubt import Doubt, Reason
 from kvdiag.model.event import Event, place_of
 from kvdiag.model.rule import Absent, All, AnyOf, Chain, ChainStep, Condition, Not, Rule

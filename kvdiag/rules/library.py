@@ -10,8 +10,8 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
-from kvdiag.cache import cached_bytes, digest, fingerprint
-from kvdiag.errors import PatternError
+from kvdiag.base.cache import cached_bytes, digest, fingerprint
+from kvdiag.base.errors import PatternError
 from kvdiag.model.rule import Rule
 from kvdiag.model.vocabulary import Entry, Wording
 from kvdiag.rules.packed import PACKED
@@ -129,8 +129,8 @@ def _read_all(files: Sequence[Path], named: Sequence[Path]) -> Library:
 
 def _groups(named: Sequence[Path], errors: list[PatternError]) -> dict[str, tuple[str, ...]]:
     """The named groups of kinds; a user's stands in the place of one that comes with kvdiag."""
+    from kvdiag.base.yamlread import read_yaml
     from kvdiag.rules.selectors import read_groups
-    from kvdiag.yamlread import read_yaml
 
     groups: dict[str, tuple[str, ...]] = {}
     for path in named:

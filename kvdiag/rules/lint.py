@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from kvdiag.errors import PatternError
+from kvdiag.base.errors import PatternError
+from kvdiag.base.regex import lazy_regex
+from kvdiag.base.slips import suggestion
 from kvdiag.events.template import template_fault
 from kvdiag.model.rule import Rule
 from kvdiag.model.values import SubjectKind
 from kvdiag.model.vocabulary import Entry
-from kvdiag.regex import lazy_regex
 from kvdiag.rules.capabilities import capabilities
 from kvdiag.rules.capability_lint import faults
 from kvdiag.rules.distribution import plain, unknown_placeholders
@@ -21,7 +22,6 @@ from kvdiag.rules.lint_truth import lint_truth
 from kvdiag.rules.lint_words import Words, unheard
 from kvdiag.rules.selection import CODE, TEXT, TEXTS
 from kvdiag.rules.template import unfilled
-from kvdiag.slips import suggestion
 
 ALWAYS_KNOWN = {"count", "span", "often", "ladder", "lasted", "name", "namespace", TEXT}
 OF_POD = frozenset(

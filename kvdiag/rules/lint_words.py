@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from kvdiag.base.yamlread import read_yaml
 from kvdiag.events.folder import built_in
 from kvdiag.events.template import Matcher
 from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.model.rule import Rule, Selector
 from kvdiag.model.vocabulary import Entry, Wording
 from kvdiag.rules.selection import TEXTS
-from kvdiag.yamlread import read_yaml
 
 SHORTEST_PIECE = 4  # letters of a glob that are looked for; fewer stand in any text
 FREQUENT = "frequent.yaml"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from kvdiag.clock import MINUTE, to_datetime
+from kvdiag.base.clock import MINUTE, to_datetime
 from kvdiag.model.report import Finding, Need
 from kvdiag.model.timeline import History
 from kvdiag.model.values import Severity, Verdict

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from signal import Signals
 
-from kvdiag.clock import SECOND, say_duration
+from kvdiag.base.clock import SECOND, say_duration
 from kvdiag.model.event import Event
 
 FINISHED = "container.finished"

@@ -13,8 +13,8 @@ from functools import cache, partial
 from itertools import accumulate
 from typing import NamedTuple
 
-from kvdiag.clock import HOUR, MINUTE
-from kvdiag.correlate.entities import node_entity
+from kvdiag.base.clock import HOUR, MINUTE
+from kvdiag.history.correlate.entities import node_entity
 from kvdiag.model.event import Event, place_of
 from kvdiag.model.rule import Rule
 from kvdiag.model.timeline import History, Timeline

@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from kvdiag.clock import duration
-from kvdiag.errors import PatternError
+from kvdiag.base.clock import duration
+from kvdiag.base.errors import PatternError
+from kvdiag.base.slips import suggestion
+from kvdiag.base.versions import read_range
+from kvdiag.base.yamlread import Node, read_yaml
 from kvdiag.model.rule import Bug, Condition, Fix, Healing, Proof, Rule, Selector
 from kvdiag.model.values import EMPTY, Role, Severity, SubjectKind
 from kvdiag.rules.family import members
 from kvdiag.rules.grammar import read_condition
 from kvdiag.rules.selectors import Groups, Named, read_events, read_sign, texts
 from kvdiag.rules.trials import read_tests
-from kvdiag.slips import suggestion
-from kvdiag.versions import read_range
-from kvdiag.yamlread import Node, read_yaml
 
 KEYS = [
     "id",

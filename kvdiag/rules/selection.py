@@ -10,11 +10,11 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Protocol
 
+from kvdiag.base.regex import lazy_regex
 from kvdiag.model.doubt import Doubt, Reason
 from kvdiag.model.event import Event, place_of
 from kvdiag.model.record import Origin
 from kvdiag.model.rule import Selector, Where
-from kvdiag.regex import lazy_regex
 from kvdiag.rules.order import soonest
 
 LONGEST_VALUE = 4096  # characters of an attribute that a glob is matched against

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from kvdiag.base.slips import suggestion
+from kvdiag.base.yamlread import Node
 from kvdiag.model.rule import Chain, ChainStep, Condition, Selector, Where
 from kvdiag.model.vocabulary import Entry, Wording
-from kvdiag.slips import suggestion
-from kvdiag.yamlread import Node
 
 Groups = Mapping[str, tuple[str, ...]]
 Named = tuple[dict[str, Selector], tuple[Entry, ...]]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from kvdiag.clock import MINUTE, SECOND, duration
+from kvdiag.base.clock import MINUTE, SECOND, duration
 from kvdiag.model.doubt import Doubt, Reason
 from kvdiag.model.event import Event
 from kvdiag.model.timeline import Coverage

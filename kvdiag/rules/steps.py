@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from operator import itemgetter
 
-from kvdiag.clock import SECOND, duration
+from kvdiag.base.clock import SECOND, duration
 from kvdiag.model.event import Event
 from kvdiag.model.rule import Chain, ChainStep, Rule
 from kvdiag.rules.selection import TEXTS

@@ -15,10 +15,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from kvdiag.clock import HOUR, MINUTE, SECOND, duration
+from kvdiag.base.clock import HOUR, MINUTE, SECOND, duration
+from kvdiag.base.regex import lazy_regex
+from kvdiag.base.yamlread import Node
 from kvdiag.model.story import StoryLine
-from kvdiag.regex import lazy_regex
-from kvdiag.yamlread import Node
 
 LADDER = 0
 MOST_EVENTS = 1000  # of one line

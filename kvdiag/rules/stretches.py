@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from kvdiag.base.regex import lazy_regex
 from kvdiag.model.event import Event, place_of
 from kvdiag.model.rule import All, AnyOf, Chain, Condition, Rule
-from kvdiag.regex import lazy_regex
 from kvdiag.rules.grammar import positive_names
 from kvdiag.rules.polls import pieces
 from kvdiag.rules.selection import selects

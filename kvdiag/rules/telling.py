@@ -8,8 +8,9 @@ from functools import cache
 from itertools import islice, zip_longest
 from typing import NamedTuple
 
-from kvdiag.clock import DAY, say_duration
-from kvdiag.errors import PatternError
+from kvdiag.base.clock import DAY, say_duration
+from kvdiag.base.errors import PatternError
+from kvdiag.base.versions import Range, intersection, read_range
 from kvdiag.events.calls_told import call_lines, is_told
 from kvdiag.events.cast import Cast
 from kvdiag.events.names import PLACEHOLDERS
@@ -19,7 +20,6 @@ from kvdiag.model.rule import Rule, RuleTest
 from kvdiag.model.story import StoryLine, backoff
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.story import LADDER, Story
-from kvdiag.versions import Range, intersection, read_range
 
 MIDNIGHT = 19_794 * DAY  # 12 March 2024, the day of all stories
 OWN = "line."  # a story calls the lines of its rule `line.refused`

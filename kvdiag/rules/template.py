@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from itertools import chain
 
-from kvdiag.errors import UsageError
+from kvdiag.base.errors import UsageError
 from kvdiag.model.rule import Rule
 from kvdiag.rules.schema import RULE_NAME
 

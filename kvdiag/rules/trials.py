@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from kvdiag.base.slips import suggestion
+from kvdiag.base.yamlread import Node
 from kvdiag.model.rule import SUBJECT, RuleTest
 from kvdiag.model.values import Severity, Verdict
 from kvdiag.rules.story import CHANGES, read_story, varied
-from kvdiag.slips import suggestion
-from kvdiag.yamlread import Node
 
 KEYS = ("name", "log", "story", "near", *CHANGES, "except", "finds", "options", "not-when")
 SEVERITIES = [severity.label for severity in Severity]

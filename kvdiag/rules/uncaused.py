@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import cache, partial
 
-from kvdiag.clock import MINUTE, to_datetime
+from kvdiag.base.clock import MINUTE, to_datetime
+from kvdiag.base.regex import lazy_regex
 from kvdiag.model.report import Finding
 from kvdiag.model.timeline import History
 from kvdiag.model.values import Role, Severity
-from kvdiag.regex import lazy_regex
 from kvdiag.rules.capabilities import Capabilities
 from kvdiag.rules.distribution import Dialect, dialect_of
 from kvdiag.rules.fill import command

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kvdiag.clock import DAY, HOUR, MINUTE, SECOND
+from kvdiag.base.clock import DAY, HOUR, MINUTE, SECOND
 from kvdiag.model.rule import Absent, All, AnyOf, Chain, ChainStep, Condition, Not, Rule, Selector, Where
 from kvdiag.rules.distribution import plain
 

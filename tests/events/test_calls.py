@@ -10,7 +10,7 @@ from kvdiag.events.calls import calls
 from kvdiag.events.folder import built_in
 from kvdiag.events.recognise import Recogniser
 from kvdiag.events.vocabulary import load_vocabulary
-from kvdiag.scan.choose import scanner
+from kvdiag.inputs.scan.choose import scanner
 
 UID = "1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01"
 TARGET = f"/var/lib/kubelet/pods/{UID}/volumes/kubernetes.io~csi/pvc-1/mount"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kvdiag.commands.case import Case
-from kvdiag.ingest.read import TextInput
+from kvdiag.analysis.case import Case
+from kvdiag.history.ingest.read import TextInput
 from kvdiag.model.options import Options
 
 FAILED = "{age}  Warning  FailedCreatePodSandBox  pod/{pod}  Failed to create pod sandbox: rpc error: code = Unknown desc = words"

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvdiag.clock import MINUTE, SECOND, to_datetime
+from kvdiag.base.clock import MINUTE, SECOND, to_datetime
 from kvdiag.events.folder import built_in
 from kvdiag.events.recognise import LONGEST_TEXT, Recogniser
 from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.formats.bodies.known import classify
-from kvdiag.scan.choose import scanner
+from kvdiag.inputs.scan.choose import scanner
 
 UID, OTHER = "1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01", "95d6b80b-1111-4222-8333-444455556666"
 SANDBOX = "3f2a9c" * 10 + "3f2a"

@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from kvdiag.errors import PatternError
+from kvdiag.base.errors import PatternError
 from kvdiag.events.calls_told import call_lines, is_told
 from kvdiag.events.cast import Cast
 from kvdiag.events.rendering import LISTED, Spellings, can_say, idle_line, render

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvdiag.clock import from_datetime, is_yearless, to_datetime
+from kvdiag.base.clock import from_datetime, is_yearless, to_datetime
 from kvdiag.events.stamper import MOST_LAYOUTS, TimestampReader, resolve
 from kvdiag.formats.bodies.known import read_body
 from kvdiag.formats.carriers.peel import peel

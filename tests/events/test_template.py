@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kvdiag.errors import PatternError
+from kvdiag.base.errors import PatternError
 from kvdiag.events.template import compile_wording
 from kvdiag.model.vocabulary import Wording
 from tests import patterns

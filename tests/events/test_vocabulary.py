@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kvdiag.errors import PatternError
+from kvdiag.base.errors import PatternError
 from kvdiag.events.lint import lint
 from kvdiag.events.vocabulary import (
     COMPILED,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kvdiag.commands.case import load_patterns
-from kvdiag.errors import PatternError
+from kvdiag.analysis.case import load_patterns
+from kvdiag.base.errors import PatternError
 from kvdiag.events.folder import built_in
 from kvdiag.explain.benign import BENIGN, faults, first_that_fits, load_benign
 from kvdiag.model.options import Options

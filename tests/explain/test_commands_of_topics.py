@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from kvdiag.commands.explain import Explainer
+from kvdiag.analysis.explain import Explainer
 from tests.shellforms import FORMS, faults, simple_commands
 
 EXPLAINER = Explainer()

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from kvdiag.commands.explain import Explainer
+from kvdiag.analysis.explain import Explainer
+from kvdiag.base.yamlread import read_yaml
 from kvdiag.explain.text import rule_text, topic_text
-from kvdiag.yamlread import read_yaml
 
 TABLE = Path(__file__).with_name("facts.yaml")
 EXPLAINER = Explainer()

@@ -7,7 +7,7 @@ import pytest
 from kvdiag.events.folder import built_in
 from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.explain.line import LineReader
-from kvdiag.ingest.read import TextInput
+from kvdiag.history.ingest.read import TextInput
 from kvdiag.model.event import Ref
 
 READER = LineReader(load_vocabulary(built_in() / "events"))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from kvdiag.commands.explain import Explainer
-from kvdiag.errors import InputError
+from kvdiag.analysis.explain import Explainer
+from kvdiag.base.errors import InputError
 from kvdiag.explain.page import LinePage
 from kvdiag.explain.text import line_text
-from kvdiag.ingest.read import TextInput
+from kvdiag.history.ingest.read import TextInput
 
 
 @pytest.fixture(scope="module")

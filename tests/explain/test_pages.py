@@ -6,14 +6,14 @@ import json
 
 import pytest
 
-from kvdiag.commands.explain import Explainer
-from kvdiag.errors import UsageError
+from kvdiag.analysis.explain import Explainer
+from kvdiag.base.errors import UsageError
 from kvdiag.events.folder import built_in
 from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.explain.asjson import line_json, rule_json, topic_json, topics_json
 from kvdiag.explain.page import step_wording
 from kvdiag.explain.text import WIDTH, line_text, rule_text, topic_text, topics_text
-from kvdiag.ingest.read import TextInput
+from kvdiag.history.ingest.read import TextInput
 from kvdiag.model.vocabulary import Entry, Wording
 
 EXPLAINER = Explainer()

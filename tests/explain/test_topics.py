@@ -6,8 +6,8 @@ from textwrap import dedent
 
 import pytest
 
-from kvdiag.commands.explain import Explainer
-from kvdiag.errors import PatternError
+from kvdiag.analysis.explain import Explainer
+from kvdiag.base.errors import PatternError
 from kvdiag.events.folder import built_in
 from kvdiag.explain.topic import Answer, load_topics, read_topic
 from kvdiag.rules.library import rule_files

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kvdiag.clock import from_datetime
+from kvdiag.base.clock import from_datetime
 from kvdiag.formats.bodies.known import classify, read_body
 from kvdiag.formats.carriers.peel import Peeled, peel
 from kvdiag.formats.stamps import syslog_minute

@@ -4,13 +4,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kvdiag.clock import SECOND, from_datetime
-from kvdiag.commands.log_clocks import LogClocks
-from kvdiag.commands.parse import source_records
+from kvdiag.analysis.log_clocks import LogClocks
+from kvdiag.analysis.parse import source_records
+from kvdiag.base.clock import SECOND, from_datetime
 from kvdiag.formats.carriers.dmesg import Minutes
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.formats.stamps import syslog_minute
-from kvdiag.ingest.read import TextInput
+from kvdiag.history.ingest.read import TextInput
 from kvdiag.model.options import Options
 
 AT = from_datetime(datetime(2026, 2, 9, 3, 6, 56, 960000, tzinfo=UTC))

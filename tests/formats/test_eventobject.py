@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvdiag.clock import MINUTE
+from kvdiag.base.clock import MINUTE
 from kvdiag.formats.bodies.eventobject import read
 from kvdiag.formats.bodies.eventtable import node_of, repeats
 from kvdiag.formats.bodies.known import canonical, classify, read_body

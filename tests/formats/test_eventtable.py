@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kvdiag.clock import DAY, HOUR, MINUTE, PRINTED, SECOND
+from kvdiag.base.clock import DAY, HOUR, MINUTE, PRINTED, SECOND
 from kvdiag.formats.bodies.eventtable import Described, assigned, descriptions, is_kernels, node_of, read, repeats
 from kvdiag.formats.bodies.known import canonical, classify, read_body
 from kvdiag.formats.carriers.peel import peel

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvdiag.clock import from_datetime
+from kvdiag.base.clock import from_datetime
 from kvdiag.formats.bodies.keyvalues import scan
 from kvdiag.formats.bodies.klog import preamble, read
 from kvdiag.model.values import Level

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvdiag.clock import from_datetime
+from kvdiag.base.clock import from_datetime
 from kvdiag.formats.bodies.logrus import level_of, read
 from kvdiag.model.values import Level
 

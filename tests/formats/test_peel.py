@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvdiag.clock import SECOND, from_datetime
+from kvdiag.base.clock import SECOND, from_datetime
 from kvdiag.formats.carriers.peel import Peeled, chatter, peel, suppressed
 from kvdiag.formats.stamps import syslog_minute
 

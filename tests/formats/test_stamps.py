@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvdiag.clock import from_datetime, is_yearless, to_datetime
+from kvdiag.base.clock import from_datetime, is_yearless, to_datetime
 from kvdiag.formats.carriers.prefixes import zoned
 from kvdiag.formats.stamps import klog_minute, rfc3339, syslog_minute, within_minute
 

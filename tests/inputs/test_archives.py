@@ -19,7 +19,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kvdiag.errors import InputError
+from kvdiag.base.errors import InputError
 from kvdiag.inputs import archives, compressed
 from kvdiag.inputs.folders import SkippedError
 from kvdiag.inputs.paths import sources

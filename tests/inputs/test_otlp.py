@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from kvdiag.commands.log_clocks import LogClocks
-from kvdiag.commands.parse import source_records
-from kvdiag.ingest.read import TextInput
+from kvdiag.analysis.log_clocks import LogClocks
+from kvdiag.analysis.parse import source_records
+from kvdiag.history.ingest.read import TextInput
 from kvdiag.inputs.sniff import looks_like_log
 from kvdiag.model.options import Options
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kvdiag.errors import InputError, UsageError
+from kvdiag.base.errors import InputError, UsageError
 from kvdiag.inputs.files import made_up
 from kvdiag.inputs.folders import SkippedError
 from kvdiag.inputs.paths import sources

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvdiag.commands.case import Case
-from kvdiag.ingest.read import TextInput
+from kvdiag.analysis.case import Case
+from kvdiag.history.ingest.read import TextInput
 from kvdiag.inputs.lines import Lines
 from kvdiag.inputs.readers import Replayed
 from kvdiag.inputs.recording import fold

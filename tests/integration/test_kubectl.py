@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from kvdiag import cache
+from kvdiag.base import cache
 from tests.wrappers import journal_short
 
 ROOT = Path(__file__).parents[2]

@@ -12,7 +12,7 @@ from tempfile import TemporaryFile
 import pytest
 
 from kvdiag.agents.answers import DATA, MOST, Answers
-from kvdiag.errors import UsageError
+from kvdiag.base.errors import UsageError
 
 ROOT = Path(__file__).parents[2]
 LOST = "hostpath-driver-lost-state"

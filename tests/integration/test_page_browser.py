@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kvdiag.commands.analyze import analyze
+from kvdiag.analysis.analyze import analyze
 from kvdiag.model.options import Options
 from kvdiag.report import RenderOptions, writer
 from tests.conftest import ROOT, run_kvdiag

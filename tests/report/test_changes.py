@@ -8,8 +8,8 @@ from functools import cache
 
 import pytest
 
-from kvdiag.clock import to_datetime
-from kvdiag.commands.analyze import analyze
+from kvdiag.analysis.analyze import analyze
+from kvdiag.base.clock import to_datetime
 from kvdiag.model.options import Options
 from kvdiag.model.report import Finding
 from kvdiag.report import RenderOptions

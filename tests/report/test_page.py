@@ -14,7 +14,7 @@ from html import unescape
 import pytest
 
 from kvdiag import __version__
-from kvdiag.commands.analyze import analyze
+from kvdiag.analysis.analyze import analyze
 from kvdiag.model.event import Event
 from kvdiag.model.lanes import Bar, Lane, Lanes, Mark
 from kvdiag.model.options import Options

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from kvdiag.clock import SECOND
+from kvdiag.base.clock import SECOND
+from kvdiag.history.views.phases import percentiles
 from kvdiag.model.event import Event
 from kvdiag.model.inventory import Inventory, InventoryRow
 from kvdiag.model.lifecycle import Lifecycle, Phase, Transition
@@ -15,7 +16,6 @@ from kvdiag.model.timeline import Entity
 from kvdiag.model.values import SubjectKind
 from kvdiag.report import RenderOptions
 from kvdiag.report.tables import OUTPUTS, write
-from kvdiag.views.phases import percentiles
 
 BEGINS = 1_700_000_000 * SECOND
 ENDS = BEGINS + 600 * SECOND

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kvdiag.errors import PatternError
+from kvdiag.base.errors import PatternError
 from kvdiag.events.folder import built_in
 from kvdiag.model.values import Role
 from kvdiag.rules.capabilities import CAPABILITIES, Capabilities, capabilities

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvdiag.clock import SECOND
+from kvdiag.base.clock import SECOND
 from kvdiag.events.folder import built_in
 from kvdiag.model.event import Event, Ref
 from kvdiag.model.record import Origin

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvdiag.clock import HOUR, MINUTE, SECOND
+from kvdiag.base.clock import HOUR, MINUTE, SECOND
 from kvdiag.model.doubt import Doubt, Reason
 from kvdiag.model.event import Event, Ref
 from kvdiag.model.record import Origin

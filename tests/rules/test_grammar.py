@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvdiag.clock import DAY, HOUR, MINUTE, SECOND
-from kvdiag.errors import PatternError
+from kvdiag.base.clock import DAY, HOUR, MINUTE, SECOND
+from kvdiag.base.errors import PatternError
 from kvdiag.model.rule import Absent, All, AnyOf, Chain, ChainStep, Not
 from kvdiag.rules.grammar import WORDS, names_in, positive_names, read_condition
 from kvdiag.rules.words import say_condition

@@ -7,7 +7,7 @@ import itertools
 
 import pytest
 
-from kvdiag.clock import SECOND
+from kvdiag.base.clock import SECOND
 from kvdiag.model.report import Report
 from kvdiag.model.values import Severity, SubjectKind, Verdict
 from kvdiag.report import RenderOptions

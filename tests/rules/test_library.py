@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from kvdiag.errors import PatternError
+from kvdiag.base.errors import PatternError
 from kvdiag.events.folder import built_in
 from kvdiag.rules import library
 from kvdiag.rules.library import load, rule_files, shelf

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kvdiag.commands.case import Patterns, read_history
+from kvdiag.analysis.case import Patterns, read_history
 from kvdiag.events.folder import built_in
 from kvdiag.events.vocabulary import load_vocabulary
-from kvdiag.ingest.read import TextInput
+from kvdiag.history.ingest.read import TextInput
 from kvdiag.model.options import Options
 from kvdiag.model.values import SubjectKind
 from kvdiag.rules.findings import find

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvdiag.clock import SECOND
+from kvdiag.base.clock import SECOND
 from kvdiag.model.event import Event
 from kvdiag.model.record import Origin
 from kvdiag.rules.polls import cut_polls

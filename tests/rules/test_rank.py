@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from kvdiag.clock import DAY, SECOND
+from kvdiag.base.clock import DAY, SECOND
 from kvdiag.events.folder import built_in
 from kvdiag.model.event import Event
 from kvdiag.model.record import Origin

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kvdiag.clock import SECOND
+from kvdiag.base.clock import SECOND
 from kvdiag.model.event import Event, Ref
 from kvdiag.model.record import Origin
 from kvdiag.rules.runs import run_values, signal_of

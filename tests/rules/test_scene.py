@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kvdiag.clock import HOUR, MINUTE
+from kvdiag.base.clock import HOUR, MINUTE
 from kvdiag.model.event import Event
 from kvdiag.model.record import Origin
 from kvdiag.model.rule import Selector

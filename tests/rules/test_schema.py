@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kvdiag.clock import MINUTE
-from kvdiag.errors import PatternError
+from kvdiag.base.clock import MINUTE
+from kvdiag.base.errors import PatternError
 from kvdiag.model.rule import Absent, All, Bug, Chain, ChainStep, Fix, RuleTest, Selector
 from kvdiag.model.values import Role, Severity, SubjectKind
 from kvdiag.rules.schema import unique

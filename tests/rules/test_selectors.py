@@ -8,9 +8,10 @@ import re
 
 import pytest
 
-from kvdiag.commands.lint import check_patterns
-from kvdiag.commands.rule_tests import try_rule
-from kvdiag.errors import PatternError
+from kvdiag.analysis.lint import check_patterns
+from kvdiag.analysis.rule_tests import try_rule
+from kvdiag.base.errors import PatternError
+from kvdiag.base.yamlread import read_yaml
 from kvdiag.events.folder import built_in
 from kvdiag.events.own import lint_own, read_own
 from kvdiag.events.vocabulary import load_vocabulary, read_entries
@@ -20,7 +21,6 @@ from kvdiag.rules.packed import pack, unpack
 from kvdiag.rules.schema import read_rules
 from kvdiag.rules.selectors import longest_literal, read_groups
 from kvdiag.rules.words import show_rule
-from kvdiag.yamlread import read_yaml
 from tests.conftest import run_kvdiag
 from tests.onerule import read_rule
 

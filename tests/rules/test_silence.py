@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kvdiag.clock import MINUTE, SECOND
+from kvdiag.base.clock import MINUTE, SECOND
 from kvdiag.model.event import Event
 from kvdiag.model.record import Origin
 from kvdiag.model.timeline import Coverage

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kvdiag.clock import SECOND
+from kvdiag.base.clock import SECOND
 from kvdiag.model.doubt import Reason
 from kvdiag.model.rule import Selector
 from kvdiag.model.timeline import Coverage, History

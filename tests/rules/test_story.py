@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from kvdiag.clock import HOUR, MINUTE, SECOND
-from kvdiag.errors import PatternError
+from kvdiag.base.clock import HOUR, MINUTE, SECOND
+from kvdiag.base.errors import PatternError
+from kvdiag.base.yamlread import read_yaml
 from kvdiag.model.rule import SUBJECT
 from kvdiag.rules.trials import read_tests
-from kvdiag.yamlread import read_yaml
 
 BASE = """\
 - name: two hours

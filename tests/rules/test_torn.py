@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from kvdiag.commands.analyze import analyze
-from kvdiag.ingest.blocks import read_blocks
-from kvdiag.ingest.read import TextInput
+from kvdiag.analysis.analyze import analyze
+from kvdiag.history.ingest.blocks import read_blocks
+from kvdiag.history.ingest.read import TextInput
 from kvdiag.inputs.lines import LineMap
+from kvdiag.inputs.scan.damage import damaged
 from kvdiag.model.options import Options
 from kvdiag.model.values import Verdict
-from kvdiag.scan.damage import damaged
 from tests.patterns import library
 
 RULE = "volume-staged-on-two-nodes"

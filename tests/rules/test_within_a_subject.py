@@ -6,8 +6,7 @@ import io
 
 import pytest
 
-from kvdiag.accepted.fingerprint import fingerprint
-from kvdiag.commands.rule_tests import history_of
+from kvdiag.analysis.rule_tests import history_of
 from kvdiag.events.folder import built_in
 from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.model.report import Finding, Report
@@ -15,6 +14,7 @@ from kvdiag.model.rule import RuleTest
 from kvdiag.model.timeline import Entity
 from kvdiag.model.values import SubjectKind, Verdict
 from kvdiag.report import RenderOptions
+from kvdiag.report.fingerprint import fingerprint
 from kvdiag.report.terminal import write
 from kvdiag.rules.findings import find
 from kvdiag.rules.incidents import told

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kvdiag.clock import MINUTE, SECOND, from_datetime, to_datetime
+from kvdiag.base.clock import MINUTE, SECOND, from_datetime, to_datetime
 from kvdiag.model.timeline import Coverage, Gap, History
 from kvdiag.model.vocabulary import Entry
 from kvdiag.report.doubts import say_doubt

@@ -12,13 +12,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from kvdiag.base.regex import lazy_regex
 from kvdiag.formats.bodies.bodyformat import Format
 from kvdiag.formats.bodies.eventtable import AS_OBJECT, level_of
 from kvdiag.formats.bodies.goquote import encodable
 from kvdiag.formats.stamps import rfc3339
 from kvdiag.model.record import Body
 from kvdiag.model.values import EMPTY
-from kvdiag.regex import lazy_regex
 
 _OURS = lazy_regex(rb'"(?:involvedObject|regarding)"\s*:\s*\{')
 _AROUND = ("event", "object")

@@ -23,13 +23,13 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kvdiag.clock import DAY, HOUR, MINUTE, SECOND, aged
+from kvdiag.base.clock import DAY, HOUR, MINUTE, SECOND, aged
+from kvdiag.base.regex import lazy_regex
 from kvdiag.formats.bodies.bodyformat import DIGITS, LOWER, UPPER, Format
 from kvdiag.formats.bodies.goquote import quote
 from kvdiag.formats.stamps import rfc3339
 from kvdiag.model.record import Body
 from kvdiag.model.values import Level
-from kvdiag.regex import lazy_regex
 
 NAME, AS_OBJECT = "kubectl-event", "event-object"
 FORMATS = frozenset({NAME, AS_OBJECT})
@@ -148,7 +148,7 @@ def _is_row(body: bytes) -> bool:
 
 
 def read(body: bytes) -> Body | None:
-    """One row of any of the tables; None for any other line. Its stamp is an age (see `kvdiag.clock`)."""
+    """One row of any of the tables; None for any other line. Its stamp is an age (see `kvdiag.base.clock`)."""
     if not _MIGHT_BE.match(body):
         return None
     found = next((match for shape in _SHAPES if (match := shape.match(body))), None)

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from kvdiag.base.regex import lazy_regex
 from kvdiag.model.record import Body
 from kvdiag.model.values import Level
-from kvdiag.regex import lazy_regex
 
 _MOST_FUNCTIONS = 24
 _LONGEST_PLACE = 1000  # bytes of a line in which a file's folder is looked for

@@ -2,7 +2,7 @@
 
     I0919 11:11:20.322601  190330 kubelet.go:2130] "SyncLoop DELETE" source="api" pods=["default/nginx"]
 
-No year and no zone: the stamp is counted in the year-less frame of `kvdiag.clock`. The number after the time is a
+No year and no zone: the stamp is counted in the year-less frame of `kvdiag.base.clock`. The number after the time is a
 PID, not a thread. The message is quoted (structured, followed by key=value) or free text; one file holds both.
 How the values are written is told in `keyvalues`.
 """

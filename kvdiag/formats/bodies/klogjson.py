@@ -14,7 +14,8 @@ import re
 from collections.abc import Mapping
 from typing import TypeGuard
 
-from kvdiag.clock import calendar_stamp
+from kvdiag.base.clock import calendar_stamp
+from kvdiag.base.regex import lazy_regex
 from kvdiag.formats.bodies.bodyformat import Format
 from kvdiag.formats.bodies.goquote import encodable
 from kvdiag.formats.bodies.logrus import level_of
@@ -22,7 +23,6 @@ from kvdiag.formats.repair.cutjson import read_cut
 from kvdiag.formats.stamps import rfc3339
 from kvdiag.model.record import Body
 from kvdiag.model.values import Level
-from kvdiag.regex import lazy_regex
 
 _NAME = "klogjson"
 _OURS = lazy_regex(rb'"(?:ts|caller)":')

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from kvdiag.base.regex import lazy_regex
 from kvdiag.formats.bodies import eventobject, eventtable, gopanic, klog, klogjson, logrus, zap
 from kvdiag.formats.bodies.bodyformat import Format
 from kvdiag.formats.bodies.eventtable import UNKNOWN, Described
@@ -16,7 +17,6 @@ from kvdiag.formats.bodies.goquote import quote
 from kvdiag.formats.carriers import envelopes
 from kvdiag.formats.carriers.peel import chatter, peel
 from kvdiag.model.record import Body
-from kvdiag.regex import lazy_regex
 
 FORMATS: tuple[Format, ...] = (
     klog.FORMAT,

@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import re
 
+from kvdiag.base.regex import lazy_regex
 from kvdiag.formats.bodies.bodyformat import DIGITS, Format
 from kvdiag.formats.bodies.goquote import encodable, unescape, unquote
 from kvdiag.formats.bodies.keyvalues import scan
@@ -21,7 +22,6 @@ from kvdiag.formats.repair.cutjson import read_cut
 from kvdiag.formats.stamps import rfc3339
 from kvdiag.model.record import Body
 from kvdiag.model.values import Level
-from kvdiag.regex import lazy_regex
 
 _NAME = "logrus"
 LEVELS = {

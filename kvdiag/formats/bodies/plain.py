@@ -9,10 +9,10 @@ A text that only contains such a word is none of these.
 
 from __future__ import annotations
 
+from kvdiag.base.regex import lazy_regex
 from kvdiag.formats.bodies import gopanic
 from kvdiag.formats.carriers.carrier import KERNEL
 from kvdiag.model.values import Level
-from kvdiag.regex import lazy_regex
 
 _LOOKED_AT = 400  # bytes of a line
 _TOKENS = 3  # before the level: a time, a thread, a logger

@@ -11,11 +11,11 @@ from __future__ import annotations
 import json
 import re
 
+from kvdiag.base.regex import lazy_regex
 from kvdiag.formats.bodies.bodyformat import Format
 from kvdiag.formats.bodies.goquote import encodable
 from kvdiag.formats.bodies.logrus import level_of
 from kvdiag.model.record import Body
-from kvdiag.regex import lazy_regex
 
 _NAME = "zap"
 _LEVEL = rb"(DEBUG|INFO|WARN|ERROR|DPANIC|PANIC|FATAL|debug|info|warn|error|dpanic|panic|fatal)"

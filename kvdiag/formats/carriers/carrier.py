@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kvdiag.regex import lazy_regex
+from kvdiag.base.regex import lazy_regex
 
 ANSI = lazy_regex(rb"\x1b\[[0-9;]{0,20}[A-Za-z]")
 # Microseconds until the year 5138; and the first number that, as milliseconds or nanoseconds, is a time of ours.

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kvdiag.base.regex import lazy_regex
 from kvdiag.formats.carriers import openings
 from kvdiag.formats.carriers.carrier import Peeled, bytes_of, moment, number_of, program, text_of
 from kvdiag.formats.stamps import rfc3339
-from kvdiag.regex import lazy_regex
 
 KEYS = lazy_regex(rb'"(?:log|line|message|textPayload|jsonPayload|talos-(?:service|time))" ?:')
 _LINE = lazy_regex(openings.LINE)

@@ -17,10 +17,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kvdiag.clock import MINUTE, SECOND
+from kvdiag.base.clock import MINUTE, SECOND
+from kvdiag.base.regex import lazy_regex
 from kvdiag.formats.carriers.carrier import KERNEL, Peeled
 from kvdiag.formats.stamps import rfc3339, syslog_minute
-from kvdiag.regex import lazy_regex
 
 _FACILITIES = rb"kern|user|mail|daemon|auth|syslog|lpr|news|uucp|cron|authpriv|ftp|local[0-7]"
 _TALOS = lazy_regex(

@@ -11,11 +11,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from kvdiag.base.regex import lazy_regex
 from kvdiag.formats.bodies.goquote import unescape
 from kvdiag.formats.carriers import collectors, openings
 from kvdiag.formats.carriers.carrier import Peeled, bytes_of, number_of, program, text_of
 from kvdiag.formats.repair.cutjson import read_cut
-from kvdiag.regex import lazy_regex
 
 _JOURNAL = lazy_regex(rb'"(?:__REALTIME_TIMESTAMP|MESSAGE|__CURSOR)" ?:')
 _DOCKER = lazy_regex(rb'\{"log":"')

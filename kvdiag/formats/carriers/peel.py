@@ -12,11 +12,11 @@ import re
 import string
 from collections.abc import Callable, Mapping
 
-from kvdiag.clock import is_since_boot, is_yearless
+from kvdiag.base.clock import is_since_boot, is_yearless
+from kvdiag.base.regex import lazy_regex
 from kvdiag.formats.carriers import dmesg, envelopes, prefixes
 from kvdiag.formats.carriers.carrier import Peeled
 from kvdiag.formats.pasted import copied
-from kvdiag.regex import lazy_regex
 
 __all__ = ["Peeled", "chatter", "peel", "repeel", "suppressed"]
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from kvdiag.clock import SECOND, uptime_stamp
+from kvdiag.base.clock import SECOND, uptime_stamp
+from kvdiag.base.regex import lazy_regex
 from kvdiag.formats.carriers import openings
 from kvdiag.formats.carriers.carrier import ANSI, KERNEL, Peeled, program
 from kvdiag.formats.stamps import rfc3339, syslog_minute, within_minute, yearless
-from kvdiag.regex import lazy_regex
 
 # An empty host name leaves two spaces; `--no-hostname` leaves the program alone.
 _SENDER = rb"(?:(\S*[^\s:]|) )?([^\s:\[\]]+)(?:\[(\d{1,10})\])?:(?: |$)"

@@ -9,11 +9,11 @@ carrier in front of a log line or of another carrier.
 
 from __future__ import annotations
 
+from kvdiag.base.regex import lazy_regex
 from kvdiag.formats.bodies.goquote import unquote
 from kvdiag.formats.carriers import openings
 from kvdiag.formats.carriers.carrier import Peeled, moment, program
 from kvdiag.formats.stamps import rfc3339
-from kvdiag.regex import lazy_regex
 
 _LINE = lazy_regex(openings.LINE)
 _LINE_OR_EVENT = lazy_regex(openings.LINE + rb"|" + openings.EVENT)

@@ -14,9 +14,9 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+from kvdiag.base.regex import lazy_regex
 from kvdiag.formats.carriers import openings
 from kvdiag.inputs.lines import LONGEST, Line, Lines, Rewriting
-from kvdiag.regex import lazy_regex
 
 _FEWEST = 2
 _BEGINS = (

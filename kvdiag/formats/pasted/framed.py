@@ -13,9 +13,9 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 
+from kvdiag.base.regex import lazy_regex
 from kvdiag.formats.bodies.known import HEAD, classify
 from kvdiag.inputs.lines import LONGEST, Line, Lines, Rewriting
-from kvdiag.regex import lazy_regex
 
 _FEWEST = 3
 _MOST = 0.7  # of the lines are framed at one width

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from kvdiag.base.regex import lazy_regex
 from kvdiag.formats.bodies.goquote import unescape
-from kvdiag.regex import lazy_regex
 
 _PAIR = lazy_regex(
     rb'"([A-Za-z_@][\w.\-/]{0,200}+)" ?: ?(?:"([^"\\]*+(?>(?:\\.[^"\\]*+)*))(?="|\\?$)|(-?[\d.]{1,40}+)(?=[,}\]]|$))',

@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Mapping
 
+from kvdiag.base.regex import lazy_regex
 from kvdiag.formats.rpc.pieces import (
     CALL,
     CALLED,
@@ -27,7 +28,6 @@ from kvdiag.formats.rpc.pieces import (
     method_of,
     request_of,
 )
-from kvdiag.regex import lazy_regex
 
 # Methods by the first key of their answer; `{}` answers those that have nothing to tell.
 _ANSWERS = {

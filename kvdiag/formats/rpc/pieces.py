@@ -13,8 +13,8 @@ import re
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
+from kvdiag.base.regex import lazy_regex
 from kvdiag.formats.bodies.goquote import encodable
-from kvdiag.regex import lazy_regex
 
 # A piece is the method alone, the payload alone, both, the answer, a failure, or the whole call at once.
 CALL, REQUEST, CALLED, RESPONSE, ERROR, WHOLE = "call", "request", "called", "response", "error", "whole"

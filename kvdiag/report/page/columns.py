@@ -19,8 +19,8 @@ from kvdiag.model.lanes import Bar, Lane, Lanes, Mark
 from kvdiag.model.record import Origin
 from kvdiag.model.report import Finding
 from kvdiag.report import RenderOptions
-from kvdiag.report.clean import clean, json_safe, shortened
 from kvdiag.report.timeline.words import common_folder
+from kvdiag.safe.clean import clean, json_safe, shortened
 
 MILLISECOND = 1_000
 LONGEST = 240  # characters of a log line

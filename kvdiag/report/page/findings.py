@@ -11,13 +11,13 @@ from kvdiag.model.lanes import Lanes, Mark
 from kvdiag.model.report import Finding
 from kvdiag.model.values import SubjectKind, Verdict
 from kvdiag.report import RenderOptions
-from kvdiag.report.clean import clean, shortened
 from kvdiag.report.doubts import say_doubt
 from kvdiag.report.page.columns import Sources
 from kvdiag.report.page.model import Found, Line, Row, Told
 from kvdiag.report.runnable import shown
 from kvdiag.report.said import clock, folded, moment, span_of, subject_lines
 from kvdiag.report.victims import Incident, incidents, victims, whole
+from kvdiag.safe.clean import clean, shortened
 
 ROOM = 1_000_000  # characters of findings in full
 LEAST = 20  # findings in full, whatever they take

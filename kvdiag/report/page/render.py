@@ -16,8 +16,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from kvdiag.report import RenderOptions
-from kvdiag.report.clean import clean
 from kvdiag.report.page.model import Page
+from kvdiag.safe.clean import clean
 
 HERE = Path(__file__).parent
 

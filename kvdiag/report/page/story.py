@@ -12,7 +12,6 @@ from kvdiag.model.lanes import Bar, Lane, Lanes, Mark
 from kvdiag.model.lifecycle import TimelineRow, TimelineView
 from kvdiag.model.values import Severity
 from kvdiag.report import RenderOptions
-from kvdiag.report.clean import clean, shortened
 from kvdiag.report.page.analysis import picture, strip
 from kvdiag.report.page.columns import Sources
 from kvdiag.report.page.findings import LONGEST, Findings
@@ -21,6 +20,7 @@ from kvdiag.report.page.render import write_page
 from kvdiag.report.said import moment
 from kvdiag.report.timeline.words import clock, gap, how_long, runs_off, says, step, words
 from kvdiag.report.victims import incidents
+from kvdiag.safe.clean import clean, shortened
 
 ROOM = 1_500_000  # characters of all rows
 MARKUP = 450  # of one row

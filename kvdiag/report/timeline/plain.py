@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TextIO
 
-from kvdiag.clock import to_datetime
+from kvdiag.base.clock import to_datetime
 from kvdiag.model.lifecycle import TimelineRow, TimelineView
 from kvdiag.model.report import Finding
 from kvdiag.model.timeline import Entity

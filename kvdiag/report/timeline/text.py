@@ -6,15 +6,15 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TextIO
 
-from kvdiag.clock import to_datetime
+from kvdiag.base.clock import to_datetime
 from kvdiag.model.lifecycle import TimelineRow, TimelineView
 from kvdiag.model.record import Origin
 from kvdiag.model.timeline import Entity
 from kvdiag.report import RenderOptions
 from kvdiag.report.because import because, explains
-from kvdiag.report.clean import clean, shortened
 from kvdiag.report.ink import file_uri, inked, linked
 from kvdiag.report.timeline.words import clock, common_folder, gap, how_long, runs_off, says, step, words
+from kvdiag.safe.clean import clean, shortened
 
 SHORT = {"kube-controller-manager": "kcm", "external-attacher": "attacher", "external-provisioner": "provisioner"}
 MARK, DOT = "◆", "·"

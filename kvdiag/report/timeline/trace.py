@@ -7,9 +7,9 @@ from typing import Any, TextIO
 
 from kvdiag.model.lifecycle import TimelineView
 from kvdiag.report import RenderOptions
-from kvdiag.report.clean import clean
 from kvdiag.report.jsontext import json_text
 from kvdiag.report.timeline.words import says, step
+from kvdiag.safe.clean import clean
 
 TraceSpan = tuple[int, int, str]  # begin, end, name
 

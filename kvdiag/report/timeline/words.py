@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from kvdiag.clock import SECOND, say_duration, to_datetime
+from kvdiag.base.clock import SECOND, say_duration, to_datetime
 from kvdiag.formats.bodies.known import read_body
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.model.event import Event

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from kvdiag.commands.analyze import analyze
-from kvdiag.errors import UsageError
+from kvdiag.analysis.analyze import analyze
+from kvdiag.base.errors import UsageError
 from kvdiag.model.options import Options
 from tests.conftest import ROOT, run_kvdiag
 from tests.integration.fleet.nodes import ADDED, write_node, write_pair
@@ -256,7 +256,7 @@ def test_every_documented_question_is_answered(pair):
 
 WITHOUT = {
     "the command line": "kvdiag.cli.app",
-    "an analysis": "kvdiag.commands.analyze, kvdiag.fleet.child, kvdiag.fleet.rows, kvdiag.fleet.spool, kvdiag.fleet.unit",
+    "an analysis": "kvdiag.analysis.analyze, kvdiag.fleet.child, kvdiag.fleet.rows, kvdiag.fleet.spool, kvdiag.fleet.unit",
 }
 
 

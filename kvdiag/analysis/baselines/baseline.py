@@ -1,0 +1,50 @@
+"""The baseline: what a run found that the next ones need not report again.
+
+{"schema": "kvdiag.baseline/1", "findings": [{"fingerprint": "9c…", "rule": "crashloop-app", "subject": "pod a/b"}]}
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from kvdiag.base.errors import UsageError
+from kvdiag.inputs.files import read_small, replacing
+from kvdiag.model.report import Finding
+from kvdiag.report.fingerprint import fingerprint
+
+SCHEMA = "kvdiag.baseline/1"
+LARGEST = 64 << 20  # bytes
+
+
+def read_baseline(path: Path) -> frozenset[str]:
+    """The fingerprints of a baseline. Raises UsageError for what is none."""
+    try:
+        said = json.loads(read_small(path, LARGEST))
+        if said["schema"] != SCHEMA:
+            raise UsageError(f"--baseline {path}: no baseline of this version; write it anew with --write-baseline")
+        return frozenset(str(one["fingerprint"]) for one in said["findings"])
+    except OSError as error:
+        raise UsageError(f"--baseline {path}: {(error.strerror or str(error)).lower()}") from None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise UsageError(f"--baseline {path}: no baseline; write one with --write-baseline") from None
+
+
+def write_baseline(path: Path, findings: Sequence[Finding]) -> None:
+    """Write the baseline of these findings. Raises UsageError when the file cannot be written."""
+    said = {"schema": SCHEMA, "findings": list(_rows(findings))}
+    try:
+        with replacing(path) as file:
+            file.write((json.dumps(said, indent=1) + "\n").encode())
+    except OSError as error:
+        raise UsageError(f"--write-baseline {path}: {(error.strerror or str(error)).lower()}") from None
+
+
+def _rows(findings: Iterable[Finding]) -> Iterable[dict[str, Any]]:
+    rows = {
+        fingerprint(one): {"rule": one.rule.name, "subject": f"{one.subject.kind} {one.subject.name}"}
+        for one in findings
+    }
+    yield from ({"fingerprint": key, **rows[key]} for key in sorted(rows))

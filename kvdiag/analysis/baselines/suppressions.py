@@ -1,0 +1,74 @@
+"""Suppressions: findings that a team lives with, each with a reason and a day on which it is looked at again.
+
+- rule: image-gc-failed            # id or name
+  subject: "node build-*"          # kind and name, a glob; every subject when it is left out
+  reason: the build nodes run with small disks until the move
+  expires: 2027-03-31              # the last day on which it counts
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import date
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import NamedTuple
+
+from kvdiag.base.errors import PatternError, UsageError
+from kvdiag.base.yamlread import Node, read_yaml
+from kvdiag.inputs.files import read_small
+from kvdiag.model.report import Finding
+
+KEYS = ("rule", "subject", "reason", "expires")
+LARGEST = 1 << 20  # bytes
+
+
+class Suppression(NamedTuple):
+    """Findings of a rule on subjects that match are left out, up to and including the day `expires`."""
+
+    rule: str
+    subject: str
+    reason: str
+    expires: date
+    place: str
+
+    def covers(self, finding: Finding) -> bool:
+        """Whether the finding is one of these."""
+        named = f"{finding.subject.kind} {finding.subject.name}"
+        return self.rule in {finding.rule.id, finding.rule.name} and fnmatchcase(named, self.subject)
+
+
+def read_suppressions(path: Path, known: Iterable[str]) -> tuple[Suppression, ...]:
+    """Read a file; `known` are the rules' ids and names.
+
+    Raises PatternError with `file:line:column`, UsageError for a file that cannot be read.
+    """
+    try:
+        text = read_small(path, LARGEST).decode()
+    except OSError as error:
+        raise UsageError(f"--suppressions {path}: cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
+        raise UsageError(f"--suppressions {path}: cannot be read: {error}") from None
+    rules = frozenset(known)
+    return tuple(_read(node, rules) for node in read_yaml(text, str(path)).sequence())
+
+
+def _read(node: Node, rules: frozenset[str]) -> Suppression:
+    said = node.mapping(KEYS, required=("rule", "reason", "expires"))
+    rule = said["rule"]
+    if rule.text() not in rules:
+        raise rule.error(f"no rule is called {rule.text()!r}; see `kvdiag rules list`")
+    subject = said["subject"].text() if "subject" in said else "*"
+    return Suppression(rule.text(), subject, said["reason"].text(), _day(said["expires"]), node.place)
+
+
+def _day(node: Node) -> date:
+    try:
+        return date.fromisoformat(node.text())
+    except ValueError:
+        raise PatternError(node.place, f"expires: write a day such as 2027-03-31, not {node.text()!r}") from None
+
+
+def expired(suppressions: Sequence[Suppression], today: date) -> list[Suppression]:
+    """Those that count no more."""
+    return [one for one in suppressions if one.expires < today]

@@ -1,0 +1,83 @@
+"""Two logs, or two subjects of one set of logs, compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from kvdiag.analysis.case import Case, read_noted
+from kvdiag.analysis.retention.budget import NEXT, Left
+from kvdiag.analysis.retention.subjects import SubjectRetention
+from kvdiag.base.errors import UsageError
+from kvdiag.history.correlate.lookup import look_up
+from kvdiag.history.lifecycles.build import build_lifecycle
+from kvdiag.history.lifecycles.load import lifecycles
+from kvdiag.history.views.causes import causes
+from kvdiag.history.views.diff import compare_events, compare_lives
+from kvdiag.model.comparison import Comparison, Found
+from kvdiag.model.event import Event
+from kvdiag.model.options import Options
+from kvdiag.model.report import Finding
+from kvdiag.model.timeline import History, Timeline
+from kvdiag.model.values import SubjectKind
+
+KINDS = (SubjectKind.POD, SubjectKind.VOLUME, SubjectKind.SANDBOX, SubjectKind.CONTAINER)
+
+
+def compare(left: str, right: str, options: Options, note: Callable[[str], None]) -> Comparison:
+    """Compare two logs when both names are files or folders, else two pods or volumes found in `options.paths`.
+
+    Raises UsageError when a name is neither, is the name of several, or the two are of different kinds.
+    """
+    if not options.paths and Path(left).exists() and Path(right).exists():
+        first, second = (
+            read_noted(Case(options._replace(paths=(name,))), FirstOfKindRetention(), note) for name in (left, right)
+        )
+        return compare_events((left, first.events), (right, second.events), lifecycles().labels)
+    case = Case(options)
+    history = read_noted(case, SubjectRetention(KINDS, (left, right)), note)
+    findings = case.findings(history)
+    for kind in KINDS:
+        one, other = (_one(history, kind, name) for name in (left, right))
+        if one is not None and other is not None:
+            made = compare_lives(build_lifecycle(one, history), build_lifecycle(other, history))
+            return replace(made, found_left=_found(findings, one), found_right=_found(findings, other))
+    raise UsageError(f"{left!r} and {right!r} are neither two pods or volumes in these logs nor two log files")
+
+
+def _found(findings: Sequence[Finding], about: Timeline) -> tuple[Found, ...]:
+    """The findings about one subject, each with its cause."""
+    above, subject = causes(findings), about.subject
+    own = (one for one in findings if (one.subject.kind, one.subject.key) == (subject.kind, subject.key))
+    return tuple(Found(one, above.get(one.key)) for one in own)
+
+
+def _one(history: History, kind: SubjectKind, name: str) -> Timeline | None:
+    found = look_up(history, kind, name)
+    if len(found) > 1:
+        uids = ", ".join(timeline.subject.key for timeline in found)
+        raise UsageError(f"{name!r} is ambiguous; give a UID or id: {uids}")
+    return found[0] if found else None
+
+
+class FirstOfKindRetention:
+    """Keeps of a log what a comparison looks at: when each kind of event came first, and the event before it."""
+
+    notes: tuple[str, ...] = (f"before {{until}} only the first event of each kind was kept; {NEXT}",)
+    is_whole = True
+
+    def retain(self, history: History, cut: int) -> Iterator[Event]:
+        """Give the first event of each kind, and the event before it."""
+        seen: set[str] = set()
+        before: Event | None = None
+        for event in history.events:
+            if event.kind not in seen:
+                seen.add(event.kind)
+                yield from (event,) if before is None else (before, event)
+            before = event
+            if event.time >= cut:
+                return
+
+    def on_evicted(self, history: Left) -> None:
+        """Nothing to do."""

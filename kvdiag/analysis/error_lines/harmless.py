@@ -1,0 +1,57 @@
+"""Which lines that look harmless are: some only so often, at a start, or until something has happened."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Sequence
+
+from kvdiag.analysis.error_lines.lines import ErrorLines
+from kvdiag.base.clock import MINUTE, SECOND
+from kvdiag.explain.benign import Benign
+from kvdiag.history.correlate.needed import STARTS
+from kvdiag.history.ingest.log_events import LogEvents
+
+SOON = 10 * MINUTE  # within which the event that an entry waits for has to follow
+BEFORE = 30 * SECOND  # the first lines of a program stand before the one that says which version it is
+
+
+class Harmless:
+    """The entries of harmless lines, asked about the lines of one log."""
+
+    def __init__(self, entries: Sequence[Benign], lines: ErrorLines, log: LogEvents) -> None:
+        """`log` tells when programs started, and what entries wait for."""
+        self._entries, self._lines, self._log = entries, lines, log
+        used = {entry for entry in set(lines.entry_of) if entry}
+        counted = {entry for entry in used if entries[entry - 1].most}
+        pairs = zip(lines.entry_of, lines.words, strict=True) if counted else ()
+        self._same = Counter(pair for pair in pairs if pair[0] in counted)
+        self._times = {until: self._told({until}) for entry in used if (until := entries[entry - 1].until)}
+        self._starts = self._told(STARTS) if any(entries[entry - 1].start for entry in used) else []
+
+    def entry(self, at: int) -> Benign | None:
+        """The entry that makes the line harmless."""
+        number = self._lines.entry_of[at]
+        entry = self._entries[number - 1] if number else None
+        if entry is None or self._is_too_often(entry, number, at) or not self._is_then(entry, self._lines.stamps[at]):
+            return None
+        return entry
+
+    def _is_too_often(self, entry: Benign, number: int, at: int) -> bool:
+        return bool(entry.most) and self._same[number, self._lines.words[at]] > entry.most
+
+    def _is_then(self, entry: Benign, stamp: int) -> bool:
+        """Whether the line was written when it is harmless."""
+        if entry.start:
+            last = bisect_right(self._starts, stamp + BEFORE) - 1
+            if last < 0 or stamp - self._starts[last] > entry.start:
+                return False
+        if entry.until:
+            times = self._times[entry.until]
+            follows = bisect_left(times, stamp)
+            return follows < len(times) and times[follows] - stamp <= SOON
+        return True
+
+    def _told(self, kinds: set[str] | frozenset[str]) -> list[int]:
+        """When the log tells of one of these kinds."""
+        return sorted(one.stamp for one in self._log.raw_events if one.match.entry.kind in kinds)

@@ -1,0 +1,313 @@
+"""The lines of level warning or worse of one log, taken up block by block while it is read.
+
+    E1120 20:39:21.779765    6175 kubelet.go:2916] "Container runtime network not ready" networkReady="NetworkReady=…
+
+Of each line 33 bytes are kept: where it stands, when it was written, a hash of its words, and what it is like. That is
+told once for all lines with the same words; of one seen before 2 µs are spent.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from kvdiag.analysis.error_lines.suspects import reports_failure, suspects
+from kvdiag.analysis.error_lines.wording import wording
+from kvdiag.base.clock import HOUR
+from kvdiag.base.errors import describe_fault
+from kvdiag.base.regex import lazy_regex
+from kvdiag.events.stamper import KlogLayout, Layout, TimedLine, TimestampReader
+from kvdiag.explain.benign import Benign
+from kvdiag.formats.bodies import eventtable, plain
+from kvdiag.formats.bodies.known import CHATTER, HEAD, canonical, classify, is_head, read_body
+from kvdiag.formats.carriers.peel import peel
+from kvdiag.inputs.scan.blocks import Block
+from kvdiag.model.record import Body
+from kvdiag.model.values import EMPTY, Level
+
+MOST_LINES = 1_000_000  # of all logs, of each of which it is known where it stands
+MOST_GROUPS = 5_000  # of one log
+MOST_LIKE = 20_000  # wordings of one log that are remembered
+MOST_SUBJECTS = 5
+LOOKED_AT = 20  # lines of a group in which names are looked for
+LONGEST_SAMPLE = 8 << 10
+OPENING = 3  # lines at the head of a crash that may each name it
+NO_TIME = -(1 << 62)
+EVENTS = "events"  # who wrote a row of events that does not name the component
+REST = 0  # the group of what there is no room for
+MOST_BELOW = 12  # lines of a message, in a sample
+LONGEST_VALUE = 120  # lines of a value that a line opens with `err=<`
+WORSE = frozenset((Level.WARNING, Level.ERROR, Level.FATAL))
+_LETTERS = {ord("W"): Level.WARNING, ord("E"): Level.ERROR, ord("F"): Level.FATAL}
+_DIGITS = b"0123456789"
+_OPENS = b"=<"
+_WHOLE = frozenset(("plain", "klogjson", eventtable.AS_OBJECT))  # formats whose records are one line each
+_LEVEL = lazy_regex(rb"(?:level|lvl)=\"?(?:(?i:(warn)|(erro)|(fata|pani)))")
+_EVENT = lazy_regex(r"\): type: 'Warning' reason: '(\w+)' (.*)", re.DOTALL)
+_ID = re.compile(rb"[0-9a-f]{8,}(?:-[0-9a-f]{4,})*")
+_NAME = lazy_regex(
+    r"\b(?:pod|volume|node|image|driver|claim|persistentvolume|device|plugin)s?(?:Name)?"
+    r'(?:=\[?|: ?| )\\*"([^"\\]{1,253})'
+)
+
+
+class Key(NamedTuple):
+    """What the lines of a group have in common: who, how bad, from where, and what they say."""
+
+    ident: str
+    level: Level
+    where: str
+    words: str
+
+
+@dataclass(slots=True)
+class Group:
+    """Lines that are alike: the first of them, and the names on the first few."""
+
+    key: Key
+    line: int
+    sample: bytes
+    subjects: dict[str, None] = field(default_factory=dict)
+    looked_at: int = 0
+
+    def look(self, line: bytes) -> None:
+        """Take up the names on a line, while there are few."""
+        self.looked_at += 1
+        for name in _NAME.findall(line[:LONGEST_SAMPLE].decode("utf-8", "replace")):
+            if len(self.subjects) < MOST_SUBJECTS:
+                self.subjects[name] = None
+
+
+class Place(NamedTuple):
+    """A line that is not told from others any more: its group, the entry it fits, and the hour it was written in."""
+
+    group: int
+    entry: int
+    hour: int
+
+
+class Allowance:
+    """How many more lines of all logs are told apart."""
+
+    def __init__(self, left: int = MOST_LINES) -> None:
+        self.left = left
+
+
+_Like = tuple[int, tuple[tuple[int, Benign], ...]]  # the group, and the entries that may fit
+
+
+class ErrorLines:
+    """The lines of one log; `hear` each of its blocks, then take the columns."""
+
+    def __init__(self, entries: Sequence[Benign], allowance: Allowance) -> None:
+        """`entries` are the harmless lines; an entry of a line is counted from 1, 0 is none."""
+        self._entries = [(n, one, one.anchor.translate(None, _DIGITS)) for n, one in enumerate(entries, start=1)]
+        self._allowance = allowance
+        self.faults: dict[str, int] = {}  # of kvdiag itself, each with the first line that it cost
+        self._stamper = TimestampReader()
+        self._like: dict[tuple[str, Level, bytes, bytes], _Like] = {}
+        self._same: dict[tuple[str, Level, bytes, int], tuple[int, int]] = {}  # by the hash of the words
+        self._known: dict[Key, int] = {}
+        self._last, self._crash = NO_TIME, -OPENING
+        self.groups: list[Group] = [Group(Key("", Level.WARNING, "", ""), 0, b"")]
+        self._below, self._rest = 0, (b"", 0)  # and where the lines below the line begin
+        self.below = array("H")  # how many lines below it the value goes on that a line opens
+        self.lines, self.stamps, self.words = array("Q"), array("q"), array("q")
+        self.group_of, self.entry_of = array("L"), array("H")
+        self.beyond = Counter[Place]()
+        self.repeated: dict[int, tuple[int, int]] = {}  # by its place here, a row's number of times, over how long
+
+    def hear(self, block: Block, line_of: Callable[[int], int]) -> None:
+        """Take up the next block of the log; `line_of` gives the line of the input that a line stands for."""
+        data, counted, number = block.data, 0, block.first_line + 1
+        for begin, end in suspects(data, block.lines):
+            number += data.count(b"\n", counted, begin)
+            counted = begin
+            line = data[begin:end].removesuffix(b"\r")
+            self._below, self._rest = 0, (data, end + 1)
+            try:
+                if line.endswith(_OPENS):
+                    line, below = _whole(data, line, end)
+                    self._below = line_of(number + below) - line_of(number)
+                self._read(line, line_of(number))
+            except MemoryError:
+                raise
+            except Exception as error:  # noqa: BLE001 (a fault of kvdiag costs this line, not the log)
+                self.faults.setdefault(describe_fault(error), line_of(number))
+
+    def _read(self, line: bytes, number: int) -> None:
+        """One line, `number` in the input."""
+        said = self._stamper.read(line)
+        layout = self._stamper.front
+        if layout is not None and said.text is line and _is_of(layout, said):
+            self._headed(line, said, layout, number)
+        else:
+            self._bodied(line, said, number)
+
+    def _headed(self, line: bytes, said: TimedLine, layout: Layout, number: int) -> None:
+        """A line whose header is the same as that of others."""
+        at = layout.shape[0]
+        if isinstance(layout, KlogLayout):
+            level = _LETTERS.get(line[at])
+            words = line[layout.words :]
+            site = words[: words.find(b"]") + 1]
+        else:
+            found = _LEVEL.search(line, at, at + 100)
+            level = (Level.WARNING, Level.ERROR, Level.FATAL)[(found.lastindex or 1) - 1] if found else None
+            words, site = line[line.find(b'"', at + 6) + 1 :], b""
+        level = said.body.level if said.body is not None else level
+        level = level if level in WORSE else reported(line)
+        if level is not None:
+            self._put(line, words, level, site, said, number)
+
+    def _bodied(self, line: bytes, said: TimedLine, number: int) -> None:
+        """A line that was read in full, or that has no format."""
+        body = said.body
+        if body is None:
+            self._formless(line, said, number)
+        elif body.format in eventtable.FORMATS:
+            if body.level in WORSE:
+                teller = eventtable.source_of(body)[0] or EVENTS
+                said = said._replace(process=said.process._replace(ident=said.process.ident or teller))
+                words = body.message.encode("utf-8", "replace")
+                self._put(line, words, body.level, body.fields["reason"].encode(), said, number)
+                if self.lines and self.lines[-1] == number and (often := eventtable.repeats(body)):
+                    self.repeated[len(self.lines) - 1] = often
+        else:
+            level = body.level if body.level in WORSE else reported(line)
+            if level is not None:
+                self._put(line, canonical(body), level, body.caller.encode("utf-8", "replace"), said, number)
+
+    def _formless(self, line: bytes, said: TimedLine, number: int) -> None:
+        """A line in no format; of the lines at the head of a crash the first counts."""
+        level = plain.level(said.process.ident, said.text)
+        if level is Level.FATAL:
+            is_new = number - self._crash >= OPENING
+            self._crash = number
+            level = level if is_new else None
+        if level is not None:
+            self._put(line, said.text, level, b"", said, number)
+
+    def _put(self, line: bytes, words: bytes, level: Level, site: bytes, said: TimedLine, number: int) -> None:
+        ident, hashed = said.process.ident, hash(words)
+        same = (ident, level, site, hashed)
+        known = self._same.get(same)
+        if known is None:
+            if len(self._same) >= MOST_LIKE:
+                self._same.clear()
+            known = self._same[same] = self._grouped(line, words, same[:3], number)
+        group, entry = known
+        if self.groups[group].looked_at < LOOKED_AT:
+            self.groups[group].look(line)
+        stamp = self._last = said.stamp if said.stamp is not None else self._last
+        if self._allowance.left <= 0:
+            self.beyond[Place(group, entry, stamp // HOUR)] += 1
+            return
+        self._allowance.left -= 1
+        self.lines.append(number)
+        self.below.append(min(self._below, LONGEST_VALUE))
+        self.stamps.append(stamp)
+        self.words.append(hashed)
+        self.group_of.append(group)
+        self.entry_of.append(entry)
+
+    def _grouped(self, line: bytes, words: bytes, head: tuple[str, Level, bytes], number: int) -> tuple[int, int]:
+        """The group of a line, and the entry that it fits; 0 is none."""
+        like = self._like.get((*head, words.translate(None, _DIGITS)))
+        group, entries = like or self._unlike(line, words, head, number)
+        return group, next((number for number, one in entries if one.fits(line) or one.fits(words)), 0)
+
+    def _unlike(self, line: bytes, words: bytes, head: tuple[str, Level, bytes], number: int) -> _Like:
+        """What a line is like that differs in more than digits from all before, if only in an id."""
+        same = (*head, _ID.sub(b"#", words).translate(None, _DIGITS))
+        like = self._like.get(same)
+        if like is None:
+            if len(self._like) >= MOST_LIKE:
+                self._like.clear()
+            like = self._like[same] = self._told(line, *head[:2], number)
+        return like
+
+    def _told(self, line: bytes, ident: str, level: Level, number: int) -> _Like:
+        """The group of a line, and the entries that may fit it and all that differ from it in digits."""
+        body = body_of(line)
+        said = wording(body)
+        words = (
+            said.clause
+            if said.clause and body.caller and body.format != eventtable.NAME
+            else f"{said.message}: {said.clause}"
+        )
+        bare = line.translate(None, _DIGITS)
+        entries = tuple((number, entry) for number, entry, anchor in self._entries if anchor in bare)
+        sample = line
+        if body.format not in _WHOLE and b"\n" not in line:
+            sample = b"\n".join([line, *_below(*self._rest)])
+        return self._group(Key(ident, level, body.caller, words), sample, number), entries
+
+    def _group(self, key: Key, sample: bytes, number: int) -> int:
+        group = self._known.get(key)
+        if group is None:
+            if len(self.groups) > MOST_GROUPS:
+                return REST
+            group = self._known[key] = len(self.groups)
+            self.groups.append(Group(key, number, sample[:LONGEST_SAMPLE]))
+        return group
+
+
+def reported(line: bytes) -> Level | None:
+    """The level of a failure that a line of level info reports; None where it reports none."""
+    if not reports_failure(line):
+        return None
+    return Level.ERROR if b"rpc error" in line and b"Warning" not in line else Level.WARNING
+
+
+def _whole(data: bytes, line: bytes, end: int) -> tuple[bytes, int]:
+    """A line that opens a value, with the lines of the value; and how many these are."""
+    rest = data[end + 1 : end + 1 + LONGEST_SAMPLE].split(b"\n", LONGEST_VALUE)[:LONGEST_VALUE]
+    for number, below in enumerate(rest, start=1):
+        body = peel(below).body
+        if is_head(body):
+            return line, 0
+        if body.lstrip().startswith(b">"):
+            return b"\n".join([line, *(peel(one).body for one in rest[:number])]), number
+    return line, 0
+
+
+def _below(data: bytes, begin: int) -> Iterator[bytes]:
+    """The lines that a message goes on with, which have no header of their own."""
+    for line in data[begin : begin + LONGEST_SAMPLE].split(b"\n", MOST_BELOW)[:MOST_BELOW]:
+        if not line.strip() or classify(line) in {HEAD, CHATTER}:
+            return
+        yield line
+
+
+def _is_of(layout: Layout, said: TimedLine) -> bool:
+    """Whether a line was read by this layout, or taught it."""
+    if said.body is None:
+        return said.process is layout.process
+    return (
+        said.body.format == ("klog" if isinstance(layout, KlogLayout) else "logrus") and said.process == layout.process
+    )
+
+
+def body_of(line: bytes) -> Body:
+    """What a line says, in whatever notation; a crash as it stands. The place of an event is its reason."""
+    peeled = peel(line)
+    body = read_body(peeled.body)
+    if body is None:
+        return Body("plain", message=peeled.body.decode("utf-8", "replace"))
+    if body.format in eventtable.FORMATS:
+        return body._replace(format=eventtable.NAME, caller=body.fields["reason"], fields=EMPTY)
+    return _event_in(body) or body
+
+
+def _event_in(body: Body) -> Body | None:
+    """An event of type Warning that a component writes into its log, in either notation of client-go."""
+    if body.fields.get("type") == "Warning" and "reason" in body.fields:
+        reason, message = body.fields["reason"], body.fields.get("message", body.message)
+        return body._replace(format=eventtable.NAME, caller=reason, message=message, fields=EMPTY)
+    found = _EVENT.search(body.message)
+    return found and body._replace(format=eventtable.NAME, caller=found[1], message=found[2])

@@ -1,0 +1,169 @@
+r"""Which lines of a block may be of level warning or worse, found without taking any line apart.
+
+    W1120 20:39:21.779765    6175 …      time="2026-11-20T20:39:21.779Z" level=warning …      {"level":"error",…
+
+A block of one notation alone, as nearly all are, is looked through once: 1 ns a byte. Any other is looked through for
+each notation there is. What is found may turn out to be of another level; nothing of these levels is left out.
+Some lines of level info report a failure too: events of type Warning, and the errors of gRPC calls in a sidecar's log.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from kvdiag.base.regex import lazy_regex
+from kvdiag.formats.bodies import plain
+from kvdiag.formats.carriers.peel import peel
+
+_MASK = bytes.maketrans(b"0123456789WF", b"0000000000EE")
+_KLOG = b"E0000 00:00:00"  # in a masked block: the header of a warning, an error or a fatal one
+_KLOG_INFO = b"I0000 00:00:00"
+_LOGRUS_HEAD = b'time="20'
+_WORDS = rb"(?i:warn|erro|fata|pani|dpan|crit|emer|severe)"
+_LOGRUS = re.compile(rb'l="?' + _WORDS)  # level=, lvl=
+# Each begins with a literal, which is found at 0.3 ns a byte; any other beginning takes twenty times as long.
+_OTHERS = tuple(
+    map(
+        lazy_regex,
+        (
+            *(name + rb'\\*"\s*:\s*\\*"' + _WORDS for name in (b"evel", b"everity", b"lvl", b"levelname")),
+            rb'"level":[456]0\b',
+            *(word + rb"(?<=[\[< \t\n:|]" + word + rb")" for word in (b"ERR", b"FATAL", b"PANIC", b"CRIT", b"EMERG")),
+            *(word + rb"(?<=[\[< \t\n:|]" + word + rb")" for word in (b"SEVERE", b"WARN")),
+            rb"\[(?:err|warn|crit|emerg|alert|fatal|panic|Err|Warn|WRN)",
+            rb"<(?:err|warn|nwarn|crit|emerg|alert|fatal|panic)",
+            rb"\x1b\[(?<=(?:WARN|ERRO|FATA|PANI)\x1b\[)",  # logrus on a terminal, in colours
+            rb"\n(?:[WEF][ \d]|" + _WORDS + rb"\w{0,4}[ \t]|SIG[A-Z]{3,4}: )",
+            rb"\n(?:unexpected fault address |runtime: (?:out of memory|goroutine stack)|runtime/cgo: )",
+            rb"\t" + _WORDS + rb"\w{0,4}[ \t]",
+            rb"\.go:\d{1,6}[ \t]",  # zap on a terminal, its tabs turned into blanks
+            rb": (?:SIG[A-Z]{3,4}: |[WEF] )",
+            *(rb"panic: ", rb"fatal error: ", rb" \| (?<= [WEC] \| )", rb"Warning[ \t]+[A-Z]\w+[ \t]"),
+            *(word + rb": (?<=[\n\"][A-Za-z]" + word + rb": )" for word in (b"rror", b"atal", b"ritical", b"arning")),
+            *(
+                word + rb": (?<=[\]:ZF0-9] [A-Za-z]" + word + rb": )"
+                for word in (b"rror", b"atal", b"ritical", b"arning")
+            ),
+            *(rb"rror from server \(", rb'"type": ?"Warning"', rb"NodeNotReady[\" \t]"),
+        ),
+    )
+)
+_MESSAGE, _LEVEL = b'"msg', b'evel"'
+_VERBOSITY = (b'"v":', rb'"v\":')
+# What a line of level info says of a failure; the last is of sidecars, which print `<nil>` for a call that succeeded.
+_REPORTS = (
+    *(b'type="Warning"', b"type: 'Warning'", b"rror: rpc error: code = ", b"rror rpc error: code = "),
+    *(b"failed to attach: rpc error: code = ", b"failed to detach: rpc error: code = "),  # of the external-attacher
+)
+_REPORTS_JSON = (b'"type":"Warning"', rb"type=\"Warning\"", rb"type: \'Warning\'")
+_RESPONSE, _ERROR = b'"GRPC response"', b'err="rpc error: code = '
+# Whose lines have no level, as the journal, syslog and JSON write the name; and a word of each failure they report.
+_KERNEL_HERE = (b"kernel: ", b'"kernel"', b"\n[")
+_SYSTEMD_HERE = (b"systemd", b"dbus-daemon")
+_KERNEL_SAYS = (
+    *(b"table overflow", b"unregister_netdevice: w", b"general protection fault", b"LOCKUP", b"soft lockup", b" stall"),
+    *(
+        b"oom-k",
+        b"allocation failure",
+        b"allocate memory on",
+        b"critical ",
+        b"hostbyte",
+        b"offline device",
+        b"EXT4-fs ",
+    ),
+    *(b"BTRFS ", b"borting journal", b"borted journal", b"readonly", b"read-only", b"device-mapper: ", b"nvme"),
+    *(b"task abort", b"rejecting I/O to ", b"exception Emask", b"transmit queue ", b"has not responded", b"hung"),
+    *(b"nfs: server ", b"segfault at ", b"Hardware Error", b"severity=", b"WARNING: CPU"),
+)
+_SYSTEMD_SAYS = (
+    *(b"Failed ", b"failed state", b"repeated too quickly", b"Dependency failed", b"Watchdog timeout", b"imed out"),
+    *(b"Freezing execution", b"process exited, code=", b"OOM killer"),
+)
+_ANYWHERE = (
+    *(b"table full, dropping packet", b"Kernel panic - not ", b"Oops", b"BUG", b"NVRM: Xid ", b"I/O error", b"XFS ("),
+    *(b"ut of memory: Kill", b" blocked ", b"rejected by pids controller", b"nable to handle kernel "),
+    *(b"NETDEV WATCHDOG: ", b"commands to complete", b"COMRESET failed"),
+)
+
+
+def suspects(data: bytes, lines: int) -> list[tuple[int, int]]:
+    """Where in a block of so many lines those begin and end that may be of level warning or worse, in order."""
+    if not data.strip():
+        return []  # blank lines, which a pattern that begins with a line end tries one by one
+    masked = data.translate(_MASK)
+    places = [*_all(masked, _KLOG), *_reports(data)]
+    klog = masked.count(_KLOG) + masked.count(_KLOG_INFO)  # headers, bare or behind a carrier
+    if klog < lines:
+        is_known = klog + data.count(_LOGRUS_HEAD) >= lines
+        places = [*places, *_starts(_LOGRUS, data), *(() if is_known else _rest(data))]
+    found = (data.rfind(b"\n", 0, place) + 1 for place in places)
+    return [(begin, _end(data, begin)) for begin in sorted(set(found))]
+
+
+def reports_failure(line: bytes) -> bool:
+    """Whether a line of level info reports a failure."""
+    return next(_reports(line), None) is not None
+
+
+def _reports(data: bytes) -> Iterator[int]:
+    for words in _REPORTS:
+        yield from _all(data, words)
+    if b"Warning" in data:
+        for words in _REPORTS_JSON:
+            yield from _all(data, words)
+    if _RESPONSE in data:
+        for at in _all(data, _ERROR):
+            if _RESPONSE in data[data.rfind(b"\n", 0, at) + 1 : at]:
+                yield at
+
+
+def _all(data: bytes, words: bytes) -> Iterator[int]:
+    """Where these words stand."""
+    at = data.find(words)
+    while at >= 0:
+        yield at
+        at = data.find(words, at + len(words))
+
+
+def _starts(pattern: re.Pattern[bytes], data: bytes) -> Iterator[int]:
+    return (found.start() + (data[found.start()] == ord("\n")) for found in pattern.finditer(data))
+
+
+def _rest(data: bytes) -> Iterator[int]:
+    """The places of all other notations; the first line of a block has no line end before it."""
+    first = data[: _end(data, 0)]
+    if any(pattern.search(b"\n" + first) for pattern in _OTHERS):
+        yield 0
+    for pattern in _OTHERS:
+        yield from _starts(pattern, data)
+    if _MESSAGE in data:
+        yield from _unlevelled(data)
+    yield from _without_level(data)
+
+
+def _without_level(data: bytes) -> Iterator[int]:
+    """The failures that the kernel, systemd and D-Bus report, in words alone."""
+    words = [*_ANYWHERE]
+    if any(name in data for name in _KERNEL_HERE):
+        words += _KERNEL_SAYS
+    if any(name in data for name in _SYSTEMD_HERE):
+        words += _SYSTEMD_SAYS
+    for begin in {data.rfind(b"\n", 0, at) + 1 for word in words for at in _all(data, word)}:
+        peeled = peel(data[begin : _end(data, begin)])
+        if plain.level(peeled.ident, peeled.body) is not None:
+            yield begin
+
+
+def _unlevelled(data: bytes) -> Iterator[int]:
+    """Errors as klog writes them in JSON: they have no level, and no verbosity either."""
+    at = 0
+    for line in data.split(b"\n"):
+        if _MESSAGE in line and _LEVEL not in line and not any(mark in line for mark in _VERBOSITY):
+            yield at
+        at += len(line) + 1
+
+
+def _end(data: bytes, begin: int) -> int:
+    end = data.find(b"\n", begin)
+    return len(data) if end < 0 else end

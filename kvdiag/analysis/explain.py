@@ -1,0 +1,194 @@
+"""Topics, rules and lines explained: what is written about them joined with the vocabulary and the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+
+from kvdiag.analysis.case import load_patterns
+from kvdiag.base.errors import InputError, PatternError, UsageError
+from kvdiag.base.regex import lazy_regex
+from kvdiag.base.slips import suggestion
+from kvdiag.events.folder import built_in
+from kvdiag.explain.benign import BENIGN, first_that_fits, load_benign
+from kvdiag.explain.line import Change, Line, LineReader
+from kvdiag.explain.message import Fit, fits
+from kvdiag.explain.page import CapabilityPage, LinePage, RulePage, StepPage, TopicPage, WordPage, step_wording
+from kvdiag.explain.reason import Reason, load_reasons
+from kvdiag.explain.topic import REASONS, Answer, Topic, TopicStep, load_topics
+from kvdiag.formats.rpc.pieces import method_of, thing_of
+from kvdiag.history.ingest.blocks import Input
+from kvdiag.model.event import Event
+from kvdiag.model.options import Options
+from kvdiag.model.rule import Rule
+from kvdiag.rules.capabilities import capabilities
+from kvdiag.rules.distribution import Dialect, distributions, plain, unknown_placeholders
+from kvdiag.rules.grammar import names_in, positive_names
+from kvdiag.rules.selection import selects
+from kvdiag.rules.words import show_rule
+
+BLOCK = "block"
+PLAIN = "plain"
+Problem = Callable[[InputError], None]
+_NAMELIKE = lazy_regex(r"(?i:kv\d{1,4})|(?:[A-Z]?[a-z]+|[A-Z]+)(?:[ _-][A-Za-z]?[a-z]+)*")
+
+
+class Explainer:
+    """Everything there is to explain. Raises PatternError where a topic or rule cannot be used."""
+
+    def __init__(self, patterns: Sequence[Path] = (), folder: Path | None = None) -> None:
+        """More rules from `patterns`; topics from `folder`, by default those that come with kvdiag."""
+        self._folder = folder or built_in() / "topics"
+        self._patterns = load_patterns(Options(patterns=tuple(patterns)))
+
+    @cached_property
+    def topics(self) -> dict[str, Topic]:
+        """All topics by name."""
+        topics = load_topics(self._folder)
+        for fault in self._faults(topics):
+            raise fault
+        return topics
+
+    def topic(self, word: str) -> Topic | None:
+        """The topic of that name."""
+        return self.topics.get(word.lower())
+
+    def page(self, topic: Topic, mode: str = "") -> TopicPage:
+        """A topic in a mode, by default its first. Raises UsageError for a mode it does not have."""
+        if mode and mode not in topic.modes:
+            there = f"choose from {', '.join(topic.modes)}" if topic.modes else "it has none"
+            raise UsageError(f"{topic.name} has no mode {mode!r}; {there}")
+        mode = mode or next(iter(topic.modes), "")
+        steps = tuple(self._step(step, mode) for step in topic.steps_in(mode))
+        return TopicPage(topic, mode, steps, tuple(_said(answer, mode) for answer in topic.answers_in(mode)))
+
+    def rule(self, word: str) -> RulePage | None:
+        """The rule of that id or name with the steps that its events belong to."""
+        for rule in self._patterns.rules:
+            if word.lower() in {rule.id.lower(), rule.name}:
+                return RulePage(rule.id, rule.name, show_rule(rule), tuple(self._steps_of(rule)))
+        return None
+
+    def word(self, word: str) -> WordPage | None:
+        """A kind of event, an RPC such as NodePublishVolume, or a reason such as CrashLoopBackOff."""
+        entries, reason = self._patterns.vocabulary.kinds, self._reasons.get(word.lower())
+        if reason is not None:
+            return WordPage(reason.name, reason.says, (), reason.rules)
+        kinds = [kind for kind in (word.lower(), *_calls_of(word)) if kind in entries]
+        if not kinds:
+            return None
+        rules = tuple(rule.name for rule in self._patterns.rules if _kinds(rule) & set(kinds))
+        says = entries[kinds[0]].label if len(kinds) == 1 else f"{method_of(word)}: {len(kinds)} kinds of events"
+        return WordPage(word, says, tuple(step_wording(entries[kind]) for kind in kinds), rules)
+
+    def capability(self, word: str) -> CapabilityPage | None:
+        """What a node or pod relies on, such as cri.api, and the rules about it."""
+        known, name = capabilities(), word.lower()
+        if name not in known.by_name:
+            return None
+        one, rules = known.by_name[name], self._patterns.rules
+        return CapabilityPage(
+            one._replace(collect=tuple(plain().say(command) for command in one.collect)),
+            needed_by=tuple(other.name for other in known if name in other.needs),
+            broken_by=tuple(rule.name for rule in rules if name in rule.breaks),
+            felt_by=tuple(rule.name for rule in rules if name in rule.suffers),
+        )
+
+    @cached_property
+    def _reasons(self) -> dict[str, Reason]:
+        """The reasons by name. Raises PatternError for one that names no rule."""
+        names = {rule.name for rule in self._patterns.rules}
+        reasons = load_reasons(self._folder / f"{REASONS}.yaml")
+        for reason in reasons.values():
+            for name in (name for name in reason.rules if name not in names):
+                raise PatternError(reason.place, f"no rule is called {name!r}{suggestion(name, names)}")
+        return reasons
+
+    def lines(self, source: Input, problem: Problem, change: Change = list) -> Iterator[LinePage]:
+        """Each record of an input, its lines changed by `change` before they are taken apart."""
+        benign = load_benign(self._folder / f"{BENIGN}.yaml")
+        for line in LineReader(self._patterns.vocabulary).read(source, problem, change):
+            rules = tuple(rule.name for rule in self._patterns.rules if _looks_at(rule, line.events))
+            kinds = self._patterns.vocabulary.kinds
+            labels = tuple(kinds[event.kind].label for event in line.events)
+            fitting = () if rules or _has_head(line) else self.fits(line.body.message)
+            yield LinePage(line, labels, first_that_fits(benign, line.raw), rules, fitting)
+
+    def fits(self, message: str) -> tuple[Fit, ...]:
+        """The rules whose words a message, or a piece of one, shares; the best first."""
+        asked = (
+            (rule, rule.events[name])
+            for rule in self._patterns.rules
+            for name in dict.fromkeys(positive_names(rule.when))
+        )
+        return fits(message, asked, self._patterns.vocabulary.kinds)
+
+    def unknown(self, word: str) -> UsageError:
+        """What to say when nothing is called so."""
+        reasons = [reason.name for reason in self._reasons.values()]
+        rules = [name for rule in self._patterns.rules for name in (rule.name, rule.id)]
+        hint = suggestion(
+            word, [*self.topics, *reasons, *capabilities().by_name, *self._patterns.vocabulary.kinds, *rules]
+        )
+        said = repr(word) if _NAMELIKE.fullmatch(word) else "that"  # it may be a piece of a key
+        others = "a rule, a capability, an event kind, an RPC, a reason such as CrashLoopBackOff, or a log line"
+        return UsageError(f"nothing is called {said}{hint}\ntopics are {', '.join(self.topics)}; or give {others}")
+
+    def _step(self, step: TopicStep, mode: str) -> StepPage:
+        kinds = self._patterns.vocabulary.kinds
+        rules = tuple(name for name, spoken in self._kinds.items() if not spoken.isdisjoint(step.shows))
+        lines = tuple(step_wording(kinds[kind], mapped=mode == BLOCK) for kind in step.shows)
+        return StepPage(step, step.notes.get(mode, ""), lines, rules)
+
+    def _steps_of(self, rule: Rule) -> Iterator[tuple[str, str]]:
+        for topic in self.topics.values():
+            for step in topic.steps:
+                if not self._kinds[rule.name].isdisjoint(step.shows):
+                    yield topic.name, step.name
+
+    @cached_property
+    def _kinds(self) -> Mapping[str, frozenset[str]]:
+        """By rule the kinds of the events that its sentence speaks of."""
+        return {rule.name: frozenset(_kinds(rule)) for rule in self._patterns.rules}
+
+    def _faults(self, topics: dict[str, Topic]) -> Iterator[PatternError]:
+        """What a file alone cannot show: event kinds that do not exist, other topics that are not there."""
+        kinds = self._patterns.vocabulary.kinds
+        for topic in topics.values():
+            for kind in (kind for step in topic.steps for kind in step.shows if kind not in kinds):
+                yield PatternError(topic.place, f"no event kind is called {kind!r}{suggestion(kind, kinds)}")
+            for name in (name for name in topic.see if name not in topics):
+                yield PatternError(topic.place, f"no topic is called {name!r}{suggestion(name, topics)}")
+            for command in (command for answer in topic.answers for command in answer.run):
+                for part in unknown_placeholders(command):
+                    yield PatternError(topic.place, f"no distribution defines {part}")
+
+
+def _said(answer: Answer, mode: str) -> Answer:
+    """The answer with its commands in the words of the distribution that the mode is called by, if there is one."""
+    found = next((one for one in distributions() if one.name == mode), None)
+    dialect = Dialect(found, found.runtime or plain().runtime) if found else plain()
+    run = tuple(dialect.say(command).replace("{node}", "NODE") for command in answer.run)
+    return Answer(answer.question, answer.answer, run, answer.only)
+
+
+def _has_head(line: Line) -> bool:
+    """Whether a line came as a program or carrier writes it, with its time or level."""
+    return bool(line.time) or line.format != PLAIN or line.carrier != PLAIN
+
+
+def _calls_of(word: str) -> Iterator[str]:
+    """The kinds of an RPC's events, if the word is one's name."""
+    if method := method_of(word):
+        yield from (f"{thing_of(method)}.{what}" for what in ("called", "succeeded", "failed"))
+
+
+def _kinds(rule: Rule) -> set[str]:
+    """The kinds of the events that the rule's sentence speaks of."""
+    return {kind for name in names_in(rule.when) for kind in rule.events[name].kinds}
+
+
+def _looks_at(rule: Rule, events: Sequence[Event]) -> bool:
+    selectors = [rule.events[name] for name in names_in(rule.when)]
+    return any(selects(selector, event) for selector in selectors for event in events)

@@ -1,0 +1,121 @@
+"""What was seen: every pod or volume with the state it reached, what it waits for, and what was found about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from kvdiag.analysis.case import Case
+from kvdiag.analysis.retention import budget as limits
+from kvdiag.analysis.retention.budget import Left
+from kvdiag.analysis.retention.findings import Judge
+from kvdiag.base.errors import InputError
+from kvdiag.history.ingest.read import Progress
+from kvdiag.history.views.inventory import Known, Wanted, ends, in_order, is_listed, rows, waited
+from kvdiag.history.views.phases import percentiles
+from kvdiag.model.event import Event
+from kvdiag.model.inventory import Inventory, InventoryRow
+from kvdiag.model.options import Options
+from kvdiag.model.timeline import Entity, History
+
+STABLE = (
+    "unique_name",
+    "volume_handle",
+    "staging_path",
+    "attachment",
+)  # names of a volume; its key changes with those learnt later
+IN_USE = frozenset({"RUNNING", "PUBLISHED", "ADDED"})  # it waits for nothing, and will go on
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """An inventory with how its inputs were read."""
+
+    inventory: Inventory
+    problems: tuple[InputError, ...]
+    understood: bool
+    notes: tuple[str, ...] = ()
+
+
+def take(options: Options, wanted: Wanted, progress: Progress = lambda _source, _bytes: None) -> Taken:
+    """Read all inputs, ask every rule, and list what is wanted. Problems with inputs are returned, not raised."""
+    case = Case(options)
+    noted = InventoryRetention(case, wanted)
+    analysis = case.read(noted, progress=progress)
+    history, left_out = analysis.history, analysis.left_out
+    listed = [row for row in noted.all(history) if row.stuck or not wanted.stuck]
+    inventory = Inventory(
+        kind=wanted.kind,
+        rows=tuple(in_order(listed, wanted.order)),
+        spreads=percentiles(phase for row in listed for phase in row.phases),
+        slow=wanted.slow,
+        begins=left_out.begins if left_out else history.begins,
+        ends=ends(history, ""),
+    )
+    understood = any(reading.records for reading in analysis.readings)
+    return Taken(inventory, tuple(case.problems), understood, analysis.notes)
+
+
+class InventoryRetention:
+    """Keeps the rows as they were when events were evicted; `judge` gives the findings of a history."""
+
+    notes: tuple[str, ...] = (
+        f"subjects without events since {{until}} are listed in their state of then; retries may be low; {limits.NEXT}",
+    )
+    is_whole = False
+
+    def __init__(self, judge: Judge, wanted: Wanted) -> None:
+        """Start with no rows."""
+        self._judge, self._wanted = judge, wanted
+        self._rows: dict[tuple[str, str], InventoryRow] = {}  # by each name of the subject, and by the node
+        self._read: dict[str, int] = {}  # the last line of each log whose events were noted
+
+    def retain(self, history: History, cut: int) -> Iterator[Event]:
+        """The first events of what goes on and of what is not over, of this as much as there is room for."""
+        room = limits.MAX_EVENTS // 4
+        yield from limits.active_events(history, cut)
+        for row in sorted(self._noted(history), key=lambda row: row.until, reverse=True):
+            timeline = history.timelines.get((self._wanted.kind, row.life.subject.key))
+            if timeline and row.until < cut and not _is_over(row) and room > 0:
+                room -= len(timeline.events)
+                yield from timeline.events[: limits.HEAD_EVENTS]
+        for event in history.events:
+            self._read[event.origin.source] = max(event.origin.line, self._read.get(event.origin.source, 0))
+
+    def on_evicted(self, history: Left) -> None:
+        """Nothing to do: `retain` noted the rows."""
+
+    def all(self, history: History) -> list[InventoryRow]:
+        """Those that were noted, and those of what is left."""
+        self._noted(history)
+        nodes = {event.node for event in history.events}
+        only = nodes.pop() if len(nodes) == 1 else ""
+        noted = {id(row): row for row in self._rows.values()}.values()
+        return [waited(replace(row, node=row.node or only), history) for row in noted]
+
+    def _noted(self, history: History) -> list[InventoryRow]:
+        """The rows of a history, each in the place of those that were noted before."""
+        made = rows(history, self._judge.findings(history), self._wanted, Known(self._before, self._is_new))
+        listed = [row for row in made if is_listed(row, self._wanted)]
+        for row in listed:
+            for before in self._before(row):
+                for name in _names(before.life.subject):
+                    self._rows.pop((name, before.node), None)
+            self._rows.update(((name, row.node), row) for name in _names(row.life.subject))
+        return listed
+
+    def _is_new(self, event: Event) -> bool:
+        return event.origin.line > self._read.get(event.origin.source, 0)
+
+    def _before(self, row: InventoryRow) -> list[InventoryRow]:
+        places = [(name, node) for name in _names(row.life.subject) for node in (row.node, "")]
+        return list({id(self._rows[place]): self._rows[place] for place in places if place in self._rows}.values())
+
+
+def _names(subject: Entity) -> Iterator[str]:
+    yield subject.key
+    yield from (subject.ids[name] for name in STABLE if name in subject.ids)
+
+
+def _is_over(row: InventoryRow) -> bool:
+    return not row.life.waits_for and row.life.state not in IN_USE

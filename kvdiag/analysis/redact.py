@@ -1,0 +1,101 @@
+"""Logs → the same logs fit to be shown to others: without secrets and, where asked, changed line by line.
+
+A log is read as analysis reads it where a secret could hide otherwise: UTF-16 as text, the parts of a line together, a
+key over many lines as one. All else stays as it was written, also what is not understood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from kvdiag.analysis.together import together, without_secrets
+from kvdiag.inputs.folded import unfolded
+from kvdiag.inputs.journal import fold_export
+from kvdiag.inputs.lines import LineMap
+from kvdiag.inputs.readers import Lent
+from kvdiag.inputs.repair import Transcoded
+from kvdiag.inputs.scan.blocks import blocks
+from kvdiag.inputs.scan.parts import whole
+from kvdiag.inputs.sniff import is_log_name
+from kvdiag.inputs.source import STDIN, Source
+from kvdiag.safe.forms.pem import without_keys
+from kvdiag.safe.secrets import REDACTED
+
+Rewrite = Callable[[str], str]
+
+PACKED = {".gz", ".bz2", ".xz", ".zst"}
+ENDINGS = {".log", ".txt", ".json", ".yaml", ".yml", ".journal"}
+
+
+@dataclass(slots=True)
+class Shared:
+    """What was written: lines, those that held a secret, those that were cut or are no text, and where the first is."""
+
+    lines: int = 0
+    secrets: int = 0
+    cut: int = 0
+    unread: int = 0
+    first_unread: str = ""
+
+
+def lines(source: Source, done: Shared | None = None) -> Iterator[str]:
+    """The lines of a source, with their ends."""
+    done = done or Shared()
+    with source.open() as reader:
+        readable = unfolded(Transcoded(Lent(reader)), LineMap(), (fold_export,))
+        for block in without_keys(whole(blocks(readable))):
+            done.cut += block.truncated
+            try:
+                text = block.data.decode()
+            except UnicodeDecodeError:
+                text = block.data.decode("utf-8", "surrogateescape")
+                _tell(text, source.name, block.first_line, done)
+            yield from _split(text)
+
+
+def written(source: Source, change: Rewrite, done: Shared) -> Iterator[bytes]:
+    """The lines of one source without secrets, changed, each as it ended."""
+    for group in together(lines(source, done)):
+        for part, line in zip(group, without_secrets(group), strict=True):
+            done.lines += 1
+            done.secrets += line != part.head + part.body + part.tail
+            line = line or REDACTED  # noqa: PLW2901  (a last line without an end would be none)
+            yield change(line).encode("utf-8", "surrogateescape")
+
+
+def placed(found: Iterable[Source], folder: Path, change: Rewrite) -> Iterator[tuple[Source, Path]]:
+    """Each source with the file it is to be written to: under its own path, unpacked, and never outside the folder."""
+    taken: set[Path] = set()
+    for source in found:
+        parts = [part for part in Path(change(source.name)).parts if part not in {"/", ".", ".."}]
+        path = folder.joinpath(*parts or [STDIN])
+        path = path.with_suffix("") if path.suffix in PACKED else path
+        path = _named_as_log(path, Path(source.name))
+        while path in taken:
+            path = path.with_name(f"{path.name}.more")
+        taken.add(path)
+        yield source, path
+
+
+def _named_as_log(path: Path, was: Path) -> Path:
+    """The path with the ending and the word `log` of the old name: by them a file is known for a log."""
+    was = was.with_suffix("") if was.suffix in PACKED else was
+    path = path.with_suffix(was.suffix) if was.suffix in ENDINGS and was.suffix != path.suffix else path
+    return path.with_stem(f"{path.stem}-log") if is_log_name(was.name) and not is_log_name(path.name) else path
+
+
+def _split(text: str) -> list[str]:
+    """Lines as a newline ends them, and nothing else does."""
+    lines = [line + "\n" for line in text.split("\n")]
+    last = lines.pop()[:-1]
+    return [*lines, last] if last else lines
+
+
+def _tell(text: str, name: str, first_line: int, done: Shared) -> None:
+    """Count the lines that are no text, and remember where the first is."""
+    for number, line in enumerate(text.split("\n"), first_line + 1):
+        if any("\udc80" <= character <= "\udcff" for character in line):
+            done.unread += 1
+            done.first_unread = done.first_unread or f"{name}:{number}"

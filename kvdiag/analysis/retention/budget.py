@@ -1,0 +1,289 @@
+"""Bounded memory: when the budget is exceeded, events that are no longer needed are evicted.
+
+The budget is `MAX_EVENTS` events or `MAX_BYTES` (`kvdiag.history.ingest.weight`), whichever is reached first.
+
+First go the events outside the requested time; nothing is lost with them. If the rest still exceeds half the budget, it
+is correlated, and what stays is the newest eighth of the events (of few a quarter) and those older ones that the
+command needs, as its `RetentionPolicy` says. From then on an absence in the evicted part is a doubt.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple, Protocol
+
+from kvdiag.analysis.retention.landmarks import clock_and_coverage_lines
+from kvdiag.base.clock import DAY, HOUR, to_datetime
+from kvdiag.events.raw import RawEvent, RpcLine
+from kvdiag.history.correlate.clocks import SourceClock
+from kvdiag.history.ingest.log_events import LogEvents
+from kvdiag.history.ingest.read import LogRead, LogReader
+from kvdiag.history.ingest.weight import EVENT, Load, Weight, load, newest
+from kvdiag.model.event import Event
+from kvdiag.model.timeline import Gap, History, Timeline
+from kvdiag.model.values import EMPTY, SubjectKind
+
+MAX_EVENTS = 64_000
+MAX_BYTES = 256 << 20  # bytes, with their history
+_TOO_MUCH = f"events that take more than {MAX_BYTES >> 20} MiB"
+FEW = 5_000  # events that stay where they are no more than a quarter of all
+HEAD_EVENTS = 100  # events of a subject that say who it is and how it began
+NEXT = "narrow the time with --since and --until"
+WHY = "older events were dropped to limit memory"
+ASSUMED = "events outside the requested time were dropped by a zone that was only assumed; give it with --tz"
+# Around the time that was asked for, as far as there is room: a clock may turn out to be of another zone, and a call
+# may begin before that time and end in it.
+MARGINS = (DAY, HOUR, 0)
+ALWAYS = (-(1 << 62), 1 << 62)  # microseconds: no event is so early or so late
+
+TimeSpan = tuple[int | None, int | None]
+Clocks = Mapping[str, SourceClock]
+LineNumbers = Mapping[str, set[int]]
+
+
+class RetentionPolicy(Protocol):
+    """What a command needs of the events that are older than the newest, which stay in any case."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes for the user once events were evicted; `{until}` stands for the time before which they lay."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the answer is as certain as with all events, so that no gap in coverage results."""
+
+    def retain(self, history: History, cut: int) -> Iterable[Event]:
+        """Give the events to keep of those that ended before `cut` (microseconds UTC); the others are evicted."""
+
+    def on_evicted(self, history: Left) -> None:
+        """Called after the eviction; `history` correlates what is left, at the cost of doing so."""
+
+
+class Left(Protocol):
+    """What is left after an eviction."""
+
+    def __call__(self, kinds: frozenset[str] | None = None) -> History:
+        """Its history; with `kinds` only what tells of these, or who is who."""
+
+
+class Correlator(Protocol):
+    """What makes clocks and a history of what was read so far; `known` clocks stay as they are."""
+
+    def clocks(self, reads: Sequence[LogRead], known: Clocks) -> Clocks:
+        """The clocks of the logs."""
+
+    def correlate(
+        self, reads: Sequence[LogRead], clocks: Clocks, gap: Gap | None, *, kinds: frozenset[str] | None = None
+    ) -> History:
+        """Their history by these clocks, of these `kinds` or of all; `gap` is in its coverage."""
+
+
+class EventBudget:
+    """Evicts events when too many are held; asked after each block of a log.
+
+    `correlator` is asked when they are; `asked` is the requested time, (since, until)
+    in microseconds UTC, None where open.
+    """
+
+    def __init__(self, correlator: Correlator, policy: RetentionPolicy, asked: TimeSpan = (None, None)) -> None:
+        """Start with nothing evicted."""
+        self._correlator, self._policy, self._asked = correlator, policy, asked
+        self.left_out: Gap | None = None
+        self._too_many = ""
+        self._is_assumed = False  # a zone was, for good
+        self._by_assumption = False  # the requested time was cut out by a zone that may be another
+        self.clocks: Clocks = {}
+        self._floor = Load()  # what stayed after the last eviction
+        self._counted, self._held = 0, Load()  # logs that were read to their end, and what is kept of them
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes for the user: what was evicted and what may be missing; empty when nothing was."""
+        assumed = (ASSUMED,) if self._by_assumption else ()
+        if self.left_out is None:
+            return assumed
+        until = to_datetime(self.left_out.ends).strftime("%Y-%m-%d %H:%M:%S UTC")
+        return (*assumed, *(f"{self._too_many}: {note.format(until=until)}" for note in self._policy.notes))
+
+    @property
+    def gap(self) -> Gap | None:
+        """The evicted stretch, as a gap in every coverage; None without one or when the policy is whole."""
+        return None if self._policy.is_whole else self.left_out
+
+    @property
+    def most(self) -> Load:
+        """The load at which events are evicted: twice what stayed last time, at least `MAX_EVENTS` and `MAX_BYTES`."""
+        return Load(max(MAX_EVENTS, 2 * self._floor.events), max(MAX_BYTES, 2 * self._floor.size))
+
+    def check(self, done: list[LogRead], *logs: LogReader) -> None:
+        """Evict events if `done` and the logs being read exceed the budget; `done` is changed in place."""
+        most = self.most
+        if not self._load(done, logs).exceeds(most):
+            return
+        half, held = Load(most.events // 2, most.size // 2), _Held(done, logs)
+        self.clocks = self._correlator.clocks(held.reads, self.clocks)
+        for margin in MARGINS if self._asked != (None, None) else ():
+            if held.load.exceeds(half):
+                self._cut_around(held, margin)
+        if held.load.exceeds(half):
+            self._settle(0)
+            self._cut(held)
+        self._floor = held.load
+        self._counted, self._held = 0, Load()
+
+    def _load(self, done: Sequence[LogRead], logs: Sequence[LogReader]) -> Load:
+        """What is held; each log that was read is weighed once, since a bundle may have 100,000."""
+        for read in done[self._counted :]:
+            self._held = self._held.plus(load(read.log.raw_events))
+        self._counted = len(done)
+        return _sum(self._held, logs)
+
+    def _settle(self, margin: int) -> None:
+        """Clocks that may turn out to be of another zone stay as they are, unless there is room to wait for that."""
+        if margin < DAY:
+            self._is_assumed |= any(clock.is_unsure for clock in self.clocks.values())
+            self.clocks = {source: clock.settled for source, clock in self.clocks.items()}
+
+    def _cut_around(self, held: _Held, margin: int) -> None:
+        before = held.load
+        self._settle(margin)
+        held.evict(self.clocks, *_around(self._asked, margin))
+        self._by_assumption |= self._is_assumed and margin < DAY and held.load != before
+
+    def _cut(self, held: _Held) -> None:
+        history = self._history(held)
+        if not history.events:
+            return
+        cut = _newest(history.events)
+        held.evict(self.clocks, cut, ALWAYS[1], self._kept(history, cut))
+        self._too_many = f"more than {MAX_EVENTS:,} events" if len(history.events) > MAX_EVENTS else _TOO_MUCH
+        self.left_out = Gap(self.left_out.begins if self.left_out else history.begins, cut, WHY)
+        del history  # there is no room for two
+        self._policy.on_evicted(partial(self._history, held))
+
+    def _history(self, held: _Held, kinds: frozenset[str] | None = None) -> History:
+        return self._correlator.correlate(held.reads, self.clocks, self.gap, kinds=kinds)
+
+    def _kept(self, history: History, cut: int) -> LineNumbers:
+        """The lines of what the command needs, as far as there is room: a quarter of all."""
+        lines: dict[str, set[int]] = defaultdict(set)
+        weight = Weight()
+        for event in self._policy.retain(history, cut):
+            if event.ends < cut and event.origin.line not in lines[event.origin.source]:
+                weight.add_event(event)
+                if weight.load.size <= MAX_BYTES // 4:
+                    lines[event.origin.source].add(event.origin.line)
+        return lines
+
+
+class _Held:
+    """Events of logs that were read and of logs that are being read."""
+
+    def __init__(self, done: list[LogRead], logs: Sequence[LogReader]) -> None:
+        self._done, self._logs = done, logs
+
+    @property
+    def load(self) -> Load:
+        """How many events they hold, and their size in bytes."""
+        done = Load()
+        for read in self._done:
+            done = done.plus(load(read.log.raw_events))
+        return _sum(done, self._logs)
+
+    @property
+    def reads(self) -> list[LogRead]:
+        """All logs, those still being read as far as they are."""
+        return [*self._done, *(log.made() for log in self._logs)]
+
+    def evict(self, clocks: Clocks, since: int, until: int, lines: LineNumbers = EMPTY) -> None:
+        """Keep what lies in between, what stands on the lines, and what tells the clocks and the coverage."""
+
+        def keeps(log: LogEvents) -> _Keeps:
+            named = lines.get(log.source, set())
+            return _Keeps(clocks[log.source], since, until, named | clock_and_coverage_lines(log))
+
+        for number, read in enumerate(self._done):
+            self._done[number] = read._replace(log=read.log.keeping(keeps(read.log).is_kept))
+        for reader in self._logs:
+            kept = keeps(reader.made().log)
+            reader.evict(kept.is_kept, kept.is_between)
+
+
+class _Keeps(NamedTuple):
+    """Whether an event of one log lies in a stretch of time, or on one of the lines."""
+
+    clock: SourceClock
+    since: int
+    until: int
+    lines: set[int]
+
+    def is_kept(self, said: RawEvent) -> bool:
+        """Whether it lies in the stretch or on one of the lines."""
+        return said.line in self.lines or self.is_between(said)
+
+    def is_between(self, said: RawEvent | RpcLine) -> bool:
+        """Whether it lies between `since` and `until`, with its repeats."""
+        ends = said.more[1] if isinstance(said, RawEvent) and said.more else said.stamp
+        return self.clock.utc(ends, said.line) >= self.since and self.clock.utc(said.stamp, said.line) <= self.until
+
+
+def _around(asked: TimeSpan, margin: int) -> tuple[int, int]:
+    since, until = asked
+    return (
+        ALWAYS[0] if since is None else since - margin,
+        ALWAYS[1] if until is None else until + margin,
+    )
+
+
+def _sum(held: Load, logs: Iterable[LogReader]) -> Load:
+    for log in logs:
+        held = held.plus(log.load)
+    return held
+
+
+def _newest(events: Sequence[Event]) -> int:
+    """When the first of the newest events ended: an eighth of all, or of few a quarter, or less where these are large.
+
+    Events that ended at the same moment stay or go together: where they are nearly all, they go.
+    """
+    ends = sorted(event.ends for event in events)
+    stay = max(len(ends) // 8, min(len(ends) // 4, FEW))
+    cut = max(ends[-max(stay, 1)], newest(events, MAX_BYTES // 4) or ALWAYS[0])
+    return cut if bisect_left(ends, cut) >= len(ends) // 4 else cut + 1
+
+
+def active_subjects(history: History, cut: int) -> list[Timeline]:
+    """The subjects of which something happened since `cut`."""
+    return [t for t in history.timelines.values() if t.events and max(e.ends for e in t.events) >= cut]
+
+
+def active_events(history: History, cut: int) -> Iterator[Event]:
+    """The first events of the subjects that last: who they are and how they began."""
+    still = active_subjects(history, cut)
+    first = _first(still)
+    for timeline in still:
+        yield from timeline.events[:first]
+    held = leases(history)
+    for name in {timeline.subject.ids.get("pod", "") for timeline in still} & held.keys():
+        yield from held[name][-HEAD_EVENTS:]
+
+
+def _first(timelines: Sequence[Timeline]) -> int:
+    """How many events of each subject are kept: `HEAD_EVENTS`, or fewer where there are many."""
+    first = HEAD_EVENTS
+    while first > 1 and sum(min(first, len(timeline.events)) for timeline in timelines) > MAX_BYTES // 8 // EVENT:
+        first //= 2
+    return first
+
+
+def leases(history: History) -> Mapping[str, list[Event]]:
+    """By name of a pod where each that was called so was named first; without it a later one is taken for it."""
+    held: dict[str, list[Event]] = defaultdict(list)
+    for (kind, _), timeline in history.timelines.items():
+        said = (event for event in timeline.events if event.ref("pod") and event.ref("pod_uid"))
+        if kind is SubjectKind.POD and (first := next(said, None)):
+            held[timeline.subject.ids.get("pod", "")].append(first)
+    return {name: sorted(events, key=lambda event: event.time) for name, events in held.items()}

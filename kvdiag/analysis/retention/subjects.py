@@ -1,0 +1,104 @@
+"""What a command keeps that tells of subjects by their names: their own events, and those that explain them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from kvdiag.analysis.retention import budget as limits
+from kvdiag.analysis.retention.budget import Left
+from kvdiag.history.correlate.lookup import look_up
+from kvdiag.history.ingest.weight import Weight
+from kvdiag.history.views.phases import pull_kinds
+from kvdiag.history.views.timeline import explaining_kinds
+from kvdiag.model.event import Event
+from kvdiag.model.timeline import History, Timeline
+from kvdiag.model.values import SubjectKind
+from kvdiag.rules.scene import HORIZON
+
+NODE_SIDE = frozenset({SubjectKind.POD, SubjectKind.VOLUME, SubjectKind.SANDBOX, SubjectKind.CONTAINER})
+
+
+class SubjectRetention:
+    """The events of the subjects of some kinds that are called by one of the names, as far as there is room.
+
+    Kept are their own, what befell their nodes meanwhile, those of the subjects they use, and those of things of which
+    it is not known yet whose they are: a log that is read later may tell.
+    """
+
+    def __init__(self, kinds: Iterable[SubjectKind], names: Iterable[str]) -> None:
+        """`names` as the user gives them: whole, or a prefix."""
+        self._kinds, self._names = tuple(kinds), tuple(names)
+        self.is_whole = True
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes for the user: which events may be missing."""
+        names = _escaped(" or ".join(self._names))
+        kept = f"only what concerns {names} was kept" if self.is_whole else f"not all that concerns {names} was kept"
+        return (f"before {{until}} {kept}; {limits.NEXT}",)
+
+    def retain(self, history: History, cut: int) -> Iterator[Event]:
+        """Give the events to keep, the most important first."""
+        yield from limits.active_events(history, cut)
+        room, weight = limits.MAX_EVENTS // 2, Weight()
+        seen: set[int] = set()
+        for event in self._wanted(history):
+            if event.ends < cut and id(event) not in seen:
+                seen.add(id(event))
+                weight.add_event(event)
+                if len(seen) > room or weight.load.size > limits.MAX_BYTES // 8:
+                    self.is_whole = False
+                    return
+                yield event
+
+    def on_evicted(self, history: Left) -> None:
+        """Nothing to do."""
+
+    def _wanted(self, history: History) -> Iterator[Event]:
+        found = [one for kind in self._kinds for name in self._names for one in look_up(history, kind, name)]
+        for timeline in found:
+            yield from timeline.events
+        yield from (event for event in history.events if self._mentions(event))
+        local = [timeline for timeline in found if timeline.subject.kind in NODE_SIDE]
+        held = limits.leases(history)
+        for timeline in local:
+            yield from held.get(timeline.subject.ids.get("pod", ""), ())
+            yield from _around(timeline, history)
+        for timeline in local:
+            yield from _used(timeline, history)
+        yield from (event for one in history.timelines.values() if _is_nobodys(one) for event in one.events)
+
+    def _mentions(self, event: Event) -> bool:
+        """Whether a name stands on the line, of what is not known by it yet."""
+        return any(
+            ref.value.startswith(name) or ref.value.partition("/")[2].startswith(name)
+            for ref in event.refs
+            for name in self._names
+        )
+
+
+def _around(timeline: Timeline, history: History) -> Iterator[Event]:
+    """What befell nodes and drivers from an hour before to an hour after, and pulls of images, which name no pod."""
+    begins, ends = timeline.events[0].time - HORIZON, max(event.ends for event in timeline.events) + HORIZON
+    of_nodes = (one.events for (kind, _), one in history.timelines.items() if kind is SubjectKind.NODE)
+    kinds = explaining_kinds() | pull_kinds()
+    others = (event for event in history.events if event.kind in kinds)
+    for events in (*of_nodes, others):
+        yield from (event for event in events if event.ends >= begins and event.time <= ends)
+
+
+def _used(timeline: Timeline, history: History) -> Iterator[Event]:
+    for key in timeline.uses:
+        if key[0] in NODE_SIDE and key in history.timelines:
+            yield from history.timelines[key].events
+
+
+def _is_nobodys(timeline: Timeline) -> bool:
+    """A sandbox, container or volume of which no pod is known."""
+    return timeline.subject.kind in NODE_SIDE - {SubjectKind.POD} and not any(
+        kind is SubjectKind.POD for kind, _ in timeline.uses
+    )
+
+
+def _escaped(text: str) -> str:
+    return text.replace("{", "{{").replace("}", "}}")

@@ -1,0 +1,1 @@
+"""What every package may use: errors, clock, cache, YAML, versions; it knows nothing of logs."""

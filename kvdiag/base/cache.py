@@ -1,0 +1,181 @@
+"""What is slow to read and never changes: pattern files as JSON in the user's cache folder, and a compiled scanner.
+
+    ~/.cache/kvdiag/events-3f9a….bin
+
+The name carries the sha256 of what was read, so nothing ever has to be declared stale. JSON and never pickle: whoever
+can write to the folder must not be able to run code. Each file begins with the sha256 of the rest: a damaged one is
+built anew. A cache that cannot be written or read is none, nor is one that another user could write, or that is a link
+or lies in a folder of another user: as root under sudo -E the folder may well be somebody's. The date of a file
+tells when it was last used; whenever a new one is written, those that nobody has used for 90 days go, and all but the
+256 that were used last: who writes rules of his own leaves megabytes with each change.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import stat
+import time
+from collections.abc import Callable, Iterable
+from io import FileIO
+from pathlib import Path
+from typing import Any, TypeVar
+
+from kvdiag import __version__
+from kvdiag.base.regex import lazy_regex
+
+Made = TypeVar("Made")
+
+HOUR = 3600  # seconds
+DAY = 24 * HOUR
+UNUSED = 90 * DAY
+MOST = 256  # files, of 0.2 MB on average
+LARGEST = 64 << 20  # bytes of a file; all rules and events together take 2 MB
+_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+_SHA256 = 32  # bytes
+_OWN = lazy_regex(r"[a-z]+-[0-9a-f]{32}\.(?:json|bin)|tmp\w+\.tmp")  # nothing else in the folder is ours
+
+
+def fingerprint(paths: Iterable[Path | str]) -> str:
+    """Give a digest of files by name, size, inode and the times of their last change: 4 µs a file, unread.
+
+    Raises OSError for a file that is not there.
+    """
+    states = ((path, os.stat(path)) for path in paths)  # noqa: PTH116 (half of the time would be Path's)
+    return digest(
+        b"%b %d %d %d %d" % (os.fsencode(path), one.st_size, one.st_ino, one.st_mtime_ns, one.st_ctime_ns)
+        for path, one in states
+    )
+
+
+def digest(parts: Iterable[bytes]) -> str:
+    """Give the sha256 of all parts, their borders, and kvdiag's version, as hex."""
+    total = hashlib.sha256(__version__.encode())
+    for part in parts:
+        total.update(b"%d:%b" % (len(part), part))
+    return total.hexdigest()
+
+
+def folder() -> Path:
+    """Where the cache lies: `$XDG_CACHE_HOME/kvdiag`, or `~/.cache/kvdiag`."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(base) if base else Path(os.path.expanduser("~"), ".cache")) / "kvdiag"  # noqa: PTH111 (Path.home raises)
+
+
+def cached(name: str, key: str, build: Callable[[], Any], read: Callable[[Any], Made]) -> Made:
+    """`read` of the JSON that lies in the cache, else of what `build` makes, which is then kept.
+
+    `read` may raise ValueError, KeyError, TypeError or IndexError on JSON of another shape: the cache is then built
+    anew. Whatever `build` raises is raised.
+    """
+
+    def build_bytes() -> bytes:
+        return json.dumps(build(), ensure_ascii=False, separators=(",", ":")).encode()
+
+    def read_bytes(kept: bytes) -> Made:  # the same from the cache and not: no text that knows more than its letters
+        try:
+            return read(json.loads(kept))
+        except (KeyError, TypeError, IndexError, RecursionError) as error:
+            raise ValueError("of another shape") from error
+
+    return cached_bytes(name, key, build_bytes, read_bytes)
+
+
+def cached_bytes(name: str, key: str, build: Callable[[], bytes], read: Callable[[bytes], Made]) -> Made:
+    """The same for bytes that are no JSON.
+
+    `read` may raise ValueError for bytes of another program or processor.
+    """
+    path = folder() / f"{name}-{key[:32]}.bin"
+    try:
+        made = read(_undamaged(*_own_bytes(path, _SHA256)))
+    except (OSError, ValueError):
+        data = build()
+        _keep(path, hashlib.sha256(data).digest() + data)
+        return read(data)
+    _date(path)
+    return made
+
+
+def _undamaged(mark: bytes, kept: bytes) -> bytes:
+    """What was kept behind its sha256. Raises ValueError when that is another."""
+    if hashlib.sha256(kept).digest() != mark:
+        raise ValueError("damaged")
+    return kept
+
+
+def _own_bytes(path: Path, first: int = 0) -> tuple[bytes, bytes]:
+    """The first bytes and the others of a file that nobody else could have written: apart, as none is copied then.
+
+    Raises OSError for any other file; nothing is waited for.
+    """
+    _check_folder(path.parent)
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    with FileIO(handle) as file:
+        status = os.fstat(handle)
+        _check(status, stat.S_ISREG)
+        if status.st_size > LARGEST:
+            raise OSError(None, "too large")
+        return file.read(first), file.readall()
+
+
+def _check_folder(own: Path) -> None:
+    """Raise OSError unless the folder is ours and no link, and all above it is ours or root's: no other can move it."""
+    _check(own.lstat(), stat.S_ISDIR)
+    owners = {0, os.geteuid()}
+    above = (*own.parents, *(() if own.parent == (real := own.parent.resolve()) else (real, *real.parents)))
+    if any(folder.lstat().st_uid not in owners for folder in above):
+        raise OSError(None, "below a folder or a link of another user")
+
+
+def _check(status: os.stat_result, is_such: Callable[[int], bool]) -> None:
+    if not is_such(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & _OTHERS:
+        raise OSError(None, "not our own")
+
+
+def _date(path: Path) -> None:
+    """Note the use of a file in its date, once an hour: at most starts this is one look at the date, 2 µs."""
+    with contextlib.suppress(OSError):
+        if time.time() - path.stat().st_mtime > HOUR:
+            os.utime(path)
+
+
+def _keep(path: Path, data: bytes) -> None:
+    """Write beside and rename: a reader sees the whole file or none."""
+    import tempfile
+
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _check_folder(path.parent)
+        handle, beside = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            Path(beside).replace(path)
+        except BaseException:
+            Path(beside).unlink(missing_ok=True)
+            raise
+        _forget(path.parent)
+
+
+def _forget(cache: Path) -> None:
+    """Remove what has not been used for long, and what is too much.
+
+    Another process that is at it too, or reads one, builds it anew.
+    """
+    oldest = time.time() - UNUSED
+    used = sorted(((_last_used(path), path) for path in cache.iterdir() if _OWN.fullmatch(path.name)), reverse=True)
+    for number, (last, path) in enumerate(used):
+        if number >= MOST or last < oldest:
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+
+def _last_used(path: Path) -> float:
+    """When a file of the cache was last used, in seconds since 1970, to the hour; 0 where it is gone."""
+    try:
+        return path.lstat().st_mtime
+    except OSError:
+        return 0

@@ -1,0 +1,231 @@
+"""Years that klog does not write, zones, and durations.
+
+    I0919 11:11:20.322601  190330 kubelet.go:2130] "SyncLoop DELETE" …     no year, no zone
+
+Hot code handles time as whole microseconds. A stamp that carries year and zone counts from 1970 in UTC. A stamp
+without them is counted in the *year-less frame*: as if it were in the leap year 2000, in UTC. No real log is that
+old, so the two never overlap, and a source's clock moves the second kind once the year and the zone are known.
+
+Three kinds of stamps are adrift until that clock finds a moment to hold them to: the kernel's, which count from boot
+(less than ten years); ages, as kubectl prints them, which count back from the moment of printing (the 1990s); and the
+places of lines without any time, a microsecond apart (the last day of 1989).
+"""
+
+from __future__ import annotations
+
+import calendar
+import re
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import NamedTuple, TypeAlias
+
+from kvdiag.base.regex import lazy_regex
+
+FRAME_YEAR = 2000
+FRAME_BEGINS = calendar.timegm((FRAME_YEAR, 1, 1, 0, 0, 0)) * 1_000_000
+FRAME_ENDS = calendar.timegm((FRAME_YEAR + 1, 1, 1, 0, 0, 0)) * 1_000_000
+LEAP_DAY = calendar.timegm((FRAME_YEAR, 2, 29, 0, 0, 0)) * 1_000_000
+SECOND = 1_000_000
+MINUTE = 60 * SECOND
+HOUR = 60 * MINUTE
+DAY = 24 * HOUR
+HALF_YEAR = 180 * DAY  # a stamp without a year that is further from the one before is of another year
+CLOCKS_DIFFER = 5 * SECOND  # two machines that keep time badly; what is closer proves no order
+
+# What the calendar holds: a year less than `datetime`, since zones and New Years are added.
+CALENDAR_ENDS = calendar.timegm((9999, 1, 1, 0, 0, 0)) * 1_000_000
+LAST_YEAR = 9998
+
+BOOT_ENDS = 10 * 365 * DAY
+PRINTED = FRAME_BEGINS - 1  # an age of nothing
+AGES_BEGIN = FRAME_BEGINS - 10 * 365 * DAY
+PLACES_BEGIN = AGES_BEGIN - DAY
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LAST_STAMP = calendar.timegm((9999, 12, 31, 23, 59, 59)) * 1_000_000 + 999_999
+_DURATION = lazy_regex(r"(\d{1,18}(?:\.\d{1,18})?)(ns|us|µs|ms|s|m|h|d)")
+_UNITS = {"ns": 0.001, "us": 1, "µs": 1, "ms": 1_000, "s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY}
+
+
+def calendar_stamp(stamp: int) -> int | None:
+    """Return a time that a log line gives, in microseconds since 1970; None before 1970 and from year 9999 on."""
+    return stamp if 0 <= stamp < CALENDAR_ENDS else None
+
+
+def uptime_stamp(stamp: int) -> int | None:
+    """Return a time since boot that a log line gives, in microseconds; None from ten years on."""
+    return stamp if 0 <= stamp < BOOT_ENDS else None
+
+
+def is_yearless(stamp: int) -> bool:
+    """Whether a stamp is counted in the year-less frame."""
+    return FRAME_BEGINS <= stamp < FRAME_ENDS
+
+
+def is_since_boot(stamp: int) -> bool:
+    """Whether a stamp counts from the boot of a node whose moment is not known yet."""
+    return stamp < BOOT_ENDS
+
+
+def is_age(stamp: int) -> bool:
+    """Whether a stamp counts back from the moment at which a table was printed."""
+    return AGES_BEGIN <= stamp <= PRINTED
+
+
+def is_line_order(stamp: int) -> bool:
+    """Whether a stamp only tells at which line something stands."""
+    return PLACES_BEGIN <= stamp < AGES_BEGIN
+
+
+def is_unanchored(stamp: int) -> bool:
+    """Whether the moment that a stamp counts from is not known yet."""
+    return stamp < BOOT_ENDS or PLACES_BEGIN <= stamp <= PRINTED
+
+
+def aged(age: int) -> int:
+    """The stamp of something so many microseconds old when it was printed; ten years at most."""
+    return max(PRINTED - age, AGES_BEGIN)
+
+
+def at_line(line: int) -> int:
+    """The stamp of a line, from 1, that has no time, in a log that had none before it."""
+    return min(PLACES_BEGIN + line, AGES_BEGIN - 1)
+
+
+def in_year(stamp: int, year: int) -> int:
+    """A year-less stamp as UTC in `year`, 1970 to 9998; 29 February becomes 1 March where the year has none."""
+    day, rest = divmod(stamp, DAY)
+    return _day_in_year(day, min(max(year, 1970), LAST_YEAR)) + rest
+
+
+@lru_cache(4096)
+def _day_in_year(day: int, year: int) -> int:
+    date = (_EPOCH + timedelta(days=day)).date()
+    leap_day = (date.month, date.day) == (2, 29) and not calendar.isleap(year)
+    month, number = (3, 1) if leap_day else (date.month, date.day)
+    return calendar.timegm((year, month, number, 0, 0, 0)) * SECOND
+
+
+class YearRollover(NamedTuple):
+    """A New Year in a log that writes no years: it passed behind the line `after`, at the latest at `line`.
+
+    `before` and `stamp` are the stamps of the two; from `line` on it is so many `years` later than at the first line.
+    """
+
+    after: int
+    before: int
+    line: int
+    stamp: int
+    years: int
+
+
+YearRollovers: TypeAlias = tuple[YearRollover, ...]
+
+
+def year_rollovers(stamps: Iterable[tuple[int, int | None]]) -> Iterator[YearRollover]:
+    """Each New Year between (line, stamp) of a log, in file order; backwards where it is printed in reverse."""
+    after, before, years = 0, None, 0
+    for line, stamp in stamps:
+        if stamp is None or not is_yearless(stamp):
+            continue
+        if before is not None and abs(stamp - before) > HALF_YEAR:
+            years += 1 if stamp < before else -1
+            yield YearRollover(after, before, line, stamp, years)
+        after, before = line, stamp
+
+
+def years_at(rollovers: YearRollovers, line: int, stamp: int | None = None) -> int:
+    """How many New Years a log has passed at a line; at one between the two of a rollover its `stamp` tells."""
+    for one in reversed(rollovers):
+        if line >= one.line:
+            return one.years
+        if stamp is not None and line > one.after and abs(stamp - one.stamp) < abs(stamp - one.before):
+            return one.years
+    return 0
+
+
+def to_datetime(stamp: int) -> datetime:
+    """Microseconds since 1970 → aware UTC datetime; the nearest that there is, for a sum that no year holds."""
+    return _EPOCH + timedelta(microseconds=min(max(stamp, 0), _LAST_STAMP))
+
+
+def from_datetime(moment: datetime) -> int:
+    """Aware datetime → microseconds since 1970."""
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def duration(text: str) -> int | None:
+    """A Go duration (`2m2s`, `500ms`, `1h0m0.5s`) in microseconds; None when it is none."""
+    parts = _DURATION.findall(text)
+    if not parts or "".join(n + u for n, u in parts) != text.strip():
+        return None
+    return round(sum(float(n) * _UNITS[u] for n, u in parts))
+
+
+def say_duration(microseconds: int) -> str:
+    """Microseconds as people say them: `1m29s`, `3h5m`, `250ms`."""
+    if microseconds < SECOND:
+        return f"{microseconds // 1000}ms"
+    seconds = microseconds // SECOND
+    days, seconds = divmod(seconds, 86400)
+    hours, seconds = divmod(seconds, 3600)
+    minutes, seconds = divmod(seconds, 60)
+    parts = [(days, "d"), (hours, "h"), (minutes, "m"), (seconds, "s")]
+    shown = [f"{n}{u}" for n, u in parts if n]
+    return "".join(shown[:2]) or "0s"
+
+
+_AGO = lazy_regex(r"-?\s*(\d{1,9})\s*(s|sec|second|m|min|minute|h|hour|d|day|w|week)s?(?:\s+ago)?")
+_AGO_UNITS = {"s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY}
+
+
+def moment(text: str, now: datetime, zone: int = 0) -> int:
+    """What a person means by a point in time: RFC 3339, `2 hours ago`, `-3h`, `yesterday`, `Jul 15 03:49`.
+
+    Microseconds UTC; `zone` (microseconds east) is meant where the text names none. Raises ValueError otherwise.
+    """
+    from dateutil import parser
+
+    said = text.strip().lower()
+    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    words = {"now": now, "today": midnight, "yesterday": midnight - timedelta(days=1)}
+    if said in words:
+        return from_datetime(words[said])
+    ago = _AGO.fullmatch(said)
+    if ago and (said.startswith("-") or said.endswith("ago")):
+        return from_datetime(now) - int(ago[1]) * _AGO_UNITS[ago[2][0]]
+    default = midnight.replace(tzinfo=None)
+    try:
+        read = parser.parse(text, default=default)
+    except (ValueError, ArithmeticError) as error:
+        raise ValueError(
+            f"{text[:80]!r} is not a time; write 2026-11-20T20:39:21Z, '2 hours ago', -3h or today"
+        ) from error
+    if read.tzinfo is None:
+        return from_datetime(read.replace(tzinfo=UTC)) - zone
+    return from_datetime(read)
+
+
+def zone_offset(text: str, now: datetime) -> int:
+    """`+08:00`, `UTC`, `Europe/Berlin` (as it is `now`) or `local` in microseconds east of UTC. Raises ValueError."""
+    found = re.fullmatch(r"([+-])(\d\d):?(\d\d)?", text.strip())
+    if found:
+        east = int(found[2]) * HOUR + int(found[3] or 0) * MINUTE
+        return -east if found[1] == "-" else east
+    if text in {"local", "UTC", "Z"}:
+        offset = now.astimezone().utcoffset() if text == "local" else timedelta()
+    else:
+        offset = _named_zone(text, now)
+    return (offset or timedelta()) // timedelta(microseconds=1)
+
+
+def _named_zone(text: str, now: datetime) -> timedelta | None:
+    from zoneinfo import ZoneInfo
+
+    try:
+        return now.astimezone(ZoneInfo(text)).utcoffset()
+    except (KeyError, ValueError, OSError) as error:
+        raise ValueError(
+            f"{text[:80]!r} is not a time zone; write +08:00, UTC, local or a name such as Asia/Shanghai"
+        ) from error

@@ -1,0 +1,85 @@
+"""Which logs disagree about the time: each tells the same act of the same thing, minutes or hours apart.
+
+    kubelet.log  10:02:07  MountVolume.MountDevice succeeded for volume "pvc-1"
+    driver.log    8:02:07  NodeStageVolume of the same volume succeeded
+
+The clock of one of them jumped, or is of another machine. Acts are compared only where two logs tell as many of them,
+and where at least one was told while the other log was being written, so that logs of other days do not count.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
+
+from kvdiag.base.clock import MINUTE
+from kvdiag.model.event import Event
+from kvdiag.model.timeline import Disagreement
+
+APART = 5 * MINUTE  # a call of a driver ends in a kubelet's timeout of two to four minutes
+ACTS: Mapping[str, str] = {
+    "volume.stage.succeeded": "stage",
+    "csi.nodestage.succeeded": "stage",
+    "volume.publish.succeeded": "publish",
+    "csi.nodepublish.succeeded": "publish",
+    "volume.unpublish.succeeded": "unpublish",
+    "csi.nodeunpublish.succeeded": "unpublish",
+    "volume.unstage.succeeded": "unstage",
+    "csi.nodeunstage.succeeded": "unstage",
+    "volume.attach.succeeded": "attach",
+    "attacher.attached": "attach",
+    "csi.controllerpublish.succeeded": "attach",
+    "volume.detach.succeeded": "detach",
+    "attacher.detached": "detach",
+    "csi.controllerunpublish.succeeded": "detach",
+}
+"""Kinds that tell the same act of a volume, each by another program, by what they tell."""
+
+Spans = Mapping[str, tuple[int, int]]  # the first and last moment of each log
+
+
+def disagreements(volumes: Iterable[Sequence[Event]], events: Iterable[Event]) -> Mapping[str, Disagreement]:
+    """The widest disagreement that each log takes part in, by the log's name; `events` are those of all logs."""
+    acts = [tellers for tellers in _acts(volumes) if len(tellers) > 1]
+    spans = _spans(events) if acts else {}
+    widest: dict[str, Disagreement] = {}
+    for tellers in acts:
+        for some, others in combinations(tellers.values(), 2):
+            for one, other in zip(some, others, strict=True) if len(some) == len(others) else ():
+                if abs(one.time - other.time) > APART and _were_written(one, other, spans):
+                    for event, against in ((one, other), (other, one)):
+                        found = Disagreement(event.origin, against.origin, abs(one.time - other.time))
+                        known = widest.setdefault(event.origin.source, found)
+                        widest[event.origin.source] = max(known, found, key=lambda of: of.apart)
+    return widest
+
+
+def _acts(volumes: Iterable[Sequence[Event]]) -> Iterator[Mapping[tuple[str, str], Sequence[Event]]]:
+    """Of each act of each volume on each node what each log tells of it, in the order of its lines."""
+    for events in volumes:
+        told: dict[tuple[str, str], dict[tuple[str, str], list[Event]]] = defaultdict(lambda: defaultdict(list))
+        for event in events:
+            act = ACTS.get(event.kind)
+            if act is not None:
+                told[act, event.ref("node") or event.node][event.origin.source, event.kind].append(event)
+        for tellers in told.values():
+            for lines in tellers.values():
+                lines.sort(key=lambda event: event.origin)
+            yield tellers
+
+
+def _spans(events: Iterable[Event]) -> Spans:
+    spans: dict[str, tuple[int, int]] = {}
+    for event in events:
+        begins, ends = spans.get(event.origin.source, (event.time, event.time))
+        spans[event.origin.source] = min(begins, event.time), max(ends, event.ends)
+    return spans
+
+
+def _were_written(one: Event, other: Event, spans: Spans) -> bool:
+    """Whether one of two logs was being written when the other told the act."""
+    return any(
+        spans[log.origin.source][0] <= told.time <= spans[log.origin.source][1]
+        for told, log in ((one, other), (other, one))
+    )

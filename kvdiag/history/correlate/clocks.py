@@ -1,0 +1,376 @@
+"""One clock for all sources: the year and zone klog does not write, and offsets between components.
+
+    I0715 03:49:34.052729       1 server.go:101] GRPC call: …           a container, usually on UTC
+    time="2024-07-15T11:49:34.060000000+08:00" level=info msg="…"        the host, on its own zone
+
+What the user says (`--year`, `--tz`) holds. Else the evidence of all logs counts together (see `clues`), and then ids
+that exist on one node only, such as sandboxes: two of its logs that see them a whole zone apart are a zone apart. What
+had to be inferred is said.
+"""
+
+from __future__ import annotations
+
+import calendar
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple, TypeAlias
+
+from kvdiag.base.clock import (
+    DAY,
+    FRAME_BEGINS,
+    FRAME_ENDS,
+    LEAP_DAY,
+    MINUTE,
+    PRINTED,
+    SECOND,
+    YearRollovers,
+    duration,
+    from_datetime,
+    in_year,
+    is_age,
+    is_line_order,
+    is_since_boot,
+    is_unanchored,
+    is_yearless,
+    year_rollovers,
+    years_at,
+)
+from kvdiag.events.raw import RawEvent
+from kvdiag.history.correlate.clues import (
+    WEAK,
+    Year,
+    as_zone,
+    dated_span,
+    east,
+    host_of,
+    is_hosts,
+    last_yearless,
+    naive,
+    own_year,
+    own_zone,
+    retry_moment,
+    year_beside,
+    year_of_file,
+)
+from kvdiag.history.ingest.log_events import SHARED, LogEvents
+from kvdiag.model.values import EMPTY
+
+NEAR = 2 * MINUTE  # how far two sources may be apart when they see the same id
+NEAR_ONE = 10 * SECOND  # the same, where they share only one
+MOST_HOLDERS = 100  # sources that are asked about one id: a bundle may have 100,000 logs
+
+Spans: TypeAlias = Sequence[tuple[int, int]]  # first and last moment of each log whose year is known
+
+
+class Anchor(NamedTuple):
+    """What ties one kind of stamps that are adrift to the calendar: an offset in microseconds, and how it is known.
+
+    `is_dated` when a line of the source says it, not only the date of the file.
+    """
+
+    holds: Callable[[int], bool]
+    offset: int
+    how: str
+    is_dated: bool
+
+
+class SourceClock(NamedTuple):
+    """How one source's stamps become UTC: years by line, a zone east of UTC in microseconds, what holds the rest."""
+
+    year: int | None = None
+    zone: int = 0
+    turns: YearRollovers = ()
+    year_how: str = ""
+    zone_how: str = ""
+    anchors: tuple[Anchor, ...] = ()
+
+    def utc(self, stamp: int, line: int) -> int:
+        """A stamp of the source's `line` as microseconds since 1970."""
+        if not FRAME_BEGINS <= stamp < FRAME_ENDS:
+            return next((stamp + one.offset for one in self.anchors if one.holds(stamp)), stamp)
+        year = self.year or datetime.now(UTC).year
+        return in_year(stamp, year + (years_at(self.turns, line, stamp) if self.turns else 0)) - self.zone
+
+    def span(self, raw_events: Sequence[RawEvent]) -> tuple[int, int]:
+        """When the first of these events began and the last ended, in UTC; there is at least one."""
+        said = [(raw_event.stamp, raw_event.line) for raw_event in raw_events]
+        said += [(more[1], line) for _, _, line, _, _, more in raw_events if more]
+        if not (
+            self.turns or self.anchors
+        ):  # the order of the stamps with a year, and of those without, is that of time
+            frames = ([one for one in said if is_yearless(one[0])], [one for one in said if not is_yearless(one[0])])
+            said = [one for frame in frames if frame for one in (min(frame), max(frame))]
+        times = [self.utc(stamp, line) for stamp, line in said]
+        return min(times), max(times)
+
+    @property
+    def is_unanchored(self) -> bool:
+        """Whether nothing in the source says when any of it was."""
+        return bool(self.anchors) and not any(one.is_dated for one in self.anchors)
+
+    @property
+    def is_unsure(self) -> bool:
+        """Whether the zone is no more than assumed, and may turn out to be another."""
+        return self.zone_how == "assumed"
+
+    @property
+    def settled(self) -> SourceClock:
+        """The same for good: events were evicted by a zone that was only assumed."""
+        return self._replace(zone_how="assumed from the start") if self.is_unsure else self
+
+    @property
+    def says(self) -> str:
+        """What had to be inferred, for people; empty when nothing was."""
+        said = []
+        if self.year is not None:
+            said.append(f"year {self.year} {self.year_how}")
+        if self.zone_how:
+            said.append(f"zone {_say_zone(self.zone)} {self.zone_how}")
+        said += [one.how for one in self.anchors]
+        return "; ".join(said)
+
+
+def set_clocks(
+    logs: Sequence[LogEvents],
+    *,
+    year: int | None = None,
+    zone: int | None = None,
+    known: Mapping[str, SourceClock] = EMPTY,
+) -> Mapping[str, SourceClock]:
+    """A clock for each source by its name; `year` and `zone` are what the user said (`--year`, `--tz`).
+
+    Those that are `known` stay, but for New Years since and a zone that was only assumed: what told the rest may have
+    been evicted.
+    """
+    turns = {t.source: tuple(year_rollovers(_stamps(t))) if t.yearless else () for t in logs}
+    years = _years(logs, turns, year)
+    zones = _zones(logs, zone)
+    clocks = {}
+    for t in logs:
+        if t.source in known:
+            clocks[t.source] = known[t.source]._replace(turns=turns[t.source])
+        elif t.yearless:
+            found_zone, zone_how = zones.get(t.source, (0, "assumed"))
+            first = _with_leap_day(years[t.source], t, turns[t.source])
+            clocks[t.source] = SourceClock(first.year, found_zone, turns[t.source], first.how, zone_how)
+        else:
+            clocks[t.source] = SourceClock()
+    newest: dict[str, int] = {}
+    for t in logs:
+        if t.last is not None and not is_unanchored(t.last):
+            end = clocks[t.source].utc(t.last, t.lines)
+            for folder in ("", _folder(t)):
+                newest[folder] = max(end, newest.get(folder, end))
+    for t in logs:
+        if t.source not in known:
+            end_beside = newest.get(_folder(t), newest.get(""))
+            clocks[t.source] = _anchored(t, clocks[t.source], end_beside)
+    return _aligned(logs, clocks)
+
+
+def _folder(log: LogEvents) -> str:
+    """The folder of a log: what lies in it was collected together."""
+    return f"{(log.input or log.source).rpartition('/')[0]}/"
+
+
+def _years(logs: Sequence[LogEvents], turns: Mapping[str, YearRollovers], given: int | None) -> Mapping[str, Year]:
+    """The year of each year-less log's first line: as given, else by the strongest evidence of all of them."""
+    yearless = [t for t in logs if t.yearless]
+    if given is not None:
+        return {t.source: Year(given, "as given", 0) for t in yearless}
+    own = {t.source: clue for t in yearless if (clue := own_year(t, turns[t.source]))}
+    spans = [span for t in logs if (span := dated_span(t))]
+    days = [(day, day) for t in logs for day in t.said_days]
+    found: dict[str, Year] = {}
+    for t in sorted((t for t in yearless if t.source in own), key=lambda t: own[t.source].strength):
+        found[t.source] = _by_evidence(t, own[t.source], turns[t.source], spans)
+        spans.append(_span(t, found[t.source].year, turns[t.source]))
+    for t in yearless:
+        if t.source not in found:
+            found[t.source] = _by_others(t, turns[t.source], spans, days)
+    return found
+
+
+def _by_evidence(log: LogEvents, own: Year, turns: YearRollovers, spans: Spans) -> Year:
+    """A log's own word, unless it is weak and logs of those days say better."""
+    beside = year_beside(last_yearless(log), spans) if own.strength >= WEAK else None
+    if beside is None or beside - _passed(turns) == own.year:
+        return own
+    return Year(beside - _passed(turns), "from the other logs", own.strength)
+
+
+def _by_others(log: LogEvents, turns: YearRollovers, spans: Spans, days: Spans) -> Year:
+    """By logs whose dates are known; else by the `days` that any log names; else by the date of its file."""
+    last = last_yearless(log)
+    beside = year_beside(last, spans)
+    if beside is None and (named := year_beside(last, days)) is not None:
+        return Year(named - _passed(turns), "from a date in the logs", WEAK)
+    if beside is None and log.modified is None:
+        beside = year_beside(last, spans, at_any_distance=True)
+    if beside is not None:
+        return Year(beside - _passed(turns), "from the other logs", WEAK)
+    year, how = year_of_file(log, last)
+    return Year(year - _passed(turns), how, WEAK)
+
+
+def _span(log: LogEvents, year: int, turns: YearRollovers) -> tuple[int, int]:
+    """From when to when a log is whose year is known, as if its zone were UTC."""
+    last = in_year(last_yearless(log), year + _passed(turns))
+    first = log.first
+    begins = in_year(first, year) if first is not None and is_yearless(first) else last
+    return min(begins, last), max(begins, last)
+
+
+def _passed(turns: YearRollovers) -> int:
+    return turns[-1].years if turns else 0
+
+
+def _with_leap_day(first: Year, log: LogEvents, turns: YearRollovers) -> Year:
+    """The year moved back to one whose 29 February the log shows."""
+    turn = _has_leap_day(log, turns)
+    return first if turn is None else first._replace(year=_leap(first.year, turn))
+
+
+def _zones(logs: Sequence[LogEvents], given: int | None) -> Mapping[str, tuple[int, str]]:
+    """The zone of each year-less log of which it is known: as given, its own word, or that of its host."""
+    yearless = [t for t in logs if t.yearless]
+    if given is not None:
+        return {t.source: (given, "as given") for t in yearless}
+    own = {t.source: said for t in logs if (said := own_zone(t))}
+    of_host: dict[str, dict[int, str]] = defaultdict(dict)
+    for t in logs:
+        if t.source in own and is_hosts(t):
+            of_host[host_of(t)].setdefault(own[t.source][0], t.source)
+    hosts = {host_of(t) for t in logs if is_hosts(t)}
+    found = dict(own)
+    for t in yearless:
+        zones = of_host.get(host_of(t)) or (of_host.get("") if len(hosts) <= 1 else None)
+        if t.source not in own and is_hosts(t) and zones and len(zones) == 1:
+            zone, source = next(iter(zones.items()))
+            found[t.source] = (zone, f"as in {source}, same host")
+    return found
+
+
+def _anchored(log: LogEvents, clock: SourceClock, newest: int | None) -> SourceClock:
+    """The clock with what holds the source's stamps that are adrift; `newest` is the last moment of those beside it."""
+    if min((stamp for _, stamp in _stamps(log) if stamp is not None), default=FRAME_ENDS) > PRINTED:
+        return clock
+    stamps = [(line, stamp) for line, stamp in _stamps(log) if stamp is not None]
+    if not any(is_unanchored(stamp) for _, stamp in stamps):
+        return clock
+    dated = [clock.utc(stamp, line) for line, stamp in stamps if not is_unanchored(stamp)]
+    return clock._replace(anchors=tuple(_anchors([stamp for _, stamp in stamps], dated, log, newest)))
+
+
+def _anchors(stamps: Sequence[int], dated: Sequence[int], log: LogEvents, newest: int | None) -> Iterator[Anchor]:
+    """One for each kind that there is; `stamps` are all of the source in the order of its lines, `dated` in UTC."""
+    moment, whose = _collected(log, newest)
+    last, last_how = (max(dated), "the last dated line") if dated else (moment, whose)
+    first, first_how = (dated[0], "the first dated line") if dated else (moment, whose)
+    if uptimes := [stamp for stamp in stamps if is_since_boot(stamp)]:
+        yield Anchor(is_since_boot, last - max(uptimes), f"uptimes, the last one set to {last_how}", bool(dated))
+    if any(map(is_age, stamps)):
+        yield Anchor(is_age, last - PRINTED, f"ages, counted back from {last_how}", bool(dated))
+    retry = next(_retries(log), None)
+    if retry is not None:
+        line, stamp, tried = retry
+        yield Anchor(
+            is_line_order, tried - stamp, f"lines without a time, set to the one in line {line}", is_dated=True
+        )
+    elif places := [stamp for stamp in stamps if is_line_order(stamp)]:
+        yield Anchor(is_line_order, first - max(places), f"lines without a time, set to {first_how}", bool(dated))
+
+
+def _collected(log: LogEvents, newest: int | None) -> tuple[int, str]:
+    """When a log was collected, and how that is known: logs that end long before its file's date say better."""
+    modified = log.modified
+    moment = from_datetime(datetime.fromtimestamp(modified, UTC) if modified is not None else datetime.now(UTC))
+    if newest is not None and newest < moment - DAY:
+        return newest, "the last line of the other logs"
+    return moment, "the file's date" if modified is not None else "now"
+
+
+def _stamps(log: LogEvents) -> Iterator[tuple[int, int | None]]:
+    """(line, time) of all that was dated; at the ends also what means nothing, which may lie in another year."""
+    yield 0, log.first
+    yield from ((raw_event.line, raw_event.stamp) for raw_event in log.raw_events)
+    yield log.lines, log.last
+
+
+def _retries(log: LogEvents) -> Iterator[tuple[int, int, int]]:
+    """(line, stamp, UTC) of lines without a time that say until when nothing is tried again, and since when."""
+    for raw_event in log.raw_events:
+        attrs = raw_event.match.attrs
+        found = retry_moment(attrs) if is_line_order(raw_event.stamp) else None
+        if found:
+            waits = min(duration(attrs.get("backoff", "")) or 0, DAY)  # kubelet waits 2m2s at most
+            yield raw_event.line, raw_event.stamp, naive(found) - east(found) - waits
+
+
+def _has_leap_day(log: LogEvents, turns: YearRollovers) -> int | None:
+    """How many years after its first line the log shows a 29 February; None when it shows none."""
+    for raw_event in log.raw_events:
+        if LEAP_DAY <= raw_event[0] < LEAP_DAY + DAY:
+            return years_at(turns, raw_event.line)
+    return None
+
+
+def _leap(first_year: int, turn: int) -> int:
+    year = first_year
+    while not calendar.isleap(year + turn):
+        year -= 1
+    return year
+
+
+def _aligned(logs: Sequence[LogEvents], clocks: Mapping[str, SourceClock]) -> Mapping[str, SourceClock]:
+    """Clocks whose zone was only assumed, moved by what the ids they share with a surer source say."""
+    aligned = dict(clocks)
+    if len(logs) < 2 or not any(clock.is_unsure for clock in clocks.values()):
+        return aligned
+    order = sorted(logs, key=lambda t: (clocks[t.source].is_unsure, not t.component.startswith("csi")))
+    seen = {t.source: _first_seen(t, clocks[t.source]) for t in logs}
+    holders: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for number, log in enumerate(order):
+        own = seen[log.source]
+        surer = sorted({other for ref in own for other in holders[ref]}) if clocks[log.source].is_unsure else ()
+        for ref in own:
+            if len(holders[ref]) < MOST_HOLDERS:
+                holders[ref].append(number)
+        for other in (order[n] for n in surer):
+            offset = _offset(seen[log.source], seen[other.source])
+            if offset:
+                clock = aligned[log.source]
+                how = f"from ids shared with {other.source}, {_say_zone(offset)} apart"
+                aligned[log.source] = clock._replace(zone=clock.zone + offset, zone_how=how)
+                seen[log.source] = {ref: t - offset for ref, t in seen[log.source].items()}
+                break
+    return aligned
+
+
+def _first_seen(log: LogEvents, clock: SourceClock) -> dict[tuple[str, str], int]:
+    seen: dict[tuple[str, str], int] = {}
+    for raw_event in log.raw_events:
+        for ref in raw_event.match.refs:
+            if ref.kind in SHARED and ref not in seen:
+                seen[ref] = clock.utc(raw_event.stamp, raw_event.line)
+    return seen
+
+
+def _offset(mine: Mapping[tuple[str, str], int], theirs: Mapping[tuple[str, str], int]) -> int:
+    """How far mine runs ahead, a whole zone, when the ids seen in both agree about it; else 0."""
+    ahead = [mine[ref] - theirs[ref] for ref in mine.keys() & theirs.keys()]
+    if not ahead:
+        return 0
+    offset = as_zone(sorted(ahead)[len(ahead) // 2])
+    if offset is None:
+        return 0
+    near = NEAR if len(ahead) > 1 else NEAR_ONE
+    agree = sum(abs(a - offset) <= near for a in ahead)
+    return offset if agree >= max(1, 0.8 * len(ahead)) else 0
+
+
+def _say_zone(zone: int) -> str:
+    sign = "-" if zone < 0 else "+"
+    hours, minutes = divmod(abs(zone) // MINUTE, 60)
+    return f"{sign}{hours:02}:{minutes:02}"

@@ -1,0 +1,117 @@
+"""What to call a subject, and all the names it is known by."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from kvdiag.events.names import UNNAMED, attachment_name, is_uid, staging_path
+from kvdiag.history.correlate.identity import Identities
+from kvdiag.model.event import NAMELESS, THIS_NODE, Event
+from kvdiag.model.timeline import Entity
+from kvdiag.model.values import SubjectKind
+
+ROOT = "/var/lib/kubelet"
+VOLUME_IDS = [
+    "volume_handle",
+    "driver",
+    "unique_name",
+    "spec_name",
+    "staging_path",
+    "attachment",
+    "outer_name",
+    "pod_uid",
+    "target_path",
+]
+
+
+def describe(subject: tuple[SubjectKind, str], events: Sequence[Event], identities: Identities) -> Entity:
+    """The entity of a subject, from the events of its timeline."""
+    kind, key = subject
+    match kind:
+        case SubjectKind.POD:
+            return _pod(key, events, identities)
+        case SubjectKind.VOLUME:
+            return _volume(key, events, identities)
+        case SubjectKind.SANDBOX | SubjectKind.CONTAINER:
+            return _runtime_thing(kind, key, events, identities)
+        case SubjectKind.DRIVER:
+            return Entity(kind=kind, key=key, name=key, ids={"driver": key} | _node(events))
+        case SubjectKind.NODE:
+            return node_entity(key)
+
+
+def node_entity(key: str) -> Entity:
+    """The entity of a node; `key` is its name, empty where no log says it."""
+    ids = {"node": key} if key and not key.startswith(NAMELESS) else {}
+    return Entity(kind=SubjectKind.NODE, key=key, name=key or THIS_NODE, ids=ids)
+
+
+def _pod(uid: str, events: Sequence[Event], identities: Identities) -> Entity:
+    return Entity(
+        kind=SubjectKind.POD,
+        key=uid,
+        name=identities.name_of(uid) or ("unnamed" if uid == UNNAMED else uid),
+        ids=_pod_ids(uid, identities) | _node(events) | _only(events, "sandbox_id"),
+    )
+
+
+def _pod_ids(uid: str, identities: Identities) -> dict[str, str]:
+    """The pod's UID and name, those of them that are known."""
+    known = is_uid(uid)
+    name = identities.name_of(uid) if known else uid
+    namespace, _, pod_name = name.rpartition("/")
+    ids = {"pod_uid": uid if known else "", "pod": namespace and name, "namespace": namespace, "pod_name": pod_name}
+    return {kind: value for kind, value in ids.items() if value and value != UNNAMED}
+
+
+def _volume(key: str, events: Sequence[Event], identities: Identities) -> Entity:
+    said = _said(events)
+    ids = {name: next(iter(said[name])) for name in VOLUME_IDS if len(said.get(name, ())) == 1}
+    if "pod_uid" in ids:
+        ids |= _pod_ids(ids["pod_uid"], identities)
+    ids |= _node(events)
+    called = {driver for event in events if (driver := identities.driver_of(event.origin.source))}
+    if "driver" not in ids and len(called) == 1:
+        ids["driver"] = called.pop()
+    _compute(ids, events)
+    name = ids.get("spec_name") or ids.get("volume_handle") or ids.get("outer_name") or key.rpartition("|")[2]
+    return Entity(kind=SubjectKind.VOLUME, key=key, name=name, ids=ids)
+
+
+def _compute(ids: dict[str, str], events: Sequence[Event]) -> None:
+    """The paths and names that follow from others: the staging path (kubelet ≥ 1.24) and the VolumeAttachment."""
+    handle, driver = ids.get("volume_handle", ""), ids.get("driver", "")
+    if not handle or not driver or handle.startswith("csi-"):
+        return
+    target = next((event.ref("target_path") for event in events if event.ref("target_path")), "")
+    root = target.partition("/pods/")[0] or ROOT
+    ids.setdefault("staging_path", staging_path(root, driver, handle))
+    if ids.get("node"):
+        ids.setdefault("attachment", attachment_name(handle, driver, ids["node"]))
+
+
+def _runtime_thing(kind: SubjectKind, key: str, events: Sequence[Event], identities: Identities) -> Entity:
+    uid = next((uid for event in events if (uid := identities.pod_uid(event))), "")
+    ids: Mapping[str, str] = {f"{kind}_id": key} | (_pod_ids(uid, identities) if uid else {}) | _node(events)
+    return Entity(kind=kind, key=key, name=key[:13], ids=dict(ids))
+
+
+def _only(events: Sequence[Event], name: str) -> dict[str, str]:
+    """The name if all events that say it agree; a volume of many pods has no pod."""
+    said = {value for event in events if (value := event.ref(name))}
+    return {name: said.pop()} if len(said) == 1 else {}
+
+
+def _said(events: Sequence[Event]) -> dict[str, set[str]]:
+    """By kind of name, the first of each event."""
+    said: dict[str, set[str]] = defaultdict(set)
+    for refs in {event.refs for event in events}:
+        for kind, value in dict(reversed(refs)).items():
+            said[kind].add(value)
+    return said
+
+
+def _node(events: Sequence[Event]) -> dict[str, str]:
+    nodes = {event.node for event in events if event.node and not event.node.startswith(NAMELESS)}
+    return {"node": nodes.pop()} if len(nodes) == 1 else {}

@@ -1,0 +1,157 @@
+"""A volume that leaves one node and comes to another: clean, or staged on both at once.
+
+Made from the logs of two nodes: `volume.handover.clean` when the first had unstaged it before the second staged it,
+`volume.handover.overlap` when it was still staged on the first, with `volume.handover.left` for that first node. The
+`state` of an overlap is `exclusive` where the volume is one that a single node may mount. Nothing is made where any
+number of nodes may mount it: the access mode of a call or the driver says so. Where nothing says it, a volume that pods
+of both nodes use at the same time is taken to be shared, unless it was detached from the first by force.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from kvdiag.base.clock import CLOCKS_DIFFER, SECOND, say_duration
+from kvdiag.history.correlate.skew import offset
+from kvdiag.model.event import Event
+from kvdiag.model.timeline import Skew
+
+STAGED = frozenset({"volume.stage.succeeded", "csi.nodestage.succeeded"})
+UNSTAGED = frozenset({"volume.unstage.succeeded", "csi.nodeunstage.succeeded", "volume.released"})
+PUBLISHED = frozenset({"volume.publish.succeeded", "csi.nodepublish.succeeded"})
+UNPUBLISHED = frozenset({"volume.unpublish.succeeded", "csi.nodeunpublish.succeeded"})
+OVERLAP, LEFT, CLEAN = "volume.handover.overlap", "volume.handover.left", "volume.handover.clean"
+HANDED_OVER = frozenset({OVERLAP, LEFT, CLEAN})
+TOLERANCE = 2 * SECOND  # of clocks that nothing was found out about
+REFUSED = "volume.multi-attach"
+TAKEN = frozenset({"volume.detach.forced", "volume.detach.out-of-service"})
+TOLD_BY = STAGED | UNSTAGED | PUBLISHED | UNPUBLISHED | TAKEN | {REFUSED}
+EXCLUSIVE, UNKNOWN = "exclusive", "unknown"
+# Drivers of network file systems, which any number of nodes may mount; operators put a prefix before some.
+NETWORK_FILE_SYSTEMS = (
+    "nfs.csi.k8s.io",
+    "smb.csi.k8s.io",
+    "cephfs.csi.ceph.com",
+    "nfs.csi.ceph.com",
+    "efs.csi.aws.com",
+    "fsx.csi.aws.com",
+    "s3.csi.aws.com",
+    "file.csi.azure.com",
+    "blob.csi.azure.com",
+    "filestore.csi.storage.gke.io",
+    "gcsfuse.csi.storage.gke.io",
+    "csi.juicefs.com",
+    "manila.csi.openstack.org",
+    "org.gluster.glusterfs",
+)
+# Drivers of disks. Some disks may be mounted on several nodes, but read-only. EBS attaches a disk to several nodes only
+# raw (io2, volumeMode Block), which kubelet does not stage with MountDevice, and a driver's log has its access mode.
+ONE_NODE_DISKS = ("ebs.csi.aws.com", "dobs.csi.digitalocean.com", "csi.hetzner.cloud")
+DISKS = (
+    *ONE_NODE_DISKS,
+    "pd.csi.storage.gke.io",
+    "disk.csi.azure.com",
+    "cinder.csi.openstack.org",
+    "rbd.csi.ceph.com",
+)
+
+
+class _Place:
+    """Where a volume is staged, since when, and by which pods it is used there."""
+
+    def __init__(self, since: int) -> None:
+        self.since = since
+        self.pods: set[str] = set()
+        self.was_used = False
+
+
+class _Sharing:
+    """Whether more than one node may mount a volume, by what its events say up to a moment."""
+
+    def __init__(self, events: Iterable[Event]) -> None:
+        """Read what holds at any time: the volume's driver, and the access mode that its driver was asked for."""
+        driver, mode = "", ""
+        self._refused = False
+        self._taken: dict[str, int] = {}
+        for event in events:
+            driver = driver or event.ref("driver")
+            mode = event.attrs.get("access_mode") or mode
+            self._refused = self._refused or event.kind == REFUSED
+            if event.kind in TAKEN:
+                self._taken[event.ref("node")] = event.time
+        self.is_shared = mode == "MULTI" or _is_of(driver, NETWORK_FILE_SYSTEMS)
+        self._is_single = mode == "SINGLE"
+        self._is_disk, self._is_of_one_node = _is_of(driver, DISKS), _is_of(driver, ONE_NODE_DISKS)
+
+    def state(self, node: str, place: _Place) -> str:
+        """`exclusive` if one node alone may mount the volume, which is staged on this one."""
+        is_left = self._is_of_one_node and not place.pods
+        is_taken = self._is_disk and self.is_taken(node, place)
+        return EXCLUSIVE if self._refused or self._is_single or is_taken or is_left else UNKNOWN
+
+    def is_taken(self, node: str, place: _Place) -> bool:
+        """Whether the controller detached the volume from this node by force since it was staged there."""
+        return self._taken.get(node, 0) > place.since
+
+
+def _is_of(driver: str, drivers: Iterable[str]) -> bool:
+    return any(driver == one or driver.endswith(f".{one}") for one in drivers)
+
+
+def handovers(events: Sequence[Event], clocks: Mapping[str, Skew]) -> Iterator[Event]:
+    """The hand-overs of one volume, from its events in order of time; each stands where the second node staged it."""
+    places: dict[str, _Place] = {}
+    left: dict[str, int] = {}
+    sharing = _Sharing(events)
+    of_nodes = sorted(
+        ((event.time - offset(clocks.get(event.node)), event) for event in events if event.node),
+        key=lambda pair: pair[0],
+    )
+    unstaged: dict[str, list[int]] = defaultdict(list)
+    for time, event in of_nodes:
+        if event.kind in UNSTAGED:
+            unstaged[event.node].append(time)
+    for time, event in of_nodes:
+        node, pod = event.node, event.ref("pod_uid")
+        if event.kind in STAGED:
+            still = {other: at for other, at in places.items() if not _follows(unstaged[other], time)}
+            yield from _arrivals(event, time, still, left, sharing)
+            places.setdefault(node, _Place(time))
+        elif event.kind in PUBLISHED and node in places:
+            places[node].pods.add(pod)
+            places[node].was_used = True
+        elif event.kind in UNPUBLISHED and node in places:
+            places[node].pods.discard(pod)
+        elif event.kind in UNSTAGED and node in places:
+            del places[node]
+            left[node] = time
+
+
+def _follows(times: Sequence[int], time: int) -> bool:
+    """Whether one of these, in order, comes so soon after a moment that two machines' clocks may have swapped them."""
+    return bisect_left(times, time) < bisect_right(times, time + CLOCKS_DIFFER)
+
+
+def _arrivals(
+    event: Event, time: int, places: Mapping[str, _Place], left: dict[str, int], sharing: _Sharing
+) -> Iterator[Event]:
+    node = event.node
+    if node in places:
+        return
+    for other, place in places.items() if not sharing.is_shared else ():
+        state = sharing.state(other, place)
+        is_left = place.was_used and (state == EXCLUSIVE or not place.pods or sharing.is_taken(other, place))
+        if other != node and is_left and time - place.since > TOLERANCE:
+            yield _event(event, OVERLAP, other, "it was still staged there", state)
+            yield _event(event, LEFT, other, "it was staged on another node", state)._replace(node=other)
+    for other, since in list(left.items()):
+        if other != node and not places:
+            yield _event(event, CLEAN, other, f"unstaged {say_duration(max(0, time - since))} before")
+    left.clear()
+
+
+def _event(event: Event, kind: str, other: str, reason: str, state: str = "") -> Event:
+    attrs = {"from_node": other, "to_node": event.node, "reason": reason, "state": state}
+    return event._replace(kind=kind, attrs=attrs, component="")

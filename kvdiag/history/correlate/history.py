@@ -1,0 +1,301 @@
+"""`LogEvents` of all logs → `History`: one clock, one timeline per pod, volume, sandbox, container, driver and node."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+
+from kvdiag.events.raw import EventMatch, RawEvent
+from kvdiag.events.snapshots.fact import STANDING, Snapshot
+from kvdiag.events.stamper import Process
+from kvdiag.formats.authors import DRIVER, Attribution
+from kvdiag.formats.bodies.eventtable import FORMATS as ROWS
+from kvdiag.formats.bodies.known import read_body
+from kvdiag.formats.carriers.peel import peel
+from kvdiag.history.correlate.agreement import disagreements
+from kvdiag.history.correlate.clocks import SourceClock
+from kvdiag.history.correlate.copies import join_polls, without_copies, without_records
+from kvdiag.history.correlate.coverage import STARTING, SourceCoverage, coverages
+from kvdiag.history.correlate.entities import describe
+from kvdiag.history.correlate.handover import handovers
+from kvdiag.history.correlate.identity import Identities
+from kvdiag.history.correlate.needed import EVERYTHING, STARTS, Scope, needed
+from kvdiag.history.correlate.nodes import with_nodes
+from kvdiag.history.correlate.skew import skews
+from kvdiag.history.correlate.snapshots import stand
+from kvdiag.history.correlate.versions import inferred, printed
+from kvdiag.history.ingest.log_events import LogEvents
+from kvdiag.model.event import CONTROLLER_CALLS, CONTROLLERS, Event, Ref, place_of
+from kvdiag.model.record import Origin
+from kvdiag.model.timeline import Coverage, Gap, History, SeenVersion, Skew, Timeline
+from kvdiag.model.values import SubjectKind
+
+CONTROLLER = "csi-controller"  # a driver's controller part: it may run on any node and sees no call of kubelet's
+MOST_LINKED = 64  # subjects of one line; a list of more tells nothing of which uses which
+NODE_CALLS = ("csi.nodestage", "csi.nodeunstage", "csi.nodepublish", "csi.nodeunpublish", "csi.nodegetvolumestats")
+Subject = tuple[SubjectKind, str]
+
+
+def build_history(
+    logs: Sequence[LogEvents],
+    clocks: Mapping[str, SourceClock],
+    spans: Mapping[str, Iterable[str]],
+    given: Sequence[SeenVersion] = (),
+    scope: Scope = EVERYTHING,
+    standing: Sequence[Snapshot] = (),
+) -> History:
+    """Correlate what all logs said. `spans` are the version ranges of the wordings seen; `given` are `--component`.
+
+    `standing` is what files beside the logs say.
+    """
+    is_part = scope.kinds is not None and scope.is_any_time and not standing
+    found = list(_events(logs, clocks, scope.kinds if is_part else None))
+    if not scope.is_any_time:
+        found = [event for event in found if scope.covers(event.time, event.ends)]
+    found += list(stand(standing, found))
+    entries = {id(s.match.entry): s.match.entry for t in logs for s in t.raw_events}.values()
+    places = {one.source: one.place for one in logs} | {one.source: one.place for one in standing}
+    unique = join_polls(
+        without_records(without_copies(sorted(found, key=place_of))), {entry.kind for entry in entries if entry.poll}
+    )
+    events = with_nodes(unique, places)
+    wide = {entry.kind for entry in entries if entry.scope == "node"}
+    coverage = tuple(coverages(_parts_by_component(logs, clocks, events), _suppressed(events), _started(events)))
+    history = joined_history(events, wide, coverage, (*given, *printed(events), *inferred(spans)))
+    begins, ends = _reach(logs, clocks) if is_part else (history.begins, history.ends)
+    adrift = frozenset(source for source, clock in clocks.items() if clock.is_unanchored)
+    return history._replace(begins=begins, ends=ends, adrift=adrift)
+
+
+def joined_history(
+    events: Sequence[Event],
+    wide: AbstractSet[str],
+    coverage: Sequence[Coverage],
+    versions: Sequence[SeenVersion],
+) -> History:
+    """The history of events that have their time and their node, in order of time; `wide` are kinds about a node."""
+    identities = Identities(events)
+    by_subject, uses = _divide(events, identities, wide)
+    volumes = [events for (kind, _), events in by_subject.items() if kind is SubjectKind.VOLUME]
+    disagree = disagreements(volumes, events)
+    clock_skews = _hand_over(volumes)
+    begins, ends = _span_of(events)
+    return History(
+        events=tuple(events),
+        timelines=_timelines(_of_logs(by_subject), uses, identities),
+        coverage=tuple(coverage),
+        versions=tuple(versions),
+        begins=begins,
+        ends=ends,
+        skews=clock_skews,
+        disagree=disagree,
+    )
+
+
+def _events(
+    logs: Sequence[LogEvents], clocks: Mapping[str, SourceClock], kinds: AbstractSet[str] | None
+) -> Iterator[Event]:
+    for log in logs:
+        clock, by = clocks[log.source], log.attribution
+        for raw_event in log.raw_events if kinds is None else needed(log.raw_events, kinds):
+            yield _event(raw_event, log.source, by, clock)
+
+
+def _span_of(events: Sequence[Event]) -> tuple[int, int]:
+    return min((event.time for event in events), default=0), max((event.ends for event in events), default=0)
+
+
+def _reach(logs: Sequence[LogEvents], clocks: Mapping[str, SourceClock]) -> tuple[int, int]:
+    """When the first event of all logs began and the last ended, those that were left out included."""
+    spans = [clocks[log.source].span(log.raw_events) for log in logs if log.raw_events]
+    return min((begins for begins, _ in spans), default=0), max((ends for _, ends in spans), default=0)
+
+
+def _event(raw_event: RawEvent, source: str, by: Attribution, clock: SourceClock) -> Event:
+    stamp, match, line, text, process, more = raw_event
+    time, (refs, attrs) = clock.utc(stamp, line), match.meaning
+    component, origin = _component_of(match, process, by), Origin(source, line)
+    kind, node = match.entry.kind, process.node
+    if more is None:
+        return Event(time, kind, component, refs, attrs, origin, node, text, time)
+    return Event(time, kind, component, refs, attrs, origin, node, text, clock.utc(more[1], line), more[0])
+
+
+def _component_of(match: EventMatch, process: Process, by: Attribution) -> str:
+    """Who said it; a crash is its own program's."""
+    entry = match.entry
+    return by.of_words(entry.component or match.attr("program"), process.ident, is_call=entry.is_call)
+
+
+def _divide(
+    events: Sequence[Event], identities: Identities, wide: AbstractSet[str]
+) -> tuple[dict[Subject, list[Event]], dict[Subject, set[Subject]]]:
+    """Each event to every subject it names; subjects of one event use each other."""
+    by_subject: dict[Subject, list[Event]] = defaultdict(list)
+    uses: dict[Subject, set[Subject]] = defaultdict(set)
+    lasting: dict[tuple[Ref, ...], list[Subject]] = {}  # of names that are of the same at any time
+    for event in events:
+        subjects = lasting.get(event.refs)
+        if subjects is None:
+            subjects = _subjects(event, identities)
+            if 1 < len(subjects) <= MOST_LINKED:
+                for subject in subjects:
+                    uses[subject].update(subjects)
+            if identities.is_lasting(event.refs):
+                lasting[event.refs] = subjects
+        for subject in subjects:
+            by_subject[subject].append(event)
+        if event.kind in wide:
+            by_subject[SubjectKind.NODE, event.node].append(event)
+    return by_subject, uses
+
+
+def _subjects(event: Event, identities: Identities) -> list[Subject]:
+    refs = event.refs
+    if not refs:
+        return []
+    subjects: list[Subject] = [(SubjectKind.POD, uid) for uid in identities.pods(event)]
+    volume = identities.volume(event)
+    if volume is not None:
+        subjects.append((SubjectKind.VOLUME, "|".join(volume)))
+    for kind, value in refs:
+        if kind == "driver":
+            subjects.append((SubjectKind.DRIVER, value))
+        elif kind == "sandbox_id" or (kind == "container_id" and identities.is_sandbox(value)):
+            subjects.append((SubjectKind.SANDBOX, value))
+        elif kind == "container_id":
+            subjects.append((SubjectKind.CONTAINER, value))
+    return subjects
+
+
+def _hand_over(volumes: Sequence[list[Event]]) -> tuple[Skew, ...]:
+    """Add to each volume's events how it was handed from node to node; give what that tells about the nodes' clocks."""
+    moved = [events for events in volumes if len({event.node for event in events if event.node}) > 1]
+    found = tuple(skews(volumes)) if moved else ()
+    clocks = {skew.node: skew for skew in found}
+    for events in moved:
+        events.extend(list(handovers(events, clocks)))
+        events.sort(key=place_of)
+    return found
+
+
+def _of_logs(by_subject: Mapping[Subject, list[Event]]) -> dict[Subject, list[Event]]:
+    """The subjects that the logs speak of; a list of mounts names every volume of a node."""
+    return {key: events for key, events in by_subject.items() if any(e.kind not in STANDING for e in events)}
+
+
+def _timelines(
+    by_subject: Mapping[Subject, list[Event]], uses: Mapping[Subject, set[Subject]], identities: Identities
+) -> dict[Subject, Timeline]:
+    return {
+        subject: Timeline(
+            describe(subject, events, identities), tuple(events), frozenset(uses.get(subject, ())) - {subject}
+        )
+        for subject, events in by_subject.items()
+    }
+
+
+def _parts_by_component(
+    logs: Sequence[LogEvents], clocks: Mapping[str, SourceClock], events: list[Event]
+) -> dict[tuple[str, str], list[SourceCoverage]]:
+    """By component and node: each source in which the component spoke counts from its first to its last line."""
+    nodes = {event.origin.source: event.node for event in events if not event.is_controllers}
+    by_component: dict[tuple[str, str], list[SourceCoverage]] = defaultdict(list)
+    for log in logs:
+        clock, by = clocks[log.source], log.attribution
+        parts: dict[tuple[str, str], SourceCoverage] = {}
+        illegible = tuple(_illegible(log, clock))
+        is_controller = not _serves(log, NODE_CALLS) and _serves(log, CONTROLLER_CALLS)
+        for first, last in _by_speaker(log):
+            process = first.process
+            component = _component_of(first.match, process, by)
+            if component == DRIVER and (is_controller or first.match.entry.component == CONTROLLER):
+                component = CONTROLLER
+            key = (component, "" if component in CONTROLLERS else process.node or nodes.get(log.source, ""))
+            if key not in parts:
+                parts[key] = SourceCoverage(*_span(log, clock), gaps=illegible)
+            times = sorted((clock.utc(first.stamp, first.line), clock.utc(last.stamp, last.line)))
+            is_row = _is_row(first) and _is_row(last)
+            parts[key].add(times[0], times[1], 0 if is_row else _verbosity(first), process.pid)
+            parts[key].is_events &= is_row
+        for key, part in parts.items():
+            by_component[key].append(part)
+    return by_component
+
+
+def _is_row(raw_event: RawEvent) -> bool:
+    """Whether it is an event as kubectl shows it, and not a line of a log."""
+    body = read_body(peel(raw_event.text).body)
+    return body is not None and body.format in ROWS
+
+
+def _illegible(log: LogEvents, clock: SourceClock) -> Iterator[Gap]:
+    """When the damaged lines were written: between the events around them."""
+    if not log.damaged or not log.raw_events:
+        return
+    begins, ends = _span(log, clock)
+    for first, last in log.damaged:
+        before = bisect_left(log.raw_events, first, key=lambda said: said.line)
+        after = bisect_right(log.raw_events, last, key=lambda said: said.line)
+        near = [said.more[1] if said.more else said.stamp for said in log.raw_events[max(0, before - 1) : before]]
+        times = [clock.utc(stamp, first) for stamp in near] or [begins]
+        times += [clock.utc(said.stamp, last) for said in log.raw_events[after : after + 1]] or [ends]
+        lines = f"line {first} is" if first == last else f"lines {first} to {last} are partly"
+        yield Gap(min(times), max(times) + 1, f"{log.source}: {lines} unreadable,")
+
+
+def _serves(log: LogEvents, calls: str | tuple[str, ...]) -> bool:
+    """Whether a driver's log tells of such calls."""
+    return any(s.match.entry.is_call and s.match.entry.kind.startswith(calls) for s in log.raw_events)
+
+
+def _by_speaker(log: LogEvents) -> Iterator[list[RawEvent]]:
+    """The first and last raw_event of each kind by each process."""
+    groups: dict[tuple[int, Process], list[RawEvent]] = {}
+    for raw_event in log.raw_events:
+        key = (id(raw_event[1].entry), raw_event[4])
+        group = groups.get(key)
+        if group is None:
+            groups[key] = [raw_event, raw_event]
+        else:
+            group[1] = raw_event
+    yield from groups.values()
+
+
+def _verbosity(raw_event: RawEvent) -> int:
+    """The -v a line proves: the flag that was dumped, or what its wording needs."""
+    if raw_event.match.entry.kind != "kubelet.flag":
+        return raw_event.match.entry.proves
+    said = raw_event.match.attrs.get("verbosity", "")
+    return int(said) if said.isdecimal() and len(said) < 3 else 0
+
+
+def _span(log: LogEvents, clock: SourceClock) -> tuple[int, int]:
+    stamps = [log.raw_events[0].stamp, log.raw_events[-1].stamp]
+    first = log.first if log.first is not None else stamps[0]
+    last = log.last if log.last is not None else stamps[1]
+    begins, ends = clock.utc(first, 0), clock.utc(last, log.lines)
+    return min(begins, ends), max(begins, ends)
+
+
+def _started(events: Iterable[Event]) -> dict[tuple[str, str], list[tuple[int, int]]]:
+    """By component and node: when it last spoke before it said that it starts, and when it said so."""
+    spoke: dict[tuple[str, str], list[int]] = defaultdict(list)
+    started: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
+    for event in events:
+        times = spoke[event.component, event.node]
+        if event.kind in STARTS:
+            before = next((time for time in reversed(times) if time < event.time - STARTING), None)
+            if before is not None:
+                started[event.component, event.node].append((before, event.time))
+            times.clear()
+        times.append(event.ends)
+    return started
+
+
+def _suppressed(events: Iterable[Event]) -> Iterator[tuple[str, int, str]]:
+    for event in events:
+        if event.kind == "journal.suppressed":
+            yield event.node, event.time, f"journald suppressed {event.attrs.get('count', 'some')} lines"

@@ -1,0 +1,280 @@
+"""Many names of one thing → one key.
+
+A volume goes by its handle in the driver's log, by its unique name, PV name and the pod's own name for it in kubelet's,
+by a hash of the handle in the staging path, and by a hash of handle, driver and node as VolumeAttachment. Names that
+stand in one line for one volume are joined; the three hashes are computed. `uses` (pod ↔ volume) never joins anything.
+
+A pod's name is no identity: it is held by a UID from a time on, and by another after the pod was made anew. Only a pod
+whose UID no line says, as in the excerpt of a log, goes by its name.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from kvdiag.events.names import attachment_name, inline_handle, staging_hash
+from kvdiag.events.snapshots.fact import STANDING
+from kvdiag.model.event import Event, Ref
+
+VOLUME_KINDS = frozenset(
+    ["unique_name", "volume_handle", "spec_name", "outer_name", "target_path", "staging_path", "attachment"]
+)
+BINDS_FORWARD = frozenset({"pod.added"})  # the line that announces a pod stands before the first one with its UID
+NAMES_DRIVER = frozenset({"csi.driver.banner", "csi.driver.answered", "csi.getplugininfo.succeeded"})
+FORWARD = 5_000_000  # microseconds
+INLINE_LENGTH = 68
+PLEG = "pod.pleg"  # names the sandbox or container among its values, and differs in nothing else
+
+Key = tuple[str, ...]
+Refs = tuple[Ref, ...]
+
+
+class Lease(NamedTuple):
+    """A pod name held by a UID from a time on; microseconds UTC."""
+
+    begins: int
+    pod_uid: str
+
+
+class Joined:
+    """Which keys are one volume: a union-find in which the smallest key of each set stands for it."""
+
+    def __init__(self) -> None:
+        self._above: dict[Key, Key] = {}
+
+    def root(self, key: Key) -> Key:
+        """The key that stands for all that were joined with this one."""
+        above = self._above.setdefault(key, key)
+        while above != self._above[above]:
+            self._above[key] = self._above[above]
+            above = self._above[above]
+        return above
+
+    def join(self, keys: Iterable[Key]) -> None:
+        """All of them name one thing."""
+        roots = sorted({self.root(key) for key in keys})
+        for root in roots[1:]:
+            self._above[root] = roots[0]
+
+    def keys(self) -> list[Key]:
+        """Every key that was ever named."""
+        return list(self._above)
+
+
+class Identities:
+    """Learns from all events, then answers for each which pod, volume, sandbox and container it speaks of."""
+
+    def __init__(self, events: Iterable[Event]) -> None:
+        """`events` of all sources in order of time."""
+        self.volumes = Joined()
+        self._leases: dict[str, list[Lease]] = {}
+        self._full: dict[str, str] = {}  # the only pod of this name in any namespace
+        self._owner: dict[str, str] = {}
+        self._drivers: dict[str, str] = {}
+        self._sandboxes: set[str] = set()
+        self._keys_of: dict[Refs, tuple[Key, ...]] = {}
+        self._learn(events)
+
+    def pod_uid(self, event: Event) -> str:
+        """The UID of the pod an event speaks of: said, or leased to its name then, or known to own its sandbox."""
+        said = event.ref("pod_uid")
+        if said:
+            return said
+        for kind in ("container_id", "sandbox_id"):
+            owner = self._owner.get(event.ref(kind))
+            if owner:
+                return owner
+        name = event.ref("pod") or self._full.get(event.ref("pod_name"), event.ref("pod_name"))
+        return self.holder(name, event.time, forward=event.kind in BINDS_FORWARD) if name else ""
+
+    def holder(self, pod: str, time: int, *, forward: bool = False) -> str:
+        """The UID that held `ns/name` at that time, else the first that ever did; the name where none is known."""
+        leases = self._leases.get(pod, ())
+        if not leases:
+            return pod
+        at = bisect_right(leases, time, key=lambda lease: lease.begins)
+        if forward and at < len(leases) and leases[at].begins - time <= FORWARD:
+            return leases[at].pod_uid
+        return leases[max(0, at - 1)].pod_uid
+
+    def pods(self, event: Event) -> list[str]:
+        """All UIDs of an event: lines such as `SyncLoop ADD` speak of several pods at once."""
+        uids = [value for kind, value in event.refs if kind == "pod_uid"]
+        if uids:
+            return uids if len(uids) == 1 else list(dict.fromkeys(uids))
+        forward = event.kind in BINDS_FORWARD
+        named = [self.holder(ref.value, event.time, forward=forward) for ref in event.refs if ref.kind == "pod"]
+        return [uid for uid in dict.fromkeys(named) if uid] or [uid for uid in (self.pod_uid(event),) if uid]
+
+    @staticmethod
+    def is_lasting(refs: Refs) -> bool:
+        """Whether a line with these names is of the same pods whenever it was written."""
+        kinds = {kind for kind, _ in refs}
+        return "pod_uid" in kinds or kinds.isdisjoint(("pod", "pod_name"))
+
+    def volume(self, event: Event) -> Key | None:
+        """The key of the volume an event speaks of."""
+        keys = self._volume_keys(event.refs)
+        return self.volumes.root(keys[0]) if keys else None
+
+    def is_sandbox(self, identity: str) -> bool:
+        """Whether an id is a sandbox's: shims and PLEG speak of both in the same words."""
+        return identity in self._sandboxes
+
+    def driver_of(self, source: str) -> str:
+        """The driver whose own log a source is, as it named itself there; empty when it did not."""
+        return self._drivers.get(source, "")
+
+    def name_of(self, pod_uid: str) -> str:
+        """The `ns/name` a UID held, or an empty string."""
+        return self._names.get(pod_uid, "")
+
+    def _learn(self, events: Iterable[Event]) -> None:
+        self._names: dict[str, str] = {}
+        seen: dict[Refs, tuple[str, str]] = {}  # with the pod whose name and UID they say
+        pv_names: set[str] = set()
+        late: list[Event] = []
+        for event in events:
+            named = seen.get(event.refs)
+            pod, uid = _named_pod(event.refs) if named is None else named
+            if pod:
+                self._lease(pod, uid, event)
+            if event.kind in NAMES_DRIVER and event.ref("driver"):
+                self._drivers.setdefault(event.origin.source, event.ref("driver"))
+            if named is None or event.kind == PLEG:
+                self._own(event, late)
+            if named is not None:
+                continue
+            seen[event.refs] = (pod, uid)
+            self._sandboxes.update(ref.value for ref in event.refs if ref.kind == "sandbox_id")
+            keys = self._volume_keys(event.refs)
+            if len(keys) > 1:
+                self.volumes.join(keys)
+            if event.ref("spec_name") and _is_persistent(event.ref("volume_handle")):
+                pv_names.add(event.ref("spec_name"))
+        for event in late:
+            self._own(event, None)
+        short = Counter(name.partition("/")[2] for name in self._leases)
+        self._full = {own: name for name in self._leases for own in (name.partition("/")[2],) if short[own] == 1}
+        self._compute(pv_names, {ref.value for refs in seen for ref in refs if ref.kind == "node"})
+
+    def _lease(self, pod: str, uid: str, event: Event) -> None:
+        if event.kind in STANDING:  # whose time is not known
+            self._names.setdefault(uid, pod)
+            return
+        leases = self._leases.setdefault(pod, [])
+        if not leases or leases[-1].pod_uid != uid:
+            leases.append(Lease(event.time, uid))
+        self._names[uid] = pod
+
+    def _own(self, event: Event, late: list[Event] | None) -> None:
+        """Sandboxes and containers belong to the pod of a line that names both, or to their sandbox's pod.
+
+        What belongs to none yet goes to `late`, when there is more to learn.
+        """
+        ids = [value for kind, value in event.refs if kind in {"sandbox_id", "container_id"}]
+        data = event.attrs.get("data", "") if event.kind == PLEG else ""
+        if len(data) >= 12:
+            ids.append(data)
+        if not ids:
+            return
+        uid = event.ref("pod_uid") or next((self._owner[i] for i in ids if i in self._owner), "")
+        name = event.ref("pod")
+        if not uid and (name in self._leases or late is None):
+            uid = self.holder(name, event.time)
+        if uid:
+            self._owner.update((i, uid) for i in ids if i not in self._owner)
+        elif late is not None:
+            late.append(event)
+
+    def _volume_keys(self, refs: Refs) -> tuple[Key, ...]:
+        keys = self._keys_of.get(refs)
+        if keys is None:
+            keys = self._keys_of[refs] = tuple(_volume_keys(refs)) if any(r.kind in VOLUME_KINDS for r in refs) else ()
+            for key in keys:
+                self.volumes.root(key)
+        return keys
+
+    def _compute(self, pv_names: set[str], nodes: set[str]) -> None:
+        """Join what only a hash or the PV name connects."""
+        known = set(self.volumes.keys())
+        drivers = Counter(key[2] for key in known if key[0] == "handle" and key[1])
+        for key in known:
+            match key:
+                case ("handle", driver, handle):
+                    self._compute_handle(driver, handle, known, nodes, alone=drivers[handle] <= 1)
+                case ("at", _, spec) if spec in pv_names:
+                    self.volumes.join([key, ("pv", spec)])
+                case ("inline", pod_uid, name):
+                    self._join_known(key, ("handle", "", inline_handle(pod_uid, name)), known)
+
+    def _compute_handle(self, driver: str, handle: str, known: set[Key], nodes: set[str], *, alone: bool) -> None:
+        """A handle without its driver is the volume of the only driver that has it, and of none when two have."""
+        key = ("handle", driver, handle)
+        self._join_known(key, ("staged", driver, staging_hash(handle)), known)
+        if driver:
+            if alone:
+                self._join_known(key, ("handle", "", handle), known)
+                self._join_known(key, ("staged", "", staging_hash(handle)), known)
+            for node in nodes:
+                self._join_known(key, ("attachment", attachment_name(handle, driver, node)), known)
+
+    def _join_known(self, key: Key, other: Key, known: set[Key]) -> None:
+        if other in known:
+            self.volumes.join([key, other])
+
+
+def _named_pod(refs: Refs) -> tuple[str, str]:
+    """The name and UID of the one pod that a line says both of."""
+    uid = next((value for kind, value in refs if kind == "pod_uid"), "")
+    pods = [value for kind, value in refs if kind == "pod"] if uid else []
+    return (pods[0], uid) if len(pods) == 1 else ("", "")
+
+
+def _volume_keys(refs: Iterable[Ref]) -> Iterable[Key]:
+    """Every key the names of one line give; they all name one volume."""
+    said: Mapping[str, str] = {ref.kind: ref.value for ref in refs}
+    uid, spec, outer = said.get("pod_uid", ""), said.get("spec_name", ""), said.get("outer_name", "")
+    if "unique_name" in said:
+        yield ("unique", said["unique_name"])
+    yield from _handle_keys(said)
+    if uid and spec:
+        yield ("at", uid, spec)
+    if uid and outer:
+        yield from _pod_level_keys(uid, outer, said)
+    if spec and not uid and "volume_handle" not in said and spec != outer:
+        yield ("pv", spec)
+    if hashed := _hash_in(said.get("staging_path", "")):
+        yield ("staged", said.get("driver", ""), hashed)
+    if "attachment" in said:
+        yield ("attachment", said["attachment"])
+
+
+def _handle_keys(said: Mapping[str, str]) -> Iterable[Key]:
+    handle, spec = said.get("volume_handle", ""), said.get("spec_name", "")
+    if handle:
+        yield ("handle", said.get("driver", ""), handle)
+        if spec and _is_persistent(handle):
+            yield ("pv", spec)
+
+
+def _pod_level_keys(uid: str, outer: str, said: Mapping[str, str]) -> Iterable[Key]:
+    """The pod's own name for a volume; for all but persistent ones it is also the name of the folder."""
+    yield ("outer", uid, outer)
+    unique = said.get("unique_name", "")
+    if unique and "volume_handle" not in said:
+        yield ("at", uid, outer)
+        if unique.startswith("kubernetes.io/csi/"):
+            yield ("inline", uid, outer)
+
+
+def _is_persistent(handle: str) -> bool:
+    """Whether a handle is a persistent volume's; those of inline volumes are `csi-` and a sha256, made by kubelet."""
+    return bool(handle) and not (handle.startswith("csi-") and len(handle) == INLINE_LENGTH)
+
+
+def _hash_in(path: str) -> str:
+    return next((part for part in path.split("/") if len(part) == 64 and part.isalnum()), "")

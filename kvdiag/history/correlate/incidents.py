@@ -1,0 +1,107 @@
+"""Which logs are of one incident: folders with logs of a node each, that share no pod, container or volume, are not.
+
+    cases/pod-failures/kubelet.log    cases/pod-failures/events.txt     one incident
+    cases/csi-driver-hung/kubelet.log                                   another
+
+Logs of one node or cluster name the same things at the same time; logs that do not tell nothing about each other.
+Without such folders, and of files that the user named one by one, all logs are of one incident.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+
+from kvdiag.base.clock import CLOCKS_DIFFER
+from kvdiag.formats.authors import called
+from kvdiag.history.correlate.clocks import set_clocks
+from kvdiag.history.ingest.log_events import LogEvents
+from kvdiag.model.values import EMPTY
+
+_IDS = frozenset({"pod_uid", "sandbox_id", "container_id", "volume_handle", "attachment", "unique_name", "target_path"})
+_SHORTEST = 20  # characters of a name that no two clusters give by chance
+
+
+def incidents(logs: Sequence[LogEvents]) -> Mapping[str, str]:
+    """The incident of each source, called by its folder; empty where all logs are of one."""
+    if len(logs) < 2 or any(log.is_named or log.place.group for log in logs):
+        return EMPTY
+    folders = _folders(log.input for log in logs)
+    by_folder: dict[str, list[LogEvents]] = defaultdict(list)
+    for log in logs:
+        by_folder[folders.get(log.input, "")].append(log)
+    anchored = [folder for folder, own in by_folder.items() if any(map(_is_kubelets, own))]
+    if len(anchored) < 2 or "" in by_folder:
+        return EMPTY
+    names = {folder: set(_ids(own)) for folder, own in by_folder.items()}
+    group_of = _joined(names, {folder: _span(own) for folder, own in by_folder.items()})
+    return {log.source: group_of[folders[log.input]] for log in logs} if len(set(group_of.values())) > 1 else EMPTY
+
+
+def _is_kubelets(log: LogEvents) -> bool:
+    """Whether a file is kubelet's log, by its name and by what it says."""
+    return log.component == "kubelet" == called(log.input)
+
+
+def of_input(name: str, found: Mapping[str, str]) -> str:
+    """The incident of an input that is no log, by those of the logs in its folder; empty where there are none."""
+    inside = ((len(_common((name, source))), incident) for source, incident in found.items())
+    return max(inside, default=(0, ""))[1]
+
+
+def _folders(inputs: Iterable[str]) -> Mapping[str, str]:
+    """By input the first folder in which it differs from others; empty for one that stands beside the folders."""
+    paths = {name: name.split("/") for name in dict.fromkeys(inputs)}
+    depth = len(_common(paths))
+    return {name: "/".join(path[: depth + 1]) if len(path) > depth + 1 else "" for name, path in paths.items()}
+
+
+def _common(names: Iterable[str]) -> list[str]:
+    """The folders that all paths begin with."""
+    paths = [name.split("/")[:-1] for name in names]
+    shortest = min(paths, key=len, default=[])
+    same = 0
+    while same < len(shortest) and all(path[same] == shortest[same] for path in paths):
+        same += 1
+    return shortest[:same]
+
+
+def _ids(logs: Sequence[LogEvents]) -> Iterator[tuple[str, str]]:
+    """Hosts, and what exists once in the world; the UID of a static pod, a hash of its manifest, does not."""
+    yield from (("host", log.process.node) for log in logs if log.process.node)
+    for raw_event in chain.from_iterable(log.raw_events for log in logs):
+        for ref in raw_event.match.refs:
+            if ref.kind in _IDS and len(ref.value) >= _SHORTEST and (ref.kind != "pod_uid" or "-" in ref.value):
+                yield ref
+
+
+def _span(logs: Sequence[LogEvents]) -> tuple[int, int]:
+    """From when until when the logs of a folder are, by clocks of their own."""
+    clocks = set_clocks(logs)
+    spans = [clocks[log.source].span(log.raw_events) for log in logs if log.raw_events]
+    return min((begins for begins, _ in spans), default=0), max((ends for _, ends in spans), default=0)
+
+
+def _joined(names: Mapping[str, set[tuple[str, str]]], spans: Mapping[str, tuple[int, int]]) -> Mapping[str, str]:
+    """By folder the first of those that share names at one time, directly or by way of others."""
+    first = {folder: folder for folder in names}
+
+    def root(folder: str) -> str:
+        while first[folder] != folder:
+            folder = first[folder]
+        return folder
+
+    holders: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for folder, own in names.items():
+        near = {other for name in own for other in holders[name] if _meet(spans[folder], spans[other])}
+        for other in near:
+            one, two = sorted((root(other), root(folder)))
+            first[two] = one
+        for name in own:
+            holders[name].append(folder)
+    return {folder: root(folder) for folder in names}
+
+
+def _meet(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    return one[0] <= other[1] + CLOCKS_DIFFER and other[0] <= one[1] + CLOCKS_DIFFER

@@ -1,0 +1,83 @@
+"""`--limit-seconds`: after so long nothing more is read, whatever is waited for, and what was not read is named."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+from kvdiag.base.errors import InputError
+from kvdiag.history.ingest.blocks import Input
+
+LISTING = 1.0  # seconds in which the inputs that were not begun are named
+MOST_NAMED = 20
+_PERCENT = 100
+
+
+class TimeIsUpError(BaseException):
+    """Raised wherever the reading stands; no reader takes it for a fault of its input."""
+
+
+class LimitError(InputError):
+    """An input that was not read, or not to its end, because the time was up."""
+
+
+@contextmanager
+def limited(seconds: float | None) -> Iterator[None]:
+    """Raise TimeIsUpError within, once, after so many seconds. Only the main thread can be interrupted."""
+    if not seconds or threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, _ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _ring(_number: int, _frame: object) -> None:
+    raise TimeIsUpError
+
+
+def unread(
+    reading: Input | None, took: int, rest: Iterable[Input], paths: Sequence[str], seconds: float
+) -> Iterator[LimitError]:
+    """What was not read: the rest of the input that was being read, and those that were not begun.
+
+    `took` is how many bytes were read of it. Of an archive the members that follow are not looked for.
+    """
+    up = f"time limit reached ({seconds:g} s)"
+    if reading is not None:
+        yield LimitError(reading.name, f"{up} after {_share(reading, took)} of it")
+    is_member = reading is not None and getattr(reading, "given", None) is not None
+    names = [] if is_member else _listed(rest)
+    seen = (*names, *((reading.name,) if reading else ()))
+    later = paths[max((at + 1 for at, path in enumerate(paths) for name in seen if name.startswith(path)), default=0) :]
+    names += [path for path in later if path not in names]
+    for name in names[:MOST_NAMED]:
+        yield LimitError(name, f"{up} before it was read")
+    if len(names) > MOST_NAMED:
+        yield LimitError(f"{len(names) - MOST_NAMED:,} more inputs", f"{up} before they were read")
+
+
+def _listed(rest: Iterable[Input]) -> list[str]:
+    names: list[str] = []
+    try:
+        with limited(LISTING):
+            for source in rest:
+                names.append(source.name)
+                if getattr(source, "given", None) is not None:
+                    break  # the next one would be looked for behind all that this one holds
+    except TimeIsUpError:
+        pass
+    return names
+
+
+def _share(reading: Input, took: int) -> str:
+    size = getattr(reading, "size", None)
+    if size and not getattr(reading, "compression", ""):
+        return f"{min(_PERCENT, took * _PERCENT // size)} %"
+    return f"{took / (1 << 20):,.1f} MiB"

@@ -1,0 +1,106 @@
+"""One input that holds several logs: what `minikube logs` prints, and tail and head of many files.
+
+    ==> kubelet <==
+    * ==> kube-controller-manager [3f2a9c71c3b7] <==
+    ==> /var/log/containers/csi-0.log <==
+    ==== START logs for container web of pod shop/web-0 ====   (and ==== END … ==== behind it)
+
+The last is of `kubectl cluster-info dump`, which has the cluster's objects before and between its logs.
+
+Each part is a log of its own, with its own clock, component and order of time; its lines keep the numbers they have in
+the input. That an input is of this kind shows in its first block: looking costs 0.1 ms once. Only one that begins with
+objects of the cluster is looked through to its end.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import chain, groupby, islice
+from operator import itemgetter
+
+from kvdiag.base.regex import lazy_regex
+from kvdiag.inputs.scan.blocks import Block
+
+MOST_SECTIONS = 1_000  # of one input; what follows belongs to the last
+_OF = rb"(?P<container>[^\s/]{1,253}) of pod (?P<pod>[^\s/]{1,253}/[^\s/]{1,253}) ===="
+_HEADER = rb"^(?:(?:\* )?==> (?=\S)(?P<name>[^\r\n]{1,200}?) <==|==== START logs for container " + _OF + rb")[ \t\r]*$"
+HEADER = lazy_regex(_HEADER, re.MULTILINE)
+# A log that does not end with its line has the mark of its end behind it.
+_MARK = lazy_regex(
+    _HEADER + rb"|(?P<end>==== END logs for container [^\s/]{1,253} of pod [^\s/]{1,507}/[^\s/]{1,253} ====)[ \t\r]*$",
+    re.MULTILINE,
+)
+_OBJECTS = lazy_regex(rb'\s*(?:\{\s*"(?:kind|apiVersion|metadata)"\s*:|(?:kind|apiVersion): )')
+_BETWEEN = b"objects"  # what stands between the logs of a dump
+_TEXTS = frozenset({"audit", "last start", "describe nodes", "container status", "kernel"})
+# minikube's client tells first where it writes to.
+_OWN = lazy_regex(rb" out\.go:\d{1,5}\] Setting (?:OutFile|ErrFile) to fd ")
+_HEAD = 4096
+
+
+def sections(whole: Iterable[Block]) -> Iterator[tuple[str, Iterator[Block]]]:
+    """The parts of an input with their names, in order; one without a name where it is no such input."""
+    blocks = iter(whole)
+    first = next(blocks, None)
+    if first is None:
+        return
+    given = chain((first,), blocks)
+    has_headers = b"==" in first.data and HEADER.search(first.data) is not None  # two bytes are found ten times sooner
+    if not has_headers and _OBJECTS.match(first.data) is None:
+        yield "", given
+        return
+    for name, parts in groupby(_named(given), key=itemgetter(0)):
+        yield name, (block for _, block in parts)
+
+
+def is_text(name: str) -> bool:
+    """Whether a section of this name is known to hold tables or the tool's own log, and no log of the node."""
+    return name.lower() in _TEXTS
+
+
+def looked_into(name: str, part: Iterator[Block]) -> tuple[bool, Iterator[Block]]:
+    """Whether a section is to be passed over, by its name or as minikube's own log, and all its blocks.
+
+    minikube translates the heads of its sections (`==> Letzter Start <==`), its log begins alike in all languages.
+    """
+    first = next(part, None)
+    if first is None:
+        return is_text(name), iter(())
+    is_own = bool(name) and _OWN.search(first.data, 0, _HEAD) is not None
+    return is_text(name) or is_own, chain((first,), part)
+
+
+def _named(whole: Iterable[Block]) -> Iterator[tuple[str, Block]]:
+    """Blocks cut at the headers, which belong to none, each with the name of its section."""
+    name: str | None = ""
+    seen = Counter[str]()
+    for block in whole:
+        at, line = 0, block.first_line
+        for mark in islice(_MARK.finditer(block.data), max(0, MOST_SECTIONS - seen.total())):
+            part = block.data[at : mark.start()]
+            if part.strip(b"*\r\n "):
+                name = _unique(_BETWEEN, seen) if name is None else name
+                lines = part.count(b"\n") + (not part.endswith(b"\n"))
+                yield name, Block(part, line, lines, 0, block.torn_within(line, lines))
+            line += part.count(b"\n") + 1
+            at = min(mark.end() + 1, len(block.data))
+            name = None if mark["end"] else _unique(mark["name"] or _path(mark), seen)
+        rest = block.data[at:]
+        if rest and (name or rest.strip(b"*\r\n ")):
+            name = _unique(_BETWEEN, seen) if name is None else name
+            lines = rest.count(b"\n") + (not rest.endswith(b"\n"))
+            yield name, Block(rest, line, lines, block.truncated, block.torn_within(line, lines))
+
+
+def _path(mark: re.Match[bytes]) -> bytes:
+    """The name of a container's section in a dump, in a layout that says whose log it is."""
+    return b"namespaces/" + mark["pod"].replace(b"/", b"/pods/") + b"/" + mark["container"]
+
+
+def _unique(header: bytes, seen: Counter[str]) -> str:
+    """The name in a header, as a path below the input; a second section of the same name gets a number."""
+    name = header.decode("utf-8", "replace").strip().lstrip("/")
+    seen[name] += 1
+    return name if seen[name] == 1 else f"{name} ({seen[name]})"

@@ -1,1 +1,0 @@
-"""Logs of nodes through the API server: kubelet's node log query, asked by kubectl."""

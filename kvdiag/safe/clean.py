@@ -1,0 +1,65 @@
+"""Words from a log made safe to show: nothing that moves a cursor, reverses text, or opens a door.
+
+Everything in a log is hostile: a pod's name may clear the screen, a driver may print its secrets, and a line may be a
+command to the CI that prints it: `::set-output name=x::y` of GitHub at the beginning of a line, which wrapping may make
+of any place; `##[command]`, `##vso[…]` and `##teamcity[…]` anywhere.
+"""
+
+from __future__ import annotations
+
+from kvdiag.base.regex import lazy_regex
+from kvdiag.safe.secrets import redacted
+
+_CONTROL = lazy_regex(
+    "[\x00-\x08\x0a-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u2028-\u202e"
+    "\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\ufdd0-\ufdef\ufffe\uffff\ud800-\udfff\U000e0000-\U000e0fff"
+    + "".join(f"{chr(plane + 0xFFFE)}{chr(plane + 0xFFFF)}" for plane in range(0x10000, 0x110000, 0x10000))
+    + "]"
+)
+# actions/runner, ActionCommand.cs: TryParseV2 trims the line and wants `::name properties::`; TryParse finds `##[`.
+_COMMAND = lazy_regex(r"#(?=#\w{0,20}\[)|:(?=:[A-Za-z][\w-]{0,40}(?: [^:\n]{0,4000})?::)")
+
+
+def clean(text: str, *, redact: bool = True, newlines: bool = False) -> str:
+    """Text safe for a terminal: control and direction characters shown as escapes, secrets redacted.
+
+    `newlines` keeps line ends, for text of our own that has log words in it.
+    """
+    if not redact:
+        return _escaped(text, newlines=newlines)
+    redacted_text = redacted(text)
+    shown = _escaped(redacted_text, newlines=newlines)
+    # An escape is longer than what it stands for: a value too short to be a secret may now look like one.
+    return shown if shown == redacted_text else redacted(shown)
+
+
+def shortened(text: str, most: int) -> str:
+    """The beginning and the end of a long text: an error says what happened first and why last."""
+    if len(text) <= most:
+        return text
+    head = most // 3
+    return f"{text[:head]} … {text[head - most + 3 :]}"
+
+
+def json_safe(text: str) -> str:
+    """JSON whose strings hold no control or direction characters as they are; its own line ends stay."""
+    text = _CONTROL.sub(lambda found: found[0] if found[0] == "\n" else _units(found[0]), text)
+    return _COMMAND.sub(lambda found: _units(found[0]), text) if "##" in text else text
+
+
+def _units(character: str) -> str:
+    """A character as JSON escapes it, in units of UTF-16."""
+    written = character.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{written[at : at + 4]}" for at in range(0, len(written), 4))
+
+
+def _escaped(text: str, *, newlines: bool) -> str:
+    text = _CONTROL.sub(lambda found: "\n" if newlines and found[0] == "\n" else _escape(found[0]), text)
+    return _COMMAND.sub(lambda found: _escape(found[0]), text) if "##" in text or "::" in text else text
+
+
+def _escape(character: str) -> str:
+    code = ord(character)
+    return {"\n": "\\n", "\r": "\\r"}.get(character) or (
+        f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"
+    )

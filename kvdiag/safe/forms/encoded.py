@@ -1,0 +1,64 @@
+r"""Secrets in bytes that are written as figures: what the figures stand for tells whether they go.
+
+    MESSAGE: [112, 97, 115, …]    proctitle=6170702D2D…    00000000  6b 38 73 00 …  |k8s.|
+
+client-go prints a body that is not JSON as a hexdump at `-v=8`: the objects of the API server, Secrets among them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+
+from kvdiag.base.regex import lazy_regex
+from kvdiag.safe.forms.values import Span
+
+Judge = Callable[[str], bool]
+
+# As the journal writes what is not plain text; Go prints the same list with blanks.
+_LISTED = lazy_regex(r"\[ ?\d{1,3}(?: ?, ?\d{1,3}){7,65536} ?\]")
+_LISTED_BY_GO = lazy_regex(r"(?<=\[)\d{1,3}(?: \d{1,3}){7,65536}(?=\]|$)")
+# What auditd writes of a command, with NUL between its words, and of an argument with blanks.
+_ARGUMENT = lazy_regex(r"\b(?:proctitle|a\d{1,3}(?:\[\d{1,3}\])?|cmd|data)=((?:[0-9A-F]{2}){8,4096})[0-9A-F]?")
+_ROW = r"(?<![0-9a-f])[0-9a-f]{3,7}0 {2}(?:[0-9a-f]{2} {1,2}){1,16}[0-9a-f]{0,2} {0,60}(?:\|[^\n]{0,16}(?:\|(?=\\|\"|\s|$))?)?"
+_DUMP = lazy_regex(rf"{_ROW}(?:(?:\s|\\{{1,8}}[nt]|#01[12]){{1,8}}{_ROW})*")
+_PAIRS = lazy_regex(r"(?<=[0-9a-f]0  )(?:[0-9a-f]{2} {1,2}){1,16}")
+_BODY = lazy_regex(r"(?i)\bbody\b[^0-9\n]{0,16}\s*$")
+_OBJECT = "k8s\0"
+
+
+def spans(text: str, is_told: Judge) -> Iterator[Span]:
+    """Where bytes are that hold a secret; `is_told` tells so of what they stand for."""
+    if "[" in text:
+        for found in _LISTED_BY_GO.finditer(text):
+            numbers = [int(number) for number in found[0].split()]
+            if max(numbers) < 256 and is_told(bytes(numbers).decode("utf-8", "replace")):
+                yield found.span()
+    if "argc=" in text or "title=" in text or "cmd=" in text or "data=" in text:
+        for found in _ARGUMENT.finditer(text):
+            if is_told(bytes.fromhex(found[1]).replace(b"\0", b" ").decode("utf-8", "replace")):
+                yield found.start(1), found.end()
+    if "0  " in text:
+        for found in _DUMP.finditer(text):
+            if _is_told_by_dump(found[0], text[max(0, found.start() - 64) : found.start()], is_told):
+                yield found.span()
+
+
+def _is_told_by_dump(dump: str, before: str, is_told: Judge) -> bool:
+    """Whether a hexdump is that of an object of the API server, or of a text with a secret."""
+    said = bytes.fromhex("".join(_PAIRS.findall(dump))).decode("utf-8", "replace")
+    return said.startswith(_OBJECT) or _BODY.search(before) is not None or not dump.startswith("0" * 8) or is_told(said)
+
+
+def rewritten(text: str, redact: Callable[[str], str]) -> str:
+    """The text, with the lists of bytes that hold a secret as what they say without it."""
+    return _LISTED.sub(lambda listed: _listed(listed[0], redact), text)
+
+
+def _listed(listed: str, redact: Callable[[str], str]) -> str:
+    numbers = [int(number) for number in listed.strip("[] ").split(",")]
+    if max(numbers) > 255:
+        return listed
+    text = bytes(numbers).decode("utf-8", "replace")
+    shown = redact(text)
+    return listed if shown == text else json.dumps(shown, ensure_ascii=False)

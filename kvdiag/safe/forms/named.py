@@ -1,0 +1,327 @@
+r"""Secrets that are told by what names them: a key, a flag, a variable, an option of mount.
+
+    password="…"    --token …    DB_PASS=…    -o user=…,secret=…    "stringData":{…}    the password is …
+
+The name stays, the value goes. What only sounds like it stays: `token: not found`, `secretName: db`, `key="shop/web-0"`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from kvdiag.base.regex import lazy_regex
+from kvdiag.safe.forms.values import Span, bare, bracketed, line_end, quoted
+
+REDACTED = "[redacted]"
+MARK = "\ufdd0"  # stands for a blot while a text is looked through: no character of any text
+QUOTE = r"(?:\\{0,15}[\"'`])"
+MOST_LOOKED_AT, MOST_TIMES = 100_000, 20  # characters of values in a text, and how often each may be one's
+BEFORE, BEHIND = 64, 40  # characters around a word in which its name and what ends that stand
+_STEM = lazy_regex(
+    "pass|pwd|pw|srf|cookie|saml|sse-c|token|secret|key|cred|auth|sas|signature|psk|jwt|otp|dsn|connection|dockerc|id_|stringdata|user|activationcode|protectedsettings|pin(?:[ :=]|-value)|identified|securestring|pscredential|crumb|salt|seed|nonce"
+)
+# The end of a name; what stands before it says whose it is.
+_WORD = (
+    r"(?:passwords?|(?<!ch)passwd|pass_?phrase|passcode|pwd|(?<![a-z])pass|(?-i:(?<=[a-z])Pass)|(?:require|store|key)pass"
+    r"|masterauth|(?<![a-z])pw|(?:bind|root)_?pw"
+    r"|(?:secret|access|account|api|user|admin|storage|private|shared|encryption|encrypt|decryption|master|auth|signing|session"
+    r"|unseal|recovery|integration|license|certificate|jwt|wireguard|crypto|service|client|subscription|host|webhook|luks|crypt|hmac|ssh|pull|deploy"
+    r"|registration|s3|root|chap|dek|kek|ceph|replication)[-_. ]?keys?(?:[-_]?(?:id(?=[^a-z]{1,8}(?:AKIA|ASIA))|base|data|value))?"
+    r"|client-key-data|tls\.key|ssh-privatekey|id_(?:rsa|dsa|ecdsa|ed25519)|keyring|\.dockerconfigjson|\.dockercfg"
+    r"|dockerconfigjson|tokens?|secret|credentials?|signature|(?<=[-_])creds?|(?<=[-_])auth|identitytoken|psk|jwt|otp"
+    r"|shared_?access_?signature|sas|vault[-_]?pass|dsn|connection_?string|stringdata|pass_?code|activation[-_ ]?(?:code|key)|protected_?settings|[cx]srf|erlang_cookie|samlresponse|crumb)"
+)
+_SUFFIX = r"(?:[-_]?(?:in|out|old|new|current|previous|value|data|text|plain|string|raw|b64|base64|\d{1,3})(?![a-z]))?"
+NAME_OF_SECRET = _WORD + _SUFFIX
+_NAME = lazy_regex(
+    rf"(?i:{_WORD}{_SUFFIX})(?P<sep>{QUOTE}?[ \t]{{0,8}}(?:=>|:=|={{1,2}}|:{{1,2}})[ \t]{{0,8}}(?P<line>\n?)[ \t]{{0,8}})"
+)
+_VARIABLE = lazy_regex(
+    r"(?<![A-Za-z0-9])[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:KEY|PW|AUTH|DSN|APIKEY|SAS|CREDS?)(?:_[A-Z0-9]{1,8})?(?P<sep>=|\\*[\"']?:[ \t]{1,8}(?=\S)|\\*[\"']:)"
+)
+_CEPH = lazy_regex(
+    rf"(?<![\w.-])(?:--)?key(?P<sep>{QUOTE}?\s{{0,2}}[:=]\s{{0,2}})(?={QUOTE}?AQ[\w+/]{{8,}}=)|(?<![\w-])--key(?P<flag>[= ]|{QUOTE}, ?)"
+)
+_FLAG = lazy_regex(
+    rf"(?:(?<![\w-])--?(?P<name>[A-Za-z][\w.-]{{1,80}})|\.(?i:password|passwd)(?:_in)?{QUOTE}?,?\s{{0,4}}{QUOTE}?(?:-v|--value))"
+    rf"(?:{QUOTE},?[ \t]{{0,4}}|,?[ \t=]{{1,4}})(?:a\d{{1,3}}=)?(?={QUOTE}?[^-\s\"'`\\])"
+)
+_OF_FLAG = lazy_regex(rf"(?i:{NAME_OF_SECRET}|(?:^|-)(?:pass|creds|sse-c))$")
+# Any other key with a value of figures and letters of both cases, as no name of Kubernetes has.
+_ANY_KEY = lazy_regex(
+    r"(?i:[a-z_]key|auth|cred|salt|seed|nonce|(?<![\w-])key(?=\W{1,12}[A-Za-z0-9+/=]{24}))"
+    r"(?P<sep>\\*[\"']?\s?[:=]\s?\\*[\"']?)(?=[\w+/=~-]{20})(?=(?:[\w+/=~-]*\d){2})(?=(?:[\w+/=~-]*[A-Z]){2})(?=(?:[\w+/=~-]*[a-z]){2})(?!/|eyJ)"
+    r"(?P<value>[\w+/=~-]{20,4096})(?![/.:])"
+)
+# What Go says of a value before it: its type, its length, where it lies.
+_TYPED = lazy_regex(
+    r"\(\*?[\w.\[\]{}*]{1,64}\)(?:\(0x[0-9a-f]{1,16}\))? ?(?:\((?:len|cap)=\d{1,9}(?: cap=\d{1,9})?\) ?)?\(?"
+)
+_BELOW = lazy_regex(r"[|>][-+]?\d?[ \t]{0,8}(?P<end>\n|\\{1,8}n)[ \t]{1,40}")  # a block of YAML
+_BEHIND_COMMA = lazy_regex(r"(?:,(?=[^\s,=:\"']*[A-Z!@#$%^&*])[^\s,=:\"'\\()\[\]{}]{3,64}(?=[,\s]|$))+")
+_OPTION = lazy_regex(r"(?:,|(?<![\w-])-o[ =]?\\*[\"']?)secret=")
+_AUTH = lazy_regex(
+    rf"(?<![\w-])_?auth(?:Token)?{QUOTE}\s{{0,4}}:\s{{0,4}}(?={QUOTE})|\b_auth(?:Token)?\s{{0,2}}=\s{{0,2}}|\b_password\s{{0,2}}=\s{{0,2}}"
+    rf"|(?<![\w-])auth\s{{0,2}}=\s{{0,2}}(?={QUOTE}[A-Za-z0-9+/]{{8}})"
+)
+# What says that there is no value, or what became of it; and where one lies.
+PROSE = lazy_regex(
+    r"(?i:(?:not|no|is|was|has|have|does|did|must|can|could|cannot|couldn't|unable|failed|fail|error|err|invalid|expired|"
+    r"missing|required|empty|none|nil|null|true|false|yes|unset|undefined|unauthorized|forbidden|denied|rejected|unknown|"
+    r"eof|timeout|timed|context|rpc|get|post|put|patch|stat|open|read|write|dial|lookup|the|a|an|for|from|of|in|on|at|to|with|"
+    r"and|or|by|if|authentication|auth|received|got|want|expected|unexpected|wrong|bad|too|will|should|may|might|this|that|"
+    r"please|check|secret|secrets|configmap|key|token|password|string|bool|int|bytes|x509|<nil>|<none>|<masked>|<redacted>|"
+    r"masked|redacted|hidden|stripped|omitted|removed|xxx+|\*+(?:stripped)?\**|-+)(?![\w/+=@$!%^~-]))"
+)
+_NOTHING = lazy_regex(
+    r"(?i:none|nil|null|true|false|yes|no|unset|undefined|<\w+>|masked|redacted|hidden|stripped|omitted|removed|xxx+|\*+(?:stripped)?\**|-+)(?![\w/+=@$!%^~-])"
+)
+_PATH = r"\\*[\"']?(?:file://)?/(?:etc|Users|system|nix|snap|workspace|kind|boot|config|var|run|home|root|tmp|usr|opt|mnt|proc|sys|dev|data|bin|lib|host|csi|hostfs|rootfs|secrets?|certs?|pki|tokens?|c|srv|private|keys?)(?:/[\w.@:+~-]*)+\\*[\"']?(?=[\s,;)\]}\"'\\&]|$)|[A-Z]:\\"
+_FILE = lazy_regex(_PATH)
+_ELSEWHERE = lazy_regex(rf"{_PATH}|<(?:set to|unset)")
+WORDS_OF_PROSE = lazy_regex(r"[a-zA-Z][a-z]*(?:'[a-z]+)?[,.:;]?(?= [\w\"'(\\]|$)")
+_OBJECT = lazy_regex(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?/[a-z0-9][-a-z0-9.]{0,252}$|[a-z][a-z]*(?:[-.][a-z0-9]+)*$")
+_EXCEPT = lazy_regex(
+    r"(?:(?<![A-Za-z])|(?<=[a-z])(?=[A-Z]))(?i:pull|tls|image|initial.cluster|public|pub|known|host|continue|next|page|count|max|num|total|foreign|primary|sort|partition|cache)[-_.]?$"
+)
+_PUBLIC = lazy_regex(
+    r"(?i:(?:pub(?:lic)?|known|host|cache|etag|authorized|signature|partition|sort|lock|idempotency)[-_. ]?(?:\w{0,8}[-_ ])?(?:key|auth|cred)s?$)"
+)
+# An object of Kubernetes by its name, as controllers log it, and the status of an answer.
+_REFERENCE = lazy_regex(
+    rf"(?=[^\n]{{0,600}}{QUOTE}name{QUOTE})(?:\s{{0,8}}{QUOTE}(?:name|namespace|kind|apiVersion|uid|resourceVersion|group|key|optional){QUOTE}"
+    rf"\s{{0,4}}:\s{{0,4}}(?:{QUOTE}[\w./-]{{0,253}}{QUOTE}|true|false)\s{{0,8}},?)+\s{{0,8}}$|[1-5]\d\d$|(?:[A-Z][a-z]+)+=\w|HTTP\b"
+)
+_FIELD = lazy_regex(r"[A-Z]\w{1,40}:(?:\S|\s|$)")  # the next field of a Go struct
+_FLOW = lazy_regex(
+    r"(?:simple(?!\w)|jwt,|\\*[\"']?(?:path|audience|expirationSeconds)\\*[\"']?:|&|\*|nil\b|<nil>|\$\(|\$\{\w|v1\.|\ufdd0|0x)"
+)
+MIXED = lazy_regex(r"[0-9+/=_~-]|[a-z][A-Z]|[A-Z]{2}[a-z]|.{24}")
+_STRONG = lazy_regex(r"(?i)pass|pwd|pw")
+
+
+class _Reach:
+    """How far values reach that are found one after the other: one within another is no further one.
+
+    Where names stand within names for ever, each with all that follows for its value, there is an end to it.
+    """
+
+    def __init__(self, text: str) -> None:
+        """Nothing was found in the text yet."""
+        self._text = text
+        self._left = MOST_LOOKED_AT + MOST_TIMES * len(text)
+        self._last: Span = (0, 0)
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether more was looked at than values of a text can be."""
+        return self._left < 0
+
+    def value(self, at: int, begins: int) -> Span | None:
+        """The value that begins here, of a name that begins there, unless that lies in the last one."""
+        if self.is_spent or self._last[0] <= begins < self._last[1]:
+            return None
+        span = _value(self._text, at, begins)
+        self._left -= span[1] - span[0] if span else 0
+        return span
+
+    def take(self, span: Span) -> Span:
+        """Remember a value that goes."""
+        self._last = span
+        return span
+
+
+def spans(text: str, places: Sequence[Span]) -> Iterator[Span]:
+    """Where the values are of names at these places of a text."""
+    reach = _Reach(text)
+    for begins, ends in places:
+        yield from _named(text, begins, ends, reach)
+        if reach.is_spent:
+            yield begins, len(text)
+            return
+
+
+def near(lowered: str) -> Iterator[Span]:
+    """Where a name may stand: the words are looked for by themselves, as their patterns take twenty times as long."""
+    begins = ends = 0
+    for found in _STEM.finditer(lowered):
+        if found.start() - BEFORE > ends:
+            if ends:
+                yield begins, ends
+            begins = max(0, found.start() - BEFORE)
+        ends = found.end() + BEHIND
+    if ends:
+        yield begins, ends
+
+
+@lru_cache(1024)
+def is_name(name: str) -> bool:
+    """Whether what goes by this name is a secret."""
+    text = f"{name}="
+    return any(found.end() == len(text) for pattern in (_NAME, _VARIABLE) for found in pattern.finditer(text))
+
+
+def is_secret(name: str, value: str) -> bool:
+    """Whether a value is one that must not be told, by the name it goes by."""
+    if not is_name(name) or not value.strip():
+        return False
+    text = f'{name}="{value}"'
+    at = len(name) + 2
+    return _is_told(text, _begins(text, len(name) + 1), (at, len(text) - 1), "=")
+
+
+def _begins(text: str, ends: int) -> int:
+    """Where the name begins that ends there."""
+    found = [f.start() for pattern in (_NAME, _VARIABLE) for f in pattern.finditer(text, 0, ends) if f.end() == ends]
+    return min(found, default=0)
+
+
+def _named(text: str, begins: int, ends: int, reach: _Reach) -> Iterator[Span]:
+    """The values whose names stand between these places."""
+    for pattern in (_NAME, _VARIABLE):
+        for found in pattern.finditer(text, begins, ends):
+            span = reach.value(found.end(), found.start())
+            if span and _is_told(text, found.start(), span, found["sep"]):
+                yield reach.take(span)
+    for found in _CEPH.finditer(text, begins, ends + BEHIND):
+        span = reach.value(found.end(), found.start())
+        if span and not _FILE.match(text, found.end()) and (found["sep"] or span[1] - span[0] > 7):
+            yield reach.take(span)
+    for pattern in (_OPTION, _AUTH):
+        for found in pattern.finditer(text, begins, ends):
+            span = reach.value(found.end(), found.end())
+            if span and span[1] > span[0] and not _FILE.match(text, span[0]):
+                yield reach.take(span)
+    yield from _flagged(text, begins, ends, reach)
+    yield from (reach.take(span) for span in _random(text, begins, ends + BEHIND))
+
+
+def _random(text: str, begins: int, ends: int) -> Iterator[Span]:
+    for found in _ANY_KEY.finditer(text, begins, ends):
+        if not _PUBLIC.search(text[max(0, found.start() - 40) : found.start("sep")]):
+            yield found.span("value")
+
+
+def _value(text: str, at: int, begins: int) -> Span | None:
+    """The value that begins here, of a name that begins there."""
+    typed = _TYPED.match(text, at) if text.startswith("(", at) else None
+    at = typed.end() if typed else at
+    below = _BELOW.match(text, at)
+    if below:
+        return below.end(), _block_end(text, below.end(), below["end"])
+    span = quoted(text, at)
+    if span is not None:
+        return span
+    if text[at : at + 1] in {"{", "["} or text.startswith("map[", at):
+        return bracketed(text, at)
+    # "DB_PASS=a b" ends with the quote before its name.
+    before = text[max(0, begins - 64) : begins]
+    head = before.rstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.")
+    if head[-1:] in {'"', "'"} and text[at - 1] == "=":
+        inside = quoted(text, begins - len(before) + len(head) - 1 - (len(head[:-1]) - len(head[:-1].rstrip("\\"))))
+        if inside and inside[1] > at:
+            return at, inside[1]
+    word = bare(text, at)
+    # What goes on behind a comma is no option of mount where it has capitals or signs.
+    more = _BEHIND_COMMA.match(text, word[1]) if word and text[at - 1] == "=" else None
+    return (word[0], more.end()) if word and more else word
+
+
+def _block_end(text: str, at: int, line_end_as: str) -> int:
+    """Where a block of YAML ends: with the last line that is indented."""
+    while (end := text.find(line_end_as, at)) >= 0 and text.startswith((" ", "\t"), end + len(line_end_as)):
+        at = end + len(line_end_as)
+    return end if end >= 0 else line_end(text, at)
+
+
+def _is_told(text: str, name_at: int, span: Span, separator: str) -> bool:
+    """Whether a value is told, and not what became of it, where it lies, or what it is called."""
+    begins, ends = span
+    value, name, before = text[begins:ends], text[name_at:begins], text[max(0, name_at - 16) : name_at]
+    is_strong = _STRONG.match(name) is not None
+    is_quoted = text[begins - 1] in "\"'`"
+    if not value.strip() or value == MARK or _ELSEWHERE.match(text, begins):
+        return False
+    if not is_strong and (
+        _is_other(name, before, separator)
+        or _FLOW.match(value)
+        or (not is_quoted and ":" in separator and _REFERENCE.match(value))
+        or _is_path(text, name_at, separator)
+    ):
+        return False
+    if not is_quoted and " " in separator and _FIELD.match(value):
+        return False
+    prose = (_NOTHING if separator.strip().endswith("=") else PROSE).match(value)
+    if prose and (not is_quoted or prose.end() == len(value)):
+        return False
+    if is_quoted:
+        return is_strong or (len(value) >= 4 and not (_is_plain(name, before) and _OBJECT.match(value)))
+    return _is_bare(text, (name_at, begins), value, separator)
+
+
+def _is_other(name: str, before: str, separator: str) -> bool:
+    """Whether a name only ends as one of a secret does: `imagePullSecret`, `hostKey`, the signature of an image."""
+    is_signature = name[:9].lower() == "signature" and not separator.endswith("=")
+    return is_signature or _EXCEPT.search(before or " ") is not None
+
+
+def _is_path(text: str, name_at: int, separator: str) -> bool:
+    """Whether the name is the last part of a path or of an image, with a tag or what is said of it behind."""
+    at = name_at
+    while at and (text[at - 1].isalnum() or text[at - 1] in "-_."):
+        at -= 1
+    return text[at - 1 : at] == "/" and separator.rstrip()[-1:] == ":" and text[at - 2 : at] != "//"
+
+
+def _is_bare(text: str, at: Span, value: str, separator: str) -> bool:
+    """Whether a value without quotes is one, by what it is made of."""
+    name_at, begins = at
+    name, before = text[name_at:begins], text[max(0, name_at - 16) : name_at]
+    is_strong = _STRONG.match(name) is not None
+    if text[begins - 1] in "{[\n":
+        return True
+    if len(value) < (2 if is_strong else 4) or _FLOW.match(value):
+        return False
+    if ":" in separator and " " in separator:
+        return not _is_sentence(text, name_at, begins)
+    if _is_plain(name, before) and _OBJECT.match(value):
+        return bool(MIXED.search(value)) and "/" not in value and not value.isalpha() and "-" not in value
+    return is_strong or not value.isdecimal() or len(value) > 7
+
+
+def _is_plain(name: str, before: str) -> bool:
+    """Whether it is `secret` alone, which is how the name of one is told, too."""
+    return (
+        name[:6].lower() == "secret"
+        and not name[6:7].isalpha()
+        and name[6:7] not in {"_", "-"}
+        and not before[-1:].isalnum()
+        and before[-1:] not in {"_", "-", ","}
+    )
+
+
+def _is_sentence(text: str, name_at: int, begins: int) -> bool:
+    """Whether prose goes on behind `token: `, rather than a value: words without figures, more than one of them."""
+    word = WORDS_OF_PROSE.match(text, begins)
+    if word is None:
+        return False
+    line = text.rfind("\n", 0, name_at) + 1
+    is_setting = not text[line:name_at].rstrip("- \t")
+    return word.end() < line_end(text, begins) or (not is_setting and word[0][-1] in ".,:;")
+
+
+@lru_cache(1024)
+def _is_flag(name: str) -> bool:
+    return _OF_FLAG.search(name) is not None and not name.endswith("initial-cluster-token")
+
+
+def _flagged(text: str, begins: int, ends: int, reach: _Reach) -> Iterator[Span]:
+    for found in _FLAG.finditer(text, begins, ends):
+        if found["name"] and not _is_flag(found["name"]):
+            continue
+        span = reach.value(found.end(), found.end())
+        if span is None or _FILE.match(text, found.end()) or _FLOW.match(text, span[0]):
+            continue
+        if span[1] - span[0] > 2 and not PROSE.match(text, span[0]):
+            yield reach.take(span)

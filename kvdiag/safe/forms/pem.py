@@ -1,0 +1,180 @@
+r"""Private keys in PEM, whole or cut: on one line, over the lines of a text, and over lines with a carrier before each.
+
+    Mar 14 08:10:10 worker-1 agent[7]: -----BEGIN RSA PRIVATE KEY-----
+    Mar 14 08:10:10 worker-1 agent[7]: MIIEowIBAAKCAQEA…
+
+A line of a key says nothing by itself, so the lines between the marks are redacted as a log is read, before anything
+else sees them. Where the first mark is missing, the lines above the last one that hold nothing but base64 go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from kvdiag.base.regex import lazy_regex
+from kvdiag.inputs.scan.blocks import Block
+from kvdiag.safe.forms.named import MARK, REDACTED
+from kvdiag.safe.forms.values import Span
+
+MOST_LINES = 400  # of a key
+SHORTEST_LINE = 60  # characters of base64 that are known for a line of a key by themselves
+SHORTEST_PIECE = 16  # of a line that was cut, with which a key without its first mark may begin
+_MARK = b"PRIVATE KEY"
+_KIND = r"[A-Z0-9 ]{0,32}PRIVATE KEY(?: BLOCK)?"
+_WHOLE = lazy_regex(rf"BEGIN {_KIND}(?:-{{1,5}})?(?P<value>(?s:.)*?)(?:-{{0,5}}END {_KIND}|$(?![\n]))")
+_HEADLESS = lazy_regex(rf"(?<![\w+/=\\])(?P<value>(?>(?:[\w+/=]|\\{{1,8}}[nrt]|[\r\n\t ])+))-----END {_KIND}")
+_LINE = lazy_regex(r"(?m)(?:^|(?<=[\s:\"]))(?P<body>[A-Za-z0-9+/]{60,80}={0,2})(?=(?:\\{1,8}[nr])*(?:\"[,}]|[\s\"]|$))")
+_BEGINS, _ENDS = lazy_regex(rb"BEGIN [A-Z0-9 ]{0,32}PRIVATE KEY"), lazy_regex(rb"END [A-Z0-9 ]{0,32}PRIVATE KEY")
+# A line of a key: what a carrier writes before it, the base64, and what an envelope writes behind it.
+_BODY = lazy_regex(
+    rb'^(?P<before>.*?(?:[\s:\]>|"]|\\[nt])|)(?P<body>[A-Za-z0-9+/]{4,}={0,2})(?P<behind>(?:\\{1,8}[nr])*(?:"(?:[,}][^\n]*)?)?[\s\\]*)$',
+    16,
+)
+# A word as long as no name is, with figures and letters of both cases: a piece of a token that has been wrapped.
+_PIECE = lazy_regex(
+    rb'(?P<before>^[\s"]{0,80}|(?:: |\d [FP] |std(?:out|err) [FP] |"log":")[\s"]{0,80})'
+    rb'(?=[^\s"]*\d)(?=[^\s"]*[a-z])(?=[^\s"]*[A-Z])[\w+=.~-]{40,}(?=(?: \w{1,16})?(?:\\n)?(?:"[,}][^\n]*)?\s*$)'
+)
+_LONG = lazy_regex(rb'(?:^|[\s"])[A-Za-z0-9+/]{40,}={0,2}(?:\\{1,8}[nr]|["\s]|$)')
+_RECORD = lazy_regex(rb"[IWEF]\d{4} \d\d:\d\d:\d\d|level=[a-z]+ msg=")
+_BLOT = REDACTED.encode()
+
+
+def lines(text: str) -> Iterator[Span]:
+    """Where a line holds nothing, behind its carrier, but base64 as long as a line of a key is, which no id is."""
+    for found in _LINE.finditer(text):
+        body = found["body"]
+        if body != body.lower() and body != body.upper() and any(character.isdigit() for character in body):
+            yield found.span("body")
+
+
+def spans(text: str) -> Iterator[Span]:
+    """Where private keys are in a text that has a mark of one."""
+    for pattern in (_WHOLE, _HEADLESS):
+        for found in pattern.finditer(text):
+            begins, ends = found.span("value")
+            if text[begins:ends].replace(MARK, "").strip("\\nr \t\n-"):
+                yield begins, ends
+
+
+def without_keys(given: Iterable[Block], *, alone: bool = False) -> Iterator[Block]:
+    """Blocks of a log, with nothing in them of private keys that spread over lines.
+
+    Of lines that stand `alone`, taken out of a log, any may be of a key that hold nothing but such a word.
+    """
+    keys = Keys(alone=alone)
+    for block in given:
+        if not alone and keys.is_idle and _MARK not in block.data and not keys.may_hold(block.data):
+            yield block
+            continue
+        yield from keys.take(block)
+    yield from keys.rest()
+
+
+class Keys:
+    """What is known of the key that is being read, and the lines that may be of one whose first mark is missing."""
+
+    def __init__(self, *, alone: bool = False) -> None:
+        """No key has begun."""
+        self._alone = alone
+        self._inside = 0  # lines since it began; 0 outside
+        self._held: list[bytes] = []
+        self._last: Block | None = None
+        self._torn: tuple[int, ...] = ()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether what was read before says nothing of what comes."""
+        return not self._inside and not self._held
+
+    def may_hold(self, data: bytes) -> bool:
+        """Whether the last line may be one of a key that goes on in the next block."""
+        line = data[data.rfind(b"\n", max(0, len(data) - 4096), len(data) - 1) + 1 :]
+        return len(line) < 4096 and _may_begin(line.rstrip(b"\r\n"))
+
+    def take(self, block: Block) -> Iterator[Block]:
+        """Take a block up; give it but for lines at its end that may be of a key."""
+        lines = block.data.split(b"\n")
+        ending = [b""] if not lines[-1] else []
+        lines = lines[:-1] if ending else lines
+        before = len(self._held)
+        self._torn += block.torn
+        done: list[bytes] = []
+        for line in lines:
+            done += self._next(line)
+        if done:
+            held = len(self._held)
+            data = b"\n".join([*done, *(ending if not held else [b""])])
+            given = Block(data, block.first_line - before, len(done), block.truncated, self._torn)
+            yield given._replace(torn=given.torn_within(given.first_line, given.lines))
+            self._torn = given.torn_within(given.first_line + given.lines, len(self._held))
+        self._last = Block(b"\n" if ending else b"", block.first_line + len(lines), 0, 0)
+
+    def rest(self) -> Iterator[Block]:
+        """Give what was held back when the log ends."""
+        if self._held and self._last:
+            held, self._held = self._evicted(), []
+            yield Block(b"\n".join(held) + self._last.data, self._last.first_line - len(held), len(held), 0, self._torn)
+
+    def _next(self, line: bytes) -> list[bytes]:
+        """The lines that are done with once this one is known."""
+        if self._inside:
+            return self._step(line)
+        if _MARK in line and _ENDS.search(line) and not _BEGINS.search(line):
+            held, self._held = [_redacted(held) for held in self._held], []
+            return [*held, line]
+        if len(self._held) < MOST_LINES and (_is_body(line) if self._held else _may_begin(line)):
+            self._held.append(line)
+            return []
+        held, self._held = self._evicted(), []
+        return [*held, *self._step(line)]
+
+    def _evicted(self) -> list[bytes]:
+        """Lines of base64 that nothing ends: those as long as a key's are of one that was cut at both ends."""
+        is_key = self._alone or sum(_is_long(held) for held in self._held) > 1
+        return [_redacted(held) if is_key else held for held in self._held]
+
+    def _step(self, line: bytes) -> list[bytes]:
+        if _MARK in line:
+            begins = [found.start() for found in _BEGINS.finditer(line)]
+            ends = [found.start() for found in _ENDS.finditer(line)]
+            was_inside, self._inside = self._inside, int(bool(begins) and (not ends or begins[-1] > ends[-1]))
+            return [_redacted(line) if was_inside and not ends and not begins else line]
+        if not self._inside:
+            return [_PIECE.sub(rb"\g<before>" + _BLOT, line) if self._alone and not _RECORD.search(line) else line]
+        self._inside = 0 if self._inside > MOST_LINES else self._inside + 1
+        if _RECORD.search(line) and not _is_body(line):
+            return [line]
+        return [_redacted(line) if _BODY.match(line[:4096]) or _LONG.search(line) else line]
+
+
+def _is_body(line: bytes) -> bool:
+    """Whether a line holds nothing but base64 behind its carrier, of the kind that is no word and no id."""
+    found = _BODY.match(line) if len(line) < 4096 else None
+    return found is not None and _is_mixed(found["body"])
+
+
+def _may_begin(line: bytes) -> bool:
+    """Whether a line may begin what is left of a key: it is long, or has figures as no word has."""
+    found = _BODY.match(line) if len(line) < 4096 else None
+    body = found["body"] if found else b""
+    return _is_mixed(body) and (len(body) >= SHORTEST_PIECE or any(48 <= c < 58 for c in body))
+
+
+def _is_long(line: bytes) -> bool:
+    """Whether it is as long as a line of a key is, with figures and letters of both cases, as no id has."""
+    found = _BODY.match(line)
+    body = found["body"] if found else b""
+    return len(body) >= 40 and body != body.lower() and body != body.upper() and any(48 <= c < 58 for c in body)
+
+
+def _is_mixed(body: bytes) -> bool:
+    has_upper, has_lower = body.upper() != body.lower() and body != body.lower(), body != body.upper()
+    return has_upper and (has_lower or any(48 <= c < 58 for c in body)) and len(body) > 3
+
+
+def _redacted(line: bytes) -> bytes:
+    found = _BODY.match(line)
+    if found:
+        return found["before"] + _BLOT + found["behind"]
+    return _BLOT if b" " not in line.strip() and line.strip() else _LONG.sub(b" " + _BLOT + b" ", line)

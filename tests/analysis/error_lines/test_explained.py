@@ -1,0 +1,111 @@
+"""What a finding rests on is explained, what an entry takes is harmless, when it says so; the rest is neither."""
+
+from __future__ import annotations
+
+import pytest
+
+from kvdiag.analysis.analyze import analyze
+from kvdiag.explain import benign
+from kvdiag.explain.benign import Benign
+from kvdiag.model.options import Options
+from kvdiag.model.vocabulary import Wording
+from tests.conftest import SAMPLES
+from tests.errorlines import klog
+
+STARTED = klog('server.go:487] "Kubelet version" kubeletVersion="v1.29.2"', "08:00:00", "I")
+SAMPLE = SAMPLES / "hostpath-driver-lost-state"
+REGISTERED = 'kubelet_node_status.go:76] "Successfully registered node" node="worker-1"'
+
+
+def entry(**when: object) -> Benign:
+    """Give an entry of harmless lines."""
+    wording = Wording(anchor="The widget", message="The widget", place="")
+    return Benign(name="widget", why="It is.", unless="never", wordings=(wording,), **when)
+
+
+@pytest.fixture
+def harmless(errors_of, monkeypatch):
+    """Give the function that counts the lines an entry takes."""
+
+    def counted(text: str, **when: object) -> int:
+        monkeypatch.setattr("kvdiag.analysis.analyze.known_benign", lambda: (entry(**when),))
+        said = errors_of(kubelet=text)
+        assert said.benign + sum(group.count for group in said.groups) == said.lines
+        return said.benign
+
+    return counted
+
+
+def widget(at: str = "08:00:30", name: str = "one") -> str:
+    """Give a line that the entry takes."""
+    return klog(f'a.go:1] "The widget" name="{name}"', at)
+
+
+@pytest.mark.parametrize(
+    ("text", "when", "count"),
+    [
+        (widget() * 5, {}, 5),
+        (widget("08:00:30") + widget("08:00:31"), {"most": 2}, 2),
+        (widget("08:00:30") + widget("08:00:31") + widget("08:00:32"), {"most": 2}, 0),
+        (widget(name="one") + widget(name="two") + widget(name="three"), {"most": 2}, 3),
+        (STARTED + widget("08:00:30") + widget("08:03:00"), {"start": 60_000_000}, 1),
+        (widget("08:00:30"), {"start": 60_000_000}, 0),
+        (klog('a.go:1] "The gadget"'), {}, 0),
+        (widget("08:00:30") + klog(REGISTERED, "08:01:00", "I"), {"until": "node.registered"}, 1),
+        (klog(REGISTERED, "08:01:00", "I") + widget("08:01:30"), {"until": "node.registered"}, 0),
+        (widget("08:00:30") + klog(REGISTERED, "08:31:00", "I"), {"until": "node.registered"}, 0),
+    ],
+)
+def test_harmless_when_the_entry_says_so(harmless, text, when, count):
+    """So often, so soon after a start, before that event; a line outside of it is an error as any other."""
+    assert harmless(text, **when) == count
+
+
+def test_what_a_finding_rests_on():
+    """The busy directory is the finding's, whatever wait stands in the line."""
+    said = analyze(Options(paths=(str(SAMPLE),))).errors
+    assert said.explained == 8
+    assert [group.explained_by for group in said.known if group.explained_by] == ["csi-nodeunpublish-state-lost"]
+    assert not any("device or resource busy" in group.says for group in said.groups)
+    assert said.lines == said.explained + said.benign + sum(group.count for group in said.groups)
+
+
+def test_copies_of_a_line_are_explained_with_it(tmp_path):
+    """A log that is given twice doubles each figure."""
+    log = (SAMPLE / "kubelet.log").read_bytes()
+    once, twice = (tmp_path / name for name in ("once", "twice"))
+    for folder, names in ((once, ["a"]), (twice, ["a", "b"])):
+        folder.mkdir()
+        for name in names:
+            (folder / f"kubelet-{name}.log").write_bytes(log)
+    one, two = (analyze(Options(paths=(str(folder),))).errors for folder in (once, twice))
+    assert (two.lines, two.explained, two.benign) == (2 * one.lines, 2 * one.explained, 2 * one.benign)
+
+
+def test_the_cache_keeps_what_an_entry_says():
+    """An entry from the cache fits what the file's fits."""
+    kept = benign.known_benign()
+    assert len(kept) > 10
+    assert all(one.matchers and one.why and one.unless for one in kept)
+
+
+DOWN = 'rpc error: code = Unavailable desc = connection error: desc = \\"transport: dial unix /run/a.sock: connect: connection refused\\"'
+RUNTIME_DOWN = [
+    klog(f'remote_runtime.go:294] "ListPodSandbox with filter from runtime service failed" err="{DOWN}"', at, "E")
+    for at in ("08:00:00", "08:00:30", "08:01:00", "08:02:00")
+]
+
+
+@pytest.mark.parametrize(
+    ("line", "explained"),
+    [
+        (klog(f'eviction_manager.go:282] "The widgets were not counted" err="failed to count: {DOWN}"', "08:01:10", "E"), True),
+        (klog(f'eviction_manager.go:282] "The widgets were not counted" err="failed to count: {DOWN}"', "08:31:10", "E"), False),
+        (klog('a.go:1] "The widgets were not sent" err="dial tcp 192.0.2.1:6443: connect: connection refused"', "08:01:10", "E"), False),
+    ],
+)  # fmt: skip
+def test_what_ends_in_the_same_cause_is_explained_too(errors_of, line, explained):
+    """Other layers tell the error of a lower one at that time; the same last word of another error is no such end."""
+    said = errors_of(kubelet="".join(RUNTIME_DOWN) + line)
+    assert any("widgets" in group.says for group in said.groups) is not explained
+    assert "runtime-unavailable" in {group.explained_by for group in said.known}

@@ -1,0 +1,60 @@
+"""What may be of level warning or worse is found in every notation, alone and mixed with others."""
+
+from __future__ import annotations
+
+import pytest
+
+from kvdiag.analysis.error_lines.suspects import suspects
+
+INFO = b'I0312 08:15:00.100000    2201 kubelet.go:2447] "SyncLoop ADD" source="api" pods=["shop/web-0"]'
+FOUND = [
+    b'E0312 08:15:00.100000    2201 kubelet.go:2916] "Container runtime network not ready"',
+    b"W0312 08:15:00.100000    2201 reflector.go:324] failed to list",
+    b"Mar 12 08:15:00 worker-1 kubelet[2201]: F0312 08:15:00.100000    2201 server.go:1] gone",
+    b"2024-03-12T08:15:00.1Z stderr F E0312 08:15:00.100000    2201 main.go:1] gone",
+    b'{"log":"E0312 08:15:00.100000    2201 main.go:1] gone\\n","stream":"stderr","time":"2024-03-12T08:15:00.1Z"}',
+    b'time="2024-03-12T08:15:00.1Z" level=warning msg="cleanup warnings"',
+    b"level=error ts=2024-03-12T08:15:00.1Z msg=gone",
+    b"lvl=warn msg=gone",
+    b'{"level":"error","ts":1710231300.1,"caller":"main.go:1","msg":"gone"}',
+    b'{"ts":1710231300100.1,"caller":"main.go:1","msg":"gone","err":"it went"}',
+    b'{"ts":1710231300100.1,"caller":"a.go:1","msg":"gone","pod":{"name":"vault-0","namespace":"v"}}',
+    b"ERRO[0012] gone",
+    b"\x1b[33mWARN\x1b[0m[0012] gone",
+    b"2024-03-12T08:15:00.100Z\tERROR\tservice/node.go:404\tgone",
+    b"2024-03-12T08:15:00.100Z  error  service/node.go:404 gone",
+    b"E reconciler.go:388] gone",
+    b"panic: runtime error: index out of range",
+    b"Mar 12 08:15:00 worker-1 kubelet[2201]: panic: gone",
+]
+PASSED_OVER = [
+    b'time="2024-03-12T08:15:00.1Z" level=info msg="StopPodSandbox returns successfully"',
+    b'{"level":"info","ts":1710231300.1,"caller":"main.go:1","msg":"fine"}',
+    b'{"ts":1710231300100.1,"caller":"main.go:1","msg":"fine","v":2}',
+    b"Mar 12 08:15:00 worker-1 systemd[1]: Started kubelet.",
+    INFO,
+]
+
+
+def found(data: bytes) -> list[bytes]:
+    """Give the lines themselves."""
+    return [data[begin:end] for begin, end in suspects(data, data.count(b"\n") + (not data.endswith(b"\n")))]
+
+
+@pytest.mark.parametrize("line", FOUND)
+@pytest.mark.parametrize("before", [b"", INFO + b"\n", b"some text\n\n"])
+@pytest.mark.parametrize("after", [b"", b"\n", b"\n" + INFO + b"\n"])
+def test_found(line, before, after):
+    """A line is found first, last and between others, once."""
+    assert found(before + line + after) == [line]
+
+
+@pytest.mark.parametrize("line", PASSED_OVER)
+def test_passed_over(line):
+    """What is of level info in its own notation is not even looked at."""
+    assert found(INFO + b"\n" + line + b"\n") == []
+
+
+def test_all_in_order():
+    """Mixed notations are found in the order of their lines."""
+    assert found(b"\n".join([*FOUND, *PASSED_OVER, *FOUND])) == [*FOUND, *FOUND]
