@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from kvdiag import __version__
+from kvdiag.rules.template import FAMILIES
 
 ROOT = Path(__file__).parents[1]
 LOST = ROOT / "sample-logs" / "hostpath-driver-lost-state"
@@ -385,6 +386,24 @@ def test_new_rule(kvdiag, tmp_path):
     assert kvdiag("analyze", "--patterns", mine, "--rule", "volume-lost-its-way", HEALTHY).returncode == 0
     again = kvdiag("rules", "new", "volume-lost-its-way", "--patterns", mine, "--family", "volume")
     assert (again.returncode, "file exists" in again.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_first_draft_of_each_family(kvdiag, tmp_path, family):
+    """A new rule of a family asks for nothing but to be filled in: its kinds, names and capabilities exist."""
+    assert kvdiag("rules", "new", "my-rule", "--patterns", tmp_path, "--family", family).returncode == 0
+    faults = kvdiag("rules", "lint", tmp_path).stderr.splitlines()
+    told = [line for line in faults if re.match(rf"{tmp_path}\S+:\d+:\d+: ", line)]
+    assert told
+    assert [line for line in told if "is the template's" not in line] == []
+
+
+def test_the_patterns_that_come_with_kvdiag_may_be_named(kvdiag):
+    """In a checkout `--patterns patterns` adds nothing, also for a folder in it or one that is named twice."""
+    for folder in (ROOT / "patterns", ROOT / "patterns" / "node"):
+        for command in (["rules", "list"], ["rules", "test", "KV310"], ["analyze", HEALTHY]):
+            done = kvdiag(*command, "--patterns", folder, "--patterns", folder)
+            assert done.returncode == 0, done.stderr
 
 
 def test_rule_that_fails_its_own_test(kvdiag, tmp_path):

@@ -12,6 +12,7 @@ import typer
 from kvdiag.analysis.wanted import severity_of
 from kvdiag.base.clock import moment, zone_offset
 from kvdiag.base.errors import UsageError
+from kvdiag.events.folder import built_in
 from kvdiag.model.options import Options
 
 Paths = Annotated[
@@ -99,11 +100,18 @@ def narrowed(
 
 
 def folders(patterns: Sequence[Path] | None) -> tuple[Path, ...]:
-    """The folders of `--patterns`. Raises UsageError for one that is none."""
+    """The folders of `--patterns`, each once. Raises UsageError for one that is none.
+
+    What lies in the folder that comes with kvdiag is loaded anyway: in a checkout `--patterns patterns` adds nothing.
+    """
+    ours, found = built_in().resolve(), dict[Path, Path]()
     for folder in patterns or ():
         if not folder.is_dir():
             raise UsageError(f"--patterns {folder}: no such folder")
-    return tuple(patterns or ())
+        whole = folder.resolve()
+        if not whole.is_relative_to(ours):
+            found.setdefault(whole, folder)
+    return tuple(found.values())
 
 
 def components(words: Sequence[str] | None) -> dict[str, str]:

@@ -4,12 +4,50 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from itertools import chain
+from typing import NamedTuple
 
 from kvdiag.base.errors import UsageError
 from kvdiag.model.rule import Rule
 from kvdiag.rules.schema import RULE_NAME
 
-FAMILIES: Mapping[str, int] = {"pod": 1, "volume": 2, "csi": 3, "sandbox": 4, "runtime": 5, "node": 6}
+
+class _Family(NamedTuple):
+    """What the first draft of a rule of a family looks for: a failure of one subject, and what ends it."""
+
+    digit: int  # of its ids
+    per: str
+    breaks: str
+    failed: str
+    done: str
+    look: str  # a command that shows the state of the subject
+
+
+FAMILIES: Mapping[str, _Family] = {
+    "pod": _Family(
+        *(1, "pod", "container.make", "container.start.failed", "container.started.recorded"),
+        "kubectl describe pod -n {namespace} {pod_name}",
+    ),
+    "volume": _Family(
+        *(2, "volume", "volume.unpublish", "volume.unpublish.failed", "volume.unpublish.succeeded"),
+        "findmnt {target_path}",
+    ),
+    "csi": _Family(
+        *(3, "volume", "volume.stage", "csi.nodestage.failed", "csi.nodestage.succeeded"),
+        "findmnt {staging_path}",
+    ),
+    "sandbox": _Family(
+        *(4, "pod", "sandbox.make", "sandbox.create.failed", "sandbox.created"),
+        "crictl pods --namespace {namespace} --name {pod_name}",
+    ),
+    "runtime": _Family(
+        *(5, "node", "runtime.serve", "runtime.call.failed", "runtime.booted"),
+        "crictl info",
+    ),
+    "node": _Family(
+        *(6, "node", "node.ready", "node.not-ready", "node.ready"),
+        "kubectl describe node {node}",
+    ),
+}
 
 _TEXT = """\
 id: {id}
@@ -18,17 +56,17 @@ title: What went wrong, in one line
 severity: medium                # info low medium high critical
 status: experimental            # stable when it has met real logs
 per: {per}
-breaks: [volume.unpublish]      # or suffers: what patterns/capabilities.yaml calls it
+breaks: [{breaks}]              # or suffers: what patterns/capabilities.yaml calls it
 events:                         # names for the sentence below; kinds are in docs/event-kinds.md
-  failed: {{kind: volume.unpublish.failed, error: "*device or resource busy*"}}
-  done: {{kind: volume.unpublish.succeeded}}
+  failed: {{kind: {failed}}}
+  done: {{kind: {done}}}
 when: at least 3 failed and no done after failed until end
-says: What is wrong with {{{per}}}, in one sentence.
+says: What is wrong with {{{says}}}, in one sentence.
 cause: |
   Why it happens, in two to five lines.
 fix:
   - text: Look first.
-    run: findmnt {{target_path}}
+    run: {look}
 references: []
 not-when: []
 tests:
@@ -67,9 +105,10 @@ def new_rule(name: str, family: str, taken: Collection[str], *, is_own: bool = F
     """
     if not RULE_NAME.fullmatch(name):
         raise UsageError(f"{name!r}: use lower-case words joined by dashes, such as csi-nodeunstage-missing")
-    digit = FAMILIES[family]
+    draft = FAMILIES[family]
+    digit = draft.digit
     ours = chain(range(digit * 100 + 1, digit * 100 + 100), range(digit * 1000, digit * 1000 + OWN))
     numbers = range(digit * 1000 + OWN, digit * 1000 + 1000) if is_own else ours
     free = next(f"KV{number}" for number in numbers if f"KV{number}" not in taken)
-    per = {"csi": "volume", "runtime": "node"}.get(family, family)
-    return _TEXT.format(id=free, name=name, per=per)
+    fields = draft._asdict() | {"id": free, "name": name, "says": draft.per}
+    return _TEXT.format(**fields)
