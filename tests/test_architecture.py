@@ -37,7 +37,7 @@ FREE = {"kvdiag.__version__"}
 
 GUESTS = {
     "typer": ("cli/",),
-    "rich": ("cli/progress.py",),
+    "rich": ("cli/progress.py", "report/overview.py"),
     "pyparsing": ("rules/grammar.py",),
     "dateutil": ("base/clock.py",),
     "jinja2": ("report/page/render.py",),

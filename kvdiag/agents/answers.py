@@ -25,6 +25,7 @@ from kvdiag.model.values import SubjectKind, Verdict
 from kvdiag.report import RenderOptions
 from kvdiag.report.errors import write_text
 from kvdiag.report.plain import plain_lines
+from kvdiag.report.said import count
 from kvdiag.report.timeline import timeline_writer
 from kvdiag.safe.clean import clean
 
@@ -113,7 +114,7 @@ def _check_length(subject: str) -> None:
 def _report(report: Report) -> Iterator[str]:
     causes = [finding for finding in report.findings if finding.explained_by is None]
     lines = sum(reading.lines for reading in report.inputs)
-    yield f"{len(causes)} causes found in {len(report.inputs)} logs with {lines} lines, the gravest first. {DATA}"
+    yield f"{count(report)}, in {len(report.inputs)} logs with {lines} lines; the gravest first. {DATA}"
     for finding in causes:
         yield ""
         yield from _finding(finding, [one for one in report.findings if one.explained_by == finding.key])

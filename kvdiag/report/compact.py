@@ -21,10 +21,9 @@ def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
     under = [finding.explained_by for finding in report.findings]
     lines = (line(finding, under.count(finding.key)) for finding in alarms)
     stream.writelines(clean(line, redact=options.redact) + "\n" for line in lines)
-    more = [f"{len(causes) - len(alarms)} for information"] if len(causes) > len(alarms) else []
     groups = len(report.errors.groups)
-    more += [f"{groups} group{'' if groups == 1 else 's'} of errors not explained"] if groups else []
-    stream.write("; ".join([f"kvdiag: {verdict(report, causes)}", *more]) + "\n")
+    more = [f"{groups} group{'' if groups == 1 else 's'} of errors not explained"] if groups else []
+    stream.write("; ".join([f"kvdiag: {verdict(report)}", *more]) + "\n")
 
 
 def line(finding: Finding, symptoms: int = 0) -> str:

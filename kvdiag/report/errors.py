@@ -25,7 +25,6 @@ SCHEMA = "kvdiag.errors/1"
 OUTPUTS = ("text", "json", "yaml")
 FIRST = 5  # groups and pods that a report tells of, unless -v
 LEAST = 24  # columns for what a line says; with fewer its place stands on a line of its own
-OPERATION = 'Operation for "{'  # how kubelet begins the error of a volume; names of objects follow
 Plain = dict[str, Any]
 
 
@@ -151,7 +150,6 @@ def _rows(groups: Sequence[ErrorGroup], options: RenderOptions, folder: str) -> 
 def _sample(group: ErrorGroup, options: RenderOptions, folder: str) -> Iterator[Line]:
     """Where the first line of a group stands, and all that it says."""
     said = line_words(group.sample)
-    said = said.partition(" Error: ")[2] or said if said.startswith(OPERATION) else said
     said = redacted(said) if options.redact else said  # before its lines are joined, which tell what some are
     words = clean(" ".join(said.split()), redact=options.redact)
     place = clean(str(group.origin).removeprefix(f"{folder}/" if folder else ""), redact=options.redact)

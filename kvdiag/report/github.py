@@ -33,7 +33,7 @@ def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
         told[level] += 1
         if told[level] <= MOST:
             stream.write(annotation)
-    stream.write(f"kvdiag: {verdict(report, causes)}\n")
+    stream.write(f"kvdiag: {verdict(report)}\n")
     left = sum(max(0, count - MOST) for count in told.values())
     if left:
         stream.write(f"kvdiag: {left} more without an annotation; the summary of the job lists all\n")

@@ -12,6 +12,7 @@ from kvdiag.report import RenderOptions
 from kvdiag.report.doubts import say_doubt
 from kvdiag.report.plain import evidence_lines
 from kvdiag.report.runnable import shown
+from kvdiag.report.victims import failures, notes
 from kvdiag.safe.clean import clean
 
 LARGEST = 60_000  # bytes of a comment; GitHub takes 65,536 characters
@@ -31,7 +32,7 @@ def write_within(report: Report, stream: TextIO, options: RenderOptions, room: i
     """The same in so many bytes: a table of the causes and the gravest in full, of both as many as fit."""
     causes = [finding for finding in report.findings if finding.explained_by is None]
     graver = [finding for finding in causes if finding.severity > Severity.INFO]
-    ends = [f"### kvdiag: {verdict(report, causes)}"], list(_foot(report, options))
+    ends = [f"### kvdiag: {verdict(report)}"], list(_foot(report, options))
     room -= sum(map(_size, ends)) + SPARE
     rows = _fitting(([_row(finding, options)] for finding in causes), room // 4)
     full = _fitting((list(_full(one, _under(one, report), options)) for one in graver), room - sum(map(_size, rows)))
@@ -79,13 +80,15 @@ def _foot(report: Report, options: RenderOptions) -> Iterator[str]:
         yield from ("", f"Nor {len(report.problems) - MOST_PROBLEMS} more.")
 
 
-def verdict(report: Report, causes: Sequence[Finding]) -> str:
-    """In a few words how it stands."""
-    alarms = [finding for finding in causes if finding.severity > Severity.INFO]
-    if not alarms:
-        return "no failure found" if any(reading.records for reading in report.inputs) else "no log lines recognized"
-    worst = max(finding.severity for finding in alarms)
-    return f"{len(alarms)} failure{'' if len(alarms) == 1 else 's'} found, the worst {worst.label}"
+def verdict(report: Report) -> str:
+    """In a few words how it stands: the failures and notes of the report for a person."""
+    found, noted = failures(report.findings), notes(report.findings)
+    more = f"; {len(noted)} note{'' if len(noted) == 1 else 's'}" if noted else ""
+    if not found:
+        is_read = any(reading.records for reading in report.inputs)
+        return f"no failure found{more}" if is_read else "no log lines recognized"
+    worst = max(incident[0].severity for incident in found)
+    return f"{len(found)} failure{'' if len(found) == 1 else 's'} found, the worst {worst.label}{more}"
 
 
 def _full(finding: Finding, symptoms: Sequence[Finding], options: RenderOptions) -> Iterator[str]:

@@ -6,7 +6,8 @@ import os
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from kvdiag.base.clock import say_duration, to_datetime
+from kvdiag.base.clock import SECOND, say_duration, to_datetime
+from kvdiag.base.regex import lazy_regex
 from kvdiag.base.versions import read_range, say_range
 from kvdiag.formats.bodies.eventtable import FORMATS
 from kvdiag.formats.bodies.known import read_body
@@ -16,8 +17,11 @@ from kvdiag.model.record import Body
 from kvdiag.model.report import Evidence, Finding, Reading, Report
 from kvdiag.model.timeline import SeenVersion
 from kvdiag.model.values import State, SubjectKind
+from kvdiag.report.victims import failures, notes
 
+GUESSED = lazy_regex(r"the file's date|assumed from today|without a time")  # where no log tells the date
 MOST_NAMED = 5  # logs, unless -v
+OPERATION = 'Operation for "{'  # how kubelet begins the error of a volume; names of objects follow
 IDS = ["pod_uid", "volume_handle", "driver", "sandbox_id", "container_id"]
 
 
@@ -50,7 +54,8 @@ def _words(body: Body) -> str:
     if body.format in FORMATS:
         return f"{body.fields.get('object', '')} {body.message}".strip()
     fields = " ".join(f"{key}={value}" for key, value in body.fields.items())
-    return f"{body.message} {fields}".strip()
+    said = f"{body.message} {fields}".strip()
+    return said.partition(" Error: ")[2] or said if said.startswith(OPERATION) else said
 
 
 def subject_lines(finding: Finding) -> Iterator[str]:
@@ -66,20 +71,30 @@ def subject_lines(finding: Finding) -> Iterator[str]:
 
 
 def span_of(finding: Finding) -> str:
-    """Since when, for how long and how often, and whether it is over."""
-    begins = moment(finding.begins)
-    lasted = finding.ends - finding.begins
-    times = f", {finding.count} times" if finding.count > 1 else ""
-    return f"{begins} UTC{f', for {say_duration(lasted)}' if lasted >= 1_000_000 else ''}{times}{_state(finding)}"
+    """Where the fault stood at the end of the logs, since when it was, and how often."""
+    begins, lasted = moment(finding.begins), finding.ends - finding.begins
+    took = f" in {say_duration(lasted)}" if lasted >= SECOND else ""
+    state = _state(finding)
+    if finding.count < 2 and not state:
+        return f"Once, {begins} UTC." if not took else f"Began {begins} UTC, seen for {say_duration(lasted)}."
+    if finding.count < 2:
+        return f"{state} Began {begins} UTC."
+    return f"{state} Began {begins} UTC: {finding.count} times{took}.".lstrip()
 
 
 def _state(finding: Finding) -> str:
-    """Whether the fault was over at the end of the logs."""
+    """What the logs show of its end."""
     if finding.healed is not None:
-        return f", over at {moment(finding.healed)}"
+        return f"Over since {_same_day(finding.healed, finding.begins)}."
     if finding.deleted is not None:
-        return f", pod removed at {moment(finding.deleted)}"
-    return ", ongoing" if finding.state is State.ONGOING else ""
+        return f"Not recovered: the pod was removed at {_same_day(finding.deleted, finding.begins)}."
+    return "Still failing at the end of the logs." if finding.state is State.ONGOING else ""
+
+
+def _same_day(stamp: int, begins: int) -> str:
+    """A moment, its date left out where it is that of another that is told beside it."""
+    day, time = moment(stamp).split(" ")
+    return time if moment(begins).startswith(day) else f"{day} {time}"
 
 
 def moment(stamp: int) -> str:
@@ -120,13 +135,18 @@ def silence(report: Report) -> str:
 
 
 def count(report: Report) -> str:
-    """How many causes there are of each severity, and what they explain."""
-    found = [finding for finding in report.findings if finding.explained_by is None]
-    by = Counter(finding.severity for finding in found)
+    """How many failures there are of each severity, what they explain, and how many notes."""
+    found, noted = failures(report.findings), notes(report.findings)
+    by = Counter(incident[0].severity for incident in found)
     graded = ", ".join(f"{number} {severity.label}" for severity, number in sorted(by.items(), reverse=True))
-    symptoms = len(report.findings) - len(found)
-    under = f"; {symptoms} symptom{'' if symptoms == 1 else 's'} explained" if symptoms else ""
-    return f"{len(found)} cause{'' if len(found) == 1 else 's'} found: {graded}{under}"
+    symptoms = sum(finding.explained_by is not None for finding in report.findings)
+    parts = [f"{_many(len(found), 'failure')}: {graded}" if found else "No failure found"]
+    parts += [f"{_many(symptoms, 'symptom')} explained"] if symptoms else []
+    return "; ".join([*parts, *([_many(len(noted), "note")] if noted else [])])
+
+
+def _many(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
 
 
 def read_lines(readings: Sequence[Reading], folder: str) -> str:
@@ -152,7 +172,7 @@ def reading_lines(readings: Sequence[Reading], *, is_all: bool) -> Iterator[str]
         yield f"and {len(poor) - MOST_NAMED} more of which little was understood; -v lists them"
     clocks: dict[str, list[str]] = defaultdict(list)
     for reading in readings:
-        if reading.clock:
+        if reading.clock and (is_all or GUESSED.search(reading.clock)):
             clocks[reading.clock].append(reading.source)
     for clock, sources in clocks.items():
         named = ", ".join(sources) if is_all or len(sources) <= MOST_NAMED else f"{len(sources)} logs"

@@ -11,9 +11,11 @@ from kvdiag.model.rule import Fix
 from kvdiag.model.unexplained import Errors
 from kvdiag.model.values import Severity, Verdict
 from kvdiag.report import RenderOptions
+from kvdiag.report.because import explains
 from kvdiag.report.doubts import say_doubt
 from kvdiag.report.errors import section
 from kvdiag.report.ink import BADGES, file_uri, inked, linked
+from kvdiag.report.overview import MOST_ROWS, overview
 from kvdiag.report.runnable import shown
 from kvdiag.report.said import (
     clock,
@@ -30,11 +32,14 @@ from kvdiag.report.said import (
     words_of,
 )
 from kvdiag.report.strip import strip
-from kvdiag.report.victims import Incident, incidents, others, victims, whole
+from kvdiag.report.victims import Incident, failures, incidents, notes, others, victims, whole
 from kvdiag.safe.clean import clean, shortened
 
 EVIDENCE_LINES = 2  # of a log line's message, unless -v
 TELLING_LINES = 5  # of the line that shows the fault
+MOST_IN_FULL = 5  # failures; of more each takes a few lines
+MOST_STEPS = 3  # after the first
+LONGEST_REASON = 40  # characters of what a sentence ends with, to look for in a line
 
 
 class Piece(NamedTuple):
@@ -46,24 +51,20 @@ class Piece(NamedTuple):
 
 
 def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
-    """All findings, causes first with their symptoms under them, then what was read.
-
-    Beside an alarm what is only for information takes one line each; with -q it takes none.
-    """
-    under = folded(report.findings)
+    """What failed, several at a glance first; what is only for information; what nothing explains; what was read."""
     writer = _Writer(stream, options, common_folder(report))
-    causes = [finding for finding in report.findings if finding.explained_by is None]
-    alarms = [finding for finding in causes if finding.severity > Severity.INFO]
-    noted = [finding for finding in causes if finding.severity is Severity.INFO]
-    for incident in incidents(alarms if options.quiet or (alarms and not options.verbose) else causes):
-        writer.finding(incident, under)
-    if not options.quiet:
-        if alarms and not options.verbose:
-            writer.notes(incidents(noted))
-        writer.needs(report.needs)
-        writer.foot(report)
-    elif not alarms:
-        writer.nothing(report, len(noted))
+    found, noted = failures(report.findings), notes(report.findings)
+    if options.quiet:
+        writer.failures(found, report)
+        if not found:
+            writer.nothing(report, len(noted))
+        return
+    if len(found) > 1:
+        writer.overview(found, report)
+    writer.failures(found, report)
+    writer.notes(noted, report)
+    writer.needs(report.needs)
+    writer.foot(report)
 
 
 class _Writer:
@@ -78,37 +79,66 @@ class _Writer:
         text = inked(piece.text, piece.colour) if self.options.colour else piece.text
         return linked(text, piece.link) if self.options.links else text
 
-    def finding(self, incident: Incident, under: Mapping[str, list[Finding]]) -> None:
-        """One cause in full, with what it explains; of many victims the first.
+    def overview(self, found: Sequence[Incident], report: Report) -> None:
+        """How many failures there are, and a row for each."""
+        self._say(f"{count(report)}.", style="bold")
+        self._blank()
+        self.stream.write(overview(found, self.options))
+        self._blank()
 
-        What failed, the first thing to do and the line that shows it come first: they fit on one screen.
-        """
-        finding = incident[0]
-        steps = [shown(one, redact=self.options.redact) for one in finding.fix]
-        telling = _telling(finding)
-        self._head(incident)
-        self._say(finding.says, indent=2)
-        self._first(steps[:1])
-        self._uncaused(finding)
-        if telling is not None:
-            self._blank()
-            self._line(telling, indent=2, most=TELLING_LINES)
-        self._section("Why", finding.cause.split("\n\n"))
+    def failures(self, found: Sequence[Incident], report: Report) -> None:
+        """Each failure: of many what one needs first, of very many none but their rows, unless all is asked for."""
+        under = folded(report.findings)
+        is_full = len(found) <= MOST_IN_FULL or bool(self.options.verbose)
+        for incident in found if is_full or len(found) <= MOST_ROWS else ():
+            if is_full:
+                self.finding(incident, under)
+            else:
+                self._first_screen(incident, most=EVIDENCE_LINES)
+                self._blank()
+
+    def finding(self, incident: Incident, under: Mapping[str, list[Finding]]) -> None:
+        """One cause in full, with what it explains; of many victims the first."""
+        finding, is_all = incident[0], bool(self.options.verbose)
+        telling = self._first_screen(incident, most=TELLING_LINES)
+        why = finding.cause.split("\n\n")
+        self._section("Why", why if is_all else why[:1])
         self._section("Versions", [bug.says for bug in finding.bugs])
-        self._next(steps[1:])
+        self._next(finding)
         self._evidence([one for one in finding.evidence if one is not telling])
         self._doubts(finding)
         self._explains([symptom for one in incident for symptom in under.get(one.key, ())])
-        if self.options.verbose:
+        if is_all:
             self._section("Look-alikes", finding.rule.look_alikes)
             self._section("See", finding.rule.references)
         self._blank()
+        self._say(f"More: {explains(finding.rule.name)}", indent=2)
+        self._blank()
 
-    def notes(self, noted: Sequence[Incident]) -> None:
-        """What is no alarm: a first try that failed, a fault that passed."""
+    def _first_screen(self, incident: Incident, *, most: int) -> Evidence | None:
+        """What failed, where it stands, the first thing to do, and the line that shows it, which is returned."""
+        finding = incident[0]
+        telling = _telling(finding)
+        self._head(incident)
+        self._say(finding.says, indent=2)
+        self._first(finding.fix[:1])
+        self._uncaused(finding)
+        if telling is not None:
+            self._blank()
+            self._line(telling, indent=2, most=most, about=_reason(finding))
+        return telling
+
+    def notes(self, noted: Sequence[Incident], report: Report) -> None:
+        """What is no failure: a first try that failed, a fault that passed; a line each unless all is asked for."""
+        if noted and not failures(report.findings):
+            known = "known " if report.errors.groups else ""
+            self._say(f"No {known}failure found. {len(noted)} note{'' if len(noted) == 1 else 's'}:", style="bold")
         for incident in noted:
-            finding = incident[0]
-            self._say(f"{finding.severity.label}: {finding.says}{others(incident)} ({finding.rule.name})", hang=2)
+            if self.options.verbose:
+                self.finding(incident, folded(report.findings))
+            else:
+                finding = incident[0]
+                self._say(f"note: {finding.says}{others(incident)} ({finding.rule.name})", hang=2)
         if noted:
             self._blank()
 
@@ -134,13 +164,12 @@ class _Writer:
         if not report.findings:
             self._say(silence(report))
         self._errors(report.errors)
-        self._when(report)
+        if self.options.verbose:
+            self._when(report)
         self._say(", ".join(versions_seen(report.versions)), style="dim")
         self._say(f"Read {read_lines(report.inputs, self.folder)}", style="dim")
         for line in reading_lines(report.inputs, is_all=bool(self.options.verbose)):
             self._say(line.replace(f"{self.folder}/", "") if self.folder else line, hang=2, style="dim")
-        if report.findings:
-            self._say(count(report), style="bold")
 
     def nothing(self, report: Report, noted: int) -> None:
         """In one line, that there is no alarm, and what that rests on."""
@@ -191,11 +220,13 @@ class _Writer:
         self.put(Piece(label, BADGES[finding.severity]), Piece(" "), Piece(first, "bold"))
         for line in more:
             self.put(Piece(" " * (len(label) + 1) + line, "bold"))
-        self._say(f"{finding.rule.name} · {finding.rule.id} · {span_of(whole(incident))}", indent=2, style="dim")
+        self._say(span_of(whole(incident)), indent=2)
         is_full = bool(self.options.verbose)
-        named = subject_lines(finding) if len(incident) == 1 else [victims(incident, is_full=is_full)]
-        for line in named:
-            self._say(line, indent=2, hang=2, style="dim")
+        named = list(subject_lines(finding)) if len(incident) == 1 else [victims(incident, is_full=is_full)]
+        for line in named if is_full else named[:1]:
+            self._say(line, indent=2, hang=2)
+        if is_full:
+            self._say(f"{finding.rule.name} · {finding.rule.id}", indent=2, style="dim")
         self._blank()
 
     def _section(self, title: str, paragraphs: Sequence[str]) -> None:
@@ -206,16 +237,19 @@ class _Writer:
             self._say(" ".join(paragraph.split()), indent=4)
 
     def _evidence(self, rows: Sequence[Evidence]) -> None:
+        """The other lines: without -v one, of another kind than the one that was shown."""
+        if not self.options.verbose:
+            rows = rows[:0]
         if rows:
             self._title("Evidence")
         for row in rows:
             self._line(row, indent=4)
 
-    def _line(self, row: Evidence, *, indent: int, most: int = EVIDENCE_LINES) -> None:
-        """A line of a log: where it stands, when it was written, what it says."""
-        many = f" ×{row.of}" if row.of > 1 else ""
-        self._place(row.event.origin, f"{clock(row.event.time)}  {row.step.replace('_', ' ')}{many}", indent=indent)
-        self._say(self._shortened(words_of(row), most), indent=indent + 2)
+    def _line(self, row: Evidence, *, indent: int, most: int = EVIDENCE_LINES, about: str = "") -> None:
+        """A line of a log: where it stands, when it was written, what it says; of a long one what is `about`."""
+        many = f", one of {row.of}" if row.of > 1 else ""
+        self._place(row.event.origin, f"{clock(row.event.time)}{many}", indent=indent)
+        self._say(self._shortened(words_of(row), most, about), indent=indent + 2)
 
     def _place(self, origin: Origin, rest: str, *, indent: int) -> None:
         """Where a line stands, in one piece, so that it can be clicked and copied."""
@@ -229,17 +263,24 @@ class _Writer:
 
     def _first(self, steps: Sequence[Fix]) -> None:
         """The first thing to do."""
-        for step in steps:
+        for step in self._shown_steps(steps):
             self._say(f"First: {step.text}{_guard(step)}", indent=2)
             self._run(step, indent=4)
 
-    def _next(self, steps: Sequence[Fix]) -> None:
+    def _next(self, finding: Finding) -> None:
         """What to do after that."""
+        steps = finding.fix[1:] if self.options.verbose else finding.fix[1 : MOST_STEPS + 1]
         if steps:
             self._title("Next")
-        for number, step in enumerate(steps, start=2):
+        for number, step in enumerate(self._shown_steps(steps), start=2):
             self._say(f"{number}. {step.text}{_guard(step)}", indent=4, hang=3)
             self._run(step, indent=7)
+        left = len(finding.fix) - 1 - len(steps)
+        if left > 0:
+            self._say(f"{left} more step{'' if left == 1 else 's'}: -v", indent=4)
+
+    def _shown_steps(self, steps: Sequence[Fix]) -> list[Fix]:
+        return [shown(one, redact=self.options.redact) for one in steps]
 
     def _run(self, step: Fix, *, indent: int) -> None:
         if step.run:
@@ -293,16 +334,34 @@ class _Writer:
         """A source's name without the folder that all have in common."""
         return source.removeprefix(f"{self.folder}/") if self.folder else source
 
-    def _shortened(self, text: str, most: int) -> str:
+    def _shortened(self, text: str, most: int, about: str = "") -> str:
         """A log's words in a few lines, unless all were asked for."""
-        text = self._clean(text)  # whole: a secret that is cut cannot be told
-        return text if self.options.verbose else shortened(text, most * (self.options.width - 6))
+        text, room = self._clean(text), most * (self.options.width - 6)  # whole: a secret that is cut cannot be told
+        if self.options.verbose or len(text) <= room:
+            return text
+        at = text.find(self._clean(about)) if about else -1
+        if at < room // 2 or at > len(text) - room // 2:
+            return shortened(text, room)
+        return f"… {text[at - room // 2 : at + room // 2 - 4]} …"
 
 
 def _telling(finding: Finding) -> Evidence | None:
-    """The line that shows the fault: of what is counted, else the last of the evidence."""
-    counted = [one for one in finding.evidence if one.step == finding.rule.counts]
-    return next(iter([*counted, *reversed(finding.evidence)]), None)
+    """The line that shows the fault best: one of those that are counted, with the words of the sentence, and short."""
+    healing = finding.rule.healed.by if finding.rule.healed else ()
+    of_fault = [one for one in finding.evidence if one.step not in healing]
+    rows = [one for one in of_fault if one.step == finding.rule.counts] or of_fault or list(finding.evidence)
+    reason = _reason(finding)
+
+    def rank(row: Evidence) -> tuple[bool, int]:
+        words = words_of(row)
+        return reason not in words, len(words)
+
+    return min(rows, key=rank, default=None)
+
+
+def _reason(finding: Finding) -> str:
+    """How the sentence begins to tell of the error, to look for in a line."""
+    return finding.says.rstrip(".").rpartition(": ")[2][:LONGEST_REASON]
 
 
 def _guard(step: Fix) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kvdiag.model.report import Finding
+from kvdiag.model.values import Severity
 
 MOST_NAMED = 3  # victims, unless all were asked for
 
@@ -20,15 +21,28 @@ def incidents(findings: Iterable[Finding]) -> list[Incident]:
     return [tuple(group) for group in found.values()]
 
 
+def failures(findings: Iterable[Finding]) -> list[Incident]:
+    """What failed, one fault with many victims once: no symptoms, and nothing that is only for information."""
+    return incidents(one for one in findings if one.explained_by is None and one.severity > Severity.INFO)
+
+
+def notes(findings: Iterable[Finding]) -> list[Incident]:
+    """What is only for information."""
+    return incidents(one for one in findings if one.explained_by is None and one.severity is Severity.INFO)
+
+
 def victims(incident: Incident, *, is_full: bool) -> str:
     """`17 pods of worker-1: shop/web-0, shop/web-1, shop/web-2 and 14 more`."""
-    subject = incident[0].subject
     names = list(dict.fromkeys(one.subject.part or one.subject.name for one in incident))
     shown = names if is_full or len(names) <= MOST_NAMED + 1 else names[:MOST_NAMED]
-    node = subject.ids.get("node", "")
-    kinds = f"{len(incident)} {_plural(incident[0])}" + (f" of {node}" if node else "")
     more = f" and {len(names) - len(shown)} more (-v names all)" if len(shown) < len(names) else ""
-    return f"{kinds}: {', '.join(shown)}{more}"
+    return f"{kinds(incident)}: {', '.join(shown)}{more}"
+
+
+def kinds(incident: Incident) -> str:
+    """`17 pods of worker-1`."""
+    node = incident[0].subject.ids.get("node", "")
+    return f"{len(incident)} {_plural(incident[0])}" + (f" of {node}" if node else "")
 
 
 def others(incident: Incident) -> str:

@@ -18,7 +18,7 @@ from kvdiag.report.page.findings import MOST_ROWS, Findings, anchor
 from kvdiag.report.page.model import Page, Strip, Wanted
 from kvdiag.report.page.render import write_page
 from kvdiag.report.said import common_folder, from_to, read_lines, reading_lines, silence, versions_seen
-from kvdiag.report.victims import incidents
+from kvdiag.report.victims import failures, notes
 
 MOST_STRIPS = 12
 WHOLE = 1000  # parts of a strip
@@ -35,16 +35,14 @@ def page_of(report: Report, options: RenderOptions) -> Page:
     lanes = report.lanes or Lanes((), 0, 0)
     sources = Sources(reading.source for reading in report.inputs)
     told = Findings(report.findings, lanes, sources, options)
-    causes = [finding for finding in report.findings if finding.explained_by is None]
-    alarms = incidents(finding for finding in causes if finding.severity > Severity.INFO)
-    noted = incidents(finding for finding in causes if finding.severity is Severity.INFO)
+    alarms, noted = failures(report.findings), notes(report.findings)
     found = tuple(told.full([*alarms, *noted]))
     full = {one.row.anchor for one in found}
     rows = [told.row(one, is_full=anchor(one[0]) in full) for one in [*alarms, *noted][:MOST_ROWS]]
     worst = max((one[0].severity for one in alarms), default=None)
     return Page(
-        title=f"kvdiag: {verdict(report, causes)}",
-        verdict=_capital(verdict(report, causes)) if report.findings else silence(report).removesuffix("."),
+        title=f"kvdiag: {verdict(report)}",
+        verdict=_capital(verdict(report)) if report.findings else silence(report).removesuffix("."),
         level=worst.label if worst is not None else "none",
         lead=f"{read_lines(report.inputs, common_folder(report))}." if report.inputs else "",
         rows=tuple(row for row in rows if row.severity != Severity.INFO.label),

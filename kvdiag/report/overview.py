@@ -1,0 +1,80 @@
+"""Several failures at a glance, before each is told: one row each, the gravest first.
+
+3 failures: 1 high, 2 medium; 1 note
+
+SEVERITY  OBJECT          FAILURE                                STATE    SINCE     COUNT
+high      default/db-0    The CSI driver forgot that the volume  ongoing  20:39:21      8
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+
+from kvdiag.base.clock import to_datetime
+from kvdiag.base.regex import lazy_regex
+from kvdiag.model.report import Finding
+from kvdiag.model.values import Severity, State, Verdict
+from kvdiag.report import RenderOptions
+from kvdiag.report.victims import Incident, kinds, whole
+from kvdiag.safe.clean import clean
+
+MOST_ROWS = 20  # of more failures only those that are critical or high
+_UUID = lazy_regex(r"\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
+
+
+def overview(failures: Sequence[Incident], options: RenderOptions) -> str:
+    """A table of the failures, with a line that counts those for which there is no room, unless all are asked for."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = failures if options.verbose or len(failures) <= MOST_ROWS else _gravest(failures)
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
+    table.add_column("SEVERITY", no_wrap=True)
+    table.add_column("OBJECT", overflow="fold", ratio=2)
+    table.add_column("FAILURE", overflow="fold", ratio=3)
+    for name in ("STATE", "SINCE"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("COUNT", no_wrap=True, justify="right")
+    days = {to_datetime(whole(one).begins).date() for one in shown}
+    for incident in shown:
+        table.add_row(*(Text(clean(cell, redact=options.redact)) for cell in _cells(incident, is_long=len(days) > 1)))
+    stream = io.StringIO()
+    console = Console(
+        file=stream, width=options.width, force_terminal=options.colour, no_color=not options.colour,
+        color_system="standard" if options.colour else None, highlight=False, markup=False, emoji=False,
+    )  # fmt: skip
+    console.print(table)
+    left = len(failures) - len(shown)
+    more = f"and {left} more: -v lists them\n" if left else ""
+    return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()) + "\n" + more
+
+
+def _gravest(failures: Sequence[Incident]) -> Sequence[Incident]:
+    return [one for one in failures if one[0].severity >= Severity.HIGH] or failures[:MOST_ROWS]
+
+
+def _cells(incident: Incident, *, is_long: bool) -> tuple[str, ...]:
+    finding = whole(incident)
+    sure = "" if finding.verdict is Verdict.CONFIRMED else " (possible)"
+    since = to_datetime(finding.begins).strftime("%m-%d %H:%M:%S" if is_long else "%H:%M:%S")
+    return (
+        finding.severity.label,
+        _object(incident),
+        finding.rule.title + sure,
+        state_word(finding),
+        since,
+        str(finding.count),
+    )
+
+
+def _object(incident: Incident) -> str:
+    """What failed: its name, an id in it by its beginning; of several of a kind how many."""
+    subject = incident[0].subject
+    return kinds(incident) if len(incident) > 1 else _UUID.sub(r"\1…", subject.part or subject.name)
+
+
+def state_word(finding: Finding) -> str:
+    """Where the fault stood at the end of the logs, in one word; nothing where they do not show it."""
+    return "" if finding.state is State.UNKNOWN else str(finding.state)
