@@ -88,7 +88,7 @@ def test_a_rule_is_where_one_looks_for_it():
     for rule in LIBRARY.rules:
         path = FILES[rule.name]
         assert rule.place.startswith(f"{path}:")
-        assert rule.id[2] == str(FAMILIES[path.parent.name]), rule.name
+        assert rule.id[2] == str(FAMILIES[path.parent.name].digit), rule.name
 
 
 def test_one_looks_before_one_changes():

@@ -41,7 +41,7 @@ def on_terminal(*words: str, rows: int = 400, columns: int = 100, **environment:
 
 def test_a_long_report_is_paged():
     """What is longer than the screen is given to the pager, as a whole and in colour."""
-    said = on_terminal("analyze", LOST, rows=20, columns=170, KVDIAG_PAGER="sed 's/^/> /'", PAGER="false")
+    said = on_terminal("analyze", "-v", LOST, rows=20, columns=170, KVDIAG_PAGER="sed 's/^/> /'", PAGER="false")
     assert all(line.startswith("> ") for line in said.splitlines())
     assert "\x1b[1m" in said
     assert max(len(line) for line in without_ink(said).splitlines() if " $ " not in line) in range(150, 173)
@@ -49,7 +49,7 @@ def test_a_long_report_is_paged():
 
 def test_a_terminal_without_unicode_and_colours():
     """Nothing but ASCII is sent to it, and nothing is paged."""
-    said = on_terminal("analyze", LOST, rows=20, LC_ALL="C", TERM="dumb", PAGER="false")
+    said = on_terminal("analyze", "-v", LOST, rows=20, LC_ALL="C", TERM="dumb", PAGER="false")
     assert said.isascii()
     assert "\x1b" not in said
     assert re.search(r"^  KV310 +\*-+o$", said, re.MULTILINE)

@@ -122,7 +122,7 @@ def test_each_fault(old, new, place, fault):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_new_rule(family):
     """A rule begun with `rules new` can be read, under the first free id of its family; what is not filled in is told."""
-    digit = FAMILIES[family]
+    digit = FAMILIES[family].digit
     text = new_rule("my-rule", family, {f"KV{digit}01", f"KV{digit}03"})
     rule = read_rule(text, "my-rule.yaml")
     assert (rule.id, rule.name) == (f"KV{digit}02", "my-rule")
