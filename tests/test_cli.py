@@ -388,6 +388,14 @@ def test_new_rule(kvdiag, tmp_path):
     assert (again.returncode, "file exists" in again.stderr) == (2, True)
 
 
+def test_a_path_alone_is_analyzed(kvdiag, tmp_path):
+    """`kvdiag LOG` is `kvdiag analyze LOG`; a command comes before a file of its name, and what is neither is an error."""
+    assert kvdiag(HEALTHY, "-q").stdout == kvdiag("analyze", HEALTHY, "-q").stdout != ""
+    (tmp_path / "version").write_text("no log", "utf-8")
+    assert kvdiag("version", cwd=tmp_path).stdout == kvdiag("version").stdout
+    assert kvdiag("nosuch", cwd=tmp_path).returncode == 2
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_first_draft_of_each_family(kvdiag, tmp_path, family):
     """A new rule of a family asks for nothing but to be filled in: its kinds, names and capabilities exist."""

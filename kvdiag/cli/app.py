@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -59,7 +60,12 @@ class _Commands(Mapping[str, Any]):
 
 
 class Root(Group):
-    """All commands, listed without importing them."""
+    """All commands, listed without importing them; a file or folder in the place of one is analyzed."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401  # as of typer
+        """`kvdiag kubelet.log` is `kvdiag analyze kubelet.log`."""
+        is_path = args[0] not in COMMANDS and args[0] not in HIDDEN and Path(args[0]).exists()
+        return super().resolve_command(ctx, ["analyze", *args] if is_path else args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401, ARG002  # as of typer
         """Each with what it does."""

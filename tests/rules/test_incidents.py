@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import itertools
+import re
 
 import pytest
 
 from kvdiag.base.clock import SECOND
 from kvdiag.model.report import Report
 from kvdiag.model.values import Severity, SubjectKind, Verdict
-from kvdiag.report import RenderOptions
+from kvdiag.report import RenderOptions, writer
 from kvdiag.report.json_report import finding as plain
 from kvdiag.report.terminal import write
 from kvdiag.rules.incidents import told
@@ -103,3 +104,64 @@ def test_symptoms_of_many_are_one_line():
     assert said.count("hung: ") == 1
     assert "And 2 more pods. (through between)" in " ".join(said.split())
     assert {one.explains for one in found if one.key == cause.key} == {("hung",)}
+
+
+def separate(many, severity=Severity.MEDIUM):
+    """Findings of many rules, each of a pod of its own."""
+    made = [hung(number, image=f"app:{'x' * number}") for number in range(many)]
+    rules = [
+        one.rule._replace(name=f"hung-{number}", title=f"Pod number {number} hangs") for number, one in enumerate(made)
+    ]
+    return [one._replace(rule=rule, severity=severity) for one, rule in zip(made, rules, strict=True)]
+
+
+def test_several_failures_begin_with_a_table():
+    """From two on each has a row before the first is told; one alone has none."""
+    assert "SEVERITY" not in text_of(separate(1))
+    text = text_of([*separate(2), separate(3, Severity.INFO)[2]])
+    first, _, heads, *rows = text.splitlines()
+    assert first == "2 failures: 2 medium; 1 note."
+    assert heads.split() == ["SEVERITY", "OBJECT", "FAILURE", "STATE", "SINCE", "COUNT"]
+    assert [row.split()[:5] for row in rows[:2]] == [
+        ["medium", f"shop/web-{number}", "Pod", "number", str(number)] for number in range(2)
+    ]
+    assert text.index("Pod number 1 hangs") < text.index(" MEDIUM  Pod number 0 hangs")
+
+
+@pytest.mark.parametrize(("many", "told_of", "in_full"), [(5, 5, 5), (6, 6, 0), (20, 20, 0), (21, 0, 0)])
+def test_of_many_failures_less_is_told(many, told_of, in_full):
+    """From six on each takes what one needs first, beyond twenty its row; all is there with -v."""
+    text = text_of(separate(many))
+    assert text.count(" MEDIUM  ") == told_of
+    assert text.count("More: kvdiag explain") == in_full
+    assert text_of(separate(many), verbose=1).count("More: kvdiag explain") == many
+
+
+def test_beyond_twenty_the_grave_ones_have_rows():
+    """The rest is counted."""
+    grave = [one._replace(severity=Severity.HIGH) for one in separate(24)[22:]]
+    text = text_of([*grave, *separate(22)])
+    assert text.startswith("24 failures: 2 high, 22 medium.\n")
+    assert text.count("\nhigh ") == 2
+    assert "\nmedium " not in text
+    assert "and 22 more: -v lists them" in text
+
+
+def test_notes_alone_take_a_line_each():
+    """Nothing failed, and it is said first."""
+    text = text_of(separate(2, Severity.INFO))
+    assert text.startswith("No failure found. 2 notes:\nnote: shop/web-0 on worker-1 waits")
+    assert "MEDIUM" not in text
+
+
+def test_every_output_counts_the_same():
+    """Failures are counted as the table has them: a fault with many victims once, symptoms and notes not."""
+    found = [*told([hung(number) for number in range(3)]), *separate(2), separate(3, Severity.INFO)[2]]
+    report = Report("1", (), (), tuple(found))
+    said = {}
+    for name in ("compact", "markdown", "github", "html"):
+        stream = io.StringIO()
+        writer(name)(report, stream, RenderOptions())
+        said[name] = re.search(r"(\d+) failures? found, the worst (\w+); (\d+) note", stream.getvalue()).groups()
+    assert set(said.values()) == {("3", "medium", "1")}
+    assert text_of(found).startswith("3 failures: 3 medium; 1 note.")
