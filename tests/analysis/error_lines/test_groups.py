@@ -155,8 +155,7 @@ def test_programs_of_the_node_come_first(errors_of):
     [
         ('Mar 12 08:15:00 n1 dqlite[7]: time="2024-03-12T08:15:00Z" level=fatal msg="it is damaged"', Level.FATAL),
         ("Mar 12 08:15:00 n1 kernel: nf_conntrack: nf_conntrack: table full, dropping packet", Level.ERROR),
-        ("[Tue Mar 12 08:15:00 2024] BUG: kernel NULL pointer dereference, address: 0000000000000008", Level.ERROR),
-        ("[   17.031234] NVRM: Xid (PCI:0000:81:00): 119, pid=1, Timeout waiting for RPC", Level.ERROR),
+        ("[Tue Mar 12 08:15:00 2024] NETDEV WATCHDOG: eth1 (igb): transmit queue 3 timed out", Level.ERROR),
         ("Mar 12 08:15:00 n1 kernel: megaraid_sas 0000:5a:00.0: [30]waiting for 65 commands to complete for scsi0", Level.ERROR),
         ("[   17.031234] NETDEV WATCHDOG: eth0 (igb): transmit queue 3 timed out", Level.ERROR),
         ("  Normal  NodeNotReady  10s  kubelet  Node n1 status is now: NodeNotReady", Level.WARNING),
