@@ -122,10 +122,10 @@ class _Writer:
         self._head(incident)
         self._say(finding.says, indent=2)
         self._first(finding.fix[:1])
-        self._uncaused(finding)
         if telling is not None:
             self._blank()
             self._line(telling, indent=2, most=most, about=_reason(finding))
+        self._uncaused(finding)
         return telling
 
     def notes(self, noted: Sequence[Incident], report: Report) -> None:
