@@ -10,7 +10,7 @@ import pytest
 
 from kvdiag.base.clock import SECOND
 from kvdiag.model.report import Report
-from kvdiag.model.values import Severity, SubjectKind, Verdict
+from kvdiag.model.values import Severity, State, SubjectKind, Verdict
 from kvdiag.report import RenderOptions, writer
 from kvdiag.report.json_report import finding as plain
 from kvdiag.report.terminal import write
@@ -165,3 +165,14 @@ def test_every_output_counts_the_same():
         said[name] = re.search(r"(\d+) failures? found, the worst (\w+); (\d+) note", stream.getvalue()).groups()
     assert set(said.values()) == {("3", "medium", "1")}
     assert text_of(found).startswith("3 failures: 3 medium; 1 note.")
+
+
+def test_a_fault_with_many_victims_is_one_line():
+    """Of `check` too: since when, where it stands, and how often over all."""
+    stream = io.StringIO()
+    found = [one._replace(state=State.ONGOING) for one in told([hung(number) for number in range(3)])]
+    writer("compact")(Report("1", (), (), tuple(found)), stream, RenderOptions())
+    line, verdict = stream.getvalue().splitlines()
+    assert "  2024-07-03T12:00:00Z  ongoing  3x  shop/web-0 on worker-1 waits" in line
+    assert line.endswith("And 2 more pods.")
+    assert verdict == "kvdiag: 1 failure found, the worst medium"
