@@ -88,7 +88,7 @@ def _state(finding: Finding) -> str:
         return f"Over since {_same_day(finding.healed, finding.begins)}."
     if finding.deleted is not None:
         return f"Not recovered: the pod was removed at {_same_day(finding.deleted, finding.begins)}."
-    return "Still failing at the end of the logs." if finding.state is State.ONGOING else ""
+    return "Not over at the end of the logs." if finding.state is State.ONGOING else ""
 
 
 def _same_day(stamp: int, begins: int) -> str:
