@@ -105,7 +105,7 @@ def test_ids_that_are_hashes_of_names_stay_so(most, monkeypatch, tmp_path):
         f'\\"scratch\\" (UniqueName: \\"kubernetes.io/csi/disk.csi.example.com^{inline}\\") pod \\"web-0\\" (UID: \\"{uid}\\") " pod="shop/web-0"\n',
         "utf-8",
     )
-    mask = hiding(Inputs(Options(paths=(str(log),))), "x")
+    mask = hiding(Inputs(Options(paths=(str(log),))), "x")[1]
     assert mask.text(inline) == inline_handle(mask.text(uid), mask.text("scratch"))
 
 

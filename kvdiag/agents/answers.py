@@ -17,7 +17,7 @@ from kvdiag.analysis.explain import Explainer
 from kvdiag.analysis.timeline import timelines
 from kvdiag.analysis.wanted import severity_of
 from kvdiag.base.clock import moment
-from kvdiag.base.errors import UsageError
+from kvdiag.base.errors import InputError, UsageError
 from kvdiag.explain.text import rule_text, topic_text, word_text
 from kvdiag.model.options import Options
 from kvdiag.model.report import Finding, Report
@@ -60,11 +60,13 @@ class Answers:
     def timeline(self, subject: str, path: str, since: str = "", until: str = "") -> str:
         """What happened to one pod, volume, sandbox, container, driver or node."""
         _check_length(subject)
-        notes: list[str] = []
+        notes: list[InputError | str] = []
         views = timelines(tuple(SubjectKind), subject, self._options(path, since, until), notes.append)
         out = io.StringIO()
         timeline_writer("text")(views, out, _OPTIONS)
-        return _fitted([DATA, *map(clean, notes), *out.getvalue().splitlines()], "ask again with a time")
+        return _fitted(
+            [DATA, *(clean(str(note)) for note in notes), *out.getvalue().splitlines()], "ask again with a time"
+        )
 
     def explain(self, subject: str) -> str:
         """A topic, a rule, a kind of event, an RPC or a reason."""

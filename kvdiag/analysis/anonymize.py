@@ -21,7 +21,7 @@ from typing import NamedTuple
 from kvdiag.analysis.case import Case, Patterns
 from kvdiag.analysis.redact import Rewrite, lines
 from kvdiag.analysis.retention.budget import Left, active_events
-from kvdiag.base.errors import InputError
+from kvdiag.base.errors import InputError, UnexpectedError, skip_faults
 from kvdiag.events.names import attachment_name, inline_handle, staging_hash
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.inputs.paths import sources
@@ -53,10 +53,14 @@ class Inputs(NamedTuple):
 
     options: Options
     stdin: Callable[[], Reader] | None = None
+    left_out: Mapping[str, InputError] = {}  # by the name of an input, why it must not be written
 
     def sources(self, problem: Callable[[InputError], None]) -> Iterator[Source]:
         """The inputs, from their beginning. What cannot be read goes to `problem`."""
-        return sources(self.options.paths, problem, stdin=self.stdin)
+        for error in self.left_out.values():
+            problem(error)
+        found = sources(self.options.paths, problem, stdin=self.stdin)
+        return (source for source in found if source.name not in self.left_out)
 
 
 @contextmanager
@@ -75,8 +79,8 @@ def _from_the_beginning(file: RawIOBase) -> Reader:
     return Lent(file)
 
 
-def hiding(inputs: Inputs, salt: str) -> Mask:
-    """What hides the names of these inputs. The same salt hides them the same way again."""
+def hiding(inputs: Inputs, salt: str) -> tuple[Inputs, Mask]:
+    """The inputs whose names are all known, and what hides them. The same salt hides them the same way again."""
     options = inputs.options
     case = Case(options)
     unheard: list[InputError] = []  # told when the inputs are read to be written
@@ -87,15 +91,23 @@ def hiding(inputs: Inputs, salt: str) -> Mask:
         for part in _WORD.findall(name):
             learner.add(kind, part)
     for source in inputs.sources(unheard.append):
-        for line in lines(source):
-            learner.line(line)
-            learner.add("node", peel(line.encode("utf-8", "surrogateescape")).node)
+        with skip_faults(source.name, case.problems.append):
+            for line in lines(source):
+                learner.line(line)
+                learner.add("node", peel(line.encode("utf-8", "surrogateescape")).node)
     mask = Mask(learner.names, salt.encode() or secrets.token_bytes(32))
     hashes = _hashes(said, mask.text)
     mask.forget()
     for old, new in hashes.items():
         mask.same_hash(old, new)
-    return mask
+    return inputs._replace(left_out=_with_unknown_names(case.problems)), mask
+
+
+def _with_unknown_names(problems: Iterable[InputError]) -> dict[str, InputError]:
+    """The inputs in which a fault of kvdiag hid lines from the learner, each with what to say of it."""
+    why = "it is not written: its names are not all known, and may remain in the other logs"
+    faults = (one for one in problems if isinstance(one, UnexpectedError))
+    return {one.source: InputError(one.source, f"{why}; {one.problem}") for one in faults}
 
 
 def _kept(patterns: Patterns, said: NameRetention) -> frozenset[str]:

@@ -15,7 +15,7 @@ from kvdiag.analysis.retention.budget import Clocks, EventBudget, RetentionPolic
 from kvdiag.analysis.wanted import is_sure_and_grave, wanted_findings
 from kvdiag.analysis.window import outside
 from kvdiag.base.clock import is_unanchored
-from kvdiag.base.errors import InputError, KvdiagError, UnexpectedError, UsageError, WindowError, describe_fault
+from kvdiag.base.errors import InputError, UsageError, WindowError, skip_faults
 from kvdiag.events.folder import built_in
 from kvdiag.events.raw import EventMatch
 from kvdiag.events.snapshots.fact import Snapshot
@@ -44,6 +44,8 @@ from kvdiag.rules.shelf import Shelf
 
 if TYPE_CHECKING:
     from kvdiag.history.ingest.snapshots import SnapshotRead
+
+Note = Callable[[InputError | str], None]  # takes what could not be read, and what else a person should know
 
 
 class Patterns(NamedTuple):
@@ -234,15 +236,11 @@ class Case:
             with limited(self.options.limit):
                 for source in sought:
                     taken.begin(source)
-                    try:
+                    with skip_faults(source.name, self.problems.append):
                         log = _log_of(source, filed)
                         if log is not None:
                             for read in read_source(log, vocabulary, scan, self.problems.append, taken.add, hooks):
                                 reads.append(read)  # noqa: PERF402 (one by one: evictions change what stands in it)
-                    except (KvdiagError, OSError, MemoryError):
-                        raise
-                    except Exception as error:  # noqa: BLE001 (a fault of kvdiag costs this input, not the run)
-                        self.problems.append(UnexpectedError(source.name, describe_fault(error)))
                     taken.end()
         except TimeIsUpError:
             options = self.options
@@ -334,14 +332,17 @@ def _readings(reads: Sequence[LogRead], clocks: Mapping[str, SourceClock]) -> It
         )
 
 
-def read_noted(case: Case, policy: RetentionPolicy, note: Callable[[str], None]) -> History:
-    """The history of a command's inputs; notes for the user go to `note`.
+def read_noted(case: Case, policy: RetentionPolicy, note: Note) -> History:
+    """The history of a command's inputs; what could not be read and notes for the user go to `note`.
 
     Raises WindowError when nothing was logged in the time that was asked for.
     """
     analysis = case.read(policy)
     empty = [problem for problem in case.problems if isinstance(problem, WindowError)]
-    for words in (*(str(problem) for problem in case.problems if problem not in empty), *analysis.notes):
+    for problem in case.problems:
+        if problem not in empty:
+            note(problem)
+    for words in analysis.notes:
         note(words)
     if empty:
         raise empty[0]

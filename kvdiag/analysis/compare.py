@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from kvdiag.analysis.case import Case, read_noted
+from kvdiag.analysis.case import Case, Note, read_noted
 from kvdiag.analysis.retention.budget import NEXT, Left
 from kvdiag.analysis.retention.subjects import SubjectRetention
 from kvdiag.base.errors import UsageError
@@ -25,7 +25,7 @@ from kvdiag.model.values import SubjectKind
 KINDS = (SubjectKind.POD, SubjectKind.VOLUME, SubjectKind.SANDBOX, SubjectKind.CONTAINER)
 
 
-def compare(left: str, right: str, options: Options, note: Callable[[str], None]) -> Comparison:
+def compare(left: str, right: str, options: Options, note: Note) -> Comparison:
     """Compare two logs when both names are files or folders, else two pods or volumes found in `options.paths`.
 
     Raises UsageError when a name is neither, is the name of several, or the two are of different kinds.

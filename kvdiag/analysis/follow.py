@@ -17,7 +17,7 @@ from typing import NamedTuple
 from kvdiag.analysis.case import Case, Patterns
 from kvdiag.analysis.retention.budget import EventBudget
 from kvdiag.analysis.retention.findings import FindingRetention
-from kvdiag.base.errors import InputError
+from kvdiag.base.errors import InputError, UnexpectedError, skip_faults
 from kvdiag.history.ingest.blocks import read_blocks
 from kvdiag.history.ingest.read import LogReader
 from kvdiag.history.lifecycles.build import LifecycleBuilder
@@ -172,6 +172,7 @@ class InputThread(threading.Thread):
         super().__init__(daemon=True)  # it may wait for ever
         self._live, self._problem, self._state, self._budget = live, problem, state, budget
         self._line_map = LineMap()
+        self._told: set[str] = set()  # faults of kvdiag
         self.log = LogReader(
             live.name, live, patterns.vocabulary, scanner(patterns.vocabulary.literals), self._line_map
         )
@@ -186,8 +187,9 @@ class InputThread(threading.Thread):
         """Read to the end, if there is one."""
         try:
             head = self._live.head(HEAD)
-            for block in read_blocks(self._live.at(head), self._problem, self._line_map, most=len(head)):
-                self._add(block)
+            with skip_faults(self._live.name, self._problem):
+                for block in read_blocks(self._live.at(head), self._problem, self._line_map, most=len(head)):
+                    self._add(block)
         finally:
             with self._state.changed:
                 self.log.end()
@@ -204,6 +206,9 @@ class InputThread(threading.Thread):
             state.changed.notify_all()
             while state.is_full:
                 state.changed.wait()
+        for fault in self.log.faults.keys() - self._told:
+            self._told.add(fault)
+            self._problem(UnexpectedError(self._live.name, fault, self.log.faults[fault]))
 
 
 def _is_at_rest(finding: Finding, history: History, lives: LifecycleBuilder) -> bool:

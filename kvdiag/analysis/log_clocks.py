@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kvdiag.analysis.case import load_patterns
-from kvdiag.base.errors import InputError
+from kvdiag.base.errors import InputError, skip_faults
 from kvdiag.history.correlate.clocks import SourceClock, set_clocks
 from kvdiag.history.ingest.blocks import Input
 from kvdiag.history.ingest.log_events import LogEvents
@@ -60,7 +60,8 @@ class LogClocks:
 
     def _logs_of(self, source: Input) -> Iterator[LogEvents]:
         reads = read_source(source, self._vocabulary, self._scanner, _untold, lambda _name, _bytes: None, Hooks(_evict))
-        yield from (read.log for read in reads)
+        with skip_faults(source.name, _untold):
+            yield from (read.log for read in reads)
 
     def _set(self, logs: Sequence[LogEvents]) -> Mapping[str, KnownLog]:
         clocks = set_clocks(logs, year=self._options.year, zone=self._options.zone)

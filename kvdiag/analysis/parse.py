@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from kvdiag.analysis.log_clocks import KnownLog, LogClocks
 from kvdiag.base.clock import is_unanchored, to_datetime
-from kvdiag.base.errors import InputError, KvdiagError, UnexpectedError, describe_fault
+from kvdiag.base.errors import InputError, skip_faults
 from kvdiag.events.stamper import resolve
 from kvdiag.formats.authors import Attribution, byline
 from kvdiag.formats.bodies import gopanic
@@ -27,12 +27,8 @@ def records(options: Options, problem: Callable[[InputError], None]) -> Iterator
     """All records of all inputs in their order. What cannot be read goes to `problem`."""
     clocks = LogClocks(options)
     for source in sources(options.paths, problem):
-        try:
+        with skip_faults(source.name, problem):
             yield from source_records(source, problem, clocks)
-        except (KvdiagError, OSError, MemoryError):
-            raise
-        except Exception as error:  # noqa: BLE001 (a fault of kvdiag costs this input, not the run)
-            problem(UnexpectedError(source.name, describe_fault(error)))
 
 
 def source_records(source: Input, problem: Callable[[InputError], None], log_clocks: LogClocks) -> Iterator[LogRecord]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kvdiag.analysis.together import together, without_secrets
+from kvdiag.base.errors import skip_faults
 from kvdiag.inputs.folded import unfolded
 from kvdiag.inputs.journal import fold_export
 from kvdiag.inputs.lines import LineMap
@@ -56,13 +57,14 @@ def lines(source: Source, done: Shared | None = None) -> Iterator[str]:
 
 
 def written(source: Source, change: Rewrite, done: Shared) -> Iterator[bytes]:
-    """The lines of one source without secrets, changed, each as it ended."""
-    for group in together(lines(source, done)):
-        for part, line in zip(group, without_secrets(group), strict=True):
-            done.lines += 1
-            done.secrets += line != part.head + part.body + part.tail
-            line = line or REDACTED  # noqa: PLW2901  (a last line without an end would be none)
-            yield change(line).encode("utf-8", "surrogateescape")
+    """The lines of one source without secrets, changed, each as it ended; none from a fault of kvdiag on."""
+    with skip_faults(source.name, source.problem):
+        for group in together(lines(source, done)):
+            for part, line in zip(group, without_secrets(group), strict=True):
+                shown = change(line or REDACTED)  # a last line without an end would be none
+                done.lines += 1
+                done.secrets += line != part.head + part.body + part.tail
+                yield shown.encode("utf-8", "surrogateescape")
 
 
 def placed(found: Iterable[Source], folder: Path, change: Rewrite) -> Iterator[tuple[Source, Path]]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from kvdiag.analysis.case import Case, read_noted
+from kvdiag.analysis.case import Case, Note, read_noted
 from kvdiag.analysis.retention.subjects import SubjectRetention
 from kvdiag.base.errors import UsageError
 from kvdiag.history.correlate.lookup import look_up, named
@@ -21,7 +21,7 @@ MOST_NAMED = 12
 
 
 def timelines(
-    kinds: Sequence[SubjectKind], ref: str, options: Options, note: Callable[[str], None], *, raw: bool = False
+    kinds: Sequence[SubjectKind], ref: str, options: Options, note: Note, *, raw: bool = False
 ) -> list[TimelineView]:
     """The timeline of the subject called `ref`; of all of them when a pod was made anew under its name.
 

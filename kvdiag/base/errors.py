@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
 
 class KvdiagError(Exception):
     """Anything kvdiag refuses to do; its text is shown as it is, without a traceback."""
@@ -41,6 +47,17 @@ def describe_fault(error: BaseException) -> str:
         place = f" in kvdiag/{file}:{at.tb_lineno}" if package and folder else place
         at = at.tb_next
     return f"unexpected {type(error).__name__}{place}; this is a bug in kvdiag, please report it"
+
+
+@contextmanager
+def skip_faults(source: str, problem: Callable[[InputError], None], line: int | None = None) -> Iterator[None]:
+    """Let a fault of kvdiag cost this line or input, not the run: it ends the block and goes to `problem`."""
+    try:
+        yield
+    except (KvdiagError, OSError, MemoryError):
+        raise
+    except Exception as error:  # noqa: BLE001 (see above)
+        problem(UnexpectedError(source, describe_fault(error), line))
 
 
 class WindowError(InputError):

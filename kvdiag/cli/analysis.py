@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from kvdiag.analysis.analyze import analyze
 from kvdiag.analysis.case import load_patterns
-from kvdiag.base.errors import InputError, UsageError
-from kvdiag.cli.outlet import literal, say_note
+from kvdiag.base.errors import UsageError
+from kvdiag.cli.outlet import Notes, literal, say_note
 from kvdiag.cli.pager import printed
 from kvdiag.cli.progress import progress
 from kvdiag.model.options import Options
@@ -118,8 +118,8 @@ def run_following(options: Options, output_options: OutputOptions) -> int:
 
     _check(output_options)
     _check_following(output_options, CHANGES)
-    problems: list[InputError] = []
-    follower = Follower(options, problems.append)
+    notes = Notes()
+    follower = Follower(options, notes)
     worst, write_change = -1, CHANGES[output_options.output]
     is_text, no_color = output_options.output == "text", output_options.no_color
     with printed(output_options.output_file, text=is_text, no_color=no_color, no_pager=True) as (stream, looks):
@@ -127,11 +127,9 @@ def run_following(options: Options, output_options: OutputOptions) -> int:
         for change in follower.changes():
             write_change(change.finding, change.at, stream, render_options, is_over=change.is_over)
             worst = max(worst, change.finding.severity)
-    for problem in problems:
-        say_note(str(problem))
     if output_options.fail_on != NEVER and worst >= Severity.of(output_options.fail_on):
         return FOUND
-    return 0 if follower.understood and not any(problem.exit_code for problem in problems) else UNREADABLE
+    return 0 if follower.understood and not notes.exit_code else UNREADABLE
 
 
 def exit_code(report: Report, fail_on: str) -> int:

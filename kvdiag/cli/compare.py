@@ -9,7 +9,7 @@ import typer
 from kvdiag.analysis.compare import compare
 from kvdiag.base.errors import UsageError
 from kvdiag.cli.arguments import NoPager, NoRedact, Since, Until, YearOption, ZoneOption, options_of
-from kvdiag.cli.outlet import say_note
+from kvdiag.cli.outlet import Notes
 from kvdiag.cli.pager import printed
 from kvdiag.report.comparison import OUTPUTS, write_comparison
 
@@ -31,6 +31,8 @@ def command(
     """Show where two pods, volumes or logs diverge."""
     if output not in OUTPUTS:
         raise UsageError(f"-o {output}: unknown output; choose from {', '.join(OUTPUTS)}")
-    comparison = compare(left, right, options_of(paths, None, year, tz, since, until), say_note)
+    notes = Notes()
+    comparison = compare(left, right, options_of(paths, None, year, tz, since, until), notes)
     with printed(text=output == "text", no_pager=no_pager) as (stream, looks):
         write_comparison(comparison, output, stream, looks._replace(redact=not no_redact))
+    raise typer.Exit(notes.exit_code)

@@ -9,9 +9,9 @@ import typer
 
 from kvdiag.analysis.explain import BLOCK, Explainer
 from kvdiag.analysis.together import Redactor
-from kvdiag.base.errors import InputError, UsageError
+from kvdiag.base.errors import UsageError, skip_faults
 from kvdiag.cli.arguments import NoPager, NoRedact, PatternFolders, folders
-from kvdiag.cli.outlet import say_note
+from kvdiag.cli.outlet import Notes
 from kvdiag.cli.pager import printed
 from kvdiag.explain.asjson import capability_json, line_json, rule_json, topic_json, topics_json, word_json
 from kvdiag.explain.text import capability_text, line_text, rule_text, topic_text, topics_text, word_text
@@ -45,7 +45,8 @@ def command(
     if block and mode not in {"", BLOCK}:
         raise UsageError(f"--block and --mode {mode} contradict each other")
     explainer = Explainer(folders(patterns))
-    pages = _pages(explainer, words or [], mode or (BLOCK if block else ""), is_redacted=not no_redact)
+    notes = Notes()
+    pages = _pages(explainer, words or [], mode or (BLOCK if block else ""), notes, is_redacted=not no_redact)
     is_followed = words == [STDIN]  # a page for each line as it comes
     with printed(text=output == "text", no_pager=no_pager or is_followed) as (stream, _):
         for number, (text, values) in enumerate(pages):
@@ -53,15 +54,16 @@ def command(
             stream.write(json_text(values, redact=not no_redact) if output == "json" else said)
             if is_followed:
                 stream.flush()
+    raise typer.Exit(notes.exit_code)
 
 
-def _pages(explainer: Explainer, words: list[str], mode: str, *, is_redacted: bool) -> Iterator[Page]:
+def _pages(explainer: Explainer, words: list[str], mode: str, notes: Notes, *, is_redacted: bool) -> Iterator[Page]:
     """What the words ask for, as text and as values: the list, a topic, a rule, a word, or lines."""
     if not words:
         topics = list(explainer.topics.values())
         yield topics_text(topics), topics_json(topics)
     elif words == [STDIN]:
-        yield from _lines(explainer, None, is_redacted=is_redacted)
+        yield from _lines(explainer, None, notes, is_redacted=is_redacted)
     elif topic := explainer.topic("-".join(words)):
         page = explainer.page(topic, mode)
         yield topic_text(page), topic_json(page)
@@ -72,7 +74,7 @@ def _pages(explainer: Explainer, words: list[str], mode: str, *, is_redacted: bo
     elif word := explainer.word(words[0]) if len(words) == 1 else None:
         yield word_text(word), word_json(word)
     elif _is_line(words):
-        yield from _lines(explainer, " ".join(words), is_redacted=is_redacted)
+        yield from _lines(explainer, " ".join(words), notes, is_redacted=is_redacted)
     else:
         raise explainer.unknown(" ".join(words))
 
@@ -82,16 +84,14 @@ def _is_line(words: list[str]) -> bool:
     return len(words) > 3 or any(" " in word for word in words)
 
 
-def _lines(explainer: Explainer, line: str | None, *, is_redacted: bool) -> Iterator[Page]:
+def _lines(explainer: Explainer, line: str | None, notes: Notes, *, is_redacted: bool) -> Iterator[Page]:
     """The line that was given, or those of standard input."""
-    problems: list[InputError] = []
-    source: Input = Source(STDIN, None, problems.append, given=Stdin(), is_named=True)
+    source: Input = Source(STDIN, None, notes, given=Stdin(), is_named=True)
     if line is not None:
         source = TextInput("line", line.encode("utf-8", "surrogateescape"))
-    for page in explainer.lines(source, problems.append, Redactor().lines if is_redacted else list):
-        yield line_text(page), line_json(page)
-    for problem in problems:
-        say_note(str(problem))
+    with skip_faults(source.name, notes):
+        for page in explainer.lines(source, notes, Redactor().lines if is_redacted else list):
+            yield line_text(page), line_json(page)
 
 
 def _safe(text: str) -> str:

@@ -10,7 +10,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import TextIO
 
-from kvdiag.base.errors import UsageError
+from kvdiag.base.errors import InputError, UsageError
 from kvdiag.inputs.files import replacing
 from kvdiag.report import RenderOptions, signs
 from kvdiag.safe.clean import clean
@@ -96,6 +96,18 @@ def literal(stream: TextIO, output: str) -> Iterator[None]:
         yield
     finally:
         stream.write(f"::{token}::\n")
+
+
+class Notes:
+    """Says each note as it comes; `exit_code` is that of the inputs that could not be read."""
+
+    exit_code = 0
+
+    def __call__(self, note: InputError | str) -> None:
+        """Say it."""
+        say_note(str(note))
+        if isinstance(note, InputError):
+            self.exit_code = max(self.exit_code, note.exit_code)
 
 
 def say_note(note: str) -> None:

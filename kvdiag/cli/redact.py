@@ -45,8 +45,8 @@ def command(
         _write(Inputs(options), str, done, problems, (output_file, output_folder))
     else:
         with seekable(options) as twice:
-            mask = hiding(twice, salt)
-            _write(twice, mask.text, done, problems, (output_file, output_folder))
+            known, mask = hiding(twice, salt)
+            _write(known, mask.text, done, problems, (output_file, output_folder))
             hidden = mask.replaced
     for problem in problems:
         say_note(str(problem))

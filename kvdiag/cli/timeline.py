@@ -21,7 +21,7 @@ from kvdiag.cli.arguments import (
     ZoneOption,
     options_of,
 )
-from kvdiag.cli.outlet import say_note
+from kvdiag.cli.outlet import Notes
 from kvdiag.cli.pager import printed
 from kvdiag.model.values import SubjectKind
 from kvdiag.report.timeline import TIMELINES, timeline_writer
@@ -53,10 +53,12 @@ def command(
     if output not in TIMELINES:
         raise UsageError(f"-o {output}: unknown output; choose from {', '.join(TIMELINES)}")
     options = options_of(paths, patterns, year, tz, since, until)
-    views = timelines(kinds, name, options, say_note, raw=raw)
+    notes = Notes()
+    views = timelines(kinds, name, options, notes, raw=raw)
     is_text = output == "text"
     with printed(output_file, text=is_text, no_color=no_color, no_pager=no_pager) as (stream, looks):
         timeline_writer(output)(views, stream, looks._replace(verbose=verbose, redact=not no_redact))
+    raise typer.Exit(notes.exit_code)
 
 
 def _asked(kind: str, ref: str, paths: list[str]) -> tuple[tuple[SubjectKind, ...], str, list[str]]:

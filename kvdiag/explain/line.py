@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from kvdiag.base.clock import PRINTED, is_age, is_since_boot, is_yearless, say_duration, to_datetime
-from kvdiag.base.errors import InputError
+from kvdiag.base.errors import InputError, UnexpectedError, skip_faults
 from kvdiag.events.calls import calls
 from kvdiag.events.raw import EventMatch
 from kvdiag.events.recognise import ANYBODY, Recogniser
@@ -60,11 +60,15 @@ class LineReader:
         whole = without_keys(read_blocks(source, problem, line_map), alone=True)
         for raw in read_records(_changed(whole, change), line_map):
             if raw.raw.strip():
-                yield self._line(raw)
+                recogniser = Recogniser(self._vocabulary, is_named=True)
+                with skip_faults(source.name, problem, raw.line):
+                    yield self._line(raw, recogniser)
+                for fault in recogniser.faults:
+                    problem(UnexpectedError(source.name, fault, raw.line))
 
-    def _line(self, raw: Raw) -> Line:
+    def _line(self, raw: Raw, recogniser: Recogniser) -> Line:
         stamp = resolve(raw.peeled, raw.body)
-        events = tuple(self._events(raw, stamp or 0))
+        events = tuple(self._events(raw, stamp or 0, recogniser))
         said = next((event.component for event in events if event.component), "")
         return Line(
             number=raw.line,
@@ -78,8 +82,7 @@ class LineReader:
             events=events,
         )
 
-    def _events(self, raw: Raw, stamp: int) -> Iterator[Event]:
-        recogniser = Recogniser(self._vocabulary, is_named=True)
+    def _events(self, raw: Raw, stamp: int, recogniser: Recogniser) -> Iterator[Event]:
         data = raw.raw.rstrip(b"\n") + b"\n"
         recogniser.feed(data, 0, self._scanner.scan(data))
         raw_events = [*recogniser.raw_events, *calls(recogniser.rpc_lines, self._vocabulary)]

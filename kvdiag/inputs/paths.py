@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from kvdiag.base.errors import InputError, KvdiagError, UnexpectedError, UsageError, describe_fault
+from kvdiag.base.errors import InputError, UsageError, skip_faults
 from kvdiag.inputs import sniff
 from kvdiag.inputs.bundle import Archive, Bundle, Tell, journal_file
 from kvdiag.inputs.compressed import Budget, Metered
@@ -85,12 +85,8 @@ def _named(name: str, seen: set[Identity], tell: Tell) -> Iterator[Source]:
 
 def _guarded(name: str, found: Iterator[Source], tell: Tell) -> Iterator[Source]:
     """Give the sources of one file; a fault of kvdiag while it looks into the file costs that file, not the run."""
-    try:
+    with skip_faults(name, tell.problem):
         yield from found
-    except (KvdiagError, OSError, MemoryError):
-        raise
-    except Exception as error:  # noqa: BLE001 (see above)
-        tell.problem(UnexpectedError(name, describe_fault(error)))
 
 
 def _is_new(status: os.stat_result, seen: set[Identity]) -> bool:

@@ -10,7 +10,7 @@ from itertools import chain, takewhile
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kvdiag.base.clock import DAY, is_yearless
-from kvdiag.base.errors import InputError, KvdiagError, UnexpectedError, describe_fault
+from kvdiag.base.errors import InputError, UnexpectedError, skip_faults
 from kvdiag.base.regex import lazy_regex
 from kvdiag.events.raw import UNKNOWN_PROCESS, RawEvent, RpcLine
 from kvdiag.events.recognise import Recogniser
@@ -142,16 +142,12 @@ def read_source(
 
 def _read_blocks(log: LogReader, given: Iterable[Block], hooks: Hooks, problem: Callable[[InputError], None]) -> None:
     """Read the blocks of one log; a fault of kvdiag costs a line, or what follows in this log, and is a problem."""
-    try:
+    with skip_faults(log.input, problem):
         heard = hooks.listen(log.name) if hooks.listen is not None else None
         for block in given:
             log.add(block, heard)
             if hooks.evict is not None:
                 hooks.evict(log)
-    except (KvdiagError, OSError, MemoryError):
-        raise
-    except Exception as error:  # noqa: BLE001 (see above)
-        problem(UnexpectedError(log.input, describe_fault(error)))
     log.end()
     for fault, line in log.faults.items():
         problem(UnexpectedError(log.input, fault, line))
