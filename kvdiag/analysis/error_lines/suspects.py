@@ -67,7 +67,6 @@ _KERNEL_SAYS = (
         b"oom-k",
         b"allocation failure",
         b"allocate memory on",
-        b"critical ",
         b"hostbyte",
         b"offline device",
         b"EXT4-fs ",
@@ -83,7 +82,9 @@ _SYSTEMD_SAYS = (
 _ANYWHERE = (
     *(b"table full, dropping packet", b"Kernel panic - not ", b"Oops", b"BUG", b"NVRM: Xid ", b"I/O error", b"XFS ("),
     *(b"ut of memory: Kill", b" blocked ", b"rejected by pids controller", b"nable to handle kernel "),
-    *(b"NETDEV WATCHDOG: ", b"commands to complete", b"COMRESET failed"),
+    *(b"NETDEV WATCHDOG: ", b"commands to complete", b"COMRESET failed", b"EDAC ", b"Memory failure: 0x"),
+    *(b"hardware memory ", b"block allocation failed for", b"This should not happen!!", b"file-max limit ", b"TCP: "),
+    *(b"SysRq : ", b"sysrq: ", b" error, dev "),
 )
 
 
@@ -145,7 +146,7 @@ def _rest(data: bytes) -> Iterator[int]:
 def _without_level(data: bytes) -> Iterator[int]:
     """The failures that the kernel, systemd and D-Bus report, in words alone."""
     words = [*_ANYWHERE]
-    if any(name in data for name in _KERNEL_HERE):
+    if any(name in data for name in _KERNEL_HERE) or data.startswith(b"["):
         words += _KERNEL_SAYS
     if any(name in data for name in _SYSTEMD_HERE):
         words += _SYSTEMD_SAYS

@@ -45,17 +45,26 @@ _KERNEL = lazy_regex(
     rb"| blocked for more than \d+ seconds|blocked in I/O wait for more than "
     rb"|NVRM: Xid |Out of memory: Kill|out of memory: Kill|oom-kill:constraint=|invoked oom-killer"
     rb"|fork rejected by pids controller|page allocation failure|Unable to allocate memory on node"
-    rb"|I/O error|critical (?:target|medium|space allocation) error|FAILED Result: hostbyte|offline device"
-    rb"|EXT4-fs (?:error|\(\S{1,40}\): .{0,60}error)|Remounting filesystem read-only|forced readonly"
+    rb"|I/O error|(?:critical (?:target|medium|space allocation|nexus)|reservation conflict|timeout|protection"
+    rb"|recoverable transport|kernel resource) error, dev |FAILED Result: hostbyte|offline device"
+    rb"|EXT4-fs (?:error|\(\S{1,40}\): .{0,60}error)|[Dd]elayed block allocation failed for inode "
+    rb"|This should not happen!! {1,2}Data will be lost|Remounting filesystem read-only|forced readonly"
     rb"|[Aa]borting journal|Detected aborted journal|BTRFS (?:error|critical)"
-    rb"|XFS \(\S{1,40}\): .{0,80}(?:[Cc]orruption|[Ss]hut(?:ting)? down|error)"
+    rb"|XFS \(\S{1,40}\): .{0,200}(?:[Cc]orruption|[Ss]hut(?:ting)? down|xfs_do_force_shutdown|error)"
     rb"|device-mapper: .{0,60}(?:out[ -]of[ -]data[ -]space|no free|failed|[Ff]ailing path|aborting)"
     rb"|nvme\S{0,20}: (?:I/O \d.{0,60}timeout|Removing after probe failure|controller is down|Device not ready)"
     rb"|waiting for \d+ commands to complete|attempting task abort|rejecting I/O to |exception Emask|COMRESET failed"
     rb"|NETDEV WATCHDOG: |transmit queue \d+ timed out|CIFS: VFS: .{0,200}has not responded|ceph: .{0,60}\bhung\b"
     rb"|nfs: server \S{1,253} not responding|\bsegfault at |Hardware Error\]|severity=(?:Uncorrect|Fatal)"
+    rb"|EDAC (?:\S{1,40} )?MC\d+: (?:\d+ )?UE |EDAC DEVICE\d+: .{0,80}\bUE: |Memory failure: 0x"
+    rb"|Uncorrected hardware memory error|due to hardware memory corruption|VFS: file-max limit \d+ reached"
+    rb"|TCP: out of memory -- consider tuning tcp_mem|[Ss]ys[Rr]q ?: (?:SysRq : )?(?:Trigger a crash|Resetting"
+    rb"|Emergency Remount R/O|Manual OOM execution|Terminate All Tasks|Kill All Tasks)"
 )
-_KERNEL_MILD = lazy_regex(rb"WARNING: CPU: \d|EXT4-fs warning|XFS \(\S{1,40}\): Filesystem has duplicate UUID")
+_KERNEL_MILD = lazy_regex(
+    rb"WARNING: CPU: \d|EXT4-fs warning|XFS \(\S{1,40}\): Filesystem has duplicate UUID|TCP: too many orphaned sockets"
+    rb"|EDAC (?:\S{1,40} )?MC\d+: (?:\d+ )?CE |EDAC DEVICE\d+: .{0,80}\bCE: "
+)
 
 
 def level(ident: str, text: bytes) -> Level | None:
