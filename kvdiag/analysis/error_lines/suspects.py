@@ -4,7 +4,8 @@ r"""Which lines of a block may be of level warning or worse, found without takin
 
 A block of one notation alone, as nearly all are, is looked through once: 1 ns a byte. Any other is looked through for
 each notation there is. What is found may turn out to be of another level; nothing of these levels is left out.
-Some lines of level info report a failure too: events of type Warning, and the errors of gRPC calls in a sidecar's log.
+Some lines of level info report a failure too: events of type Warning, the errors of gRPC calls in a sidecar's log, and
+a node that becomes NotReady.
 """
 
 from __future__ import annotations
@@ -55,6 +56,7 @@ _VERBOSITY = (b'"v":', rb'"v\":')
 _REPORTS = (
     *(b'type="Warning"', b"type: 'Warning'", b"rror: rpc error: code = ", b"rror rpc error: code = "),
     *(b"failed to attach: rpc error: code = ", b"failed to detach: rpc error: code = "),  # of the external-attacher
+    *(b"Node became not ready", b"NodeNotReady"),  # of kubelet and of the controllers
 )
 _REPORTS_JSON = (b'"type":"Warning"', rb"type=\"Warning\"", rb"type: \'Warning\'")
 _RESPONSE, _ERROR = b'"GRPC response"', b'err="rpc error: code = '
