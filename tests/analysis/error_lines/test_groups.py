@@ -115,9 +115,14 @@ def test_what_goes_on_comes_first(errors_of):
 
 
 def test_lines_are_counted_as_parse_tells_them(thin):
-    """Each record of level warning or worse counts once, and each event of type Warning at whatever level."""
+    """Each record of level warning or worse counts once; so does an event of type Warning, and a node that is NotReady."""
     told = list(records(thin.options, lambda _problem: None))
-    worse = [one for one in told if one.level in room.WORSE or one.fields.get("type") == "Warning"]
+    not_ready = {
+        one.origin for one in told if "became not ready" in one.message or one.fields.get("event") == "NodeNotReady"
+    }
+    worse = [
+        one for one in told if one.level in room.WORSE or one.fields.get("type") == "Warning" or one.origin in not_ready
+    ]
     assert thin.report.errors.lines == len(worse) > 0
 
 
