@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import lzma
 import os
 import re
 import signal
@@ -65,6 +66,12 @@ def binary_file(folder: Path) -> Path:
     return folder / "core"
 
 
+def lzma_file(folder: Path) -> Path:
+    """Make a file of the older format of xz, which is not unpacked."""
+    (folder / "kubelet.log.lzma").write_bytes(lzma.compress(GOOD.encode(), lzma.FORMAT_ALONE))
+    return folder / "kubelet.log.lzma"
+
+
 def folder_without_logs(folder: Path) -> Path:
     """Make a folder in which nothing is a log."""
     (folder / "manifests").mkdir()
@@ -82,7 +89,9 @@ def device(_folder: Path) -> Path:
     return Path("/dev/null")
 
 
-each_bad_input = pytest.mark.parametrize("make", [empty_file, binary_file, folder_without_logs, missing_path, device])
+each_bad_input = pytest.mark.parametrize(
+    "make", [empty_file, binary_file, lzma_file, folder_without_logs, missing_path, device]
+)
 
 
 @each_command
@@ -366,6 +375,15 @@ def test_nothing_recognized_is_a_problem_in_json_too(kvdiag, tmp_path):
     path.write_text("nothing\nof a log\n")
     done = kvdiag("analyze", "-o", "json", path)
     assert (done.returncode, json.loads(done.stdout)["problems"]) == (3, [f"{path}: no log lines recognized"])
+
+
+@pytest.mark.parametrize("command", ["events", "parse", "pods", "volumes"])
+def test_nothing_recognized_is_said(kvdiag, tmp_path, command):
+    """Also a list that is empty for it says why it exits with 3."""
+    path = tmp_path / "notes.txt"
+    path.write_text("nothing\nof a log\n")
+    done = kvdiag(command, path)
+    assert (done.returncode, done.stderr) == (3, "kvdiag: no log lines recognized\n")
 
 
 @pytest.mark.parametrize("option", ["--baseline", "--suppressions"])

@@ -8,6 +8,7 @@ import pytest
 
 from kvdiag.base.errors import UsageError
 from kvdiag.cli.config import default_map, is_configured
+from tests.conftest import SAMPLES
 
 LOST = "sample-logs/hostpath-driver-lost-state"
 STUCK = ("--until", "2026-11-20T20:41:00Z", LOST)
@@ -170,3 +171,23 @@ def test_a_broken_file_is_told_before_the_logs_are_read(kvdiag, tmp_path, option
     assert done.returncode == 2
     assert str(known) in done.stderr
     assert "missing.log" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["analyze", "-v"], ["timeline", "-v", "default/db-0"], ["errors"], ["explain", "-"]],
+    ids=str,
+)
+def test_no_command_of_a_runner_in_what_other_commands_print(kvdiag, tmp_path, command):
+    """Where a runner reads the output, no line of a log is obeyed, at whatever width it is wrapped."""
+    said = "::set-output name=x::pwn " * 8 + "##[add-mask]y"
+    text = (SAMPLES / "hostpath-driver-lost-state" / "kubelet.log").read_text("utf-8")
+    log = tmp_path / "kubelet.log"
+    log.write_text(text.replace("device or resource busy", said), "utf-8")
+    given = [] if command[-1] == "-" else [log]
+    stdin = next(line for line in log.read_bytes().splitlines(keepends=True) if b"set-output" in line)
+    lines = kvdiag(*command, *given, stdin=stdin, GITHUB_ACTIONS="true").stdout.splitlines()
+    assert any("set-output" in line for line in lines[1:-1])
+    assert lines[0].startswith("::stop-commands::")
+    assert lines[-1] == f"::{lines[0].removeprefix('::stop-commands::')}::"
+    assert lines[0] not in lines[1:]

@@ -87,6 +87,15 @@ def test_what_is_printed(monkeypatch, rows, environment):
     assert sent(monkeypatch, rows, **environment) == LINES
 
 
+@pytest.mark.parametrize("columns", ["9" * 24, "9" * 5000, "-1", "0", "1", "٣", "x"])
+def test_a_width_that_is_none(kvdiag, columns):
+    """Whatever COLUMNS is, the output is written."""
+    for command in (["analyze"], ["timeline", "default/db-0"], ["volumes"]):
+        done = kvdiag(*command, "sample-logs/hostpath-driver-lost-state", COLUMNS=columns)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert len(done.stdout.splitlines()) > 1
+
+
 def test_no_pager(monkeypatch):
     """What is not to be paged is not."""
     assert sent(monkeypatch, 1, wanted=False, PAGER="false") == LINES

@@ -9,13 +9,12 @@ import typer
 from kvdiag.analysis.events import list_events
 from kvdiag.base.errors import UsageError
 from kvdiag.cli.arguments import NoRedact, Paths, PatternFolders, Since, Until, YearOption, ZoneOption, options_of
-from kvdiag.cli.outlet import outlet, say_note
+from kvdiag.cli.outlet import outlet, reading_code, say_note
 from kvdiag.cli.progress import progress
 from kvdiag.model.event import Event
 from kvdiag.report.jsontext import json_text
 from kvdiag.report.lines import event_line
 
-UNREADABLE = 3
 OUTPUTS = ("json", "ndjson")
 
 
@@ -41,4 +40,4 @@ def command(
         listed = list_events(options, tell, shown)
     for note in (*map(str, listed.problems), *listed.notes):
         say_note(note)
-    raise typer.Exit(0 if listed.understood and not any(p.exit_code for p in listed.problems) else UNREADABLE)
+    raise typer.Exit(reading_code(listed.problems, understood=listed.understood))

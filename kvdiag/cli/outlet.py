@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TextIO
@@ -18,6 +18,7 @@ from kvdiag.safe.clean import clean
 PROSE = frozenset({"text", "compact", "markdown"})  # outputs for people
 PIPED, NARROWEST, WIDEST = 100, 40, 10_000  # columns
 WIDEST_DIGITS = 18  # of $COLUMNS
+UNREADABLE = 3  # the exit code where an input could not be read, or nothing was recognized
 LOCALES = ("LC_ALL", "LC_CTYPE", "LANG")
 COLOURLESS = frozenset({"dumb", "unknown"})
 LINKLESS = COLOURLESS | {"", "linux", "vt100", "vt102", "vt220"}  # they show a link as it is written
@@ -76,7 +77,8 @@ def width(stream: TextIO) -> int:
     """Columns of the terminal; a fixed width elsewhere, so that files look alike."""
     if not stream.isatty():
         columns = os.environ.get("COLUMNS", "")
-        return min(int(columns), WIDEST) if columns.isdecimal() and len(columns) <= WIDEST_DIGITS else PIPED
+        is_width = columns.isdecimal() and len(columns) <= WIDEST_DIGITS and int(columns)
+        return max(NARROWEST, min(int(columns), WIDEST)) if is_width else PIPED
     from shutil import get_terminal_size  # 3 ms: it brings every compression there is
 
     return max(NARROWEST, get_terminal_size().columns)
@@ -108,6 +110,16 @@ class Notes:
         say_note(str(note))
         if isinstance(note, InputError):
             self.exit_code = max(self.exit_code, note.exit_code)
+
+
+def reading_code(problems: Iterable[InputError], *, understood: bool) -> int:
+    """Return the exit code of a reading; where it is 3 and no problem says why, say it."""
+    if any(problem.exit_code for problem in problems):
+        return UNREADABLE
+    if not understood:
+        say_note("no log lines recognized")
+        return UNREADABLE
+    return 0
 
 
 def say_note(note: str) -> None:

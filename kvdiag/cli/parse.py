@@ -8,11 +8,9 @@ from kvdiag.analysis.parse import records
 from kvdiag.analysis.together import redacted_records
 from kvdiag.base.errors import InputError
 from kvdiag.cli.arguments import NoRedact, Paths, YearOption, ZoneOption, options_of
-from kvdiag.cli.outlet import outlet, say_note
+from kvdiag.cli.outlet import outlet, reading_code, say_note
 from kvdiag.report.jsontext import json_text
 from kvdiag.report.lines import record_line
-
-UNREADABLE = 3
 
 
 def command(paths: Paths = None, year: YearOption = None, tz: ZoneOption = "", no_redact: NoRedact = False) -> None:
@@ -27,4 +25,4 @@ def command(paths: Paths = None, year: YearOption = None, tz: ZoneOption = "", n
             stream.write(json_text(record_line(record), redact=not no_redact))
     for problem in problems:
         say_note(str(problem))
-    raise typer.Exit(0 if understood and not any(p.exit_code for p in problems) else UNREADABLE)
+    raise typer.Exit(reading_code(problems, understood=understood))

@@ -19,15 +19,13 @@ from kvdiag.cli.arguments import (
     ZoneOption,
     options_of,
 )
-from kvdiag.cli.outlet import say_note
+from kvdiag.cli.outlet import reading_code, say_note
 from kvdiag.cli.pager import printed
 from kvdiag.cli.progress import progress
 from kvdiag.history.views.inventory import ORDERS, Wanted
 from kvdiag.model.options import Options
 from kvdiag.model.values import SubjectKind
 from kvdiag.report.tables import OUTPUTS, write
-
-UNREADABLE = 3
 
 Output = Annotated[str, typer.Option("-o", "--output", help=f"{', '.join(OUTPUTS)}.")]
 Namespace = Annotated[str, typer.Option("-n", "--namespace", help="Only this namespace.")]
@@ -83,4 +81,4 @@ def show(options: Options, wanted: Wanted, output: str, *, redact: bool, no_page
         say_note(note)
     with printed(text=output in {"text", "wide"}, no_pager=no_pager) as (stream, looks):
         write(taken.inventory, stream, output, looks._replace(redact=redact))
-    return 0 if taken.understood and not any(p.exit_code for p in taken.problems) else UNREADABLE
+    return reading_code(taken.problems, understood=taken.understood)

@@ -24,6 +24,7 @@ _MAGICS: tuple[tuple[bytes, str], ...] = (
     (b"7z\xbc\xaf\x27\x1c", "7z archives are not read: unpack it first, or pack it as tar or zip"),
     (b"Rar!\x1a\x07", "rar archives are not read: unpack it first, or pack it as tar or zip"),
     (b"\x04\x22\x4d\x18", "lz4 is not read: unpack it with unlz4 first"),
+    (b"]\0\0", "lzma is not read: unpack it with xz -d first"),
     (b"\x7fELF", "a program, not a log; name a log"),
     (b"\x89PNG\r\n", _PICTURE),
     (b"\xff\xd8\xff", _PICTURE),

@@ -43,6 +43,9 @@ def seen(*lines, node="n1", source="node.log", versions=()):
         (f"Mar 12 08:00:01 n1 kubenswrapper[2201]: {KLOG}", "openshift"),
         (f"Mar 12 08:00:01 minikube kubelet[2201]: {KLOG}", "minikube"),
         ('{"msg":"x","talos-level":"info","talos-service":"kubelet"}', "talos"),
+        ("user: warning: [2024-03-12T08:00:01.6Z]: [talos] service[kubelet](Waiting): failed", "talos"),
+        ("[   12.345678] [talos] service[kubelet](Waiting): failed", "talos"),
+        (f'{KLOG} err="rpc error: code = Internal desc = [talos] is what a program may print"', "plain"),
         (f'{KLOG} path="/var/snap/microk8s/common/var/lib/kubelet/pods"', "microk8s"),
     ],
 )

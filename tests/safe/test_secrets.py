@@ -267,6 +267,14 @@ def put(form: str, secret: str) -> str:
     return re.sub(r"(?<![A-Za-z])S(?![A-Za-z])", lambda _: secret, form)
 
 
+@pytest.mark.parametrize("head", ["https://joe:", "mongodb://joe:", "redis://:", "http://joe:", "joe:$apr1$8sF2k.bQ$"])
+def test_a_line_that_ends_within_a_secret(head):
+    """A password of a URL, and a hash, go also when the line ends before what follows them."""
+    for secret in (A24[:12], A24):
+        for said in (f"{head}{secret}", f'E0312 05:49:00.241725  190330 x.go:1] "No" err="{head}{secret}'):
+            assert secret not in redacted(said)
+
+
 @pytest.mark.parametrize(("form", "secret"), RARE, ids=[form for form, _ in RARE])
 def test_no_rare_form_is_told(form, secret):
     """Nor is one of those that few programs write, with JSON around it or without."""

@@ -83,6 +83,19 @@ def test_what_only_two_nodes_show_together_is_added(pair):
     assert rows(dest, "SELECT nodes FROM joined WHERE rule = 'volume-staged-on-two-nodes'") == [(["node-a", "node-b"],)]
 
 
+def test_a_time_beyond_the_calendar(tmp_path):
+    """What a pod prints of the year 10000 fails neither its node nor what all nodes show together."""
+    source, dest = write_pair(tmp_path / "logs"), tmp_path / "out"
+    log = source / "cluster=eu-1/node=node-a/pods/shop_db-0_2a0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01/app/0.log"
+    log.parent.mkdir(parents=True)
+    inner = ('{"ts":253402300800000,"level":"error","msg":"x"}', 'time="9999-12-31T23:59:59-23:59" level=error msg="x"')
+    log.write_text("".join(f"2026-03-12T08:00:00.1Z stdout F {line}\n" for line in inner) + f"{inner[1]}\n")
+    tally = ran(source, dest)
+    assert (tally.done, tally.failed, tally.partial) == (2, 0, 0)
+    assert [outcome.reason for outcome in join_clusters(str(dest), Limits(), run_local)] == [""]
+    assert rows(dest, "SELECT count(*) FROM joined WHERE rule = 'volume-staged-on-two-nodes'") == [(1,)]
+
+
 def test_what_was_judged_is_skipped(pair):
     """A second run starts no process, and joins nothing anew."""
     source, dest = pair
