@@ -16,7 +16,8 @@ from kvdiag.analysis.redact import Shared, written
 from kvdiag.analysis.together import Redactor
 from kvdiag.fleet.rows import rows
 from kvdiag.fleet.values import Bundle
-from kvdiag.history.ingest.read import TextInput
+from kvdiag.inputs.readers import Replayed
+from kvdiag.inputs.source import Source
 from kvdiag.model.options import Options
 from kvdiag.report import REPORTS, RenderOptions, writer
 from kvdiag.report.errors import write_text
@@ -36,7 +37,8 @@ EVIDENCE = (Path(__file__).parents[1] / "data" / "no-secrets.txt").read_text("ut
 def shared(text: str) -> str:
     """Give what `redact` writes of a text, with a line behind it."""
     said = text.removesuffix("\n") + "\n" + NEXT
-    return b"".join(written(TextInput("a.log", said.encode()), str, Shared())).decode()
+    source = Source("a.log", None, lambda _: None, given=Replayed(said.encode()))
+    return b"".join(written(source, str, Shared())).decode()
 
 
 def explained(text: str) -> str:
