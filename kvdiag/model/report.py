@@ -39,7 +39,8 @@ class Finding(NamedTuple):
     was removed before that (microseconds UTC); None where no line shows it. `through` are rules between
     the cause and this one; `explains` are the rules whose findings it accounts for. `incident` is the key of the first
     of several findings that are one fault with many victims. `collect` are commands that show the cause of a symptom
-    where none of the logs does.
+    where none of the logs does. `heading` is the rule's title with the names of this finding, `row` the same
+    without the object, for a row that shows it; empty where the rule has none or a name is not in the logs.
     """
 
     rule: Rule
@@ -65,6 +66,18 @@ class Finding(NamedTuple):
     incident: str | None = None
     collect: tuple[str, ...] = ()
     folder: str = ""
+    heading: str = ""
+    row: str = ""
+
+    @property
+    def title(self) -> str:
+        """The title shown to a person, with the object in it where the rule has such a heading."""
+        return self.heading or self.rule.title
+
+    @property
+    def row_title(self) -> str:
+        """The title where the object is shown beside it: in a row of a table."""
+        return self.row or self.rule.title
 
     @property
     def key(self) -> str:

@@ -160,6 +160,7 @@ class RuleTest(NamedTuple):
 class Rule(NamedTuple):
     """One failure signature; one file in patterns/. `lines` are the vocabulary entries of its raw-line selectors.
 
+    `heading` is the title with the names of the finding in it, for a person; a template as `says` is.
     With `alarm`, a match without one of these events is of severity info.
     With `or_node`, events that name no subject of the kind `per` count for their node, where none names one.
     `possible` is the severity of a finding that is only possible, where that is another.
@@ -204,6 +205,7 @@ class Rule(NamedTuple):
     possible: Severity | None = None
     place: str = ""
     or_node: bool = False
+    heading: str = ""
     alarm: tuple[str, ...] = ()
     survives: Mapping[str, str] = EMPTY
     cut: tuple[str, ...] = ()

@@ -1,6 +1,6 @@
-"""A line a failure, for the log of a CI job: severity, of what, place, since when, state, how often, what it says.
+"""A line a failure, for the log of a CI job: severity, of what, place, since when, state, how often, title.
 
-HIGH      csi-nodeunpublish-state-lost  volume pvc-1 on worker-1  kubelet.log:162  2026-11-20T20:39:21Z  over  8x  The …
+HIGH      unmount-device-busy  volume pvc-1 on worker-1  kubelet.log:162  2026-11-20T20:39:21Z  over  8x  Unmount …
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from kvdiag.model.report import Finding, Report
 from kvdiag.model.values import State, Verdict
 from kvdiag.report import RenderOptions
 from kvdiag.report.markdown import verdict
-from kvdiag.report.victims import failures, others, whole
+from kvdiag.report.victims import failures, kinds, whole
 from kvdiag.safe.clean import clean
 
 
@@ -21,14 +21,14 @@ def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
     under = [finding.explained_by for finding in report.findings]
     for incident in failures(report.findings):
         symptoms = sum(under.count(one.key) for one in incident)
-        said = line(whole(incident), symptoms, others(incident))
+        said = line(whole(incident), symptoms, kinds(incident) if len(incident) > 1 else "")
         stream.write(clean(said, redact=options.redact) + "\n")
     groups = len(report.errors.groups)
     more = [f"{groups} group{'' if groups == 1 else 's'} of errors not explained"] if groups else []
     stream.write("; ".join([f"kvdiag: {verdict(report)}", *more]) + "\n")
 
 
-def line(finding: Finding, symptoms: int = 0, others: str = "") -> str:
+def line(finding: Finding, symptoms: int = 0, victims: str = "") -> str:
     """What a finding is in a line; words of a log in it are not made safe to show yet."""
     node = finding.subject.ids.get("node", "")
     where = f" on {node}" if node and node != finding.subject.name else ""
@@ -42,5 +42,6 @@ def line(finding: Finding, symptoms: int = 0, others: str = "") -> str:
         *([f"{finding.count}x"] if finding.count > 1 else []),
     ]
     sure = "" if finding.verdict is Verdict.CONFIRMED else " (possible)"
+    victims = f" ({victims})" if victims else ""
     explains = f" (explains {symptoms} more)" if symptoms else ""
-    return "  ".join([*parts, f"{finding.says}{others}{sure}{explains}"])
+    return "  ".join([*parts, f"{finding.row_title}{sure}{victims}{explains}"])

@@ -16,7 +16,7 @@ from kvdiag.model.values import Severity, Verdict
 from kvdiag.report import RenderOptions
 from kvdiag.report.addresses import in_checkout
 from kvdiag.report.markdown import verdict, write_within
-from kvdiag.report.victims import Incident, incidents, others
+from kvdiag.report.victims import Incident, incidents, others, whole
 from kvdiag.safe.clean import clean, shortened
 
 MOST = 10  # annotations of a level that GitHub shows of a step
@@ -58,7 +58,7 @@ def _annotation(level: str, incident: Incident, options: RenderOptions) -> str:
     finding = incident[0]
     first = finding.evidence[0].event.origin if finding.evidence else None
     place = f"file={_property(in_checkout(first.source), options)},line={first.line}," if first else ""
-    title = shortened(f"{finding.rule.name}: {finding.subject.kind} {finding.subject.name}", LONGEST_TITLE)
+    title = shortened(clean(f"{whole(incident).title} ({finding.rule.name})", redact=options.redact), LONGEST_TITLE)
     return f"::{level} {place}title={_property(title, options)}::{_data(finding.says + others(incident), options)}\n"
 
 

@@ -87,6 +87,7 @@ def finding(found: Finding, *, redact: bool = True) -> Plain:
         "id": found.rule.id,
         "key": found.key,
         "title": found.rule.title,
+        "title_object": found.title,
         "severity": found.severity.label,
         "verdict": str(found.verdict),
         "role": str(found.role),

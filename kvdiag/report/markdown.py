@@ -63,7 +63,7 @@ def _size(block: Sequence[str]) -> int:
 def _row(finding: Finding, options: RenderOptions) -> str:
     sure = "" if finding.verdict is Verdict.CONFIRMED else " (possible)"
     subject = code(f"{finding.subject.kind} {finding.subject.name}", options)
-    return f"| {finding.severity.label} | {words(finding.rule.title + sure, options)} | {subject} |"
+    return f"| {finding.severity.label} | {words(finding.row_title + sure, options)} | {subject} |"
 
 
 def _under(cause: Finding, report: Report) -> list[Finding]:
@@ -92,7 +92,7 @@ def verdict(report: Report) -> str:
 
 
 def _full(finding: Finding, symptoms: Sequence[Finding], options: RenderOptions) -> Iterator[str]:
-    head = f"{finding.severity.label}: {finding.rule.title}"
+    head = f"{finding.severity.label}: {finding.title}"
     yield from ("", f"<details><summary>{words(head, options)}</summary>", "", words(finding.says, options), "")
     yield words(" ".join(finding.cause.split()), options)
     for one in finding.doubts:

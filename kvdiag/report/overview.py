@@ -62,7 +62,7 @@ def _cells(incident: Incident, *, is_long: bool) -> tuple[str, ...]:
     return (
         finding.severity.label,
         _object(incident),
-        finding.rule.title + sure,
+        finding.row_title + sure,
         state_word(finding),
         since,
         str(finding.count),

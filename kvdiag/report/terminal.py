@@ -216,7 +216,7 @@ class _Writer:
         finding = incident[0]
         label = f" {finding.severity.label.upper()} "
         sure = "" if finding.verdict is Verdict.CONFIRMED else " (possible)"
-        first, *more = _wrapped(clean(finding.rule.title) + sure, self.options.width - len(label) - 1)
+        first, *more = _wrapped(self._clean(whole(incident).title) + sure, self.options.width - len(label) - 1)
         self.put(Piece(label, BADGES[finding.severity]), Piece(" "), Piece(first, "bold"))
         for line in more:
             self.put(Piece(" " * (len(label) + 1) + line, "bold"))

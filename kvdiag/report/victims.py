@@ -62,11 +62,14 @@ def _plural(finding: Finding) -> str:
 
 
 def whole(incident: Incident) -> Finding:
-    """The first with the time and number of all."""
+    """The first with the time and number of all, and with the heading that all have."""
     if len(incident) == 1:
         return incident[0]
     healed = [one.healed for one in incident if one.healed is not None]
-    return incident[0]._replace(
+    first = incident[0]
+    return first._replace(
+        heading=first.heading if len({one.heading for one in incident}) == 1 else "",
+        row=first.row if len({one.row for one in incident}) == 1 else "",
         begins=min(one.begins for one in incident),
         ends=max(one.ends for one in incident),
         count=sum(one.count for one in incident),

@@ -24,6 +24,9 @@ _OPTIONAL = lazy_regex(r"\[\[(.*?)\]\]")
 _OF_NODE = lazy_regex(r" --field-selector spec\.nodeName=\{node\}")  # where no log names the node
 _NODES = ("node", "from_node", "to_node")
 STAND_INS = {"pod": "a pod"}  # for what no line names
+LONGEST_NAME = 100  # characters of a name in a heading; a longer one is left out, as half a secret cannot be told
+_ID = lazy_regex(r"\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b([0-9a-f]{12})[0-9a-f]{20,}\b")
+_WHOLE = ("pod", "pod_name", "pods")  # names that are not shortened
 LONGEST_VALUE = 600  # characters of a log's own words inside a sentence of ours
 
 
@@ -64,6 +67,24 @@ def sentence(text: str, said: Mapping[str, str]) -> str:
     """
     text = _OPTIONAL.sub(lambda part: part[1] if all(said.get(slot) for slot in _SLOT.findall(part[1])) else "", text)
     return _SLOT.sub(lambda slot: _short(said.get(slot[1]) or STAND_INS.get(slot[1], "?")), text).strip()
+
+
+def heading(text: str, said: Mapping[str, str]) -> str:
+    """A title with its slots filled, ids in it shortened; empty where a name that it must have is not known."""
+    names = {name: _brief(name, value) for name, value in said.items() if _is_short_name(name, value)}
+    text = _OPTIONAL.sub(lambda part: part[1] if all(names.get(slot) for slot in _SLOT.findall(part[1])) else "", text)
+    is_known = all(names.get(slot) for slot in _SLOT.findall(text))
+    return _SLOT.sub(lambda slot: names[slot[1]], text).strip() if is_known else ""
+
+
+def _is_short_name(name: str, value: str) -> bool:
+    return len(value) <= LONGEST_NAME and not (name in _NODES and is_unnamed(value))
+
+
+def _brief(name: str, value: str) -> str:
+    """A name on one line, a UUID in it by its first 8 digits and any other long id by its first 12."""
+    line = " ".join(value.split())
+    return line if name in _WHOLE else _ID.sub(lambda found: f"{found[1] or found[2]}…", line)
 
 
 def command(text: str, said: Mapping[str, str]) -> str:
@@ -113,7 +134,7 @@ def _slots_of(text: str) -> Iterator[str]:
 
 def texts_of(rule: Rule) -> Iterator[tuple[str, str]]:
     """Every text of a rule that slots are filled in, with the path of its key, for lint."""
-    yield from (("says", rule.says), ("cause", rule.cause))
+    yield from (("heading", rule.heading), ("says", rule.says), ("cause", rule.cause))
     if rule.healed:
         yield "healed.says", rule.healed.says
     for number, fix in enumerate(rule.fix):
@@ -124,6 +145,11 @@ def texts_of(rule: Rule) -> Iterator[tuple[str, str]]:
 def slots_of(text: str) -> set[str]:
     """The slots of a text."""
     return {slot for slot in _SLOT.findall(text) if not is_placeholder(slot)}
+
+
+def fixed_words(text: str) -> int:
+    """How many words of a text are its own, not filled in."""
+    return len([word for word in _SLOT.sub(" ", text).split() if any(map(str.isalnum, word))])
 
 
 def quoted_slots(run: str) -> Iterator[str]:

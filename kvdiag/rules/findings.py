@@ -20,7 +20,7 @@ from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.bugs import applies, known_bugs, seen
 from kvdiag.rules.distribution import Dialect
 from kvdiag.rules.ending import End, end_of
-from kvdiag.rules.fill import STAND_INS, fixes, sentence, values
+from kvdiag.rules.fill import STAND_INS, fixes, heading, sentence, values
 from kvdiag.rules.grammar import names_in, positive_names
 from kvdiag.rules.judge import RuleMatch, judge, may_hold
 from kvdiag.rules.runs import run_values
@@ -118,15 +118,13 @@ def _finding(
     begins = _begin(ordered, stretch, history)
     since = [event for event in stretch.tries if event.ends >= begins]
     others = [event for _, event in ordered if event.origin not in {one.origin for one in since}]
-    timed = (*since, *(event for event in others if event.kind not in STANDING))
-    ends = max((event.ends for event in timed), default=history.ends)
+    ends = _last_end(since, others, history)
     count = count_tries(since) or _least(matches)
     end = end_of(rule, part, [*since, *others], ends, history)
     said = values(subject, [*ordered, *(("", event) for event in since)], count, begins, ends)
     evidence = tuple(_evidence(best, part, rule, begins))
     _complete(said, rule, subject, [row.event for row in evidence if row.step in rule.follows])
     said["lasted"] = say_duration((end.at or ends) - begins)
-    dialect = index.dialect(said.get("node", ""))
     healed = end.at if end.state is State.OVER else None
     severity = _severity(rule, best, end.state)
     return Finding(
@@ -140,14 +138,27 @@ def _finding(
         count=count,
         says=_says(rule.healed.says if rule.healed and healed is not None else rule.says, said),
         cause=sentence(rule.cause, said),
-        fix=tuple(_steps(rule, said, dialect, changes=_may_change(best, end, severity))),
+        fix=tuple(_steps(rule, said, index.dialect(said.get("node", "")), changes=_may_change(best, end, severity))),
         evidence=evidence,
         doubts=(*best.doubts, *_version_doubts(rule, history, subject.ids.get("node", ""), begins)),
         bugs=tuple(known_bugs(rule, history.versions, subject.ids.get("node", ""), said, begins, bound=best.bound)),
         state=end.state,
         healed=healed,
         deleted=end.at if end.state is State.DELETED else None,
+        heading=heading(rule.heading, said),
+        row=heading(rule.heading, _without_object(said, subject)),
     )
+
+
+def _without_object(said: Mapping[str, str], subject: Entity) -> dict[str, str]:
+    """The names of a finding but that of what it is about."""
+    return {name: value for name, value in said.items() if value != (subject.part or subject.name)}
+
+
+def _last_end(tries: Sequence[Event], others: Sequence[Event], history: History) -> int:
+    """When the last line of the fault was over; what stands in a snapshot is of no moment."""
+    timed = (*tries, *(event for event in others if event.kind not in STANDING))
+    return max((event.ends for event in timed), default=history.ends)
 
 
 def _timed(match: RuleMatch, history: History) -> Iterator[Doubt]:

@@ -14,7 +14,7 @@ from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.capabilities import capabilities
 from kvdiag.rules.capability_lint import faults
 from kvdiag.rules.distribution import plain, unknown_placeholders
-from kvdiag.rules.fill import quoted_slots, slots_of, texts_of
+from kvdiag.rules.fill import fixed_words, quoted_slots, slots_of, texts_of
 from kvdiag.rules.grammar import positive_names
 from kvdiag.rules.kinship import EVERYTHING
 from kvdiag.rules.lint_sentence import lint_sentence
@@ -59,6 +59,7 @@ CHANGES = (
     "crictl pull",
     *(f"kubectl {verb}" for verb in ("annotate", "cordon", "drain", "label", "patch", "rollout", "scale", "taint")),
 )
+MOST_WORDS = 12  # of a heading, which is to fit on a line or two with its names
 _IN_NAMESPACE = lazy_regex(r"^kubectl -n \S+ ")
 
 Fault = tuple[str, str]  # the path of a key, such as `fix.0.run`, and what is wrong there
@@ -145,6 +146,8 @@ def _texts(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[Fault]:
         | _ids(rule)
         | {n for s in rule.events.values() for k in s.kinds if k in entries for n in spoken(entries[k])}
     )
+    if fixed_words(rule.heading) > MOST_WORDS:
+        yield "heading", f"a heading has at most {MOST_WORDS} words besides the names in it"
     for path, text in texts_of(rule):
         for slot in sorted(slots_of(text) - known):
             yield path, f"the slot {{{slot}}} is filled by nothing{suggestion(slot, known)}"

@@ -193,7 +193,7 @@ def _named(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[Fault]:
     branches = rule.when.terms if isinstance(rule.when, AnyOf) else (rule.when,)
     proven = set(rule.proof.by) if rule.proof else set()
     events = {name: _asked(rule.events[name], entries) for name in positive_names(rule.when)}
-    for key, text in (("title", rule.title), ("says", rule.says)):
+    for key, text in (("title", rule.title), ("heading", rule.heading), ("says", rule.says)):
         for named, words in NAMED.items():
             if not re.search(rf"(?<![\w-]){re.escape(named)}(?![\w-])", text):
                 continue

@@ -24,7 +24,7 @@ from kvdiag.model.rule import (
 from kvdiag.model.values import EMPTY, Role, Severity, SubjectKind
 from kvdiag.model.vocabulary import Entry, Wording
 
-PACKED = 6
+PACKED = 7
 """The shape of the JSON; another number makes old caches unread."""
 
 Packed = dict[str, Any]

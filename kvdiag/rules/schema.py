@@ -21,6 +21,7 @@ KEYS = [
     "id",
     "name",
     "title",
+    "heading",
     "severity",
     "possible",
     "status",
@@ -112,9 +113,10 @@ def _rule(node: Node, groups: Groups) -> Rule:
 
 
 def _spreading(rule: Rule, top: Mapping[str, Node]) -> Rule:
-    """The rule with what it says of causes; what breaks nothing and suffers from something is a symptom."""
+    """The rule with its heading and its causes; what breaks nothing and suffers from something is a symptom."""
     usual = Role.SYMPTOM if "suffers" in top and "breaks" not in top else Role.CAUSE
     return rule._replace(
+        heading=" ".join(top["heading"].text().split()) if "heading" in top else "",
         role=Role(_one_of(top["role"], list(Role))) if "role" in top else usual,
         breaks=_listed(top, "breaks"),
         suffers=_listed(top, "suffers"),

@@ -18,7 +18,7 @@ from kvdiag.model.rule import Fix
 from kvdiag.model.timeline import Entity
 from kvdiag.model.values import SubjectKind
 from kvdiag.rules.distribution import plain
-from kvdiag.rules.fill import LONGEST_VALUE, command, fixes, sentence, slots_of, texts_of, values
+from kvdiag.rules.fill import LONGEST_VALUE, command, fixes, heading, sentence, slots_of, texts_of, values
 from kvdiag.rules.library import shelf
 from tests.rules.one_rule import one_rule
 
@@ -100,6 +100,30 @@ def shell(tmp_path_factory):
 
 
 EFFECTS = ["$(>a)", "`>b`", "';>c;'", '";>d;"', "x\n>e\n", "x;>f", "x&>g", "x|>h", "$(echo pwned)", "x' ; echo pwned #"]
+
+
+UID = "6fe0f8b2-1111-4222-8333-944445555666"
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "filled"),
+    [
+        ("Multi-Attach: {volume}", {"volume": f"pvc-{UID}"}, "Multi-Attach: pvc-6fe0f8b2…"),
+        ("OOMKilled: {pod}", {"pod": f"ci/run-{UID}"}, f"OOMKilled: ci/run-{UID}"),
+        ("No space: {image}", {"image": "r/a@sha256:" + "0123456789ab" * 5}, "No space: r/a@sha256:0123456789ab…"),
+        ("Down[[ on {node}]]", {"node": "w-1"}, "Down on w-1"),
+        ("Down[[ on {node}]]", {"node": "this node"}, "Down"),
+        ("Down[[ on {node}]]", {}, "Down"),
+        ("{node} is down", {"node": "this node"}, ""),
+        ("No {device}", {"device": "x" * 101}, ""),
+        ("No {device}", {"device": "x" * 100}, f"No {'x' * 100}"),
+        ("No {device}", {"device": "a\nb {pod}", "pod": "p"}, "No a b {pod}"),
+        ("", {"pod": "p"}, ""),
+    ],
+)
+def test_a_heading(text, said, filled):
+    """Long ids are shortened but in the names of pods; what must be named and is not leaves no heading."""
+    assert heading(text, said) == filled
 
 
 @pytest.mark.parametrize("name", EFFECTS)

@@ -98,6 +98,23 @@ def test_a_finding():
 
 
 @pytest.mark.parametrize(
+    ("heading", "full", "row"),
+    [
+        ("Unmount fails: busy[[, {volume}]]", "Unmount fails: busy, v", "Unmount fails: busy"),
+        ("{volume} of {pod} is busy", "v of shop/web-0 is busy", "Busy"),
+        ("Busy: {pod}", "Busy: shop/web-0", "Busy: shop/web-0"),
+        ("Busy: {image}", "Busy", "Busy"),
+        ("", "Busy", "Busy"),
+    ],
+)
+def test_a_heading(heading, full, row):
+    """The title names the object, in a row only what the row does not show; without a name that it needs it is plain."""
+    told = {VOLUME: [event("a", 0, refs=[("pod", "shop/web-0")])]}
+    (one,) = found(rule("a")._replace(title="Busy", heading=heading), told)
+    assert (one.title, one.row_title) == (full, row)
+
+
+@pytest.mark.parametrize(
     ("when", "more", "events", "count"),
     [
         ("a then b", {}, [event("a", 0), event("b", 1), event("b", 2)], 2),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import json
 import re
 
 import pytest
@@ -14,6 +15,7 @@ from kvdiag.model.values import Severity, State, SubjectKind, Verdict
 from kvdiag.report import RenderOptions, writer
 from kvdiag.report.json_report import finding as plain
 from kvdiag.report.terminal import write
+from kvdiag.report.victims import whole
 from kvdiag.rules.incidents import told
 from kvdiag.rules.rank import TOUCH
 from tests.rules.test_rank import NODE, POD, finding
@@ -167,12 +169,57 @@ def test_every_output_counts_the_same():
     assert text_of(found).startswith("3 failures: 3 medium; 1 note.")
 
 
+def test_a_heading_stands_for_a_fault_with_many_victims_only_where_all_have_it():
+    """Else it would name one of them alone."""
+    pods = [one._replace(heading=f"{one.subject.name} hangs", row="hangs") for one in told([hung(n) for n in range(3)])]
+    nodes = [one._replace(heading="Pods hang on worker-1") for one in pods]
+    assert [(whole(tuple(group)).title, whole(tuple(group)).row_title) for group in (pods, nodes, pods[:1])] == [
+        ("Pods hang", "hangs"),
+        ("Pods hang on worker-1", "hangs"),
+        ("shop/web-0 hangs", "hangs"),
+    ]
+    assert " MEDIUM  Pods hang\n" in text_of(pods)
+    assert " MEDIUM  shop/web-0 hangs\n" in text_of(pods[:1])
+
+
+def test_a_row_does_not_repeat_its_object():
+    """Overview, Markdown's table and compact have a column for it; the finding itself has its heading."""
+    found = [one._replace(heading=f"{one.subject.name} hangs", row="hangs") for one in separate(2)]
+    overview = text_of(found).split(" MEDIUM ")[0]
+    assert overview.count("shop/web-0") == 1
+    assert re.search(r"^medium +shop/web-0 +hangs ", overview, re.MULTILINE)
+    report = Report("1", (), (), tuple(found))
+    said = {name: io.StringIO() for name in ("compact", "markdown", "html", "github", "json")}
+    for name, stream in said.items():
+        writer(name)(report, stream, RenderOptions())
+    said = {name: stream.getvalue() for name, stream in said.items()}
+    assert said["compact"].splitlines()[0].endswith("  hangs")
+    assert "| medium | hangs | `pod shop/web-0` |" in said["markdown"]
+    assert "<summary>medium: shop/web-0 hangs</summary>" in said["markdown"]
+    assert ">hangs</a>" in said["html"]
+    assert "shop/web-0 hangs</h2>" in said["html"]
+    assert "title=shop/web-0 hangs (hung-0)::" in said["github"]
+    assert [one["title_object"] for one in json.loads(said["json"])["findings"]] == [one.heading for one in found]
+    assert {one["title"] for one in json.loads(said["json"])["findings"]} == {one.rule.title for one in found}
+
+
+def test_a_heading_is_redacted_and_harmless():
+    """It has words of a log, and no output shows what those hide or order."""
+    words = "token: ghp_16C7e42F292c6912E7710c838347Ae178B4a \u202ehangs"
+    for row in (words, ""):
+        report = Report("1", (), (), tuple(one._replace(heading=words, row=row) for one in separate(2)))
+        for name in ("text", "compact", "markdown", "html", "github", "json"):
+            stream = io.StringIO()
+            writer(name)(report, stream, RenderOptions())
+            assert "ghp_16C7" not in stream.getvalue(), name
+            assert "\u202e" not in stream.getvalue(), name
+
+
 def test_a_fault_with_many_victims_is_one_line():
     """Of `check` too: since when, where it stands, and how often over all."""
     stream = io.StringIO()
     found = [one._replace(state=State.ONGOING) for one in told([hung(number) for number in range(3)])]
     writer("compact")(Report("1", (), (), tuple(found)), stream, RenderOptions())
     line, verdict = stream.getvalue().splitlines()
-    assert "  2024-07-03T12:00:00Z  ongoing  3x  shop/web-0 on worker-1 waits" in line
-    assert line.endswith("And 2 more pods.")
+    assert line.endswith("  2024-07-03T12:00:00Z  ongoing  3x  Pods hang (3 pods of worker-1)")
     assert verdict == "kvdiag: 1 failure found, the worst medium"

@@ -58,6 +58,23 @@ def faults(text):
 
 
 @pytest.mark.parametrize(
+    ("heading", "fault"),
+    [
+        ("Busy: {target_path}[[ of {pod}]]", ""),
+        ("Busy: {imagee}", "the slot {imagee} is filled by nothing"),
+        ("a b c d e f g h i j k l: {volume}", ""),
+        ("a b c d e f g h i j k l m: {volume}", "at most 12 words besides the names in it"),
+        ("NFS server of {volume}", "the text names NFS, but no line"),
+    ],
+)
+def test_headings(heading, fault):
+    """A heading has names that can be known, and is short."""
+    said = faults(SOUND.replace("severity: high", f'severity: high\nheading: "{heading}"'))
+    assert len(said) == bool(fault)
+    assert all("x.yaml:5:10: " in one and fault in one for one in said)
+
+
+@pytest.mark.parametrize(
     ("run", "fault"),
     [
         ("{restart:kubelet}", "changes the node"),

@@ -129,7 +129,7 @@ class _Columns:
             "texts": list(self._texts.numbers),
             "sources": [self._clean(name) for name in self._sources.shown],
             "findings": [
-                [anchor, found.severity.label, self._clean(found.rule.title), found.rule.name]
+                [anchor, found.severity.label, self._clean(found.title), found.rule.name]
                 for anchor, found in self._findings.items()
             ],
         }

@@ -55,13 +55,15 @@ class Findings:
 
     def row(self, incident: Incident, *, is_full: bool = True) -> Row:
         """A cause in a row; its anchor leads to the cause in full where there is one."""
-        finding = incident[0]
+        finding = whole(incident)
+        sure = "" if finding.verdict is Verdict.CONFIRMED else " (possible)"
         return Row(
             anchor=anchor(finding) if is_full else "",
             severity=finding.severity.label,
-            title=finding.rule.title + ("" if finding.verdict is Verdict.CONFIRMED else " (possible)"),
+            title=finding.row_title + sure,
+            heading=finding.title + sure,
             subject=_of(incident),
-            when=moment(whole(incident).begins),
+            when=moment(finding.begins),
             kind=str(finding.subject.kind),
             node=_node(finding),
             rule=finding.rule.name,

@@ -28,11 +28,15 @@ class Told(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A cause in the table on top; `anchor` is empty where there was no room for it in full."""
+    """A cause in the table on top; `anchor` is empty where there was no room for it in full.
+
+    `heading` is the title above the cause in full, with the object in it.
+    """
 
     anchor: str
     severity: str
     title: str
+    heading: str
     subject: str
     when: str
     kind: str
