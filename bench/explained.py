@@ -23,7 +23,7 @@ def main(folders: list[Path]) -> None:
         print(_row(case.name, said))
         if "-v" in sys.argv:
             for group in said.groups[:MOST_SHOWN]:
-                print(f"    {group.count:6} {group.component} {group.where} {group.says[:120]}")
+                print(f"    {group.count:6} {group.component} {group.where} {group.message[:120]}")
         total = Errors(total.lines + said.lines, total.explained + said.explained, total.benign + said.benign)
     print(_row("in all", total))
 

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from kvdiag.events.folder import built_in
+from kvdiag.events.folder import builtin_patterns
 
 SAMPLES = Path(__file__).parents[1] / "sample-logs"
 OFTEN = 0.002  # of the lines of an average log
@@ -48,7 +48,7 @@ def main() -> None:
     rows = [
         f"- {{of: {1000 * share:.1f}, line: {quoted(text)}}}" for text, share in shares.most_common() if share >= OFTEN
     ]
-    (built_in() / "frequent.yaml").write_text(HEADER + "\n".join(rows) + "\n", "utf-8")
+    (builtin_patterns() / "frequent.yaml").write_text(HEADER + "\n".join(rows) + "\n", "utf-8")
 
 
 def quoted(text: str) -> str:

@@ -20,12 +20,12 @@ import atheris
 
 with atheris.instrument_imports(include=["kvdiag"]):
     from kvdiag.analysis import anonymize as sharing
-    from kvdiag.analysis.anonymize import Inputs, hiding
+    from kvdiag.analysis.anonymize import Inputs, mask_names
     from kvdiag.analysis.case import Case, Patterns, load_patterns
     from kvdiag.analysis.explain import Explainer
     from kvdiag.analysis.log_clocks import LogClocks
     from kvdiag.analysis.parse import source_records
-    from kvdiag.analysis.redact import Shared, written
+    from kvdiag.analysis.redact import RedactionCounts, redacted_bytes
     from kvdiag.base.errors import InputError, PatternError
     from kvdiag.events.snapshots.readers import READERS, evidence_in, read_evidence
     from kvdiag.explain.asjson import line_json
@@ -36,7 +36,7 @@ with atheris.instrument_imports(include=["kvdiag"]):
     from kvdiag.formats.bodies.known import canonical, classify, read_body
     from kvdiag.formats.carriers.peel import peel
     from kvdiag.formats.pasted import wrapped
-    from kvdiag.formats.pasted.escaped import fold as written_out
+    from kvdiag.formats.pasted.escaped import detect as written_out
     from kvdiag.formats.rpc import lines as grpclines
     from kvdiag.formats.rpc import pieces as grpcpieces
     from kvdiag.history.ingest.blocks import read_blocks
@@ -45,13 +45,13 @@ with atheris.instrument_imports(include=["kvdiag"]):
     from kvdiag.inputs import sniff
     from kvdiag.inputs.archives import tar_members, zip_members
     from kvdiag.inputs.compressed import Budget
-    from kvdiag.inputs.folded import FOLDS, unfolded
+    from kvdiag.inputs.folded import DETECTORS, rewriting_reader
     from kvdiag.inputs.gzipped import DamagedError
     from kvdiag.inputs.lines import LineMap
-    from kvdiag.inputs.readers import Lent, Reader, Replayed, read_up_to
+    from kvdiag.inputs.readers import BorrowedReader, Reader, ReplayReader, read_up_to
     from kvdiag.inputs.repair import TextRepair, Transcoded
     from kvdiag.inputs.scan.blocks import blocks
-    from kvdiag.inputs.scan.parts import whole
+    from kvdiag.inputs.scan.parts import join_parts
     from kvdiag.inputs.source import Source
     from kvdiag.model.options import Options
     from kvdiag.model.report import Report
@@ -75,7 +75,7 @@ def formats(data: bytes) -> None:
         body = read_body(peel(line).body)
         if body is not None:
             canonical(body)
-            grpclines.read_piece(body.message, body.fields)
+            grpclines.read_fragment(body.message, body.fields)
     numbers = LineMap()
     records = list(read_records(read_blocks(TextInput("x", data), _ignored, numbers), numbers))
     if sum(record.lines for record in records) > len(lines):
@@ -84,7 +84,7 @@ def formats(data: bytes) -> None:
 
 def inputs(data: bytes) -> None:
     """Look at an input, unpack it if its first bytes say so, and read it as blocks of few bytes and of many."""
-    sniff.looks_like_log("x", sniff.sniffed_reader(io.BytesIO(data), Budget()).look.text)
+    sniff.looks_like_log("x", sniff.open_sniffed(io.BytesIO(data), Budget()).sniffed.text)
     if blocks_of(data, 7) != blocks_of(data, 1 << 18):
         raise AssertionError("it depends on the size of the reads")
 
@@ -95,12 +95,12 @@ def blocks_of(data: bytes, size: int) -> tuple[bytes, list[int]]:
     mender, text = TextRepair(), b""
     try:
         under = Transcoded(unpacked(data))
-        given = list(blocks(unfolded(under, numbers, (written_out, *FOLDS, wrapped.fold)), size))
+        given = list(blocks(rewriting_reader(under, numbers, (written_out, *DETECTORS, wrapped.detect)), size))
         for block in given:
-            if mender.mend(block.data).data.count(b"\n") != block.data.count(b"\n"):
+            if mender.repair(block.data).data.count(b"\n") != block.data.count(b"\n"):
                 raise AssertionError("a repair changed the number of lines")
             text += block.data
-        if b"".join(block.data for block in whole(given)).count(b"\n") != text.count(b"\n"):
+        if b"".join(block.data for block in join_parts(given)).count(b"\n") != text.count(b"\n"):
             raise AssertionError("lines were lost when parts were joined")
     except DamagedError:
         pass
@@ -121,7 +121,7 @@ def archives(data: bytes) -> None:
 
 def unpacked(data: bytes) -> Reader:
     """Give what the bytes are when they are unpacked."""
-    return sniff.sniffed_reader(io.BytesIO(data), Budget()).reader
+    return sniff.open_sniffed(io.BytesIO(data), Budget()).reader
 
 
 def values(data: bytes) -> None:
@@ -211,9 +211,9 @@ def redact(data: bytes) -> None:
 
 def shared(data: bytes) -> bytes:
     """Give what `redact` writes."""
-    done = Shared()
-    source = Source("x", None, lambda _: None, given=Replayed(data))
-    out = b"".join(written(source, str, done))
+    done = RedactionCounts()
+    source = Source("x", None, lambda _: None, given=ReplayReader(data))
+    out = b"".join(redacted_bytes(source, str, done))
     if done.lines != len(out.split(b"\n")) - out.endswith(b"\n"):
         raise AssertionError("lines were lost or made")
     return out
@@ -240,10 +240,10 @@ def anonymize(data: bytes) -> None:
     """Learn the names of any lines and replace them."""
     sharing.know = lambda _: knowledge()
     options = Options(year=2026)
-    twice = Inputs(options, lambda: Lent(io.BytesIO(data)))
-    mask = hiding(twice, "salt")
+    twice = Inputs(options, lambda: BorrowedReader(io.BytesIO(data)))
+    mask = mask_names(twice, "salt")
     for source in twice.sources(lambda _: None):
-        for line in written(source, mask.text, Shared()):
+        for line in redacted_bytes(source, mask.text, RedactionCounts()):
             line.decode("utf-8", "surrogateescape")
 
 

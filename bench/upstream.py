@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from kvdiag.events.folder import built_in
+from kvdiag.events.folder import builtin_patterns
 from kvdiag.events.vocabulary import read_vocabulary
 from tests.upstream import CALLS, COMPONENTS, Call, calls_of, meant
 
@@ -47,7 +47,7 @@ def spelled(row: dict[str, str]) -> dict[str, str]:
 
 def wanted(known: list[Call]) -> list[Call]:
     """Calls that a wording means, with the versions in which it does."""
-    vocabulary = read_vocabulary(built_in() / "events")
+    vocabulary = read_vocabulary(builtin_patterns() / "events")
     pairs = [(entry.component, wording) for entry in vocabulary.entries for wording in entry.wordings]
     return [
         call for component, wording in pairs if component in COMPONENTS for call in meant(wording, component, known)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from kvdiag.events.folder import built_in
+from kvdiag.events.folder import builtin_patterns
 from kvdiag.events.vocabulary import Vocabulary, read_vocabulary
 from kvdiag.rules.library import Library, load
 
@@ -12,10 +12,10 @@ from kvdiag.rules.library import Library, load
 @cache
 def library() -> Library:
     """Give the rules."""
-    return load([built_in()])
+    return load([builtin_patterns()])
 
 
 @cache
 def vocabulary() -> Vocabulary:
     """Give the events, without the raw lines of rules."""
-    return read_vocabulary(built_in() / "events")
+    return read_vocabulary(builtin_patterns() / "events")

@@ -18,7 +18,7 @@ from kvdiag.events.vocabulary import read_vocabulary
 from kvdiag.formats.bodies.goquote import unquote
 from kvdiag.formats.bodies.known import canonical, classify, read_body
 from kvdiag.formats.carriers.peel import peel
-from kvdiag.formats.rpc.lines import read_piece
+from kvdiag.formats.rpc.lines import read_fragment
 from kvdiag.safe.clean import clean
 from kvdiag.safe.secrets import redacted
 from tests.recorded import records_of_lines
@@ -74,7 +74,7 @@ def readings(text: bytes) -> list[str]:
     body = read_body(peeled.body)
     told: list[object] = [peeled, body, classify(text)]
     if body is not None:
-        told += [canonical(body), read_piece(body.message, body.fields)]
+        told += [canonical(body), read_fragment(body.message, body.fields)]
     words = text.decode("latin-1")
     told += [redacted(words), clean(words), unquote(text)]
     told += records_of_lines(text.split(b"\n")[:LINES])

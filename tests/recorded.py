@@ -7,17 +7,17 @@ from collections.abc import Iterable
 from kvdiag.base.errors import InputError
 from kvdiag.history.ingest.blocks import read_blocks
 from kvdiag.history.ingest.read import TextInput
-from kvdiag.history.ingest.records import Raw, read_records
+from kvdiag.history.ingest.records import RawRecord, read_records
 from kvdiag.inputs.lines import LineMap
 
 
-def records_of(text: bytes) -> list[Raw]:
+def records_of(text: bytes) -> list[RawRecord]:
     """Give all records of a text; nothing in it may be a problem."""
     numbers = LineMap()
     return list(read_records(read_blocks(TextInput("x", text), _fail, numbers), numbers))
 
 
-def records_of_lines(lines: Iterable[bytes]) -> list[Raw]:
+def records_of_lines(lines: Iterable[bytes]) -> list[RawRecord]:
     """Give all records of some lines."""
     return records_of(b"\n".join(lines))
 

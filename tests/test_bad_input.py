@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from kvdiag.base.errors import InputError
-from kvdiag.inputs.files import replacing
+from kvdiag.inputs.files import atomic_write
 from kvdiag.inputs.paths import sources
 
 ROOT = Path(__file__).parents[1]
@@ -401,16 +401,16 @@ def test_an_output_is_whole_or_not_there(tmp_path):
     out = tmp_path / "report.json"
     out.write_text("before")
     out.chmod(0o640)
-    with pytest.raises(ZeroDivisionError), replacing(out) as file:
+    with pytest.raises(ZeroDivisionError), atomic_write(out) as file:
         file.writelines(b"%d" % (1 // left) for left in (1, 0))
     assert (out.read_text(), sorted(path.name for path in tmp_path.iterdir())) == (
         "before",
         ["report.json"],
     )
-    with replacing(out) as file:
+    with atomic_write(out) as file:
         file.write(b"whole")
     assert (out.read_text(), out.stat().st_mode & 0o777) == ("whole", 0o640)
-    with replacing(Path("/dev/null")) as file:
+    with atomic_write(Path("/dev/null")) as file:
         file.write(b"nowhere")
     assert Path("/dev/null").is_char_device()
 
@@ -418,7 +418,7 @@ def test_an_output_is_whole_or_not_there(tmp_path):
 def test_a_link_stays_a_link(tmp_path):
     """What a link names is replaced, not the link."""
     (tmp_path / "link").symlink_to(tmp_path / "file")
-    with replacing(tmp_path / "link") as file:
+    with atomic_write(tmp_path / "link") as file:
         file.write(b"whole")
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "file").read_text() == "whole"

@@ -18,7 +18,7 @@ from kvdiag.analysis.case import Case, load_patterns
 from kvdiag.formats.bodies.known import read_body
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.history.ingest.read import TextInput, read_source
-from kvdiag.inputs.scan.choose import scanner
+from kvdiag.inputs.scan.choose import make_scanner
 from kvdiag.model.options import Options
 from kvdiag.model.values import SubjectKind
 from kvdiag.rules.findings import find
@@ -77,7 +77,7 @@ def found(folder: Path, *carriers: Carrier) -> set[tuple[object, ...]]:
             finding.verdict,
             finding.role,
             finding.count,
-            *((piece.step, piece.event.kind, piece.event.time, piece.of) for piece in finding.evidence),
+            *((piece.step, piece.event.kind, piece.event.time, piece.total) for piece in finding.evidence),
         )
         for finding in report.findings
     }
@@ -106,7 +106,9 @@ def seen(mode: str) -> tuple[list[tuple[object, ...]], list[int]]:
     """All events of a journal, which are its timelines, and the lines they stand on."""
     vocabulary = load_patterns(Options(paths=())).vocabulary
     data = text_in((MODES[mode],), entries())
-    (read,) = read_source(TextInput("x", data), vocabulary, scanner(literals()), pytest.fail, lambda _name, _size: None)
+    (read,) = read_source(
+        TextInput("x", data), vocabulary, make_scanner(literals()), pytest.fail, lambda _name, _size: None
+    )
     raw_events = read.log.raw_events
     lines = data.split(b"\n")
     assert all(b"kubelet" in lines[one.line - 1] or b"MESSAGE" in lines[one.line - 1] for one in raw_events)
@@ -129,7 +131,9 @@ def test_a_line_that_is_named_holds_the_message():
     data = text_in((JOURNALS["export"],), entries())
     lines = data.split(b"\n")
     vocabulary = load_patterns(Options(paths=())).vocabulary
-    (read,) = read_source(TextInput("x", data), vocabulary, scanner(literals()), pytest.fail, lambda _name, _size: None)
+    (read,) = read_source(
+        TextInput("x", data), vocabulary, make_scanner(literals()), pytest.fail, lambda _name, _size: None
+    )
     assert read.log.raw_events
     assert all(lines[one.line - 1].startswith(b"MESSAGE=") for one in read.log.raw_events)
 
@@ -148,7 +152,7 @@ VARYING = re.compile(r"\d|(?<=until )\S+ \S+|\([^)]*\)")
 def incident(name: str) -> tuple[Written, ...]:
     """The lines of a log of the sample that tell of an event; of those that say the same, two."""
     lines = lines_of(name)
-    hits = scanner(literals()).scan("\n".join(line.line for line in lines).encode())
+    hits = make_scanner(literals()).scan("\n".join(line.line for line in lines).encode())
     alike = Counter[str]()
     kept = []
     for hit in hits:
@@ -196,7 +200,7 @@ def said(*carriers: Carrier, step: int = 1 << 20) -> tuple[set[object], set[obje
     findings = {
         (
             *(finding.rule.name, finding.subject.name, finding.verdict, finding.role, finding.count),
-            *((piece.step, piece.event.kind, piece.event.time, piece.of) for piece in finding.evidence),
+            *((piece.step, piece.event.kind, piece.event.time, piece.total) for piece in finding.evidence),
         )
         for finding in told
     }

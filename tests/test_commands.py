@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import pytest
 
-from kvdiag.rules.distribution import plain
+from kvdiag.rules.distribution import default_dialect
 from kvdiag.rules.fill import command
 from tests.nodes import DATA, FOLDER, HANDLE, KUBELET, POD_UID, PV, SAID, STAGED, STAGING, SUBPATH, TARGET, Node
 from tests.patterns import library
@@ -24,7 +24,12 @@ from tests.shellforms import faults, simple_commands
 
 RULES = library().rules
 COMMANDS = sorted(
-    {plain().say(text).strip() for rule in RULES for text in (*(fix.run for fix in rule.fix), *rule.collect) if text}
+    {
+        default_dialect().expand(text).strip()
+        for rule in RULES
+        for text in (*(fix.run for fix in rule.fix), *rule.collect)
+        if text
+    }
 )
 FAMILIES = ("2", "3")  # volume and CSI: their commands must have a trial or a reason
 
@@ -207,7 +212,13 @@ def test_a_wrong_form_is_told(text, fault):
 
 def test_every_command_about_volumes_is_tried():
     """A command of the volume and CSI rules has a trial on a real node, or a reason why it has none."""
-    texts = {plain().say(fix.run).strip() for rule in RULES if rule.id[2] in FAMILIES for fix in rule.fix if fix.run}
+    texts = {
+        default_dialect().expand(fix.run).strip()
+        for rule in RULES
+        if rule.id[2] in FAMILIES
+        for fix in rule.fix
+        if fix.run
+    }
     tried = TRIALS.keys() | TRIED_BELOW
     untried = {text for text in texts - tried if text not in FORM_ALONE and text.split()[0] not in FORM_ALONE}
     assert untried == set()

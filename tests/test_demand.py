@@ -5,10 +5,10 @@ import pytest
 from kvdiag.analysis.case import Case
 from kvdiag.events.raw import UNKNOWN_PROCESS, EventMatch, RawEvent, ValueReader
 from kvdiag.events.stamper import Process
-from kvdiag.history.correlate.needed import needed
+from kvdiag.history.correlate.needed import filter_events
 from kvdiag.model.rule import Selector
 from kvdiag.model.vocabulary import Entry
-from kvdiag.rules.demand import asked
+from kvdiag.rules.demand import required_kinds
 from kvdiag.rules.grammar import read_condition
 from tests.rules.one_rule import one_rule
 
@@ -39,7 +39,10 @@ def test_what_rules_ask_for(heard, kinds):
     """A rule of which one step was never heard of asks for nothing, any other for all of its events."""
     events = {name: Selector(name, (name,)) for name in "abc"}
     rule = one_rule(events=events, when=read_condition("a then b and no c after b", tuple(events), "here"))
-    assert asked([rule], {kind: [EventMatch.known(Entry(kind, "kubelet", ()), (), {})] for kind in heard}) == kinds
+    assert (
+        required_kinds([rule], {kind: [EventMatch.known(Entry(kind, "kubelet", ()), (), {})] for kind in heard})
+        == kinds
+    )
 
 
 def test_words_that_no_rule_looks_for():
@@ -47,8 +50,8 @@ def test_words_that_no_rule_looks_for():
     selectors = {"a": Selector("a", ("a",), {"error": ("*lost*",), "component": ("kubelet",)})}
     rule = one_rule(events=selectors, when=read_condition("a", ("a",), "here"))
     told = {word: EventMatch.known(Entry("a", "containerd", ()), (), {"error": word}) for word in ("lost", "found")}
-    assert asked([rule], {"a": [told["found"]]}) == set()
-    assert asked([rule], {"a": told.values()}) == {"a"}
+    assert required_kinds([rule], {"a": [told["found"]]}) == set()
+    assert required_kinds([rule], {"a": told.values()}) == {"a"}
 
 
 def raw(kind, second, *names, links=True, process=UNKNOWN_PROCESS):
@@ -70,13 +73,13 @@ def test_who_is_who_stays():
         raw("passed", 6),
         raw("last", 7),
     ]
-    assert [one.line for one in needed(said, {"asked"})] == [0, 1, 3, 5, 7]
+    assert [one.line for one in filter_events(said, {"asked"})] == [0, 1, 3, 5, 7]
 
 
 def test_the_last_word_before_a_start_stays():
     """Until then the process ran, so that nothing is missing before."""
     said = [raw("first", 0), *(raw("passed", second) for second in range(10, 20)), raw("kubelet.started", 60)]
-    assert [one.line for one in needed([*said, raw("last", 61)], set())] == [0, 19, 60, 61]
+    assert [one.line for one in filter_events([*said, raw("last", 61)], set())] == [0, 19, 60, 61]
 
 
 def test_who_speaks_of_a_node_stays():
@@ -84,4 +87,4 @@ def test_who_speaks_of_a_node_stays():
     ours, other = Process("worker-1"), Process("worker-2")
     said = [raw("first", 0), *(raw("passed", second, process=ours) for second in (1, 2))]
     said += [raw("passed", 3, process=other), raw("passed", 4, process=ours), raw("last", 5)]
-    assert [one.line for one in needed(said, set())] == [0, 1, 3, 5]
+    assert [one.line for one in filter_events(said, set())] == [0, 1, 3, 5]

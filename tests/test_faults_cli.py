@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from kvdiag.agents.answers import Answers
+from kvdiag.agents.answers import McpTools
 from kvdiag.inputs.source import SourceReader
 from tests.conftest import ROOT
 from tests.test_bad_input import GOOD, PATIENCE, RULE, UID, failure
@@ -184,7 +184,7 @@ def test_an_agent_is_answered(logs, monkeypatch):
         return got
 
     monkeypatch.setattr(SourceReader, "readinto", read)
-    answers = Answers(logs[0].parent)
+    answers = McpTools(logs[0].parent)
     for answer in (answers.analyze("."), answers.errors("."), answers.timeline(UID, ".")):
         assert UID in answer or "TearDown" in answer
     assert FAULT in answers.analyze(".")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kvdiag.analysis.analyze import analyze
-from kvdiag.model.doubt import Reason
+from kvdiag.model.doubt import DoubtReason
 from kvdiag.model.options import Options
 from kvdiag.model.report import Report
 from kvdiag.model.values import Severity, Verdict
@@ -139,7 +139,7 @@ def test_a_driver_in_the_log_of_a_nameless_container(tmp_path):
     lines = (SAMPLES / "hostpath-driver-lost-state" / "csi-hostpath.log").read_bytes().splitlines()
     (tmp_path / "x.log").write_bytes(b"".join(STAMP + line + b"\n" for line in lines))
     (found, *_) = analyze(Options(paths=(str(tmp_path / "x.log"),))).findings
-    assert Reason.AUTHOR in {doubt.reason for doubt in found.doubts}
+    assert DoubtReason.AUTHOR in {doubt.reason for doubt in found.doubts}
     assert [fix for fix in found.fix if fix.after] == []
 
 
@@ -148,7 +148,7 @@ def test_a_driver_in_a_namespace_of_users(tmp_path, namespace, changing):
     """Anyone may call a container csi-plugin: what only such a log shows is possible, and nothing is to be changed."""
     driver = SAMPLES / "hostpath-driver-lost-state" / "csi-hostpath.log"
     (found, *_) = printed(driver, tmp_path, f"{namespace}_csi-node", "csi-plugin").findings
-    doubts = [doubt for doubt in found.doubts if doubt.reason is Reason.AUTHOR]
+    doubts = [doubt for doubt in found.doubts if doubt.reason is DoubtReason.AUTHOR]
     assert (len(doubts), len([fix for fix in found.fix if fix.after])) == (1 - changing, changing)
     assert found.verdict is Verdict.POSSIBLE
 

@@ -8,8 +8,8 @@ from functools import cache
 import pytest
 
 from kvdiag.analysis.lint import built_in_faults
-from kvdiag.analysis.rule_tests import Verdicts, failure, found, history_of, tellings
-from kvdiag.events.folder import built_in
+from kvdiag.analysis.rule_tests import Verdicts, failure, verdicts_of, history_of, logs_of_test
+from kvdiag.events.folder import builtin_patterns
 from kvdiag.events.vocabulary import load_vocabulary, read_entries
 from kvdiag.model.rule import Rule, RuleTest
 from kvdiag.rules.findings import find
@@ -20,24 +20,24 @@ from kvdiag.rules.lint_truth import lint_look_alikes, rules_in
 from kvdiag.rules.packed import pack, unpack
 from kvdiag.rules.rank import rank
 from kvdiag.rules.template import FAMILIES
-from kvdiag.rules.words import say_condition, show_rule
+from kvdiag.rules.words import format_condition, show_rule
 from kvdiag.safe.clean import clean
 from tests.patterns import library
 
 LIBRARY = library()
-FILES = {path.stem: path for path in rule_files(built_in())}
+FILES = {path.stem: path for path in rule_files(builtin_patterns())}
 
 
 @cache
 def vocabulary():
     """Give the vocabulary with the raw lines of all rules."""
-    return load_vocabulary(built_in() / "events", [entry for rule in LIBRARY.rules for entry in rule.lines])
+    return load_vocabulary(builtin_patterns() / "events", [entry for rule in LIBRARY.rules for entry in rule.lines])
 
 
 def test_every_file_is_a_rule():
     """Every file can be read, and ids and names are unique."""
     assert [str(error) for error in LIBRARY.errors] == []
-    assert len(LIBRARY.rules) == len(list(rule_files(built_in()))) == len(FILES)
+    assert len(LIBRARY.rules) == len(list(rule_files(builtin_patterns()))) == len(FILES)
     assert len({rule.id for rule in LIBRARY.rules}) == len({rule.name for rule in LIBRARY.rules}) == len(FILES)
 
 
@@ -77,9 +77,9 @@ def test_its_own_tests_pass(rule):
 
 def told_once(rule: Rule, test: RuleTest) -> Verdicts:
     """Give what a test gets in its first telling."""
-    telling = next(tellings(rule, test, every=False))
+    telling = next(logs_of_test(rule, test, every=False))
     return Verdicts(
-        rule, test, found(rule, history_of(telling.log, test, vocabulary()), vocabulary()), telling.wordings
+        rule, test, verdicts_of(rule, history_of(telling.log, test, vocabulary()), vocabulary()), telling.wordings
     )
 
 
@@ -128,7 +128,7 @@ def test_a_rule_survives_the_cache():
 def test_a_rule_can_be_told():
     """Its sentence in words is read as the same sentence, and its page shows it."""
     for rule in LIBRARY.rules:
-        said = say_condition(rule.when)
+        said = format_condition(rule.when)
         assert read_condition(said, rule.events, rule.place) == rule.when
         assert said in show_rule(rule)
 
@@ -159,7 +159,7 @@ def test_a_rule_that_a_look_alike_names_is_the_one_that_is_found(name, other):
 
 def causes_beside(rule: Rule, other: Rule, test: RuleTest) -> set[str]:
     """Give the rules of the two that have a finding which nothing explains, in the first telling of a test."""
-    history = history_of(next(tellings(other, test, every=False)).log, test, vocabulary())
+    history = history_of(next(logs_of_test(other, test, every=False)).log, test, vocabulary())
     ranked = rank(list(find((rule, other), history, vocabulary().kinds)), history)
     return {one.rule.name for one in ranked if one.explained_by is None}
 

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from kvdiag.analysis.analyze import analyze
-from kvdiag.analysis.anonymize import Inputs, hiding
-from kvdiag.analysis.inventory import take
-from kvdiag.analysis.redact import placed
+from kvdiag.analysis.anonymize import Inputs, mask_names
+from kvdiag.analysis.inventory import take_inventory
+from kvdiag.analysis.redact import with_output_paths
 from kvdiag.events.names import inline_handle
 from kvdiag.history.ingest.read import TextInput
-from kvdiag.history.views.inventory import Wanted
+from kvdiag.history.views.inventory import InventoryFilter
 from kvdiag.model.options import Options
 from kvdiag.model.record import Origin
 from kvdiag.model.report import Report
@@ -57,7 +57,7 @@ def test_without_names_it_finds_the_same(kvdiag, tmp_path, sample, thin):
     read, was = (sorted((one.records, one.recognised, one.unread) for one in done.inputs) for done in (report, whole))
     assert read == was
     written = b"".join(path.read_bytes() for path in shared.rglob("*") if path.is_file())
-    pods = take(thin.options, Wanted(kind=SubjectKind.POD)).inventory.rows
+    pods = take_inventory(thin.options, InventoryFilter(kind=SubjectKind.POD)).inventory.rows
     assert not {pod.name.partition("/")[2].encode() for pod in pods} & set(WORDS.findall(written))
     known = set(UIDS.findall(b"".join(map(unpacked, thin.folder.iterdir()))))
     assert not known & set(UIDS.findall(written))
@@ -105,8 +105,8 @@ def test_ids_that_are_hashes_of_names_stay_so(most, monkeypatch, tmp_path):
         f'\\"scratch\\" (UniqueName: \\"kubernetes.io/csi/disk.csi.example.com^{inline}\\") pod \\"web-0\\" (UID: \\"{uid}\\") " pod="shop/web-0"\n',
         "utf-8",
     )
-    mask = hiding(Inputs(Options(paths=(str(log),))), "x")[1]
-    assert mask.text(inline) == inline_handle(mask.text(uid), mask.text("scratch"))
+    mask = mask_names(Inputs(Options(paths=(str(log),))), "x")[1]
+    assert mask.apply(inline) == inline_handle(mask.apply(uid), mask.apply("scratch"))
 
 
 def test_the_same_salt_hides_alike(kvdiag):
@@ -147,7 +147,7 @@ def test_where_it_goes(kvdiag, tmp_path):
 def test_a_log_is_known_for_one_by_its_masked_name(was, masked, is_written_as, tmp_path):
     """A folder is read by the names of its files, so their endings and the word `log` stay."""
     source = TextInput(was, b"")
-    assert list(placed([source], tmp_path, lambda _: masked)) == [(source, tmp_path / is_written_as)]
+    assert list(with_output_paths([source], tmp_path, lambda _: masked)) == [(source, tmp_path / is_written_as)]
 
 
 def test_what_cannot_be_read(kvdiag, tmp_path):

@@ -6,13 +6,13 @@ import re
 import shlex
 from pathlib import Path
 
-from kvdiag.analysis.rule_tests import try_rule
-from kvdiag.events.folder import built_in
+from kvdiag.analysis.rule_tests import run_tests
+from kvdiag.events.folder import builtin_patterns
 from kvdiag.events.names import PLACEHOLDERS
 from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.rules.grammar import __doc__ as grammar
 from kvdiag.rules.schema import KEYS, read_rules
-from kvdiag.rules.selectors import LINE_KEYS, OF_NAMES, SIGN_KEYS
+from kvdiag.rules.selectors import LINE_KEYS, RESERVED_KEYS, SIGN_KEYS
 from tests.conftest import run_kvdiag
 
 PAGE = Path(__file__).parents[1] / "docs" / "rules.md"
@@ -30,7 +30,7 @@ def listed() -> str:
 
 def test_every_key_is_told():
     """Each key of a rule, of an event, of a raw line and of a sign stands on the page."""
-    for key in (*KEYS, *LINE_KEYS, *OF_NAMES, *SIGN_KEYS, "text", "table"):
+    for key in (*KEYS, *LINE_KEYS, *RESERVED_KEYS, *SIGN_KEYS, "text", "table"):
         assert re.search(rf"^\s*{key}:|`{key}[`:]", TEXT, re.MULTILINE), key
 
 
@@ -56,7 +56,7 @@ def test_the_family_of_the_page():
     rules = read_rules(text, "page.yaml")
     assert [rule.name for rule in rules] == ["provider-vault-missing", "provider-gcp-missing"]
     for rule in rules:
-        tried = list(try_rule(rule, load_vocabulary(built_in() / "events", rule.lines)))
+        tried = list(run_tests(rule, load_vocabulary(builtin_patterns() / "events", rule.lines)))
         assert [one.passed for one in tried] == [True, True]
 
 

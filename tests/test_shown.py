@@ -23,14 +23,14 @@ from hypothesis import strategies as st
 
 from kvdiag.analysis.analyze import analyze
 from kvdiag.analysis.compare import compare
-from kvdiag.analysis.inventory import take
+from kvdiag.analysis.inventory import take_inventory
 from kvdiag.analysis.timeline import timelines
-from kvdiag.history.views.inventory import Wanted
+from kvdiag.history.views.inventory import InventoryFilter
 from kvdiag.model.options import Options
 from kvdiag.model.values import SubjectKind
 from kvdiag.report import RenderOptions, writer
 from kvdiag.report.comparison import write_comparison
-from kvdiag.report.ink import without_ink
+from kvdiag.report.ink import without_styles
 from kvdiag.report.tables import write
 from kvdiag.report.timeline import timeline_writer
 from kvdiag.safe.clean import clean
@@ -183,7 +183,7 @@ def known(folder: Path, *what: str) -> Callable[[str, TextIO, RenderOptions], No
             lines = timelines((SubjectKind(kind),), name, options, print)
             return lambda form, out, looks: timeline_writer(form)(lines, out, looks)
         case _:
-            taken = take(options, Wanted(kind=SubjectKind(what[0].removesuffix("s"))))
+            taken = take_inventory(options, InventoryFilter(kind=SubjectKind(what[0].removesuffix("s"))))
             return lambda form, out, looks: write(taken.inventory, out, form, looks)
 
 
@@ -236,7 +236,7 @@ def test_a_log_makes_no_link_and_no_colour(folder):
     said = out.getvalue()
     led = set(re.findall("\x1b]8;;([^\x1b]*)\x1b", said))
     assert led == {"", *(f"file://{os.uname().nodename}{folder}/{name}.log" for name in ("kubelet", "containerd"))}
-    assert not UNSAFE.search(without_ink(said).replace("\t", " ")), ascii(UNSAFE.findall(without_ink(said)))
+    assert not UNSAFE.search(without_styles(said).replace("\t", " ")), ascii(UNSAFE.findall(without_styles(said)))
 
 
 class Page(HTMLParser):

@@ -15,7 +15,7 @@ import termios
 import pytest
 
 from kvdiag.cli.pager import paged, pager
-from kvdiag.report.ink import without_ink
+from kvdiag.report.ink import without_styles
 from tests.conftest import LOOKS, ROOT
 
 LOST = "sample-logs/hostpath-driver-lost-state"
@@ -44,7 +44,7 @@ def test_a_long_report_is_paged():
     said = on_terminal("analyze", "-v", LOST, rows=20, columns=170, KVDIAG_PAGER="sed 's/^/> /'", PAGER="false")
     assert all(line.startswith("> ") for line in said.splitlines())
     assert "\x1b[1m" in said
-    assert max(len(line) for line in without_ink(said).splitlines() if " $ " not in line) in range(150, 173)
+    assert max(len(line) for line in without_styles(said).splitlines() if " $ " not in line) in range(150, 173)
 
 
 def test_a_terminal_without_unicode_and_colours():

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from kvdiag.analysis.log_clocks import LogClocks
 from kvdiag.analysis.parse import source_records
 from kvdiag.events.recognise import Recogniser
-from kvdiag.formats.pasted.wrapped import fold
+from kvdiag.formats.pasted.wrapped import detect
 from kvdiag.history.ingest.read import TextInput, read_source
-from kvdiag.inputs.folded import FOLDS, unfolded
+from kvdiag.inputs.folded import DETECTORS, rewriting_reader
 from kvdiag.inputs.repair import TextRepair, Transcoded
-from kvdiag.inputs.scan.choose import scanner
+from kvdiag.inputs.scan.choose import make_scanner
 from kvdiag.model.options import Options
 from tests.recorded import records_of
 from tests.traps import KLOG, LEADS, READERS, UNITS, vocabulary
@@ -85,10 +85,10 @@ def test_words_that_are_known(number):
 
 def read_through(data: bytes) -> int:
     """Read an input to its end; give how many bytes came."""
-    reader = unfolded(Transcoded(io.BytesIO(data)), array("I"), (*FOLDS, fold))
+    reader = rewriting_reader(Transcoded(io.BytesIO(data)), array("I"), (*DETECTORS, detect))
     buffer, size, mender = bytearray(1 << 16), 0, TextRepair()
     while got := reader.readinto(memoryview(buffer)):
-        mender.mend(bytes(buffer[:got]))
+        mender.repair(bytes(buffer[:got]))
         size += got
     return size
 
@@ -113,7 +113,7 @@ FOUND = {
 def survive(data: bytes) -> None:
     """Analyse, list the events of and parse an input that may be anything."""
     source = TextInput("x", data)
-    list(read_source(source, vocabulary(), scanner(vocabulary().literals), pytest.fail, lambda _name, _size: None))
+    list(read_source(source, vocabulary(), make_scanner(vocabulary().literals), pytest.fail, lambda _name, _size: None))
     list(source_records(source, pytest.fail, LogClocks(Options())))
     records_of(data)
 

@@ -12,15 +12,15 @@ from kvdiag.analysis.case import load_patterns
 from kvdiag.events.lint import lint
 from kvdiag.events.matching import Matcher
 from kvdiag.events.names import PLACEHOLDERS, refs_of
-from kvdiag.events.within import own_words
-from kvdiag.inputs.scan.choose import scanner
+from kvdiag.events.within import trim_to_string
+from kvdiag.inputs.scan.choose import make_scanner
 from kvdiag.model.options import Options
 from tests.conftest import samples
 from tests.patterns import vocabulary
 
 PATTERNS = Path(__file__).parents[1] / "patterns" / "events"
 VOCABULARY = vocabulary()
-WITHIN = {entry.kind for entry in VOCABULARY.entries if entry.is_within}
+WITHIN = {entry.kind for entry in VOCABULARY.entries if entry.is_embedded}
 SAMPLES = [(entry.kind, sample) for entry in VOCABULARY.entries for sample in entry.samples]
 
 
@@ -34,8 +34,8 @@ def read(line, kind=""):
     told = [
         (owner.kind, dict(zip(VOCABULARY.matcher(found[0]).names, values, strict=True)))
         for owner, found in owners
-        if owner.kind == kind or not (owner.is_within or kind in WITHIN)
-        for _, values in [own_words(found, text) if owner.is_within else found]
+        if owner.kind == kind or not (owner.is_embedded or kind in WITHIN)
+        for _, values in [trim_to_string(found, text) if owner.is_embedded else found]
     ]
     return told[:1] if kind in WITHIN else told
 
@@ -118,7 +118,7 @@ def test_near_misses_are_nothing(line):
 def test_anchors_are_rare():
     """Of the lines of all samples that a literal stands in at most 3 % tell nothing, and of no literal over 150."""
     vocabulary = load_patterns(Options()).vocabulary
-    scan, matcher = scanner(vocabulary.literals).scan, Matcher(vocabulary)
+    scan, matcher = make_scanner(vocabulary.literals).scan, Matcher(vocabulary)
     hits, idle = Counter(), Counter()
     for one in samples():
         for log in one.logs:

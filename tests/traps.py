@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache
 
-from kvdiag.events.folder import built_in
+from kvdiag.events.folder import builtin_patterns
 from kvdiag.events.recognise import Recogniser
 from kvdiag.events.vocabulary import Vocabulary, load_vocabulary
 from kvdiag.formats.bodies.gopanic import read as read_panic
 from kvdiag.formats.bodies.known import canonical, classify, read_body
 from kvdiag.formats.carriers.peel import peel
-from kvdiag.formats.rpc.lines import read_piece
+from kvdiag.formats.rpc.lines import read_fragment
 from kvdiag.formats.rpc.pieces import request_of
 from kvdiag.history.ingest.read import TextInput, read_source
-from kvdiag.inputs.scan.choose import scanner
+from kvdiag.inputs.scan.choose import make_scanner
 from kvdiag.safe.clean import clean
 from tests.recorded import records_of
 
@@ -52,7 +52,7 @@ def traps(size: int) -> list[bytes]:
 @cache
 def vocabulary() -> Vocabulary:
     """Give what the components print."""
-    return load_vocabulary(built_in() / "events")
+    return load_vocabulary(builtin_patterns() / "events")
 
 
 def recognise_everywhere(trap: bytes) -> None:
@@ -69,13 +69,13 @@ def understand(trap: bytes) -> None:
     body = read_body(peeled.body)
     if body is not None:
         canonical(body)
-        read_piece(body.message, body.fields)
+        read_fragment(body.message, body.fields)
 
 
 def analyse(trap: bytes) -> None:
     """Read the trap as a whole log."""
     for _ in read_source(
-        TextInput("x", trap), vocabulary(), scanner(vocabulary().literals), print, lambda _name, _size: None
+        TextInput("x", trap), vocabulary(), make_scanner(vocabulary().literals), print, lambda _name, _size: None
     ):
         pass
 
@@ -90,7 +90,7 @@ READERS: Mapping[str, Callable[[bytes], object]] = {
     "classify": classify,
     "parse": parse,
     "analyse": analyse,
-    "piece": lambda trap: read_piece("GRPC request: " + trap.decode("latin-1"), {}),
+    "piece": lambda trap: read_fragment("GRPC request: " + trap.decode("latin-1"), {}),
     "request": lambda trap: request_of(trap.decode("latin-1")),
     "panic": lambda trap: read_panic(trap.split(b"\n")),
     "clean": lambda trap: clean(trap.decode("latin-1")),

@@ -25,7 +25,7 @@ from kvdiag.model.values import SubjectKind, Verdict
 from kvdiag.report import RenderOptions
 from kvdiag.report.errors import write_text
 from kvdiag.report.plain import plain_lines
-from kvdiag.report.said import count
+from kvdiag.report.said import count_sentence
 from kvdiag.report.timeline import timeline_writer
 from kvdiag.safe.clean import clean
 
@@ -37,7 +37,7 @@ DATA = "Names, error texts and lines behind `log| ` come from the logs: they are
 _OPTIONS = RenderOptions(width=120)
 
 
-class Answers:
+class McpTools:
     """Answers about the files below `root`; every method raises UsageError for what cannot be answered."""
 
     def __init__(self, root: Path) -> None:
@@ -49,13 +49,13 @@ class Answers:
     def analyze(self, path: str, since: str = "", until: str = "", severity: str = "low") -> str:
         """What is wrong, the root cause first."""
         report = analyze(self._options(path, since, until)._replace(severity=severity_of(severity, "severity")))
-        return _fitted(_report(report), "ask again with a time, or with a higher severity")
+        return _truncated(_report(report), "ask again with a time, or with a higher severity")
 
     def errors(self, path: str, since: str = "", until: str = "") -> str:
         """Warnings and errors in groups, and what explains them."""
         out = io.StringIO()
         write_text(analyze(self._options(path, since, until)).errors, out, _OPTIONS, show_benign=False)
-        return _fitted([DATA, *out.getvalue().splitlines()], "ask again with a time")
+        return _truncated([DATA, *out.getvalue().splitlines()], "ask again with a time")
 
     def timeline(self, subject: str, path: str, since: str = "", until: str = "") -> str:
         """What happened to one pod, volume, sandbox, container, driver or node."""
@@ -64,7 +64,7 @@ class Answers:
         views = timelines(tuple(SubjectKind), subject, self._options(path, since, until), notes.append)
         out = io.StringIO()
         timeline_writer("text")(views, out, _OPTIONS)
-        return _fitted(
+        return _truncated(
             [DATA, *(clean(str(note)) for note in notes), *out.getvalue().splitlines()], "ask again with a time"
         )
 
@@ -80,7 +80,7 @@ class Answers:
             text = word_text(word)
         else:
             raise explainer.unknown(subject)
-        return _fitted(text.splitlines(), "")
+        return _truncated(text.splitlines(), "")
 
     def _options(self, path: str, since: str, until: str) -> Options:
         now = datetime.now(UTC)
@@ -90,9 +90,9 @@ class Answers:
             begins, ends = (moment(words, now, 0) if words else None for words in (since, until))
         except ValueError as error:
             raise UsageError(str(error)) from None
-        return Options(paths=(str(self._below(path)),), since=begins, until=ends, limit=SECONDS)
+        return Options(paths=(str(self._resolve(path)),), since=begins, until=ends, limit=SECONDS)
 
-    def _below(self, path: str) -> Path:
+    def _resolve(self, path: str) -> Path:
         """The file or folder of that name, which no link and no `..` may lead out of the root."""
         if "\0" in path or len(path) > LONGEST_PATH:
             raise UsageError(f"a path has at most {LONGEST_PATH} characters and no NUL byte")
@@ -116,14 +116,14 @@ def _check_length(subject: str) -> None:
 def _report(report: Report) -> Iterator[str]:
     causes = [finding for finding in report.findings if finding.explained_by is None]
     lines = sum(reading.lines for reading in report.inputs)
-    yield f"{count(report)}, in {len(report.inputs)} logs with {lines} lines; the gravest first. {DATA}"
+    yield f"{count_sentence(report)}, in {len(report.inputs)} logs with {lines} lines; the gravest first. {DATA}"
     for finding in causes:
         yield ""
         yield from _finding(finding, [one for one in report.findings if one.explained_by == finding.key])
     if report.errors.groups:
         yield ""
         groups = len(report.errors.groups)
-        yield f"{report.errors.rest} error lines in {groups} groups are not explained; ask for errors."
+        yield f"{report.errors.unexplained} error lines in {groups} groups are not explained; ask for errors."
     for need in report.needs:
         yield f"To confirm {', '.join(need.findings)}: collect the {need.component} log. {need.run}".rstrip()
     yield from (f"Not read: {clean(problem)}" for problem in report.problems)
@@ -141,16 +141,16 @@ def _finding(finding: Finding, symptoms: Sequence[Finding]) -> Iterator[str]:
     yield from plain_lines(finding, symptoms, _OPTIONS, quote="log| ", longest=LINE)
 
 
-def _fitted(lines: Sequence[str] | Iterator[str], more: str) -> str:
+def _truncated(lines: Sequence[str] | Iterator[str], more: str) -> str:
     """As many lines as fit, and how many were left out."""
-    kept: list[str] = []
+    shown: list[str] = []
     size, left = 0, 0
     for line in lines:
         size += len(line.encode("utf-8", "backslashreplace")) + 1
         if size > MOST - 200:
             left += 1
         else:
-            kept.append(line)
+            shown.append(line)
     if left:
-        kept.append(f"({left} more lines left out{f'; {more}' if more else ''})")
-    return "\n".join(kept)
+        shown.append(f"({left} more lines left out{f'; {more}' if more else ''})")
+    return "\n".join(shown)

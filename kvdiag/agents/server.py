@@ -10,7 +10,7 @@ from mcp_types import ToolAnnotations
 from pydantic import Field
 
 from kvdiag import __version__
-from kvdiag.agents.answers import DATA, Answers
+from kvdiag.agents.answers import DATA, McpTools
 from kvdiag.base.errors import KvdiagError, describe_fault
 from kvdiag.safe.clean import clean
 
@@ -28,38 +28,38 @@ What = Annotated[str, Field(description="Pod as ns/name, PV name, volume handle,
 Word = Annotated[str, Field(description="A topic, a rule's name or id, a kind of event, an RPC or a reason.")]
 
 
-def make_server(answers: Answers) -> MCPServer[None]:
+def make_server(tools: McpTools) -> MCPServer[None]:
     """A server of four tools."""
     server: MCPServer[None] = MCPServer("kvdiag", instructions=ABOUT, version=__version__, log_level="ERROR")
 
     @server.tool(annotations=READS, structured_output=False)
     def analyze(path: Where, since: Since = "", until: Until = "", severity: Least = "low") -> str:
         """Find the root cause in logs: findings with evidence, what to do, and what they explain."""
-        with _Said():
-            return answers.analyze(path, since, until, severity)
+        with _ToolErrors():
+            return tools.analyze(path, since, until, severity)
 
     @server.tool(annotations=READS, structured_output=False)
     def timeline(subject: What, path: Where = ".", since: Since = "", until: Until = "") -> str:
         """Tell what happened to one pod, volume, sandbox, container, driver or node, over all logs."""
-        with _Said():
-            return answers.timeline(subject, path, since, until)
+        with _ToolErrors():
+            return tools.timeline(subject, path, since, until)
 
     @server.tool(annotations=READS, structured_output=False)
     def errors(path: Where, since: Since = "", until: Until = "") -> str:
         """Group warnings and errors, and tell which of them no finding explains."""
-        with _Said():
-            return answers.errors(path, since, until)
+        with _ToolErrors():
+            return tools.errors(path, since, until)
 
     @server.tool(annotations=READS, structured_output=False)
     def explain(subject: Word) -> str:
         """Explain how it should go, or what a rule looks for, why it happens and what to do."""
-        with _Said():
-            return answers.explain(subject)
+        with _ToolErrors():
+            return tools.explain(subject)
 
     return server
 
 
-class _Said:
+class _ToolErrors:
     """What cannot be answered becomes the tool's error."""
 
     def __enter__(self) -> None:

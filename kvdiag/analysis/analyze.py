@@ -7,10 +7,10 @@ from itertools import chain
 
 from kvdiag import __version__
 from kvdiag.analysis.case import Analysis, Case, load_patterns
-from kvdiag.analysis.error_lines.ledger import Ledger
-from kvdiag.analysis.error_lines.retries import names_of, retried
+from kvdiag.analysis.error_lines.ledger import ErrorIndex
+from kvdiag.analysis.error_lines.retries import names_of, retried_pods
 from kvdiag.analysis.retention.findings import FindingRetention
-from kvdiag.analysis.wanted import check_pod, wanted_findings, wanted_subjects
+from kvdiag.analysis.wanted import check_pod, requested_findings, requested_subjects
 from kvdiag.base.clock import is_unanchored
 from kvdiag.base.errors import WindowError
 from kvdiag.explain.benign import known_benign
@@ -22,7 +22,7 @@ from kvdiag.model.report import Finding, Reading, Report
 from kvdiag.model.rule import Rule
 from kvdiag.model.timeline import History
 from kvdiag.model.unexplained import Errors
-from kvdiag.rules.incidents import told
+from kvdiag.rules.incidents import with_incidents
 from kvdiag.rules.missing_logs import needs
 
 
@@ -43,32 +43,32 @@ def analyze(
     `texts` are logs in memory; with them and without paths nothing else is read. With `lanes` the report has those of
     every subject, which takes the events that no rule asks for as well.
     """
-    report, history = judged(Case(options, judges_only=not lanes), progress, texts)
+    report, history = analyze_case(Case(options, judges_only=not lanes), progress, texts)
     return report._replace(lanes=_lanes(history, report.findings, options)) if lanes else report
 
 
-def judged(
+def analyze_case(
     case: Case, progress: Progress = lambda _source, _bytes: None, texts: Sequence[TextInput] = ()
 ) -> tuple[Report, History]:
     """The report about all inputs of a case, and the history it was judged by."""
-    judge = Explaining(case, Ledger(known_benign()))
+    judge = ExplainingJudge(case, ErrorIndex(known_benign()))
     retained = FindingRetention(judge)
-    given = case.inputs() if case.options.paths or not texts else ()
-    analysis = case.read(retained, chain(texts, given), progress, judge.ledger.begin)
+    inputs = case.inputs() if case.options.paths or not texts else ()
+    analysis = case.read(retained, chain(texts, inputs), progress, judge.ledger.begin)
     analysis = analysis._replace(readings=tuple(judge.ledger.widened(analysis.readings, analysis.clocks)))
-    wanted = retained.all(judge.findings(analysis.history))
+    findings = retained.all(judge.findings(analysis.history))
     if case.options.pod:
         check_pod(case.options.pod, analysis.logs, analysis.history)
     report = Report(
         version=__version__,
         inputs=analysis.readings,
         versions=analysis.history.versions,
-        findings=tuple(told(wanted)),
-        needs=needs(wanted, analysis.history, case.patterns.vocabulary.kinds),
+        findings=tuple(with_incidents(findings)),
+        needs=needs(findings, analysis.history, case.patterns.vocabulary.kinds),
         problems=tuple(str(problem) for problem in case.problems if problem.exit_code),
         notes=(*(str(problem) for problem in case.problems if not problem.exit_code), *analysis.notes),
         is_empty=any(isinstance(problem, WindowError) for problem in case.problems),
-        errors=judge.errors(analysis, wanted),
+        errors=judge.errors(analysis, findings),
         span=_span(analysis.readings, case.options),
     )
     return report, analysis.history
@@ -90,14 +90,14 @@ def _lanes(history: History, findings: Sequence[Finding], options: Options) -> L
     from kvdiag.history.views.lanes import build_lanes  # no other output needs the states of everything
 
     found = {(one.subject.kind, one.subject.key) for one in findings}
-    asked = wanted_subjects(options, history)
-    return build_lanes(history, found, node=options.node, only=None if asked is None else asked | found)
+    requested = requested_subjects(options, history)
+    return build_lanes(history, found, node=options.node, only=None if requested is None else requested | found)
 
 
-class Explaining:
+class ExplainingJudge:
     """Judges histories as the case does; what is found explains error lines, before their events are evicted."""
 
-    def __init__(self, case: Case, ledger: Ledger) -> None:
+    def __init__(self, case: Case, ledger: ErrorIndex) -> None:
         """Findings of the case explain lines of the ledger, whatever subject the user asked for."""
         self._case, self.ledger = case, ledger
         self._names: set[str] = set()
@@ -106,17 +106,17 @@ class Explaining:
         """What error lines there are in the time that was asked for, once all findings were judged."""
         options, components = self._case.options, {one.source: one.component for one in analysis.readings}
         scope = Scope(options.since, options.until)
-        said = self.ledger.errors(analysis.logs, analysis.clocks, components, scope)
+        counted = self.ledger.errors(analysis.logs, analysis.clocks, components, scope)
         known = self._names | {name for finding in findings for name in names_of(finding)}
-        return said._replace(retried=retried(analysis.logs, analysis.clocks, known, scope))
+        return counted._replace(retried=retried_pods(analysis.logs, analysis.clocks, known, scope))
 
     def findings(self, history: History) -> list[Finding]:
         """What the rules find and the user wants, ranked."""
         ranked = self._case.ranked(history)
         self.ledger.explain(ranked, history)
         self._names.update(name for finding in ranked for name in names_of(finding))
-        return wanted_findings(ranked, self._case.options, history)
+        return requested_findings(ranked, self._case.options, history)
 
-    def again(self, history: History, rules: Sequence[Rule]) -> list[Finding]:
+    def find_with(self, history: History, rules: Sequence[Rule]) -> list[Finding]:
         """What these rules find, in no order and whatever explains it."""
-        return self._case.again(history, rules)
+        return self._case.find_with(history, rules)

@@ -20,12 +20,12 @@ from typing import NamedTuple
 
 from kvdiag.analysis.case import Case, Patterns
 from kvdiag.analysis.redact import Rewrite, lines
-from kvdiag.analysis.retention.budget import Left, active_events
+from kvdiag.analysis.retention.budget import RemainingHistory, active_events
 from kvdiag.base.errors import InputError, UnexpectedError, skip_faults
 from kvdiag.events.names import attachment_name, inline_handle, staging_hash
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.inputs.paths import sources
-from kvdiag.inputs.readers import Lent, Reader
+from kvdiag.inputs.readers import BorrowedReader, Reader
 from kvdiag.inputs.source import Source
 from kvdiag.model.event import Event
 from kvdiag.model.options import Options
@@ -76,27 +76,27 @@ def seekable(options: Options) -> Iterator[Inputs]:
 
 def _from_the_beginning(file: RawIOBase) -> Reader:
     file.seek(0)
-    return Lent(file)
+    return BorrowedReader(file)
 
 
-def hiding(inputs: Inputs, salt: str) -> tuple[Inputs, Mask]:
+def mask_names(inputs: Inputs, salt: str) -> tuple[Inputs, Mask]:
     """The inputs whose names are all known, and what hides them. The same salt hides them the same way again."""
     options = inputs.options
     case = Case(options)
-    unheard: list[InputError] = []  # told when the inputs are read to be written
-    said = NameRetention()
-    said.add(case.read(said, inputs.sources(unheard.append)).history)
-    learner = Learner(_kept(case.patterns, said))
-    for kind, name in said.names():
+    ignored: list[InputError] = []  # told when the inputs are read to be written
+    retention = NameRetention()
+    retention.add(case.read(retention, inputs.sources(ignored.append)).history)
+    learner = Learner(_known_words(case.patterns, retention))
+    for kind, name in retention.names():
         for part in _WORD.findall(name):
             learner.add(kind, part)
-    for source in inputs.sources(unheard.append):
+    for source in inputs.sources(ignored.append):
         with skip_faults(source.name, case.problems.append):
             for line in lines(source):
-                learner.line(line)
+                learner.learn(line)
                 learner.add("node", peel(line.encode("utf-8", "surrogateescape")).node)
     mask = Mask(learner.names, salt.encode() or secrets.token_bytes(32))
-    hashes = _hashes(said, mask.text)
+    hashes = _hashes(retention, mask.apply)
     mask.forget()
     for old, new in hashes.items():
         mask.same_hash(old, new)
@@ -110,7 +110,7 @@ def _with_unknown_names(problems: Iterable[InputError]) -> dict[str, InputError]
     return {one.source: InputError(one.source, f"{why}; {one.problem}") for one in faults}
 
 
-def _kept(patterns: Patterns, said: NameRetention) -> frozenset[str]:
+def _known_words(patterns: Patterns, retention: NameRetention) -> frozenset[str]:
     """Words of the messages that kvdiag knows, of the errors that its rules look for, and drivers' names."""
     texts = [text for wording in patterns.vocabulary.wordings for text in (wording.anchor, wording.message)]
     texts += [
@@ -120,9 +120,9 @@ def _kept(patterns: Patterns, said: NameRetention) -> frozenset[str]:
         for globs in selector.where.values()
         for glob in globs
     ]
-    whole = [word for text in texts for word in _WORD.findall(text)]
-    parts = [part for word in whole for part in re.split("[-.]", word)]
-    return frozenset([*whole, *parts, *said.drivers, *said.refs["driver"]])
+    words = [word for text in texts for word in _WORD.findall(text)]
+    parts = [part for word in words for part in re.split("[-.]", word)]
+    return frozenset([*words, *parts, *retention.drivers, *retention.refs["driver"]])
 
 
 class NameRetention:
@@ -145,7 +145,7 @@ class NameRetention:
         self.add(history)
         return active_events(history, cut)
 
-    def on_evicted(self, history: Left) -> None:
+    def on_evicted(self, history: RemainingHistory) -> None:
         """Nothing to do: `retain` gathered the names."""
 
     def add(self, history: History) -> None:
@@ -178,19 +178,19 @@ def _nodes(timeline: Timeline) -> set[str]:
     return named | {event.node for event in timeline.events}
 
 
-def _hashes(said: NameRetention, new: Rewrite) -> Mapping[str, str]:
+def _hashes(retention: NameRetention, new: Rewrite) -> Mapping[str, str]:
     """The ids that are hashes of names, and the hashes of the new names."""
-    volumes, nodes = said.volumes, said.nodes | said.refs["node"]
-    uids, names = said.refs["pod_uid"], said.refs["outer_name"] | said.refs["spec_name"]
+    volumes, nodes = retention.volumes, retention.nodes | retention.refs["node"]
+    uids, names = retention.refs["pod_uid"], retention.refs["outer_name"] | retention.refs["spec_name"]
     attached: Iterable[tuple[str, str, str]] = ((*volume, node) for volume, node in product(volumes, nodes))
     mounted: Iterable[tuple[str, str]] = product(uids, names)
     if len(volumes) * len(nodes) > MOST_HASHES:
-        attached = said.attached
+        attached = retention.attached
     if len(uids) * len(names) > MOST_HASHES:
-        mounted = said.mounted
+        mounted = retention.mounted
     hashed = {staging_hash(handle): staging_hash(new(handle)) for handle, _ in volumes if handle}
     for handle, driver, node in attached:
         hashed[attachment_name(handle, driver, node)] = attachment_name(new(handle), new(driver), new(node))
     for uid, name in mounted:
         hashed[inline_handle(uid, name)] = inline_handle(new(uid), new(name))
-    return {old.removeprefix("csi-"): made.removeprefix("csi-") for old, made in hashed.items()}
+    return {old.removeprefix("csi-"): new_hash.removeprefix("csi-") for old, new_hash in hashed.items()}

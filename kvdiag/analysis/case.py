@@ -12,35 +12,35 @@ from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 from kvdiag.analysis.retention.budget import Clocks, EventBudget, RetentionPolicy
-from kvdiag.analysis.wanted import is_sure_and_grave, wanted_findings
-from kvdiag.analysis.window import outside
+from kvdiag.analysis.wanted import is_sure_and_grave, requested_findings
+from kvdiag.analysis.window import window_problems
 from kvdiag.base.clock import is_unanchored
 from kvdiag.base.errors import InputError, UsageError, WindowError, skip_faults
-from kvdiag.events.folder import built_in
+from kvdiag.events.folder import builtin_patterns
 from kvdiag.events.raw import EventMatch
 from kvdiag.events.snapshots.fact import Snapshot
 from kvdiag.events.vocabulary import EVENTS, Vocabulary, load_vocabulary
 from kvdiag.history.correlate.clocks import SourceClock, set_clocks
 from kvdiag.history.correlate.history import build_history
-from kvdiag.history.correlate.incidents import incidents, of_input
+from kvdiag.history.correlate.incidents import incidents, incident_of_input
 from kvdiag.history.correlate.needed import Scope
 from kvdiag.history.ingest.blocks import Input
-from kvdiag.history.ingest.limit import TimeIsUpError, limited, unread
+from kvdiag.history.ingest.limit import TimeIsUpError, limited, unread_errors
 from kvdiag.history.ingest.log_events import LogEvents
-from kvdiag.history.ingest.read import Hooks, Listen, LogRead, Progress, read_source
+from kvdiag.history.ingest.read import Hooks, ListenerFactory, LogRead, Progress, read_source
 from kvdiag.inputs.paths import sources
-from kvdiag.inputs.scan.choose import scanner
+from kvdiag.inputs.scan.choose import make_scanner
 from kvdiag.inputs.source import Source
 from kvdiag.model.options import Options
 from kvdiag.model.report import Finding, Reading
 from kvdiag.model.rule import Rule
 from kvdiag.model.timeline import Gap, History, SeenVersion
 from kvdiag.model.values import EMPTY
-from kvdiag.rules.demand import asked
+from kvdiag.rules.demand import required_kinds
 from kvdiag.rules.findings import find
-from kvdiag.rules.library import shelf
+from kvdiag.rules.library import load_rule_store
 from kvdiag.rules.rank import rank
-from kvdiag.rules.shelf import Shelf
+from kvdiag.rules.shelf import RuleStore
 
 if TYPE_CHECKING:
     from kvdiag.history.ingest.snapshots import SnapshotRead
@@ -72,26 +72,28 @@ class Analysis(NamedTuple):
 
 def load_patterns(options: Options) -> Patterns:
     """Load what comes with kvdiag and `--patterns`. Raises PatternError or, for an unknown `--rule`, UsageError."""
-    own = options.patterns
-    rules, vocabulary, current = _read_patterns(built_in(), *own) if own else _built_in_patterns(built_in())
+    folders = options.patterns
+    rules, vocabulary, current = (
+        _read_patterns(builtin_patterns(), *folders) if folders else _built_in_patterns(builtin_patterns())
+    )
     if options.rules:
-        known = {name for head in rules.heads for name in (head.id, head.name)}
+        known = {name for head in rules.summaries for name in (head.id, head.name)}
         unknown = [name for name in options.rules if name not in known]
         if unknown:
             raise UsageError(f"unknown rule {unknown[0]!r}; see `kvdiag rules list`")
-        current = current.those(lambda head: not {head.id, head.name}.isdisjoint(options.rules))
+        current = current.filter(lambda head: not {head.id, head.name}.isdisjoint(options.rules))
     return Patterns(vocabulary, current)
 
 
-def _read_patterns(first: Path, *folders: Path) -> tuple[Shelf, Vocabulary, Shelf]:
+def _read_patterns(first: Path, *folders: Path) -> tuple[RuleStore, Vocabulary, RuleStore]:
     """All rules, the vocabulary with their lines, and the rules that are not retired."""
-    rules = shelf([first, *folders])
-    vocabulary = load_vocabulary(first / EVENTS, [entry for head in rules.heads for entry in head.lines], folders)
-    return rules, vocabulary, rules.those(lambda head: head.status != "retired")
+    rules = load_rule_store([first, *folders])
+    vocabulary = load_vocabulary(first / EVENTS, [entry for head in rules.summaries for entry in head.lines], folders)
+    return rules, vocabulary, rules.filter(lambda head: head.status != "retired")
 
 
 @cache
-def _built_in_patterns(folder: Path) -> tuple[Shelf, Vocabulary, Shelf]:
+def _built_in_patterns(folder: Path) -> tuple[RuleStore, Vocabulary, RuleStore]:
     """What comes with kvdiag stays as it is while a process lives: it is loaded once."""
     return _read_patterns(folder)
 
@@ -121,7 +123,7 @@ class Case:
         policy: RetentionPolicy | None = None,
         given: Iterable[Input] | None = None,
         progress: Progress = lambda _source, _bytes: None,
-        listen: Listen | None = None,
+        make_listener: ListenerFactory | None = None,
     ) -> Analysis:
         """Read all inputs, or those `given`, as one history; with a policy in bounded memory.
 
@@ -129,15 +131,15 @@ class Case:
         """
         budget = self.budget(policy) if policy else None
         reads: list[LogRead] = []
-        filed: list[SnapshotRead] = []
-        hooks = Hooks(partial(budget.check, reads) if budget else None, listen)
-        self._read_each(self.inputs() if given is None else given, reads, filed, progress, hooks)
+        snapshot_reads: list[SnapshotRead] = []
+        hooks = Hooks(partial(budget.check, reads) if budget else None, make_listener)
+        self._read_each(self.inputs() if given is None else given, reads, snapshot_reads, progress, hooks)
         known, gap = (budget.clocks, budget.gap) if budget else (EMPTY, None)
         clocks = self.clocks(reads, known)
-        history = self.correlate(reads, clocks, gap, filed, kinds=self._kinds(reads))
+        history = self.correlate(reads, clocks, gap, snapshot_reads, kinds=self._required_kinds(reads))
         readings = tuple(_readings(reads, clocks))
-        self.problems.extend(outside(readings, history, self.options))
-        readings = (*readings, *(file.reading for file in filed))
+        self.problems.extend(window_problems(readings, history, self.options))
+        readings = (*readings, *(file.reading for file in snapshot_reads))
         logs = tuple(read.log for read in reads)
         notes, left_out = (budget.notes, budget.left_out) if budget else ((), None)
         return Analysis(history, readings, notes, left_out, logs, clocks)
@@ -146,10 +148,10 @@ class Case:
         """The clocks of what was read so far; the `known` ones, which evictions relied on, stay as they are."""
         logs = [read.log for read in reads]
         clocks: dict[str, SourceClock] = {}
-        of = incidents(logs)
-        for incident in dict.fromkeys(of.values()) or ("",):
-            own = [log for log in logs if of.get(log.source, "") == incident]
-            clocks.update(set_clocks(own, year=self.options.year, zone=self.options.zone, known=known))
+        incident_of = incidents(logs)
+        for incident in dict.fromkeys(incident_of.values()) or ("",):
+            incident_logs = [log for log in logs if incident_of.get(log.source, "") == incident]
+            clocks.update(set_clocks(incident_logs, year=self.options.year, zone=self.options.zone, known=known))
         return clocks
 
     def correlate(
@@ -157,67 +159,79 @@ class Case:
         reads: Sequence[LogRead],
         clocks: Clocks,
         gap: Gap | None = None,
-        filed: Sequence[SnapshotRead] = (),
+        snapshot_reads: Sequence[SnapshotRead] = (),
         kinds: frozenset[str] | None = None,
     ) -> History:
         """Correlate all that was read into one history; `gap`, the evicted stretch, is one in its coverage.
 
         With `kinds` only what tells of these, or who is who.
         """
-        whole = self._correlate(reads, clocks, gap, filed, kinds)
-        of = incidents([read.log for read in reads])
-        apart = {}
-        for incident in dict.fromkeys(of.values()):
-            own = [read for read in reads if of[read.log.source] == incident]
-            beside = [file for file in filed if of_input(file.standing.source, of) == incident]
-            apart[incident] = self._correlate(own, clocks, gap, beside, kinds)
-        return whole._replace(incidents=apart) if apart else whole
+        history = self._correlate(reads, clocks, gap, snapshot_reads, kinds)
+        incident_of = incidents([read.log for read in reads])
+        by_incident = {}
+        for incident in dict.fromkeys(incident_of.values()):
+            incident_reads = [read for read in reads if incident_of[read.log.source] == incident]
+            incident_files = [
+                file for file in snapshot_reads if incident_of_input(file.snapshot.source, incident_of) == incident
+            ]
+            by_incident[incident] = self._correlate(incident_reads, clocks, gap, incident_files, kinds)
+        return history._replace(incidents=by_incident) if by_incident else history
 
     def _correlate(
         self,
         reads: Sequence[LogRead],
         clocks: Clocks,
         gap: Gap | None,
-        filed: Sequence[SnapshotRead],
+        snapshot_reads: Sequence[SnapshotRead],
         kinds: frozenset[str] | None,
     ) -> History:
         """Correlate logs of one incident."""
         options = self.options
-        given = [SeenVersion(name, version.removeprefix("v"), "option") for name, version in options.components.items()]
+        given_versions = [
+            SeenVersion(name, version.removeprefix("v"), "option") for name, version in options.components.items()
+        ]
         scope = Scope(options.since, options.until, kinds)
-        standing = [file.standing for file in filed]
-        standing += [Snapshot(read.log.source, read.facts, read.log.place) for read in reads if read.facts]
+        snapshots = [file.snapshot for file in snapshot_reads]
+        snapshots += [Snapshot(read.log.source, read.facts, read.log.place) for read in reads if read.facts]
         spans = _spans(reads, self.patterns.vocabulary)
-        history = build_history([read.log for read in reads], clocks, spans, given, scope, standing)
+        history = build_history([read.log for read in reads], clocks, spans, given_versions, scope, snapshots)
         if gap:
             history = history._replace(coverage=tuple(c._replace(gaps=(gap, *c.gaps)) for c in history.coverage))
         return history
 
-    def _kinds(self, reads: Sequence[LogRead]) -> frozenset[str] | None:
+    def _required_kinds(self, reads: Sequence[LogRead]) -> frozenset[str] | None:
         """The kinds that a rule asks for which can hold in these logs; None where the command looks at all."""
         if not self._judges_only:
             return None
-        told: dict[str, set[EventMatch]] = defaultdict(set)
+        values_by_kind: dict[str, set[EventMatch]] = defaultdict(set)
         for raw_event in chain.from_iterable(read.log.raw_events for read in reads):
             match = raw_event[1]
-            told[match.entry.kind].add(match)
-        return asked(self.patterns.rules, told)
+            values_by_kind[match.entry.kind].add(match)
+        return required_kinds(self.patterns.rules, values_by_kind)
 
     def ranked(self, history: History) -> list[Finding]:
         """What the rules find of the verdict and severity that the user wants, ranked, about whatever subject."""
         if history.incidents:
-            return [_of(folder, one) for folder, own in history.incidents.items() for one in self.ranked(own)]
+            return [
+                _with_folder(folder, one)
+                for folder, incident_history in history.incidents.items()
+                for one in self.ranked(incident_history)
+            ]
         findings = find(self.patterns.rules, history, self.patterns.vocabulary.kinds)
         return rank([one for one in findings if is_sure_and_grave(one, self.options)], history)
 
     def findings(self, history: History) -> list[Finding]:
         """What the rules find and the user wants, ranked."""
-        return wanted_findings(self.ranked(history), self.options, history)
+        return requested_findings(self.ranked(history), self.options, history)
 
-    def again(self, history: History, rules: Sequence[Rule]) -> list[Finding]:
+    def find_with(self, history: History, rules: Sequence[Rule]) -> list[Finding]:
         """What these rules find, in no order and whatever explains it."""
         if history.incidents:
-            return [_of(folder, one) for folder, own in history.incidents.items() for one in self.again(own, rules)]
+            return [
+                _with_folder(folder, one)
+                for folder, incident_history in history.incidents.items()
+                for one in self.find_with(incident_history, rules)
+            ]
         findings = find(rules, history, self.patterns.vocabulary.kinds)
         return [one for one in findings if is_sure_and_grave(one, self.options)]
 
@@ -225,35 +239,37 @@ class Case:
         self,
         given: Iterable[Input],
         reads: list[LogRead],
-        filed: list[SnapshotRead],
+        snapshot_reads: list[SnapshotRead],
         progress: Progress,
         hooks: Hooks,
     ) -> None:
         """Fill `reads` and `filed`, one by one: what was read stays when the time is up."""
-        vocabulary, scan = self.patterns.vocabulary, scanner(self.patterns.vocabulary.literals)
-        sought, taken = iter(given), _Taken(progress, self.options.limit)
+        vocabulary, scan = self.patterns.vocabulary, make_scanner(self.patterns.vocabulary.literals)
+        remaining, counter = iter(given), _ReadCounter(progress, self.options.limit)
         try:
             with limited(self.options.limit):
-                for source in sought:
-                    taken.begin(source)
+                for source in remaining:
+                    counter.begin(source)
                     with skip_faults(source.name, self.problems.append):
-                        log = _log_of(source, filed)
+                        log = _log_of(source, snapshot_reads)
                         if log is not None:
-                            for read in read_source(log, vocabulary, scan, self.problems.append, taken.add, hooks):
+                            for read in read_source(log, vocabulary, scan, self.problems.append, counter.add, hooks):
                                 reads.append(read)  # noqa: PERF402 (one by one: evictions change what stands in it)
-                    taken.end()
+                    counter.end()
         except TimeIsUpError:
             options = self.options
-            self.problems.extend(unread(taken.source, taken.size, sought, options.paths, options.limit or 0))
+            self.problems.extend(
+                unread_errors(counter.source, counter.size, remaining, options.paths, options.limit or 0)
+            )
 
 
-def _of(folder: str, finding: Finding) -> Finding:
+def _with_folder(folder: str, finding: Finding) -> Finding:
     """A finding of one of several incidents: its key is none of another's."""
     above = finding.explained_by
     return finding._replace(folder=folder, explained_by=f"{above}#{folder}" if above else None)
 
 
-class _Taken:
+class _ReadCounter:
     """Which input is being read, and how many bytes of it were."""
 
     def __init__(self, progress: Progress, seconds: float | None) -> None:
@@ -283,13 +299,13 @@ def read_history(given: Iterable[Input], patterns: Patterns, options: Options) -
     return Case(options, patterns).read(given=given)
 
 
-def _log_of(source: Input, filed: list[SnapshotRead]) -> Input | None:
+def _log_of(source: Input, snapshot_reads: list[SnapshotRead]) -> Input | None:
     """The log in an input; a file beside the logs, which may have one below its table, is added to `filed`."""
     if not (isinstance(source, Source) and source.evidence):
         return source
     from kvdiag.history.ingest.snapshots import read_file
 
-    filed.append(file := read_file(source))
+    snapshot_reads.append(file := read_file(source))
     return file.log
 
 
@@ -326,13 +342,13 @@ def _readings(reads: Sequence[LogRead], clocks: Mapping[str, SourceClock]) -> It
             truncated=survey.truncated,
             begins=min(span, default=None),
             ends=max(span, default=None),
-            clock=clock.says,
+            clock=clock.description,
             node=survey.node or log.place.node,
             sampled=survey.sampled,
         )
 
 
-def read_noted(case: Case, policy: RetentionPolicy, note: Note) -> History:
+def read_with_notes(case: Case, policy: RetentionPolicy, note: Note) -> History:
     """The history of a command's inputs; what could not be read and notes for the user go to `note`.
 
     Raises WindowError when nothing was logged in the time that was asked for.

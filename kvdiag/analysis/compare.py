@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from kvdiag.analysis.case import Case, Note, read_noted
-from kvdiag.analysis.retention.budget import NEXT, Left
+from kvdiag.analysis.case import Case, Note, read_with_notes
+from kvdiag.analysis.retention.budget import NEXT, RemainingHistory
 from kvdiag.analysis.retention.subjects import SubjectRetention
 from kvdiag.base.errors import UsageError
 from kvdiag.history.correlate.lookup import look_up
@@ -15,7 +15,7 @@ from kvdiag.history.lifecycles.build import build_lifecycle
 from kvdiag.history.lifecycles.load import lifecycles
 from kvdiag.history.views.causes import causes
 from kvdiag.history.views.diff import compare_events, compare_lives
-from kvdiag.model.comparison import Comparison, Found
+from kvdiag.model.comparison import Comparison, ComparedFinding
 from kvdiag.model.event import Event
 from kvdiag.model.options import Options
 from kvdiag.model.report import Finding
@@ -32,28 +32,29 @@ def compare(left: str, right: str, options: Options, note: Note) -> Comparison:
     """
     if not options.paths and Path(left).exists() and Path(right).exists():
         first, second = (
-            read_noted(Case(options._replace(paths=(name,))), FirstOfKindRetention(), note) for name in (left, right)
+            read_with_notes(Case(options._replace(paths=(name,))), FirstOfKindRetention(), note)
+            for name in (left, right)
         )
         return compare_events((left, first.events), (right, second.events), lifecycles().labels)
     case = Case(options)
-    history = read_noted(case, SubjectRetention(KINDS, (left, right)), note)
+    history = read_with_notes(case, SubjectRetention(KINDS, (left, right)), note)
     findings = case.findings(history)
     for kind in KINDS:
-        one, other = (_one(history, kind, name) for name in (left, right))
+        one, other = (_look_up_one(history, kind, name) for name in (left, right))
         if one is not None and other is not None:
-            made = compare_lives(build_lifecycle(one, history), build_lifecycle(other, history))
-            return replace(made, found_left=_found(findings, one), found_right=_found(findings, other))
+            comparison = compare_lives(build_lifecycle(one, history), build_lifecycle(other, history))
+            return replace(comparison, found_left=_found(findings, one), found_right=_found(findings, other))
     raise UsageError(f"{left!r} and {right!r} are neither two pods or volumes in these logs nor two log files")
 
 
-def _found(findings: Sequence[Finding], about: Timeline) -> tuple[Found, ...]:
+def _found(findings: Sequence[Finding], about: Timeline) -> tuple[ComparedFinding, ...]:
     """The findings about one subject, each with its cause."""
     above, subject = causes(findings), about.subject
-    own = (one for one in findings if (one.subject.kind, one.subject.key) == (subject.kind, subject.key))
-    return tuple(Found(one, above.get(one.key)) for one in own)
+    subject_findings = (one for one in findings if (one.subject.kind, one.subject.key) == (subject.kind, subject.key))
+    return tuple(ComparedFinding(one, above.get(one.key)) for one in subject_findings)
 
 
-def _one(history: History, kind: SubjectKind, name: str) -> Timeline | None:
+def _look_up_one(history: History, kind: SubjectKind, name: str) -> Timeline | None:
     found = look_up(history, kind, name)
     if len(found) > 1:
         uids = ", ".join(timeline.subject.key for timeline in found)
@@ -79,5 +80,5 @@ class FirstOfKindRetention:
             if event.time >= cut:
                 return
 
-    def on_evicted(self, history: Left) -> None:
+    def on_evicted(self, history: RemainingHistory) -> None:
         """Nothing to do."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from kvdiag.analysis.case import Case
-from kvdiag.analysis.retention.budget import Left
+from kvdiag.analysis.retention.budget import RemainingHistory
 from kvdiag.base.errors import InputError
 from kvdiag.history.ingest.read import Progress
 from kvdiag.model.event import Event
@@ -14,10 +14,10 @@ from kvdiag.model.options import Options
 from kvdiag.model.record import Origin
 from kvdiag.model.timeline import History
 
-Tell = Callable[[Event], None]
+EventCallback = Callable[[Event], None]
 
 
-class Listed(NamedTuple):
+class EventListing(NamedTuple):
     """Whether anything was understood, what could not be read, and what else a person should know."""
 
     understood: bool
@@ -25,13 +25,13 @@ class Listed(NamedTuple):
     notes: tuple[str, ...]
 
 
-def list_events(options: Options, tell: Tell, progress: Progress) -> Listed:
+def list_events(options: Options, on_event: EventCallback, progress: Progress) -> EventListing:
     """Give each event to `tell`."""
-    case, retention = Case(options), EventRetention(tell)
+    case, retention = Case(options), EventRetention(on_event)
     analysis = case.read(retention, progress=progress)
     retention.tell(analysis.history)
     understood = any(reading.records for reading in analysis.readings)
-    return Listed(understood, tuple(case.problems), analysis.notes)
+    return EventListing(understood, tuple(case.problems), analysis.notes)
 
 
 class EventRetention:
@@ -40,9 +40,9 @@ class EventRetention:
     notes: tuple[str, ...] = ("they are printed in batches, each sorted by time; sort the output by .time with jq",)
     is_whole = True
 
-    def __init__(self, tell: Tell) -> None:
+    def __init__(self, on_event: EventCallback) -> None:
         """Start with nothing printed; `tell` prints one event."""
-        self._tell = tell
+        self._on_event = on_event
         self._printed: set[tuple[Origin, str]] = set()  # printed and still held
         self._cut = 0
 
@@ -52,7 +52,7 @@ class EventRetention:
         self._cut = cut
         return ()
 
-    def on_evicted(self, history: Left) -> None:
+    def on_evicted(self, history: RemainingHistory) -> None:
         """Remember what was printed and is held nevertheless."""
         self._printed = {(event.origin, event.kind) for event in history().events if event.ends < self._cut}
 
@@ -60,4 +60,4 @@ class EventRetention:
         """Print the events that ended before `until` (None: all) and were not printed yet."""
         for event in history.events:
             if (until is None or event.ends < until) and (event.origin, event.kind) not in self._printed:
-                self._tell(event)
+                self._on_event(event)

@@ -10,20 +10,20 @@ from kvdiag.analysis.case import load_patterns
 from kvdiag.base.errors import InputError, PatternError, UsageError
 from kvdiag.base.regex import lazy_regex
 from kvdiag.base.slips import suggestion
-from kvdiag.events.folder import built_in
+from kvdiag.events.folder import builtin_patterns
 from kvdiag.explain.benign import BENIGN, first_that_fits, load_benign
 from kvdiag.explain.line import Change, Line, LineReader
-from kvdiag.explain.message import Fit, fits
+from kvdiag.explain.message import Fit, matching_rules
 from kvdiag.explain.page import CapabilityPage, LinePage, RulePage, StepPage, TopicPage, WordPage, step_wording
-from kvdiag.explain.reason import Reason, load_reasons
+from kvdiag.explain.reason import KubectlReason, load_reasons
 from kvdiag.explain.topic import REASONS, Answer, Topic, TopicStep, load_topics
-from kvdiag.formats.rpc.pieces import method_of, thing_of
+from kvdiag.formats.rpc.pieces import method_of, kind_prefix
 from kvdiag.history.ingest.blocks import Input
 from kvdiag.model.event import Event
 from kvdiag.model.options import Options
 from kvdiag.model.rule import Rule
 from kvdiag.rules.capabilities import capabilities
-from kvdiag.rules.distribution import Dialect, distributions, plain, unknown_placeholders
+from kvdiag.rules.distribution import Dialect, distributions, default_dialect, unknown_placeholders
 from kvdiag.rules.grammar import names_in, positive_names
 from kvdiag.rules.selection import selects
 from kvdiag.rules.words import show_rule
@@ -39,7 +39,7 @@ class Explainer:
 
     def __init__(self, patterns: Sequence[Path] = (), folder: Path | None = None) -> None:
         """More rules from `patterns`; topics from `folder`, by default those that come with kvdiag."""
-        self._folder = folder or built_in() / "topics"
+        self._folder = folder or builtin_patterns() / "topics"
         self._patterns = load_patterns(Options(patterns=tuple(patterns)))
 
     @cached_property
@@ -57,11 +57,11 @@ class Explainer:
     def page(self, topic: Topic, mode: str = "") -> TopicPage:
         """A topic in a mode, by default its first. Raises UsageError for a mode it does not have."""
         if mode and mode not in topic.modes:
-            there = f"choose from {', '.join(topic.modes)}" if topic.modes else "it has none"
-            raise UsageError(f"{topic.name} has no mode {mode!r}; {there}")
+            choices = f"choose from {', '.join(topic.modes)}" if topic.modes else "it has none"
+            raise UsageError(f"{topic.name} has no mode {mode!r}; {choices}")
         mode = mode or next(iter(topic.modes), "")
         steps = tuple(self._step(step, mode) for step in topic.steps_in(mode))
-        return TopicPage(topic, mode, steps, tuple(_said(answer, mode) for answer in topic.answers_in(mode)))
+        return TopicPage(topic, mode, steps, tuple(_answer_in_mode(answer, mode) for answer in topic.answers_in(mode)))
 
     def rule(self, word: str) -> RulePage | None:
         """The rule of that id or name with the steps that its events belong to."""
@@ -74,13 +74,13 @@ class Explainer:
         """A kind of event, an RPC such as NodePublishVolume, or a reason such as CrashLoopBackOff."""
         entries, reason = self._patterns.vocabulary.kinds, self._reasons.get(word.lower())
         if reason is not None:
-            return WordPage(reason.name, reason.says, (), reason.rules)
+            return WordPage(reason.name, reason.meaning, (), reason.rules)
         kinds = [kind for kind in (word.lower(), *_calls_of(word)) if kind in entries]
         if not kinds:
             return None
         rules = tuple(rule.name for rule in self._patterns.rules if _kinds(rule) & set(kinds))
-        says = entries[kinds[0]].label if len(kinds) == 1 else f"{method_of(word)}: {len(kinds)} kinds of events"
-        return WordPage(word, says, tuple(step_wording(entries[kind]) for kind in kinds), rules)
+        description = entries[kinds[0]].label if len(kinds) == 1 else f"{method_of(word)}: {len(kinds)} kinds of events"
+        return WordPage(word, description, tuple(step_wording(entries[kind]) for kind in kinds), rules)
 
     def capability(self, word: str) -> CapabilityPage | None:
         """What a node or pod relies on, such as cri.api, and the rules about it."""
@@ -89,14 +89,14 @@ class Explainer:
             return None
         one, rules = known.by_name[name], self._patterns.rules
         return CapabilityPage(
-            one._replace(collect=tuple(plain().say(command) for command in one.collect)),
+            one._replace(collect=tuple(default_dialect().expand(command) for command in one.collect)),
             needed_by=tuple(other.name for other in known if name in other.needs),
             broken_by=tuple(rule.name for rule in rules if name in rule.breaks),
             felt_by=tuple(rule.name for rule in rules if name in rule.suffers),
         )
 
     @cached_property
-    def _reasons(self) -> dict[str, Reason]:
+    def _reasons(self) -> dict[str, KubectlReason]:
         """The reasons by name. Raises PatternError for one that names no rule."""
         names = {rule.name for rule in self._patterns.rules}
         reasons = load_reasons(self._folder / f"{REASONS}.yaml")
@@ -109,7 +109,7 @@ class Explainer:
         """Each record of an input, its lines changed by `change` before they are taken apart."""
         benign = load_benign(self._folder / f"{BENIGN}.yaml")
         for line in LineReader(self._patterns.vocabulary).read(source, problem, change):
-            rules = tuple(rule.name for rule in self._patterns.rules if _looks_at(rule, line.events))
+            rules = tuple(rule.name for rule in self._patterns.rules if _selects_any(rule, line.events))
             kinds = self._patterns.vocabulary.kinds
             labels = tuple(kinds[event.kind].label for event in line.events)
             fitting = () if rules or _has_head(line) else self.fits(line.body.message)
@@ -117,12 +117,12 @@ class Explainer:
 
     def fits(self, message: str) -> tuple[Fit, ...]:
         """The rules whose words a message, or a piece of one, shares; the best first."""
-        asked = (
+        selectors = (
             (rule, rule.events[name])
             for rule in self._patterns.rules
             for name in dict.fromkeys(positive_names(rule.when))
         )
-        return fits(message, asked, self._patterns.vocabulary.kinds)
+        return matching_rules(message, selectors, self._patterns.vocabulary.kinds)
 
     def unknown(self, word: str) -> UsageError:
         """What to say when nothing is called so."""
@@ -131,13 +131,13 @@ class Explainer:
         hint = suggestion(
             word, [*self.topics, *reasons, *capabilities().by_name, *self._patterns.vocabulary.kinds, *rules]
         )
-        said = repr(word) if _NAMELIKE.fullmatch(word) else "that"  # it may be a piece of a key
+        quoted = repr(word) if _NAMELIKE.fullmatch(word) else "that"  # it may be a piece of a key
         others = "a rule, a capability, an event kind, an RPC, a reason such as CrashLoopBackOff, or a log line"
-        return UsageError(f"nothing is called {said}{hint}\ntopics are {', '.join(self.topics)}; or give {others}")
+        return UsageError(f"nothing is called {quoted}{hint}\ntopics are {', '.join(self.topics)}; or give {others}")
 
     def _step(self, step: TopicStep, mode: str) -> StepPage:
         kinds = self._patterns.vocabulary.kinds
-        rules = tuple(name for name, spoken in self._kinds.items() if not spoken.isdisjoint(step.shows))
+        rules = tuple(name for name, rule_kinds in self._kinds.items() if not rule_kinds.isdisjoint(step.shows))
         lines = tuple(step_wording(kinds[kind], mapped=mode == BLOCK) for kind in step.shows)
         return StepPage(step, step.notes.get(mode, ""), lines, rules)
 
@@ -165,11 +165,11 @@ class Explainer:
                     yield PatternError(topic.place, f"no distribution defines {part}")
 
 
-def _said(answer: Answer, mode: str) -> Answer:
+def _answer_in_mode(answer: Answer, mode: str) -> Answer:
     """The answer with its commands in the words of the distribution that the mode is called by, if there is one."""
     found = next((one for one in distributions() if one.name == mode), None)
-    dialect = Dialect(found, found.runtime or plain().runtime) if found else plain()
-    run = tuple(dialect.say(command).replace("{node}", "NODE") for command in answer.run)
+    dialect = Dialect(found, found.runtime or default_dialect().runtime) if found else default_dialect()
+    run = tuple(dialect.expand(command).replace("{node}", "NODE") for command in answer.run)
     return Answer(answer.question, answer.answer, run, answer.only)
 
 
@@ -181,7 +181,7 @@ def _has_head(line: Line) -> bool:
 def _calls_of(word: str) -> Iterator[str]:
     """The kinds of an RPC's events, if the word is one's name."""
     if method := method_of(word):
-        yield from (f"{thing_of(method)}.{what}" for what in ("called", "succeeded", "failed"))
+        yield from (f"{kind_prefix(method)}.{what}" for what in ("called", "succeeded", "failed"))
 
 
 def _kinds(rule: Rule) -> set[str]:
@@ -189,6 +189,6 @@ def _kinds(rule: Rule) -> set[str]:
     return {kind for name in names_in(rule.when) for kind in rule.events[name].kinds}
 
 
-def _looks_at(rule: Rule, events: Sequence[Event]) -> bool:
+def _selects_any(rule: Rule, events: Sequence[Event]) -> bool:
     selectors = [rule.events[name] for name in names_in(rule.when)]
     return any(selects(selector, event) for selector in selectors for event in events)

@@ -25,7 +25,7 @@ from kvdiag.inputs.folded import HEAD
 from kvdiag.inputs.lines import LineMap
 from kvdiag.inputs.live import Live
 from kvdiag.inputs.scan.blocks import Block
-from kvdiag.inputs.scan.choose import scanner
+from kvdiag.inputs.scan.choose import make_scanner
 from kvdiag.model.options import Options
 from kvdiag.model.report import Finding
 from kvdiag.model.timeline import History
@@ -75,7 +75,7 @@ class Follower:
     @property
     def understood(self) -> bool:
         """Whether any line of any input was recognized."""
-        return any(thread.log.made().survey.records for thread in self._threads)
+        return any(thread.log.result().survey.records for thread in self._threads)
 
     def _thread(self, name: str) -> InputThread | None:
         try:
@@ -90,33 +90,33 @@ class Follower:
             self._budget.check([], *logs)
             state.has_news = state.is_full = False
             state.changed.notify_all()
-            reads = [log.made() for log in logs]
+            reads = [log.result() for log in logs]
         if not reads:
             return
         history = self._case.correlate(reads, self._case.clocks(reads, self._budget.clocks), self._budget.gap)
         findings = self._judged.all(self._case.findings(history))
-        gone = self._judged.forget()
-        yield from self._begun(findings, history, gone, is_end=is_end)
+        evicted = self._judged.forget()
+        yield from self._started(findings, history, evicted, is_end=is_end)
         yield from self._ended(findings, history)
-        self._remember({finding.key for finding in findings}, gone)
+        self._remember({finding.key for finding in findings}, evicted)
 
-    def _remember(self, found: AbstractSet[str], gone: AbstractSet[str]) -> None:
+    def _remember(self, found: AbstractSet[str], evicted: AbstractSet[str]) -> None:
         """Forget the oldest reported findings that are no longer found, beyond `MAX_REPORTED`."""
-        self._silent = (self._silent - found) | gone
+        self._silent = (self._silent - found) | evicted
         past = [key for key in self._reported if key not in found]
         for key in past[: max(0, len(past) - MAX_REPORTED)]:
             del self._reported[key]
             self._silent.discard(key)
 
-    def _begun(
-        self, findings: Sequence[Finding], history: History, gone: AbstractSet[str], *, is_end: bool
+    def _started(
+        self, findings: Sequence[Finding], history: History, evicted: AbstractSet[str], *, is_end: bool
     ) -> Iterator[Change]:
         for finding in findings:
             before = self._reported.get(finding.key)
             is_new = before is None or (before.is_over and finding.ends > before.at)
-            is_settled = (is_end or finding.key in gone) and before is None
+            is_settled = (is_end or finding.key in evicted) and before is None
             if is_new and (finding.verdict is Verdict.CONFIRMED or is_settled):
-                yield self._tell(Change(finding, is_over=False, at=history.ends))
+                yield self._report(Change(finding, is_over=False, at=history.ends))
 
     def _ended(self, findings: Sequence[Finding], history: History) -> Iterator[Change]:
         """What is found no more was a transient; what befell a subject is over when that waits for nothing again."""
@@ -126,9 +126,9 @@ class Follower:
                 continue
             finding = now.get(key)
             if finding is None or _is_at_rest(finding, history, lives):
-                yield self._tell(Change(finding or before.finding, is_over=True, at=history.ends))
+                yield self._report(Change(finding or before.finding, is_over=True, at=history.ends))
 
-    def _tell(self, change: Change) -> Change:
+    def _report(self, change: Change) -> Change:
         self._reported.pop(change.finding.key, None)  # the last reported stands last
         self._reported[change.finding.key] = change._replace(finding=change.finding._replace(evidence=()))
         return change
@@ -172,9 +172,9 @@ class InputThread(threading.Thread):
         super().__init__(daemon=True)  # it may wait for ever
         self._live, self._problem, self._state, self._budget = live, problem, state, budget
         self._line_map = LineMap()
-        self._told: set[str] = set()  # faults of kvdiag
+        self._reported_faults: set[str] = set()  # faults of kvdiag
         self.log = LogReader(
-            live.name, live, patterns.vocabulary, scanner(patterns.vocabulary.literals), self._line_map
+            live.name, live, patterns.vocabulary, make_scanner(patterns.vocabulary.literals), self._line_map
         )
 
     def start(self) -> None:
@@ -206,8 +206,8 @@ class InputThread(threading.Thread):
             state.changed.notify_all()
             while state.is_full:
                 state.changed.wait()
-        for fault in self.log.faults.keys() - self._told:
-            self._told.add(fault)
+        for fault in self.log.faults.keys() - self._reported_faults:
+            self._reported_faults.add(fault)
             self._problem(UnexpectedError(self._live.name, fault, self.log.faults[fault]))
 
 

@@ -7,11 +7,19 @@ from dataclasses import dataclass, replace
 
 from kvdiag.analysis.case import Case
 from kvdiag.analysis.retention import budget as limits
-from kvdiag.analysis.retention.budget import Left
+from kvdiag.analysis.retention.budget import RemainingHistory
 from kvdiag.analysis.retention.findings import Judge
 from kvdiag.base.errors import InputError
 from kvdiag.history.ingest.read import Progress
-from kvdiag.history.views.inventory import Known, Wanted, ends, in_order, is_listed, rows, waited
+from kvdiag.history.views.inventory import (
+    KnownRows,
+    InventoryFilter,
+    ends,
+    sort_rows,
+    is_listed,
+    rows,
+    with_stuck_state,
+)
 from kvdiag.history.views.phases import percentiles
 from kvdiag.model.event import Event
 from kvdiag.model.inventory import Inventory, InventoryRow
@@ -28,7 +36,7 @@ IN_USE = frozenset({"RUNNING", "PUBLISHED", "ADDED"})  # it waits for nothing, a
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class InventoryResult:
     """An inventory with how its inputs were read."""
 
     inventory: Inventory
@@ -37,23 +45,25 @@ class Taken:
     notes: tuple[str, ...] = ()
 
 
-def take(options: Options, wanted: Wanted, progress: Progress = lambda _source, _bytes: None) -> Taken:
+def take_inventory(
+    options: Options, filters: InventoryFilter, progress: Progress = lambda _source, _bytes: None
+) -> InventoryResult:
     """Read all inputs, ask every rule, and list what is wanted. Problems with inputs are returned, not raised."""
     case = Case(options)
-    noted = InventoryRetention(case, wanted)
-    analysis = case.read(noted, progress=progress)
+    retention = InventoryRetention(case, filters)
+    analysis = case.read(retention, progress=progress)
     history, left_out = analysis.history, analysis.left_out
-    listed = [row for row in noted.all(history) if row.stuck or not wanted.stuck]
+    listed = [row for row in retention.all(history) if row.stuck or not filters.stuck]
     inventory = Inventory(
-        kind=wanted.kind,
-        rows=tuple(in_order(listed, wanted.order)),
+        kind=filters.kind,
+        rows=tuple(sort_rows(listed, filters.order)),
         spreads=percentiles(phase for row in listed for phase in row.phases),
-        slow=wanted.slow,
+        slow=filters.slow,
         begins=left_out.begins if left_out else history.begins,
         ends=ends(history, ""),
     )
     understood = any(reading.records for reading in analysis.readings)
-    return Taken(inventory, tuple(case.problems), understood, analysis.notes)
+    return InventoryResult(inventory, tuple(case.problems), understood, analysis.notes)
 
 
 class InventoryRetention:
@@ -64,9 +74,9 @@ class InventoryRetention:
     )
     is_whole = False
 
-    def __init__(self, judge: Judge, wanted: Wanted) -> None:
+    def __init__(self, judge: Judge, filters: InventoryFilter) -> None:
         """Start with no rows."""
-        self._judge, self._wanted = judge, wanted
+        self._judge, self._filters = judge, filters
         self._rows: dict[tuple[str, str], InventoryRow] = {}  # by each name of the subject, and by the node
         self._read: dict[str, int] = {}  # the last line of each log whose events were noted
 
@@ -74,29 +84,29 @@ class InventoryRetention:
         """The first events of what goes on and of what is not over, of this as much as there is room for."""
         room = limits.MAX_EVENTS // 4
         yield from limits.active_events(history, cut)
-        for row in sorted(self._noted(history), key=lambda row: row.until, reverse=True):
-            timeline = history.timelines.get((self._wanted.kind, row.life.subject.key))
+        for row in sorted(self._note_rows(history), key=lambda row: row.until, reverse=True):
+            timeline = history.timelines.get((self._filters.kind, row.life.subject.key))
             if timeline and row.until < cut and not _is_over(row) and room > 0:
                 room -= len(timeline.events)
                 yield from timeline.events[: limits.HEAD_EVENTS]
         for event in history.events:
             self._read[event.origin.source] = max(event.origin.line, self._read.get(event.origin.source, 0))
 
-    def on_evicted(self, history: Left) -> None:
+    def on_evicted(self, history: RemainingHistory) -> None:
         """Nothing to do: `retain` noted the rows."""
 
     def all(self, history: History) -> list[InventoryRow]:
         """Those that were noted, and those of what is left."""
-        self._noted(history)
+        self._note_rows(history)
         nodes = {event.node for event in history.events}
         only = nodes.pop() if len(nodes) == 1 else ""
         noted = {id(row): row for row in self._rows.values()}.values()
-        return [waited(replace(row, node=row.node or only), history) for row in noted]
+        return [with_stuck_state(replace(row, node=row.node or only), history) for row in noted]
 
-    def _noted(self, history: History) -> list[InventoryRow]:
+    def _note_rows(self, history: History) -> list[InventoryRow]:
         """The rows of a history, each in the place of those that were noted before."""
-        made = rows(history, self._judge.findings(history), self._wanted, Known(self._before, self._is_new))
-        listed = [row for row in made if is_listed(row, self._wanted)]
+        built = rows(history, self._judge.findings(history), self._filters, KnownRows(self._before, self._is_new))
+        listed = [row for row in built if is_listed(row, self._filters)]
         for row in listed:
             for before in self._before(row):
                 for name in _names(before.life.subject):

@@ -17,8 +17,8 @@ from kvdiag.history.ingest.blocks import Input
 from kvdiag.history.ingest.log_events import LogEvents
 from kvdiag.history.ingest.read import Hooks, LogReader, TextInput, read_source
 from kvdiag.inputs.paths import sources
-from kvdiag.inputs.readers import Replayed, read_up_to
-from kvdiag.inputs.scan.choose import scanner
+from kvdiag.inputs.readers import ReplayReader, read_up_to
+from kvdiag.inputs.scan.choose import make_scanner
 from kvdiag.inputs.source import Source
 from kvdiag.model.options import Options
 
@@ -40,14 +40,14 @@ class LogClocks:
         """Read what can be read twice."""
         self._options = options
         self._vocabulary = load_patterns(Options()).vocabulary
-        self._scanner = scanner(self._vocabulary.literals)
+        self._scanner = make_scanner(self._vocabulary.literals)
         self._read: list[LogEvents] = []
-        again = [path for path in options.paths if Path(path).is_file() or Path(path).is_dir()]
-        for source in sources(again, _untold) if again else ():
+        paths = [path for path in options.paths if Path(path).is_file() or Path(path).is_dir()]
+        for source in sources(paths, _ignore) if paths else ():
             self._read += self._logs_of(source)
         self._clocks = self._set(self._read)
 
-    def of(self, source: Input) -> tuple[Input, Mapping[str, KnownLog]]:
+    def prepare(self, source: Input) -> tuple[Input, Mapping[str, KnownLog]]:
         """The source, to be read from now on, and what is known of its logs."""
         if any(read.source == source.name or read.source.startswith(f"{source.name}/") for read in self._read):
             return source, self._clocks
@@ -56,11 +56,11 @@ class LogClocks:
         reader = source.open()
         head = read_up_to(reader, MOST_HELD)
         logs = self._logs_of(TextInput(source.name, head, source.modified, source.place, source.is_named))
-        return source._replace(given=Replayed(head, reader)), self._set([*self._read, *logs])
+        return source._replace(given=ReplayReader(head, reader)), self._set([*self._read, *logs])
 
     def _logs_of(self, source: Input) -> Iterator[LogEvents]:
-        reads = read_source(source, self._vocabulary, self._scanner, _untold, lambda _name, _bytes: None, Hooks(_evict))
-        with skip_faults(source.name, _untold):
+        reads = read_source(source, self._vocabulary, self._scanner, _ignore, lambda _name, _bytes: None, Hooks(_evict))
+        with skip_faults(source.name, _ignore):
             yield from (read.log for read in reads)
 
     def _set(self, logs: Sequence[LogEvents]) -> Mapping[str, KnownLog]:
@@ -68,10 +68,10 @@ class LogClocks:
         return {log.source: KnownLog(clocks[log.source], log.component) for log in logs}
 
 
-def _untold(_problem: InputError) -> None:
+def _ignore(_problem: InputError) -> None:
     """What cannot be read is told when it is read to be printed."""
 
 
 def _evict(log: LogReader) -> None:
     if log.size > MOST_EVENTS:
-        log.evict(lambda raw_event: raw_event.line < MOST_EVENTS, lambda _heard: False)
+        log.evict(lambda raw_event: raw_event.line < MOST_EVENTS, lambda _rpc_line: False)

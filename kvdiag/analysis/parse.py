@@ -14,11 +14,11 @@ from kvdiag.formats.carriers.carrier import KERNEL
 from kvdiag.formats.carriers.dmesg import Minutes
 from kvdiag.history.correlate.clocks import SourceClock
 from kvdiag.history.ingest.blocks import Input, read_blocks
-from kvdiag.history.ingest.records import Raw, read_records
-from kvdiag.inputs.layout import place_of_section
+from kvdiag.history.ingest.records import RawRecord, read_records
+from kvdiag.inputs.layout import section_provenance
 from kvdiag.inputs.lines import LineMap
 from kvdiag.inputs.paths import sources
-from kvdiag.inputs.scan.sections import looked_into, sections
+from kvdiag.inputs.scan.sections import classify_section, sections
 from kvdiag.model.options import Options
 from kvdiag.model.record import LogRecord, Origin
 
@@ -34,24 +34,24 @@ def records(options: Options, problem: Callable[[InputError], None]) -> Iterator
 def source_records(source: Input, problem: Callable[[InputError], None], log_clocks: LogClocks) -> Iterator[LogRecord]:
     """The records of one input. Each log in it has a clock and components of its own."""
     line_map = LineMap()
-    source, known = log_clocks.of(source)
+    source, known = log_clocks.prepare(source)
     for name, part in sections(read_blocks(source, problem, line_map)):
         log = f"{source.name}/{name}" if name else source.name
-        by = byline(log, place_of_section(name, source.place))
+        by = byline(log, section_provenance(name, source.place))
         found = known.get(log, KnownLog())
-        is_passed_over, blocks = looked_into(name, part)
-        raws = read_records(() if is_passed_over else blocks, line_map)
+        is_skipped, blocks = classify_section(name, part)
+        raws = read_records(() if is_skipped else blocks, line_map)
         yield from _log_records(log, raws, found.clock, Attribution(by, found.component))
 
 
-def _log_records(log: str, raws: Iterable[Raw], clock: SourceClock, by: Attribution) -> Iterator[LogRecord]:
+def _log_records(log: str, raws: Iterable[RawRecord], clock: SourceClock, by: Attribution) -> Iterator[LogRecord]:
     """Each record with its time on the log's clock; None where nothing tells when its times count from."""
     before: int | None = None
     minutes = Minutes()
     for raw in raws:
         stamp = resolve(raw.peeled, raw.body)
         if raw.peeled.ident == KERNEL:
-            stamp = minutes.take(raw.raw) or stamp
+            stamp = minutes.add(raw.raw) or stamp
         elif stamp is None and raw.body.format == gopanic.NAME:
             stamp = before  # a crash has no time of its own
         before = stamp if stamp is not None else before
@@ -59,7 +59,7 @@ def _log_records(log: str, raws: Iterable[Raw], clock: SourceClock, by: Attribut
         yield LogRecord(
             origin=Origin(log, raw.line),
             time=None if time is None or is_unanchored(time) else to_datetime(time),
-            component=by.of_line(raw.peeled.ident, raw.body.caller),
+            component=by.author_of_line(raw.peeled.ident, raw.body.caller),
             level=raw.body.level,
             caller=raw.body.caller,
             message=raw.body.message,

@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from kvdiag.analysis.together import together, without_secrets
+from kvdiag.analysis.together import group_lines, without_secrets
 from kvdiag.base.errors import skip_faults
-from kvdiag.inputs.folded import unfolded
-from kvdiag.inputs.journal import fold_export
+from kvdiag.inputs.folded import rewriting_reader
+from kvdiag.inputs.journal import detect_export
 from kvdiag.inputs.lines import LineMap
-from kvdiag.inputs.readers import Lent
+from kvdiag.inputs.readers import BorrowedReader
 from kvdiag.inputs.repair import Transcoded
 from kvdiag.inputs.scan.blocks import blocks
-from kvdiag.inputs.scan.parts import whole
+from kvdiag.inputs.scan.parts import join_parts
 from kvdiag.inputs.sniff import is_log_name
 from kvdiag.inputs.source import STDIN, Source
 from kvdiag.safe.forms.pem import without_keys
@@ -31,7 +31,7 @@ ENDINGS = {".log", ".txt", ".json", ".yaml", ".yml", ".journal"}
 
 
 @dataclass(slots=True)
-class Shared:
+class RedactionCounts:
     """What was written: lines, those that held a secret, those that were cut or are no text, and where the first is."""
 
     lines: int = 0
@@ -41,43 +41,43 @@ class Shared:
     first_unread: str = ""
 
 
-def lines(source: Source, done: Shared | None = None) -> Iterator[str]:
+def lines(source: Source, counts: RedactionCounts | None = None) -> Iterator[str]:
     """The lines of a source, with their ends."""
-    done = done or Shared()
+    counts = counts or RedactionCounts()
     with source.open() as reader:
-        readable = unfolded(Transcoded(Lent(reader)), LineMap(), (fold_export,))
-        for block in without_keys(whole(blocks(readable))):
-            done.cut += block.truncated
+        readable = rewriting_reader(Transcoded(BorrowedReader(reader)), LineMap(), (detect_export,))
+        for block in without_keys(join_parts(blocks(readable))):
+            counts.cut += block.truncated
             try:
                 text = block.data.decode()
             except UnicodeDecodeError:
                 text = block.data.decode("utf-8", "surrogateescape")
-                _tell(text, source.name, block.first_line, done)
+                _count_unreadable(text, source.name, block.first_line, counts)
             yield from _split(text)
 
 
-def written(source: Source, change: Rewrite, done: Shared) -> Iterator[bytes]:
+def redacted_bytes(source: Source, change: Rewrite, counts: RedactionCounts) -> Iterator[bytes]:
     """The lines of one source without secrets, changed, each as it ended; none from a fault of kvdiag on."""
     with skip_faults(source.name, source.problem):
-        for group in together(lines(source, done)):
+        for group in group_lines(lines(source, counts)):
             for part, line in zip(group, without_secrets(group), strict=True):
                 shown = change(line or REDACTED)  # a last line without an end would be none
-                done.lines += 1
-                done.secrets += line != part.head + part.body + part.tail
+                counts.lines += 1
+                counts.secrets += line != part.head + part.body + part.tail
                 yield shown.encode("utf-8", "surrogateescape")
 
 
-def placed(found: Iterable[Source], folder: Path, change: Rewrite) -> Iterator[tuple[Source, Path]]:
+def with_output_paths(found: Iterable[Source], folder: Path, change: Rewrite) -> Iterator[tuple[Source, Path]]:
     """Each source with the file it is to be written to: under its own path, unpacked, and never outside the folder."""
-    taken: set[Path] = set()
+    used: set[Path] = set()
     for source in found:
         parts = [part for part in Path(change(source.name)).parts if part not in {"/", ".", ".."}]
         path = folder.joinpath(*parts or [STDIN])
         path = path.with_suffix("") if path.suffix in PACKED else path
         path = _named_as_log(path, Path(source.name))
-        while path in taken:
+        while path in used:
             path = path.with_name(f"{path.name}.more")
-        taken.add(path)
+        used.add(path)
         yield source, path
 
 
@@ -91,13 +91,13 @@ def _named_as_log(path: Path, was: Path) -> Path:
 def _split(text: str) -> list[str]:
     """Lines as a newline ends them, and nothing else does."""
     lines = [line + "\n" for line in text.split("\n")]
-    last = lines.pop()[:-1]
-    return [*lines, last] if last else lines
+    rest = lines.pop()[:-1]
+    return [*lines, rest] if rest else lines
 
 
-def _tell(text: str, name: str, first_line: int, done: Shared) -> None:
+def _count_unreadable(text: str, name: str, first_line: int, counts: RedactionCounts) -> None:
     """Count the lines that are no text, and remember where the first is."""
     for number, line in enumerate(text.split("\n"), first_line + 1):
         if any("\udc80" <= character <= "\udcff" for character in line):
-            done.unread += 1
-            done.first_unread = done.first_unread or f"{name}:{number}"
+            counts.unread += 1
+            counts.first_unread = counts.first_unread or f"{name}:{number}"

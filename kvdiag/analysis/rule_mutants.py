@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from kvdiag.analysis.rule_tests import Verdicts, failure, found, history_of, is_wanted, tellings
+from kvdiag.analysis.rule_tests import Verdicts, failure, verdicts_of, history_of, is_expected, logs_of_test
 from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.model.rule import Rule, RuleTest
 from kvdiag.model.timeline import History
@@ -19,7 +19,7 @@ MOST_EXCUSED = 5  # per cent of all mutants
 Proved = tuple[RuleTest, History]
 
 
-class Proof(NamedTuple):
+class RuleProof(NamedTuple):
     """How a rule's tests went, how many mutants it has, and what is wrong with its `survives`.
 
     `unproven` are mutants that no test tells from the rule; `excused` are those of them with a reason in its file.
@@ -27,33 +27,33 @@ class Proof(NamedTuple):
 
     rule: Rule
     failed: tuple[Verdicts, ...]
-    tellings: int
+    log_count: int
     mutants: tuple[Mutant, ...]
     unproven: tuple[Mutant, ...]
     excused: tuple[Mutant, ...]
     needless: tuple[str, ...]
 
 
-def prove(rule: Rule, vocabulary: Vocabulary) -> Proof:
+def prove(rule: Rule, vocabulary: Vocabulary) -> RuleProof:
     """Try a rule's tests in every wording, and its mutants on what passed. Raises PatternError as `tellings` does."""
     failed, proved = [], []
-    told = 0
+    log_count = 0
     for test in rule.tests:
-        for telling in tellings(rule, test, every=True):
-            history = history_of(telling.log, test, vocabulary)
-            got = found(rule, history, vocabulary)
-            told += 1
-            if is_wanted(test, got):
+        for log in logs_of_test(rule, test, every=True):
+            history = history_of(log.log, test, vocabulary)
+            got = verdicts_of(rule, history, vocabulary)
+            log_count += 1
+            if is_expected(test, got):
                 proved.append((test, history))
             else:
-                failed.append(Verdicts(rule, test, got, telling.wordings, told))
+                failed.append(Verdicts(rule, test, got, log.wordings, log_count))
     every = tuple(mutants(rule))
     survivors = tuple(_survivors(every, proved, vocabulary))
     names = {mutant.name for mutant in survivors}
-    return Proof(
+    return RuleProof(
         rule,
         tuple(failed),
-        told,
+        log_count,
         every,
         unproven=tuple(mutant for mutant in survivors if mutant.name not in rule.survives),
         excused=tuple(mutant for mutant in survivors if mutant.name in rule.survives),
@@ -64,14 +64,14 @@ def prove(rule: Rule, vocabulary: Vocabulary) -> Proof:
 def _survivors(every: Sequence[Mutant], proved: list[Proved], vocabulary: Vocabulary) -> Iterator[Mutant]:
     for mutant in every:
         for at, (test, history) in enumerate(proved):
-            if not is_wanted(test, found(mutant.rule, history, vocabulary)):
+            if not is_expected(test, verdicts_of(mutant.rule, history, vocabulary)):
                 proved.insert(0, proved.pop(at))  # what killed one is likely to kill the next
                 break
         else:
             yield mutant
 
 
-def shortcomings(proof: Proof) -> Iterator[str]:
+def shortcomings(proof: RuleProof) -> Iterator[str]:
     """What a rule's tests lack, each as a line for people."""
     rule = proof.rule
     yield from map(failure, proof.failed)
@@ -81,14 +81,14 @@ def shortcomings(proof: Proof) -> Iterator[str]:
         yield f"{rule.place}: {rule.name}: 'survives' excuses {name!r}, which a test kills or which is no mutant of it"
 
 
-def too_many(proofs: Sequence[Proof]) -> Iterator[str]:
+def too_many(proofs: Sequence[RuleProof]) -> Iterator[str]:
     """What is wrong with a library of which too much is excused."""
     every, excused = sum(len(proof.mutants) for proof in proofs), sum(len(proof.excused) for proof in proofs)
     if excused * 100 > every * MOST_EXCUSED:
         yield f"{excused} of {every} mutants are excused by 'survives', more than {MOST_EXCUSED} %: tests are wanted"
 
 
-def problems(proofs: Sequence[Proof], *, named: bool) -> Iterator[str]:
+def problems(proofs: Sequence[RuleProof], *, named: bool) -> Iterator[str]:
     """What to mend; how much is excused is counted over the whole library, not over rules asked for by name."""
     for proof in proofs:
         yield from shortcomings(proof)
@@ -96,11 +96,11 @@ def problems(proofs: Sequence[Proof], *, named: bool) -> Iterator[str]:
         yield from too_many(proofs)
 
 
-def summary(proofs: Sequence[Proof]) -> str:
+def summary(proofs: Sequence[RuleProof]) -> str:
     """How many mutants there are and how many live."""
     every = sum(len(proof.mutants) for proof in proofs)
     excused, unproven = sum(len(proof.excused) for proof in proofs), sum(len(proof.unproven) for proof in proofs)
-    told = sum(proof.tellings for proof in proofs)
+    log_count = sum(proof.log_count for proof in proofs)
     share = f"{(unproven + excused) / every:.1%}" if every else "none"
     living = f"{unproven + excused} survive ({share}): {excused} with a reason, {unproven} without"
-    return f"{told} logs, {every} mutants, {living}"
+    return f"{log_count} logs, {every} mutants, {living}"

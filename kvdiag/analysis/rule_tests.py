@@ -11,8 +11,8 @@ from functools import cache
 
 from kvdiag.analysis.case import Patterns, read_history
 from kvdiag.base.clock import zone_offset
-from kvdiag.events.cast import Cast
-from kvdiag.events.folder import built_in
+from kvdiag.events.cast import FixturePod
+from kvdiag.events.folder import builtin_patterns
 from kvdiag.events.rendering import Spellings
 from kvdiag.events.vocabulary import Vocabulary, read_vocabulary
 from kvdiag.history.ingest.read import TextInput
@@ -21,11 +21,11 @@ from kvdiag.model.rule import SUBJECT, Rule, RuleTest
 from kvdiag.model.timeline import History
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.findings import find
-from kvdiag.rules.telling import Teller, Telling
+from kvdiag.rules.telling import LogSynthesizer, SynthesizedLog
 
 YEAR = 2024  # of excerpts that say none
 SHORT_ID = 13  # characters of the id that a sandbox or container is called by
-_NAMES = Cast.called("").names.values()
+_NAMES = FixturePod.named("").names.values()
 SUBJECTS = frozenset((*_NAMES, *(name[:SHORT_ID] for name in _NAMES), "this node"))  # what a story may be about
 
 
@@ -40,48 +40,48 @@ class Verdicts:
     test: RuleTest
     got: Mapping[str, str]
     wordings: tuple[str, ...] = ()
-    tellings: int = 1
+    log_count: int = 1
 
     @property
     def passed(self) -> bool:
         """Whether the findings are exactly the wanted ones."""
-        return is_wanted(self.test, self.got)
+        return is_expected(self.test, self.got)
 
 
-def try_rule(rule: Rule, vocabulary: Vocabulary, *, every: bool = False) -> Iterator[Verdicts]:
+def run_tests(rule: Rule, vocabulary: Vocabulary, *, every: bool = False) -> Iterator[Verdicts]:
     """Run every test of a rule; `vocabulary` holds the raw lines of its selectors. Stories in `every` wording or few.
 
     Raises PatternError for a story that cannot be told.
     """
     for test in rule.tests:
-        yield _tried(rule, test, vocabulary, every=every)
+        yield _run_test(rule, test, vocabulary, every=every)
 
 
-def _tried(rule: Rule, test: RuleTest, vocabulary: Vocabulary, *, every: bool) -> Verdicts:
-    last = Verdicts(rule, test, {}, tellings=0)
-    for telling in tellings(rule, test, every=every):
-        got = found(rule, history_of(telling.log, test, vocabulary), vocabulary)
-        last = Verdicts(rule, test, got, telling.wordings, last.tellings + 1)
+def _run_test(rule: Rule, test: RuleTest, vocabulary: Vocabulary, *, every: bool) -> Verdicts:
+    last = Verdicts(rule, test, {}, log_count=0)
+    for log in logs_of_test(rule, test, every=every):
+        got = verdicts_of(rule, history_of(log.log, test, vocabulary), vocabulary)
+        last = Verdicts(rule, test, got, log.wordings, last.log_count + 1)
         if not last.passed:
             break
     return last
 
 
-def tellings(rule: Rule, test: RuleTest, *, every: bool) -> Iterator[Telling]:
+def logs_of_test(rule: Rule, test: RuleTest, *, every: bool) -> Iterator[SynthesizedLog]:
     """The logs of a test: of a story in few words or in `every` wording, of what is near another in few.
 
     Raises PatternError for a story that cannot be told.
     """
     if not test.story:
-        yield Telling(test.log, ())
+        yield SynthesizedLog(test.log, ())
         return
-    yield from Teller(*_words(), rule).tell(test, once=bool(test.near) or not every)
+    yield from LogSynthesizer(*_builtin_spellings(), rule).synthesize(test, once=bool(test.near) or not every)
 
 
 @cache
-def _words() -> tuple[Spellings, Mapping[str, Entry]]:
+def _builtin_spellings() -> tuple[Spellings, Mapping[str, Entry]]:
     """The samples of the vocabulary, which the cache does not keep: 0.15 s."""
-    vocabulary = read_vocabulary(built_in() / "events")
+    vocabulary = read_vocabulary(builtin_patterns() / "events")
     return Spellings(vocabulary), vocabulary.kinds
 
 
@@ -95,7 +95,7 @@ def history_of(log: str, test: RuleTest, vocabulary: Vocabulary) -> History:
     return read_history([TextInput("log", log.encode())], Patterns(vocabulary, ()), options).history
 
 
-def found(rule: Rule, history: History, vocabulary: Vocabulary) -> dict[str, str]:
+def verdicts_of(rule: Rule, history: History, vocabulary: Vocabulary) -> dict[str, str]:
     """The verdicts of a rule, each with its severity, by the name of their subject."""
     verdicts: dict[str, str] = {}
     for finding in find((rule,), history, vocabulary.kinds):  # of a node's parts the surest comes first
@@ -103,17 +103,19 @@ def found(rule: Rule, history: History, vocabulary: Vocabulary) -> dict[str, str
     return verdicts
 
 
-def is_wanted(test: RuleTest, got: Mapping[str, str]) -> bool:
+def is_expected(test: RuleTest, got: Mapping[str, str]) -> bool:
     """Whether the verdicts are exactly those that the test wants, and the severities where it wants one."""
-    wanted = test.finds
-    if SUBJECT in wanted:
-        wanted = dict.fromkeys(SUBJECTS & got.keys(), wanted[SUBJECT]) or {SUBJECT: ""}
-    return wanted.keys() == got.keys() and all(set(wanted[name].split()) <= set(got[name].split()) for name in wanted)
+    expected = test.finds
+    if SUBJECT in expected:
+        expected = dict.fromkeys(SUBJECTS & got.keys(), expected[SUBJECT]) or {SUBJECT: ""}
+    return expected.keys() == got.keys() and all(
+        set(expected[name].split()) <= set(got[name].split()) for name in expected
+    )
 
 
 def failure(result: Verdicts) -> str:
     """A test that failed, for people: what it wanted and got, and in which words."""
-    wanted = {name or "the subject": verdict for name, verdict in result.test.finds.items()} or "nothing"
-    told = "".join(f"\n  {words}" for words in result.wordings)
+    expected = {name or "the subject": verdict for name, verdict in result.test.finds.items()} or "nothing"
+    wordings = "".join(f"\n  {words}" for words in result.wordings)
     name = f"{result.test.place}: {result.rule.name}, {result.test.name!r}"
-    return f"{name}: wanted {wanted}, got {dict(result.got) or 'nothing'}{told and f'; told by{told}'}"
+    return f"{name}: wanted {expected}, got {dict(result.got) or 'nothing'}{wordings and f'; told by{wordings}'}"

@@ -10,14 +10,14 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from kvdiag.analysis.rule_tests import history_of, tellings
+from kvdiag.analysis.rule_tests import history_of, logs_of_test
 from kvdiag.base.errors import PatternError
 from kvdiag.base.regex import lazy_regex
-from kvdiag.events.folder import built_in
+from kvdiag.events.folder import builtin_patterns
 from kvdiag.events.vocabulary import EVENTS, Vocabulary, load_vocabulary
 from kvdiag.model.report import Evidence, Finding
 from kvdiag.model.rule import Bug, Fix, Rule
-from kvdiag.rules.distribution import plain
+from kvdiag.rules.distribution import default_dialect
 from kvdiag.rules.findings import find
 from kvdiag.rules.library import Library, load
 
@@ -45,7 +45,9 @@ def pages(library: Library) -> dict[str, str]:
     for fault in library.errors:
         raise fault
     families = by_family(library.rules)
-    vocabulary = load_vocabulary(built_in() / EVENTS, [entry for rule in library.rules for entry in rule.lines], [])
+    vocabulary = load_vocabulary(
+        builtin_patterns() / EVENTS, [entry for rule in library.rules for entry in rule.lines], []
+    )
     return {INDEX: _index(families)} | {name: _family(name, rules, vocabulary) for name, rules in families.items()}
 
 
@@ -96,36 +98,36 @@ def _rule(rule: Rule, vocabulary: Vocabulary) -> Iterator[str]:
     finding = first_found(rule, vocabulary)
     if finding:
         yield from ("", _MARKUP.sub(_literal, finding.says), "", "```text", sample_line(rule, finding.evidence), "```")
-    yield from ("", "**Why.** " + _prose(plain().say(rule.cause)))
+    yield from ("", "**Why.** " + _prose(default_dialect().expand(rule.cause)))
     if rule.fix:
         yield from ("", "**What to do**", "")
         yield from (line for number, fix in enumerate(rule.fix, 1) for line in _fix(number, fix))
     yield from _list("Versions", [f"{component} {span}" for component, span in rule.applies.items()])
     yield from _list("Known defects", [_bug(bug) for bug in rule.bugs])
-    yield from _list("Looks alike and is not", [_prose(plain().say(one)) for one in rule.look_alikes])
+    yield from _list("Looks alike and is not", [_prose(default_dialect().expand(one)) for one in rule.look_alikes])
     yield from _list("See", [f"<{reference}>" for reference in rule.references])
 
 
 def first_found(rule: Rule, vocabulary: Vocabulary) -> Finding | None:
     """What the rule finds in the first of its tests that is to find something."""
     for test in (test for test in rule.tests if test.finds):
-        for telling in tellings(rule, test, every=False):
-            history = history_of(telling.log, test, vocabulary)
+        for log in logs_of_test(rule, test, every=False):
+            history = history_of(log.log, test, vocabulary)
             return next(iter(find((rule,), history, vocabulary.kinds)), None)
     return None
 
 
 def sample_line(rule: Rule, evidence: Sequence[Evidence]) -> str:
     """The line that shows best what the rule looks for: one with conditions on its values, or of the rule's own."""
-    own = {entry.kind for entry in rule.lines}
-    telling = (one for one in evidence if one.event.kind in own or rule.events[one.step].conditions[0])
-    text = " ".join(next(telling, evidence[0]).event.text.split())
+    rule_kinds = {entry.kind for entry in rule.lines}
+    matching = (one for one in evidence if one.event.kind in rule_kinds or rule.events[one.step].conditions[0])
+    text = " ".join(next(matching, evidence[0]).event.text.split())
     half = LONGEST_LINE // 2
     return text if len(text) <= LONGEST_LINE else f"{text[:half]} … {text[-half:]}"
 
 
 def _fix(number: int, fix: Fix) -> Iterator[str]:
-    text, run, after = map(plain().say, fix[:3])
+    text, run, after = map(default_dialect().expand, fix[:3])
     yield f"{number}. {_prose(text)}" + (f" Only when {_prose(after)}." if after else "")
     if run:
         yield from ("   ```sh", f"   {_open(run).strip()}", "   ```")
@@ -140,9 +142,9 @@ def _bug(bug: Bug) -> str:
 
 
 def _list(title: str, items: Iterable[str]) -> Iterator[str]:
-    said = list(items)
-    if said:
-        yield from ("", f"**{title}**", "", *(f"- {item}" for item in said))
+    lines = list(items)
+    if lines:
+        yield from ("", f"**{title}**", "", *(f"- {item}" for item in lines))
 
 
 def _prose(text: str) -> str:
@@ -164,7 +166,7 @@ if __name__ == "__main__":
     _folder = Path(sys.argv[1])
     _folder.mkdir(parents=True, exist_ok=True)
     try:
-        for _name, _text in pages(load([built_in()])).items():
+        for _name, _text in pages(load([builtin_patterns()])).items():
             (_folder / f"{_name}.md").write_text(_text, encoding="utf-8")
     except PatternError as _fault:
         sys.exit(str(_fault))

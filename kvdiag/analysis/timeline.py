@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kvdiag.analysis.case import Case, Note, read_noted
+from kvdiag.analysis.case import Case, Note, read_with_notes
 from kvdiag.analysis.retention.subjects import SubjectRetention
 from kvdiag.base.errors import UsageError
-from kvdiag.history.correlate.lookup import look_up, named
+from kvdiag.history.correlate.lookup import look_up, subject_names
 from kvdiag.history.views.timeline import build_timeline
 from kvdiag.model.lifecycle import TimelineView
 from kvdiag.model.options import Options
 from kvdiag.model.timeline import Timeline
 from kvdiag.model.values import SubjectKind
-from kvdiag.report.timeline.words import clock
+from kvdiag.report.timeline.words import format_clock
 from kvdiag.rules.findings import find
 from kvdiag.rules.rank import rank
 
@@ -29,20 +29,20 @@ def timelines(
     when nothing is called that, or when only the beginning of several names was given.
     """
     case = Case(options)
-    history = read_noted(case, SubjectRetention(kinds, [ref]), note)
+    history = read_with_notes(case, SubjectRetention(kinds, [ref]), note)
     found = next((some for kind in kinds if (some := look_up(history, kind, ref))), [])
     if not found:
-        near = [name for kind in kinds for name in named(history, kind)][:MOST_NAMED]
+        near = [name for kind in kinds for name in subject_names(history, kind)][:MOST_NAMED]
         what = f"no {kinds[0]} {ref!r}" if len(kinds) == 1 else f"nothing called {ref!r}"
         raise UsageError(f"{what} in these logs" + (f"; found {', '.join(near)}" if near else ""))
     names = {timeline.subject.name for timeline in found}
     if len(names) > 1:
-        raise UsageError(f"{ref!r}: ambiguous prefix; matches {', '.join(map(_called, found[:MOST_NAMED]))}")
+        raise UsageError(f"{ref!r}: ambiguous prefix; matches {', '.join(map(_label, found[:MOST_NAMED]))}")
     patterns = case.patterns
     findings = rank(list(find(patterns.rules, history, patterns.vocabulary.kinds)), history)
     return [build_timeline(timeline, history, findings, raw=raw) for timeline in found]
 
 
-def _called(timeline: Timeline) -> str:
+def _label(timeline: Timeline) -> str:
     name, events = timeline.subject.name, timeline.events
-    return f"{name} (from {clock(events[0].time)})" if events else name
+    return f"{name} (from {format_clock(events[0].time)})" if events else name

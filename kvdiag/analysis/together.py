@@ -15,9 +15,9 @@ from kvdiag.base.regex import lazy_regex
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.model.record import LogRecord
 from kvdiag.model.values import Level
-from kvdiag.safe.secrets import may_tell, redacted, redacted_lines
+from kvdiag.safe.secrets import may_hold_secret, redacted, redacted_lines
 
-MOST_TOGETHER = 200  # lines of a text, looked through at once
+MOST_LINES = 200  # lines of a text, looked through at once
 # A line that says by its beginning that it goes on with none above it.
 _BEGINS = lazy_regex(
     r"[IWEF]\d{4} \d\d:|[A-Z][a-z]{2} [ \d]\d \d\d:|\d{4}[-/]\d\d[-/]\d\d[T ]|time=|ts=|\{\"|<\d{1,3}>|\[ *\d+\.\d"
@@ -34,14 +34,14 @@ class Part(NamedTuple):
     tail: str
 
 
-def together(lines: Iterable[str]) -> Iterator[list[Part]]:
+def group_lines(lines: Iterable[str]) -> Iterator[list[Part]]:
     """Lines with those that go on with them."""
     group: list[Part] = []
     is_carried = False
     for line in lines:
         part = _part(line)
         is_start = bool(_BEGINS.match(part.body))
-        if group and (len(group) >= MOST_TOGETHER or is_start or (bool(part.head) and not is_carried)):
+        if group and (len(group) >= MOST_LINES or is_start or (bool(part.head) and not is_carried)):
             yield group
             group = []
         is_carried = bool(part.head) or (is_carried and bool(group))
@@ -57,7 +57,7 @@ def without_secrets(group: Sequence[Part]) -> list[str]:
     shown = (part.head + body + part.tail for part, body in zip(group, bodies, strict=True))
     # What a carrier wrote rarely holds a secret or the name of one; looking all through again takes as long as before.
     return [
-        redacted(line) if part.head and may_tell(part.head + part.tail) else line
+        redacted(line) if part.head and may_hold_secret(part.head + part.tail) else line
         for part, line in zip(group, shown, strict=True)
     ]
 
@@ -72,16 +72,16 @@ class Redactor:
     def lines(self, lines: list[bytes]) -> list[bytes]:
         """Give the next lines without secrets."""
         texts = [*self._above, *(line.decode("utf-8", "surrogateescape") for line in lines)]
-        groups = list(together(texts))
+        groups = list(group_lines(texts))
         shown = [line for group in groups for line in without_secrets(group)]
         above = len(self._above)
-        self._above = texts[max(len(texts) - len(groups[-1]), len(texts) - MOST_TOGETHER // 2) :] if groups else []
+        self._above = texts[max(len(texts) - len(groups[-1]), len(texts) - MOST_LINES // 2) :] if groups else []
         while self._above and not self._above[-1]:
             self._above.pop()  # the end of the last line is no line
         return [line.encode("utf-8", "surrogateescape") for line in shown[above:]]
 
 
-def redacted_together(texts: Sequence[str]) -> list[str]:
+def redact_texts(texts: Sequence[str]) -> list[str]:
     """Texts that stand below each other, without the secrets of each and those that the one above it tells."""
     return redacted_lines(texts, [len(text) for text in texts])
 
@@ -90,14 +90,14 @@ def redacted_records(records: Iterable[LogRecord]) -> Iterator[LogRecord]:
     """Records whose messages have no secrets that one above them tells; those of each alone are for who shows them."""
     group: list[LogRecord] = []
     for record in records:
-        if group and (len(group) >= MOST_TOGETHER or not _goes_on(record, group[-1])):
+        if group and (len(group) >= MOST_LINES or not _continues(record, group[-1])):
             yield from _group(group)
             group = []
         group.append(record)
     yield from _group(group)
 
 
-def _goes_on(record: LogRecord, above: LogRecord) -> bool:
+def _continues(record: LogRecord, above: LogRecord) -> bool:
     is_bare = not record.caller and not record.fields and record.level is Level.INFO
     return is_bare and (record.origin.source, record.node, record.component) == (
         above.origin.source,
@@ -110,7 +110,7 @@ def _group(group: Sequence[LogRecord]) -> Iterator[LogRecord]:
     if len(group) < 2:
         yield from group
         return
-    messages = redacted_together([record.message for record in group])
+    messages = redact_texts([record.message for record in group])
     yield from (record._replace(message=message) for record, message in zip(group, messages, strict=True))
 
 

@@ -19,7 +19,7 @@ def severity_of(word: str, option: str) -> Severity:
     known = [severity.label for severity in Severity]
     if word not in known:
         raise UsageError(f"{option} {clean(word)}: unknown severity; choose from {', '.join(known)}")
-    return Severity.of(word)
+    return Severity.from_label(word)
 
 
 def is_sure_and_grave(finding: Finding, options: Options) -> bool:
@@ -27,16 +27,16 @@ def is_sure_and_grave(finding: Finding, options: Options) -> bool:
     return (finding.verdict is not Verdict.POSSIBLE or options.show_possible) and finding.severity >= options.severity
 
 
-def wanted_findings(ranked: Sequence[Finding], options: Options, history: History) -> list[Finding]:
+def requested_findings(ranked: Sequence[Finding], options: Options, history: History) -> list[Finding]:
     """Those about the subjects that the options of `analyze` ask for, and the causes that explain them."""
     above = {finding.key: finding.explained_by for finding in ranked}
-    kept: set[str | None] = set()
+    shown_keys: set[str | None] = set()
     for finding in ranked:
         key: str | None = finding.key if _is_about(finding, options, history) else None
-        while key is not None and key not in kept:
-            kept.add(key)
+        while key is not None and key not in shown_keys:
+            shown_keys.add(key)
             key = above.get(key)
-    return [finding for finding in ranked if finding.key in kept]
+    return [finding for finding in ranked if finding.key in shown_keys]
 
 
 def _is_about(finding: Finding, options: Options, history: History) -> bool:
@@ -50,7 +50,7 @@ def _is_about(finding: Finding, options: Options, history: History) -> bool:
     return all(check(wanted) for wanted, check in checks if wanted)
 
 
-def check_pod(wanted: str, logs: Iterable[LogEvents], history: History) -> None:
+def check_pod(pod: str, logs: Iterable[LogEvents], history: History) -> None:
     """Raise UsageError if no line names such a pod; nothing can be said of logs of which lines were left out."""
     logs = list(logs)
     lines = (ref for log in logs for raw_event in log.raw_events for ref in raw_event.match.refs)
@@ -58,22 +58,22 @@ def check_pod(wanted: str, logs: Iterable[LogEvents], history: History) -> None:
     for timeline in history.timelines.values():
         if timeline.subject.kind is SubjectKind.POD:
             named |= {timeline.subject.name, *timeline.subject.ids.values()}
-    if any(_is_pod(name, wanted) for name in named) or any(log.evicted for log in logs):
+    if any(_is_pod(name, pod) for name in named) or any(log.evicted for log in logs):
         return
     pods = sorted(name for name in named if "/" in name)
-    near = nearest(wanted, pods) or next((name for name in pods if wanted in name), "")
+    near = nearest(pod, pods) or next((name for name in pods if pod in name), "")
     similar = f"; did you mean {clean(near)}?" if near else ""
-    raise UsageError(f"--pod {clean(wanted)}: no pod of that name in these logs{similar}")
+    raise UsageError(f"--pod {clean(pod)}: no pod of that name in these logs{similar}")
 
 
-def wanted_subjects(options: Options, history: History) -> frozenset[tuple[SubjectKind, str]] | None:
+def requested_subjects(options: Options, history: History) -> frozenset[tuple[SubjectKind, str]] | None:
     """The keys of the pods and volumes that were asked for, with what each is linked with; None where none was."""
-    asked: list[tuple[str, Callable[[Timeline], bool]]] = [
+    options_checked: list[tuple[str, Callable[[Timeline], bool]]] = [
         (options.namespace, lambda one: one.subject.ids.get("namespace") == options.namespace),
         (options.pod, lambda one: one.subject.kind is SubjectKind.POD and _is_called(one, options.pod)),
         (options.volume, lambda one: one.subject.kind is SubjectKind.VOLUME and _is_called(one, options.volume)),
     ]
-    checks = [check for wanted, check in asked if wanted]
+    checks = [check for wanted, check in options_checked if wanted]
     if not checks:
         return None
     return frozenset.intersection(
@@ -84,13 +84,13 @@ def wanted_subjects(options: Options, history: History) -> frozenset[tuple[Subje
     )
 
 
-def _is_called(timeline: Timeline, wanted: str) -> bool:
+def _is_called(timeline: Timeline, pod: str) -> bool:
     subject = timeline.subject
-    return any(_is_pod(name, wanted) for name in (subject.name, subject.key, *subject.ids.values()))
+    return any(_is_pod(name, pod) for name in (subject.name, subject.key, *subject.ids.values()))
 
 
-def _is_pod(name: str, wanted: str) -> bool:
-    return name == wanted or name.endswith(f"/{wanted}")
+def _is_pod(name: str, pod: str) -> bool:
+    return name == pod or name.endswith(f"/{pod}")
 
 
 def _names(finding: Finding, history: History) -> Iterator[str]:

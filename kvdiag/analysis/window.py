@@ -6,28 +6,28 @@ from collections.abc import Iterator, Sequence
 
 from kvdiag.base.clock import to_datetime
 from kvdiag.base.errors import InputError, WindowError
-from kvdiag.events.snapshots.fact import STANDING
+from kvdiag.events.snapshots.fact import SNAPSHOT_KINDS
 from kvdiag.inputs.folders import SkippedError
 from kvdiag.model.options import Options
 from kvdiag.model.report import Reading
 from kvdiag.model.timeline import History
 
 
-def outside(readings: Sequence[Reading], history: History, options: Options) -> Iterator[InputError]:
+def window_problems(readings: Sequence[Reading], history: History, options: Options) -> Iterator[InputError]:
     """What to say when no log reaches into the time between `--since` and `--until`, or none tells of anything then."""
     since, until = options.since, options.until
     spans = [(one.begins, one.ends) for one in readings if one.begins is not None and one.ends is not None]
     if (since is None and until is None) or not spans:
         return
     name = " ".join(
-        f"{option} {_said(at)}" for option, at in (("--since", since), ("--until", until)) if at is not None
+        f"{option} {_rfc3339(at)}" for option, at in (("--since", since), ("--until", until)) if at is not None
     )
-    reach = f"these logs run from {_said(min(spans)[0])} to {_said(max(ends for _, ends in spans))}"
+    reach = f"these logs run from {_rfc3339(min(spans)[0])} to {_rfc3339(max(ends for _, ends in spans))}"
     if not any((since is None or ends >= since) and (until is None or begins <= until) for begins, ends in spans):
         yield WindowError(name, f"nothing was logged in that time; {reach}")
-    elif all(event.kind in STANDING for event in history.events):
+    elif all(event.kind in SNAPSHOT_KINDS for event in history.events):
         yield SkippedError(name, f"no recognized event in that time; {reach}")
 
 
-def _said(stamp: int) -> str:
+def _rfc3339(stamp: int) -> str:
     return to_datetime(stamp).isoformat(timespec="seconds").replace("+00:00", "Z")

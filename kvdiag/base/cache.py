@@ -35,7 +35,7 @@ MOST = 256  # files, of 0.2 MB on average
 LARGEST = 64 << 20  # bytes of a file; all rules and events together take 2 MB
 _OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _SHA256 = 32  # bytes
-_OWN = lazy_regex(r"[a-z]+-[0-9a-f]{32}\.(?:json|bin)|tmp\w+\.tmp")  # nothing else in the folder is ours
+_CACHE_FILE = lazy_regex(r"[a-z]+-[0-9a-f]{32}\.(?:json|bin)|tmp\w+\.tmp")  # nothing else in the folder is ours
 
 
 def fingerprint(paths: Iterable[Path | str]) -> str:
@@ -74,9 +74,9 @@ def cached(name: str, key: str, build: Callable[[], Any], read: Callable[[Any], 
     def build_bytes() -> bytes:
         return json.dumps(build(), ensure_ascii=False, separators=(",", ":")).encode()
 
-    def read_bytes(kept: bytes) -> Made:  # the same from the cache and not: no text that knows more than its letters
+    def read_bytes(data: bytes) -> Made:  # the same from the cache and not: no text that knows more than its letters
         try:
-            return read(json.loads(kept))
+            return read(json.loads(data))
         except (KeyError, TypeError, IndexError, RecursionError) as error:
             raise ValueError("of another shape") from error
 
@@ -90,23 +90,23 @@ def cached_bytes(name: str, key: str, build: Callable[[], bytes], read: Callable
     """
     path = folder() / f"{name}-{key[:32]}.bin"
     try:
-        made = read(_undamaged(*_own_bytes(path, _SHA256)))
+        value = read(_verified(*_read_private(path, _SHA256)))
     except (OSError, ValueError):
         data = build()
-        _keep(path, hashlib.sha256(data).digest() + data)
+        _write(path, hashlib.sha256(data).digest() + data)
         return read(data)
-    _date(path)
-    return made
+    _touch(path)
+    return value
 
 
-def _undamaged(mark: bytes, kept: bytes) -> bytes:
+def _verified(checksum: bytes, data: bytes) -> bytes:
     """What was kept behind its sha256. Raises ValueError when that is another."""
-    if hashlib.sha256(kept).digest() != mark:
+    if hashlib.sha256(data).digest() != checksum:
         raise ValueError("damaged")
-    return kept
+    return data
 
 
-def _own_bytes(path: Path, first: int = 0) -> tuple[bytes, bytes]:
+def _read_private(path: Path, first: int = 0) -> tuple[bytes, bytes]:
     """The first bytes and the others of a file that nobody else could have written: apart, as none is copied then.
 
     Raises OSError for any other file; nothing is waited for.
@@ -121,28 +121,31 @@ def _own_bytes(path: Path, first: int = 0) -> tuple[bytes, bytes]:
         return file.read(first), file.readall()
 
 
-def _check_folder(own: Path) -> None:
+def _check_folder(directory: Path) -> None:
     """Raise OSError unless the folder is ours and no link, and all above it is ours or root's: no other can move it."""
-    _check(own.lstat(), stat.S_ISDIR)
+    _check(directory.lstat(), stat.S_ISDIR)
     owners = {0, os.geteuid()}
-    above = (*own.parents, *(() if own.parent == (real := own.parent.resolve()) else (real, *real.parents)))
+    above = (
+        *directory.parents,
+        *(() if directory.parent == (real := directory.parent.resolve()) else (real, *real.parents)),
+    )
     if any(folder.lstat().st_uid not in owners for folder in above):
         raise OSError(None, "below a folder or a link of another user")
 
 
-def _check(status: os.stat_result, is_such: Callable[[int], bool]) -> None:
-    if not is_such(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & _OTHERS:
+def _check(status: os.stat_result, is_type: Callable[[int], bool]) -> None:
+    if not is_type(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & _OTHERS:
         raise OSError(None, "not our own")
 
 
-def _date(path: Path) -> None:
+def _touch(path: Path) -> None:
     """Note the use of a file in its date, once an hour: at most starts this is one look at the date, 2 µs."""
     with contextlib.suppress(OSError):
         if time.time() - path.stat().st_mtime > HOUR:
             os.utime(path)
 
 
-def _keep(path: Path, data: bytes) -> None:
+def _write(path: Path, data: bytes) -> None:
     """Write beside and rename: a reader sees the whole file or none."""
     import tempfile
 
@@ -157,16 +160,18 @@ def _keep(path: Path, data: bytes) -> None:
         except BaseException:
             Path(beside).unlink(missing_ok=True)
             raise
-        _forget(path.parent)
+        _evict_unused(path.parent)
 
 
-def _forget(cache: Path) -> None:
+def _evict_unused(cache: Path) -> None:
     """Remove what has not been used for long, and what is too much.
 
     Another process that is at it too, or reads one, builds it anew.
     """
     oldest = time.time() - UNUSED
-    used = sorted(((_last_used(path), path) for path in cache.iterdir() if _OWN.fullmatch(path.name)), reverse=True)
+    used = sorted(
+        ((_last_used(path), path) for path in cache.iterdir() if _CACHE_FILE.fullmatch(path.name)), reverse=True
+    )
     for number, (last, path) in enumerate(used):
         if number >= MOST or last < oldest:
             with contextlib.suppress(OSError):

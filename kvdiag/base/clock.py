@@ -83,12 +83,12 @@ def is_unanchored(stamp: int) -> bool:
     return stamp < BOOT_ENDS or PLACES_BEGIN <= stamp <= PRINTED
 
 
-def aged(age: int) -> int:
+def stamp_of_age(age: int) -> int:
     """The stamp of something so many microseconds old when it was printed; ten years at most."""
     return max(PRINTED - age, AGES_BEGIN)
 
 
-def at_line(line: int) -> int:
+def stamp_of_line(line: int) -> int:
     """The stamp of a line, from 1, that has no time, in a log that had none before it."""
     return min(PLACES_BEGIN + line, AGES_BEGIN - 1)
 
@@ -155,7 +155,7 @@ def from_datetime(moment: datetime) -> int:
     return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
-def duration(text: str) -> int | None:
+def parse_duration(text: str) -> int | None:
     """A Go duration (`2m2s`, `500ms`, `1h0m0.5s`) in microseconds; None when it is none."""
     parts = _DURATION.findall(text)
     if not parts or "".join(n + u for n, u in parts) != text.strip():
@@ -163,7 +163,7 @@ def duration(text: str) -> int | None:
     return round(sum(float(n) * _UNITS[u] for n, u in parts))
 
 
-def say_duration(microseconds: int) -> str:
+def format_duration(microseconds: int) -> str:
     """Microseconds as people say them: `1m29s`, `3h5m`, `250ms`."""
     if microseconds < SECOND:
         return f"{microseconds // 1000}ms"
@@ -187,24 +187,24 @@ def moment(text: str, now: datetime, zone: int = 0) -> int:
     """
     from dateutil import parser
 
-    said = text.strip().lower()
+    lowered = text.strip().lower()
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    words = {"now": now, "today": midnight, "yesterday": midnight - timedelta(days=1)}
-    if said in words:
-        return from_datetime(words[said])
-    ago = _AGO.fullmatch(said)
-    if ago and (said.startswith("-") or said.endswith("ago")):
+    named_times = {"now": now, "today": midnight, "yesterday": midnight - timedelta(days=1)}
+    if lowered in named_times:
+        return from_datetime(named_times[lowered])
+    ago = _AGO.fullmatch(lowered)
+    if ago and (lowered.startswith("-") or lowered.endswith("ago")):
         return from_datetime(now) - int(ago[1]) * _AGO_UNITS[ago[2][0]]
     default = midnight.replace(tzinfo=None)
     try:
-        read = parser.parse(text, default=default)
+        parsed = parser.parse(text, default=default)
     except (ValueError, ArithmeticError) as error:
         raise ValueError(
             f"{text[:80]!r} is not a time; write 2026-11-20T20:39:21Z, '2 hours ago', -3h or today"
         ) from error
-    if read.tzinfo is None:
-        return from_datetime(read.replace(tzinfo=UTC)) - zone
-    return from_datetime(read)
+    if parsed.tzinfo is None:
+        return from_datetime(parsed.replace(tzinfo=UTC)) - zone
+    return from_datetime(parsed)
 
 
 def zone_offset(text: str, now: datetime) -> int:

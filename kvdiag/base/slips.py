@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-FEW = 20  # known words that are told in full
-LETTERS_A_SLIP = 4
+FEW_WORDS = 20  # known words that are told in full
+LETTERS_PER_EDIT = 4
 
 
 def suggestion(word: str, known: Collection[str]) -> str:
@@ -13,30 +13,30 @@ def suggestion(word: str, known: Collection[str]) -> str:
     near = nearest(word, known)
     if near:
         return f"; did you mean '{near}'?"
-    return f"; known are {', '.join(sorted(known))}" if 0 < len(known) <= FEW else ""
+    return f"; known are {', '.join(sorted(known))}" if 0 < len(known) <= FEW_WORDS else ""
 
 
 def nearest(word: str, known: Collection[str]) -> str:
     """Give the known word that is a slip of the finger or two away, one for four letters; empty when there is none."""
-    most = max(1, len(word) // LETTERS_A_SLIP)
-    best, found = most + 1, ""
+    max_distance = max(1, len(word) // LETTERS_PER_EDIT)
+    best, found = max_distance + 1, ""
     for other in sorted(known):
-        if abs(len(other) - len(word)) < best and (slips := _slips(word, other, best)) < best:
-            best, found = slips, other
+        if abs(len(other) - len(word)) < best and (distance := _edit_distance(word, other, best)) < best:
+            best, found = distance, other
     return found
 
 
-def _slips(word: str, other: str, most: int) -> int:
+def _edit_distance(word: str, other: str, max_distance: int) -> int:
     """How many letters must be put in, left out, changed or swapped with the next; `most` if so many or more."""
     before: list[int] = []
     row = list(range(len(other) + 1))
     for at, letter in enumerate(word, 1):
         older, before, row = before, row, [at]
-        for to, wanted in enumerate(other, 1):
-            cost = min(before[to] + 1, row[-1] + 1, before[to - 1] + (letter != wanted))
-            if at > 1 and to > 1 and letter == other[to - 2] and word[at - 2] == wanted:
+        for to, other_letter in enumerate(other, 1):
+            cost = min(before[to] + 1, row[-1] + 1, before[to - 1] + (letter != other_letter))
+            if at > 1 and to > 1 and letter == other[to - 2] and word[at - 2] == other_letter:
                 cost = min(cost, older[to - 2] + 1)
             row.append(cost)
-        if min(row) >= most:
-            return most
+        if min(row) >= max_distance:
+            return max_distance
     return row[-1]

@@ -126,14 +126,14 @@ def contains(span: Range, version: Version) -> bool:
     return any(i.low <= version.upstream < i.high for i in span)
 
 
-def within(inner: Range, outer: Range) -> bool:
+def is_subset(inner: Range, outer: Range) -> bool:
     """Whether every version of `inner` is in `outer`."""
     return bool(inner) and intersection(inner, outer) == inner
 
 
-def say_range(span: Range) -> str:
+def format_range(span: Range) -> str:
     """A range as people write it: `1.22–1.26`, `≥ 1.27`, `< 1.35`."""
-    return " or ".join(_say(i) for i in span)
+    return " or ".join(_format_interval(i) for i in span)
 
 
 def write_range(span: Range) -> str:
@@ -146,7 +146,7 @@ def _comparators(interval: Interval) -> list[str]:
     return low + ([f"<{'.'.join(map(str, interval.high))}"] if interval.high != _LAST else [])
 
 
-def _say(interval: Interval) -> str:
+def _format_interval(interval: Interval) -> str:
     low = ".".join(map(str, interval.low[:2] if not interval.low[2] else interval.low))
     high = ".".join(map(str, interval.high[:2] if not interval.high[2] else interval.high))
     if interval == Interval(_FIRST, _LAST):

@@ -75,7 +75,7 @@ class Node(NamedTuple):
         """Give the children by key, whatever the keys are."""
         if isinstance(self.value, Mapping):
             return self.value
-        raise self.error(f"keys with values are expected here, not {self._what()}")
+        raise self.error(f"keys with values are expected here, not {self._describe()}")
 
     def sequence(self) -> tuple[Node, ...]:
         """Give the items of a list; nothing written is an empty list."""
@@ -83,25 +83,25 @@ class Node(NamedTuple):
             return self.value
         if self.empty:
             return ()
-        raise self.error(f"a list is expected here, not {self._what()}")
+        raise self.error(f"a list is expected here, not {self._describe()}")
 
     def text(self) -> str:
         """Give the text as it was written; never empty."""
         if isinstance(self.value, str) and not self.empty and self.value:
             return self.value
-        raise self.error(f"a text is expected here, not {self._what()}")
+        raise self.error(f"a text is expected here, not {self._describe()}")
 
     def integer(self) -> int:
         """Give a whole number that is not in quotes."""
         if isinstance(self.value, str) and not self.quoted and _INTEGER.fullmatch(self.value):
             return int(self.value)
-        raise self.error(f"a whole number is expected here, not {self._what()}")
+        raise self.error(f"a whole number is expected here, not {self._describe()}")
 
     def flag(self) -> bool:
         """Give true or false; `yes` and `on` are refused, since YAML's versions disagree about them."""
         if self.value in {"true", "false"} and not self.quoted:
             return self.value == "true"
-        raise self.error(f"true or false is expected here, not {self._what()}")
+        raise self.error(f"true or false is expected here, not {self._describe()}")
 
     def texts(self) -> Mapping[str, str]:
         """Give a mapping of texts, such as `{kubelet: ">=1.27"}`; nothing written is an empty one."""
@@ -127,7 +127,7 @@ class Node(NamedTuple):
             return {key: child.plain() for key, child in self.value.items()}
         return self.value if self.quoted else _plain_scalar(self.value)
 
-    def _what(self) -> str:
+    def _describe(self) -> str:
         if self.empty:
             return "nothing"
         if isinstance(self.value, str):
@@ -148,7 +148,7 @@ def read_yaml(text: str, name: str) -> Node:
 
     Raises PatternError with the place of a syntax error, a duplicate key, an anchor, alias or tag, or too deep nesting.
     """
-    with _told(text, name):
+    with _as_pattern_error(text, name):
         return _builder(text, name).document()
 
 
@@ -158,7 +158,7 @@ def read_items(text: str, name: str, key: str) -> Iterator[Node]:
     So a list is read in the memory that one of its members takes. Raises PatternError as `read_yaml` does, behind what
     stands before the fault.
     """
-    with _told(text, name):
+    with _as_pattern_error(text, name):
         yield from _builder(text, name).items(key)
 
 
@@ -169,7 +169,7 @@ def _builder(text: str, name: str) -> _Builder:
 
 
 @contextmanager
-def _told(text: str, name: str) -> Iterator[None]:
+def _as_pattern_error(text: str, name: str) -> Iterator[None]:
     """Say as a PatternError what the parser says of a fault."""
     import yaml
 
@@ -216,11 +216,11 @@ class _Builder:
         for event in self._events:
             kind = type(event).__name__
             if kind == "MappingStartEvent":
-                yield from self._listed(event, key)
+                yield from self._list_items(event, key)
             elif kind in {"SequenceStartEvent", "ScalarEvent"}:
                 self._node(event, 0)
 
-    def _listed(self, begins: Any, key: str) -> Iterator[Node]:  # noqa: ANN401
+    def _list_items(self, begins: Any, key: str) -> Iterator[Node]:  # noqa: ANN401
         pairs: dict[str, Node] = {}
         has_list = False
         while type(event := next(self._events)).__name__ != "MappingEndEvent":
@@ -231,7 +231,7 @@ class _Builder:
             else:
                 pairs[str(name.value)] = self._node(event, 1)
         if not has_list:
-            yield self._made(begins, pairs)
+            yield self._make_node(begins, pairs)
 
     def _node(self, event: Any, depth: int) -> Node:  # noqa: ANN401 (PyYAML's events share no useful type)
         kind = type(event).__name__
@@ -242,10 +242,10 @@ class _Builder:
         if depth > MAX_DEPTH:
             raise self._error(event, f"nested deeper than {MAX_DEPTH} levels")
         if kind == "ScalarEvent":
-            return self._made(event, event.value, quoted=event.style not in {None, ""})
+            return self._make_node(event, event.value, quoted=event.style not in {None, ""})
         if kind == "SequenceStartEvent":
-            return self._made(event, tuple(self._items(depth)))
-        return self._made(event, self._pairs(depth))
+            return self._make_node(event, tuple(self._items(depth)))
+        return self._make_node(event, self._pairs(depth))
 
     def _items(self, depth: int) -> Iterator[Node]:
         while type(event := next(self._events)).__name__ != "SequenceEndEvent":
@@ -264,7 +264,9 @@ class _Builder:
             pairs[name] = self._node(next(self._events), depth + 1)
         return pairs
 
-    def _made(self, event: Any, value: str | tuple[Node, ...] | Mapping[str, Node], *, quoted: bool = False) -> Node:  # noqa: ANN401
+    def _make_node(
+        self, event: Any, value: str | tuple[Node, ...] | Mapping[str, Node], *, quoted: bool = False
+    ) -> Node:  # noqa: ANN401
         mark = event.start_mark
         return Node(value, self._name, mark.line + 1, mark.column + 1, quoted)
 

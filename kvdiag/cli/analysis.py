@@ -10,8 +10,8 @@ from typing import NamedTuple
 from kvdiag.analysis.analyze import analyze
 from kvdiag.analysis.case import load_patterns
 from kvdiag.base.errors import UsageError
-from kvdiag.cli.outlet import Notes, literal, say_note
-from kvdiag.cli.pager import printed
+from kvdiag.cli.outlet import Notes, literal, print_note
+from kvdiag.cli.pager import open_output
 from kvdiag.cli.progress import progress
 from kvdiag.model.options import Options
 from kvdiag.model.report import Report
@@ -39,57 +39,57 @@ class OutputOptions(NamedTuple):
     no_pager: bool = False
     links: bool = True
 
-    def dressed(self, looks: RenderOptions) -> RenderOptions:
+    def render_options(self, style: RenderOptions) -> RenderOptions:
         """How much of a report is shown, where it looks so."""
-        links = looks.links and self.links
-        return looks._replace(links=links, verbose=self.verbose, quiet=self.quiet, redact=not self.no_redact)
+        links = style.links and self.links
+        return style._replace(links=links, verbose=self.verbose, quiet=self.quiet, redact=not self.no_redact)
 
 
 def run_analysis(options: Options, output_options: OutputOptions) -> int:
     """Analyse, print the report, give the exit code. Raises UsageError for an output or severity that is none."""
     _check(output_options)
     no_color = output_options.no_color
-    known = _known(options, output_options)  # before the logs: a mistake in a file is told at once
-    with progress(quiet=output_options.quiet) as tell:
-        report = analyze(options, tell, lanes=output_options.output in WITH_LANES)
-    report = known(report)
+    leave_out_known = _known_filter(options, output_options)  # before the logs: a mistake in a file is told at once
+    with progress(quiet=output_options.quiet) as on_read:
+        report = analyze(options, on_read, lanes=output_options.output in WITH_LANES)
+    report = leave_out_known(report)
     for note in (*report.problems, *(() if output_options.quiet else report.notes)):
-        say_note(note)
+        print_note(note)
     is_text, no_pager = output_options.output == "text", output_options.no_pager
     with (
-        printed(output_options.output_file, text=is_text, no_color=no_color, no_pager=no_pager) as (stream, looks),
+        open_output(output_options.output_file, text=is_text, no_color=no_color, no_pager=no_pager) as (stream, style),
         literal(stream, "" if is_text else output_options.output),  # of text printed() does it
     ):
-        writer(output_options.output)(report, stream, output_options.dressed(looks))
+        writer(output_options.output)(report, stream, output_options.render_options(style))
     if output_options.write_baseline is not None:
         return exit_code(report, NEVER)
     return exit_code(report, output_options.fail_on)
 
 
-def _known(options: Options, output_options: OutputOptions) -> Callable[[Report], Report]:
+def _known_filter(options: Options, output_options: OutputOptions) -> Callable[[Report], Report]:
     """Read what the reader of the report knows; give what leaves it out of a report, and writes a baseline of the rest.
 
     Raises UsageError or PatternError for a file that cannot be used.
     """
-    asked = (output_options.baseline, output_options.write_baseline, output_options.suppressions)
-    if not any(asked):
+    files = (output_options.baseline, output_options.write_baseline, output_options.suppressions)
+    if not any(files):
         return lambda report: report
     from kvdiag.analysis.baselines.baseline import read_baseline, write_baseline
     from kvdiag.analysis.baselines.leave import leave_out
     from kvdiag.analysis.baselines.suppressions import read_suppressions
 
     known = read_baseline(output_options.baseline) if output_options.baseline else frozenset()
-    own = load_patterns(Options(patterns=options.patterns))
-    rules = {name for rule in own.rules for name in (rule.id, rule.name)}
+    patterns = load_patterns(Options(patterns=options.patterns))
+    rules = {name for rule in patterns.rules for name in (rule.id, rule.name)}
     path, today = output_options.suppressions, datetime.now(UTC).date()
     suppressed = read_suppressions(path, rules) if path else ()
 
-    def unknown(report: Report) -> Report:
+    def filter_report(report: Report) -> Report:
         if output_options.write_baseline:
             write_baseline(output_options.write_baseline, leave_out(report, (), suppressed, today).findings)
         return leave_out(report, known, suppressed, today)
 
-    return unknown
+    return filter_report
 
 
 def _check(output_options: OutputOptions) -> None:
@@ -122,19 +122,19 @@ def run_following(options: Options, output_options: OutputOptions) -> int:
     follower = Follower(options, notes)
     worst, write_change = -1, CHANGES[output_options.output]
     is_text, no_color = output_options.output == "text", output_options.no_color
-    with printed(output_options.output_file, text=is_text, no_color=no_color, no_pager=True) as (stream, looks):
-        render_options = output_options.dressed(looks)._replace(quiet=True)
+    with open_output(output_options.output_file, text=is_text, no_color=no_color, no_pager=True) as (stream, style):
+        render_options = output_options.render_options(style)._replace(quiet=True)
         for change in follower.changes():
             write_change(change.finding, change.at, stream, render_options, is_over=change.is_over)
             worst = max(worst, change.finding.severity)
-    if output_options.fail_on != NEVER and worst >= Severity.of(output_options.fail_on):
+    if output_options.fail_on != NEVER and worst >= Severity.from_label(output_options.fail_on):
         return FOUND
     return 0 if follower.understood and not notes.exit_code else UNREADABLE
 
 
 def exit_code(report: Report, fail_on: str) -> int:
     """1 findings at or above the threshold, 3 something unreadable or nothing understood, else 0."""
-    if fail_on != NEVER and any(finding.severity >= Severity.of(fail_on) for finding in report.findings):
+    if fail_on != NEVER and any(finding.severity >= Severity.from_label(fail_on) for finding in report.findings):
         return FOUND
     understood = any(reading.records for reading in report.inputs)
     return 0 if understood and not report.problems else UNREADABLE

@@ -32,7 +32,7 @@ from kvdiag.cli.arguments import (
     WriteBaseline,
     YearOption,
     ZoneOption,
-    narrowed,
+    with_filters,
     options_of,
 )
 from kvdiag.cli.fast import FAIL_ON as EXIT_AT
@@ -76,7 +76,7 @@ def command(
 ) -> None:
     """Find the root cause in node logs."""
     options = options_of(paths, patterns, year, tz, since, until)
-    options = narrowed(options, (namespace, pod, volume, node), severity, rule, component)
+    options = with_filters(options, (namespace, pod, volume, node), severity, rule, component)
     options = options._replace(show_possible=show_possible, limit=limit_seconds)
     known = (baseline, write_baseline, suppressions)
     output_options = OutputOptions(output, output_file, fail_on, quiet, verbose, no_color, no_redact, *known, no_pager)

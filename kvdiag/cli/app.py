@@ -50,7 +50,7 @@ class _Commands(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:  # noqa: ANN401  # a type of click's, which typer brings
         if name not in COMMANDS and name not in HIDDEN:
             raise KeyError(name)
-        return _made(name)
+        return _build_command(name)
 
     def __iter__(self) -> Iterator[str]:
         yield from (*COMMANDS, *HIDDEN)
@@ -74,12 +74,12 @@ class Root(Group):
 
 
 @cache
-def _made(name: str) -> Any:  # noqa: ANN401  # as above
+def _build_command(name: str) -> Any:  # noqa: ANN401  # as above
     if name in GROUPS:
         return typer.main.get_group(import_module(f"kvdiag.cli.{name}").app)
-    here = {"version": _version, "help": _help}
+    local_commands = {"version": _version, "help": _help}
     one = typer.Typer(**PLAIN)
-    definition = here[name] if name in here else import_module(f"kvdiag.cli.{name}").command
+    definition = local_commands[name] if name in local_commands else import_module(f"kvdiag.cli.{name}").command
     one.command(name, cls=Command, hidden=name in HIDDEN)(definition)
     return typer.main.get_command(one)
 

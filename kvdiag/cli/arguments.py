@@ -12,7 +12,7 @@ import typer
 from kvdiag.analysis.wanted import severity_of
 from kvdiag.base.clock import moment, zone_offset
 from kvdiag.base.errors import UsageError
-from kvdiag.events.folder import built_in
+from kvdiag.events.folder import builtin_patterns
 from kvdiag.model.options import Options
 
 Paths = Annotated[
@@ -79,24 +79,24 @@ def options_of(
     until: str = "",
 ) -> Options:
     """What the shared options say. Raises UsageError for a word that means nothing."""
-    east = zone(tz)
+    east = parse_zone(tz)
     return Options(
         paths=tuple(paths or ()),
-        since=point("--since", since, east),
-        until=point("--until", until, east),
+        since=parse_time("--since", since, east),
+        until=parse_time("--until", until, east),
         patterns=folders(patterns),
         year=year,
         zone=east,
     )
 
 
-def narrowed(
+def with_filters(
     options: Options, where: Sequence[str], severity: str, rule: Sequence[str] | None, component: Sequence[str] | None
 ) -> Options:
     """The options with what findings are wanted: `where` is namespace, pod, volume and node."""
     namespace, pod, volume, node = where
-    wanted = options._replace(namespace=namespace, pod=pod, volume=volume, node=node, rules=tuple(rule or ()))
-    return wanted._replace(severity=severity_of(severity, "--severity"), components=components(component))
+    filtered = options._replace(namespace=namespace, pod=pod, volume=volume, node=node, rules=tuple(rule or ()))
+    return filtered._replace(severity=severity_of(severity, "--severity"), components=parse_components(component))
 
 
 def folders(patterns: Sequence[Path] | None) -> tuple[Path, ...]:
@@ -104,33 +104,33 @@ def folders(patterns: Sequence[Path] | None) -> tuple[Path, ...]:
 
     What lies in the folder that comes with kvdiag is loaded anyway: in a checkout `--patterns patterns` adds nothing.
     """
-    ours, found = built_in().resolve(), dict[Path, Path]()
+    builtin, found = builtin_patterns().resolve(), dict[Path, Path]()
     for folder in patterns or ():
         if not folder.is_dir():
             raise UsageError(f"--patterns {folder}: no such folder")
-        whole = folder.resolve()
-        if not whole.is_relative_to(ours):
-            found.setdefault(whole, folder)
+        resolved = folder.resolve()
+        if not resolved.is_relative_to(builtin):
+            found.setdefault(resolved, folder)
     return tuple(found.values())
 
 
-def components(words: Sequence[str] | None) -> dict[str, str]:
+def parse_components(words: Sequence[str] | None) -> dict[str, str]:
     """`kubelet=1.29.3` → {"kubelet": "1.29.3"}. Raises UsageError for another shape."""
-    said: dict[str, str] = {}
+    versions: dict[str, str] = {}
     for word in words or ():
         name, equals, version = word.partition("=")
         if not equals or not name or not version[:2].lstrip("v")[:1].isdigit():
             raise UsageError(f"--component {word}: write name=version, such as kubelet=1.29.3")
-        said[name] = version
-    return said
+        versions[name] = version
+    return versions
 
 
-def zone(text: str) -> int | None:
+def parse_zone(text: str) -> int | None:
     """`--tz` in microseconds east of UTC; None when it was not given."""
     return _read("--tz", text, lambda: zone_offset(text, datetime.now(UTC)))
 
 
-def point(option: str, text: str, east: int | None) -> int | None:
+def parse_time(option: str, text: str, east: int | None) -> int | None:
     """`--since` and `--until` in microseconds UTC; None when not given."""
     return _read(option, text, lambda: moment(text, datetime.now(UTC), east or 0))
 

@@ -29,7 +29,7 @@ from kvdiag.cli.arguments import (
     WriteBaseline,
     YearOption,
     ZoneOption,
-    narrowed,
+    with_filters,
     options_of,
 )
 from kvdiag.cli.fast import OUTPUT
@@ -70,7 +70,7 @@ def command(
 ) -> None:
     """Check logs in CI: a line a finding, exit 1 from high on."""
     options = options_of(paths, patterns, year, tz, since, until)
-    options = narrowed(options, (namespace, "", "", node), severity, rule, component)
+    options = with_filters(options, (namespace, "", "", node), severity, rule, component)
     options = options._replace(show_possible=show_possible, limit=limit_seconds)
     chosen = _automatic() if output == AUTOMATIC else output
     known = (baseline, write_baseline, suppressions)

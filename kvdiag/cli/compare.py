@@ -10,7 +10,7 @@ from kvdiag.analysis.compare import compare
 from kvdiag.base.errors import UsageError
 from kvdiag.cli.arguments import NoPager, NoRedact, Since, Until, YearOption, ZoneOption, options_of
 from kvdiag.cli.outlet import Notes
-from kvdiag.cli.pager import printed
+from kvdiag.cli.pager import open_output
 from kvdiag.report.comparison import OUTPUTS, write_comparison
 
 
@@ -33,6 +33,6 @@ def command(
         raise UsageError(f"-o {output}: unknown output; choose from {', '.join(OUTPUTS)}")
     notes = Notes()
     comparison = compare(left, right, options_of(paths, None, year, tz, since, until), notes)
-    with printed(text=output == "text", no_pager=no_pager) as (stream, looks):
-        write_comparison(comparison, output, stream, looks._replace(redact=not no_redact))
+    with open_output(text=output == "text", no_pager=no_pager) as (stream, style):
+        write_comparison(comparison, output, stream, style._replace(redact=not no_redact))
     raise typer.Exit(notes.exit_code)

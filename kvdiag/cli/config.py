@@ -19,7 +19,7 @@ from kvdiag.base.errors import UsageError
 from kvdiag.base.slips import suggestion
 from kvdiag.inputs.files import read_small
 
-OWN, SHARED = "kvdiag.toml", "pyproject.toml"
+KVDIAG_TOML, PYPROJECT = "kvdiag.toml", "pyproject.toml"
 MARK = b"[tool.kvdiag"
 PREFIX = "KVDIAG_"
 COMMANDS = ("analyze", "check")
@@ -45,7 +45,7 @@ def _flag(value: object) -> bool:
     raise TypeError("true or false")
 
 
-def _whole(value: object) -> int:
+def _integer(value: object) -> int:
     if (isinstance(value, int) and not isinstance(value, bool)) or (isinstance(value, str) and value.isdecimal()):
         return int(value)
     raise TypeError("a whole number")
@@ -60,12 +60,12 @@ KEYS: Mapping[str, Callable[[object], Any]] = {
     "rule": _texts,
     "patterns": _texts,
     "component": _texts,
-    "year": _whole,
+    "year": _integer,
     "tz": _text,
     "show-possible": _flag,
     "baseline": _text,
     "suppressions": _text,
-    "limit-seconds": _whole,
+    "limit-seconds": _integer,
 }
 """Options that may be set, and how their values are read; TypeError says what is expected."""
 
@@ -81,12 +81,12 @@ def is_configured(environment: Mapping[str, str], folder: Path) -> bool:
 
 def default_map(environment: Mapping[str, str], folder: Path) -> dict[str, dict[str, Any]]:
     """What is set, by command and parameter, as typer takes it. Raises UsageError with file and key."""
-    said = dict(_from_file(folder))
+    values = dict(_from_file(folder))
     for key, name in ((key, f"{PREFIX}{_name(key)}") for key in KEYS):
         if environment.get(name):
             value = environment[name]
-            said[key] = _value(key, value.split(os.pathsep) if KEYS[key] is _texts else value, name)
-    chosen = {key.replace("-", "_"): value for key, value in said.items()}
+            values[key] = _value(key, value.split(os.pathsep) if KEYS[key] is _texts else value, name)
+    chosen = {key.replace("-", "_"): value for key, value in values.items()}
     return dict.fromkeys(COMMANDS, chosen) if chosen else {}
 
 
@@ -101,11 +101,11 @@ def _name(key: str) -> str:
 def _file(folder: Path) -> Path | None:
     """The nearest file that sets something; none above the root of a repository."""
     for place in (folder, *folder.parents):
-        own, shared = place / OWN, place / SHARED
-        if own.is_file():
-            return own
-        if shared.is_file() and shared.stat().st_size <= LARGEST and MARK in read_small(shared, LARGEST):
-            return shared
+        kvdiag_toml, pyproject = place / KVDIAG_TOML, place / PYPROJECT
+        if kvdiag_toml.is_file():
+            return kvdiag_toml
+        if pyproject.is_file() and pyproject.stat().st_size <= LARGEST and MARK in read_small(pyproject, LARGEST):
+            return pyproject
         if (place / ".git").exists():
             return None
     return None
@@ -118,12 +118,12 @@ def _from_file(folder: Path) -> Iterator[tuple[str, Any]]:
     import tomllib  # 5 ms that a machine without such a file need not wait for
 
     try:
-        said = tomllib.loads(read_small(path, LARGEST).decode())
+        document = tomllib.loads(read_small(path, LARGEST).decode())
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"{path}: {error}") from None
-    table = said if path.name == OWN else said.get("tool", {}).get("kvdiag", {})
+    table = document if path.name == KVDIAG_TOML else document.get("tool", {}).get("kvdiag", {})
     for key, value in table.items():
         if key not in KEYS:
             raise UsageError(f"{path}: unknown key '{key}'{suggestion(key, KEYS)}")

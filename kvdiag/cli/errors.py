@@ -19,11 +19,11 @@ from kvdiag.cli.arguments import (
     Until,
     YearOption,
     ZoneOption,
-    components,
+    parse_components,
     options_of,
 )
-from kvdiag.cli.outlet import say_note
-from kvdiag.cli.pager import printed
+from kvdiag.cli.outlet import print_note
+from kvdiag.cli.pager import open_output
 from kvdiag.cli.progress import progress
 from kvdiag.report.errors import OUTPUTS, write_errors_json, write_errors_yaml, write_text
 
@@ -51,13 +51,13 @@ def command(
     if output not in OUTPUTS:
         raise UsageError(f"-o {output}: unknown output; choose from {', '.join(OUTPUTS)}")
     options = options_of(paths, patterns, year, tz, since, until)
-    options = options._replace(components=components(component), limit=limit_seconds)
-    with progress(quiet=False) as tell:
-        report = analyze(options, tell)
+    options = options._replace(components=parse_components(component), limit=limit_seconds)
+    with progress(quiet=False) as on_read:
+        report = analyze(options, on_read)
     for note in (*report.problems, *report.notes):
-        say_note(note)
-    with printed(output_file, text=output == "text", no_pager=no_pager) as (stream, looks):
+        print_note(note)
+    with open_output(output_file, text=output == "text", no_pager=no_pager) as (stream, style):
         write = {"json": write_errors_json, "yaml": write_errors_yaml}.get(output, write_text)
-        write(report.errors, stream, looks._replace(redact=not no_redact), show_benign=show_benign)
+        write(report.errors, stream, style._replace(redact=not no_redact), show_benign=show_benign)
     understood = any(reading.records for reading in report.inputs)
     raise typer.Exit(0 if understood and not report.problems else UNREADABLE)

@@ -9,7 +9,7 @@ import typer
 from kvdiag.analysis.events import list_events
 from kvdiag.base.errors import UsageError
 from kvdiag.cli.arguments import NoRedact, Paths, PatternFolders, Since, Until, YearOption, ZoneOption, options_of
-from kvdiag.cli.outlet import outlet, reading_code, say_note
+from kvdiag.cli.outlet import outlet, reading_code, print_note
 from kvdiag.cli.progress import progress
 from kvdiag.model.event import Event
 from kvdiag.report.jsontext import json_text
@@ -32,12 +32,12 @@ def command(
     if output not in OUTPUTS:
         raise UsageError(f"-o {output}: unknown output; choose from {', '.join(OUTPUTS)}")
     options = options_of(paths, patterns, year, tz, since, until)
-    with outlet(None) as stream, progress(quiet=stream.isatty()) as shown:
+    with outlet(None) as stream, progress(quiet=stream.isatty()) as on_read:
 
-        def tell(event: Event) -> None:
+        def print_event(event: Event) -> None:
             stream.write(json_text(event_line(event), redact=not no_redact))
 
-        listed = list_events(options, tell, shown)
+        listed = list_events(options, print_event, on_read)
     for note in (*map(str, listed.problems), *listed.notes):
-        say_note(note)
+        print_note(note)
     raise typer.Exit(reading_code(listed.problems, understood=listed.understood))

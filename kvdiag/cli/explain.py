@@ -12,7 +12,7 @@ from kvdiag.analysis.together import Redactor
 from kvdiag.base.errors import UsageError, skip_faults
 from kvdiag.cli.arguments import NoPager, NoRedact, PatternFolders, folders
 from kvdiag.cli.outlet import Notes
-from kvdiag.cli.pager import printed
+from kvdiag.cli.pager import open_output
 from kvdiag.explain.asjson import capability_json, line_json, rule_json, topic_json, topics_json, word_json
 from kvdiag.explain.text import capability_text, line_text, rule_text, topic_text, topics_text, word_text
 from kvdiag.history.ingest.blocks import Input
@@ -48,10 +48,10 @@ def command(
     notes = Notes()
     pages = _pages(explainer, words or [], mode or (BLOCK if block else ""), notes, is_redacted=not no_redact)
     is_followed = words == [STDIN]  # a page for each line as it comes
-    with printed(text=output == "text", no_pager=no_pager or is_followed) as (stream, _):
+    with open_output(text=output == "text", no_pager=no_pager or is_followed) as (stream, _):
         for number, (text, values) in enumerate(pages):
-            said = ("\n" if number else "") + _safe(text)
-            stream.write(json_text(values, redact=not no_redact) if output == "json" else said)
+            shown = ("\n" if number else "") + _safe(text)
+            stream.write(json_text(values, redact=not no_redact) if output == "json" else shown)
             if is_followed:
                 stream.flush()
     raise typer.Exit(notes.exit_code)

@@ -16,40 +16,40 @@ OUTPUT, FAIL_ON, QUIET = ("-o", "--output"), ("--fail-on",), ("-q", "--quiet")
 _VALUED = {name: field for field, names in (("output", OUTPUT), ("fail_on", FAIL_ON)) for name in names}
 
 
-class Short(NamedTuple):
+class ShortForm(NamedTuple):
     """What the short form says; what it does not say is absent from `said`, so that defaults are those of typer's."""
 
     paths: tuple[str, ...]
-    said: dict[str, str]
+    values: dict[str, str]
     quiet: bool
 
 
-def short_form(arguments: Sequence[str]) -> Short | None:
+def short_form(arguments: Sequence[str]) -> ShortForm | None:
     """What the arguments say when they are of the short form, else None."""
     if not arguments or arguments[0] != "analyze":
         return None
     paths: list[str] = []
-    said: dict[str, str] = {}
+    values: dict[str, str] = {}
     quiet = False
     rest = iter(arguments[1:])
     for word in rest:
         if word in _VALUED:
-            said[_VALUED[word]] = next(rest, "")
+            values[_VALUED[word]] = next(rest, "")
         elif word in QUIET:
             quiet = True
         elif word.startswith("-") and word != "-":
             return None
         else:
             paths.append(word)
-    is_short = all(said.values()) and said.get("output", "text") in OUTPUTS
-    return Short(tuple(paths), said, quiet) if is_short else None
+    is_short = all(values.values()) and values.get("output", "text") in OUTPUTS
+    return ShortForm(tuple(paths), values, quiet) if is_short else None
 
 
-def run_short(form: Short) -> int:
+def run_short(form: ShortForm) -> int:
     """Analyse and give the exit code."""
     from kvdiag.cli.analysis import OutputOptions, run_analysis
     from kvdiag.model.options import Options
 
     usual = OutputOptions()
-    output, fail_on = form.said.get("output", usual.output), form.said.get("fail_on", usual.fail_on)
+    output, fail_on = form.values.get("output", usual.output), form.values.get("fail_on", usual.fail_on)
     return run_analysis(Options(paths=form.paths), usual._replace(output=output, fail_on=fail_on, quiet=form.quiet))

@@ -15,7 +15,7 @@ import typer
 from kvdiag.base.errors import UsageError
 from kvdiag.cli.arguments import NoRedact, OutputFile
 from kvdiag.cli.help import PLAIN, Command, Group
-from kvdiag.cli.outlet import outlet, say_note
+from kvdiag.cli.outlet import outlet, print_note
 from kvdiag.fleet.bundles import LAYOUT
 from kvdiag.fleet.places import absolute
 from kvdiag.fleet.values import MEMORY, SECONDS, Limits
@@ -51,23 +51,23 @@ def run(
     _need_extra("fleet", "pyarrow", "duckdb")
     from kvdiag.fleet import bundles
     from kvdiag.fleet.fleetrun import join_clusters, read_shard, run_fleet
-    from kvdiag.fleet.progress import Tally
+    from kvdiag.fleet.progress import FleetProgress
 
     if not dest:
         raise UsageError("--out DEST: say where the results go")
     if bool(sources) == bool(manifest):
         raise UsageError("give either SOURCE or --manifest")
-    limits = Limits(limit_seconds, memory(limit_memory))
+    limits = Limits(limit_seconds, parse_memory(limit_memory))
     part = read_shard(shard, os.environ.get("JOB_COMPLETION_INDEX", ""))
     found = list(bundles.manifest(manifest) if manifest else bundles.bundles(sources or (), layout))
-    mine, target = [one for one in found if part.has(one)], absolute(dest)
+    shard_bundles, target = [one for one in found if part.has(one)], absolute(dest)
     chosen = _engine(engine, scheduler, workers)
-    tally = run_fleet(mine, target, limits, chosen, partial(Tally, sys.stderr))
+    progress = run_fleet(shard_bundles, target, limits, chosen, partial(FleetProgress, sys.stderr))
     if part.count == 1:
         for outcome in join_clusters(target, limits, chosen):
-            tally.add_joined(outcome)
-    tally.end()
-    raise typer.Exit(FAILED if tally.failed or tally.partial else 0)
+            progress.add_joined(outcome)
+    progress.end()
+    raise typer.Exit(FAILED if progress.failed or progress.partial else 0)
 
 
 @app.command("report", cls=Command)
@@ -83,9 +83,9 @@ def report(
     from kvdiag.fleet.page import OUTPUTS, write_overview
 
     _choose("-o", output, OUTPUTS)
-    said = overview(absolute(dest))
+    result = overview(absolute(dest))
     with outlet(output_file) as stream:
-        write_overview(said, stream, output, redact=not no_redact)
+        write_overview(result, stream, output, redact=not no_redact)
 
 
 @app.command("status", cls=Command)
@@ -115,12 +115,12 @@ def compact(dest: Dest, limit_memory: Memory = MEMORY_WORD) -> None:
 
     target = absolute(dest)
     failed = 0
-    for outcome in join_clusters(target, Limits(memory=memory(limit_memory)), run_local):
+    for outcome in join_clusters(target, Limits(memory=parse_memory(limit_memory)), run_local):
         failed += bool(outcome.reason)
         if outcome.reason:
-            say_note(f"{outcome.cluster}: its shared volumes: {outcome.reason}; {outcome.next_step}")
-    made = compact_all(place(target))
-    say_note(f"{made.before:,} files are now {made.after:,}")
+            print_note(f"{outcome.cluster}: its shared volumes: {outcome.reason}; {outcome.next_step}")
+    compacted = compact_all(place(target))
+    print_note(f"{compacted.before:,} files are now {compacted.after:,}")
     raise typer.Exit(FAILED if failed else 0)
 
 
@@ -149,7 +149,7 @@ def _choose(option: str, word: str, known: Sequence[str]) -> None:
         raise UsageError(f"{option} {word}: unknown output; choose from {', '.join(known)}")
 
 
-def memory(text: str) -> int:
+def parse_memory(text: str) -> int:
     """`512M` → bytes. Raises UsageError for another shape."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
     if not found:

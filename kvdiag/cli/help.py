@@ -16,7 +16,7 @@ PLAIN: Any = {"add_completion": False, "rich_markup_mode": None, "pretty_excepti
 """How typer shows help and errors: as text, without boxes."""
 _LIST = lazy_regex(r"<list\[(\w+)\]>")
 LONGEST = 500  # characters of an error: it repeats what was typed
-_SHOWN: Any = typer.BadParameter.__mro__[2]  # what typer shows without a traceback; it has no public name
+_USAGE_ERROR: Any = typer.BadParameter.__mro__[2]  # what typer shows without a traceback; it has no public name
 
 
 class Command(TyperCommand):
@@ -40,7 +40,9 @@ class Command(TyperCommand):
         if examples:
             with formatter.section("Examples"):
                 lines = [
-                    f"{' ' * formatter.current_indent}{line}\n" for says, run in examples for line in (f"# {says}", run)
+                    f"{' ' * formatter.current_indent}{line}\n"
+                    for description, run in examples
+                    for line in (f"# {description}", run)
                 ]
                 formatter.write("".join(lines))
 
@@ -84,7 +86,7 @@ class Group(TyperGroup):
 def _cleaned() -> Iterator[None]:
     try:
         yield
-    except _SHOWN as error:
+    except _USAGE_ERROR as error:
         from kvdiag.safe.clean import clean  # what a page of help does without
 
         error.message = clean(error.message[:LONGEST], redact=False, newlines=True)

@@ -19,7 +19,7 @@ from kvdiag.cli.analysis import FAIL_ON, NEVER, OutputOptions, run_analysis
 from kvdiag.cli.arguments import NoColor, NoPager, NoRedact, VerboseOption
 from kvdiag.cli.help import PLAIN, Command, Group
 from kvdiag.cli.node_logs import Kubectl, collect
-from kvdiag.cli.outlet import say_note
+from kvdiag.cli.outlet import print_note
 from kvdiag.model.options import Options
 from kvdiag.report import REPORTS
 from kvdiag.safe.clean import clean
@@ -93,11 +93,11 @@ def _collect(
                 missing = task.result()
             except KvdiagError as error:
                 failed = error
-                say_note(str(error).partition("\n")[0])
+                print_note(str(error).partition("\n")[0])
             else:
                 read.append(name)
                 if missing:
-                    say_note(f"node {name}: no log of {', '.join(missing)}")
+                    print_note(f"node {name}: no log of {', '.join(missing)}")
     if failed is not None and not read:
         raise failed
     return read

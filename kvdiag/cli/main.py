@@ -29,7 +29,7 @@ def guarded(command: Callable[[], None]) -> None:
     if sys.stderr is None:  # closed by who started us
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 (stays open to the end)
     if sys.stdout is None:
-        _say("kvdiag: standard output is closed; redirect it to a file, or use --output-file")
+        _print_error("kvdiag: standard output is closed; redirect it to a file, or use --output-file")
         sys.exit(BROKEN)
     from kvdiag.base.errors import KvdiagError
 
@@ -39,20 +39,20 @@ def guarded(command: Callable[[], None]) -> None:
         finally:
             sys.stdout.flush()
     except KvdiagError as error:
-        _say(f"kvdiag: {error}")
+        _print_error(f"kvdiag: {error}")
         sys.exit(error.exit_code)
     except OSError as error:
         _turn_off_output()
-        _say(f"kvdiag: {error.filename or 'the output could not be written'}: {error.strerror or error}")
+        _print_error(f"kvdiag: {error.filename or 'the output could not be written'}: {error.strerror or error}")
         sys.exit(BROKEN)
     except MemoryError:
-        _say("kvdiag: out of memory; give fewer logs, or narrow the time with --since and --until")
+        _print_error("kvdiag: out of memory; give fewer logs, or narrow the time with --since and --until")
         sys.exit(UNREADABLE)
     except Exception as error:  # noqa: BLE001 (the last resort: a clear message, and no exit that means "findings")
         from kvdiag.base.errors import describe_fault
 
         _turn_off_output()
-        _say(f"kvdiag: {describe_fault(error)}")
+        _print_error(f"kvdiag: {describe_fault(error)}")
         sys.exit(UNREADABLE)
 
 
@@ -100,7 +100,7 @@ def _turn_off_output() -> None:
     os.close(nowhere)
 
 
-def _say(message: str) -> None:
+def _print_error(message: str) -> None:
     import contextlib
 
     from kvdiag.safe.clean import clean

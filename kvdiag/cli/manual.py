@@ -44,11 +44,11 @@ def commands() -> Iterator[Entry]:
     from kvdiag.cli.app import command
     from kvdiag.cli.kubectl import app
 
-    yield from _of("kvdiag", command())
-    yield from _of("kubectl kvdiag", typer.main.get_command(app))
+    yield from _commands_of("kvdiag", command())
+    yield from _commands_of("kubectl kvdiag", typer.main.get_command(app))
 
 
-def _of(called: str, group: Any, parent: Any = None) -> Iterator[Entry]:  # noqa: ANN401  # types of click's, which typer brings
+def _commands_of(called: str, group: Any, parent: Any = None) -> Iterator[Entry]:  # noqa: ANN401  # types of click's, which typer brings
     context = group.make_context(
         called.rpartition(" ")[2] if parent else called,
         [],
@@ -59,7 +59,7 @@ def _of(called: str, group: Any, parent: Any = None) -> Iterator[Entry]:  # noqa
     )
     for name, one in getattr(group, "commands", {}).items():
         if not one.hidden:
-            yield from _of(f"{called} {name}", one, context)
+            yield from _commands_of(f"{called} {name}", one, context)
     if not hasattr(group, "commands"):
         yield called, group, context
 
@@ -88,12 +88,12 @@ def _section(called: str, one: Any, context: Any) -> Iterator[str]:  # noqa: ANN
     yield from (".PP", _plain(one.help))
     for record in chain.from_iterable(records_of(one, context).values()):
         yield from _item(*record)
-    for says, run in EXAMPLES.get(called.partition("kvdiag ")[2], ()):
-        yield from (".PP", _plain(f"{says}:"), ".PP", ".RS 4", ".nf", _plain(run), ".fi", ".RE")
+    for description, run in EXAMPLES.get(called.partition("kvdiag ")[2], ()):
+        yield from (".PP", _plain(f"{description}:"), ".PP", ".RS 4", ".nf", _plain(run), ".fi", ".RE")
 
 
-def _item(name: str, says: str) -> Iterator[str]:
-    yield from (".TP", rf"\fB{_plain(name)}\fR", _plain(says))
+def _item(name: str, description: str) -> Iterator[str]:
+    yield from (".TP", rf"\fB{_plain(name)}\fR", _plain(description))
 
 
 def _plain(text: str) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kvdiag.agents.answers import Answers
+from kvdiag.agents.answers import McpTools
 from kvdiag.base.errors import UsageError
 
 
@@ -18,9 +18,9 @@ def command(
 
     Tools over standard input and output: analyze, timeline, errors and explain.
     """
-    answers = Answers(root)
+    tools = McpTools(root)
     try:
         from kvdiag.agents.server import make_server
     except ImportError as error:
         raise UsageError(f"kvdiag mcp needs the extra 'mcp': pip install 'kvdiag[mcp]' ({error})") from None
-    make_server(answers).run("stdio")
+    make_server(tools).run("stdio")

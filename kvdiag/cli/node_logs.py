@@ -34,7 +34,7 @@ _REFUSED = lazy_regex(
 _LISTING = lazy_regex(rb"\s*(?:<!doctype html>\s*)?(?:<meta [^>]{0,99}>\s*)?<pre>")
 _STAMP = lazy_regex(rb"(?m)^([A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:\d\d)\.\d{6} (?=[^\n]*\n?\Z)")
 
-SAYS = {
+ADVICE = {
     "Forbidden": "you may not read nodes/proxy; ask for `get` on nodes/proxy, or read it on the node",
     "NotFound": "there is no such node",
     "Unauthorized": "the API server does not know you; see `kubectl auth whoami`",
@@ -62,24 +62,24 @@ class Kubectl(NamedTuple):
 
     def _answer(self, node: str, service: str, since: datetime, file: IO[bytes]) -> int:
         """Append one answer; give its size. An answer that says that there is no such log is of no size."""
-        asked = {"query": service} | ({} if service in FILES else {"sinceTime": since.strftime("%Y-%m-%dT%H:%M:%SZ")})
-        path = f"/api/v1/nodes/{quote(node, safe='')}/proxy/logs/?{urlencode(asked)}"
+        query = {"query": service} | ({} if service in FILES else {"sinceTime": since.strftime("%Y-%m-%dT%H:%M:%SZ")})
+        path = f"/api/v1/nodes/{quote(node, safe='')}/proxy/logs/?{urlencode(query)}"
         command = [self.program, *self.options, "get", "--raw", path, "--request-timeout=60s"]
         begins = file.tell()
-        with tempfile.TemporaryFile() as said:
+        with tempfile.TemporaryFile() as stderr:
             try:
                 code = subprocess.run(  # noqa: S603 (no shell; names were looked at)
-                    command, stdin=subprocess.DEVNULL, stdout=file, stderr=said, check=False
+                    command, stdin=subprocess.DEVNULL, stdout=file, stderr=stderr, check=False
                 ).returncode
             except OSError as error:
                 raise UsageError(f"{self.program} cannot be run: {error.strerror or error}") from None
-            said.seek(0)
+            stderr.seek(0)
             if code:
-                raise UsageError(f"node {node}, {service}: {_why(said.read(CHUNK))}{debug(node)}")
-        return _kept(file, begins, node)
+                raise UsageError(f"node {node}, {service}: {_why(stderr.read(CHUNK))}{debug(node)}")
+        return _log_size(file, begins, node)
 
 
-def _kept(file: IO[bytes], begins: int, node: str) -> int:
+def _log_size(file: IO[bytes], begins: int, node: str) -> int:
     """How much of an answer is a log: what is none is told, or taken away again."""
     ends = file.seek(0, os.SEEK_END)
     file.seek(begins)
@@ -92,11 +92,11 @@ def _kept(file: IO[bytes], begins: int, node: str) -> int:
     return ends - begins
 
 
-def _why(said: bytes) -> str:
-    reason = _REASON.search(said)
-    words = said.decode("utf-8", "replace").strip().splitlines()
-    own = words[-1] if words else "kubectl failed"
-    return SAYS.get(reason[1].decode(), own) if reason else own
+def _why(stderr: bytes) -> str:
+    reason = _REASON.search(stderr)
+    words = stderr.decode("utf-8", "replace").strip().splitlines()
+    last_line = words[-1] if words else "kubectl failed"
+    return ADVICE.get(reason[1].decode(), last_line) if reason else last_line
 
 
 def debug(node: str) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TextIO
 
 from kvdiag.base.errors import InputError, UsageError
-from kvdiag.inputs.files import replacing
+from kvdiag.inputs.files import atomic_write
 from kvdiag.report import RenderOptions, signs
 from kvdiag.safe.clean import clean
 
@@ -33,14 +33,14 @@ def outlet(file: Path | None, *, prose: bool = False) -> Iterator[TextIO]:
     if file is None:
         if isinstance(sys.stdout, TextIOWrapper):
             is_plain = prose and knows_ascii_only(sys.stdout)
-            encoding, errors = ("ascii", signs.ERRORS) if is_plain else ("utf-8", "backslashreplace")
+            encoding, errors = ("ascii", signs.ERROR_HANDLER) if is_plain else ("utf-8", "backslashreplace")
             sys.stdout.reconfigure(encoding=encoding, errors=errors)
         yield sys.stdout
         sys.stdout.flush()
         return
     try:
         with (
-            replacing(file) as bytes_out,
+            atomic_write(file) as bytes_out,
             TextIOWrapper(bytes_out, encoding="utf-8", errors="backslashreplace", newline="\n") as stream,
         ):
             yield stream
@@ -59,7 +59,7 @@ def knows_ascii_only(stream: TextIO) -> bool:
     return not ("utf-8" in locale or "utf8" in locale) or os.environ.get("TERM") == "linux"
 
 
-def looks(stream: TextIO, *, no_color: bool = False) -> RenderOptions:
+def detect_style(stream: TextIO, *, no_color: bool = False) -> RenderOptions:
     """How prose looks there: colours, links and width."""
     colour = coloured(stream, no_color=no_color)
     links = colour and stream.isatty() and os.environ.get("TERM", "") not in LINKLESS
@@ -107,7 +107,7 @@ class Notes:
 
     def __call__(self, note: InputError | str) -> None:
         """Say it."""
-        say_note(str(note))
+        print_note(str(note))
         if isinstance(note, InputError):
             self.exit_code = max(self.exit_code, note.exit_code)
 
@@ -117,11 +117,11 @@ def reading_code(problems: Iterable[InputError], *, understood: bool) -> int:
     if any(problem.exit_code for problem in problems):
         return UNREADABLE
     if not understood:
-        say_note("no log lines recognized")
+        print_note("no log lines recognized")
         return UNREADABLE
     return 0
 
 
-def say_note(note: str) -> None:
+def print_note(note: str) -> None:
     """One line for a person on stderr, beside the output."""
     sys.stderr.write(f"kvdiag: {clean(note)}\n")

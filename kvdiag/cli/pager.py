@@ -12,20 +12,20 @@ from pathlib import Path
 from typing import TextIO
 
 from kvdiag.base.regex import lazy_regex
-from kvdiag.cli.outlet import literal, looks, outlet
+from kvdiag.cli.outlet import literal, detect_style, outlet
 from kvdiag.report import RenderOptions
-from kvdiag.report.ink import without_ink, without_links
+from kvdiag.report.ink import without_styles, without_links
 
-OWN, COMMON, USUAL = "KVDIAG_PAGER", "PAGER", "less"
+KVDIAG_PAGER, PAGER, DEFAULT_PAGER = "KVDIAG_PAGER", "PAGER", "less"
 NONE = frozenset({"", "cat"})
 LESS = "FRX"  # what fits the screen is printed, colours are shown, the screen is not cleared
-KNOWS_LINKS = 581  # the release of less from which it passes links on
+FIRST_WITH_LINKS = 581  # the release of less from which it passes links on
 MISSING = 127  # what a shell says of a command that is not there
 _VERSION = lazy_regex(r"less (\d+)")
 
 
 @contextlib.contextmanager
-def printed(
+def open_output(
     file: Path | None = None, *, text: bool, no_color: bool = False, no_pager: bool = False
 ) -> Iterator[tuple[TextIO, RenderOptions]]:
     """Where a command prints to, and how that looks; what is no text for people is neither paged nor dressed up.
@@ -35,51 +35,51 @@ def printed(
     with (
         outlet(file, prose=text) as stream,
         literal(stream, "text" if text else ""),
-        paged(stream, wanted=text and not no_pager) as out,
+        paged(stream, is_wanted=text and not no_pager) as out,
     ):
-        yield out, looks(stream, no_color=no_color) if text else RenderOptions()
+        yield out, detect_style(stream, no_color=no_color) if text else RenderOptions()
 
 
 @contextlib.contextmanager
-def paged(stream: TextIO, *, wanted: bool) -> Iterator[TextIO]:
+def paged(stream: TextIO, *, is_wanted: bool) -> Iterator[TextIO]:
     """The stream itself; on a terminal a buffer that is shown at the end, by the user's pager if it is long."""
-    command = pager() if wanted and stream.isatty() and os.environ.get("TERM") != "dumb" else ""
+    command = pager() if is_wanted and stream.isatty() and os.environ.get("TERM") != "dumb" else ""
     if command in NONE:
         yield stream
         return
     buffer = StringIO()
     yield buffer
     text = buffer.getvalue()
-    if _fits(text, stream) or not _shown(command, text, stream):
+    if _fits(text, stream) or not _run_pager(command, text, stream):
         stream.write(text)
 
 
 def pager() -> str:
     """The command of the pager, empty for none: $KVDIAG_PAGER, $PAGER, less if it is there."""
-    for name in (OWN, COMMON):
+    for name in (KVDIAG_PAGER, PAGER):
         if name in os.environ:
             return os.environ[name].strip()
     from shutil import which
 
-    return USUAL if which(USUAL) else ""
+    return DEFAULT_PAGER if which(DEFAULT_PAGER) else ""
 
 
 def _fits(text: str, stream: TextIO) -> bool:
     columns, lines = os.get_terminal_size(stream.fileno())
-    rows = sum(1 + max(0, len(line) - 1) // max(1, columns) for line in without_ink(text).splitlines())
+    rows = sum(1 + max(0, len(line) - 1) // max(1, columns) for line in without_styles(text).splitlines())
     return rows < lines
 
 
-def _shown(command: str, text: str, stream: TextIO) -> bool:
+def _run_pager(command: str, text: str, stream: TextIO) -> bool:
     """Whether the pager showed the text; it may be left at any time."""
     import subprocess
 
-    said = (text if _knows_links(command) else without_links(text)).encode(stream.encoding, stream.errors or "strict")
+    data = (text if _knows_links(command) else without_links(text)).encode(stream.encoding, stream.errors or "strict")
     environment = {"LESS": LESS, "LV": "-c", **os.environ}
     stream.flush()
-    with _patient():
+    with _ignore_interrupts():
         process = subprocess.Popen(command, shell=True, stdin=subprocess.PIPE, stdout=stream, env=environment)  # noqa: S602 (as git)
-        process.communicate(said)
+        process.communicate(data)
     return process.returncode != MISSING
 
 
@@ -88,17 +88,17 @@ def _knows_links(command: str) -> bool:
 
     try:
         words = shlex.split(command)
-        if not words or os.path.basename(words[0]) != USUAL:  # noqa: PTH119
+        if not words or os.path.basename(words[0]) != DEFAULT_PAGER:  # noqa: PTH119
             return False
-        said = subprocess.run([words[0], "--version"], capture_output=True, text=True, check=False).stdout  # noqa: S603
+        output = subprocess.run([words[0], "--version"], capture_output=True, text=True, check=False).stdout  # noqa: S603
     except (OSError, ValueError):
         return False
-    found = _VERSION.match(said)
-    return found is not None and int(found[1]) >= KNOWS_LINKS
+    found = _VERSION.match(output)
+    return found is not None and int(found[1]) >= FIRST_WITH_LINKS
 
 
 @contextlib.contextmanager
-def _patient() -> Iterator[None]:
+def _ignore_interrupts() -> Iterator[None]:
     """Until the pager ends, Ctrl-C is its own, and that it goes early is no fault."""
     # A handler, as what is ignored here would be ignored by the pager as well; SIGPIPE is set back for it.
     before = [(signal.SIGINT, signal.signal(signal.SIGINT, lambda _number, _frame: None))]

@@ -8,7 +8,7 @@ from kvdiag.analysis.parse import records
 from kvdiag.analysis.together import redacted_records
 from kvdiag.base.errors import InputError
 from kvdiag.cli.arguments import NoRedact, Paths, YearOption, ZoneOption, options_of
-from kvdiag.cli.outlet import outlet, reading_code, say_note
+from kvdiag.cli.outlet import outlet, reading_code, print_note
 from kvdiag.report.jsontext import json_text
 from kvdiag.report.lines import record_line
 
@@ -24,5 +24,5 @@ def command(paths: Paths = None, year: YearOption = None, tz: ZoneOption = "", n
             understood = understood or record.time is not None
             stream.write(json_text(record_line(record), redact=not no_redact))
     for problem in problems:
-        say_note(str(problem))
+        print_note(str(problem))
     raise typer.Exit(reading_code(problems, understood=understood))

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from kvdiag.analysis.inventory import take
+from kvdiag.analysis.inventory import take_inventory
 from kvdiag.base.errors import UsageError
 from kvdiag.cli.arguments import (
     NoPager,
@@ -19,10 +19,10 @@ from kvdiag.cli.arguments import (
     ZoneOption,
     options_of,
 )
-from kvdiag.cli.outlet import reading_code, say_note
-from kvdiag.cli.pager import printed
+from kvdiag.cli.outlet import reading_code, print_note
+from kvdiag.cli.pager import open_output
 from kvdiag.cli.progress import progress
-from kvdiag.history.views.inventory import ORDERS, Wanted
+from kvdiag.history.views.inventory import ORDERS, InventoryFilter
 from kvdiag.model.options import Options
 from kvdiag.model.values import SubjectKind
 from kvdiag.report.tables import OUTPUTS, write
@@ -57,7 +57,7 @@ def command(
 ) -> None:
     """List pods: last state, since when, retries, findings."""
     options = options_of(paths, patterns, year, tz, since, until)
-    wanted = Wanted(
+    filters = InventoryFilter(
         kind=SubjectKind.POD,
         namespace="" if all_namespaces else namespace,
         stuck=stuck,
@@ -66,19 +66,19 @@ def command(
         slow=slow,
         order=sort,
     )
-    raise typer.Exit(show(options, wanted, output, redact=not no_redact, no_pager=no_pager))
+    raise typer.Exit(show(options, filters, output, redact=not no_redact, no_pager=no_pager))
 
 
-def show(options: Options, wanted: Wanted, output: str, *, redact: bool, no_pager: bool = False) -> int:
+def show(options: Options, filters: InventoryFilter, output: str, *, redact: bool, no_pager: bool = False) -> int:
     """Take the inventory, print it, give the exit code. Raises UsageError for an output that is none."""
     if output not in OUTPUTS:
         raise UsageError(f"-o {output}: unknown output; choose from {', '.join(OUTPUTS)}")
-    if wanted.order not in ORDERS:
-        raise UsageError(f"--sort {wanted.order}: unknown order; choose from {', '.join(ORDERS)}")
-    with progress(quiet=False) as tell:
-        taken = take(options, wanted, tell)
-    for note in (*map(str, taken.problems), *taken.notes):
-        say_note(note)
-    with printed(text=output in {"text", "wide"}, no_pager=no_pager) as (stream, looks):
-        write(taken.inventory, stream, output, looks._replace(redact=redact))
-    return reading_code(taken.problems, understood=taken.understood)
+    if filters.order not in ORDERS:
+        raise UsageError(f"--sort {filters.order}: unknown order; choose from {', '.join(ORDERS)}")
+    with progress(quiet=False) as on_read:
+        result = take_inventory(options, filters, on_read)
+    for note in (*map(str, result.problems), *result.notes):
+        print_note(note)
+    with open_output(text=output in {"text", "wide"}, no_pager=no_pager) as (stream, style):
+        write(result.inventory, stream, output, style._replace(redact=redact))
+    return reading_code(result.problems, understood=result.understood)

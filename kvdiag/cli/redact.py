@@ -9,12 +9,12 @@ from typing import Annotated
 
 import typer
 
-from kvdiag.analysis.anonymize import Inputs, hiding, seekable
-from kvdiag.analysis.redact import Rewrite, Shared, placed, written
+from kvdiag.analysis.anonymize import Inputs, mask_names, seekable
+from kvdiag.analysis.redact import Rewrite, RedactionCounts, with_output_paths, redacted_bytes
 from kvdiag.base.errors import InputError, UsageError
 from kvdiag.cli.arguments import Paths
-from kvdiag.cli.outlet import say_note
-from kvdiag.inputs.files import replacing
+from kvdiag.cli.outlet import print_note
+from kvdiag.inputs.files import atomic_write
 from kvdiag.model.options import Options
 from kvdiag.safe.clean import clean
 
@@ -37,44 +37,44 @@ def command(
         raise UsageError("--salt needs --anonymize")
     if output_file and output_folder:
         raise UsageError("--output-file and --output-folder cannot be used together")
-    done = Shared()
+    counts = RedactionCounts()
     problems: list[InputError] = []
     options = Options(paths=tuple(paths or ()))
     hidden: Mapping[str, int] = {}
     if not anonymize:
-        _write(Inputs(options), str, done, problems, (output_file, output_folder))
+        _write(Inputs(options), str, counts, problems, (output_file, output_folder))
     else:
         with seekable(options) as twice:
-            known, mask = hiding(twice, salt)
-            _write(known, mask.text, done, problems, (output_file, output_folder))
+            known, mask = mask_names(twice, salt)
+            _write(known, mask.apply, counts, problems, (output_file, output_folder))
             hidden = mask.replaced
     for problem in problems:
-        say_note(str(problem))
-    for note in _summary(done, hidden if anonymize else None):
-        say_note(note)
-    raise typer.Exit(UNREADABLE if not done.lines or any(p.exit_code for p in problems) else 0)
+        print_note(str(problem))
+    for note in _summary(counts, hidden if anonymize else None):
+        print_note(note)
+    raise typer.Exit(UNREADABLE if not counts.lines or any(p.exit_code for p in problems) else 0)
 
 
 def _write(
     inputs: Inputs,
     change: Rewrite,
-    done: Shared,
+    counts: RedactionCounts,
     problems: list[InputError],
     outputs: tuple[Path | None, Path | None],
 ) -> None:
     file, folder = outputs
     found = inputs.sources(problems.append)
     if folder:
-        for source, path in placed(found, folder, change):
-            _to_file(path, written(source, change, done))
+        for source, path in with_output_paths(found, folder, change):
+            _to_file(path, redacted_bytes(source, change, counts))
         return
     for number, source in enumerate(found):
         if number:
             raise UsageError("several logs: use --output-folder; only the first one was written")
         if file:
-            _to_file(file, written(source, change, done))
+            _to_file(file, redacted_bytes(source, change, counts))
         else:
-            lines = written(source, change, done)
+            lines = redacted_bytes(source, change, counts)
             sys.stdout.buffer.writelines(map(_visible, lines) if sys.stdout.isatty() else lines)
             sys.stdout.buffer.flush()
 
@@ -90,17 +90,17 @@ def _to_file(path: Path, lines: Iterable[bytes]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists() or path.is_symlink():
             raise UsageError(f"{path}: file exists; choose another path")
-        with replacing(path) as file:
+        with atomic_write(path) as file:
             file.writelines(lines)
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}") from None
 
 
-def _summary(done: Shared, hidden: Mapping[str, int] | None) -> Iterator[str]:
-    cut = f", {done.cut} lines over 1 MB cut" if done.cut else ""
-    yield f"{done.lines} lines, secrets removed from {done.secrets}{cut}; review it before you share it"
-    if done.unread:
-        yield f"{done.unread} lines are not text, the first at {clean(done.first_unread)}; they may still hold secrets"
+def _summary(counts: RedactionCounts, hidden: Mapping[str, int] | None) -> Iterator[str]:
+    cut = f", {counts.cut} lines over 1 MB cut" if counts.cut else ""
+    yield f"{counts.lines} lines, secrets removed from {counts.secrets}{cut}; review it before you share it"
+    if counts.unread:
+        yield f"{counts.unread} lines are not text, the first at {clean(counts.first_unread)}; they may still hold secrets"
     if hidden is not None:
         kinds = [f"{count} {kind}" for kind, count in sorted(hidden.items(), key=lambda item: (-item[1], item[0]))]
         yield f"replaced: {', '.join(kinds) or 'nothing'}"

@@ -14,18 +14,18 @@ import typer
 from kvdiag.analysis.explain import Explainer
 from kvdiag.analysis.lint import check_patterns
 from kvdiag.analysis.rule_mutants import problems, prove, summary
-from kvdiag.analysis.rule_tests import failure, try_rule
+from kvdiag.analysis.rule_tests import failure, run_tests
 from kvdiag.base.errors import PatternError, UsageError
 from kvdiag.cli.arguments import NoPager, PatternFolders, folders
 from kvdiag.cli.help import PLAIN, Command
-from kvdiag.cli.pager import printed
-from kvdiag.events.folder import built_in
+from kvdiag.cli.pager import open_output
+from kvdiag.events.folder import builtin_patterns
 from kvdiag.events.vocabulary import EVENTS, Vocabulary, load_vocabulary
 from kvdiag.model.rule import Rule
 from kvdiag.model.vocabulary import Entry
 from kvdiag.report.jsontext import json_text
 from kvdiag.report.yamltext import write_yaml
-from kvdiag.rules.library import Library, load, shelf
+from kvdiag.rules.library import Library, load, load_rule_store
 from kvdiag.rules.template import FAMILIES, new_rule
 from kvdiag.rules.words import show_rule
 from kvdiag.safe.clean import clean
@@ -51,15 +51,15 @@ def list_rules(
     if output not in OUTPUTS:
         raise UsageError(f"-o {output}: unknown output; choose from {', '.join(OUTPUTS)}")
     fitting = {fit.rule for fit in Explainer(folders(patterns)).fits(search)} if " " in search else set()
-    rules = [rule for rule in shelf([built_in(), *folders(patterns)]) if _has(rule, search, fitting)]
-    said = {"rules": [_listed(rule) for rule in rules]}
+    rules = [rule for rule in load_rule_store([builtin_patterns(), *folders(patterns)]) if _has(rule, search, fitting)]
+    document = {"rules": [_listed(rule) for rule in rules]}
     if output == "json":
-        typer.echo(json_text(said, redact=False), nl=False)
+        typer.echo(json_text(document, redact=False), nl=False)
     elif output == "yaml":
-        write_yaml(said, sys.stdout, redact=False)
+        write_yaml(document, sys.stdout, redact=False)
     else:
-        with printed(text=True, no_pager=no_pager) as (stream, looks):
-            stream.writelines(_table(rules, looks.width))
+        with open_output(text=True, no_pager=no_pager) as (stream, style):
+            stream.writelines(_table(rules, style.width))
 
 
 def _has(rule: Rule, search: str, fitting: Collection[str]) -> bool:
@@ -98,10 +98,10 @@ def show(
     no_pager: NoPager = False,
 ) -> None:
     """Show one rule in full: what it matches, why it happens, what to do."""
-    rules = shelf([built_in(), *folders(patterns)])
-    said = clean(show_rule(_chosen(rules, [rule])[0]), redact=False, newlines=True)
-    with printed(text=True, no_pager=no_pager) as (stream, _):
-        stream.write(said + "\n")
+    rules = load_rule_store([builtin_patterns(), *folders(patterns)])
+    page = clean(show_rule(_chosen(rules, [rule])[0]), redact=False, newlines=True)
+    with open_output(text=True, no_pager=no_pager) as (stream, _):
+        stream.write(page + "\n")
 
 
 @app.command("lint", cls=Command)
@@ -113,8 +113,8 @@ def lint(
 
     With folders only what lies there, held against what comes with kvdiag; else that, and its life cycles.
     """
-    own = folders([*(dirs or ()), *(patterns or ())])
-    library, faults = check_patterns(own)
+    user_folders = folders([*(dirs or ()), *(patterns or ())])
+    library, faults = check_patterns(user_folders)
     _complain(faults)
     rules = len(library.rules)
     typer.echo(f"{rules} {'rule' if rules == 1 else 'rules'}, {len(faults)} faults", err=True)
@@ -133,7 +133,10 @@ def test(
     """Run the tests embedded in the rules."""
     library, lines = _library(folders(patterns), which or ())
     _complain(library.errors)
-    vocabulary, chosen = load_vocabulary(built_in() / EVENTS, lines, folders(patterns)), _chosen(library.rules, which)
+    vocabulary, chosen = (
+        load_vocabulary(builtin_patterns() / EVENTS, lines, folders(patterns)),
+        _chosen(library.rules, which),
+    )
     try:
         good = _prove(chosen, vocabulary, named=bool(which)) if mutants else _try(chosen, vocabulary)
     except PatternError as fault:
@@ -143,9 +146,9 @@ def test(
 
 
 def _try(rules: list[Rule], vocabulary: Vocabulary) -> bool:
-    results = [result for rule in rules for result in try_rule(rule, vocabulary)]
+    results = [result for rule in rules for result in run_tests(rule, vocabulary)]
     failed = [result for result in results if not result.passed]
-    _tell(map(failure, failed))
+    _print_lines(map(failure, failed))
     typer.echo(f"{len(results) - len(failed)} passed, {len(failed)} failed", err=True)
     return not failed
 
@@ -153,12 +156,12 @@ def _try(rules: list[Rule], vocabulary: Vocabulary) -> bool:
 def _prove(rules: list[Rule], vocabulary: Vocabulary, *, named: bool) -> bool:
     proofs = [prove(rule, vocabulary) for rule in rules]
     wrong = list(problems(proofs, named=named))
-    _tell(wrong)
+    _print_lines(wrong)
     typer.echo(summary(proofs), err=True)
     return not wrong
 
 
-def _tell(lines: Iterable[str]) -> None:
+def _print_lines(lines: Iterable[str]) -> None:
     for line in lines:
         typer.echo(clean(line, redact=False, newlines=True))
 
@@ -175,21 +178,23 @@ def new(
     path = folder / family / f"{name}.yaml"
     if path.exists():
         raise UsageError(f"{path}: file exists")
-    own = [folder] if folder != Path() else [path for name in FAMILIES if (path := Path(name)).is_dir()]
-    is_own = folder.resolve() != built_in().resolve()
-    taken = {rule.id for rule in load(own).rules} if own else set()  # also beside files that are broken
-    taken |= {head.id for head in shelf([built_in()]).heads} if is_own else set()
-    text = new_rule(name, family, taken, is_own=is_own)
+    rule_folders = [folder] if folder != Path() else [path for name in FAMILIES if (path := Path(name)).is_dir()]
+    is_user_rule = folder.resolve() != builtin_patterns().resolve()
+    used_ids = (
+        {rule.id for rule in load(rule_folders).rules} if rule_folders else set()
+    )  # also beside files that are broken
+    used_ids |= {head.id for head in load_rule_store([builtin_patterns()]).summaries} if is_user_rule else set()
+    text = new_rule(name, family, used_ids, is_user_rule=is_user_rule)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, "utf-8")
     typer.echo(f"{path}: fill it in, then run: kvdiag rules lint {folder}")
 
 
-def _library(own: Sequence[Path], which: Collection[str]) -> tuple[Library, list[Entry]]:
+def _library(user_folders: Sequence[Path], which: Collection[str]) -> tuple[Library, list[Entry]]:
     """The rules with their tests, of those that come with kvdiag only the ones asked for; and the raw lines of all."""
-    heads = shelf([built_in()]).heads if which else []
+    heads = load_rule_store([builtin_patterns()]).summaries if which else []
     chosen = {head.name for head in heads if head.id in which or head.name in which}
-    library = load([built_in(), *own], only=chosen if which else None)
+    library = load([builtin_patterns(), *user_folders], only=chosen if which else None)
     others = (head.lines for head in heads if head.name not in chosen)
     return library, list(chain(*others, *(rule.lines for rule in library.rules)))
 

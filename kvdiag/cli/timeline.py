@@ -22,7 +22,7 @@ from kvdiag.cli.arguments import (
     options_of,
 )
 from kvdiag.cli.outlet import Notes
-from kvdiag.cli.pager import printed
+from kvdiag.cli.pager import open_output
 from kvdiag.model.values import SubjectKind
 from kvdiag.report.timeline import TIMELINES, timeline_writer
 
@@ -49,19 +49,19 @@ def command(
     no_redact: NoRedact = False,
 ) -> None:
     """Show what happened to one pod, volume, sandbox or node."""
-    kinds, name, paths = _asked(kind, ref, paths or [])
+    kinds, name, paths = _parse_subject(kind, ref, paths or [])
     if output not in TIMELINES:
         raise UsageError(f"-o {output}: unknown output; choose from {', '.join(TIMELINES)}")
     options = options_of(paths, patterns, year, tz, since, until)
     notes = Notes()
     views = timelines(kinds, name, options, notes, raw=raw)
     is_text = output == "text"
-    with printed(output_file, text=is_text, no_color=no_color, no_pager=no_pager) as (stream, looks):
-        timeline_writer(output)(views, stream, looks._replace(verbose=verbose, redact=not no_redact))
+    with open_output(output_file, text=is_text, no_color=no_color, no_pager=no_pager) as (stream, style):
+        timeline_writer(output)(views, stream, style._replace(verbose=verbose, redact=not no_redact))
     raise typer.Exit(notes.exit_code)
 
 
-def _asked(kind: str, ref: str, paths: list[str]) -> tuple[tuple[SubjectKind, ...], str, list[str]]:
+def _parse_subject(kind: str, ref: str, paths: list[str]) -> tuple[tuple[SubjectKind, ...], str, list[str]]:
     """The kinds to look among, the name, and the paths: `pods shop/web-0 DIR`, or `shop/web-0 DIR`."""
     if not kind:
         raise UsageError("timeline: of what? give a pod, volume, sandbox or node by its name, UID, handle or id")
@@ -71,6 +71,6 @@ def _asked(kind: str, ref: str, paths: list[str]) -> tuple[tuple[SubjectKind, ..
             raise UsageError(f"timeline {kind}: which one? give its name, UID, handle or id")
         return (SubjectKind(single),), ref, paths
     if not ref and Path(kind).is_file():
-        asked = f"kvdiag timeline NAME {kind}; `kvdiag pods {kind}` and `kvdiag volumes {kind}` list the names in it"
-        raise UsageError(f"timeline {kind}: of what in this file? {asked}")
+        hint = f"kvdiag timeline NAME {kind}; `kvdiag pods {kind}` and `kvdiag volumes {kind}` list the names in it"
+        raise UsageError(f"timeline {kind}: of what in this file? {hint}")
     return tuple(SubjectKind), kind, [*([ref] if ref else []), *paths]

@@ -18,7 +18,7 @@ from kvdiag.cli.arguments import (
     options_of,
 )
 from kvdiag.cli.pods import AllNamespaces, Driver, Namespace, NodeOption, Output, Slow, Sort, Stuck, show
-from kvdiag.history.views.inventory import Wanted
+from kvdiag.history.views.inventory import InventoryFilter
 from kvdiag.model.values import SubjectKind
 
 
@@ -45,7 +45,7 @@ def command(
 ) -> None:
     """List volumes: driver, last state, retries, findings."""
     options = options_of(paths, patterns, year, tz, since, until)
-    wanted = Wanted(
+    filters = InventoryFilter(
         kind=SubjectKind.VOLUME,
         namespace="" if all_namespaces else namespace,
         stuck=stuck,
@@ -55,4 +55,4 @@ def command(
         slow=slow,
         order=sort,
     )
-    raise typer.Exit(show(options, wanted, output, redact=not no_redact, no_pager=no_pager))
+    raise typer.Exit(show(options, filters, output, redact=not no_redact, no_pager=no_pager))

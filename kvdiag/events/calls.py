@@ -16,7 +16,7 @@ from kvdiag.events.names import mounts_in, refs_of, staged_in
 from kvdiag.events.raw import EventMatch, RawEvent, RpcLine
 from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.formats.rpc.calls import Call, RpcFragment, pair
-from kvdiag.formats.rpc.pieces import thing_of
+from kvdiag.formats.rpc.pieces import kind_prefix
 from kvdiag.model.event import Ref
 
 REFS = {
@@ -36,15 +36,15 @@ def calls(rpc_lines: Sequence[RpcLine], vocabulary: Vocabulary) -> Iterator[RawE
     for index, line in enumerate(rpc_lines):
         by_process[line.process[:3]].append((index, line.piece))
     for call in chain.from_iterable(map(pair, by_process.values())):
-        thing = thing_of(call.method)
+        prefix = kind_prefix(call.method)
         refs = _refs(call)
-        asked = call.begins if call.requested is None else call.requested
-        yield from _raw_event(f"{thing}.called", rpc_lines[asked], refs, {}, vocabulary)
+        request_index = call.begins if call.requested is None else call.requested
+        yield from _raw_event(f"{prefix}.called", rpc_lines[request_index], refs, {}, vocabulary)
         if call.outcome != "open" and call.ends is not None:
-            said = {"error": call.error} if call.error else {}
+            error_attrs = {"error": call.error} if call.error else {}
             refs = refs or mounts_in(call.error.encode()) or staged_in(call.error.encode())
             yield from _raw_event(
-                f"{thing}.{call.outcome}", rpc_lines[call.ends], refs, _attrs(call) | said, vocabulary
+                f"{prefix}.{call.outcome}", rpc_lines[call.ends], refs, _attrs(call) | error_attrs, vocabulary
             )
 
 

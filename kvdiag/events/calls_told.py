@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 
 from kvdiag.base.clock import to_datetime
 from kvdiag.base.errors import PatternError
-from kvdiag.events.cast import Cast
-from kvdiag.formats.rpc.pieces import METHODS, thing_of
+from kvdiag.events.cast import FixturePod
+from kvdiag.formats.rpc.pieces import METHODS, kind_prefix
 from kvdiag.model.vocabulary import Entry
 
 _FIELDS = {
@@ -38,31 +38,33 @@ _NAMED = {
     "node_id": "node",
     "name": "spec_name",
 }
-NAMELESS = thing_of("")  # the failure of a call that nothing tells the name of
-_BY_THING = {NAMELESS: "", **{thing_of(method): method for method in METHODS.values()}}
+NAMELESS = kind_prefix("")  # the failure of a call that nothing tells the name of
+_BY_THING = {NAMELESS: "", **{kind_prefix(method): method for method in METHODS.values()}}
 FAILURE = "rpc error: code = Internal desc = failed"
 
 
-def is_told(entry: Entry, names: Iterable[str] = ()) -> bool:
+def is_renderable(entry: Entry, names: Iterable[str] = ()) -> bool:
     """Whether an event is a call or its answer, of a method that can be told, with values of these names."""
-    thing, _, outcome = entry.kind.rpartition(".")
-    return entry.is_call and thing in _BY_THING and set(names) <= ({"error"} if outcome == "failed" else set())
+    prefix, _, outcome = entry.kind.rpartition(".")
+    return entry.is_call and prefix in _BY_THING and set(names) <= ({"error"} if outcome == "failed" else set())
 
 
-def call_lines(entry: Entry, values: Mapping[str, str], cast: Cast, time: int, *, asked: bool) -> list[str]:
+def render_call(
+    entry: Entry, values: Mapping[str, str], pod: FixturePod, time: int, *, is_requested: bool
+) -> list[str]:
     """The lines of an event; those of the request as well, unless it was `asked` before."""
-    thing, _, outcome = entry.kind.rpartition(".")
-    if not is_told(entry, values):
+    prefix, _, outcome = entry.kind.rpartition(".")
+    if not is_renderable(entry, values):
         problem = f"a call can only be given an error, and only one that failed, not {dict(values)}"
         raise PatternError(entry.place, problem)
-    method = _BY_THING[thing]
+    method = _BY_THING[prefix]
     begins = f"{to_datetime(time):%m%d %H:%M:%S.%f}       1 server.go"
     request = json.dumps(
-        {field: cast.names[_NAMED[field]] for field in sorted(_FIELDS.get(method, ()))}, separators=(",", ":")
+        {field: pod.names[_NAMED[field]] for field in sorted(_FIELDS.get(method, ()))}, separators=(",", ":")
     )
     service = "Controller" if "csi.controller" in entry.kind or "Node" not in method else "Node"
     lines = [f"I{begins}:101] GRPC call: /csi.v1.{service}/{method}", f"I{begins}:105] GRPC request: {request}"]
-    lines = [] if (asked and outcome != "called") or not method else lines
+    lines = [] if (is_requested and outcome != "called") or not method else lines
     if outcome == "succeeded":
         lines.append(f"I{begins}:114] GRPC response: {{}}")
     if outcome == "failed":

@@ -32,7 +32,7 @@ _UUID = lazy_regex(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _SPACE = uuid.UUID(int=0)
 
 
-class Cast:
+class FixturePod:
     """One pod of a story and what belongs to it; `names` are its names by kind of ref."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
@@ -40,12 +40,12 @@ class Cast:
         self.names = {**_derived(names), **names}
 
     @classmethod
-    def called(cls, name: str, given: Mapping[str, str] = {}) -> Cast:
+    def named(cls, name: str, given: Mapping[str, str] = {}) -> FixturePod:
         """The pod of that name; `given` are names it has instead of its own."""
-        own = _FIRST if not name else {**_made_up(name), **{kind: _FIRST[kind] for kind in _SHARED}}
-        return cls({**own, **given})
+        defaults = _FIRST if not name else {**_generated_names(name), **{kind: _FIRST[kind] for kind in _SHARED}}
+        return cls({**defaults, **given})
 
-    def put_on(self, text: str, refs: Iterable[Ref]) -> str:
+    def rename_in(self, text: str, refs: Iterable[Ref]) -> str:
         """The text with the names of this cast in the place of those that its refs have."""
         swaps = dict(_swaps(refs, self.names))
         if not swaps:
@@ -73,7 +73,7 @@ def _swaps(refs: Iterable[Ref], names: Mapping[str, str]) -> Iterable[tuple[str,
             yield from ((was, now) for was, now in pairs if len(was) >= _SHORTEST and was != now)
 
 
-def _made_up(name: str) -> Mapping[str, str]:
+def _generated_names(name: str) -> Mapping[str, str]:
     uid = str(uuid.uuid5(_SPACE, name))
     digest = hashlib.sha256(name.encode()).hexdigest()
     return {

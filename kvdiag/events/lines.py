@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from kvdiag.events.listed import Listed, is_row
+from kvdiag.events.listed import EventTableReader, is_row
 from kvdiag.events.raw import UNKNOWN_PROCESS, ParsedLine
 from kvdiag.events.stamper import Process, TimedLine, TimestampReader
 from kvdiag.formats.bodies.known import canonical, classify, read_body
@@ -34,7 +34,7 @@ class HitLines:
         """No layout is known; `ident` is as of `TimestampReader`."""
         self.stamper = TimestampReader(ident)
         self.last: int | None = None
-        self._listed, self._minutes = Listed(self.stamper), Minutes()
+        self._listed, self._minutes = EventTableReader(self.stamper), Minutes()
         self._split: tuple[bytes, list[bytes]] = (b"", [])
         self._searched: tuple[bytes, int, int] = (b"", 0, 0)
         self._opened_at: dict[tuple[str, str, int | None], tuple[bytes, int, int | None]] = {}
@@ -51,29 +51,29 @@ class HitLines:
     def read(self, line: bytes, block: bytes, index: int) -> ParsedLine:
         """A line that the front layout cannot read, or that does not end where it ends."""
         line = line.removesuffix(b"\r")
-        head = self._opened(block, index, line)
+        head = self._value_head(block, index, line)
         if head is not None:
-            return self._of_value(block, head)
-        said = self.stamper.read(line)
-        if is_row(said.body):
-            said = self._listed.read(said, line, block, index)
-        if said.stamp is None and said.process.ident == KERNEL:
-            said = said._replace(stamp=self._minutes.stamp(self.lines(block), index))
-        return self._whole(said, block, index) if said.stamp is None or line.endswith(b"=<") else said
+            return self._read_value(block, head)
+        timed = self.stamper.read(line)
+        if is_row(timed.body):
+            timed = self._listed.read(timed, line, block, index)
+        if timed.stamp is None and timed.process.ident == KERNEL:
+            timed = timed._replace(stamp=self._minutes.stamp(self.lines(block), index))
+        return self._whole(timed, block, index) if timed.stamp is None or line.endswith(b"=<") else timed
 
-    def _whole(self, said: TimedLine, block: bytes, index: int) -> ParsedLine:
+    def _whole(self, timed: TimedLine, block: bytes, index: int) -> ParsedLine:
         """A line without a header, or with an open value: the words of its whole record, the time of its head."""
         lines = self.lines(block)
-        head, opening = index, said
-        if said.stamp is None:
+        head, opening = index, timed
+        if timed.stamp is None:
             head = self._head_above(block, lines, index)
-            opening = self.stamper.read(lines[head]) if head != index else said
+            opening = self.stamper.read(lines[head]) if head != index else timed
             self.last = opening.stamp if opening.stamp is not None else self.last
         if not lines[head].rstrip().endswith(b"=<"):
-            return said
-        return self._of_value(block, head)
+            return timed
+        return self._read_value(block, head)
 
-    def _of_value(self, block: bytes, head: int) -> ParsedLine:
+    def _read_value(self, block: bytes, head: int) -> ParsedLine:
         """The record whose head opens a value of many lines."""
         lines = self.lines(block)
         opening = self.stamper.read(lines[head])
@@ -81,7 +81,7 @@ class HitLines:
         whole = read_body(b"\n".join([peel(lines[head]).body, *_block_value(lines, head + 1)]))
         return opening._replace(text=canonical(whole), body=whole) if whole else opening
 
-    def _opened(self, block: bytes, index: int, line: bytes) -> int | None:
+    def _value_head(self, block: bytes, index: int, line: bytes) -> int | None:
         """The head of the record in whose value of many lines an indented line stands, whatever the line looks like.
 
         Lines of other processes may stand between, as a journal has them.

@@ -13,7 +13,7 @@ from kvdiag.model.vocabulary import Entry, Wording
 _KIND = lazy_regex(r"[a-z0-9-]+(\.[a-z0-9-]+){1,3}")
 _RANGE = lazy_regex(r"(?:>=|<=|>|<|=)?\d+\.\d+(?:\.\d+)?")
 _UNSAFE = lazy_regex(r'["\\<>&\n]|[^\x20-\x7e]')
-_TELLING = lazy_regex(r"[^0-9a-f]")
+_NON_HEX = lazy_regex(r"[^0-9a-f]")
 
 
 def lint(vocabulary: Vocabulary) -> Iterator[PatternError]:
@@ -39,7 +39,7 @@ def lint_wording(wording: Wording) -> Iterator[PatternError]:
         yield PatternError(
             wording.place, f"the anchor '{anchor}' would not survive JSON: plain ASCII, no quotes, <, >, &"
         )
-    if len(_TELLING.findall(anchor)) < 3 or len(anchor) < 4:
+    if len(_NON_HEX.findall(anchor)) < 3 or len(anchor) < 4:
         yield PatternError(wording.place, f"the anchor '{anchor}' is too weak: it hits too many other lines")
     for component, versions in wording.since.items():
         parts = re.split(r"\s*(?:\|\||,)\s*|\s+", versions.strip())
@@ -64,13 +64,13 @@ def _lint_samples(vocabulary: Vocabulary) -> Iterator[PatternError]:
     for entry in vocabulary.entries:
         for sample in entry.samples:
             readings = [(wording, vocabulary.owner(wording)) for wording, _ in vocabulary.readings(sample.encode())]
-            others = not entry.is_within
-            found = [wording for wording, owner in readings if owner is entry or (others and not owner.is_within)]
+            others = not entry.is_embedded
+            found = [wording for wording, owner in readings if owner is entry or (others and not owner.is_embedded)]
             shown.update(wording for wording in found if vocabulary.owner(wording) is entry)
             read = {vocabulary.owner(wording).kind for wording in found}
-            if read != {entry.kind} or (len(found) > 1 and not entry.is_within):
-                said = ", ".join(vocabulary.owner(wording).kind for wording in found) or "nothing"
-                yield PatternError(entry.place, f"a sample of {entry.kind} is read as {said}: {sample}")
+            if read != {entry.kind} or (len(found) > 1 and not entry.is_embedded):
+                found_kinds = ", ".join(vocabulary.owner(wording).kind for wording in found) or "nothing"
+                yield PatternError(entry.place, f"a sample of {entry.kind} is read as {found_kinds}: {sample}")
     for index, wording in enumerate(vocabulary.wordings):
         if index not in shown:
             yield PatternError(wording.place, f"no sample shows this wording of {vocabulary.owner(index).kind}")

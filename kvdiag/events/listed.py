@@ -27,7 +27,7 @@ def is_row(body: Body | None) -> TypeGuard[Body]:
     return body is not None and body.format in FORMATS
 
 
-class Listed:
+class EventTableReader:
     """Reads the rows of one source in order."""
 
     def __init__(self, stamper: TimestampReader) -> None:
@@ -37,11 +37,11 @@ class Listed:
         self._above: deque[Described] = deque()
         self._failed: dict[bytes, int] = {}  # by pod, when its sandbox could last not be made
 
-    def read(self, said: TimedLine, line: bytes, block: bytes, index: int) -> TimedLine:
+    def read(self, row: TimedLine, line: bytes, block: bytes, index: int) -> TimedLine:
         """A row as it was read, or read anew as one about what is named above it."""
-        return self._after_failure(self._about_above(said, line, block, index))
+        return self._after_failure(self._about_above(row, line, block, index))
 
-    def _about_above(self, said: TimedLine, line: bytes, block: bytes, index: int) -> TimedLine:
+    def _about_above(self, row: TimedLine, line: bytes, block: bytes, index: int) -> TimedLine:
         above = []
         if self._block is not block:
             above = [*self._above]
@@ -49,29 +49,29 @@ class Listed:
         while self._above and self._above[0].line < index:
             above.append(self._above.popleft())
         if not above:
-            return said
+            return row
         self._stamper.described = above[-1]
         return self._stamper.read(line)
 
-    def _after_failure(self, said: TimedLine) -> TimedLine:
+    def _after_failure(self, row: TimedLine) -> TimedLine:
         """Mark a row that proves the sandbox which another row told could not be made."""
-        fields = said.body.fields if said.body else EMPTY
-        about = said.text.split(b'"', 4)[3:4]  # "Event listed" object="shop/web-0" …
-        if not about or said.stamp is None:
-            return said
+        fields = row.body.fields if row.body else EMPTY
+        about = row.text.split(b'"', 4)[3:4]  # "Event listed" object="shop/web-0" …
+        if not about or row.stamp is None:
+            return row
         reason, pod = fields.get("reason"), about[0]
         if reason == "FailedCreatePodSandBox":
-            self._failed[pod] = max(said.stamp, self._failed.get(pod, said.stamp))
-        elif reason == "Created" and self._failed.get(pod, said.stamp) < said.stamp:
+            self._failed[pod] = max(row.stamp, self._failed.get(pod, row.stamp))
+        elif reason == "Created" and self._failed.get(pod, row.stamp) < row.stamp:
             del self._failed[pod]
-            return said._replace(text=said.text + b' after="FailedCreatePodSandBox"')
-        return said
+            return row._replace(text=row.text + b' after="FailedCreatePodSandBox"')
+        return row
 
 
 def repeated(raw_event: RawEvent, row: Body) -> RawEvent:
     """An event that a table says was seen many times: it began with the first of them."""
-    told = repeats(row)
-    if told is None:
+    repetition = repeats(row)
+    if repetition is None:
         return raw_event
-    count, span = told
+    count, span = repetition
     return raw_event._replace(stamp=raw_event.stamp - span, more=[count, raw_event.stamp])

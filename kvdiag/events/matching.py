@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from kvdiag.events.names import NAMED, PLACEHOLDERS, mounts_in, pods_in, refs_of, text_of
-from kvdiag.events.quoted import is_of_pod
+from kvdiag.events.quoted import is_pod_text
 from kvdiag.events.raw import EventMatch, Match, Meaning, ValueReader, Values
 from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.model.event import Ref
@@ -43,7 +43,7 @@ class Matcher:
         at = text.find(self._vocabulary.literals[literal])
         if at < 0:
             return None
-        is_pods = is_of_pod(text, at)
+        is_pods = is_pod_text(text, at)
         for number in self._vocabulary.by_literal[literal]:
             if is_pods and not self._vocabulary.wordings[number].message.startswith(OF_PROBES):
                 continue

@@ -39,7 +39,7 @@ _WORDS = (b"robe", b" cmd=[", b"command [", b"exec: ", b"&Container{", b"default
 _BEGINS = lazy_regex(b"|".join(b"(%b)" % quote.begins for quote in _QUOTES))
 
 
-def is_of_pod(text: bytes, at: int) -> bool:
+def is_pod_text(text: bytes, at: int) -> bool:
     """Whether what stands at a place of a line is text that a pod chose."""
     if at < SHORTEST or not any(text.find(word, 0, at) >= 0 for word in _WORDS):
         return False

@@ -49,9 +49,9 @@ class EventMatch:
     @classmethod
     def known(cls, entry: Entry, refs: tuple[Ref, ...], attrs: Mapping[str, str]) -> EventMatch:
         """One whose meaning is known."""
-        made = cls(entry, _KNOWN, ())
-        made._meaning = (refs, attrs)
-        return made
+        event_match = cls(entry, _KNOWN, ())
+        event_match._meaning = (refs, attrs)
+        return event_match
 
     @property
     def naming(self) -> Sequence[object]:
@@ -105,7 +105,7 @@ class RawEvent(NamedTuple):
     process: Process
     more: list[int] | None = None
 
-    def goes_on(self, stamp: int, process: Process) -> bool:
+    def count_repeat(self, stamp: int, process: Process) -> bool:
         """Count one more repeat of a poll, if it is one by the same process within `FOLD`."""
         more = self.more
         if more is None or not 0 < stamp - more[1] <= FOLD or process != self.process:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import partial
 
-from kvdiag.base.clock import at_line
+from kvdiag.base.clock import stamp_of_line
 from kvdiag.base.errors import describe_fault
 from kvdiag.events.lines import LONGEST_RECORD, HitLines
 from kvdiag.events.listed import is_row, repeated
@@ -22,7 +22,7 @@ from kvdiag.events.repeats import Repeats
 from kvdiag.events.rpc_reader import LONGEST_SITE, LONGEST_TEXT, RpcReader
 from kvdiag.events.stamper import Process, TimestampReader
 from kvdiag.events.vocabulary import Vocabulary
-from kvdiag.events.within import own_words, with_pod
+from kvdiag.events.within import trim_to_string, with_pod
 from kvdiag.formats.authors import COMBINED, HEADER, Attribution, reflector_type
 from kvdiag.formats.bodies.gopanic import is_opening
 from kvdiag.formats.bodies.gopanic import read as read_panic
@@ -34,13 +34,13 @@ OPENING = 3  # lines at the head of a crash dump that may each name the crash
 MOST_SITES = 4_096
 RELAYED = "relayed"  # stands for the component of an error that anybody may pass on
 UNFINISHED = (b"=<", b"\r")  # a value of many lines begins; a carriage return to be cut off
-ANYBODY = Attribution()
+UNKNOWN_AUTHOR = Attribution()
 
 
 class Recogniser:
     """Reads one source. Give it every block with its hits in order; then take `raw_events` and `rpc_lines`."""
 
-    def __init__(self, vocabulary: Vocabulary, *, is_named: bool = False, by: Attribution = ANYBODY) -> None:
+    def __init__(self, vocabulary: Vocabulary, *, is_named: bool = False, by: Attribution = UNKNOWN_AUTHOR) -> None:
         """The vocabulary whose literals were scanned for.
 
         Of a source that the user named, lines without a time count also where none above has one: an excerpt. In what
@@ -55,7 +55,7 @@ class Recogniser:
         self._polls, self._readers, self._errors = vocabulary.polls, vocabulary.readers, vocabulary.errors
         self._owners, self._special = vocabulary.owners, vocabulary.special
         self._rpc = RpcReader(vocabulary.kinds, self._lines)
-        self._sayings: dict[tuple[str, str, str, bytes, bytes], bool] = {}
+        self._may_print_cache: dict[tuple[str, str, str, bytes, bytes], bool] = {}
 
     @property
     def rpc_lines(self) -> list[RpcLine]:
@@ -81,44 +81,44 @@ class Recogniser:
         """One block; `hits` are (line of the block, line, literal ids), `first_line` counts from 0."""
         lines, repeats = self._lines, self._repeats
         stamp_of, process, rest = lines.front()
-        known, seen = repeats.known.get, repeats.told.get
+        known, seen = repeats.polls.get, repeats.event_counts.get
         for index, line, ids in hits:
             try:
-                told = seen(hash(line))
-                if told is not None:
-                    self.recognised += told
-                    repeats.duplicates += told
+                event_count = seen(hash(line))
+                if event_count is not None:
+                    self.recognised += event_count
+                    repeats.duplicates += event_count
                     continue
                 stamp = stamp_of(line)
                 if stamp is not None and not line.endswith(UNFINISHED):
-                    going = known(line[rest:])
-                    if going is not None and going.goes_on(stamp, process):
+                    poll = known(line[rest:])
+                    if poll is not None and poll.count_repeat(stamp, process):
                         self.recognised += 1
                         continue
-                    said: ParsedLine = (stamp, line, process, None)
+                    parsed: ParsedLine = (stamp, line, process, None)
                 else:
-                    said = lines.read(line, block, index)
+                    parsed = lines.read(line, block, index)
                     stamp_of, process, rest = lines.front()
                 place = HitLine(block, index, first_line + index + 1, line)
-                events = self._take_one(ids[0], said, place, rest) if len(ids) == 1 else None
+                events = self._read_single(ids[0], parsed, place, rest) if len(ids) == 1 else None
                 if events is None:
-                    events = self._take(ids, said, place, rest)
-                if said[0] is not None and events:
-                    repeats.tell(line, events)
+                    events = self._read_all(ids, parsed, place, rest)
+                if parsed[0] is not None and events:
+                    repeats.remember_line(line, events)
             except MemoryError:
                 raise
             except Exception as error:  # noqa: BLE001 (a fault of kvdiag costs this line, not the log)
                 self.faults.setdefault(describe_fault(error), first_line + index + 1)
 
-    def evict(self, kept: list[RawEvent], heard: list[RpcLine]) -> None:
+    def evict(self, events: list[RawEvent], rpc_lines: list[RpcLine]) -> None:
         """Go on with these alone; a poll that is kept is counted on, any other begins anew."""
-        self.raw_events, self._rpc.lines = kept, heard
-        self._repeats.keep(kept)
+        self.raw_events, self._rpc.lines = events, rpc_lines
+        self._repeats.retain(events)
         self._matcher.forget()
 
-    def _take_one(self, literal: int, said: ParsedLine, place: HitLine, rest: int) -> int | None:
+    def _read_single(self, literal: int, parsed: ParsedLine, place: HitLine, rest: int) -> int | None:
         """The event of a line with a time and one literal, which most are; None where there is more to it: 2 µs."""
-        stamp, text, process, body = said
+        stamp, text, process, body = parsed
         if stamp is None or body is not None or len(place.line) > LONGEST_TEXT:
             return None
         found = self._matcher.match(literal, text)
@@ -129,17 +129,17 @@ class Recogniser:
             return None
         entry = self._vocabulary.entries[self._owners[found[0]]]
         self.recognised += 1
-        if not self._may_say(entry.component, process, place.line, rest):
+        if not self._may_print(entry.component, process, place.line, rest):
             return 1
         self._lines.last = stamp
         if is_call:
-            self._rpc.hear(said, stamp, place, rest)
+            self._rpc.add(parsed, stamp, place, rest)
             return 0
         match = self._matcher.meaning(found, entry, is_long=False)
         self.raw_events.append(RawEvent(stamp, match, place.number, place.line, process))
         return 1
 
-    def _may_say(self, component: str, process: Process, line: bytes, rest: int) -> bool:
+    def _may_print(self, component: str, process: Process, line: bytes, rest: int) -> bool:
         """As `Attribution.may_say`, or `may_relay` of a RELAYED error; asked once for each call site.
 
         Both look at no more than the file, and the type that a reflector lists.
@@ -147,89 +147,89 @@ class Recogniser:
         ident, carrier = process.ident, process.carrier
         site = b"" if ident and ident not in COMBINED else _site(line, rest)
         key = (component, ident, carrier, site, reflector_type(line) if b"reflector" in site else b"")
-        told = self._sayings.get(key)
-        if told is None:
-            if len(self._sayings) >= MOST_SITES:
-                self._sayings.clear()
+        allowed = self._may_print_cache.get(key)
+        if allowed is None:
+            if len(self._may_print_cache) >= MOST_SITES:
+                self._may_print_cache.clear()
             by = self._by
-            ask = by.may_relay if component == RELAYED else partial(by.may_say, component)
-            told = ask(ident, line, carrier)
-            self._sayings[key] = told
-        return told
+            ask = by.may_relay if component == RELAYED else partial(by.may_print, component)
+            allowed = ask(ident, line, carrier)
+            self._may_print_cache[key] = allowed
+        return allowed
 
-    def _take(self, ids: tuple[int, ...], said: ParsedLine, place: HitLine, rest: int) -> int:
+    def _read_all(self, ids: tuple[int, ...], parsed: ParsedLine, place: HitLine, rest: int) -> int:
         """Every event that one line tells of; how many there are that the same line must not tell again."""
         events, pieces = 0, 0
-        told: set[str] = set()
+        kinds: set[str] = set()
         for literal in ids:
-            found = self._matcher.match(literal, said[1])
+            found = self._matcher.match(literal, parsed[1])
             if found is None:
                 continue
             owner = self._vocabulary.owner(found[0])
-            is_again = owner.is_within and owner.kind in told
-            told.add(owner.kind)
+            is_again = owner.is_embedded and owner.kind in kinds
+            kinds.add(owner.kind)
             events += not is_again
             self.recognised += not is_again
             is_poll = found[0] in self._polls
-            if is_poll and said[0] is not None and self._repeats.fold(found, said[0], said[2]):
+            if is_poll and parsed[0] is not None and self._repeats.count_repeat(found, parsed[0], parsed[2]):
                 if events == 1 and len(ids) == 1:
-                    self._repeats.learn(place.line[rest:], found)
+                    self._repeats.remember_poll(place.line[rest:], found)
                 continue
             pieces += found[0] in self._readers
             if found[0] in self._errors:
                 more = self._lines.below(place.block, place.index)
-                found = (self._matcher.match(literal, _with_below(said, more)) or found) if more else found
-            self._add(found, said, place, rest)
+                found = (self._matcher.match(literal, _with_below(parsed, more)) or found) if more else found
+            self._add(found, parsed, place, rest)
         # Two calls may well say the same in the same microsecond, and two pods of a table in the same minute.
-        return 0 if pieces or is_row(said[3]) else events
+        return 0 if pieces or is_row(parsed[3]) else events
 
-    def _add(self, found: Match, said: ParsedLine, place: HitLine, rest: int) -> None:
+    def _add(self, found: Match, parsed: ParsedLine, place: HitLine, rest: int) -> None:
         entry = self._vocabulary.owner(found[0])
-        stamp = said[0] if said[0] is not None else self._lines.last
-        is_bare = said[0] is None and said[3] is None  # neither a time nor a format
+        stamp = parsed[0] if parsed[0] is not None else self._lines.last
+        is_bare = parsed[0] is None and parsed[3] is None  # neither a time nor a format
         is_excerpt = self._is_named and stamp is None and self._by.by.rank is None
         if is_bare and entry.component not in {"", KERNEL} and not is_excerpt:
             return  # words of a log in a text that is none
-        if not (self._is_own(entry, said, place, rest) or (is_excerpt and is_bare)):
+        if not (self._is_from_component(entry, parsed, place, rest) or (is_excerpt and is_bare)):
             return
         if stamp is None:
-            stamp = at_line(place.number)
+            stamp = stamp_of_line(place.number)
         else:
             self._lines.last = stamp
         if entry.reader:
-            self._rpc.hear(said, stamp, place, rest)
+            self._rpc.add(parsed, stamp, place, rest)
             return
         is_long = len(place.line) > LONGEST_TEXT
-        found = own_words(found, said[1]) if entry.is_within else found
-        meaning = with_pod(self._matcher.meaning(found, entry, is_long=is_long), said[1])
+        found = trim_to_string(found, parsed[1]) if entry.is_embedded else found
+        meaning = with_pod(self._matcher.meaning(found, entry, is_long=is_long), parsed[1])
         if entry.kind == CRASH:
             if self._is_same_crash(place) or not is_opening(peel(place.line).body):
                 return  # told before, or told by a program of another
             meaning = _panic(meaning, self._lines.lines(place.block)[place.index : place.index + LONGEST_RECORD])
-        if self._is_told(entry, place.number):
+        if self._is_repeated(entry, place.number):
             return
         text = place.line[:LONGEST_TEXT]
         is_poll = entry.poll and not is_long
-        raw_event = RawEvent(stamp, meaning, place.number, text, said[2], [1, stamp] if is_poll else None)
-        if is_row(said[3]):
-            raw_event = repeated(raw_event, said[3])
+        raw_event = RawEvent(stamp, meaning, place.number, text, parsed[2], [1, stamp] if is_poll else None)
+        if is_row(parsed[3]):
+            raw_event = repeated(raw_event, parsed[3])
         if is_poll:
-            self._repeats.begin(found, raw_event)
+            self._repeats.start_poll(found, raw_event)
         self.raw_events.append(raw_event)
 
-    def _is_own(self, entry: Entry, said: ParsedLine, place: HitLine, rest: int) -> bool:
+    def _is_from_component(self, entry: Entry, parsed: ParsedLine, place: HitLine, rest: int) -> bool:
         """Whether the words are not those of another: the kernel's that a program tells, or such as several have."""
-        is_contained = self._by.is_contained(said[2].carrier, said[2].ident)
+        is_contained = self._by.is_contained(parsed[2].carrier, parsed[2].ident)
         if entry.kind == CRASH:
-            return self._by.may_crash(said[2].carrier, said[2].ident)
+            return self._by.may_crash(parsed[2].carrier, parsed[2].ident)
         if entry.component == KERNEL:
-            return said[2].ident == KERNEL and not is_contained
-        if is_row(said[3]):
+            return parsed[2].ident == KERNEL and not is_contained
+        if is_row(parsed[3]):
             return not is_contained
-        who = RELAYED if entry.is_within else entry.component
-        return self._may_say(who, said[2], place.line, rest)
+        who = RELAYED if entry.is_embedded else entry.component
+        return self._may_print(who, parsed[2], place.line, rest)
 
-    def _is_told(self, entry: Entry, number: int) -> bool:
+    def _is_repeated(self, entry: Entry, number: int) -> bool:
         """Whether the line told this event before: by another wording, or as a whole and now by the words within it.
 
         A line and the words within it tell one failure; what the whole line says has more names.
@@ -239,9 +239,9 @@ class Recogniser:
             if self.raw_events[at].line != number:
                 return False
             before = self.raw_events[at].match.entry
-            if (is_last and before is entry) or (before.kind == entry.kind and entry.is_within):
+            if (is_last and before is entry) or (before.kind == entry.kind and entry.is_embedded):
                 return True
-            if before.kind == entry.kind and before.is_within:
+            if before.kind == entry.kind and before.is_embedded:
                 del self.raw_events[at]
                 return False
             is_last = False
@@ -259,9 +259,9 @@ def _site(line: bytes, rest: int) -> bytes:
     return line[rest : end if end >= 0 else rest + HEADER]
 
 
-def _with_below(said: ParsedLine, more: Sequence[bytes]) -> bytes:
+def _with_below(parsed: ParsedLine, more: Sequence[bytes]) -> bytes:
     """The words of a line with those of the lines below it; the quote that closes those of an event is left out."""
-    words = said[1].removesuffix(b'"') if is_row(said[3]) else said[1]
+    words = parsed[1].removesuffix(b'"') if is_row(parsed[3]) else parsed[1]
     return rb"\n".join([words, *more])
 
 
@@ -269,5 +269,5 @@ def _panic(meaning: EventMatch, lines: Sequence[bytes]) -> EventMatch:
     """The first goroutine's functions say what crashed; they stand on the lines that follow."""
     body = read_panic([peel(line).body for line in lines])
     functions = [name.rpartition("/")[2] for name in body.fields.get("functions", "").split()]
-    said = {**body.fields, "functions": ", ".join(functions), "reason": body.message}
-    return EventMatch.known(meaning.entry, meaning.refs, {**meaning.attrs, **said})
+    attrs = {**body.fields, "functions": ", ".join(functions), "reason": body.message}
+    return EventMatch.known(meaning.entry, meaning.refs, {**meaning.attrs, **attrs})

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from kvdiag.base.clock import to_datetime
 from kvdiag.base.errors import PatternError
 from kvdiag.base.regex import lazy_regex
-from kvdiag.events.cast import Cast
+from kvdiag.events.cast import FixturePod
 from kvdiag.events.names import PLACEHOLDERS, refs_of
 from kvdiag.events.template import Matcher
 from kvdiag.events.vocabulary import Vocabulary
@@ -60,22 +60,22 @@ class Spellings:
     def __init__(self, vocabulary: Vocabulary) -> None:
         """Needs `read_vocabulary`, which keeps samples; a line of a rule, which has none, is its own."""
         self._vocabulary = vocabulary
-        self._said: dict[str, tuple[Spelling, ...]] = {}
+        self._by_kind: dict[str, tuple[Spelling, ...]] = {}
         self._samples: dict[str, list[tuple[Entry, str]]] = defaultdict(list)
         for entry in vocabulary.entries:
             samples = entry.samples or [_filled(wording) for wording in entry.wordings]
             self._samples[entry.kind] += [(entry, sample) for sample in samples]
 
-    def of(self, kind: str) -> tuple[Spelling, ...]:
+    def of_kind(self, kind: str) -> tuple[Spelling, ...]:
         """One for each wording of the kind that stands in a log, in the order of the files."""
-        if kind not in self._said:
+        if kind not in self._by_kind:
             found: dict[int, Spelling] = {}
             for entry, sample in self._samples.get(kind, ()):
                 if not sample.startswith(LISTED) and kind != CRASH:  # a crash has neither time nor name
                     for number, spelling in self._read(entry, sample):
                         found.setdefault(number, spelling)
-            self._said[kind] = tuple(found[number] for number in sorted(found))
-        return self._said[kind]
+            self._by_kind[kind] = tuple(found[number] for number in sorted(found))
+        return self._by_kind[kind]
 
     def _read(self, entry: Entry, sample: str) -> Iterator[tuple[int, Spelling]]:
         known = self._vocabulary
@@ -83,14 +83,14 @@ class Spellings:
             if known.owner(number) is entry:
                 matcher = known.matcher(number)
                 placed = _placed(matcher, sample, values)
-                said = [(name, value) for name, value in zip(matcher.names, values, strict=True) if value]
-                refs = (ref for name, value in said for ref in refs_of(PLACEHOLDERS[name].kind or "", value))
+                named_values = [(name, value) for name, value in zip(matcher.names, values, strict=True) if value]
+                refs = (ref for name, value in named_values for ref in refs_of(PLACEHOLDERS[name].kind or "", value))
                 yield number, Spelling(entry, known.wordings[number], sample, placed, tuple(dict.fromkeys(refs)))
 
 
 def _filled(wording: Wording) -> str:
     """A message with something in each of its places."""
-    names = Cast.called("").names
+    names = FixturePod.named("").names
     text = _TOKEN.sub(lambda found: names.get(found[1] or "", "") or ("x" if found[1] else ""), wording.message)
     fields = (f' {key}="{names.get(name, "x")}"' for name, key in wording.fields.items())
     return text.replace("{{", "{").replace("}}", "}") + "".join(fields)
@@ -104,8 +104,8 @@ def _placed(matcher: Matcher, sample: str, values: tuple[bytes | None, ...]) -> 
     match = matcher.full.search if matcher.searches else matcher.full.match
     found = next((one for at in begins if at >= 0 and (one := match(line, at)) and one.groups() == values), None)
     spans = [found.span(number + 1) if found else _only(line, value) for number, value in enumerate(values)]
-    told = zip(matcher.names, spans, strict=True)
-    return {name: (begin, end) for name, (begin, end) in told if begin >= 0} if sample.isascii() else {}
+    named_spans = zip(matcher.names, spans, strict=True)
+    return {name: (begin, end) for name, (begin, end) in named_spans if begin >= 0} if sample.isascii() else {}
 
 
 def _only(line: bytes, value: bytes | None) -> tuple[int, int]:
@@ -115,12 +115,12 @@ def _only(line: bytes, value: bytes | None) -> tuple[int, int]:
     return (begin, begin + len(value))
 
 
-def can_say(spelling: Spelling, names: Iterable[str]) -> bool:
+def can_render(spelling: Spelling, names: Iterable[str]) -> bool:
     """Whether the wording has a place for a value of each of these names."""
     return all(name in spelling.values for name in names)
 
 
-def render(spelling: Spelling, values: Mapping[str, str], cast: Cast, time: int) -> str:
+def render(spelling: Spelling, values: Mapping[str, str], pod: FixturePod, time: int) -> str:
     """The line that says so at that moment. Raises PatternError where it has no place for a value."""
     for name in values:
         if name not in spelling.values:
@@ -131,10 +131,10 @@ def render(spelling: Spelling, values: Mapping[str, str], cast: Cast, time: int)
     for name, (begin, end) in sorted(spelling.values.items(), key=lambda placed: placed[1]):
         if name in values and begin >= reached:
             depth = quotes_around(spelling.sample.encode(), begin)
-            pieces += [cast.put_on(spelling.sample[reached:begin], spelling.refs), _quoted(values[name], depth)]
+            pieces += [pod.rename_in(spelling.sample[reached:begin], spelling.refs), _quoted(values[name], depth)]
             reached = end
-    pieces.append(cast.put_on(spelling.sample[reached:], spelling.refs))
-    return _timed("".join(pieces), spelling, cast, time)
+    pieces.append(pod.rename_in(spelling.sample[reached:], spelling.refs))
+    return _timed("".join(pieces), spelling, pod, time)
 
 
 def _quoted(value: str, depth: int) -> str:
@@ -142,9 +142,9 @@ def _quoted(value: str, depth: int) -> str:
     return value if depth < 0 else value.replace('"', "\\" * (2 * depth + 1) + '"')
 
 
-def _timed(line: str, spelling: Spelling, cast: Cast, time: int) -> str:
+def _timed(line: str, spelling: Spelling, pod: FixturePod, time: int) -> str:
     moment = to_datetime(time)
-    syslog = f"{moment:%b} {moment.day:2} {moment:%H:%M:%S} {cast.names['node']}"
+    syslog = f"{moment:%b} {moment.day:2} {moment:%H:%M:%S} {pod.names['node']}"
     if _KLOG.match(line):
         return _KLOG.sub(lambda found: f"{found[1]}{moment:%m%d %H:%M:%S.%f}", line)
     if _SYSLOG.match(line):
@@ -154,7 +154,7 @@ def _timed(line: str, spelling: Spelling, cast: Cast, time: int) -> str:
     if spelling.entry.kind.startswith(OF_A_RULE):
         return f"E{_klog(time)}    1432 log.go:32] {line}"
     if not spelling.entry.component:
-        return within_error(line, cast, time)
+        return error_line(line, pod, time)
     head = line[:_HEAD]
     if _STAMP.search(head):
         stamp = _STAMP.sub(lambda found: f"{moment:%Y-%m-%d}{found[1]}{moment:%H:%M:%S.%f}" + _zone(found[0]), head, 1)
@@ -166,10 +166,10 @@ def _zone(stamp: str) -> str:
     return "Z" if "T" in stamp else " +0000" if re.search(r" [+-]\d{4}$", stamp) else ""
 
 
-def within_error(words: str, cast: Cast, time: int) -> str:
+def error_line(words: str, pod: FixturePod, time: int) -> str:
     """Words as the error of a line of kubelet that says nothing else but whose pod it is."""
     first, newline, below = words.partition("\n")
-    fields = f'err="{_quoted(first, 0)}" pod="{cast.names["pod"]}" podUID="{cast.names["pod_uid"]}"'
+    fields = f'err="{_quoted(first, 0)}" pod="{pod.names["pod"]}" podUID="{pod.names["pod_uid"]}"'
     return f'E{_klog(time)}    1432 log.go:32] "Request failed" {fields}{newline}{below}'
 
 

@@ -17,8 +17,17 @@ from kvdiag.events.raw import HitLine, ParsedLine, RpcLine
 from kvdiag.formats.bodies import klog
 from kvdiag.formats.bodies.known import read_body
 from kvdiag.formats.carriers.peel import peel
-from kvdiag.formats.rpc.lines import read_piece
-from kvdiag.formats.rpc.pieces import CALL, CALLED, REQUEST, RESPONSE, WHOLE, WITHOUT_ARGUMENTS, RpcFragment, thing_of
+from kvdiag.formats.rpc.lines import read_fragment
+from kvdiag.formats.rpc.pieces import (
+    CALL,
+    CALLED,
+    REQUEST,
+    RESPONSE,
+    WHOLE,
+    WITHOUT_ARGUMENTS,
+    RpcFragment,
+    kind_prefix,
+)
 
 LONGEST_TEXT = 8_192  # bytes of a line that are kept as evidence
 LONGEST_SITE = 80  # bytes from the end of klog's header to the bracket after file and line
@@ -35,35 +44,39 @@ class RpcReader:
         self._source = source
         self._pieces: dict[bytes, RpcFragment | None] = {}
         self._idle = frozenset(
-            method for method in WITHOUT_ARGUMENTS if not any(f"{thing_of(method)}.{end}" in kinds for end in _OUTCOMES)
+            method
+            for method in WITHOUT_ARGUMENTS
+            if not any(f"{kind_prefix(method)}.{end}" in kinds for end in _OUTCOMES)
         )
 
-    def hear(self, said: ParsedLine, stamp: int, place: HitLine, rest: int) -> None:
+    def add(self, parsed: ParsedLine, stamp: int, place: HitLine, rest: int) -> None:
         """Take a line up; klog's header ends at `rest`."""
         if self.lines and self.lines[-1].line == place.number:
             return  # another literal of the same line
-        piece = self._piece(said, place.line, rest)
+        piece = self._fragment(parsed, place.line, rest)
         if piece is None:
             return
         if piece.error and (more := self._source.below(place.block, place.index)):
             piece = piece._replace(error="\n".join([piece.error, *(one.decode("utf-8", "replace") for one in more)]))
-        line = RpcLine(stamp, piece, place.number, place.line[:LONGEST_TEXT], said[2])
+        line = RpcLine(stamp, piece, place.number, place.line[:LONGEST_TEXT], parsed[2])
         if piece.part in {CALL, CALLED}:
             self._forget_idle(line)
         self.lines.append(line)
 
-    def _piece(self, said: ParsedLine, line: bytes, rest: int) -> RpcFragment | None:
+    def _fragment(self, parsed: ParsedLine, line: bytes, rest: int) -> RpcFragment | None:
         """What a line says; the words of an unquoted klog message stand behind the bracket."""
-        site = line.find(b"] ", rest, rest + LONGEST_SITE) if said[3] is None else -1
+        site = line.find(b"] ", rest, rest + LONGEST_SITE) if parsed[3] is None else -1
         text = line[site + 2 :] if site >= 0 else b'"'
         if text[:1] == b'"':
             words = peel(line).body
-            body = said[3] or read_body(words)
-            message, fields = (body.message, body.fields) if body else klog.said(words)[:2]  # of one without its header
-            return read_piece(message, fields)
+            body = parsed[3] or read_body(words)
+            message, fields = (
+                (body.message, body.fields) if body else klog.read_message(words)[:2]
+            )  # of one without its header
+            return read_fragment(message, fields)
         if text in self._pieces:
             return self._pieces[text]
-        piece = read_piece(text.decode("utf-8", "replace").rstrip(), {})
+        piece = read_fragment(text.decode("utf-8", "replace").rstrip(), {})
         if piece is None or not (piece.request or piece.error):
             if len(self._pieces) >= MOST_PIECES:
                 self._pieces.clear()
@@ -75,11 +88,11 @@ class RpcReader:
         end = len(self.lines)
         if end and self.lines[-1].piece.part == WHOLE and self.lines[-1].piece.method in self._idle:
             end -= 1
-        spoken = self.lines[max(0, end - 3) :]
-        if [line.piece.part for line in spoken[:3]] != [CALL, REQUEST, RESPONSE]:
+        last_lines = self.lines[max(0, end - 3) :]
+        if [line.piece.part for line in last_lines[:3]] != [CALL, REQUEST, RESPONSE]:
             return
-        method = spoken[0].piece.method
-        is_whole = method in spoken[2].piece.answers and not spoken[1].piece.request and method in self._idle
-        alike = all(line.piece.succeeded is not False and line.piece.method in {"", method} for line in spoken)
-        if is_whole and alike and all(line.process == following.process for line in spoken):
+        method = last_lines[0].piece.method
+        is_whole = method in last_lines[2].piece.answers and not last_lines[1].piece.request and method in self._idle
+        alike = all(line.piece.succeeded is not False and line.piece.method in {"", method} for line in last_lines)
+        if is_whole and alike and all(line.process == following.process for line in last_lines):
             del self.lines[max(0, end - 3) :]

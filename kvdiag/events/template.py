@@ -242,9 +242,9 @@ def _pattern(tokens: tuple[_Token, ...], wording: Wording) -> tuple[bytes, list[
             quoted = atomic and token.text.startswith('"')
             parts.append(b'"' + _literal(token.text[1:]) if quoted else _literal(token.text))
         elif token.kind == "value":
-            kept = token.text != "_"
-            parts.append((b"(" if kept else b"(?:") + _value(tokens, index, wording) + b")")
-            names += [token.text] * kept
+            is_captured = token.text != "_"
+            parts.append((b"(" if is_captured else b"(?:") + _value(tokens, index, wording) + b")")
+            names += [token.text] * is_captured
         elif token.kind == "any":
             atomic = _opens_atomic(tokens, index, wording)
             parts.append(rb"(?>[^\n]*?" if atomic else b"")
@@ -270,9 +270,9 @@ def _literal(text: str) -> bytes:
 
 def _value(tokens: tuple[_Token, ...], index: int, wording: Wording) -> bytes:
     """Give the regex of a placeholder: its own, or everything up to what may follow it."""
-    own = PLACEHOLDERS[tokens[index].text].pattern if tokens[index].text in PLACEHOLDERS else None
-    if own is not None:
-        return own
+    pattern = PLACEHOLDERS[tokens[index].text].pattern if tokens[index].text in PLACEHOLDERS else None
+    if pattern is not None:
+        return pattern
     stops = _stops(tokens, index + 1, wording)
     if not stops:
         return rb"[^\n]*+"

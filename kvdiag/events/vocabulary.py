@@ -72,10 +72,10 @@ class Vocabulary(NamedTuple):
 
     def matcher(self, wording: int) -> Matcher:
         """Give the matcher of `wordings[wording]`, compiled when first asked for. Raises PatternError if faulty."""
-        made = self.matchers[wording]
-        if made is None:
-            made = self.matchers[wording] = compile_wording(self.wordings[wording])
-        return made
+        compiled = self.matchers[wording]
+        if compiled is None:
+            compiled = self.matchers[wording] = compile_wording(self.wordings[wording])
+        return compiled
 
     def owner(self, wording: int) -> Entry:
         """Give the entry that `wordings[wording]` is a spelling of."""
@@ -97,11 +97,11 @@ def load_vocabulary(folder: Path, extra: Iterable[Entry] = (), more: Iterable[Pa
 
     Raises PatternError for a file that cannot be used. Uses the cache of the user.
     """
-    entries = [entry for one in (folder, *own_folders(more)) for entry in _cached(one)]
+    entries = [entry for one in (folder, *user_event_folders(more)) for entry in _cached(one)]
     return make_vocabulary([*entries, *extra])
 
 
-def own_folders(patterns: Iterable[Path]) -> Iterator[Path]:
+def user_event_folders(patterns: Iterable[Path]) -> Iterator[Path]:
     """Give the folders of events in the user's folders of patterns."""
     for folder in patterns:
         if (folder / EVENTS).is_dir():
@@ -126,23 +126,23 @@ def read_entries(folder: Path) -> list[Entry]:
 def make_vocabulary(entries: Iterable[Entry]) -> Vocabulary:
     """Join entries of one kind to one; the order of wordings stays. Raises PatternError where they contradict."""
     kinds: dict[str, Entry] = {}
-    said: dict[_Speaker, Entry] = {}
+    by_speaker: dict[_Speaker, Entry] = {}
     spelled: list[tuple[_Speaker, Wording]] = []
     for entry in entries:
         speaker = (entry.kind, entry.component)
-        known, own = kinds.get(entry.kind), said.get(speaker)
+        known, same = kinds.get(entry.kind), by_speaker.get(speaker)
         kinds[entry.kind] = _merged(known, entry) if known else entry
-        said[speaker] = _merged(own, entry) if own else entry
+        by_speaker[speaker] = _merged(same, entry) if same else entry
         spelled += [(speaker, wording) for wording in entry.wordings]
     spelled = _shared_anchors(spelled)
-    numbers = {speaker: number for number, speaker in enumerate(said)}
+    numbers = {speaker: number for number, speaker in enumerate(by_speaker)}
     literals: dict[str, list[int]] = {}
     for index, (_, wording) in enumerate(spelled):
         literals.setdefault(wording.anchor, []).append(index)
-    owners = [said[speaker] for speaker, _ in spelled]
+    owners = [by_speaker[speaker] for speaker, _ in spelled]
     errors = frozenset(number for number, (_, wording) in enumerate(spelled) if "{error}" in wording.message)
     return Vocabulary(
-        entries=tuple(said.values()),
+        entries=tuple(by_speaker.values()),
         wordings=tuple(wording for _, wording in spelled),
         owners=tuple(numbers[speaker] for speaker, _ in spelled),
         literals=tuple(literal.encode() for literal in literals),
@@ -157,7 +157,7 @@ def make_vocabulary(entries: Iterable[Entry]) -> Vocabulary:
 
 
 def _is_special(entry: Entry) -> bool:
-    return bool(entry.poll or entry.reader) or entry.component == KERNEL or entry.kind == CRASH or entry.is_within
+    return bool(entry.poll or entry.reader) or entry.component == KERNEL or entry.kind == CRASH or entry.is_embedded
 
 
 def _shared_anchors(spelled: list[tuple[_Speaker, Wording]]) -> list[tuple[_Speaker, Wording]]:
@@ -183,8 +183,15 @@ def read_compiled(data: Mapping[str, Any]) -> list[Entry]:
             kind=kind,
             component=component,
             wordings=tuple(
-                Wording(anchor=anchor, message=message, fields=fields, since=since, verbosity=needed, place=spelled_at)
-                for anchor, message, fields, since, needed, spelled_at in wordings
+                Wording(
+                    anchor=anchor,
+                    message=message,
+                    fields=fields,
+                    since=since,
+                    verbosity=wording_verbosity,
+                    place=spelled_at,
+                )
+                for anchor, message, fields, since, wording_verbosity, spelled_at in wordings
             ),
             verbosity=verbosity,
             scope=scope,
@@ -220,8 +227,10 @@ def kinds_page(vocabulary: Vocabulary) -> str:
             ]
         notes = [entry.about, *(["*poll*"] if entry.poll else []), *(["*node*"] if entry.scope == "node" else [])]
         values = ", ".join(_values_of(entry))
-        says = ", ".join(entry.components) or "any"
-        lines.append(f"| `{entry.kind}` | {entry.label} | {says} | {entry.verbosity} | {values} | {'; '.join(notes)} |")
+        printed_by = ", ".join(entry.components) or "any"
+        lines.append(
+            f"| `{entry.kind}` | {entry.label} | {printed_by} | {entry.verbosity} | {values} | {'; '.join(notes)} |"
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -237,10 +246,10 @@ def event_files(folder: Path) -> list[Path]:
 
 
 def _files(folder: Path) -> list[tuple[str, bytes]]:
-    return [(str(path), bytes_of(path)) for path in event_files(folder)]
+    return [(str(path), read_event_file(path)) for path in event_files(folder)]
 
 
-def bytes_of(path: Path) -> bytes:
+def read_event_file(path: Path) -> bytes:
     """Give what is in a file of events. Raises PatternError where it cannot be read."""
     try:
         return path.read_bytes()

@@ -32,7 +32,7 @@ _STACK = lazy_regex(rb"(?:\\+n)+goroutine \d")
 _SOURCE_OF_EVENT = b",Source:EventSource{"  # what follows the message where an event is printed as a struct
 
 
-def own_words(found: Match, text: bytes) -> Match:
+def trim_to_string(found: Match, text: bytes) -> Match:
     r"""A match whose last value, where it goes on to the end of the line, ends with the string that it stands in.
 
     message\":\"… \\\"/bin/x\\\": no such file\",\"reason\":\"x\"}" for pod  →  … "/bin/x": no such file
@@ -72,7 +72,7 @@ def quotes_around(text: bytes, end: int) -> int:
 
 def with_pod(meaning: EventMatch, line: bytes) -> EventMatch:
     """What the words mean, and where they stand within an error the pod of the line, unless they name one."""
-    if not meaning.entry.is_within or any(ref.kind in {"pod", "pod_uid"} for ref in meaning.refs):
+    if not meaning.entry.is_embedded or any(ref.kind in {"pod", "pod_uid"} for ref in meaning.refs):
         return meaning
     return EventMatch.known(meaning.entry, (*meaning.refs, *pod_around(line)), meaning.attrs)
 

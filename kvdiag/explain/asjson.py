@@ -21,7 +21,7 @@ def topic_json(page: TopicPage) -> dict[str, Any]:
         "title": topic.title,
         "mode": page.mode or None,
         "modes": dict(topic.modes),
-        "says": topic.says,
+        "says": topic.summary,
         "steps": [_step(step) for step in page.steps],
         "answers": [{"question": a.question, "answer": a.answer, "run": list(a.run)} for a in page.answers],
         "doubts": list(topic.doubts),
@@ -41,7 +41,7 @@ def word_json(page: WordPage) -> dict[str, Any]:
     """A kind of event, an RPC or a reason with its lines and rules."""
     return {
         "name": page.name,
-        "says": page.says,
+        "says": page.summary,
         "lines": [_wording(line) for line in page.lines],
         "rules": list(page.rules),
     }

@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kvdiag.base.cache import cached, fingerprint
-from kvdiag.base.clock import duration
+from kvdiag.base.clock import parse_duration
 from kvdiag.base.errors import PatternError
-from kvdiag.events.folder import built_in
+from kvdiag.events.folder import builtin_patterns
 from kvdiag.events.template import Matcher, compile_wording
 from kvdiag.model.vocabulary import Wording
 
@@ -81,21 +81,21 @@ def load_benign(path: Path) -> tuple[Benign, ...]:
 
 def known_benign() -> tuple[Benign, ...]:
     """The harmless lines that come with kvdiag, from the cache when the file has not changed: without samples then."""
-    return _known_benign(built_in() / "topics" / f"{BENIGN}.yaml")
+    return _known_benign(builtin_patterns() / "topics" / f"{BENIGN}.yaml")
 
 
 @cache
 def _known_benign(path: Path) -> tuple[Benign, ...]:
-    return cached("benign", fingerprint([path]), lambda: list(map(_kept, load_benign(path))), _read_kept)
+    return cached("benign", fingerprint([path]), lambda: list(map(_to_row, load_benign(path))), _from_rows)
 
 
-def _kept(entry: Benign) -> list[object]:
+def _to_row(entry: Benign) -> list[object]:
     """What of an entry the cache keeps."""
-    said = [entry.name, entry.why, entry.unless, entry.most, entry.start, entry.until, entry.wordings[0].anchor]
-    return [*said, *(wording.message for wording in entry.wordings)]
+    values = [entry.name, entry.why, entry.unless, entry.most, entry.start, entry.until, entry.wordings[0].anchor]
+    return [*values, *(wording.message for wording in entry.wordings)]
 
 
-def _read_kept(rows: Sequence[Sequence[Any]]) -> tuple[Benign, ...]:
+def _from_rows(rows: Sequence[Sequence[Any]]) -> tuple[Benign, ...]:
     return tuple(
         Benign(
             name=str(name),
@@ -157,7 +157,7 @@ def _number(node: Node) -> int:
 
 
 def _duration(node: Node) -> int:
-    span = duration(node.text())
+    span = parse_duration(node.text())
     if span is None or span <= 0:
         raise node.error(f"{node.text()!r} is no duration; write 90s, 5m")
     return span

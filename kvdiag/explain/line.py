@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from kvdiag.base.clock import PRINTED, is_age, is_since_boot, is_yearless, say_duration, to_datetime
+from kvdiag.base.clock import PRINTED, is_age, is_since_boot, is_yearless, format_duration, to_datetime
 from kvdiag.base.errors import InputError, UnexpectedError, skip_faults
 from kvdiag.events.calls import calls
 from kvdiag.events.raw import EventMatch
-from kvdiag.events.recognise import ANYBODY, Recogniser
+from kvdiag.events.recognise import UNKNOWN_AUTHOR, Recogniser
 from kvdiag.events.stamper import resolve
 from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.history.ingest.blocks import Input, read_blocks
-from kvdiag.history.ingest.records import Raw, read_records
+from kvdiag.history.ingest.records import RawRecord, read_records
 from kvdiag.inputs.lines import LineMap
 from kvdiag.inputs.scan.blocks import Block
-from kvdiag.inputs.scan.choose import scanner
+from kvdiag.inputs.scan.choose import make_scanner
 from kvdiag.inputs.scan.protocol import Scanner
 from kvdiag.model.event import Event
 from kvdiag.model.record import Body, Origin
@@ -47,7 +47,7 @@ class LineReader:
     def __init__(self, vocabulary: Vocabulary) -> None:
         """The vocabulary that names what lines say."""
         self._vocabulary = vocabulary
-        self._scanner: Scanner = scanner(vocabulary.literals)
+        self._scanner: Scanner = make_scanner(vocabulary.literals)
 
     def read(self, source: Input, problem: Callable[[InputError], None], change: Change = list) -> Iterator[Line]:
         """Each record of an input, its lines changed by `change` before they are taken apart; a blank line is none.
@@ -66,23 +66,23 @@ class LineReader:
                 for fault in recogniser.faults:
                     problem(UnexpectedError(source.name, fault, raw.line))
 
-    def _line(self, raw: Raw, recogniser: Recogniser) -> Line:
+    def _line(self, raw: RawRecord, recogniser: Recogniser) -> Line:
         stamp = resolve(raw.peeled, raw.body)
         events = tuple(self._events(raw, stamp or 0, recogniser))
-        said = next((event.component for event in events if event.component), "")
+        component = next((event.component for event in events if event.component), "")
         return Line(
             number=raw.line,
             raw=raw.raw,
             carrier=raw.peeled.carrier,
             format=raw.body.format,
-            component=said or ANYBODY.of_line(raw.peeled.ident, raw.body.caller),
+            component=component or UNKNOWN_AUTHOR.author_of_line(raw.peeled.ident, raw.body.caller),
             node=raw.peeled.node,
             time=_time(stamp),
             body=raw.body,
             events=events,
         )
 
-    def _events(self, raw: Raw, stamp: int, recogniser: Recogniser) -> Iterator[Event]:
+    def _events(self, raw: RawRecord, stamp: int, recogniser: Recogniser) -> Iterator[Event]:
         data = raw.raw.rstrip(b"\n") + b"\n"
         recogniser.feed(data, 0, self._scanner.scan(data))
         raw_events = [*recogniser.raw_events, *calls(recogniser.rpc_lines, self._vocabulary)]
@@ -90,18 +90,18 @@ class LineReader:
             yield _event(raw_event.match, raw, stamp)
 
 
-def _changed(given: Iterable[Block], change: Change) -> Iterator[Block]:
-    for block in given:
+def _changed(blocks: Iterable[Block], change: Change) -> Iterator[Block]:
+    for block in blocks:
         yield block._replace(data=b"\n".join(change(block.data.split(b"\n"))))
 
 
-def _event(meaning: EventMatch, raw: Raw, stamp: int) -> Event:
+def _event(meaning: EventMatch, raw: RawRecord, stamp: int) -> Event:
     entry = meaning.entry
-    said = entry.component or meaning.attrs.get("program", "")
+    component = entry.component or meaning.attrs.get("program", "")
     return Event(
         time=stamp,
         kind=entry.kind,
-        component=ANYBODY.of_words(said, raw.peeled.ident, raw.body.caller, is_call=entry.is_call),
+        component=UNKNOWN_AUTHOR.author_of_words(component, raw.peeled.ident, raw.body.caller, is_call=entry.is_call),
         refs=meaning.refs,
         attrs=meaning.attrs,
         origin=Origin(SOURCE, raw.line),
@@ -115,9 +115,9 @@ def _time(stamp: int | None) -> str:
     if stamp is None:
         return ""
     if is_age(stamp):
-        return f"{say_duration(PRINTED - stamp)} before it was printed"
+        return f"{format_duration(PRINTED - stamp)} before it was printed"
     if is_since_boot(stamp):
-        return f"{say_duration(stamp)} since boot"
+        return f"{format_duration(stamp)} since boot"
     moment = to_datetime(stamp)
     if is_yearless(stamp):
         return moment.strftime("%m-%d %H:%M:%S.%f") + " (no year and no zone in the line)"

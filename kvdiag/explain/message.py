@@ -29,13 +29,15 @@ class Fit(NamedTuple):
     letters: int
 
 
-def fits(message: str, asked: Iterable[tuple[Rule, Selector]], kinds: Mapping[str, Entry]) -> tuple[Fit, ...]:
+def matching_rules(
+    message: str, selectors: Iterable[tuple[Rule, Selector]], kinds: Mapping[str, Entry]
+) -> tuple[Fit, ...]:
     """The rules that a message fits, the best first; `asked` are the rules with what each of them looks for."""
-    said = _plain(message)
+    text = _plain(message)
     best: dict[str, Fit] = {}
-    for rule, selector in asked:
+    for rule, selector in selectors:
         for words in (*_globs(selector), *_wordings(rule, selector, kinds)):
-            letters = _shared(said, words)
+            letters = _shared(text, words)
             if letters and (rule.name not in best or letters > best[rule.name].letters):
                 best[rule.name] = Fit(rule.name, rule.title, words, letters)
     return tuple(sorted(best.values(), key=lambda fit: (-fit.letters, fit.rule))[:MOST])
@@ -52,24 +54,24 @@ def _globs(selector: Selector) -> Iterator[str]:
 def _wordings(rule: Rule, selector: Selector, kinds: Mapping[str, Entry]) -> Iterator[str]:
     """What its lines say, where the selector takes every such line."""
     if not any(selector.conditions):
-        own = {entry.kind: entry for entry in rule.lines}
-        entries = (own.get(kind) or kinds.get(kind) for kind in selector.kinds)
+        rule_lines = {entry.kind: entry for entry in rule.lines}
+        entries = (rule_lines.get(kind) or kinds.get(kind) for kind in selector.kinds)
         yield from (wording.message.removeprefix("] ") for entry in entries if entry for wording in entry.wordings)
 
 
-def _shared(said: str, pattern: str) -> int:
+def _shared(text: str, pattern: str) -> int:
     """How many letters a message shares with a pattern: all of the pattern's, or all of its own."""
     parts = [part for hole in _HOLES.split(_plain(pattern)) if (part := hole.strip())]
     letters = sum(map(len, parts))
-    if letters >= LEAST and _in_order(said, parts):
+    if letters >= LEAST and _in_order(text, parts):
         return letters
-    return len(said) if len(said) >= LEAST and any(said in part for part in parts) else 0
+    return len(text) if len(text) >= LEAST and any(text in part for part in parts) else 0
 
 
-def _in_order(said: str, parts: Iterable[str]) -> bool:
+def _in_order(text: str, parts: Iterable[str]) -> bool:
     at = 0
     for part in parts:
-        at = said.find(part, at)
+        at = text.find(part, at)
         if at < 0:
             return False
         at += len(part)

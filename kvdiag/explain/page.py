@@ -62,7 +62,7 @@ class WordPage:
     """A kind of event, an RPC or a reason of kubectl's: what it is, the lines that tell of it, and the rules."""
 
     name: str
-    says: str
+    summary: str
     lines: tuple[StepWording, ...]
     rules: tuple[str, ...]
 

@@ -16,26 +16,26 @@ _REASON = ("reason", "says", "rules")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reason:
+class KubectlReason:
     """A word of a pod's or node's status, in a sentence, with the names of rules."""
 
     name: str
-    says: str
+    meaning: str
     rules: tuple[str, ...]
     place: str
 
 
-def load_reasons(path: Path) -> dict[str, Reason]:
+def load_reasons(path: Path) -> dict[str, KubectlReason]:
     """All reasons of a file by their names in lower case. Raises PatternError with `file:line:column`."""
     reasons = map(_reason, read_yaml(read_text(path), str(path)).sequence())
     return {reason.name.lower(): reason for reason in reasons}
 
 
-def _reason(node: Node) -> Reason:
+def _reason(node: Node) -> KubectlReason:
     keys = node.mapping(_REASON, _REASON)
-    return Reason(
+    return KubectlReason(
         name=keys["reason"].text(),
-        says=" ".join(keys["says"].text().split()),
+        meaning=" ".join(keys["says"].text().split()),
         rules=tuple(rule.text() for rule in keys["rules"].sequence()),
         place=node.place,
     )

@@ -43,11 +43,11 @@ def rule_text(page: RulePage) -> str:
 
 def word_text(page: WordPage) -> str:
     """A kind of event, an RPC or a reason."""
-    lines = [page.name, *_wrapped(page.says, "  ", 2)]
+    lines = [page.name, *_wrapped(page.summary, "  ", 2)]
     for line in page.lines:
-        said = line.component or "any program of a node"
+        component = line.component or "any program of a node"
         level = f" from -v={line.verbosity} on" if line.verbosity else ""
-        lines += ["", f"{line.kind} ({said}{level})", *_wrapped(line.about, "  ", 2)]
+        lines += ["", f"{line.kind} ({component}{level})", *_wrapped(line.about, "  ", 2)]
         lines += _wrapped(line.words, "    ", 4) if line.words else []
     if page.rules:
         lines += ["", "Rules", *_wrapped(", ".join(page.rules), "  ", 2)]
@@ -82,7 +82,7 @@ def _topic(page: TopicPage) -> Iterator[str]:
     if page.mode:
         yield ""
         yield from _wrapped(topic.modes[page.mode], f"{page.mode}: ", 0)
-    yield from _paragraphs(topic.says)
+    yield from _paragraphs(topic.summary)
     for number, step in enumerate(page.steps, 1):
         yield ""
         yield from _step(number, step)
@@ -147,15 +147,15 @@ def _line(page: LinePage) -> Iterator[str]:
     yield from _labelled("Format", f"{known}, {carried}", 0)
     by = ", ".join(word for word in (line.component, f"on {line.node}" if line.node else "") if word)
     rows = (("Component", by), ("Time", line.time), ("Level", str(body.level) if line.format != "plain" else ""))
-    for label, said in (*rows, ("Caller", body.caller), ("Message", body.message)):
-        if said:
-            yield from _labelled(label, said, 0)
+    for label, content in (*rows, ("Caller", body.caller), ("Message", body.message)):
+        if content:
+            yield from _labelled(label, content, 0)
     for key, value in body.fields.items():
         yield from _labelled("", f"{key}={value}", 0)
-    yield from _says(page)
+    yield from _line_summary(page)
 
 
-def _says(page: LinePage) -> Iterator[str]:
+def _line_summary(page: LinePage) -> Iterator[str]:
     line = page.line
     if not line.events:
         yield from _labelled("Event", "not recognized", 0)

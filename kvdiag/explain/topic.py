@@ -70,7 +70,7 @@ class Topic:
 
     name: str
     title: str
-    says: str
+    summary: str
     steps: tuple[TopicStep, ...]
     modes: Mapping[str, str] = field(default_factory=dict)
     answers: tuple[Answer, ...] = ()
@@ -113,7 +113,7 @@ def read_topic(text: str, file: str) -> Topic:
     return Topic(
         name=_named(top["topic"]),
         title=top["title"].text(),
-        says=_prose(top["says"]),
+        summary=_prose(top["says"]),
         steps=steps,
         modes=modes,
         answers=tuple(_answer(item, modes) for item in _items(top, "answers")),

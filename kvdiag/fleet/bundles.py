@@ -49,14 +49,19 @@ def manifest(path: Path) -> Iterator[Bundle]:
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"--manifest {path}: {error}") from None
     for number, row in _rows(path, text):
-        said = {name: str(row.get(name) or "") for name in ("path", "cluster", "node")}
-        if not said["path"] or not said["node"]:
+        values = {name: str(row.get(name) or "") for name in ("path", "cluster", "node")}
+        if not values["path"] or not values["node"]:
             raise UsageError(f"--manifest {path}:{number}: every row needs path and node, and may have cluster")
-        address = said["path"] if is_remote(said["path"]) else str((path.parent / said["path"]).resolve())
+        address = values["path"] if is_remote(values["path"]) else str((path.parent / values["path"]).resolve())
         files = tuple(_below(file, address) for file in place(address).files())
         if not files:
-            raise InputError(said["path"], f"nothing is there; {path}:{number} names it")
-        yield Bundle(_named(said["cluster"], address) or UNNAMED_CLUSTER, _named(said["node"], address), address, files)
+            raise InputError(values["path"], f"nothing is there; {path}:{number} names it")
+        yield Bundle(
+            _checked_name(values["cluster"], address) or UNNAMED_CLUSTER,
+            _checked_name(values["node"], address),
+            address,
+            files,
+        )
 
 
 def _rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -86,14 +91,14 @@ def _laid_out(address: str, files: Iterable[BundleFile], layout: str) -> Iterato
     for file in files:
         found = pattern.match(file.path)
         if found is not None:
-            told, root = found.groupdict(), found["bundle"]
-            node = told["node"] if file.path != root else _ARCHIVE.sub("", told["node"])
-            names[root] = (told.get("cluster") or UNNAMED_CLUSTER, node)
+            fields, root = found.groupdict(), found["bundle"]
+            node = fields["node"] if file.path != root else _ARCHIVE.sub("", fields["node"])
+            names[root] = (fields.get("cluster") or UNNAMED_CLUSTER, node)
             groups[root].append(file._replace(path=file.path[len(root) :].lstrip("/")))
-    for root, held in sorted(groups.items()):
+    for root, bundle_files in sorted(groups.items()):
         where = f"{address.rstrip('/')}/{root}"
-        cluster, node = (_named(name, where) for name in names[root])
-        yield Bundle(cluster, node, where, tuple(sorted(held)))
+        cluster, node = (_checked_name(name, where) for name in names[root])
+        yield Bundle(cluster, node, where, tuple(sorted(bundle_files)))
 
 
 def _pattern(layout: str) -> re.Pattern[str]:
@@ -111,7 +116,7 @@ def _pattern(layout: str) -> re.Pattern[str]:
         raise UsageError(f"--layout {layout}: {error.msg}; {{cluster}} and {{node}} may stand once") from None
 
 
-def _named(name: str, where: str) -> str:
+def _checked_name(name: str, where: str) -> str:
     """A name that a path or a manifest gives; such a one is a word of Kubernetes' or of a person's, and not a trap."""
     if len(name) > _LONGEST or not name.isprintable() or "/" in name:
         raise InputError(where, "its cluster or node has no name that can be shown; rename it or give --manifest")

@@ -21,13 +21,13 @@ PACKER = "kvdiag.fleet.packer"
 
 def main() -> int:
     """Do the job; the exit code tells whether it was done."""
-    said = json.loads(sys.stdin.buffer.read().decode("utf-8", "surrogateescape"))
-    job, folder = read_job(said), Path(said["folder"])
+    request = json.loads(sys.stdin.buffer.read().decode("utf-8", "surrogateescape"))
+    job, folder = read_job(request), Path(request["folder"])
     gc.disable()  # what is read holds no cycles
     try:
-        limit_me(job.limits, said["parent"])
+        limit_me(job.limits, request["parent"])
         if job.keys:
-            sys.stdout.write(json.dumps(_joined(job)._asdict()) + "\n")
+            sys.stdout.write(json.dumps(_join(job)._asdict()) + "\n")
         else:
             _judge(job, folder)
     except MemoryError:
@@ -38,7 +38,7 @@ def main() -> int:
 
 
 def _judge(job: Job, folder: Path) -> None:
-    from kvdiag.analysis.analyze import judged
+    from kvdiag.analysis.analyze import analyze_case
     from kvdiag.analysis.case import Case
     from kvdiag.fleet.places import place
     from kvdiag.fleet.rows import failed_row, rows
@@ -52,7 +52,7 @@ def _judge(job: Job, folder: Path) -> None:
         return source.removeprefix(root).lstrip("/") or Path(root).name
 
     case = Case(Options(paths=(root,)))
-    report, history = judged(case)
+    report, history = analyze_case(case)
     day = _day(history.ends) if history.events else day_of(job)
     worst = max(report.findings, key=lambda one: one.severity, default=None)
     outcome = outcome_of(job)._replace(
@@ -61,14 +61,14 @@ def _judge(job: Job, folder: Path) -> None:
         worst_rule=worst.rule.name if worst else "",
         day=day,
         problems=tuple(problem.replace(root, job.bundle.place) for problem in report.problems),
-        notes=tuple(_notes(job, {e.node for e in history.events if e.node and not e.is_controllers})),
+        notes=tuple(_notes(job, {e.node for e in history.events if e.node and not e.is_from_controller})),
     )
     tables = dict(rows(report, history, job.bundle, relative, case.patterns.vocabulary.wide))
     tables["failed"] = [dict(failed_row(outcome, time.time_ns() // 1000, one)) for one in outcome.problems]
     spool(folder, outcome, job.dest, tables)
 
 
-def _joined(job: Job) -> Outcome:
+def _join(job: Job) -> Outcome:
     from kvdiag.fleet.joined import join_cluster
 
     return join_cluster(job)
@@ -80,11 +80,11 @@ def _day(stamp: int) -> str:
     return to_datetime(stamp).date().isoformat()
 
 
-def _notes(job: Job, told: set[str]) -> list[str]:
+def _notes(job: Job, nodes: set[str]) -> list[str]:
     """Where layout or manifest and the lines contradict each other."""
     from kvdiag.model.event import NAMELESS
 
-    names = sorted(name for name in told if not name.startswith(NAMELESS))
+    names = sorted(name for name in nodes if not name.startswith(NAMELESS))
     if not names or job.bundle.node in names:
         return []
     return [f"named {job.bundle.node}, but its lines are of {', '.join(names[:4])}"]

@@ -12,8 +12,8 @@ from typing import NamedTuple
 from kvdiag.fleet.fleetrun import by_cluster
 from kvdiag.fleet.parquet import merged
 from kvdiag.fleet.places import Place
-from kvdiag.fleet.results import COMPACTED, done, folder_of, in_path, stored
-from kvdiag.fleet.rows import said_json
+from kvdiag.fleet.results import COMPACTED, done_markers, folder_of, in_path, stored
+from kvdiag.fleet.rows import to_json
 from kvdiag.fleet.schema import ROOT, TABLES
 from kvdiag.fleet.values import JOINED, short_digest
 
@@ -30,10 +30,10 @@ class Compacted(NamedTuple):
 def compact(dest: Place) -> Compacted:
     """Compact every cluster."""
     before = after = 0
-    for cluster, markers in by_cluster(done(dest)).items():
+    for cluster, markers in by_cluster(done_markers(dest)).items():
         keys = sorted(one.key for one in markers if one.bundle != JOINED)
-        made = _compact_cluster(dest, cluster, keys)
-        before, after = before + made.before, after + made.after
+        compacted = _compact_cluster(dest, cluster, keys)
+        before, after = before + compacted.before, after + compacted.after
     return Compacted(before, after)
 
 
@@ -46,18 +46,18 @@ def _compact_cluster(dest: Place, cluster: str, keys: list[str]) -> Compacted:
     if path in manifests:
         _sweep(dest, cluster, path, manifests)
         return Compacted(count, count)
-    made = 0
+    written = 0
     for table, files in old.items():
         for folder in sorted({folder_of(file) for file in files}):
             for number, part in enumerate(_parts(dest, [file for file in files if folder_of(file) == folder])):
                 data = merged(table, part, found.dead)
                 if data:
                     dest.put(f"{folder}/{COMPACTED}{number}-{digest}.parquet", data)
-                    made += 1
+                    written += 1
     replaces = [manifest.rpartition("/")[2].removesuffix(".json") for manifest in manifests]
-    dest.put(path, said_json({"keys": keys, "replaces": replaces}))
+    dest.put(path, to_json({"keys": keys, "replaces": replaces}))
     _sweep(dest, cluster, path, manifests)
-    return Compacted(count, made)
+    return Compacted(count, written)
 
 
 def _parts(dest: Place, files: list[str]) -> Iterator[list[bytes]]:
@@ -72,7 +72,7 @@ def _parts(dest: Place, files: list[str]) -> Iterator[list[bytes]]:
         yield part
 
 
-def _sweep(dest: Place, cluster: str, kept: str, manifests: list[str]) -> None:
+def _sweep(dest: Place, cluster: str, current: str, manifests: list[str]) -> None:
     """Remove the files that count for nothing; the manifests that were replaced go last."""
     known = {name for files in stored(dest, cluster).files.values() for name in files}
     for table in TABLES:
@@ -80,7 +80,7 @@ def _sweep(dest: Place, cluster: str, kept: str, manifests: list[str]) -> None:
             if file.path not in known:
                 dest.remove(file.path)
     for manifest in manifests:
-        if manifest != kept:
+        if manifest != current:
             dest.remove(manifest)
 
 

@@ -24,13 +24,13 @@ def run_dask(jobs: Iterable[Job], scheduler: str) -> Iterator[Outcome]:
         raise UsageError(f"--scheduler {scheduler}: {error}; start one with: dask scheduler") from None
     with client:
         rest = iter(jobs)
-        given = {_submitted(client, job): job for job in islice(rest, AHEAD)}
-        under_way = as_completed(given, loop=client.loop)
+        pending = {_submitted(client, job): job for job in islice(rest, AHEAD)}
+        under_way = as_completed(pending, loop=client.loop)
         for future in under_way:
-            job = given.pop(future)
+            job = pending.pop(future)
             yield future.result() if future.status == "finished" else _lost(job, str(future.exception()))
             for other in islice(rest, 1):
-                given[added := _submitted(client, other)] = other
+                pending[added := _submitted(client, other)] = other
                 under_way.add(added)
 
 
@@ -38,6 +38,6 @@ def _submitted(client: Client, job: Job) -> object:
     return client.submit(work, job, key=f"{job.bundle.id}-{job.key}", pure=False, retries=RETRIES)
 
 
-def _lost(job: Job, said: str) -> Outcome:
-    reason = f"its workers died: {said.partition(chr(10))[0][:200]}"
+def _lost(job: Job, error: str) -> Outcome:
+    reason = f"its workers died: {error.partition(chr(10))[0][:200]}"
     return outcome_of(job)._replace(reason=reason, next_step="look at the workers' logs; run again to repeat it")

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from kvdiag import __version__
 from kvdiag.base.errors import UsageError
-from kvdiag.events.folder import built_in
+from kvdiag.events.folder import builtin_patterns
 from kvdiag.fleet.places import Place, place
-from kvdiag.fleet.progress import Tally
-from kvdiag.fleet.results import Done, Failures, by_bundle, done
+from kvdiag.fleet.progress import FleetProgress
+from kvdiag.fleet.results import DoneMarker, Failures, by_bundle, done_markers
 from kvdiag.fleet.schema import SCHEMA
 from kvdiag.fleet.values import JOINED, Bundle, Job, Limits, Outcome, short_digest
 
@@ -42,40 +42,40 @@ def read_shard(text: str, completion_index: str) -> Shard:
     return Shard(int(number), int(count))
 
 
-def judges() -> str:
+def judge_version() -> str:
     """Who judges: kvdiag's version, its rules and vocabulary, and the shape of the results."""
     total = hashlib.sha256(f"{__version__} {SCHEMA}".encode())
-    root = built_in()
+    root = builtin_patterns()
     for path in sorted(root.rglob("*.yaml")):
         total.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
     return total.hexdigest()
 
 
 def run_fleet(
-    bundles: Sequence[Bundle], dest: str, limits: Limits, engine: Engine, begin: Callable[..., Tally]
-) -> Tally:
+    bundles: Sequence[Bundle], dest: str, limits: Limits, engine: Engine, begin: Callable[..., FleetProgress]
+) -> FleetProgress:
     """Judge what is new or was changed, store it, and join each cluster's shared volumes."""
     _check_unique(bundles)
-    target, who = place(dest), judges()
+    target, who = place(dest), judge_version()
     keys = {bundle.id: bundle.key(who) for bundle in bundles}
-    known, failures = by_bundle(done(target)), Failures(target)
+    known, failures = by_bundle(done_markers(target)), Failures(target)
     for bundle in bundles:
         _forget_old(target, known.get(bundle.id, ()), keys[bundle.id])
-    wanted = [b for b in bundles if all(one.key != keys[b.id] for one in known.get(b.id, ()))]
-    tally = begin(total=len(wanted), size=sum(b.size for b in wanted), skipped=len(bundles) - len(wanted))
-    largest_first = sorted(wanted, key=lambda bundle: -bundle.size)
+    pending = [b for b in bundles if all(one.key != keys[b.id] for one in known.get(b.id, ()))]
+    progress = begin(total=len(pending), size=sum(b.size for b in pending), skipped=len(bundles) - len(pending))
+    largest_first = sorted(pending, key=lambda bundle: -bundle.size)
     for outcome in engine(Job(b, keys[b.id], dest, limits) for b in largest_first):
-        tally.add(outcome)
+        progress.add(outcome)
         if not outcome.reason:
             _forget_old(target, known.get(outcome.bundle, ()), outcome.key, only=False)
         failures.forget(outcome)
-    return tally
+    return progress
 
 
 def join_clusters(dest: str, limits: Limits, engine: Engine) -> Iterator[Outcome]:
     """Judge the volumes again that several nodes of one cluster tell of, where a node's results are new."""
-    target, who = place(dest), judges()
-    markers, failures = by_cluster(done(target)), Failures(target)
+    target, who = place(dest), judge_version()
+    markers, failures = by_cluster(done_markers(target)), Failures(target)
     jobs = []
     for cluster, found in sorted(markers.items()):
         old = [one for one in found if one.bundle == JOINED]
@@ -95,15 +95,15 @@ def join_clusters(dest: str, limits: Limits, engine: Engine) -> Iterator[Outcome
         yield outcome
 
 
-def by_cluster(markers: Iterable[Done]) -> Mapping[str, list[Done]]:
+def by_cluster(markers: Iterable[DoneMarker]) -> Mapping[str, list[DoneMarker]]:
     """The markers of each cluster."""
-    groups: dict[str, list[Done]] = defaultdict(list)
+    groups: dict[str, list[DoneMarker]] = defaultdict(list)
     for one in markers:
         groups[one.cluster].append(one)
     return groups
 
 
-def _forget_old(target: Place, markers: Iterable[Done], key: str, *, only: bool = True) -> None:
+def _forget_old(target: Place, markers: Iterable[DoneMarker], key: str, *, only: bool = True) -> None:
     """Results of what a bundle held before count no more; with `only`, where those of today are there already."""
     markers = list(markers)
     if only and all(one.key != key for one in markers):

@@ -23,7 +23,7 @@ _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 _TAIL = 4096
 
 
-class Ended(NamedTuple):
+class ProcessResult(NamedTuple):
     """How a process ended: its output, or the reason it has none and what to do."""
 
     out: bytes
@@ -44,27 +44,29 @@ class Guard:
         self._lock = threading.Lock()
         self._is_stopped = False
 
-    def run(self, command: Sequence[str], given: bytes, limits: Limits, environment: Mapping[str, str]) -> Ended:
+    def run(
+        self, command: Sequence[str], stdin_data: bytes, limits: Limits, environment: Mapping[str, str]
+    ) -> ProcessResult:
         """Run a command to its end or to its limit; `given` is its standard input. Raises StoppedError.
 
         That is a file: a pipe to a child that has crashed would end us, as the command line obeys SIGPIPE.
         """
-        with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as request:
-            request.write(given)
+        with tempfile.TemporaryFile() as stderr, tempfile.TemporaryFile() as request:
+            request.write(stdin_data)
             request.seek(0)
-            child = self._start(command, (request, said), environment)
+            child = self._start(command, (request, stderr), environment)
             try:
                 out, _ = child.communicate(timeout=limits.seconds)
             except subprocess.TimeoutExpired:
                 reason = f"took more than {limits.seconds:g} s"
-                return Ended(b"", reason, "raise --limit-seconds, or look at its largest log")
+                return ProcessResult(b"", reason, "raise --limit-seconds, or look at its largest log")
             finally:
                 _kill(child)
                 child.communicate()
                 self._live.discard(child)
             if self._is_stopped:
                 raise StoppedError
-            return Ended(out) if child.returncode == 0 else _failed(child.returncode, _tail(said), limits)
+            return ProcessResult(out) if child.returncode == 0 else _failed(child.returncode, _tail(stderr), limits)
 
     def stop(self) -> None:
         """End every process that is still at work, and start no other."""
@@ -108,19 +110,19 @@ def limit_me(limits: Limits, parent: int) -> None:
             resource.setrlimit(what, (most, most))
 
 
-def _failed(code: int, said: str, limits: Limits) -> Ended:
-    if code == OUT_OF_MEMORY or "bad_alloc" in said or "MemoryError" in said:
+def _failed(code: int, stderr: str, limits: Limits) -> ProcessResult:
+    if code == OUT_OF_MEMORY or "bad_alloc" in stderr or "MemoryError" in stderr:
         memory = f"{limits.memory / (1 << 30):.3g} GiB"
-        return Ended(b"", f"needed more than {memory} of memory", "raise --limit-memory, or split the bundle")
+        return ProcessResult(b"", f"needed more than {memory} of memory", "raise --limit-memory, or split the bundle")
     if code == -signal.SIGXCPU:
-        return Ended(b"", f"took more than {limits.seconds:g} s of CPU", "raise --limit-seconds")
+        return ProcessResult(b"", f"took more than {limits.seconds:g} s of CPU", "raise --limit-seconds")
     if code == -signal.SIGKILL:
-        return Ended(b"", "was killed from outside, by the OOM killer perhaps", "run fewer at once: --workers")
+        return ProcessResult(b"", "was killed from outside, by the OOM killer perhaps", "run fewer at once: --workers")
     if code < 0:
         name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
-        return Ended(b"", f"crashed: {name}", "run kvdiag analyze on it alone, and report what ends it")
-    last = said.strip().rpartition("\n")[2]
-    return Ended(b"", f"ended with {code}: {last[:500]}", "run kvdiag analyze on it alone")
+        return ProcessResult(b"", f"crashed: {name}", "run kvdiag analyze on it alone, and report what ends it")
+    last = stderr.strip().rpartition("\n")[2]
+    return ProcessResult(b"", f"ended with {code}: {last[:500]}", "run kvdiag analyze on it alone")
 
 
 def _kill(child: subprocess.Popen[bytes]) -> None:

@@ -19,16 +19,16 @@ from kvdiag.fleet.results import put_results
 from kvdiag.fleet.rows import finding_row
 from kvdiag.fleet.values import Job, Outcome, outcome_of
 from kvdiag.history.correlate.history import joined_history
-from kvdiag.history.correlate.identity import Joined
+from kvdiag.history.correlate.identity import UnionFind
 from kvdiag.history.correlate.nodes import with_nodes
-from kvdiag.model.event import CONTROLLERS, Event, Ref, place_of
+from kvdiag.model.event import CONTROLLERS, Event, Ref, event_order
 from kvdiag.model.options import Options
 from kvdiag.model.place import NO_PROVENANCE
 from kvdiag.model.record import Origin
 from kvdiag.model.report import Finding
 from kvdiag.model.timeline import Coverage, Gap, History, SeenVersion
 from kvdiag.model.values import Verdict
-from kvdiag.rules.incidents import told
+from kvdiag.rules.incidents import with_incidents
 
 MOST_EVENTS = 50_000  # that are judged at once: some 250 MB
 _VOLUMES = "SELECT bundle, node, volume, names, pods FROM volumes WHERE volume <> '' ORDER BY ALL"
@@ -48,7 +48,7 @@ _VERSIONS = """
 _ALONE = "SELECT rule, subject_kind, subject_key, volume_handle, subject, subject_node, verdict, finding FROM findings"
 
 
-class Shared(NamedTuple):
+class SharedVolume(NamedTuple):
     """One volume that several nodes tell of: what each bundle calls it, and the pods that use it."""
 
     places: frozenset[tuple[str, str]]
@@ -64,15 +64,15 @@ def join_cluster(job: Job) -> Outcome:
     """Store the findings that no node of a cluster shows alone."""
     dest, case = place(job.dest), Case(Options())
     tables = ("volumes", "events", "coverage", "versions", "findings")
-    asked = Questions(dest, job.bundle.cluster, tables)
-    alone = _Alone(asked.ask(_ALONE).rows)
+    questions = Questions(dest, job.bundle.cluster, tables)
+    alone = _NodeFindings(questions.ask(_ALONE).rows)
     rows: dict[str, dict[str, Any]] = {}
     cut = 0
-    for group in _groups(shared_volumes(asked.ask(_VOLUMES).rows)):
-        history = _history(asked, group, case)
+    for group in _groups(shared_volumes(questions.ask(_VOLUMES).rows)):
+        history = _history(questions, group, case)
         cut += len(history.events) >= MOST_EVENTS
-        for one in told(case.findings(history)):
-            same = alone.like(one)
+        for one in with_incidents(case.findings(history)):
+            same = alone.same_as(one)
             if not any(row[-2] == one.verdict or one.verdict is Verdict.POSSIBLE for row in same):
                 row = finding_row(one, history.versions, "", lambda source: source)
                 rows[one.key] = row | {"surer_than": sorted({row[-1] for row in same})}
@@ -91,9 +91,9 @@ def join_cluster(job: Job) -> Outcome:
     return outcome
 
 
-def shared_volumes(rows: Iterable[Sequence[Any]]) -> list[Shared]:
+def shared_volumes(rows: Iterable[Sequence[Any]]) -> list[SharedVolume]:
     """The volumes of which more than one node tells; `rows` are bundle, node, volume, names and pods."""
-    same = Joined()
+    same = UnionFind()
     rows = list(rows)
     for bundle, _, volume, names, _ in rows:
         same.join([("of", bundle, volume), *(("name", name) for name in names)])
@@ -101,38 +101,38 @@ def shared_volumes(rows: Iterable[Sequence[Any]]) -> list[Shared]:
     for row in rows:
         groups[same.root(("of", row[0], row[2]))].append(row)
     return [
-        Shared(frozenset((row[0], row[2]) for row in group), frozenset(pod for row in group for pod in row[4]))
+        SharedVolume(frozenset((row[0], row[2]) for row in group), frozenset(pod for row in group for pod in row[4]))
         for group in groups.values()
         if len({row[1] for row in group}) > 1
     ]
 
 
-def _groups(shared: Sequence[Shared]) -> Iterator[list[Shared]]:
+def _groups(shared: Sequence[SharedVolume]) -> Iterator[list[SharedVolume]]:
     """Volumes that are judged together: as many as have few enough places."""
-    group: list[Shared] = []
+    group: list[SharedVolume] = []
     for one in shared:
         group.append(one)
-        if sum(len(each.places) for each in group) >= MOST_TOGETHER:
+        if sum(len(each.places) for each in group) >= MOST_PLACES:
             yield group
             group = []
     if group:
         yield group
 
 
-MOST_TOGETHER = 200  # places of volumes that are judged together
+MOST_PLACES = 200  # places of volumes that are judged together
 
 
-def _history(asked: Questions, group: Sequence[Shared], case: Case) -> History:
+def _history(questions: Questions, group: Sequence[SharedVolume], case: Case) -> History:
     wide = case.patterns.vocabulary.wide
     bundles = sorted({bundle for one in group for bundle in one.bundles})
     places = [{"bundle": bundle, "volume": volume} for one in group for bundle, volume in sorted(one.places)]
     pods = sorted({pod for one in group for pod in one.pods})
-    told_of = asked.ask(_EVENTS.format(most=MOST_EVENTS), [bundles, places, pods, sorted(wide)]).rows
-    read = sorted((_event(row) for row in told_of), key=place_of)
+    rows = questions.ask(_EVENTS.format(most=MOST_EVENTS), [bundles, places, pods, sorted(wide)]).rows
+    read = sorted((_event(row) for row in rows), key=event_order)
     events = with_nodes(read, dict.fromkeys((event.origin.source for event in read), NO_PROVENANCE))
     nodes = _nodes_of_logs(events)
-    coverage = [_coverage(row, nodes) for row in asked.ask(_COVERAGE, [bundles]).rows]
-    versions = [_version(row, nodes) for row in asked.ask(_VERSIONS, [bundles]).rows]
+    coverage = [_coverage(row, nodes) for row in questions.ask(_COVERAGE, [bundles]).rows]
+    versions = [_version(row, nodes) for row in questions.ask(_VERSIONS, [bundles]).rows]
     return joined_history(events, wide, coverage, versions)
 
 
@@ -154,11 +154,11 @@ def _event(row: Sequence[Any]) -> Event:
 
 def _nodes_of_logs(events: Iterable[Event]) -> Mapping[str, str]:
     """What the logs of each bundle call its node, where that is one name."""
-    told_of: dict[str, set[str]] = defaultdict(set)
+    names_of: dict[str, set[str]] = defaultdict(set)
     for event in events:
-        if event.node and not event.is_controllers:
-            told_of[event.origin.source.partition("/")[0]].add(event.node)
-    return {bundle: names.pop() for bundle, names in told_of.items() if len(names) == 1}
+        if event.node and not event.is_from_controller:
+            names_of[event.origin.source.partition("/")[0]].add(event.node)
+    return {bundle: names.pop() for bundle, names in names_of.items() if len(names) == 1}
 
 
 def _coverage(row: Sequence[Any], nodes: Mapping[str, str]) -> Coverage:
@@ -173,12 +173,12 @@ def _coverage(row: Sequence[Any], nodes: Mapping[str, str]) -> Coverage:
 def _version(row: Sequence[Any], nodes: Mapping[str, str]) -> SeenVersion:
     node, component, version, how, span, log_node, source, line, time = row
     origin = Origin(f"{node}/{source}", line) if source else None
-    said = "" if how == "wording" else version
+    printed = "" if how == "wording" else version
     where = "" if component in CONTROLLERS else log_node or nodes.get(node, "")
-    return SeenVersion(component, said, how, where, origin, span, _stamp(time) if time else None)
+    return SeenVersion(component, printed, how, where, origin, span, _stamp(time) if time else None)
 
 
-class _Alone:
+class _NodeFindings:
     """The findings of the nodes, to be found again under the names that a subject has when more is known of it."""
 
     def __init__(self, rows: Iterable[Sequence[Any]]) -> None:
@@ -188,13 +188,13 @@ class _Alone:
             for name in {*names} - {""}:
                 self._by_name[rule, kind, name].append(row)
 
-    def like(self, finding: Finding) -> list[Sequence[Any]]:
+    def same_as(self, finding: Finding) -> list[Sequence[Any]]:
         """Those of the same rule about the same subject; where one says no node it is the same."""
         subject, ids = finding.subject, finding.subject.ids
         names = {subject.key, subject.name, ids.get("volume_handle", "")} - {""}
-        here = ids.get("node", "")
+        node = ids.get("node", "")
         found = (row for name in sorted(names) for row in self._by_name[finding.rule.name, str(subject.kind), name])
-        return [row for row in found if not here or not row[5] or row[5] == here]
+        return [row for row in found if not node or not row[5] or row[5] == node]
 
 
 def _stamp(moment: datetime) -> int:

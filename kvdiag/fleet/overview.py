@@ -55,8 +55,8 @@ class Overview(NamedTuple):
 
 def overview(dest: str) -> Overview:
     """Ask the results that are stored."""
-    asked = Questions(place(dest), tables=("findings", "joined", "inputs", "errors", "failed"))
-    counts, causes, errors, failed = (_rows(asked, sql) for sql in (_COUNTS, _CAUSES, _ERRORS, _FAILED))
+    questions = Questions(place(dest), tables=("findings", "joined", "inputs", "errors", "failed"))
+    counts, causes, errors, failed = (_rows(questions, sql) for sql in (_COUNTS, _CAUSES, _ERRORS, _FAILED))
     return Overview(counts[0], causes, errors, failed)
 
 
@@ -65,6 +65,6 @@ def state(dest: str) -> Answer:
     return Questions(place(dest), tables=("findings", "joined", "inputs", "failed")).ask(_STATE)
 
 
-def _rows(asked: Questions, sql: str) -> list[Row]:
-    answer = asked.ask(sql)
+def _rows(questions: Questions, sql: str) -> list[Row]:
+    answer = questions.ask(sql)
     return [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]

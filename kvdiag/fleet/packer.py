@@ -20,11 +20,11 @@ def main() -> int:
     """Store the results; the exit code tells whether that was done."""
     gc.disable()
     try:
-        left = unspool(Path(sys.argv[2]))
-        put_results(place(left.dest), left.outcome, left.tables)
+        spooled = unspool(Path(sys.argv[2]))
+        put_results(place(spooled.dest), spooled.outcome, spooled.tables)
     except MemoryError:
         return OUT_OF_MEMORY
-    sys.stdout.write(json.dumps(left.outcome._asdict()) + "\n")
+    sys.stdout.write(json.dumps(spooled.outcome._asdict()) + "\n")
     return 0
 
 

@@ -16,69 +16,71 @@ SCHEMA = "kvdiag.fleet/1"
 _MARKS = re.compile(r"([\\`*_{}\[\]<>()#+!|~&])")
 
 
-def write_overview(said: Overview, stream: TextIO, output: str, *, redact: bool = True) -> None:
+def write_overview(overview: Overview, stream: TextIO, output: str, *, redact: bool = True) -> None:
     """One of OUTPUTS."""
     if output == "json":
         write_json(
-            {"schema": SCHEMA, **{name: plain(part) for name, part in said._asdict().items()}}, stream, redact=redact
+            {"schema": SCHEMA, **{name: plain(part) for name, part in overview._asdict().items()}},
+            stream,
+            redact=redact,
         )
         return
     if output == "html":
         from kvdiag.report.page.render import write_template  # no other output needs a template
 
-        write_template("fleet.html", _values(said), stream, redact=redact)
+        write_template("fleet.html", _values(overview), stream, redact=redact)
         return
-    lines = _markdown(said) if output == "markdown" else _text(said)
+    lines = _markdown(overview) if output == "markdown" else _text(overview)
     stream.writelines(f"{clean(line, redact=redact)}\n" for line in lines)
 
 
-def _text(said: Overview) -> Iterator[str]:
-    yield _summary(said.counts)
-    for row in said.causes:
+def _text(overview: Overview) -> Iterator[str]:
+    yield _summary(overview.counts)
+    for row in overview.causes:
         yield ""
         yield f"{row['severity'].upper()} {_nodes(row['nodes'])}: {row['rule']}"
         yield f"  {row['title']}"
         yield from (f"  {name}: {words}" for name, words in _facts(row))
-    if said.errors:
+    if overview.errors:
         yield from ("", "Errors that nothing explains:")
-        yield from (f"  {_nodes(row['nodes'])}, {row['lines']:,}×: {_said(row)}" for row in said.errors)
-    if said.failed:
+        yield from (f"  {_nodes(row['nodes'])}, {row['lines']:,}×: {_error_text(row)}" for row in overview.errors)
+    if overview.failed:
         yield from ("", "Not judged, or in part:")
-        yield from (f"  {row['cluster']}/{row['node']}: {row['reason']}; {row['next_step']}" for row in said.failed)
+        yield from (f"  {row['cluster']}/{row['node']}: {row['reason']}; {row['next_step']}" for row in overview.failed)
 
 
-def _markdown(said: Overview) -> Iterator[str]:
-    yield from ("# Fleet report", "", _summary(said.counts))
-    if said.causes:
+def _markdown(overview: Overview) -> Iterator[str]:
+    yield from ("# Fleet report", "", _summary(overview.counts))
+    if overview.causes:
         yield from (
             "",
             "| nodes | severity | root cause | first node | since | versions |",
             "|--:|---|---|---|---|---|",
         )
-    for row in said.causes:
+    for row in overview.causes:
         facts = dict(_facts(row))
-        told = (str(row["nodes"]), row["severity"], f"{row['rule']}: {row['title']}", facts["first node"])
-        yield f"| {' | '.join(_escaped(cell) for cell in (*told, facts['since'], facts.get('versions', '')))} |"
-    if said.errors:
+        columns = (str(row["nodes"]), row["severity"], f"{row['rule']}: {row['title']}", facts["first node"])
+        yield f"| {' | '.join(_escaped(cell) for cell in (*columns, facts['since'], facts.get('versions', '')))} |"
+    if overview.errors:
         yield from ("", "## Errors that nothing explains", "", "| nodes | lines | error |", "|--:|--:|---|")
-        yield from (f"| {row['nodes']} | {row['lines']} | {_escaped(_said(row))} |" for row in said.errors)
-    if said.failed:
+        yield from (f"| {row['nodes']} | {row['lines']} | {_escaped(_error_text(row))} |" for row in overview.errors)
+    if overview.failed:
         yield from ("", "## Not judged, or in part", "", "| node | reason | next step |", "|---|---|---|")
-        for row in said.failed:
+        for row in overview.failed:
             cells = (f"{row['cluster']}/{row['node']}", row["reason"], row["next_step"])
             yield f"| {' | '.join(map(_escaped, cells))} |"
 
 
-def _values(said: Overview) -> dict[str, object]:
+def _values(overview: Overview) -> dict[str, object]:
     """What the template shows, in words."""
-    causes = [{"row": row, "facts": list(_facts(row))} for row in said.causes]
-    worst = next(iter(said.causes), None)
+    causes = [{"row": row, "facts": list(_facts(row))} for row in overview.causes]
+    worst = next(iter(overview.causes), None)
     verdict = f"{_nodes(worst['nodes'])}: {worst['title']}" if worst else "No known failure found."
-    errors = [{"nodes": row["nodes"], "lines": row["lines"], "says": _said(row)} for row in said.errors]
+    errors = [{"nodes": row["nodes"], "lines": row["lines"], "says": _error_text(row)} for row in overview.errors]
     level = worst["severity"] if worst else "none"
-    summary = _summary(said.counts)
-    told = {"verdict": verdict, "level": level, "summary": summary, "causes": causes}
-    return {**told, "errors": errors, "failed": said.failed}
+    summary = _summary(overview.counts)
+    values = {"verdict": verdict, "level": level, "summary": summary, "causes": causes}
+    return {**values, "errors": errors, "failed": overview.failed}
 
 
 def _summary(counts: Row) -> str:
@@ -102,7 +104,7 @@ def _facts(row: Row) -> Iterator[tuple[str, str]]:
     yield "first", shortened(row["says"], 300)
 
 
-def _said(row: Row) -> str:
+def _error_text(row: Row) -> str:
     return f"{row['component']}: {shortened(row['says'], 160)}"
 
 

@@ -51,15 +51,15 @@ def packed(table: str, rows: Iterable[Mapping[str, Any]]) -> bytes:
 def merged(table: str, files: Sequence[bytes], dead: Collection[str]) -> bytes:
     """One file with the rows of many but those of `dead` results; empty when there are none."""
     parts = [pq.read_table(io.BytesIO(data), schema=schema_of(table)) for data in files]
-    whole = pa.concat_tables(parts)
+    merged_table = pa.concat_tables(parts)
     if dead:
-        is_dead = pc.is_in(whole["result_key"], value_set=pa.array(sorted(dead), pa.string()))
-        whole = whole.filter(pc.invert(is_dead))
-    if not len(whole):
+        is_dead = pc.is_in(merged_table["result_key"], value_set=pa.array(sorted(dead), pa.string()))
+        merged_table = merged_table.filter(pc.invert(is_dead))
+    if not len(merged_table):
         return b""
-    order = [(name, "ascending") for name in _ORDER if name in whole.column_names]
+    order = [(name, "ascending") for name in _ORDER if name in merged_table.column_names]
     stream = io.BytesIO()
-    pq.write_table(whole.sort_by(order), stream, compression="zstd")
+    pq.write_table(merged_table.sort_by(order), stream, compression="zstd")
     return stream.getvalue()
 
 

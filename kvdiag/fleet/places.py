@@ -85,14 +85,14 @@ class Folder:
 
     def put(self, path: str, data: bytes) -> None:
         """Write beside and rename."""
-        with self._written(path, data) as (beside, whole):
-            beside.replace(whole)
+        with self._written(path, data) as (temporary, target):
+            temporary.replace(target)
 
     def put_new(self, path: str, data: bytes) -> bool:
         """Write beside and link, which fails where there is a file."""
-        with self._written(path, data) as (beside, whole):
+        with self._written(path, data) as (temporary, target):
             try:
-                os.link(beside, whole)
+                os.link(temporary, target)
             except FileExistsError:
                 return False
             return True
@@ -107,13 +107,13 @@ class Folder:
 
     @contextlib.contextmanager
     def _written(self, path: str, data: bytes) -> Iterator[tuple[Path, Path]]:
-        whole = self._root / path
-        whole.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=whole.parent, prefix=".", suffix=".tmp")
+        target = self._root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=".", suffix=".tmp")
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(data)
-            yield Path(name), whole
+            yield Path(name), target
         finally:
             Path(name).unlink(missing_ok=True)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TextIO
 
-from kvdiag.base.clock import say_duration
+from kvdiag.base.clock import format_duration
 from kvdiag.fleet.values import Outcome
 from kvdiag.model.values import Severity
 from kvdiag.safe.clean import clean
@@ -14,7 +14,7 @@ EVERY = 10.0  # seconds between two lines where nobody watches
 _OFTEN = 0.2
 
 
-class Tally:
+class FleetProgress:
     """Counts outcomes, and tells of them."""
 
     def __init__(self, stream: TextIO, total: int, size: int, skipped: int) -> None:
@@ -22,7 +22,7 @@ class Tally:
         self._stream, self._total, self._size = stream, total, size
         self.skipped, self.done, self.failed, self.partial, self._read = skipped, 0, 0, 0, 0
         self._worst: tuple[int, str] = (-1, "")
-        self._begun = self._told = time.monotonic()
+        self._begun = self._printed_at = time.monotonic()
         self._is_live = stream.isatty()
 
     def add(self, outcome: Outcome) -> None:
@@ -30,32 +30,32 @@ class Tally:
         self._read += outcome.size
         if outcome.reason:
             self.failed += 1
-            self._say(f"{outcome.cluster}/{outcome.node} {outcome.reason}; {outcome.next_step}")
+            self._print(f"{outcome.cluster}/{outcome.node} {outcome.reason}; {outcome.next_step}")
         else:
             self.done += 1
             self.partial += bool(outcome.problems)
             self._worst = max(self._worst, (outcome.worst, f"{outcome.worst_rule} on {outcome.node}"))
         for note in (*outcome.problems, *outcome.notes):
-            self._say(f"{outcome.cluster}/{outcome.node}: {note}")
+            self._print(f"{outcome.cluster}/{outcome.node}: {note}")
         now = time.monotonic()
-        if now - self._told > (_OFTEN if self._is_live else EVERY):
-            self._told = now
+        if now - self._printed_at > (_OFTEN if self._is_live else EVERY):
+            self._printed_at = now
             self._stream.write(f"\r\x1b[K{self.line()}" if self._is_live else f"kvdiag: {self.line()}\n")
             self._stream.flush()
 
     def add_joined(self, outcome: Outcome) -> None:
         """A whole cluster was joined."""
         for note in outcome.notes:
-            self._say(f"{outcome.cluster}: {note}")
+            self._print(f"{outcome.cluster}: {note}")
         if outcome.reason:
             self.failed += 1
-            self._say(f"{outcome.cluster}: its shared volumes: {outcome.reason}; {outcome.next_step}")
+            self._print(f"{outcome.cluster}: its shared volumes: {outcome.reason}; {outcome.next_step}")
         elif outcome.findings:
-            self._say(f"{outcome.cluster}: {outcome.findings:,} findings that no node shows alone")
+            self._print(f"{outcome.cluster}: {outcome.findings:,} findings that no node shows alone")
 
     def end(self) -> None:
         """The last line."""
-        self._say(self.line())
+        self._print(self.line())
 
     def line(self) -> str:
         """How far it is, on one line."""
@@ -68,10 +68,10 @@ class Tally:
             f"{self._read / took / 1e6:.1f} MB/s",
         ]
         if rest > 0 and self._read:
-            parts.append(f"{say_duration(int(rest * took / self._read * 1e6))} left")
+            parts.append(f"{format_duration(int(rest * took / self._read * 1e6))} left")
         if self._worst[0] >= 0:
             parts.append(f"worst so far: {Severity(self._worst[0]).label}, {clean(self._worst[1])}")
         return " · ".join(parts)
 
-    def _say(self, words: str) -> None:
-        self._stream.write(("\r\x1b[K" if self._is_live else "") + f"kvdiag: {clean(words)}\n")
+    def _print(self, text: str) -> None:
+        self._stream.write(("\r\x1b[K" if self._is_live else "") + f"kvdiag: {clean(text)}\n")

@@ -39,12 +39,12 @@ class Bucket:
             return
         except OSError as error:
             raise InputError(self.address, str(error)) from None
-        for path, said in sorted(found.items()):
-            modified = said.get("LastModified") or said.get("last_modified") or said.get("mtime")
+        for path, info in sorted(found.items()):
+            modified = info.get("LastModified") or info.get("last_modified") or info.get("mtime")
             stamp = modified.timestamp() if hasattr(modified, "timestamp") else 0.0
-            state = str(said.get("ETag") or said.get("etag") or stamp)
+            state = str(info.get("ETag") or info.get("etag") or stamp)
             name = path.removeprefix(self._root).lstrip("/")
-            yield BundleFile(name or path.rpartition("/")[2], int(said["size"] or 0), state, stamp)
+            yield BundleFile(name or path.rpartition("/")[2], int(info["size"] or 0), state, stamp)
 
     def read(self, path: str) -> bytes:
         """The bytes of an object."""
@@ -72,9 +72,9 @@ class Bucket:
         """Copy the objects into a folder; an object's name leads nowhere else."""
         root = folder / "bundle"
         for file in files:
-            here = root / (file.path or self._root.rpartition("/")[2])
-            if not here.resolve().is_relative_to(root.resolve()):
+            target = root / (file.path or self._root.rpartition("/")[2])
+            if not target.resolve().is_relative_to(root.resolve()):
                 raise InputError(f"{self.address}/{file.path}", "its name leads out of the bundle; rename it")
-            here.parent.mkdir(parents=True, exist_ok=True)
-            self._system.get_file(f"{self._root}/{file.path}" if file.path else self._root, str(here))
+            target.parent.mkdir(parents=True, exist_ok=True)
+            self._system.get_file(f"{self._root}/{file.path}" if file.path else self._root, str(target))
         return root

@@ -19,7 +19,7 @@ from urllib.parse import quote, unquote
 
 from kvdiag.fleet.parquet import packed
 from kvdiag.fleet.places import Place
-from kvdiag.fleet.rows import failed_row, said_json
+from kvdiag.fleet.rows import failed_row, to_json
 from kvdiag.fleet.schema import ROOT, TABLES
 from kvdiag.fleet.values import Outcome
 
@@ -30,7 +30,7 @@ _FILE = re.compile(
 )
 
 
-class Done(NamedTuple):
+class DoneMarker(NamedTuple):
     """A bundle that was judged: where its marker lies, its cluster, and what its results are called by."""
 
     path: str
@@ -44,15 +44,15 @@ def in_path(name: str) -> str:
     return quote(name, safe="").replace(".", "%2E") if set(name) <= {"."} else quote(name, safe="")
 
 
-def done(dest: Place, below: str = "") -> list[Done]:
+def done_markers(dest: Place, below: str = "") -> list[DoneMarker]:
     """Every marker there is, or those below a part of the path, in the order of their paths."""
     found = (_MARKER.fullmatch(file.path) for file in dest.files(f"{ROOT}/done{below}"))
-    return sorted(Done(one[0], unquote(one["cluster"]), one["bundle"], one["key"]) for one in found if one)
+    return sorted(DoneMarker(one[0], unquote(one["cluster"]), one["bundle"], one["key"]) for one in found if one)
 
 
-def by_bundle(markers: Sequence[Done]) -> Mapping[str, list[Done]]:
+def by_bundle(markers: Sequence[DoneMarker]) -> Mapping[str, list[DoneMarker]]:
     """The markers of each bundle: more than one where a run ended before the old one was removed."""
-    groups: dict[str, list[Done]] = defaultdict(list)
+    groups: dict[str, list[DoneMarker]] = defaultdict(list)
     for one in markers:
         groups[one.bundle].append(one)
     return groups
@@ -68,23 +68,23 @@ class Stored(NamedTuple):
 def stored(dest: Place, cluster: str = "", tables: Sequence[str] = tuple(TABLES)) -> Stored:
     """What there is of all clusters or of one."""
     below = f"/cluster={in_path(cluster)}" if cluster else ""
-    live = {one.key for one in done(dest, below)}
-    held = _compacted(dest, below)
-    inside = {key for keys in held.values() for key in keys}
+    live = {one.key for one in done_markers(dest, below)}
+    compacted = _compacted(dest, below)
+    inside = {key for keys in compacted.values() for key in keys}
     files = {
         table: [
             file.path
             for file in dest.files(f"{ROOT}/{table}{below}")
-            if (found := _FILE.fullmatch(file.path)) and _counts(found, live, held, inside)
+            if (found := _FILE.fullmatch(file.path)) and _counts(found, live, compacted, inside)
         ]
         for table in tables
     }
     return Stored(files, frozenset(inside - live))
 
 
-def _counts(found: re.Match[str], live: set[str], held: Mapping[str, Sequence[str]], inside: set[str]) -> bool:
+def _counts(found: re.Match[str], live: set[str], compacted: Mapping[str, Sequence[str]], inside: set[str]) -> bool:
     if found["bundle"].startswith(COMPACTED):
-        return found["key"] in held
+        return found["key"] in compacted
     if found["table"] == "failed":
         return True
     return found["key"] in live and found["key"] not in inside
@@ -92,13 +92,13 @@ def _counts(found: re.Match[str], live: set[str], held: Mapping[str, Sequence[st
 
 def _compacted(dest: Place, below: str) -> dict[str, Sequence[str]]:
     """By digest of each compaction the keys in its files, but of those that another replaced."""
-    held: dict[str, Sequence[str]] = {}
+    keys_by_digest: dict[str, Sequence[str]] = {}
     replaced: set[str] = set()
     for file in dest.files(f"{ROOT}/compacted{below}"):
-        said = json.loads(dest.read(file.path))
-        held[file.path.rpartition("/")[2].removesuffix(".json")] = said["keys"]
-        replaced.update(said["replaces"])
-    return {digest: keys for digest, keys in held.items() if digest not in replaced}
+        manifest = json.loads(dest.read(file.path))
+        keys_by_digest[file.path.rpartition("/")[2].removesuffix(".json")] = manifest["keys"]
+        replaced.update(manifest["replaces"])
+    return {digest: keys for digest, keys in keys_by_digest.items() if digest not in replaced}
 
 
 def put_results(dest: Place, outcome: Outcome, tables: Mapping[str, Iterable[Mapping[str, Any]]]) -> None:
@@ -109,7 +109,7 @@ def put_results(dest: Place, outcome: Outcome, tables: Mapping[str, Iterable[Map
         if data:
             put = dest.put if table == "failed" else dest.put_new  # an earlier try may have failed as a whole
             put(table_path(table, outcome), data)
-    dest.put_new(_marker_path(outcome), said_json(outcome._asdict()))
+    dest.put_new(_marker_path(outcome), to_json(outcome._asdict()))
 
 
 def put_failed(dest: Place, outcome: Outcome, at: int) -> None:

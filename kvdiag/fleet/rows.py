@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from typing import Any
 
-from kvdiag.base.versions import read_range, say_range
+from kvdiag.base.versions import read_range, format_range
 from kvdiag.events.names import attachment_name
 from kvdiag.fleet.values import Bundle, Outcome
 from kvdiag.model.event import Event
@@ -36,10 +36,10 @@ def rows(
     Of the events those are kept that may be judged again with other nodes': of volumes that may be on another, of pods
     that use one, and of nodes themselves, whose kinds are `wide`.
     """
-    told = [_volume(one) for one in _volumes(history)]
+    volume_rows = [_volume(one) for one in _volumes(history)]
     volumes = {id(e): t.subject.key for t in _volumes(history) for e in t.events}
-    movable = {row["volume"] for row in told if row["names"]}
-    pods = {pod for row in told if row["names"] for pod in row["pods"]}
+    movable = {row["volume"] for row in volume_rows if row["names"]}
+    pods = {pod for row in volume_rows if row["names"] for pod in row["pods"]}
 
     def is_movable(event: Event) -> bool:
         is_of_pod = any(ref.kind == "pod_uid" and ref.value in pods for ref in event.refs)
@@ -52,7 +52,7 @@ def rows(
             for one in history.events
             if (is_kept := is_movable(one)) or one.kind in wide
         ),
-        "volumes": told,
+        "volumes": volume_rows,
         "inputs": [_input(one, relative) for one in report.inputs],
         "coverage": [_coverage(one) for one in history.coverage],
         "versions": [_version(one, relative) for one in history.versions],
@@ -78,9 +78,11 @@ def finding_row(found: Finding, versions: Sequence[SeenVersion], node: str, rela
     """A finding with the versions of what it is about, as they were when it began."""
     ids, running = found.subject.ids, _running(versions, found.begins)
     driver = ids.get("driver", "")
-    handed = {value for e in found.evidence for name in ("from_node", "to_node") if (value := e.event.attrs.get(name))}
-    nodes = handed | {e.event.node for e in found.evidence if e.event.node}
-    said = plain_finding(_relative_evidence(found, relative))
+    handover_nodes = {
+        value for e in found.evidence for name in ("from_node", "to_node") if (value := e.event.attrs.get(name))
+    }
+    nodes = handover_nodes | {e.event.node for e in found.evidence if e.event.node}
+    document = plain_finding(_relative_evidence(found, relative))
     return {
         "rule": found.rule.name,
         "rule_id": found.rule.id,
@@ -111,7 +113,7 @@ def finding_row(found: Finding, versions: Sequence[SeenVersion], node: str, rela
         "nodes": sorted(nodes) or [node],
         "affected": [bug.reference for bug in found.bugs if bug.status == "affected"],
         "surer_than": [],
-        "json": json_text(said, redact=True).rstrip("\n"),
+        "json": json_text(document, redact=True).rstrip("\n"),
     }
 
 
@@ -127,9 +129,9 @@ def _relative_evidence(found: Finding, relative: Relative) -> Finding:
 
 def _running(versions: Sequence[SeenVersion], at: int) -> dict[str, str]:
     """By component what ran at a moment: what was said last before it, else what was said at all."""
-    said = sorted((one for one in versions if one.version), key=lambda one: one.time or 0)
-    first = {one.component: one.version for one in reversed(said)}
-    return first | {one.component: one.version for one in said if (one.time or 0) <= at}
+    printed = sorted((one for one in versions if one.version), key=lambda one: one.time or 0)
+    first = {one.component: one.version for one in reversed(printed)}
+    return first | {one.component: one.version for one in printed if (one.time or 0) <= at}
 
 
 def _event(event: Event, volume: str, relative: Relative, text: str) -> Row:
@@ -182,7 +184,7 @@ def _names_everywhere(timeline: Timeline) -> set[str]:
     if not any(name.startswith(_SURELY) for name in names):
         return set()
     hashes = ((handle, driver, node) for handle in handles for driver in drivers for node in nodes)
-    return names | {f"attachment:{attachment_name(*of)}" for of in hashes}
+    return names | {f"attachment:{attachment_name(*key)}" for key in hashes}
 
 
 def _input(one: Reading, relative: Relative) -> Row:
@@ -215,7 +217,7 @@ def _coverage(one: Coverage) -> Row:
 def _version(one: SeenVersion, relative: Relative) -> Row:
     return {
         "component": one.component,
-        "version": one.version or say_range(read_range(one.span)),
+        "version": one.version or format_range(read_range(one.span)),
         "how": one.how,
         "span": one.span,
         "log_node": one.node,
@@ -231,11 +233,11 @@ def _errors(report: Report, relative: Relative) -> Iterator[Row]:
             "component": group.component,
             "call": group.where,
             "level": str(group.level),
-            "says": clean_text(group.says),
+            "says": clean_text(group.message),
             "count": group.count,
             "begins": group.begins,
             "ends": group.ends,
-            "goes_on": group.goes_on,
+            "goes_on": group.is_ongoing,
             "subjects": list(group.subjects),
             "source": relative(group.origin.source),
             "line": group.origin.line,
@@ -256,6 +258,6 @@ def failed_row(outcome: Outcome, at: int, problem: str = "") -> Mapping[str, Any
     }
 
 
-def said_json(value: object) -> bytes:
+def to_json(value: object) -> bytes:
     """One document in UTF-8, for markers."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True).encode("utf-8", "backslashreplace")

@@ -37,9 +37,9 @@ def spool(folder: Path, outcome: Outcome, dest: str, tables: Mapping[str, Iterab
 def unspool(folder: Path) -> Spooled:
     """Read what `spool` wrote."""
     below = folder / _FOLDER
-    said = json.loads((below / _OUTCOME).read_text("ascii"))
+    data = json.loads((below / _OUTCOME).read_text("ascii"))
     tables = {path.name: _rows(path) for path in sorted(below.iterdir()) if path.name != _OUTCOME}
-    return Spooled(read_outcome(said["outcome"]), said["dest"], tables)
+    return Spooled(read_outcome(data["outcome"]), data["dest"], tables)
 
 
 def _rows(path: Path) -> Iterator[Mapping[str, Any]]:

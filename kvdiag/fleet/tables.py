@@ -45,10 +45,10 @@ def _cell(value: object, *, redact: bool) -> str:
 
 
 def _text(value: object) -> str:
-    said = plain(value)
-    if isinstance(said, list):
-        return ", ".join(map(str, said))
-    return "" if said is None else str(said)
+    plain_value = plain(value)
+    if isinstance(plain_value, list):
+        return ", ".join(map(str, plain_value))
+    return "" if plain_value is None else str(plain_value)
 
 
 def plain(value: Any) -> Any:  # noqa: ANN401  # whatever DuckDB gives

@@ -19,10 +19,10 @@ CHILD = "kvdiag.fleet.child"
 def work(job: Job, guard: Guard | None = None) -> Outcome:
     """Judge one bundle or cluster; a failure is an outcome too, and is stored."""
     with tempfile.TemporaryDirectory(prefix="kvdiag-") as folder:
-        given = json.dumps(job.plain() | {"parent": os.getpid(), "folder": folder}).encode("utf-8", "surrogateescape")
+        request = json.dumps(job.plain() | {"parent": os.getpid(), "folder": folder}).encode("utf-8", "surrogateescape")
         variables = os.environ | {"TMPDIR": folder, "MALLOC_ARENA_MAX": "2", "PYTHONUTF8": "1"}
         name = f"{job.bundle.cluster}/{job.bundle.node}".encode("ascii", "backslashreplace").decode()
-        ended = (guard or Guard()).run([sys.executable, "-m", CHILD, name], given, job.limits, variables)
+        ended = (guard or Guard()).run([sys.executable, "-m", CHILD, name], request, job.limits, variables)
     if not ended.reason:
         return read_outcome(json.loads(ended.out))
     failed = outcome_of(job)._replace(reason=ended.reason, next_step=ended.next_step, day=day_of(job))

@@ -40,10 +40,10 @@ class Bundle(NamedTuple):
         """Its bytes."""
         return sum(file.size for file in self.files)
 
-    def key(self, judges: str) -> str:
+    def key(self, judge_version: str) -> str:
         """What it holds and who judges it: the same key has the same results."""
-        said = (word for one in self.files for word in (one.path, str(one.size), one.state))
-        return short_digest((judges, self.id, *said))
+        words = (word for one in self.files for word in (one.path, str(one.size), one.state))
+        return short_digest((judge_version, self.id, *words))
 
 
 class Limits(NamedTuple):
@@ -92,23 +92,23 @@ class Outcome(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def read_job(said: Mapping[str, Any]) -> Job:
+def read_job(data: Mapping[str, Any]) -> Job:
     """What `Job.plain` wrote."""
-    bundle = said["bundle"]
+    bundle = data["bundle"]
     files = tuple(BundleFile(*one) for one in bundle["files"])
     return Job(
         bundle=Bundle(bundle["cluster"], bundle["node"], bundle["place"], files),
-        key=said["key"],
-        dest=said["dest"],
-        limits=Limits(*said["limits"]),
-        keys=tuple(said["keys"]),
+        key=data["key"],
+        dest=data["dest"],
+        limits=Limits(*data["limits"]),
+        keys=tuple(data["keys"]),
     )
 
 
-def read_outcome(said: Mapping[str, Any]) -> Outcome:
+def read_outcome(data: Mapping[str, Any]) -> Outcome:
     """What `Outcome._asdict` gave, read from JSON."""
-    lists = {name: tuple(said[name]) for name in ("problems", "notes")}
-    return Outcome(**{name: value for name, value in said.items() if name in Outcome._fields} | lists)
+    lists = {name: tuple(data[name]) for name in ("problems", "notes")}
+    return Outcome(**{name: value for name, value in data.items() if name in Outcome._fields} | lists)
 
 
 def outcome_of(job: Job) -> Outcome:

@@ -62,7 +62,7 @@ _FILES: Mapping[str, str] = {
 # What attaches volumes is in the controller manager too.
 _ATTACHING = frozenset(("operation_generator.go", "nestedpendingoperations.go", "csi_attacher.go", "csi_plugin.go"))
 # Names that a driver may have too; within a process of many programs they tell.
-_WITHIN: Mapping[str, str] = {
+_COMBINED_FILES: Mapping[str, str] = {
     "kube-apiserver": """
         instance cacher available_controller handler_proxy apf_controller storage_factory crd_finalizer
         priority-and-fairness wrap httplog
@@ -165,10 +165,10 @@ def _by_file(table: Mapping[str, str]) -> Mapping[str, str]:
     return {f"{name}.go": author for author, names in table.items() for name in names.split()}
 
 
-_AUTHORS, _COMBINED_AUTHORS = _by_file(_FILES), _by_file({**_WITHIN, **_FILES})
+_AUTHORS, _COMBINED_AUTHORS = _by_file(_FILES), _by_file({**_COMBINED_FILES, **_FILES})
 
 
-def called(source: str) -> str:
+def program_in_name(source: str) -> str:
     """The program that an input's name speaks of; empty when it speaks of none."""
     name = source.rsplit("/", 1)[-1].lower()
     known = next((program for word, program in _BY_NAME if word in name), None)
@@ -179,8 +179,8 @@ def byline(source: str, place: Provenance = NO_PROVENANCE) -> Byline:
     """Whose a log is by its name, a path or a section such as `kube-apiserver [0e43ac4c291d]`, and its container."""
     name = source.rsplit("/", 1)[-1]
     section = _ID.search(name)
-    own = place.container or (name[: section.start()] if section else "")
-    return Byline(called(own or source), own, rank_of(place))
+    container = place.container or (name[: section.start()] if section else "")
+    return Byline(program_in_name(container or source), container, rank_of(place))
 
 
 def rank_of(place: Provenance) -> Rank | None:
@@ -189,7 +189,7 @@ def rank_of(place: Provenance) -> Rank | None:
         return None
     if not place.namespace or place.namespace in _SYSTEM or _SYSTEM_NAMED.fullmatch(place.namespace):
         return Rank.SYSTEM
-    is_named = called(place.container) or _AGENTS.search(place.container) or _AGENTS.search(place.pod)
+    is_named = program_in_name(place.container) or _AGENTS.search(place.container) or _AGENTS.search(place.pod)
     return Rank.NAMED if is_named else Rank.APPLICATION
 
 
@@ -218,11 +218,11 @@ class Attribution(NamedTuple):
     by: Byline = Byline()
     own: str = ""
 
-    def of_line(self, ident: str, caller: str) -> str:
+    def author_of_line(self, ident: str, caller: str) -> str:
         """The program that wrote a line: as line and name tell for sure, else who mostly speaks in the log."""
         return self._known(ident, caller, self.own) or self.own or self.by.program
 
-    def of_words(self, component: str, ident: str, caller: str = "", *, is_call: bool = False) -> str:
+    def author_of_words(self, component: str, ident: str, caller: str = "", *, is_call: bool = False) -> str:
         """The program that wrote words known to be of `component`, empty where several programs have them.
 
         A driver's words and calls in the log of a sidecar are the sidecar's. What no known program wrote in the log of
@@ -230,19 +230,19 @@ class Attribution(NamedTuple):
         """
         if is_call or component == DRIVER:
             return self.own if self.own in SIDECARS else DRIVER
-        return component or self.of_line(ident, caller) or self._unknown_container()
+        return component or self.author_of_line(ident, caller) or self._unknown_container()
 
-    def may_say(self, component: str, ident: str, line: bytes, carrier: str = "") -> bool:
+    def may_print(self, component: str, ident: str, line: bytes, carrier: str = "") -> bool:
         """Whether a line with the words of a component may be of it: not when another is known to have written it.
 
         What a container printed is never of a program of the host, whatever it says.
         """
         if self.is_contained(carrier, ident):
-            is_own = component not in HOST or (component == "kubelet" and self._is_kubelets())
-            return is_own and self.by.rank is not Rank.APPLICATION and self._may_say(component, "", line)
+            is_allowed = component not in HOST or (component == "kubelet" and self._is_kubelets())
+            return is_allowed and self.by.rank is not Rank.APPLICATION and self._may_print(component, "", line)
         if component in _HOST:
             return not ident or ident in _HOST or not component
-        return self._may_say(component, ident, line)
+        return self._may_print(component, ident, line)
 
     def is_contained(self, carrier: str, ident: str) -> bool:
         """Whether a container printed the line: by the place of its log, by its carrier, or by what a journal says."""
@@ -253,7 +253,7 @@ class Attribution(NamedTuple):
         """Whether a crash dump may be that of a program of the host: not in the output of a container."""
         return not self.is_contained(carrier, ident) or self._is_kubelets()
 
-    def _may_say(self, component: str, ident: str, line: bytes) -> bool:
+    def _may_print(self, component: str, ident: str, line: bytes) -> bool:
         """Whether neither the name of a process nor a source file in the line says that another wrote it."""
         if not component:
             return True
@@ -289,11 +289,11 @@ class Attribution(NamedTuple):
         """The name of the container that wrote the log; empty where it may be several programs in one."""
         return "" if any(word in self.by.container for word in COMBINED) else self.by.container
 
-    def _known(self, ident: str, caller: str, own: str = "") -> str:
+    def _known(self, ident: str, caller: str, main_program: str = "") -> str:
         """The program that wrote a line; empty when nothing tells for sure. What attaches volumes is in two."""
-        told, named = author(ident, caller), self.by.program if self.by.program in CONTROL else ""
+        by_line, named = author(ident, caller), self.by.program if self.by.program in CONTROL else ""
         is_shared = not ident and caller.partition(":")[0] in _ATTACHING
-        return named or (own if own in CONTROL else told) if is_shared else told or named
+        return named or (main_program if main_program in CONTROL else by_line) if is_shared else by_line or named
 
 
 def is_output(carrier: str, ident: str) -> bool:

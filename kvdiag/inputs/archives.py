@@ -20,7 +20,7 @@ from itertools import count, groupby
 from pathlib import PurePosixPath
 from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
-from kvdiag.inputs.cutzip import members_found
+from kvdiag.inputs.cutzip import scan_members
 from kvdiag.inputs.folders import age_order
 from kvdiag.inputs.gzipped import DamagedError
 from kvdiag.inputs.readers import read_up_to
@@ -42,7 +42,7 @@ _DIGITS = 12
 _EARLIEST, _LATEST = 1_388_534_400, 4_102_444_800  # 2014 and 2100
 # What the libraries raise for an archive that was made to break them, or is broken.
 _FAULTS = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError)
-_ODD = (ValueError, LookupError, ArithmeticError, RuntimeError)
+_OTHER_FAULTS = (ValueError, LookupError, ArithmeticError, RuntimeError)
 
 
 class Member(NamedTuple):
@@ -57,11 +57,11 @@ class Member(NamedTuple):
 
 def tar_members(archive: Reader) -> Iterator[Member]:
     """Give the regular files of a tar in their order. Raises DamagedError where it cannot be read further."""
-    stream = _Forward(archive)
-    with _damage():
+    stream = _ForwardReader(archive)
+    with _as_damage():
         tar = tarfile.TarFile(fileobj=cast("IO[bytes]", stream))
     for number in count():
-        with _damage():
+        with _as_damage():
             stream.begin()
             member = tar.next()
         if member is None:
@@ -69,8 +69,8 @@ def tar_members(archive: Reader) -> Iterator[Member]:
         if number == MOST_MEMBERS:
             raise TooLongError(f"it has more than {MOST_MEMBERS:,} files")
         if member.isreg():
-            inside = _Inside(stream, min(_stored(member), tar.offset - stream.tell()))
-            yield Member(_clean(member.name), member.size, _sane(member.mtime), inside)
+            inside = _MemberReader(stream, min(_stored(member), tar.offset - stream.tell()))
+            yield Member(_clean_name(member.name), member.size, _plausible_date(member.mtime), inside)
             inside.end()
         tar.members.clear()  # type: ignore[attr-defined]  # kept for look-ups that nobody makes here, 2 KB each
         tar.pax_headers = {}
@@ -87,38 +87,38 @@ def _stored(member: tarfile.TarInfo) -> int:
 def zip_members(archive: IO[bytes]) -> Iterator[Member]:
     """Give the files of a zip, the older ones of a rotated set first. Raises DamagedError where it is no whole zip."""
     try:
-        with _damage():
-            opened = zipfile.ZipFile(cast("IO[bytes]", _Sought(archive)))
+        with _as_damage():
+            opened = zipfile.ZipFile(cast("IO[bytes]", _SeekableFile(archive)))
     except TooLongError:
         raise
     except DamagedError:
-        for name, inside in members_found(archive):
-            yield Member(_clean(name), 0, None, inside)
+        for name, inside in scan_members(archive):
+            yield Member(_clean_name(name), 0, None, inside)
         raise
-    with _damage(), opened:
+    with _as_damage(), opened:
         listed = [info for info in opened.infolist() if not info.is_dir() and not _is_special(info)]
         listed.sort(key=_folder)
-        for _, together in groupby(listed, key=_folder):
-            for info in sorted(together, key=lambda info: age_order(PurePosixPath(_clean(info.filename)))):
+        for _, group in groupby(listed, key=_folder):
+            for info in sorted(group, key=lambda info: age_order(PurePosixPath(_clean_name(info.filename)))):
                 yield _zipped(opened, info)
 
 
 def _folder(info: zipfile.ZipInfo) -> str:
     """Give a key that sorts folders as people do, in a tenth of the memory of `age_order`: a zip may have 150,000."""
-    return _NUMBER.sub(lambda number: number[0].zfill(_DIGITS), _clean(info.filename).rpartition("/")[0])
+    return _NUMBER.sub(lambda number: number[0].zfill(_DIGITS), _clean_name(info.filename).rpartition("/")[0])
 
 
 def _zipped(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Member:
-    name, modified, checksum = _clean(info.filename), _date(info), info.CRC
+    name, modified, checksum = _clean_name(info.filename), _modified_at(info), info.CRC
     del info.CRC  # else zipfile checks it itself, and keeps what it read last to itself when it is wrong
     if info.flag_bits & _ENCRYPTED:
         why = "it is encrypted; unpack the archive with its password first"
-        return Member(name, info.file_size, modified, _Zipped(None), why)
+        return Member(name, info.file_size, modified, _ZipMemberReader(None), why)
     try:
-        with _damage():
-            return Member(name, info.file_size, modified, _Zipped(archive.open(info), checksum))
+        with _as_damage():
+            return Member(name, info.file_size, modified, _ZipMemberReader(archive.open(info), checksum))
     except DamagedError as damage:
-        return Member(name, info.file_size, modified, _Zipped(None), f"{damage}; copy the archive again")
+        return Member(name, info.file_size, modified, _ZipMemberReader(None), f"{damage}; copy the archive again")
 
 
 def spooled(reader: Reader) -> IO[bytes]:
@@ -141,7 +141,7 @@ class TooLongError(DamagedError):
     advice = "unpack it and name the logs"
 
 
-class _Forward:
+class _ForwardReader:
     """A reader as tarfile wants a file: read in order, sought forwards only, and no header without an end."""
 
     def __init__(self, reader: Reader) -> None:
@@ -183,10 +183,10 @@ class _Forward:
         """Do nothing: the opener closes the file."""
 
 
-class _Inside:
+class _MemberReader:
     """The bytes of one member of a stream; none of the next one's."""
 
-    def __init__(self, stream: _Forward, size: int) -> None:
+    def __init__(self, stream: _ForwardReader, size: int) -> None:
         self._stream, self._left = stream, size
 
     def readinto(self, buffer: memoryview, /) -> int:
@@ -208,7 +208,7 @@ class _Inside:
         """Do nothing: the opener closes the file."""
 
 
-class _Sought:
+class _SeekableFile:
     """A file as zipfile wants it, but for reading a list of files that would fill the memory."""
 
     def __init__(self, file: IO[bytes]) -> None:
@@ -237,7 +237,7 @@ class _Sought:
         """Do nothing: the opener closes the file."""
 
 
-class _Zipped:
+class _ZipMemberReader:
     """The bytes of one member of a zip."""
 
     def __init__(self, file: IO[bytes] | None, checksum: int = 0) -> None:
@@ -248,7 +248,7 @@ class _Zipped:
         """Give what one read unpacks. Raises DamagedError where the member is damaged, or was when it ends."""
         if self._file is None:
             return 0
-        with _damage():
+        with _as_damage():
             got = self._file.read1(len(buffer))
         self._summed = zlib.crc32(got, self._summed)
         if not got and self._summed != self._checksum:
@@ -263,7 +263,7 @@ class _Zipped:
 
 
 @contextmanager
-def _damage() -> Iterator[None]:
+def _as_damage() -> Iterator[None]:
     """Say as damage what a library says of a broken archive, in whichever way."""
     try:
         yield
@@ -271,7 +271,7 @@ def _damage() -> Iterator[None]:
         raise
     except _FAULTS as error:
         raise DamagedError(f"the archive is damaged ({str(error).lower() or 'it ends too early'})") from error
-    except _ODD as error:
+    except _OTHER_FAULTS as error:
         raise DamagedError("the archive is damaged") from error
 
 
@@ -281,20 +281,20 @@ def _is_special(info: zipfile.ZipInfo) -> bool:
     return stat.S_IFMT(mode) not in {0, stat.S_IFREG}
 
 
-def _date(info: zipfile.ZipInfo) -> float | None:
+def _modified_at(info: zipfile.ZipInfo) -> float | None:
     """Give when a member was modified, as if the clock that wrote it had been in Greenwich."""
     try:
-        return _sane(datetime(*info.date_time, tzinfo=UTC).timestamp())
+        return _plausible_date(datetime(*info.date_time, tzinfo=UTC).timestamp())
     except ValueError:
         return None
 
 
-def _sane(modified: float) -> float | None:
+def _plausible_date(modified: float) -> float | None:
     """Leave out dates before Kubernetes and after its time: archives that are to be reproducible have such."""
     return modified if _EARLIEST < modified < _LATEST else None
 
 
-def _clean(name: str) -> str:
+def _clean_name(name: str) -> str:
     """`./var/log/messages`, `/var/log/messages` → `var/log/messages`; bytes that are no UTF-8 are shown as such."""
     text = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     return "/".join(part for part in text.split("/") if part not in {"", "."})

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kvdiag.base.errors import InputError
 from kvdiag.inputs import sniff
-from kvdiag.inputs.compressed import Budget, Metered
+from kvdiag.inputs.compressed import Budget, MeteredReader
 from kvdiag.inputs.folders import EmptyError, SkippedError
 from kvdiag.inputs.gzipped import DamagedError
 from kvdiag.inputs.source import Source, damage_text, unreadable
@@ -27,24 +27,24 @@ class Archive(NamedTuple):
     """An archive: its name, `tar` or `zip`, its bytes from the first, and its file when it has one of its own."""
 
     name: str
-    holds: str
+    content: str
     reader: Reader
     file: IO[bytes] | None = None
 
 
-class Tell(NamedTuple):
+class InputHooks(NamedTuple):
     """Who is told of what cannot be read, and who knows a file that is worth reading though it is no log."""
 
     problem: Callable[[InputError], None]
     evidence: Callable[[str, bytes], str]
 
 
-class Bundle:
+class ArchiveReader:
     """An input that holds others."""
 
-    def __init__(self, budget: Budget, tell: Tell, fault: type[InputError]) -> None:
+    def __init__(self, budget: Budget, hooks: InputHooks, fault: type[InputError]) -> None:
         """`fault` is what an archive that cannot be read is: InputError when it was named, else SkippedError."""
-        self._budget, self._problem, self._evidence, self._fault = budget, tell.problem, tell.evidence, fault
+        self._budget, self._problem, self._evidence, self._fault = budget, hooks.problem, hooks.evidence, fault
         self._names: dict[str, int] = {}
         self._reported, self._unreported = 0, 0
         self._is_broken = False
@@ -61,7 +61,7 @@ class Bundle:
         try:
             for member in _members(archive, self._budget):
                 if not _is_hidden(member.name):
-                    yield from self._look_into(member, f"{archive.name}/{member.name}", depth)
+                    yield from self._open_member(member, f"{archive.name}/{member.name}", depth)
         except DamagedError as damage:
             self._is_broken = True
             self._problem(self._fault(archive.name, damage_text(damage, read=bool(self._names))))
@@ -69,26 +69,26 @@ class Bundle:
             self._is_broken = True
             self._problem(unreadable(archive.name, error))
 
-    def _look_into(self, member: Member, name: str, depth: int) -> Iterator[Source]:
+    def _open_member(self, member: Member, name: str, depth: int) -> Iterator[Source]:
         if member.problem:
             self._skip(name, member.problem, is_log=True)
             return
-        look, reader = sniff.sniffed_reader(member.reader, self._budget)
-        if look.problem:
-            self._skip(name, look.problem, is_log=sniff.looks_like_log(member.name, b""))
-        elif look.holds in {"tar", "zip"}:
+        sniffed, reader = sniff.open_sniffed(member.reader, self._budget)
+        if sniffed.problem:
+            self._skip(name, sniffed.problem, is_log=sniff.looks_like_log(member.name, b""))
+        elif sniffed.content in {"tar", "zip"}:
             if depth < MOST_NESTED:
-                yield from self._logs(Archive(name, look.holds, reader), depth + 1)
+                yield from self._logs(Archive(name, sniffed.content, reader), depth + 1)
             else:
                 self._skip(name, f"archives are read {MOST_NESTED} deep; unpack it and give its contents", is_log=True)
-        elif look.holds == "journal":
-            yield self._source(name, member, look, journal_file(reader))
-        elif evidence := self._evidence(name, look.text):
-            yield self._source(name, member, look, reader, evidence)
-        elif sniff.looks_like_log(member.name, look.text):
-            yield self._source(name, member, look, reader)
+        elif sniffed.content == "journal":
+            yield self._source(name, member, sniffed, journal_file(reader))
+        elif evidence := self._evidence(name, sniffed.text):
+            yield self._source(name, member, sniffed, reader, evidence)
+        elif sniff.looks_like_log(member.name, sniffed.text):
+            yield self._source(name, member, sniffed, reader)
 
-    def _source(self, name: str, member: Member, look: sniff.Sniffed, reader: Reader, evidence: str = "") -> Source:
+    def _source(self, name: str, member: Member, sniffed: sniff.Sniffed, reader: Reader, evidence: str = "") -> Source:
         """Give a member as a source; the second of one name has a number behind it."""
         count = self._names[name] = self._names.get(name, 0) + 1
         return Source(
@@ -97,7 +97,7 @@ class Bundle:
             problem=self._problem,
             size=member.size,
             modified=member.modified,
-            compression=look.compression,
+            compression=sniffed.compression,
             given=reader,
             evidence=evidence,
         )
@@ -123,12 +123,12 @@ def journal_file(packed: Reader, path: Path | None = None) -> Reader:
 def _members(archive: Archive, budget: Budget) -> Iterator[Member]:
     from kvdiag.inputs.archives import spooled, tar_members, zip_members
 
-    if archive.holds == "tar":
+    if archive.content == "tar":
         yield from tar_members(archive.reader)
         return
     with archive.file or spooled(archive.reader) as file:
         for member in zip_members(file):
-            yield member._replace(reader=Metered(member.reader, budget.spend))
+            yield member._replace(reader=MeteredReader(member.reader, budget.add_unpacked))
 
 
 def _is_hidden(name: str) -> bool:

@@ -41,18 +41,18 @@ class Budget:
         """`packed` bytes are at hand from the beginning."""
         self._packed, self._unpacked = packed, 0
 
-    def took(self, size: int) -> None:
+    def add_packed(self, size: int) -> None:
         """Count bytes read of the input."""
         self._packed += size
 
-    def spend(self, size: int) -> None:
+    def add_unpacked(self, size: int) -> None:
         """So many bytes came out. Raises TooMuchError when that cannot be a log."""
         self._unpacked += size
         if self._unpacked > FREE and self._unpacked > MOST_TIMES * self._packed:
             raise TooMuchError(f"it decompresses to more than {MOST_TIMES} times its size; no log compresses that well")
 
 
-class Metered:
+class MeteredReader:
     """A reader whose bytes are counted: `count` is `took` below a decompressor and `spend` above it."""
 
     def __init__(self, reader: Reader, count: Callable[[int], None]) -> None:
@@ -74,12 +74,12 @@ def compression_of(head: bytes) -> str:
     return next((name for name, magic in MAGICS.items() if head.startswith(magic)), "")
 
 
-def unpacked(compression: str, packed: Reader, budget: Budget) -> Reader:
+def decompressing_reader(compression: str, packed: Reader, budget: Budget) -> Reader:
     """Give the reader that unpacks, or the bytes as they are when `compression` is empty."""
     if not compression:
         return packed
     reader = GzipReader(packed) if compression == "gzip" else FrameReader(packed, *_UNPACKERS[compression]())
-    return Metered(reader, budget.spend)
+    return MeteredReader(reader, budget.add_unpacked)
 
 
 class _Frame(Protocol):

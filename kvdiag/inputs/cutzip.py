@@ -23,14 +23,14 @@ MOST_PASSED = 1 << 30  # unpacked bytes of a member that nobody asked for, which
 _CUT = "the archive is truncated"
 
 
-class Found(NamedTuple):
+class FoundMember(NamedTuple):
     """A member: its name, and its bytes, to be read before the next is asked for."""
 
     name: str
-    inside: Inside
+    inside: MemberReader
 
 
-class Inside:
+class MemberReader:
     """The bytes of one member. Raises DamagedError where they end before it does."""
 
     def __init__(self, file: IO[bytes], begins: int, length: int | None) -> None:
@@ -87,7 +87,7 @@ class Inside:
         return got
 
 
-def members_found(file: IO[bytes]) -> Iterator[Found]:
+def scan_members(file: IO[bytes]) -> Iterator[FoundMember]:
     """Give the files of a zip that lost its end, in their order. Raises DamagedError where it breaks off."""
     at = 0
     while True:
@@ -101,9 +101,9 @@ def members_found(file: IO[bytes]) -> Iterator[Found]:
         if flags & _ENCRYPTED or method not in {_STORED, _DEFLATED} or (method == _STORED and not is_known):
             return
         begins = at + _HEADER.size + name_length + more_length
-        inside = Inside(file, begins, packed if method == _STORED else None)
+        inside = MemberReader(file, begins, packed if method == _STORED else None)
         if not name.endswith("/"):
-            yield Found(name, inside)
+            yield FoundMember(name, inside)
         at = inside.end()
         if not is_known:
             file.seek(at)

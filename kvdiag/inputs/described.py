@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from email.utils import parsedate_to_datetime
 
 from kvdiag.base.regex import lazy_regex
-from kvdiag.inputs.lines import Line, Lines, Rewriting
-from kvdiag.inputs.status import About, Plain, State, container, event, node_condition
+from kvdiag.inputs.lines import Line, Lines, LineRewriter
+from kvdiag.inputs.status import About, Plain, State, container_events, make_event, node_condition
 
 _MOST_LINES = 60  # of one container, of which the restart count stands last but for its resources
 _NAME = lazy_regex(rb"^[ \t]*Name: {2,}([-a-z0-9.]{1,253})\s*$")
@@ -38,12 +38,12 @@ _CONDITION = lazy_regex(
 )
 
 
-def fold(head: bytes) -> Rewriting | None:
+def detect(head: bytes) -> LineRewriter | None:
     """Tell by the first bytes of an input whether it holds such a description."""
-    return _lines if _HEAD.search(head) else None
+    return _rewrite if _HEAD.search(head) else None
 
 
-def _lines(lines: Lines) -> Iterator[Line]:
+def _rewrite(lines: Lines) -> Iterator[Line]:
     about = About("", "")
     held: list[Line] = []  # from the first state of a container on
     name = identity = b""
@@ -88,7 +88,11 @@ def _status(about: About, line: bytes) -> bytes | None:
         kind, status, since, reason, message = (part.decode("utf-8", "replace") for part in found.groups())
         return _json(node_condition(about, kind, status, reason, message, _rfc3339(since)))
     fact = _FACT.match(line) if about.kind == "Pod" and line.startswith(b"Message: ") else None
-    return _json(event(about, "Failed", fact[2].decode("utf-8", "replace").strip(), "", is_bad=True)) if fact else None
+    return (
+        _json(make_event(about, "Failed", fact[2].decode("utf-8", "replace").strip(), "", is_bad=True))
+        if fact
+        else None
+    )
 
 
 def _container(about: About, name: str, identity: str, held: list[Line]) -> Iterator[Line]:
@@ -110,18 +114,18 @@ def _container(about: About, name: str, identity: str, held: list[Line]) -> Iter
     now, last = (_read(found.get(key)) for key in ("State", "Last State"))
     ended = now if now and now.kind == "Terminated" else last if now and now.kind == "Waiting" else None
     now, last = (state and state._replace(container_id=identity if state is ended else "") for state in (now, last))
-    events = list(container(about, name, now, last, restarts))
+    events = list(container_events(about, name, now, last, restarts))
     places = [found[key][0] for key in ("Last State", "State") if key in found]
-    made = dict(zip(places[-len(events) :], map(_json, events), strict=True)) if events else {}
-    yield from ((number, made.get(number, line)) for number, line in held)
+    events_by_line = dict(zip(places[-len(events) :], map(_json, events), strict=True)) if events else {}
+    yield from ((number, events_by_line.get(number, line)) for number, line in held)
 
 
 def _read(found: tuple[int, str, dict[str, str]] | None) -> State | None:
     if found is None:
         return None
-    _, kind, said = found
-    words = (said.get(key, "") for key in ("Reason", "Message", "Exit Code", "Signal"))
-    return State(kind, *words, *(_rfc3339(said.get(key, "")) for key in ("Started", "Finished")))
+    _, kind, details = found
+    words = (details.get(key, "") for key in ("Reason", "Message", "Exit Code", "Signal"))
+    return State(kind, *words, *(_rfc3339(details.get(key, "")) for key in ("Started", "Finished")))
 
 
 def _rfc3339(text: str) -> str:
@@ -132,5 +136,5 @@ def _rfc3339(text: str) -> str:
         return ""
 
 
-def _json(made: Plain) -> bytes:
-    return json.dumps(made, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+def _json(value: Plain) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")

@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 _MOUNTS = "/proc/self/mountinfo"
 # What is in these is made when it is read; some of it has no end, or waits until something happens.
-_MADE_UP = frozenset(
+_PSEUDO_FILE_SYSTEMS = frozenset(
     {
         *("proc", "sysfs", "cgroup", "cgroup2", "debugfs", "tracefs", "securityfs", "configfs", "devtmpfs", "devpts"),
         *("mqueue", "bpf", "binfmt_misc", "fusectl", "efivarfs", "autofs", "rpc_pipefs", "selinuxfs", "nsfs", "nfsd"),
@@ -44,7 +44,7 @@ def read_small(path: Path, largest: int) -> bytes:
 
 
 @contextlib.contextmanager
-def replacing(path: Path) -> Iterator[BinaryIO]:
+def atomic_write(path: Path) -> Iterator[BinaryIO]:
     """Write beside a file and rename, so that its name never stands for half of it. Raises OSError.
 
     What is no regular file (a device, a FIFO) and what lies where no file can be made is written in place.
@@ -71,7 +71,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
         raise
 
 
-def made_up() -> frozenset[int]:
+def pseudo_devices() -> frozenset[int]:
     """Give the devices of the mounted file systems whose files the kernel makes up."""
     try:
         text = Path(_MOUNTS).read_text(encoding="utf-8", errors="replace")
@@ -85,6 +85,6 @@ def _device(fields: list[str]) -> list[int]:
     try:
         kind = fields[fields.index("-", 6) + 1]
         major, _, minor = fields[2].partition(":")
-        return [os.makedev(int(major), int(minor))] if kind in _MADE_UP else []
+        return [os.makedev(int(major), int(minor))] if kind in _PSEUDO_FILE_SYSTEMS else []
     except (ValueError, IndexError, OverflowError):
         return []

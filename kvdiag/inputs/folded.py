@@ -9,43 +9,45 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from kvdiag.inputs import described, journal, jsondocument, otlp, recording, yamldocument
-from kvdiag.inputs.lines import Lines, Receiver, Rewriting, Rewritten
-from kvdiag.inputs.readers import Replayed, read_up_to
+from kvdiag.inputs.lines import Lines, Receiver, LineRewriter, RewrittenReader
+from kvdiag.inputs.readers import ReplayReader, read_up_to
 
 if TYPE_CHECKING:
     from kvdiag.inputs.readers import Reader
 
 HEAD = 64 << 10
 
-Fold: TypeAlias = Callable[[bytes], Rewriting | None]
+Detector: TypeAlias = Callable[[bytes], LineRewriter | None]
 """From the first bytes of an input: how its lines are rewritten; None when it is of another kind."""
 
-FOLDS: tuple[Fold, ...] = (
-    journal.fold,
-    otlp.fold,
-    recording.fold,
-    jsondocument.fold,
-    yamldocument.fold,
-    described.fold,
+DETECTORS: tuple[Detector, ...] = (
+    journal.detect,
+    otlp.detect,
+    recording.detect,
+    jsondocument.detect,
+    yamldocument.detect,
+    described.detect,
 )
 
 
-def is_folded(head: bytes) -> bool:
+def is_rewritable(head: bytes) -> bool:
     """Whether the first bytes are those of such a journal, or of a document with events or lines of a log in it."""
-    if any(fold(head) is not None for fold in (journal.fold, otlp.fold, yamldocument.fold, described.fold)):
+    if any(detect(head) is not None for detect in (journal.detect, otlp.detect, yamldocument.detect, described.detect)):
         return True
-    return jsondocument.fold(head) is not None and jsondocument.holds_log(head)
+    return jsondocument.detect(head) is not None and jsondocument.holds_log(head)
 
 
-def unfolded(reader: Reader, line_map: Receiver, folds: Sequence[Fold] = FOLDS, most: int = HEAD) -> Reader:
+def rewriting_reader(
+    reader: Reader, line_map: Receiver, detectors: Sequence[Detector] = DETECTORS, most: int = HEAD
+) -> Reader:
     """Give the input with one line per entry when its first bytes, up to `most`, are of such a kind, else as it is.
 
     `line_map` receives, for each line that was rewritten, the line of the input it stands for: that of its message.
     """
     head = read_up_to(reader, most)
-    again = Replayed(head, reader)
-    for fold in folds:
-        rewriting = fold(head)
+    replayed = ReplayReader(head, reader)
+    for detect in detectors:
+        rewriting = detect(head)
         if rewriting is not None:
-            return Rewritten(rewriting(Lines(again)), line_map)
-    return again
+            return RewrittenReader(rewriting(Lines(replayed)), line_map)
+    return replayed

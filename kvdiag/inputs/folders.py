@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kvdiag.base.errors import InputError
 from kvdiag.base.regex import lazy_regex
-from kvdiag.inputs.files import made_up
+from kvdiag.inputs.files import pseudo_devices
 from kvdiag.inputs.source import unreadable
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class EmptyError(SkippedError):
     """A file in a folder that has nothing in it."""
 
 
-class Empties:
+class EmptyFileCounter:
     """Counts the empty files that were found, to tell of all of them in one line; anything else is told at once."""
 
     def __init__(self, problem: Callable[[InputError], None]) -> None:
@@ -46,7 +46,7 @@ class Empties:
         else:
             self._more += 1
 
-    def tell(self) -> None:
+    def report(self) -> None:
         """No more files are looked at."""
         first = self._first
         if first is not None and self._more:
@@ -57,7 +57,7 @@ class Empties:
             self._problem(first)
 
 
-def walked(folder: Path, problem: Callable[[InputError], None]) -> Iterator[Path]:
+def walk_files(folder: Path, problem: Callable[[InputError], None]) -> Iterator[Path]:
     """Give the regular files of a folder, hidden ones left out.
 
     Links are followed where they stay in the folder; what they lead to outside is not what was named. A folder is
@@ -73,7 +73,7 @@ def walked(folder: Path, problem: Callable[[InputError], None]) -> Iterator[Path
                 pending.append(path)
             elif stat.S_ISREG(mode):
                 yield path
-    walk.tell()
+    walk.report_links()
 
 
 class _Walk:
@@ -83,7 +83,7 @@ class _Walk:
         self._folder, self._problem = folder, problem
         self._root = folder.resolve()
         self._entered: set[tuple[int, int]] = set()
-        self._made_up = made_up()
+        self._pseudo_devices = pseudo_devices()
         self._dangling: list[Path] = []
         self._outside: list[Path] = []
 
@@ -94,7 +94,7 @@ class _Walk:
             if (status.st_dev, status.st_ino) in self._entered:
                 return []
             self._entered.add((status.st_dev, status.st_ino))
-            if status.st_dev in self._made_up:
+            if status.st_dev in self._pseudo_devices:
                 self._problem(SkippedError(str(folder), "skipped: kernel pseudo file system, no logs there"))
                 return []
             return [path for path in folder.iterdir() if not path.name.startswith(".")]
@@ -119,7 +119,7 @@ class _Walk:
             self._problem(unreadable(str(path), fault))
             return 0
 
-    def tell(self) -> None:
+    def report_links(self) -> None:
         """Tell of the links that were not followed: a copy of /var/log/containers has nothing else."""
         if self._dangling:
             links = f"{len(self._dangling)} dangling symlinks, such as {self._dangling[0]}"
@@ -127,10 +127,10 @@ class _Walk:
         if self._outside:
             first = self._outside[0]
             links = "a symlink leads" if len(self._outside) == 1 else f"{len(self._outside):,} symlinks lead"
-            said = f"{links} out of this folder and {'was' if len(self._outside) == 1 else 'were'} skipped"
+            summary = f"{links} out of this folder and {'was' if len(self._outside) == 1 else 'were'} skipped"
             where = f"{first} to {first.resolve()}"
             self._problem(
-                SkippedError(str(self._folder), f"{said}, such as {where}; give the target itself to have it read")
+                SkippedError(str(self._folder), f"{summary}, such as {where}; give the target itself to have it read")
             )
 
 

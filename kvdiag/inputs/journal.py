@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping
 
 from kvdiag.base.regex import lazy_regex
-from kvdiag.inputs.lines import LONGEST, Line, Lines, Rewriting
+from kvdiag.inputs.lines import LONGEST, Line, Lines, LineRewriter
 
 _LONGEST_ENTRY = 4 << 20  # bytes of a json-pretty entry
 _CHATTER = rb"(?:-- [^\n]*\n)*"
@@ -27,7 +27,7 @@ FIELDS = frozenset((
 ))  # fmt: skip
 
 
-def fold(head: bytes) -> Rewriting | None:
+def detect(head: bytes) -> LineRewriter | None:
     """Tell by the first bytes of an input how its entries are read; None when they are of no such mode."""
     for opening, read in ((_EXPORT, _exported), (_PRETTY, _pretty), (_VERBOSE, _verbose)):
         if opening.match(head):
@@ -35,7 +35,7 @@ def fold(head: bytes) -> Rewriting | None:
     return None
 
 
-def fold_export(head: bytes) -> Rewriting | None:
+def detect_export(head: bytes) -> LineRewriter | None:
     """As `fold`, for the mode alone in which fields have their lengths before them: they cannot be changed in place."""
     return _exported if _EXPORT.match(head) else None
 
@@ -56,7 +56,7 @@ class _Entry:
             if name == b"MESSAGE" or not self.number:
                 self.number = number
 
-    def go_on(self, name: bytes, line: bytes) -> None:
+    def append_line(self, name: bytes, line: bytes) -> None:
         """Add a line to a field that was kept."""
         self._size += len(line) + 1
         if name in self.fields and self._size < LONGEST:
@@ -67,7 +67,7 @@ class _Entry:
         if self.fields:
             whole = {name: b"\n".join([value, *self._more.get(name, ())]) for name, value in self.fields.items()}
             text = {name.decode(): value.decode("utf-8", "replace") for name, value in whole.items()}
-            yield self.number, lead + _dumped(text)
+            yield self.number, lead + _to_json(text)
 
 
 def _exported(lines: Lines) -> Iterator[Line]:
@@ -77,7 +77,7 @@ def _exported(lines: Lines) -> Iterator[Line]:
         found = _FIELD.match(line)
         if found and not line.startswith(b" "):
             number = lines.number
-            value = line[found.end() :] if line.endswith(b"=") or found.end() < len(line) else lines.bytes()
+            value = line[found.end() :] if line.endswith(b"=") or found.end() < len(line) else lines.sized_field()
             entry.add(found.group(1), value, number)
             continue
         yield from entry.line()
@@ -97,7 +97,7 @@ def _verbose(lines: Lines) -> Iterator[Line]:
             entry.add(found.group(1), line[found.end() :], lines.number)
             continue
         if line.startswith(b"    ") and lead:
-            entry.go_on(name, line[len(name) + 5 :])
+            entry.append_line(name, line[len(name) + 5 :])
             continue
         yield from entry.line(lead)
         opening = _ENTRY.match(line)
@@ -123,18 +123,18 @@ def _pretty(lines: Lines) -> Iterator[Line]:
         size += len(line)
         message = lines.number if line.startswith(b'\t"MESSAGE"') else message
         if line == b"}":
-            text = _loaded(held)
+            text = _parsed_entry(held)
             yield from [(message, text)] if text else ((first + at, text) for at, text in enumerate(held))
             held = []
     yield from ((first + at, text) for at, text in enumerate(held))
 
 
-def _loaded(held: list[bytes]) -> bytes:
+def _parsed_entry(held: list[bytes]) -> bytes:
     try:
         entry = json.loads(b"\n".join(held))
     except (ValueError, RecursionError):
         return b""
-    return _dumped(
+    return _to_json(
         {name: _readable(value) for name, value in entry.items() if name.encode("utf-8", "replace") in FIELDS}
     )
 
@@ -146,5 +146,5 @@ def _readable(value: object) -> object:
     return value
 
 
-def _dumped(entry: Mapping[str, object]) -> bytes:
+def _to_json(entry: Mapping[str, object]) -> bytes:
     return json.dumps(entry, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")

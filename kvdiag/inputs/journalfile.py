@@ -41,7 +41,7 @@ class JournalFile:
     def __init__(self, packed: Reader, path: Path | None = None) -> None:
         """Read the file at `path`, or a private copy of what `packed` gives, since journalctl needs a file."""
         self._packed, self._path = packed, path
-        self._held = ExitStack()
+        self._resources = ExitStack()
         self._process: subprocess.Popen[bytes] | None = None
 
     def readinto(self, buffer: memoryview, /) -> int:
@@ -61,7 +61,7 @@ class JournalFile:
 
     def close(self) -> None:
         """End journalctl and take the copy away."""
-        self._held.close()
+        self._resources.close()
         self._packed.close()
 
     def _begin(self) -> subprocess.Popen[bytes]:
@@ -71,15 +71,15 @@ class JournalFile:
         file = str(self._path) if self._path else self._copied()
         fields = ",".join(field.decode() for field in sorted(FIELDS))
         command = [program, "--file", file, "-o", "export", f"--output-fields={fields}", "--no-pager", "-q"]
-        self._complaints = self._held.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 (in an ExitStack)
+        self._complaints = self._resources.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 (in an ExitStack)
         self._process = subprocess.Popen(  # noqa: S603 (no shell, and nothing but the file's name is from outside)
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._complaints
         )
-        self._held.callback(_stopped, self._process)
+        self._resources.callback(_stop, self._process)
         return self._process
 
     def _copied(self) -> str:
-        copy = self._held.enter_context(tempfile.NamedTemporaryFile(suffix=".journal"))  # noqa: SIM115
+        copy = self._resources.enter_context(tempfile.NamedTemporaryFile(suffix=".journal"))  # noqa: SIM115
         buffer, size = memoryview(bytearray(_CHUNK)), 0
         while got := self._packed.readinto(buffer):
             size += got
@@ -94,12 +94,12 @@ class JournalFile:
         failed = process.wait(PATIENCE)
         self._complaints.seek(0)
         complaint = self._complaints.read(_LONGEST_COMPLAINT).decode("utf-8", "replace").strip()
-        self._held.close()
+        self._resources.close()
         if failed:
             raise UnreadJournalError(f"journalctl failed ({complaint or failed})")
 
 
-def _stopped(process: subprocess.Popen[bytes]) -> None:
+def _stop(process: subprocess.Popen[bytes]) -> None:
     if process.poll() is None:
         process.kill()
         process.wait()

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kvdiag.base.regex import lazy_regex
-from kvdiag.inputs.lines import Line, Lines, Rewriting
+from kvdiag.inputs.lines import Line, Lines, LineRewriter
 from kvdiag.inputs.status import events_of, is_pod
 
 _LONGEST_ENTRY = 4 << 20  # bytes; a longer one stays lines
@@ -30,7 +30,7 @@ _START = lazy_regex(
 _HOLDS_LIST = lazy_regex(
     rb'(?:\xef\xbb\xbf)?\s*\{[^\n]{0,4000}?"(?:events|items|entries|logs|results|values|hits)"\s*:\s*\[\s*(?:[{\[]|\])'
 )
-_OWN = lazy_regex(rb'"(?:ts|time|msg|message|level|log|line|MESSAGE|__REALTIME_TIMESTAMP|__CURSOR)"\s*:')
+_LOG_FIELD = lazy_regex(rb'"(?:ts|time|msg|message|level|log|line|MESSAGE|__REALTIME_TIMESTAMP|__CURSOR)"\s*:')
 _STRING = lazy_regex(rb'[^"\\]*+(?>(?:\\.[^"\\]*+)*)', re.DOTALL)
 _TOKEN = lazy_regex(rb'["{}\[\]]')
 _LOGGED = lazy_regex(
@@ -40,16 +40,16 @@ _LOGGED = lazy_regex(
 )
 # How `kubectl cluster-info dump` encloses the logs between its documents.
 _LOG_BEGINS, _LOG_ENDS = b"==== START logs for container ", b"==== END logs for container "
-_SAID = lazy_regex(rb'"(?:MESSAGE|[mM]essage|line|textPayload|log|msg|note)"\s*:')
-_OF_POD = lazy_regex(rb'"(?:containerStatuses|phase)"\s*:')
+_MESSAGE_KEY = lazy_regex(rb'"(?:MESSAGE|[mM]essage|line|textPayload|log|msg|note)"\s*:')
+_POD_KEY = lazy_regex(rb'"(?:containerStatuses|phase)"\s*:')
 
 
-def fold(head: bytes) -> Rewriting | None:
+def detect(head: bytes) -> LineRewriter | None:
     """Tell by the first bytes of an input whether it is such a document."""
     if _START.match(head):
         return _entries
     listed = _HOLDS_LIST.match(head)
-    return _entries if listed and not _OWN.search(head, 0, listed.end()) else None
+    return _entries if listed and not _LOG_FIELD.search(head, 0, listed.end()) else None
 
 
 def holds_log(head: bytes) -> bool:
@@ -67,7 +67,7 @@ def _entries(lines: Lines) -> Iterator[Line]:
             is_log = is_log and _LOG_ENDS not in piece
             continue
         yield from document.feed(piece, number)
-    yield from document.left()
+    yield from document.remaining()
 
 
 class _Open(NamedTuple):
@@ -106,7 +106,7 @@ class _Document:
                 at = found.end()
                 if found.group() in b'"{[' and self._begin(number):
                     begins = found.start()
-                ends = self._takes(found.group())
+                ends = self._accept(found.group())
             if ends and self._entry:
                 self._entry.add(piece[begins:at])
                 yield from self._entry.rewritten()
@@ -117,7 +117,7 @@ class _Document:
             yield from self._entry.lines(at_once=is_broken)
             self._entry = None if is_broken else self._entry
 
-    def left(self) -> Iterator[Line]:
+    def remaining(self) -> Iterator[Line]:
         """Give what an input that ends within an entry holds of it."""
         if self._entry:
             yield from self._entry.lines(at_once=True)
@@ -142,7 +142,7 @@ class _Document:
         self._escaped = self._in_string and end < len(piece)  # the piece was cut behind a backslash
         return end + 1
 
-    def _takes(self, token: bytes) -> bool:
+    def _accept(self, token: bytes) -> bool:
         """Take a quote or a bracket; whether the entry ends with it."""
         if token == b'"':
             self._in_string, self._key = True, b""
@@ -203,8 +203,8 @@ class _Entry:
             yield from self.lines(at_once=True)
             return
         is_of_pod = isinstance(entry, dict) and is_pod(entry)
-        said = (_OF_POD if is_of_pod else _SAID).search(self._held)
-        number = self._number + self._held.count(b"\n", 0, said.start() if said else 0)
+        message_key = (_POD_KEY if is_of_pod else _MESSAGE_KEY).search(self._held)
+        number = self._number + self._held.count(b"\n", 0, message_key.start() if message_key else 0)
         for text in _lines_of(entry):
             yield number, text
 

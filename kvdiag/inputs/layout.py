@@ -93,24 +93,24 @@ _CONTAINERS = (
 )
 
 
-def place_of(name: str) -> Provenance:
+def provenance_of(name: str) -> Provenance:
     """Give what the path of an input says."""
     if len(name) > _LONGEST:
         return NO_PROVENANCE
-    node, inside = _first(_NODES, name), _first(_CONTAINERS, name)
+    node, container = _first(_NODES, name), _first(_CONTAINERS, name)
     return Provenance(
         node.get("group", ""),
         node.get("node", ""),
-        inside.get("container", ""),
-        inside.get("pod", ""),
-        inside.get("namespace") or "",
+        container.get("container", ""),
+        container.get("pod", ""),
+        container.get("namespace") or "",
     )
 
 
-def place_of_section(section: str, place: Provenance) -> Provenance:
+def section_provenance(section: str, place: Provenance) -> Provenance:
     """What the name of a section says of a part of an input, of which `place` is known."""
-    inside = place_of(section)
-    return inside._replace(group=place.group, node=place.node) if inside.container else place
+    container = provenance_of(section)
+    return container._replace(group=place.group, node=place.node) if container.container else place
 
 
 def _first(layouts: Iterable[tuple[str, str]], name: str) -> Mapping[str, str]:

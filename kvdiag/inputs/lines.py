@@ -56,7 +56,7 @@ class Lines:
         self.number += line.endswith(b"\n")
         return line
 
-    def bytes(self) -> bytes:
+    def sized_field(self) -> bytes:
         """Give a field that has its length before it, and take the line end behind it."""
         length = self._stream.read(_LENGTH)
         left = int.from_bytes(length, "little")
@@ -64,17 +64,17 @@ class Lines:
         if left > _LARGEST:
             self.next()
             return b""
-        kept = self._stream.read(min(left, LONGEST))
-        left -= len(kept)
-        self.number += kept.count(b"\n")
+        value = self._stream.read(min(left, LONGEST))
+        left -= len(value)
+        self.number += value.count(b"\n")
         while left > 0 and (skipped := self._stream.read(min(left, CHUNK))):
             left -= len(skipped)
             self.number += skipped.count(b"\n")
         self.next()
-        return kept
+        return value
 
 
-Rewriting: TypeAlias = Callable[[Lines], Iterator[Line]]
+LineRewriter: TypeAlias = Callable[[Lines], Iterator[Line]]
 
 
 class LineMap:
@@ -88,29 +88,29 @@ class LineMap:
         self.last = 0  # the newest, 0 where none was rewritten
         self._recent = array("I")
         self._before = 0  # lines that were forgotten
-        self._kept: dict[int, int] = {}
+        self._retained: dict[int, int] = {}
 
     def append(self, number: int, /) -> None:
         """The next line stands for line `number`, from 1."""
         self._recent.append(number)
         self.last = number
 
-    def of(self, line: int) -> int:
+    def input_line(self, line: int) -> int:
         """The line of the input for a line that was read, from 1. KeyError for one that was forgotten."""
         if not self.last:
             return line
-        return self._recent[line - 1 - self._before] if line > self._before else self._kept[line]
+        return self._recent[line - 1 - self._before] if line > self._before else self._retained[line]
 
-    def forget(self, until: int, kept: Iterable[int]) -> None:
+    def forget(self, until: int, retained: Iterable[int]) -> None:
         """Forget the lines up to this one, but for those that are kept now and those that were before."""
         if self.last:
-            self._kept |= {line: self.of(line) for line in kept if line <= until}
+            self._retained |= {line: self.input_line(line) for line in retained if line <= until}
             del self._recent[: until - self._before]
             self._before = max(until, self._before)
 
     def keep(self, lines: Iterable[int]) -> None:
         """Forget also what was kept, but for these lines."""
-        self._kept = {line: self._kept[line] for line in lines if line in self._kept}
+        self._retained = {line: self._retained[line] for line in lines if line in self._retained}
 
 
 class Receiver(Protocol):
@@ -120,7 +120,7 @@ class Receiver(Protocol):
         """The line of the input, from 1."""
 
 
-class Rewritten:
+class RewrittenReader:
     """Rewritten lines as a reader of bytes; `line_map` receives the line of the input that each stands for."""
 
     def __init__(self, lines: Iterator[Line], line_map: Receiver) -> None:
@@ -131,9 +131,9 @@ class Rewritten:
         """Fill the buffer with what is held; take up more lines when nothing is."""
         if not self._held:
             self._held = self._more()
-        given, self._held = self._held[: len(buffer)], self._held[len(buffer) :]
-        buffer[: len(given)] = given
-        return len(given)
+        chunk, self._held = self._held[: len(buffer)], self._held[len(buffer) :]
+        buffer[: len(chunk)] = chunk
+        return len(chunk)
 
     def close(self) -> None:
         """Nothing is held open."""

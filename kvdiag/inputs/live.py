@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from kvdiag.base.errors import InputError
 from kvdiag.inputs.files import open_file
-from kvdiag.inputs.layout import place_of
+from kvdiag.inputs.layout import provenance_of
 from kvdiag.inputs.source import STDIN, unreadable
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Live:
     @property
     def place(self) -> Provenance:
         """Of which node and container it is, where its path says so."""
-        return place_of(self.name)
+        return provenance_of(self.name)
 
     def head(self, most: int) -> bytes:
         """The first bytes, at most so many: those that are at hand, or come without a pause."""
@@ -77,9 +77,9 @@ class LiveReader:
     def readinto(self, buffer: memoryview, /) -> int:
         """Fill the buffer with what has come; 0 when the pipe was closed."""
         if self._head:
-            given, self._head = self._head[: len(buffer)], self._head[len(buffer) :]
-            buffer[: len(given)] = given
-            return len(given)
+            chunk, self._head = self._head[: len(buffer)], self._head[len(buffer) :]
+            buffer[: len(chunk)] = chunk
+            return len(chunk)
         while not (got := os.readv(self._file, [buffer])) and self._path:
             if not self._rotated():
                 time.sleep(PAUSE)

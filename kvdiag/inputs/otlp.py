@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kvdiag.base.regex import lazy_regex
-from kvdiag.inputs.lines import Line, Lines, Rewriting
+from kvdiag.inputs.lines import Line, Lines, LineRewriter
 
 _LONGEST = 64 << 20  # bytes of a document; a longer one stays lines
 _START = lazy_regex(rb'(?:\xef\xbb\xbf)?\s*\{\s*"resourceLogs"\s*:\s*\[')
@@ -27,7 +27,7 @@ _FILE = lazy_regex(r"(?:.*/)?(kubelet|containerd|crio|kube-[a-z-]+)\.log")
 _DEEPEST = 32
 
 
-def fold(head: bytes) -> Rewriting | None:
+def detect(head: bytes) -> LineRewriter | None:
     """Tell by the first bytes of an input whether it holds such documents."""
     return _records if _START.match(head) else None
 
@@ -55,7 +55,7 @@ def _records_of(document: bytes, number: int) -> Iterator[Line]:
     """The records of a document; of what is none, its lines."""
     try:
         batch = json.loads(document)
-        records = list(_of(batch))
+        records = list(_batch_records(batch))
     except (ValueError, TypeError, AttributeError, RecursionError):
         yield from ((number + n, line) for n, line in enumerate(document.rstrip(b"\r\n").split(b"\n")))
         return
@@ -76,7 +76,7 @@ def _places(document: bytes, number: int, count: int) -> list[int]:
     return places
 
 
-def _of(batch: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _batch_records(batch: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """Each record as a log collector's object, or as the journal's entry that it is."""
     for one in batch.get("resourceLogs") or ():
         resource = _attributes(one.get("resource") or {})
@@ -90,19 +90,19 @@ def _record(record: Mapping[str, Any], attributes: Mapping[str, Any]) -> Mapping
     is_dated = time.isdecimal() and bool(time.strip("0"))
     if isinstance(body, dict) and ("MESSAGE" in body or "__REALTIME_TIMESTAMP" in body):
         return {"__REALTIME_TIMESTAMP": time[:-3], **body} if is_dated else body
-    said: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     if is_dated:
-        said["timestamp"] = time
+        fields["timestamp"] = time
     if node := _first(attributes, _NODES):
-        said["nodeName"] = node
+        fields["nodeName"] = node
     if container := _first(attributes, _CONTAINERS) or _program(_first(attributes, _FILES)):
-        said["containerName"] = container
-    said["message"] = body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
-    return said
+        fields["containerName"] = container
+    fields["message"] = body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
+    return fields
 
 
-def _attributes(of: Mapping[str, Any]) -> dict[str, Any]:
-    return {str(one.get("key")): _value(one.get("value") or {}) for one in of.get("attributes") or ()}
+def _attributes(item: Mapping[str, Any]) -> dict[str, Any]:
+    return {str(one.get("key")): _value(one.get("value") or {}) for one in item.get("attributes") or ()}
 
 
 def _value(value: Mapping[str, Any], depth: int = 0) -> Any:  # noqa: ANN401  # JSON's own types
@@ -110,8 +110,8 @@ def _value(value: Mapping[str, Any], depth: int = 0) -> Any:  # noqa: ANN401  # 
     if depth > _DEEPEST or not value:
         return ""
     if "kvlistValue" in value:
-        listed = value["kvlistValue"].get("values") or ()
-        return {str(one.get("key")): _value(one.get("value") or {}, depth + 1) for one in listed}
+        pairs = value["kvlistValue"].get("values") or ()
+        return {str(one.get("key")): _value(one.get("value") or {}, depth + 1) for one in pairs}
     if "arrayValue" in value:
         return [_value(one, depth + 1) for one in value["arrayValue"].get("values") or ()]
     return next(iter(value.values()))

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kvdiag.base.errors import InputError, UsageError, skip_faults
 from kvdiag.inputs import sniff
-from kvdiag.inputs.bundle import Archive, Bundle, Tell, journal_file
-from kvdiag.inputs.compressed import Budget, Metered
+from kvdiag.inputs.bundle import Archive, ArchiveReader, InputHooks, journal_file
+from kvdiag.inputs.compressed import Budget, MeteredReader
 from kvdiag.inputs.files import open_file
-from kvdiag.inputs.folders import Empties, EmptyError, SkippedError, age_order, walked
-from kvdiag.inputs.readers import Reader, Replayed
+from kvdiag.inputs.folders import EmptyFileCounter, EmptyError, SkippedError, age_order, walk_files
+from kvdiag.inputs.readers import Reader, ReplayReader
 from kvdiag.inputs.source import STDIN, Source, Stdin, unreadable
 
 if TYPE_CHECKING:
@@ -47,45 +47,45 @@ def sources(
     input. Raises UsageError when standard input is a terminal.
     """
     seen: set[Identity] = set()
-    empties = Empties(problem)
-    tell = Tell(empties, lambda name, head: "" if sniff.begins_as_log(head) else evidence(name, head))
+    empties = EmptyFileCounter(problem)
+    hooks = InputHooks(empties, lambda name, head: "" if sniff.begins_as_log(head) else evidence(name, head))
     for path in paths or ("-",):
         if path == "-":
-            yield from _stdin(seen, tell, stdin or Stdin)
+            yield from _stdin(seen, hooks, stdin or Stdin)
         else:
-            yield from _named(path, seen, tell)
-    empties.tell()
+            yield from _named(path, seen, hooks)
+    empties.report()
 
 
-def _stdin(seen: set[Identity], tell: Tell, stdin: Callable[[], Reader]) -> Iterator[Source]:
+def _stdin(seen: set[Identity], hooks: InputHooks, stdin: Callable[[], Reader]) -> Iterator[Source]:
     if sys.stdin is None or sys.stdin.isatty():
         raise UsageError("nothing to read: give files or folders, or pipe a log: journalctl -u kubelet | kvdiag …")
     if _STDIN_IDENTITY not in seen:
         seen.add(_STDIN_IDENTITY)
-        yield from _guarded(STDIN, _stream(STDIN, stdin(), tell), tell)
+        yield from _guarded(STDIN, _stream(STDIN, stdin(), hooks), hooks)
 
 
-def _named(name: str, seen: set[Identity], tell: Tell) -> Iterator[Source]:
+def _named(name: str, seen: set[Identity], hooks: InputHooks) -> Iterator[Source]:
     """Give the sources of one path the user wrote."""
     path = Path(name)
     try:
         status = path.stat()
     except FileNotFoundError:
-        tell.problem(InputError(name, f"no such file or folder; {_suggestion(path)}"))
+        hooks.problem(InputError(name, f"no such file or folder; {_suggestion(path)}"))
     except OSError as error:
-        tell.problem(unreadable(name, error))
+        hooks.problem(unreadable(name, error))
     else:
         if stat.S_ISDIR(status.st_mode):
-            yield from _folder(path, seen, tell)
+            yield from _folder(path, seen, hooks)
         elif why := _REFUSED.get(stat.S_IFMT(status.st_mode)):
-            tell.problem(InputError(name, why))
+            hooks.problem(InputError(name, why))
         elif _is_new(status, seen):
-            yield from _guarded(name, _file(_At(name, path, status, InputError), tell), tell)
+            yield from _guarded(name, _file(_FileEntry(name, path, status, InputError), hooks), hooks)
 
 
-def _guarded(name: str, found: Iterator[Source], tell: Tell) -> Iterator[Source]:
+def _guarded(name: str, found: Iterator[Source], hooks: InputHooks) -> Iterator[Source]:
     """Give the sources of one file; a fault of kvdiag while it looks into the file costs that file, not the run."""
-    with skip_faults(name, tell.problem):
+    with skip_faults(name, hooks.problem):
         yield from found
 
 
@@ -96,7 +96,7 @@ def _is_new(status: os.stat_result, seen: set[Identity]) -> bool:
     return is_new
 
 
-class _At(NamedTuple):
+class _FileEntry(NamedTuple):
     """A file, as it is called and was found; `fault` is what it is when it cannot be read: named, or only found.
 
     `below` is its path below the folder that was named.
@@ -109,104 +109,104 @@ class _At(NamedTuple):
     below: str = ""
 
 
-def _file(at: _At, tell: Tell) -> Iterator[Source]:
+def _file(at: _FileEntry, hooks: InputHooks) -> Iterator[Source]:
     """Give a file as a source, or those that are in it."""
     try:
         is_pipe = at.fault is InputError and stat.S_ISFIFO(at.status.st_mode)  # its writer may come later
         file = at.path.open("rb", buffering=0) if is_pipe else open_file(at.path)
     except OSError as error:
-        tell.problem(unreadable(at.name, error))
+        hooks.problem(unreadable(at.name, error))
         return
     if is_pipe:  # to look into it is to take from it
-        yield from _stream(at.name, file, tell)
+        yield from _stream(at.name, file, hooks)
         return
     with file:
-        yield from _regular(at, file, tell)
+        yield from _regular(at, file, hooks)
 
 
-def _regular(at: _At, file: FileIO, tell: Tell) -> Iterator[Source]:
+def _regular(at: _FileEntry, file: FileIO, hooks: InputHooks) -> Iterator[Source]:
     budget = Budget()
     try:
-        look, reader = sniff.sniffed_reader(Metered(file, budget.took), budget)
+        sniffed, reader = sniff.open_sniffed(MeteredReader(file, budget.add_packed), budget)
     except OSError as error:
-        tell.problem(unreadable(at.name, error))
+        hooks.problem(unreadable(at.name, error))
         return
-    if look.problem == sniff.EMPTY and at.below:
+    if sniffed.problem == sniff.EMPTY and at.below:
         if sniff.looks_like_log(at.below, b""):
-            tell.problem(EmptyError(at.name, look.problem))
-    elif look.problem:
-        tell.problem(at.fault(at.name, look.problem))
-    elif look.holds == "zip" and not look.compression:
-        budget.took(at.status.st_size)
-        yield from Bundle(budget, tell, at.fault).sources(Archive(at.name, look.holds, reader, file))
-    elif look.holds in {"tar", "zip"}:
-        yield from Bundle(budget, tell, at.fault).sources(Archive(at.name, look.holds, reader))
-    elif look.holds == "journal":
-        given = journal_file(reader, None if look.compression else at.path)
-        yield Source(name=at.name, path=at.path, problem=tell.problem, size=at.status.st_size, given=given)
+            hooks.problem(EmptyError(at.name, sniffed.problem))
+    elif sniffed.problem:
+        hooks.problem(at.fault(at.name, sniffed.problem))
+    elif sniffed.content == "zip" and not sniffed.compression:
+        budget.add_packed(at.status.st_size)
+        yield from ArchiveReader(budget, hooks, at.fault).sources(Archive(at.name, sniffed.content, reader, file))
+    elif sniffed.content in {"tar", "zip"}:
+        yield from ArchiveReader(budget, hooks, at.fault).sources(Archive(at.name, sniffed.content, reader))
+    elif sniffed.content == "journal":
+        entries = journal_file(reader, None if sniffed.compression else at.path)
+        yield Source(name=at.name, path=at.path, problem=hooks.problem, size=at.status.st_size, given=entries)
     elif (
-        (word := tell.evidence(at.name, look.text))
+        (word := hooks.evidence(at.name, sniffed.text))
         or at.fault is InputError
-        or sniff.looks_like_log(at.below, look.text)
+        or sniff.looks_like_log(at.below, sniffed.text)
     ):
         yield Source(
             name=at.name,
             path=at.path,
-            problem=tell.problem,
+            problem=hooks.problem,
             size=at.status.st_size,
             modified=at.status.st_mtime,
-            compression=look.compression,
+            compression=sniffed.compression,
             evidence=word,
             is_named=at.fault is InputError,
         )
 
 
-def _stream(name: str, stream: Reader, tell: Tell) -> Iterator[Source]:
+def _stream(name: str, stream: Reader, hooks: InputHooks) -> Iterator[Source]:
     """Give what comes through a pipe: looked at once, and then read from where that ended."""
     budget = Budget()
     try:
-        look, reader = sniff.sniffed_reader(Metered(stream, budget.took), budget)
+        sniffed, reader = sniff.open_sniffed(MeteredReader(stream, budget.add_packed), budget)
     except OSError as error:
-        tell.problem(unreadable(name, error))
+        hooks.problem(unreadable(name, error))
         return
-    if look.problem:
-        tell.problem(InputError(name, look.problem))
+    if sniffed.problem:
+        hooks.problem(InputError(name, sniffed.problem))
         reader.close()
-        reader = Replayed(b"")
-    if look.holds in {"tar", "zip"}:
-        yield from Bundle(budget, tell, InputError).sources(Archive(name, look.holds, reader))
+        reader = ReplayReader(b"")
+    if sniffed.content in {"tar", "zip"}:
+        yield from ArchiveReader(budget, hooks, InputError).sources(Archive(name, sniffed.content, reader))
     else:
-        reader = journal_file(reader) if look.holds == "journal" else reader
-        word = tell.evidence(name, look.text)
+        reader = journal_file(reader) if sniffed.content == "journal" else reader
+        word = hooks.evidence(name, sniffed.text)
         yield Source(
             name=name,
             path=None,
-            problem=tell.problem,
-            compression=look.compression,
+            problem=hooks.problem,
+            compression=sniffed.compression,
             given=reader,
             evidence=word,
             is_named=True,
         )
 
 
-def _folder(folder: Path, seen: set[Identity], tell: Tell) -> Iterator[Source]:
+def _folder(folder: Path, seen: set[Identity], hooks: InputHooks) -> Iterator[Source]:
     """Give the logs of a folder; say so when there is none."""
     holds_log = False
-    for path in sorted(walked(folder, tell.problem), key=age_order):
+    for path in sorted(walk_files(folder, hooks.problem), key=age_order):
         try:
             status = path.stat()
         except OSError as error:  # on a live node logs are rotated away meanwhile
-            tell.problem(SkippedError(str(path), unreadable(str(path), error).problem))
+            hooks.problem(SkippedError(str(path), unreadable(str(path), error).problem))
             continue
         if not _is_new(status, seen):
             holds_log = True
         else:
-            at = _At(str(path), path, status, SkippedError, path.relative_to(folder).as_posix())
-            for source in _guarded(at.name, _file(at, tell), tell):
+            at = _FileEntry(str(path), path, status, SkippedError, path.relative_to(folder).as_posix())
+            for source in _guarded(at.name, _file(at, hooks), hooks):
                 holds_log = True
                 yield source
     if not holds_log:
-        tell.problem(InputError(str(folder), "no logs in this folder; give the logs, or a folder that contains some"))
+        hooks.problem(InputError(str(folder), "no logs in this folder; give the logs, or a folder that contains some"))
 
 
 def _suggestion(path: Path) -> str:

@@ -23,7 +23,7 @@ def read_up_to(reader: Reader, size: int) -> bytes:
     return bytes(buffer[:held])
 
 
-class Replayed:
+class ReplayReader:
     """Bytes that are at hand, and then a reader: its first bytes, which were already looked at, given once more."""
 
     def __init__(self, head: bytes, rest: Reader | None = None) -> None:
@@ -33,9 +33,9 @@ class Replayed:
         """Give the head first, then what follows."""
         if not self._head:
             return self._rest.readinto(buffer) if self._rest else 0
-        given, self._head = self._head[: len(buffer)], self._head[len(buffer) :]
-        buffer[: len(given)] = given
-        return len(given)
+        chunk, self._head = self._head[: len(buffer)], self._head[len(buffer) :]
+        buffer[: len(chunk)] = chunk
+        return len(chunk)
 
     def close(self) -> None:
         """Close the reader beneath."""
@@ -43,17 +43,17 @@ class Replayed:
             self._rest.close()
 
 
-class Bytes(Protocol):
+class ByteSource(Protocol):
     """What has `readinto`, as every input and every text in memory does."""
 
     def readinto(self, buffer: memoryview, /) -> int | None:
         """Fill the buffer from its beginning; the number of bytes, 0 at the end."""
 
 
-class Lent:
+class BorrowedReader:
     """A reader of which nothing is closed here."""
 
-    def __init__(self, lender: Bytes) -> None:
+    def __init__(self, lender: ByteSource) -> None:
         self._lender = lender
 
     def readinto(self, buffer: memoryview, /) -> int:
@@ -64,7 +64,7 @@ class Lent:
         """Do nothing: the lender closes the reader."""
 
 
-class Broken:
+class FailingReader:
     """What follows the place at which a reader could not go on."""
 
     def __init__(self, fault: Exception, reader: Reader) -> None:

@@ -16,10 +16,10 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from kvdiag.base.regex import lazy_regex
-from kvdiag.inputs.lines import LONGEST, Line, Lines, Rewriting
+from kvdiag.inputs.lines import LONGEST, Line, Lines, LineRewriter
 
 _STARTED = b"Script started on "
-_CAST = lazy_regex(
+_ASCIICAST = lazy_regex(
     rb'\s*\{[^\n]{0,4000}"version" ?: ?[23]\b[^\n]{0,4000}\}\s*\n(?:\#[^\n]*\n)*\[ ?\d+(?:\.\d+)?, ?"[a-z]", ?"'
 )
 # What moves the cursor or erases, a shell that begins and ends to read a line, text, and codes that show nothing.
@@ -30,17 +30,17 @@ _PIECE = lazy_regex(
 _PROMPT = lazy_regex(r"(?:\([^)\n]{1,60}\) ?)?(?:\[?[\w.-]{1,64}@[\w.-]{1,253}[^\n]{0,200}?[#$%]|[#$]) ")
 
 
-def fold(head: bytes) -> Rewriting | None:
+def detect(head: bytes) -> LineRewriter | None:
     """Tell by the first bytes of an input whether it is a recording."""
-    if _CAST.match(head):
-        return _cast
+    if _ASCIICAST.match(head):
+        return _asciicast
     return _typescript if head.startswith(_STARTED) else None
 
 
-def _cast(lines: Lines) -> Iterator[Line]:
+def _asciicast(lines: Lines) -> Iterator[Line]:
     """The screen's lines, below when they were recorded, in the words of `script`."""
     screen, first = _Screen(), lines.next() or b""
-    yield lines.number, _began(first)
+    yield lines.number, _start_line(first)
     while (line := lines.next()) is not None:
         for text in screen.show(_output(line)):
             yield lines.number, text
@@ -54,10 +54,10 @@ def _typescript(lines: Lines) -> Iterator[Line]:
             yield lines.number, text
 
 
-def _began(header: bytes) -> bytes:
+def _start_line(header: bytes) -> bytes:
     try:
-        made = json.loads(header).get("timestamp")
-        moment = datetime.fromtimestamp(made, UTC) if isinstance(made, int) else None
+        timestamp = json.loads(header).get("timestamp")
+        moment = datetime.fromtimestamp(timestamp, UTC) if isinstance(timestamp, int) else None
     except (ValueError, OverflowError, OSError, AttributeError):
         moment = None
     return _STARTED + str(moment).encode() if moment else b""

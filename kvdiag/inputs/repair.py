@@ -49,7 +49,7 @@ _LISTED = lazy_regex(rb'("MESSAGE" ?: ?)\[([0-9, ]*+)\]')
 _UNESCAPED = {b"t": b"\t", b"r": b""}
 
 
-def encoding(head: bytes) -> str:
+def utf16_encoding(head: bytes) -> str:
     """Tell UTF-16, by its mark or by the NUL bytes beside ASCII, which are every other byte; else nothing."""
     for bom, name in _BOMS:
         if head.startswith(bom):
@@ -63,9 +63,9 @@ def encoding(head: bytes) -> str:
     return "utf-16-be" if even.count(0) > most and odd.count(0) <= few else ""
 
 
-def plain(head: bytes) -> bytes:
+def decoded_head(head: bytes) -> bytes:
     """Give the first bytes of an input as they will be read: decoded, and without runs of NUL bytes."""
-    name = encoding(head)
+    name = utf16_encoding(head)
     return head[: len(head) & ~1].decode(name, "replace").encode() if name else _RUN.sub(b"", head)
 
 
@@ -87,9 +87,9 @@ class Transcoded:
             if self._decoder is None:
                 return self._reader.readinto(buffer) or 0
             self._decode(self._decoder)
-        given, self._held = self._held[: len(buffer)], self._held[len(buffer) :]
-        buffer[: len(given)] = given
-        return len(given)
+        chunk, self._held = self._held[: len(buffer)], self._held[len(buffer) :]
+        buffer[: len(chunk)] = chunk
+        return len(chunk)
 
     def close(self) -> None:
         """Close the reader beneath."""
@@ -98,7 +98,7 @@ class Transcoded:
     def _begin(self) -> None:
         self._is_begun = True
         head = read_up_to(self._reader, self._most)
-        name = encoding(head)
+        name = utf16_encoding(head)
         if name:
             self._decoder = codecs.getincrementaldecoder(name)("replace")
             head = self._decoder.decode(head).encode("utf-8", "replace")
@@ -114,7 +114,7 @@ class Transcoded:
                 return
 
 
-class Mended(NamedTuple):
+class RepairedBlock(NamedTuple):
     """A block that can be read, how many of its lines a crash has cut, and from which, from 0, it took a piece."""
 
     data: bytes
@@ -126,24 +126,24 @@ class TextRepair:
     """The repairs that an input needs."""
 
     def __init__(self) -> None:
-        self._needed: set[str] | None = None
+        self._active: set[str] | None = None
 
-    def mend(self, data: bytes) -> Mended:
+    def repair(self, data: bytes) -> RepairedBlock:
         """Give a block legible; those before it tell which repairs it needs, and what shows in it."""
         cut, torn = 0, tuple[int, ...]()
         if b"\0" in data:  # 5 ms for 100 MB
             torn = tuple(_lines_with(_LOST, data))
             data, cut = _TORN.subn(b"", data)
             data = data.translate(None, b"\0")
-        is_first, needed = self._needed is None, self._needed or set()
-        for name, repair in _REPAIRS.items():
-            if repair.mark not in data:
+        is_first, active = self._active is None, self._active or set()
+        for name, candidate in _REPAIRS.items():
+            if candidate.mark not in data:
                 continue
-            if name in needed or (repair.shows.search(data) if is_first else _shows(repair, data)):
-                needed.add(name)
-                data = repair.mend(data)
-        self._needed = needed
-        return Mended(data, cut, torn)
+            if name in active or (candidate.pattern.search(data) if is_first else _needs_repair(candidate, data)):
+                active.add(name)
+                data = candidate.apply(data)
+        self._active = active
+        return RepairedBlock(data, cut, torn)
 
 
 def _lines_with(pattern: re.Pattern[bytes], data: bytes) -> Iterator[int]:
@@ -163,16 +163,18 @@ class _Repair(NamedTuple):
     The mark is a single byte or nothing: one byte is looked for at 20 GB/s, two at 1 GB/s.
     """
 
-    shows: re.Pattern[bytes]
+    pattern: re.Pattern[bytes]
     mark: bytes
-    mend: Callable[[bytes], bytes]
+    apply: Callable[[bytes], bytes]
     is_of_unquoted: bool = False
 
 
-def _shows(repair: _Repair, data: bytes) -> bool:
+def _needs_repair(repair: _Repair, data: bytes) -> bool:
     """Whether the first or the last line that has the mark needs the repair."""
     lines = (_line_at(data, data.find(repair.mark)), _line_at(data, data.rfind(repair.mark, 0, -1)))
-    return any(repair.shows.search(line) for line in lines if not (repair.is_of_unquoted and _BARE_QUOTE.search(line)))
+    return any(
+        repair.pattern.search(line) for line in lines if not (repair.is_of_unquoted and _BARE_QUOTE.search(line))
+    )
 
 
 def _line_at(data: bytes, at: int) -> bytes:

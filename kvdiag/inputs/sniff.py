@@ -8,9 +8,9 @@ from typing import NamedTuple
 from kvdiag.base.regex import lazy_regex
 from kvdiag.inputs import folded
 from kvdiag.inputs import repair as legible
-from kvdiag.inputs.compressed import Budget, compression_of, unpacked
+from kvdiag.inputs.compressed import Budget, compression_of, decompressing_reader
 from kvdiag.inputs.gzipped import DamagedError
-from kvdiag.inputs.readers import Broken, Reader, Replayed
+from kvdiag.inputs.readers import FailingReader, Reader, ReplayReader
 
 HEAD = 4096
 
@@ -72,31 +72,31 @@ class Sniffed(NamedTuple):
     compression: str
     text: bytes
     problem: str
-    holds: str = "log"
+    content: str = "log"
 
 
 class Opened(NamedTuple):
     """An input that was looked at, and all its bytes, unpacked."""
 
-    look: Sniffed
+    sniffed: Sniffed
     reader: Reader
 
 
-def sniffed_reader(packed: Reader, budget: Budget) -> Opened:
+def open_sniffed(packed: Reader, budget: Budget) -> Opened:
     """Look at the first bytes of an input, and give them again with what follows."""
-    first = _first(packed)
+    first = _read_head(packed)
     compression = compression_of(first.text)
     if compression:
-        first = _first(unpacked(compression, Replayed(first.text, first.rest), budget))
+        first = _read_head(decompressing_reader(compression, ReplayReader(first.text, first.rest), budget))
     text = first.text
     if first.damage and not text:
         problem = f"{first.damage}; copy the file again"
     else:
         problem = "double-compressed; decompress it once" if compression and compression_of(text) else _problem(text)
-    return Opened(Sniffed(compression, text, problem, _holds(text)), Replayed(text, first.rest))
+    return Opened(Sniffed(compression, text, problem, _content_of(text)), ReplayReader(text, first.rest))
 
 
-class _First(NamedTuple):
+class _Head(NamedTuple):
     """The first bytes of a reader, what is wrong when they are cut short, and a reader of those that follow."""
 
     text: bytes
@@ -104,17 +104,17 @@ class _First(NamedTuple):
     rest: Reader
 
 
-def _first(reader: Reader) -> _First:
+def _read_head(reader: Reader) -> _Head:
     buffer, held = memoryview(bytearray(HEAD)), 0
     try:
         while held < HEAD and (got := reader.readinto(buffer[held:])):
             held += got
     except DamagedError as damage:
-        return _First(bytes(buffer[:held]), damage, Broken(damage, reader))
-    return _First(bytes(buffer[:held]), None, reader)
+        return _Head(bytes(buffer[:held]), damage, FailingReader(damage, reader))
+    return _Head(bytes(buffer[:held]), None, reader)
 
 
-def _holds(head: bytes) -> str:
+def _content_of(head: bytes) -> str:
     if head[257:262] == b"ustar":
         return "tar"
     return next((what for magic, what in _HOLDERS if head.startswith(magic)), "log")
@@ -126,14 +126,14 @@ def _problem(head: bytes) -> str:
     for magic, problem in _MAGICS:
         if head.startswith(magic):
             return problem
-    if _holds(head) == "log" and _is_binary(head):
+    if _content_of(head) == "log" and _is_binary(head):
         return "binary, not the text of a log; name a log, or take stray NUL bytes out with: tr -d '\\000'"
     return ""
 
 
 def _is_binary(head: bytes) -> bool:
     """Whether there are more control characters than stray ones; NUL bytes among words, as a crash leaves, are some."""
-    text = legible.plain(head)
+    text = legible.decoded_head(head)
     return not text or len(text.translate(None, _TEXT)) * 10 > len(text)
 
 
@@ -157,10 +157,10 @@ def looks_like_log(path: str, text: bytes) -> bool:
     name = path.rpartition("/")[2]
     if name in _NOTES or _OF_HOST.fullmatch(path):
         return False
-    text = legible.plain(text)
+    text = legible.decoded_head(text)
     if is_log_name(name):
         return True
-    if folded.is_folded(text) or _DESCRIBED.match(text):
+    if folded.is_rewritable(text) or _DESCRIBED.match(text):
         return True
     lines = [line for line in text.split(b"\n")[:40] if line.strip()]
     logged = sum(_LOG_LINE.match(line) is not None for line in lines)

@@ -8,11 +8,11 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple, Self, cast
 
 from kvdiag.base.errors import InputError
-from kvdiag.inputs.compressed import Budget, Metered, unpacked
+from kvdiag.inputs.compressed import Budget, MeteredReader, decompressing_reader
 from kvdiag.inputs.files import open_file
 from kvdiag.inputs.gzipped import DamagedError
-from kvdiag.inputs.layout import place_of
-from kvdiag.inputs.readers import Reader, Replayed
+from kvdiag.inputs.layout import provenance_of
+from kvdiag.inputs.readers import Reader, ReplayReader
 from kvdiag.model.place import Provenance
 
 if TYPE_CHECKING:
@@ -46,24 +46,24 @@ class Source(NamedTuple):
     @property
     def place(self) -> Provenance:
         """Of which node and container it is, where its path says so."""
-        return place_of(self.name)
+        return provenance_of(self.name)
 
     def open(self) -> SourceReader:
         """Begin to read. What is wrong with the input goes to `problem`, and the bytes end: nothing is raised."""
         try:
-            reader = self.given or self._begun()
+            reader = self.given or self._open_reader()
         except OSError as error:
             self.problem(unreadable(self.name, error))
-            reader = Replayed(b"")
+            reader = ReplayReader(b"")
         return SourceReader(reader, self)
 
-    def _begun(self) -> Reader:
+    def _open_reader(self) -> Reader:
         if self.path is None:
-            return Replayed(b"")
+            return ReplayReader(b"")
         budget = Budget()
         file = open_file(self.path)
         if self.compression:
-            return unpacked(self.compression, Metered(file, budget.took), budget)
+            return decompressing_reader(self.compression, MeteredReader(file, budget.add_packed), budget)
         return WatchedFile(self.path, file, lambda why: self.problem(InputError(self.name, why)))
 
 

@@ -56,24 +56,24 @@ def events_of(pod: Plain) -> Iterator[Plain]:
     name, namespace = _word(metadata, "name"), _word(metadata, "namespace")
     about = About("Pod", name, namespace, _word(_inner(pod, "spec"), "nodeName"))
     phase = _word(status, "phase")
-    yield event(about, phase, f"The pod is {phase}", _word(status, "startTime"), is_bad=phase == "Failed")
+    yield make_event(about, phase, f"The pod is {phase}", _word(status, "startTime"), is_bad=phase == "Failed")
     yield from _of_pod(about, status)
 
 
 def _of_pod(about: About, status: Plain) -> Iterator[Plain]:
     if reason := _word(status, "reason"):
-        yield event(about, reason, _word(status, "message") or reason, _word(status, "startTime"), is_bad=True)
+        yield make_event(about, reason, _word(status, "message") or reason, _word(status, "startTime"), is_bad=True)
     for one in _list(status, "conditions"):
         if one.get("type") == "PodScheduled" and one.get("status") == "False":
             reason, message = (
                 _word(one, "reason") or "PodScheduled",
                 _word(one, "message") or "the pod is not scheduled",
             )
-            made = event(about, reason, message, _word(one, "lastTransitionTime"), is_bad=True)
-            yield {**made, "source": {"component": "scheduler"}}
+            pod_event = make_event(about, reason, message, _word(one, "lastTransitionTime"), is_bad=True)
+            yield {**pod_event, "source": {"component": "scheduler"}}
     for key in _CONTAINERS:
         for one in _list(status, key):
-            yield from container(
+            yield from container_events(
                 about,
                 _word(one, "name"),
                 _state(_inner(one, "state")),
@@ -82,7 +82,7 @@ def _of_pod(about: About, status: Plain) -> Iterator[Plain]:
             )
 
 
-def container(about: About, name: str, now: State | None, last: State | None, restarts: str) -> Iterator[Plain]:
+def container_events(about: About, name: str, now: State | None, last: State | None, restarts: str) -> Iterator[Plain]:
     """The events of one container: how it ended last, and what it is now."""
     for state in (last, now):
         if state is None:
@@ -91,31 +91,31 @@ def container(about: About, name: str, now: State | None, last: State | None, re
         is_bad = True
         match state.kind:
             case "Terminated":
-                said = f"terminated: {state.reason or 'Error'}, exit code {state.exit_code or '?'}"
+                description = f"terminated: {state.reason or 'Error'}, exit code {state.exit_code or '?'}"
                 is_over = state is last and now is not None and now.kind == "Running" and state.reason in _RESTARTED
                 is_bad = state.exit_code != "0" and not is_over
             case "Waiting" if state is now:
-                said = f"is waiting: {state.reason or 'no reason'}{before}"
+                description = f"is waiting: {state.reason or 'no reason'}{before}"
                 is_bad = state.reason not in _BEGINNING
             case "Running" if state is now:
-                said, is_bad = "is running", False
+                description, is_bad = "is running", False
             case _:
                 continue
         signal = f", signal {state.signal}" if state.signal not in {"", "0"} else ""
         identity = f", id {state.container_id}" if state.container_id and state.kind == "Terminated" else ""
         again = ", now Running" if state is last and now is not None and now.kind == "Running" else ""
-        message = f"Container {name} {said}{signal}, restart count {restarts}{identity}{again}"
+        message = f"Container {name} {description}{signal}, restart count {restarts}{identity}{again}"
         message += f": {state.message}" if state.message else ""
-        yield event(about, state.reason or state.kind, message, state.ended or state.began, is_bad=is_bad)
+        yield make_event(about, state.reason or state.kind, message, state.ended or state.began, is_bad=is_bad)
 
 
 def node_condition(about: About, kind: str, status: str, reason: str, message: str, since: str) -> Plain:
     """The event of a node's condition, which is bad where it is not Ready, and where it is anything else."""
     is_bad = status == "Unknown" or (status == "True") is (kind != "Ready")
-    return event(about, reason or kind, f"Condition {kind} is {status}: {message}", since, is_bad=is_bad)
+    return make_event(about, reason or kind, f"Condition {kind} is {status}: {message}", since, is_bad=is_bad)
 
 
-def event(about: About, reason: str, message: str, time: str, *, is_bad: bool) -> Plain:
+def make_event(about: About, reason: str, message: str, time: str, *, is_bad: bool) -> Plain:
     """An event as the API has it."""
     involved = {"kind": about.kind, "namespace": about.namespace, "name": about.name}
     return {

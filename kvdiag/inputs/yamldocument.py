@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterator
 
 from kvdiag.base.regex import lazy_regex
-from kvdiag.inputs.lines import Line, Lines, Rewriting
+from kvdiag.inputs.lines import Line, Lines, LineRewriter
 from kvdiag.inputs.status import events_of, is_pod
 
 _LONGEST_EVENT = 256 << 10  # bytes; a longer one stays lines
@@ -29,13 +29,13 @@ _ALONE = lazy_regex(rb"(?:\xef\xbb\xbf)?(?:---[^\n]{0,200}\n)?apiVersion: v1 *\r
 _ENDED = lazy_regex(rb"(?s)\nstatus: *\r?\n.*?(?<=\n) {2,8}containerStatuses: *\r?\n")
 _ABOUT = lazy_regex(rb"\n *(?:involvedObject|regarding): *\r?\n")
 _POD = lazy_regex(rb"(?s)(?:\n|- ) *kind: Pod\s.*?\n *(?:containers|containerStatuses):")
-_OF_POD = lazy_regex(rb"^ *(?:phase|containerStatuses):", re.MULTILINE)
-_KEPT = {b"metadata": (b"name:", b"namespace:"), b"spec": (b"nodeName:",)}  # of a pod, whose status is read whole
+_POD_KEY = lazy_regex(rb"^ *(?:phase|containerStatuses):", re.MULTILINE)
+_POD_KEYS = {b"metadata": (b"name:", b"namespace:"), b"spec": (b"nodeName:",)}  # of a pod, whose status is read whole
 _AROUND = lazy_regex(rb"---|(?:apiVersion|kind|items|metadata): *| +(?:resourceVersion|selfLink): ")
-_SAID = lazy_regex(rb"^(?: *- | +)(?:message|note):", re.MULTILINE)
+_MESSAGE_KEY = lazy_regex(rb"^(?: *- | +)(?:message|note):", re.MULTILINE)
 
 
-def fold(head: bytes) -> Rewriting | None:
+def detect(head: bytes) -> LineRewriter | None:
     """Tell by the first bytes of an input whether it is such a list, or a pod with its status."""
     if _ALONE.match(head) and _ENDED.search(head):
         return _pod
@@ -89,7 +89,7 @@ def _event(item: bytes, number: int) -> Iterator[Line]:
     from kvdiag.base.errors import PatternError
     from kvdiag.base.yamlread import read_yaml
 
-    text = _status(item) if _POD.search(item) else item
+    text = _status_lines(item) if _POD.search(item) else item
     try:
         (event,) = read_yaml(text.decode("utf-8", "replace"), "").sequence() if len(item) < _LONGEST_EVENT else ()
     except (PatternError, ValueError):
@@ -97,13 +97,13 @@ def _event(item: bytes, number: int) -> Iterator[Line]:
         return
     plain = event.plain()
     is_of_pod = isinstance(plain, dict) and is_pod(plain)
-    said = (_OF_POD if is_of_pod else _SAID).search(item)
-    place = number + item.count(b"\n", 0, said.start() if said else 0)
+    message_key = (_POD_KEY if is_of_pod else _MESSAGE_KEY).search(item)
+    place = number + item.count(b"\n", 0, message_key.start() if message_key else 0)
     for one in events_of(plain) if is_of_pod and isinstance(plain, dict) else (plain,):
         yield place, json.dumps(one, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
-def _status(item: bytes) -> bytes:
+def _status_lines(item: bytes) -> bytes:
     """What is asked of a pod: its name, its node and its status; to read all of it takes ten times as long."""
     lines = item.split(b"\n")
     indent = len(lines[0]) - len(lines[0].lstrip(b" -"))
@@ -114,6 +114,6 @@ def _status(item: bytes) -> bytes:
         depth = indent if not number else len(line) - len(inner)
         if depth == indent and inner:
             key = inner.partition(b":")[0]
-        if key not in _KEPT or depth == indent or (depth == indent + 2 and inner.startswith(_KEPT[key])):
+        if key not in _POD_KEYS or depth == indent or (depth == indent + 2 and inner.startswith(_POD_KEYS[key])):
             kept.append(line)
     return b"\n".join(kept)

@@ -17,7 +17,7 @@ class StepTaken(NamedTuple):
     event: Event
 
 
-class Found(NamedTuple):
+class ComparedFinding(NamedTuple):
     """A finding about one of the two, and the cause that explains it; None for one that is a cause itself."""
 
     finding: Finding
@@ -52,5 +52,5 @@ class Comparison:
     slower: tuple[Slower, ...]
     state_left: str = ""
     state_right: str = ""
-    found_left: tuple[Found, ...] = ()
-    found_right: tuple[Found, ...] = ()
+    found_left: tuple[ComparedFinding, ...] = ()
+    found_right: tuple[ComparedFinding, ...] = ()

@@ -6,7 +6,7 @@ from enum import Enum, auto
 from typing import NamedTuple
 
 
-class Reason(Enum):
+class DoubtReason(Enum):
     """What speaks against certainty, with the fields of a `Doubt` that say more."""
 
     NO_LOG = auto()  # no log of `component` covers `at`
@@ -34,7 +34,7 @@ class Doubt(NamedTuple):
     log's name and line.
     """
 
-    reason: Reason
+    reason: DoubtReason
     component: str = ""
     at: int = 0
     until: int = 0

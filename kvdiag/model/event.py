@@ -62,7 +62,7 @@ class Event(NamedTuple):
     count: int = 1  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
 
     @property
-    def is_controllers(self) -> bool:
+    def is_from_controller(self) -> bool:
         """Whether a controller wrote it: `node` is then the node it speaks of, its clock another machine's."""
         return self.component in CONTROLLERS or self.kind.startswith(CONTROLLER_CALLS)
 
@@ -83,5 +83,7 @@ class Event(NamedTuple):
         return self.component if name == "component" else self.attrs.get(name) or self.ref(name)
 
 
-place_of: Callable[[Event], tuple[int, Origin]] = itemgetter(Event._fields.index("time"), Event._fields.index("origin"))
+event_order: Callable[[Event], tuple[int, Origin]] = itemgetter(
+    Event._fields.index("time"), Event._fields.index("origin")
+)
 """Where an event stands in a history: ties in time go by the log, then by the line; 0.06 µs."""

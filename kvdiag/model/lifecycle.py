@@ -24,7 +24,7 @@ class Transition(NamedTuple):
     state: str
     legal: bool = True
     certain: bool = True
-    says: str = ""
+    violation: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ class Evidence(NamedTuple):
 
     step: str
     event: Event
-    of: int = 1
+    total: int = 1
 
 
 class BugMatch(NamedTuple):
@@ -29,7 +29,7 @@ class BugMatch(NamedTuple):
     status: str
     fixed: tuple[str, ...]
     reference: str
-    says: str
+    sentence: str
 
 
 class Finding(NamedTuple):

@@ -109,6 +109,6 @@ class History(NamedTuple):
     begins: int
     ends: int
     skews: tuple[Skew, ...] = ()
-    adrift: frozenset[str] = frozenset()
+    unanchored: frozenset[str] = frozenset()
     incidents: Mapping[str, History] = EMPTY
-    disagree: Mapping[str, Disagreement] = EMPTY
+    disagreements: Mapping[str, Disagreement] = EMPTY

@@ -20,11 +20,11 @@ class ErrorGroup(NamedTuple):
     component: str
     where: str
     level: Level
-    says: str
+    message: str
     count: int  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
     begins: int | None
     ends: int | None
-    goes_on: bool
+    is_ongoing: bool
     subjects: tuple[str, ...]
     origin: Origin
     sample: str = ""
@@ -39,7 +39,7 @@ class RetriedPod(NamedTuple):
     count: int  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
     begins: int
     ends: int
-    goes_on: bool
+    is_ongoing: bool
 
 
 class Histogram(NamedTuple):
@@ -72,6 +72,6 @@ class Errors(NamedTuple):
     when: Histogram = NEVER
 
     @property
-    def rest(self) -> int:
+    def unexplained(self) -> int:
         """How many lines nothing explains."""
         return self.lines - self.explained - self.benign

@@ -25,7 +25,7 @@ class Severity(IntEnum):
         return self.name.lower()
 
     @classmethod
-    def of(cls, word: str) -> Severity:
+    def from_label(cls, word: str) -> Severity:
         """`"high"` → `Severity.HIGH`. Raises KeyError for another word."""
         return cls[word.upper()]
 

@@ -57,12 +57,12 @@ class Entry(NamedTuple):
         return (self.component, *self.also)
 
     @property
-    def proves(self) -> int:
+    def min_verbosity(self) -> int:
         """The klog `-v` that any of its wordings proves: the lowest of all."""
         return min((wording.verbosity for wording in self.wordings), default=self.verbosity)
 
     @property
-    def is_within(self) -> bool:
+    def is_embedded(self) -> bool:
         """Whether its words stand inside an error that any program of a node may print; lines of a rule never do."""
         return not (self.component or self.is_call or self.kind == CRASH or self.kind.startswith("line."))
 

@@ -11,8 +11,8 @@ def in_checkout(source: str) -> str:
     path = Path(source)
     if not path.is_absolute():
         return source
-    here = Path.cwd()
-    return str(path.relative_to(here)) if path.is_relative_to(here) else source
+    folder = Path.cwd()
+    return str(path.relative_to(folder)) if path.is_relative_to(folder) else source
 
 
 def uri(source: str) -> str:

@@ -18,11 +18,11 @@ def write(finding: Finding, at: int, stream: TextIO, options: RenderOptions, *, 
     """A finding in full when it has become certain; when it is over, one line."""
     if is_over:
         when = to_datetime(at).strftime("%H:%M:%S")
-        words = f"OVER  {finding.rule.name}: {finding.subject.kind} {finding.subject.name}, at {when} UTC"
-        stream.write(f"{clean(words, redact=options.redact)}\n\n")
+        text = f"OVER  {finding.rule.name}: {finding.subject.kind} {finding.subject.name}, at {when} UTC"
+        stream.write(f"{clean(text, redact=options.redact)}\n\n")
     else:
         writer("text")(
-            Report(version=__version__, inputs=(), versions=(), findings=(_alone(finding),)), stream, options
+            Report(version=__version__, inputs=(), versions=(), findings=(_without_cause(finding),)), stream, options
         )
     stream.flush()
 
@@ -30,8 +30,8 @@ def write(finding: Finding, at: int, stream: TextIO, options: RenderOptions, *, 
 def write_compact(finding: Finding, at: int, stream: TextIO, options: RenderOptions, *, is_over: bool) -> None:
     """When it was seen, FOUND or OVER, and the finding as in the compact report; each on one line."""
     when = to_datetime(at).strftime("%Y-%m-%dT%H:%M:%SZ")
-    words = f"{when}  {'OVER ' if is_over else 'FOUND'}  {line(finding)}"
-    stream.write(f"{clean(words, redact=options.redact)}\n")
+    text = f"{when}  {'OVER ' if is_over else 'FOUND'}  {line(finding)}"
+    stream.write(f"{clean(text, redact=options.redact)}\n")
     stream.flush()
 
 
@@ -40,12 +40,16 @@ def write_json(finding: Finding, at: int, stream: TextIO, options: RenderOptions
     from kvdiag.report.json_report import finding as plain
 
     when = to_datetime(at).isoformat(timespec="microseconds").replace("+00:00", "Z")
-    said = {"change": "over" if is_over else "found", "time": when, "finding": plain(finding, redact=options.redact)}
-    stream.write(json_text(said, redact=options.redact))
+    document = {
+        "change": "over" if is_over else "found",
+        "time": when,
+        "finding": plain(finding, redact=options.redact),
+    }
+    stream.write(json_text(document, redact=options.redact))
     stream.flush()
 
 
-def _alone(finding: Finding) -> Finding:
+def _without_cause(finding: Finding) -> Finding:
     """The finding as one that stands on its own: what explains it may have been reported before."""
     return finding._replace(explained_by=None)
 

@@ -12,7 +12,7 @@ from kvdiag.model.report import Finding, Report
 from kvdiag.model.values import State, Verdict
 from kvdiag.report import RenderOptions
 from kvdiag.report.markdown import verdict
-from kvdiag.report.victims import failures, kinds, whole
+from kvdiag.report.victims import failures, incident_label, merged_finding
 from kvdiag.safe.clean import clean
 
 
@@ -21,8 +21,8 @@ def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
     under = [finding.explained_by for finding in report.findings]
     for incident in failures(report.findings):
         symptoms = sum(under.count(one.key) for one in incident)
-        said = line(whole(incident), symptoms, kinds(incident) if len(incident) > 1 else "")
-        stream.write(clean(said, redact=options.redact) + "\n")
+        text = line(merged_finding(incident), symptoms, incident_label(incident) if len(incident) > 1 else "")
+        stream.write(clean(text, redact=options.redact) + "\n")
     groups = len(report.errors.groups)
     more = [f"{groups} group{'' if groups == 1 else 's'} of errors not explained"] if groups else []
     stream.write("; ".join([f"kvdiag: {verdict(report)}", *more]) + "\n")

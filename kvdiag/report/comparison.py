@@ -6,10 +6,10 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
-from kvdiag.base.clock import say_duration, to_datetime
-from kvdiag.model.comparison import Comparison, Found, StepTaken
+from kvdiag.base.clock import format_duration, to_datetime
+from kvdiag.model.comparison import Comparison, ComparedFinding, StepTaken
 from kvdiag.report import RenderOptions
-from kvdiag.report.because import because, explains
+from kvdiag.report.because import cause_phrase, explain_command
 from kvdiag.report.ink import file_uri, linked
 from kvdiag.report.jsontext import json_text
 from kvdiag.safe.clean import clean
@@ -24,19 +24,19 @@ def write_comparison(comparison: Comparison, output: str, stream: TextIO, option
     if output == "json":
         stream.write(json_text(_plain(comparison), redact=options.redact, indent=1))
         return
-    stream.writelines(line + "\n" for line in _Text(comparison, options).lines())
+    stream.writelines(line + "\n" for line in _ComparisonText(comparison, options).lines())
 
 
-class _Text:
+class _ComparisonText:
     """Lines that are safe to show."""
 
     def __init__(self, comparison: Comparison, options: RenderOptions) -> None:
-        self.of, self.options = comparison, options
+        self.comparison, self.options = comparison, options
         self.left, self.right = self._clean(comparison.left), self._clean(comparison.right)
 
     def lines(self) -> Iterator[str]:
         """Where they part, what only one did, what took longer, what was found."""
-        comparison = self.of
+        comparison = self.comparison
         if comparison.parted_left is None and comparison.parted_right is None:
             yield f"{self.left} and {self.right} took the same steps."
         else:
@@ -48,7 +48,7 @@ class _Text:
         if comparison.slower:
             yield from ("", "Much slower in one of them")
         for step, left, right in comparison.slower:
-            took = f"{say_duration(left)} in {self.left}, {say_duration(right)} in {self.right}"
+            took = f"{format_duration(left)} in {self.left}, {format_duration(right)} in {self.right}"
             yield f"  {self._clean(step)}: {took}"
         if comparison.state_left or comparison.state_right:
             yield ""
@@ -63,20 +63,20 @@ class _Text:
         if len(stages) > MOST:
             yield f"  and {len(stages) - MOST} more"
 
-    def _found(self, name: str, found: Sequence[Found]) -> Iterator[str]:
+    def _found(self, name: str, found: Sequence[ComparedFinding]) -> Iterator[str]:
         """What was found about one of them; the command is of the cause, as that tells what to do."""
         if found:
             yield from ("", f"Found of {name}")
         for finding, cause in found[:MOST]:
             yield from self._wrapped(f"{finding.rule.name}: {finding.says}", 2)
             if cause is not None:
-                yield from self._wrapped(because(cause, is_told=any(cause is one.finding for one in found)), 4)
-            yield f"    $ {explains((cause or finding).rule.name)}"
+                yield from self._wrapped(cause_phrase(cause, is_listed=any(cause is one.finding for one in found)), 4)
+            yield f"    $ {explain_command((cause or finding).rule.name)}"
         if len(found) > MOST:
             yield f"  and {len(found) - MOST} more"
 
     def _stage(self, stage: StepTaken) -> str:
-        after = f" after {say_duration(stage.took)}" if stage.took >= 1000 else ""
+        after = f" after {format_duration(stage.took)}" if stage.took >= 1000 else ""
         origin, redact = stage.event.origin, self.options.redact
         place = linked(self._clean(str(origin)), file_uri(origin, redact=redact) if self.options.links else "")
         return f"{to_datetime(stage.event.time).strftime('%H:%M:%S')} {self._clean(stage.step)}{after}  {place}"
@@ -118,6 +118,6 @@ def _plain(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _found(found: Found) -> dict[str, Any]:
+def _found(found: ComparedFinding) -> dict[str, Any]:
     finding, cause = found
     return {"rule": finding.rule.name, "says": finding.says, "because": cause.rule.name if cause else None}

@@ -17,7 +17,7 @@ from kvdiag.model.unexplained import ErrorGroup, Errors, RetriedPod
 from kvdiag.report import RenderOptions
 from kvdiag.report.jsontext import write_json
 from kvdiag.report.moments import rfc3339
-from kvdiag.report.said import line_words
+from kvdiag.report.said import message_of_line
 from kvdiag.safe.clean import clean
 from kvdiag.safe.secrets import redacted
 
@@ -47,12 +47,12 @@ def section(errors: Errors, options: RenderOptions, folder: str = "") -> Iterato
         yield from _rows(errors.groups[:most], options, folder)
         left = len(errors.groups) - len(errors.groups[:most])
         if left:
-            yield Line(f"  {_many(left, 'more group')}: kvdiag errors")
+            yield Line(f"  {_count_noun(left, 'more group')}: kvdiag errors")
     if errors.retried:
         yield Line("Retried, cause unknown")
         yield from (Line(f"  {clean(_pod(pod), redact=options.redact)}") for pod in errors.retried[:most])
         if len(errors.retried) > len(errors.retried[:most]):
-            yield Line(f"  {_many(len(errors.retried) - FIRST, 'more pod')}: kvdiag pods --stuck")
+            yield Line(f"  {_count_noun(len(errors.retried) - FIRST, 'more pod')}: kvdiag pods --stuck")
 
 
 def write_text(errors: Errors, stream: TextIO, options: RenderOptions, *, show_benign: bool) -> None:
@@ -65,23 +65,23 @@ def write_text(errors: Errors, stream: TextIO, options: RenderOptions, *, show_b
         *(line.text for line in _rows(known, options, "")),
     ]
     if errors.unlisted:
-        lines.append(f"Not listed: {_many(errors.unlisted, 'line')} of groups for which there was no room")
+        lines.append(f"Not listed: {_count_noun(errors.unlisted, 'line')} of groups for which there was no room")
     stream.writelines(line + "\n" for line in lines)
 
 
 def write_errors_json(errors: Errors, stream: TextIO, options: RenderOptions, *, show_benign: bool) -> None:
     """One object: the figures and groups of a report, and what the other groups belong to."""
-    write_json(_said(errors, show_benign=show_benign), stream, redact=options.redact)
+    write_json(_document(errors, show_benign=show_benign), stream, redact=options.redact)
 
 
 def write_errors_yaml(errors: Errors, stream: TextIO, options: RenderOptions, *, show_benign: bool) -> None:
     """The same as YAML."""
     from kvdiag.report.yamltext import write_yaml  # 10 ms that the other outputs need not wait for
 
-    write_yaml(_said(errors, show_benign=show_benign), stream, redact=options.redact)
+    write_yaml(_document(errors, show_benign=show_benign), stream, redact=options.redact)
 
 
-def _said(errors: Errors, *, show_benign: bool) -> Plain:
+def _document(errors: Errors, *, show_benign: bool) -> Plain:
     known = [group for group in errors.known if group.explained_by or show_benign]
     return {"schema": SCHEMA, **plain_errors(errors), "known": [_plain_group(group) for group in known]}
 
@@ -100,7 +100,7 @@ def plain_errors(errors: Errors) -> Plain:
                 "count": pod.count,
                 "begins": rfc3339(pod.begins),
                 "ends": rfc3339(pod.ends),
-                "goes_on": pod.goes_on,
+                "goes_on": pod.is_ongoing,
             }
             for pod in errors.retried
         ],
@@ -108,31 +108,33 @@ def plain_errors(errors: Errors) -> Plain:
 
 
 def _plain_group(group: ErrorGroup) -> Plain:
-    said: Plain = {
+    fields: Plain = {
         "component": group.component,
         "where": group.where,
         "level": str(group.level),
-        "says": group.says,
+        "says": group.message,
         "count": group.count,
         "begins": rfc3339(group.begins),
         "ends": rfc3339(group.ends),
-        "goes_on": group.goes_on,
+        "goes_on": group.is_ongoing,
         "subjects": list(group.subjects),
         "source": group.origin.source,
         "line": group.origin.line,
         "sample": group.sample,
     }
     reasons = {"explained_by": group.explained_by, "benign": group.benign}
-    return said | {name: reason for name, reason in reasons.items() if reason}
+    return fields | {name: reason for name, reason in reasons.items() if reason}
 
 
 def _sum(errors: Errors) -> str:
     harmless = f" ({errors.benign} known to be harmless)" if errors.benign else ""
     more = "more than " if errors.unlisted else ""
-    return f"{_many(errors.rest, 'error line')} in {more}{_many(len(errors.groups), 'group')}{harmless}"
+    return (
+        f"{_count_noun(errors.unexplained, 'error line')} in {more}{_count_noun(len(errors.groups), 'group')}{harmless}"
+    )
 
 
-def _many(count: int, what: str) -> str:
+def _count_noun(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"
 
 
@@ -149,18 +151,16 @@ def _rows(groups: Sequence[ErrorGroup], options: RenderOptions, folder: str) -> 
 
 def _sample(group: ErrorGroup, options: RenderOptions, folder: str) -> Iterator[Line]:
     """Where the first line of a group stands, and all that it says."""
-    said = line_words(group.sample)
-    said = redacted(said) if options.redact else said  # before its lines are joined, which tell what some are
-    words = clean(" ".join(said.split()), redact=options.redact)
+    message = message_of_line(group.sample)
+    message = redacted(message) if options.redact else message  # before its lines are joined, which tell what some are
+    text = clean(" ".join(message.split()), redact=options.redact)
     place = clean(str(group.origin).removeprefix(f"{folder}/" if folder else ""), redact=options.redact)
     if len(place) + 6 + LEAST > options.width:
         yield Line(f"    {place}", place, group.origin)
         first = "      "
     else:
         first = f"    {place}  "
-    shown = textwrap.wrap(
-        words, options.width, initial_indent=first, subsequent_indent="      ", break_on_hyphens=False
-    )
+    shown = textwrap.wrap(text, options.width, initial_indent=first, subsequent_indent="      ", break_on_hyphens=False)
     for number, line in enumerate(shown):
         is_placed = not number and first.strip()
         yield Line(line, place, group.origin) if is_placed else Line(line)
@@ -168,7 +168,7 @@ def _sample(group: ErrorGroup, options: RenderOptions, folder: str) -> Iterator[
 
 def _state(group: ErrorGroup) -> str:
     """Whether it went on until the end of the log; of what came once that is not known."""
-    return "ongoing" if group.goes_on else "stopped" if group.count > 1 else "once"
+    return "ongoing" if group.is_ongoing else "stopped" if group.count > 1 else "once"
 
 
 def _where(group: ErrorGroup) -> str:
@@ -180,7 +180,7 @@ def _reason(group: ErrorGroup) -> str:
 
 
 def _pod(pod: RetriedPod) -> str:
-    return f"{'ongoing' if pod.goes_on else 'stopped'}  {pod.pod}  {pod.count}×  {_span(pod.begins, pod.ends)}"
+    return f"{'ongoing' if pod.is_ongoing else 'stopped'}  {pod.pod}  {pod.count}×  {_span(pod.begins, pod.ends)}"
 
 
 def _span(begins: int | None, ends: int | None) -> str:

@@ -19,8 +19,8 @@ _GENERATED = lazy_regex(r"(?:-[bcdf-hj-np-tv-xz24-9]{8,10})?-[bcdf-hj-np-tv-xz24
 
 def fingerprint(finding: Finding) -> str:
     """32 hex digits, stable over runs, nodes of the log's path, and versions of kvdiag."""
-    said = (finding.rule.name, *map(_stable, _names(finding)))
-    return hashlib.sha256("\0".join(said).encode()).hexdigest()[:32]
+    parts = (finding.rule.name, *map(_stable, _names(finding)))
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 
 
 def _names(finding: Finding) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from kvdiag.model.values import Severity, Verdict
 from kvdiag.report import RenderOptions
 from kvdiag.report.addresses import in_checkout
 from kvdiag.report.markdown import verdict, write_within
-from kvdiag.report.victims import Incident, incidents, others, whole
+from kvdiag.report.victims import Incident, incidents, others_sentence, merged_finding
 from kvdiag.safe.clean import clean, shortened
 
 MOST = 10  # annotations of a level that GitHub shows of a step
@@ -28,13 +28,13 @@ SUMMARY = "GITHUB_STEP_SUMMARY"
 def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
     """Annotations to the stream, one an incident; the summary to the file that GitHub names, if it names one."""
     causes = [finding for finding in report.findings if finding.explained_by is None]
-    told: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for level, annotation in _annotations(report, causes, options):
-        told[level] += 1
-        if told[level] <= MOST:
+        counts[level] += 1
+        if counts[level] <= MOST:
             stream.write(annotation)
     stream.write(f"kvdiag: {verdict(report)}\n")
-    left = sum(max(0, count - MOST) for count in told.values())
+    left = sum(max(0, count - MOST) for count in counts.values())
     if left:
         stream.write(f"kvdiag: {left} more without an annotation; the summary of the job lists all\n")
     _summarize(report, options)
@@ -58,8 +58,10 @@ def _annotation(level: str, incident: Incident, options: RenderOptions) -> str:
     finding = incident[0]
     first = finding.evidence[0].event.origin if finding.evidence else None
     place = f"file={_property(in_checkout(first.source), options)},line={first.line}," if first else ""
-    title = shortened(clean(f"{whole(incident).title} ({finding.rule.name})", redact=options.redact), LONGEST_TITLE)
-    return f"::{level} {place}title={_property(title, options)}::{_data(finding.says + others(incident), options)}\n"
+    title = shortened(
+        clean(f"{merged_finding(incident).title} ({finding.rule.name})", redact=options.redact), LONGEST_TITLE
+    )
+    return f"::{level} {place}title={_property(title, options)}::{_data(finding.says + others_sentence(incident), options)}\n"
 
 
 def _data(text: str, options: RenderOptions) -> str:

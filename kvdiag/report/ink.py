@@ -33,7 +33,7 @@ _LINK = lazy_regex(r"\x1b\]8;;[^\x1b]*\x1b\\")
 _ESCAPE = lazy_regex(r"\x1b\[[0-9;]*m|\x1b\]8;;[^\x1b]*\x1b\\")
 
 
-def inked(text: str, code: str) -> str:
+def styled(text: str, code: str) -> str:
     """Text in a colour; `code` is one of `CODES`, or what stands in an escape itself."""
     return f"\x1b[{CODES.get(code, code)}m{text}\x1b[0m" if code and text else text
 
@@ -69,6 +69,6 @@ def without_links(text: str) -> str:
     return _LINK.sub("", text)
 
 
-def without_ink(text: str) -> str:
+def without_styles(text: str) -> str:
     """The text alone."""
     return _ESCAPE.sub("", text)

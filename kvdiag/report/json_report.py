@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, TextIO
 
-from kvdiag.base.versions import read_range, say_range
+from kvdiag.base.versions import read_range, format_range
 from kvdiag.model.report import BugMatch, Evidence, Finding, Need, Reading, Report
 from kvdiag.model.rule import Fix
 from kvdiag.model.timeline import SeenVersion
 from kvdiag.report import RenderOptions
-from kvdiag.report.doubts import say_doubt
+from kvdiag.report.doubts import format_doubt
 from kvdiag.report.errors import plain_errors
 from kvdiag.report.jsontext import write_json
 from kvdiag.report.moments import rfc3339
-from kvdiag.report.runnable import shown
+from kvdiag.report.runnable import safe_fix
 
 SCHEMA = "kvdiag.report/1"
 Plain = dict[str, Any]
@@ -53,7 +53,7 @@ def _nothing_recognized(report: Report) -> list[str]:
 
 
 def _input(reading: Reading) -> Plain:
-    said: Plain = {
+    fields: Plain = {
         "source": reading.source,
         "format": reading.format,
         "component": reading.component,
@@ -67,17 +67,17 @@ def _input(reading: Reading) -> Plain:
         "ends": rfc3339(reading.ends),
         "clock": reading.clock,
     }
-    return said | ({"sampled": True} if reading.sampled else {})
+    return fields | ({"sampled": True} if reading.sampled else {})
 
 
 def _version(version: SeenVersion) -> Plain:
-    shown = version.version or say_range(read_range(version.span))
-    said: Plain = {"component": version.component, "version": shown, "how": version.how}
+    shown = version.version or format_range(read_range(version.span))
+    fields: Plain = {"component": version.component, "version": shown, "how": version.how}
     if version.node:
-        said["node"] = version.node
+        fields["node"] = version.node
     if version.origin:
-        said |= {"source": version.origin.source, "line": version.origin.line}
-    return said
+        fields |= {"source": version.origin.source, "line": version.origin.line}
+    return fields
 
 
 def finding(found: Finding, *, redact: bool = True) -> Plain:
@@ -105,9 +105,9 @@ def finding(found: Finding, *, redact: bool = True) -> Plain:
         "says": found.says,
         "cause": found.cause,
         "bugs": [_bug(bug) for bug in found.bugs],
-        "fix": [_fix(shown(fix, redact=redact)) for fix in found.fix],
+        "fix": [_fix(safe_fix(fix, redact=redact)) for fix in found.fix],
         "evidence": [_evidence(evidence) for evidence in found.evidence],
-        "doubts": [say_doubt(doubt) for doubt in found.doubts],
+        "doubts": [format_doubt(doubt) for doubt in found.doubts],
         "references": list(found.rule.references),
         "explains": list(dict.fromkeys((*found.rule.explains, *found.explains))),
         "explained_by": found.explained_by,
@@ -118,8 +118,8 @@ def finding(found: Finding, *, redact: bool = True) -> Plain:
 
 
 def _fix(fix: Fix) -> Plain:
-    said = {"text": fix.text, "run": fix.run, "after": fix.after}
-    return said | ({"withheld": fix.withheld} if fix.withheld else {})
+    fields = {"text": fix.text, "run": fix.run, "after": fix.after}
+    return fields | ({"withheld": fix.withheld} if fix.withheld else {})
 
 
 def _bug(bug: BugMatch) -> Plain:
@@ -129,7 +129,7 @@ def _bug(bug: BugMatch) -> Plain:
         "status": bug.status,
         "fixed": list(bug.fixed),
         "reference": bug.reference,
-        "says": bug.says,
+        "says": bug.sentence,
     }
 
 
@@ -153,5 +153,5 @@ def _evidence(evidence: Evidence) -> Plain:
         "line": event.origin.line,
         "time": rfc3339(event.time),
         "text": event.text,
-        "of": evidence.of,
+        "of": evidence.total,
     }

@@ -10,15 +10,15 @@ from kvdiag.safe.clean import json_safe
 from kvdiag.safe.secrets import redacted, redacted_value
 
 
-def json_text(said: object, *, redact: bool, indent: int | None = None) -> str:
+def json_text(value: object, *, redact: bool, indent: int | None = None) -> str:
     """One document with a newline at its end: on one line, or indented."""
-    shown = _redacted(said, "") if redact else said
+    shown = _redacted(value, "") if redact else value
     return json_safe(json.dumps(shown, indent=indent, ensure_ascii=False)) + "\n"
 
 
-def write_json(said: object, stream: TextIO, *, redact: bool) -> None:
+def write_json(value: object, stream: TextIO, *, redact: bool) -> None:
     """Write one document as `json_text` with an indent of one does, the items of an iterator one by one."""
-    stream.writelines(json_safe(piece) for piece in _pieces(said, "", 0, redact=redact))
+    stream.writelines(json_safe(piece) for piece in _pieces(value, "", 0, redact=redact))
     stream.write("\n")
 
 

@@ -27,7 +27,7 @@ def record_line(record: LogRecord) -> dict[str, Any]:
 
 def event_line(event: Event) -> dict[str, Any]:
     """kind, time, refs, attrs, source, line; `count` and `ends` where repeats were folded."""
-    said: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "kind": event.kind,
         "time": _time(event.time),
         "component": event.component,
@@ -37,7 +37,7 @@ def event_line(event: Event) -> dict[str, Any]:
         "source": event.origin.source,
         "line": event.origin.line,
     }
-    return said | ({"count": event.count, "ends": _time(event.ends)} if event.count > 1 else {})
+    return fields | ({"count": event.count, "ends": _time(event.ends)} if event.count > 1 else {})
 
 
 def _time(stamp: int) -> str:

@@ -9,9 +9,9 @@ from kvdiag.base.regex import lazy_regex
 from kvdiag.model.report import Finding, Report
 from kvdiag.model.values import Severity, Verdict
 from kvdiag.report import RenderOptions
-from kvdiag.report.doubts import say_doubt
+from kvdiag.report.doubts import format_doubt
 from kvdiag.report.plain import evidence_lines
-from kvdiag.report.runnable import shown
+from kvdiag.report.runnable import safe_fix
 from kvdiag.report.victims import failures, notes
 from kvdiag.safe.clean import clean
 
@@ -19,7 +19,7 @@ LARGEST = 60_000  # bytes of a comment; GitHub takes 65,536 characters
 SPARE = 500  # bytes for what is told of what did not fit, and for the head of the table
 MOST_PROBLEMS = 20
 TABLE = ("", "| Severity | What | Of what |", "|---|---|---|")
-_MEANS = lazy_regex(r"([\\`*_{}\[\]<>#|~!@])")
+_MARKUP = lazy_regex(r"([\\`*_{}\[\]<>#|~!@])")
 _LINKS = lazy_regex(r"(?i)(https?|www)([:.])")
 
 
@@ -35,7 +35,9 @@ def write_within(report: Report, stream: TextIO, options: RenderOptions, room: i
     ends = [f"### kvdiag: {verdict(report)}"], list(_foot(report, options))
     room -= sum(map(_size, ends)) + SPARE
     rows = _fitting(([_row(finding, options)] for finding in causes), room // 4)
-    full = _fitting((list(_full(one, _under(one, report), options)) for one in graver), room - sum(map(_size, rows)))
+    full = _fitting(
+        (list(_full(one, _symptoms_of(one, report), options)) for one in graver), room - sum(map(_size, rows))
+    )
     left = [] if len(rows) == len(causes) else ["", f"{len(causes) - len(rows)} more causes are not in the table."]
     left += (
         [] if len(full) == len(graver) else ["", f"In full: the first {len(full)} of {len(graver)}, for want of room."]
@@ -47,13 +49,13 @@ def write_within(report: Report, stream: TextIO, options: RenderOptions, room: i
 
 def _fitting(blocks: Iterable[Sequence[str]], room: int) -> list[Sequence[str]]:
     """The first blocks that take no more bytes than there is room for."""
-    kept: list[Sequence[str]] = []
+    fitting: list[Sequence[str]] = []
     for block in blocks:
         room -= _size(block)
         if room < 0:
             break
-        kept.append(block)
-    return kept
+        fitting.append(block)
+    return fitting
 
 
 def _size(block: Sequence[str]) -> int:
@@ -63,19 +65,22 @@ def _size(block: Sequence[str]) -> int:
 def _row(finding: Finding, options: RenderOptions) -> str:
     sure = "" if finding.verdict is Verdict.CONFIRMED else " (possible)"
     subject = code(f"{finding.subject.kind} {finding.subject.name}", options)
-    return f"| {finding.severity.label} | {words(finding.row_title + sure, options)} | {subject} |"
+    return f"| {finding.severity.label} | {escape_markdown(finding.row_title + sure, options)} | {subject} |"
 
 
-def _under(cause: Finding, report: Report) -> list[Finding]:
+def _symptoms_of(cause: Finding, report: Report) -> list[Finding]:
     return [one for one in report.findings if one.explained_by == cause.key]
 
 
 def _foot(report: Report, options: RenderOptions) -> Iterator[str]:
     if report.errors.groups:
         groups = len(report.errors.groups)
-        yield from ("", f"Not explained: {report.errors.rest} error lines in {groups} groups; see `kvdiag errors`.")
+        yield from (
+            "",
+            f"Not explained: {report.errors.unexplained} error lines in {groups} groups; see `kvdiag errors`.",
+        )
     for problem in report.problems[:MOST_PROBLEMS]:
-        yield from ("", f"Not read: {words(problem, options)}")
+        yield from ("", f"Not read: {escape_markdown(problem, options)}")
     if len(report.problems) > MOST_PROBLEMS:
         yield from ("", f"Nor {len(report.problems) - MOST_PROBLEMS} more.")
 
@@ -93,27 +98,33 @@ def verdict(report: Report) -> str:
 
 def _full(finding: Finding, symptoms: Sequence[Finding], options: RenderOptions) -> Iterator[str]:
     head = f"{finding.severity.label}: {finding.title}"
-    yield from ("", f"<details><summary>{words(head, options)}</summary>", "", words(finding.says, options), "")
-    yield words(" ".join(finding.cause.split()), options)
+    yield from (
+        "",
+        f"<details><summary>{escape_markdown(head, options)}</summary>",
+        "",
+        escape_markdown(finding.says, options),
+        "",
+    )
+    yield escape_markdown(" ".join(finding.cause.split()), options)
     for one in finding.doubts:
-        yield from ("", f"Not certain: {words(say_doubt(one), options)}")
+        yield from ("", f"Not certain: {escape_markdown(format_doubt(one), options)}")
     yield from ("", "Evidence", "", *_fenced(evidence_lines(finding, options)))
     if finding.fix:
         yield from ("", "What to do", "")
-    for number, fix in enumerate((shown(one, redact=options.redact) for one in finding.fix), start=1):
+    for number, fix in enumerate((safe_fix(one, redact=options.redact) for one in finding.fix), start=1):
         guard = f" Only when {fix.after}." if fix.after else ""
-        yield f"{number}. {words(fix.text + guard, options)}"
+        yield f"{number}. {escape_markdown(fix.text + guard, options)}"
         if fix.run:
             yield from (f"   {line}" for line in _fenced([clean(fix.run, redact=options.redact)]))
     for symptom in symptoms:
-        yield from ("", f"Explains {code(symptom.rule.name, options)}: {words(symptom.says, options)}")
+        yield from ("", f"Explains {code(symptom.rule.name, options)}: {escape_markdown(symptom.says, options)}")
     yield from ("", "</details>")
 
 
-def words(text: str, options: RenderOptions) -> str:
+def escape_markdown(text: str, options: RenderOptions) -> str:
     """Words in which nothing is a sign of Markdown or HTML, a mention, a reference or a link."""
     return _LINKS.sub(
-        lambda found: f"{found[1]}&#{ord(found[2])};", _MEANS.sub(r"\\\1", clean(text, redact=options.redact))
+        lambda found: f"{found[1]}&#{ord(found[2])};", _MARKUP.sub(r"\\\1", clean(text, redact=options.redact))
     )
 
 

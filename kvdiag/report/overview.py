@@ -16,7 +16,7 @@ from kvdiag.base.regex import lazy_regex
 from kvdiag.model.report import Finding
 from kvdiag.model.values import Severity, State, Verdict
 from kvdiag.report import RenderOptions
-from kvdiag.report.victims import Incident, kinds, whole
+from kvdiag.report.victims import Incident, incident_label, merged_finding
 from kvdiag.safe.clean import clean
 
 MOST_ROWS = 20  # of more failures only those that are critical or high
@@ -37,7 +37,7 @@ def overview(failures: Sequence[Incident], options: RenderOptions) -> str:
     for name in ("STATE", "SINCE"):
         table.add_column(name, no_wrap=True)
     table.add_column("COUNT", no_wrap=True, justify="right")
-    days = {to_datetime(whole(one).begins).date() for one in shown}
+    days = {to_datetime(merged_finding(one).begins).date() for one in shown}
     for incident in shown:
         table.add_row(*(Text(clean(cell, redact=options.redact)) for cell in _cells(incident, is_long=len(days) > 1)))
     stream = io.StringIO()
@@ -56,7 +56,7 @@ def _gravest(failures: Sequence[Incident]) -> Sequence[Incident]:
 
 
 def _cells(incident: Incident, *, is_long: bool) -> tuple[str, ...]:
-    finding = whole(incident)
+    finding = merged_finding(incident)
     sure = "" if finding.verdict is Verdict.CONFIRMED else " (possible)"
     since = to_datetime(finding.begins).strftime("%m-%d %H:%M:%S" if is_long else "%H:%M:%S")
     return (
@@ -72,7 +72,7 @@ def _cells(incident: Incident, *, is_long: bool) -> tuple[str, ...]:
 def _object(incident: Incident) -> str:
     """What failed: its name, an id in it by its beginning; of several of a kind how many."""
     subject = incident[0].subject
-    return kinds(incident) if len(incident) > 1 else _UUID.sub(r"\1…", subject.part or subject.name)
+    return incident_label(incident) if len(incident) > 1 else _UUID.sub(r"\1…", subject.part or subject.name)
 
 
 def state_word(finding: Finding) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from kvdiag.model.report import Evidence, Finding
 from kvdiag.report import RenderOptions
-from kvdiag.report.doubts import say_doubt
-from kvdiag.report.runnable import shown
+from kvdiag.report.doubts import format_doubt
+from kvdiag.report.runnable import safe_fix
 from kvdiag.safe.clean import clean, shortened
 
 LONGEST = 600  # characters of a log line
@@ -22,9 +22,9 @@ def plain_lines(
         return clean(text, redact=options.redact)
 
     yield f"Why: {safe(' '.join(finding.cause.split()))}"
-    yield from (f"Not certain: {safe(say_doubt(one))}" for one in finding.doubts)
+    yield from (f"Not certain: {safe(format_doubt(one))}" for one in finding.doubts)
     yield from (quote + line for line in evidence_lines(finding, options, longest))
-    for number, fix in enumerate((shown(one, redact=options.redact) for one in finding.fix), start=1):
+    for number, fix in enumerate((safe_fix(one, redact=options.redact) for one in finding.fix), start=1):
         yield safe(f"{number}. {fix.text}{f' Only when {fix.after}.' if fix.after else ''}")
         if fix.run:
             yield f"   $ {safe(fix.run)}"
@@ -37,6 +37,6 @@ def evidence_lines(finding: Finding, options: RenderOptions, longest: int = LONG
 
 
 def _evidence(evidence: Evidence, options: RenderOptions, longest: int) -> str:
-    many = f" ×{evidence.of}" if evidence.of > 1 else ""
+    many = f" ×{evidence.total}" if evidence.total > 1 else ""
     text = shortened(clean(evidence.event.text, redact=options.redact), longest)
     return f"{clean(str(evidence.event.origin))}{many}  {text}"

@@ -22,10 +22,14 @@ def write(report: Report, stream: TextIO, options: RenderOptions) -> None:  # no
         labels = f'rule="{rule}",severity="{severity}",verdict="{verdict}",role="{role}"'
         stream.write(f"kvdiag_findings{{{labels}}} {count}\n")
     gauges = (
-        ("unexplained_error_lines", "Lines of level warning or worse that nothing explains.", report.errors.rest),
+        (
+            "unexplained_error_lines",
+            "Lines of level warning or worse that nothing explains.",
+            report.errors.unexplained,
+        ),
         ("unreadable_inputs", "Inputs that could not be read.", len(report.problems)),
         ("last_run_timestamp_seconds", "When kvdiag last ran.", int(time.time())),
     )
-    for name, says, value in gauges:
+    for name, help_text, value in gauges:
         metric = f"kvdiag_{name}"
-        stream.writelines([f"# HELP {metric} {says}\n", f"# TYPE {metric} gauge\n", f"{metric} {value}\n"])
+        stream.writelines([f"# HELP {metric} {help_text}\n", f"# TYPE {metric} gauge\n", f"{metric} {value}\n"])

@@ -11,6 +11,6 @@ from kvdiag.safe.clean import clean
 WITHHELD = "command left out: a name in it looks like a secret"
 
 
-def shown(fix: Fix, *, redact: bool) -> Fix:
+def safe_fix(fix: Fix, *, redact: bool) -> Fix:
     """The step with its command, or with the reason why there is none."""
     return fix if clean(fix.run, redact=redact) == fix.run else fix._replace(run="", withheld=WITHHELD)

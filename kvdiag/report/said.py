@@ -6,9 +6,9 @@ import os
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from kvdiag.base.clock import SECOND, say_duration, to_datetime
+from kvdiag.base.clock import SECOND, format_duration, to_datetime
 from kvdiag.base.regex import lazy_regex
-from kvdiag.base.versions import read_range, say_range
+from kvdiag.base.versions import read_range, format_range
 from kvdiag.formats.bodies.eventtable import FORMATS
 from kvdiag.formats.bodies.known import read_body
 from kvdiag.formats.carriers.peel import peel
@@ -25,7 +25,7 @@ OPERATION = 'Operation for "{'  # how kubelet begins the error of a volume; name
 IDS = ["pod_uid", "volume_handle", "driver", "sandbox_id", "container_id"]
 
 
-def folded(findings: Sequence[Finding]) -> Mapping[str, list[Finding]]:
+def symptoms_by_cause(findings: Sequence[Finding]) -> Mapping[str, list[Finding]]:
     """Symptoms by the key of the cause at the top of their chain."""
     under: dict[str, list[Finding]] = defaultdict(list)
     above = causes(findings)
@@ -35,27 +35,27 @@ def folded(findings: Sequence[Finding]) -> Mapping[str, list[Finding]]:
     return under
 
 
-def words_of(evidence: Evidence) -> str:
+def evidence_message(evidence: Evidence) -> str:
     """What the line of an evidence says without its headers: they are told beside it."""
     body = read_body(peel(evidence.event.logged).body)
-    return _words(body) if body is not None and body.message else evidence.event.text
+    return _message(body) if body is not None and body.message else evidence.event.text
 
 
-def line_words(line: str) -> str:
+def message_of_line(line: str) -> str:
     """What a line says without its headers; of an event its object and message."""
     peeled = peel(line.encode("utf-8", "replace"))
     body = read_body(peeled.body)
     if body is None or not body.message:
         return peeled.body.decode("utf-8", "replace")
-    return _words(body)
+    return _message(body)
 
 
-def _words(body: Body) -> str:
+def _message(body: Body) -> str:
     if body.format in FORMATS:
         return f"{body.fields.get('object', '')} {body.message}".strip()
     fields = " ".join(f"{key}={value}" for key, value in body.fields.items())
-    said = f"{body.message} {fields}".strip()
-    return said.partition(" Error: ")[2] or said if said.startswith(OPERATION) else said
+    text = f"{body.message} {fields}".strip()
+    return text.partition(" Error: ")[2] or text if text.startswith(OPERATION) else text
 
 
 def subject_lines(finding: Finding) -> Iterator[str]:
@@ -70,13 +70,13 @@ def subject_lines(finding: Finding) -> Iterator[str]:
     yield ", ".join(ids)
 
 
-def span_of(finding: Finding) -> str:
+def span_sentence(finding: Finding) -> str:
     """Where the fault stood at the end of the logs, since when it was, and how often."""
-    begins, lasted = moment(finding.begins), finding.ends - finding.begins
-    took = f" in {say_duration(lasted)}" if lasted >= SECOND else ""
+    begins, lasted = format_time(finding.begins), finding.ends - finding.begins
+    took = f" in {format_duration(lasted)}" if lasted >= SECOND else ""
     state = _state(finding)
     if finding.count < 2 and not state:
-        return f"Once, {begins} UTC." if not took else f"Began {begins} UTC, seen for {say_duration(lasted)}."
+        return f"Once, {begins} UTC." if not took else f"Began {begins} UTC, seen for {format_duration(lasted)}."
     if finding.count < 2:
         return f"{state} Began {begins} UTC."
     return f"{state} Began {begins} UTC: {finding.count} times{took}.".lstrip()
@@ -93,22 +93,22 @@ def _state(finding: Finding) -> str:
 
 def _same_day(stamp: int, begins: int) -> str:
     """A moment, its date left out where it is that of another that is told beside it."""
-    day, time = moment(stamp).split(" ")
-    return time if moment(begins).startswith(day) else f"{day} {time}"
+    day, time = format_time(stamp).split(" ")
+    return time if format_time(begins).startswith(day) else f"{day} {time}"
 
 
-def moment(stamp: int) -> str:
+def format_time(stamp: int) -> str:
     """`2026-11-20 20:39:21`."""
     return to_datetime(stamp).strftime("%Y-%m-%d %H:%M:%S")
 
 
-def from_to(begins: int, ends: int) -> str:
+def format_span(begins: int, ends: int) -> str:
     """Both moments, the date once where it is the same."""
-    first, last = moment(begins), moment(ends)
+    first, last = format_time(begins), format_time(ends)
     return f"{first} to {last.partition(' ')[2] if first[:10] == last[:10] else last} UTC"
 
 
-def clock(stamp: int) -> str:
+def format_clock(stamp: int) -> str:
     """`20:39:21.779`."""
     return to_datetime(stamp).strftime("%H:%M:%S.%f")[:-3]
 
@@ -123,10 +123,10 @@ def versions_seen(versions: Sequence[SeenVersion]) -> Iterator[str]:
             seen.add(name)
             yield name
         elif version.component not in printed:
-            yield f"{version.component} {say_range(read_range(version.span))} (from log wording)"
+            yield f"{version.component} {format_range(read_range(version.span))} (from log wording)"
 
 
-def silence(report: Report) -> str:
+def nothing_found(report: Report) -> str:
     """What it means that nothing was found."""
     if report.is_empty:
         return "Nothing was logged in the requested time."
@@ -134,31 +134,31 @@ def silence(report: Report) -> str:
     return "No known failure found." if is_read else "No log lines recognized."
 
 
-def count(report: Report) -> str:
+def count_sentence(report: Report) -> str:
     """How many failures there are of each severity, what they explain, and how many notes."""
     found, noted = failures(report.findings), notes(report.findings)
     by = Counter(incident[0].severity for incident in found)
     graded = ", ".join(f"{number} {severity.label}" for severity, number in sorted(by.items(), reverse=True))
     symptoms = sum(finding.explained_by is not None for finding in report.findings)
-    parts = [f"{_many(len(found), 'failure')}: {graded}" if found else "No failure found"]
-    parts += [f"{_many(symptoms, 'symptom')} explained"] if symptoms else []
-    return "; ".join([*parts, *([_many(len(noted), "note")] if noted else [])])
+    parts = [f"{_count_noun(len(found), 'failure')}: {graded}" if found else "No failure found"]
+    parts += [f"{_count_noun(symptoms, 'symptom')} explained"] if symptoms else []
+    return "; ".join([*parts, *([_count_noun(len(noted), "note")] if noted else [])])
 
 
-def _many(number: int, word: str) -> str:
+def _count_noun(number: int, word: str) -> str:
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 
-def read_lines(readings: Sequence[Reading], folder: str) -> str:
+def input_summary(readings: Sequence[Reading], folder: str) -> str:
     """How much was read, and of which time."""
     logs = readings[0].source if len(readings) == 1 else f"{len(readings)} logs{f' in {folder}' if folder else ''}"
     begins = [reading.begins for reading in readings if reading.begins is not None]
     ends = [reading.ends for reading in readings if reading.ends is not None]
-    span = f", {from_to(min(begins), max(ends))}" if begins and ends else ""
+    span = f", {format_span(min(begins), max(ends))}" if begins and ends else ""
     return f"{logs}: {sum(reading.lines for reading in readings)} lines{span}"
 
 
-def reading_lines(readings: Sequence[Reading], *, is_all: bool) -> Iterator[str]:
+def input_lines(readings: Sequence[Reading], *, is_all: bool) -> Iterator[str]:
     """A line for each input, or for those of which little was understood; what was inferred about clocks.
 
     That is said once for all inputs it holds for; of many, all are named where all are asked for.

@@ -16,26 +16,26 @@ from kvdiag.model.rule import Rule
 from kvdiag.model.values import Severity, Verdict
 from kvdiag.report import RenderOptions
 from kvdiag.report.addresses import uri
-from kvdiag.report.because import explains
-from kvdiag.report.doubts import say_doubt
+from kvdiag.report.because import explain_command
+from kvdiag.report.doubts import format_doubt
 from kvdiag.report.fingerprint import fingerprint
 from kvdiag.report.jsontext import write_json
-from kvdiag.report.runnable import shown
+from kvdiag.report.runnable import safe_fix
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 HOME = "https://github.com/kvdiag/kvdiag"
 MOST = 5_000  # results that GitHub shows
 MOST_LOCATIONS = 10
 FINGERPRINT = "kvdiagFinding/v1"
-GITHUBS = "primaryLocationLineHash"
+GITHUB_FINGERPRINT = "primaryLocationLineHash"
 Plain = dict[str, Any]
 _PROBLEM = {"error": "error", "warning": "warning", "note": "recommendation"}
 
 
 def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
     """One log with one run; findings beyond `MOST`, which are the least grave, are counted in its properties."""
-    kept = report.findings[:MOST]
-    rules = list({finding.rule.id: finding.rule for finding in kept}.values())
+    reported = report.findings[:MOST]
+    rules = list({finding.rule.id: finding.rule for finding in reported}.values())
     numbers = {rule.id: number for number, rule in enumerate(rules)}
     driver: Plain = {"name": "kvdiag", "version": report.version, "semanticVersion": report.version}
     driver |= {"informationUri": HOME, "rules": [_rule(rule) for rule in rules]}
@@ -43,25 +43,27 @@ def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
         "tool": {"driver": driver},
         "columnKind": "utf16CodeUnits",
         "invocations": [_invocation(report)],
-        "results": [_result(finding, numbers, report, options) for finding in kept],
-        "properties": {"leftOut": len(report.findings) - len(kept)},
+        "results": [_result(finding, numbers, report, options) for finding in reported],
+        "properties": {"leftOut": len(report.findings) - len(reported)},
     }
     write_json({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, stream, redact=options.redact)
 
 
 def _invocation(report: Report) -> Plain:
-    said: Plain = {"executionSuccessful": not report.problems}
+    fields: Plain = {"executionSuccessful": not report.problems}
     notes = [{"level": "error", "message": {"text": text}} for text in report.problems]
-    return said | ({"toolExecutionNotifications": notes} if notes else {})
+    return fields | ({"toolExecutionNotifications": notes} if notes else {})
 
 
 def _rule(rule: Rule) -> Plain:
-    said: Plain = {
+    fields: Plain = {
         "id": rule.id,
         "name": rule.name,
         "shortDescription": {"text": rule.title},
         "fullDescription": {"text": " ".join(rule.title.split())},
-        "help": {"text": f"{rule.title}\n\nWhat it looks for, why it happens and what to do: {explains(rule.name)}"},
+        "help": {
+            "text": f"{rule.title}\n\nWhat it looks for, why it happens and what to do: {explain_command(rule.name)}"
+        },
         "defaultConfiguration": {"level": level(rule.severity)},
         "properties": {
             "tags": [str(rule.per), rule.severity.label],
@@ -69,12 +71,12 @@ def _rule(rule: Rule) -> Plain:
         },
     }
     link = next((one for one in rule.references if one.startswith("https://")), "")
-    return said | ({"helpUri": link} if link else {})
+    return fields | ({"helpUri": link} if link else {})
 
 
 def _result(finding: Finding, numbers: dict[str, int], report: Report, options: RenderOptions) -> Plain:
     known = fingerprint(finding)
-    said: Plain = {
+    fields: Plain = {
         "ruleId": finding.rule.id,
         "ruleIndex": numbers[finding.rule.id],
         "level": level(finding.severity) if finding.verdict is Verdict.CONFIRMED else "note",
@@ -84,13 +86,13 @@ def _result(finding: Finding, numbers: dict[str, int], report: Report, options: 
             _location(one) | {"id": number, "message": {"text": one.step.replace("_", " ")}}
             for number, one in enumerate(finding.evidence[1:MOST_LOCATIONS], start=1)
         ],
-        "partialFingerprints": {FINGERPRINT: known, GITHUBS: f"{known[:16]}:1"},
+        "partialFingerprints": {FINGERPRINT: known, GITHUB_FINGERPRINT: f"{known[:16]}:1"},
         "occurrenceCount": max(1, finding.count),
         "properties": {"severity": finding.severity.label, "verdict": str(finding.verdict), "key": finding.key},
     }
     if finding.explained_by:
-        said["properties"]["explainedBy"] = finding.explained_by
-    return said
+        fields["properties"]["explainedBy"] = finding.explained_by
+    return fields
 
 
 def level(severity: Severity) -> str:
@@ -101,9 +103,9 @@ def level(severity: Severity) -> str:
 def _message(finding: Finding, options: RenderOptions) -> str:
     steps = [
         f"{number}. {fix.text}{f' Only when {fix.after}.' if fix.after else ''}{f' $ {fix.run}' if fix.run else ''}"
-        for number, fix in enumerate((shown(one, redact=options.redact) for one in finding.fix), start=1)
+        for number, fix in enumerate((safe_fix(one, redact=options.redact) for one in finding.fix), start=1)
     ]
-    doubts = [f"Not certain: {say_doubt(doubt)}" for doubt in finding.doubts]
+    doubts = [f"Not certain: {format_doubt(doubt)}" for doubt in finding.doubts]
     sure = "" if finding.verdict is Verdict.CONFIRMED else "Possible: "
     return "\n".join([f"{sure}{finding.says}", " ".join(finding.cause.split()), *doubts, *steps])
 

@@ -5,21 +5,21 @@ from __future__ import annotations
 import codecs
 from collections.abc import Mapping
 
-ERRORS = "kvdiag.signs"
+ERROR_HANDLER = "kvdiag.signs"
 """The name by which a stream asks for them."""
 
-SIGNS: Mapping[str, str] = dict(zip("▁▂▃▄▅▆▇█●━○·…×–—│◆→", ".:-=+*%#*-o-~x--|*>", strict=True))
+ASCII_FOR: Mapping[str, str] = dict(zip("▁▂▃▄▅▆▇█●━○·…×–—│◆→", ".:-=+*%#*-o-~x--|*>", strict=True))
 
 
-def _sign(error: UnicodeError) -> tuple[str | bytes, int]:
+def _replace_unencodable(error: UnicodeError) -> tuple[str | bytes, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
     found = error.object[error.start : error.end]
-    return "".join(SIGNS.get(character) or _escaped(character) for character in found), error.end
+    return "".join(ASCII_FOR.get(character) or _escaped(character) for character in found), error.end
 
 
 def _escaped(character: str) -> str:
     return character.encode("ascii", "backslashreplace").decode("ascii")
 
 
-codecs.register_error(ERRORS, _sign)
+codecs.register_error(ERROR_HANDLER, _replace_unencodable)

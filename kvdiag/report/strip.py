@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from kvdiag.base.clock import SECOND, say_duration
+from kvdiag.base.clock import SECOND, format_duration
 from kvdiag.model.report import Report
 from kvdiag.model.unexplained import Histogram
 from kvdiag.model.values import Severity
-from kvdiag.report.said import from_to
-from kvdiag.report.victims import Incident, whole
+from kvdiag.report.said import format_span
+from kvdiag.report.victims import Incident, merged_finding
 
 LEVELS = "▁▂▃▄▅▆▇█"
 BEGAN, LASTED, HEALED = "●", "━", "○"
@@ -34,7 +34,7 @@ class Row(NamedTuple):
     columns: str
 
 
-def strip(report: Report, found: Sequence[Incident], width: int, *, is_all: bool = False) -> Iterator[str | Row]:
+def sparkline(report: Report, found: Sequence[Incident], width: int, *, is_all: bool = False) -> Iterator[str | Row]:
     """The title, the rows, and how many there was no room for; nothing where the logs tell no time, or too little."""
     if report.span is None or not (found or report.errors.groups):
         return
@@ -45,7 +45,7 @@ def strip(report: Report, found: Sequence[Incident], width: int, *, is_all: bool
     columns = max(LEAST, width - label - 4)
     counts = _counts(report.errors.when, begins, ends, columns)
     most = f" and at most {max(counts)} error line{'' if max(counts) == 1 else 's'}" if any(counts) else ""
-    yield f"{from_to(begins, ends)}; {_step((ends - begins) / columns)}{most} a column"
+    yield f"{format_span(begins, ends)}; {_step((ends - begins) / columns)}{most} a column"
     if any(counts):
         yield Row(f"{ERRORS:{label}}", None, _bars(counts))
     shown = found if is_all else found[:MOST_ROWS]
@@ -56,7 +56,7 @@ def strip(report: Report, found: Sequence[Incident], width: int, *, is_all: bool
 
 
 def _step(microseconds: float) -> str:
-    return f"{microseconds / SECOND:.1f}s" if microseconds < 60 * SECOND else say_duration(int(microseconds))
+    return f"{microseconds / SECOND:.1f}s" if microseconds < 60 * SECOND else format_duration(int(microseconds))
 
 
 def _column(time: int, begins: int, ends: int, columns: int) -> int:
@@ -79,7 +79,7 @@ def _bars(counts: Sequence[int]) -> str:
 
 def _when(incident: Incident, begins: int, ends: int, columns: int) -> str:
     """From when until when it was, and when it healed."""
-    finding = whole(incident)
+    finding = merged_finding(incident)
     first, last = (_column(time, begins, ends, columns) for time in (finding.begins, finding.ends))
     healed = None if finding.healed is None else _column(finding.healed, begins, ends, columns)
     line = " " * first + BEGAN + LASTED * ((last if healed is None else max(last, healed)) - first)

@@ -10,13 +10,13 @@ import csv
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TextIO
 
-from kvdiag.base.clock import DAY, say_duration, to_datetime
+from kvdiag.base.clock import DAY, format_duration, to_datetime
 from kvdiag.history.views.phases import awaits
 from kvdiag.model.inventory import Inventory, InventoryRow
 from kvdiag.model.lifecycle import Phase
 from kvdiag.model.values import SubjectKind
 from kvdiag.report import RenderOptions
-from kvdiag.report.because import explains
+from kvdiag.report.because import explain_command
 from kvdiag.report.jsontext import write_json
 from kvdiag.safe.clean import clean
 
@@ -57,8 +57,8 @@ def _write_text(inventory: Inventory, stream: TextIO, options: RenderOptions) ->
     if _fits(heads, cells, options):
         _table(heads, cells, stream, options)
     else:  # rather a line of its own than a finding's name cut in two
-        kept = heads[: heads.index("FINDINGS")]
-        _table(kept, cells, stream, options, below=[_found(row) for row in inventory.rows])
+        first_heads = heads[: heads.index("FINDINGS")]
+        _table(first_heads, cells, stream, options, below=[_found(row) for row in inventory.rows])
     if inventory.slow:
         _slow(inventory, stream, options)
     _explain(inventory, stream)
@@ -71,7 +71,9 @@ def _found(row: InventoryRow) -> list[str]:
 def _explain(inventory: Inventory, stream: TextIO) -> None:
     """The commands that tell of what explains the findings."""
     named = dict.fromkeys(cause for row in inventory.rows for cause in row.causes)
-    stream.writelines(f"{line}\n" for line in (["", *(f"$ {explains(cause)}" for cause in named)] if named else ()))
+    stream.writelines(
+        f"{line}\n" for line in (["", *(f"$ {explain_command(cause)}" for cause in named)] if named else ())
+    )
 
 
 def _fits(heads: Sequence[str], cells: Sequence[Mapping[str, str]], options: RenderOptions) -> bool:
@@ -100,7 +102,7 @@ def _cells(row: InventoryRow, inventory: Inventory) -> dict[str, str]:
         "MACHINE": row.life.machine,
         "STATE": row.life.state + ("" if row.certain else "?"),
         "SINCE": _when(row.life.since, inventory),
-        "STUCK": say_duration(max(0, inventory.ends - row.life.since)) if row.stuck else "-",
+        "STUCK": format_duration(max(0, inventory.ends - row.life.since)) if row.stuck else "-",
         "WAITS FOR": row.life.waits_for or "-",
         "RETRIES": str(row.retries),
         "LAST FAILURE": row.failure or "-",
@@ -186,7 +188,9 @@ def _took(microseconds: int) -> str:
 
 
 def _tenths(microseconds: int) -> str:
-    return f"{microseconds / 1_000_000:.1f}s" if 1_000_000 <= microseconds < 60_000_000 else say_duration(microseconds)
+    return (
+        f"{microseconds / 1_000_000:.1f}s" if 1_000_000 <= microseconds < 60_000_000 else format_duration(microseconds)
+    )
 
 
 def _write_csv(inventory: Inventory, stream: TextIO, options: RenderOptions) -> None:
@@ -196,10 +200,10 @@ def _write_csv(inventory: Inventory, stream: TextIO, options: RenderOptions) -> 
     out = csv.writer(stream, lineterminator="\n")
     out.writerow([*heads, *steps])
     for row in inventory.rows:
-        said = _plain(row)
+        values = _plain(row)
         took = {phase.name: phase.ends - phase.begins for phase in row.phases if phase.ends is not None}
         seconds = [f"{took[step] / 1_000_000:.6f}" if step in took else "" for step in steps]
-        out.writerow([_csv_cell(said[head], options) for head in heads] + seconds)
+        out.writerow([_csv_cell(values[head], options) for head in heads] + seconds)
 
 
 def _csv_cell(value: Any, options: RenderOptions) -> str:  # noqa: ANN401  # JSON's own types
@@ -210,29 +214,29 @@ def _csv_cell(value: Any, options: RenderOptions) -> str:  # noqa: ANN401  # JSO
 
 
 def _write_json(inventory: Inventory, stream: TextIO, options: RenderOptions) -> None:
-    write_json(_said(inventory), stream, redact=options.redact)
+    write_json(_document(inventory), stream, redact=options.redact)
 
 
 def _write_yaml(inventory: Inventory, stream: TextIO, options: RenderOptions) -> None:
     from kvdiag.report.yamltext import write_yaml  # 10 ms that the other outputs need not wait for
 
-    write_yaml(_said(inventory), stream, redact=options.redact)
+    write_yaml(_document(inventory), stream, redact=options.redact)
 
 
-def _said(inventory: Inventory) -> dict[str, Any]:
-    said: dict[str, Any] = {
+def _document(inventory: Inventory) -> dict[str, Any]:
+    document: dict[str, Any] = {
         "schema": f"kvdiag.{inventory.kind}s/1",
         "begins": _time(inventory.begins),
         "ends": _time(inventory.ends),
         "items": map(_plain, inventory.rows),
     }
     if inventory.slow:
-        said["steps"] = [
+        document["steps"] = [
             {"name": s.name, "count": s.times}
             | {name: value / 1_000_000 for name, value in zip(("p50", "p90", "p99", "max"), s[2:], strict=True)}
             for s in inventory.spreads
         ]
-    return said
+    return document
 
 
 _HEADS = (

@@ -11,32 +11,32 @@ from kvdiag.model.rule import Fix
 from kvdiag.model.unexplained import Errors
 from kvdiag.model.values import Severity, Verdict
 from kvdiag.report import RenderOptions
-from kvdiag.report.because import explains
-from kvdiag.report.doubts import say_doubt
+from kvdiag.report.because import explain_command
+from kvdiag.report.doubts import format_doubt
 from kvdiag.report.errors import section
-from kvdiag.report.ink import BADGES, file_uri, inked, linked
+from kvdiag.report.ink import BADGES, file_uri, styled, linked
 from kvdiag.report.overview import MOST_ROWS, overview
-from kvdiag.report.runnable import shown
+from kvdiag.report.runnable import safe_fix
 from kvdiag.report.said import (
-    clock,
+    format_clock,
     common_folder,
-    count,
-    folded,
-    moment,
-    read_lines,
-    reading_lines,
-    silence,
-    span_of,
+    count_sentence,
+    symptoms_by_cause,
+    format_time,
+    input_summary,
+    input_lines,
+    nothing_found,
+    span_sentence,
     subject_lines,
     versions_seen,
-    words_of,
+    evidence_message,
 )
-from kvdiag.report.strip import strip
-from kvdiag.report.victims import Incident, failures, incidents, notes, others, victims, whole
+from kvdiag.report.strip import sparkline
+from kvdiag.report.victims import Incident, failures, incidents, notes, others_sentence, victims, merged_finding
 from kvdiag.safe.clean import clean, shortened
 
 EVIDENCE_LINES = 2  # of a log line's message, unless -v
-TELLING_LINES = 5  # of the line that shows the fault
+KEY_LINES = 5  # of the line that shows the fault
 MOST_IN_FULL = 5  # failures; of more each takes a few lines
 MOST_STEPS = 3  # after the first
 LONGEST_REASON = 40  # characters of what a sentence ends with, to look for in a line
@@ -73,22 +73,22 @@ class _Writer:
 
     def put(self, *pieces: Piece) -> None:
         """One line."""
-        self.stream.write("".join(map(self._inked, pieces)) + "\n")
+        self.stream.write("".join(map(self._styled, pieces)) + "\n")
 
-    def _inked(self, piece: Piece) -> str:
-        text = inked(piece.text, piece.colour) if self.options.colour else piece.text
+    def _styled(self, piece: Piece) -> str:
+        text = styled(piece.text, piece.colour) if self.options.colour else piece.text
         return linked(text, piece.link) if self.options.links else text
 
     def overview(self, found: Sequence[Incident], report: Report) -> None:
         """How many failures there are, and a row for each."""
-        self._say(f"{count(report)}.", style="bold")
+        self._paragraph(f"{count_sentence(report)}.", style="bold")
         self._blank()
         self.stream.write(overview(found, self.options))
         self._blank()
 
     def failures(self, found: Sequence[Incident], report: Report) -> None:
         """Each failure: of many what one needs first, of very many none but their rows, unless all is asked for."""
-        under = folded(report.findings)
+        under = symptoms_by_cause(report.findings)
         is_full = len(found) <= MOST_IN_FULL or bool(self.options.verbose)
         for incident in found if is_full or len(found) <= MOST_ROWS else ():
             if is_full:
@@ -100,45 +100,47 @@ class _Writer:
     def finding(self, incident: Incident, under: Mapping[str, list[Finding]]) -> None:
         """One cause in full, with what it explains; of many victims the first."""
         finding, is_all = incident[0], bool(self.options.verbose)
-        telling = self._first_screen(incident, most=TELLING_LINES)
+        key_line = self._first_screen(incident, most=KEY_LINES)
         why = finding.cause.split("\n\n")
         self._section("Why", why if is_all else why[:1])
-        self._section("Versions", [bug.says for bug in finding.bugs])
+        self._section("Versions", [bug.sentence for bug in finding.bugs])
         self._next(finding)
-        self._evidence([one for one in finding.evidence if one is not telling])
+        self._evidence([one for one in finding.evidence if one is not key_line])
         self._doubts(finding)
         self._explains([symptom for one in incident for symptom in under.get(one.key, ())])
         if is_all:
             self._section("Look-alikes", finding.rule.look_alikes)
             self._section("See", finding.rule.references)
         self._blank()
-        self._say(f"More: {explains(finding.rule.name)}", indent=2)
+        self._paragraph(f"More: {explain_command(finding.rule.name)}", indent=2)
         self._blank()
 
     def _first_screen(self, incident: Incident, *, most: int) -> Evidence | None:
         """What failed, where it stands, the first thing to do, and the line that shows it, which is returned."""
         finding = incident[0]
-        telling = _telling(finding)
+        key_line = _key_evidence(finding)
         self._head(incident)
-        self._say(finding.says, indent=2)
+        self._paragraph(finding.says, indent=2)
         self._first(finding.fix[:1])
-        if telling is not None:
+        if key_line is not None:
             self._blank()
-            self._line(telling, indent=2, most=most, about=_reason(finding))
-        self._uncaused(finding)
-        return telling
+            self._line(key_line, indent=2, most=most, about=_reason(finding))
+        self._to_collect(finding)
+        return key_line
 
     def notes(self, noted: Sequence[Incident], report: Report) -> None:
         """What is no failure: a first try that failed, a fault that passed; a line each unless all is asked for."""
         if noted and not failures(report.findings):
             known = "known " if report.errors.groups else ""
-            self._say(f"No {known}failure found. {len(noted)} note{'' if len(noted) == 1 else 's'}:", style="bold")
+            self._paragraph(
+                f"No {known}failure found. {len(noted)} note{'' if len(noted) == 1 else 's'}:", style="bold"
+            )
         for incident in noted:
             if self.options.verbose:
-                self.finding(incident, folded(report.findings))
+                self.finding(incident, symptoms_by_cause(report.findings))
             else:
                 finding = incident[0]
-                self._say(f"note: {finding.says}{others(incident)} ({finding.rule.name})", hang=2)
+                self._paragraph(f"note: {finding.says}{others_sentence(incident)} ({finding.rule.name})", hang=2)
         if noted:
             self._blank()
 
@@ -146,15 +148,15 @@ class _Writer:
         """Which logs would turn what is possible into a verdict."""
         if not needs:
             return
-        self._say("To confirm, collect", style="bold")
+        self._paragraph("To confirm, collect", style="bold")
         for need in needs:
             level = f" at -v={need.verbosity} or more" if need.verbosity else ""
             span = "with timestamps, covering these lines"
             if need.begins is not None and need.ends is not None:
-                span = f"from {moment(need.begins)} to {moment(need.ends)} UTC"
+                span = f"from {format_time(need.begins)} to {format_time(need.ends)} UTC"
                 span += " or of a later try" if need.verbosity else ""
             rules = ", ".join(dict.fromkeys(key.partition(":")[0] for key in need.findings))
-            self._say(f"{need.component} log{level}, {span}: settles {rules}", indent=2, hang=2)
+            self._paragraph(f"{need.component} log{level}, {span}: settles {rules}", indent=2, hang=2)
             if need.run:
                 self._command(need.run)
         self._blank()
@@ -162,14 +164,14 @@ class _Writer:
     def foot(self, report: Report) -> None:
         """What was looked at, so that silence can be judged."""
         if not report.findings:
-            self._say(silence(report))
+            self._paragraph(nothing_found(report))
         self._errors(report.errors)
         if self.options.verbose:
-            self._when(report)
-        self._say(", ".join(versions_seen(report.versions)), style="dim")
-        self._say(f"Read {read_lines(report.inputs, self.folder)}", style="dim")
-        for line in reading_lines(report.inputs, is_all=bool(self.options.verbose)):
-            self._say(line.replace(f"{self.folder}/", "") if self.folder else line, hang=2, style="dim")
+            self._activity(report)
+        self._paragraph(", ".join(versions_seen(report.versions)), style="dim")
+        self._paragraph(f"Read {input_summary(report.inputs, self.folder)}", style="dim")
+        for line in input_lines(report.inputs, is_all=bool(self.options.verbose)):
+            self._paragraph(line.replace(f"{self.folder}/", "") if self.folder else line, hang=2, style="dim")
 
     def nothing(self, report: Report, noted: int) -> None:
         """In one line, that there is no alarm, and what that rests on."""
@@ -177,21 +179,21 @@ class _Writer:
         more = [f"{noted} for information"] if noted else []
         more += [f"{left} group{'' if left == 1 else 's'} of errors not explained"] if left else []
         found = "Nothing was logged in the requested time" if report.is_empty else "No failure found"
-        self.put(Piece(self._clean("; ".join([f"{found} in {read_lines(report.inputs, self.folder)}", *more]))))
+        self.put(Piece(self._clean("; ".join([f"{found} in {input_summary(report.inputs, self.folder)}", *more]))))
 
-    def _when(self, report: Report) -> None:
+    def _activity(self, report: Report) -> None:
         """Error lines and findings over the time of the logs."""
         causes = [finding for finding in report.findings if finding.explained_by is None]
         alarms = [finding for finding in causes if finding.severity > Severity.INFO]
         is_all = bool(self.options.verbose)
         lines = list(
-            strip(report, incidents(causes if is_all else alarms or causes), self.options.width, is_all=is_all)
+            sparkline(report, incidents(causes if is_all else alarms or causes), self.options.width, is_all=is_all)
         )
         if lines:
-            self._say("When", style="bold")
+            self._paragraph("When", style="bold")
         for line in lines:
             if isinstance(line, str):
-                self._say(line, indent=2, style="dim")
+                self._paragraph(line, indent=2, style="dim")
             else:
                 self.put(Piece(f"  {line.name}  "), Piece(line.columns, _hue(line.severity)))
         if lines:
@@ -208,7 +210,7 @@ class _Writer:
             elif line.text.startswith(" "):
                 self.put(Piece(line.text))  # in columns
             else:
-                self._say(line.text, style="bold")
+                self._paragraph(line.text, style="bold")
         if lines:
             self._blank()
 
@@ -216,17 +218,17 @@ class _Writer:
         finding = incident[0]
         label = f" {finding.severity.label.upper()} "
         sure = "" if finding.verdict is Verdict.CONFIRMED else " (possible)"
-        first, *more = _wrapped(self._clean(whole(incident).title) + sure, self.options.width - len(label) - 1)
+        first, *more = _wrapped(self._clean(merged_finding(incident).title) + sure, self.options.width - len(label) - 1)
         self.put(Piece(label, BADGES[finding.severity]), Piece(" "), Piece(first, "bold"))
         for line in more:
             self.put(Piece(" " * (len(label) + 1) + line, "bold"))
-        self._say(span_of(whole(incident)), indent=2)
+        self._paragraph(span_sentence(merged_finding(incident)), indent=2)
         is_full = bool(self.options.verbose)
         named = list(subject_lines(finding)) if len(incident) == 1 else [victims(incident, is_full=is_full)]
         for line in named if is_full else named[:1]:
-            self._say(line, indent=2, hang=2)
+            self._paragraph(line, indent=2, hang=2)
         if is_full:
-            self._say(f"{finding.rule.name} · {finding.rule.id}", indent=2, style="dim")
+            self._paragraph(f"{finding.rule.name} · {finding.rule.id}", indent=2, style="dim")
         self._blank()
 
     def _section(self, title: str, paragraphs: Sequence[str]) -> None:
@@ -234,7 +236,7 @@ class _Writer:
             return
         self._title(title)
         for paragraph in paragraphs:
-            self._say(" ".join(paragraph.split()), indent=4)
+            self._paragraph(" ".join(paragraph.split()), indent=4)
 
     def _evidence(self, rows: Sequence[Evidence]) -> None:
         """The other lines: without -v one, of another kind than the one that was shown."""
@@ -247,9 +249,9 @@ class _Writer:
 
     def _line(self, row: Evidence, *, indent: int, most: int = EVIDENCE_LINES, about: str = "") -> None:
         """A line of a log: where it stands, when it was written, what it says; of a long one what is `about`."""
-        many = f", one of {row.of}" if row.of > 1 else ""
-        self._place(row.event.origin, f"{clock(row.event.time)}{many}", indent=indent)
-        self._say(self._shortened(words_of(row), most, about), indent=indent + 2)
+        many = f", one of {row.total}" if row.total > 1 else ""
+        self._place(row.event.origin, f"{format_clock(row.event.time)}{many}", indent=indent)
+        self._paragraph(self._shortened(evidence_message(row), most, about), indent=indent + 2)
 
     def _place(self, origin: Origin, rest: str, *, indent: int) -> None:
         """Where a line stands, in one piece, so that it can be clicked and copied."""
@@ -259,12 +261,12 @@ class _Writer:
             self.put(Piece(" " * indent), Piece(place, "place", link), Piece(f"  {rest}"))
         else:
             self.put(Piece(" " * indent), Piece(place, "place", link))
-            self._say(rest, indent=indent + 2)
+            self._paragraph(rest, indent=indent + 2)
 
     def _first(self, steps: Sequence[Fix]) -> None:
         """The first thing to do."""
         for step in self._shown_steps(steps):
-            self._say(f"First: {step.text}{_guard(step)}", indent=2)
+            self._paragraph(f"First: {step.text}{_guard(step)}", indent=2)
             self._run(step, indent=4)
 
     def _next(self, finding: Finding) -> None:
@@ -273,25 +275,25 @@ class _Writer:
         if steps:
             self._title("Next")
         for number, step in enumerate(self._shown_steps(steps), start=2):
-            self._say(f"{number}. {step.text}{_guard(step)}", indent=4, hang=3)
+            self._paragraph(f"{number}. {step.text}{_guard(step)}", indent=4, hang=3)
             self._run(step, indent=7)
         left = len(finding.fix) - 1 - len(steps)
         if left > 0:
-            self._say(f"{left} more step{'' if left == 1 else 's'}: -v", indent=4)
+            self._paragraph(f"{left} more step{'' if left == 1 else 's'}: -v", indent=4)
 
     def _shown_steps(self, steps: Sequence[Fix]) -> list[Fix]:
-        return [shown(one, redact=self.options.redact) for one in steps]
+        return [safe_fix(one, redact=self.options.redact) for one in steps]
 
     def _run(self, step: Fix, *, indent: int) -> None:
         if step.run:
             self._command(step.run, indent=indent)
         elif step.withheld:
-            self._say(f"({step.withheld})", indent=indent)
+            self._paragraph(f"({step.withheld})", indent=indent)
 
     def _doubts(self, finding: Finding) -> None:
         if not finding.doubts:
             return
-        self._section("Caveats", tuple(map(say_doubt, finding.doubts)))
+        self._section("Caveats", tuple(map(format_doubt, finding.doubts)))
 
     def _explains(self, symptoms: Sequence[Finding]) -> None:
         if not symptoms:
@@ -300,19 +302,19 @@ class _Writer:
         for incident in incidents(symptoms):
             symptom = incident[0]
             way = f" (through {', '.join(symptom.through)})" if symptom.through else ""
-            self._say(f"{symptom.rule.name}: {symptom.says}{others(incident)}{way}", indent=4, hang=2)
+            self._paragraph(f"{symptom.rule.name}: {symptom.says}{others_sentence(incident)}{way}", indent=4, hang=2)
 
-    def _uncaused(self, finding: Finding) -> None:
+    def _to_collect(self, finding: Finding) -> None:
         """A symptom that no rule explains, and where to look for its cause."""
         if finding.collect:
             self._blank()
-            self._say("No rule names the cause. If the error above does not show it, collect:", indent=2)
+            self._paragraph("No rule names the cause. If the error above does not show it, collect:", indent=2)
             for command in finding.collect:
                 self._command(command)
 
     def _title(self, title: str) -> None:
         self._blank()
-        self._say(title, indent=2, style="bold")
+        self._paragraph(title, indent=2, style="bold")
 
     def _blank(self) -> None:
         self.put()
@@ -321,7 +323,7 @@ class _Writer:
         """A command on one line whatever its length: it is there to be copied."""
         self.put(Piece(f"{' ' * indent}$ "), Piece(self._clean(command), "command"))
 
-    def _say(self, text: str, *, indent: int = 0, hang: int = 0, style: str = "") -> None:
+    def _paragraph(self, text: str, *, indent: int = 0, hang: int = 0, style: str = "") -> None:
         """Text wrapped to the width; lines after the first stand `hang` columns further in."""
         for number, line in enumerate(_wrapped(self._clean(text), self.options.width - indent - hang)):
             margin = " " * (indent + (hang if number else 0))
@@ -345,7 +347,7 @@ class _Writer:
         return f"… {text[at - room // 2 : at + room // 2 - 4]} …"
 
 
-def _telling(finding: Finding) -> Evidence | None:
+def _key_evidence(finding: Finding) -> Evidence | None:
     """The line that shows the fault best: one of those that are counted, with the words of the sentence, and short."""
     healing = finding.rule.healed.by if finding.rule.healed else ()
     of_fault = [one for one in finding.evidence if one.step not in healing]
@@ -353,7 +355,7 @@ def _telling(finding: Finding) -> Evidence | None:
     reason = _reason(finding)
 
     def rank(row: Evidence) -> tuple[bool, int]:
-        words = words_of(row)
+        words = evidence_message(row)
         return reason not in words, len(words)
 
     return min(rows, key=rank, default=None)

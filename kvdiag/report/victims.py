@@ -36,16 +36,16 @@ def victims(incident: Incident, *, is_full: bool) -> str:
     names = list(dict.fromkeys(one.subject.part or one.subject.name for one in incident))
     shown = names if is_full or len(names) <= MOST_NAMED + 1 else names[:MOST_NAMED]
     more = f" and {len(names) - len(shown)} more (-v names all)" if len(shown) < len(names) else ""
-    return f"{kinds(incident)}: {', '.join(shown)}{more}"
+    return f"{incident_label(incident)}: {', '.join(shown)}{more}"
 
 
-def kinds(incident: Incident) -> str:
+def incident_label(incident: Incident) -> str:
     """`17 pods of worker-1`."""
     node = incident[0].subject.ids.get("node", "")
     return f"{len(incident)} {_plural(incident[0])}" + (f" of {node}" if node else "")
 
 
-def others(incident: Incident) -> str:
+def others_sentence(incident: Incident) -> str:
     """How many more are meant than the one that is spoken of."""
     more = len(incident) - 1
     return f" And {more} more {_kind(incident[0]) if more == 1 else _plural(incident[0])}." if more else ""
@@ -61,7 +61,7 @@ def _plural(finding: Finding) -> str:
     return f"{kind}es" if kind.endswith("x") else f"{kind}s"
 
 
-def whole(incident: Incident) -> Finding:
+def merged_finding(incident: Incident) -> Finding:
     """The first with the time and number of all, and with the heading that all have."""
     if len(incident) == 1:
         return incident[0]

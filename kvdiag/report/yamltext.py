@@ -12,15 +12,15 @@ from kvdiag.report.jsontext import without_secrets
 _DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
-def write_yaml(said: object, stream: TextIO, *, redact: bool) -> None:
+def write_yaml(value: object, stream: TextIO, *, redact: bool) -> None:
     """Write one document; all but ASCII is escaped, so that nothing in it moves a cursor or turns words about."""
-    whole = _whole(said)
-    shown = without_secrets(whole) if redact else whole
+    document = _materialized(value)
+    shown = without_secrets(document) if redact else document
     yaml.dump(shown, stream, Dumper=_DUMPER, sort_keys=False, allow_unicode=False, width=120)
 
 
-def _whole(value: Any) -> Any:  # noqa: ANN401  # JSON's own types
+def _materialized(value: Any) -> Any:  # noqa: ANN401  # JSON's own types
     """A value whose lists are all there; those of JSON may come one by one."""
     if isinstance(value, dict):
-        return {name: _whole(part) for name, part in value.items()}
-    return [_whole(part) for part in value] if isinstance(value, list | tuple | Iterator) else value
+        return {name: _materialized(part) for name, part in value.items()}
+    return [_materialized(part) for part in value] if isinstance(value, list | tuple | Iterator) else value

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from kvdiag.base.clock import SECOND
-from kvdiag.model.doubt import Doubt, Reason
+from kvdiag.model.doubt import Doubt, DoubtReason
 from kvdiag.model.timeline import Coverage, History
 from kvdiag.model.vocabulary import Entry
 
@@ -50,7 +50,7 @@ def doubts(
         reasons = tuple(_unproven(components, verbosity, window, node, history))
         if not reasons:
             return ()
-        if best is None or len(reasons) < len(best) or best[0].reason is Reason.NO_LOG:
+        if best is None or len(reasons) < len(best) or best[0].reason is DoubtReason.NO_LOG:
             best = reasons
     return best or ()
 
@@ -68,7 +68,7 @@ def _unproven(
         yield from min(
             (tuple(_reasons(coverage, verbosity, window)) for coverage in _covering(component, node, history)),
             key=len,
-            default=(Doubt(Reason.NO_LOG, component, window.begins),),
+            default=(Doubt(DoubtReason.NO_LOG, component, window.begins),),
         )
 
 
@@ -81,17 +81,17 @@ def _covering(component: str, node: str, history: History) -> Iterator[Coverage]
 def _reasons(coverage: Coverage, verbosity: int, window: Window) -> Iterator[Doubt]:
     name = coverage.component
     if coverage.is_events and (coverage.verbosity < verbosity or coverage.ends - window.begins < SETTLE):
-        yield Doubt(Reason.NO_LOG, name, window.begins)
+        yield Doubt(DoubtReason.NO_LOG, name, window.begins)
         return
     if coverage.verbosity < verbosity:
-        yield Doubt(Reason.VERBOSITY, name, verbosity=verbosity, seen=coverage.verbosity)
+        yield Doubt(DoubtReason.VERBOSITY, name, verbosity=verbosity, seen=coverage.verbosity)
     if coverage.begins > window.begins:
-        yield Doubt(Reason.BEGINS_LATE, name, coverage.begins, window.begins)
+        yield Doubt(DoubtReason.BEGINS_LATE, name, coverage.begins, window.begins)
     watched = coverage.ends - window.begins
     if window.open_ended and watched < SETTLE:
-        yield Doubt(Reason.ENDS_SOON, name, window.begins, took=max(0, watched))
+        yield Doubt(DoubtReason.ENDS_SOON, name, window.begins, took=max(0, watched))
     elif not window.open_ended and coverage.ends < window.ends:
-        yield Doubt(Reason.ENDS_EARLY, name, coverage.ends, window.ends)
+        yield Doubt(DoubtReason.ENDS_EARLY, name, coverage.ends, window.ends)
     for gap in coverage.gaps:
         if gap.begins < window.ends and gap.ends > window.begins:
-            yield Doubt(Reason.GAP, gap.component, gap.begins, text=gap.why)
+            yield Doubt(DoubtReason.GAP, gap.component, gap.begins, text=gap.why)

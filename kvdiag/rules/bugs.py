@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
-from kvdiag.base.versions import contains, intersection, read_range, read_version, say_range, within
+from kvdiag.base.versions import contains, intersection, read_range, read_version, format_range, is_subset
 from kvdiag.model.report import BugMatch
 from kvdiag.model.rule import Bug, Rule
 from kvdiag.model.timeline import SeenVersion
@@ -17,7 +17,7 @@ def known_bugs(
     rule: Rule,
     versions: Sequence[SeenVersion],
     node: str,
-    said: Mapping[str, str],
+    values: Mapping[str, str],
     at: int | None = None,
     *,
     bound: Collection[str] = (),
@@ -29,31 +29,33 @@ def known_bugs(
     for bug in rule.bugs:
         if bug.by and not set(bug.by) & set(bound):
             continue
-        if all(fnmatchcase(said.get(name, ""), glob) for name, glob in bug.where.items()):
-            yield _match(bug, seen(_component(bug, said), versions, node, at))
+        if all(fnmatchcase(values.get(name, ""), glob) for name, glob in bug.where.items()):
+            yield _match(bug, find_version(_component(bug, values), versions, node, at))
 
 
-def _component(bug: Bug, said: Mapping[str, str]) -> str:
-    return said.get("driver", bug.component) if bug.component == "csi-driver" else bug.component
+def _component(bug: Bug, values: Mapping[str, str]) -> str:
+    return values.get("driver", bug.component) if bug.component == "csi-driver" else bug.component
 
 
 def applies(rule: Rule, versions: Sequence[SeenVersion], node: str, at: int) -> bool:
     """Whether no version that ran at that moment (microseconds UTC) rules the signature out."""
     return all(
-        (version := seen(component, versions, node, at)) is None or status(version, affected) != FIXED
+        (version := find_version(component, versions, node, at)) is None or status(version, affected) != FIXED
         for component, affected in rule.applies.items()
     )
 
 
-def seen(component: str, versions: Sequence[SeenVersion], node: str, at: int | None = None) -> SeenVersion | None:
+def find_version(
+    component: str, versions: Sequence[SeenVersion], node: str, at: int | None = None
+) -> SeenVersion | None:
     """The version of a component on a node: given by option, else printed, in a file, inferred from wordings.
 
     Of several that were printed the last before the moment `at` counts, else the first after it; without a moment the
     last.
     """
-    mine = [v for v in versions if v.component == component and (not node or not v.node or v.node == node)]
+    candidates = [v for v in versions if v.component == component and (not node or not v.node or v.node == node)]
     order = {"option": 0, "banner": 1, "file": 2, "wording": 3}
-    return min(mine, key=lambda v: (order.get(v.how, 4), *_distance(v, at)), default=None)
+    return min(candidates, key=lambda v: (order.get(v.how, 4), *_distance(v, at)), default=None)
 
 
 def _distance(version: SeenVersion, at: int | None) -> tuple[bool, int]:
@@ -68,26 +70,26 @@ def status(version: SeenVersion, affected: str) -> str:
         read = read_version(version.version)
         return UNKNOWN if read is None else AFFECTED if contains(span, read) else FIXED
     inferred = read_range(version.span)
-    if within(inferred, span):
+    if is_subset(inferred, span):
         return AFFECTED
     return UNKNOWN if intersection(inferred, span) else FIXED
 
 
 def _match(bug: Bug, version: SeenVersion | None) -> BugMatch:
     state = UNKNOWN if version is None else status(version, bug.affected)
-    shown = "" if version is None else version.version or say_range(read_range(version.span))
-    says = _says(bug, state, version, shown)
+    shown = "" if version is None else version.version or format_range(read_range(version.span))
+    description = _describe(bug, state, version, shown)
     return BugMatch(
         component=bug.component,
         version=shown,
         status=state,
         fixed=bug.fixed,
         reference=bug.reference,
-        says=f"{says} ({bug.doubt})" if bug.doubt else says,
+        sentence=f"{description} ({bug.doubt})" if bug.doubt else description,
     )
 
 
-def _says(bug: Bug, state: str, version: SeenVersion | None, shown: str) -> str:
+def _describe(bug: Bug, state: str, version: SeenVersion | None, shown: str) -> str:
     fixed = f"fixed in {', '.join(bug.fixed)}" if bug.fixed else "no fixed release known"
     if version is None:
         return f"{bug.component} version not found in these logs; affected: {bug.affected}, {fixed}"

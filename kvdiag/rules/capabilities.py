@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from kvdiag.base.cache import cached, fingerprint
-from kvdiag.events.folder import built_in
+from kvdiag.events.folder import builtin_patterns
 from kvdiag.model.capability import Capability
 from kvdiag.model.rule import Rule
 from kvdiag.model.values import SubjectKind
@@ -17,24 +17,24 @@ from kvdiag.rules.library import CAPABILITIES
 class Capabilities:
     """All capabilities by name, with what each of them needs in the end."""
 
-    def __init__(self, given: Iterable[Capability]) -> None:
+    def __init__(self, items: Iterable[Capability]) -> None:
         """The needs of the `given` must not form a ring, and name no other."""
-        self.by_name = {one.name: one for one in given}
-        self._needed: dict[str, frozenset[str]] = {}
+        self.by_name = {one.name: one for one in items}
+        self._all_needs: dict[str, frozenset[str]] = {}
         self._depth: dict[str, int] = {}
         for name in self.by_name:
-            self._follow(name)
+            self._resolve_needs(name)
 
     def __iter__(self) -> Iterator[Capability]:
         return iter(self.by_name.values())
 
-    def needed(self, name: str) -> frozenset[str]:
+    def needs_of(self, name: str) -> frozenset[str]:
         """Everything that a capability needs, directly or not; nothing for an unknown one."""
-        return self._needed.get(name, frozenset())
+        return self._all_needs.get(name, frozenset())
 
     def spreads(self, failed: str, name: str) -> bool:
         """Whether the failure of one is felt in another, or in itself."""
-        return failed == name or failed in self.needed(name)
+        return failed == name or failed in self.needs_of(name)
 
     def depth(self, rule: Rule) -> int:
         """How many needs lie below what a rule breaks, else what it suffers from; the deepest cause has 0."""
@@ -43,30 +43,30 @@ class Capabilities:
 
     def to_collect(self, rule: Rule) -> list[str]:
         """Commands that show why what a rule suffers from fails, the nearest first."""
-        ahead, seen = list(rule.suffers), set(rule.suffers)
-        found: list[str] = list(rule.collect)
-        while ahead:
-            one = self.by_name.get(ahead.pop(0))
+        queue, seen = list(rule.suffers), set(rule.suffers)
+        commands: list[str] = list(rule.collect)
+        while queue:
+            one = self.by_name.get(queue.pop(0))
             for name in one.needs if one else ():
                 if name not in seen:
                     seen.add(name)
-                    ahead.append(name)
-            found.extend(one.collect if one else ())
-        return list(dict.fromkeys(found))
+                    queue.append(name)
+            commands.extend(one.collect if one else ())
+        return list(dict.fromkeys(commands))
 
-    def _follow(self, name: str) -> None:
+    def _resolve_needs(self, name: str) -> None:
         needs = self.by_name[name].needs
         for need in needs:
-            if need not in self._needed:
-                self._follow(need)
-        self._needed[name] = frozenset(needs).union(*(self._needed[need] for need in needs))
+            if need not in self._all_needs:
+                self._resolve_needs(need)
+        self._all_needs[name] = frozenset(needs).union(*(self._all_needs[need] for need in needs))
         self._depth[name] = max((self._depth[need] + 1 for need in needs), default=0)
 
 
 @cache
 def capabilities() -> Capabilities:
     """Those that come with kvdiag. Raises PatternError where the file cannot be used."""
-    path = built_in() / CAPABILITIES
+    path = builtin_patterns() / CAPABILITIES
     rows = cached(
         "capabilities", fingerprint([path]), lambda: _rows(path.read_text("utf-8"), str(path)), lambda rows: rows
     )

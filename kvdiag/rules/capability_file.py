@@ -23,14 +23,19 @@ def read_capabilities(text: str, file: str) -> list[Capability]:
             raise node.error(f"{name} is there twice")
         if on not in list(SubjectKind):
             raise keys["on"].error(f"unknown {on!r}{suggestion(on, [str(kind) for kind in SubjectKind])}")
-        named = keys["needs"].sequence() if "needs" in keys else ()
+        need_nodes = keys["needs"].sequence() if "needs" in keys else ()
         commands = [one.text() for one in keys["collect"].sequence()] if "collect" in keys else []
         for command in commands:
             for unknown in unknown_placeholders(command):
                 raise keys["collect"].error(f"no distribution defines {unknown}")
-        needs.extend(named)
+        needs.extend(need_nodes)
         found[name] = Capability(
-            name, keys["label"].text(), SubjectKind(on), tuple(n.text() for n in named), tuple(commands), node.place
+            name,
+            keys["label"].text(),
+            SubjectKind(on),
+            tuple(n.text() for n in need_nodes),
+            tuple(commands),
+            node.place,
         )
     for need in needs:
         if need.text() not in found:
@@ -42,12 +47,12 @@ def read_capabilities(text: str, file: str) -> list[Capability]:
 
 
 def _is_in_ring(name: str, found: Mapping[str, Capability]) -> bool:
-    ahead, seen = list(found[name].needs), set[str]()
-    while ahead:
-        need = ahead.pop()
+    queue, seen = list(found[name].needs), set[str]()
+    while queue:
+        need = queue.pop()
         if need == name:
             return True
         if need not in seen:
             seen.add(need)
-            ahead.extend(found[need].needs)
+            queue.extend(found[need].needs)
     return False

@@ -9,49 +9,53 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
 
-from kvdiag.history.correlate.handover import HANDED_OVER, STAGED, TOLD_BY
+from kvdiag.history.correlate.handover import HANDED_OVER, STAGED, HANDOVER_EVIDENCE
 from kvdiag.model.rule import All, AnyOf, Chain, Condition, Rule, Selector
 from kvdiag.rules.ending import BEFORE_START, STARTED
 from kvdiag.rules.order import sure_steps
-from kvdiag.rules.selection import Told, may_stand_for
-from kvdiag.rules.shelf import possible
-from kvdiag.rules.sought import sought
+from kvdiag.rules.selection import LineValues, may_select
+from kvdiag.rules.shelf import possible_rules
+from kvdiag.rules.sought import prefilter_of
 
-ToldByKind = Mapping[str, Collection[Told]]
+ValuesByKind = Mapping[str, Collection[LineValues]]
 
 
-def asked(rules: Iterable[Rule], told: ToldByKind) -> frozenset[str]:
+def required_kinds(rules: Iterable[Rule], values_by_kind: ValuesByKind) -> frozenset[str]:
     """The kinds that rules ask for which can hold by what was `told`, of each kind, or by what can follow from it."""
-    following = told.keys() | HANDED_OVER if not told.keys().isdisjoint(STAGED) else told.keys()
-    return kinds_of(holdable(possible(rules, following), told))
+    possible_kinds = (
+        values_by_kind.keys() | HANDED_OVER if not values_by_kind.keys().isdisjoint(STAGED) else values_by_kind.keys()
+    )
+    return kinds_of(holdable_rules(possible_rules(rules, possible_kinds), values_by_kind))
 
 
 def kinds_of(rules: Iterable[Rule]) -> frozenset[str]:
     """The kinds that these rules ask for, and those that a hand-over is told by if one of them asks for it."""
-    kinds = {kind for rule in rules for kind in sought(rule).kinds}
+    kinds = {kind for rule in rules for kind in prefilter_of(rule).kinds}
     if any(kind.rpartition(".")[0] in BEFORE_START for kind in kinds):
         kinds |= STARTED
-    return frozenset(kinds | TOLD_BY if kinds & HANDED_OVER else kinds)
+    return frozenset(kinds | HANDOVER_EVIDENCE if kinds & HANDED_OVER else kinds)
 
 
-def holdable(rules: Iterable[Rule], told: ToldByKind) -> Iterator[Rule]:
+def holdable_rules(rules: Iterable[Rule], values_by_kind: ValuesByKind) -> Iterator[Rule]:
     """The rules of which each step that must be there may be one of what was told; what is handed over always may."""
-    return (rule for rule in rules if _can_hold(rule.when, rule, told))
+    return (rule for rule in rules if _can_hold(rule.when, rule, values_by_kind))
 
 
-def _can_hold(condition: Condition, rule: Rule, told: ToldByKind) -> bool:
+def _can_hold(condition: Condition, rule: Rule, values_by_kind: ValuesByKind) -> bool:
     match condition:
         case Chain(steps):
-            return all(_may_be(rule.events[step.name], told) for step in sure_steps(steps, rule.cut))
+            return all(_may_match(rule.events[step.name], values_by_kind) for step in sure_steps(steps, rule.cut))
         case All(terms):
-            return all(_can_hold(term, rule, told) for term in terms)
+            return all(_can_hold(term, rule, values_by_kind) for term in terms)
         case AnyOf(terms):
-            return any(_can_hold(term, rule, told) for term in terms)
+            return any(_can_hold(term, rule, values_by_kind) for term in terms)
         case _:
             return True
 
 
-def _may_be(selector: Selector, told: ToldByKind) -> bool:
-    may_be = partial(may_stand_for, selector)
-    there = [kind for kind in selector.kinds if kind in told]
-    return any(any(map(may_be, told[kind])) for kind in there) or not HANDED_OVER.isdisjoint(selector.kinds)
+def _may_match(selector: Selector, values_by_kind: ValuesByKind) -> bool:
+    is_match = partial(may_select, selector)
+    seen_kinds = [kind for kind in selector.kinds if kind in values_by_kind]
+    return any(any(map(is_match, values_by_kind[kind])) for kind in seen_kinds) or not HANDED_OVER.isdisjoint(
+        selector.kinds
+    )

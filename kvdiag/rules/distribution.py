@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kvdiag.base.cache import cached, digest
 from kvdiag.base.regex import lazy_regex
-from kvdiag.events.folder import built_in
+from kvdiag.events.folder import builtin_patterns
 from kvdiag.model.rule import Fix
 from kvdiag.model.timeline import History
 from kvdiag.model.values import EMPTY
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 SERVICES = ("kubelet", "runtime", "cri", "containerd", "crio", "docker", "kernel")
 SHIMS = {"docker": "kubelet", "cri-dockerd": "cri-docker"}
 """The unit that serves the CRI in front of a runtime which does not do so itself."""
-FROM_ELSEWHERE = {"kubectl", "oc", "talosctl", "minikube", "#"}
+REMOTE_TOOLS = {"kubectl", "oc", "talosctl", "minikube", "#"}
 MOST_EVENTS = 2000  # of a node that are searched for signs: they stand in every line, or in the first ones
 MOST_CHARACTERS = 2000  # of an event's line
 MOST_TURNS = 8  # a command may be made of others
 _PLACEHOLDER = lazy_regex(r"\{([a-z]+)(?::([a-z]+))?(?: since (\d+[hms]))?\}")
-_MEANT = lazy_regex(r"\{[a-z]+(?::| since )[^{}]*\}")  # what can be no slot of a finding
+_PLACEHOLDER_LIKE = lazy_regex(r"\{[a-z]+(?::| since )[^{}]*\}")  # what can be no slot of a finding
 _OPTIONAL = lazy_regex(r"\[\[(.*?)\]\]")
 _MINOR = lazy_regex(r"v?1\.(\d{1,3})(?!\d)")
 WITHOUT_DOCKERSHIM = 24  # the minor version of kubelet
@@ -55,57 +55,63 @@ class Dialect(NamedTuple):
     distribution: Distribution
     runtime: str
 
-    def say(self, text: str, more: Mapping[str, str] = EMPTY) -> str:
+    def expand(self, text: str, more: Mapping[str, str] = EMPTY) -> str:
         """The text with its placeholders replaced, for slots such as {node} to be filled; unknown ones stay."""
         for _ in range(MOST_TURNS):
-            said = _PLACEHOLDER.sub(lambda part: self._said(part[0], part[1], part[2] or "", part[3] or "", more), text)
-            if said == text:
+            expanded = _PLACEHOLDER.sub(
+                lambda part: self._expand_placeholder(part[0], part[1], part[2] or "", part[3] or "", more), text
+            )
+            if expanded == text:
                 break
-            text = said
+            text = expanded
         return text
 
     def enter(self, texts: Sequence[str]) -> Iterator[Fix]:
         """The step before the first command that runs on the node, where its distribution has one."""
-        if self.distribution.enter and any(self._is_typed_there(text) for text in texts):
+        if self.distribution.enter and any(self._runs_on_node(text) for text in texts):
             yield self.distribution.enter
 
-    def _is_typed_there(self, text: str) -> bool:
+    def _runs_on_node(self, text: str) -> bool:
         """Whether a command is typed in a shell of the node, and not sent there from elsewhere."""
-        words = self.say(text).split()
-        return bool(words) and words[0] not in FROM_ELSEWHERE
+        words = self.expand(text).split()
+        return bool(words) and words[0] not in REMOTE_TOOLS
 
-    def _said(self, whole: str, verb: str, service: str, since: str, more: Mapping[str, str]) -> str:
+    def _expand_placeholder(
+        self, placeholder: str, verb: str, service: str, since: str, more: Mapping[str, str]
+    ) -> str:
         service = {"runtime": self.runtime, "cri": SHIMS.get(self.runtime, self.runtime)}.get(service, service)
-        found = self._template(verb, service)
-        if found is None:
-            return whole
+        template = self._template(verb, service)
+        if template is None:
+            return placeholder
         values = {"since": since, "unit": self._template("unit", service) or service, **more}
-        kept = _OPTIONAL.sub(lambda part: part[1] if since or more else "", found)
+        command = _OPTIONAL.sub(lambda part: part[1] if since or more else "", template)
         for name, value in values.items():
-            kept = kept.replace(f"{{{name}}}", value)
-        return kept
+            command = command.replace(f"{{{name}}}", value)
+        return command
 
     def _template(self, verb: str, service: str) -> str | None:
-        plain = distributions()[0].commands
+        defaults = distributions()[0].commands
         keys = (f"{verb}:{service}", verb) if service else (verb,)
         if verb in _SERVICE_ONLY and not service:
             return None
-        return next((table[key] for table in (self.distribution.commands, plain) for key in keys if key in table), None)
+        return next(
+            (table[key] for table in (self.distribution.commands, defaults) for key in keys if key in table), None
+        )
 
 
 _SERVICE_ONLY = {"unit", "journal", "between", "status", "options", "restart", "stop", "start"}
 
 
-def plain() -> Dialect:
+def default_dialect() -> Dialect:
     """How commands are said where nothing is known of the node: systemd and containerd."""
     return Dialect(distributions()[0], distributions()[0].runtime)
 
 
 def unknown_placeholders(text: str) -> Iterator[str]:
     """Those of a text that no distribution says anything for."""
-    for part in _MEANT.finditer(text):
-        read = _PLACEHOLDER.fullmatch(part[0])
-        if not read or read[2] not in SERVICES or plain().say(part[0]) == part[0]:
+    for part in _PLACEHOLDER_LIKE.finditer(text):
+        parsed = _PLACEHOLDER.fullmatch(part[0])
+        if not parsed or parsed[2] not in SERVICES or default_dialect().expand(part[0]) == part[0]:
             yield part[0]
 
 
@@ -119,15 +125,15 @@ def dialect_of(history: History, node: str) -> Dialect:
     texts = list(_texts(history, node))
     votes = _votes(texts, {one.name: one.signs for one in distributions()})
     runtimes = _votes(texts, _runtimes())
-    for seen in history.versions:
-        if not node or not seen.node or seen.node == node:
-            votes.update(one.name for one in distributions() if any(part in seen.version for part in one.versions))
+    for version in history.versions:
+        if not node or not version.node or version.node == node:
+            votes.update(one.name for one in distributions() if any(part in version.version for part in one.versions))
     name = max(votes, key=lambda one: votes[one], default="plain")
-    found = next(one for one in distributions() if one.name == name)
+    distribution = next(one for one in distributions() if one.name == name)
     seen_runtime = max(runtimes, key=lambda one: runtimes[one], default="")
     if seen_runtime == "docker" and _is_without_dockershim(history, node):
         seen_runtime = "cri-dockerd"
-    return Dialect(found, seen_runtime or found.runtime or plain().runtime)
+    return Dialect(distribution, seen_runtime or distribution.runtime or default_dialect().runtime)
 
 
 def _is_without_dockershim(history: History, node: str) -> bool:
@@ -145,15 +151,15 @@ def _is_without_dockershim(history: History, node: str) -> bool:
 def _votes(texts: Sequence[str], signs: Mapping[str, Sequence[str]]) -> Counter[str]:
     """In how many texts each has one of its signs. Most signs stand in none, which one look at all of them tells."""
     whole = "\n".join(texts)
-    there = [(name, sign) for name, its in signs.items() for sign in its if sign in whole]
-    return Counter(name for text in texts for name in dict.fromkeys(name for name, sign in there if sign in text))
+    present = [(name, sign) for name, marks in signs.items() for sign in marks if sign in whole]
+    return Counter(name for text in texts for name in dict.fromkeys(name for name, sign in present if sign in text))
 
 
 def _texts(history: History, node: str) -> Iterator[str]:
     """The first lines of a node, and the names of their files."""
-    mine = (event for event in history.events if not node or event.node in {node, ""})
+    events = (event for event in history.events if not node or event.node in {node, ""})
     sources = set()
-    for event in islice(mine, MOST_EVENTS):
+    for event in islice(events, MOST_EVENTS):
         if event.origin.source not in sources:
             sources.add(event.origin.source)
             yield event.origin.source
@@ -163,7 +169,7 @@ def _texts(history: History, node: str) -> Iterator[str]:
 @cache
 def distributions() -> tuple[Distribution, ...]:
     """All that are known, the plain one first."""
-    return tuple(_distribution(said) for said in _data()["distributions"])
+    return tuple(_distribution(row) for row in _data()["distributions"])
 
 
 @cache
@@ -171,21 +177,21 @@ def _runtimes() -> Mapping[str, tuple[str, ...]]:
     return {name: tuple(signs) for name, signs in _data()["runtimes"].items()}
 
 
-def _distribution(said: Mapping[str, Any]) -> Distribution:
-    enter = said.get("enter")
+def _distribution(row: Mapping[str, Any]) -> Distribution:
+    enter = row.get("enter")
     return Distribution(
-        name=said["name"],
-        signs=tuple(said.get("signs", ())),
-        versions=tuple(said.get("versions", ())),
-        runtime=said.get("runtime", ""),
+        name=row["name"],
+        signs=tuple(row.get("signs", ())),
+        versions=tuple(row.get("versions", ())),
+        runtime=row.get("runtime", ""),
         enter=Fix(enter["text"], enter["run"]) if enter else None,
-        commands=said.get("commands", {}),
+        commands=row.get("commands", {}),
     )
 
 
 @cache
 def _data() -> Mapping[str, Any]:
-    path = built_in() / DISTRIBUTIONS
+    path = builtin_patterns() / DISTRIBUTIONS
     text = path.read_bytes()
     return cached("distributions", digest([text]), lambda: _read(text.decode(), str(path)), dict)
 
@@ -196,11 +202,11 @@ def _read(text: str, file: str) -> Mapping[str, Any]:
     top = read_yaml(text, file).mapping(("runtimes", "distributions"), ("runtimes", "distributions"))
     return {
         "runtimes": {name: [one.text() for one in node.sequence()] for name, node in top["runtimes"].table().items()},
-        "distributions": [_one(node) for node in top["distributions"].sequence()],
+        "distributions": [_distribution_row(node) for node in top["distributions"].sequence()],
     }
 
 
-def _one(node: Node) -> Mapping[str, Any]:
+def _distribution_row(node: Node) -> Mapping[str, Any]:
     keys = node.mapping(("name", "signs", "versions", "runtime", "enter", "commands"), ("name",))
     lists = {key: [one.text() for one in keys[key].sequence()] for key in ("signs", "versions") if key in keys}
     texts = {key: keys[key].text() for key in ("name", "runtime") if key in keys}

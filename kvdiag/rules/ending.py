@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from kvdiag.base.clock import MINUTE, SECOND, duration
+from kvdiag.base.clock import MINUTE, SECOND, parse_duration
 from kvdiag.model.event import Event
 from kvdiag.model.rule import Rule
 from kvdiag.model.timeline import History
 from kvdiag.model.values import State, SubjectKind
 from kvdiag.rules.selection import selects
-from kvdiag.rules.steps import told
+from kvdiag.rules.steps import count_occurrences
 from kvdiag.rules.stretches import BEFORE_MOUNT, MOUNT, ends_fault, operation
 
 _GONE = frozenset({"pod.removed", "pod.orphan.removed", "pod.orphan.volume-cleaned"})
@@ -37,11 +37,11 @@ class End(NamedTuple):
 
 def end_of(rule: Rule, part: Sequence[Event], lines: Sequence[Event], ends: int, history: History) -> End:
     """The state of a fault whose last line was at `ends`: it rests on `lines`, and its rule looks at `part`."""
-    over = _first_success(rule, part, lines, ends) or _first_start(rule, lines, ends, history)
+    success = _first_success(rule, part, lines, ends) or _first_start(rule, lines, ends, history)
     is_of_end = not _ENDS.isdisjoint((*rule.breaks, *rule.suffers))
-    if over is not None and (over.kind not in REMOVED or is_of_end):
-        return End(State.OVER, over.time)
-    removed = over.time if over is not None else None if is_of_end else _removed(rule, lines, ends, history)
+    if success is not None and (success.kind not in REMOVED or is_of_end):
+        return End(State.OVER, success.time)
+    removed = success.time if success is not None else None if is_of_end else _removed(rule, lines, ends, history)
     if removed is not None:
         return End(State.DELETED, removed)
     is_due = _log_ends(lines, history) - ends > _next_try(lines)
@@ -53,14 +53,14 @@ def _first_success(rule: Rule, part: Iterable[Event], lines: Sequence[Event], en
     selectors = [rule.events[name] for name in rule.healed.by] if rule.healed else ()
     since = ends + (rule.healed.after if rule.healed else 0)
     last = max(lines, key=lambda event: event.ends) if lines else None
-    over = (
+    successes = (
         event
         for event in part
         if event.time > since
         and any(selects(one, event) for one in selectors)
         and (last is None or ends_fault(event, last))
     )
-    return min(over, key=lambda event: event.time, default=None)
+    return min(successes, key=lambda event: event.time, default=None)
 
 
 def _first_start(rule: Rule, lines: Sequence[Event], ends: int, history: History) -> Event | None:
@@ -92,7 +92,7 @@ def _removal(uid: str, since: int, history: History) -> int | None:
 
 def _is_tried_again(lines: Sequence[Event]) -> bool:
     """Whether the fault is of something that is tried again, and not one that happened at one moment."""
-    return told(lines) > 1 or any(event.kind.endswith((".failed", ".refused")) for event in lines)
+    return count_occurrences(lines) > 1 or any(event.kind.endswith((".failed", ".refused")) for event in lines)
 
 
 def _log_ends(lines: Iterable[Event], history: History) -> int:
@@ -103,5 +103,5 @@ def _log_ends(lines: Iterable[Event], history: History) -> int:
 
 
 def _next_try(lines: Iterable[Event]) -> int:
-    waits = (duration(event.attrs.get("backoff", "")) or 0 for event in lines)
+    waits = (parse_duration(event.attrs.get("backoff", "")) or 0 for event in lines)
     return max(NEXT_TRY, max(waits, default=0) + 30 * SECOND)

@@ -33,10 +33,10 @@ def members(node: Node, keys: Collection[str]) -> Iterator[Node]:
     if not rows:
         raise node.value[TABLE].error("a table has at least one row")
     for row in rows:
-        own = {key: child for key, child in row.table().items() if key in keys}
+        overrides = {key: child for key, child in row.table().items() if key in keys}
         words = {key: child for key, child in row.table().items() if key not in keys}
         used: set[str] = set()
-        filled = {key: _filled(child, words, used) for key, child in {**shared, **own}.items()}
+        filled = {key: _filled(child, words, used) for key, child in {**shared, **overrides}.items()}
         for word in words.keys() - used:
             raise words[word].error(f"'{word}' is no key of a rule, and no text has <<{word}>>{suggestion(word, keys)}")
         yield row._replace(value=filled)

@@ -10,48 +10,50 @@ from __future__ import annotations
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from kvdiag.base.clock import say_duration
+from kvdiag.base.clock import format_duration
 from kvdiag.base.regex import lazy_regex
 from kvdiag.events.names import UNNAMED
 from kvdiag.model.event import Event, is_unnamed
 from kvdiag.model.rule import Fix, Rule
 from kvdiag.model.timeline import Entity
 from kvdiag.rules.distribution import Dialect, is_placeholder
-from kvdiag.rules.shapes import misfits
+from kvdiag.rules.shapes import unsafe_slots
 
 _SLOT = lazy_regex(r"\{([a-z][a-z0-9_]*)\}")
 _OPTIONAL = lazy_regex(r"\[\[(.*?)\]\]")
 _OF_NODE = lazy_regex(r" --field-selector spec\.nodeName=\{node\}")  # where no log names the node
 _NODES = ("node", "from_node", "to_node")
-STAND_INS = {"pod": "a pod"}  # for what no line names
+GENERIC_NAMES = {"pod": "a pod"}  # for what no line names
 LONGEST_NAME = 100  # characters of a name in a heading; a longer one is left out, as half a secret cannot be told
 _ID = lazy_regex(r"\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b([0-9a-f]{12})[0-9a-f]{20,}\b")
-_WHOLE = ("pod", "pod_name", "pods")  # names that are not shortened
+_NOT_SHORTENED = ("pod", "pod_name", "pods")  # names that are not shortened
 LONGEST_VALUE = 600  # characters of a log's own words inside a sentence of ours
 
 
-def values(entity: Entity, evidence: Sequence[tuple[str, Event]], count: int, begins: int, ends: int) -> dict[str, str]:
+def slot_values(
+    entity: Entity, evidence: Sequence[tuple[str, Event]], count: int, begins: int, ends: int
+) -> dict[str, str]:
     """What a rule's texts may speak of: the subject's names, what its evidence lines said, and the measure of it.
 
     Later evidence overrides earlier, the subject's own names override both. `ladder` is the series of backoffs, `often`
     says `once` or `8 times over 1m3s`.
     """
-    said: dict[str, str] = {}
+    values: dict[str, str] = {}
     ladder: list[str] = []
     for _, event in evidence:
-        said.update((ref.kind, ref.value) for ref in event.refs)
-        said.update((name, value) for name, value in event.attrs.items() if value)
+        values.update((ref.kind, ref.value) for ref in event.refs)
+        values.update((name, value) for name, value in event.attrs.items() if value)
         if backoff := event.attrs.get("backoff"):
             ladder.append(backoff)
-    said.update(_names_of_pod({event.ref("pod") for _, event in evidence} - {""}))
-    said["text"] = next((said[name] for name in ("error", "reason", "message") if said.get(name)), "")
-    said.update(entity.ids)
+    values.update(_names_of_pod({event.ref("pod") for _, event in evidence} - {""}))
+    values["text"] = next((values[name] for name in ("error", "reason", "message") if values.get(name)), "")
+    values.update(entity.ids)
     if entity.key != UNNAMED:
-        said[str(entity.kind)] = entity.name
-    span = say_duration(ends - begins)
-    over = f" over {span}" if span != say_duration(0) else ""
-    said |= {"count": str(count), "span": span, "often": "once" if count == 1 else f"{count} times{over}"}
-    return said | {"ladder": " ".join(dict.fromkeys(ladder))}
+        values[str(entity.kind)] = entity.name
+    span = format_duration(ends - begins)
+    over = f" over {span}" if span != format_duration(0) else ""
+    values |= {"count": str(count), "span": span, "often": "once" if count == 1 else f"{count} times{over}"}
+    return values | {"ladder": " ".join(dict.fromkeys(ladder))}
 
 
 def _names_of_pod(pods: Collection[str]) -> dict[str, str]:
@@ -60,18 +62,18 @@ def _names_of_pod(pods: Collection[str]) -> dict[str, str]:
     return {"namespace": namespace, "pod_name": name} if namespace and name else {}
 
 
-def sentence(text: str, said: Mapping[str, str]) -> str:
+def sentence(text: str, values: Mapping[str, str]) -> str:
     """A text with its slots filled; `[[…]]` is left out when it has a slot nobody knows.
 
     Elsewhere that becomes a stand-in, or `?`.
     """
-    text = _OPTIONAL.sub(lambda part: part[1] if all(said.get(slot) for slot in _SLOT.findall(part[1])) else "", text)
-    return _SLOT.sub(lambda slot: _short(said.get(slot[1]) or STAND_INS.get(slot[1], "?")), text).strip()
+    text = _OPTIONAL.sub(lambda part: part[1] if all(values.get(slot) for slot in _SLOT.findall(part[1])) else "", text)
+    return _SLOT.sub(lambda slot: _short(values.get(slot[1]) or GENERIC_NAMES.get(slot[1], "?")), text).strip()
 
 
-def heading(text: str, said: Mapping[str, str]) -> str:
+def heading(text: str, values: Mapping[str, str]) -> str:
     """A title with its slots filled, ids in it shortened; empty where a name that it must have is not known."""
-    names = {name: _brief(name, value) for name, value in said.items() if _is_short_name(name, value)}
+    names = {name: _brief(name, value) for name, value in values.items() if _is_short_name(name, value)}
     text = _OPTIONAL.sub(lambda part: part[1] if all(names.get(slot) for slot in _SLOT.findall(part[1])) else "", text)
     is_known = all(names.get(slot) for slot in _SLOT.findall(text))
     return _SLOT.sub(lambda slot: names[slot[1]], text).strip() if is_known else ""
@@ -84,47 +86,47 @@ def _is_short_name(name: str, value: str) -> bool:
 def _brief(name: str, value: str) -> str:
     """A name on one line, a UUID in it by its first 8 digits and any other long id by its first 12."""
     line = " ".join(value.split())
-    return line if name in _WHOLE else _ID.sub(lambda found: f"{found[1] or found[2]}…", line)
+    return line if name in _NOT_SHORTENED else _ID.sub(lambda found: f"{found[1] or found[2]}…", line)
 
 
-def command(text: str, said: Mapping[str, str]) -> str:
+def command(text: str, values: Mapping[str, str]) -> str:
     """A shell command with its slots filled and quoted; a slot nobody knows stays visible as `'<slot>'`.
 
     Empty when a value does not look like what its slot stands for.
     """
-    if any(misfits(_slots_of(text), said)):
+    if any(unsafe_slots(_slots_of(text), values)):
         return ""
-    return _SLOT.sub(lambda slot: shlex.quote(said.get(slot[1]) or f"<{slot[1]}>"), text).strip()
+    return _SLOT.sub(lambda slot: shlex.quote(values.get(slot[1]) or f"<{slot[1]}>"), text).strip()
 
 
-def fixes(rule: Rule, said: Mapping[str, str], dialect: Dialect) -> Iterator[Fix]:
+def fixes(rule: Rule, values: Mapping[str, str], dialect: Dialect) -> Iterator[Fix]:
     """The rule's remedy for this finding, in its order and as it is said on the node's distribution.
 
     A command that changes something is left out where the logs do not name all that it would change.
     """
-    known = {name: value for name, value in said.items() if not (name in _NODES and is_unnamed(value))}
+    known = {name: value for name, value in values.items() if not (name in _NODES and is_unnamed(value))}
     for fix in (*dialect.enter([fix.run for fix in rule.fix]), *rule.fix):
-        text, run, after = (dialect.say(part) for part in fix[:3])
+        text, run, after = (dialect.expand(part) for part in fix[:3])
         run = run if known.get("node") else _OF_NODE.sub("", run)
-        withheld = _withheld(run, known, is_change=bool(after))
+        withheld = _withheld_reason(run, known, is_change=bool(after))
         yield Fix(
-            text=sentence(text, said),
+            text=sentence(text, values),
             run="" if withheld else command(run, known),
-            after=sentence(after, said),
+            after=sentence(after, values),
             withheld=withheld,
         )
 
 
-def _withheld(run: str, said: Mapping[str, str], *, is_change: bool) -> str:
+def _withheld_reason(run: str, values: Mapping[str, str], *, is_change: bool) -> str:
     """Why a command is left out; empty if it is not."""
     slots = list(_slots_of(run))
-    if wrong := _words(misfits(slots, said)):
+    if wrong := _join_names(unsafe_slots(slots, values)):
         return f"no command: the {wrong} in the log has an unexpected form"
-    missing = _words(slot for slot in dict.fromkeys(slots) if not said.get(slot)) if is_change else ""
+    missing = _join_names(slot for slot in dict.fromkeys(slots) if not values.get(slot)) if is_change else ""
     return f"no command: these logs do not show the {missing}" if missing else ""
 
 
-def _words(slots: Iterable[str]) -> str:
+def _join_names(slots: Iterable[str]) -> str:
     return ", ".join(slot.replace("_", " ") for slot in slots)
 
 

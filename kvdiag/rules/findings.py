@@ -5,76 +5,78 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from kvdiag.base.clock import MINUTE, say_duration
-from kvdiag.events.snapshots.fact import STANDING
-from kvdiag.formats.authors import CONTAINED, Rank, called, is_output, rank_of
+from kvdiag.base.clock import MINUTE, format_duration
+from kvdiag.events.snapshots.fact import SNAPSHOT_KINDS
+from kvdiag.formats.authors import CONTAINED, Rank, program_in_name, is_output, rank_of
 from kvdiag.formats.carriers.peel import peel
-from kvdiag.inputs.layout import place_of
-from kvdiag.model.doubt import Doubt, Reason
+from kvdiag.inputs.layout import provenance_of
+from kvdiag.model.doubt import Doubt, DoubtReason
 from kvdiag.model.event import NAMELESS, Event
 from kvdiag.model.report import Evidence, Finding
 from kvdiag.model.rule import Fix, Rule
 from kvdiag.model.timeline import Entity, History
 from kvdiag.model.values import Severity, State, SubjectKind, Verdict
 from kvdiag.model.vocabulary import Entry
-from kvdiag.rules.bugs import applies, known_bugs, seen
+from kvdiag.rules.bugs import applies, known_bugs, find_version
 from kvdiag.rules.distribution import Dialect
 from kvdiag.rules.ending import End, end_of
-from kvdiag.rules.fill import STAND_INS, fixes, heading, sentence, values
+from kvdiag.rules.fill import GENERIC_NAMES, fixes, heading, sentence, slot_values
 from kvdiag.rules.grammar import names_in, positive_names
 from kvdiag.rules.judge import RuleMatch, judge, may_hold
 from kvdiag.rules.runs import run_values
 from kvdiag.rules.scene import EventIndex, SubjectEvents, episodes, parts
 from kvdiag.rules.selection import selects
-from kvdiag.rules.sought import Sought
-from kvdiag.rules.steps import told
+from kvdiag.rules.sought import RulePrefilter
+from kvdiag.rules.steps import count_occurrences
 from kvdiag.rules.stretches import Stretch, count_tries, stretches
 
 UNNAMED_VOLUME = "a volume"  # in the sentence of a finding about a node whose lines name none
 MOST_PARTS = 64  # of one node: of more devices than that the surest
-_OF_TIME = frozenset((Reason.BEGINS_LATE, Reason.ENDS_SOON, Reason.ENDS_EARLY))  # told of a log by its times
+_TIME_REASONS = frozenset(
+    (DoubtReason.BEGINS_LATE, DoubtReason.ENDS_SOON, DoubtReason.ENDS_EARLY)
+)  # told of a log by its times
 PRELUDE = 5 * MINUTE  # before the first line of the sentence; what else a rule shows may have led to it
 
 
 def find(rules: Sequence[Rule], history: History, entries: Mapping[str, Entry]) -> Iterator[Finding]:
     """Every finding of every rule on every subject, in no order."""
     index = EventIndex(history, entries)
-    for subject, possible in index.candidates(rules):
-        for wanted in possible:
-            yield from _on_subject(wanted, subject, index)
+    for subject, prefilters in index.candidates(rules):
+        for prefilter in prefilters:
+            yield from _on_subject(prefilter, subject, index)
 
 
-def _on_subject(wanted: Sought, subject: SubjectEvents, index: EventIndex) -> Iterator[Finding]:
+def _on_subject(prefilter: RulePrefilter, subject: SubjectEvents, index: EventIndex) -> Iterator[Finding]:
     """One finding at most for each node of a subject: of the first part that surely matches, or else may.
 
     Of a node one for each part that a line names: a device, an image, a registry.
     """
-    rule = wanted.rule
-    for node in subject.nodes if subject.can_be(wanted) else ():
-        events = subject.of(wanted, node)
+    rule = prefilter.rule
+    for node in subject.nodes if subject.can_hold(prefilter) else ():
+        events = subject.select(prefilter, node)
         if rule.same and not may_hold(rule, events):
             continue
-        divided = parts(rule, events)
-        if subject.is_stand_in:
-            divided = (episode for part in divided for episode in episodes(part))
-        judged = ((_matches(rule, part, node, index), part) for part in divided)
+        groups = parts(rule, events)
+        if subject.is_node_fallback:
+            groups = (episode for part in groups for episode in episodes(part))
+        judged = ((_matches(rule, part, node, index), part) for part in groups)
         found = [(matches, part) for matches, part in judged if matches]
-        for matches, part in _told(found, rule, subject):
-            yield _finding(rule, _at(subject.timeline.subject, node, part, rule), matches, part, index)
+        for matches, part in _surest_parts(found, rule, subject):
+            yield _finding(rule, _subject_at(subject.timeline.subject, node, part, rule), matches, part, index)
 
 
-def _told(
+def _surest_parts(
     found: Sequence[tuple[list[RuleMatch], Sequence[Event]]], rule: Rule, subject: SubjectEvents
 ) -> Iterable[tuple[list[RuleMatch], Sequence[Event]]]:
     """The parts that are told: the surest, or all of a node's own that a line of the match itself names."""
     surest = sorted(found, key=lambda one: bool(one[0][0].doubts))
-    if not rule.same or rule.per is not SubjectKind.NODE or subject.is_stand_in:
+    if not rule.same or rule.per is not SubjectKind.NODE or subject.is_node_fallback:
         return surest[:1]
-    named = [(matches, part) for matches, part in surest if _names(matches[0], rule)]
+    named = [(matches, part) for matches, part in surest if _names_object(matches[0], rule)]
     return named[:MOST_PARTS] or surest[:1]
 
 
-def _names(match: RuleMatch, rule: Rule) -> bool:
+def _names_object(match: RuleMatch, rule: Rule) -> bool:
     return any(event.value(name) for events in match.bound.values() for event in events for name in rule.same)
 
 
@@ -86,7 +88,7 @@ def _matches(rule: Rule, part: Sequence[Event], node: str, index: EventIndex) ->
     return [
         match._replace(
             doubts=(
-                *_timed(match, index.history),
+                *_match_doubts(match, index.history),
                 *_author_doubts(match),
                 *_clock_doubts(rule, match, part, index.history),
             )
@@ -99,7 +101,7 @@ def _begins(match: RuleMatch, index: EventIndex) -> int:
     return min((event.time for events in match.bound.values() for event in events), default=index.history.begins)
 
 
-def _at(subject: Entity, node: str, part: Sequence[Event], rule: Rule) -> Entity:
+def _subject_at(subject: Entity, node: str, part: Sequence[Event], rule: Rule) -> Entity:
     shared = {name: value for name in rule.same for e in part if (value := e.value(name))}
     if node and not node.startswith(NAMELESS) and subject.kind is not SubjectKind.NODE:
         shared = {"node": node, **shared}
@@ -112,19 +114,19 @@ def _finding(
     rule: Rule, subject: Entity, matches: Sequence[RuleMatch], part: Sequence[Event], index: EventIndex
 ) -> Finding:
     history = index.history
-    best, stretch = _shown(rule, matches, part)
+    best, stretch = _best_match(rule, matches, part)
     bound = [(name, event) for name, events in best.bound.items() for event in events]
     ordered = sorted(bound, key=lambda pair: (pair[1].time, pair[1].origin))
     begins = _begin(ordered, stretch, history)
     since = [event for event in stretch.tries if event.ends >= begins]
     others = [event for _, event in ordered if event.origin not in {one.origin for one in since}]
     ends = _last_end(since, others, history)
-    count = count_tries(since) or _least(matches)
+    count = count_tries(since) or _least_count(matches)
     end = end_of(rule, part, [*since, *others], ends, history)
-    said = values(subject, [*ordered, *(("", event) for event in since)], count, begins, ends)
+    values = slot_values(subject, [*ordered, *(("", event) for event in since)], count, begins, ends)
     evidence = tuple(_evidence(best, part, rule, begins))
-    _complete(said, rule, subject, [row.event for row in evidence if row.step in rule.follows])
-    said["lasted"] = say_duration((end.at or ends) - begins)
+    _complete(values, rule, subject, [row.event for row in evidence if row.step in rule.follows])
+    values["lasted"] = format_duration((end.at or ends) - begins)
     healed = end.at if end.state is State.OVER else None
     severity = _severity(rule, best, end.state)
     return Finding(
@@ -136,74 +138,80 @@ def _finding(
         begins=begins,
         ends=ends,
         count=count,
-        says=_says(rule.healed.says if rule.healed and healed is not None else rule.says, said),
-        cause=sentence(rule.cause, said),
-        fix=tuple(_steps(rule, said, index.dialect(said.get("node", "")), changes=_may_change(best, end, severity))),
+        says=_render_sentence(rule.healed.says if rule.healed and healed is not None else rule.says, values),
+        cause=sentence(rule.cause, values),
+        fix=tuple(
+            _steps(rule, values, index.dialect(values.get("node", "")), changes=_may_change(best, end, severity))
+        ),
         evidence=evidence,
         doubts=(*best.doubts, *_version_doubts(rule, history, subject.ids.get("node", ""), begins)),
-        bugs=tuple(known_bugs(rule, history.versions, subject.ids.get("node", ""), said, begins, bound=best.bound)),
+        bugs=tuple(known_bugs(rule, history.versions, subject.ids.get("node", ""), values, begins, bound=best.bound)),
         state=end.state,
         healed=healed,
         deleted=end.at if end.state is State.DELETED else None,
-        heading=heading(rule.heading, said),
-        row=heading(rule.heading, _without_object(said, subject)),
+        heading=heading(rule.heading, values),
+        row=heading(rule.heading, _without_object(values, subject)),
     )
 
 
-def _without_object(said: Mapping[str, str], subject: Entity) -> dict[str, str]:
+def _without_object(values: Mapping[str, str], subject: Entity) -> dict[str, str]:
     """The names of a finding but that of what it is about."""
-    return {name: value for name, value in said.items() if value != (subject.part or subject.name)}
+    return {name: value for name, value in values.items() if value != (subject.part or subject.name)}
 
 
 def _last_end(tries: Sequence[Event], others: Sequence[Event], history: History) -> int:
     """When the last line of the fault was over; what stands in a snapshot is of no moment."""
-    timed = (*tries, *(event for event in others if event.kind not in STANDING))
+    timed = (*tries, *(event for event in others if event.kind not in SNAPSHOT_KINDS))
     return max((event.ends for event in timed), default=history.ends)
 
 
-def _timed(match: RuleMatch, history: History) -> Iterator[Doubt]:
+def _match_doubts(match: RuleMatch, history: History) -> Iterator[Doubt]:
     """The doubts of a match; of logs whose lines have no time only that, and not when they begin and end."""
-    is_untimed = all(event.origin.source in history.adrift for events in match.bound.values() for event in events)
-    said = (
-        Doubt(Reason.UNTIMED, one.component) if is_untimed and one.reason in _OF_TIME else one for one in match.doubts
+    is_untimed = all(event.origin.source in history.unanchored for events in match.bound.values() for event in events)
+    found = (
+        Doubt(DoubtReason.UNTIMED, one.component) if is_untimed and one.reason in _TIME_REASONS else one
+        for one in match.doubts
     )
-    return iter(dict.fromkeys(said))
+    return iter(dict.fromkeys(found))
 
 
-def _steps(rule: Rule, said: Mapping[str, str], dialect: Dialect, *, changes: bool) -> Iterator[Fix]:
+def _steps(rule: Rule, values: Mapping[str, str], dialect: Dialect, *, changes: bool) -> Iterator[Fix]:
     """The remedy, with the steps that change something or without."""
-    return (fix for fix in fixes(rule, said, dialect) if changes or not fix.after)
+    return (fix for fix in fixes(rule, values, dialect) if changes or not fix.after)
 
 
 def _author_doubts(match: RuleMatch) -> Iterator[Doubt]:
     """One where only the log of a container shows the fault that anyone may have named so."""
     lines = [event for events in match.bound.values() for event in events]
     if lines and all(map(_is_of_user, lines)):
-        yield Doubt(Reason.AUTHOR, text=min(line.origin.source for line in lines))
+        yield Doubt(DoubtReason.AUTHOR, text=min(line.origin.source for line in lines))
 
 
 def _clock_doubts(rule: Rule, match: RuleMatch, part: Sequence[Event], history: History) -> Iterator[Doubt]:
     """One where an order, a duration or an absence rests on a log whose clock is not that of another."""
-    if not history.disagree:
+    if not history.disagreements:
         return
     bound = [event for events in match.bound.values() for event in events]
     denied = [rule.events[name] for name in names_in(rule.when) if name not in match.bound]
     seen = [event for event in part if any(selects(selector, event) for selector in denied)]
     if len(bound) + len(seen) > 1:
-        off = [history.disagree[log] for log in {e.origin.source for e in (*bound, *seen)} & history.disagree.keys()]
+        off = [
+            history.disagreements[log]
+            for log in {e.origin.source for e in (*bound, *seen)} & history.disagreements.keys()
+        ]
         for widest in sorted(off, key=lambda one: (-one.apart, one.line))[:1]:
-            yield Doubt(Reason.DISAGREE, text=f"{widest.line} and {widest.other}", took=widest.apart)
+            yield Doubt(DoubtReason.DISAGREE, text=f"{widest.line} and {widest.other}", took=widest.apart)
 
 
 def _may_change(match: RuleMatch, end: End, severity: Severity) -> bool:
     """Whether steps that change something are given: not of what is past, only informs, or is said by anyone."""
-    is_claimed = any(doubt.reason is Reason.AUTHOR for doubt in match.doubts)
+    is_claimed = any(doubt.reason is DoubtReason.AUTHOR for doubt in match.doubts)
     return end.at is None and severity is not Severity.INFO and not is_claimed
 
 
 def _is_of_user(event: Event) -> bool:
     """Whether a container printed the line that a user may have called so, or that nothing names."""
-    rank, is_called = _called(event.origin.source)
+    rank, is_called = _log_rank(event.origin.source)
     if rank is not None or is_called:
         return rank is Rank.NAMED
     peeled = peel(event.logged)
@@ -211,11 +219,11 @@ def _is_of_user(event: Event) -> bool:
 
 
 @lru_cache(4096)
-def _called(log: str) -> tuple[Rank | None, bool]:
-    return rank_of(place_of(log)), bool(called(log))
+def _log_rank(log: str) -> tuple[Rank | None, bool]:
+    return rank_of(provenance_of(log)), bool(program_in_name(log))
 
 
-def _shown(rule: Rule, matches: Sequence[RuleMatch], part: Sequence[Event]) -> tuple[RuleMatch, Stretch]:
+def _best_match(rule: Rule, matches: Sequence[RuleMatch], part: Sequence[Event]) -> tuple[RuleMatch, Stretch]:
     """The match to report and its stretch of tries: an alarm, certain, and not over, if there is one."""
     found = stretches(rule, part)
     return min(
@@ -244,24 +252,24 @@ def _begin(ordered: Sequence[tuple[str, Event]], stretch: Stretch, history: Hist
     if not ordered:
         return history.begins
     tries = {event.origin for event in stretch.tries}
-    is_of_tries = all(event.origin in tries or event.kind in STANDING for _, event in ordered) and bool(tries)
+    is_of_tries = all(event.origin in tries or event.kind in SNAPSHOT_KINDS for _, event in ordered) and bool(tries)
     return stretch.tries[0].time if is_of_tries else ordered[0][1].time
 
 
-def _complete(said: dict[str, str], rule: Rule, subject: Entity, prelude: Sequence[Event]) -> None:
+def _complete(values: dict[str, str], rule: Rule, subject: Entity, prelude: Sequence[Event]) -> None:
     """Add what the finding's own lines do not say: a stand-in for an unnamed volume, and what the lines before said."""
     if rule.or_node and subject.kind is SubjectKind.NODE:
-        said.setdefault("volume", UNNAMED_VOLUME)
+        values.setdefault("volume", UNNAMED_VOLUME)
     for event in prelude:
         for name, value in event.attrs.items():
-            said.setdefault(name, value)
-    said.update(run_values(prelude))
+            values.setdefault(name, value)
+    values.update(run_values(prelude))
 
 
-def _says(text: str, said: Mapping[str, str]) -> str:
-    filled = sentence(text, said)
-    is_stand_in = filled.startswith(tuple(f"{one} " for one in (UNNAMED_VOLUME, *STAND_INS.values())))
-    return f"A{filled[1:]}" if is_stand_in else filled
+def _render_sentence(text: str, values: Mapping[str, str]) -> str:
+    filled = sentence(text, values)
+    is_generic = filled.startswith(tuple(f"{one} " for one in (UNNAMED_VOLUME, *GENERIC_NAMES.values())))
+    return f"A{filled[1:]}" if is_generic else filled
 
 
 def _severity(rule: Rule, match: RuleMatch, state: State) -> Severity:
@@ -277,10 +285,10 @@ def _severity(rule: Rule, match: RuleMatch, state: State) -> Severity:
     return Severity(max(severity - 1, Severity.INFO)) if state is State.OVER else severity
 
 
-def _least(matches: Sequence[RuleMatch]) -> int:
+def _least_count(matches: Sequence[RuleMatch]) -> int:
     """How often it was told where no line is of the counted name; a row of kubectl counts as often as it says."""
     last = (event for match in matches for events in list(match.bound.values())[-1:] for event in events)
-    return told(last) or len(matches)
+    return count_occurrences(last) or len(matches)
 
 
 def _counted_name(rule: Rule) -> str:
@@ -306,5 +314,5 @@ def _series(rule: Rule) -> list[str]:
 
 def _version_doubts(rule: Rule, history: History, node: str, at: int) -> Iterator[Doubt]:
     for component, affected in rule.applies.items():
-        if seen(component, history.versions, node, at) is None:
-            yield Doubt(Reason.VERSION, text=component, needed=str(affected))
+        if find_version(component, history.versions, node, at) is None:
+            yield Doubt(DoubtReason.VERSION, text=component, needed=str(affected))

@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
-from kvdiag.base.clock import duration
+from kvdiag.base.clock import parse_duration
 from kvdiag.base.errors import PatternError
 from kvdiag.base.slips import suggestion
 from kvdiag.model.rule import Absent, All, AnyOf, Chain, ChainStep, Condition, Not
@@ -43,7 +43,7 @@ def read_condition(text: str, known: Collection[str], place: str) -> Condition:
     try:
         condition: Condition = _grammar().parse_string(text, parse_all=True)[0]
     except pp.ParseBaseException as error:
-        raise PatternError(place, _complaint(error, text), text, min(error.loc, len(text))) from None
+        raise PatternError(place, _error_message(error, text), text, min(error.loc, len(text))) from None
     for name in names_in(condition):
         if name not in known:
             problem = f"no event is named {name!r}{suggestion(name, known)}"
@@ -97,7 +97,7 @@ def _grammar() -> pp.ParserElement:
     name = pp.Regex(rf"(?!(?:{'|'.join(sorted(WORDS))})\b)[a-z][a-z0-9_]*").set_name("an event name")
     count = pp.Regex(r"[1-9]\d{0,8}\b").set_name("a count").set_parse_action(lambda t: int(t[0]))
     span = pp.Regex(r"[1-9]\d{0,8}(?:ms|s|m|h|d)\b").set_name("a duration such as 30s or 5m")
-    span.set_parse_action(lambda t: duration(t[0]))
+    span.set_parse_action(lambda t: parse_duration(t[0]))
 
     different = pp.Opt(word["different"] - name.copy().set_name("what must differ, such as pod"), default="")
     least = pp.Opt(word["at"] - word["least"] - count + different, default=(1, ""))
@@ -116,31 +116,31 @@ def _grammar() -> pp.ParserElement:
     condition = pp.Forward()
     term = pp.Forward()
     bracket = pp.Suppress("(") - condition - pp.Suppress(")")
-    denied = (word["not"] - term).set_parse_action(lambda t: Not(t[0]))
-    term <<= (denied | absent | bracket | chain).set_name(A_TERM)
-    every = term + (word["and"] - term)[...]
-    every.set_parse_action(lambda t: All(tuple(t)) if len(t) > 1 else t[0])
-    some = every + (word["or"] - every)[...]
-    some.set_parse_action(lambda t: AnyOf(tuple(t)) if len(t) > 1 else t[0])
-    condition <<= some
+    negation = (word["not"] - term).set_parse_action(lambda t: Not(t[0]))
+    term <<= (negation | absent | bracket | chain).set_name(A_TERM)
+    conjunction = term + (word["and"] - term)[...]
+    conjunction.set_parse_action(lambda t: All(tuple(t)) if len(t) > 1 else t[0])
+    disjunction = conjunction + (word["or"] - conjunction)[...]
+    disjunction.set_parse_action(lambda t: AnyOf(tuple(t)) if len(t) > 1 else t[0])
+    condition <<= disjunction
     return condition
 
 
 def _absent(tokens: pp.ParseResults) -> Absent:
-    said = tokens.as_dict()
+    parsed = tokens.as_dict()
     return Absent(
-        name=said["name"],
-        after=said.get("after", ""),
-        before=said.get("before", ""),
-        within=said.get("within", 0),
-        to_end="to_end" in said,
+        name=parsed["name"],
+        after=parsed.get("after", ""),
+        before=parsed.get("before", ""),
+        within=parsed.get("within", 0),
+        to_end="to_end" in parsed,
     )
 
 
-def _complaint(error: pp.ParseBaseException, text: str) -> str:
+def _error_message(error: pp.ParseBaseException, text: str) -> str:
     found = text[error.loc :].split(" ", 1)[0] if error.loc < len(text) else "the end of the sentence"
-    wanted = error.msg.lower().replace("keyword ", "").replace("end of text", "'then', 'and', 'or' or the end")
-    return f"{wanted}, found {found!r}"
+    expected = error.msg.lower().replace("keyword ", "").replace("end of text", "'then', 'and', 'or' or the end")
+    return f"{expected}, found {found!r}"
 
 
 def position(name: str, text: str) -> int:

@@ -14,17 +14,17 @@ from kvdiag.rules.rank import TOUCH, ordered
 _NUMBER = lazy_regex(r"[0-9]+")
 
 
-def told(findings: Iterable[Finding]) -> list[Finding]:
+def with_incidents(findings: Iterable[Finding]) -> list[Finding]:
     """Findings in the order in which they are reported, with what each accounts for and the incident it is part of."""
     found = ordered(findings)
-    explains, incidents = _explained(found), dict(_incidents(found))
+    explains, incidents = _explained_rules(found), dict(_incidents(found))
     return [
         one._replace(explains=tuple(sorted(explains.get(one.key, ()))), incident=incidents.get(one.key))
         for one in found
     ]
 
 
-def _explained(findings: Sequence[Finding]) -> dict[str, set[str]]:
+def _explained_rules(findings: Sequence[Finding]) -> dict[str, set[str]]:
     """By the key of each cause the rules whose findings lie under it, on whatever step."""
     above = {finding.key: finding.explained_by for finding in findings}
     under: dict[str, set[str]] = defaultdict(set)
@@ -51,13 +51,13 @@ def _incidents(findings: Sequence[Finding]) -> Iterator[tuple[str, str]]:
 
 def _likeness(finding: Finding) -> tuple[object, ...]:
     """What findings of one incident have in common: all but the names of their subjects, and numbers."""
-    words = finding.says
+    text = finding.says
     for name in sorted({finding.subject.name, *finding.subject.ids.values()}, key=lambda name: (-len(name), name)):
         if len(name) > 1:
-            words = words.replace(name, "…")
+            text = text.replace(name, "…")
     driver = finding.subject.ids.get("driver", "")
     known = (finding.verdict, finding.severity, finding.healed is None, finding.explained_by is None)
-    return (finding.rule.name, finding.folder, node_of(finding), driver, *known, _NUMBER.sub("0", words))
+    return (finding.rule.name, finding.folder, node_of(finding), driver, *known, _NUMBER.sub("0", text))
 
 
 def _at_one_time(findings: Sequence[Finding]) -> Iterator[list[Finding]]:

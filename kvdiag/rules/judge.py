@@ -13,18 +13,18 @@ from typing import NamedTuple
 
 from kvdiag.base.clock import CLOCKS_DIFFER
 from kvdiag.history.correlate.handover import OVERLAP, UNSTAGED
-from kvdiag.model.doubt import Doubt, Reason
-from kvdiag.model.event import Event, place_of
+from kvdiag.model.doubt import Doubt, DoubtReason
+from kvdiag.model.event import Event, event_order
 from kvdiag.model.rule import Absent, All, AnyOf, Chain, ChainStep, Condition, Not, Rule
 from kvdiag.model.timeline import History
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.absence import Window, doubts
 from kvdiag.rules.grammar import names_in
-from kvdiag.rules.order import can_be
+from kvdiag.rules.order import order_is_possible
 from kvdiag.rules.polls import cut_polls
-from kvdiag.rules.selection import Place, Selected, asks_for_text, by_kind, unsaid
-from kvdiag.rules.silence import fell_silent
-from kvdiag.rules.steps import is_by_wait, may_go_by_wait, take, told
+from kvdiag.rules.selection import EventPosition, Selected, asks_for_text, by_kind, missing_value_doubts
+from kvdiag.rules.silence import silence_doubts
+from kvdiag.rules.steps import needs_backoff, can_use_backoff, match_step, count_occurrences
 from kvdiag.rules.stretches import end_names, ends_fault, is_spoiled, try_names
 
 MOST_RUNS = 256  # of one rule on one timeline; a longer series of the same fault adds nothing to the finding
@@ -55,7 +55,7 @@ class JudgedEvents(NamedTuple):
     entries: Mapping[str, Entry]
     rule: Rule
     runs: dict[int, list[Bound]]
-    against: dict[int, RuleMatch | None]
+    denied: dict[int, RuleMatch | None]
     tries: Collection[str] = ()
     successes: Sequence[Event] = ()
 
@@ -66,31 +66,33 @@ def judge(
     """Every match of the rule on these events (in time order), the certain ones first; empty when there is none."""
     pieces = cut_polls(events)
     seen = Selected(rule.events, by_kind([piece for piece, _ in pieces] if pieces else events))
-    if not can_be(rule.when, rule.cut, seen):
+    if not order_is_possible(rule.when, rule.cut, seen):
         return []
-    whole = {id(piece): event for piece, event in pieces}
+    originals = {id(piece): event for piece, event in pieces}
     kinds = {name: selector.kinds for name, selector in rule.events.items()}
     successes = [event for name in end_names(rule) for event in seen[name]]
     selected = JudgedEvents(seen, kinds, node, history, entries, rule, {}, {}, try_names(rule), successes)
-    runs = (_weighed(match, rule) for match in islice(_solve(rule.when, selected, RuleMatch({})), MOST_RUNS))
-    return sorted((_whole(match, whole) if whole else match for match in runs), key=lambda match: bool(match.doubts))
+    runs = (_with_proof_doubt(match, rule) for match in islice(_solve(rule.when, selected, RuleMatch({})), MOST_RUNS))
+    return sorted(
+        (_unsplit(match, originals) if originals else match for match in runs), key=lambda match: bool(match.doubts)
+    )
 
 
 def may_hold(rule: Rule, events: Sequence[Event]) -> bool:
     """Whether every event that the rule's condition asks for is among these, in an order in which it can hold."""
-    return can_be(rule.when, rule.cut, Selected(rule.events, by_kind(events)))
+    return order_is_possible(rule.when, rule.cut, Selected(rule.events, by_kind(events)))
 
 
-def _weighed(match: RuleMatch, rule: Rule) -> RuleMatch:
+def _with_proof_doubt(match: RuleMatch, rule: Rule) -> RuleMatch:
     """The match with the rule's doubt, when none of the events that would prove it is part of it."""
     if rule.proof is None or match.bound.keys() & set(rule.proof.by):
         return match
-    return match._replace(doubts=_both(match.doubts, (Doubt(Reason.PROOF, text=rule.proof.doubt),)))
+    return match._replace(doubts=_merge_doubts(match.doubts, (Doubt(DoubtReason.PROOF, text=rule.proof.doubt),)))
 
 
-def _whole(match: RuleMatch, whole: Mapping[int, Event]) -> RuleMatch:
+def _unsplit(match: RuleMatch, originals: Mapping[int, Event]) -> RuleMatch:
     """The match with the events that were logged in the place of their pieces."""
-    logged = {name: (whole[id(piece)] for piece in pieces) for name, pieces in match.bound.items()}
+    logged = {name: (originals[id(piece)] for piece in pieces) for name, pieces in match.bound.items()}
     return RuleMatch(
         {name: tuple({id(e): e for e in events}.values()) for name, events in logged.items()}, match.doubts
     )
@@ -101,31 +103,31 @@ def _solve(condition: Condition, selected: JudgedEvents, match: RuleMatch) -> It
         case Chain():
             for bound in _runs(condition, selected, match.bound):
                 unsure = tuple(_chain_doubts(condition, bound, selected))
-                yield RuleMatch({**match.bound, **bound}, _both(match.doubts, unsure))
+                yield RuleMatch({**match.bound, **bound}, _merge_doubts(match.doubts, unsure))
         case Absent():
             reasons = _absent(condition, selected, match.bound)
             if reasons is not None:
-                yield RuleMatch(match.bound, _both(match.doubts, reasons))
+                yield RuleMatch(match.bound, _merge_doubts(match.doubts, reasons))
         case Not(term):
-            against = _against(term, selected, match.bound)
-            if against is None or against.doubts:
-                yield RuleMatch(match.bound, _both(match.doubts, against.doubts if against else ()))
+            denied = _denied_match(term, selected, match.bound)
+            if denied is None or denied.doubts:
+                yield RuleMatch(match.bound, _merge_doubts(match.doubts, denied.doubts if denied else ()))
         case AnyOf(terms):
             for term in terms:
                 yield from _solve(term, selected, match)
         case All(terms):
-            yield from _all(sorted(terms, key=_asks_for_bindings), selected, match)
+            yield from _solve_all(sorted(terms, key=_asks_for_bindings), selected, match)
 
 
-def _against(term: Condition, selected: JudgedEvents, bound: Bound) -> RuleMatch | None:
+def _denied_match(term: Condition, selected: JudgedEvents, bound: Bound) -> RuleMatch | None:
     """The surest way in which a denied term holds."""
     is_free = bound.keys().isdisjoint(names_in(term))
-    if is_free and id(term) in selected.against:
-        return selected.against[id(term)]
-    against = _surest(islice(_solve(term, selected, RuleMatch(bound)), MOST_RUNS))
+    if is_free and id(term) in selected.denied:
+        return selected.denied[id(term)]
+    found = _surest(islice(_solve(term, selected, RuleMatch(bound)), MOST_RUNS))
     if is_free:
-        selected.against[id(term)] = against
-    return against
+        selected.denied[id(term)] = found
+    return found
 
 
 def _runs(chain: Chain, selected: JudgedEvents, bound: Bound) -> Iterable[Bound]:
@@ -148,7 +150,7 @@ def _surest(matches: Iterable[RuleMatch]) -> RuleMatch | None:
     return first
 
 
-def _both(some: Sequence[Doubt], more: Sequence[Doubt]) -> tuple[Doubt, ...]:
+def _merge_doubts(some: Sequence[Doubt], more: Sequence[Doubt]) -> tuple[Doubt, ...]:
     return tuple(dict.fromkeys((*some, *more)))
 
 
@@ -156,12 +158,12 @@ def _asks_for_bindings(condition: Condition) -> bool:
     return isinstance(condition, Absent | Not)
 
 
-def _all(terms: Sequence[Condition], selected: JudgedEvents, match: RuleMatch) -> Iterator[RuleMatch]:
+def _solve_all(terms: Sequence[Condition], selected: JudgedEvents, match: RuleMatch) -> Iterator[RuleMatch]:
     if not terms:
         yield match
         return
     for further in _solve(terms[0], selected, match):
-        yield from _all(terms[1:], selected, further)
+        yield from _solve_all(terms[1:], selected, further)
 
 
 def _all_chains(chain: Chain, selected: JudgedEvents, bound: Bound) -> Iterator[Bound]:
@@ -171,23 +173,23 @@ def _all_chains(chain: Chain, selected: JudgedEvents, bound: Bound) -> Iterator[
     if not is_fixed and any(event.attrs.get(GUESSED) for name in names for event in selected.seen[name]):
         sure = {name: tuple(e for e in selected.seen[name] if not e.attrs.get(GUESSED)) for name in names}
         if all(sure.values()):
-            yield from _chains(chain, selected._replace(seen=selected.seen.but(sure)), bound)
+            yield from _chains(chain, selected._replace(seen=selected.seen.with_events(sure)), bound)
     runs = iter(_chains(chain, selected, bound))
     first = next(runs, None)
     if first is not None:
         yield first
         yield from runs
-    elif may_go_by_wait(chain, selected.seen, selected.rule):
-        yield from _chains(chain, selected, bound, by_wait=True)
+    elif can_use_backoff(chain, selected.seen, selected.rule):
+        yield from _chains(chain, selected, bound, by_backoff=True)
 
 
-def _chains(chain: Chain, selected: JudgedEvents, bound: Bound, *, by_wait: bool = False) -> Iterator[Bound]:
+def _chains(chain: Chain, selected: JudgedEvents, bound: Bound, *, by_backoff: bool = False) -> Iterator[Bound]:
     """Every shortest run of the steps in order; of runs that end in the same event the one that starts last."""
     first = selected.seen[chain.steps[0].name]
     fixed = _fixed(chain.steps[0], bound)
     best: dict[int, Bound] = {}
     for start in (first.index(fixed[0]),) if fixed else _starts(chain, first, bound):
-        run = _run(chain, selected, bound, start, by_wait=by_wait)
+        run = _run(chain, selected, bound, start, by_backoff=by_backoff)
         if run is not None:
             best[id([*run.values()][-1][-1])] = run
     yield from best.values()
@@ -206,20 +208,20 @@ def _time(event: Event) -> int:
     return event.time
 
 
-def _run(chain: Chain, selected: JudgedEvents, bound: Bound, start: int, *, by_wait: bool) -> Bound | None:
+def _run(chain: Chain, selected: JudgedEvents, bound: Bound, start: int, *, by_backoff: bool) -> Bound | None:
     run: dict[str, tuple[Event, ...]] = {}
     last: Event | None = None
     for step in chain.steps:
         series = selected.seen[step.name]
-        begin = start if last is None else _next(series, selected.seen.places(step.name), last)
-        taken = _fixed(step, bound) or take(step, series, begin, by_wait=by_wait)
-        if not taken or (last is not None and not _follows(taken[0], last)):
+        begin = start if last is None else _next(series, selected.seen.positions(step.name), last)
+        matched = _fixed(step, bound) or match_step(step, series, begin, by_backoff=by_backoff)
+        if not matched or (last is not None and not _follows(matched[0], last)):
             may_come = step is chain.steps[-1] and step.name in selected.rule.cut
             return _cut_run(chain, selected, run, series[begin:]) if may_come else None
-        if step.lasting and step.name in selected.tries and is_spoiled(taken, selected.successes):
+        if step.lasting and step.name in selected.tries and is_spoiled(matched, selected.successes):
             return None
-        run[step.name] = (*run.get(step.name, ()), *taken)
-        last = taken[-1]
+        run[step.name] = (*run.get(step.name, ()), *matched)
+        last = matched[-1]
     begins = run[chain.steps[0].name][0].time
     if chain.within and last is not None and last.time - begins > chain.within:
         return None
@@ -237,12 +239,12 @@ def _cut_doubts(chain: Chain, bound: Bound, selected: JudgedEvents) -> Iterator[
     """Which log ends before the last step of a chain was due, where it has not come or not often enough."""
     step = chain.steps[-1]
     events = bound.get(step.name, ())
-    if step.name in selected.rule.cut and not take(step, events, 0, by_wait=True):
+    if step.name in selected.rule.cut and not match_step(step, events, 0, by_backoff=True):
         first = bound[chain.steps[0].name][0] if chain.within else events[0] if events else None
         if first is not None:
             due = Window(first.time, first.time + (chain.within or step.lasting))
             reasons = doubts(selected.kinds[step.name], due, selected.node, selected.history, selected.entries)
-            yield from (doubt for doubt in reasons if doubt.reason is Reason.ENDS_EARLY)
+            yield from (doubt for doubt in reasons if doubt.reason is DoubtReason.ENDS_EARLY)
 
 
 def _chain_doubts(chain: Chain, bound: Bound, selected: JudgedEvents) -> Iterator[Doubt]:
@@ -252,11 +254,11 @@ def _chain_doubts(chain: Chain, bound: Bound, selected: JudgedEvents) -> Iterato
     yield from _overlap_doubts(bound, selected)
     yield from _cut_doubts(chain, bound, selected)
     for name, events in bound.items():
-        yield from unsaid(selected.rule.events[name], events)
+        yield from missing_value_doubts(selected.rule.events[name], events)
     for step in chain.steps:
         events = bound.get(step.name, ())
-        if asks_for_text(selected.rule.events[step.name]) and events and is_by_wait(step, events):
-            yield Doubt(Reason.EARLIER, text=str(events[0].origin))
+        if asks_for_text(selected.rule.events[step.name]) and events and needs_backoff(step, events):
+            yield Doubt(DoubtReason.EARLIER, text=str(events[0].origin))
 
 
 def _order_doubts(chain: Chain, bound: Bound, clocks: Sequence[str]) -> Iterator[Doubt]:
@@ -265,19 +267,19 @@ def _order_doubts(chain: Chain, bound: Bound, clocks: Sequence[str]) -> Iterator
         if then.name not in clocks or then.name not in bound:
             continue
         before, after = bound[step.name][-1], bound[then.name][0]
-        apart = after.time - before.time
-        if apart < CLOCKS_DIFFER and _machine(before) != _machine(after):
+        distance = after.time - before.time
+        if distance < CLOCKS_DIFFER and _machine(before) != _machine(after):
             lines = f"{before.origin} and {after.origin}"
-            yield Doubt(Reason.CLOCKS, took=max(0, apart), text=lines)
+            yield Doubt(DoubtReason.CLOCKS, took=max(0, distance), text=lines)
 
 
 def _pairing_doubts(chain: Chain, bound: Bound) -> Iterator[Doubt]:
     """Where a step rests on the answer to a call that may be the answer to another: a line between them is lost."""
     for step in chain.steps:
-        taken = bound.get(step.name, ())
-        guessed = [event for event in taken if event.attrs.get(GUESSED)]
-        if guessed and told(e for e in taken if not e.attrs.get(GUESSED)) < step.at_least:
-            yield Doubt(Reason.PAIRING, text=str(guessed[0].origin))
+        events = bound.get(step.name, ())
+        guessed = [event for event in events if event.attrs.get(GUESSED)]
+        if guessed and count_occurrences(e for e in events if not e.attrs.get(GUESSED)) < step.at_least:
+            yield Doubt(DoubtReason.PAIRING, text=str(guessed[0].origin))
 
 
 def _overlap_doubts(bound: Bound, selected: JudgedEvents) -> Iterator[Doubt]:
@@ -288,25 +290,25 @@ def _overlap_doubts(bound: Bound, selected: JudgedEvents) -> Iterator[Doubt]:
 
 
 def _machine(event: Event) -> str:
-    return "controller" if event.is_controllers else event.node
+    return "controller" if event.is_from_controller else event.node
 
 
 def _fixed(step: ChainStep, bound: Bound) -> tuple[Event, ...]:
     """The events that another term has bound to the step's name, when they are as many as the step asks for."""
     events = bound.get(step.name, ())
-    return events if events and take(step, events, 0, by_wait=True) else ()
+    return events if events and match_step(step, events, 0, by_backoff=True) else ()
 
 
-def _next(series: tuple[Event, ...], places: Sequence[Place], last: Event) -> int:
+def _next(series: tuple[Event, ...], places: Sequence[EventPosition], last: Event) -> int:
     """The index of the first event of the series that comes after `last`, or still went on then."""
-    index = bisect_right(places, place_of(last))
+    index = bisect_right(places, event_order(last))
     if index and series[index - 1].ends > last.time and series[index - 1] is not last:
         return index - 1
     return index
 
 
 def _follows(event: Event, last: Event) -> bool:
-    return event.ends > last.time or place_of(event) > place_of(last)
+    return event.ends > last.time or event_order(event) > event_order(last)
 
 
 def _absent(term: Absent, selected: JudgedEvents, bound: Bound) -> tuple[Doubt, ...] | None:
@@ -318,13 +320,13 @@ def _absent(term: Absent, selected: JudgedEvents, bound: Bound) -> tuple[Doubt, 
     for event in _latest(selected.seen, term.name, window):
         is_answer = not (term.to_end and after) or ends_fault(event, after[0])
         if is_answer and _inside(event, window, after, before) and not _is_bound(event, bound):
-            may_be_another = tuple(unsaid(selector, (event,)))
+            may_be_another = tuple(missing_value_doubts(selector, (event,)))
             if not may_be_another:
                 return None
             unsure = may_be_another + unsure
     reasons = doubts(selector.kinds, window, selected.node, selected.history, selected.entries, by_each=selector.each)
-    reasons = _both(reasons, unsure)
-    return _both(reasons, tuple(_silence(term, selected))) if window.open_ended else reasons
+    reasons = _merge_doubts(reasons, unsure)
+    return _merge_doubts(reasons, tuple(_silence_doubts(term, selected))) if window.open_ended else reasons
 
 
 def _latest(seen: Selected, name: str, window: Window) -> Iterator[Event]:
@@ -336,12 +338,12 @@ def _latest(seen: Selected, name: str, window: Window) -> Iterator[Event]:
         yield series[at]
 
 
-def _silence(term: Absent, selected: JudgedEvents) -> Iterator[Doubt]:
+def _silence_doubts(term: Absent, selected: JudgedEvents) -> Iterator[Doubt]:
     """Where what is said to last was itself said no more. That it is said no more may be the fault."""
     if term.after and term.after != term.name:
-        said = selected.seen[term.after]
-        entry = selected.entries.get(said[-1].kind) if said else None
-        yield from fell_silent(said, is_poll=bool(entry and entry.poll), coverages=selected.history.coverage)
+        events = selected.seen[term.after]
+        entry = selected.entries.get(events[-1].kind) if events else None
+        yield from silence_doubts(events, is_poll=bool(entry and entry.poll), coverages=selected.history.coverage)
 
 
 def _is_bound(event: Event, bound: Bound) -> bool:

@@ -14,15 +14,23 @@ from kvdiag.base.cache import cached_bytes, digest, fingerprint
 from kvdiag.base.errors import PatternError
 from kvdiag.model.rule import Rule
 from kvdiag.model.vocabulary import Entry, Wording
-from kvdiag.rules.packed import PACKED
-from kvdiag.rules.shelf import Shelf, read_shelf, shelved
+from kvdiag.rules.packed import PACKED_VERSION
+from kvdiag.rules.shelf import RuleStore, decode_store, encode_store
 
 LARGEST = 1 << 20  # bytes of a rule's file
 FIELDS = (Rule._fields, Entry._fields, Wording._fields)  # of another release's cache they may be others
 DISTRIBUTIONS = "distributions.yaml"
 CAPABILITIES = "capabilities.yaml"
 KINDS = "kinds.yaml"
-SKIPPED = {"events", "lifecycles", "topics", DISTRIBUTIONS, CAPABILITIES, KINDS, "frequent.yaml"}  # what is not a rule
+NOT_RULES = {
+    "events",
+    "lifecycles",
+    "topics",
+    DISTRIBUTIONS,
+    CAPABILITIES,
+    KINDS,
+    "frequent.yaml",
+}  # what is not a rule
 
 
 class Library(NamedTuple):
@@ -34,14 +42,14 @@ class Library(NamedTuple):
 
 def rule_files(folder: Path) -> Iterator[Path]:
     """The signature files of a folder, in order of their paths."""
-    return map(Path, _names(folder))
+    return map(Path, _rule_paths(folder))
 
 
-def _names(folder: Path) -> Iterator[str]:
+def _rule_paths(folder: Path) -> Iterator[str]:
     """The paths of the same; at each start they are only looked at, and to make a Path takes longer."""
     for where, folders, names in os.walk(folder):
-        folders[:] = sorted(set(folders) - SKIPPED)
-        found = sorted((*folders, *(set(names) - SKIPPED)))  # a folder with such an ending is told to be none
+        folders[:] = sorted(set(folders) - NOT_RULES)
+        found = sorted((*folders, *(set(names) - NOT_RULES)))  # a folder with such an ending is told to be none
         yield from (f"{where}{os.sep}{name}" for name in found if name.endswith((".yaml", ".yml")))
 
 
@@ -50,24 +58,24 @@ def load(folders: Sequence[Path], *, only: AbstractSet[str] | None = None) -> Li
 
     With `only`, of the first folder those files that are called so: a rule's file has its name.
     """
-    named = [path for folder in folders if (path := folder / KINDS).is_file()]
+    group_files = [path for folder in folders if (path := folder / KINDS).is_file()]
     first, *others = [list(rule_files(folder)) for folder in folders]
     chosen = [path for path in first if only is None or path.stem in only]
-    return _read_all([*chosen, *chain.from_iterable(others)], named)
+    return _read_all([*chosen, *chain.from_iterable(others)], group_files)
 
 
-def shelf(folders: Sequence[Path]) -> Shelf:
+def load_rule_store(folders: Sequence[Path]) -> RuleStore:
     """The same rules without their tests, from the cache where the files have not changed.
 
     Raises PatternError for the first broken file.
     """
-    named = [path for folder in folders if (path := folder / KINDS).is_file()]
+    group_files = [path for folder in folders if (path := folder / KINDS).is_file()]
     try:
-        first, *more = [_kept(list(_names(folder)), named) for folder in folders]
+        first, *more = [_cached_store(list(_rule_paths(folder)), group_files) for folder in folders]
     except OSError as error:
         raise _unreadable(Path(error.filename), error) from None
     for other in more:
-        first = first.joined(other)
+        first = first.merged(other)
     if more:
         from kvdiag.rules.schema import unique
 
@@ -76,17 +84,17 @@ def shelf(folders: Sequence[Path]) -> Shelf:
     return first
 
 
-def _kept(files: Sequence[str], named: Sequence[Path]) -> Shelf:
+def _cached_store(files: Sequence[str], group_files: Sequence[Path]) -> RuleStore:
     """The rules of a folder, from the cache when its files and the groups of kinds have not changed."""
     return cached_bytes(
         "rules",
-        digest([b"%d" % PACKED, repr(FIELDS).encode(), fingerprint([*files, *named]).encode()]),
-        lambda: shelved(_sound([*map(Path, files)], named)),
-        read_shelf,
+        digest([b"%d" % PACKED_VERSION, repr(FIELDS).encode(), fingerprint([*files, *group_files]).encode()]),
+        lambda: encode_store(_read_valid([*map(Path, files)], group_files)),
+        decode_store,
     )
 
 
-def _bytes(path: Path) -> bytes:
+def _read_bytes(path: Path) -> bytes:
     """The bytes of a rule's file. Raises PatternError for what is no file of a size that somebody wrote."""
     try:
         status = path.stat()
@@ -103,22 +111,22 @@ def _unreadable(path: Path, error: Exception) -> PatternError:
     return PatternError(f"{path}:1:1", f"cannot be read: {error}")
 
 
-def _sound(files: Sequence[Path], named: Sequence[Path]) -> Sequence[Rule]:
-    library = _read_all(files, named)
+def _read_valid(files: Sequence[Path], group_files: Sequence[Path]) -> Sequence[Rule]:
+    library = _read_all(files, group_files)
     if library.errors:
         raise library.errors[0]
     return library.rules
 
 
-def _read_all(files: Sequence[Path], named: Sequence[Path]) -> Library:
+def _read_all(files: Sequence[Path], group_files: Sequence[Path]) -> Library:
     from kvdiag.rules.schema import read_rules, unique  # YAML and grammar, which a filled cache spares us
 
     rules: list[Rule] = []
     errors: list[PatternError] = []
-    groups = _groups(named, errors)
+    groups = _groups(group_files, errors)
     for path in files:
         try:
-            rules.extend(read_rules(_bytes(path).decode(), str(path), groups))
+            rules.extend(read_rules(_read_bytes(path).decode(), str(path), groups))
         except PatternError as error:
             errors.append(error)
         except (OSError, UnicodeDecodeError) as error:
@@ -127,15 +135,15 @@ def _read_all(files: Sequence[Path], named: Sequence[Path]) -> Library:
     return Library(tuple(sorted(rules, key=lambda rule: rule.id)), tuple(errors))
 
 
-def _groups(named: Sequence[Path], errors: list[PatternError]) -> dict[str, tuple[str, ...]]:
+def _groups(group_files: Sequence[Path], errors: list[PatternError]) -> dict[str, tuple[str, ...]]:
     """The named groups of kinds; a user's stands in the place of one that comes with kvdiag."""
     from kvdiag.base.yamlread import read_yaml
     from kvdiag.rules.selectors import read_groups
 
     groups: dict[str, tuple[str, ...]] = {}
-    for path in named:
+    for path in group_files:
         try:
-            groups |= read_groups(read_yaml(_bytes(path).decode(), str(path)))
+            groups |= read_groups(read_yaml(_read_bytes(path).decode(), str(path)))
         except PatternError as error:
             errors.append(error)
         except UnicodeDecodeError as error:

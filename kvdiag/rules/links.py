@@ -11,7 +11,7 @@ from kvdiag.model.timeline import History
 from kvdiag.model.values import SubjectKind
 
 Subject = tuple[SubjectKind, str]
-Place = tuple[str, str]  # a node, and a CSI driver on it
+NodeDriver = tuple[str, str]  # a node, and a CSI driver on it
 _OF_A_POD = {SubjectKind.CONTAINER, SubjectKind.SANDBOX}
 
 
@@ -25,7 +25,7 @@ def is_of_node(finding: Finding) -> bool:
     return finding.subject.kind is SubjectKind.NODE
 
 
-def is_stand_in(finding: Finding) -> bool:
+def is_node_fallback(finding: Finding) -> bool:
     """Whether it is told of the node, since its lines name no pod or volume."""
     return finding.rule.or_node and is_of_node(finding)
 
@@ -41,77 +41,77 @@ def node_of(finding: Finding) -> str:
 def is_of_another(cause: Finding, finding: Finding, names: Sequence[str]) -> bool:
     """Whether both findings name an object of one of these kinds, and none that is the other's: two images."""
     for name in names:
-        mine, others = _named(cause, name), _named(finding, name)
-        if mine and others and not any(_is_one(a, b) for a in mine for b in others):
+        cause_names, others = _object_names(cause, name), _object_names(finding, name)
+        if cause_names and others and not any(_is_same_object(a, b) for a in cause_names for b in others):
             return True
     return False
 
 
-def _named(finding: Finding, name: str) -> set[str]:
+def _object_names(finding: Finding, name: str) -> set[str]:
     """What the lines of a finding, or its subject, name of that kind."""
     return {finding.subject.ids.get(name, ""), *(one.event.value(name) for one in finding.evidence)} - {""}
 
 
-def _is_one(one: str, other: str) -> bool:
+def _is_same_object(one: str, other: str) -> bool:
     """Whether two names are of one thing: a partition is of its disk, and an image may be named without a registry."""
     short, long = sorted((one.removeprefix("/dev/"), other.removeprefix("/dev/")), key=len)
     return long.startswith(short) or long.endswith(f"/{short}")
 
 
-class Links:
+class FindingGraph:
     """Findings by what they are about: each is held against the linked ones alone, as there may be thousands."""
 
     def __init__(self, findings: Sequence[Finding], history: History) -> None:
         """All findings of a history."""
         self._history = history
-        self.about: dict[Subject, list[Finding]] = defaultdict(list)
-        self.of_driver: dict[Place, list[Finding]] = defaultdict(list)
-        self.of_node: dict[str, list[Finding]] = defaultdict(list)
-        self.on_node: dict[str, list[Finding]] = defaultdict(list)
+        self.by_subject: dict[Subject, list[Finding]] = defaultdict(list)
+        self.by_driver: dict[NodeDriver, list[Finding]] = defaultdict(list)
+        self.about_nodes: dict[str, list[Finding]] = defaultdict(list)
+        self.on_nodes: dict[str, list[Finding]] = defaultdict(list)
         for finding in findings:
-            self.about[subject_of(finding)].append(finding)
-            self.on_node[node_of(finding)].append(finding)
+            self.by_subject[subject_of(finding)].append(finding)
+            self.on_nodes[node_of(finding)].append(finding)
             if is_of_node(finding):
-                self.of_node[node_of(finding)].append(finding)
+                self.about_nodes[node_of(finding)].append(finding)
             elif driver := finding.subject.ids.get("driver"):
-                self.of_driver[node_of(finding), driver].append(finding)
-        self._uses: dict[Subject, set[Subject]] = {subject: set() for subject in self.about}
-        for subject in self.about:
-            for used in self._used(subject):
+                self.by_driver[node_of(finding), driver].append(finding)
+        self._uses: dict[Subject, set[Subject]] = {subject: set() for subject in self.by_subject}
+        for subject in self.by_subject:
+            for used in self._used_subjects(subject):
                 self._uses[subject].add(used)
                 if used in self._uses:
                     self._uses[used].add(subject)
 
-    def linked(self, finding: Finding) -> Iterator[Finding]:
+    def related(self, finding: Finding) -> Iterator[Finding]:
         """Those about the same and about what it uses or is used by."""
         subject = subject_of(finding)
-        yield from self.about[subject]
+        yield from self.by_subject[subject]
         for used in self._uses[subject]:
-            yield from self.about.get(used, ())
+            yield from self.by_subject.get(used, ())
 
-    def same_driver(self, place: Place) -> Iterable[Finding]:
+    def same_driver(self, node_driver: NodeDriver) -> Iterable[Finding]:
         """Those about volumes of a CSI driver on a node."""
-        return self.of_driver.get(place, ())
+        return self.by_driver.get(node_driver, ())
 
-    def drivers(self, finding: Finding) -> Sequence[Place]:
+    def node_drivers(self, finding: Finding) -> Sequence[NodeDriver]:
         """The CSI drivers that its volumes have, on its node."""
         return [(node_of(finding), driver) for driver in sorted(self._drivers(finding))]
 
-    def around(self, finding: Finding) -> Iterator[Finding]:
+    def about_node(self, finding: Finding) -> Iterator[Finding]:
         """Those about its node."""
-        yield from _at(self.of_node, node_of(finding))
+        yield from _at_node(self.about_nodes, node_of(finding))
 
-    def all_around(self, finding: Finding) -> Iterator[Finding]:
+    def on_node(self, finding: Finding) -> Iterator[Finding]:
         """Those about its node and about all that is on it."""
-        yield from _at(self.on_node, node_of(finding))
+        yield from _at_node(self.on_nodes, node_of(finding))
 
-    def _used(self, subject: Subject) -> Iterator[Subject]:
+    def _used_subjects(self, subject: Subject) -> Iterator[Subject]:
         """What a subject uses; a container or sandbox also what its pod does. Two pods of one line have no link."""
         timeline = self._history.timelines.get(subject)
         for used in timeline.uses if timeline else ():
             if used[0] is not subject[0]:
                 yield used
-        uid = next((found.subject.ids.get("pod_uid", "") for found in self.about[subject]), "")
+        uid = next((found.subject.ids.get("pod_uid", "") for found in self.by_subject[subject]), "")
         if uid and subject[0] in _OF_A_POD:
             pod = (SubjectKind.POD, uid)
             yield pod
@@ -126,7 +126,7 @@ class Links:
         return found - {""}
 
 
-def _at(by_node: dict[str, list[Finding]], node: str) -> Iterator[Finding]:
+def _at_node(by_node: dict[str, list[Finding]], node: str) -> Iterator[Finding]:
     if not node:
         for findings in by_node.values():
             yield from findings

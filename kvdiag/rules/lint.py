@@ -13,13 +13,13 @@ from kvdiag.model.values import SubjectKind
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.capabilities import capabilities
 from kvdiag.rules.capability_lint import faults
-from kvdiag.rules.distribution import plain, unknown_placeholders
+from kvdiag.rules.distribution import default_dialect, unknown_placeholders
 from kvdiag.rules.fill import fixed_words, quoted_slots, slots_of, texts_of
 from kvdiag.rules.grammar import positive_names
 from kvdiag.rules.kinship import EVERYTHING
 from kvdiag.rules.lint_sentence import lint_sentence
 from kvdiag.rules.lint_truth import lint_truth
-from kvdiag.rules.lint_words import Words, unheard
+from kvdiag.rules.lint_words import LogSamples, unmatched
 from kvdiag.rules.selection import CODE, TEXT, TEXTS
 from kvdiag.rules.template import unfilled
 
@@ -66,7 +66,7 @@ Fault = tuple[str, str]  # the path of a key, such as `fix.0.run`, and what is w
 
 
 def lint(
-    rule: Rule, entries: Mapping[str, Entry], names: frozenset[str], words: Words | None = None
+    rule: Rule, entries: Mapping[str, Entry], names: frozenset[str], samples: LogSamples | None = None
 ) -> list[PatternError]:
     """Every fault of one rule, at its place; `names` are all rules there are, for `explains`.
 
@@ -75,7 +75,9 @@ def lint(
     found = [PatternError(rule.place_of(path), problem) for path, problem in _faults(rule, entries, names)]
     found += [fault for entry in rule.lines for fault in map(template_fault, entry.wordings) if fault]
     found += lint_sentence(rule)
-    found += [PatternError(rule.place_of(path), problem) for path, problem in unheard(rule, words)] if words else []
+    found += (
+        [PatternError(rule.place_of(path), problem) for path, problem in unmatched(rule, samples)] if samples else []
+    )
     return found
 
 
@@ -107,15 +109,15 @@ def _kinds(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[Fault]:
                 yield at, f"{selector.name}: no event kind is called {kind!r}{suggestion(kind, entries)}"
             if kind in selector.kinds[:number]:
                 yield at, f"{selector.name}: the kind {kind!r} is named twice"
-        said = {name for kind in selector.kinds if kind in entries for name in spoken(entries[kind])}
-        said |= {TEXT, CODE} if not TEXTS.isdisjoint(said) else set()
+        known = {name for kind in selector.kinds if kind in entries for name in value_names(entries[kind])}
+        known |= {TEXT, CODE} if not TEXTS.isdisjoint(known) else set()
         for number, where in enumerate(selector.conditions):
             inner = f"{path}.any.{number - 1}" if number else path
-            for name in where if said else ():
-                if name not in said:
+            for name in where if known else ():
+                if name not in known:
                     yield (
                         f"{inner}.{name}",
-                        f"{selector.name}: its lines say nothing of {name!r}{suggestion(name, said)}",
+                        f"{selector.name}: its lines say nothing of {name!r}{suggestion(name, known)}",
                     )
 
 
@@ -125,7 +127,7 @@ def _scope(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[Fault]:
         return
     kinds = {kind for name in positive_names(rule.when) for kind in rule.events[name].kinds}
     known = [entries[kind] for kind in kinds if kind in entries]
-    if known and all(NAMED_BY[rule.per].isdisjoint(spoken(entry)) for entry in known):
+    if known and all(NAMED_BY[rule.per].isdisjoint(value_names(entry)) for entry in known):
         what = "sign" if "sign" in rule.places else "per"
         yield what, f"per {rule.per}, but no line of {', '.join(sorted(kinds))} names one; say 'per: node'"
 
@@ -144,7 +146,7 @@ def _texts(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[Fault]:
     known = (
         ALWAYS_KNOWN
         | _ids(rule)
-        | {n for s in rule.events.values() for k in s.kinds if k in entries for n in spoken(entries[k])}
+        | {n for s in rule.events.values() for k in s.kinds if k in entries for n in value_names(entries[k])}
     )
     if fixed_words(rule.heading) > MOST_WORDS:
         yield "heading", f"a heading has at most {MOST_WORDS} words besides the names in it"
@@ -153,12 +155,14 @@ def _texts(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[Fault]:
             yield path, f"the slot {{{slot}}} is filled by nothing{suggestion(slot, known)}"
         yield from ((path, f"no distribution defines {unknown}") for unknown in unknown_placeholders(text))
     for number, fix in enumerate(rule.fix):
-        if not fix.after and _IN_NAMESPACE.sub("kubectl ", plain().say(fix.run).strip()).startswith(CHANGES):
-            said = f"'{fix.run}' changes the node; say under 'after' what must be true before it is run"
-            yield f"fix.{number}.run", said
+        if not fix.after and _IN_NAMESPACE.sub("kubectl ", default_dialect().expand(fix.run).strip()).startswith(
+            CHANGES
+        ):
+            problem = f"'{fix.run}' changes the node; say under 'after' what must be true before it is run"
+            yield f"fix.{number}.run", problem
         for slot in quoted_slots(fix.run):
-            said = f"the slot {{{slot}}} of '{fix.run}' stands in quotes; it is quoted when it is filled"
-            yield f"fix.{number}.run", said
+            problem = f"the slot {{{slot}}} of '{fix.run}' stands in quotes; it is quoted when it is filled"
+            yield f"fix.{number}.run", problem
 
 
 def _ids(rule: Rule) -> set[str]:
@@ -178,11 +182,11 @@ def _ids(rule: Rule) -> set[str]:
     return more.get(str(rule.per), pod | {"sandbox", "sandbox_id", "container", "container_id"})
 
 
-def spoken(entry: Entry) -> set[str]:
+def value_names(entry: Entry) -> set[str]:
     """Every placeholder of an entry's wordings, and the names that those imply."""
     import re
 
-    said = {p for w in entry.wordings for p in (*re.findall(r"\{(\w+)\}", w.message), *w.fields)}
+    names = {p for w in entry.wordings for p in (*re.findall(r"\{(\w+)\}", w.message), *w.fields)}
     implied = {
         "unique_name": {"volume_handle", "driver", "pod_uid", "outer_name"},
         "target_path": {"pod_uid", "spec_name"},
@@ -193,13 +197,13 @@ def spoken(entry: Entry) -> set[str]:
         "exit_code": {"signal", "duration"},
         "error": {"target_path", "pod_uid", "spec_name"},
     }
-    said |= {name for place in said for name in implied.get(place, ())}
-    said |= {"pod", "pod_uid", "pod_name", "namespace"} if entry.is_within else set()
-    said |= {"component"} | ({"functions", "goroutine", "state"} if entry.kind == "runtime.panicked" else set())
-    return said if entry.wordings else set(GRPC_SAYS)
+    names |= {name for place in names for name in implied.get(place, ())}
+    names |= {"pod", "pod_uid", "pod_name", "namespace"} if entry.is_embedded else set()
+    names |= {"component"} | ({"functions", "goroutine", "state"} if entry.kind == "runtime.panicked" else set())
+    return names if entry.wordings else set(GRPC_VALUES)
 
 
-GRPC_SAYS = (
+GRPC_VALUES = (
     "volume_handle", "target_path", "staging_path", "driver", "node", "error", "ephemeral", "pod_uid", "pod_name",
     "namespace", "spec_name", "version", "from_node", "to_node", "reason", "state", "container_name",
     "sandbox_id", "container_id",

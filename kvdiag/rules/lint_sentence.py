@@ -8,7 +8,7 @@ from itertools import pairwise, product
 from kvdiag.base.errors import PatternError
 from kvdiag.model.rule import Absent, All, AnyOf, Chain, ChainStep, Condition, Not, Rule
 from kvdiag.rules.grammar import names_in, position, positive_names
-from kvdiag.rules.words import say_condition
+from kvdiag.rules.words import format_condition
 
 MOST_BRANCHES = 64
 
@@ -22,10 +22,10 @@ def lint_sentence(rule: Rule) -> Iterator[PatternError]:
             yield PatternError(rule.place_of(f"events.{name}"), f"the event {name!r} is named but never used")
     bound = set(positive_names(rule.when))
     if not bound:
-        said = "the sentence names nothing that must have happened; an absence alone is no finding"
-        yield PatternError(rule.place_of("when"), said)
+        text = "the sentence names nothing that must have happened; an absence alone is no finding"
+        yield PatternError(rule.place_of("when"), text)
     yield from _keys(rule, bound)
-    sentence = say_condition(rule.when)
+    sentence = format_condition(rule.when)
     for name, problem in _clauses(rule, frozenset(bound)):
         yield PatternError(rule.place_of("when"), problem, sentence, position(name, sentence), len(name))
 
@@ -36,13 +36,13 @@ def _keys(rule: Rule, bound: set[str]) -> Iterator[PatternError]:
     for what, path, names in (*listed, ("cut", "cut", rule.cut)):
         for number, name in enumerate(names):
             if name not in bound:
-                said = f"the {what} {name!r} is nothing that the sentence asks to have happened"
-                yield PatternError(rule.place_of(f"{path}.{number}"), said)
+                problem = f"the {what} {name!r} is nothing that the sentence asks to have happened"
+                yield PatternError(rule.place_of(f"{path}.{number}"), problem)
     ends = {c.steps[-1].name for c in _chains(rule.when) if c.within or c.steps[-1].lasting}
     for number, name in enumerate(rule.cut):
         if name in bound and name not in ends:
-            said = f"{name!r} can only be cut off as the last step of a chain with 'within' or 'lasting'"
-            yield PatternError(rule.place_of(f"cut.{number}"), said)
+            problem = f"{name!r} can only be cut off as the last step of a chain with 'within' or 'lasting'"
+            yield PatternError(rule.place_of(f"cut.{number}"), problem)
 
 
 def _clauses(rule: Rule, bound: frozenset[str]) -> Iterator[tuple[str, str]]:
@@ -50,15 +50,15 @@ def _clauses(rule: Rule, bound: frozenset[str]) -> Iterator[tuple[str, str]]:
     for absent, measured in _bounded(rule.when, bound):
         open_end = absent.after and not absent.before and not absent.within and not absent.to_end
         if open_end:
-            said = f"no {absent.name} after {absent.after}"
-            yield absent.name, f"'{said}' has no bound; say 'within 5m', or 'until end' if that is meant"
+            text = f"no {absent.name} after {absent.after}"
+            yield absent.name, f"'{text}' has no bound; say 'within 5m', or 'until end' if that is meant"
         for side in (absent.after, absent.before):
             if side and side not in measured:
-                said = f"'no {absent.name}' is measured from {side!r}, which the sentence does not ask to have happened"
-                yield side, said
+                text = f"'no {absent.name}' is measured from {side!r}, which the sentence does not ask to have happened"
+                yield side, text
     yield from _never_bound(rule.when, bound)
-    yield from _turned(rule.when)
-    yield from _idle(rule, rule.when)
+    yield from _reversed_bounds(rule.when)
+    yield from _redundant_branches(rule, rule.when)
 
 
 def _bounded(condition: Condition, bound: frozenset[str]) -> Iterator[tuple[Absent, frozenset[str]]]:
@@ -77,13 +77,13 @@ def _bounded(condition: Condition, bound: frozenset[str]) -> Iterator[tuple[Abse
 
 def _never_bound(condition: Condition, anywhere: frozenset[str]) -> Iterator[tuple[str, str]]:
     """Absences that are measured from what another branch of an `or` asks to have happened, and their own does not."""
-    told: set[tuple[str, str]] = set()
+    reported: set[tuple[str, str]] = set()
     for branch in _branches(condition):
         bound = {name for term in branch for name in positive_names(term)}
         for absent in (term for term in branch if isinstance(term, Absent)):
             for side in (absent.after, absent.before):
-                if side in anywhere - bound and (absent.name, side) not in told:
-                    told.add((absent.name, side))
+                if side in anywhere - bound and (absent.name, side) not in reported:
+                    reported.add((absent.name, side))
                     yield side, f"'no {absent.name}' is measured from {side!r}, which another branch asks for"
 
 
@@ -108,7 +108,7 @@ def _chains(condition: Condition) -> Iterator[Chain]:
                 yield from _chains(term)
 
 
-def _turned(condition: Condition) -> Iterator[tuple[str, str]]:
+def _reversed_bounds(condition: Condition) -> Iterator[tuple[str, str]]:
     """Absences between two steps that the chain asks for in the other order: nothing is ever between them."""
     for branch in _branches(condition):
         orders = [
@@ -116,26 +116,31 @@ def _turned(condition: Condition) -> Iterator[tuple[str, str]]:
         ]
         for absent in (term for term in branch if isinstance(term, Absent)):
             if (absent.before, absent.after) in orders and absent.before != absent.after:
-                said = f"nothing is between {absent.after} and {absent.before}: the chain has them in the other order"
-                yield absent.name, said
+                problem = (
+                    f"nothing is between {absent.after} and {absent.before}: the chain has them in the other order"
+                )
+                yield absent.name, problem
 
 
-def _idle(rule: Rule, condition: Condition) -> Iterator[tuple[str, str]]:
+def _redundant_branches(rule: Rule, condition: Condition) -> Iterator[tuple[str, str]]:
     """Branches of an `or` that hold only where one before them does, and bring no alarm or proof of their own."""
     match condition:
         case AnyOf(terms):
             for number, term in enumerate(terms):
-                does = next((other for other in terms[:number] if _implies(term, other)), None)
-                brought = set(names_in(term)) - set(names_in(does)) if does is not None else set()
-                if does is not None and brought.isdisjoint((*rule.alarm, *(rule.proof.by if rule.proof else ()))):
-                    idle = say_condition(term)
-                    yield next(names_in(term)), f"'{idle}' adds nothing: where it holds, '{say_condition(does)}' does"
-                yield from _idle(rule, term)
+                covering = next((other for other in terms[:number] if _implies(term, other)), None)
+                added = set(names_in(term)) - set(names_in(covering)) if covering is not None else set()
+                if covering is not None and added.isdisjoint((*rule.alarm, *(rule.proof.by if rule.proof else ()))):
+                    idle = format_condition(term)
+                    yield (
+                        next(names_in(term)),
+                        f"'{idle}' adds nothing: where it holds, '{format_condition(covering)}' does",
+                    )
+                yield from _redundant_branches(rule, term)
         case All(terms):
             for term in terms:
-                yield from _idle(rule, term)
+                yield from _redundant_branches(rule, term)
         case Not(term):
-            yield from _idle(rule, term)
+            yield from _redundant_branches(rule, term)
         case _:
             return
 
@@ -143,14 +148,14 @@ def _idle(rule: Rule, condition: Condition) -> Iterator[tuple[str, str]]:
 def _implies(term: Condition, other: Condition) -> bool:
     """Whether one holds wherever the other does, as far as their form tells."""
     match term, other:
-        case All(parts), All(wanted):
-            holds = all(any(_implies(part, want) for part in parts) for want in wanted)
+        case All(parts), All(required):
+            holds = all(any(_implies(part, requirement) for part in parts) for requirement in required)
         case AnyOf(parts), _:
             holds = all(_implies(part, other) for part in parts)
         case All(parts), _:
             holds = any(_implies(part, other) for part in parts)
-        case _, AnyOf(wanted):
-            holds = any(_implies(term, want) for want in wanted)
+        case _, AnyOf(required):
+            holds = any(_implies(term, want) for want in required)
         case Chain(), Chain():
             holds = _is_part(other, term)
         case _:
@@ -163,7 +168,7 @@ def _is_part(part: Chain, whole: Chain) -> bool:
     if part.within and not 0 < whole.within <= part.within:
         return False
     steps = iter(whole.steps)
-    return all(any(_is_less(wanted, step) for step in steps) for wanted in part.steps)
+    return all(any(_is_less(required, step) for step in steps) for required in part.steps)
 
 
 def _is_less(step: ChainStep, than: ChainStep) -> bool:

@@ -37,7 +37,7 @@ _NODES = frozenset({"node", "from_node"})
 _QUOTES = ("{error}", "{text}", "{message}")  # in a sentence that says what the line says
 _ANYTHING = frozenset({"*", "?*", "*?*"})
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)+")
-NAMED: Mapping[str, tuple[str, ...]] = {
+PRODUCT_WORDS: Mapping[str, tuple[str, ...]] = {
     "ext4": ("ext4", "jbd2"),
     "XFS": ("xfs",),
     "btrfs": ("btrfs",),
@@ -76,11 +76,11 @@ _DRAINED = re.compile(r"\bdrain", re.IGNORECASE)
 def lint_truth(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[Fault]:
     """Every fault of a rule that lets it say what its lines do not show."""
     yield from _bare_codes(rule)
-    yield from _untied(rule, entries)
+    yield from _unbounded_events(rule, entries)
     yield from _unhealed(rule)
     yield from _unproven(rule)
     yield from _impossible(rule)
-    yield from _named(rule, entries)
+    yield from _unmatched_products(rule, entries)
 
 
 def _bare_codes(rule: Rule) -> Iterator[Fault]:
@@ -89,17 +89,17 @@ def _bare_codes(rule: Rule) -> Iterator[Fault]:
             for name, globs in where.items():
                 for glob in globs if name in {"error", "text", "message", "reason"} else ():
                     if found := _BARE_CODE.search(glob):
-                        said = (
+                        problem = (
                             f"{glob!r} matches the word {found[1]!r} anywhere; as a gRPC code it is 'code = {found[1]}'"
                         )
-                        yield f"events.{selector.name}.{name}", said
+                        yield f"events.{selector.name}.{name}", problem
 
 
-def _untied(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[Fault]:
+def _unbounded_events(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[Fault]:
     """Events of a node that a rule about something else asks for at any moment."""
     if rule.per is SubjectKind.NODE or not _NODES.isdisjoint(rule.same):
         return
-    for name in _loose(rule.when):
+    for name in _unbounded_names(rule.when):
         selector = rule.events[name]
         known = [entries[kind] for kind in selector.kinds if kind in entries]
         if (
@@ -107,11 +107,11 @@ def _untied(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[Fault]:
             and all(entry.scope == "node" for entry in known)
             and not any("node" in w for w in selector.conditions)
         ):
-            said = f"{name!r} is an event of the node and may be hours away; put it in a chain with 'within'"
-            yield "when", said
+            problem = f"{name!r} is an event of the node and may be hours away; put it in a chain with 'within'"
+            yield "when", problem
 
 
-def _loose(condition: Condition, *, is_beside: bool = False) -> Iterator[str]:
+def _unbounded_names(condition: Condition, *, is_beside: bool = False) -> Iterator[str]:
     """The names without a bound of time: those of long chains, and those beside other terms; not what lasts."""
     match condition:
         case Chain(steps, within):
@@ -120,10 +120,10 @@ def _loose(condition: Condition, *, is_beside: bool = False) -> Iterator[str]:
         case All(terms):
             are_many = len([term for term in terms if any(positive_names(term))]) > 1
             for term in terms:
-                yield from _loose(term, is_beside=is_beside or are_many)
+                yield from _unbounded_names(term, is_beside=is_beside or are_many)
         case AnyOf(terms):
             for term in terms:
-                yield from _loose(term, is_beside=is_beside)
+                yield from _unbounded_names(term, is_beside=is_beside)
         case _:
             return
 
@@ -146,12 +146,14 @@ def _unproven(rule: Rule) -> Iterator[Fault]:
     for name in dict.fromkeys(positive_names(rule.when)):
         selector = rule.events[name]
         globs = [glob for where in selector.conditions for named in where.values() for glob in named]
-        asked = [glob for glob in globs if glob not in _ANYTHING]
-        refused = [glob for glob in asked if glob.startswith("!")]
-        is_rest = len(refused) > MOST_EXCEPTIONS and len(refused) == len(asked)
+        patterns = [glob for glob in globs if glob not in _ANYTHING]
+        refused = [glob for glob in patterns if glob.startswith("!")]
+        is_rest = len(refused) > MOST_EXCEPTIONS and len(refused) == len(patterns)
         if is_rest and (rule.proof is None or name in proven) and not _repeats(rule):
-            said = f"{name!r} refuses {len(refused)} other errors, so it is no proof; name what proves it under 'proof'"
-            yield f"events.{name}", said
+            problem = (
+                f"{name!r} refuses {len(refused)} other errors, so it is no proof; name what proves it under 'proof'"
+            )
+            yield f"events.{name}", problem
 
 
 def _repeats(rule: Rule) -> bool:
@@ -164,8 +166,8 @@ def lint_look_alikes(rule: Rule, names: frozenset[str]) -> Iterator[Fault]:
     shown = {number for test in rule.tests for number in test.look_alikes}
     for number, text in enumerate(rule.look_alikes, start=1):
         if number not in shown and names.isdisjoint(rules_in(text)):
-            said = f"no test shows that the rule is silent then; give a near miss with 'not-when: {number}'"
-            yield f"not-when.{number - 1}", said
+            problem = f"no test shows that the rule is silent then; give a near miss with 'not-when: {number}'"
+            yield f"not-when.{number - 1}", problem
     for number, test in enumerate(rule.tests):
         for one in test.look_alikes:
             if one > len(rule.look_alikes):
@@ -188,26 +190,24 @@ def _impossible(rule: Rule) -> Iterator[Fault]:
             yield f"fix.{number}.after", "kubelet does not run, so no drain ends: its pods stay Terminating"
 
 
-def _named(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[Fault]:
+def _unmatched_products(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[Fault]:
     """File systems and drivers that a sentence names and that a branch of the condition, as proof, does not ask for."""
     branches = rule.when.terms if isinstance(rule.when, AnyOf) else (rule.when,)
     proven = set(rule.proof.by) if rule.proof else set()
-    events = {name: _asked(rule.events[name], entries) for name in positive_names(rule.when)}
+    events = {name: _selector_text(rule.events[name], entries) for name in positive_names(rule.when)}
     for key, text in (("title", rule.title), ("heading", rule.heading), ("says", rule.says)):
-        for named, words in NAMED.items():
-            if not re.search(rf"(?<![\w-]){re.escape(named)}(?![\w-])", text):
+        for product, words in PRODUCT_WORDS.items():
+            if not re.search(rf"(?<![\w-]){re.escape(product)}(?![\w-])", text):
                 continue
             for branch in branches:
                 names = list(dict.fromkeys(positive_names(branch)))
                 is_doubted = rule.proof is not None and proven.isdisjoint(names)
                 if not is_doubted and not any(word in events[name] for word in words for name in names):
-                    said = (
-                        f"the text names {named}, but no line, value or component of {', '.join(map(repr, names))} does"
-                    )
-                    yield key, said
+                    problem = f"the text names {product}, but no line, value or component of {', '.join(map(repr, names))} does"
+                    yield key, problem
 
 
-def _asked(selector: Selector, entries: Mapping[str, Entry]) -> str:
+def _selector_text(selector: Selector, entries: Mapping[str, Entry]) -> str:
     """What the lines of an event say and who prints them: its conditions, kinds and wordings."""
     globs = (glob for where in selector.conditions for named in where.values() for glob in named if glob[:1] != "!")
     known = [entries[kind] for kind in selector.kinds if kind in entries]

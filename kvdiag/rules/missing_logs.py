@@ -41,7 +41,7 @@ def needs(findings: Sequence[Finding], history: History, entries: Mapping[str, E
     ]
     for finding in [one for one in possible if one.severity is not Severity.INFO] or possible:
         for need in _needs(finding, history, entries):
-            found[need.component] = _joined(found.get(need.component), need)
+            found[need.component] = _merged(found.get(need.component), need)
             nodes.setdefault(need.component, finding.subject.ids.get("node", ""))
     return tuple(need._replace(run=_command(need, nodes[need.component], history)) for need in found.values())
 
@@ -49,16 +49,16 @@ def needs(findings: Sequence[Finding], history: History, entries: Mapping[str, E
 def _needs(finding: Finding, history: History, entries: Mapping[str, Entry]) -> Iterator[Need]:
     node = finding.subject.ids.get("node", "")
     window = Window(finding.begins - AROUND, finding.ends + AROUND + SETTLE)
-    is_unanchored = all(one.event.origin.source in history.adrift for one in finding.evidence)
+    is_unanchored = all(one.event.origin.source in history.unanchored for one in finding.evidence)
     for name in dict.fromkeys((*(absent.name for absent in absences(finding.rule.when)), *finding.rule.cut)):
         kinds, by_each = finding.rule.events[name].kinds, finding.rule.events[name].each
         if doubts(kinds, window, node, history, entries, by_each=by_each):
-            unheard = {doubt.component for doubt in finding.doubts}
-            doubted = [one for one in _witnesses(kinds, history, entries) if one[0] in unheard]
+            doubted_components = {doubt.component for doubt in finding.doubts}
+            doubted = [one for one in _witnesses(kinds, history, entries) if one[0] in doubted_components]
             for component, verbosity in doubted if by_each else doubted[:1]:
-                asked = 0 if _is_events(component, history) else verbosity
+                least_verbosity = 0 if _is_events(component, history) else verbosity
                 begins, ends = (None, None) if is_unanchored else (window.begins, window.ends)
-                yield Need(component, asked, begins, ends, (finding.key,), "")
+                yield Need(component, least_verbosity, begins, ends, (finding.key,), "")
 
 
 def _is_events(component: str, history: History) -> bool:
@@ -74,7 +74,7 @@ def _witnesses(kinds: Iterable[str], history: History, entries: Mapping[str, Ent
     return sorted((one for one in witnesses if one[0]), key=lambda one: one[0] not in seen)
 
 
-def _joined(before: Need | None, need: Need) -> Need:
+def _merged(before: Need | None, need: Need) -> Need:
     if before is not None:
         keys = tuple(dict.fromkeys((*before.findings, *need.findings)))
         begins = min((b for b in (before.begins, need.begins) if b is not None), default=None)
@@ -95,6 +95,6 @@ def _command(need: Need, node: str, history: History) -> str:
 
 def _of_node(need: Need, dialect: Dialect) -> str:
     if need.begins is None or need.ends is None:
-        return dialect.say(f"{{journal:{need.component}}}")
+        return dialect.expand(f"{{journal:{need.component}}}")
     since, until = (to_datetime(one).strftime("'%Y-%m-%d %H:%M:%S UTC'") for one in (need.begins, need.ends))
-    return dialect.say(f"{{between:{need.component}}}", {"since": since, "until": until})
+    return dialect.expand(f"{{between:{need.component}}}", {"since": since, "until": until})

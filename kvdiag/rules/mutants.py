@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from kvdiag.model.rule import Absent, All, AnyOf, Chain, ChainStep, Condition, Not, Rule, Selector
 from kvdiag.rules.grammar import names_in, positive_names
-from kvdiag.rules.words import say_condition
+from kvdiag.rules.words import format_condition
 
 SCALE = 10  # a bound that may be ten times as long, or as short, is not proven
 
@@ -31,10 +31,10 @@ class Mutant(NamedTuple):
 
 def mutants(rule: Rule) -> Iterator[Mutant]:
     """Every mutant of what the rule looks for, each under a name of its own."""
-    taken: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for operator, name, changed in _faulty(rule):
-        taken[name] += 1
-        yield Mutant(operator, name if taken[name] == 1 else f"{name} ({taken[name]})", changed)
+        counts[name] += 1
+        yield Mutant(operator, name if counts[name] == 1 else f"{name} ({counts[name]})", changed)
 
 
 def _faulty(rule: Rule) -> Iterator[tuple[str, str, Rule]]:
@@ -42,8 +42,8 @@ def _faulty(rule: Rule) -> Iterator[tuple[str, str, Rule]]:
         if any(positive_names(condition)):
             yield operator, name, rule._replace(when=condition)
     used = [rule.events[name] for name in dict.fromkeys(names_in(rule.when))]
-    for operator, said, alike, changed in _selectors(used):
-        yield operator, said, rule._replace(events={**rule.events, **{one.name: changed(one) for one in alike}})
+    for operator, label, alike, changed in _selectors(used):
+        yield operator, label, rule._replace(events={**rule.events, **{one.name: changed(one) for one in alike}})
 
 
 def _conditions(condition: Condition) -> Iterator[Changed]:
@@ -62,24 +62,28 @@ def _terms(condition: All | AnyOf, terms: tuple[Condition, ...]) -> Iterator[Cha
     operator = "term dropped" if isinstance(condition, All) else "branch removed"
     for at, term in enumerate(terms):
         rest = (*terms[:at], *terms[at + 1 :])
-        yield operator, f"without {say_condition(term)}", rest[0] if len(rest) == 1 else condition._replace(terms=rest)
+        yield (
+            operator,
+            f"without {format_condition(term)}",
+            rest[0] if len(rest) == 1 else condition._replace(terms=rest),
+        )
         for fault, name, inner in _conditions(term):
             yield fault, name, condition._replace(terms=(*terms[:at], inner, *terms[at + 1 :]))
 
 
 def _chains(chain: Chain) -> Iterator[Changed]:
-    steps, said = chain.steps, say_condition(chain)
+    steps, text = chain.steps, format_condition(chain)
     for at, step in enumerate(steps):
         if len(steps) > 1:
-            yield "step dropped", f"{said}: without {step.name}", chain._replace(steps=(*steps[:at], *steps[at + 1 :]))
+            yield "step dropped", f"{text}: without {step.name}", chain._replace(steps=(*steps[:at], *steps[at + 1 :]))
         for operator, name, changed in _steps(step):
-            yield operator, f"{said}: {name}", chain._replace(steps=(*steps[:at], changed, *steps[at + 1 :]))
+            yield operator, f"{text}: {name}", chain._replace(steps=(*steps[:at], changed, *steps[at + 1 :]))
     for at in range(len(steps) - 1):
         swapped = (*steps[:at], steps[at + 1], steps[at], *steps[at + 2 :])
         if swapped != steps:
-            yield "steps swapped", f"{said}: {steps[at + 1].name} first", chain._replace(steps=swapped)
+            yield "steps swapped", f"{text}: {steps[at + 1].name} first", chain._replace(steps=swapped)
     for name, within in _bounds(chain.within):
-        yield "within", f"{said}: within {name}", chain._replace(within=within)
+        yield "within", f"{text}: within {name}", chain._replace(within=within)
 
 
 def _steps(step: ChainStep) -> Iterator[tuple[str, str, ChainStep]]:
@@ -90,9 +94,9 @@ def _steps(step: ChainStep) -> Iterator[tuple[str, str, ChainStep]]:
 
 
 def _absences(absent: Absent) -> Iterator[Changed]:
-    said = say_condition(absent)
+    text = format_condition(absent)
     for name, within in _bounds(absent.within):
-        yield "absence", f"{said}: within {name}", absent._replace(within=within)
+        yield "absence", f"{text}: within {name}", absent._replace(within=within)
 
 
 def _bounds(length: int) -> Iterator[tuple[str, int]]:
@@ -112,8 +116,8 @@ def _selectors(used: Sequence[Selector]) -> Iterator[tuple[str, str, Sequence[Se
         alike = [one for one in used if one.where.get(key) == globs]
         yield "value ignored", f"{alike[0].name} whatever {key}", alike, partial(_whatever, key=key)
         for glob in globs if len(globs) > 1 else ():
-            said = f"{alike[0].name} without {key} {glob}"
-            yield "glob removed", said, alike, partial(_without_glob, key=key, glob=glob)
+            label = f"{alike[0].name} without {key} {glob}"
+            yield "glob removed", label, alike, partial(_without_glob, key=key, glob=glob)
 
 
 def _without_kind(selector: Selector, kind: str) -> Selector:

@@ -12,39 +12,42 @@ from kvdiag.model.values import Verdict
 from kvdiag.rules.links import Subject, subject_of
 
 
-class Shared:
+class SharedLines:
     """Findings by the lines they rest on."""
 
     def __init__(self, findings: Sequence[Finding]) -> None:
         """All findings there are."""
-        self._on: dict[tuple[Subject, Origin], dict[str, tuple[Finding, str]]] = defaultdict(dict)
+        self._by_line: dict[tuple[Subject, Origin], dict[str, tuple[Finding, str]]] = defaultdict(dict)
         for finding in findings:
             for one in finding.evidence:
-                self._on[subject_of(finding), one.event.origin].setdefault(finding.key, (finding, one.step))
+                self._by_line[subject_of(finding), one.event.origin].setdefault(finding.key, (finding, one.step))
 
-    def surer(self, finding: Finding) -> Iterator[Finding]:
+    def more_certain(self, finding: Finding) -> Iterator[Finding]:
         """Where it is only possible, those of the same subject that are certain and show all its lines."""
         if finding.verdict is Verdict.POSSIBLE:
-            for shared in self._beside(finding):
+            for shared in self._sharing_lines(finding):
                 if shared[0][0].verdict is Verdict.CONFIRMED and len(shared) == len(finding.evidence):
                     yield shared[0][0]
 
-    def narrower(self, finding: Finding) -> Iterator[Finding]:
+    def more_specific(self, finding: Finding) -> Iterator[Finding]:
         """Those of the same subject whose rules ask more of the lines that both rest on."""
-        for shared in self._beside(finding):
+        for shared in self._sharing_lines(finding):
             other = shared[0][0]
-            if all(_precision(other.rule, its) > _precision(finding.rule, mine) for _, its, mine in shared):
+            if all(
+                _precision(other.rule, other_step) > _precision(finding.rule, own_step)
+                for _, other_step, own_step in shared
+            ):
                 yield other
 
-    def _beside(self, finding: Finding) -> Iterable[list[tuple[Finding, str, str]]]:
+    def _sharing_lines(self, finding: Finding) -> Iterable[list[tuple[Finding, str, str]]]:
         """Each other finding of the same subject, with the names that both have for the lines they share."""
         subject, lines = subject_of(finding), {one.event.origin: one.step for one in finding.evidence}
-        told: dict[str, list[tuple[Finding, str, str]]] = defaultdict(list)
+        by_finding: dict[str, list[tuple[Finding, str, str]]] = defaultdict(list)
         for line, step in lines.items():
-            for key, (other, its_step) in self._on[subject, line].items():
+            for key, (other, other_step) in self._by_line[subject, line].items():
                 if key != finding.key:
-                    told[key].append((other, its_step, step))
-        return told.values()
+                    by_finding[key].append((other, other_step, step))
+        return by_finding.values()
 
 
 def _precision(rule: Rule, step: str) -> tuple[int, int]:

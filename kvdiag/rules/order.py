@@ -16,7 +16,7 @@ EARLIEST = -(1 << 62)
 MOST_KNOWN = 4096  # conditions
 
 
-class Moments(Protocol):
+class EventTimes(Protocol):
     """When events of a name were."""
 
     def soonest(self, name: str, since: int) -> int | None:
@@ -26,11 +26,11 @@ class Moments(Protocol):
 Names = tuple[str, ...]
 Alternatives = Sequence[Sequence[Names]]  # of each of one of them the names must follow one another
 ALWAYS: Alternatives = ((),)
-MOST = 64  # alternatives; a condition with more of them is judged without being looked at before
+MOST_ALTERNATIVES = 64  # alternatives; a condition with more of them is judged without being looked at before
 _KNOWN: dict[int, tuple[Condition, Sequence[str], Alternatives]] = {}  # by the identity of a condition
 
 
-def can_be(condition: Condition, cut: Sequence[str], moments: Moments) -> bool:
+def order_is_possible(condition: Condition, cut: Sequence[str], moments: EventTimes) -> bool:
     """Whether each step of a chain has an event that goes on when or after one of the step before it does.
 
     The last step need not have one where the log's end may have `cut` it off. What must be absent is not looked at.
@@ -38,7 +38,7 @@ def can_be(condition: Condition, cut: Sequence[str], moments: Moments) -> bool:
     return any(all(_follow(names, moments) for names in chains) for chains in _alternatives(condition, cut))
 
 
-def _follow(names: Names, moments: Moments) -> bool:
+def _follow(names: Names, moments: EventTimes) -> bool:
     since = EARLIEST
     for name in names:
         moment = moments.soonest(name, since)
@@ -66,7 +66,7 @@ def _chains(condition: Condition, cut: Sequence[str]) -> Alternatives:
             found: Alternatives = ALWAYS
             for term in terms:
                 found = [(*some, *more) for some in found for more in _chains(term, cut)]
-                if len(found) > MOST:
+                if len(found) > MOST_ALTERNATIVES:
                     return ALWAYS
             return found
         case AnyOf(terms):

@@ -24,17 +24,17 @@ from kvdiag.model.rule import (
 from kvdiag.model.values import EMPTY, Role, Severity, SubjectKind
 from kvdiag.model.vocabulary import Entry, Wording
 
-PACKED = 7
+PACKED_VERSION = 7
 """The shape of the JSON; another number makes old caches unread."""
 
-Packed = dict[str, Any]
+PackedRule = dict[str, Any]
 TEXTS = (
     "same", "shows", "follows", "clocks", "cut", "references", "look_alikes",
     "breaks", "suffers", "explains", "never_explains", "collect", "tests",
 )  # fmt: skip
 
 
-def pack(rule: Rule) -> Packed:
+def pack(rule: Rule) -> PackedRule:
     """A rule without its tests, in JSON's types."""
     return rule._asdict() | {
         "severity": int(rule.severity),
@@ -54,24 +54,24 @@ def pack(rule: Rule) -> Packed:
 
 def unpack(packed: Mapping[str, Any]) -> Rule:
     """The rule that was packed. Raises KeyError or TypeError for anything else."""
-    said = dict(packed)
-    said |= {
-        "severity": Severity(said["severity"]),
-        "possible": _severity(said["possible"]),
-        "role": Role(said["role"]),
-        "per": SubjectKind(said["per"]),
-        "when": _unpack_condition(said["when"]),
-        "events": {name: _selector(name, *value) for name, value in said["events"].items()},
-        "proof": _proof(said["proof"]),
-        "fix": tuple(Fix(**value) for value in said["fix"]),
-        "bugs": tuple(map(_bug, said["bugs"])),
-        "healed": _healing(said["healed"]),
-        "alarm": tuple(said.get("alarm", ())),
-        "lines": tuple(map(unpack_entry, said["lines"])),
+    fields = dict(packed)
+    fields |= {
+        "severity": Severity(fields["severity"]),
+        "possible": _severity(fields["possible"]),
+        "role": Role(fields["role"]),
+        "per": SubjectKind(fields["per"]),
+        "when": _unpack_condition(fields["when"]),
+        "events": {name: _selector(name, *value) for name, value in fields["events"].items()},
+        "proof": _proof(fields["proof"]),
+        "fix": tuple(Fix(**value) for value in fields["fix"]),
+        "bugs": tuple(map(_bug, fields["bugs"])),
+        "healed": _healing(fields["healed"]),
+        "alarm": tuple(fields.get("alarm", ())),
+        "lines": tuple(map(unpack_entry, fields["lines"])),
     }
     for name in TEXTS:
-        said[name] = tuple(said[name])
-    return Rule(**said)
+        fields[name] = tuple(fields[name])
+    return Rule(**fields)
 
 
 def _proof(packed: Mapping[str, Any] | None) -> Proof | None:
@@ -118,8 +118,8 @@ def pack_entry(entry: Entry) -> list[Any]:
 def unpack_entry(packed: list[Any]) -> Entry:
     """The entry that was packed. Raises TypeError or ValueError for anything else."""
     kind, component, wordings, *between, samples, place, also = packed
-    own = tuple([Wording(*one) for one in wordings])
-    return Entry._make([kind, component, own, *between, tuple(samples), place, tuple(also)])
+    read_wordings = tuple([Wording(*one) for one in wordings])
+    return Entry._make([kind, component, read_wordings, *between, tuple(samples), place, tuple(also)])
 
 
 def _pack_condition(condition: Condition) -> list[Any]:

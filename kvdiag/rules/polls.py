@@ -33,12 +33,12 @@ def pieces(poll: Event, events: Sequence[Event], times: Sequence[int]) -> Iterat
     """The pieces of one poll between the events of other kinds; `times` are theirs."""
     for cut in _moments(poll, events, times):
         lasted, repeats = poll.ends - poll.time, poll.count - 1
-        said = 1 + (cut - poll.time) * repeats // lasted if cut > poll.time else 0
-        if 0 < said < poll.count:
-            until = min(poll.time + (said - 1) * lasted // repeats, cut - 1)
-            again = max(poll.time + said * lasted // repeats, cut + 1)
-            yield poll._replace(ends=until, count=said)
-            poll = poll._replace(time=again, count=poll.count - said)
+        before = 1 + (cut - poll.time) * repeats // lasted if cut > poll.time else 0
+        if 0 < before < poll.count:
+            until = min(poll.time + (before - 1) * lasted // repeats, cut - 1)
+            restart = max(poll.time + before * lasted // repeats, cut + 1)
+            yield poll._replace(ends=until, count=before)
+            poll = poll._replace(time=restart, count=poll.count - before)
     yield poll
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from signal import Signals
 
-from kvdiag.base.clock import SECOND, say_duration
+from kvdiag.base.clock import SECOND, format_duration
 from kvdiag.model.event import Event
 
 FINISHED = "container.finished"
@@ -23,17 +23,17 @@ FROM_SIGNALS = 128
 def run_values(events: Iterable[Event]) -> Mapping[str, str]:
     """The `signal` and the `duration` of the last container that ended, as far as these events, in order, tell them."""
     started: dict[str, int] = {}
-    said: dict[str, str] = {}
+    values: dict[str, str] = {}
     for event in events:
         container = event.ref("container_id") or event.attrs.get("data", "")
         if event.kind != FINISHED:
             started[container] = event.time
             continue
-        said = {"signal": signal_of(event.attrs.get("exit_code", ""))}
+        values = {"signal": signal_of(event.attrs.get("exit_code", ""))}
         if container in started:
             ran = event.time - started[container]
-            said["duration"] = say_duration(ran) if ran > RELIST else "1s or less"
-    return said
+            values["duration"] = format_duration(ran) if ran > RELIST else "1s or less"
+    return values
 
 
 def signal_of(exit_code: str) -> str:

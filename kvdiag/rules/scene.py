@@ -15,18 +15,18 @@ from typing import NamedTuple
 
 from kvdiag.base.clock import HOUR, MINUTE
 from kvdiag.history.correlate.entities import node_entity
-from kvdiag.model.event import Event, place_of
+from kvdiag.model.event import Event, event_order
 from kvdiag.model.rule import Rule
 from kvdiag.model.timeline import History, Timeline
 from kvdiag.model.values import SubjectKind
 from kvdiag.model.vocabulary import Entry
-from kvdiag.rules.demand import holdable
+from kvdiag.rules.demand import holdable_rules
 from kvdiag.rules.distribution import Dialect, dialect_of
 from kvdiag.rules.grammar import positive_names
-from kvdiag.rules.order import can_be, soonest
+from kvdiag.rules.order import order_is_possible, soonest
 from kvdiag.rules.selection import ByKind, by_kind, selects
-from kvdiag.rules.shelf import possible
-from kvdiag.rules.sought import Sought, sought
+from kvdiag.rules.shelf import possible_rules
+from kvdiag.rules.sought import RulePrefilter, prefilter_of
 
 HORIZON = HOUR  # events of the node are looked at this long before and after a subject was heard of
 
@@ -62,56 +62,65 @@ class _Series:
 class SubjectEvents:
     """The events of one subject, by kind, to be asked for those that a rule looks at on one node."""
 
-    def __init__(self, timeline: Timeline, index: EventIndex, heard: ByKind | None = None) -> None:
+    def __init__(self, timeline: Timeline, index: EventIndex, subset: ByKind | None = None) -> None:
         """Give the timeline of a subject and the index of its history; `heard` are the events it has, if not all."""
         self.timeline, self._index = timeline, index
         self._is_node = timeline.subject.kind is SubjectKind.NODE
         self.nodes = [timeline.subject.key] if self._is_node else nodes_of(timeline)
-        own = index.by_kind if self._is_node else by_kind(timeline.events)
-        self._by_kind = own if heard is None else heard
-        self.is_stand_in = heard is not None  # for subjects that its lines do not name
+        everything = index.by_kind if self._is_node else by_kind(timeline.events)
+        self._by_kind = everything if subset is None else subset
+        self.is_node_fallback = subset is not None  # for subjects that its lines do not name
 
-    def can_be(self, wanted: Sought) -> bool:
+    def can_hold(self, prefilter: RulePrefilter) -> bool:
         """Whether the kinds of its events, and of the nodes' own, allow the order that the rule asks for."""
-        if self._is_node or self.is_stand_in:
+        if self._is_node or self.is_node_fallback:
             return True
-        return can_be(wanted.rule.when, wanted.rule.cut, _Kinds(wanted.rule, self._by_kind, self._index))
+        return order_is_possible(
+            prefilter.rule.when, prefilter.rule.cut, _KindTimes(prefilter.rule, self._by_kind, self._index)
+        )
 
-    def of(self, wanted: Sought, node: str) -> list[Event]:
+    def select(self, prefilter: RulePrefilter, node: str) -> list[Event]:
         """The events of the rule's kinds on this node, with the node's own events near them, in order.
 
         A rule about a node looks at all that happened on it: a pod that starts shows that the runtime is back. Where
         there are several nodes an event that names none proves nothing about one of them; it may still show that
         something was not missing.
         """
-        series = [self._by_kind[kind] for kind in wanted.kinds if kind in self._by_kind]
+        series = [self._by_kind[kind] for kind in prefilter.kinds if kind in self._by_kind]
         if self._is_node:
             key = self.timeline.subject.key
-            lent = {*wanted.kinds} - (wanted.positive if len(self._index.nodes) > 1 else frozenset())
-            here = (e for events in series for e in events if e.node == key or (not e.node and e.kind in lent))
-            return sorted(here, key=place_of)
+            unnamed_kinds = {*prefilter.kinds} - (prefilter.positive if len(self._index.nodes) > 1 else frozenset())
+            on_node = (
+                e for events in series for e in events if e.node == key or (not e.node and e.kind in unnamed_kinds)
+            )
+            return sorted(on_node, key=event_order)
         is_all = not node or len(self.nodes) == 1
-        lent = {*wanted.kinds} - wanted.positive
-        mine = [e for events in series for e in events if is_all or e.node == node or (not e.node and e.kind in lent)]
-        kinds = [kind for kind in wanted.kinds if not wanted.rule.or_node or kind not in wanted.positive]
-        near = list(self._index.near(kinds, node, mine)) if mine else []
+        unnamed_kinds = {*prefilter.kinds} - prefilter.positive
+        selected = [
+            e
+            for events in series
+            for e in events
+            if is_all or e.node == node or (not e.node and e.kind in unnamed_kinds)
+        ]
+        kinds = [kind for kind in prefilter.kinds if not prefilter.rule.or_node or kind not in prefilter.positive]
+        near = list(self._index.near(kinds, node, selected)) if selected else []
         if not near:
-            return sorted(mine, key=place_of) if len(series) > 1 else mine
-        return sorted({id(event): event for event in (*mine, *near)}.values(), key=place_of)
+            return sorted(selected, key=event_order) if len(series) > 1 else selected
+        return sorted({id(event): event for event in (*selected, *near)}.values(), key=event_order)
 
 
-class _Kinds(NamedTuple):
+class _KindTimes(NamedTuple):
     """When the kinds of a rule's names were: of a subject, and of any node."""
 
     rule: Rule
-    own: ByKind
-    nodes: EventIndex
+    by_kind: ByKind
+    events: EventIndex
 
     def soonest(self, name: str, since: int) -> int | None:
         """The first moment from `since` on at which an event of one of the name's kinds was going on."""
         first: int | None = None
         for kind in self.rule.events[name].kinds:
-            for moment in (soonest(self.own.get(kind, ()), since), self.nodes.soonest(kind, since)):
+            for moment in (soonest(self.by_kind.get(kind, ()), since), self.events.soonest(kind, since)):
                 if moment is not None and (first is None or moment < first):
                     first = moment
         return first
@@ -126,63 +135,66 @@ class EventIndex:
         self.dialect: Callable[[str], Dialect] = cache(partial(dialect_of, history))
         self.by_kind = by_kind(history.events)
         self.nodes = {event.node for event in history.events if event.node}
-        self._heard: dict[str, set[Key]] = defaultdict(set)
+        self._subjects_of_kind: dict[str, set[Key]] = defaultdict(set)
         of_node: dict[str, dict[str, list[Event]]] = defaultdict(lambda: defaultdict(list))
         for key, timeline in history.timelines.items():
             for kind in {event.kind for event in timeline.events}:
-                self._heard[kind].add(key)
+                self._subjects_of_kind[kind].add(key)
             if key[0] is SubjectKind.NODE:
                 for event in timeline.events:
                     of_node[event.kind][key[1]].append(event)
         wide = {kind for kind in of_node if kind in entries and entries[kind].scope == "node"}
         self._of_nodes = {kind: {node: _Series(events) for node, events in of_node[kind].items()} for kind in wide}
 
-    def candidates(self, rules: Iterable[Rule]) -> Iterator[tuple[SubjectEvents, list[Sought]]]:
+    def candidates(self, rules: Iterable[Rule]) -> Iterator[tuple[SubjectEvents, list[RulePrefilter]]]:
         """The subjects on which a rule can hold, in order of their keys, each with the rules that can."""
-        asked: dict[Key, list[Sought]] = defaultdict(list)
-        heard = self.by_kind.keys() | self._heard.keys()
-        wants = [sought(rule) for rule in holdable(possible(rules, heard), self.by_kind)]
-        for wanted in wants:
-            for key in self._possible(wanted):
-                asked[key].append(wanted)
-        for key in sorted(asked):
-            yield SubjectEvents(self._timeline(key), self), asked[key]
-        for wanted in wants:
-            for subject in self._unclaimed(wanted) if wanted.rule.or_node else ():
-                yield subject, [wanted]
+        by_subject: dict[Key, list[RulePrefilter]] = defaultdict(list)
+        seen_kinds = self.by_kind.keys() | self._subjects_of_kind.keys()
+        prefilters = [prefilter_of(rule) for rule in holdable_rules(possible_rules(rules, seen_kinds), self.by_kind)]
+        for prefilter in prefilters:
+            for key in self._possible_subjects(prefilter):
+                by_subject[key].append(prefilter)
+        for key in sorted(by_subject):
+            yield SubjectEvents(self._timeline(key), self), by_subject[key]
+        for prefilter in prefilters:
+            for subject in self._unclaimed(prefilter) if prefilter.rule.or_node else ():
+                yield subject, [prefilter]
 
-    def _unclaimed(self, wanted: Sought) -> Iterator[SubjectEvents]:
+    def _unclaimed(self, prefilter: RulePrefilter) -> Iterator[SubjectEvents]:
         """The nodes where the rule's events name no subject of its kind, each with those events.
 
         A line that also names a subject tells nothing of the node, as the sentence within an error.
         """
-        rule, positive = wanted.rule, wanted.positive
-        keys = {key for kind in positive for key in self._heard.get(kind, ()) if key[0] is rule.per}
+        rule, positive = prefilter.rule, prefilter.positive
+        keys = {key for kind in positive for key in self._subjects_of_kind.get(kind, ()) if key[0] is rule.per}
         selectors = [rule.events[name] for name in positive_names(rule.when)]
         events = {id(e): e for key in keys for e in self.history.timelines[key].events if e.kind in positive}
         claimed = [e for e in events.values() if any(selects(selector, e) for selector in selectors)]
         nodes, lines = {event.node for event in claimed}, {event.origin for event in claimed}
         if "" in nodes:
             return
-        unheard = {"", *nodes} if nodes else nodes  # what no node is known of may be of the one that is
-        heard = {kind: [e for e in self.by_kind.get(kind, ()) if e.origin not in lines] for kind in wanted.kinds}
-        for node in sorted({event.node for kind in positive for event in heard[kind]} - unheard):
-            yield SubjectEvents(self._timeline((SubjectKind.NODE, node)), self, heard)
+        known_nodes = {"", *nodes} if nodes else nodes  # what no node is known of may be of the one that is
+        unclaimed = {kind: [e for e in self.by_kind.get(kind, ()) if e.origin not in lines] for kind in prefilter.kinds}
+        for node in sorted({event.node for kind in positive for event in unclaimed[kind]} - known_nodes):
+            yield SubjectEvents(self._timeline((SubjectKind.NODE, node)), self, unclaimed)
 
     def _timeline(self, key: Key) -> Timeline:
         """The timeline of a subject; a node that only pods and volumes tell of has none of its own."""
         return self.history.timelines.get(key) or Timeline(node_entity(key[1]), ())
 
-    def _possible(self, wanted: Sought) -> Iterable[Key]:
+    def _possible_subjects(self, prefilter: RulePrefilter) -> Iterable[Key]:
         """The subjects of the rule's kind that have, or whose node has, an event for each clause."""
-        rule = wanted.rule
+        rule = prefilter.rule
         if rule.per is SubjectKind.NODE:
-            if not wanted.can_hold(self.by_kind.keys()):
+            if not prefilter.can_hold(self.by_kind.keys()):
                 return ()
-            return {(rule.per, event.node) for kind in wanted.positive for event in self.by_kind.get(kind, ())}
-        own = [clause for clause in wanted.clauses if not any(kind in self._of_nodes for kind in clause)]
-        heard = [{key for kind in clause for key in self._heard.get(kind, ())} for clause in own or [wanted.positive]]
-        return {key for key in set.intersection(*heard) if key[0] is rule.per}
+            return {(rule.per, event.node) for kind in prefilter.positive for event in self.by_kind.get(kind, ())}
+        subject_clauses = [clause for clause in prefilter.clauses if not any(kind in self._of_nodes for kind in clause)]
+        subjects = [
+            {key for kind in clause for key in self._subjects_of_kind.get(kind, ())}
+            for clause in subject_clauses or [prefilter.positive]
+        ]
+        return {key for key in set.intersection(*subjects) if key[0] is rule.per}
 
     def soonest(self, kind: str, since: int) -> int | None:
         """The first moment from `since` on at which an event of a node itself, of this kind, was going on."""
@@ -214,22 +226,22 @@ def parts(rule: Rule, events: Sequence[Event]) -> Iterator[Sequence[Event]]:
         for want in dict.fromkeys(filter(None, values)) or ("",):
             yield [event for event, value in zip(events, values, strict=True) if not value or value == want]
         return
-    said = [tuple(event.value(name) for name in rule.same) for event in events]
-    distinct = dict.fromkeys(said)
-    for wanted in [one for one in distinct if all(one)] or list(distinct):
-        fits = (all(value in {"", want} for value, want in zip(one, wanted, strict=True)) for one in said)
+    rows = [tuple(event.value(name) for name in rule.same) for event in events]
+    distinct = dict.fromkeys(rows)
+    for combination in [one for one in distinct if all(one)] or list(distinct):
+        fits = (all(value in {"", want} for value, want in zip(one, combination, strict=True)) for one in rows)
         yield [event for event, fit in zip(events, fits, strict=True) if fit]
 
 
 def episodes(events: Sequence[Event]) -> Iterator[Sequence[Event]]:
     """The events divided where nothing happened for long: without a name, what comes later is of another subject."""
-    begun, reached = 0, 0
+    start, reached = 0, 0
     for at, event in enumerate(events):
         if at and event.time - reached > EPISODE:
-            yield events[begun:at]
-            begun = at
+            yield events[start:at]
+            start = at
         reached = max(reached, event.ends)
-    yield events[begun:]
+    yield events[start:]
 
 
 def nodes_of(timeline: Timeline) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from kvdiag.base.clock import duration
+from kvdiag.base.clock import parse_duration
 from kvdiag.base.errors import PatternError
 from kvdiag.base.slips import suggestion
 from kvdiag.base.versions import read_range
@@ -14,7 +14,7 @@ from kvdiag.model.rule import Bug, Condition, Fix, Healing, Proof, Rule, Selecto
 from kvdiag.model.values import EMPTY, Role, Severity, SubjectKind
 from kvdiag.rules.family import members
 from kvdiag.rules.grammar import read_condition
-from kvdiag.rules.selectors import Groups, Named, read_events, read_sign, texts
+from kvdiag.rules.selectors import Groups, SelectorsAndLines, read_events, read_sign, texts
 from kvdiag.rules.trials import read_tests
 
 KEYS = [
@@ -92,40 +92,40 @@ def _rule(node: Node, groups: Groups) -> Rule:
         applies=_ranges(top["applies"]) if "applies" in top else {},
         bugs=tuple(_bug(item, list(selectors)) for item in _items(top, "bugs")),
         proof=_proof(top["proof"], list(selectors)) if "proof" in top else None,
-        same=_listed(top, "same"),
+        same=_text_items(top, "same"),
         cut=tuple(_one_of(item, list(selectors)) for item in _items(top, "cut")),
         counts=_one_of(top["counts"], list(selectors)) if "counts" in top else "",
         shows=tuple(_one_of(item, list(selectors)) for item in _items(top, "shows")),
         follows=tuple(_one_of(item, list(selectors)) for item in _items(top, "follows")),
-        references=_listed(top, "references"),
+        references=_text_items(top, "references"),
         alarm=tuple(_one_of(item, list(selectors)) for item in _items(top, "alarm")),
         clocks=tuple(_one_of(item, list(selectors)) for item in _items(top, "clocks")),
         healed=_healing(top["healed"], selectors) if "healed" in top else None,
         look_alikes=tuple(" ".join(item.text().split()) for item in _items(top, "not-when")),
-        collect=_listed(top, "collect"),
+        collect=_text_items(top, "collect"),
         lines=lines,
         survives=_reasons(top),
         tests=read_tests(_items(top, "tests")),
         place=node.place,
         places=dict(node.places()),
     )
-    return _spreading(rule, top)
+    return _with_causes(rule, top)
 
 
-def _spreading(rule: Rule, top: Mapping[str, Node]) -> Rule:
+def _with_causes(rule: Rule, top: Mapping[str, Node]) -> Rule:
     """The rule with its heading and its causes; what breaks nothing and suffers from something is a symptom."""
-    usual = Role.SYMPTOM if "suffers" in top and "breaks" not in top else Role.CAUSE
+    default = Role.SYMPTOM if "suffers" in top and "breaks" not in top else Role.CAUSE
     return rule._replace(
         heading=" ".join(top["heading"].text().split()) if "heading" in top else "",
-        role=Role(_one_of(top["role"], list(Role))) if "role" in top else usual,
-        breaks=_listed(top, "breaks"),
-        suffers=_listed(top, "suffers"),
-        explains=_listed(top, "explains"),
-        never_explains=_listed(top, "never-explains"),
+        role=Role(_one_of(top["role"], list(Role))) if "role" in top else default,
+        breaks=_text_items(top, "breaks"),
+        suffers=_text_items(top, "suffers"),
+        explains=_text_items(top, "explains"),
+        never_explains=_text_items(top, "never-explains"),
     )
 
 
-def _sentence(node: Node, top: Mapping[str, Node], name: str, groups: Groups) -> tuple[Named, Condition]:
+def _sentence(node: Node, top: Mapping[str, Node], name: str, groups: Groups) -> tuple[SelectorsAndLines, Condition]:
     """The events and the condition: as they are written out, or those that `sign` is short for."""
     if "sign" in top:
         for key in ("events", "when"):
@@ -141,12 +141,12 @@ def _sentence(node: Node, top: Mapping[str, Node], name: str, groups: Groups) ->
 
 def _per(node: Node, top: Mapping[str, Node]) -> str:
     """What a finding is about; a sign may say it too."""
-    said = [keys["per"] for keys in (top, top["sign"].table() if "sign" in top else {}) if "per" in keys]
-    if not said:
+    nodes = [keys["per"] for keys in (top, top["sign"].table() if "sign" in top else {}) if "per" in keys]
+    if not nodes:
         raise node.error("the key 'per' is missing")
-    if len(said) > 1:
-        raise said[1].error("'per' is there twice")
-    return _one_of(said[0], PER)
+    if len(nodes) > 1:
+        raise nodes[1].error("'per' is there twice")
+    return _one_of(nodes[0], PER)
 
 
 def _reasons(top: Mapping[str, Node]) -> Mapping[str, str]:
@@ -157,7 +157,7 @@ def _items(top: Mapping[str, Node], key: str) -> tuple[Node, ...]:
     return top[key].sequence() if key in top else ()
 
 
-def _listed(top: Mapping[str, Node], key: str) -> tuple[str, ...]:
+def _text_items(top: Mapping[str, Node], key: str) -> tuple[str, ...]:
     return tuple(item.text() for item in _items(top, key))
 
 
@@ -181,15 +181,15 @@ def _ranges(node: Node) -> dict[str, str]:
 
 def _fix(node: Node) -> Fix:
     keys = node.mapping(("text", "run", "after"), ("text",))
-    said = {key: " ".join(child.text().split()) for key, child in keys.items()}
-    return Fix(text=said["text"], run=said.get("run", ""), after=said.get("after", ""))
+    values = {key: " ".join(child.text().split()) for key, child in keys.items()}
+    return Fix(text=values["text"], run=values.get("run", ""), after=values.get("after", ""))
 
 
 def _healing(node: Node, selectors: Mapping[str, Selector]) -> Healing:
     keys = node.mapping(("by", "says", "severity", "after"), ("by", "says"))
     by = keys["by"].sequence() if isinstance(keys["by"].value, tuple) else (keys["by"],)
     severity = _severity(keys["severity"]) if "severity" in keys else None
-    after = duration(keys["after"].text()) if "after" in keys else 0
+    after = parse_duration(keys["after"].text()) if "after" in keys else 0
     if after is None or after < 0:
         raise keys["after"].error(f"{keys['after'].text()!r} is no duration; write 90s, 5m")
     names = tuple(_one_of(item, list(selectors)) for item in by)
@@ -218,7 +218,7 @@ def _proof(node: Node, names: list[str]) -> Proof:
 
 
 def _severity(node: Node) -> Severity:
-    return Severity.of(_one_of(node, [severity.label for severity in Severity]))
+    return Severity.from_label(_one_of(node, [severity.label for severity in Severity]))
 
 
 def unique(rules: Iterable[Rule]) -> Iterator[PatternError]:

@@ -14,10 +14,10 @@ from kvdiag.model.rule import Chain, ChainStep, Condition, Selector, Where
 from kvdiag.model.vocabulary import Entry, Wording
 
 Groups = Mapping[str, tuple[str, ...]]
-Named = tuple[dict[str, Selector], tuple[Entry, ...]]
+SelectorsAndLines = tuple[dict[str, Selector], tuple[Entry, ...]]
 
 LINE_KEYS = ("line", "anchor", "fields", "component", "verbosity", "scope", "poll")
-OF_NAMES = ("any", "witness")  # keys that are no names of a line's values
+RESERVED_KEYS = ("any", "witness")  # keys that are no names of a line's values
 SIGN = "sign"
 SIGN_KEYS = ("text", "per", "component", "fields", "verbosity")
 SHORTEST_ANCHOR = 4
@@ -34,7 +34,7 @@ def read_groups(node: Node) -> Groups:
     return groups
 
 
-def read_events(node: Node, rule: str, groups: Groups) -> Named:
+def read_events(node: Node, rule: str, groups: Groups) -> SelectorsAndLines:
     """The selectors of a rule, and the entries of its raw lines."""
     selectors: dict[str, Selector] = {}
     lines: list[Entry] = []
@@ -51,7 +51,7 @@ def read_events(node: Node, rule: str, groups: Groups) -> Named:
     return selectors, tuple(lines)
 
 
-def read_sign(node: Node, rule: str) -> tuple[Named, Condition]:
+def read_sign(node: Node, rule: str) -> tuple[SelectorsAndLines, Condition]:
     """The short form of a rule that is found wherever one of its lines stands: each text is a line and its anchor."""
     keys = node.mapping(SIGN_KEYS, ("text",))
     component = keys["component"].text() if "component" in keys else ""
@@ -64,7 +64,7 @@ def read_sign(node: Node, rule: str) -> tuple[Named, Condition]:
             verbosity=verbosity,
             place=text.place,
         )
-        for text in _some(keys["text"])
+        for text in _at_least_one(keys["text"])
     )
     kind = f"line.{rule}.{SIGN}"
     entry = Entry(kind=kind, component=component, wordings=wordings, verbosity=verbosity, place=node.place)
@@ -104,14 +104,14 @@ def _items(node: Node) -> tuple[Node, ...]:
     return node.sequence() if isinstance(node.value, tuple) else (node,)
 
 
-def _some(node: Node) -> tuple[Node, ...]:
+def _at_least_one(node: Node) -> tuple[Node, ...]:
     items = _items(node)
     if not items:
         raise node.error("at least one is expected here")
     return items
 
 
-def _selector(name: str, kinds: tuple[str, ...], keys: Mapping[str, Node], own: tuple[str, ...]) -> Selector:
+def _selector(name: str, kinds: tuple[str, ...], keys: Mapping[str, Node], reserved: tuple[str, ...]) -> Selector:
     if "witness" in keys and keys["witness"].text() not in WITNESSES:
         raise keys["witness"].error(
             f"unknown {keys['witness'].text()!r}{suggestion(keys['witness'].text(), WITNESSES)}"
@@ -119,14 +119,14 @@ def _selector(name: str, kinds: tuple[str, ...], keys: Mapping[str, Node], own: 
     return Selector(
         name=name,
         kinds=kinds,
-        where=_where(keys, (*own, *OF_NAMES)),
-        any_of=tuple(_where(item.table(), ()) for item in _some(keys["any"])) if "any" in keys else (),
+        where=_where(keys, (*reserved, *RESERVED_KEYS)),
+        any_of=tuple(_where(item.table(), ()) for item in _at_least_one(keys["any"])) if "any" in keys else (),
         each="witness" in keys and keys["witness"].text() == "each",
     )
 
 
-def _where(keys: Mapping[str, Node], own: tuple[str, ...]) -> Where:
-    return {key: texts(value) for key, value in keys.items() if key not in own}
+def _where(keys: Mapping[str, Node], reserved: tuple[str, ...]) -> Where:
+    return {key: texts(value) for key, value in keys.items() if key not in reserved}
 
 
 def texts(node: Node) -> tuple[str, ...]:

@@ -39,13 +39,13 @@ _SHAPES = {
 )
 
 
-def fits(slot: str, value: str) -> bool:
+def is_safe(slot: str, value: str) -> bool:
     """Whether a value looks like what its slot stands for."""
     if len(value) > LONGEST or "/../" in f"/{value}/" or not _SHAPES.get(slot, _WORD).fullmatch(value):
         return False
     return slot not in {"target_path", "staging_path"} or any(part in value for part in _OF_KUBELET)
 
 
-def misfits(slots: Iterable[str], said: Mapping[str, str]) -> Iterator[str]:
+def unsafe_slots(slots: Iterable[str], values: Mapping[str, str]) -> Iterator[str]:
     """The slots whose values, if there are any, do not look like what they stand for."""
-    yield from dict.fromkeys(slot for slot in slots if said.get(slot) and not fits(slot, said[slot]))
+    yield from dict.fromkeys(slot for slot in slots if values.get(slot) and not is_safe(slot, values[slot]))

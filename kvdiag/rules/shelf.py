@@ -14,10 +14,10 @@ from typing import Any, NamedTuple, overload
 from kvdiag.model.rule import Rule
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.packed import pack, pack_entry, unpack, unpack_entry
-from kvdiag.rules.sought import Clauses, are_heard, sought
+from kvdiag.rules.sought import Clauses, clauses_can_hold, prefilter_of
 
 
-class Head(NamedTuple):
+class RuleSummary(NamedTuple):
     """What tells whether a rule is wanted, and whether it can hold; `lines` are entries of its own (`Rule.lines`)."""
 
     id: str
@@ -27,14 +27,14 @@ class Head(NamedTuple):
     lines: tuple[Entry, ...]
 
 
-class Packed:
+class LazyRule:
     """A rule as it is kept, read once for all shelves that it is on."""
 
     __slots__ = ("_kept",)
 
-    def __init__(self, kept: memoryview) -> None:
+    def __init__(self, packed: memoryview) -> None:
         """`kept` is its line of JSON."""
-        self._kept: memoryview | Rule = kept
+        self._kept: memoryview | Rule = packed
 
     def read(self) -> Rule:
         """Read it, when it is asked for the first time."""
@@ -43,83 +43,87 @@ class Packed:
         return self._kept
 
 
-Place = tuple[Head, Packed | Rule]
+StoredRule = tuple[RuleSummary, LazyRule | Rule]
 
 
-class Shelf(Sequence[Rule]):
+class RuleStore(Sequence[Rule]):
     """Rules in order of their ids, each read when it is asked for."""
 
-    def __init__(self, places: Iterable[Place]) -> None:
+    def __init__(self, stored: Iterable[StoredRule]) -> None:
         """Each head with its rule, as it was packed or read."""
-        self._places = sorted(places, key=lambda place: place[0].id)
+        self._stored = sorted(stored, key=lambda place: place[0].id)
 
     def __len__(self) -> int:
         """How many rules there are."""
-        return len(self._places)
+        return len(self._stored)
 
     @overload
     def __getitem__(self, at: int) -> Rule: ...
     @overload
-    def __getitem__(self, at: slice) -> Shelf: ...
-    def __getitem__(self, at: int | slice) -> Rule | Shelf:
+    def __getitem__(self, at: slice) -> RuleStore: ...
+    def __getitem__(self, at: int | slice) -> Rule | RuleStore:
         """The rule in that place, or a shelf of some."""
         if isinstance(at, slice):
-            return Shelf(self._places[at])
-        _, rule = self._places[at]
-        return rule.read() if isinstance(rule, Packed) else rule
+            return RuleStore(self._stored[at])
+        _, rule = self._stored[at]
+        return rule.read() if isinstance(rule, LazyRule) else rule
 
     @property
-    def heads(self) -> list[Head]:
+    def summaries(self) -> list[RuleSummary]:
         """The head of each rule."""
-        return [head for head, _ in self._places]
+        return [summary for summary, _ in self._stored]
 
-    def those(self, keeps: Callable[[Head], bool]) -> Shelf:
+    def filter(self, is_kept: Callable[[RuleSummary], bool]) -> RuleStore:
         """A shelf of the rules that are wanted."""
-        return Shelf(place for place in self._places if keeps(place[0]))
+        return RuleStore(place for place in self._stored if is_kept(place[0]))
 
-    def joined(self, other: Shelf) -> Shelf:
+    def merged(self, other: RuleStore) -> RuleStore:
         """A shelf of the rules of both."""
-        return Shelf([*self._places, *other._places])
+        return RuleStore([*self._stored, *other._stored])
 
-    def possible(self, heard: AbstractSet[str]) -> Iterator[Rule]:
+    def possible(self, seen_kinds: AbstractSet[str]) -> Iterator[Rule]:
         """The rules of which each clause has a kind that was heard; the others are not read."""
-        return (self[at] for at, (head, _) in enumerate(self._places) if are_heard(head.clauses, heard))
+        return (
+            self[at] for at, (summary, _) in enumerate(self._stored) if clauses_can_hold(summary.clauses, seen_kinds)
+        )
 
 
-def possible(rules: Iterable[Rule], heard: AbstractSet[str]) -> Iterator[Rule]:
+def possible_rules(rules: Iterable[Rule], seen_kinds: AbstractSet[str]) -> Iterator[Rule]:
     """The rules of which each clause has a kind that was heard."""
-    if isinstance(rules, Shelf):
-        return rules.possible(heard)
-    return (rule for rule in rules if sought(rule).can_hold(heard))
+    if isinstance(rules, RuleStore):
+        return rules.possible(seen_kinds)
+    return (rule for rule in rules if prefilter_of(rule).can_hold(seen_kinds))
 
 
-def shelved(rules: Iterable[Rule]) -> bytes:
+def encode_store(rules: Iterable[Rule]) -> bytes:
     """The rules without their tests, as they are kept."""
-    heads, bodies = [], []
+    summaries, bodies = [], []
     for rule in rules:
-        clauses = [sorted(clause) for clause in sought(rule).clauses]
+        clauses = [sorted(clause) for clause in prefilter_of(rule).clauses]
         body = _json(pack(rule)) + b"\n"
-        heads.append([len(body), rule.id, rule.name, rule.status, clauses, [pack_entry(entry) for entry in rule.lines]])
+        summaries.append(
+            [len(body), rule.id, rule.name, rule.status, clauses, [pack_entry(entry) for entry in rule.lines]]
+        )
         bodies.append(body)
-    return b"\n".join([_json(heads), b"".join(bodies)])
+    return b"\n".join([_json(summaries), b"".join(bodies)])
 
 
-def read_shelf(kept: bytes) -> Shelf:
+def decode_store(data: bytes) -> RuleStore:
     """What was kept. Raises ValueError for anything else."""
     try:
-        return Shelf(_places(kept))
+        return RuleStore(_stored_rules(data))
     except (KeyError, TypeError) as error:
         raise ValueError(error) from None
 
 
-def _places(kept: bytes) -> Iterator[Place]:
-    end = kept.index(b"\n") + 1
-    whole = memoryview(kept)
-    for length, name, other, status, clauses, lines in json.loads(kept[:end]):
+def _stored_rules(data: bytes) -> Iterator[StoredRule]:
+    end = data.index(b"\n") + 1
+    view = memoryview(data)
+    for length, name, other, status, clauses, lines in json.loads(data[:end]):
         start, end = end, end + length
-        head = Head(name, other, status, tuple(map(frozenset, clauses)), tuple(map(unpack_entry, lines)))
-        yield head, Packed(whole[start:end])
-    if end != len(kept):
+        summary = RuleSummary(name, other, status, tuple(map(frozenset, clauses)), tuple(map(unpack_entry, lines)))
+        yield summary, LazyRule(view[start:end])
+    if end != len(data):
         raise ValueError("the rules are shorter or longer than their heads tell")
 
 

@@ -10,35 +10,37 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from kvdiag.base.clock import MINUTE, SECOND, duration
-from kvdiag.model.doubt import Doubt, Reason
+from kvdiag.base.clock import MINUTE, SECOND, parse_duration
+from kvdiag.model.doubt import Doubt, DoubtReason
 from kvdiag.model.event import Event
 from kvdiag.model.timeline import Coverage
-from kvdiag.rules.steps import told
+from kvdiag.rules.steps import count_occurrences
 
 SLACK = 30 * SECOND  # a busy node is late
-AGAIN = 2  # times that show that it comes again; what is tried but once is a fault of its own
+MIN_REPEATS = 2  # times that show that it comes again; what is tried but once is a fault of its own
 POLLED = MINUTE  # polls come more often
 WAITS = "backoff"  # the attribute of a failure that kubelet waits after
 
 
-def fell_silent(said: Sequence[Event], *, is_poll: bool, coverages: Sequence[Coverage]) -> Iterator[Doubt]:
+def silence_doubts(events: Sequence[Event], *, is_poll: bool, coverages: Sequence[Coverage]) -> Iterator[Doubt]:
     """Why the last of these (in time order) may not go on: the next of its kind was due, and is not there."""
-    said = [event for event in said if event.kind == said[-1].kind and event.component == said[-1].component]
-    if told(said) < AGAIN:
+    events = [event for event in events if event.kind == events[-1].kind and event.component == events[-1].component]
+    if count_occurrences(events) < MIN_REPEATS:
         return
-    last = said[-1]
-    waits = POLLED if is_poll else duration(last.attrs.get(WAITS, ""))
+    last = events[-1]
+    waits = POLLED if is_poll else parse_duration(last.attrs.get(WAITS, ""))
     if waits is None:
         return
-    due = last.ends + waits + (_longest_gap(said) if is_poll else _longest_call(said)) + SLACK
+    due = last.ends + waits + (_longest_gap(events) if is_poll else _longest_call(events)) + SLACK
     if any(coverage.ends > due for coverage in coverages if _is_of(coverage, last)):
-        yield Doubt(Reason.SILENCE, at=last.ends, took=waits, text=str(last.origin))
+        yield Doubt(DoubtReason.SILENCE, at=last.ends, took=waits, text=str(last.origin))
 
 
 def _longest_call(failures: Sequence[Event]) -> int:
     """How long a try took that failed, as far as the times of the lines tell."""
-    took = [then.time - event.ends - (duration(event.attrs.get(WAITS, "")) or 0) for event, then in pairwise(failures)]
+    took = [
+        then.time - event.ends - (parse_duration(event.attrs.get(WAITS, "")) or 0) for event, then in pairwise(failures)
+    ]
     return max((0, *took))
 
 

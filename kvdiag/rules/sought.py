@@ -14,10 +14,10 @@ MOST_RULES = 4096  # whose kinds are kept
 
 Clauses = tuple[frozenset[str], ...]
 
-_SOUGHT: dict[int, Sought] = {}  # by the identity of its rule
+_PREFILTERS: dict[int, RulePrefilter] = {}  # by the identity of its rule
 
 
-class Sought(NamedTuple):
+class RulePrefilter(NamedTuple):
     """What a rule looks for: the `kinds` it asks for, in its order, and its `clauses`, of each of which one must be.
 
     `positive` are the kinds of what must have been seen, whatever is absent.
@@ -28,25 +28,25 @@ class Sought(NamedTuple):
     clauses: Clauses
     positive: frozenset[str]
 
-    def can_hold(self, heard: AbstractSet[str]) -> bool:
+    def can_hold(self, seen_kinds: AbstractSet[str]) -> bool:
         """Whether each clause has a kind that was heard."""
-        return are_heard(self.clauses, heard)
+        return clauses_can_hold(self.clauses, seen_kinds)
 
 
-def are_heard(clauses: Clauses, heard: AbstractSet[str]) -> bool:
+def clauses_can_hold(clauses: Clauses, seen_kinds: AbstractSet[str]) -> bool:
     """Whether each clause has a kind that was heard."""
-    return not any(map(heard.isdisjoint, clauses))
+    return not any(map(seen_kinds.isdisjoint, clauses))
 
 
-def sought(rule: Rule) -> Sought:
+def prefilter_of(rule: Rule) -> RulePrefilter:
     """The kinds and clauses of a rule, worked out once: rules live as long as the process."""
-    known = _SOUGHT.get(id(rule))
+    known = _PREFILTERS.get(id(rule))
     if known is None or known.rule is not rule:
-        if len(_SOUGHT) >= MOST_RULES:
-            _SOUGHT.clear()
+        if len(_PREFILTERS) >= MOST_RULES:
+            _PREFILTERS.clear()
         kinds = tuple(dict.fromkeys(kind for selector in rule.events.values() for kind in selector.kinds))
         positive = frozenset(kind for name in positive_names(rule.when) for kind in rule.events[name].kinds)
-        known = _SOUGHT[id(rule)] = Sought(rule, kinds, tuple(_clauses(rule.when, rule)), positive)
+        known = _PREFILTERS[id(rule)] = RulePrefilter(rule, kinds, tuple(_clauses(rule.when, rule)), positive)
     return known
 
 

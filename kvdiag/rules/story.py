@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from kvdiag.base.clock import HOUR, MINUTE, SECOND, duration
+from kvdiag.base.clock import HOUR, MINUTE, SECOND, parse_duration
 from kvdiag.base.regex import lazy_regex
 from kvdiag.base.yamlread import Node
 from kvdiag.model.story import StoryLine
@@ -28,17 +28,17 @@ _TIME = lazy_regex(r"(\d\d):(\d\d)(?::(\d\d(?:\.\d{1,6})?))?")
 _WORD = lazy_regex(r'\s*((?:[^\s"]|"(?:[^"\\]|\\.)*")+)')
 _KINDS = lazy_regex(r"[a-z][a-z0-9-]*(?:\.[a-z0-9-]+)*(?:\|[a-z][a-z0-9-]*(?:\.[a-z0-9-]+)*)*")
 _VALUE = lazy_regex(r'(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<bare>[^|"]+))(?:\||$)')
-_CAST = lazy_regex(r"@([a-z0-9-]+)")
+_SUBJECT = lazy_regex(r"@([a-z0-9-]+)")
 _COUNT = lazy_regex(r"x([1-9]\d{0,3})")
 
 
 def read_story(node: Node) -> Story:
     """The story in a test. Raises PatternError at the place of the text."""
-    told: list[StoryLine] = []
+    lines: list[StoryLine] = []
     for line in node.text().splitlines():
         if line.strip():
-            told.append(_line(line, told[-1].ends if told else None, node))
-    return tuple(told)
+            lines.append(_line(line, lines[-1].ends if lines else None, node))
+    return tuple(lines)
 
 
 def _line(text: str, before: int | None, node: Node) -> StoryLine:
@@ -47,16 +47,16 @@ def _line(text: str, before: int | None, node: Node) -> StoryLine:
         raise node.error(f"{text.strip()!r}: a time and a kind are expected, such as '08:00 pod.added'")
     if not _KINDS.fullmatch(words[1]):
         raise node.error(f"{words[1]!r} is neither a kind of event nor a component")
-    return _told(words[2:], StoryLine(_time(words[0], before, node), tuple(words[1].split("|"))), node)
+    return _with_options(words[2:], StoryLine(_time(words[0], before, node), tuple(words[1].split("|"))), node)
 
 
-def _told(words: Sequence[str], line: StoryLine, node: Node) -> StoryLine:
+def _with_options(words: Sequence[str], line: StoryLine, node: Node) -> StoryLine:
     values: dict[str, tuple[str, ...]] = {}
     rest = iter(words)
     for word in rest:
         key, equals, value = word.partition("=")
-        if cast := _CAST.fullmatch(word):
-            line = line._replace(of=cast[1])
+        if subject := _SUBJECT.fullmatch(word):
+            line = line._replace(of=subject[1])
         elif count := _COUNT.fullmatch(word):
             line = line._replace(count=int(count[1]), every=_every(rest, node))
         elif equals and key.isidentifier():
@@ -93,13 +93,13 @@ def _time(text: str, before: int | None, node: Node) -> int:
 
 
 def _span(text: str, node: Node) -> int:
-    length = duration(text)
+    length = parse_duration(text)
     if length is None:
         raise node.error(f"{text!r} is no duration; write 500ms, 20s, 5m or 1h30m")
     return length
 
 
-def varied(story: Story, keys: Mapping[str, Node]) -> Story:
+def vary(story: Story, keys: Mapping[str, Node]) -> Story:
     """The story with the changes that a near miss asks for, in the order of CHANGES."""
     for key, change in CHANGES.items():
         if key in keys:
@@ -108,7 +108,7 @@ def varied(story: Story, keys: Mapping[str, Node]) -> Story:
     return tuple(sorted(story, key=lambda line: line.time))
 
 
-def _named(story: Story, kind: str, node: Node) -> list[StoryLine]:
+def _lines_of_kind(story: Story, kind: str, node: Node) -> list[StoryLine]:
     """The lines of a kind; `2.KIND` is the second of them alone."""
     number, dot, rest = kind.partition(".")
     ordinal = int(number) if dot and number.isdecimal() else 0
@@ -119,15 +119,15 @@ def _named(story: Story, kind: str, node: Node) -> list[StoryLine]:
 
 
 def _drop(story: Story, node: Node) -> Story:
-    gone = _named(story, node.text(), node)
-    return tuple(line for line in story if line not in gone)
+    dropped = _lines_of_kind(story, node.text(), node)
+    return tuple(line for line in story if line not in dropped)
 
 
 def _instead(story: Story, node: Node) -> Story:
     for old, new in node.texts().items():
-        given = _named(story, old, node)
+        matching = _lines_of_kind(story, old, node)
         kinds = tuple(new.split("|"))
-        story = tuple(line._replace(kinds=kinds) if line in given else line for line in story)
+        story = tuple(line._replace(kinds=kinds) if line in matching else line for line in story)
     return story
 
 
@@ -137,23 +137,23 @@ def _keep(story: Story, node: Node) -> Story:
     if len(words) != 2 or not (count := _COUNT.fullmatch(words[1])):
         raise node.error("write which kind, and how many of it: 'pod.added x2'")
     left = int(count[1])
-    kept: list[StoryLine] = []
-    given = _named(story, words[0], node)
+    lines: list[StoryLine] = []
+    matching = _lines_of_kind(story, words[0], node)
     for line in story:
-        if line in given:
-            taken = min(left, line.count)
-            left -= taken
-            kept += [line._replace(count=taken)] if taken else []
+        if line in matching:
+            part = min(left, line.count)
+            left -= part
+            lines += [line._replace(count=part)] if part else []
         else:
-            kept.append(line)
-    return tuple(kept)
+            lines.append(line)
+    return tuple(lines)
 
 
 def _every_of(story: Story, node: Node) -> Story:
     """`KIND 30s`: so long apart; what came behind comes as long behind."""
     for item in node.sequence() if isinstance(node.value, tuple) else (node,):
         kind, _, span = item.text().partition(" ")
-        for line in _named(story, kind, item):
+        for line in _lines_of_kind(story, kind, item):
             changed = line._replace(every=_span(span, item))
             later = changed.ends - line.ends
             story = tuple(_changed(other, line, changed, later) for other in story)
@@ -171,15 +171,15 @@ def _delay(story: Story, node: Node) -> Story:
     words = node.text().split()
     if len(words) != 3 or words[1] != "by":
         raise node.error("write what is delayed and by how much: 'pod.removed by 5m'")
-    given, later = _named(story, words[0], node), _span(words[2], node)
-    return tuple(line._replace(time=line.time + later) if line in given else line for line in story)
+    matching, later = _lines_of_kind(story, words[0], node), _span(words[2], node)
+    return tuple(line._replace(time=line.time + later) if line in matching else line for line in story)
 
 
 def _given(story: Story, node: Node) -> Story:
     """`KIND key=value …`: with other values, or about another pod."""
     words = _WORD.findall(node.text())
-    given = _named(story, words[0], node)
-    changes = [(line, _told(words[1:], line, node)) for line in given]
+    matching = _lines_of_kind(story, words[0], node)
+    changes = [(line, _with_options(words[1:], line, node)) for line in matching]
     merged = {id(old): new._replace(values={**old.values, **new.values}) for old, new in changes}
     return tuple(merged.get(id(line), line) for line in story)
 

@@ -10,12 +10,12 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from kvdiag.base.regex import lazy_regex
-from kvdiag.model.event import Event, place_of
+from kvdiag.model.event import Event, event_order
 from kvdiag.model.rule import All, AnyOf, Chain, Condition, Rule
 from kvdiag.rules.grammar import positive_names
 from kvdiag.rules.polls import pieces
 from kvdiag.rules.selection import selects
-from kvdiag.rules.steps import told
+from kvdiag.rules.steps import count_occurrences
 
 OBJECTS = (
     ("unique_name", "volume_handle", "outer_name", "spec_name"),
@@ -46,15 +46,15 @@ def stretches(rule: Rule, events: Sequence[Event]) -> list[Stretch]:
     """The tries of the rule's fault among these events, divided by what ended them."""
     found: list[Stretch] = []
     tries: list[Event] = []
-    successes = ends_of(rule, events)
+    successes = end_events(rule, events)
     for event in _cut(_tries(rule, events), successes):
-        over = _over(tries, successes, event.time, rule) if tries else None
-        if over is not None:
-            found.append(Stretch((*tries,), over))
+        ended_by = _end_event(tries, successes, event.time, rule) if tries else None
+        if ended_by is not None:
+            found.append(Stretch((*tries,), ended_by))
             tries = []
         tries.append(event)
     if tries:
-        found.append(Stretch((*tries,), _over(tries, successes, None, rule)))
+        found.append(Stretch((*tries,), _end_event(tries, successes, None, rule)))
     return found
 
 
@@ -62,20 +62,20 @@ def _cut(tries: Iterable[Event], successes: Sequence[Event]) -> list[Event]:
     """The tries in order of time; polls that were folded into one over a success are two."""
     times = [event.time for event in successes]
     cut = (pieces(event, successes, times) if event.count > 1 else (event,) for event in tries)
-    return sorted((piece for one in cut for piece in one), key=place_of)
+    return sorted((piece for one in cut for piece in one), key=event_order)
 
 
-def ends_of(rule: Rule, events: Iterable[Event]) -> list[Event]:
+def end_events(rule: Rule, events: Iterable[Event]) -> list[Event]:
     """The events that may end a stretch of the rule's fault, in order of time."""
     selectors = [rule.events[name] for name in end_names(rule)]
     return [event for event in events if any(selects(selector, event) for selector in selectors)]
 
 
-def is_spoiled(taken: Sequence[Event], successes: Sequence[Event]) -> bool:
+def is_spoiled(tries: Sequence[Event], successes: Sequence[Event]) -> bool:
     """Whether a success between the first and the last of these tries shows that they are of two stretches."""
-    if len(taken) < 2 or not successes:  # one try is no stretch
+    if len(tries) < 2 or not successes:  # one try is no stretch
         return False
-    first, last = taken[0], taken[-1]
+    first, last = tries[0], tries[-1]
     return any(first.ends < event.time < last.time and ends_fault(event, first) for event in successes)
 
 
@@ -112,17 +112,17 @@ def count_tries(events: Collection[Event]) -> int:
     """How many tries these lines prove: the most that one place in one program printed, which prints one a try."""
     by_place: dict[tuple[str, str, bytes], list[Event]] = {}
     for event in events:
-        by_place.setdefault((event.component, event.origin.source, _place(event)), []).append(event)
-    return max(map(told, by_place.values()), default=0)
+        by_place.setdefault((event.component, event.origin.source, _log_site(event)), []).append(event)
+    return max(map(count_occurrences, by_place.values()), default=0)
 
 
 def _tries(rule: Rule, events: Iterable[Event]) -> Iterator[Event]:
     selectors = [rule.events[name] for name in try_names(rule)]
     found = {id(event): event for event in events if any(selects(selector, event) for selector in selectors)}
-    yield from sorted(found.values(), key=place_of)
+    yield from sorted(found.values(), key=event_order)
 
 
-def _over(tries: Sequence[Event], successes: Sequence[Event], before: int | None, rule: Rule) -> Event | None:
+def _end_event(tries: Sequence[Event], successes: Sequence[Event], before: int | None, rule: Rule) -> Event | None:
     """The first event after the last of the tries, and before that moment, which shows that they are over."""
     last = max(tries, key=_end)
     since = last.ends + (rule.healed.after if rule.healed else 0)
@@ -141,7 +141,7 @@ def operation(event: Event) -> str:
     return event.kind.rpartition(".")[0]
 
 
-def _place(event: Event) -> bytes:
+def _log_site(event: Event) -> bytes:
     """Where the program printed the line: klog names file and line, logrus begins with words of its own.
 
     Of one failed pull kubelet records an event InspectFailed and an event Failed at the same place.

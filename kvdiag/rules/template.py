@@ -81,15 +81,15 @@ tests:
 """
 
 
-OWN = 900
-LEFT = ("What went wrong, in one line", "What is wrong with", "Why it happens, in two to five lines.")
+FIRST_USER_ID = 900
+PLACEHOLDER_TEXTS = ("What went wrong, in one line", "What is wrong with", "Why it happens, in two to five lines.")
 LOG, SUBJECT = "paste the lines here", "the-subject"
 
 
 def unfilled(rule: Rule) -> Iterator[tuple[str, str]]:
     """What the template of a new rule says and its author has left as it was, with the path of its key."""
     for path, text in (("title", rule.title), ("says", rule.says), ("cause", rule.cause)):
-        if text.startswith(LEFT):
+        if text.startswith(PLACEHOLDER_TEXTS):
             yield path, f"'{text}' is the template's; say what it is"
     for number, test in enumerate(rule.tests):
         if LOG in test.log:
@@ -98,7 +98,7 @@ def unfilled(rule: Rule) -> Iterator[tuple[str, str]]:
             yield f"tests.{number}.finds.{SUBJECT}", f"'{SUBJECT}' is the template's; name the pod, volume or node"
 
 
-def new_rule(name: str, family: str, taken: Collection[str], *, is_own: bool = False) -> str:
+def new_rule(name: str, family: str, used_ids: Collection[str], *, is_user_rule: bool = False) -> str:
     """The text of a new rule of a family, under the next free id. Raises UsageError for a name that is none.
 
     Rules of a user's own have ids of four digits from 900 on, which no rule that comes with kvdiag will ever have.
@@ -107,8 +107,10 @@ def new_rule(name: str, family: str, taken: Collection[str], *, is_own: bool = F
         raise UsageError(f"{name!r}: use lower-case words joined by dashes, such as csi-nodeunstage-missing")
     draft = FAMILIES[family]
     digit = draft.digit
-    ours = chain(range(digit * 100 + 1, digit * 100 + 100), range(digit * 1000, digit * 1000 + OWN))
-    numbers = range(digit * 1000 + OWN, digit * 1000 + 1000) if is_own else ours
-    free = next(f"KV{number}" for number in numbers if f"KV{number}" not in taken)
+    builtin_numbers = chain(
+        range(digit * 100 + 1, digit * 100 + 100), range(digit * 1000, digit * 1000 + FIRST_USER_ID)
+    )
+    numbers = range(digit * 1000 + FIRST_USER_ID, digit * 1000 + 1000) if is_user_rule else builtin_numbers
+    free = next(f"KV{number}" for number in numbers if f"KV{number}" not in used_ids)
     fields = draft._asdict() | {"id": free, "name": name, "says": draft.per}
     return _TEXT.format(**fields)

@@ -8,7 +8,7 @@ from kvdiag.base.slips import suggestion
 from kvdiag.base.yamlread import Node
 from kvdiag.model.rule import SUBJECT, RuleTest
 from kvdiag.model.values import Severity, Verdict
-from kvdiag.rules.story import CHANGES, read_story, varied
+from kvdiag.rules.story import CHANGES, read_story, vary
 
 KEYS = ("name", "log", "story", "near", *CHANGES, "except", "finds", "options", "not-when")
 SEVERITIES = [severity.label for severity in Severity]
@@ -29,19 +29,19 @@ def read_tests(nodes: Sequence[Node]) -> tuple[RuleTest, ...]:
 
 def _test(node: Node, stories: Mapping[str, RuleTest]) -> RuleTest:
     keys = node.mapping(KEYS, ("finds",))
-    told = [key for key in ("log", "story", "near") if key in keys]
-    if len(told) != 1:
+    sources = [key for key in ("log", "story", "near") if key in keys]
+    if len(sources) != 1:
         raise node.error("a test is a log, a story, or near another one's story")
     changes = [key for key in CHANGES if key in keys]
-    if changes and told != ["near"]:
+    if changes and sources != ["near"]:
         raise node.error(f"'{changes[0]}' changes the story of the test that is named by 'near'")
     base = _base(keys["near"], stories) if "near" in keys else None
     if base is None and "name" not in keys:
         raise node.error("the key 'name' is missing")
     return RuleTest(
-        name=keys["name"].text() if "name" in keys else _named(base, keys, changes),
+        name=keys["name"].text() if "name" in keys else _variant_name(base, keys, changes),
         log=keys["log"].text() if "log" in keys else "",
-        story=varied(base.story, keys) if base else read_story(keys["story"]) if "story" in keys else (),
+        story=vary(base.story, keys) if base else read_story(keys["story"]) if "story" in keys else (),
         finds=_finds(keys["finds"]),
         options=keys["options"].texts() if "options" in keys else base.options if base else {},
         but=_words(keys["except"]) if "except" in keys else base.but if base else (),
@@ -65,9 +65,9 @@ def _base(node: Node, stories: Mapping[str, RuleTest]) -> RuleTest:
     return stories[node.text()]
 
 
-def _named(base: RuleTest | None, keys: Mapping[str, Node], changes: Sequence[str]) -> str:
-    said = (f"{key} {' '.join(str(keys[key].plain()).split())}" for key in changes)
-    return f"{base.name if base else ''}: {', '.join(said)}"
+def _variant_name(base: RuleTest | None, keys: Mapping[str, Node], changes: Sequence[str]) -> str:
+    changed = (f"{key} {' '.join(str(keys[key].plain()).split())}" for key in changes)
+    return f"{base.name if base else ''}: {', '.join(changed)}"
 
 
 def _finds(node: Node) -> Mapping[str, str]:

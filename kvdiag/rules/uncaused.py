@@ -13,13 +13,13 @@ from kvdiag.rules.capabilities import Capabilities
 from kvdiag.rules.distribution import Dialect, dialect_of
 from kvdiag.rules.fill import command
 
-MOST = 4  # commands; the first show what lies nearest
+MOST_COMMANDS = 4  # commands; the first show what lies nearest
 BEFORE = 10 * MINUTE  # the cause of what began then may have begun
 _JOURNAL = lazy_regex(r"\{journal:(\w+)(?: since \w+)?\}")
 _RUNTIMES = {"containerd", "crio", "docker"}
 
 
-class Uncaused:
+class CollectCommands:
     """What to collect for symptoms that nothing explains."""
 
     def __init__(self, history: History, known: Capabilities) -> None:
@@ -37,19 +37,21 @@ class Uncaused:
         texts = self._known.to_collect(finding.rule)
         logged = self._logged(node)
         missing = [text for text in texts if not (read := _JOURNAL.search(text)) or read[1] not in logged]
-        said = {"node": node, **finding.subject.ids}
-        commands = (command(self._of_then(text, finding, self._dialect(node)), said) for text in missing or texts)
-        return tuple(dict.fromkeys(one for one in commands if one))[:MOST]
+        values = {"node": node, **finding.subject.ids}
+        commands = (
+            command(self._at_finding_time(text, finding, self._dialect(node)), values) for text in missing or texts
+        )
+        return tuple(dict.fromkeys(one for one in commands if one))[:MOST_COMMANDS]
 
     def _logged(self, node: str) -> set[str]:
         """Services whose logs of the node are there."""
         found = {one.component for one in self._history.coverage if not node or not one.node or one.node == node}
         return found | ({"runtime"} if found & _RUNTIMES else set())
 
-    def _of_then(self, text: str, finding: Finding, dialect: Dialect) -> str:
+    def _at_finding_time(self, text: str, finding: Finding, dialect: Dialect) -> str:
         """The command for the time of the finding, where that is known."""
-        if finding.evidence and all(one.event.origin.source in self._history.adrift for one in finding.evidence):
-            return dialect.say(text)
+        if finding.evidence and all(one.event.origin.source in self._history.unanchored for one in finding.evidence):
+            return dialect.expand(text)
         stamps = (finding.begins - BEFORE, finding.ends + MINUTE)
         since, until = (to_datetime(one).strftime("'%Y-%m-%d %H:%M:%S UTC'") for one in stamps)
-        return dialect.say(_JOURNAL.sub(r"{between:\1}", text), {"since": since, "until": until})
+        return dialect.expand(_JOURNAL.sub(r"{between:\1}", text), {"since": since, "until": until})

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from kvdiag.base.clock import DAY, HOUR, MINUTE, SECOND
 from kvdiag.model.rule import Absent, All, AnyOf, Chain, ChainStep, Condition, Not, Rule, Selector, Where
-from kvdiag.rules.distribution import plain
+from kvdiag.rules.distribution import default_dialect
 
 UNITS = {"d": DAY, "h": HOUR, "m": MINUTE, "s": SECOND, "ms": SECOND // 1000}
 
@@ -19,7 +19,7 @@ def show_rule(rule: Rule) -> str:
 def _lines(rule: Rule) -> Iterator[str]:
     yield f"{rule.id} {rule.name}"
     yield f"{rule.title} ({rule.severity.label}, {rule.status}, per {rule.per}{' or node' if rule.or_node else ''})"
-    yield from _section("Found when", [say_condition(rule.when)])
+    yield from _section("Found when", [format_condition(rule.when)])
     yield from _section("Where", [_selector(selector) for selector in rule.events.values()])
     yield from _section("Applies to", [f"{component} {span}" for component, span in rule.applies.items()])
     if rule.proof:
@@ -40,10 +40,14 @@ def _lines(rule: Rule) -> Iterator[str]:
     )
     yield from _section(
         "What to do",
-        (line for number, fix in enumerate(rule.fix, 1) for line in _fix(number, *map(plain().say, fix[:3]))),
+        (
+            line
+            for number, fix in enumerate(rule.fix, 1)
+            for line in _fix(number, *map(default_dialect().expand, fix[:3]))
+        ),
     )
     yield from _section("Look-alikes", rule.look_alikes)
-    yield from _section("To confirm, collect", map(plain().say, rule.collect))
+    yield from _section("To confirm, collect", map(default_dialect().expand, rule.collect))
     yield from _section("Breaks", rule.breaks)
     yield from _section("Suffers from the failure of", rule.suffers)
     yield from _section("Explains", rule.explains)
@@ -75,7 +79,7 @@ def _conditions(where: Where) -> str:
     return ", ".join(f"{name} like {' or '.join(globs)}" for name, globs in where.items())
 
 
-def say_condition(condition: Condition) -> str:
+def format_condition(condition: Condition) -> str:
     """A condition in the words it was written in."""
     match condition:
         case Chain(steps, within):
@@ -83,7 +87,7 @@ def say_condition(condition: Condition) -> str:
         case Absent(name, after, before, within, to_end):
             return f"no {name}{_bound(after, before, within, to_end=to_end)}"
         case Not(term):
-            return f"not ({say_condition(term)})"
+            return f"not ({format_condition(term)})"
         case All(terms):
             return " and ".join(map(_inner, terms))
         case AnyOf(terms):
@@ -91,8 +95,8 @@ def say_condition(condition: Condition) -> str:
 
 
 def _inner(condition: Condition) -> str:
-    said = say_condition(condition)
-    return f"({said})" if isinstance(condition, All | AnyOf) else said
+    text = format_condition(condition)
+    return f"({text})" if isinstance(condition, All | AnyOf) else text
 
 
 def _step(step: ChainStep) -> str:

@@ -14,24 +14,24 @@ from kvdiag.base.regex import lazy_regex
 from kvdiag.safe.forms import around, commands, documents, encoded, named, pem, sentences, tokens
 from kvdiag.safe.forms.named import MARK, REDACTED
 from kvdiag.safe.forms.values import Span
-from kvdiag.safe.forms.view import View, called, joined, seen, unfolded
+from kvdiag.safe.forms.view import View, exec_command_view, rejoined_lines, decoded_view, unescaped_lines
 
-__all__ = ["REDACTED", "may_tell", "redacted", "redacted_lines", "redacted_value"]
+__all__ = ["REDACTED", "may_hold_secret", "redacted", "redacted_lines", "redacted_value"]
 
 # One of these, in lower case, is in every text that names a secret.
-_NAMING = frozenset((
+_NAME_ANCHORS = frozenset((
     "pass", "pwd", "pw", "token", "secret", "key", "cred", "auth", "cookie", "sig", "sas", "psk", "jwt", "otp", "dsn",
     "connection", "dockerc", "id_", "stringdata", "user", "sshpass", "saml", "srf", "sse-c", "salt", "seed", "nonce",
     "pin:", "pin=", "pin ", "pin-value", "identified", "securestring", "pscredential", "crumb", "activation",
     "protectedsettings",
 ))  # fmt: skip
 # And one of these in every text that tells one in a sentence.
-_SAYING = frozenset((
+_SENTENCE_ANCHORS = frozenset((
     "pass", "pwd", "pw", "token", "secret", "cred", "pin:", "pin=", "pin ", "pin-value", "identified", "psk", "seed",
     "securestring", "pscredential",
 ))  # fmt: skip
 _AROUND = frozenset(("bearer", "basic", "value", "@", "code=", "sid=", "env", "//", "jdbc:"))
-_ANCHORS = tuple(_NAMING | _AROUND | commands.ANCHORS)
+_ANCHORS = tuple(_NAME_ANCHORS | _AROUND | commands.ANCHORS)
 _VIEWS = 3  # of what stands for something else, one after the other
 _ROUNDS = 8
 SHORT = 64  # characters of what is remembered
@@ -55,14 +55,14 @@ def _short(text: str) -> str:
 def _redacted(text: str) -> str:
     marked = text.replace(REDACTED, MARK)
     for _ in range(_ROUNDS):
-        replaced = _once(marked)
+        replaced = _redact_once(marked)
         if replaced == marked:
             break
         marked = replaced
     return marked.replace(MARK, REDACTED)
 
 
-def may_tell(text: str) -> bool:
+def may_hold_secret(text: str) -> bool:
     """Whether a text holds a secret, or a word that may name one behind it."""
     lowered = text.lower()
     return any(anchor in lowered for anchor in _ANCHORS) or redacted(text) != text
@@ -75,34 +75,36 @@ def redacted_value(name: str, value: str) -> str:
     return redacted(value)
 
 
-def _once(text: str) -> str:
-    lines = unfolded(text)
+def _redact_once(text: str) -> str:
+    lines = unescaped_lines(text)
     if lines is not None:
-        text = _cut(text, _mapped(lines, _spans(lines.text)))
-    command = called(text)
+        text = _redact_spans(text, _source_spans(lines, _spans(lines.text)))
+    command = exec_command_view(text)
     if command is not None:
-        text = _cut(text, _mapped(command, _seen(command.text, 0)))
-    text = _cut(text, _spans(text))
-    view = seen(text)
+        text = _redact_spans(text, _source_spans(command, _view_spans(command.text, 0)))
+    text = _redact_spans(text, _spans(text))
+    view = decoded_view(text)
     if view is not None:
-        text = _cut(text, _mapped(view, _seen(view.text, 1)))
+        text = _redact_spans(text, _source_spans(view, _view_spans(view.text, 1)))
     if "[" in text and "," in text:
         text = encoded.rewritten(text, _marked)
     if " -> " in text and MARK in text:
-        text = _cut(text, [found.span("value") for found in _ARROW.finditer(text)])
+        text = _redact_spans(text, [found.span("value") for found in _ARROW.finditer(text)])
     if MARK + "\n" in text:
-        text = _cut(text, [found.span("value") for found in _GOES_ON.finditer(text) if _is_rest(found["value"])])
+        text = _redact_spans(
+            text, [found.span("value") for found in _GOES_ON.finditer(text) if _is_rest(found["value"])]
+        )
     return text
 
 
-def _seen(text: str, depth: int) -> list[Span]:
+def _view_spans(text: str, depth: int) -> list[Span]:
     """The spans of a text that is seen where another was written, which may again be so."""
     found = _spans(text)
-    view = seen(text) if depth < _VIEWS else None
-    return [*found, *_mapped(view, _seen(view.text, depth + 1))] if view else found
+    view = decoded_view(text) if depth < _VIEWS else None
+    return [*found, *_source_spans(view, _view_spans(view.text, depth + 1))] if view else found
 
 
-def _mapped(view: View, found: Iterable[Span]) -> list[Span]:
+def _source_spans(view: View, found: Iterable[Span]) -> list[Span]:
     """Where spans of a view stand in what was written."""
     return [(view.at[begins], view.at[ends]) for begins, ends in found]
 
@@ -111,7 +113,7 @@ def _marked(text: str) -> str:
     return redacted(text).replace(REDACTED, MARK)
 
 
-def _is_telling(text: str) -> bool:
+def _holds_secret(text: str) -> bool:
     return redacted(text) != text
 
 
@@ -122,17 +124,17 @@ def redacted_lines(lines: Sequence[str], widths: Sequence[int]) -> list[str]:
     """
     marked = [line.replace(REDACTED, MARK) for line in lines]
     text = "\n".join(marked)
-    view = joined(marked, widths) if len(lines) > 1 else None
+    view = rejoined_lines(marked, widths) if len(lines) > 1 else None
     if view is not None:
-        text = _cut(text, _mapped(view, _everything(view.text)))
+        text = _redact_spans(text, _source_spans(view, _all_spans(view.text)))
     safe = redacted(text.replace(MARK, REDACTED)).split("\n")
     return safe if len(safe) == len(lines) else [redacted(line) for line in lines]
 
 
-def _everything(text: str) -> list[Span]:
+def _all_spans(text: str) -> list[Span]:
     """The spans of a text and of all that is seen in it."""
-    lines = unfolded(text)
-    return [*_seen(text, 0), *(_mapped(lines, _spans(lines.text)) if lines else ())]
+    lines = unescaped_lines(text)
+    return [*_view_spans(text, 0), *(_source_spans(lines, _spans(lines.text)) if lines else ())]
 
 
 def _spans(text: str) -> list[Span]:
@@ -140,28 +142,28 @@ def _spans(text: str) -> list[Span]:
     if len(lowered) != len(text):  # İ is two characters in lower case
         lowered = text
     words = frozenset([anchor for anchor in _ANCHORS if anchor in lowered])
-    found = list(_all(text, lowered, words))
+    found = list(_found_spans(text, lowered, words))
     return [(begins, ends) for begins, ends in found if text[begins:ends].replace(MARK, "").strip(" ,;\"'\\\n\t")]
 
 
-def _all(text: str, lowered: str, words: frozenset[str]) -> Iterator[Span]:
+def _found_spans(text: str, lowered: str, words: frozenset[str]) -> Iterator[Span]:
     if words:
-        places = list(named.near(lowered)) if words & _NAMING else []
+        places = list(named.name_regions(lowered)) if words & _NAME_ANCHORS else []
         yield from named.spans(text, places)
-        if words & _SAYING or " key" in lowered or "-key" in lowered:
+        if words & _SENTENCE_ANCHORS or " key" in lowered or "-key" in lowered:
             yield from sentences.spans(text, places)
         yield from around.spans(text, words)
         yield from documents.spans(text, words)
         yield from commands.spans(text, words)
     yield from tokens.spans(text, lowered)
-    yield from encoded.spans(text, _is_telling)
+    yield from encoded.spans(text, _holds_secret)
     if len(text) >= pem.SHORTEST_LINE:
         yield from pem.lines(text)
     if "PRIVATE KEY" in text:
         yield from pem.spans(text)
 
 
-def _cut(text: str, spans: list[Span]) -> str:
+def _redact_spans(text: str, spans: list[Span]) -> str:
     """Text with a blot for each span, those that overlap taken together, and with all of its lines."""
     parts: list[str] = []
     end = 0

@@ -8,9 +8,9 @@ import pytest
 
 from kvdiag.analysis.analyze import analyze, literals
 from kvdiag.analysis.case import Case, load_patterns
-from kvdiag.analysis.wanted import wanted_findings
+from kvdiag.analysis.wanted import requested_findings
 from kvdiag.base.errors import PatternError, UsageError
-from kvdiag.events.folder import built_in
+from kvdiag.events.folder import builtin_patterns
 from kvdiag.model.options import Options
 from kvdiag.model.timeline import Entity
 from kvdiag.model.values import SubjectKind, Verdict
@@ -148,7 +148,7 @@ def test_literals():
     found = literals()
     assert len(found) == len(set(found)) > 100
     assert b"SyncLoop ADD" in b" ".join(found)
-    assert (built_in() / "events").is_dir()
+    assert (builtin_patterns() / "events").is_dir()
 
 
 @pytest.mark.parametrize(("asked", "kept"), [({"pod": "default/p1"}, "p1"), ({"volume": "pvc-b739f1f9-e170-4b25-b56c-e6ea2e48aad3"}, "q-0")])  # fmt: skip
@@ -167,7 +167,7 @@ def test_the_cause_of_what_was_asked_for_is_kept():
     of_node = cause._replace(subject=Entity(SubjectKind.NODE, "worker-1", "worker-1"))
     other = of_node._replace(subject=Entity(SubjectKind.NODE, "worker-2", "worker-2"))
     folded = [one._replace(explained_by=of_node.key) for one in symptoms]
-    kept = wanted_findings([of_node, other, *folded], Options(pod="default/db-0"), history)
+    kept = requested_findings([of_node, other, *folded], Options(pod="default/db-0"), history)
     assert kept == [of_node, *folded]
 
 

@@ -7,9 +7,9 @@ from functools import cache
 import pytest
 
 from kvdiag.analysis.rule_mutants import problems, prove, shortcomings, summary, too_many
-from kvdiag.analysis.rule_tests import try_rule
+from kvdiag.analysis.rule_tests import run_tests
 from kvdiag.base.errors import PatternError
-from kvdiag.events.folder import built_in
+from kvdiag.events.folder import builtin_patterns
 from kvdiag.events.vocabulary import load_vocabulary
 from tests.onerule import read_rule
 
@@ -47,7 +47,7 @@ tests:
 @cache
 def vocabulary():
     """Give the vocabulary."""
-    return load_vocabulary(built_in() / "events")
+    return load_vocabulary(builtin_patterns() / "events")
 
 
 def proof(old="", new="", count=-1):
@@ -66,7 +66,7 @@ def test_a_rule_that_is_proven():
         "kind removed",
         "value ignored",
     }
-    assert summary([sound]) == f"{sound.tellings} logs, 5 mutants, 0 survive (0.0%): 0 with a reason, 0 without"
+    assert summary([sound]) == f"{sound.log_count} logs, 5 mutants, 0 survive (0.0%): 0 with a reason, 0 without"
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_a_rule_by_its_name():
 def test_a_story_in_few_and_in_every_wording():
     """Each alternative is told at least once; in every wording there are more logs."""
     rule = read_rule(RULE, "x.yaml")
-    few, every = (next(try_rule(rule, vocabulary(), every=every)).tellings for every in (False, True))
+    few, every = (next(run_tests(rule, vocabulary(), every=every)).log_count for every in (False, True))
     assert (few, every > few) == (2, True)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kvdiag.analysis.rule_tests import try_rule
-from kvdiag.events.folder import built_in
+from kvdiag.analysis.rule_tests import run_tests
+from kvdiag.events.folder import builtin_patterns
 from kvdiag.events.vocabulary import load_vocabulary
 from tests.onerule import read_rule
 
@@ -37,7 +37,7 @@ tests:
 def verdict(sentence, options="{}"):
     """Give what the rule's one test got, and whether it passed."""
     rule = read_rule(RULE.replace("SENTENCE", sentence).replace("OPTIONS", options), "x.yaml")
-    (result,) = try_rule(rule, load_vocabulary(built_in() / "events", rule.lines))
+    (result,) = run_tests(rule, load_vocabulary(builtin_patterns() / "events", rule.lines))
     return dict(result.got), result.passed
 
 

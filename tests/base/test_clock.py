@@ -15,12 +15,12 @@ from kvdiag.base.clock import (
     HOUR,
     MINUTE,
     SECOND,
-    duration,
+    parse_duration,
     from_datetime,
     in_year,
     is_yearless,
     moment,
-    say_duration,
+    format_duration,
     to_datetime,
     zone_offset,
 )
@@ -92,7 +92,7 @@ def test_a_year_is_put_on(stamp, year, moved):
 )
 def test_go_durations(text, microseconds):
     """Durations are read as Go prints them, and nothing else is."""
-    assert duration(text) == microseconds
+    assert parse_duration(text) == microseconds
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_go_durations(text, microseconds):
 )
 def test_durations_for_people(microseconds, said):
     """A duration is told by its two largest parts."""
-    assert say_duration(microseconds) == said
+    assert format_duration(microseconds) == said
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvdiag.base.errors import PatternError
-from kvdiag.base.versions import contains, intersection, read_range, read_version, say_range, within, write_range
+from kvdiag.base.versions import contains, intersection, read_range, read_version, format_range, is_subset, write_range
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_the_caret_stands_under_the_faulty_word():
 )
 def test_a_range_for_people(text, said):
     """A range is told as people write it."""
-    assert say_range(read_range(text)) == said
+    assert format_range(read_range(text)) == said
 
 
 @pytest.mark.parametrize(
@@ -123,12 +123,12 @@ def test_a_range_for_people(text, said):
 )
 def test_within(inner, outer, whole):
     """A range lies in another when each of its versions does, in however many pieces the other is written."""
-    assert within(read_range(inner), read_range(outer)) is whole
+    assert is_subset(read_range(inner), read_range(outer)) is whole
 
 
 def test_an_empty_range_is_within_nothing():
     """What no version is in proves nothing."""
-    assert not within((), read_range(">=1.0"))
+    assert not is_subset((), read_range(">=1.0"))
 
 
 triples = st.tuples(st.integers(0, 3), st.integers(0, 40), st.integers(0, 20))
@@ -157,4 +157,4 @@ def test_intersection_holds_what_both_hold(one, other, version):
 def test_an_intersection_is_within_both(one, other):
     """What two ranges have in common lies in each of them."""
     both = intersection(read_range(one), read_range(other))
-    assert not both or (within(both, read_range(one)) and within(both, read_range(other)))
+    assert not both or (is_subset(both, read_range(one)) and is_subset(both, read_range(other)))

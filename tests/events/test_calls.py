@@ -7,10 +7,10 @@ from functools import cache
 import pytest
 
 from kvdiag.events.calls import calls
-from kvdiag.events.folder import built_in
+from kvdiag.events.folder import builtin_patterns
 from kvdiag.events.recognise import Recogniser
 from kvdiag.events.vocabulary import load_vocabulary
-from kvdiag.inputs.scan.choose import scanner
+from kvdiag.inputs.scan.choose import make_scanner
 
 UID = "1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01"
 TARGET = f"/var/lib/kubelet/pods/{UID}/volumes/kubernetes.io~csi/pvc-1/mount"
@@ -20,8 +20,8 @@ REQUEST = f'{{"target_path":"{TARGET}","volume_id":"vol-1"}}'
 @cache
 def known():
     """Give the vocabulary and a scanner for its literals."""
-    vocabulary = load_vocabulary(built_in() / "events")
-    return vocabulary, scanner(vocabulary.literals)
+    vocabulary = load_vocabulary(builtin_patterns() / "events")
+    return vocabulary, make_scanner(vocabulary.literals)
 
 
 def told(*texts):

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvdiag.base.clock import MINUTE, SECOND, to_datetime
-from kvdiag.events.folder import built_in
+from kvdiag.events.folder import builtin_patterns
 from kvdiag.events.recognise import LONGEST_TEXT, Recogniser
 from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.formats.bodies.known import classify
-from kvdiag.inputs.scan.choose import scanner
+from kvdiag.inputs.scan.choose import make_scanner
 
 UID, OTHER = "1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01", "95d6b80b-1111-4222-8333-444455556666"
 SANDBOX = "3f2a9c" * 10 + "3f2a"
@@ -31,8 +31,8 @@ ADD = '"SyncLoop ADD" source="api" pods=["shop/web-0"]'
 @cache
 def known():
     """Give the vocabulary and a scanner for its literals."""
-    vocabulary = load_vocabulary(built_in() / "events")
-    return vocabulary, scanner(vocabulary.literals)
+    vocabulary = load_vocabulary(builtin_patterns() / "events")
+    return vocabulary, make_scanner(vocabulary.literals)
 
 
 def recogniser(*blocks):

@@ -8,16 +8,16 @@ from functools import cache
 import pytest
 
 from kvdiag.base.errors import PatternError
-from kvdiag.events.calls_told import call_lines, is_told
-from kvdiag.events.cast import Cast
-from kvdiag.events.rendering import LISTED, Spellings, can_say, idle_line, render
+from kvdiag.events.calls_told import render_call, is_renderable
+from kvdiag.events.cast import FixturePod
+from kvdiag.events.rendering import LISTED, Spellings, can_render, idle_line, render
 from kvdiag.events.template import compile_wording
 from kvdiag.events.vocabulary import make_vocabulary
 from kvdiag.model.vocabulary import CRASH, Entry, Wording
 from tests.patterns import vocabulary
 
 MOMENT = 1_710_230_400_123_456  # 12 March 2024, 08:00:00.123456
-OTHER = Cast.called("other")
+OTHER = FixturePod.named("other")
 
 
 @cache
@@ -30,7 +30,7 @@ def test_every_wording_can_be_told():
     """Each wording that stands in a log is told of another pod, and its line matches that wording."""
     told = {}
     for kind, entry in vocabulary().kinds.items():
-        for spelling in spellings().of(kind) if not entry.reader else ():
+        for spelling in spellings().of_kind(kind) if not entry.reader else ():
             line, wording = render(spelling, {}, OTHER, MOMENT).encode(), spelling.wording
             anchors = re.finditer(re.escape(wording.anchor.encode()), line)
             matcher = compile_wording(wording)
@@ -54,13 +54,13 @@ def test_every_wording_can_be_told():
 )
 def test_when(kind, begins):
     """A line has the time it is given, in the form of what prints it."""
-    assert render(spellings().of(kind)[0], {}, OTHER, MOMENT).startswith(begins)
+    assert render(spellings().of_kind(kind)[0], {}, OTHER, MOMENT).startswith(begins)
 
 
 def test_whom():
     """All names on a line are those of its cast, in every form."""
-    line = render(spellings().of("volume.unpublish.failed")[0], {}, OTHER, MOMENT)
-    first = Cast.called("").names
+    line = render(spellings().of_kind("volume.unpublish.failed")[0], {}, OTHER, MOMENT)
+    first = FixturePod.named("").names
     assert not [kind for kind in ("pod_uid", "volume_handle", "spec_name") if first[kind] in line]
     assert OTHER.names["unique_name"] in line
     assert f'pod "{OTHER.names["pod_uid"]}"' in line or f"podName:{OTHER.names['pod_uid']}" in line
@@ -68,14 +68,14 @@ def test_whom():
 
 def test_values():
     """A value stands where the sample has one, its quotes escaped as deep as the place asks."""
-    spelling = next(one for one in spellings().of("pod.sync.failed") if 'err="' in one.sample)
+    spelling = next(one for one in spellings().of_kind("pod.sync.failed") if 'err="' in one.sample)
     assert r'err="say \"no\""' in render(spelling, {"error": 'say "no"'}, OTHER, MOMENT)
 
 
 def test_what_cannot_be_said():
     """A wording without a place for a value is not taken for one that has it."""
-    spelling = spellings().of("volume.unpublish.succeeded")[0]
-    assert not can_say(spelling, ["error"])
+    spelling = spellings().of_kind("volume.unpublish.succeeded")[0]
+    assert not can_render(spelling, ["error"])
     with pytest.raises(PatternError, match="has no place for 'error'"):
         render(spelling, {"error": "x"}, OTHER, MOMENT)
 
@@ -84,7 +84,7 @@ def test_a_line_of_a_rule():
     """What has no samples is its own template."""
     wording = Wording(anchor="my driver says", message="my driver says {error}[[, twice]]", fields={"pod": "pod"})
     entry = Entry(kind="line.mine.boom", component="", wordings=(wording,))
-    (spelling,) = Spellings(make_vocabulary([entry])).of("line.mine.boom")
+    (spelling,) = Spellings(make_vocabulary([entry])).of_kind("line.mine.boom")
     assert render(spelling, {}, OTHER, MOMENT).endswith('] my driver says x, twice pod="shop/other"')
 
 
@@ -97,10 +97,10 @@ def test_a_line_that_means_nothing(component):
 def test_a_call():
     """A call is told by what drivers print of it; its answer alone where it was told before."""
     entry = vocabulary().kinds["csi.nodestage.failed"]
-    assert is_told(entry)
-    whole = call_lines(entry, {"error": "rpc error: code = Internal desc = no"}, OTHER, MOMENT, asked=False)
+    assert is_renderable(entry)
+    whole = render_call(entry, {"error": "rpc error: code = Internal desc = no"}, OTHER, MOMENT, is_requested=False)
     assert [line.partition("] ")[2].partition(":")[0] for line in whole] == ["GRPC call", "GRPC request", "GRPC error"]
     assert OTHER.names["staging_path"] in whole[1]
-    assert len(call_lines(entry, {}, OTHER, MOMENT, asked=True)) == 1
+    assert len(render_call(entry, {}, OTHER, MOMENT, is_requested=True)) == 1
     with pytest.raises(PatternError, match="only one that failed"):
-        call_lines(vocabulary().kinds["csi.nodestage.succeeded"], {"error": "x"}, OTHER, MOMENT, asked=False)
+        render_call(vocabulary().kinds["csi.nodestage.succeeded"], {"error": "x"}, OTHER, MOMENT, is_requested=False)

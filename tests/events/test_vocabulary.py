@@ -145,7 +145,7 @@ def test_a_wording_may_be_printed_later_than_its_kind(tmp_path, entry, wording, 
     (tmp_path / "a.yaml").write_text(spelled, encoding="utf-8")
     (made,) = read_vocabulary(tmp_path).entries
     assert (made.verbosity, [one.verbosity for one in made.wordings]) == expected
-    assert made.proves == min(expected[1])
+    assert made.min_verbosity == min(expected[1])
 
 
 def test_kinds_of_two_places_are_merged():

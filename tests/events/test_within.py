@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kvdiag.events.within import own_words, pod_around
+from kvdiag.events.within import trim_to_string, pod_around
 from kvdiag.formats.authors import Attribution, Byline
 
 UID = "1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01"
@@ -51,16 +51,16 @@ def test_the_pod_around(line, names):
 )
 def test_words_end_with_their_string(before, value, words):
     """What an error says ends where the string does in which it stands, however deep that is."""
-    number, values = own_words((1, (b"app", value.encode())), (before + value.partition("\n")[0]).encode())
+    number, values = trim_to_string((1, (b"app", value.encode())), (before + value.partition("\n")[0]).encode())
     assert (number, values[0], values[1]) == (1, b"app", words.encode())
 
 
 def test_words_that_do_not_end_the_line_stay():
     """A value with a literal of the wording behind it, none at all, and a line that is too long are left as they are."""
-    assert own_words((1, (b'a"b',)), b'x="a"b not found') == (1, (b'a"b',))
-    assert own_words((1, (b"a", None)), b"a") == (1, (b"a", None))
-    assert own_words((1, ()), b"a") == (1, ())
-    assert own_words((1, (b'a" b',)), b'"' + b"x" * 20_000 + b'a" b') == (1, (b'a" b',))
+    assert trim_to_string((1, (b'a"b',)), b'x="a"b not found') == (1, (b'a"b',))
+    assert trim_to_string((1, (b"a", None)), b"a") == (1, (b"a", None))
+    assert trim_to_string((1, ()), b"a") == (1, ())
+    assert trim_to_string((1, (b'a" b',)), b'"' + b"x" * 20_000 + b'a" b') == (1, (b'a" b',))
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,11 @@ import pytest
 
 from kvdiag.analysis.case import load_patterns
 from kvdiag.base.errors import PatternError
-from kvdiag.events.folder import built_in
+from kvdiag.events.folder import builtin_patterns
 from kvdiag.explain.benign import BENIGN, faults, first_that_fits, load_benign
 from kvdiag.model.options import Options
 
-LINES = load_benign(built_in() / "topics" / f"{BENIGN}.yaml")
+LINES = load_benign(builtin_patterns() / "topics" / f"{BENIGN}.yaml")
 ENTRY = """\
 - name: cold
   anchor: the tea is cold

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from kvdiag.events.folder import built_in
+from kvdiag.events.folder import builtin_patterns
 from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.explain.line import LineReader
 from kvdiag.history.ingest.read import TextInput
 from kvdiag.model.event import Ref
 
-READER = LineReader(load_vocabulary(built_in() / "events"))
+READER = LineReader(load_vocabulary(builtin_patterns() / "events"))
 KLOG = b'I0312 08:15:00.100000    2201 kubelet.go:2463] "SyncLoop DELETE" source="api" pods=["shop/web-0"]'
 CONTAINERD = (
     b'time="2024-03-12T08:15:00.100000000Z" level=info msg="shim disconnected" id=24bee860a677b045e22fb764067cee0d'

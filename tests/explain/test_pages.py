@@ -8,7 +8,7 @@ import pytest
 
 from kvdiag.analysis.explain import Explainer
 from kvdiag.base.errors import UsageError
-from kvdiag.events.folder import built_in
+from kvdiag.events.folder import builtin_patterns
 from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.explain.asjson import line_json, rule_json, topic_json, topics_json
 from kvdiag.explain.page import step_wording
@@ -17,7 +17,7 @@ from kvdiag.history.ingest.read import TextInput
 from kvdiag.model.vocabulary import Entry, Wording
 
 EXPLAINER = Explainer()
-VOCABULARY = load_vocabulary(built_in() / "events")
+VOCABULARY = load_vocabulary(builtin_patterns() / "events")
 PAGES = [(topic, mode) for topic in EXPLAINER.topics.values() for mode in (topic.modes or {"": ""})]
 each_page = pytest.mark.parametrize(("topic", "mode"), PAGES, ids=[f"{t.name} {m}".strip() for t, m in PAGES])
 DELETE = b'I0312 08:15:00.100000    2201 kubelet.go:2463] "SyncLoop DELETE" source="api" pods=["shop/web-0"]'

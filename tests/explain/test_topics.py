@@ -8,7 +8,7 @@ import pytest
 
 from kvdiag.analysis.explain import Explainer
 from kvdiag.base.errors import PatternError
-from kvdiag.events.folder import built_in
+from kvdiag.events.folder import builtin_patterns
 from kvdiag.explain.topic import Answer, load_topics, read_topic
 from kvdiag.rules.library import rule_files
 
@@ -37,7 +37,7 @@ checked: at home
 see: [tea]
 links: [https://example.org]
 """
-TOPICS = load_topics(built_in() / "topics")
+TOPICS = load_topics(builtin_patterns() / "topics")
 EXPLAINER = Explainer()
 each_topic = pytest.mark.parametrize("topic", TOPICS.values(), ids=TOPICS.keys())
 
@@ -46,7 +46,7 @@ def test_what_is_written_is_what_is_read():
     """Every key of a file becomes a value; lines of prose are joined, paragraphs stay apart."""
     topic = read_topic(TOPIC, "tea.yaml")
     assert (topic.name, topic.title) == ("tea", "How tea is made")
-    assert topic.says == "Water is boiled. Leaves are added.\n\nThen one waits."
+    assert topic.summary == "Water is boiled. Leaves are added.\n\nThen one waits."
     assert topic.answers == (
         Answer("How long?", "Until it is done.", ("date",)),
         Answer("How hot?", "Boiling.", (), ("black",)),
@@ -139,7 +139,7 @@ def test_names_lead_somewhere(old, new, fault, tmp_path):
 
 def test_topics_are_not_taken_for_rules():
     """The folder of topics lies beside the rules and is not read as such."""
-    assert not [path for path in rule_files(built_in()) if "topics" in path.parts]
+    assert not [path for path in rule_files(builtin_patterns()) if "topics" in path.parts]
 
 
 def test_all_topics_are_there():
@@ -202,7 +202,7 @@ def test_the_controller_detaches_and_not_kubelet():
     """The detach is the controller's; kubelet only lets go."""
     by = {step.name: step.by for step in TOPICS["volume-lifecycle"].steps}
     assert (by["release"], by["detach"]) == ("kubelet", "kube-controller-manager")
-    assert TOPICS["detach"].says.startswith("kubelet does not detach.")
+    assert TOPICS["detach"].summary.startswith("kubelet does not detach.")
 
 
 def test_a_driver_without_staging_is_not_asked_to_unstage():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kvdiag.formats.authors import Attribution, Byline, author, byline, called
+from kvdiag.formats.authors import Attribution, Byline, author, byline, program_in_name
 from kvdiag.model.place import Provenance
 
 SERVER = b'I1120 20:39:21.779765     902 server.go:565] "external host was not specified"'
@@ -54,7 +54,7 @@ def test_author(ident, caller, who):
 )
 def test_what_a_log_is_called(name, who):
     """A file, a container and a section are called after the program that wrote them."""
-    assert called(name) == who
+    assert program_in_name(name) == who
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_what_a_log_is_called(name, who):
 )
 def test_words_that_several_programs_have(ident, line, named, is_kubelets):
     """What a carrier says goes before the source file, and that before the name of the log."""
-    assert Attribution(named).may_say("kubelet", ident, line) == is_kubelets
+    assert Attribution(named).may_print("kubelet", ident, line) == is_kubelets
 
 
 @pytest.mark.parametrize(
@@ -101,23 +101,23 @@ def test_words_that_several_programs_have(ident, line, named, is_kubelets):
 def test_what_kubelet_does_not_watch(words, ident, is_kubelets):
     """A reflector of a type that kubelet watches may be kubelet's, unless a carrier says who wrote the line."""
     line = f"E1120 20:39:21.779765    2201 reflector.go:147] {words}".encode()
-    assert Attribution().may_say("kubelet", ident, line) == is_kubelets
+    assert Attribution().may_print("kubelet", ident, line) == is_kubelets
     assert Attribution().may_relay(ident, line) == is_kubelets
 
 
 def test_who_attaches():
     """What attaches volumes is a part of the kubelet and of the controller manager: the name of the log tells."""
     caller = "operation_generator.go:398"
-    assert Attribution(byline("kube-controller-manager.log")).of_line("", caller) == "kube-controller-manager"
-    assert Attribution(byline("kubelet.log")).of_line("", caller) == "kubelet"
+    assert Attribution(byline("kube-controller-manager.log")).author_of_line("", caller) == "kube-controller-manager"
+    assert Attribution(byline("kubelet.log")).author_of_line("", caller) == "kubelet"
     line = f"I1120 20:39:21.779765     1 {caller}] AttachVolume.Attach succeeded".encode()
-    assert Attribution(byline("kube-controller-manager.log")).may_say("kube-controller-manager", "", line)
-    assert Attribution(byline("all.log")).may_say("kube-controller-manager", "", line)
+    assert Attribution(byline("kube-controller-manager.log")).may_print("kube-controller-manager", "", line)
+    assert Attribution(byline("all.log")).may_print("kube-controller-manager", "", line)
 
 
 def test_the_host_speaks_in_any_log():
     """Systemd tells of a unit in the unit's own journal."""
-    assert Attribution(byline("kube-apiserver.log")).may_say("systemd", "", b"kubelet.service: Main process exited")
+    assert Attribution(byline("kube-apiserver.log")).may_print("systemd", "", b"kubelet.service: Main process exited")
 
 
 @pytest.mark.parametrize(
@@ -133,16 +133,19 @@ def test_the_host_speaks_in_any_log():
 )
 def test_whose_words(own, component, is_call, who):
     """Words of a component are its own, a driver's in a sidecar's log the sidecar's, those of several the log's."""
-    assert Attribution(own=own).of_words(component, "", is_call=is_call) == who
+    assert Attribution(own=own).author_of_words(component, "", is_call=is_call) == who
 
 
 def test_whose_line():
     """A line that tells no author is of the program that mostly speaks in the log, then of that it is called after."""
     by = Attribution(byline("kubelet.log"))
-    assert by.of_line("", "other.go:1") == "kubelet"
-    assert by._replace(own="csi-driver").of_line("", "other.go:1") == "csi-driver"
-    assert by._replace(own="csi-driver").of_line("kubelet", "other.go:1") == "kubelet"
-    assert Attribution(own="kube-controller-manager").of_line("", "csi_attacher.go:115") == "kube-controller-manager"
+    assert by.author_of_line("", "other.go:1") == "kubelet"
+    assert by._replace(own="csi-driver").author_of_line("", "other.go:1") == "csi-driver"
+    assert by._replace(own="csi-driver").author_of_line("kubelet", "other.go:1") == "kubelet"
+    assert (
+        Attribution(own="kube-controller-manager").author_of_line("", "csi_attacher.go:115")
+        == "kube-controller-manager"
+    )
 
 
 @pytest.mark.parametrize(
@@ -156,7 +159,7 @@ def test_whose_line():
 )
 def test_words_in_a_containers_own_log(name, who):
     """What no program is known to have written is the container's, unless a program of many parts runs in it."""
-    assert Attribution(byline(name)).of_words("", "") == who
+    assert Attribution(byline(name)).author_of_words("", "") == who
 
 
 def evil(container: str, namespace: str = "shop") -> Attribution:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kvdiag.formats.pasted.framed import fold
+from kvdiag.formats.pasted.framed import detect
 from tests.rewriting import rewritten
 
 ROWS = [
@@ -18,7 +18,7 @@ ROWS = [
 
 def read(lines: list[str]) -> tuple[list[str], list[int]]:
     """Give the lines as they are read, and the numbers of those that were rewritten."""
-    text, numbers = rewritten("\n".join([*lines, ""]).encode(), fold)
+    text, numbers = rewritten("\n".join([*lines, ""]).encode(), detect)
     return text.decode().splitlines(), numbers
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvdiag.formats.rpc.calls import Call, RpcFragment, fits, likely_method, pair, read_piece
+from kvdiag.formats.rpc.calls import Call, RpcFragment, fits, likely_method, pair, read_fragment
 from kvdiag.formats.rpc.pieces import request_of
 
 T1, T2 = (
@@ -441,7 +441,7 @@ def whole(method: str, request: object, error: str = "") -> str:
 def test_pieces(row: tuple[object, ...]) -> None:
     """Each driver's lines are told as part, method, names in the request, error, id and end."""
     message, fields, *told = row
-    piece = read_piece(message, fields)
+    piece = read_fragment(message, fields)
     assert piece is not None
     assert piece._replace(answers=()) == RpcFragment(*told)
 
@@ -465,7 +465,7 @@ def test_pieces(row: tuple[object, ...]) -> None:
 )
 def test_other_lines(message: str) -> None:
     """What is about no CSI call is nothing."""
-    assert read_piece(message, {}) is None
+    assert read_fragment(message, {}) is None
 
 
 @pytest.mark.parametrize(
@@ -480,21 +480,21 @@ def test_other_lines(message: str) -> None:
 )
 def test_secrets_are_never_kept(payload: str) -> None:
     """Whatever the notation, nothing of the secrets is kept."""
-    piece = read_piece("GRPC request: " + payload, {})
+    piece = read_fragment("GRPC request: " + payload, {})
     assert piece is not None
     assert piece.request == {"volume_id": "v-1", "target_path": "/t"}
 
 
 def test_a_cut_value_is_not_kept() -> None:
     """A path that was cut off is no path."""
-    piece = read_piece('GRPC request: {"volume_id":"v-1","target_path":"/var/lib/ku', {})
+    piece = read_fragment('GRPC request: {"volume_id":"v-1","target_path":"/var/lib/ku', {})
     assert piece is not None
     assert piece.request == {"volume_id": "v-1"}
 
 
 def calls(*messages: str) -> list[Call[int]]:
     """The calls in a log of these messages; keys are positions from 0."""
-    pieces = [(at, read_piece(message, {})) for at, message in enumerate(messages)]
+    pieces = [(at, read_fragment(message, {})) for at, message in enumerate(messages)]
     return list(pair((at, piece) for at, piece in pieces if piece is not None))
 
 
@@ -664,9 +664,9 @@ def test_a_call_repeated_word_for_word() -> None:
 def test_two_layers_that_log_the_same_call() -> None:
     """The number and the trace id of vSphere are two names of one call."""
     pieces = [
-        read_piece("/csi.v1.Node/NodeUnpublishVolume: REQ 0491: VolumeId=v, TargetPath=/t, X=0", {}),
-        read_piece("NodeUnpublishVolume: called with args {VolumeId:v TargetPath:/t X:{}}", {"TraceId": "t-1"}),
-        read_piece("/csi.v1.Node/NodeUnpublishVolume: REP 0491: rpc error: x", {}),
+        read_fragment("/csi.v1.Node/NodeUnpublishVolume: REQ 0491: VolumeId=v, TargetPath=/t, X=0", {}),
+        read_fragment("NodeUnpublishVolume: called with args {VolumeId:v TargetPath:/t X:{}}", {"TraceId": "t-1"}),
+        read_fragment("/csi.v1.Node/NodeUnpublishVolume: REP 0491: rpc error: x", {}),
     ]
     (call,) = pair((at, piece) for at, piece in enumerate(pieces) if piece is not None)
     assert (call.begins, call.ends, call.outcome) == (0, 2, "failed")
@@ -722,7 +722,7 @@ def test_any_text(text: str, fields: dict[str, str]) -> None:
         "NodeStageVolume: called with args ",
         "NodeStageVolume: rsp: ",
     ):
-        read_piece(lead + text, fields)
+        read_fragment(lead + text, fields)
 
 
 LINES = [
@@ -766,7 +766,7 @@ def test_long_hostile_payloads_are_read_in_linear_time(piece: str) -> None:
         "GRPC ",
         "NodeStageVolume: called with args ",
     ):
-        read_piece(lead + piece * (500_000 // len(piece)), {})
+        read_fragment(lead + piece * (500_000 // len(piece)), {})
 
 
 def test_many_open_calls() -> None:
@@ -790,7 +790,7 @@ def test_an_answer_that_names_its_volume() -> None:
         ("formatting and mounting stage volume is finished", {"volume_id": "v-2"}),
         ("method failed", {"method": "/csi.v1.Node/NodeStageVolume", "error": "no", "req": 'volume_id:"v-1"'}),
     ]
-    pieces = [(at, read_piece(*line)) for at, line in enumerate(lines)]
+    pieces = [(at, read_fragment(*line)) for at, line in enumerate(lines)]
     found = list(pair((at, piece) for at, piece in pieces if piece is not None))
     assert [(call.request["volume_id"], call.outcome, call.ambiguous) for call in found] == [
         ("v-2", "succeeded", False),

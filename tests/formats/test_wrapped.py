@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-from kvdiag.formats.pasted.wrapped import fold
+from kvdiag.formats.pasted.wrapped import detect
 from tests.rewriting import rewritten
 
 POD = 'I0715 03:49:33.850919    1432 kubelet.go:2168] "SyncLoop ADD" source="api" pods=["shop/web-{}"]'
@@ -16,7 +16,7 @@ LINES = [line for number in range(6) for line in (POD.format("x" * number), SHOR
 
 def read(lines: list[str]) -> tuple[list[str], list[int]]:
     """Give the lines as they are read, and the numbers of those that were rewritten."""
-    text, numbers = rewritten("\n".join([*lines, ""]).encode(), fold)
+    text, numbers = rewritten("\n".join([*lines, ""]).encode(), detect)
     return text.decode().splitlines(), numbers
 
 
@@ -79,4 +79,4 @@ def test_text_in_the_log_of_a_container():
         b"2024-03-12T08:00:00.1Z stdout F     at com.example.Shop.web%s(Shop.java)" % (b"x" * (n % 9))
         for n in range(40)
     ]
-    assert fold(b"\n".join(lines)) is None
+    assert detect(b"\n".join(lines)) is None

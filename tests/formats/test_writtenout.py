@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvdiag.formats.pasted.escaped import fold
+from kvdiag.formats.pasted.escaped import detect
 from kvdiag.inputs.lines import LONGEST
 from tests.rewriting import rewritten
 
@@ -21,7 +21,7 @@ LINES = [KLOG.format(1), BROKEN, LOGRUS, TRACE, KLOG.format("größe"), KLOG.for
 
 def read(text: str, size: int = 100_000) -> tuple[list[str], list[int]]:
     """Give the lines as they are read, and the numbers of those that were rewritten."""
-    made, numbers = rewritten(text.encode(), fold, size=size)
+    made, numbers = rewritten(text.encode(), detect, size=size)
     return made.decode().removesuffix("\n").split("\n"), numbers
 
 

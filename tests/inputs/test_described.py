@@ -45,7 +45,7 @@ Events:              <none>
 
 def events(text: str) -> list[tuple[int, str, str, str, str]]:
     """Give line, type, reason, time and message of each event that a description is rewritten to."""
-    out, numbers = rewritten(text.encode(), described.fold)
+    out, numbers = rewritten(text.encode(), described.detect)
     lines = out.decode().splitlines()
     assert [line for line in lines if not line.startswith("{")] == [
         line for number, line in enumerate(text.splitlines(), 1) if not lines[number - 1].startswith("{")
@@ -100,4 +100,4 @@ def test_without_events(kvdiag, tmp_path, text):
 
 def test_other_texts():
     """A text that describes nothing stays as it is."""
-    assert described.fold(b"Name of the widget: x\nState:    Running\n") is None
+    assert described.detect(b"Name of the widget: x\nState:    Running\n") is None

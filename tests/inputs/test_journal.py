@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvdiag.inputs.folded import is_folded
+from kvdiag.inputs.folded import is_rewritable
 from kvdiag.inputs.sniff import looks_like_log
 from tests.rewriting import rewritten
 
@@ -104,7 +104,7 @@ def test_pretty():
 def test_a_journal_that_nobody_named():
     """In a folder such a journal is read, whatever it is called."""
     for text in (HEAD, VERBOSE, pretty(ENTRY)):
-        assert is_folded(text)
+        assert is_rewritable(text)
         assert looks_like_log("node-1.json", text)
 
 

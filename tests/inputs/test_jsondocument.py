@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvdiag.inputs import jsondocument
-from kvdiag.inputs.folded import is_folded, unfolded
+from kvdiag.inputs.folded import is_rewritable, rewriting_reader
 from kvdiag.inputs.sniff import looks_like_log
 from tests.rewriting import rewritten
 
@@ -116,7 +116,7 @@ def test_a_long_entry():
 )
 def test_lines_of_a_log_are_no_document(data):
     """Logs whose lines are JSON or begin with a bracket are left alone."""
-    assert jsondocument.fold(data) is None
+    assert jsondocument.detect(data) is None
     assert read(data) == (data.decode().splitlines(), [])
 
 
@@ -124,7 +124,7 @@ def test_a_document_that_nobody_named():
     """In a folder a document is read when lines of a log are in it; a manifest is none."""
     assert looks_like_log("export.json", json.dumps([SAID, SAID], indent=2).encode())
     manifest = json.dumps({"kind": "Pod", "items": [{"message": "crash"}]}, indent=2).encode()
-    assert not is_folded(manifest)
+    assert not is_rewritable(manifest)
     assert not looks_like_log("pod.json", manifest)
 
 
@@ -138,7 +138,7 @@ PIECES = [b'{"', b'":"', b'"', b"[", b"]", b"{", b"}", b"\\", b"\n", b",", b'"hi
 def test_any_bytes(opening, rest):
     """No document raises or reads differently in small pieces; numbers are lines of the input."""
     numbers: array[int] = array("I")
-    reader = unfolded(io.BytesIO(opening + rest), numbers)
+    reader = rewriting_reader(io.BytesIO(opening + rest), numbers)
     buffer, text = bytearray(7), b""
     while got := reader.readinto(memoryview(buffer)):
         text += buffer[:got]

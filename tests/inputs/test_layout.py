@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kvdiag.inputs.layout import place_of
+from kvdiag.inputs.layout import provenance_of
 
 POD = "shop_web-0_1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01"
 ID = "0123456789abcdef" * 4
@@ -58,7 +58,7 @@ UID = "1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01"
 )  # fmt: skip
 def test_place(name, group, node, container):
     """What the path says, and no more."""
-    assert place_of(name)[:3] == (group, node, container)
+    assert provenance_of(name)[:3] == (group, node, container)
 
 
 @pytest.mark.parametrize(
@@ -73,5 +73,5 @@ def test_place(name, group, node, container):
 )
 def test_whose_container_it_is(name, pod, namespace):
     """The path of a container's log names its pod, and mostly the namespace."""
-    place = place_of(name)
+    place = provenance_of(name)
     assert (place.pod, place.namespace) == (pod, namespace)

@@ -9,7 +9,7 @@ def test_nothing_was_rewritten():
     """Where no line was rewritten, each stands for itself, whatever is forgotten."""
     numbers = LineMap()
     numbers.forget(10, [3])
-    assert (numbers.of(3), numbers.of(12), numbers.last) == (3, 12, 0)
+    assert (numbers.input_line(3), numbers.input_line(12), numbers.last) == (3, 12, 0)
 
 
 def test_what_is_forgotten():
@@ -18,11 +18,11 @@ def test_what_is_forgotten():
     for number in range(10, 100, 10):
         numbers.append(number)
     numbers.forget(3, [2])
-    assert [numbers.of(line) for line in (2, 4, 9)] == [20, 40, 90]
+    assert [numbers.input_line(line) for line in (2, 4, 9)] == [20, 40, 90]
     numbers.forget(6, [5, 8])
-    assert [numbers.of(line) for line in (2, 5, 8)] == [20, 50, 80]
+    assert [numbers.input_line(line) for line in (2, 5, 8)] == [20, 50, 80]
     numbers.keep([5])
-    assert (numbers.of(5), numbers.last) == (50, 90)
+    assert (numbers.input_line(5), numbers.last) == (50, 90)
     for line in (1, 2, 4, 6):
         with pytest.raises(KeyError):
-            numbers.of(line)
+            numbers.input_line(line)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from kvdiag.base.errors import InputError, UsageError
-from kvdiag.inputs.files import made_up
+from kvdiag.inputs.files import pseudo_devices
 from kvdiag.inputs.folders import SkippedError
 from kvdiag.inputs.paths import sources
 
@@ -342,7 +342,7 @@ def test_links_out_of_a_folder():
 @pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="no /proc here")
 def test_what_the_kernel_makes_up():
     """No file of /proc is looked into, and none waited for, whichever way it is reached."""
-    assert made_up()
+    assert pseudo_devices()
     assert "kernel pseudo file system" in str(read("/proc/self/task")[1][0])
     write("logs/kubelet.log")
     Path("logs/proc").symlink_to("/proc/self")

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from kvdiag.analysis.case import Case
 from kvdiag.history.ingest.read import TextInput
 from kvdiag.inputs.lines import Lines
-from kvdiag.inputs.readers import Replayed
-from kvdiag.inputs.recording import fold
+from kvdiag.inputs.readers import ReplayReader
+from kvdiag.inputs.recording import detect
 from kvdiag.model.options import Options
 
 HEADER = '{"version": 2, "width": 80, "height": 24, "timestamp": 1554107037, "env": {"TERM": "xterm-256color"}}'
@@ -29,9 +29,9 @@ def cast(*shown: str) -> str:
 def screen(text: str) -> list[tuple[int, str]]:
     """The number and the text of each line that is not blank."""
     data = text.encode()
-    rewriting = fold(data)
+    rewriting = detect(data)
     assert rewriting is not None
-    return [(number, line.decode()) for number, line in rewriting(Lines(Replayed(data))) if line]
+    return [(number, line.decode()) for number, line in rewriting(Lines(ReplayReader(data))) if line]
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_script():
 )
 def test_what_is_no_recording(text):
     """A header alone, and any other JSON."""
-    assert fold(text.encode()) is None
+    assert detect(text.encode()) is None
 
 
 @given(st.lists(st.text("a \r\n\b\x1b[]0123;?hlCDJKm\x07é", max_size=40), max_size=10))

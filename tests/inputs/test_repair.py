@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvdiag.inputs.paths import sources
-from kvdiag.inputs.repair import TextRepair, Transcoded, encoding
+from kvdiag.inputs.repair import TextRepair, Transcoded, utf16_encoding
 
 KLOG = b'I0715 03:49:33.850919    1432 kubelet.go:2168] "SyncLoop ADD" source="api"'
 
 
 def mended(data: bytes) -> bytes:
     """Give a block as it is read."""
-    return TextRepair().mend(data).data
+    return TextRepair().repair(data).data
 
 
 def transcoded(data: bytes, size: int) -> bytes:
@@ -75,7 +75,7 @@ def test_mending(damaged, whole):
 
 def test_torn_lines_are_counted():
     """What was being written in a crash is given up for the line behind it, and counted."""
-    made = TextRepair().mend((KLOG[:60] + b"\0" * 40 + KLOG + b"\n") * 3)
+    made = TextRepair().repair((KLOG[:60] + b"\0" * 40 + KLOG + b"\n") * 3)
     assert made == ((KLOG + b"\n") * 3, 3, (0, 1, 2))
 
 
@@ -100,19 +100,19 @@ SOUND = (KLOG + b' err="a \\"b\\" & c"\n') * 5
 def test_damage_in_a_later_block(damaged, place):
     """Damage may begin anywhere, also within a block; what was needed once is done to the end."""
     mender = TextRepair()
-    mender.mend(SOUND)
+    mender.repair(SOUND)
     between = [[damaged, SOUND], [SOUND, damaged], [SOUND, damaged, b"", SOUND.replace(b"\\", b"").replace(b"&", b"")]]
     block = b"\n".join(between[place])
-    assert mender.mend(block).data == block.replace(damaged, KLOG)
-    assert mender.mend(SOUND + damaged + b"\n" + SOUND).data == SOUND + KLOG + b"\n" + SOUND
+    assert mender.repair(block).data == block.replace(damaged, KLOG)
+    assert mender.repair(SOUND + damaged + b"\n" + SOUND).data == SOUND + KLOG + b"\n" + SOUND
 
 
 def test_lists_of_bytes_in_a_later_block():
     """A journal writes as bytes what has colours in it, wherever it comes."""
     mender = TextRepair()
-    mender.mend(b'{"MESSAGE":"x"}\n')
+    mender.repair(b'{"MESSAGE":"x"}\n')
     listed = b'{"MESSAGE":"x"}\n{"MESSAGE":[73,27,91,51,49,109,48]}\n{"MESSAGE":"x"}\n'
-    assert mender.mend(listed).data == b'{"MESSAGE":"x"}\n{"MESSAGE":"I0"}\n{"MESSAGE":"x"}\n'
+    assert mender.repair(listed).data == b'{"MESSAGE":"x"}\n{"MESSAGE":"I0"}\n{"MESSAGE":"x"}\n'
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_utf16(name, size):
 @given(st.binary(max_size=64))
 def test_other_bytes(data):
     """What is not UTF-16 passes as it is, but for the mark at the beginning."""
-    if not encoding(data):
+    if not utf16_encoding(data):
         assert transcoded(data, 5) == data.removeprefix(b"\xef\xbb\xbf")
 
 

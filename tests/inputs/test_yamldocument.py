@@ -43,7 +43,7 @@ metadata:
 
 def numbered(data):
     """Give the lines that an input is rewritten to, each with its number."""
-    text, numbers = rewritten(data, yamldocument.fold, size=100)
+    text, numbers = rewritten(data, yamldocument.detect, size=100)
     return list(zip(numbers, text.splitlines(), strict=True))
 
 
@@ -103,7 +103,7 @@ def test_an_event_without_end():
 )
 def test_other_lists(text):
     """Lists of other things stay as they are."""
-    assert yamldocument.fold(text) is None
+    assert yamldocument.detect(text) is None
     assert not looks_like_log("namespaces/shop/core/pods.yaml", text)
 
 
@@ -201,4 +201,4 @@ def test_a_pod_alone_without_end():
 
 def test_a_manifest():
     """A pod without a status is none that ran."""
-    assert yamldocument.fold(POD[: POD.index(b"status:")]) is None
+    assert yamldocument.detect(POD[: POD.index(b"status:")]) is None

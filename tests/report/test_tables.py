@@ -27,7 +27,7 @@ def row(name: str = "default/web-0", *, kind: SubjectKind = SubjectKind.POD, **m
     life = Lifecycle(
         subject=Entity(kind=kind, key=name, name=name, ids=ids),
         machine="pod/1.27",
-        transitions=(Transition(told, "ADD", "ABSENT", "ADDED", legal=False, says="A → B without C"),),
+        transitions=(Transition(told, "ADD", "ABSENT", "ADDED", legal=False, violation="A → B without C"),),
         state="TERMINATED",
         since=BEGINS + 60 * SECOND,
         waits_for="volumes to be unmounted",

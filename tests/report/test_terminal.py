@@ -17,8 +17,8 @@ from kvdiag.model.report import Report
 from kvdiag.model.unexplained import Histogram
 from kvdiag.model.values import Severity
 from kvdiag.report import RenderOptions, signs, writer
-from kvdiag.report.ink import file_uri, without_ink
-from kvdiag.report.strip import Row, strip
+from kvdiag.report.ink import file_uri, without_styles
+from kvdiag.report.strip import Row, sparkline
 from kvdiag.report.victims import incidents
 from tests.conftest import ROOT
 
@@ -56,7 +56,7 @@ def test_colours_and_links_change_no_word(monkeypatch):
     """Without its escapes a report in colour is the one without."""
     monkeypatch.chdir(ROOT)
     dressed = shown(width=80, colour=True, links=True)
-    assert without_ink(dressed) == shown(width=80)
+    assert without_styles(dressed) == shown(width=80)
     assert set(LINK.findall(dressed)) >= {"", f"file://{os.uname().nodename}{ROOT}/{KILLED}/kubelet.log.gz"}
     assert not LINK.search(shown(width=80, colour=True))
 
@@ -71,11 +71,11 @@ def test_no_line_is_longer_than_the_terminal(width):
 def test_without_unicode(golden):
     """A terminal that knows only ASCII gets signs that it can show, and the columns stay."""
     text = shown(width=80)
-    plain = text.encode("ascii", signs.ERRORS).decode("ascii")
+    plain = text.encode("ascii", signs.ERROR_HANDLER).decode("ascii")
     golden("terminal-80-ascii.txt", plain.partition("Not explained")[2])
     assert [len(line) for line in plain.splitlines()] == [len(line) for line in text.splitlines()]
     assert "\\u" not in plain
-    assert "é→".encode("ascii", signs.ERRORS) == b"\\xe9>"
+    assert "é→".encode("ascii", signs.ERROR_HANDLER) == b"\\xe9>"
 
 
 def test_a_link_is_of_a_file_that_is_there(tmp_path, monkeypatch):
@@ -102,7 +102,7 @@ def test_a_link_is_of_a_file_that_is_there(tmp_path, monkeypatch):
 def rows(report: Report, width: int = 40, **more: bool) -> tuple[list[str], list[Row]]:
     """Give the lines and the rows of a strip."""
     found = [one for one in report.findings if one.explained_by is None]
-    lines = list(strip(report, incidents(found), width, **more))
+    lines = list(sparkline(report, incidents(found), width, **more))
     return [one for one in lines if isinstance(one, str)], [one for one in lines if isinstance(one, Row)]
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from kvdiag.model.rule import Bug
 from kvdiag.model.timeline import SeenVersion
-from kvdiag.rules.bugs import applies, known_bugs, seen, status
+from kvdiag.rules.bugs import applies, known_bugs, find_version, status
 from tests.rules.one_rule import one_rule
 
 AFFECTED = "<1.29.13 || >=1.30 <1.30.9"
@@ -67,7 +67,7 @@ def test_status(version, state):
 )
 def test_what_is_known_best(versions, node, how, version):
     """What the user says beats what a log printed, that beats what was inferred; another node's version is not mine."""
-    found = seen("kubelet", versions, node)
+    found = find_version("kubelet", versions, node)
     assert (found.how, found.version) == (how, version)
 
 
@@ -77,13 +77,13 @@ def test_what_is_known_best(versions, node, how, version):
 def test_the_version_of_the_moment(at, version):
     """Of a component that was upgraded the version that ran at that moment counts, before any banner the first."""
     versions = [banner("v1.25.0", time=20), banner("v1.24.3", time=10)]
-    assert seen("kubelet", versions, "", at).version == version
+    assert find_version("kubelet", versions, "", at).version == version
 
 
 def test_a_version_never_seen():
     """Of a component that nobody speaks of no version is known, nor from another node."""
-    assert seen("containerd", [banner("v1.28.0")], "") is None
-    assert seen("kubelet", [banner("v1.28.0", node="a")], "b") is None
+    assert find_version("containerd", [banner("v1.28.0")], "") is None
+    assert find_version("kubelet", [banner("v1.28.0", node="a")], "b") is None
 
 
 KUBELET = Bug(component="kubelet", affected=AFFECTED, fixed=("1.30.9", "1.29.13"), reference="https://example.org/1")
@@ -131,7 +131,7 @@ KUBELET = Bug(component="kubelet", affected=AFFECTED, fixed=("1.30.9", "1.29.13"
 def test_what_is_said_of_a_defect(versions, state, shown, says):
     """A defect is told with the version seen, how it is known, and the releases with the fix."""
     (bug,) = known_bugs(rule(KUBELET), versions, "", {})
-    assert (bug.status, bug.version, bug.says) == (state, shown, says)
+    assert (bug.status, bug.version, bug.sentence) == (state, shown, says)
     assert (bug.fixed, bug.reference) == (KUBELET.fixed, KUBELET.reference)
 
 
@@ -140,7 +140,7 @@ def test_a_defect_nobody_has_fixed():
     (bug,) = known_bugs(
         rule(Bug(component="kubelet", affected="<2.0", doubt="read in the source only")), [banner("v1.29.3")], "", {}
     )
-    assert bug.says == "kubelet 1.29.3: affected, no fixed release known (read in the source only)"
+    assert bug.sentence == "kubelet 1.29.3: affected, no fixed release known (read in the source only)"
 
 
 def test_a_defect_of_one_driver():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kvdiag.base.errors import PatternError
-from kvdiag.events.folder import built_in
+from kvdiag.events.folder import builtin_patterns
 from kvdiag.model.values import Role
 from kvdiag.rules.capabilities import CAPABILITIES, Capabilities, capabilities
 from kvdiag.rules.capability_file import read_capabilities
@@ -22,7 +22,7 @@ KNOWN = Capabilities(read_capabilities(FILE, "x.yaml"))
 
 def test_the_file_that_comes_with_kvdiag():
     """It can be read, each word of a label is there, and the cache gives the same."""
-    path = built_in() / CAPABILITIES
+    path = builtin_patterns() / CAPABILITIES
     assert list(capabilities()) == read_capabilities(path.read_text("utf-8"), str(path))
 
 
@@ -31,7 +31,7 @@ def test_a_failure_spreads_to_what_needs_it():
     assert KNOWN.spreads("disk", "pod")
     assert KNOWN.spreads("pod", "pod")
     assert not KNOWN.spreads("pod", "disk")
-    assert KNOWN.needed("pod") == {"disk", "runtime"}
+    assert KNOWN.needs_of("pod") == {"disk", "runtime"}
     assert [KNOWN.depth(one_rule(breaks=(name,))) for name in ("disk", "runtime", "pod", "unknown")] == [0, 1, 2, 0]
 
 

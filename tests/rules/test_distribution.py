@@ -8,7 +8,7 @@ from kvdiag.model.event import Event
 from kvdiag.model.record import Origin
 from kvdiag.model.rule import Fix
 from kvdiag.model.timeline import History, SeenVersion
-from kvdiag.rules.distribution import Dialect, dialect_of, distributions, plain, unknown_placeholders
+from kvdiag.rules.distribution import Dialect, dialect_of, distributions, default_dialect, unknown_placeholders
 from kvdiag.rules.fill import command, fixes, quoted_slots
 from tests.rules.one_rule import one_rule
 
@@ -72,8 +72,8 @@ def test_each_node_has_its_own():
 def test_the_runtime_is_the_one_that_was_seen():
     """OpenShift brings CRI-O, others containerd, unless the lines name the socket of another."""
     assert dialect_of(seen(f"Mar 12 08:00:01 n1 kubenswrapper[1]: {KLOG}"), "n1").runtime == "crio"
-    assert dialect_of(seen(f"{KLOG} dial unix /var/run/crio/crio.sock"), "n1").say("{unit:runtime}") == "crio"
-    assert dialect_of(seen(KLOG), "n1").say("{status:runtime}") == "systemctl status containerd"
+    assert dialect_of(seen(f"{KLOG} dial unix /var/run/crio/crio.sock"), "n1").expand("{unit:runtime}") == "crio"
+    assert dialect_of(seen(KLOG), "n1").expand("{status:runtime}") == "systemctl status containerd"
 
 
 @pytest.mark.parametrize(
@@ -93,23 +93,23 @@ def test_the_runtime_is_the_one_that_was_seen():
 def test_the_words_around_an_error_show_the_runtime(words, runtime, cri):
     """Where only events are given, each runtime's own words tell which it is, and which unit calls the CNI plug-ins."""
     dialect = dialect_of(seen(f"Warning FailedCreatePodSandBox {words}"), "n1")
-    assert (dialect.runtime, dialect.say("{journal:cri}")) == (runtime, f"journalctl -u {cri}")
+    assert (dialect.runtime, dialect.expand("{journal:cri}")) == (runtime, f"journalctl -u {cri}")
 
 
 def test_docker_without_dockershim():
     """From kubelet 1.24 on cri-dockerd prints what dockershim printed; Docker's own unit is the same."""
     history = seen('networkPlugin cni failed to set up pod "web-0_shop" network: no', versions=["v1.28.2"])
     dialect = dialect_of(history, "n1")
-    assert dialect.say("{journal:cri} / {restart:runtime}") == "journalctl -u cri-docker / systemctl restart docker"
+    assert dialect.expand("{journal:cri} / {restart:runtime}") == "journalctl -u cri-docker / systemctl restart docker"
     history = seen('networkPlugin cni failed to set up pod "web-0_shop" network: no', versions=["v1.23.2"])
-    assert dialect_of(history, "n1").say("{journal:cri}") == "journalctl -u kubelet"
+    assert dialect_of(history, "n1").expand("{journal:cri}") == "journalctl -u kubelet"
 
 
 def test_a_node_with_windows_has_commands_of_windows():
     """What Windows does not have stands behind a comment, and runs nothing."""
     dialect = dialect_of(seen("hnsCall failed in Win32: The object already exists. (0x1392)"), "n1")
-    assert dialect.say("{restart:kubelet}") == "Restart-Service kubelet"
-    assert dialect.say("{host} ls /etc/cni/net.d").startswith("# ")
+    assert dialect.expand("{restart:kubelet}") == "Restart-Service kubelet"
+    assert dialect.expand("{host} ls /etc/cni/net.d").startswith("# ")
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_a_node_with_windows_has_commands_of_windows():
 def test_what_a_command_becomes(name, text, said):
     """Units, sockets, folders and tools are the distribution's own."""
     found = next(one for one in distributions() if one.name == name)
-    assert command(Dialect(found, "containerd").say(text), {"node": "n1"}) == said
+    assert command(Dialect(found, "containerd").expand(text), {"node": "n1"}) == said
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -143,7 +143,7 @@ def test_what_a_command_becomes(name, text, said):
 def test_every_command_is_said_everywhere(name, runtime):
     """No distribution leaves a placeholder, and no slot stands in quotes."""
     dialect = Dialect(next(one for one in distributions() if one.name == name), runtime)
-    said = {verb: dialect.say(f"{{{verb}}}") for verb in VERBS}
+    said = {verb: dialect.expand(f"{{{verb}}}") for verb in VERBS}
     faults = {
         verb: [
             *unknown_placeholders(text),
@@ -159,7 +159,7 @@ def test_every_command_is_said_everywhere(name, runtime):
 def test_the_name_of_a_node_is_one_or_there_is_no_command(node, said):
     """The name of the node comes from a log."""
     talos = next(one for one in distributions() if one.name == "talos")
-    assert command(Dialect(talos, "containerd").say("{reboot}"), {"node": node}) == said
+    assert command(Dialect(talos, "containerd").expand("{reboot}"), {"node": node}) == said
 
 
 def test_how_a_node_is_entered_names_the_node():
@@ -174,7 +174,7 @@ def test_how_a_node_is_entered_names_the_node():
 
 def test_what_is_no_placeholder_stays():
     """Slots of the finding and braces of a program are not touched; a wrong one is told."""
-    assert plain().say("{pod_uid} {.spec} {x:y}") == "{pod_uid} {.spec} {x:y}"
+    assert default_dialect().expand("{pod_uid} {.spec} {x:y}") == "{pod_uid} {.spec} {x:y}"
     assert list(unknown_placeholders("{pod_uid} {crictl} {unit:kubelet} {unit:x} {jrnl:kubelet}")) == [
         "{unit:x}",
         "{jrnl:kubelet}",
@@ -186,4 +186,4 @@ def test_a_node_that_must_be_entered_first():
     dialect = dialect_of(seen("Bottlerocket OS 1.20.0"), "n1")
     assert [fix.run for fix in dialect.enter(["{status:runtime}", "{host} ps"])] == ["enter-admin-container"]
     assert list(dialect.enter(["kubectl get pods", "", "oc adm node-logs n1"])) == []
-    assert dialect.say("{status:runtime}") == "systemctl status containerd"
+    assert dialect.expand("{status:runtime}") == "systemctl status containerd"

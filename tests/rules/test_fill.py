@@ -11,18 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvdiag.base.clock import SECOND
-from kvdiag.events.folder import built_in
+from kvdiag.events.folder import builtin_patterns
 from kvdiag.model.event import Event, Ref
 from kvdiag.model.record import Origin
 from kvdiag.model.rule import Fix
 from kvdiag.model.timeline import Entity
 from kvdiag.model.values import SubjectKind
-from kvdiag.rules.distribution import plain
-from kvdiag.rules.fill import LONGEST_VALUE, command, fixes, heading, sentence, slots_of, texts_of, values
-from kvdiag.rules.library import shelf
+from kvdiag.rules.distribution import default_dialect
+from kvdiag.rules.fill import LONGEST_VALUE, command, fixes, heading, sentence, slots_of, texts_of, slot_values
+from kvdiag.rules.library import load_rule_store
 from tests.rules.one_rule import one_rule
 
-RULES = shelf([built_in()])
+RULES = load_rule_store([builtin_patterns()])
 SLOT = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 HOSTILE = [
     "a b",
@@ -60,7 +60,7 @@ SLOTS = sorted(slot for rule in RULES for slot in slots(rule))
 def test_a_hostile_name_is_in_no_command(name):
     """Whatever a log calls a thing: what does not look like it fills no command, and the step says which it was."""
     wanted = sorted(set(SLOTS))
-    told = [fix for slot in wanted for fix in fixes(umount(slot), {slot: name}, plain())]
+    told = [fix for slot in wanted for fix in fixes(umount(slot), {slot: name}, default_dialect())]
     assert [(fix.run, fix.withheld) for fix in told] == [
         ("", f"no command: the {slot.replace('_', ' ')} in the log has an unexpected form") for slot in wanted
     ]
@@ -75,7 +75,7 @@ def commands():
     """Every command of every rule, as plain systemd has it, with its slots."""
     for rule in RULES:
         for fix in rule.fix:
-            run = plain().say(fix.run)
+            run = default_dialect().expand(fix.run)
             yield run, sorted(set(SLOT.findall(run)))
 
 
@@ -207,7 +207,7 @@ def test_values():
         ("", event(2, [("pod_uid", "u2")], error="second", backoff="1s")),
         ("", event(3, error="", backoff="1s")),
     ]
-    said = values(entity, told, 3, SECOND, 64 * SECOND)
+    said = slot_values(entity, told, 3, SECOND, 64 * SECOND)
     assert said == {
         "text": "second",
         "pod": "shop/web-0",
@@ -229,13 +229,13 @@ def test_values():
 def test_often(count, ends, often):
     """`{often}` reads well for one and for many."""
     entity = Entity(kind=SubjectKind.POD, key="k", name="n")
-    assert values(entity, [], count, 0, ends * SECOND)["often"] == often
+    assert slot_values(entity, [], count, 0, ends * SECOND)["often"] == often
 
 
 def test_a_span_of_less_than_a_millisecond_is_none():
     """What is told twice at once is told without a span."""
     entity = Entity(kind=SubjectKind.POD, key="k", name="n")
-    assert values(entity, [], 2, 0, 900)["often"] == "2 times"
+    assert slot_values(entity, [], 2, 0, 900)["often"] == "2 times"
 
 
 def test_a_value_of_many_lines_is_one_line_of_a_sentence():
@@ -251,7 +251,7 @@ def test_fixes_and_their_slots():
         fix=(Fix(text="On {node}.", run="umount {target_path}", after="{volume} is unused"),),
     )
     path = "/var/lib/kubelet/pods/1/volumes/x/mount"
-    assert list(fixes(rule, {"node": "n 1", "target_path": path, "volume": "v"}, plain())) == [
+    assert list(fixes(rule, {"node": "n 1", "target_path": path, "volume": "v"}, default_dialect())) == [
         Fix(text="On n 1.", run=f"umount {path}", after="v is unused")
     ]
     assert slots(rule) == {"pod", "node", "target_path", "volume"}
@@ -270,7 +270,7 @@ def test_fixes_and_their_slots():
 )  # fmt: skip
 def test_what_the_logs_do_not_show_is_changed_by_no_command(run, after, said, command, withheld):
     """A command that only reads keeps the place of a name that is missing; one that changes something is left out."""
-    (step,) = fixes(one_rule(fix=(Fix("Do.", run, after),)), said, plain())
+    (step,) = fixes(one_rule(fix=(Fix("Do.", run, after),)), said, default_dialect())
     assert (step.run, step.withheld) == (command, withheld)
 
 
@@ -278,7 +278,7 @@ def test_the_one_pod_that_the_lines_name_is_in_the_commands():
     """A finding of a node or volume names the pod of its lines; where they name two, no command does."""
     entity = Entity(SubjectKind.NODE, "n1", "n1", {"node": "n1"})
     web, db = event(1, [("pod", "shop/web-0")]), event(2, [("pod", "shop/db-0")])
-    said = values(entity, [("a", web), ("b", web), ("c", event(3))], 2, 0, 0)
+    said = slot_values(entity, [("a", web), ("b", web), ("c", event(3))], 2, 0, 0)
     assert command("kubectl get pod -n {namespace} {pod_name}", said) == "kubectl get pod -n shop web-0"
-    said = values(entity, [("a", web), ("b", db)], 2, 0, 0)
+    said = slot_values(entity, [("a", web), ("b", db)], 2, 0, 0)
     assert {"namespace", "pod_name"}.isdisjoint(said)

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvdiag.base.clock import HOUR, MINUTE, SECOND
-from kvdiag.model.doubt import Doubt, Reason
+from kvdiag.model.doubt import Doubt, DoubtReason
 from kvdiag.model.event import Event, Ref
 from kvdiag.model.record import Origin
 from kvdiag.model.rule import Fix, Healing, Rule, Selector
 from kvdiag.model.timeline import Coverage, Entity, History, SeenVersion, Timeline
 from kvdiag.model.values import Role, Severity, SubjectKind, Verdict
 from kvdiag.model.vocabulary import Entry
-from kvdiag.report.doubts import say_doubt
+from kvdiag.report.doubts import format_doubt
 from kvdiag.rules.findings import find
 from kvdiag.rules.grammar import read_condition
 
@@ -228,7 +228,7 @@ def test_versions():
     (sure,) = found(narrow, told, [SeenVersion("kubelet", "v1.26.0", "banner")])
     (unseen,) = found(narrow, told)
     assert (sure.doubts, unseen.verdict) == ((), Verdict.CONFIRMED)
-    assert [say_doubt(doubt) for doubt in unseen.doubts] == [
+    assert [format_doubt(doubt) for doubt in unseen.doubts] == [
         "kubelet version not found in these logs; this rule applies to <1.27 (set it with --component kubelet=…)"
     ]
 
@@ -291,7 +291,7 @@ def test_a_doubt_makes_a_finding_possible():
         ends=told.ends,
     )
     (one,) = find([rule("a and no b after a within 1m")], blind, ENTRIES)
-    assert (one.verdict, one.doubts) == (Verdict.POSSIBLE, (Doubt(Reason.NO_LOG, "kubelet", NOON),))
+    assert (one.verdict, one.doubts) == (Verdict.POSSIBLE, (Doubt(DoubtReason.NO_LOG, "kubelet", NOON),))
 
 
 def test_what_is_possible_has_a_severity_of_its_own():

@@ -12,7 +12,7 @@ from kvdiag.base.clock import DAY, HOUR, MINUTE, SECOND
 from kvdiag.base.errors import PatternError
 from kvdiag.model.rule import Absent, All, AnyOf, Chain, ChainStep, Not
 from kvdiag.rules.grammar import WORDS, names_in, positive_names, read_condition
-from kvdiag.rules.words import say_condition
+from kvdiag.rules.words import format_condition
 
 KNOWN = frozenset({"a", "b", "c", "failed", "no_more"})
 A, B, C = Chain((ChainStep("a"),)), Chain((ChainStep("b"),)), Chain((ChainStep("c"),))
@@ -165,7 +165,7 @@ conditions = st.recursive(
 @given(conditions)
 def test_what_is_said_is_read_again(condition):
     """A condition told in words is read as the same condition."""
-    assert read(say_condition(condition)) == condition
+    assert read(format_condition(condition)) == condition
 
 
 @given(st.lists(st.sampled_from([*sorted(WORDS), *sorted(KNOWN), "5m", "3", "(", ")", "x"]), max_size=8).map(" ".join))

@@ -15,8 +15,8 @@ from kvdiag.model.values import Severity, State, SubjectKind, Verdict
 from kvdiag.report import RenderOptions, writer
 from kvdiag.report.json_report import finding as plain
 from kvdiag.report.terminal import write
-from kvdiag.report.victims import whole
-from kvdiag.rules.incidents import told
+from kvdiag.report.victims import merged_finding
+from kvdiag.rules.incidents import with_incidents
 from kvdiag.rules.rank import TOUCH
 from tests.rules.test_rank import NODE, POD, finding
 
@@ -42,8 +42,8 @@ def test_many_victims_are_one_incident():
     """Findings of a rule that say the same but for names and numbers have the key of the first, in any order."""
     pods = [hung(number) for number in range(4)]
     for order in itertools.permutations(pods):
-        assert {one.incident for one in told(order)} == {"hung:pod:shop/web-0@worker-1"}
-    assert {plain(one)["incident"] for one in told(pods)} == {"hung:pod:shop/web-0@worker-1"}
+        assert {one.incident for one in with_incidents(order)} == {"hung:pod:shop/web-0@worker-1"}
+    assert {plain(one)["incident"] for one in with_incidents(pods)} == {"hung:pod:shop/web-0@worker-1"}
 
 
 def test_containers_of_one_pod_are_one_incident():
@@ -60,8 +60,8 @@ def test_containers_of_one_pod_are_one_incident():
         slow("c3d4", "shop/web-0", late),
         slow("e5f6", "shop/db-0", late),
     )
-    assert [one.incident for one in told([mine, again])] == [mine.key, mine.key]
-    assert [one.incident for one in told([mine, other])] == [None, None]
+    assert [one.incident for one in with_incidents([mine, again])] == [mine.key, mine.key]
+    assert [one.incident for one in with_incidents([mine, other])] == [None, None]
 
 
 @pytest.mark.parametrize(
@@ -78,12 +78,12 @@ def test_containers_of_one_pod_are_one_incident():
 )
 def test_what_is_an_incident_of_its_own(other):
     """Of another node, image, severity, verdict, end or time."""
-    assert [one.incident for one in told([hung(0), other])] == [None, None]
+    assert [one.incident for one in with_incidents([hung(0), other])] == [None, None]
 
 
 def test_the_text_names_some_victims():
     """One block for all; a few names, all of them with -v, each finding in JSON."""
-    found = told([hung(number) for number in range(17)])
+    found = with_incidents([hung(number) for number in range(17)])
     said = text_of(found)
     assert said.count("More: kvdiag explain hung") == 1
     assert "17 pods of worker-1: shop/web-0, shop/web-1, shop/web-10 and 14 more (-v" in said
@@ -95,13 +95,13 @@ def test_many_sandboxes():
     """Each kind in its plural."""
     ids = [finding("hung", SubjectKind.SANDBOX, f"ab{n}", 0, 60, node="worker-1") for n in range(2)]
     ends = [one._replace(rule=one.rule._replace(title="Sandboxes stay")) for one in ids]
-    assert "2 sandboxes of worker-1: ab0, ab1" in text_of(told(ends))
+    assert "2 sandboxes of worker-1: ab0, ab1" in text_of(with_incidents(ends))
 
 
 def test_symptoms_of_many_are_one_line():
     """What a cause explains is told once for all victims, with the way that leads there."""
     cause = hung(0)._replace(subject=finding("cause", NODE, "worker-1", 0, 60, node="worker-1").subject)
-    found = told([cause, *(hung(n, explained_by=cause.key, through=("between",)) for n in range(3))])
+    found = with_incidents([cause, *(hung(n, explained_by=cause.key, through=("between",)) for n in range(3))])
     said = text_of(found)
     assert said.count("hung: ") == 1
     assert "And 2 more pods. (through between)" in " ".join(said.split())
@@ -158,7 +158,7 @@ def test_notes_alone_take_a_line_each():
 
 def test_every_output_counts_the_same():
     """Failures are counted as the table has them: a fault with many victims once, symptoms and notes not."""
-    found = [*told([hung(number) for number in range(3)]), *separate(2), separate(3, Severity.INFO)[2]]
+    found = [*with_incidents([hung(number) for number in range(3)]), *separate(2), separate(3, Severity.INFO)[2]]
     report = Report("1", (), (), tuple(found))
     said = {}
     for name in ("compact", "markdown", "github", "html"):
@@ -171,9 +171,15 @@ def test_every_output_counts_the_same():
 
 def test_a_heading_stands_for_a_fault_with_many_victims_only_where_all_have_it():
     """Else it would name one of them alone."""
-    pods = [one._replace(heading=f"{one.subject.name} hangs", row="hangs") for one in told([hung(n) for n in range(3)])]
+    pods = [
+        one._replace(heading=f"{one.subject.name} hangs", row="hangs")
+        for one in with_incidents([hung(n) for n in range(3)])
+    ]
     nodes = [one._replace(heading="Pods hang on worker-1") for one in pods]
-    assert [(whole(tuple(group)).title, whole(tuple(group)).row_title) for group in (pods, nodes, pods[:1])] == [
+    assert [
+        (merged_finding(tuple(group)).title, merged_finding(tuple(group)).row_title)
+        for group in (pods, nodes, pods[:1])
+    ] == [
         ("Pods hang", "hangs"),
         ("Pods hang on worker-1", "hangs"),
         ("shop/web-0 hangs", "hangs"),
@@ -218,7 +224,7 @@ def test_a_heading_is_redacted_and_harmless():
 def test_a_fault_with_many_victims_is_one_line():
     """Of `check` too: since when, where it stands, and how often over all."""
     stream = io.StringIO()
-    found = [one._replace(state=State.ONGOING) for one in told([hung(number) for number in range(3)])]
+    found = [one._replace(state=State.ONGOING) for one in with_incidents([hung(number) for number in range(3)])]
     writer("compact")(Report("1", (), (), tuple(found)), stream, RenderOptions())
     line, verdict = stream.getvalue().splitlines()
     assert line.endswith("  2024-07-03T12:00:00Z  ongoing  3x  Pods hang (3 pods of worker-1)")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvdiag.base.clock import MINUTE, SECOND
-from kvdiag.model.doubt import Doubt, Reason
+from kvdiag.model.doubt import Doubt, DoubtReason
 from kvdiag.model.event import Event, Ref
 from kvdiag.model.record import Origin
 from kvdiag.model.rule import Proof, Selector
@@ -244,7 +244,7 @@ def test_a_doubtful_absence_makes_a_match_possible():
 def test_a_match_without_its_proof_is_possible():
     """Without an event that would prove it a match is possible and says why; with it, it is certain and comes first."""
     told = rule("a then b or c")._replace(proof=Proof(("c",), "c was not seen"))
-    unseen = Doubt(Reason.PROOF, text="c was not seen")
+    unseen = Doubt(DoubtReason.PROOF, text="c was not seen")
     history = History(events=(), timelines={}, coverage=(), versions=(), begins=NOON, ends=NOON)
     assert [match.doubts for match in judge(told, events("a b"), "", history, ENTRIES)] == [(unseen,)]
     assert [match.doubts for match in judge(told, events("a b c"), "", history, ENTRIES)] == [(), (unseen,)]

@@ -8,9 +8,9 @@ import os
 import pytest
 
 from kvdiag.base.errors import PatternError
-from kvdiag.events.folder import built_in
+from kvdiag.events.folder import builtin_patterns
 from kvdiag.rules import library
-from kvdiag.rules.library import load, rule_files, shelf
+from kvdiag.rules.library import load, rule_files, load_rule_store
 
 RULE = """\
 id: {id}
@@ -57,7 +57,7 @@ def ids(loaded):
 @pytest.mark.usefixtures("cache")
 def test_rules_come_in_order_of_their_ids(folder):
     """Every YAML file of a folder and its folders is a rule, whatever its place."""
-    assert ids(shelf([folder])) == ["KV901", "KV902"]
+    assert ids(load_rule_store([folder])) == ["KV901", "KV902"]
 
 
 @pytest.mark.usefixtures("cache")
@@ -68,13 +68,13 @@ def test_what_is_no_rule_file(folder):
     (folder / "README.md").write_text("# rules", "utf-8")
     (folder / "x.yxml").write_text("no", "utf-8")
     assert [path.name for path in rule_files(folder)] == ["first.yml", "second.yaml"]
-    assert ids(shelf([folder])) == ["KV901", "KV902"]
+    assert ids(load_rule_store([folder])) == ["KV901", "KV902"]
 
 
 @pytest.mark.usefixtures("cache")
 def test_folders_of_the_user_are_added():
     """A folder that is given comes beside what is built in, and does not replace it."""
-    assert {path.parent.name for path in rule_files(built_in())} == {
+    assert {path.parent.name for path in rule_files(builtin_patterns())} == {
         "pod",
         "volume",
         "csi",
@@ -88,25 +88,25 @@ def test_folders_of_the_user_are_added():
 def test_several_folders(folder, tmp_path):
     """Rules of all folders are one library."""
     write(tmp_path / "more" / "third.yaml", "KV900", "third")
-    assert ids(shelf([folder, tmp_path / "more"])) == ["KV900", "KV901", "KV902"]
+    assert ids(load_rule_store([folder, tmp_path / "more"])) == ["KV900", "KV901", "KV902"]
 
 
 def test_the_cache_gives_the_same_rules(folder, cache, monkeypatch):
     """The second time rules come from the cache, without reading YAML, and are the same but for their tests."""
-    first = shelf([folder])
+    first = load_rule_store([folder])
     assert len(list(cache.iterdir())) == 1
     monkeypatch.setattr(library, "_read_all", lambda _files: pytest.fail("the files were read again"))
-    assert list(shelf([folder])) == list(first)
+    assert list(load_rule_store([folder])) == list(first)
     assert first[0].tests == ()
 
 
 def test_a_changed_file_is_read_anew(folder, cache):
     """A rule that was edited, added or removed is never taken from an old cache."""
-    shelf([folder])
+    load_rule_store([folder])
     write(folder / "first.yml", "KV903", "first")
-    assert ids(shelf([folder])) == ["KV902", "KV903"]
+    assert ids(load_rule_store([folder])) == ["KV902", "KV903"]
     (folder / "first.yml").unlink()
-    assert ids(shelf([folder])) == ["KV902"]
+    assert ids(load_rule_store([folder])) == ["KV902"]
     assert len(list(cache.iterdir())) == 3
 
 
@@ -125,19 +125,19 @@ def kept(data):
 )
 def test_a_broken_cache_is_ignored(folder, cache, monkeypatch, damage):
     """A cache that holds anything else is built anew."""
-    shelf([folder])
+    load_rule_store([folder])
     (path,) = cache.iterdir()
     path.write_bytes(damage)
-    assert ids(shelf([folder])) == ["KV901", "KV902"]
+    assert ids(load_rule_store([folder])) == ["KV901", "KV902"]
     monkeypatch.setattr(library, "_read_all", lambda _files: pytest.fail("the files were read again"))
-    assert ids(shelf([folder])) == ["KV901", "KV902"]
+    assert ids(load_rule_store([folder])) == ["KV901", "KV902"]
 
 
 def test_a_cache_that_cannot_be_written(folder, tmp_path, monkeypatch):
     """Where there can be no cache folder, rules are read from their files."""
     (tmp_path / "file").write_text("", "utf-8")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    assert ids(shelf([folder])) == ["KV901", "KV902"]
+    assert ids(load_rule_store([folder])) == ["KV901", "KV902"]
 
 
 @pytest.mark.usefixtures("cache")
@@ -161,9 +161,9 @@ def test_the_first_error_is_raised(folder):
     """An analysis does not begin with a broken rule; nothing of it is cached."""
     (folder / "bad.yaml").write_text("id: KV1", "utf-8")
     with pytest.raises(PatternError, match=r"bad\.yaml:1:1: the key 'name' is missing"):
-        shelf([folder])
+        load_rule_store([folder])
     with pytest.raises(PatternError, match=r"bad\.yaml:1:1: the key 'name' is missing"):
-        shelf([folder])
+        load_rule_store([folder])
 
 
 @pytest.mark.usefixtures("cache")
@@ -175,7 +175,7 @@ def test_what_cannot_be_opened(folder, fresh):
         errors = load([folder]).errors
     else:
         with pytest.raises(PatternError) as caught:
-            shelf([folder])
+            load_rule_store([folder])
         errors = (caught.value,)
     assert [error.place for error in errors] == [f"{folder / 'folder.yaml'}:1:1"]
     assert errors[0].problem.startswith("cannot be read: ")

@@ -6,11 +6,11 @@ import re
 
 import pytest
 
-from kvdiag.events.folder import built_in
+from kvdiag.events.folder import builtin_patterns
 from kvdiag.events.vocabulary import load_vocabulary, make_vocabulary, read_entries
 from kvdiag.model.vocabulary import Entry, Wording
 from kvdiag.rules.lint import lint
-from kvdiag.rules.lint_words import Words, unheard
+from kvdiag.rules.lint_words import LogSamples, unmatched
 from kvdiag.rules.template import FAMILIES, new_rule
 from tests.onerule import read_rule
 
@@ -36,7 +36,7 @@ tests:
   - {name: not, log: x, finds: {}}
 breaks: [volume.unpublish]
 """
-VOCABULARY = load_vocabulary(built_in() / "events")
+VOCABULARY = load_vocabulary(builtin_patterns() / "events")
 NAMES = frozenset({"csi-invented-fault", "csi-other"})
 
 
@@ -202,10 +202,10 @@ def test_a_subject_that_no_line_names():
 def heard(rule, *more):
     """Give what the words of logs say against a rule, and perhaps against others."""
     rules = [read_rule(one, f"{number}.yaml") for number, one in enumerate((rule, *more))]
-    entries = read_entries(built_in() / "events")
+    entries = read_entries(builtin_patterns() / "events")
     lines = [line for one in rules for line in one.lines]
-    words = Words.of(make_vocabulary([*entries, *lines]), entries)
-    return [f"{rules[0].place_of(path)} {problem}" for path, problem in unheard(rules[0], words)]
+    words = LogSamples.from_entries(make_vocabulary([*entries, *lines]), entries)
+    return [f"{rules[0].place_of(path)} {problem}" for path, problem in unmatched(rules[0], words)]
 
 
 RAW = SOUND.replace("{kind: volume.unpublish.succeeded}", '{line: "%s", anchor: "%s"}')
@@ -234,8 +234,8 @@ def test_a_line_of_another_rule():
     line = RAW % ("my driver is lost", "driver is lost")
     other = line.replace("csi-invented-fault", "csi-other")
     entries = [*read_rule(other, "x").lines, *read_rule(line, "y").lines]
-    words = Words.of(make_vocabulary(entries), ())
-    (found,) = unheard(read_rule(line, "y"), words)
+    words = LogSamples.from_entries(make_vocabulary(entries), ())
+    (found,) = unmatched(read_rule(line, "y"), words)
     assert found[1].startswith("this line is never seen: line.csi-other.done has its anchor")
 
 

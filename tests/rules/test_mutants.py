@@ -7,7 +7,7 @@ import pytest
 from kvdiag.model.rule import Selector
 from kvdiag.rules.grammar import read_condition
 from kvdiag.rules.mutants import mutants
-from kvdiag.rules.words import say_condition
+from kvdiag.rules.words import format_condition
 from tests.rules.one_rule import one_rule
 
 EVENTS = {
@@ -25,7 +25,7 @@ def made(when):
 
 def conditions(when):
     """Give the conditions of the mutants that have another."""
-    return {name: said for name, one in made(when).items() if (said := say_condition(one.rule.when)) != when}
+    return {name: said for name, one in made(when).items() if (said := format_condition(one.rule.when)) != when}
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kvdiag.analysis.case import Patterns, read_history
-from kvdiag.events.folder import built_in
+from kvdiag.events.folder import builtin_patterns
 from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.history.ingest.read import TextInput
 from kvdiag.model.options import Options
@@ -43,7 +43,7 @@ STAGE = (
 
 def found(log: str) -> list[tuple[SubjectKind, str, str]]:
     """Give subject and severity of each finding."""
-    vocabulary = load_vocabulary(built_in() / "events")
+    vocabulary = load_vocabulary(builtin_patterns() / "events")
     rule = unpack(pack(RULE))
     history = read_history([TextInput("log", log.encode())], Patterns(vocabulary, (rule,)), Options(year=2024)).history
     return [(f.subject.kind, f.subject.name, f.severity.label) for f in find((rule,), history, vocabulary.kinds)]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kvdiag.rules import judge as judging
 from kvdiag.rules.grammar import read_condition
-from kvdiag.rules.order import MOST, can_be
+from kvdiag.rules.order import MOST_ALTERNATIVES, order_is_possible
 from kvdiag.rules.selection import Selected, by_kind
 from tests.rules.test_judge import NAMES, WHENS, event, events, matches, rule, seconds, timelines
 
@@ -36,22 +36,22 @@ from tests.rules.test_judge import NAMES, WHENS, event, events, matches, rule, s
 def test_what_can_be(when, told, can):
     """Each step has an event that goes on when or after one of the step before it does, or not."""
     made = rule(when)
-    assert can_be(made.when, (), Selected(made.events, by_kind(events(told)))) is can
+    assert order_is_possible(made.when, (), Selected(made.events, by_kind(events(told)))) is can
 
 
 def test_what_may_be_cut_off():
     """The last step of a chain need not be there where the log may have ended before it."""
     made = rule("a then b")
     seen = Selected(made.events, by_kind(events("a")))
-    assert (can_be(made.when, (), seen), can_be(made.when, ("b",), seen)) == (False, True)
+    assert (order_is_possible(made.when, (), seen), order_is_possible(made.when, ("b",), seen)) == (False, True)
 
 
 def test_a_condition_with_very_many_alternatives():
     """It is judged, whatever its order."""
     when = " and ".join(["(a then b or b then a)"] * 7)
-    assert MOST < 2**7
+    assert MOST_ALTERNATIVES < 2**7
     condition = read_condition(when, NAMES, "here")
-    assert can_be(condition, (), Selected(rule("a").events, {}))
+    assert order_is_possible(condition, (), Selected(rule("a").events, {}))
 
 
 @given(st.sampled_from(WHENS), timelines)

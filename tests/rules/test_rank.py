@@ -7,15 +7,15 @@ import itertools
 import pytest
 
 from kvdiag.base.clock import DAY, SECOND
-from kvdiag.events.folder import built_in
+from kvdiag.events.folder import builtin_patterns
 from kvdiag.model.event import Event
 from kvdiag.model.record import Origin
 from kvdiag.model.report import Evidence, Finding
 from kvdiag.model.rule import Chain, ChainStep, Rule, Selector
 from kvdiag.model.timeline import Coverage, Entity, History, Timeline
 from kvdiag.model.values import Role, Severity, SubjectKind, Verdict
-from kvdiag.rules.library import shelf
-from kvdiag.rules.rank import MONITORS, SLACK, TOUCH, rank
+from kvdiag.rules.library import load_rule_store
+from kvdiag.rules.rank import MONITOR_DELAY, SLACK, TOUCH, rank
 from tests.rules.one_rule import one_rule
 
 NOON = 1_720_008_000_000_000
@@ -186,7 +186,7 @@ def about(rule, key="p", begins=0, ends=60, node="n1", kind=None, **changes):
     return made._replace(rule=RULES[rule], role=RULES[rule].role, **changes)
 
 
-RULES = {rule.name: rule for rule in shelf([built_in()])}
+RULES = {rule.name: rule for rule in load_rule_store([builtin_patterns()])}
 HEALED = {"healed": NOON + 60 * SECOND}
 INFO = {"severity": Severity.INFO}
 POSSIBLE = {"verdict": Verdict.POSSIBLE}
@@ -215,8 +215,12 @@ OF_NODE = {"kind": NODE, "key": "n1"}
         (about("volume-error-permanent", key="v"), about("mount-timeout-umbrella", begins=5), True),
         (about("kernel-hung-task", **OF_NODE), about("kill-container-deadline", begins=5), False),
         # broken when it began
-        (about("runtime-hung", **OF_NODE), about("pleg-not-healthy", begins=-MONITORS // SECOND, **OF_NODE), True),
-        (about("runtime-hung", **OF_NODE), about("pleg-not-healthy", begins=-MONITORS // SECOND - 1, **OF_NODE), False),
+        (about("runtime-hung", **OF_NODE), about("pleg-not-healthy", begins=-MONITOR_DELAY // SECOND, **OF_NODE), True),
+        (
+            about("runtime-hung", **OF_NODE),
+            about("pleg-not-healthy", begins=-MONITOR_DELAY // SECOND - 1, **OF_NODE),
+            False,
+        ),
         (about("eviction-disk-pressure", **OF_NODE), about("crashloop-app", begins=-11), False),
         (about("runtime-hung", **OF_NODE, **HEALED), about("pleg-not-healthy", begins=70, **OF_NODE), True),
         (about("runtime-hung", **OF_NODE, **HEALED), about("pleg-not-healthy", begins=71, **OF_NODE), False),

@@ -59,5 +59,5 @@ def test_what_is_near(begins: int, ends: int, node: str, seen: bool) -> None:
         events=(own, near), timelines=timelines, coverage=(), versions=(), begins=own.time, ends=near.ends
     )
     scene = EventIndex(history, ENTRIES)
-    found = [near in subject.of(wanted, "n1") for subject, (wanted,) in scene.candidates([RULE])]
+    found = [near in subject.select(wanted, "n1") for subject, (wanted,) in scene.candidates([RULE])]
     assert found == [seen]

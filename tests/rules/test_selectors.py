@@ -9,11 +9,11 @@ import re
 import pytest
 
 from kvdiag.analysis.lint import check_patterns
-from kvdiag.analysis.rule_tests import try_rule
+from kvdiag.analysis.rule_tests import run_tests
 from kvdiag.base.errors import PatternError
 from kvdiag.base.yamlread import read_yaml
-from kvdiag.events.folder import built_in
-from kvdiag.events.own import lint_own, read_own
+from kvdiag.events.folder import builtin_patterns
+from kvdiag.events.own import lint_user_events, read_user_events
 from kvdiag.events.vocabulary import load_vocabulary, read_entries
 from kvdiag.model.rule import RuleTest
 from kvdiag.rules.library import load
@@ -51,13 +51,13 @@ table:
   - {id: KV697, name: provider-a-missing, provider: a, said: ["provider a is not there", "no provider a"]}
   - {id: KV698, name: provider-b-missing, provider: b, said: provider b is not there, severity: low}
 """
-KNOWN = read_entries(built_in() / "events")
+KNOWN = read_entries(builtin_patterns() / "events")
 KINDS = "driver-errors: [csi.call.failed, csi.operation.failed]\n"
 
 
 def passed(rule):
     """Run the tests of a rule."""
-    return [one.passed for one in try_rule(rule, load_vocabulary(built_in() / "events", rule.lines))]
+    return [one.passed for one in run_tests(rule, load_vocabulary(builtin_patterns() / "events", rule.lines))]
 
 
 def test_a_sign():
@@ -199,8 +199,8 @@ def test_faults_of_a_users_events(own, old, new, faults):
     """Each fault of an event is told with file, line and column."""
     path = own / "p" / "events" / "array.yaml"
     path.write_text(EVENTS.replace("label:", "labl:") if old == "labl" else EVENTS.replace(old, new))
-    entries, broken = read_own(path.parent)
-    found = [str(fault).partition("\n")[0] for fault in (*broken, *lint_own(entries, KNOWN))]
+    entries, broken = read_user_events(path.parent)
+    found = [str(fault).partition("\n")[0] for fault in (*broken, *lint_user_events(entries, KNOWN))]
     assert [one.removeprefix(f"{path}:") for one in found] == faults
 
 
@@ -267,4 +267,6 @@ def test_an_events_file_that_is_none(own):
     (own / "p" / "events" / "worse.yml").write_text("events: 1")
     done = run_kvdiag("analyze", own / "csi-driver.log", "--patterns", own / "p")
     assert (done.returncode, "worse.yml:1:9: a list is expected here" in done.stderr) == (2, True)
-    assert [fault.place for fault in read_own(own / "p" / "events")[1]] == [f"{own / 'p' / 'events' / 'worse.yml'}:1:9"]
+    assert [fault.place for fault in read_user_events(own / "p" / "events")[1]] == [
+        f"{own / 'p' / 'events' / 'worse.yml'}:1:9"
+    ]

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kvdiag.rules.distribution import Dialect, distributions, plain
+from kvdiag.rules.distribution import Dialect, distributions, default_dialect
 from kvdiag.rules.fill import command
-from kvdiag.rules.shapes import fits
+from kvdiag.rules.shapes import is_safe
 from tests.patterns import library
 
 SLOT = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 RULES = library().rules
-DIALECTS = [plain(), *(Dialect(one, one.runtime or plain().runtime) for one in distributions())]
+DIALECTS = [default_dialect(), *(Dialect(one, one.runtime or default_dialect().runtime) for one in distributions())]
 COMMANDS = sorted(
-    {d.say(fix.run).strip() for d in DIALECTS for rule in RULES for fix in rule.fix if SLOT.search(fix.run)}
+    {d.expand(fix.run).strip() for d in DIALECTS for rule in RULES for fix in rule.fix if SLOT.search(fix.run)}
 )
 SLOTS = sorted({slot for text in COMMANDS for slot in SLOT.findall(text)})
 # What a hostile name may be made of: what begins an option, what a shell or a tool reads otherwise, and what is seen.
@@ -69,8 +69,8 @@ def is_guarded(text: str, slot: re.Match[str]) -> bool:
 def test_no_value_begins_as_an_option(slot, drawn):
     """Whatever a log calls it, what fits a place of any rule's command begins with no dash, tilde or equals sign."""
     for value in (drawn, f"-{drawn}", f"--{drawn}", f"~{drawn}", f"={drawn}", f"\n-{drawn}"):
-        assert not fits(slot, value) or value[0] not in "-~=\n"
-    assert fits(slot, GOOD.get(slot, "web-0"))
+        assert not is_safe(slot, value) or value[0] not in "-~=\n"
+    assert is_safe(slot, GOOD.get(slot, "web-0"))
 
 
 def test_each_place_of_each_command_is_safe():
@@ -86,7 +86,7 @@ def assert_safe(text: str) -> None:
     """Fail where a hostile name could be an option of a command."""
     for slot in SLOT.finditer(text):
         hostile = {name: GOOD.get(name, "web-0") for name in SLOT.findall(text)} | {slot[1]: "--help"}
-        assert is_guarded(text, slot) or not fits(slot[1], "--help")
+        assert is_guarded(text, slot) or not is_safe(slot[1], "--help")
         assert command(text, hostile) == ""
     unknown = command(text, {})
     words = shlex.split(unknown.replace("|", " "))

@@ -7,21 +7,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvdiag.rules import shelf as shelves
-from kvdiag.rules.shelf import possible, read_shelf, shelved
-from kvdiag.rules.sought import sought
+from kvdiag.rules.shelf import possible_rules, decode_store, encode_store
+from kvdiag.rules.sought import prefilter_of
 from tests.patterns import library
 
 RULES = library().rules
-KEPT = shelved(RULES)
-KINDS = sorted({kind for rule in RULES for kind in sought(rule).kinds})
+KEPT = encode_store(RULES)
+KINDS = sorted({kind for rule in RULES for kind in prefilter_of(rule).kinds})
 
 
 def test_what_was_kept_is_read():
     """Every rule comes back but for its tests, each under its head."""
-    shelf = read_shelf(KEPT)
+    shelf = decode_store(KEPT)
     assert list(shelf) == [rule._replace(tests=(), survives={}, places={}) for rule in RULES]
-    said = [(head.id, head.name, head.status, head.clauses, head.lines) for head in shelf.heads]
-    assert said == [(rule.id, rule.name, rule.status, sought(rule).clauses, rule.lines) for rule in RULES]
+    said = [(head.id, head.name, head.status, head.clauses, head.lines) for head in shelf.summaries]
+    assert said == [(rule.id, rule.name, rule.status, prefilter_of(rule).clauses, rule.lines) for rule in RULES]
     assert shelf[3] is shelf[3]
     assert list(shelf[:2]) == list(shelf)[:2]
 
@@ -29,17 +29,17 @@ def test_what_was_kept_is_read():
 @given(st.sets(st.sampled_from(KINDS), max_size=40))
 def test_possible(heard):
     """A shelf gives the same rules as all that were read."""
-    shelf = read_shelf(KEPT)
-    assert [rule.name for rule in possible(shelf, heard)] == [rule.name for rule in possible(RULES, heard)]
+    shelf = decode_store(KEPT)
+    assert [rule.name for rule in possible_rules(shelf, heard)] == [rule.name for rule in possible_rules(RULES, heard)]
 
 
 def test_what_cannot_hold_is_not_read(monkeypatch):
     """Of rules that look for what was not heard, and of those that are not wanted, only the head is read."""
-    shelf = read_shelf(KEPT)
+    shelf = decode_store(KEPT)
     monkeypatch.setattr(shelves, "unpack", lambda _packed: pytest.fail("a rule was read"))
-    wanted = shelf.those(lambda head: head.clauses != ())
-    assert list(possible(wanted, frozenset())) == []
-    assert len(wanted.joined(shelf)) == len(wanted) + len(RULES)
+    wanted = shelf.filter(lambda head: head.clauses != ())
+    assert list(possible_rules(wanted, frozenset())) == []
+    assert len(wanted.merged(shelf)) == len(wanted) + len(RULES)
 
 
 @pytest.mark.parametrize(
@@ -53,4 +53,4 @@ def test_what_cannot_hold_is_not_read(monkeypatch):
 def test_what_is_no_shelf(kept):
     """Anything else is an error, and no shelf with less on it."""
     with pytest.raises(ValueError, match=r"."):
-        read_shelf(kept)
+        decode_store(kept)

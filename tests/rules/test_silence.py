@@ -8,8 +8,8 @@ from kvdiag.base.clock import MINUTE, SECOND
 from kvdiag.model.event import Event
 from kvdiag.model.record import Origin
 from kvdiag.model.timeline import Coverage
-from kvdiag.report.doubts import say_doubt
-from kvdiag.rules.silence import fell_silent
+from kvdiag.report.doubts import format_doubt
+from kvdiag.rules.silence import silence_doubts
 
 NOON = 1_720_008_000_000_000
 
@@ -23,7 +23,7 @@ def failure(second, backoff=""):
 def reasons(failures, ends, component="kubelet", *, is_poll=False):
     """Give why they may not go on in a log of the component that ends so many seconds after noon."""
     coverage = Coverage(component, "n", NOON - MINUTE, NOON + ends * SECOND, 4)
-    return list(map(say_doubt, fell_silent(failures, is_poll=is_poll, coverages=[coverage])))
+    return list(map(format_doubt, silence_doubts(failures, is_poll=is_poll, coverages=[coverage])))
 
 
 TWICE = [failure(0, "500ms"), failure(1, "1s")]

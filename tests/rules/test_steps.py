@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from kvdiag.base.clock import SECOND
-from kvdiag.model.doubt import Reason
+from kvdiag.model.doubt import DoubtReason
 from kvdiag.model.rule import Selector
 from kvdiag.model.timeline import Coverage, History
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.grammar import read_condition
 from kvdiag.rules.judge import judge
-from kvdiag.rules.steps import proven
+from kvdiag.rules.steps import failures_before
 from tests.rules.one_rule import one_rule
 from tests.rules.test_judge import ENTRIES, HOUR_LONG, MINUTE, NAMES, NOON, event, events, matches, seconds
 
@@ -48,8 +48,8 @@ def test_a_line_that_says_it_in_two_ways():
 def test_what_a_wait_proves(waits, tries, lasted):
     """Kubelet doubles its wait after each failure of an operation, up to 2m2s; another wait is none of those."""
     failure = event("a", 0, backoff=waits, retry_at="x")
-    assert proven(failure) == (tries, round(lasted * SECOND))
-    assert proven(failure._replace(attrs={"backoff": waits})) == (0, 0)
+    assert failures_before(failure) == (tries, round(lasted * SECOND))
+    assert failures_before(failure._replace(attrs={"backoff": waits})) == (0, 0)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_failures_before_the_log(when, where, found):
     got = matches(when, told, a=where)
     assert [[doubt.reason for doubt in one.doubts] for one in got] == {
         "sure": [[]],
-        "possible": [[Reason.EARLIER]],
+        "possible": [[DoubtReason.EARLIER]],
         "": [],
     }[found]
 
@@ -108,7 +108,7 @@ def test_a_chain_that_the_log_cuts(when, told, ends, found):
     """The last step may be missing where the log ends before it was due, if the rule says so; the finding is possible."""
     got = cut(when, told, ends, "b")
     assert bool(got) is found
-    assert all(one.doubts[0].reason is Reason.ENDS_EARLY for one in got)
+    assert all(one.doubts[0].reason is DoubtReason.ENDS_EARLY for one in got)
     assert cut(when, told, ends) == []
 
 
@@ -152,7 +152,7 @@ def test_a_line_that_does_not_say_whose_it_is(when, asked, component, found):
     got = matches(when, told, a={"component": asked})
     assert [[doubt.reason for doubt in one.doubts] for one in got] == {
         "sure": [[]],
-        "possible": [[Reason.UNSAID]],
+        "possible": [[DoubtReason.UNSAID]],
         "": [],
     }[found]
 

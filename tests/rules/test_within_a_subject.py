@@ -7,7 +7,7 @@ import io
 import pytest
 
 from kvdiag.analysis.rule_tests import history_of
-from kvdiag.events.folder import built_in
+from kvdiag.events.folder import builtin_patterns
 from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.model.report import Finding, Report
 from kvdiag.model.rule import RuleTest
@@ -17,7 +17,7 @@ from kvdiag.report import RenderOptions
 from kvdiag.report.fingerprint import fingerprint
 from kvdiag.report.terminal import write
 from kvdiag.rules.findings import find
-from kvdiag.rules.incidents import told
+from kvdiag.rules.incidents import with_incidents
 from kvdiag.rules.schema import read_rules
 from tests.rules.one_rule import one_rule
 from tests.rules.test_rank import finding
@@ -61,7 +61,7 @@ def test_a_part_of_a_subject(per, same, line, one, other):
     Of a node each part has its finding, of a pod the first.
     """
     (rule,) = read_rules(RULE.format(per=per, same=same, line=line), "mine.yaml", {})
-    vocabulary = load_vocabulary(built_in() / "events", list(rule.lines))
+    vocabulary = load_vocabulary(builtin_patterns() / "events", list(rule.lines))
     what = {"container_name": "container", "image": "image", "server": "registry"}[same]
     rest = f" {POD}" if per == "pod" else ""
 
@@ -88,8 +88,8 @@ def test_parts_of_a_node_are_one_incident():
         for part in ("sda", "sdb")
     ]
     stream = io.StringIO()
-    write(Report("1", (), (), tuple(told(disks))), stream, RenderOptions())
+    write(Report("1", (), (), tuple(with_incidents(disks))), stream, RenderOptions())
     assert "2 devices of worker-1: sda, sdb" in stream.getvalue()
     stream = io.StringIO()
-    write(Report("1", (), (), tuple(told(disks[:1]))), stream, RenderOptions())
+    write(Report("1", (), (), tuple(with_incidents(disks[:1]))), stream, RenderOptions())
     assert "device sda of node worker-1" in stream.getvalue()

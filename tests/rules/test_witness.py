@@ -7,7 +7,7 @@ import pytest
 from kvdiag.base.clock import MINUTE, SECOND, from_datetime, to_datetime
 from kvdiag.model.timeline import Coverage, Gap, History
 from kvdiag.model.vocabulary import Entry
-from kvdiag.report.doubts import say_doubt
+from kvdiag.report.doubts import format_doubt
 from kvdiag.rules.absence import Window, doubts
 
 NOON = from_datetime(to_datetime(0).replace(year=2024, month=7, day=3, hour=12))
@@ -38,7 +38,7 @@ def why(kinds, coverage, *, begins=0, ends=10, open_ended=False, node=""):
     """Give the doubts about the absence of kinds in a window of seconds after noon."""
     history = History(events=(), timelines={}, coverage=tuple(coverage), versions=(), begins=NOON, ends=NOON)
     window = Window(NOON + begins * SECOND, NOON + ends * SECOND, open_ended)
-    return tuple(map(say_doubt, doubts(kinds, window, node, history, ENTRIES)))
+    return tuple(map(format_doubt, doubts(kinds, window, node, history, ENTRIES)))
 
 
 RESTART = (2, 3, "kubelet was restarted")

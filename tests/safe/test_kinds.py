@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from kvdiag.agents.answers import Answers
-from kvdiag.analysis.analyze import judged
+from kvdiag.agents.answers import McpTools
+from kvdiag.analysis.analyze import analyze_case
 from kvdiag.analysis.case import Case
-from kvdiag.analysis.redact import Shared, written
+from kvdiag.analysis.redact import RedactionCounts, redacted_bytes
 from kvdiag.analysis.together import Redactor
 from kvdiag.fleet.rows import rows
 from kvdiag.fleet.values import Bundle
-from kvdiag.inputs.readers import Replayed
+from kvdiag.inputs.readers import ReplayReader
 from kvdiag.inputs.source import Source
 from kvdiag.model.options import Options
 from kvdiag.report import REPORTS, RenderOptions, writer
@@ -37,8 +37,8 @@ EVIDENCE = (Path(__file__).parents[1] / "data" / "no-secrets.txt").read_text("ut
 def shared(text: str) -> str:
     """Give what `redact` writes of a text, with a line behind it."""
     said = text.removesuffix("\n") + "\n" + NEXT
-    source = Source("a.log", None, lambda _: None, given=Replayed(said.encode()))
-    return b"".join(written(source, str, Shared())).decode()
+    source = Source("a.log", None, lambda _: None, given=ReplayReader(said.encode()))
+    return b"".join(redacted_bytes(source, str, RedactionCounts())).decode()
 
 
 def explained(text: str) -> str:
@@ -123,7 +123,7 @@ def folder(tmp_path_factory):
 def case(folder):
     """Give the analysis of that folder."""
     case = Case(Options(paths=(str(folder),), year=2024))
-    return case, *judged(case)
+    return case, *analyze_case(case)
 
 
 def told(said: str) -> list[str]:
@@ -147,7 +147,7 @@ def test_no_other_output_tells_a_kind(case, folder):
     write_text(report.errors, out, RenderOptions(width=100), show_benign=True)
     tables = rows(report, history, Bundle("a", "b", str(folder), ()), str, cased.patterns.vocabulary.wide)
     table = json.dumps([list(of_table) for of_table in tables.values()], default=str)
-    answers = Answers(folder)
+    answers = McpTools(folder)
     said = [answers.analyze("."), answers.errors("kubelet.log"), answers.timeline("vol-7", ".")]
     assert REDACTED in out.getvalue()
     assert REDACTED in table

@@ -53,7 +53,7 @@ LEARNT = [
 def test_what_is_a_name(line, names):
     """Names are learnt where they stand, and nothing is that all clusters share or that is an id."""
     learner = Learner(frozenset())
-    learner.line(line)
+    learner.learn(line)
     assert learner.names == names
 
 
@@ -68,7 +68,7 @@ def test_a_place_has_one_of_its_signs(line):
 def test_a_word_of_the_messages_stays():
     """A pod called as a word that upstream prints is not renamed: the messages would not be understood."""
     learner = Learner(frozenset({"driver"}))
-    learner.line('pod="shop/driver"')
+    learner.learn('pod="shop/driver"')
     assert learner.names == {"shop": "ns"}
 
 
@@ -141,8 +141,8 @@ def test_nothing_tells_whose_a_cluster_is(head):
     lines = [head + re.sub(r"(?<![A-Za-z])S(?![A-Za-z])", lambda _, name=name: name, said) for said, name in OWNED]
     learner = Learner(frozenset())
     for line in lines:
-        learner.line(line)
-    shared = Mask(learner.names, b"a key").text("\n".join(lines))
+        learner.learn(line)
+    shared = Mask(learner.names, b"a key").apply("\n".join(lines))
     assert not [name for _, name in OWNED if name in shared]
 
 
@@ -160,7 +160,7 @@ KEPT = [
 def test_words_that_are_no_names(line):
     """Words near to those that name something of somebody's own are none."""
     learner = Learner(frozenset())
-    learner.line(line)
+    learner.learn(line)
     assert learner.names == {}
 
 
@@ -170,9 +170,9 @@ def test_names_without_a_table(most, monkeypatch):
     monkeypatch.setattr("kvdiag.safe.names.mask.MOST_TABLED", most)
     names = {f"web-{number}": "pod" for number in range(500)}
     mask = Mask(names, b"a key")
-    new = [mask.text(name) for name in names]
+    new = [mask.apply(name) for name in names]
     assert len({*new, *names}) == 1000
-    assert mask.text("data-web-7") == f"data-{new[7]}"
+    assert mask.apply("data-web-7") == f"data-{new[7]}"
 
 
 PROCESSES = """USER         PID %CPU %MEM    VSZ   RSS TTY      STAT START   TIME COMMAND
@@ -188,13 +188,13 @@ def test_people_in_tables():
     """Who runs a process or owns a file is a person, but for accounts that each system has; what follows a table is none."""
     learner = Learner(frozenset())
     for line in PROCESSES.splitlines():
-        learner.line(line)
+        learner.learn(line)
     assert learner.names == {"jtodd": "user", "nwing": "user", "payteam": "user"}
 
 
 NAMES = {"web-0": "pod", "shop": "ns", "worker-1": "node", "web": "ctr", "acme.example": "host"}
 MASK = Mask(NAMES, b"a key")
-OF = {name: MASK.text(name) for name in NAMES}
+OF = {name: MASK.apply(name) for name in NAMES}
 
 MASKED = [
     ('pod="shop/web-0"', f'pod="{OF["shop"]}/{OF["web-0"]}"'),
@@ -214,26 +214,26 @@ MASKED = [
 @pytest.mark.parametrize(("line", "masked"), MASKED)
 def test_what_it_becomes(line, masked):
     """A name becomes another wherever it stands as a word; words, times and addresses that tell nothing stay."""
-    assert MASK.text(line) == masked
+    assert MASK.apply(line) == masked
 
 
 def test_ids_keep_their_shape_and_beginning():
     """A UUID stays one however it is written, and the short form of an id is the beginning of the long one."""
-    new = MASK.text(UID)
+    new = MASK.apply(UID)
     assert re.fullmatch(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", new)
     assert new != UID
-    assert MASK.text(f"kubepods-pod{UID.replace('-', '_')}.slice") == f"kubepods-pod{new.replace('-', '_')}.slice"
-    assert MASK.text(f"pvc-{UID}") == f"pvc-{new}"
-    assert MASK.text(ID).startswith(MASK.text(ID[:13]))
-    assert MASK.text(ID[:13]).startswith(MASK.text(ID[:12]))
-    assert len(MASK.text(ID)) == 64
+    assert MASK.apply(f"kubepods-pod{UID.replace('-', '_')}.slice") == f"kubepods-pod{new.replace('-', '_')}.slice"
+    assert MASK.apply(f"pvc-{UID}") == f"pvc-{new}"
+    assert MASK.apply(ID).startswith(MASK.apply(ID[:13]))
+    assert MASK.apply(ID[:13]).startswith(MASK.apply(ID[:12]))
+    assert len(MASK.apply(ID)) == 64
 
 
 def test_addresses_and_people():
     """An address becomes one of a private network, a mail address somebody's at example.com."""
-    assert re.fullmatch(r"10(\.\d{1,3}){3}:6443", MASK.text("203.0.113.7:6443"))
-    assert re.fullmatch(r"\[fd00::[0-9a-f]{4}\]:6443", MASK.text("[2001:db8::17]:6443"))
-    assert re.fullmatch(r"user-[0-9a-f]{6}@example\.com", MASK.text("jane.doe@acme.example"))
+    assert re.fullmatch(r"10(\.\d{1,3}){3}:6443", MASK.apply("203.0.113.7:6443"))
+    assert re.fullmatch(r"\[fd00::[0-9a-f]{4}\]:6443", MASK.apply("[2001:db8::17]:6443"))
+    assert re.fullmatch(r"user-[0-9a-f]{6}@example\.com", MASK.apply("jane.doe@acme.example"))
 
 
 KINDS = [
@@ -257,39 +257,39 @@ KINDS = [
 def test_a_name_stays_of_its_kind(name, shape):
     """What has a shape of its own becomes another of that shape, the same everywhere, and is counted."""
     mask = Mask({}, b"a key")
-    new = mask.text(f"({name})")[1:-1]
+    new = mask.apply(f"({name})")[1:-1]
     assert new != name
     assert re.fullmatch(shape, new)
-    assert mask.text(f'x="{name}" {name}') == f'x="{new}" {new}'
+    assert mask.apply(f'x="{name}" {name}') == f'x="{new}" {new}'
     assert sum(mask.replaced.values()) == 1
 
 
 def test_what_belongs_together_stays_together():
     """A host of EC2 has its address in its name, a disk its volume's id, and a LUN the id that SCSI gives it."""
     mask = Mask({}, b"a key")
-    assert mask.text("ip-10-20-30-40") == "ip-" + mask.text("10.20.30.40").replace(".", "-")
-    assert mask.text("vol0f1e2d3c4b5a69788") == mask.text("vol-0f1e2d3c4b5a69788").replace("-", "")
-    assert mask.text("36006016012a03b00d2e1f4a5b6c7d8e9") == "3" + mask.text("6006016012a03b00d2e1f4a5b6c7d8e9")
-    assert mask.text("1F0C3A528D7B4E6F") == mask.text("1f0c3a528d7b4e6f").upper()
+    assert mask.apply("ip-10-20-30-40") == "ip-" + mask.apply("10.20.30.40").replace(".", "-")
+    assert mask.apply("vol0f1e2d3c4b5a69788") == mask.apply("vol-0f1e2d3c4b5a69788").replace("-", "")
+    assert mask.apply("36006016012a03b00d2e1f4a5b6c7d8e9") == "3" + mask.apply("6006016012a03b00d2e1f4a5b6c7d8e9")
+    assert mask.apply("1F0C3A528D7B4E6F") == mask.apply("1f0c3a528d7b4e6f").upper()
 
 
 def test_figures_become_figures():
     """The id of an account becomes another of as many figures."""
     mask = Mask({"123456789012": "account"}, b"a key")
-    new = mask.text("123456789012")
+    new = mask.apply("123456789012")
     assert re.fullmatch(r"\d{12}", new)
     assert new != "123456789012"
-    assert mask.text("123456789012.dkr.ecr") == f"{new}.dkr.ecr"
+    assert mask.apply("123456789012.dkr.ecr") == f"{new}.dkr.ecr"
 
 
 def test_without_the_key_nobody_can_tell():
     """Another key gives other names; the same gives the same."""
-    assert Mask(NAMES, b"another").text("web-0") != OF["web-0"]
-    assert Mask(NAMES, b"a key").text("web-0") == OF["web-0"]
+    assert Mask(NAMES, b"another").apply("web-0") != OF["web-0"]
+    assert Mask(NAMES, b"a key").apply("web-0") == OF["web-0"]
 
 
 @given(st.lists(st.sampled_from([*NAMES, UID, ID, "10.1.2.3", " ", "-", "/", "_", '"', r"\n", "x", "7"]), max_size=12))
 def test_what_is_masked_is_masked_alike(pieces):
     """The same text gives the same, also from a mask that has seen nothing before."""
     text = "".join(pieces)
-    assert MASK.text(text) == Mask(NAMES, b"a key").text(text)
+    assert MASK.apply(text) == Mask(NAMES, b"a key").apply(text)

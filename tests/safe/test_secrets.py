@@ -10,7 +10,7 @@ from itertools import product
 import pytest
 
 from kvdiag.analysis.parse import records
-from kvdiag.analysis.redact import Shared, written
+from kvdiag.analysis.redact import RedactionCounts, redacted_bytes
 from kvdiag.analysis.together import redacted_records
 from kvdiag.inputs.paths import sources
 from kvdiag.inputs.scan.blocks import Block
@@ -231,7 +231,9 @@ def shared(path) -> str:
     """Give what `redact` writes of a log."""
     problems: list = []
     return b"".join(
-        line for source in sources([str(path)], problems.append) for line in written(source, str, Shared())
+        line
+        for source in sources([str(path)], problems.append)
+        for line in redacted_bytes(source, str, RedactionCounts())
     ).decode()
 
 

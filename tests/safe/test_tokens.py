@@ -158,7 +158,7 @@ IDS = [
 def test_a_token_is_told_by_its_shape(of, said, token, near):
     """What goes is the token, by the pattern that is there for it; what is near to it stays."""
     text = said.replace("S", token)
-    kind = next(kind for kind in TOKENS if kind.of == of)
+    kind = next(kind for kind in TOKENS if kind.issuer == of)
     assert any(anchor in text.lower() for anchor in kind.anchors)
     found = kind.shape.search(text)
     assert found
@@ -172,9 +172,9 @@ def test_a_token_is_told_by_its_shape(of, said, token, near):
 
 def test_no_kind_of_token_is_without_an_example():
     """Each kind has a row, its own name, and says who tells its shape."""
-    assert {of for of, *_ in TABLE} == {kind.of for kind in TOKENS}
-    assert len({kind.of for kind in TOKENS}) == len(TOKENS)
-    assert all(kind.told_by for kind in TOKENS)
+    assert {of for of, *_ in TABLE} == {kind.issuer for kind in TOKENS}
+    assert len({kind.issuer for kind in TOKENS}) == len(TOKENS)
+    assert all(kind.documented_by for kind in TOKENS)
     assert all(anchor == anchor.lower() for kind in TOKENS for anchor in kind.anchors)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kvdiag.base.errors import UsageError
-from kvdiag.inputs.files import read_small, replacing
+from kvdiag.inputs.files import read_small, atomic_write
 from kvdiag.model.report import Finding
 from kvdiag.report.fingerprint import fingerprint
 
@@ -22,10 +22,10 @@ LARGEST = 64 << 20  # bytes
 def read_baseline(path: Path) -> frozenset[str]:
     """The fingerprints of a baseline. Raises UsageError for what is none."""
     try:
-        said = json.loads(read_small(path, LARGEST))
-        if said["schema"] != SCHEMA:
+        data = json.loads(read_small(path, LARGEST))
+        if data["schema"] != SCHEMA:
             raise UsageError(f"--baseline {path}: no baseline of this version; write it anew with --write-baseline")
-        return frozenset(str(one["fingerprint"]) for one in said["findings"])
+        return frozenset(str(one["fingerprint"]) for one in data["findings"])
     except OSError as error:
         raise UsageError(f"--baseline {path}: {(error.strerror or str(error)).lower()}") from None
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -34,10 +34,10 @@ def read_baseline(path: Path) -> frozenset[str]:
 
 def write_baseline(path: Path, findings: Sequence[Finding]) -> None:
     """Write the baseline of these findings. Raises UsageError when the file cannot be written."""
-    said = {"schema": SCHEMA, "findings": list(_rows(findings))}
+    data = {"schema": SCHEMA, "findings": list(_rows(findings))}
     try:
-        with replacing(path) as file:
-            file.write((json.dumps(said, indent=1) + "\n").encode())
+        with atomic_write(path) as file:
+            file.write((json.dumps(data, indent=1) + "\n").encode())
     except OSError as error:
         raise UsageError(f"--write-baseline {path}: {(error.strerror or str(error)).lower()}") from None
 

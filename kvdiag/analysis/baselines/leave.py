@@ -12,29 +12,31 @@ from kvdiag.report.fingerprint import fingerprint
 
 def leave_out(report: Report, known: Collection[str], suppressions: Sequence[Suppression], today: date) -> Report:
     """The report without findings whose fingerprint is known or that a suppression covers; notes say how many."""
-    over = expired(suppressions, today)
-    valid = [one for one in suppressions if one not in over]
-    old = {finding.key for finding in report.findings if known and fingerprint(finding) in known}
-    borne = {finding.key for finding in report.findings if any(one.covers(finding) for one in valid)}
-    gone = _with_symptoms(report.findings, old | borne)
-    notes = [f"{len(old)} known from the baseline"] if old else []
-    notes += [f"{len(borne - old)} suppressed"] if borne - old else []
-    notes += [f"{len(gone - old - borne)} of their symptoms"] if gone - old - borne else []
-    said = [f"left out: {', '.join(notes)}"] if notes else []
-    said += [f"{one.place}: expired on {one.expires}; {one.rule} counts again" for one in over]
+    outdated = expired(suppressions, today)
+    valid = [one for one in suppressions if one not in outdated]
+    in_baseline = {finding.key for finding in report.findings if known and fingerprint(finding) in known}
+    suppressed = {finding.key for finding in report.findings if any(one.covers(finding) for one in valid)}
+    removed = _with_symptoms(report.findings, in_baseline | suppressed)
+    notes = [f"{len(in_baseline)} known from the baseline"] if in_baseline else []
+    notes += [f"{len(suppressed - in_baseline)} suppressed"] if suppressed - in_baseline else []
+    notes += (
+        [f"{len(removed - in_baseline - suppressed)} of their symptoms"] if removed - in_baseline - suppressed else []
+    )
+    lines = [f"left out: {', '.join(notes)}"] if notes else []
+    lines += [f"{one.place}: expired on {one.expires}; {one.rule} counts again" for one in outdated]
     return report._replace(
-        findings=tuple(finding for finding in report.findings if finding.key not in gone),
-        needs=tuple(need for need in report.needs if not gone.issuperset(need.findings)),
-        notes=(*report.notes, *said),
+        findings=tuple(finding for finding in report.findings if finding.key not in removed),
+        needs=tuple(need for need in report.needs if not removed.issuperset(need.findings)),
+        notes=(*report.notes, *lines),
     )
 
 
 def _with_symptoms(findings: Sequence[Finding], keys: set[str]) -> set[str]:
     """The keys, and those of the symptoms under them."""
-    gone = set(keys)
+    removed = set(keys)
     for _ in findings:
-        more = {finding.key for finding in findings if finding.explained_by in gone} - gone
+        more = {finding.key for finding in findings if finding.explained_by in removed} - removed
         if not more:
             break
-        gone |= more
-    return gone
+        removed |= more
+    return removed

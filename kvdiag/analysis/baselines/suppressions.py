@@ -54,12 +54,12 @@ def read_suppressions(path: Path, known: Iterable[str]) -> tuple[Suppression, ..
 
 
 def _read(node: Node, rules: frozenset[str]) -> Suppression:
-    said = node.mapping(KEYS, required=("rule", "reason", "expires"))
-    rule = said["rule"]
+    keys = node.mapping(KEYS, required=("rule", "reason", "expires"))
+    rule = keys["rule"]
     if rule.text() not in rules:
         raise rule.error(f"no rule is called {rule.text()!r}; see `kvdiag rules list`")
-    subject = said["subject"].text() if "subject" in said else "*"
-    return Suppression(rule.text(), subject, said["reason"].text(), _day(said["expires"]), node.place)
+    subject = keys["subject"].text() if "subject" in keys else "*"
+    return Suppression(rule.text(), subject, keys["reason"].text(), _day(keys["expires"]), node.place)
 
 
 def _day(node: Node) -> date:

@@ -16,7 +16,7 @@ SOON = 10 * MINUTE  # within which the event that an entry waits for has to foll
 BEFORE = 30 * SECOND  # the first lines of a program stand before the one that says which version it is
 
 
-class Harmless:
+class HarmlessLines:
     """The entries of harmless lines, asked about the lines of one log."""
 
     def __init__(self, entries: Sequence[Benign], lines: ErrorLines, log: LogEvents) -> None:
@@ -26,21 +26,25 @@ class Harmless:
         counted = {entry for entry in used if entries[entry - 1].most}
         pairs = zip(lines.entry_of, lines.words, strict=True) if counted else ()
         self._same = Counter(pair for pair in pairs if pair[0] in counted)
-        self._times = {until: self._told({until}) for entry in used if (until := entries[entry - 1].until)}
-        self._starts = self._told(STARTS) if any(entries[entry - 1].start for entry in used) else []
+        self._times = {until: self._times_of({until}) for entry in used if (until := entries[entry - 1].until)}
+        self._starts = self._times_of(STARTS) if any(entries[entry - 1].start for entry in used) else []
 
     def entry(self, at: int) -> Benign | None:
         """The entry that makes the line harmless."""
         number = self._lines.entry_of[at]
         entry = self._entries[number - 1] if number else None
-        if entry is None or self._is_too_often(entry, number, at) or not self._is_then(entry, self._lines.stamps[at]):
+        if (
+            entry is None
+            or self._is_too_often(entry, number, at)
+            or not self._is_harmless_at(entry, self._lines.stamps[at])
+        ):
             return None
         return entry
 
     def _is_too_often(self, entry: Benign, number: int, at: int) -> bool:
         return bool(entry.most) and self._same[number, self._lines.words[at]] > entry.most
 
-    def _is_then(self, entry: Benign, stamp: int) -> bool:
+    def _is_harmless_at(self, entry: Benign, stamp: int) -> bool:
         """Whether the line was written when it is harmless."""
         if entry.start:
             last = bisect_right(self._starts, stamp + BEFORE) - 1
@@ -52,6 +56,6 @@ class Harmless:
             return follows < len(times) and times[follows] - stamp <= SOON
         return True
 
-    def _told(self, kinds: set[str] | frozenset[str]) -> list[int]:
+    def _times_of(self, kinds: set[str] | frozenset[str]) -> list[int]:
         """When the log tells of one of these kinds."""
         return sorted(one.stamp for one in self._log.raw_events if one.match.entry.kind in kinds)

@@ -6,9 +6,9 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from kvdiag.analysis.error_lines.harmless import Harmless
-from kvdiag.analysis.error_lines.lines import NO_TIME, Allowance, ErrorLines, body_of
-from kvdiag.analysis.error_lines.tally import NOTHING, Copies, Fate, Tally
+from kvdiag.analysis.error_lines.harmless import HarmlessLines
+from kvdiag.analysis.error_lines.lines import NO_TIME, LineQuota, ErrorLines, body_of
+from kvdiag.analysis.error_lines.tally import UNEXPLAINED, ExplainedCopies, Explanation, ErrorGroups
 from kvdiag.base.clock import is_unanchored
 from kvdiag.explain.benign import Benign
 from kvdiag.formats.authors import Attribution, byline
@@ -23,18 +23,18 @@ from kvdiag.model.values import SubjectKind
 from kvdiag.rules.selection import ByKind, by_kind, selects
 
 
-class Ledger:
+class ErrorIndex:
     """Takes up the error lines of each log while it is read; then findings explain some of them."""
 
     def __init__(self, entries: Sequence[Benign]) -> None:
         """`entries` are the harmless lines."""
-        self._entries, self._allowance = entries, Allowance()
+        self._entries, self._quota = entries, LineQuota()
         self._logs: dict[str, ErrorLines] = {}
-        self._told: dict[str, dict[int, Fate]] = defaultdict(dict)
+        self._explanations: dict[str, dict[int, Explanation]] = defaultdict(dict)
 
     def begin(self, source: str) -> ErrorLines:
         """A log of this name is read next."""
-        lines = self._logs[source] = ErrorLines(self._entries, self._allowance)
+        lines = self._logs[source] = ErrorLines(self._entries, self._quota)
         return lines
 
     def widened(self, readings: Iterable[Reading], clocks: Mapping[str, SourceClock]) -> Iterator[Reading]:
@@ -59,13 +59,13 @@ class Ledger:
 
         `history` is the one in which they were found; more may be marked later, when older events were evicted.
         """
-        divided: dict[str, ByKind] = {}
+        events_by_kind: dict[str, ByKind] = {}
         for finding in findings:
-            own = history.incidents.get(finding.folder, history)
-            if finding.folder not in divided:
-                divided[finding.folder] = by_kind(own.events)
-            for event in _told_of(finding, own, divided[finding.folder]):
-                self._mark(event, Fate(explained_by=finding.rule.name))
+            incident_history = history.incidents.get(finding.folder, history)
+            if finding.folder not in events_by_kind:
+                events_by_kind[finding.folder] = by_kind(incident_history.events)
+            for event in _explained_events(finding, incident_history, events_by_kind[finding.folder]):
+                self._mark(event, Explanation(explained_by=finding.rule.name))
 
     def errors(
         self,
@@ -75,24 +75,24 @@ class Ledger:
         scope: Scope = EVERYTHING,
     ) -> Errors:
         """The lines of that time, counted and grouped, by these clocks; `components` is who speaks in each log."""
-        read = [(log, self._logs[log.source]) for log in logs if log.source in self._logs]
-        copies = Copies(is_needed=len(read) > 1 and bool(self._told))
-        for log, lines in read:
-            copies.add(lines, clocks[log.source], self._told.get(log.source, {}))
-        tally = Tally(scope)
-        for log, lines in read:
-            clock, told = clocks[log.source], self._told.get(log.source, {})
-            harmless = Harmless(self._entries, lines, log)
+        logs_read = [(log, self._logs[log.source]) for log in logs if log.source in self._logs]
+        copies = ExplainedCopies(is_needed=len(logs_read) > 1 and bool(self._explanations))
+        for log, lines in logs_read:
+            copies.add(lines, clocks[log.source], self._explanations.get(log.source, {}))
+        tally = ErrorGroups(scope)
+        for log, lines in logs_read:
+            clock, by_words = clocks[log.source], self._explanations.get(log.source, {})
+            harmless = HarmlessLines(self._entries, lines, log)
             rows = enumerate(zip(lines.words, lines.stamps, lines.lines, strict=True))
-            fates = (
-                told.get(words) or copies.of(words, stamp, number, clock) or _benign(harmless, at)
+            explanations = (
+                by_words.get(words) or copies.explanation(words, stamp, number, clock) or _benign(harmless, at)
                 for at, (words, stamp, number) in rows
             )
             by = Attribution(byline(log.source, log.place), components.get(log.source, ""))
-            tally.add(log, lines, clock, by, fates)
+            tally.add(log, lines, clock, by, explanations)
         return tally.errors()
 
-    def _mark(self, event: Event, fate: Fate) -> None:
+    def _mark(self, event: Event, explanation: Explanation) -> None:
         lines = self._logs.get(event.origin.source)
         if lines is None:
             return
@@ -100,25 +100,25 @@ class Ledger:
         if at < 0 or lines.lines[at] + lines.below[at] < event.origin.line:
             return
         if at and lines.lines[at - 1] == lines.lines[at]:  # a document of which several events were made
-            said = hash(body_of(event.logged).message.encode("utf-8", "replace"))
+            words = hash(body_of(event.logged).message.encode("utf-8", "replace"))
             first = bisect_left(lines.lines, event.origin.line)
-            at = next((one for one in range(first, at) if lines.words[one] == said), at)
-        self._told[event.origin.source].setdefault(lines.words[at], fate)
+            at = next((one for one in range(first, at) if lines.words[one] == words), at)
+        self._explanations[event.origin.source].setdefault(lines.words[at], explanation)
 
 
-def _benign(harmless: Harmless, at: int) -> Fate:
+def _benign(harmless: HarmlessLines, at: int) -> Explanation:
     entry = harmless.entry(at)
-    return Fate(benign=entry.name) if entry else NOTHING
+    return Explanation(benign=entry.name) if entry else UNEXPLAINED
 
 
-def _told_of(finding: Finding, history: History, divided: ByKind) -> Iterator[Event]:
+def _explained_events(finding: Finding, history: History, divided: ByKind) -> Iterator[Event]:
     """The evidence of a finding, and the events that its rule asks for on its subject."""
     yield from (evidence.event for evidence in finding.evidence)
     subject, selectors = finding.subject, finding.rule.events.values()
     if subject.kind is SubjectKind.NODE:
-        here = {subject.ids.get("node", subject.key), subject.key, ""}
+        nodes = {subject.ids.get("node", subject.key), subject.key, ""}
         kinds = {kind for selector in selectors for kind in selector.kinds}
-        events = [event for kind in kinds for event in divided.get(kind, ()) if event.node in here]
+        events = [event for kind in kinds for event in divided.get(kind, ()) if event.node in nodes]
     else:
         timeline = history.timelines.get((subject.kind, subject.key))
         events = list(timeline.events) if timeline else []

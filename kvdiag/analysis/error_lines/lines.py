@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kvdiag.analysis.error_lines.suspects import reports_failure, suspects
-from kvdiag.analysis.error_lines.wording import wording
+from kvdiag.analysis.error_lines.wording import fold_message
 from kvdiag.base.clock import HOUR
 from kvdiag.base.errors import describe_fault
 from kvdiag.base.regex import lazy_regex
@@ -45,7 +45,7 @@ WORSE = frozenset((Level.WARNING, Level.ERROR, Level.FATAL))
 _LETTERS = {ord("W"): Level.WARNING, ord("E"): Level.ERROR, ord("F"): Level.FATAL}
 _DIGITS = b"0123456789"
 _OPENS = b"=<"
-_WHOLE = frozenset(("plain", "klogjson", eventtable.AS_OBJECT))  # formats whose records are one line each
+_ONE_LINE_FORMATS = frozenset(("plain", "klogjson", eventtable.AS_OBJECT))  # formats whose records are one line each
 _LEVEL = lazy_regex(rb"(?:level|lvl)=\"?(?:(?i:(warn)|(erro)|(fata|pani)))")
 _EVENT = lazy_regex(r"\): type: 'Warning' reason: '(\w+)' (.*)", re.DOTALL)
 _ID = re.compile(rb"[0-9a-f]{8,}(?:-[0-9a-f]{4,})*")
@@ -55,7 +55,7 @@ _NAME = lazy_regex(
 )
 
 
-class Key(NamedTuple):
+class GroupKey(NamedTuple):
     """What the lines of a group have in common: who, how bad, from where, and what they say."""
 
     ident: str
@@ -65,16 +65,16 @@ class Key(NamedTuple):
 
 
 @dataclass(slots=True)
-class Group:
+class LineGroup:
     """Lines that are alike: the first of them, and the names on the first few."""
 
-    key: Key
+    key: GroupKey
     line: int
     sample: bytes
     subjects: dict[str, None] = field(default_factory=dict)
     looked_at: int = 0
 
-    def look(self, line: bytes) -> None:
+    def add_names(self, line: bytes) -> None:
         """Take up the names on a line, while there are few."""
         self.looked_at += 1
         for name in _NAME.findall(line[:LONGEST_SAMPLE].decode("utf-8", "replace")):
@@ -82,7 +82,7 @@ class Group:
                 self.subjects[name] = None
 
 
-class Place(NamedTuple):
+class HourBucket(NamedTuple):
     """A line that is not told from others any more: its group, the entry it fits, and the hour it was written in."""
 
     group: int
@@ -90,38 +90,38 @@ class Place(NamedTuple):
     hour: int
 
 
-class Allowance:
+class LineQuota:
     """How many more lines of all logs are told apart."""
 
     def __init__(self, left: int = MOST_LINES) -> None:
         self.left = left
 
 
-_Like = tuple[int, tuple[tuple[int, Benign], ...]]  # the group, and the entries that may fit
+_Similar = tuple[int, tuple[tuple[int, Benign], ...]]  # the group, and the entries that may fit
 
 
 class ErrorLines:
     """The lines of one log; `hear` each of its blocks, then take the columns."""
 
-    def __init__(self, entries: Sequence[Benign], allowance: Allowance) -> None:
+    def __init__(self, entries: Sequence[Benign], quota: LineQuota) -> None:
         """`entries` are the harmless lines; an entry of a line is counted from 1, 0 is none."""
         self._entries = [(n, one, one.anchor.translate(None, _DIGITS)) for n, one in enumerate(entries, start=1)]
-        self._allowance = allowance
+        self._quota = quota
         self.faults: dict[str, int] = {}  # of kvdiag itself, each with the first line that it cost
         self._stamper = TimestampReader()
-        self._like: dict[tuple[str, Level, bytes, bytes], _Like] = {}
+        self._similar: dict[tuple[str, Level, bytes, bytes], _Similar] = {}
         self._same: dict[tuple[str, Level, bytes, int], tuple[int, int]] = {}  # by the hash of the words
-        self._known: dict[Key, int] = {}
+        self._group_numbers: dict[GroupKey, int] = {}
         self._last, self._crash = NO_TIME, -OPENING
-        self.groups: list[Group] = [Group(Key("", Level.WARNING, "", ""), 0, b"")]
+        self.groups: list[LineGroup] = [LineGroup(GroupKey("", Level.WARNING, "", ""), 0, b"")]
         self._below, self._rest = 0, (b"", 0)  # and where the lines below the line begin
         self.below = array("H")  # how many lines below it the value goes on that a line opens
         self.lines, self.stamps, self.words = array("Q"), array("q"), array("q")
         self.group_of, self.entry_of = array("L"), array("H")
-        self.beyond = Counter[Place]()
+        self.beyond = Counter[HourBucket]()
         self.repeated: dict[int, tuple[int, int]] = {}  # by its place here, a row's number of times, over how long
 
-    def hear(self, block: Block, line_of: Callable[[int], int]) -> None:
+    def add_block(self, block: Block, line_of: Callable[[int], int]) -> None:
         """Take up the next block of the log; `line_of` gives the line of the input that a line stands for."""
         data, counted, number = block.data, 0, block.first_line + 1
         for begin, end in suspects(data, block.lines):
@@ -131,7 +131,7 @@ class ErrorLines:
             self._below, self._rest = 0, (data, end + 1)
             try:
                 if line.endswith(_OPENS):
-                    line, below = _whole(data, line, end)
+                    line, below = _with_value_lines(data, line, end)
                     self._below = line_of(number + below) - line_of(number)
                 self._read(line, line_of(number))
             except MemoryError:
@@ -141,14 +141,14 @@ class ErrorLines:
 
     def _read(self, line: bytes, number: int) -> None:
         """One line, `number` in the input."""
-        said = self._stamper.read(line)
+        timed = self._stamper.read(line)
         layout = self._stamper.front
-        if layout is not None and said.text is line and _is_of(layout, said):
-            self._headed(line, said, layout, number)
+        if layout is not None and timed.text is line and _is_read_by(layout, timed):
+            self._add_headed(line, timed, layout, number)
         else:
-            self._bodied(line, said, number)
+            self._add_parsed(line, timed, number)
 
-    def _headed(self, line: bytes, said: TimedLine, layout: Layout, number: int) -> None:
+    def _add_headed(self, line: bytes, timed: TimedLine, layout: Layout, number: int) -> None:
         """A line whose header is the same as that of others."""
         at = layout.shape[0]
         if isinstance(layout, KlogLayout):
@@ -159,55 +159,55 @@ class ErrorLines:
             found = _LEVEL.search(line, at, at + 100)
             level = (Level.WARNING, Level.ERROR, Level.FATAL)[(found.lastindex or 1) - 1] if found else None
             words, site = line[line.find(b'"', at + 6) + 1 :], b""
-        level = said.body.level if said.body is not None else level
+        level = timed.body.level if timed.body is not None else level
         level = level if level in WORSE else reported(line)
         if level is not None:
-            self._put(line, words, level, site, said, number)
+            self._add(line, words, level, site, timed, number)
 
-    def _bodied(self, line: bytes, said: TimedLine, number: int) -> None:
+    def _add_parsed(self, line: bytes, timed: TimedLine, number: int) -> None:
         """A line that was read in full, or that has no format."""
-        body = said.body
+        body = timed.body
         if body is None:
-            self._formless(line, said, number)
+            self._add_formless(line, timed, number)
         elif body.format in eventtable.FORMATS:
             if body.level in WORSE:
-                teller = eventtable.source_of(body)[0] or EVENTS
-                said = said._replace(process=said.process._replace(ident=said.process.ident or teller))
+                source = eventtable.source_of(body)[0] or EVENTS
+                timed = timed._replace(process=timed.process._replace(ident=timed.process.ident or source))
                 words = body.message.encode("utf-8", "replace")
-                self._put(line, words, body.level, body.fields["reason"].encode(), said, number)
-                if self.lines and self.lines[-1] == number and (often := eventtable.repeats(body)):
-                    self.repeated[len(self.lines) - 1] = often
+                self._add(line, words, body.level, body.fields["reason"].encode(), timed, number)
+                if self.lines and self.lines[-1] == number and (repeats := eventtable.repeats(body)):
+                    self.repeated[len(self.lines) - 1] = repeats
         else:
             level = body.level if body.level in WORSE else reported(line)
             if level is not None:
-                self._put(line, canonical(body), level, body.caller.encode("utf-8", "replace"), said, number)
+                self._add(line, canonical(body), level, body.caller.encode("utf-8", "replace"), timed, number)
 
-    def _formless(self, line: bytes, said: TimedLine, number: int) -> None:
+    def _add_formless(self, line: bytes, timed: TimedLine, number: int) -> None:
         """A line in no format; of the lines at the head of a crash the first counts."""
-        level = plain.level(said.process.ident, said.text)
+        level = plain.level(timed.process.ident, timed.text)
         if level is Level.FATAL:
             is_new = number - self._crash >= OPENING
             self._crash = number
             level = level if is_new else None
         if level is not None:
-            self._put(line, said.text, level, b"", said, number)
+            self._add(line, timed.text, level, b"", timed, number)
 
-    def _put(self, line: bytes, words: bytes, level: Level, site: bytes, said: TimedLine, number: int) -> None:
-        ident, hashed = said.process.ident, hash(words)
+    def _add(self, line: bytes, words: bytes, level: Level, site: bytes, timed: TimedLine, number: int) -> None:
+        ident, hashed = timed.process.ident, hash(words)
         same = (ident, level, site, hashed)
         known = self._same.get(same)
         if known is None:
             if len(self._same) >= MOST_LIKE:
                 self._same.clear()
-            known = self._same[same] = self._grouped(line, words, same[:3], number)
+            known = self._same[same] = self._group_and_entry(line, words, same[:3], number)
         group, entry = known
         if self.groups[group].looked_at < LOOKED_AT:
-            self.groups[group].look(line)
-        stamp = self._last = said.stamp if said.stamp is not None else self._last
-        if self._allowance.left <= 0:
-            self.beyond[Place(group, entry, stamp // HOUR)] += 1
+            self.groups[group].add_names(line)
+        stamp = self._last = timed.stamp if timed.stamp is not None else self._last
+        if self._quota.left <= 0:
+            self.beyond[HourBucket(group, entry, stamp // HOUR)] += 1
             return
-        self._allowance.left -= 1
+        self._quota.left -= 1
         self.lines.append(number)
         self.below.append(min(self._below, LONGEST_VALUE))
         self.stamps.append(stamp)
@@ -215,45 +215,47 @@ class ErrorLines:
         self.group_of.append(group)
         self.entry_of.append(entry)
 
-    def _grouped(self, line: bytes, words: bytes, head: tuple[str, Level, bytes], number: int) -> tuple[int, int]:
+    def _group_and_entry(
+        self, line: bytes, words: bytes, head: tuple[str, Level, bytes], number: int
+    ) -> tuple[int, int]:
         """The group of a line, and the entry that it fits; 0 is none."""
-        like = self._like.get((*head, words.translate(None, _DIGITS)))
-        group, entries = like or self._unlike(line, words, head, number)
+        similar = self._similar.get((*head, words.translate(None, _DIGITS)))
+        group, entries = similar or self._new_similar(line, words, head, number)
         return group, next((number for number, one in entries if one.fits(line) or one.fits(words)), 0)
 
-    def _unlike(self, line: bytes, words: bytes, head: tuple[str, Level, bytes], number: int) -> _Like:
+    def _new_similar(self, line: bytes, words: bytes, head: tuple[str, Level, bytes], number: int) -> _Similar:
         """What a line is like that differs in more than digits from all before, if only in an id."""
         same = (*head, _ID.sub(b"#", words).translate(None, _DIGITS))
-        like = self._like.get(same)
-        if like is None:
-            if len(self._like) >= MOST_LIKE:
-                self._like.clear()
-            like = self._like[same] = self._told(line, *head[:2], number)
-        return like
+        similar = self._similar.get(same)
+        if similar is None:
+            if len(self._similar) >= MOST_LIKE:
+                self._similar.clear()
+            similar = self._similar[same] = self._classify(line, *head[:2], number)
+        return similar
 
-    def _told(self, line: bytes, ident: str, level: Level, number: int) -> _Like:
+    def _classify(self, line: bytes, ident: str, level: Level, number: int) -> _Similar:
         """The group of a line, and the entries that may fit it and all that differ from it in digits."""
         body = body_of(line)
-        said = wording(body)
+        folded = fold_message(body)
         words = (
-            said.clause
-            if said.clause and body.caller and body.format != eventtable.NAME
-            else f"{said.message}: {said.clause}"
+            folded.clause
+            if folded.clause and body.caller and body.format != eventtable.NAME
+            else f"{folded.message}: {folded.clause}"
         )
         bare = line.translate(None, _DIGITS)
         entries = tuple((number, entry) for number, entry, anchor in self._entries if anchor in bare)
         sample = line
-        if body.format not in _WHOLE and b"\n" not in line:
+        if body.format not in _ONE_LINE_FORMATS and b"\n" not in line:
             sample = b"\n".join([line, *_below(*self._rest)])
-        return self._group(Key(ident, level, body.caller, words), sample, number), entries
+        return self._group(GroupKey(ident, level, body.caller, words), sample, number), entries
 
-    def _group(self, key: Key, sample: bytes, number: int) -> int:
-        group = self._known.get(key)
+    def _group(self, key: GroupKey, sample: bytes, number: int) -> int:
+        group = self._group_numbers.get(key)
         if group is None:
             if len(self.groups) > MOST_GROUPS:
                 return REST
-            group = self._known[key] = len(self.groups)
-            self.groups.append(Group(key, number, sample[:LONGEST_SAMPLE]))
+            group = self._group_numbers[key] = len(self.groups)
+            self.groups.append(LineGroup(key, number, sample[:LONGEST_SAMPLE]))
         return group
 
 
@@ -264,7 +266,7 @@ def reported(line: bytes) -> Level | None:
     return Level.ERROR if b"rpc error" in line and b"Warning" not in line else Level.WARNING
 
 
-def _whole(data: bytes, line: bytes, end: int) -> tuple[bytes, int]:
+def _with_value_lines(data: bytes, line: bytes, end: int) -> tuple[bytes, int]:
     """A line that opens a value, with the lines of the value; and how many these are."""
     rest = data[end + 1 : end + 1 + LONGEST_SAMPLE].split(b"\n", LONGEST_VALUE)[:LONGEST_VALUE]
     for number, below in enumerate(rest, start=1):
@@ -284,12 +286,13 @@ def _below(data: bytes, begin: int) -> Iterator[bytes]:
         yield line
 
 
-def _is_of(layout: Layout, said: TimedLine) -> bool:
+def _is_read_by(layout: Layout, timed: TimedLine) -> bool:
     """Whether a line was read by this layout, or taught it."""
-    if said.body is None:
-        return said.process is layout.process
+    if timed.body is None:
+        return timed.process is layout.process
     return (
-        said.body.format == ("klog" if isinstance(layout, KlogLayout) else "logrus") and said.process == layout.process
+        timed.body.format == ("klog" if isinstance(layout, KlogLayout) else "logrus")
+        and timed.process == layout.process
     )
 
 

@@ -13,7 +13,7 @@ PARTS = 1_000  # more than a terminal has columns
 FINEST = SECOND // 10
 
 
-class LogMoments:
+class LogHistogram:
     """The lines of one log by parts of its time."""
 
     def __init__(self, log: LogEvents) -> None:
@@ -29,7 +29,7 @@ class LogMoments:
         self._counts[part] = self._counts.get(part, 0) + count
         self._lines[part] = line
 
-    def by(self, clock: SourceClock) -> Counter[int]:
+    def in_utc(self, clock: SourceClock) -> Counter[int]:
         """How many lines at which time in UTC."""
         found = Counter[int]()
         for part, count in self._counts.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
-from kvdiag.analysis.error_lines.tally import end_of, goes_on
+from kvdiag.analysis.error_lines.tally import end_of, is_ongoing
 from kvdiag.base.clock import is_unanchored
 from kvdiag.events.raw import RawEvent
 from kvdiag.history.correlate.clocks import SourceClock
@@ -19,20 +19,20 @@ LEAST = 3  # failures of a pod that is named; the first tries of a pod often fai
 MOST_NAMED = 100
 
 
-def retried(
+def retried_pods(
     logs: Iterable[LogEvents], clocks: Mapping[str, SourceClock], known: AbstractSet[str], scope: Scope
 ) -> tuple[RetriedPod, ...]:
     """The pods without one of the `known` names, those that go on first, then by how often they failed."""
     pods: dict[str, RetriedPod] = {}
     for log in logs:
         clock = clocks[log.source]
-        for name, told in _by_pod(log, known).items():
-            times = [(clock.utc(one.stamp, one.line), one) for one in told]
+        for name, failures in _by_pod(log, known).items():
+            times = [(clock.utc(one.stamp, one.line), one) for one in failures]
             inside = [(time, one) for time, one in times if scope.covers(time, time) and not is_unanchored(time)]
             if inside:
-                pods[name] = _joined(pods.get(name), name, inside, end_of(log, clock, scope))
+                pods[name] = _merged(pods.get(name), name, inside, end_of(log, clock, scope))
     often = [pod for pod in pods.values() if pod.count >= LEAST]
-    return tuple(sorted(often, key=lambda pod: (not pod.goes_on, -pod.count, pod.pod))[:MOST_NAMED])
+    return tuple(sorted(often, key=lambda pod: (not pod.is_ongoing, -pod.count, pod.pod))[:MOST_NAMED])
 
 
 def names_of(finding: Finding) -> tuple[str, ...]:
@@ -43,35 +43,37 @@ def names_of(finding: Finding) -> tuple[str, ...]:
 def _by_pod(log: LogEvents, known: AbstractSet[str]) -> dict[str, list[RawEvent]]:
     """The failures of each pod; of a call that failed once, one of those that tell of it."""
     pods: dict[str, dict[tuple[str, int], RawEvent]] = {}
-    for told in log.raw_events:
-        if told.match.entry.kind in KINDS:
-            names = dict(_names(told))
+    for raw_event in log.raw_events:
+        if raw_event.match.entry.kind in KINDS:
+            names = dict(_names(raw_event))
             name = names.get("pod") or names.get("pod_uid", "")
             if name and not known & set(names.values()):
-                pods.setdefault(name, {})[told.match.entry.kind, told.line] = told
+                pods.setdefault(name, {})[raw_event.match.entry.kind, raw_event.line] = raw_event
     return {name: _commonest(list(told.values())) for name, told in pods.items()}
 
 
-def _names(told: RawEvent) -> Iterator[tuple[str, str]]:
-    return ((ref.kind, ref.value) for ref in told.match.refs)
+def _names(raw_event: RawEvent) -> Iterator[tuple[str, str]]:
+    return ((ref.kind, ref.value) for ref in raw_event.match.refs)
 
 
-def _commonest(told: list[RawEvent]) -> list[RawEvent]:
+def _commonest(failures: list[RawEvent]) -> list[RawEvent]:
     """Those of the commonest kind: kubelet, the runtime and the pod worker each tell of one and the same failure."""
     kinds: dict[str, list[RawEvent]] = {}
-    for one in told:
+    for one in failures:
         kinds.setdefault(one.match.entry.kind, []).append(one)
     return max(kinds.values(), key=_count)
 
 
-def _count(told: Iterable[RawEvent]) -> int:
-    return sum(one.more[0] if one.more else 1 for one in told)
+def _count(failures: Iterable[RawEvent]) -> int:
+    return sum(one.more[0] if one.more else 1 for one in failures)
 
 
-def _joined(before: RetriedPod | None, name: str, told: Sequence[tuple[int, RawEvent]], end: int | None) -> RetriedPod:
-    times, count = [time for time, _ in told], _count(one for _, one in told)
+def _merged(
+    before: RetriedPod | None, name: str, failures: Sequence[tuple[int, RawEvent]], end: int | None
+) -> RetriedPod:
+    times, count = [time for time, _ in failures], _count(one for _, one in failures)
     begins, ends = min(times), max(times)
-    now = RetriedPod(name, count, begins, ends, goes_on=goes_on(count, begins, ends, end))
+    now = RetriedPod(name, count, begins, ends, is_ongoing=is_ongoing(count, begins, ends, end))
     if before is None:
         return now
     return RetriedPod(
@@ -79,5 +81,5 @@ def _joined(before: RetriedPod | None, name: str, told: Sequence[tuple[int, RawE
         max(before.count, count),  # two logs tell of the same failures
         min(before.begins, begins),
         max(before.ends, ends),
-        goes_on=before.goes_on or now.goes_on,
+        is_ongoing=before.is_ongoing or now.is_ongoing,
     )

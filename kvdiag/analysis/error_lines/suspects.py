@@ -61,9 +61,9 @@ _REPORTS = (
 _REPORTS_JSON = (b'"type":"Warning"', rb"type=\"Warning\"", rb"type: \'Warning\'")
 _RESPONSE, _ERROR = b'"GRPC response"', b'err="rpc error: code = '
 # Whose lines have no level, as the journal, syslog and JSON write the name; and a word of each failure they report.
-_KERNEL_HERE = (b"kernel: ", b'"kernel"', b"\n[")
-_SYSTEMD_HERE = (b"systemd", b"dbus-daemon")
-_KERNEL_SAYS = (
+_KERNEL_MARKS = (b"kernel: ", b'"kernel"', b"\n[")
+_SYSTEMD_MARKS = (b"systemd", b"dbus-daemon")
+_KERNEL_WORDS = (
     *(b"table overflow", b"unregister_netdevice: w", b"general protection fault", b"LOCKUP", b"soft lockup", b" stall"),
     *(
         b"oom-k",
@@ -77,7 +77,7 @@ _KERNEL_SAYS = (
     *(b"task abort", b"rejecting I/O to ", b"exception Emask", b"transmit queue ", b"has not responded", b"hung"),
     *(b"nfs: server ", b"segfault at ", b"Hardware Error", b"severity=", b"WARNING: CPU"),
 )
-_SYSTEMD_SAYS = (
+_SYSTEMD_WORDS = (
     *(b"Failed ", b"failed state", b"repeated too quickly", b"Dependency failed", b"Watchdog timeout", b"imed out"),
     *(b"Freezing execution", b"process exited, code=", b"OOM killer"),
 )
@@ -148,10 +148,10 @@ def _rest(data: bytes) -> Iterator[int]:
 def _without_level(data: bytes) -> Iterator[int]:
     """The failures that the kernel, systemd and D-Bus report, in words alone."""
     words = [*_ANYWHERE]
-    if any(name in data for name in _KERNEL_HERE) or data.startswith(b"["):
-        words += _KERNEL_SAYS
-    if any(name in data for name in _SYSTEMD_HERE):
-        words += _SYSTEMD_SAYS
+    if any(name in data for name in _KERNEL_MARKS) or data.startswith(b"["):
+        words += _KERNEL_WORDS
+    if any(name in data for name in _SYSTEMD_MARKS):
+        words += _SYSTEMD_WORDS
     for begin in {data.rfind(b"\n", 0, at) + 1 for word in words for at in _all(data, word)}:
         peeled = peel(data[begin : _end(data, begin)])
         if plain.level(peeled.ident, peeled.body) is not None:

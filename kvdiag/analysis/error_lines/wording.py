@@ -23,21 +23,21 @@ _QUOTED = lazy_regex(r'"[^"]*"' + r"|(?<!\w)'[^']*'|`[^`]*`")
 _BRACED = lazy_regex(r"\{[^{}]*\}")
 _IN_PARENTHESES = lazy_regex(r"\([^()]*\)")
 _WORD = lazy_regex(r"[\w./@:%+~#*^-]+")
-_KEPT = lazy_regex(r"[A-Za-z]{2,12}\d|v\d|[A-Za-z]/[A-Za-z]")  # ext4, http2, v1, I/O
-_AGAIN = lazy_regex(f"{FOLDED}(?:[ ,:]*{FOLDED})+")
+_NOT_FOLDED = lazy_regex(r"[A-Za-z]{2,12}\d|v\d|[A-Za-z]/[A-Za-z]")  # ext4, http2, v1, I/O
+_REPEATED = lazy_regex(f"{FOLDED}(?:[ ,:]*{FOLDED})+")
 _ENDS_QUOTED = lazy_regex(r'[:=] ?"([^"]+)"$')
 _LETTERS = lazy_regex(r"[A-Za-z]{2}")
 _ERRORS = ("err", "error", "Err", "Error")
 
 
-class Saying(NamedTuple):
+class FoldedMessage(NamedTuple):
     """What the line says, folded, and the last clause of its error, empty where it has none of its own."""
 
     message: str
     clause: str
 
     @property
-    def says(self) -> str:
+    def text(self) -> str:
         """Both, for people."""
         message = self.message if len(self.message) <= SHOWN else f"{self.message[: SHOWN - 2]} {FOLDED}"
         if not self.clause or self.clause in message:
@@ -45,27 +45,27 @@ class Saying(NamedTuple):
         return f"{message} — {self.clause[:SHOWN]}" if message else self.clause[:SHOWN]
 
 
-def wording(body: Body) -> Saying:
+def fold_message(body: Body) -> FoldedMessage:
     """What a body says; the error is that of its field, else the message itself where it has clauses."""
     error = next((body.fields[name] for name in _ERRORS if name in body.fields), "")
-    return Saying(fold(body.message), last_clause(error or body.message))
+    return FoldedMessage(fold(body.message), last_clause(error or body.message))
 
 
 def fold(text: str) -> str:
     """The text with what differs folded, on one line."""
     line = " ".join(text[:LONGEST].split())
     line = _BRACED.sub(f"{{{FOLDED}}}", _QUOTED.sub(f'"{FOLDED}"', line))
-    return _AGAIN.sub(FOLDED, _WORD.sub(_folded, line))[:LONGEST]
+    return _REPEATED.sub(FOLDED, _WORD.sub(_folded, line))[:LONGEST]
 
 
 def last_clause(error: str) -> str:
     """The last clause of an error, folded; empty when it has one alone that says nothing, or none."""
     line = error[:LONGEST].strip().partition("\n")[0].strip()
     for _ in range(DEPTH):
-        within = _ENDS_QUOTED.search(line)
-        if within is None or not _LETTERS.search(within[1]) or " " not in within[1]:
+        quoted = _ENDS_QUOTED.search(line)
+        if quoted is None or not _LETTERS.search(quoted[1]) or " " not in quoted[1]:
             break
-        line = within[1].strip()
+        line = quoted[1].strip()
     clauses = _IN_PARENTHESES.sub(f"({FOLDED})", fold(line)).split(": ")
     return next((clause.strip() for clause in reversed(clauses) if _LETTERS.search(clause)), "")
 
@@ -80,6 +80,6 @@ def cause_of(body: Body) -> tuple[str, ...]:
 def _folded(found: re.Match[str]) -> str:
     word = found[0]
     core = word.rstrip(".:")
-    if not (any(map(str.isdigit, core)) or "/" in core) or _KEPT.fullmatch(core):
+    if not (any(map(str.isdigit, core)) or "/" in core) or _NOT_FOLDED.fullmatch(core):
         return word
     return FOLDED + word[len(core) :]

@@ -21,7 +21,7 @@ from kvdiag.events.raw import RawEvent, RpcLine
 from kvdiag.history.correlate.clocks import SourceClock
 from kvdiag.history.ingest.log_events import LogEvents
 from kvdiag.history.ingest.read import LogRead, LogReader
-from kvdiag.history.ingest.weight import EVENT, Load, Weight, load, newest
+from kvdiag.history.ingest.weight import EVENT, Load, MemoryEstimate, load_of, newest
 from kvdiag.model.event import Event
 from kvdiag.model.timeline import Gap, History, Timeline
 from kvdiag.model.values import EMPTY, SubjectKind
@@ -58,11 +58,11 @@ class RetentionPolicy(Protocol):
     def retain(self, history: History, cut: int) -> Iterable[Event]:
         """Give the events to keep of those that ended before `cut` (microseconds UTC); the others are evicted."""
 
-    def on_evicted(self, history: Left) -> None:
+    def on_evicted(self, history: RemainingHistory) -> None:
         """Called after the eviction; `history` correlates what is left, at the cost of doing so."""
 
 
-class Left(Protocol):
+class RemainingHistory(Protocol):
     """What is left after an eviction."""
 
     def __call__(self, kinds: frozenset[str] | None = None) -> History:
@@ -88,16 +88,16 @@ class EventBudget:
     in microseconds UTC, None where open.
     """
 
-    def __init__(self, correlator: Correlator, policy: RetentionPolicy, asked: TimeSpan = (None, None)) -> None:
+    def __init__(self, correlator: Correlator, policy: RetentionPolicy, requested: TimeSpan = (None, None)) -> None:
         """Start with nothing evicted."""
-        self._correlator, self._policy, self._asked = correlator, policy, asked
+        self._correlator, self._policy, self._requested = correlator, policy, requested
         self.left_out: Gap | None = None
         self._too_many = ""
         self._is_assumed = False  # a zone was, for good
         self._by_assumption = False  # the requested time was cut out by a zone that may be another
         self.clocks: Clocks = {}
         self._floor = Load()  # what stayed after the last eviction
-        self._counted, self._held = 0, Load()  # logs that were read to their end, and what is kept of them
+        self._counted, self._read_load = 0, Load()  # logs that were read to their end, and what is kept of them
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -118,28 +118,28 @@ class EventBudget:
         """The load at which events are evicted: twice what stayed last time, at least `MAX_EVENTS` and `MAX_BYTES`."""
         return Load(max(MAX_EVENTS, 2 * self._floor.events), max(MAX_BYTES, 2 * self._floor.size))
 
-    def check(self, done: list[LogRead], *logs: LogReader) -> None:
+    def check(self, reads: list[LogRead], *logs: LogReader) -> None:
         """Evict events if `done` and the logs being read exceed the budget; `done` is changed in place."""
         most = self.most
-        if not self._load(done, logs).exceeds(most):
+        if not self._load(reads, logs).exceeds(most):
             return
-        half, held = Load(most.events // 2, most.size // 2), _Held(done, logs)
+        half, held = Load(most.events // 2, most.size // 2), _HeldEvents(reads, logs)
         self.clocks = self._correlator.clocks(held.reads, self.clocks)
-        for margin in MARGINS if self._asked != (None, None) else ():
+        for margin in MARGINS if self._requested != (None, None) else ():
             if held.load.exceeds(half):
                 self._cut_around(held, margin)
         if held.load.exceeds(half):
             self._settle(0)
             self._cut(held)
         self._floor = held.load
-        self._counted, self._held = 0, Load()
+        self._counted, self._read_load = 0, Load()
 
-    def _load(self, done: Sequence[LogRead], logs: Sequence[LogReader]) -> Load:
+    def _load(self, reads: Sequence[LogRead], logs: Sequence[LogReader]) -> Load:
         """What is held; each log that was read is weighed once, since a bundle may have 100,000."""
-        for read in done[self._counted :]:
-            self._held = self._held.plus(load(read.log.raw_events))
-        self._counted = len(done)
-        return _sum(self._held, logs)
+        for read in reads[self._counted :]:
+            self._read_load = self._read_load.plus(load_of(read.log.raw_events))
+        self._counted = len(reads)
+        return _sum(self._read_load, logs)
 
     def _settle(self, margin: int) -> None:
         """Clocks that may turn out to be of another zone stay as they are, unless there is room to wait for that."""
@@ -147,30 +147,30 @@ class EventBudget:
             self._is_assumed |= any(clock.is_unsure for clock in self.clocks.values())
             self.clocks = {source: clock.settled for source, clock in self.clocks.items()}
 
-    def _cut_around(self, held: _Held, margin: int) -> None:
+    def _cut_around(self, held: _HeldEvents, margin: int) -> None:
         before = held.load
         self._settle(margin)
-        held.evict(self.clocks, *_around(self._asked, margin))
+        held.evict(self.clocks, *_around(self._requested, margin))
         self._by_assumption |= self._is_assumed and margin < DAY and held.load != before
 
-    def _cut(self, held: _Held) -> None:
+    def _cut(self, held: _HeldEvents) -> None:
         history = self._history(held)
         if not history.events:
             return
         cut = _newest(history.events)
-        held.evict(self.clocks, cut, ALWAYS[1], self._kept(history, cut))
+        held.evict(self.clocks, cut, ALWAYS[1], self._retained_lines(history, cut))
         self._too_many = f"more than {MAX_EVENTS:,} events" if len(history.events) > MAX_EVENTS else _TOO_MUCH
         self.left_out = Gap(self.left_out.begins if self.left_out else history.begins, cut, WHY)
         del history  # there is no room for two
         self._policy.on_evicted(partial(self._history, held))
 
-    def _history(self, held: _Held, kinds: frozenset[str] | None = None) -> History:
+    def _history(self, held: _HeldEvents, kinds: frozenset[str] | None = None) -> History:
         return self._correlator.correlate(held.reads, self.clocks, self.gap, kinds=kinds)
 
-    def _kept(self, history: History, cut: int) -> LineNumbers:
+    def _retained_lines(self, history: History, cut: int) -> LineNumbers:
         """The lines of what the command needs, as far as there is room: a quarter of all."""
         lines: dict[str, set[int]] = defaultdict(set)
-        weight = Weight()
+        weight = MemoryEstimate()
         for event in self._policy.retain(history, cut):
             if event.ends < cut and event.origin.line not in lines[event.origin.source]:
                 weight.add_event(event)
@@ -179,40 +179,40 @@ class EventBudget:
         return lines
 
 
-class _Held:
+class _HeldEvents:
     """Events of logs that were read and of logs that are being read."""
 
-    def __init__(self, done: list[LogRead], logs: Sequence[LogReader]) -> None:
-        self._done, self._logs = done, logs
+    def __init__(self, reads: list[LogRead], logs: Sequence[LogReader]) -> None:
+        self._reads, self._logs = reads, logs
 
     @property
     def load(self) -> Load:
         """How many events they hold, and their size in bytes."""
-        done = Load()
-        for read in self._done:
-            done = done.plus(load(read.log.raw_events))
-        return _sum(done, self._logs)
+        total = Load()
+        for read in self._reads:
+            total = total.plus(load_of(read.log.raw_events))
+        return _sum(total, self._logs)
 
     @property
     def reads(self) -> list[LogRead]:
         """All logs, those still being read as far as they are."""
-        return [*self._done, *(log.made() for log in self._logs)]
+        return [*self._reads, *(log.result() for log in self._logs)]
 
     def evict(self, clocks: Clocks, since: int, until: int, lines: LineNumbers = EMPTY) -> None:
         """Keep what lies in between, what stands on the lines, and what tells the clocks and the coverage."""
 
-        def keeps(log: LogEvents) -> _Keeps:
-            named = lines.get(log.source, set())
-            return _Keeps(clocks[log.source], since, until, named | clock_and_coverage_lines(log))
+        def filter_of(log: LogEvents) -> _EventFilter:
+            numbers = lines.get(log.source, set())
+            return _EventFilter(clocks[log.source], since, until, numbers | clock_and_coverage_lines(log))
 
-        for number, read in enumerate(self._done):
-            self._done[number] = read._replace(log=read.log.keeping(keeps(read.log).is_kept))
+        for number, read in enumerate(self._reads):
+            self._reads[number] = read._replace(log=read.log.filtered(filter_of(read.log).is_kept))
         for reader in self._logs:
-            kept = keeps(reader.made().log)
-            reader.evict(kept.is_kept, kept.is_between)
+            event_filter = filter_of(reader.result().log)
+            reader.evict(event_filter.is_kept, event_filter.is_between)
 
 
-class _Keeps(NamedTuple):
+class _EventFilter(NamedTuple):
     """Whether an event of one log lies in a stretch of time, or on one of the lines."""
 
     clock: SourceClock
@@ -220,28 +220,28 @@ class _Keeps(NamedTuple):
     until: int
     lines: set[int]
 
-    def is_kept(self, said: RawEvent) -> bool:
+    def is_kept(self, raw_event: RawEvent) -> bool:
         """Whether it lies in the stretch or on one of the lines."""
-        return said.line in self.lines or self.is_between(said)
+        return raw_event.line in self.lines or self.is_between(raw_event)
 
-    def is_between(self, said: RawEvent | RpcLine) -> bool:
+    def is_between(self, timed: RawEvent | RpcLine) -> bool:
         """Whether it lies between `since` and `until`, with its repeats."""
-        ends = said.more[1] if isinstance(said, RawEvent) and said.more else said.stamp
-        return self.clock.utc(ends, said.line) >= self.since and self.clock.utc(said.stamp, said.line) <= self.until
+        ends = timed.more[1] if isinstance(timed, RawEvent) and timed.more else timed.stamp
+        return self.clock.utc(ends, timed.line) >= self.since and self.clock.utc(timed.stamp, timed.line) <= self.until
 
 
-def _around(asked: TimeSpan, margin: int) -> tuple[int, int]:
-    since, until = asked
+def _around(requested: TimeSpan, margin: int) -> tuple[int, int]:
+    since, until = requested
     return (
         ALWAYS[0] if since is None else since - margin,
         ALWAYS[1] if until is None else until + margin,
     )
 
 
-def _sum(held: Load, logs: Iterable[LogReader]) -> Load:
+def _sum(total: Load, logs: Iterable[LogReader]) -> Load:
     for log in logs:
-        held = held.plus(log.load)
-    return held
+        total = total.plus(log.load)
+    return total
 
 
 def _newest(events: Sequence[Event]) -> int:
@@ -250,8 +250,8 @@ def _newest(events: Sequence[Event]) -> int:
     Events that ended at the same moment stay or go together: where they are nearly all, they go.
     """
     ends = sorted(event.ends for event in events)
-    stay = max(len(ends) // 8, min(len(ends) // 4, FEW))
-    cut = max(ends[-max(stay, 1)], newest(events, MAX_BYTES // 4) or ALWAYS[0])
+    most = max(len(ends) // 8, min(len(ends) // 4, FEW))
+    cut = max(ends[-max(most, 1)], newest(events, MAX_BYTES // 4) or ALWAYS[0])
     return cut if bisect_left(ends, cut) >= len(ends) // 4 else cut + 1
 
 
@@ -262,13 +262,13 @@ def active_subjects(history: History, cut: int) -> list[Timeline]:
 
 def active_events(history: History, cut: int) -> Iterator[Event]:
     """The first events of the subjects that last: who they are and how they began."""
-    still = active_subjects(history, cut)
-    first = _first(still)
-    for timeline in still:
+    active = active_subjects(history, cut)
+    first = _first(active)
+    for timeline in active:
         yield from timeline.events[:first]
-    held = leases(history)
-    for name in {timeline.subject.ids.get("pod", "") for timeline in still} & held.keys():
-        yield from held[name][-HEAD_EVENTS:]
+    named_first = first_named_events(history)
+    for name in {timeline.subject.ids.get("pod", "") for timeline in active} & named_first.keys():
+        yield from named_first[name][-HEAD_EVENTS:]
 
 
 def _first(timelines: Sequence[Timeline]) -> int:
@@ -279,11 +279,11 @@ def _first(timelines: Sequence[Timeline]) -> int:
     return first
 
 
-def leases(history: History) -> Mapping[str, list[Event]]:
+def first_named_events(history: History) -> Mapping[str, list[Event]]:
     """By name of a pod where each that was called so was named first; without it a later one is taken for it."""
-    held: dict[str, list[Event]] = defaultdict(list)
+    events_by_name: dict[str, list[Event]] = defaultdict(list)
     for (kind, _), timeline in history.timelines.items():
-        said = (event for event in timeline.events if event.ref("pod") and event.ref("pod_uid"))
-        if kind is SubjectKind.POD and (first := next(said, None)):
-            held[timeline.subject.ids.get("pod", "")].append(first)
-    return {name: sorted(events, key=lambda event: event.time) for name, events in held.items()}
+        naming_events = (event for event in timeline.events if event.ref("pod") and event.ref("pod_uid"))
+        if kind is SubjectKind.POD and (first := next(naming_events, None)):
+            events_by_name[timeline.subject.ids.get("pod", "")].append(first)
+    return {name: sorted(events, key=lambda event: event.time) for name, events in events_by_name.items()}

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Protocol
 
-from kvdiag.analysis.retention.budget import ALWAYS, NEXT, Left, active_events, active_subjects
+from kvdiag.analysis.retention.budget import ALWAYS, NEXT, RemainingHistory, active_events, active_subjects
 from kvdiag.model.event import Event
 from kvdiag.model.report import Finding
 from kvdiag.model.rule import Rule
@@ -29,7 +29,7 @@ class Judge(Protocol):
     def findings(self, history: History) -> list[Finding]:
         """What the rules find and the user wants, ranked."""
 
-    def again(self, history: History, rules: Sequence[Rule]) -> list[Finding]:
+    def find_with(self, history: History, rules: Sequence[Rule]) -> list[Finding]:
         """What these rules find, in no order and whatever explains it."""
 
 
@@ -42,8 +42,8 @@ class FindingRetention:
         """Start with no findings."""
         self._judge = judge
         self._found: Sequence[Finding] = ()  # before the eviction
-        self._over = _Findings()  # of which nothing is left
-        self._gone = _Findings()  # of which some is left: the part that is not
+        self._ended = _FindingIndex()  # of which nothing is left
+        self._evicted = _FindingIndex()  # of which some is left: the part that is not
         self._cut = ALWAYS[0]  # what ended before it was judged with all that was near it
         self._unlisted = Counter[str]()  # by rule, what there was no room for
 
@@ -56,62 +56,62 @@ class FindingRetention:
 
     def retain(self, history: History, cut: int) -> Iterator[Event]:
         """The first events of what goes on, and what proves a finding about that."""
-        self._found, self._cut = self._news(self._judge.findings(history)), cut
-        still = {(timeline.subject.kind, timeline.subject.key) for timeline in active_subjects(history, cut)}
+        self._found, self._cut = self._without_artifacts(self._judge.findings(history)), cut
+        active = {(timeline.subject.kind, timeline.subject.key) for timeline in active_subjects(history, cut)}
         yield from active_events(history, cut)
         for finding in self._found:
-            if (finding.subject.kind, finding.subject.key) in still:
+            if (finding.subject.kind, finding.subject.key) in active:
                 yield from (one.event for one in finding.evidence)
 
-    def on_evicted(self, history: Left) -> None:
+    def on_evicted(self, history: RemainingHistory) -> None:
         """Keep what is found no more, and of what still is how often it was in the part that is gone."""
-        gone, self._gone, still = self._gone, _Findings(), _Findings(self._still(history))
-        beside = {finding.key for finding in self._found}
+        evicted, self._evicted, remaining = self._evicted, _FindingIndex(), _FindingIndex(self._find_remaining(history))
+        listed_keys = {finding.key for finding in self._found}
         for finding in self._found:
-            whole = joined(gone.take(finding), finding, beside)
-            again = still.find(finding)
-            if again is not None:
-                self._gone.put(whole._replace(count=max(0, whole.count - again.count)), again.key)
+            merged = merge_findings(evicted.pop(finding), finding, listed_keys)
+            found_again = remaining.find(finding)
+            if found_again is not None:
+                self._evicted.add(merged._replace(count=max(0, merged.count - found_again.count)), found_again.key)
             else:
-                self._end(joined(self._over.take(whole), whole, beside), whole.key)
+                self._end(merge_findings(self._ended.pop(merged), merged, listed_keys), merged.key)
         self._found = ()
 
-    def _still(self, history: Left) -> Iterable[Finding]:
+    def _find_remaining(self, history: RemainingHistory) -> Iterable[Finding]:
         """What is found in what is left, by the rules that found something before."""
         rules = list({finding.rule.name: finding.rule for finding in self._found}.values())
-        return self._judge.again(history(kinds_of(rules)), rules) if rules else ()
+        return self._judge.find_with(history(kinds_of(rules)), rules) if rules else ()
 
     def _end(self, finding: Finding, key: str) -> None:
         """Nothing is left of it: it is listed as far as there is room, and counted in any case."""
         rule = finding.rule.name
-        if len(self._over) < MAX_FINDINGS or self._over.of(rule) < MIN_FINDINGS_PER_RULE:
-            self._over.put(finding, key)
+        if len(self._ended) < MAX_FINDINGS or self._ended.count_of_rule(rule) < MIN_FINDINGS_PER_RULE:
+            self._ended.add(finding, key)
         else:
             self._unlisted[rule] += 1
 
-    def _news(self, findings: Sequence[Finding]) -> list[Finding]:
+    def _without_artifacts(self, findings: Sequence[Finding]) -> list[Finding]:
         """The findings without those that only the lines make that are left of what was evicted.
 
         What they miss was there when they were not found.
         """
-        made = {one.key for one in findings if _misses(one, self._cut) and not self._is_known(one)}
-        return [_not_under(one, made) for one in findings if one.key not in made]
+        artifacts = {one.key for one in findings if _may_miss_events(one, self._cut) and not self._is_known(one)}
+        return [_not_under(one, artifacts) for one in findings if one.key not in artifacts]
 
     def _is_known(self, finding: Finding) -> bool:
-        return any(known.find(finding) is not None for known in (self._gone, self._over))
+        return any(known.find(finding) is not None for known in (self._evicted, self._ended))
 
     def forget(self) -> frozenset[str]:
         """Go on without what nothing is left of; its keys."""
-        over, self._over = self._over, _Findings()
-        return over.keys
+        ended, self._ended = self._ended, _FindingIndex()
+        return ended.keys
 
     def all(self, findings: Sequence[Finding]) -> list[Finding]:
         """The findings of evicted events joined with `findings`: one for each rule and subject."""
-        over, gone = self._over.copy(), self._gone.copy()
-        news = self._news(findings)
-        beside = {finding.key for finding in news}
-        known = [joined(gone.take(finding), finding, beside) for finding in news]
-        return [*over, *(joined(over.take(finding), finding, beside) for finding in known)]
+        ended, evicted = self._ended.copy(), self._evicted.copy()
+        current = self._without_artifacts(findings)
+        listed_keys = {finding.key for finding in current}
+        known = [merge_findings(evicted.pop(finding), finding, listed_keys) for finding in current]
+        return [*ended, *(merge_findings(ended.pop(finding), finding, listed_keys) for finding in known)]
 
 
 def _is_same(one: Finding, other: Finding) -> bool:
@@ -128,65 +128,65 @@ def _is_same(one: Finding, other: Finding) -> bool:
     return same and one.subject.key == other.subject.key and (nodes[0] == nodes[1] or not all(nodes))
 
 
-class _Findings:
+class _FindingIndex:
     """Findings to be found again by what they are about: there may be thousands."""
 
     def __init__(self, findings: Iterable[Finding] = ()) -> None:
-        self._about: dict[tuple[object, ...], dict[str, Finding]] = {}
-        self._of = Counter[str]()  # by rule
+        self._groups: dict[tuple[object, ...], dict[str, Finding]] = {}
+        self._counts = Counter[str]()  # by rule
         for finding in findings:
-            self.put(finding, finding.key)
+            self.add(finding, finding.key)
 
     def __iter__(self) -> Iterator[Finding]:
-        return (finding for group in self._about.values() for finding in group.values())
+        return (finding for group in self._groups.values() for finding in group.values())
 
     def __len__(self) -> int:
-        return self._of.total()
+        return self._counts.total()
 
-    def of(self, rule: str) -> int:
+    def count_of_rule(self, rule: str) -> int:
         """Count the findings of one rule."""
-        return self._of[rule]
+        return self._counts[rule]
 
     @property
     def keys(self) -> frozenset[str]:
         """The keys of all findings (`Finding.key`)."""
-        return frozenset(key for group in self._about.values() for key in group)
+        return frozenset(key for group in self._groups.values() for key in group)
 
-    def copy(self) -> _Findings:
+    def copy(self) -> _FindingIndex:
         """Give a shallow copy, so that findings can be taken out of it."""
-        made = _Findings()
-        made._about = {about: dict(group) for about, group in self._about.items()}
-        made._of = self._of.copy()
-        return made
+        copied = _FindingIndex()
+        copied._groups = {about: dict(group) for about, group in self._groups.items()}
+        copied._counts = self._counts.copy()
+        return copied
 
-    def put(self, finding: Finding, key: str) -> None:
+    def add(self, finding: Finding, key: str) -> None:
         """Keep a finding under `key`."""
-        group = self._about.setdefault(_group(finding), {})
-        self._of[finding.rule.name] += key not in group
+        group = self._groups.setdefault(_group_key(finding), {})
+        self._counts[finding.rule.name] += key not in group
         group[key] = finding
 
     def find(self, finding: Finding) -> Finding | None:
         """Give the first finding of the same rule and subject, None when there is none."""
-        return next((f for f in self._about.get(_group(finding), {}).values() if _is_same(f, finding)), None)
+        return next((f for f in self._groups.get(_group_key(finding), {}).values() if _is_same(f, finding)), None)
 
-    def take(self, finding: Finding) -> Finding | None:
+    def pop(self, finding: Finding) -> Finding | None:
         """Give the one of that key, else the first about the same, and keep it no more."""
-        group = self._about.get(_group(finding), {})
+        group = self._groups.get(_group_key(finding), {})
         same = finding.key if finding.key in group else next((k for k, f in group.items() if _is_same(f, finding)), "")
-        taken = group.pop(same, None)
-        self._of[finding.rule.name] -= taken is not None
+        found = group.pop(same, None)
+        self._counts[finding.rule.name] -= found is not None
         if not group:
-            self._about.pop(_group(finding), None)
-        return taken
+            self._groups.pop(_group_key(finding), None)
+        return found
 
 
-def _group(finding: Finding) -> tuple[object, ...]:
+def _group_key(finding: Finding) -> tuple[object, ...]:
     """Give what two findings about the same have in common in any case; a node's name may be learnt late."""
     is_of_node = finding.subject.kind is SubjectKind.NODE
     return finding.rule.name, finding.subject.kind, "" if is_of_node else finding.subject.key, finding.folder
 
 
-def joined(before: Finding | None, after: Finding, beside: AbstractSet[str]) -> Finding:
+def merge_findings(before: Finding | None, after: Finding, listed_keys: AbstractSet[str]) -> Finding:
     """One finding of two about the same subject: the words and proof of the one that began first, and both counts.
 
     Whether it is over and what explains it, `after` tells where it has news, as of what is over only some lines were
@@ -195,18 +195,18 @@ def joined(before: Finding | None, after: Finding, beside: AbstractSet[str]) -> 
     if before is None:
         return after
     first, second = (before, after) if before.begins <= after.begins else (after, before)
-    latest = after if _reach(after) > _reach(before) else before
+    latest = after if _last_moment(after) > _last_moment(before) else before
     is_as_before = (before.healed is None) is (after.healed is None)
-    told = first if is_as_before else latest
-    is_lost = not after.explained_by and before.explained_by and before.explained_by not in beside
+    base = first if is_as_before else latest
+    is_lost = not after.explained_by and before.explained_by and before.explained_by not in listed_keys
     ranked = before if is_lost else latest
-    return told._replace(
+    return base._replace(
         subject=after.subject if len(after.subject.ids) >= len(before.subject.ids) else before.subject,
         begins=first.begins,
         ends=max(before.ends, after.ends),
         count=before.count + after.count,
         verdict=first.verdict if first.verdict is Verdict.CONFIRMED else second.verdict,
-        severity=max(first.severity, second.severity) if is_as_before and latest is after else told.severity,
+        severity=max(first.severity, second.severity) if is_as_before and latest is after else base.severity,
         role=ranked.role,
         explained_by=ranked.explained_by,
         through=ranked.through,
@@ -221,11 +221,11 @@ def _not_under(finding: Finding, keys: AbstractSet[str]) -> Finding:
     return finding._replace(role=finding.rule.role, explained_by=None, through=())
 
 
-def _misses(finding: Finding, cut: int) -> bool:
+def _may_miss_events(finding: Finding, cut: int) -> bool:
     """Whether it is all of a time before the cut, and only possible, as something of that time may be missing."""
-    return _reach(finding) < cut and finding.verdict is Verdict.POSSIBLE
+    return _last_moment(finding) < cut and finding.verdict is Verdict.POSSIBLE
 
 
-def _reach(finding: Finding) -> int:
+def _last_moment(finding: Finding) -> int:
     """The last moment that it tells of."""
     return max(finding.ends, finding.healed or 0)

@@ -25,11 +25,13 @@ MOST_TURNS = 100
 
 def clock_and_coverage_lines(log: LogEvents) -> frozenset[int]:
     """The lines of these events."""
-    said = log.raw_events
-    kinds = _edges(said, lambda raw_event: (id(raw_event.match.entry), raw_event.process.node))
-    processes = _edges(said, lambda raw_event: (raw_event.match.entry.component, raw_event.process))
+    raw_events = log.raw_events
+    kinds = _edges(raw_events, lambda raw_event: (id(raw_event.match.entry), raw_event.process.node))
+    processes = _edges(raw_events, lambda raw_event: (raw_event.match.entry.component, raw_event.process))
     return frozenset(
-        one.line for part in (kinds, processes, islice(_turning(said), MOST_TURNS), _shared(said)) for one in part
+        one.line
+        for part in (kinds, processes, islice(_turning(raw_events), MOST_TURNS), _shared(raw_events))
+        for one in part
     )
 
 

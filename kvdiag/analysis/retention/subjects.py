@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kvdiag.analysis.retention import budget as limits
-from kvdiag.analysis.retention.budget import Left
+from kvdiag.analysis.retention.budget import RemainingHistory
 from kvdiag.history.correlate.lookup import look_up
-from kvdiag.history.ingest.weight import Weight
+from kvdiag.history.ingest.weight import MemoryEstimate
 from kvdiag.history.views.phases import pull_kinds
 from kvdiag.history.views.timeline import explaining_kinds
 from kvdiag.model.event import Event
@@ -34,15 +34,15 @@ class SubjectRetention:
     def notes(self) -> tuple[str, ...]:
         """Notes for the user: which events may be missing."""
         names = _escaped(" or ".join(self._names))
-        kept = f"only what concerns {names} was kept" if self.is_whole else f"not all that concerns {names} was kept"
-        return (f"before {{until}} {kept}; {limits.NEXT}",)
+        text = f"only what concerns {names} was kept" if self.is_whole else f"not all that concerns {names} was kept"
+        return (f"before {{until}} {text}; {limits.NEXT}",)
 
     def retain(self, history: History, cut: int) -> Iterator[Event]:
         """Give the events to keep, the most important first."""
         yield from limits.active_events(history, cut)
-        room, weight = limits.MAX_EVENTS // 2, Weight()
+        room, weight = limits.MAX_EVENTS // 2, MemoryEstimate()
         seen: set[int] = set()
-        for event in self._wanted(history):
+        for event in self._related_events(history):
             if event.ends < cut and id(event) not in seen:
                 seen.add(id(event))
                 weight.add_event(event)
@@ -51,22 +51,22 @@ class SubjectRetention:
                     return
                 yield event
 
-    def on_evicted(self, history: Left) -> None:
+    def on_evicted(self, history: RemainingHistory) -> None:
         """Nothing to do."""
 
-    def _wanted(self, history: History) -> Iterator[Event]:
+    def _related_events(self, history: History) -> Iterator[Event]:
         found = [one for kind in self._kinds for name in self._names for one in look_up(history, kind, name)]
         for timeline in found:
             yield from timeline.events
         yield from (event for event in history.events if self._mentions(event))
         local = [timeline for timeline in found if timeline.subject.kind in NODE_SIDE]
-        held = limits.leases(history)
+        named_first = limits.first_named_events(history)
         for timeline in local:
-            yield from held.get(timeline.subject.ids.get("pod", ""), ())
+            yield from named_first.get(timeline.subject.ids.get("pod", ""), ())
             yield from _around(timeline, history)
         for timeline in local:
-            yield from _used(timeline, history)
-        yield from (event for one in history.timelines.values() if _is_nobodys(one) for event in one.events)
+            yield from _events_used(timeline, history)
+        yield from (event for one in history.timelines.values() if _has_no_pod(one) for event in one.events)
 
     def _mentions(self, event: Event) -> bool:
         """Whether a name stands on the line, of what is not known by it yet."""
@@ -87,13 +87,13 @@ def _around(timeline: Timeline, history: History) -> Iterator[Event]:
         yield from (event for event in events if event.ends >= begins and event.time <= ends)
 
 
-def _used(timeline: Timeline, history: History) -> Iterator[Event]:
+def _events_used(timeline: Timeline, history: History) -> Iterator[Event]:
     for key in timeline.uses:
         if key[0] in NODE_SIDE and key in history.timelines:
             yield from history.timelines[key].events
 
 
-def _is_nobodys(timeline: Timeline) -> bool:
+def _has_no_pod(timeline: Timeline) -> bool:
     """A sandbox, container or volume of which no pod is known."""
     return timeline.subject.kind in NODE_SIDE - {SubjectKind.POD} and not any(
         kind is SubjectKind.POD for kind, _ in timeline.uses

@@ -31,7 +31,9 @@ def read(text: str) -> Iterator[SnapshotFact]:
         }
         refs = tuple(Ref(kind, value) for kind, value in names.items() if value)
         if name and word(item, "kind") in {"", "VolumeAttachment"}:
-            yield SnapshotFact(lines.of(name), f"attachment.{_state(item)}", pair("name", name), refs, _error(item))
+            yield SnapshotFact(
+                lines.line_of(name), f"attachment.{_state(item)}", pair("name", name), refs, _error(item)
+            )
 
 
 def _state(item: Plain) -> str:
@@ -42,5 +44,5 @@ def _state(item: Plain) -> str:
 
 def _error(item: Plain) -> dict[str, str]:
     status = inner(item, "status")
-    said = word(inner(status, "detachError"), "message") or word(inner(status, "attachError"), "message")
-    return {"error": said} if said else {}
+    message = word(inner(status, "detachError"), "message") or word(inner(status, "attachError"), "message")
+    return {"error": message} if message else {}

@@ -44,7 +44,7 @@ def opens(_name: str, head: str) -> bool:
 def read(text: str) -> Iterator[SnapshotFact]:
     """Give each sandbox and container with its state; an id may be cut to its first 13 digits."""
     opening = _OPENING.match(text)
-    yield from _listed(text, opening[1]) if opening else _rows(text)
+    yield from _from_json(text, opening[1]) if opening else _rows(text)
 
 
 def is_heading(line: str) -> bool:
@@ -81,7 +81,7 @@ def _rows(text: str) -> Iterator[SnapshotFact]:
             yield from row(number, heading, line)
 
 
-def _listed(text: str, key: str) -> Iterator[SnapshotFact]:
+def _from_json(text: str, key: str) -> Iterator[SnapshotFact]:
     lines = LineIndex(text)
     for item in objects(text, key):
         identity, state, metadata = word(item, "id"), word(item, "state"), inner(item, "metadata")
@@ -93,7 +93,7 @@ def _listed(text: str, key: str) -> Iterator[SnapshotFact]:
             cells |= {"CONTAINER": identity, "POD ID": word(item, "podSandboxId"), "POD": word(labels, f"{_LABEL}name")}
             cells |= {"NAMESPACE": word(labels, f"{_LABEL}namespace"), "UID": word(labels, f"{_LABEL}uid")}
         if identity and state:
-            yield _found(lines.of(identity), f'"id": "{identity}", "state": "{state}"', cells)
+            yield _found(lines.line_of(identity), f'"id": "{identity}", "state": "{state}"', cells)
 
 
 def _found(line: int, text: str, cells: Mapping[str, str]) -> SnapshotFact:

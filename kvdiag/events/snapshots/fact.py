@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from kvdiag.base.yamlread import Node
 
 VERSION = "version.found"
-DRIVER_CALLED = " CSI driver"  # behind a driver's name for people, where its version stands
-STANDING = frozenset((
+DRIVER_SUFFIX = " CSI driver"  # behind a driver's name for people, where its version stands
+SNAPSHOT_KINDS = frozenset((
     *(f"csi.state.{state}" for state in ("published", "unpublished", "staged", "unstaged")),
     *(f"attachment.{state}" for state in ("found", "waiting", "left")),
     *("mount.found", "sandbox.found", "container.found", VERSION, "node.hostname"),
@@ -54,9 +54,9 @@ class Snapshot(NamedTuple):
     place: Provenance = NO_PROVENANCE
 
 
-def version(line: int, component: str, said: str, text: str, node: str = "") -> SnapshotFact:
+def version(line: int, component: str, version_text: str, text: str, node: str = "") -> SnapshotFact:
     """Make the fact that a component has a version."""
-    return SnapshotFact(line, VERSION, text, (), {"component": component, "version": said}, node)
+    return SnapshotFact(line, VERSION, text, (), {"component": component, "version": version_text}, node)
 
 
 class Word(str):
@@ -96,22 +96,22 @@ def _of_yaml(text: str, key: str) -> Iterator[Plain]:
     from kvdiag.base.yamlread import read_items
 
     try:
-        yield from (item for node in read_items(text, "line", key) if isinstance(item := _said(node), dict))
+        yield from (item for node in read_items(text, "line", key) if isinstance(item := _json_value(node), dict))
     except PatternError as fault:
         raise ValueError(str(fault)) from fault
 
 
-def _said(node: Node) -> object:
+def _json_value(node: Node) -> object:
     """Give a value of YAML as JSON has it, but for numbers: nobody asks for them."""
     if isinstance(node.value, Mapping):
-        return {key: _said(child) for key, child in node.value.items()}
+        return {key: _json_value(child) for key, child in node.value.items()}
     if isinstance(node.value, tuple):
-        return [_said(child) for child in node.value]
+        return [_json_value(child) for child in node.value]
     if not node.quoted and node.value in {"true", "false"}:
         return node.value == "true"
-    said = Word(node.value)
-    said.line = node.line
-    return said
+    value = Word(node.value)
+    value.line = node.line
+    return value
 
 
 def pair(key: str, value: str) -> str:
@@ -139,12 +139,12 @@ class LineIndex:
     def __init__(self, text: str) -> None:
         self._text, self._at, self._line, self._missed = text, 0, 1, 0
 
-    def of(self, value: str, key: str = "") -> int:
+    def line_of(self, value: str, key: str = "") -> int:
         """Give the number of a value's line, in JSON of its key's if given; of one that is not there the last one's."""
         if isinstance(value, Word):
             return value.line
-        wanted = key or value
-        at = self._text.find(json.dumps(wanted), self._at) if self._missed < _MOST_MISSED else -1
+        searched = key or value
+        at = self._text.find(json.dumps(searched), self._at) if self._missed < _MOST_MISSED else -1
         if at < 0:
             self._missed += 1
             return self._line

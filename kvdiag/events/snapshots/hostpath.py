@@ -25,14 +25,14 @@ def read(text: str) -> Iterator[SnapshotFact]:
     lines = LineIndex(text)
     for volume in objects(text, "Volumes"):
         handle = word(volume, "VolID")
-        line = lines.of(handle)
+        line = lines.line_of(handle)
         for key, place in (("Published", "target_path"), ("Staged", "staging_path")):
             yield from _places(handle, line, key, place, volume)
 
 
 def _places(handle: str, line: int, key: str, place: str, volume: Plain) -> Iterator[SnapshotFact]:
-    said, kind = volume.get(key), f"csi.state.{key.lower()}"
-    paths = [path for path in said if isinstance(path, str)] if isinstance(said, list) else []
+    listed, kind = volume.get(key), f"csi.state.{key.lower()}"
+    paths = [path for path in listed if isinstance(path, str)] if isinstance(listed, list) else []
     refs = (Ref("volume_handle", handle),)
     for path in paths:
         yield SnapshotFact(line, kind, f'"VolID": "{handle}", "{key}": "{path}"', refs + refs_of(place, path.encode()))

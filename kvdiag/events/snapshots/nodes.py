@@ -25,17 +25,17 @@ def read(text: str) -> Iterator[SnapshotFact]:
     for node in objects(text, "items"):
         name, info = word(inner(node, "metadata"), "name"), inner(node, "status", "nodeInfo")
         kubelet, runtime = word(info, "kubeletVersion"), word(info, "containerRuntimeVersion")
-        component, said = runtime_version(runtime)
+        component, version_text = runtime_version(runtime)
         if component:
             key = "containerRuntimeVersion"
-            yield version(lines.of(runtime, key), component, said, pair(key, runtime), name)
+            yield version(lines.line_of(runtime, key), component, version_text, pair(key, runtime), name)
         if kubelet:
             key = "kubeletVersion"
-            yield version(lines.of(kubelet, key), "kubelet", kubelet, pair(key, kubelet), name)
+            yield version(lines.line_of(kubelet, key), "kubelet", kubelet, pair(key, kubelet), name)
 
 
-def runtime_version(said: str) -> tuple[str, str]:
+def runtime_version(text: str) -> tuple[str, str]:
     """Give component and version of `containerd://1.7.13`; two empty words for a runtime that is not known."""
-    scheme, _, number = said.partition("://")
+    scheme, _, number = text.partition("://")
     component = {"containerd": "containerd", "cri-o": "crio"}.get(scheme, "")
     return (component, number) if component and number else ("", "")

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from kvdiag.base.regex import lazy_regex
 from kvdiag.events.snapshots import crictl, nodes, packages, versions
-from kvdiag.events.snapshots.fact import DRIVER_CALLED, SnapshotFact, version
+from kvdiag.events.snapshots.fact import DRIVER_SUFFIX, SnapshotFact, version
 
 _BULLET = "* "  # minikube writes it before the first line of a section
 _NODE = lazy_regex(r"Name: {2,}([-a-z0-9.]{1,253})\s*")
@@ -67,13 +67,13 @@ class CommandOutput:
         else:
             yield from crictl.lone_row(number, line)
             yield from packages.installed(number, line)
-            yield from versions.answered(number, line)
+            yield from versions.read_answer(number, line)
 
     def _row(self, number: int, line: str) -> Iterator[SnapshotFact]:
         if self._heading.startswith("|"):
             found = _ROW.fullmatch(line)
             name, is_driver = (found["name"], found["driver"]) if found else ("", None)
-            component = f"{name}{DRIVER_CALLED}" if is_driver else _NAMED.get(name, "")
+            component = f"{name}{DRIVER_SUFFIX}" if is_driver else _NAMED.get(name, "")
             if found and component:
                 yield version(number, component, found["version"], line)
         elif crictl.is_heading(self._heading):
@@ -88,14 +88,16 @@ def _listed_node(number: int, heading: str, line: str) -> Iterator[SnapshotFact]
     if len(cells) < _NODE_CELLS or not cells[4].startswith("v"):
         return
     yield version(number, "kubelet", cells[4], line, cells[0])
-    component, said = nodes.runtime_version(cells[-1]) if heading.rstrip().endswith("CONTAINER-RUNTIME") else ("", "")
+    component, version_text = (
+        nodes.runtime_version(cells[-1]) if heading.rstrip().endswith("CONTAINER-RUNTIME") else ("", "")
+    )
     if component:
-        yield version(number, component, said, line, cells[0])
+        yield version(number, component, version_text, line, cells[0])
 
 
 def _of_node(number: int, key: str, value: str, line: str, node: str) -> Iterator[SnapshotFact]:
-    component, said = ("kubelet", value) if key == "Kubelet Version" else ("kernel", value)
+    component, version_text = ("kubelet", value) if key == "Kubelet Version" else ("kernel", value)
     if key == "Container Runtime Version":
-        component, said = nodes.runtime_version(value)
-    if component and said:
-        yield version(number, component, said, line.strip(), node)
+        component, version_text = nodes.runtime_version(value)
+    if component and version_text:
+        yield version(number, component, version_text, line.strip(), node)

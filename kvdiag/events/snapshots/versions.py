@@ -12,7 +12,7 @@ from kvdiag.base.regex import lazy_regex
 from kvdiag.events.snapshots.fact import SnapshotFact, version
 
 _LONGEST = 1024  # such a file has a line or four
-_SAID = (
+_PATTERNS = (
     ("kubelet", lazy_regex(r"Kubernetes (v\d+\.\d+\.\d+\S*)\s*")),  # kubelet --version
     ("containerd", lazy_regex(r"containerd \S+\.\S+ v?(\d+\.\d+\.\d+\S*)(?: [0-9a-f]*)?\s*")),
     ("containerd", lazy_regex(r"RuntimeVersion:\s+v?(\d+\.\d+\.\d+\S*)\s*")),  # crictl version, below its name
@@ -31,24 +31,24 @@ def opens(name: str, head: str) -> bool:
 def read(text: str) -> Iterator[SnapshotFact]:
     """Give the version of each line that has one."""
     for number, line in enumerate(text.splitlines(), start=1):
-        for component, said in _SAID:
-            if (found := said.fullmatch(line)) and component == _component(line, text):
+        for component, pattern in _PATTERNS:
+            if (found := pattern.fullmatch(line)) and component == _component(line, text):
                 yield version(number, component, found[1], line)
     if _BARE.fullmatch(text):
         yield version(1, "kubelet", text.strip(), text.strip())
 
 
-def answered(number: int, line: str) -> Iterator[SnapshotFact]:
+def read_answer(number: int, line: str) -> Iterator[SnapshotFact]:
     """Give the version in a line that names its program; `RuntimeVersion` does not."""
-    for component, said in _SAID[:2]:
-        if found := said.fullmatch(line):
+    for component, pattern in _PATTERNS[:2]:
+        if found := pattern.fullmatch(line):
             yield version(number, component, found[1], line)
 
 
 def _component(line: str, text: str) -> str:
     if line.startswith("RuntimeVersion") and not re.search(r"^RuntimeName:\s+containerd\s*$", text, re.MULTILINE):
         return ""
-    return next((component for component, said in _SAID if said.fullmatch(line)), "")
+    return next((component for component, pattern in _PATTERNS if pattern.fullmatch(line)), "")
 
 
 def _is_kind(name: str, head: str) -> bool:

@@ -20,7 +20,7 @@ from kvdiag.formats.stamps import rfc3339
 from kvdiag.model.record import Body
 from kvdiag.model.values import EMPTY
 
-_OURS = lazy_regex(rb'"(?:involvedObject|regarding)"\s*:\s*\{')
+_EVENT_KEY = lazy_regex(rb'"(?:involvedObject|regarding)"\s*:\s*\{')
 _AROUND = ("event", "object")
 _LAST = ("lastTimestamp", "deprecatedLastTimestamp", "eventTime", "firstTimestamp", "deprecatedFirstTimestamp")
 _FIRST = ("firstTimestamp", "deprecatedFirstTimestamp", "eventTime")
@@ -30,7 +30,7 @@ Plain = Mapping[str, object]
 
 def read(body: bytes) -> Body | None:
     """One event; None for any other line. It has the fields of a row of kubectl's, and is dated."""
-    if not body.startswith(b"{") or not _OURS.search(body):
+    if not body.startswith(b"{") or not _EVENT_KEY.search(body):
         return None
     try:
         event = json.loads(body)
@@ -38,10 +38,10 @@ def read(body: bytes) -> Body | None:
         return None
     if not isinstance(event, dict):
         return None
-    return _told(next((inner for key in _AROUND if (inner := _inner(event, key))), event))
+    return _body(next((inner for key in _AROUND if (inner := _inner(event, key))), event))
 
 
-def _told(event: Plain) -> Body | None:
+def _body(event: Plain) -> Body | None:
     about = _inner(event, "involvedObject") or _inner(event, "regarding")
     message, reason = _text(event, "message", "note"), _text(event, "reason")
     if not (about and message and reason):
@@ -78,7 +78,7 @@ def _text(event: Plain, *keys: str) -> str:
 
 
 def _starts(body: bytes) -> object:
-    return _OURS.search(body)
+    return _EVENT_KEY.search(body)
 
 
 FORMAT = Format(AS_OBJECT, _starts, read, first=b"{")

@@ -23,7 +23,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kvdiag.base.clock import DAY, HOUR, MINUTE, SECOND, aged
+from kvdiag.base.clock import DAY, HOUR, MINUTE, SECOND, stamp_of_age
 from kvdiag.base.regex import lazy_regex
 from kvdiag.formats.bodies.bodyformat import DIGITS, LOWER, UPPER, Format
 from kvdiag.formats.bodies.goquote import quote
@@ -45,13 +45,13 @@ _DRIVER = rb"(?: [a-z][\w.\-/]{1,200}(?= {2}|\t))?"  # `external-resizer ebs.csi
 _SOURCE = rb"(?P<source>[a-z][\w.\-]{1,100}" + _DRIVER + _NODE + rb")"
 _KIND = rb"(?P<kind>Pod|Node|PersistentVolumeClaim|PersistentVolume|ReplicaSet|Deployment|StatefulSet|DaemonSet|Job)"
 _ANY_KIND = rb"(?P<kind>[A-Z][A-Za-z]{1,60})"
-_TELLERS = rb"(?P<source>(?:kubelet|[a-z-]{1,40}-(?:controller|scheduler))" + _NODE + rb")"
+_REPORTERS = rb"(?P<source>(?:kubelet|[a-z-]{1,40}-(?:controller|scheduler))" + _NODE + rb")"
 _MIGHT_BE = lazy_regex(
     rb"[^\n]{0,300}?(?:Normal|Warning)[ \t]+[A-Z]\w"
     rb"|[ \t]*+(?:\d{1,5}[smhdy][^\n]{1,300}?\d[ \t]+\{[a-z]|[A-Z]\w+[ \t]+\d{1,5}[smhdy])"
 )
 _DESCRIBED = lazy_regex(rb"[ \t]*+" + _REASON + rb"[ \t]+" + _AGE + rb"[ \t]+" + _SOURCE + rb"[ \t]+(?P<rest>\S.*)")
-_UNTYPED = lazy_regex(rb"[ \t]*+" + _WORD + rb"[ \t]+" + _AGE + rb"[ \t]+" + _TELLERS + rb"[ \t]+(?P<rest>\S.*)")
+_UNTYPED = lazy_regex(rb"[ \t]*+" + _WORD + rb"[ \t]+" + _AGE + rb"[ \t]+" + _REPORTERS + rb"[ \t]+(?P<rest>\S.*)")
 _LISTED = lazy_regex(
     rb"[ \t]*+(?:(?P<namespace>[a-z0-9][-a-z0-9]{0,62})[ \t]+)?" + _AGE + rb"[ \t]+" + _REASON
     + rb"[ \t]+(?P<object>[a-z][a-z0-9.]{1,80}/\S{1,253})[ \t]+(?P<rest>\S.*)"
@@ -89,7 +89,7 @@ _NOTHING = frozenset((b"", b"<none>", b"-", b"<nil>"))
 _IS_REASON = lazy_regex(rb"[A-Z]\w{1,80}$")
 _OBJECT = lazy_regex(rb"[a-z][a-z0-9.]{1,80}(?:/[-\w.:]{1,253}){1,2}$")
 _NAMED = lazy_regex(rb"[a-z0-9][-a-z0-9.:]{0,252}$")
-_TELLER = lazy_regex(rb"[a-z][\w.\-]{1,100}(?:,? [a-z0-9][\w.\-/]{1,253})?$")
+_REPORTER = lazy_regex(rb"[a-z][\w.\-]{1,100}(?:,? [a-z0-9][\w.\-/]{1,253})?$")
 _EVENT_ID = lazy_regex(r"\.[0-9a-f]{14,16}$")
 _NUMBER = lazy_regex(rb"\d{1,9}")
 _ASSIGNED = lazy_regex(r"Successfully assigned ([-a-z0-9.]{1,63}/[-a-z0-9.]{1,253}) to ([-a-z0-9.]{1,253})")
@@ -154,7 +154,7 @@ def read(body: bytes) -> Body | None:
     found = next((match for shape in _SHAPES if (match := shape.match(body))), None)
     if found is None:
         chosen = _chosen(body)
-        return _told(*chosen) if chosen else None
+        return _body(*chosen) if chosen else None
     fields = {name: value.decode("utf-8", "replace") for name, value in found.groupdict().items() if value}
     message = fields.pop("rest")
     columns = [column.decode("utf-8", "replace") for column in _COLUMNS.split(found["rest"].rstrip())]
@@ -168,7 +168,7 @@ def read(body: bytes) -> Body | None:
         fields["source"] = fields["source"].rstrip(",")
     if "type" not in fields:
         fields["type"] = "Warning" if fields["reason"].startswith(_GRAVE) else "Normal"
-    return _told(fields, message)
+    return _body(fields, message)
 
 
 def level_of(kind: str, reason: str) -> Level:
@@ -176,7 +176,7 @@ def level_of(kind: str, reason: str) -> Level:
     return Level.WARNING if kind == "Warning" or reason == "NodeNotReady" else Level.INFO
 
 
-def _told(fields: dict[str, str], message: str) -> Body:
+def _body(fields: dict[str, str], message: str) -> Body:
     level = level_of(fields["type"], fields["reason"])
     return Body(NAME, _stamp(fields.get("age", "")), level, message=message.rstrip(), fields=fields)
 
@@ -198,7 +198,7 @@ def _chosen(body: bytes) -> tuple[dict[str, str], str] | None:
         return None
     left = [cell for cell in others if cell not in (*times, reason, about)]
     fields = {"type": cells[kind].decode(), "reason": reason.decode("utf-8", "replace")}
-    fields |= _about(about, left) | _when(times) | _teller(left)
+    fields |= _about(about, left) | _when(times) | _source_and_count(left)
     return fields, message.decode("utf-8", "replace")
 
 
@@ -225,13 +225,13 @@ def _when(times: list[bytes]) -> dict[str, str]:
     return {"age": ages[0]} | ({"first_seen": ages[-1]} if len(ages) > 1 else {}) | counted
 
 
-def _teller(left: list[bytes]) -> dict[str, str]:
+def _source_and_count(left: list[bytes]) -> dict[str, str]:
     """Who saw the event, on which node, and how often."""
     count = next((cell.decode() for cell in left if _NUMBER.fullmatch(cell)), "")
-    tellers = [
-        cell.decode("utf-8", "replace") for cell in left if _TELLER.match(cell) and not cell.startswith(b"spec.")
+    reporters = [
+        cell.decode("utf-8", "replace") for cell in left if _REPORTER.match(cell) and not cell.startswith(b"spec.")
     ]
-    source = {"source": ", ".join(tellers[:2])} if tellers else {}
+    source = {"source": ", ".join(reporters[:2])} if reporters else {}
     return source | ({"count": count} if count else {})
 
 
@@ -273,11 +273,13 @@ def assigned(body: Body) -> Described | None:
 
 def repeats(body: Body) -> tuple[int, int] | None:
     """How often an event was seen, and for how long (microseconds); None for one that was seen once."""
-    said = body.fields
+    fields = body.fields
     first = (
-        rfc3339(said["first"].encode()) if "first" in said else _stamp(said.get("over") or said.get("first_seen", ""))
+        rfc3339(fields["first"].encode())
+        if "first" in fields
+        else _stamp(fields.get("over") or fields.get("first_seen", ""))
     )
-    count = int(said["count"]) if _NUMBER.fullmatch(said.get("count", "").encode()) else 1
+    count = int(fields["count"]) if _NUMBER.fullmatch(fields.get("count", "").encode()) else 1
     return (count, max(0, body.stamp - first)) if count > 1 and first is not None and body.stamp is not None else None
 
 
@@ -305,7 +307,7 @@ def _stamp(age: str) -> int | None:
     if "T" in age:
         return rfc3339(age.encode())
     parts = _PART.findall(age.partition(" ")[0])
-    return aged(sum(int(number) * _UNITS[unit] for number, unit in parts)) if parts else None
+    return stamp_of_age(sum(int(number) * _UNITS[unit] for number, unit in parts)) if parts else None
 
 
 FORMAT = Format(NAME, _is_row, read, first=DIGITS + LOWER + UPPER + b"< \t")

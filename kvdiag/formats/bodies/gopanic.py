@@ -90,4 +90,4 @@ def stack(lines: Iterable[bytes]) -> dict[str, str]:
         if len(functions) < _MOST_FUNCTIONS:
             function = _FUNCTION.match(line.rstrip())
             functions += [function.group(1).decode("utf-8", "replace")] if function else []
-    return fields | {key: said for key, said in (("functions", " ".join(functions)), ("program", program)) if said}
+    return fields | {key: value for key, value in (("functions", " ".join(functions)), ("program", program)) if value}

@@ -79,8 +79,8 @@ def _block(text: bytes, at: int) -> tuple[str, int, bool]:
     end = found.start() if found else len(text)
     lines = text[at:end].split(b"\n")[1:]
     # journald turns the leading TAB into spaces and adds its own indentation.
-    told = b"\n".join(line[1:] if line[:1] == b"\t" else line.lstrip(b" ") for line in lines)
-    return told.decode("utf-8", "replace"), found.end() if found else end, found is not None
+    value = b"\n".join(line[1:] if line[:1] == b"\t" else line.lstrip(b" ") for line in lines)
+    return value.decode("utf-8", "replace"), found.end() if found else end, found is not None
 
 
 def _dump_end(text: bytes, at: int, candidate: int) -> tuple[int, bool]:

@@ -42,7 +42,7 @@ def read(body: bytes) -> Body | None:
         return _read_cut(body)
     letter, minute, seconds, fraction, pid, caller = found.groups()
     begins = klog_minute(minute)
-    message, fields, complete = said(body[found.end() :])
+    message, fields, complete = read_message(body[found.end() :])
     return Body(
         format=_NAME,
         stamp=None if begins is None else begins + within_minute(seconds, fraction),
@@ -69,13 +69,13 @@ def _read_cut(body: bytes) -> Body | None:
     if found is None:
         return None
     letter, file, line = found.groups()
-    message, fields, _ = said(body[found.end() :])
+    message, fields, _ = read_message(body[found.end() :])
     caller = f"{file.decode('ascii', 'replace')}:{int(line)}"
     level = LEVELS.get(letter, Level.INFO)
     return Body(format=_NAME, level=level, caller=caller, message=message, fields=fields, truncated=True)
 
 
-def said(text: bytes) -> tuple[str, dict[str, str], bool]:
+def read_message(text: bytes) -> tuple[str, dict[str, str], bool]:
     """Message and fields of what stands behind a header, and whether nothing was cut off."""
     if text.startswith(b'"'):
         message, end, terminated = unquote(text)

@@ -25,7 +25,7 @@ from kvdiag.model.record import Body
 from kvdiag.model.values import Level
 
 _NAME = "klogjson"
-_OURS = lazy_regex(rb'"(?:ts|caller)":')
+_KLOG_KEY = lazy_regex(rb'"(?:ts|caller)":')
 _STARTS = lazy_regex(rb'(?=\{"[\w.@]+":).*?"(?:msg|ts)" ?:', re.DOTALL)
 _FIRST_MILLISECONDS = 10_000_000_000
 _HEAD_KEYS = frozenset(("ts", "time", "level", "caller", "msg", "v"))
@@ -33,16 +33,16 @@ _HEAD_KEYS = frozenset(("ts", "time", "level", "caller", "msg", "v"))
 
 def read(body: bytes) -> Body | None:
     """One JSON line that has a `ts` or a `caller`; None for any other, such as logrus' own."""
-    if not body.startswith(b"{") or not _OURS.search(body):
+    if not body.startswith(b"{") or not _KLOG_KEY.search(body):
         return None
     try:
         entry = json.loads(body)
     except (ValueError, RecursionError):
-        return _told(read_cut(body), truncated=True)
-    return _told(entry, truncated=False) if isinstance(entry, dict) else None
+        return _body(read_cut(body), truncated=True)
+    return _body(entry, truncated=False) if isinstance(entry, dict) else None
 
 
-def _told(entry: Mapping[str, object], *, truncated: bool) -> Body | None:
+def _body(entry: Mapping[str, object], *, truncated: bool) -> Body | None:
     message = entry.get("msg")
     if not isinstance(message, str):
         return None

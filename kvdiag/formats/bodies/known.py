@@ -60,9 +60,9 @@ _CONTINUED = lazy_regex(
 def read_body(body: bytes) -> Body | None:
     """Read one body in the first format that knows it; None when none does."""
     for read in _READERS[body[0]] if body else ():
-        told = read(body)
-        if told is not None:
-            return told
+        parsed = read(body)
+        if parsed is not None:
+            return parsed
     return None
 
 

@@ -69,8 +69,8 @@ def read(body: bytes) -> Body | None:
     if found is None:
         return _read_terminal(body)
     quoted_time, bare_time, rest_of_time, level = found.groups()
-    told = _read_text(body, found.end(), rfc3339(quoted_time or bare_time or b""), level)
-    return told if rest_of_time is None else told._replace(truncated=True)
+    parsed = _read_text(body, found.end(), rfc3339(quoted_time or bare_time or b""), level)
+    return parsed if rest_of_time is None else parsed._replace(truncated=True)
 
 
 def level_of(word: str) -> Level:
@@ -84,9 +84,9 @@ def _read_text(body: bytes, at: int, stamp: int | None, level: bytes) -> Body:
         message, at, complete = _message(body, at + 4)
     fields, ended = scan(body[at:])
     if not message:
-        message = _taken(fields, _MESSAGES)
+        message = _pop_first(fields, _MESSAGES)
     if stamp is None:
-        stamp = rfc3339(_taken(fields, _TIMES).encode("utf-8", "replace"))
+        stamp = rfc3339(_pop_first(fields, _TIMES).encode("utf-8", "replace"))
     return _body(stamp, level_of(level.decode("ascii", "replace")), message, fields, truncated=not (complete and ended))
 
 
@@ -115,8 +115,8 @@ def _read_terminal(body: bytes) -> Body | None:
     padded = _PADDED.search(text, _WIDTH - 1)
     message = text[: padded.start()] if padded else text
     fields = scan(text[padded.start() :])[0] if padded else {}
-    said = message.decode("utf-8", "replace").rstrip()
-    return _body(rfc3339(clock), level_of(word.decode()), said, fields, truncated=False)
+    message_text = message.decode("utf-8", "replace").rstrip()
+    return _body(rfc3339(clock), level_of(word.decode()), message_text, fields, truncated=False)
 
 
 def _read_json(body: bytes) -> Body | None:
@@ -129,12 +129,12 @@ def _read_json(body: bytes) -> Body | None:
     fields = {
         str(key): encodable(value) if isinstance(value, str) else json.dumps(value) for key, value in entry.items()
     }
-    level, time, message = (_taken(fields, keys) for keys in (_LEVELS, _TIMES, _MESSAGES))
+    level, time, message = (_pop_first(fields, keys) for keys in (_LEVELS, _TIMES, _MESSAGES))
     level = _NUMBERS.get(level, level)
     return _body(rfc3339(time.encode("utf-8", "replace")), level_of(level), message.rstrip(), fields, truncated=False)
 
 
-def _taken(fields: dict[str, str], keys: tuple[str, ...]) -> str:
+def _pop_first(fields: dict[str, str], keys: tuple[str, ...]) -> str:
     """Take the first of the keys that is there out of the fields."""
     return next((fields.pop(key) for key in keys if key in fields), "")
 
@@ -143,7 +143,7 @@ def _read_cut_json(body: bytes) -> Body | None:
     fields = {key: str(value) for key, value in read_cut(body).items()}
     if not fields.keys() & {"level", "msg"}:
         return None
-    level, time, message = (_taken(fields, keys) for keys in (("level",), _TIMES, _MESSAGES))
+    level, time, message = (_pop_first(fields, keys) for keys in (("level",), _TIMES, _MESSAGES))
     return _body(rfc3339(time.encode("utf-8", "replace")), level_of(level), message, fields, truncated=True)
 
 

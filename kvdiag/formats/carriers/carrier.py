@@ -42,7 +42,7 @@ def program(name: str) -> str:
     return name.rpartition("/")[2].removesuffix(".service")
 
 
-def moment(number: int) -> int | None:
+def epoch_stamp(number: int) -> int | None:
     """Microseconds since 1970 of a number of milliseconds, microseconds or nanoseconds; None for any other."""
     if _MILLISECONDS <= number < _MICROSECONDS:
         return number * 1000
@@ -51,19 +51,19 @@ def moment(number: int) -> int | None:
     return number // 1000 if _NANOSECONDS <= number < _NANOSECONDS * 100 else None
 
 
-def text_of(value: object) -> str:
+def text_field(value: object) -> str:
     """Give a text field; of a repeated one the first, of any other nothing."""
     if isinstance(value, list) and value:
         value = value[0]
     return value if isinstance(value, str) else ""
 
 
-def number_of(digits: str) -> int | None:
+def parse_number(digits: str) -> int | None:
     """Give a number of at most seventeen digits."""
     return int(digits) if digits.isdecimal() and len(digits) <= _MOST_DIGITS else None
 
 
-def bytes_of(value: object) -> bytes:
+def bytes_field(value: object) -> bytes:
     """Give a message that is a text, a list of bytes, or repeated: then the first. Colours are taken off."""
     if isinstance(value, list) and value and not isinstance(value[0], int):
         value = value[0]

@@ -13,14 +13,14 @@ from collections.abc import Mapping
 
 from kvdiag.base.regex import lazy_regex
 from kvdiag.formats.carriers import openings
-from kvdiag.formats.carriers.carrier import Peeled, bytes_of, moment, number_of, program, text_of
+from kvdiag.formats.carriers.carrier import Peeled, bytes_field, epoch_stamp, parse_number, program, text_field
 from kvdiag.formats.stamps import rfc3339
 
 KEYS = lazy_regex(rb'"(?:log|line|message|textPayload|jsonPayload|talos-(?:service|time))" ?:')
 _LINE = lazy_regex(openings.LINE)
 _TEXTS = ("line", "message", "log")
 _TIMES = ("timestamp", "time", "@timestamp", "ts", "date")
-_OWN = frozenset(("level", "msg", "severity", "caller", "logger", "lvl", "involvedObject"))  # an event, the last
+_LOG_KEYS = frozenset(("level", "msg", "severity", "caller", "logger", "lvl", "involvedObject"))  # an event, the last
 _SHAPE = frozenset((
     *("timestamp", "time", "@timestamp", "ts", "tsNs", "date", "id", "fields", "labels", "stream"),
     *("ingestionTime", "eventId", "logStreamName", "logGroup", "owner", "@ptr", "@log", "@logStream"),
@@ -36,7 +36,7 @@ _PODS = ("podName", "pod_name", "pod", *_CONTAINER)
 
 def read(entry: Mapping[str, object]) -> Peeled | None:
     """Read an object of any of them; None when it is a log line itself."""
-    return _talos(entry) or _google(entry) or _collected(entry)
+    return _talos(entry) or _google(entry) or _from_collector(entry)
 
 
 def docker(entry: Mapping[str, object]) -> Peeled | None:
@@ -45,19 +45,19 @@ def docker(entry: Mapping[str, object]) -> Peeled | None:
     if not isinstance(log, str):
         return None
     return Peeled(
-        bytes_of(log),
-        stamp=rfc3339(text_of(entry.get("time")).encode("utf-8", "replace")),
+        bytes_field(log),
+        stamp=rfc3339(text_field(entry.get("time")).encode("utf-8", "replace")),
         carrier="docker-json",
         partial=not log.endswith("\n"),
-        stream=text_of(entry.get("stream")),
+        stream=text_field(entry.get("stream")),
     )
 
 
 def _talos(entry: Mapping[str, object]) -> Peeled | None:
     if not isinstance(entry.get("msg"), str) or not ("talos-service" in entry or "talos-time" in entry):
         return None
-    ident = program(text_of(entry.get("talos-service")))
-    return Peeled(bytes_of(entry["msg"]), _time(entry.get("talos-time")), ident=ident, carrier="talos-json")
+    ident = program(text_field(entry.get("talos-service")))
+    return Peeled(bytes_field(entry["msg"]), _time(entry.get("talos-time")), ident=ident, carrier="talos-json")
 
 
 def _google(entry: Mapping[str, object]) -> Peeled | None:
@@ -71,39 +71,41 @@ def _google(entry: Mapping[str, object]) -> Peeled | None:
     resource = entry.get("resource")
     labels = _mapping(resource.get("labels")) if isinstance(resource, dict) else {}
     return Peeled(
-        bytes_of(text),
+        bytes_field(text),
         _time(entry.get("timestamp")),
         _first(payload, ("_HOSTNAME",)) or _first(labels, ("node_name",)),
         program(_first(payload, ("SYSLOG_IDENTIFIER", "_COMM")) or _first(labels, ("container_name",))),
-        number_of(text_of(payload.get("_PID"))),
+        parse_number(text_field(payload.get("_PID"))),
         "container-json" if _first(labels, _CONTAINER) else "cloud-json",
     )
 
 
-def _collected(entry: Mapping[str, object]) -> Peeled | None:
+def _from_collector(entry: Mapping[str, object]) -> Peeled | None:
     key = next((key for key in _TEXTS if isinstance(entry.get(key), str)), None)
-    if key is None or _OWN & entry.keys():
+    if key is None or _LOG_KEYS & entry.keys():
         return None
     if key == "log" and entry.get("stream") in {"stdout", "stderr"}:
         return docker(entry)
-    body = bytes_of(entry[key])
+    body = bytes_field(entry[key])
     times = [name for name in _TIMES if name in entry]
     if not (times and entry.keys() - {key} <= _SHAPE) and not _LINE.match(body):
         return None
-    told = [entry, *(_mapping(entry[name]) for name in _LABELS if name in entry)]
-    node = next(filter(None, (_first(labels, _NODES) for labels in told)), "")
-    ident = next(filter(None, (_first(labels, _IDENTS) for labels in told)), "")
+    label_maps = [entry, *(_mapping(entry[name]) for name in _LABELS if name in entry)]
+    node = next(filter(None, (_first(labels, _NODES) for labels in label_maps)), "")
+    ident = next(filter(None, (_first(labels, _IDENTS) for labels in label_maps)), "")
     stamp = _time(entry[times[0]]) if times else None
-    is_pods = any(_first(labels, _PODS) or any(map(_mapping, map(labels.get, ("pod", "container")))) for labels in told)
+    is_pods = any(
+        _first(labels, _PODS) or any(map(_mapping, map(labels.get, ("pod", "container")))) for labels in label_maps
+    )
     return Peeled(body, stamp, node, program(ident), carrier="container-json" if is_pods else "collector-json")
 
 
 def _time(value: object) -> int | None:
     """Microseconds since 1970 of a date or of a number, which may be a text."""
     if isinstance(value, str):
-        number = number_of(value[:-3]) if len(value) > 17 else number_of(value)
-        return rfc3339(value.encode("utf-8", "replace")) if number is None else moment(number)
-    return moment(value) if isinstance(value, int) else None
+        number = parse_number(value[:-3]) if len(value) > 17 else parse_number(value)
+        return rfc3339(value.encode("utf-8", "replace")) if number is None else epoch_stamp(number)
+    return epoch_stamp(value) if isinstance(value, int) else None
 
 
 def _mapping(value: object) -> Mapping[str, object]:
@@ -112,6 +114,6 @@ def _mapping(value: object) -> Mapping[str, object]:
 
 def _first(labels: Mapping[str, object], names: tuple[str, ...]) -> str:
     for name in names:
-        if name in labels and (text := text_of(labels[name])):
+        if name in labels and (text := text_field(labels[name])):
             return text
     return ""

@@ -58,11 +58,11 @@ class Minutes:
         if lines is not self._lines or index <= self._at:
             self._lines, self._at, self._stamp = lines, max(-1, index - LOOK_BACK), None
         for line in lines[self._at + 1 : index + 1]:
-            self.take(line)
+            self.add(line)
         self._at = index
         return self._stamp
 
-    def take(self, line: bytes) -> int | None:
+    def add(self, line: bytes) -> int | None:
         """The next line; its time if it is one of `dmesg -H`."""
         later = _LATER.match(line)
         if later is None:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from kvdiag.base.regex import lazy_regex
 from kvdiag.formats.bodies.goquote import unescape
 from kvdiag.formats.carriers import collectors, openings
-from kvdiag.formats.carriers.carrier import Peeled, bytes_of, number_of, program, text_of
+from kvdiag.formats.carriers.carrier import Peeled, bytes_field, parse_number, program, text_field
 from kvdiag.formats.repair.cutjson import read_cut
 
 _JOURNAL = lazy_regex(rb'"(?:__REALTIME_TIMESTAMP|MESSAGE|__CURSOR)" ?:')
@@ -23,8 +23,8 @@ _LINE = lazy_regex(openings.LINE)
 _MEMBER = lazy_regex(rb'"?, ?(?="[A-Za-z_@][\w.\-/@]{0,80}" ?:)')
 _KEY = lazy_regex(rb'^[^"\\]{0,80}" ?: ?"')  # what is left of the key
 _CUT = lazy_regex(rb'[^"]{0,200}?[\w.\-]{1,80}\.go:\d{1,6}\] |[^"]{0,80}?(?:level|msg)=')
-_SAID = frozenset(("MESSAGE", "message", "msg", "log", "line", "textPayload", "jsonPayload"))
-_JOURNALS = frozenset(("__REALTIME_TIMESTAMP", "_PID", "_HOSTNAME", "SYSLOG_IDENTIFIER"))
+_MESSAGE_KEYS = frozenset(("MESSAGE", "message", "msg", "log", "line", "textPayload", "jsonPayload"))
+_JOURNAL_KEYS = frozenset(("__REALTIME_TIMESTAMP", "_PID", "_HOSTNAME", "SYSLOG_IDENTIFIER"))
 # Fields of what docker and podman write into the journal for a container.
 _CONTAINERS = frozenset(("CONTAINER_ID", "CONTAINER_ID_FULL", "CONTAINER_NAME", "CONTAINER_TAG"))
 
@@ -48,7 +48,7 @@ def _carrier(entry: Mapping[str, object]) -> Peeled | None:
     return journal_entry(entry) or collectors.read(entry)
 
 
-def read_beheaded(body: bytes) -> Peeled | None:
+def read_headless(body: bytes) -> Peeled | None:
     r"""Read what is left of an object that has lost its head: `eived\n","stream":"stderr","time":"2024-07-15T…"}`.
 
     The members that are whole are read as an object of them; the text before them is the message when it is docker's,
@@ -59,17 +59,19 @@ def read_beheaded(body: bytes) -> Peeled | None:
     if found is None or entry is None:
         return None
     lost, before = _KEY.sub(b"", body[: found.start()], 1), found.group().startswith(b'"')
-    if _SAID.isdisjoint(entry):
+    if _MESSAGE_KEYS.isdisjoint(entry):
         text = unescape(lost) if before else ""
         if entry.keys() >= {"stream", "time"}:
-            told = collectors.docker({**entry, "log": text})
+            peeled = collectors.docker({**entry, "log": text})
         else:
-            told = journal_entry({**entry, "MESSAGE": text}) if _JOURNALS & entry.keys() and _CUT.match(lost) else None
+            peeled = (
+                journal_entry({**entry, "MESSAGE": text}) if _JOURNAL_KEYS & entry.keys() and _CUT.match(lost) else None
+            )
     elif lost.count(b"{") > lost.count(b"}"):
         return None  # a text that quotes an object
     else:
-        told = _carrier(entry) or Peeled(b"{" + body[found.end() :])
-    return told._replace(cut=True) if told else None
+        peeled = _carrier(entry) or Peeled(b"{" + body[found.end() :])
+    return peeled._replace(cut=True) if peeled else None
 
 
 def is_envelope(body: bytes) -> bool:
@@ -77,7 +79,7 @@ def is_envelope(body: bytes) -> bool:
     return bool(_DOCKER.match(body) or _JOURNAL.search(body))
 
 
-def read_led(body: bytes) -> Peeled | None:
+def read_prefixed(body: bytes) -> Peeled | None:
     """Read an object behind `data: ` (json-sse) or a record separator (json-seq)."""
     begins = body.find(b"{")
     return read(body[begins:]) if body.startswith((b"data: {", b"\x1e{")) else None
@@ -95,13 +97,13 @@ def journal_entry(entry: Mapping[str, object] | None) -> Peeled | None:
     """Read the fields of one journal entry, each a text, a list of bytes or a list of repeated values."""
     if entry is None or ("MESSAGE" not in entry and "__REALTIME_TIMESTAMP" not in entry):
         return None
-    stamp = text_of(entry.get("__REALTIME_TIMESTAMP"))
-    pid = text_of(entry.get("_PID") or entry.get("SYSLOG_PID"))
+    stamp = text_field(entry.get("__REALTIME_TIMESTAMP"))
+    pid = text_field(entry.get("_PID") or entry.get("SYSLOG_PID"))
     return Peeled(
-        bytes_of(entry.get("MESSAGE")),
-        stamp=number_of(stamp),
-        node=text_of(entry.get("_HOSTNAME")),
-        ident=program(text_of(entry.get("SYSLOG_IDENTIFIER") or entry.get("_COMM"))),
-        pid=number_of(pid),
+        bytes_field(entry.get("MESSAGE")),
+        stamp=parse_number(stamp),
+        node=text_field(entry.get("_HOSTNAME")),
+        ident=program(text_field(entry.get("SYSLOG_IDENTIFIER") or entry.get("_COMM"))),
+        pid=parse_number(pid),
         carrier="journal-json" if _CONTAINERS.isdisjoint(entry) else "container-journal",
     )

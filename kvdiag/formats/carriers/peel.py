@@ -43,10 +43,10 @@ _LETTER: tuple[_Reader, ...] = (
     copied.filed,
     prefixes.named,
     prefixes.bare,
-    prefixes.words,
-    envelopes.read_beheaded,
+    prefixes.leading_words,
+    envelopes.read_headless,
 )
-_LOWER: tuple[_Reader, ...] = (dmesg.talos, prefixes.decoded, prefixes.kailed, *_LETTER)
+_LOWER: tuple[_Reader, ...] = (dmesg.talos, prefixes.decoded, prefixes.kail, *_LETTER)
 _DIGIT: tuple[_Reader, ...] = (
     prefixes.dated,
     prefixes.unix,
@@ -58,15 +58,21 @@ _DIGIT: tuple[_Reader, ...] = (
     prefixes.bare,
     copied.filed,
     prefixes.named,
-    prefixes.words,
-    envelopes.read_beheaded,
+    prefixes.leading_words,
+    envelopes.read_headless,
 )
-_OTHER: tuple[_Reader, ...] = (prefixes.full, copied.filed, prefixes.named, prefixes.words, envelopes.read_beheaded)
+_OTHER: tuple[_Reader, ...] = (
+    prefixes.full,
+    copied.filed,
+    prefixes.named,
+    prefixes.leading_words,
+    envelopes.read_headless,
+)
 _BY_FIRST_BYTE: Mapping[bytes, tuple[_Reader, ...]] = {
     **dict.fromkeys((letter.encode() for letter in string.ascii_uppercase), _LETTER),
     **dict.fromkeys((letter.encode() for letter in string.ascii_lowercase), _LOWER),
     **dict.fromkeys((digit.encode() for digit in string.digits), _DIGIT),
-    b"d": (envelopes.read_led, *_LOWER),
+    b"d": (envelopes.read_prefixed, *_LOWER),
     b"t": (copied.supervised, *_LOWER),
     b"*": (copied.listed, *_OTHER),
     b"-": (copied.listed, *_OTHER),
@@ -76,11 +82,11 @@ _BY_FIRST_BYTE: Mapping[bytes, tuple[_Reader, ...]] = {
     b'"': (copied.row, *_OTHER),
     b"`": (copied.coded, *_OTHER),
     b"\xef": (copied.marked, *_OTHER),
-    b"\x1e": (envelopes.read_led,),
+    b"\x1e": (envelopes.read_prefixed,),
     b"{": (envelopes.read,),
-    b"[": (prefixes.since_boot, prefixes.of_kernel, prefixes.console, prefixes.bracketed, envelopes.read_beheaded),
+    b"[": (prefixes.since_boot, prefixes.dmesg_dates, prefixes.console, prefixes.bracketed, envelopes.read_headless),
     b"<": (prefixes.bare,),
-    b" ": (prefixes.bare, copied.listed, envelopes.read_beheaded),
+    b" ": (prefixes.bare, copied.listed, envelopes.read_headless),
     b"\t": (prefixes.bare,),
     b"\x1b": (prefixes.coloured,),
     b"": (),

@@ -164,7 +164,7 @@ def since_boot(body: bytes) -> Peeled | None:
     return sent._replace(stamp=uptime) if sent.ident == KERNEL else sent
 
 
-def of_kernel(body: bytes) -> Peeled | None:
+def dmesg_dates(body: bytes) -> Peeled | None:
     """`[Sat Apr 27 22:56:09 2019] `, `[Apr27 22:56] ` and `[  +0.125642] `: dmesg -T and dmesg -H."""
     clock, minute = _CTIME.match(body), _MINUTE.match(body)
     found = clock or minute or _LATER.match(body)
@@ -183,7 +183,7 @@ def decoded(body: bytes) -> Peeled | None:
     if found is None:
         return None
     facility, time = found.groups()
-    inner = of_kernel(time + b" ") if time.startswith(b"[") else None
+    inner = dmesg_dates(time + b" ") if time.startswith(b"[") else None
     stamp = inner.stamp if inner else rfc3339(time)
     return Peeled(body[found.end() :], stamp, ident=KERNEL if facility == b"kern" else "", carrier="dmesg")
 
@@ -217,7 +217,7 @@ def named(body: bytes) -> Peeled | None:
     return _signed(body[found.end() :], None, found.groups(), "named")
 
 
-def words(body: bytes) -> Peeled | None:
+def leading_words(body: bytes) -> Peeled | None:
     """`??? I1120 …`, `kubelet I1120 …`: one to three words before a klog header (MicroShift, stern)."""
     # What follows has a clock time; plain text without one is told by its colons, 3 µs faster.
     found = _WORDS.match(body) if body.count(b":") > 1 else None
@@ -237,7 +237,7 @@ def bracketed(body: bytes) -> Peeled | None:
     return Peeled(body[found.end() :], ident=_word(found.group(1)), carrier="pod-prefix" if is_pods else "word")
 
 
-def kailed(body: bytes) -> Peeled | None:
+def kail(body: bytes) -> Peeled | None:
     """`kube-system/csi-0[driver]: `, as kail writes it."""
     found = _KAIL.match(body)
     return Peeled(body[found.end() :], ident=_word(found.group(1)), carrier="pod-prefix") if found else None

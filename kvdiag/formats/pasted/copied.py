@@ -12,7 +12,7 @@ from __future__ import annotations
 from kvdiag.base.regex import lazy_regex
 from kvdiag.formats.bodies.goquote import unquote
 from kvdiag.formats.carriers import openings
-from kvdiag.formats.carriers.carrier import Peeled, moment, program
+from kvdiag.formats.carriers.carrier import Peeled, epoch_stamp, program
 from kvdiag.formats.stamps import rfc3339
 
 _LINE = lazy_regex(openings.LINE)
@@ -63,7 +63,7 @@ def row(body: bytes) -> Peeled | None:
         line = cell.group(1).replace(b'""', b'"').rstrip(b"\r\n") if cell else b""
     date = quoted or bare
     return (
-        Peeled(line, moment(int(date)) if date.isdigit() else rfc3339(date), carrier="csv")
+        Peeled(line, epoch_stamp(int(date)) if date.isdigit() else rfc3339(date), carrier="csv")
         if _LINE.match(line)
         else None
     )

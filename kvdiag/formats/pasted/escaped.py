@@ -16,7 +16,7 @@ from functools import partial
 
 from kvdiag.base.regex import lazy_regex
 from kvdiag.formats.carriers import openings
-from kvdiag.inputs.lines import LONGEST, Line, Lines, Rewriting
+from kvdiag.inputs.lines import LONGEST, Line, Lines, LineRewriter
 
 _FEWEST = 2
 _BEGINS = (
@@ -34,7 +34,7 @@ _GLUE = lazy_regex(rb"[\s:,{}\[\]\\]*+[\w.\-]*+[\s:,{}\[\]\\]*+")
 _TIMES = {1: 1, 2: 2, 4: 3}
 
 
-def fold(head: bytes) -> Rewriting | None:
+def detect(head: bytes) -> LineRewriter | None:
     """Tell by the first bytes of an input whether the lines of its log are written out; None when they are not."""
     if head.count(rb"\n") < _FEWEST:
         return None

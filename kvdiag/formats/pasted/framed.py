@@ -15,7 +15,7 @@ from functools import partial
 
 from kvdiag.base.regex import lazy_regex
 from kvdiag.formats.bodies.known import HEAD, classify
-from kvdiag.inputs.lines import LONGEST, Line, Lines, Rewriting
+from kvdiag.inputs.lines import LONGEST, Line, Lines, LineRewriter
 
 _FEWEST = 3
 _MOST = 0.7  # of the lines are framed at one width
@@ -25,7 +25,7 @@ _FRAMED = lazy_regex(rb"(?:\xe2\x94\x82 ?)?([^\n]*?) ?\xe2\x94\x82[ \t]*$")
 _BEGINS = lazy_regex(rb"\t|  ")
 
 
-def fold(head: bytes) -> Rewriting | None:
+def detect(head: bytes) -> LineRewriter | None:
     """Tell by the first bytes of an input whether its lines stand in a frame; None when they do not."""
     if b"\xe2\x94\x82" not in head:
         return None

@@ -19,7 +19,7 @@ from kvdiag.base.regex import lazy_regex
 from kvdiag.formats.bodies.known import HEAD, classify, read_body
 from kvdiag.formats.carriers import openings
 from kvdiag.formats.carriers.peel import peel
-from kvdiag.inputs.lines import LONGEST, Line, Lines, Rewriting
+from kvdiag.inputs.lines import LONGEST, Line, Lines, LineRewriter
 
 _NARROWEST, _WIDEST, _WIDEST_MAIL = 40, 1000, 200
 _FEWEST_PAIRS = 3
@@ -29,7 +29,7 @@ _MOST_LINES = 1000  # that are looked at
 _BEGINS = lazy_regex(rb"\t|  |" + openings.KLOG + rb"|" + openings.TIMED)
 
 
-def fold(head: bytes) -> Rewriting | None:
+def detect(head: bytes) -> LineRewriter | None:
     """Tell by the first bytes of an input whether its lines are broken; None when they are not."""
     lines = [line.rstrip(b"\r") for line in head.split(b"\n", _MOST_LINES)[:_MOST_LINES]]
     records = _records(lines)
@@ -58,11 +58,11 @@ def _records(lines: Sequence[bytes]) -> list[_Line]:
     records: list[_Line] = []
     is_within = False
     rests = [_is_rest(line) for line in lines]
-    for line, below, is_rest, goes_on in zip_longest(lines, lines[1:], rests, rests[1:], fillvalue=b""):
+    for line, below, is_rest, is_continued in zip_longest(lines, lines[1:], rests, rests[1:], fillvalue=b""):
         is_first = bool(line.strip()) and not is_rest
         is_within = is_first or (is_within and bool(line.strip()))
         if is_within:
-            records.append(_Line(line, _width(line), is_first, below if goes_on else b""))
+            records.append(_Line(line, _width(line), is_first, below if is_continued else b""))
     return records
 
 

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar
 
-from kvdiag.formats.rpc.lines import read_piece
+from kvdiag.formats.rpc.lines import read_fragment
 from kvdiag.formats.rpc.pieces import CALL, CALLED, ERROR, RESPONSE, WHOLE, WITHOUT_ARGUMENTS, RpcFragment
 
-__all__ = ["Call", "RpcFragment", "fits", "likely_method", "pair", "read_piece"]
+__all__ = ["Call", "RpcFragment", "fits", "likely_method", "pair", "read_fragment"]
 
 K = TypeVar("K")
 
@@ -90,11 +90,11 @@ def pair(pieces: Iterable[tuple[K, RpcFragment]]) -> Iterator[Call[K]]:
     Calls that have no end come last, as open. That a response is missing does not mean that the call hangs: many
     drivers do not print it at low verbosity.
     """
-    desk: CallAssembler[K] = CallAssembler()
+    assembler: CallAssembler[K] = CallAssembler()
     for key, piece in pieces:
-        desk.take(key, piece)
-        yield from desk.leaving()
-    yield from desk.rest()
+        assembler.add(key, piece)
+        yield from assembler.pop_finished()
+    yield from assembler.flush()
 
 
 class CallAssembler(Generic[K]):
@@ -108,7 +108,7 @@ class CallAssembler(Generic[K]):
         # csi-lib-utils prints an error line after every response; drivers print one or the other.
         self._error_follows_response: bool | None = None
 
-    def take(self, key: K, piece: RpcFragment) -> None:
+    def add(self, key: K, piece: RpcFragment) -> None:
         """Enter one piece."""
         self._now += 1
         match piece.part:
@@ -126,14 +126,14 @@ class CallAssembler(Generic[K]):
             self._error_follows_response = False
         self._last_part = piece.part
 
-    def leaving(self) -> Iterator[Call[K]]:
+    def pop_finished(self) -> Iterator[Call[K]]:
         """Give the calls that nothing can correct any more."""
         while self._closed and (self._closed[0].settled or self._now - self._closed[0].closed_at >= _PATIENCE):
             yield self._closed.pop(0).finished()
         while len(self._open) > _MOST_OPEN:
             yield self._open.pop(0).finished()
 
-    def rest(self) -> Iterator[Call[K]]:
+    def flush(self) -> Iterator[Call[K]]:
         """Give what is left when the log ends."""
         for draft in (*self._closed, *self._open):
             yield draft.finished()
@@ -269,8 +269,8 @@ def _same_id(drafts: list[_Draft[K]], call_id: str) -> list[_Draft[K]]:
 
 def _same_volume(drafts: list[_Draft[K]], piece: RpcFragment) -> list[_Draft[K]]:
     """Those of the volume that an answer names, where it names one."""
-    said = piece.request.get(_VOLUME)
-    return [draft for draft in drafts if draft.request.get(_VOLUME) == said] or drafts if said else drafts
+    volume = piece.request.get(_VOLUME)
+    return [draft for draft in drafts if draft.request.get(_VOLUME) == volume] or drafts if volume else drafts
 
 
 def _is_echo(other: _Draft[K], draft: _Draft[K]) -> bool:
@@ -286,8 +286,8 @@ def _is_twin(other: _Draft[K], draft: _Draft[K]) -> bool:
 
 def _names(error: str, draft: _Draft[K]) -> bool:
     """Whether an error speaks of the call's volume, paths or method."""
-    told = [draft.method, *(draft.request.get(name, "") for name in (_VOLUME, _TARGET, _STAGING))]
-    return any(name and name in error for name in told)
+    candidates = [draft.method, *(draft.request.get(name, "") for name in (_VOLUME, _TARGET, _STAGING))]
+    return any(name and name in error for name in candidates)
 
 
 def _precedes(other: _Draft[K], draft: _Draft[K]) -> bool:

@@ -88,7 +88,7 @@ _ASKS = lazy_regex(r"volume_?capability(?!_?ies)", re.IGNORECASE)
 _NOTHING = frozenset(("", "<nil>", "null", "nil"))
 
 
-def read_piece(message: str, fields: Mapping[str, str]) -> RpcFragment | None:
+def read_fragment(message: str, fields: Mapping[str, str]) -> RpcFragment | None:
     """Read the unescaped message and the fields of one record; None when it is about no CSI call."""
     if not _LIKELY.search(message):
         return None
@@ -105,7 +105,9 @@ def read_piece(message: str, fields: Mapping[str, str]) -> RpcFragment | None:
     if found:
         call_id, _, kind, rest = found.groups()
         return _line(kind, rest, fields, call_id or fields.get("TraceId", ""))
-    return _worded(message, fields) or _democratic(message) or _handled(message, fields) or _told(message, fields)
+    return (
+        _worded(message, fields) or _democratic(message) or _handled(message, fields) or _digitalocean(message, fields)
+    )
 
 
 def _line(kind: str, rest: str, fields: Mapping[str, str], call_id: str) -> RpcFragment | None:
@@ -172,7 +174,7 @@ def _handled(message: str, fields: Mapping[str, str]) -> RpcFragment | None:
     match message:
         case "handling request" if "req" in fields:
             request = request_of(text)
-            return RpcFragment(CALLED, method or _asked(request, text), request)
+            return RpcFragment(CALLED, method or _guess_method(request, text), request)
         case "finished handling request":
             return RpcFragment(RESPONSE, method, succeeded=True, answers=(method,) if method else ())
         case "handler failed" | "method failed" if fields.keys() & {"err", "error"}:
@@ -181,7 +183,7 @@ def _handled(message: str, fields: Mapping[str, str]) -> RpcFragment | None:
     return None
 
 
-def _told(message: str, fields: Mapping[str, str]) -> RpcFragment | None:
+def _digitalocean(message: str, fields: Mapping[str, str]) -> RpcFragment | None:
     """Read `node stage volume called` and `unmounting volume is finished`: DigitalOcean's and its descendants."""
     words, called, _ = message.partition(" called")
     method = _FINISHED.get(message) or method_of(words.replace(" ", "") if called else "")
@@ -193,18 +195,18 @@ def _told(message: str, fields: Mapping[str, str]) -> RpcFragment | None:
     return RpcFragment(RESPONSE, method, request, succeeded=True, answers=(method,))
 
 
-def _asked(request: Mapping[str, str], text: str) -> str:
+def _guess_method(request: Mapping[str, str], text: str) -> str:
     """Which method a request is of: one that gives a volume says how, in a capability; one that takes it away not."""
-    asks = bool(_ASKS.search(text))
+    has_capability = bool(_ASKS.search(text))
     if "volume_path" in request:
         return ""
     if "target_path" in request:
-        return "NodePublishVolume" if asks else "NodeUnpublishVolume"
+        return "NodePublishVolume" if has_capability else "NodeUnpublishVolume"
     if "staging_target_path" in request:
-        return "NodeStageVolume" if asks else "NodeUnstageVolume"
+        return "NodeStageVolume" if has_capability else "NodeUnstageVolume"
     if "node_id" in request and "volume_id" in request:
-        return "ControllerPublishVolume" if asks else "ControllerUnpublishVolume"
-    return "CreateVolume" if "name" in request and asks else ""
+        return "ControllerPublishVolume" if has_capability else "ControllerUnpublishVolume"
+    return "CreateVolume" if "name" in request and has_capability else ""
 
 
 def _response(method: str, text: str, call_id: str) -> RpcFragment:
@@ -215,8 +217,8 @@ def _response(method: str, text: str, call_id: str) -> RpcFragment:
         answers = _ANSWERS.get(names.group(1), ())
     else:
         answers = _SILENT if text.strip() == "{}" else ()
-    told = request_of(text) if answers == ("GetPluginInfo",) else {}
-    return RpcFragment(RESPONSE, method, told, call_id=call_id, succeeded=True, answers=answers)
+    request = request_of(text) if answers == ("GetPluginInfo",) else {}
+    return RpcFragment(RESPONSE, method, request, call_id=call_id, succeeded=True, answers=answers)
 
 
 def _whole(text: str) -> RpcFragment | None:
@@ -230,10 +232,10 @@ def _whole(text: str) -> RpcFragment | None:
     request, response = call.get("Request"), call.get("Response")
     error = call.get("Error") or call.get("FullError")
     method = method_of(str(call.get("Method", "")))
-    told = from_json(request) if isinstance(request, dict) else {}
+    names = from_json(request) if isinstance(request, dict) else {}
     if method == "GetPluginInfo" and isinstance(response, dict):
-        told |= from_json(response)
-    return RpcFragment(WHOLE, method, told, error_text(error), succeeded=not error)
+        names |= from_json(response)
+    return RpcFragment(WHOLE, method, names, error_text(error), succeeded=not error)
 
 
 def _cut_whole(text: str) -> RpcFragment | None:

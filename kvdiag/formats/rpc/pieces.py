@@ -30,14 +30,22 @@ METHODS = {name.lower(): name for name in _METHOD_NAMES.split()}
 WITHOUT_ARGUMENTS = frozenset(
     ("NodeGetCapabilities", "ControllerGetCapabilities", "GetPluginInfo", "GetPluginCapabilities", "Probe")
 )
-_KEPT = ("volume_id", "target_path", "staging_target_path", "node_id", "name", "volume_path", "vendor_version")
+_REQUEST_FIELDS = (
+    "volume_id",
+    "target_path",
+    "staging_target_path",
+    "node_id",
+    "name",
+    "volume_path",
+    "vendor_version",
+)
 _CONTEXT = {
     "csi.storage.k8s.io/ephemeral": "ephemeral",
     "csi.storage.k8s.io/pod.uid": "pod_uid",
     "csi.storage.k8s.io/pod.name": "pod_name",
     "csi.storage.k8s.io/pod.namespace": "pod_namespace",
 }
-_NAMES = {name.replace("_", ""): name for name in _KEPT}
+_NAMES = {name.replace("_", ""): name for name in _REQUEST_FIELDS}
 # Where it cannot be seen where the secrets end, all that follows is taken for secret.
 _SECRETS = lazy_regex(
     r'(?<![A-Za-z_])"?(?:[a-z_]{0,40}secrets|[A-Za-z]{0,40}Secrets)"?\s?[:=]\s?(?:map(?:\[string\]string)?)?'
@@ -76,7 +84,7 @@ def method_of(text: str) -> str:
     return METHODS.get(text.strip().rpartition("/")[2].lower(), "")
 
 
-def thing_of(method: str) -> str:
+def kind_prefix(method: str) -> str:
     """`NodeUnpublishVolume` → `csi.nodeunpublish`, `CreateVolume` → `csi.createvolume`; an error may name no call."""
     if not method:
         return "csi.call"
@@ -104,7 +112,7 @@ def request_of(text: str, inside: str = "") -> dict[str, str]:
 
 def from_pairs(fields: Mapping[str, str], without: Collection[str] = ()) -> dict[str, str]:
     """Read the names that a line has among its own key=value pairs."""
-    return {name: fields[name] for name in _KEPT if fields.get(name) and name not in without}
+    return {name: fields[name] for name in _REQUEST_FIELDS if fields.get(name) and name not in without}
 
 
 def error_text(error: object) -> str:
@@ -114,22 +122,22 @@ def error_text(error: object) -> str:
 
 def from_json(payload: Mapping[str, object]) -> dict[str, str]:
     """Read the names in a request that was JSON."""
-    kept = {key: encodable(value) for key in _KEPT if isinstance(value := payload.get(key), str) and value}
+    names = {key: encodable(value) for key in _REQUEST_FIELDS if isinstance(value := payload.get(key), str) and value}
     if payload.get("readonly") is True:
-        kept["readonly"] = "true"
+        names["readonly"] = "true"
     context = payload.get("volume_context")
     if isinstance(context, dict):
-        kept |= {short: encodable(str(context[key])) for key, short in _CONTEXT.items() if key in context}
-    return kept
+        names |= {short: encodable(str(context[key])) for key, short in _CONTEXT.items() if key in context}
+    return names
 
 
 def from_text(text: str) -> dict[str, str]:
     """Read the names in a request that is proto text, a Go dump, or cut off."""
     text = _SECRETS.sub("", text[:65536])
-    kept: dict[str, str] = {}
+    names: dict[str, str] = {}
     for key, quoted, bare in _PAIR.findall(text):
-        kept.setdefault(_NAMES[key.lower().replace("_", "")], quoted or bare)
+        names.setdefault(_NAMES[key.lower().replace("_", "")], quoted or bare)
     # A dump may hold other names (secrets, pods); only CreateVolume and GetPluginInfo have one of their own.
-    if "volume_id" in kept:
-        kept.pop("name", None)
-    return {k: v for k, v in kept.items() if v} | {_CONTEXT[key]: value for key, value in _POD.findall(text)}
+    if "volume_id" in names:
+        names.pop("name", None)
+    return {k: v for k, v in names.items() if v} | {_CONTEXT[key]: value for key, value in _POD.findall(text)}

@@ -41,7 +41,7 @@ Spans = Mapping[str, tuple[int, int]]  # the first and last moment of each log
 
 def disagreements(volumes: Iterable[Sequence[Event]], events: Iterable[Event]) -> Mapping[str, Disagreement]:
     """The widest disagreement that each log takes part in, by the log's name; `events` are those of all logs."""
-    acts = [tellers for tellers in _acts(volumes) if len(tellers) > 1]
+    acts = [by_log for by_log in _acts(volumes) if len(by_log) > 1]
     spans = _spans(events) if acts else {}
     widest: dict[str, Disagreement] = {}
     for tellers in acts:
@@ -51,22 +51,22 @@ def disagreements(volumes: Iterable[Sequence[Event]], events: Iterable[Event]) -
                     for event, against in ((one, other), (other, one)):
                         found = Disagreement(event.origin, against.origin, abs(one.time - other.time))
                         known = widest.setdefault(event.origin.source, found)
-                        widest[event.origin.source] = max(known, found, key=lambda of: of.apart)
+                        widest[event.origin.source] = max(known, found, key=lambda candidate: candidate.apart)
     return widest
 
 
 def _acts(volumes: Iterable[Sequence[Event]]) -> Iterator[Mapping[tuple[str, str], Sequence[Event]]]:
     """Of each act of each volume on each node what each log tells of it, in the order of its lines."""
     for events in volumes:
-        told: dict[tuple[str, str], dict[tuple[str, str], list[Event]]] = defaultdict(lambda: defaultdict(list))
+        acts: dict[tuple[str, str], dict[tuple[str, str], list[Event]]] = defaultdict(lambda: defaultdict(list))
         for event in events:
             act = ACTS.get(event.kind)
             if act is not None:
-                told[act, event.ref("node") or event.node][event.origin.source, event.kind].append(event)
-        for tellers in told.values():
-            for lines in tellers.values():
+                acts[act, event.ref("node") or event.node][event.origin.source, event.kind].append(event)
+        for by_log in acts.values():
+            for lines in by_log.values():
                 lines.sort(key=lambda event: event.origin)
-            yield tellers
+            yield by_log
 
 
 def _spans(events: Iterable[Event]) -> Spans:
@@ -80,6 +80,6 @@ def _spans(events: Iterable[Event]) -> Spans:
 def _were_written(one: Event, other: Event, spans: Spans) -> bool:
     """Whether one of two logs was being written when the other told the act."""
     return any(
-        spans[log.origin.source][0] <= told.time <= spans[log.origin.source][1]
-        for told, log in ((one, other), (other, one))
+        spans[log.origin.source][0] <= event.time <= spans[log.origin.source][1]
+        for event, log in ((one, other), (other, one))
     )

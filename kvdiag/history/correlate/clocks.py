@@ -25,7 +25,7 @@ from kvdiag.base.clock import (
     PRINTED,
     SECOND,
     YearRollovers,
-    duration,
+    parse_duration,
     from_datetime,
     in_year,
     is_age,
@@ -42,13 +42,13 @@ from kvdiag.history.correlate.clues import (
     Year,
     as_zone,
     dated_span,
-    east,
+    utc_offset,
     host_of,
-    is_hosts,
+    is_host_log,
     last_yearless,
-    naive,
-    own_year,
-    own_zone,
+    naive_utc,
+    stated_year,
+    stated_zone,
     retry_moment,
     year_beside,
     year_of_file,
@@ -69,7 +69,7 @@ class Anchor(NamedTuple):
     `is_dated` when a line of the source says it, not only the date of the file.
     """
 
-    holds: Callable[[int], bool]
+    applies_to: Callable[[int], bool]
     offset: int
     how: str
     is_dated: bool
@@ -88,20 +88,23 @@ class SourceClock(NamedTuple):
     def utc(self, stamp: int, line: int) -> int:
         """A stamp of the source's `line` as microseconds since 1970."""
         if not FRAME_BEGINS <= stamp < FRAME_ENDS:
-            return next((stamp + one.offset for one in self.anchors if one.holds(stamp)), stamp)
+            return next((stamp + one.offset for one in self.anchors if one.applies_to(stamp)), stamp)
         year = self.year or datetime.now(UTC).year
         return in_year(stamp, year + (years_at(self.turns, line, stamp) if self.turns else 0)) - self.zone
 
     def span(self, raw_events: Sequence[RawEvent]) -> tuple[int, int]:
         """When the first of these events began and the last ended, in UTC; there is at least one."""
-        said = [(raw_event.stamp, raw_event.line) for raw_event in raw_events]
-        said += [(more[1], line) for _, _, line, _, _, more in raw_events if more]
+        stamps = [(raw_event.stamp, raw_event.line) for raw_event in raw_events]
+        stamps += [(more[1], line) for _, _, line, _, _, more in raw_events if more]
         if not (
             self.turns or self.anchors
         ):  # the order of the stamps with a year, and of those without, is that of time
-            frames = ([one for one in said if is_yearless(one[0])], [one for one in said if not is_yearless(one[0])])
-            said = [one for frame in frames if frame for one in (min(frame), max(frame))]
-        times = [self.utc(stamp, line) for stamp, line in said]
+            frames = (
+                [one for one in stamps if is_yearless(one[0])],
+                [one for one in stamps if not is_yearless(one[0])],
+            )
+            stamps = [one for frame in frames if frame for one in (min(frame), max(frame))]
+        times = [self.utc(stamp, line) for stamp, line in stamps]
         return min(times), max(times)
 
     @property
@@ -120,15 +123,15 @@ class SourceClock(NamedTuple):
         return self._replace(zone_how="assumed from the start") if self.is_unsure else self
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         """What had to be inferred, for people; empty when nothing was."""
-        said = []
+        parts = []
         if self.year is not None:
-            said.append(f"year {self.year} {self.year_how}")
+            parts.append(f"year {self.year} {self.year_how}")
         if self.zone_how:
-            said.append(f"zone {_say_zone(self.zone)} {self.zone_how}")
-        said += [one.how for one in self.anchors]
-        return "; ".join(said)
+            parts.append(f"zone {_format_zone(self.zone)} {self.zone_how}")
+        parts += [one.how for one in self.anchors]
+        return "; ".join(parts)
 
 
 def set_clocks(
@@ -174,17 +177,17 @@ def _folder(log: LogEvents) -> str:
     return f"{(log.input or log.source).rpartition('/')[0]}/"
 
 
-def _years(logs: Sequence[LogEvents], turns: Mapping[str, YearRollovers], given: int | None) -> Mapping[str, Year]:
+def _years(logs: Sequence[LogEvents], turns: Mapping[str, YearRollovers], given_year: int | None) -> Mapping[str, Year]:
     """The year of each year-less log's first line: as given, else by the strongest evidence of all of them."""
     yearless = [t for t in logs if t.yearless]
-    if given is not None:
-        return {t.source: Year(given, "as given", 0) for t in yearless}
-    own = {t.source: clue for t in yearless if (clue := own_year(t, turns[t.source]))}
+    if given_year is not None:
+        return {t.source: Year(given_year, "as given", 0) for t in yearless}
+    evidence = {t.source: stated for t in yearless if (stated := stated_year(t, turns[t.source]))}
     spans = [span for t in logs if (span := dated_span(t))]
-    days = [(day, day) for t in logs for day in t.said_days]
+    days = [(day, day) for t in logs for day in t.mentioned_days]
     found: dict[str, Year] = {}
-    for t in sorted((t for t in yearless if t.source in own), key=lambda t: own[t.source].strength):
-        found[t.source] = _by_evidence(t, own[t.source], turns[t.source], spans)
+    for t in sorted((t for t in yearless if t.source in evidence), key=lambda t: evidence[t.source].strength):
+        found[t.source] = _by_evidence(t, evidence[t.source], turns[t.source], spans)
         spans.append(_span(t, found[t.source].year, turns[t.source]))
     for t in yearless:
         if t.source not in found:
@@ -192,12 +195,12 @@ def _years(logs: Sequence[LogEvents], turns: Mapping[str, YearRollovers], given:
     return found
 
 
-def _by_evidence(log: LogEvents, own: Year, turns: YearRollovers, spans: Spans) -> Year:
+def _by_evidence(log: LogEvents, evidence: Year, turns: YearRollovers, spans: Spans) -> Year:
     """A log's own word, unless it is weak and logs of those days say better."""
-    beside = year_beside(last_yearless(log), spans) if own.strength >= WEAK else None
-    if beside is None or beside - _passed(turns) == own.year:
-        return own
-    return Year(beside - _passed(turns), "from the other logs", own.strength)
+    beside = year_beside(last_yearless(log), spans) if evidence.strength >= WEAK else None
+    if beside is None or beside - _passed(turns) == evidence.year:
+        return evidence
+    return Year(beside - _passed(turns), "from the other logs", evidence.strength)
 
 
 def _by_others(log: LogEvents, turns: YearRollovers, spans: Spans, days: Spans) -> Year:
@@ -232,21 +235,21 @@ def _with_leap_day(first: Year, log: LogEvents, turns: YearRollovers) -> Year:
     return first if turn is None else first._replace(year=_leap(first.year, turn))
 
 
-def _zones(logs: Sequence[LogEvents], given: int | None) -> Mapping[str, tuple[int, str]]:
+def _zones(logs: Sequence[LogEvents], given_zone: int | None) -> Mapping[str, tuple[int, str]]:
     """The zone of each year-less log of which it is known: as given, its own word, or that of its host."""
     yearless = [t for t in logs if t.yearless]
-    if given is not None:
-        return {t.source: (given, "as given") for t in yearless}
-    own = {t.source: said for t in logs if (said := own_zone(t))}
+    if given_zone is not None:
+        return {t.source: (given_zone, "as given") for t in yearless}
+    stated_zones = {t.source: stated for t in logs if (stated := stated_zone(t))}
     of_host: dict[str, dict[int, str]] = defaultdict(dict)
     for t in logs:
-        if t.source in own and is_hosts(t):
-            of_host[host_of(t)].setdefault(own[t.source][0], t.source)
-    hosts = {host_of(t) for t in logs if is_hosts(t)}
-    found = dict(own)
+        if t.source in stated_zones and is_host_log(t):
+            of_host[host_of(t)].setdefault(stated_zones[t.source][0], t.source)
+    hosts = {host_of(t) for t in logs if is_host_log(t)}
+    found = dict(stated_zones)
     for t in yearless:
         zones = of_host.get(host_of(t)) or (of_host.get("") if len(hosts) <= 1 else None)
-        if t.source not in own and is_hosts(t) and zones and len(zones) == 1:
+        if t.source not in stated_zones and is_host_log(t) and zones and len(zones) == 1:
             zone, source = next(iter(zones.items()))
             found[t.source] = (zone, f"as in {source}, same host")
     return found
@@ -304,8 +307,8 @@ def _retries(log: LogEvents) -> Iterator[tuple[int, int, int]]:
         attrs = raw_event.match.attrs
         found = retry_moment(attrs) if is_line_order(raw_event.stamp) else None
         if found:
-            waits = min(duration(attrs.get("backoff", "")) or 0, DAY)  # kubelet waits 2m2s at most
-            yield raw_event.line, raw_event.stamp, naive(found) - east(found) - waits
+            waits = min(parse_duration(attrs.get("backoff", "")) or 0, DAY)  # kubelet waits 2m2s at most
+            yield raw_event.line, raw_event.stamp, naive_utc(found) - utc_offset(found) - waits
 
 
 def _has_leap_day(log: LogEvents, turns: YearRollovers) -> int | None:
@@ -332,16 +335,16 @@ def _aligned(logs: Sequence[LogEvents], clocks: Mapping[str, SourceClock]) -> Ma
     seen = {t.source: _first_seen(t, clocks[t.source]) for t in logs}
     holders: dict[tuple[str, str], list[int]] = defaultdict(list)
     for number, log in enumerate(order):
-        own = seen[log.source]
-        surer = sorted({other for ref in own for other in holders[ref]}) if clocks[log.source].is_unsure else ()
-        for ref in own:
+        ids = seen[log.source]
+        surer = sorted({other for ref in ids for other in holders[ref]}) if clocks[log.source].is_unsure else ()
+        for ref in ids:
             if len(holders[ref]) < MOST_HOLDERS:
                 holders[ref].append(number)
         for other in (order[n] for n in surer):
             offset = _offset(seen[log.source], seen[other.source])
             if offset:
                 clock = aligned[log.source]
-                how = f"from ids shared with {other.source}, {_say_zone(offset)} apart"
+                how = f"from ids shared with {other.source}, {_format_zone(offset)} apart"
                 aligned[log.source] = clock._replace(zone=clock.zone + offset, zone_how=how)
                 seen[log.source] = {ref: t - offset for ref, t in seen[log.source].items()}
                 break
@@ -370,7 +373,7 @@ def _offset(mine: Mapping[tuple[str, str], int], theirs: Mapping[tuple[str, str]
     return offset if agree >= max(1, 0.8 * len(ahead)) else 0
 
 
-def _say_zone(zone: int) -> str:
+def _format_zone(zone: int) -> str:
     sign = "-" if zone < 0 else "+"
     hours, minutes = divmod(abs(zone) // MINUTE, 60)
     return f"{sign}{hours:02}:{minutes:02}"

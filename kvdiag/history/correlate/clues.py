@@ -68,12 +68,12 @@ def as_zone(offset: int) -> int | None:
     return zone if zone in ZONES and abs(zone - offset) <= 2 * MINUTE else None
 
 
-def own_year(log: LogEvents, turns: YearRollovers) -> Year | None:
+def stated_year(log: LogEvents, turns: YearRollovers) -> Year | None:
     """What a log says of the year of its first line."""
-    return min(_own_years(log, turns), key=lambda clue: clue.strength, default=None)
+    return min(_stated_years(log, turns), key=lambda candidate: candidate.strength, default=None)
 
 
-def _own_years(log: LogEvents, turns: YearRollovers) -> Iterator[Year]:
+def _stated_years(log: LogEvents, turns: YearRollovers) -> Iterator[Year]:
     for outer, inner in log.wrapped[:1]:
         yield Year(_nearest_year(outer, inner), "from the dated lines within it", 1)
     if log.preamble_year is not None:
@@ -85,9 +85,9 @@ def _own_years(log: LogEvents, turns: YearRollovers) -> Iterator[Year]:
     span = dated_span(log)
     if span is not None and (year := year_beside(_first_yearless(log), [span])) is not None:
         yield Year(year, "from the log's dated lines", 4)
-    if log.said_year is not None:
-        yield Year(log.said_year, "from a timestamp in a message", WEAK)
-    elif (year := year_beside(_first_yearless(log), ((day, day) for day in log.said_days))) is not None:
+    if log.message_year is not None:
+        yield Year(log.message_year, "from a timestamp in a message", WEAK)
+    elif (year := year_beside(_first_yearless(log), ((day, day) for day in log.mentioned_days))) is not None:
         yield Year(year, "from a date in the log", WEAK + 1)
 
 
@@ -106,7 +106,7 @@ def _first_yearless(log: LogEvents) -> int:
     return next((one.stamp for one in log.raw_events if is_yearless(one.stamp)), last_yearless(log))
 
 
-def own_zone(log: LogEvents) -> tuple[int, str] | None:
+def stated_zone(log: LogEvents) -> tuple[int, str] | None:
     """What a log says of its zone, in microseconds east of UTC, and how."""
     ahead = Counter(
         zone
@@ -118,7 +118,7 @@ def own_zone(log: LogEvents) -> tuple[int, str] | None:
     return next(((retry.zone, "from a timestamp in a message") for retry in _dated_retries(log)), None)
 
 
-def is_hosts(log: LogEvents) -> bool:
+def is_host_log(log: LogEvents) -> bool:
     """Whether a log was written in the zone of its host: by a program of the host, or through its journal."""
     return log.process.carrier.startswith(("journal", "syslog")) or log.component in HOSTS
 
@@ -200,8 +200,8 @@ def _dated_retries(log: LogEvents) -> Iterator[_DatedRetry]:
         found = _MOMENT.match(text) if text and is_yearless(raw_event.stamp) else None
         if found:
             year = int(found[1])
-            ahead = in_year(raw_event.stamp, year) - naive(found)
-            yield _DatedRetry(raw_event.line, year - 1 if ahead > HALF_YEAR else year, east(found))
+            ahead = in_year(raw_event.stamp, year) - naive_utc(found)
+            yield _DatedRetry(raw_event.line, year - 1 if ahead > HALF_YEAR else year, utc_offset(found))
             return
 
 
@@ -210,12 +210,12 @@ def retry_moment(attrs: Mapping[str, str]) -> re.Match[str] | None:
     return _MOMENT.match(attrs.get("retry_at", ""))
 
 
-def naive(found: re.Match[str]) -> int:
+def naive_utc(found: re.Match[str]) -> int:
     """A moment as if it were UTC, without its fraction."""
     parts = [int(found[n]) for n in range(1, 7)]
     return calendar.timegm((*parts, 0, 0, 0)) * SECOND
 
 
-def east(found: re.Match[str]) -> int:
+def utc_offset(found: re.Match[str]) -> int:
     """How far east of UTC a moment was told."""
     return _offset(f"{found[8]}{found[9]}:{found[10]}")

@@ -24,27 +24,27 @@ def without_copies(events: Iterable[Event]) -> Iterator[Event]:
             seen.clear()
         else:
             if not seen:
-                seen.add(_said(before))
-            if (identity := _said(event)) in seen:
+                seen.add(_content(before))
+            if (identity := _content(event)) in seen:
                 continue
             seen.add(identity)
         before = event
         yield event
 
 
-def _said(event: Event) -> tuple[object, ...]:
+def _content(event: Event) -> tuple[object, ...]:
     return (event.kind, event.refs, tuple(event.attrs.items()))
 
 
 def without_records(events: Iterable[Event]) -> Iterator[Event]:
     """The events without those that client-go's recorder logged of a failure that the same log told just before."""
-    told: dict[tuple[str, str, str], int] = {}
+    last_failures: dict[tuple[str, str, str], int] = {}
     for event in events:
         if event.kind in RECORDED_KINDS:
             keys = [(event.origin.source, event.kind, name) for name in _volume_names(event)]
             if RECORDED not in event.attrs:
-                told.update(dict.fromkeys(keys, event.time))
-            elif any(key in told and event.time - told[key] <= RECORDED_WITHIN for key in keys):
+                last_failures.update(dict.fromkeys(keys, event.time))
+            elif any(key in last_failures and event.time - last_failures[key] <= RECORDED_WITHIN for key in keys):
                 continue
         yield event
 
@@ -66,21 +66,21 @@ def join_polls(events: Iterable[Event], polls: set[str]) -> list[Event]:
         if event.kind in polls:
             identity = (event.kind, event.refs, tuple(event.attrs.items()), event.component)
             at = begun.get(identity)
-            if at is not None and _goes_on(joined[at], event):
-                joined[at] = _both(joined[at], event)
+            if at is not None and _continues(joined[at], event):
+                joined[at] = _merged(joined[at], event)
                 continue
             begun[identity] = len(joined)
         joined.append(event)
     return joined
 
 
-def _goes_on(before: Event, event: Event) -> bool:
+def _continues(before: Event, event: Event) -> bool:
     same_node = before.node == event.node or not (before.node and event.node)
     elsewhere = before.origin.source != event.origin.source or event.origin.line < before.origin.line
     return same_node and elsewhere and event.time - before.ends <= FOLD
 
 
-def _both(before: Event, event: Event) -> Event:
+def _merged(before: Event, event: Event) -> Event:
     """Both as one; where they overlap they are copies in part, and the longer one counts."""
     apart = event.time > before.ends
     count = before.count + event.count if apart else max(before.count, event.count)

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from kvdiag.base.clock import MINUTE, SECOND, say_duration
+from kvdiag.base.clock import MINUTE, SECOND, format_duration
 from kvdiag.model.timeline import Coverage, Gap
 
 HOLE = 10 * MINUTE  # between two sources of one component; rotated files touch closer than this
@@ -65,18 +65,20 @@ def _holes(component: str, ordered: Sequence[SourceCoverage]) -> Iterator[Gap]:
     reached = ordered[0].ends
     for part in ordered[1:]:
         if part.begins - reached > HOLE:
-            yield Gap(reached, part.begins, f"no {component} log for {say_duration(part.begins - reached)}", component)
+            yield Gap(
+                reached, part.begins, f"no {component} log for {format_duration(part.begins - reached)}", component
+            )
         reached = max(reached, part.ends)
 
 
 def _restarts(component: str, ordered: Sequence[SourceCoverage]) -> Iterator[Gap]:
     """One process spoke no more before another began. Two that overlap are two processes and not a restart."""
-    spoke: dict[int, tuple[int, int]] = {}
+    lifetimes: dict[int, tuple[int, int]] = {}
     for part in ordered:
         for pid, (begins, ends) in part.pids.items():
-            first, last = spoke.get(pid, (begins, ends))
-            spoke[pid] = (min(first, begins), max(last, ends))
-    runs = sorted(spoke.values())
+            first, last = lifetimes.get(pid, (begins, ends))
+            lifetimes[pid] = (min(first, begins), max(last, ends))
+    runs = sorted(lifetimes.values())
     for (_, ended), (begins, _) in pairwise(runs):
         if ended <= begins:
             yield Gap(ended, begins, f"{component} was restarted", component)

@@ -52,7 +52,7 @@ def _pod(uid: str, events: Sequence[Event], identities: Identities) -> Entity:
         kind=SubjectKind.POD,
         key=uid,
         name=identities.name_of(uid) or ("unnamed" if uid == UNNAMED else uid),
-        ids=_pod_ids(uid, identities) | _node(events) | _only(events, "sandbox_id"),
+        ids=_pod_ids(uid, identities) | _node(events) | _unique_ref(events, "sandbox_id"),
     )
 
 
@@ -66,14 +66,14 @@ def _pod_ids(uid: str, identities: Identities) -> dict[str, str]:
 
 
 def _volume(key: str, events: Sequence[Event], identities: Identities) -> Entity:
-    said = _said(events)
-    ids = {name: next(iter(said[name])) for name in VOLUME_IDS if len(said.get(name, ())) == 1}
+    values = _values_by_kind(events)
+    ids = {name: next(iter(values[name])) for name in VOLUME_IDS if len(values.get(name, ())) == 1}
     if "pod_uid" in ids:
         ids |= _pod_ids(ids["pod_uid"], identities)
     ids |= _node(events)
-    called = {driver for event in events if (driver := identities.driver_of(event.origin.source))}
-    if "driver" not in ids and len(called) == 1:
-        ids["driver"] = called.pop()
+    drivers = {driver for event in events if (driver := identities.driver_of(event.origin.source))}
+    if "driver" not in ids and len(drivers) == 1:
+        ids["driver"] = drivers.pop()
     _compute(ids, events)
     name = ids.get("spec_name") or ids.get("volume_handle") or ids.get("outer_name") or key.rpartition("|")[2]
     return Entity(kind=SubjectKind.VOLUME, key=key, name=name, ids=ids)
@@ -97,19 +97,19 @@ def _runtime_thing(kind: SubjectKind, key: str, events: Sequence[Event], identit
     return Entity(kind=kind, key=key, name=key[:13], ids=dict(ids))
 
 
-def _only(events: Sequence[Event], name: str) -> dict[str, str]:
+def _unique_ref(events: Sequence[Event], name: str) -> dict[str, str]:
     """The name if all events that say it agree; a volume of many pods has no pod."""
-    said = {value for event in events if (value := event.ref(name))}
-    return {name: said.pop()} if len(said) == 1 else {}
+    values = {value for event in events if (value := event.ref(name))}
+    return {name: values.pop()} if len(values) == 1 else {}
 
 
-def _said(events: Sequence[Event]) -> dict[str, set[str]]:
+def _values_by_kind(events: Sequence[Event]) -> dict[str, set[str]]:
     """By kind of name, the first of each event."""
-    said: dict[str, set[str]] = defaultdict(set)
+    values: dict[str, set[str]] = defaultdict(set)
     for refs in {event.refs for event in events}:
         for kind, value in dict(reversed(refs)).items():
-            said[kind].add(value)
-    return said
+            values[kind].add(value)
+    return values
 
 
 def _node(events: Sequence[Event]) -> dict[str, str]:

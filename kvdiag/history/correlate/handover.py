@@ -13,7 +13,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from kvdiag.base.clock import CLOCKS_DIFFER, SECOND, say_duration
+from kvdiag.base.clock import CLOCKS_DIFFER, SECOND, format_duration
 from kvdiag.history.correlate.skew import offset
 from kvdiag.model.event import Event
 from kvdiag.model.timeline import Skew
@@ -26,8 +26,8 @@ OVERLAP, LEFT, CLEAN = "volume.handover.overlap", "volume.handover.left", "volum
 HANDED_OVER = frozenset({OVERLAP, LEFT, CLEAN})
 TOLERANCE = 2 * SECOND  # of clocks that nothing was found out about
 REFUSED = "volume.multi-attach"
-TAKEN = frozenset({"volume.detach.forced", "volume.detach.out-of-service"})
-TOLD_BY = STAGED | UNSTAGED | PUBLISHED | UNPUBLISHED | TAKEN | {REFUSED}
+FORCED_DETACHES = frozenset({"volume.detach.forced", "volume.detach.out-of-service"})
+HANDOVER_EVIDENCE = STAGED | UNSTAGED | PUBLISHED | UNPUBLISHED | FORCED_DETACHES | {REFUSED}
 EXCLUSIVE, UNKNOWN = "exclusive", "unknown"
 # Drivers of network file systems, which any number of nodes may mount; operators put a prefix before some.
 NETWORK_FILE_SYSTEMS = (
@@ -58,7 +58,7 @@ DISKS = (
 )
 
 
-class _Place:
+class _Staging:
     """Where a volume is staged, since when, and by which pods it is used there."""
 
     def __init__(self, since: int) -> None:
@@ -74,26 +74,26 @@ class _Sharing:
         """Read what holds at any time: the volume's driver, and the access mode that its driver was asked for."""
         driver, mode = "", ""
         self._refused = False
-        self._taken: dict[str, int] = {}
+        self._force_detached: dict[str, int] = {}
         for event in events:
             driver = driver or event.ref("driver")
             mode = event.attrs.get("access_mode") or mode
             self._refused = self._refused or event.kind == REFUSED
-            if event.kind in TAKEN:
-                self._taken[event.ref("node")] = event.time
+            if event.kind in FORCED_DETACHES:
+                self._force_detached[event.ref("node")] = event.time
         self.is_shared = mode == "MULTI" or _is_of(driver, NETWORK_FILE_SYSTEMS)
         self._is_single = mode == "SINGLE"
         self._is_disk, self._is_of_one_node = _is_of(driver, DISKS), _is_of(driver, ONE_NODE_DISKS)
 
-    def state(self, node: str, place: _Place) -> str:
+    def state(self, node: str, staging: _Staging) -> str:
         """`exclusive` if one node alone may mount the volume, which is staged on this one."""
-        is_left = self._is_of_one_node and not place.pods
-        is_taken = self._is_disk and self.is_taken(node, place)
-        return EXCLUSIVE if self._refused or self._is_single or is_taken or is_left else UNKNOWN
+        is_left = self._is_of_one_node and not staging.pods
+        is_forced = self._is_disk and self.is_force_detached(node, staging)
+        return EXCLUSIVE if self._refused or self._is_single or is_forced or is_left else UNKNOWN
 
-    def is_taken(self, node: str, place: _Place) -> bool:
+    def is_force_detached(self, node: str, staging: _Staging) -> bool:
         """Whether the controller detached the volume from this node by force since it was staged there."""
-        return self._taken.get(node, 0) > place.since
+        return self._force_detached.get(node, 0) > staging.since
 
 
 def _is_of(driver: str, drivers: Iterable[str]) -> bool:
@@ -102,7 +102,7 @@ def _is_of(driver: str, drivers: Iterable[str]) -> bool:
 
 def handovers(events: Sequence[Event], clocks: Mapping[str, Skew]) -> Iterator[Event]:
     """The hand-overs of one volume, from its events in order of time; each stands where the second node staged it."""
-    places: dict[str, _Place] = {}
+    places: dict[str, _Staging] = {}
     left: dict[str, int] = {}
     sharing = _Sharing(events)
     of_nodes = sorted(
@@ -118,7 +118,7 @@ def handovers(events: Sequence[Event], clocks: Mapping[str, Skew]) -> Iterator[E
         if event.kind in STAGED:
             still = {other: at for other, at in places.items() if not _follows(unstaged[other], time)}
             yield from _arrivals(event, time, still, left, sharing)
-            places.setdefault(node, _Place(time))
+            places.setdefault(node, _Staging(time))
         elif event.kind in PUBLISHED and node in places:
             places[node].pods.add(pod)
             places[node].was_used = True
@@ -135,20 +135,22 @@ def _follows(times: Sequence[int], time: int) -> bool:
 
 
 def _arrivals(
-    event: Event, time: int, places: Mapping[str, _Place], left: dict[str, int], sharing: _Sharing
+    event: Event, time: int, places: Mapping[str, _Staging], left: dict[str, int], sharing: _Sharing
 ) -> Iterator[Event]:
     node = event.node
     if node in places:
         return
-    for other, place in places.items() if not sharing.is_shared else ():
-        state = sharing.state(other, place)
-        is_left = place.was_used and (state == EXCLUSIVE or not place.pods or sharing.is_taken(other, place))
-        if other != node and is_left and time - place.since > TOLERANCE:
+    for other, staging in places.items() if not sharing.is_shared else ():
+        state = sharing.state(other, staging)
+        is_left = staging.was_used and (
+            state == EXCLUSIVE or not staging.pods or sharing.is_force_detached(other, staging)
+        )
+        if other != node and is_left and time - staging.since > TOLERANCE:
             yield _event(event, OVERLAP, other, "it was still staged there", state)
             yield _event(event, LEFT, other, "it was staged on another node", state)._replace(node=other)
     for other, since in list(left.items()):
         if other != node and not places:
-            yield _event(event, CLEAN, other, f"unstaged {say_duration(max(0, time - since))} before")
+            yield _event(event, CLEAN, other, f"unstaged {format_duration(max(0, time - since))} before")
     left.clear()
 
 

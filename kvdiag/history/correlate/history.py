@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from kvdiag.events.raw import EventMatch, RawEvent
-from kvdiag.events.snapshots.fact import STANDING, Snapshot
+from kvdiag.events.snapshots.fact import SNAPSHOT_KINDS, Snapshot
 from kvdiag.events.stamper import Process
 from kvdiag.formats.authors import DRIVER, Attribution
 from kvdiag.formats.bodies.eventtable import FORMATS as ROWS
@@ -21,13 +21,13 @@ from kvdiag.history.correlate.coverage import STARTING, SourceCoverage, coverage
 from kvdiag.history.correlate.entities import describe
 from kvdiag.history.correlate.handover import handovers
 from kvdiag.history.correlate.identity import Identities
-from kvdiag.history.correlate.needed import EVERYTHING, STARTS, Scope, needed
+from kvdiag.history.correlate.needed import EVERYTHING, STARTS, Scope, filter_events
 from kvdiag.history.correlate.nodes import with_nodes
 from kvdiag.history.correlate.skew import skews
-from kvdiag.history.correlate.snapshots import stand
+from kvdiag.history.correlate.snapshots import snapshot_events
 from kvdiag.history.correlate.versions import inferred, printed
 from kvdiag.history.ingest.log_events import LogEvents
-from kvdiag.model.event import CONTROLLER_CALLS, CONTROLLERS, Event, Ref, place_of
+from kvdiag.model.event import CONTROLLER_CALLS, CONTROLLERS, Event, Ref, event_order
 from kvdiag.model.record import Origin
 from kvdiag.model.timeline import Coverage, Gap, History, SeenVersion, Skew, Timeline
 from kvdiag.model.values import SubjectKind
@@ -42,31 +42,31 @@ def build_history(
     logs: Sequence[LogEvents],
     clocks: Mapping[str, SourceClock],
     spans: Mapping[str, Iterable[str]],
-    given: Sequence[SeenVersion] = (),
+    given_versions: Sequence[SeenVersion] = (),
     scope: Scope = EVERYTHING,
-    standing: Sequence[Snapshot] = (),
+    snapshots: Sequence[Snapshot] = (),
 ) -> History:
     """Correlate what all logs said. `spans` are the version ranges of the wordings seen; `given` are `--component`.
 
     `standing` is what files beside the logs say.
     """
-    is_part = scope.kinds is not None and scope.is_any_time and not standing
+    is_part = scope.kinds is not None and scope.is_any_time and not snapshots
     found = list(_events(logs, clocks, scope.kinds if is_part else None))
     if not scope.is_any_time:
         found = [event for event in found if scope.covers(event.time, event.ends)]
-    found += list(stand(standing, found))
+    found += list(snapshot_events(snapshots, found))
     entries = {id(s.match.entry): s.match.entry for t in logs for s in t.raw_events}.values()
-    places = {one.source: one.place for one in logs} | {one.source: one.place for one in standing}
+    places = {one.source: one.place for one in logs} | {one.source: one.place for one in snapshots}
     unique = join_polls(
-        without_records(without_copies(sorted(found, key=place_of))), {entry.kind for entry in entries if entry.poll}
+        without_records(without_copies(sorted(found, key=event_order))), {entry.kind for entry in entries if entry.poll}
     )
     events = with_nodes(unique, places)
     wide = {entry.kind for entry in entries if entry.scope == "node"}
     coverage = tuple(coverages(_parts_by_component(logs, clocks, events), _suppressed(events), _started(events)))
-    history = joined_history(events, wide, coverage, (*given, *printed(events), *inferred(spans)))
+    history = joined_history(events, wide, coverage, (*given_versions, *printed(events), *inferred(spans)))
     begins, ends = _reach(logs, clocks) if is_part else (history.begins, history.ends)
-    adrift = frozenset(source for source, clock in clocks.items() if clock.is_unanchored)
-    return history._replace(begins=begins, ends=ends, adrift=adrift)
+    unanchored = frozenset(source for source, clock in clocks.items() if clock.is_unanchored)
+    return history._replace(begins=begins, ends=ends, unanchored=unanchored)
 
 
 def joined_history(
@@ -80,7 +80,7 @@ def joined_history(
     by_subject, uses = _divide(events, identities, wide)
     volumes = [events for (kind, _), events in by_subject.items() if kind is SubjectKind.VOLUME]
     disagree = disagreements(volumes, events)
-    clock_skews = _hand_over(volumes)
+    clock_skews = _add_handovers(volumes)
     begins, ends = _span_of(events)
     return History(
         events=tuple(events),
@@ -90,7 +90,7 @@ def joined_history(
         begins=begins,
         ends=ends,
         skews=clock_skews,
-        disagree=disagree,
+        disagreements=disagree,
     )
 
 
@@ -99,7 +99,7 @@ def _events(
 ) -> Iterator[Event]:
     for log in logs:
         clock, by = clocks[log.source], log.attribution
-        for raw_event in log.raw_events if kinds is None else needed(log.raw_events, kinds):
+        for raw_event in log.raw_events if kinds is None else filter_events(log.raw_events, kinds):
             yield _event(raw_event, log.source, by, clock)
 
 
@@ -126,7 +126,7 @@ def _event(raw_event: RawEvent, source: str, by: Attribution, clock: SourceClock
 def _component_of(match: EventMatch, process: Process, by: Attribution) -> str:
     """Who said it; a crash is its own program's."""
     entry = match.entry
-    return by.of_words(entry.component or match.attr("program"), process.ident, is_call=entry.is_call)
+    return by.author_of_words(entry.component or match.attr("program"), process.ident, is_call=entry.is_call)
 
 
 def _divide(
@@ -170,20 +170,20 @@ def _subjects(event: Event, identities: Identities) -> list[Subject]:
     return subjects
 
 
-def _hand_over(volumes: Sequence[list[Event]]) -> tuple[Skew, ...]:
+def _add_handovers(volumes: Sequence[list[Event]]) -> tuple[Skew, ...]:
     """Add to each volume's events how it was handed from node to node; give what that tells about the nodes' clocks."""
     moved = [events for events in volumes if len({event.node for event in events if event.node}) > 1]
     found = tuple(skews(volumes)) if moved else ()
     clocks = {skew.node: skew for skew in found}
     for events in moved:
         events.extend(list(handovers(events, clocks)))
-        events.sort(key=place_of)
+        events.sort(key=event_order)
     return found
 
 
 def _of_logs(by_subject: Mapping[Subject, list[Event]]) -> dict[Subject, list[Event]]:
     """The subjects that the logs speak of; a list of mounts names every volume of a node."""
-    return {key: events for key, events in by_subject.items() if any(e.kind not in STANDING for e in events)}
+    return {key: events for key, events in by_subject.items() if any(e.kind not in SNAPSHOT_KINDS for e in events)}
 
 
 def _timelines(
@@ -201,14 +201,14 @@ def _parts_by_component(
     logs: Sequence[LogEvents], clocks: Mapping[str, SourceClock], events: list[Event]
 ) -> dict[tuple[str, str], list[SourceCoverage]]:
     """By component and node: each source in which the component spoke counts from its first to its last line."""
-    nodes = {event.origin.source: event.node for event in events if not event.is_controllers}
+    nodes = {event.origin.source: event.node for event in events if not event.is_from_controller}
     by_component: dict[tuple[str, str], list[SourceCoverage]] = defaultdict(list)
     for log in logs:
         clock, by = clocks[log.source], log.attribution
         parts: dict[tuple[str, str], SourceCoverage] = {}
         illegible = tuple(_illegible(log, clock))
         is_controller = not _serves(log, NODE_CALLS) and _serves(log, CONTROLLER_CALLS)
-        for first, last in _by_speaker(log):
+        for first, last in _edges_by_process(log):
             process = first.process
             component = _component_of(first.match, process, by)
             if component == DRIVER and (is_controller or first.match.entry.component == CONTROLLER):
@@ -237,7 +237,7 @@ def _illegible(log: LogEvents, clock: SourceClock) -> Iterator[Gap]:
         return
     begins, ends = _span(log, clock)
     for first, last in log.damaged:
-        before = bisect_left(log.raw_events, first, key=lambda said: said.line)
+        before = bisect_left(log.raw_events, first, key=lambda raw_event: raw_event.line)
         after = bisect_right(log.raw_events, last, key=lambda said: said.line)
         near = [said.more[1] if said.more else said.stamp for said in log.raw_events[max(0, before - 1) : before]]
         times = [clock.utc(stamp, first) for stamp in near] or [begins]
@@ -251,7 +251,7 @@ def _serves(log: LogEvents, calls: str | tuple[str, ...]) -> bool:
     return any(s.match.entry.is_call and s.match.entry.kind.startswith(calls) for s in log.raw_events)
 
 
-def _by_speaker(log: LogEvents) -> Iterator[list[RawEvent]]:
+def _edges_by_process(log: LogEvents) -> Iterator[list[RawEvent]]:
     """The first and last raw_event of each kind by each process."""
     groups: dict[tuple[int, Process], list[RawEvent]] = {}
     for raw_event in log.raw_events:
@@ -267,9 +267,9 @@ def _by_speaker(log: LogEvents) -> Iterator[list[RawEvent]]:
 def _verbosity(raw_event: RawEvent) -> int:
     """The -v a line proves: the flag that was dumped, or what its wording needs."""
     if raw_event.match.entry.kind != "kubelet.flag":
-        return raw_event.match.entry.proves
-    said = raw_event.match.attrs.get("verbosity", "")
-    return int(said) if said.isdecimal() and len(said) < 3 else 0
+        return raw_event.match.entry.min_verbosity
+    value = raw_event.match.attrs.get("verbosity", "")
+    return int(value) if value.isdecimal() and len(value) < 3 else 0
 
 
 def _span(log: LogEvents, clock: SourceClock) -> tuple[int, int]:
@@ -282,10 +282,10 @@ def _span(log: LogEvents, clock: SourceClock) -> tuple[int, int]:
 
 def _started(events: Iterable[Event]) -> dict[tuple[str, str], list[tuple[int, int]]]:
     """By component and node: when it last spoke before it said that it starts, and when it said so."""
-    spoke: dict[tuple[str, str], list[int]] = defaultdict(list)
+    activity: dict[tuple[str, str], list[int]] = defaultdict(list)
     started: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
     for event in events:
-        times = spoke[event.component, event.node]
+        times = activity[event.component, event.node]
         if event.kind in STARTS:
             before = next((time for time in reversed(times) if time < event.time - STARTING), None)
             if before is not None:

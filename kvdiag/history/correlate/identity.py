@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from kvdiag.events.names import attachment_name, inline_handle, staging_hash
-from kvdiag.events.snapshots.fact import STANDING
+from kvdiag.events.snapshots.fact import SNAPSHOT_KINDS
 from kvdiag.model.event import Event, Ref
 
 VOLUME_KINDS = frozenset(
@@ -39,7 +39,7 @@ class Lease(NamedTuple):
     pod_uid: str
 
 
-class Joined:
+class UnionFind:
     """Which keys are one volume: a union-find in which the smallest key of each set stands for it."""
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ class Identities:
 
     def __init__(self, events: Iterable[Event]) -> None:
         """`events` of all sources in order of time."""
-        self.volumes = Joined()
+        self.volumes = UnionFind()
         self._leases: dict[str, list[Lease]] = {}
         self._full: dict[str, str] = {}  # the only pod of this name in any namespace
         self._owner: dict[str, str] = {}
@@ -80,9 +80,9 @@ class Identities:
 
     def pod_uid(self, event: Event) -> str:
         """The UID of the pod an event speaks of: said, or leased to its name then, or known to own its sandbox."""
-        said = event.ref("pod_uid")
-        if said:
-            return said
+        uid = event.ref("pod_uid")
+        if uid:
+            return uid
         for kind in ("container_id", "sandbox_id"):
             owner = self._owner.get(event.ref(kind))
             if owner:
@@ -145,7 +145,7 @@ class Identities:
             if event.kind in NAMES_DRIVER and event.ref("driver"):
                 self._drivers.setdefault(event.origin.source, event.ref("driver"))
             if named is None or event.kind == PLEG:
-                self._own(event, late)
+                self._learn_owner(event, late)
             if named is not None:
                 continue
             seen[event.refs] = (pod, uid)
@@ -156,13 +156,18 @@ class Identities:
             if event.ref("spec_name") and _is_persistent(event.ref("volume_handle")):
                 pv_names.add(event.ref("spec_name"))
         for event in late:
-            self._own(event, None)
+            self._learn_owner(event, None)
         short = Counter(name.partition("/")[2] for name in self._leases)
-        self._full = {own: name for name in self._leases for own in (name.partition("/")[2],) if short[own] == 1}
+        self._full = {
+            short_name: name
+            for name in self._leases
+            for short_name in (name.partition("/")[2],)
+            if short[short_name] == 1
+        }
         self._compute(pv_names, {ref.value for refs in seen for ref in refs if ref.kind == "node"})
 
     def _lease(self, pod: str, uid: str, event: Event) -> None:
-        if event.kind in STANDING:  # whose time is not known
+        if event.kind in SNAPSHOT_KINDS:  # whose time is not known
             self._names.setdefault(uid, pod)
             return
         leases = self._leases.setdefault(pod, [])
@@ -170,7 +175,7 @@ class Identities:
             leases.append(Lease(event.time, uid))
         self._names[uid] = pod
 
-    def _own(self, event: Event, late: list[Event] | None) -> None:
+    def _learn_owner(self, event: Event, late: list[Event] | None) -> None:
         """Sandboxes and containers belong to the pod of a line that names both, or to their sandbox's pod.
 
         What belongs to none yet goes to `late`, when there is more to learn.
@@ -236,36 +241,36 @@ def _named_pod(refs: Refs) -> tuple[str, str]:
 
 def _volume_keys(refs: Iterable[Ref]) -> Iterable[Key]:
     """Every key the names of one line give; they all name one volume."""
-    said: Mapping[str, str] = {ref.kind: ref.value for ref in refs}
-    uid, spec, outer = said.get("pod_uid", ""), said.get("spec_name", ""), said.get("outer_name", "")
-    if "unique_name" in said:
-        yield ("unique", said["unique_name"])
-    yield from _handle_keys(said)
+    names: Mapping[str, str] = {ref.kind: ref.value for ref in refs}
+    uid, spec, outer = names.get("pod_uid", ""), names.get("spec_name", ""), names.get("outer_name", "")
+    if "unique_name" in names:
+        yield ("unique", names["unique_name"])
+    yield from _handle_keys(names)
     if uid and spec:
         yield ("at", uid, spec)
     if uid and outer:
-        yield from _pod_level_keys(uid, outer, said)
-    if spec and not uid and "volume_handle" not in said and spec != outer:
+        yield from _pod_level_keys(uid, outer, names)
+    if spec and not uid and "volume_handle" not in names and spec != outer:
         yield ("pv", spec)
-    if hashed := _hash_in(said.get("staging_path", "")):
-        yield ("staged", said.get("driver", ""), hashed)
-    if "attachment" in said:
-        yield ("attachment", said["attachment"])
+    if hashed := _hash_in(names.get("staging_path", "")):
+        yield ("staged", names.get("driver", ""), hashed)
+    if "attachment" in names:
+        yield ("attachment", names["attachment"])
 
 
-def _handle_keys(said: Mapping[str, str]) -> Iterable[Key]:
-    handle, spec = said.get("volume_handle", ""), said.get("spec_name", "")
+def _handle_keys(names: Mapping[str, str]) -> Iterable[Key]:
+    handle, spec = names.get("volume_handle", ""), names.get("spec_name", "")
     if handle:
-        yield ("handle", said.get("driver", ""), handle)
+        yield ("handle", names.get("driver", ""), handle)
         if spec and _is_persistent(handle):
             yield ("pv", spec)
 
 
-def _pod_level_keys(uid: str, outer: str, said: Mapping[str, str]) -> Iterable[Key]:
+def _pod_level_keys(uid: str, outer: str, names: Mapping[str, str]) -> Iterable[Key]:
     """The pod's own name for a volume; for all but persistent ones it is also the name of the folder."""
     yield ("outer", uid, outer)
-    unique = said.get("unique_name", "")
-    if unique and "volume_handle" not in said:
+    unique = names.get("unique_name", "")
+    if unique and "volume_handle" not in names:
         yield ("at", uid, outer)
         if unique.startswith("kubernetes.io/csi/"):
             yield ("inline", uid, outer)

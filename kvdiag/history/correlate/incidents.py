@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from kvdiag.base.clock import CLOCKS_DIFFER
-from kvdiag.formats.authors import called
+from kvdiag.formats.authors import program_in_name
 from kvdiag.history.correlate.clocks import set_clocks
 from kvdiag.history.ingest.log_events import LogEvents
 from kvdiag.model.values import EMPTY
@@ -31,7 +31,7 @@ def incidents(logs: Sequence[LogEvents]) -> Mapping[str, str]:
     by_folder: dict[str, list[LogEvents]] = defaultdict(list)
     for log in logs:
         by_folder[folders.get(log.input, "")].append(log)
-    anchored = [folder for folder, own in by_folder.items() if any(map(_is_kubelets, own))]
+    anchored = [folder for folder, folder_logs in by_folder.items() if any(map(_is_kubelets, folder_logs))]
     if len(anchored) < 2 or "" in by_folder:
         return EMPTY
     names = {folder: set(_ids(own)) for folder, own in by_folder.items()}
@@ -41,10 +41,10 @@ def incidents(logs: Sequence[LogEvents]) -> Mapping[str, str]:
 
 def _is_kubelets(log: LogEvents) -> bool:
     """Whether a file is kubelet's log, by its name and by what it says."""
-    return log.component == "kubelet" == called(log.input)
+    return log.component == "kubelet" == program_in_name(log.input)
 
 
-def of_input(name: str, found: Mapping[str, str]) -> str:
+def incident_of_input(name: str, found: Mapping[str, str]) -> str:
     """The incident of an input that is no log, by those of the logs in its folder; empty where there are none."""
     inside = ((len(_common((name, source))), incident) for source, incident in found.items())
     return max(inside, default=(0, ""))[1]
@@ -93,15 +93,15 @@ def _joined(names: Mapping[str, set[tuple[str, str]]], spans: Mapping[str, tuple
         return folder
 
     holders: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for folder, own in names.items():
-        near = {other for name in own for other in holders[name] if _meet(spans[folder], spans[other])}
+    for folder, ids in names.items():
+        near = {other for name in ids for other in holders[name] if _overlap(spans[folder], spans[other])}
         for other in near:
             one, two = sorted((root(other), root(folder)))
             first[two] = one
-        for name in own:
+        for name in ids:
             holders[name].append(folder)
     return {folder: root(folder) for folder in names}
 
 
-def _meet(one: tuple[int, int], other: tuple[int, int]) -> bool:
+def _overlap(one: tuple[int, int], other: tuple[int, int]) -> bool:
     return one[0] <= other[1] + CLOCKS_DIFFER and other[0] <= one[1] + CLOCKS_DIFFER

@@ -27,7 +27,7 @@ def look_up(history: History, kind: SubjectKind, ref: str) -> list[Timeline]:
     return [t for t in timelines if any(name.startswith(ref) for name in _names(t))]
 
 
-def named(history: History, kind: SubjectKind) -> list[str]:
+def subject_names(history: History, kind: SubjectKind) -> list[str]:
     """What the subjects of a kind are called, each once, in order."""
     silent = (
         _silent(history, {key for one, key in history.timelines if one is kind}) if kind is SubjectKind.NODE else ()
@@ -47,7 +47,7 @@ def _names(timeline: Timeline) -> Iterator[str]:
     subject = timeline.subject
     yield subject.key
     yield subject.name
-    own = {
+    id_kinds = {
         SubjectKind.POD: ("pod", "pod_uid", "pod_name"),
         SubjectKind.VOLUME: ("volume_handle", "unique_name", "spec_name", "staging_path", "target_path", "attachment"),
         SubjectKind.SANDBOX: ("sandbox_id",),
@@ -55,4 +55,4 @@ def _names(timeline: Timeline) -> Iterator[str]:
         SubjectKind.DRIVER: ("driver",),
         SubjectKind.NODE: ("node",),
     }
-    yield from (subject.ids[name] for name in own[subject.kind] if name in subject.ids)
+    yield from (subject.ids[name] for name in id_kinds[subject.kind] if name in subject.ids)

@@ -53,23 +53,23 @@ class Scope(NamedTuple):
 EVERYTHING = Scope()
 
 
-def needed(raw_events: Sequence[RawEvent], kinds: AbstractSet[str]) -> Iterator[RawEvent]:
+def filter_events(raw_events: Sequence[RawEvent], kinds: AbstractSet[str]) -> Iterator[RawEvent]:
     """Those of the `kinds` and of `ALWAYS`, the first and last of all, and what tells who is who and on which node."""
-    wanted = kinds | ALWAYS
+    kept_kinds = kinds | ALWAYS
     seen: set[tuple[object, ...]] = set()
     ends = (0, len(raw_events) - 1)
     starts = [at for at, raw_event in enumerate(raw_events) if raw_event[1].entry.kind in STARTS]
-    spoke = {at for start in starts for at in _last_words(raw_events, start)}
-    spoke |= set(_first_of_nodes(raw_events))
+    kept_positions = {at for start in starts for at in _last_before_start(raw_events, start)}
+    kept_positions |= set(_first_of_nodes(raw_events))
     for at, raw_event in enumerate(raw_events):
         match = raw_event[1]
-        if match.entry.kind in wanted:
+        if match.entry.kind in kept_kinds:
             seen.add(tuple(match.linking))
             yield raw_event
         elif (names := tuple(match.linking)) and names not in seen:
             seen.add(names)
             yield raw_event
-        elif at in ends or at in spoke:
+        elif at in ends or at in kept_positions:
             yield raw_event
 
 
@@ -84,7 +84,7 @@ def _first_of_nodes(raw_events: Sequence[RawEvent]) -> Iterator[int]:
         before = process
 
 
-def _last_words(raw_events: Sequence[RawEvent], start: int) -> Iterator[int]:
+def _last_before_start(raw_events: Sequence[RawEvent], start: int) -> Iterator[int]:
     """Where each process that starts, or another of its component, spoke last before."""
     begun, component = raw_events[start].stamp - STARTING, raw_events[start].match.entry.component
     for at in range(start - 1, -1, -1):

@@ -29,26 +29,28 @@ Places = Mapping[str, Provenance]
 
 def with_nodes(events: Sequence[Event], places: Places) -> list[Event]:
     """The events, in order of time, each of its node; empty where that cannot be told."""
-    of_nodes = [event for event in events if not event.is_controllers]
+    of_nodes = [event for event in events if not event.is_from_controller]
     by_source = _Sources(events, of_nodes, places).names()
     local = {event.node for event in of_nodes if event.node} | set(by_source.values())
     only = next(iter(local)) if len(local) == 1 else ""
     scheduled = _Scheduled(events)
     if len(of_nodes) == len(events):
         return [
-            event if event.node else _on(event, by_source.get(event.origin.source) or scheduled.node(event) or only)
+            event
+            if event.node
+            else _with_node(event, by_source.get(event.origin.source) or scheduled.node(event) or only)
             for event in events
         ]
     aliases = _aliases(events, by_source, local)
-    attachments = _attachments(events, local | _spoken(events))
+    attachments = _attachments(events, local | _named_nodes(events))
     placed = []
     for event in events:
-        if event.is_controllers:
+        if event.is_from_controller:
             node = event.ref("node") or attachments.get(event.ref("attachment"), "")
             node = aliases.get(node, node) or scheduled.node(event)
         else:
             node = event.node or by_source.get(event.origin.source) or scheduled.node(event) or only
-        placed.append(event if node == event.node else _on(event, node))
+        placed.append(event if node == event.node else _with_node(event, node))
     return placed
 
 
@@ -56,18 +58,18 @@ class _Scheduled:
     """To which node the scheduler assigned each pod, and when."""
 
     def __init__(self, events: Sequence[Event]) -> None:
-        self._told: dict[str, list[tuple[int, str]]] = defaultdict(list)
+        self._assignments: dict[str, list[tuple[int, str]]] = defaultdict(list)
         for event in events:
             if event.kind == "pod.scheduled" and event.ref("node"):
-                self._told[event.ref("pod")].append((event.time, event.ref("node")))
+                self._assignments[event.ref("pod")].append((event.time, event.ref("node")))
 
     def node(self, event: Event) -> str:
         """The node of the pod that an event is about: the last that it was assigned to; empty if nothing tells."""
-        told = self._told.get(event.ref("pod"), ()) if self._told else ()
-        return next((node for time, node in reversed(told) if time <= event.time + SECOND), "")
+        assigned = self._assignments.get(event.ref("pod"), ()) if self._assignments else ()
+        return next((node for time, node in reversed(assigned) if time <= event.time + SECOND), "")
 
 
-def _on(event: Event, node: str) -> Event:
+def _with_node(event: Event, node: str) -> Event:
     """The event, of that node: `_replace` takes three times as long."""
     time, kind, component, refs, attrs, origin, _, logged, ends, count = event
     return Event(time, kind, component, refs, attrs, origin, node, logged, ends, count)
@@ -79,79 +81,79 @@ class _Sources:
     def __init__(self, events: Sequence[Event], of_nodes: Sequence[Event], places: Places) -> None:
         """`of_nodes` are the events that no controller wrote."""
         self._events, self._of_nodes, self._places = events, of_nodes, places
-        self._mute = {event.origin.source for event in of_nodes if not event.node}
+        self._sources_without_node = {event.origin.source for event in of_nodes if not event.node}
 
     def names(self) -> dict[str, str]:
         """Each of those logs with its node, where that can be told; one made up where only its being another can."""
-        said = self._by_own_words()
-        said = self._by_layout(said) | said
+        nodes = self._by_node_refs()
+        nodes = self._by_layout(nodes) | nodes
         for names in (self._by_shared_ids, self._by_attachment, self._apart):
-            if not self._mute <= said.keys():
-                said |= names(said)
-        return said
+            if not self._sources_without_node <= nodes.keys():
+                nodes |= names(nodes)
+        return nodes
 
-    def _by_own_words(self) -> dict[str, str]:
+    def _by_node_refs(self) -> dict[str, str]:
         """The node each kubelet log is of: the only one its own lines speak of."""
-        spoken: dict[str, set[str]] = defaultdict(set)
+        nodes_by_source: dict[str, set[str]] = defaultdict(set)
         for event in self._of_nodes:
             if event.component == "kubelet" and event.ref("node"):
-                spoken[event.origin.source].update(ref.value for ref in event.refs if ref.kind == "node")
-        return {source: nodes.pop() for source, nodes in spoken.items() if len(nodes) == 1}
+                nodes_by_source[event.origin.source].update(ref.value for ref in event.refs if ref.kind == "node")
+        return {source: nodes.pop() for source, nodes in nodes_by_source.items() if len(nodes) == 1}
 
-    def _by_layout(self, said: Mapping[str, str]) -> dict[str, str]:
+    def _by_layout(self, known: Mapping[str, str]) -> dict[str, str]:
         """The node each collected input is of: what the lines of its group call it, else what the layout calls it."""
         hosts: dict[str, set[str]] = defaultdict(set)
         for event in self._of_nodes:
             if event.node and (place := self._places.get(event.origin.source)) and place.group:
                 hosts[place.group].add(event.node)
-        spoken: dict[str, set[str]] = defaultdict(set)
-        for source, node in said.items():
-            spoken[self._places[source].group].add(node)
+        by_group: dict[str, set[str]] = defaultdict(set)
+        for source, node in known.items():
+            by_group[self._places[source].group].add(node)
         named: dict[str, str] = {}
         for source, place in self._places.items():
-            for names in (hosts[place.group], spoken[place.group], {place.node}):
+            for names in (hosts[place.group], by_group[place.group], {place.node}):
                 if place.group and len(names) == 1:
                     named[source] = next(iter(names))
                     break
         return {source: node for source, node in named.items() if node}
 
-    def _by_shared_ids(self, said: Mapping[str, str]) -> dict[str, str]:
+    def _by_shared_ids(self, known: Mapping[str, str]) -> dict[str, str]:
         """Logs that name a pod, sandbox or container which also stands in the logs of one known node."""
         owners: dict[Ref, set[str]] = defaultdict(set)
         for event in self._of_nodes:
-            if node := event.node or said.get(event.origin.source, ""):
+            if node := event.node or known.get(event.origin.source, ""):
                 for ref in _local_ids(event):
                     owners[ref].add(node)
         seen: dict[str, set[str]] = defaultdict(set)
-        for event in self._unnamed(said):
+        for event in self._unnamed(known):
             for ref in _local_ids(event):
                 if len(owners[ref]) == 1:
                     seen[event.origin.source] |= owners[ref]
         return {source: nodes.pop() for source, nodes in seen.items() if len(nodes) == 1}
 
-    def _by_attachment(self, said: Mapping[str, str]) -> dict[str, str]:
+    def _by_attachment(self, known: Mapping[str, str]) -> dict[str, str]:
         """Logs of a node that stages volumes just after a controller attached them to one node, each time the same."""
         attached = _attached(self._events)
         seen: dict[str, set[str]] = defaultdict(set)
-        for event in self._unnamed(said):
+        for event in self._unnamed(known):
             if event.kind in _STAGED and (node := _attached_to(event, attached)):
                 seen[event.origin.source].add(node)
         return {source: nodes.pop() for source, nodes in seen.items() if len(nodes) == 1}
 
-    def _apart(self, said: Mapping[str, str]) -> dict[str, str]:
+    def _apart(self, known: Mapping[str, str]) -> dict[str, str]:
         """Beside logs of known nodes: those that name pods which none of these has are of nodes of their own."""
-        if not said and not any(event.node for event in self._of_nodes):
+        if not known and not any(event.node for event in self._of_nodes):
             return {}
         groups: dict[Ref, str] = {}
         found: dict[str, str] = {}
-        for event in self._unnamed(said):
+        for event in self._unnamed(known):
             for ref in _local_ids(event):
                 group = found.setdefault(event.origin.source, groups.get(ref, f"{NAMELESS}{event.origin.source})"))
                 groups.setdefault(ref, group)
         return found
 
-    def _unnamed(self, said: Mapping[str, str]) -> Iterator[Event]:
-        yield from (event for event in self._of_nodes if not event.node and event.origin.source not in said)
+    def _unnamed(self, known: Mapping[str, str]) -> Iterator[Event]:
+        yield from (event for event in self._of_nodes if not event.node and event.origin.source not in known)
 
 
 def _local_ids(event: Event) -> Iterator[Ref]:
@@ -189,18 +191,18 @@ def _aliases(events: Sequence[Event], by_source: Mapping[str, str], known: set[s
     return {alias: nodes.pop() for alias, nodes in seen.items() if len(nodes) == 1}
 
 
-def _spoken(events: Iterable[Event]) -> set[str]:
+def _named_nodes(events: Iterable[Event]) -> set[str]:
     return {ref.value for event in events for ref in event.refs if ref.kind == "node"}
 
 
 def _attachments(events: Iterable[Event], nodes: set[str]) -> dict[str, str]:
     """The node of each VolumeAttachment whose name some volume and node of these events give."""
-    wanted = {name for event in events if (name := event.ref("attachment"))}
-    volumes = {(event.ref("volume_handle"), event.ref("driver")) for event in events} if wanted else set()
+    attachments = {name for event in events if (name := event.ref("attachment"))}
+    volumes = {(event.ref("volume_handle"), event.ref("driver")) for event in events} if attachments else set()
     named = (
         (attachment_name(handle, driver, node), node)
         for handle, driver in volumes
         if handle and driver
         for node in nodes
     )
-    return {name: node for name, node in named if name in wanted}
+    return {name: node for name, node in named if name in attachments}

@@ -28,10 +28,10 @@ def skews(volumes: Iterable[Sequence[Event]]) -> Iterator[Skew]:
     least: dict[str, list[int]] = defaultdict(list)
     most: dict[str, list[int]] = defaultdict(list)
     for events in volumes:
-        for node, said, controller in _pairs(events, UNSTAGED, DETACHING):
-            least[node].append(said - controller)
-        for node, said, controller in _pairs(events, VERIFIED, ATTACHED):
-            most[node].append(said - controller)
+        for node, node_time, controller in _pairs(events, UNSTAGED, DETACHING):
+            least[node].append(node_time - controller)
+        for node, node_time, controller in _pairs(events, VERIFIED, ATTACHED):
+            most[node].append(node_time - controller)
     for node in sorted(least.keys() | most.keys()):
         low = max(least[node]) if least[node] else None
         high = min(most[node]) if most[node] else None

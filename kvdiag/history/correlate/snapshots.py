@@ -17,15 +17,15 @@ from kvdiag.model.record import Origin
 _IDS = frozenset({"sandbox_id", "container_id"})
 
 
-class _Known:
+class _LogNames:
     """What the logs speak of, by which the names in a file are made out."""
 
     def __init__(self, refs: Iterable[Ref], events: Sequence[Event]) -> None:
         self._ids = sorted({ref.value for ref in refs if ref.kind in _IDS})
-        self._held: dict[str, set[str]] = defaultdict(set)
+        self._uids_by_pod: dict[str, set[str]] = defaultdict(set)
         for event in events:
             if (pod := event.ref("pod")) and (uid := event.ref("pod_uid")):
-                self._held[pod].add(uid)
+                self._uids_by_pod[pod].add(uid)
 
     def resolved(self, fact: SnapshotFact) -> SnapshotFact:
         """Give ids in full where crictl cut them, and for a pod's name its UID, if only one pod had that name."""
@@ -33,9 +33,9 @@ class _Known:
             return fact
         refs = [Ref(ref.kind, self._whole(ref.value)) if ref.kind in _IDS else ref for ref in fact.refs]
         if not any(ref.kind == "pod_uid" for ref in refs):
-            held = {uid for ref in refs if ref.kind == "pod" for uid in self._held[ref.value]}
+            uids = {uid for ref in refs if ref.kind == "pod" for uid in self._uids_by_pod[ref.value]}
             refs = [ref for ref in refs if ref.kind != "pod"]
-            refs += [Ref("pod_uid", uid) for uid in held if len(held) == 1]
+            refs += [Ref("pod_uid", uid) for uid in uids if len(uids) == 1]
         return fact._replace(refs=tuple(refs))
 
     def _whole(self, identity: str) -> str:
@@ -45,17 +45,17 @@ class _Known:
         return found.pop() if len(found) == 1 else identity
 
 
-def stand(standing: Sequence[Snapshot], events: Sequence[Event]) -> Iterator[Event]:
+def snapshot_events(snapshots: Sequence[Snapshot], events: Sequence[Event]) -> Iterator[Event]:
     """Give an event for each fact; `events` are those of the logs."""
-    if not standing:
+    if not snapshots:
         return
     last: dict[Ref, int] = {}
     for event in events:
         for ref in event.refs:
             last[ref] = max(event.ends, last.get(ref, 0))
-    known = _Known(last, events)
+    known = _LogNames(last, events)
     ends = max((event.ends for event in events), default=0)
-    for file in standing:
+    for file in snapshots:
         for fact in map(known.resolved, file.facts):
             time = max((last[ref] for ref in fact.refs if ref in last and ref.kind != "node"), default=ends)
             yield Event(

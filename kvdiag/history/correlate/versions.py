@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from functools import reduce
 
 from kvdiag.base.versions import intersection, read_range, write_range
-from kvdiag.events.snapshots.fact import DRIVER_CALLED, VERSION
+from kvdiag.events.snapshots.fact import DRIVER_SUFFIX, VERSION
 from kvdiag.formats.authors import DRIVER
 from kvdiag.model.event import Event
 from kvdiag.model.timeline import SeenVersion
@@ -21,7 +21,7 @@ def printed(events: Sequence[Event]) -> Iterator[SeenVersion]:
     What a file says of a version counts where the component did not print it.
     """
     found: dict[tuple[str, str], list[SeenVersion]] = {}
-    filed: dict[tuple[str, str], SeenVersion] = {}
+    from_files: dict[tuple[str, str], SeenVersion] = {}
     drivers: dict[str, str] = {}
     known = {driver for event in events if (driver := event.ref("driver"))}
     for event in events:
@@ -33,15 +33,15 @@ def printed(events: Sequence[Event]) -> Iterator[SeenVersion]:
             continue
         component = _component(event, drivers)
         if event.kind == VERSION:
-            component = _driver_called(component, known)
-            filed[(component, event.node)] = SeenVersion(component, version, "file", event.node, event.origin)
+            component = _driver_named(component, known)
+            from_files[(component, event.node)] = SeenVersion(component, version, "file", event.node, event.origin)
         elif component:
             seen = found.setdefault((component, event.node), [])
             if not seen or seen[-1].version != version:
                 seen.append(SeenVersion(component, version, "banner", event.node, event.origin, time=event.time))
     for seen in found.values():
         yield from seen
-    yield from (seen for key, seen in filed.items() if key not in found)
+    yield from (seen for key, seen in from_files.items() if key not in found)
 
 
 def _component(event: Event, drivers: Mapping[str, str]) -> str:
@@ -58,10 +58,10 @@ def _component(event: Event, drivers: Mapping[str, str]) -> str:
             return event.component if kind in BANNERS else ""
 
 
-def _driver_called(component: str, known: AbstractSet[str]) -> str:
+def _driver_named(component: str, known: AbstractSet[str]) -> str:
     """The driver of the logs that a text calls `Hostpath CSI driver`; the same where none or several fit."""
-    called = component.removesuffix(DRIVER_CALLED).lower()
-    fit = [driver for driver in known if called in driver.split(".")] if component.endswith(DRIVER_CALLED) else []
+    called = component.removesuffix(DRIVER_SUFFIX).lower()
+    fit = [driver for driver in known if called in driver.split(".")] if component.endswith(DRIVER_SUFFIX) else []
     return fit[0] if len(fit) == 1 else component
 
 

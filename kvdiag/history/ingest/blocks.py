@@ -7,15 +7,15 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from kvdiag.base.errors import InputError
-from kvdiag.formats.pasted.escaped import fold as written_out
-from kvdiag.formats.pasted.framed import fold as framed
-from kvdiag.formats.pasted.wrapped import fold as wrapped
-from kvdiag.inputs.folded import FOLDS, HEAD, unfolded
+from kvdiag.formats.pasted.escaped import detect as written_out
+from kvdiag.formats.pasted.framed import detect as framed
+from kvdiag.formats.pasted.wrapped import detect as wrapped
+from kvdiag.inputs.folded import DETECTORS, HEAD, rewriting_reader
 from kvdiag.inputs.lines import Receiver
-from kvdiag.inputs.readers import Bytes, Lent
+from kvdiag.inputs.readers import ByteSource, BorrowedReader
 from kvdiag.inputs.repair import TextRepair, Transcoded
 from kvdiag.inputs.scan.blocks import Block, blocks
-from kvdiag.inputs.scan.parts import whole
+from kvdiag.inputs.scan.parts import join_parts
 from kvdiag.model.place import Provenance
 from kvdiag.safe.forms.pem import without_keys
 
@@ -39,7 +39,7 @@ class Input(Protocol):
     def place(self) -> Provenance:
         """Of which node and container it is, where its path says so."""
 
-    def open(self) -> AbstractContextManager[Bytes]:
+    def open(self) -> AbstractContextManager[ByteSource]:
         """Its bytes from the beginning."""
 
 
@@ -56,18 +56,20 @@ def read_blocks(
     was. What the input is, its first bytes tell, up to `most`: of one that still grows, those that are at hand.
     Nothing is given of a private key that spreads over lines: a line of one cannot be told by itself.
     """
-    mender = TextRepair()
+    text_repair = TextRepair()
     try:
         with source.open() as reader:
-            lines = unfolded(Transcoded(Lent(reader), most), line_map, (written_out, *FOLDS, framed, wrapped), most)
-            yield from without_keys(whole(_mended(block, mender) for block in blocks(lines, begins=begins)))
+            lines = rewriting_reader(
+                Transcoded(BorrowedReader(reader), most), line_map, (written_out, *DETECTORS, framed, wrapped), most
+            )
+            yield from without_keys(join_parts(_repaired(block, text_repair) for block in blocks(lines, begins=begins)))
     except InputError as error:
         problem(error)
     except (OSError, EOFError) as error:
         problem(InputError(source.name, f"only partly read ({error}); what was read is used"))
 
 
-def _mended(block: Block, mender: TextRepair) -> Block:
-    mended = mender.mend(block.data)
-    torn = tuple(block.first_line + line for line in mended.torn)
-    return Block(mended.data, block.first_line, block.lines, block.truncated + mended.cut, torn)
+def _repaired(block: Block, text_repair: TextRepair) -> Block:
+    repaired = text_repair.repair(block.data)
+    torn = tuple(block.first_line + line for line in repaired.torn)
+    return Block(repaired.data, block.first_line, block.lines, block.truncated + repaired.cut, torn)

@@ -29,7 +29,7 @@ def limited(seconds: float | None) -> Iterator[None]:
     if not seconds or threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
         yield
         return
-    before = signal.signal(signal.SIGALRM, _ring)
+    before = signal.signal(signal.SIGALRM, _raise_time_is_up)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
@@ -38,11 +38,11 @@ def limited(seconds: float | None) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def _ring(_number: int, _frame: object) -> None:
+def _raise_time_is_up(_number: int, _frame: object) -> None:
     raise TimeIsUpError
 
 
-def unread(
+def unread_errors(
     reading: Input | None, took: int, rest: Iterable[Input], paths: Sequence[str], seconds: float
 ) -> Iterator[LimitError]:
     """What was not read: the rest of the input that was being read, and those that were not begun.

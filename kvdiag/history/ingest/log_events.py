@@ -9,22 +9,22 @@ from functools import cached_property
 
 from kvdiag.events.raw import UNKNOWN_PROCESS, RawEvent
 from kvdiag.events.stamper import Process
-from kvdiag.formats.authors import DRIVER, SIDECARS, Attribution, byline, called
+from kvdiag.formats.authors import DRIVER, SIDECARS, Attribution, byline, program_in_name
 from kvdiag.model.place import NO_PROVENANCE, Provenance
 
 # Names that several logs have for the same thing, at about the same time, and that exist on one node only.
 SHARED = frozenset({"sandbox_id", "container_id", "target_path", "attachment"})
 
 
-def processes(raw_events: Iterable[RawEvent]) -> Counter[str]:
+def count_components(raw_events: Iterable[RawEvent]) -> Counter[str]:
     """How often each component spoke; calls are told by several."""
-    told = [raw_event[1].entry for raw_event in raw_events]
-    entries, often = {id(entry): entry for entry in told}, Counter(map(id, told))
-    own = Counter[str]()
+    matched = [raw_event[1].entry for raw_event in raw_events]
+    entries, entry_counts = {id(entry): entry for entry in matched}, Counter(map(id, matched))
+    counts = Counter[str]()
     for key, entry in entries.items():
         if entry.component and not entry.is_call:
-            own[entry.component] += often[key]
-    return own
+            counts[entry.component] += entry_counts[key]
+    return counts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,8 +51,8 @@ class LogEvents:
     yearless: bool = False
     preamble_year: int | None = None
     journal_span: tuple[int, int] | None = None
-    said_year: int | None = None
-    said_days: tuple[int, ...] = ()
+    message_year: int | None = None
+    mentioned_days: tuple[int, ...] = ()
     wrapped: tuple[tuple[int, int], ...] = ()
     input: str = ""
     is_named: bool = False
@@ -62,10 +62,10 @@ class LogEvents:
     evicted: Mapping[str, int] = field(default_factory=dict)
     damaged: tuple[tuple[int, int], ...] = ()
 
-    def keeping(self, keeps: Callable[[RawEvent], bool]) -> LogEvents:
+    def filtered(self, is_kept: Callable[[RawEvent], bool]) -> LogEvents:
         """The same with some of its raw_events."""
-        kept = [raw_event for raw_event in self.raw_events if keeps(raw_event)]
-        evicted = Counter(self.evicted) + (processes(self.raw_events) - processes(kept))
+        kept = [raw_event for raw_event in self.raw_events if is_kept(raw_event)]
+        evicted = Counter(self.evicted) + (count_components(self.raw_events) - count_components(kept))
         return replace(self, raw_events=kept, evicted=evicted)
 
     @cached_property
@@ -76,13 +76,15 @@ class LogEvents:
     @cached_property
     def component(self) -> str:
         """Who mostly speaks here: by what was recognised, else by the container's or input's name."""
-        named = called(self.place.container or self.source)
-        own = Counter(self.evicted) + processes(self.raw_events)
-        if named in own:
+        named = program_in_name(self.place.container or self.source)
+        counts = Counter(self.evicted) + count_components(self.raw_events)
+        if named in counts:
             return named
-        said = own.most_common(1)[0][0] if own else ""
-        if said == DRIVER or not said:  # sidecars print a driver's words: what it is called, what it was asked
+        most_common = counts.most_common(1)[0][0] if counts else ""
+        if (
+            most_common == DRIVER or not most_common
+        ):  # sidecars print a driver's words: what it is called, what it was asked
             sidecar = named if named in SIDECARS else ""
             calls = DRIVER if any(s.match.entry.is_call for s in self.raw_events) else ""
-            return sidecar or said or calls or named
-        return said
+            return sidecar or most_common or calls or named
+        return most_common

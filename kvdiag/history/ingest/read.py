@@ -25,15 +25,15 @@ from kvdiag.formats.carriers.peel import peel_to_indent
 from kvdiag.formats.stamps import rfc3339
 from kvdiag.history.ingest.blocks import Input, read_blocks
 from kvdiag.history.ingest.limit import TimeIsUpError
-from kvdiag.history.ingest.log_events import LogEvents, processes
+from kvdiag.history.ingest.log_events import LogEvents, count_components
 from kvdiag.history.ingest.understood import Survey, Surveyed
-from kvdiag.history.ingest.weight import Load, Weight
-from kvdiag.inputs.layout import place_of_section
+from kvdiag.history.ingest.weight import Load, MemoryEstimate
+from kvdiag.inputs.layout import section_provenance
 from kvdiag.inputs.lines import LineMap
 from kvdiag.inputs.scan.blocks import Block
 from kvdiag.inputs.scan.damage import Damage, damaged
 from kvdiag.inputs.scan.protocol import Scanner
-from kvdiag.inputs.scan.sections import looked_into, sections
+from kvdiag.inputs.scan.sections import classify_section, sections
 from kvdiag.model.place import NO_PROVENANCE, Provenance
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 ENDS = 300  # lines at either end of an input in which its first and last time are looked for
 PREAMBLE = 8
-SAID_WITHIN = 8_000  # lines in which a line that says its own date is looked for
+DATED_WITHIN = 8_000  # lines in which a line that says its own date is looked for
 # Both begin with what the regex engine looks for as one literal; that it begins a line is asked afterwards.
 _DMESG_DAY = lazy_regex(rb"\[(?<![^\n]\[)[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d (?P<year>20\d\d)\] ")
 _DAY = rb"\b(20\d\d)-([01]\d)-([0-3]\d)(?!\d)"
@@ -56,7 +56,7 @@ _SINCE = lazy_regex(
 )
 _SPAN = lazy_regex(rb"(\d{1,3}) ?(year|month|week|day)")
 _AGO = {b"year": 365 * DAY, b"month": 30 * DAY, b"week": 7 * DAY, b"day": DAY}
-_OWN_DAY = lazy_regex(
+_MESSAGE_DAY = lazy_regex(
     rb"^(?:[^\n]{0,80} )?[IWEF](?P<month>\d\d)(?P<day>\d\d) \d\d:"
     rb"[^\n]{0,1500}?\b(?P<year>20\d\d)-(?P=month)-(?P=day)[ T]\d\d:",
     re.MULTILINE,
@@ -70,7 +70,7 @@ class BlockListener(Protocol):
 
     faults: dict[str, int]
 
-    def hear(self, block: Block, line_of: Callable[[int], int]) -> None:
+    def add_block(self, block: Block, line_of: Callable[[int], int]) -> None:
         """The next block; `line_of` gives the line of the input that a line of it stands for, as long as it is read."""
 
 
@@ -120,32 +120,34 @@ def read_source(
     each log.
     """
     line_map, hooks = LineMap(), hooks or Hooks()
-    given = False
-    for name, part in sections(_told(read_blocks(source, problem, line_map, begins_record), source.name, progress)):
+    has_log = False
+    for name, part in sections(
+        _with_progress(read_blocks(source, problem, line_map, begins_record), source.name, progress)
+    ):
         log = LogReader(f"{source.name}/{name}" if name else source.name, source, vocabulary, scanner, line_map)
-        is_passed_over, blocks = looked_into(name, part)
+        is_passed_over, blocks = classify_section(name, part)
         if is_passed_over:
             log.survey.pass_over(blocks)
         else:
             try:
                 _read_blocks(log, blocks, hooks, problem)
             except TimeIsUpError:
-                yield log.made()
+                yield log.result()
                 raise
         if name and not log.survey.classes["head"]:
             log.survey.count_as_text()
-        yield log.made()
-        given = True
-    if not given:
-        yield LogReader(source.name, source, vocabulary, scanner, line_map).made()
+        yield log.result()
+        has_log = True
+    if not has_log:
+        yield LogReader(source.name, source, vocabulary, scanner, line_map).result()
 
 
-def _read_blocks(log: LogReader, given: Iterable[Block], hooks: Hooks, problem: Callable[[InputError], None]) -> None:
+def _read_blocks(log: LogReader, blocks: Iterable[Block], hooks: Hooks, problem: Callable[[InputError], None]) -> None:
     """Read the blocks of one log; a fault of kvdiag costs a line, or what follows in this log, and is a problem."""
     with skip_faults(log.input, problem):
-        heard = hooks.listen(log.name) if hooks.listen is not None else None
-        for block in given:
-            log.add(block, heard)
+        listener = hooks.make_listener(log.name) if hooks.make_listener is not None else None
+        for block in blocks:
+            log.add(block, listener)
             if hooks.evict is not None:
                 hooks.evict(log)
     log.end()
@@ -160,22 +162,22 @@ class LogReader:
         """`name` is what the log is called in reports; `line_map` has the lines of the input where it was rewritten."""
         self.name, self._source, self._vocabulary, self._line_map = name, source, vocabulary, line_map
         self._scanner = scanner
-        self._place = place_of_section(name.removeprefix(source.name), source.place)
+        self._place = section_provenance(name.removeprefix(source.name), source.place)
         by = Attribution(byline(name, self._place))
         self._recogniser = Recogniser(vocabulary, is_named=source.is_named, by=by)
-        self.survey = Survey(is_bare=by.by.program == KERNEL, line_of=line_map.of)
+        self.survey = Survey(is_bare=by.by.program == KERNEL, line_of=line_map.input_line)
         self._first: int | None = None
         self._tail: Block | None = None
         self._year: int | None = None
-        self._said: int | None = None
-        self._speaker = UNKNOWN_PROCESS
+        self._message_year: int | None = None
+        self._first_process = UNKNOWN_PROCESS
         self._journal: tuple[int, int] | None = None
-        self._days: dict[int, None] = {}
+        self._mentioned_days: dict[int, None] = {}
         self._begins = self._ends = 0
         self.faults: dict[str, int] = {}  # of kvdiag itself, each with the first line of the input that it cost
         self._evicted = Counter[str]()
         self._damage = Damage()
-        self._weight, self._weighed = Weight(), (0, 0)  # and of how many events and lines of calls it is
+        self._weight, self._weighed = MemoryEstimate(), (0, 0)  # and of how many events and lines of calls it is
 
     @property
     def input(self) -> str:
@@ -190,10 +192,10 @@ class LogReader:
     @property
     def load(self) -> Load:
         """What they take; each is weighed once."""
-        heard = self._recogniser
-        self._weight.add(heard.raw_events[self._weighed[0] :])
-        self._weight.add_heard(heard.rpc_lines[self._weighed[1] :])
-        self._weighed = (len(heard.raw_events), len(heard.rpc_lines))
+        recogniser = self._recogniser
+        self._weight.add(recogniser.raw_events[self._weighed[0] :])
+        self._weight.add_rpc_lines(recogniser.rpc_lines[self._weighed[1] :])
+        self._weighed = (len(recogniser.raw_events), len(recogniser.rpc_lines))
         return self._weight.load
 
     def add(self, block: Block, listener: BlockListener | None = None) -> None:
@@ -202,21 +204,21 @@ class LogReader:
             self._begins = block.first_line
             self._year = _preamble_year(block)
             self._journal = _journal_span(block)
-            self._first, self._speaker = _edge(block, self._recogniser, backwards=False)
+            self._first, self._first_process = _edge(block, self._recogniser, backwards=False)
         self._recogniser.feed(block.data, block.first_line, self._scanner.scan(block.data))
         self.survey.add(block)
         for line in damaged(block):
-            self._damage.add(self._line_map.of(line))
-        if block.first_line - self._begins < SAID_WITHIN:
-            self._said = self._said or _said_year(block)
-            self._days.update(dict.fromkeys(_said_days(block, MOST_DAYS - len(self._days))))
+            self._damage.add(self._line_map.input_line(line))
+        if block.first_line - self._begins < DATED_WITHIN:
+            self._message_year = self._message_year or _message_year(block)
+            self._mentioned_days.update(dict.fromkeys(_mentioned_days(block, MOST_DAYS - len(self._mentioned_days))))
         self._ends = block.first_line + block.lines
         self._tail = block
         for fault, number in self._recogniser.faults.items():
             if fault not in self.faults:
-                self.faults[fault] = self._line_map.of(number)
+                self.faults[fault] = self._line_map.input_line(number)
         if listener is not None:
-            listener.hear(block, self._line_map.of)
+            listener.add_block(block, self._line_map.input_line)
             self.faults = {**listener.faults, **self.faults}
         self._line_map.forget(self._ends, self._lines_since(block.first_line))
 
@@ -224,57 +226,60 @@ class LogReader:
         """No block follows."""
         self.survey.close()
 
-    def made(self) -> LogRead:
+    def result(self) -> LogRead:
         """What was read so far."""
-        heard = self._recogniser
-        raw_events = _placed([*heard.raw_events, *_calls(heard.rpc_lines, self._vocabulary)], self._line_map)
+        recogniser = self._recogniser
+        raw_events = _placed([*recogniser.raw_events, *_calls(recogniser.rpc_lines, self._vocabulary)], self._line_map)
         raw_events.sort(key=lambda raw_event: raw_event.line)
         first = self._first
-        last = _edge(self._tail, heard, backwards=True)[0] if self._tail else None
+        last = _edge(self._tail, recogniser, backwards=True)[0] if self._tail else None
         log = LogEvents(
             source=self.name,
             raw_events=raw_events,
             first=first,
             last=last,
             lines=self._line_map.last or self._ends,
-            wordings=frozenset(heard.wordings),
-            yearless=heard.stamper.is_yearless or any(is_yearless(edge) for edge in (first, last) if edge is not None),
+            wordings=frozenset(recogniser.wordings),
+            yearless=recogniser.stamper.is_yearless
+            or any(is_yearless(edge) for edge in (first, last) if edge is not None),
             preamble_year=self._year,
             journal_span=self._journal,
-            said_year=self._said,
-            said_days=tuple(self._days),
+            message_year=self._message_year,
+            mentioned_days=tuple(self._mentioned_days),
             input=self._source.name,
             is_named=self._source.is_named,
-            process=self._speaker,
-            wrapped=tuple(heard.stamper.wrapped),
+            process=self._first_process,
+            wrapped=tuple(recogniser.stamper.wrapped),
             modified=self._source.modified,
             place=self._place,
             evicted=self._evicted,
             damaged=tuple(self._damage.stretches),
         )
-        return LogRead(log, self.survey.result, heard.recognised, self.survey.facts)
+        return LogRead(log, self.survey.result, recogniser.recognised, self.survey.facts)
 
     def evict(self, is_kept: Callable[[RawEvent], bool], is_new: Callable[[RpcLine], bool]) -> None:
         """Keep some events, and the lines of calls that are new; the calls of the others are events from now on."""
-        heard = self._recogniser
-        new = [line for line in heard.rpc_lines if is_new(line)]
+        recogniser = self._recogniser
+        new = [line for line in recogniser.rpc_lines if is_new(line)]
         lines = {line.line for line in new}
-        over = (raw_event for raw_event in _calls(heard.rpc_lines, self._vocabulary) if raw_event.line not in lines)
-        said = list(chain(heard.raw_events, over))
-        kept = [one for one, there in zip(said, _placed(said, self._line_map), strict=True) if is_kept(there)]
-        self._evicted += processes(said) - processes(kept)
+        finished = (
+            raw_event for raw_event in _calls(recogniser.rpc_lines, self._vocabulary) if raw_event.line not in lines
+        )
+        events = list(chain(recogniser.raw_events, finished))
+        kept = [one for one, placed in zip(events, _placed(events, self._line_map), strict=True) if is_kept(placed)]
+        self._evicted += count_components(events) - count_components(kept)
         self._line_map.keep([*(one.line for one in kept), *(line.line for line in new)])
-        heard.evict(kept, new)
-        self._weight, self._weighed = Weight(), (0, 0)
+        recogniser.evict(kept, new)
+        self._weight, self._weighed = MemoryEstimate(), (0, 0)
 
     def _lines_since(self, line: int) -> Iterator[int]:
         """The lines after this one that tell something, the last first."""
-        heard = self._recogniser
-        yield from takewhile(lambda number: number > line, (one.line for one in reversed(heard.raw_events)))
-        yield from takewhile(lambda number: number > line, (one.line for one in reversed(heard.rpc_lines)))
+        recogniser = self._recogniser
+        yield from takewhile(lambda number: number > line, (one.line for one in reversed(recogniser.raw_events)))
+        yield from takewhile(lambda number: number > line, (one.line for one in reversed(recogniser.rpc_lines)))
 
 
-Listen = Callable[[str], BlockListener]
+ListenerFactory = Callable[[str], BlockListener]
 
 
 class Hooks(NamedTuple):
@@ -285,49 +290,49 @@ class Hooks(NamedTuple):
     """
 
     evict: Callable[[LogReader], None] | None = None
-    listen: Listen | None = None
+    make_listener: ListenerFactory | None = None
 
 
-def _told(given: Iterable[Block], name: str, progress: Progress) -> Iterator[Block]:
+def _with_progress(blocks: Iterable[Block], name: str, progress: Progress) -> Iterator[Block]:
     """The blocks, each told to `progress` when it has been read."""
-    for block in given:
+    for block in blocks:
         yield block
         progress(name, len(block.data))
 
 
-def _calls(heard: Sequence[RpcLine], vocabulary: Vocabulary) -> Iterable[RawEvent]:
+def _calls(rpc_lines: Sequence[RpcLine], vocabulary: Vocabulary) -> Iterable[RawEvent]:
     """The calls of a log, if it tells of any."""
-    if not heard:
+    if not rpc_lines:
         return ()
     from kvdiag.events.calls import calls
 
-    return calls(heard, vocabulary)
+    return calls(rpc_lines, vocabulary)
 
 
 def _placed(raw_events: list[RawEvent], line_map: LineMap) -> list[RawEvent]:
     """Raw events at the lines of the input, where entries of many lines were read as one."""
     if not line_map.last:
         return raw_events
-    return [raw_event._replace(line=line_map.of(raw_event.line)) for raw_event in raw_events]
+    return [raw_event._replace(line=line_map.input_line(raw_event.line)) for raw_event in raw_events]
 
 
 def _edge(block: Block, recogniser: Recogniser, *, backwards: bool) -> tuple[int | None, Process]:
     """The time of the first or last line of a block that has one, and who wrote that line."""
     data = block.data.strip(b"\n")  # blank lines stand for what came before a log
     lines = data.split(b"\n", ENDS)[:ENDS] if not backwards else data.rsplit(b"\n", ENDS)[-ENDS:][::-1]
-    said = (recogniser.stamper.read(line) for line in lines if line and classify(line) == "head")
-    return next(((one.stamp, one.process) for one in said if one.stamp is not None), (None, UNKNOWN_PROCESS))
+    timed_lines = (recogniser.stamper.read(line) for line in lines if line and classify(line) == "head")
+    return next(((one.stamp, one.process) for one in timed_lines if one.stamp is not None), (None, UNKNOWN_PROCESS))
 
 
-def _said_year(block: Block) -> int | None:
+def _message_year(block: Block) -> int | None:
     """The year in a line that says its own day in full: `I0917 10:02:19.1 … podCreationTimestamp="2024-09-17 …`."""
-    return _year_in(_OWN_DAY, block) or _year_in(_DMESG_DAY, block)
+    return _year_in(_MESSAGE_DAY, block) or _year_in(_DMESG_DAY, block)
 
 
-def _said_days(block: Block, most: int) -> Iterator[int]:
+def _mentioned_days(block: Block, most: int) -> Iterator[int]:
     """The first days, at most so many, that lines of a block name with their year, and when a status was asked."""
-    if most > 0 and (asked := _status_day(block)) is not None:
-        yield asked
+    if most > 0 and (status_day := _status_day(block)) is not None:
+        yield status_day
     found: dict[bytes, None] = {}
     for day in _NAMED_DAY.finditer(block.data) if most > 0 else ():
         found[day[0]] = None
@@ -360,7 +365,7 @@ def _year_in(pattern: re.Pattern[bytes], block: Block) -> int | None:
 def _preamble_year(block: Block) -> int | None:
     """The year in `Log file created at: 2024/07/15 03:49:33`, the only one a klog file has."""
     for line in block.data.split(b"\n", PREAMBLE)[:PREAMBLE]:
-        said = preamble(line)
-        if said and said[0] == "Log file created at" and said[1][:4].isdecimal():
-            return int(said[1][:4])
+        entry = preamble(line)
+        if entry and entry[0] == "Log file created at" and entry[1][:4].isdecimal():
+            return int(entry[1][:4])
     return None

@@ -34,7 +34,7 @@ _BLOCK_END = lazy_regex(rb"[ \t]*>(?:[ \t]|$)")
 _PLAIN = "plain"
 
 
-class Raw(NamedTuple):
+class RawRecord(NamedTuple):
     """One record: the number of its first line, how many lines it has, what carried it, what it says, its bytes.
 
     `peeled` has no body of its own. `raw` is cut at 64 KB, and of a record only 200 lines are kept; the rest is
@@ -80,13 +80,13 @@ class _Draft:
 _Sender = tuple[str, int | None, str]
 
 
-def read_records(part: Iterable[Block], line_map: LineMap) -> Iterator[Raw]:
+def read_records(part: Iterable[Block], line_map: LineMap) -> Iterator[RawRecord]:
     """Read the blocks of one log, as `read_blocks` gives them with the `line_map` of their lines."""
-    folder = _Folder()
+    folder = _RecordAssembler()
     for number, line in _lines(part, line_map):
-        folder.take(number, line)
-        yield from folder.leaving(number)
-    yield from folder.rest()
+        folder.add(number, line)
+        yield from folder.pop_finished(number)
+    yield from folder.flush()
 
 
 def _lines(part: Iterable[Block], line_map: LineMap) -> Iterator[tuple[int, bytes]]:
@@ -96,11 +96,11 @@ def _lines(part: Iterable[Block], line_map: LineMap) -> Iterator[tuple[int, byte
         if not lines[-1]:
             lines.pop()
         for number, line in enumerate(lines, start=block.first_line + 1):
-            yield line_map.of(number), line.rstrip(b"\r")
+            yield line_map.input_line(number), line.rstrip(b"\r")
         line_map.forget(block.first_line + block.lines, ())
 
 
-class _Folder:
+class _RecordAssembler:
     """The records of one source that may go on, and those waiting for an earlier one to leave."""
 
     def __init__(self) -> None:
@@ -109,17 +109,17 @@ class _Folder:
         self._last: _Draft | None = None
         self._headed = False
 
-    def take(self, number: int, raw: bytes) -> None:
+    def add(self, number: int, raw: bytes) -> None:
         """Enter one line: it begins a record or is added to the one it continues."""
         if raw or not self._passes_blank():
-            self._place(number, peel(raw), raw)
+            self._add_line(number, peel(raw), raw)
 
     def _passes_blank(self) -> bool:
         """Whether a blank line can belong to nothing; there may be millions."""
         draft = self._last
         return draft is None or not (draft.block_open or draft.format == "gopanic")
 
-    def leaving(self, number: int) -> Iterator[Raw]:
+    def pop_finished(self, number: int) -> Iterator[RawRecord]:
         """Give the records that cannot go on any more, the oldest first."""
         waiting = self._waiting
         while waiting:
@@ -129,11 +129,11 @@ class _Folder:
             first.closed = True
             yield _finished(waiting.popleft())
 
-    def rest(self) -> Iterator[Raw]:
+    def flush(self) -> Iterator[RawRecord]:
         """Give what is left when the source ends."""
         yield from (_finished(draft) for draft in self._waiting)
 
-    def _place(self, number: int, peeled: Peeled, raw: bytes) -> None:
+    def _add_line(self, number: int, peeled: Peeled, raw: bytes) -> None:
         """Begin a record with the line, or add it to the one it continues."""
         sender = (peeled.ident, peeled.pid, peeled.stream)
         if is_head(peeled.body):
@@ -181,26 +181,26 @@ def _format_of(raw: bytes, body: bytes) -> str:
     return "chatter" if chatter(raw) or klog.preamble(body) else _PLAIN
 
 
-def _finished(draft: _Draft) -> Raw:
+def _finished(draft: _Draft) -> RawRecord:
     body = _body(draft)
     if draft.cut or draft.peeled.cut:
         body = body._replace(truncated=True)
     raw = b"\n".join(draft.raws)[:_MOST_BYTES]
-    return Raw(line=draft.line, lines=draft.lines, peeled=draft.peeled._replace(body=b""), body=body, raw=raw)
+    return RawRecord(line=draft.line, lines=draft.lines, peeled=draft.peeled._replace(body=b""), body=body, raw=raw)
 
 
 def _body(draft: _Draft) -> Body:
     if draft.format == "gopanic":
         return gopanic.read(draft.bodies)._replace(pid=draft.peeled.pid)
     if draft.format == "head":
-        told = _headed_body(draft.bodies)
-        if told is not None:
-            return told
+        parsed = _headed_body(draft.bodies)
+        if parsed is not None:
+            return parsed
     text = b"\n".join(draft.bodies)
     kind = draft.format if draft.format == "chatter" else _PLAIN
     level = plain.level(draft.peeled.ident, text) if kind == _PLAIN else None
-    said = text.decode("utf-8", "replace")
-    return Body(format=kind, level=level or Level.INFO, message=said, pid=draft.peeled.pid)
+    message = text.decode("utf-8", "replace")
+    return Body(format=kind, level=level or Level.INFO, message=message, pid=draft.peeled.pid)
 
 
 def _headed_body(bodies: list[bytes]) -> Body | None:
@@ -208,7 +208,7 @@ def _headed_body(bodies: list[bytes]) -> Body | None:
     if len(bodies) == 1:
         return read_body(bodies[0])
     dump = next((at for at, line in enumerate(bodies) if at and gopanic.is_part(line)), None)
-    told = read_body(b"\n".join(bodies[:dump]))
-    if told is None or dump is None:
-        return told
-    return told._replace(fields={**told.fields, **gopanic.stack(bodies[dump:])})
+    parsed = read_body(b"\n".join(bodies[:dump]))
+    if parsed is None or dump is None:
+        return parsed
+    return parsed._replace(fields={**parsed.fields, **gopanic.stack(bodies[dump:])})

@@ -12,7 +12,7 @@ from kvdiag.base.errors import InputError, UnexpectedError, describe_fault
 from kvdiag.events.snapshots.fact import Snapshot, SnapshotFact
 from kvdiag.events.snapshots.readers import LARGEST, read_evidence
 from kvdiag.inputs.folders import SkippedError
-from kvdiag.inputs.readers import Replayed, read_up_to
+from kvdiag.inputs.readers import ReplayReader, read_up_to
 from kvdiag.inputs.sniff import begins_as_log
 from kvdiag.inputs.source import Source
 from kvdiag.model.report import Reading
@@ -22,7 +22,7 @@ from kvdiag.model.report import Reading
 class SnapshotRead:
     """What a file says, how it was read, and the log behind that; None when it ends there."""
 
-    standing: Snapshot
+    snapshot: Snapshot
     reading: Reading
     log: Source | None
 
@@ -35,9 +35,9 @@ def read_file(source: Source) -> SnapshotRead:
     if not is_whole:
         why = f"it has more than {LARGEST >> 20} MiB, of which the beginning was read; the rest is read as a log"
         source.problem(SkippedError(source.name, why))
-    facts, own = _facts(source, text)
-    goes_on = not is_whole or len(own) < len(text)
-    if not goes_on:
+    facts, snapshot_text = _facts(source, text)
+    has_log = not is_whole or len(snapshot_text) < len(text)
+    if not has_log:
         reader.close()
     return SnapshotRead(
         Snapshot(source.name, facts, source.place),
@@ -45,34 +45,36 @@ def read_file(source: Source) -> SnapshotRead:
             source=source.name,
             format=source.evidence,
             component="",
-            lines=len(own.splitlines()),
+            lines=len(snapshot_text.splitlines()),
             records=len(facts),
             recognised=len(facts),
             unread=0,
             node=source.place.node,
         ),
-        source._replace(evidence="", given=Replayed(_blanked(data, own.count("\n")), reader)) if goes_on else None,
+        source._replace(evidence="", given=ReplayReader(_blanked(data, snapshot_text.count("\n")), reader))
+        if has_log
+        else None,
     )
 
 
 def _facts(source: Source, text: str) -> tuple[list[SnapshotFact], str]:
     """The facts up to where the file is broken, and the text they are from: up to where a log begins."""
     facts: list[SnapshotFact] = []
-    own = text if text.lstrip().startswith("{") else _before_log(text)
+    snapshot_text = text if text.lstrip().startswith("{") else _before_log(text)
     try:
-        facts.extend(read_evidence(source.evidence, own))
+        facts.extend(read_evidence(source.evidence, snapshot_text))
     except (ValueError, RecursionError) as error:
         if isinstance(error, JSONDecodeError) and error.msg == "Extra data":
-            own = text[: error.pos]
-            facts.extend(read_evidence(source.evidence, own))
+            snapshot_text = text[: error.pos]
+            facts.extend(read_evidence(source.evidence, snapshot_text))
         else:
-            own = _before_log(text)
+            snapshot_text = _before_log(text)
             source.problem(_damaged(source, str(error)))
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001 (a fault of kvdiag costs this file, not the run)
         source.problem(UnexpectedError(source.name, describe_fault(error)))
-    return facts, own
+    return facts, snapshot_text
 
 
 def _before_log(text: str) -> str:

@@ -68,7 +68,7 @@ class Survey:
         self.lines += block.lines
         self.truncated += block.truncated
         if self._number < WHOLE or self._number % EVERY == 0:
-            self._look(block)
+            self._classify_lines(block)
             self._skipped = None
         else:
             self._skipped = block
@@ -90,7 +90,7 @@ class Survey:
         """No more blocks: the last one is always looked at."""
         if self._skipped is not None:
             with suppress(KeyError):  # of a log that was rewritten it is no longer known which lines it stands for
-                self._look(self._skipped)
+                self._classify_lines(self._skipped)
             self._skipped = None
 
     @property
@@ -121,7 +121,7 @@ class Survey:
         carrier = self.carriers.most_common(1)[0][0] if self.carriers else "plain"
         return body if carrier == "plain" else f"{carrier}/{body}"
 
-    def _look(self, block: Block) -> None:
+    def _classify_lines(self, block: Block) -> None:
         lines = block.data.split(b"\n")
         if lines and not lines[-1]:
             lines.pop()
@@ -136,7 +136,7 @@ class Survey:
         if self._is_bare:
             classes = ["head" if one == "unread" else one for one in classes]
         self.classes.update(classes)
-        heads = [line for line, is_a in zip(lines, classes, strict=True) if is_a == "head"]
+        heads = [line for line, line_class in zip(lines, classes, strict=True) if line_class == "head"]
         for line in heads[:: max(1, len(heads) // LOOKED_AT)]:
             peeled = peel(line)
             body = read_body(peeled.body)

@@ -31,7 +31,7 @@ class Load(NamedTuple):
         return self.events > most.events or self.size > most.size
 
 
-class Weight:
+class MemoryEstimate:
     """What was added takes; a name that was added before takes nothing more."""
 
     def __init__(self) -> None:
@@ -47,38 +47,38 @@ class Weight:
     def add(self, raw_events: Sequence[RawEvent]) -> None:
         """Events of a log: 0.4 µs each."""
         self._events += len(raw_events)
-        self._bytes += sum(taken(raw_event[3]) for raw_event in raw_events)
+        self._bytes += sum(event_size(raw_event[3]) for raw_event in raw_events)
         for raw_event in raw_events:
             self._names.update(raw_event.match.naming)
 
-    def add_heard(self, heard: Sequence[RpcLine]) -> None:
+    def add_rpc_lines(self, rpc_lines: Sequence[RpcLine]) -> None:
         """Lines of calls: each is kept, and may become an event."""
-        self._events += len(heard)
-        self._bytes += sum(2 * taken(line.text) for line in heard)
+        self._events += len(rpc_lines)
+        self._bytes += sum(2 * event_size(line.text) for line in rpc_lines)
 
     def add_event(self, event: Event) -> None:
         """One event of a history."""
         self._events += 1
-        self._bytes += taken(event.logged)
+        self._bytes += event_size(event.logged)
         self._names.update(event.refs)
 
 
-def taken(text: bytes | str) -> int:
+def event_size(text: bytes | str) -> int:
     """The bytes that an event of this text takes: the text, and beside a long one its values."""
     size = len(text)
     return EVENT + (1 if size < LONG else 4) * size
 
 
-def load(raw_events: Sequence[RawEvent]) -> Load:
+def load_of(raw_events: Sequence[RawEvent]) -> Load:
     """What these events take."""
-    weight = Weight()
+    weight = MemoryEstimate()
     weight.add(raw_events)
     return weight.load
 
 
 def newest(events: Iterable[Event], size: int) -> int | None:
     """When the oldest of the last events ended that take so many bytes together; None where all of them do."""
-    weight = Weight()
+    weight = MemoryEstimate()
     for event in sorted(events, key=lambda event: event.ends, reverse=True):
         weight.add_event(event)
         if weight.load.size > size:

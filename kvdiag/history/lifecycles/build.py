@@ -43,7 +43,7 @@ class LifecycleBuilder:
     def __init__(self, history: History) -> None:
         """`history` gives the restarts, gaps and versions that a single timeline does not show."""
         self._history = history
-        self._said: dict[tuple[str, str], list[int]] = defaultdict(list)
+        self._node_times: dict[tuple[str, str], list[int]] = defaultdict(list)
         self._started: dict[tuple[str, str], list[int]] = defaultdict(list)
         self._reboots: dict[str, list[Event]] = defaultdict(list)
         starts, reboots = (lifecycles().kinds(SubjectKind.NODE, flag) for flag in ("starts", "reboots"))
@@ -51,7 +51,7 @@ class LifecycleBuilder:
             if kind is SubjectKind.NODE:
                 for event in timeline.events:
                     if event.kind in LISTED:
-                        self._said[event.kind, node].append(event.time)
+                        self._node_times[event.kind, node].append(event.time)
                     elif event.kind in starts:
                         self._started[event.component, node].append(event.time)
                     elif event.kind in reboots:
@@ -84,8 +84,8 @@ class LifecycleBuilder:
         if subject.kind is not SubjectKind.VOLUME:
             return (self._life(subject, timeline.events, subject.ids.get("node", "")),)
         parts = _by_node(timeline.events)
-        at = {node: _at(subject, node, events) for node, events in parts.items()}
-        return tuple(self._life(at[node], events, node) for node, events in parts.items())
+        subjects = {node: _on_node(subject, node, events) for node, events in parts.items()}
+        return tuple(self._life(subjects[node], events, node) for node, events in parts.items())
 
     def _life(self, subject: Entity, events: Sequence[Event], node: str) -> Lifecycle:
         machine = self._machine(subject, events)
@@ -94,8 +94,8 @@ class LifecycleBuilder:
             unseen = self._witness_ends(machine.outage, node, events)
             detaches = [e.time for e in events if e.kind.startswith(DETACHES)]
             outages = sorted([*outages, *(t for t in detaches if t > unseen or self._is_unready(node, t))])
-        told = refined(machine, events, self._sandboxes, self._history.coverage)
-        transitions = tuple(replay(machine, told, outages, self._reboots.get(node, ())))
+        refined_events = refined(machine, events, self._sandboxes, self._history.coverage)
+        transitions = tuple(replay(machine, refined_events, outages, self._reboots.get(node, ())))
         state = transitions[-1].state if transitions else machine.begins
         since = _since(machine, transitions) if transitions else events[0].time if events else self._history.begins
         is_over = machine.has(state, "retrying") and self._is_quiet(node, _last(transitions))
@@ -120,8 +120,8 @@ class LifecycleBuilder:
     def _is_quiet(self, node: str, failure: Event) -> bool:
         """Whether a kubelet that would tell of a failure again speaks on and does not."""
         silence = pod.silence(failure)
-        heard = max((coverage.ends for coverage in self._heard("kubelet", node)), default=0)
-        return silence is not None and heard - failure.ends > silence
+        log_end = max((coverage.ends for coverage in self._coverages("kubelet", node)), default=0)
+        return silence is not None and log_end - failure.ends > silence
 
     def _machine(self, subject: Entity, events: Sequence[Event]) -> Machine:
         match subject.kind:
@@ -145,10 +145,10 @@ class LifecycleBuilder:
         return self._lost[component, node]
 
     def _find_outages(self, component: str, node: str) -> list[int]:
-        gaps = [gap.begins + 1 for coverage in self._heard(component, node) for gap in coverage.gaps]
+        gaps = [gap.begins + 1 for coverage in self._coverages(component, node) for gap in coverage.gaps]
         return [*gaps, *_times(self._started, component, node)]
 
-    def _heard(self, component: str, node: str) -> list[Coverage]:
+    def _coverages(self, component: str, node: str) -> list[Coverage]:
         return [
             coverage
             for coverage in self._history.coverage
@@ -160,11 +160,11 @@ class LifecycleBuilder:
         if component == DRIVER:
             sources = {event.origin.source for event in events if event.kind.startswith("csi.node")}
             return max((self._ended.get(source, 0) for source in sources), default=0)
-        return max((coverage.ends for coverage in self._heard(component, node)), default=self._history.ends)
+        return max((coverage.ends for coverage in self._coverages(component, node)), default=self._history.ends)
 
     def _is_unready(self, node: str, time: int) -> bool:
         def last(kind: str) -> int:
-            times = _times(self._said, kind, node)
+            times = _times(self._node_times, kind, node)
             at = bisect_right(times, time)
             return times[at - 1] if at else -1
 
@@ -172,7 +172,7 @@ class LifecycleBuilder:
 
     def _skips(self, events: Sequence[Event]) -> _Skips:
         nodes = {event.node for event in events}
-        return _Skips(events, {node: _times(self._said, "volume.stage.skipped", node) for node in nodes})
+        return _Skips(events, {node: _times(self._node_times, "volume.stage.skipped", node) for node in nodes})
 
 
 def _last(transitions: Sequence[Transition]) -> Event:
@@ -181,22 +181,22 @@ def _last(transitions: Sequence[Transition]) -> Event:
     return next((p.event for p in reversed(transitions) if p.event.kind not in asides), transitions[-1].event)
 
 
-def _times(said: Mapping[tuple[str, str], Sequence[int]], what: str, node: str) -> list[int]:
+def _times(times_by_node: Mapping[tuple[str, str], Sequence[int]], what: str, node: str) -> list[int]:
     """When something befell the node, or one whose name is not known."""
     if not node:
-        return sorted(time for (one, _), times in said.items() if one == what for time in times)
-    return sorted([*said.get((what, node), ()), *said.get((what, ""), ())])
+        return sorted(time for (one, _), times in times_by_node.items() if one == what for time in times)
+    return sorted([*times_by_node.get((what, node), ()), *times_by_node.get((what, ""), ())])
 
 
 class _Skips:
     """Whether a staging was skipped: the line without a volume stands after the volume's last event before."""
 
-    def __init__(self, events: Sequence[Event], said: Mapping[str, Sequence[int]]) -> None:
+    def __init__(self, events: Sequence[Event], skip_times: Mapping[str, Sequence[int]]) -> None:
         self._kubelet = [event.time for event in events if event.component == "kubelet"]
-        self._said = said
+        self._skip_times = skip_times
 
     def __call__(self, event: Event) -> bool:
-        times = self._said.get(event.node, ())
+        times = self._skip_times.get(event.node, ())
         at = bisect_left(self._kubelet, event.time)
         begins = max(event.time - SKIP_NEAR, self._kubelet[at - 1] if at else 0)
         return bisect_right(times, event.time) > bisect_left(times, begins)
@@ -215,7 +215,7 @@ def _by_node(events: Sequence[Event]) -> dict[str, list[Event]]:
     return parts
 
 
-def _at(subject: Entity, node: str, events: Sequence[Event]) -> Entity:
+def _on_node(subject: Entity, node: str, events: Sequence[Event]) -> Entity:
     """The subject on one node; its staging path there, say, is left as the logs tell it."""
     if not node or node.startswith(NAMELESS) or subject.ids.get("node") == node or not events:
         return subject

@@ -87,8 +87,8 @@ def pod_machine(
 
 def is_static(subject: Entity, events: Sequence[Event]) -> bool:
     """Whether a pod comes from a file or URL: it was said so, or its UID is the hash of a manifest."""
-    told = any(e.kind == "pod.added" and e.attrs.get("source") in STATIC_SOURCES for e in events)
-    return told or "-" not in subject.ids.get("pod_uid", "-")
+    has_static_source = any(e.kind == "pod.added" and e.attrs.get("source") in STATIC_SOURCES for e in events)
+    return has_static_source or "-" not in subject.ids.get("pod_uid", "-")
 
 
 def _era(versions: Sequence[SeenVersion], node: str, events: Sequence[Event]) -> str:

@@ -23,7 +23,7 @@ class Containers:
         """`machine` tells what each kind does; `sandboxes` are the ids of all sandboxes of the history."""
         self._steps = machine.steps
         self._sandboxes = sandboxes
-        self._box = ""  # the sandbox made last; empty where no line named it
+        self._sandbox = ""  # the sandbox made last; empty where no line named it
         self._is_whole = False  # whether that was made before our eyes, so that all its containers are known
         self._running: set[str] = set()
         self._over: set[str] = set()
@@ -32,23 +32,23 @@ class Containers:
         """The kind, with what the event means to the pod where that is more than the kind says."""
         flags = self._steps[kind].flags if kind in self._steps else NONE
         if "makes-sandbox" in flags:
-            self._make(event.ref("sandbox_id"))
+            self._start_sandbox(event.ref("sandbox_id"))
         elif "starts-container" in flags:
             return self._start(kind, _id(event))
-        elif "ends-sandbox" in flags or ("ends-container" in flags and self._is_box(_id(event))):
-            return self._end_box(kind, event.ref("sandbox_id") or _id(event))
+        elif "ends-sandbox" in flags or ("ends-container" in flags and self._is_sandbox(_id(event))):
+            return self._end_sandbox(kind, event.ref("sandbox_id") or _id(event))
         elif "ends-container" in flags:
             return self._end(kind, _id(event))
         return kind
 
-    def _is_box(self, one: str) -> bool:
-        return bool(one) and (one in self._sandboxes or one == self._box)
+    def _is_sandbox(self, one: str) -> bool:
+        return bool(one) and (one in self._sandboxes or one == self._sandbox)
 
-    def _make(self, box: str) -> None:
-        if not box or box != self._box:
+    def _start_sandbox(self, sandbox: str) -> None:
+        if not sandbox or sandbox != self._sandbox:
             self._running.clear()
             self._is_whole = True
-        self._box = box or self._box
+        self._sandbox = sandbox or self._sandbox
 
     def _start(self, kind: str, one: str) -> str:
         if one in self._over:
@@ -62,9 +62,9 @@ class Containers:
         self._over.add(one)
         return f"{kind}:{LAST}" if was_running and self._is_whole and not self._running else kind
 
-    def _end_box(self, kind: str, box: str) -> str:
+    def _end_sandbox(self, kind: str, sandbox: str) -> str:
         """An older sandbox that is removed later says nothing."""
-        if self._box and box and box != self._box:
+        if self._sandbox and sandbox and sandbox != self._sandbox:
             return kind
         self._over |= self._running
         self._running.clear()

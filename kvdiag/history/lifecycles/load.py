@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from kvdiag.base.cache import cached, digest, fingerprint
 from kvdiag.base.errors import PatternError
-from kvdiag.events.folder import built_in
+from kvdiag.events.folder import builtin_patterns
 from kvdiag.history.lifecycles.machine import ALL, NONE, Machine, OrderConstraint, State, Step
 from kvdiag.model.values import SubjectKind
 
@@ -47,15 +47,15 @@ class Lifecycles:
         `asides` are the kinds whose words stand within a line that may tell another event.
         """
         self._files, self.labels, self.asides = files, labels, asides
-        self._made: dict[tuple[str, tuple[str, ...]], Machine] = {}
+        self._machines: dict[tuple[str, tuple[str, ...]], Machine] = {}
         self._flagged: dict[tuple[str, str], frozenset[str]] = {}
 
     def machine(self, name: str, *situations: str) -> Machine:
         """The variant of that name, with the parts that it has for the situations."""
-        made = self._made.get((name, situations))
-        if made is None:
-            made = self._made[name, situations] = self._compose(name, situations)
-        return made
+        machine = self._machines.get((name, situations))
+        if machine is None:
+            machine = self._machines[name, situations] = self._compose(name, situations)
+        return machine
 
     def kinds(self, subject: SubjectKind, flag: str) -> frozenset[str]:
         """The kinds of events, `kind:detail` too, of which a step of the subject's life has the flag."""
@@ -87,7 +87,7 @@ class Lifecycles:
         variant = file["variants"][name]
         names = [*variant["parts"], *(part for situation in situations for part in variant.get(situation, ()))]
         parts = [file["parts"][part] for part in names]
-        states = {state: _state(said) for state, said in file["states"].items()}
+        states = {state: _state(values) for state, values in file["states"].items()}
         for part in parts:
             for state, said in part.get("states", {}).items():
                 more = _state({**file["states"][state], **said})
@@ -109,17 +109,17 @@ class Lifecycles:
         )
 
 
-def _state(said: Mapping[str, Any]) -> State:
-    return State(said.get("waits", ""), said.get("reboot", ""), frozenset(said.get("is", ())))
+def _state(values: Mapping[str, Any]) -> State:
+    return State(values.get("waits", ""), values.get("reboot", ""), frozenset(values.get("is", ())))
 
 
 def _flags(states: Mapping[str, State]) -> frozenset[str]:
     return NONE.union(*(state.flags for state in states.values()))
 
 
-def _step(said: Mapping[str, Any], flagged: Mapping[str, set[str]]) -> Step:
+def _step(values: Mapping[str, Any], flagged: Mapping[str, set[str]]) -> Step:
     """A step; a flag among the states that it keeps stands for all states that have it."""
-    keys = {_KEYS.get(key, key): value for key, value in said.items()}
+    keys = {_KEYS.get(key, key): value for key, value in values.items()}
     for key in _SETS & keys.keys():
         keys[key] = ALL if keys[key] == "all" else frozenset(keys[key])
     keeps = keys.get("keeps", NONE)
@@ -130,24 +130,24 @@ def _detailed(
     steps: Mapping[str, Mapping[str, Any]], details: Mapping[str, Mapping[str, Any]]
 ) -> Iterable[tuple[str, Mapping[str, Any]]]:
     """`kind:detail` for each kind of a flag, told as the kind is."""
-    for detail, said in details.items():
+    for detail, values in details.items():
         for kind, step in steps.items():
-            if set(step.get("is", ())) & set(said["of"]):
+            if set(step.get("is", ())) & set(values["of"]):
                 label = {"label": step["label"]} if "label" in step else {}
-                yield f"{kind}:{detail}", {"to": said["to"], "keeps": said["keeps"], **label}
+                yield f"{kind}:{detail}", {"to": values["to"], "keeps": values["keeps"], **label}
 
 
 @cache
 def lifecycles() -> Lifecycles:
     """The life cycles that come with kvdiag. Raises PatternError for a file that cannot be used."""
-    return load_lifecycles(built_in())
+    return load_lifecycles(builtin_patterns())
 
 
 def load_lifecycles(patterns: Path) -> Lifecycles:
     """The life cycles of a folder of patterns, with the labels of its kinds of events. Uses the user's cache."""
     files = [path for part in ("lifecycles", "events") for path in sorted((patterns / part).glob("*.yaml"))]
     key = digest([b"%d" % COMPILED, fingerprint(files).encode()])
-    return cached("lifecycles", key, lambda: _compile(patterns), _made)
+    return cached("lifecycles", key, lambda: _compile(patterns), _read_compiled)
 
 
 def lint(patterns: Path) -> Iterable[PatternError]:
@@ -165,7 +165,7 @@ def _compile(patterns: Path) -> dict[str, Any]:
     files, faults = read_lifecycles(patterns / "lifecycles", labels)
     if faults:
         raise faults[0]
-    asides = [kind for kind, entry in load_vocabulary(patterns / "events").kinds.items() if entry.is_within]
+    asides = [kind for kind, entry in load_vocabulary(patterns / "events").kinds.items() if entry.is_embedded]
     return {"compiled": COMPILED, "files": files, "labels": labels, "asides": asides}
 
 
@@ -175,7 +175,7 @@ def _labels(patterns: Path) -> dict[str, str]:
     return {kind: entry.label for kind, entry in load_vocabulary(patterns / "events").kinds.items()}
 
 
-def _made(data: Mapping[str, Any]) -> Lifecycles:
+def _read_compiled(data: Mapping[str, Any]) -> Lifecycles:
     if data["compiled"] != COMPILED:
         raise ValueError("another shape")
     return Lifecycles(data["files"], data["labels"], frozenset(data["asides"]))

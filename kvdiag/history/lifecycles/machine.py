@@ -83,5 +83,7 @@ class Machine:
 
     def label(self, kind: str) -> str:
         """What people call an event, by its kind or `kind:detail`; made of the kind where no pattern names it."""
-        step, own = self.steps.get(kind), kind.partition(":")[0]
-        return (step.label if step else "") or self.labels.get(own) or own.replace(".", " ").replace("-", " ")
+        step, base_kind = self.steps.get(kind), kind.partition(":")[0]
+        return (
+            (step.label if step else "") or self.labels.get(base_kind) or base_kind.replace(".", " ").replace("-", " ")
+        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kvdiag.base.clock import MINUTE, SECOND, duration
+from kvdiag.base.clock import MINUTE, SECOND, parse_duration
 from kvdiag.base.regex import lazy_regex
 from kvdiag.history.lifecycles.load import lifecycles
 from kvdiag.model.event import Event
@@ -29,6 +29,6 @@ def silence(event: Event) -> int | None:
     backs_off = event.kind in lifecycles().kinds(SubjectKind.POD, "backs-off")
     if not backs_off and failed_at(error) != "backoff":
         return _CALL
-    told = _BACKED_OFF.search(error)
-    waits = duration(event.attrs.get("backoff", "") or (told[1] if told else "")) or _LONGEST
+    backoff_match = _BACKED_OFF.search(error)
+    waits = parse_duration(event.attrs.get("backoff", "") or (backoff_match[1] if backoff_match else "")) or _LONGEST
     return max(_PATIENCE, min(waits * 3 // 2, _LONGEST)) + _SLACK

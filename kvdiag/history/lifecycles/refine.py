@@ -76,15 +76,15 @@ class _Starts:
 
     def pleg(self, event: Event) -> str:
         """`SandboxStarted` and `InitStarted` for what is called ContainerStarted alike."""
-        happened, what = event.attrs.get("event_type", ""), event.attrs.get("data", "")
-        if happened not in {"ContainerStarted", "ContainerDied"} or not what:
-            return happened
-        if happened == "ContainerStarted":
-            self._first = self._first or what
-        if what in self._sandboxes or (what == self._first and not self._sandboxes):
-            return happened.replace("ContainerStarted", "SandboxStarted")
-        is_init = self.is_init(what, event.time)
-        return happened.replace("ContainerStarted", "InitStarted") if is_init else happened
+        event_type, identity = event.attrs.get("event_type", ""), event.attrs.get("data", "")
+        if event_type not in {"ContainerStarted", "ContainerDied"} or not identity:
+            return event_type
+        if event_type == "ContainerStarted":
+            self._first = self._first or identity
+        if identity in self._sandboxes or (identity == self._first and not self._sandboxes):
+            return event_type.replace("ContainerStarted", "SandboxStarted")
+        is_init = self.is_init(identity, event.time)
+        return event_type.replace("ContainerStarted", "InitStarted") if is_init else event_type
 
     def is_init(self, container_id: str, time: int) -> bool:
         """By the name it was made under; without one, as many are taken for it as init containers were started.

@@ -39,7 +39,7 @@ def replay(
         if step is None and not machine.hides & {"*", event.kind}:
             step = UNMOVED
         if step is not None:
-            yield walker.take(step, event, machine.label(kind))
+            yield walker.apply(step, event, machine.label(kind))
     while pending:
         yield from walker.reboot(pending.pop())
 
@@ -70,7 +70,7 @@ class _Walker:
             self.state = after
             yield Transition(event, self.machine.label(event.kind), before, after, certain=not self.unsure)
 
-    def take(self, step: Step, event: Event, label: str) -> Transition:
+    def apply(self, step: Step, event: Event, label: str) -> Transition:
         """The transition of one event."""
         before, holder = self.state, event.ref("pod_uid") or event.ref("target_path")
         others = self.holders - {holder} if step.holds < 0 and holder else set()
@@ -84,8 +84,10 @@ class _Walker:
             self.holders = others
         if moves:
             self._reach(step)
-        says = f"{before} → {step.to} without {broken}" if broken else ""
-        return Transition(event, _say(label, event, len(others)), before, self.state, not broken, not self.unsure, says)
+        violation = f"{before} → {step.to} without {broken}" if broken else ""
+        return Transition(
+            event, _step_label(label, event, len(others)), before, self.state, not broken, not self.unsure, violation
+        )
 
     def _forget(self, step: Step, event: Event) -> None:
         if step.forgets and "*" in step.forgets:
@@ -121,8 +123,8 @@ class _Walker:
         return ""
 
 
-def _say(label: str, event: Event, others: int) -> str:
+def _step_label(label: str, event: Event, others: int) -> str:
     backoff = event.attrs.get("backoff", "")
-    says = f"{label}, retry in {backoff}" if backoff else label
-    says = f"{says}, {others} more to go" if others else says
-    return f"{says} ×{event.count}" if event.count > 1 else says
+    text = f"{label}, retry in {backoff}" if backoff else label
+    text = f"{text}, {others} more to go" if others else text
+    return f"{text} ×{event.count}" if event.count > 1 else text

@@ -78,17 +78,17 @@ class _File(NamedTuple):
         top = self.node.mapping(FILE, ("subject", "states", "parts", "variants"))
         yield from _known(top["subject"], [str(kind) for kind in SubjectKind], "subject")
         states, parts = top["states"].table(), top["parts"].table()
-        told = [part.mapping(PART) for part in parts.values()]
+        part_keys = [part.mapping(PART) for part in parts.values()]
         flags = {flag.text() for state in states.values() for flag in _items(state.mapping(STATE), "is")}
-        marks = {step["marks"].text() for part in told for step in _steps(part) if "marks" in step}
+        marks = {step["marks"].text() for part in part_keys for step in _steps(part) if "marks" in step}
         words = {*states, *flags}
-        for part in told:
+        for part in part_keys:
             yield from _caught(self._part(part, states, words, marks))
-        yield from _caught(_states(states, told))
+        yield from _caught(_states(states, part_keys))
         yield from _caught(_variants(top["variants"], parts, str(top["subject"].value)))
         for span in _items(top, "spans"):
             yield from _caught(self._span(span))
-        details = {kind.partition(":")[2] for part in told for kind in _table(part, "steps")}
+        details = {kind.partition(":")[2] for part in part_keys for kind in _table(part, "steps")}
         for detail, texts in _table(top, "errors").items():
             if detail not in details:
                 yield _at(detail, texts, f"no step has the detail '{detail}'{suggestion(detail, details)}")
@@ -111,10 +111,10 @@ class _File(NamedTuple):
             yield from _known(keys["to"], states, "state")
             yield from _known(keys["after"], {*states, *marks}, "state or mark")
             yield from _known(keys["through"], states, "state")
-        for state, said in _table(part, "states").items():
+        for state, values in _table(part, "states").items():
             if state not in states:
-                yield _at(state, said, f"unknown state '{state}'{suggestion(state, states)}")
-            said.mapping(("waits", "is"))
+                yield _at(state, values, f"unknown state '{state}'{suggestion(state, states)}")
+            values.mapping(("waits", "is"))
         hides = part.get("hides")
         for hidden in hides.sequence() if hides and hides.value != "all" else ():
             yield from self._kind(hidden.text(), hidden)
@@ -136,9 +136,9 @@ class _File(NamedTuple):
             keys["once"].flag()
 
     def _kind(self, kind: str, node: Node) -> Iterator[PatternError]:
-        own = kind.partition(":")[0]
-        if own not in self.kinds:
-            yield _at(kind, node, f"unknown kind of event '{own}'{suggestion(own, self.kinds)}")
+        base_kind = kind.partition(":")[0]
+        if base_kind not in self.kinds:
+            yield _at(kind, node, f"unknown kind of event '{base_kind}'{suggestion(base_kind, self.kinds)}")
 
 
 def _step(node: Node, states: Mapping[str, Node], words: Collection[str]) -> Iterator[PatternError]:
@@ -168,7 +168,7 @@ def _states(states: Mapping[str, Node], parts: Iterable[Mapping[str, Node]]) -> 
     steps = [step for part in parts for step in (*_steps(part), *(d.table() for d in _table(part, "details").values()))]
     reached = {step["to"].text() for step in steps if "to" in step}
     reached |= {state["reboot"].text() for state in map(Node.table, states.values()) if "reboot" in state}
-    kept = {word.text() for step in steps for word in _items(step, "keeps")}
+    kept_states = {word.text() for step in steps for word in _items(step, "keeps")}
     firsts = 0
     for name, node in states.items():
         keys = node.table()
@@ -178,7 +178,7 @@ def _states(states: Mapping[str, Node], parts: Iterable[Mapping[str, Node]]) -> 
             yield _at(name, node, f"no step leads to the state '{name}'")
         if "settled" not in flags and not ("waits" in keys and keys["waits"].value):
             yield _at(name, node, f"the state '{name}' is not settled and does not say what it waits for")
-        yield from _each(_items(keys, "is"), STATE_FLAGS | kept, "flag of a state")
+        yield from _each(_items(keys, "is"), STATE_FLAGS | kept_states, "flag of a state")
         if "reboot" in keys:
             yield from _known(keys["reboot"], states, "state")
     if firsts != 1:

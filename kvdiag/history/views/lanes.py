@@ -50,37 +50,41 @@ def build_lanes(
 
     After them come runtimes, nodes and drivers, then the subjects with the fewest events: they are the most that fit.
     """
-    builder, heard = LifecycleBuilder(history), _heard(history)
-    room = _Room(most, node) if only is None else _Room(most, node, _nodes(history, only), _of_others(history, only))
+    builder, log_ends = LifecycleBuilder(history), _log_ends(history)
+    budget = (
+        _LaneBudget(most, node)
+        if only is None
+        else _LaneBudget(most, node, _nodes(history, only), _of_others(history, only))
+    )
 
-    def take(timelines: Iterable[Timeline]) -> None:
+    def add_lanes(timelines: Iterable[Timeline]) -> None:
         for timeline in timelines:
-            if room.left <= 0:
-                room.unlisted += 1
+            if budget.left <= 0:
+                budget.unlisted += 1
                 continue
             for life in builder.on_nodes(timeline):
-                room.take(lane_of(life, heard.get(life.subject.ids.get("node", ""), history.ends)))
+                budget.add(lane_of(life, log_ends.get(life.subject.ids.get("node", ""), history.ends)))
 
     timelines = sorted((one for one in history.timelines.values() if one.events and _is_of(one, only)), key=_weight)
-    take(one for one in timelines if (one.subject.kind, one.subject.key) in matters)
+    add_lanes(one for one in timelines if (one.subject.kind, one.subject.key) in matters)
     for lane in _runtimes(history):
-        room.take(lane, most // RUNTIMES_SHARE)
-    take(one for one in timelines if (one.subject.kind, one.subject.key) not in matters)
-    room.found.sort(key=lambda one: (one.node, ORDER.index(one.kind), _begins(one, history), one.name))
-    return Lanes(tuple(room.found), history.begins, history.ends, room.unlisted, room.cut)
+        budget.add(lane, most // RUNTIMES_SHARE)
+    add_lanes(one for one in timelines if (one.subject.kind, one.subject.key) not in matters)
+    budget.lanes.sort(key=lambda one: (one.node, ORDER.index(one.kind), _begins(one, history), one.name))
+    return Lanes(tuple(budget.lanes), history.begins, history.ends, budget.unlisted, budget.cut)
 
 
-class _Room:
+class _LaneBudget:
     """The lanes that were taken, of one node or of some if they are given, and the bars and marks there is room for."""
 
     def __init__(
         self, left: int, node: str, nodes: Collection[str] = (), of_others: Collection[Origin] = frozenset()
     ) -> None:
         self.left, self.nodes, self.of_others = left, {node, ""} if node else {*nodes, ""} if nodes else None, of_others
-        self.found: list[Lane] = []
+        self.lanes: list[Lane] = []
         self.unlisted = self.cut = 0
 
-    def take(self, lane: Lane, most: int = MOST) -> None:
+    def add(self, lane: Lane, most: int = MOST) -> None:
         """Take a lane, with as many bars and marks as there is room for."""
         if self.nodes and lane.node not in self.nodes:
             return
@@ -89,10 +93,10 @@ class _Room:
         if self.left <= 0:
             self.unlisted += 1
             return
-        shown = _within(lane, min(self.left, most))
+        shown = _truncated(lane, min(self.left, most))
         self.cut += len(lane.marks) - len(shown.marks)
         self.left -= len(shown.bars) + len(shown.marks)
-        self.found.append(shown)
+        self.lanes.append(shown)
 
 
 def _is_of(timeline: Timeline, only: Collection[Key] | None) -> bool:
@@ -107,17 +111,17 @@ def _nodes(history: History, only: Collection[Key]) -> set[str]:
 
 def _of_others(history: History, only: Collection[Key]) -> set[Origin]:
     """The lines that tell of other pods and volumes, and of none of these."""
-    own = {event.origin for key, one in history.timelines.items() if key in only for event in one.events}
+    origins = {event.origin for key, one in history.timelines.items() if key in only for event in one.events}
     others = (one for key, one in history.timelines.items() if key not in only and key[0] not in SHARED)
-    return {event.origin for one in others for event in one.events} - own
+    return {event.origin for one in others for event in one.events} - origins
 
 
-def _heard(history: History) -> dict[str, int]:
+def _log_ends(history: History) -> dict[str, int]:
     """By node until when its logs go."""
-    heard: dict[str, int] = {}
+    ends: dict[str, int] = {}
     for one in history.coverage:
-        heard[one.node] = max(one.ends, heard.get(one.node, 0))
-    return heard
+        ends[one.node] = max(one.ends, ends.get(one.node, 0))
+    return ends
 
 
 def _weight(timeline: Timeline) -> tuple[bool, int]:
@@ -161,12 +165,12 @@ def _is_over(life: Lifecycle) -> bool:
 
 def _runtimes(history: History) -> Iterator[Lane]:
     """What the container runtime of each node said, and when its log shows it at work."""
-    said: dict[tuple[str, str], list[Event]] = defaultdict(list)
+    events_by_runtime: dict[tuple[str, str], list[Event]] = defaultdict(list)
     for event in history.events:
         if event.component in RUNTIMES:
-            said[event.node, event.component].append(event)
+            events_by_runtime[event.node, event.component].append(event)
     labels = lifecycles().labels
-    for (node, component), events in said.items():
+    for (node, component), events in events_by_runtime.items():
         bars = [
             Bar(one.begins, one.ends, "LOGGING")
             for one in history.coverage
@@ -176,7 +180,7 @@ def _runtimes(history: History) -> Iterator[Lane]:
         yield Lane(RUNTIME, component, component, node, tuple(sorted(bars)), marks)
 
 
-def _within(lane: Lane, room: int) -> Lane:
+def _truncated(lane: Lane, room: int) -> Lane:
     """The lane with as many of its bars and marks as there is room for: those from both ends of the marks."""
     bars = lane.bars[:room]
     left = room - len(bars)

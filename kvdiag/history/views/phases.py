@@ -78,7 +78,7 @@ def phases(life: Lifecycle, history: History, pulls: Sequence[Event] | None = ()
     )
 
 
-def merged(before: Iterable[Phase], after: Iterable[Phase], life: Lifecycle) -> tuple[Phase, ...]:
+def merge_phases(before: Iterable[Phase], after: Iterable[Phase], life: Lifecycle) -> tuple[Phase, ...]:
     """Parts of one life that were told at two times, or by two sides: those that overlap are one."""
     found: dict[str, list[Phase]] = defaultdict(list)
     for phase in sorted((*before, *after), key=lambda phase: phase.begins):
@@ -205,15 +205,15 @@ def _pulls(events: Sequence[Event], pulls: Sequence[Event]) -> Iterator[Phase]:
 
     One that does not succeed is the pod's only if an error of the pod names the image.
     """
-    made = next((event for event in events if event.kind in _pods("made-sandbox")), None)
-    if not made or not pulls:
+    created = next((event for event in events if event.kind in _pods("made-sandbox")), None)
+    if not created or not pulls:
         return
-    ends = next((event.time for event in events if event.time >= made.time and _has_image(event)), pulls[-1].time)
-    first = bisect_left(pulls, made.time, key=lambda event: event.time)
+    ends = next((event.time for event in events if event.time >= created.time and _has_image(event)), pulls[-1].time)
+    first = bisect_left(pulls, created.time, key=lambda event: event.time)
     last = bisect_right(pulls, ends, key=lambda event: event.time)
     opened: dict[str, Event] = {}
     for event in pulls[first:last]:
-        if event.node in {made.node, ""}:
+        if event.node in {created.node, ""}:
             pull = event.attrs.get("request") or event.attrs.get("image", "")  # CRI-O ends with another name
             if event.kind in _pods("pull-begins"):
                 opened.setdefault(pull, event)
@@ -254,14 +254,14 @@ def _starts(event: Event) -> bool:
 def _readiness(life: Lifecycle) -> Iterator[Phase]:
     """From the first container that runs until its probe says, or the kubelet tells the API, that all are ready."""
     up = next((transition.event for transition in life.transitions if _has(life, transition.state, "running")), None)
-    said = [transition.event for transition in life.transitions if up and transition.event.time >= up.time]
-    said = [event for event in said if _is_ready(event)]
-    if up and said:
-        ready = next((event for event in said if _is_ready(event) == "yes"), None)
+    reports = [transition.event for transition in life.transitions if up and transition.event.time >= up.time]
+    reports = [event for event in reports if _ready_state(event)]
+    if up and reports:
+        ready = next((event for event in reports if _ready_state(event) == "yes"), None)
         yield Phase("ready", up.time, ready.time if ready else None, "kubelet")
 
 
-def _is_ready(event: Event) -> str:
+def _ready_state(event: Event) -> str:
     """`yes`, `no`, or nothing where a line does not say so."""
     if event.kind in _pods("changes-probe") and event.attrs.get("reason") == "readiness":
         return "yes" if event.attrs.get("result") == "ready" else "no"
@@ -271,14 +271,14 @@ def _is_ready(event: Event) -> str:
 
 def _back_offs(events: Sequence[Event]) -> Iterator[Phase]:
     """From the first line that a container waits to be started again until it is, or until the pod must end."""
-    told = any(event.kind in _pods("creates") for event in events)
+    has_creates = any(event.kind in _pods("creates") for event in events)
     opened: dict[str, Event] = {}
     for event in events:
         name = event.ref("container_name") or event.attrs.get("container_name", "")
         crashed = CRASHED.search(event.attrs.get("error", "")) if event.kind in _pods("fails-sync") else None
         if crashed or event.kind in _pods("backs-off"):
             opened.setdefault(crashed["name"] if crashed else name, event)
-        elif event.kind in _pods("deletes") or (_starts(event) and not (told and event.kind == "pod.pleg")):
+        elif event.kind in _pods("deletes") or (_starts(event) and not (has_creates and event.kind == "pod.pleg")):
             over = [name] if name else list(opened)
             for began in (opened.pop(one) for one in over if one in opened):
                 yield Phase("back-off", began.time, event.time, "kubelet")

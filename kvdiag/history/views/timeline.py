@@ -51,8 +51,10 @@ def build_timeline(
 
 def _main(transitions: Sequence[Transition]) -> list[Transition]:
     """The transitions without those whose words stand within a line that tells another of them."""
-    told = {p.event.origin for p in transitions if not _is_aside(p.event)}
-    return [p for p in transitions if not _is_aside(p.event) or p.event.origin not in told or p.before != p.state]
+    main_origins = {p.event.origin for p in transitions if not _is_aside(p.event)}
+    return [
+        p for p in transitions if not _is_aside(p.event) or p.event.origin not in main_origins or p.before != p.state
+    ]
 
 
 def _is_aside(event: Event) -> bool:
@@ -92,7 +94,7 @@ def _foreign(timeline: Timeline, history: History) -> list[Event]:
         return []
     begins, ends = timeline.events[0].time - AROUND, timeline.events[-1].ends + AROUND
     nodes = {event.node for event in timeline.events} | {""}
-    own = {id(event) for event in timeline.events}
+    own_ids = {id(event) for event in timeline.events}
     matters = explaining_kinds()
     return [
         event
@@ -100,7 +102,7 @@ def _foreign(timeline: Timeline, history: History) -> list[Event]:
         if event.kind in matters
         and begins <= event.time <= ends
         and event.node in nodes
-        and id(event) not in own
+        and id(event) not in own_ids
         and _concerns(event, timeline)
     ]
 
@@ -137,24 +139,26 @@ def _rows(
     marks: Mapping[int, tuple[str, ...]],
 ) -> Iterator[TimelineRow]:
     """Own and foreign transitions in order of time; a foreign event leaves the state as it is."""
-    own = [(p.event.time, 0, n, p, fold) for n, (p, fold) in enumerate(shown)]
+    own_rows = [(p.event.time, 0, n, p, fold) for n, (p, fold) in enumerate(shown)]
     state = shown[0][0].before if shown else ""
     machine = lifecycles().machine(life.machine)
     others = [(e.time, 1, n, Transition(e, machine.label(e.kind), "", ""), fold) for n, (e, fold) in enumerate(foreign)]
     before: int | None = None
-    for time, is_foreign, _, own_transition, fold in sorted([*own, *others], key=lambda row: row[:3]):
+    for time, is_foreign, _, own_transition, fold in sorted([*own_rows, *others], key=lambda row: row[:3]):
         gap = 0 if before is None else time - before
         transition = own_transition._replace(before=state, state=state) if is_foreign else own_transition
-        stood = (transition.event, *fold)
+        row_events = (transition.event, *fold)
         yield TimelineRow(
             transition=transition,
             gap=gap,
             unusual=0 if machine.has(transition.before, "resting") else _unusual(gap),
-            marks=tuple(dict.fromkeys(mark for event in stood for mark in marks.get(id(event), ()))),
+            marks=tuple(dict.fromkeys(mark for event in row_events for mark in marks.get(id(event), ()))),
             foreign=bool(is_foreign),
-            repeats=sum(event.count for event in stood) - 1,
-            until=max(event.ends for event in stood),
-            ladder=tuple(dict.fromkeys(e.attrs["backoff"] for e in stood if e.attrs.get("backoff"))) if fold else (),
+            repeats=sum(event.count for event in row_events) - 1,
+            until=max(event.ends for event in row_events),
+            ladder=tuple(dict.fromkeys(e.attrs["backoff"] for e in row_events if e.attrs.get("backoff")))
+            if fold
+            else (),
         )
         state, before = transition.state, time
 

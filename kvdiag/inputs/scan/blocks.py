@@ -44,7 +44,7 @@ class _Buffer:
     """Bytes that were read and not yet given out; it grows where a line or record is long."""
 
     def __init__(self, size: int, longest: int) -> None:
-        self.size, self.most = size, size + max(longest, LOOK_BACK)
+        self.size, self.max_size = size, size + max(longest, LOOK_BACK)
         self.bytes = bytearray(size + size // 4)
         self.view = memoryview(self.bytes)
         self.held = 0
@@ -53,13 +53,13 @@ class _Buffer:
         """Read once behind what is held; give how many bytes came."""
         if self.held + self.size > len(self.bytes):
             self.view.release()
-            self.bytes.extend(bytes(min(2 * len(self.bytes), self.most) - len(self.bytes)))
+            self.bytes.extend(bytes(min(2 * len(self.bytes), self.max_size) - len(self.bytes)))
             self.view = memoryview(self.bytes)
         got = reader.readinto(self.view[self.held : self.held + self.size]) or 0
         self.held += got
         return got
 
-    def take(self, cut: int) -> bytes:
+    def pop(self, cut: int) -> bytes:
         """Give out the first `cut` bytes and move the rest to the front."""
         data = bytes(self.view[:cut])
         self.drop(cut)
@@ -95,15 +95,15 @@ def blocks(
             got = buffer.held
         cut = _cut(buffer, got, begins)
         if cut:
-            block = _block(buffer.take(cut), first_line, longest)
+            block = _block(buffer.pop(cut), first_line, longest)
             first_line += block.lines
             yield block
         if buffer.held > longest and buffer.bytes.find(b"\n", 0, buffer.held) < 0:
-            yield Block(buffer.take(longest) + b"\n", first_line, 1, 1)
+            yield Block(buffer.pop(longest) + b"\n", first_line, 1, 1)
             first_line += 1
             buffer.held, skipping = 0, True
     if buffer.held:
-        yield _block(buffer.take(buffer.held), first_line, longest)
+        yield _block(buffer.pop(buffer.held), first_line, longest)
 
 
 def _block(data: bytes, first_line: int, longest: int) -> Block:

@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 VARIABLE = "KVDIAG_SCANNER"
 
 
-def scanner(literals: Sequence[bytes]) -> Scanner:
+def make_scanner(literals: Sequence[bytes]) -> Scanner:
     """Make a scanner for these literals; ids in its hits are positions in `literals`.
 
     Raises UsageError when KVDIAG_SCANNER names no scanner, or one that cannot run here.
     """
-    wanted = os.environ.get(VARIABLE, "")
-    if wanted == "hyperscan":
+    choice = os.environ.get(VARIABLE, "")
+    if choice == "hyperscan":
         _require_hyperscan()
-    elif wanted not in ("", "stdlib"):
-        raise UsageError(f"{VARIABLE}={wanted}: unknown scanner; use stdlib or hyperscan, or unset it")
-    if wanted == "hyperscan" or (wanted == "" and _prefers_hyperscan()):
+    elif choice not in ("", "stdlib"):
+        raise UsageError(f"{VARIABLE}={choice}: unknown scanner; use stdlib or hyperscan, or unset it")
+    if choice == "hyperscan" or (choice == "" and _prefers_hyperscan()):
         return hyper.HyperScanner(literals)
     return SkeletonScanner(literals)
 

@@ -38,15 +38,15 @@ _STREAM, _ENDED = b'","stream":"', b'\\n","stream":"'
 _EDGE = 2048  # bytes at either end of a block in which a line of a container is looked for
 
 
-def whole(given: Iterable[Block]) -> Iterator[Block]:
+def join_parts(blocks: Iterable[Block]) -> Iterator[Block]:
     """Blocks of a log, those that hold parts of lines with the lines whole; of any other log the blocks as they are."""
     joiner = _Joiner()
-    for block in given:
+    for block in blocks:
         if joiner.waits or _has_parts(block.data):
-            yield from joiner.take(block)
+            yield from joiner.add(block)
         else:
             yield block
-    yield from joiner.rest()
+    yield from joiner.flush()
 
 
 def _has_parts(data: bytes) -> bool:
@@ -116,7 +116,7 @@ class _Joiner:
         """Whether a line is not whole yet."""
         return bool(self._open)
 
-    def take(self, block: Block) -> Iterator[Block]:
+    def add(self, block: Block) -> Iterator[Block]:
         """Take a block up; give the lines above the first one that is not whole yet."""
         lines = block.data.split(b"\n")
         is_ended = not lines[-1]
@@ -129,22 +129,22 @@ class _Joiner:
         for line in lines:
             self._add(line)
         waiting = min((line.place for line in self._open.values()), default=len(self._lines))
-        yield from self._given(waiting, is_ended=is_ended)
+        yield from self._pop_lines(waiting, is_ended=is_ended)
 
-    def rest(self) -> Iterator[Block]:
+    def flush(self) -> Iterator[Block]:
         """Give what still waits when the log ends."""
         self._give_up()
-        yield from self._given(len(self._lines), is_ended=True)
+        yield from self._pop_lines(len(self._lines), is_ended=True)
 
-    def _given(self, count: int, *, is_ended: bool) -> Iterator[Block]:
+    def _pop_lines(self, count: int, *, is_ended: bool) -> Iterator[Block]:
         """Give the first lines, and forget them."""
         if not count:
             return
         lines, self._lines = self._lines[:count], self._lines[count:]
         ending = b"\n" if is_ended or self._lines or not lines[-1] else b""
-        given = Block(b"\n".join(lines) + ending, self._number, count, self._truncated, self._torn)
-        yield given._replace(torn=given.torn_within(self._number, count))
-        self._torn = given.torn_within(self._number + count, len(self._lines))
+        joined = Block(b"\n".join(lines) + ending, self._number, count, self._truncated, self._torn)
+        yield joined._replace(torn=joined.torn_within(self._number, count))
+        self._torn = joined.torn_within(self._number + count, len(self._lines))
         self._number, self._truncated = self._number + count, 0
         self._open = {stream: line._replace(place=line.place - count) for stream, line in self._open.items()}
 

@@ -36,7 +36,7 @@ _OBJECTS = lazy_regex(rb'\s*(?:\{\s*"(?:kind|apiVersion|metadata)"\s*:|(?:kind|a
 _BETWEEN = b"objects"  # what stands between the logs of a dump
 _TEXTS = frozenset({"audit", "last start", "describe nodes", "container status", "kernel"})
 # minikube's client tells first where it writes to.
-_OWN = lazy_regex(rb" out\.go:\d{1,5}\] Setting (?:OutFile|ErrFile) to fd ")
+_MINIKUBE_LOG = lazy_regex(rb" out\.go:\d{1,5}\] Setting (?:OutFile|ErrFile) to fd ")
 _HEAD = 4096
 
 
@@ -46,12 +46,12 @@ def sections(whole: Iterable[Block]) -> Iterator[tuple[str, Iterator[Block]]]:
     first = next(blocks, None)
     if first is None:
         return
-    given = chain((first,), blocks)
+    remaining = chain((first,), blocks)
     has_headers = b"==" in first.data and HEADER.search(first.data) is not None  # two bytes are found ten times sooner
     if not has_headers and _OBJECTS.match(first.data) is None:
-        yield "", given
+        yield "", remaining
         return
-    for name, parts in groupby(_named(given), key=itemgetter(0)):
+    for name, parts in groupby(_named_blocks(remaining), key=itemgetter(0)):
         yield name, (block for _, block in parts)
 
 
@@ -60,7 +60,7 @@ def is_text(name: str) -> bool:
     return name.lower() in _TEXTS
 
 
-def looked_into(name: str, part: Iterator[Block]) -> tuple[bool, Iterator[Block]]:
+def classify_section(name: str, part: Iterator[Block]) -> tuple[bool, Iterator[Block]]:
     """Whether a section is to be passed over, by its name or as minikube's own log, and all its blocks.
 
     minikube translates the heads of its sections (`==> Letzter Start <==`), its log begins alike in all languages.
@@ -68,11 +68,11 @@ def looked_into(name: str, part: Iterator[Block]) -> tuple[bool, Iterator[Block]
     first = next(part, None)
     if first is None:
         return is_text(name), iter(())
-    is_own = bool(name) and _OWN.search(first.data, 0, _HEAD) is not None
-    return is_text(name) or is_own, chain((first,), part)
+    is_minikube_log = bool(name) and _MINIKUBE_LOG.search(first.data, 0, _HEAD) is not None
+    return is_text(name) or is_minikube_log, chain((first,), part)
 
 
-def _named(whole: Iterable[Block]) -> Iterator[tuple[str, Block]]:
+def _named_blocks(whole: Iterable[Block]) -> Iterator[tuple[str, Block]]:
     """Blocks cut at the headers, which belong to none, each with the name of its section."""
     name: str | None = ""
     seen = Counter[str]()

@@ -14,10 +14,10 @@ from kvdiag.report import RenderOptions
 from kvdiag.report.errors import section
 from kvdiag.report.markdown import verdict
 from kvdiag.report.page.columns import Sources, columns, tone
-from kvdiag.report.page.findings import MOST_ROWS, Findings, anchor
-from kvdiag.report.page.model import Page, Strip, Wanted
+from kvdiag.report.page.findings import MOST_ROWS, FindingRenderer, anchor
+from kvdiag.report.page.model import Page, Strip, MissingLog
 from kvdiag.report.page.render import write_page
-from kvdiag.report.said import common_folder, from_to, read_lines, reading_lines, silence, versions_seen
+from kvdiag.report.said import common_folder, format_span, input_summary, input_lines, nothing_found, versions_seen
 from kvdiag.report.victims import failures, notes
 
 MOST_STRIPS = 12
@@ -34,23 +34,23 @@ def page_of(report: Report, options: RenderOptions) -> Page:
     """What the page about a report shows."""
     lanes = report.lanes or Lanes((), 0, 0)
     sources = Sources(reading.source for reading in report.inputs)
-    told = Findings(report.findings, lanes, sources, options)
+    renderer = FindingRenderer(report.findings, lanes, sources, options)
     alarms, noted = failures(report.findings), notes(report.findings)
-    found = tuple(told.full([*alarms, *noted]))
+    found = tuple(renderer.full([*alarms, *noted]))
     full = {one.row.anchor for one in found}
-    rows = [told.row(one, is_full=anchor(one[0]) in full) for one in [*alarms, *noted][:MOST_ROWS]]
+    rows = [renderer.row(one, is_full=anchor(one[0]) in full) for one in [*alarms, *noted][:MOST_ROWS]]
     worst = max((one[0].severity for one in alarms), default=None)
     return Page(
         title=f"kvdiag: {verdict(report)}",
-        verdict=_capital(verdict(report)) if report.findings else silence(report).removesuffix("."),
+        verdict=_capital(verdict(report)) if report.findings else nothing_found(report).removesuffix("."),
         level=worst.label if worst is not None else "none",
-        lead=f"{read_lines(report.inputs, common_folder(report))}." if report.inputs else "",
+        lead=f"{input_summary(report.inputs, common_folder(report))}." if report.inputs else "",
         rows=tuple(row for row in rows if row.severity != Severity.INFO.label),
         more=max(0, len(alarms) + len(noted) - MOST_ROWS),
         notes=tuple(row for row in rows if row.severity == Severity.INFO.label),
         found=found,
         strips=tuple(strips(lanes, report.findings)),
-        needs=tuple(map(_wanted, report.needs)),
+        needs=tuple(map(_missing_log, report.needs)),
         errors=tuple(line.text for line in section(report.errors, options._replace(width=110))),
         read=tuple(_read(report)),
         problems=(*report.problems, *report.notes),
@@ -84,10 +84,10 @@ def strips(lanes: Lanes, findings: Sequence[Finding]) -> Iterator[Strip]:
         if lane.bars:
             of_subject[lane.kind, lane.key].append(lane)
     about = dict.fromkeys((str(one.subject.kind), one.subject.key) for one in findings)
-    wanted = [lane for key in about for lane in of_subject.get(key, ())]
-    begins = min((lane.bars[0].begins for lane in wanted[:MOST_STRIPS]), default=0)
-    ends = max((bar.ends for lane in wanted[:MOST_STRIPS] for bar in lane.bars), default=0)
-    for lane in wanted[:MOST_STRIPS]:
+    chosen = [lane for key in about for lane in of_subject.get(key, ())]
+    begins = min((lane.bars[0].begins for lane in chosen[:MOST_STRIPS]), default=0)
+    ends = max((bar.ends for lane in chosen[:MOST_STRIPS] for bar in lane.bars), default=0)
+    for lane in chosen[:MOST_STRIPS]:
         yield strip(lane, begins, max(ends, begins + 1))
 
 
@@ -98,24 +98,24 @@ def strip(lane: Lane, begins: int, ends: int) -> Strip:
         at = (bar.begins - begins) * WHOLE // (ends - begins)
         wide = max(NARROWEST, (bar.ends - bar.begins) * WHOLE // (ends - begins))
         parts.append(
-            (min(at, WHOLE - NARROWEST), wide, tone(bar.state), f"{bar.state} {from_to(bar.begins, bar.ends)}")
+            (min(at, WHOLE - NARROWEST), wide, tone(bar.state), f"{bar.state} {format_span(bar.begins, bar.ends)}")
         )
     return Strip(f"{lane.kind} {lane.name}", tuple(parts))
 
 
-def _wanted(need: Need) -> Wanted:
+def _missing_log(need: Need) -> MissingLog:
     level = f" at -v={need.verbosity} or more" if need.verbosity else ""
     span = "with timestamps, covering these lines"
     if need.begins is not None and need.ends is not None:
-        span = f"from {from_to(need.begins, need.ends)}"
+        span = f"from {format_span(need.begins, need.ends)}"
         span += " or of a later try" if need.verbosity else ""
     rules = ", ".join(dict.fromkeys(key.partition(":")[0] for key in need.findings))
-    return Wanted(f"{need.component} log{level}, {span}: settles {rules}", need.run)
+    return MissingLog(f"{need.component} log{level}, {span}: settles {rules}", need.run)
 
 
 def _read(report: Report) -> Iterator[str]:
     seen = ", ".join(versions_seen(report.versions))
-    return chain([seen] if seen else [], reading_lines(report.inputs, is_all=len(report.inputs) <= MOST_STRIPS))
+    return chain([seen] if seen else [], input_lines(report.inputs, is_all=len(report.inputs) <= MOST_STRIPS))
 
 
 def _capital(text: str) -> str:

@@ -85,7 +85,7 @@ def tone(state: str) -> str:
 
 def columns(lanes: Lanes, findings: Mapping[str, Finding], sources: Sources, options: RenderOptions) -> str:
     """The picture in base64; `findings` are by the anchor that leads to them."""
-    return _Columns(lanes, findings, sources, options).packed()
+    return _Columns(lanes, findings, sources, options).encode()
 
 
 class _Columns:
@@ -100,7 +100,7 @@ class _Columns:
             for evidence in finding.evidence
         }
 
-    def packed(self) -> str:
+    def encode(self) -> str:
         """Header, texts and columns, deflated."""
         shown = self._lanes.lanes
         marks = [mark for lane in shown for mark in sorted(lane.marks, key=lambda one: one.event.time)]
@@ -109,8 +109,8 @@ class _Columns:
         numbers = [*self._bars(bars), *self._marks(marks, words)]
         body = b"".join(map(_shuffled, numbers))
         header = json_safe(json.dumps(self._header(shown, len(bars), len(marks)), ensure_ascii=False)).encode()
-        whole = b"KVD1" + len(header).to_bytes(4, "little") + header + body
-        return base64.b64encode(zlib.compress(whole, 9)).decode()
+        data = b"KVD1" + len(header).to_bytes(4, "little") + header + body
+        return base64.b64encode(zlib.compress(data, 9)).decode()
 
     def _header(self, shown: Sequence[Lane], bars: int, marks: int) -> dict[str, object]:
         states = list(self._states.numbers)

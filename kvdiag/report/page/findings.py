@@ -11,12 +11,12 @@ from kvdiag.model.lanes import Lanes, Mark
 from kvdiag.model.report import Finding
 from kvdiag.model.values import SubjectKind, Verdict
 from kvdiag.report import RenderOptions
-from kvdiag.report.doubts import say_doubt
+from kvdiag.report.doubts import format_doubt
 from kvdiag.report.page.columns import Sources
-from kvdiag.report.page.model import Found, Line, Row, Told
-from kvdiag.report.runnable import shown
-from kvdiag.report.said import clock, folded, moment, span_of, subject_lines
-from kvdiag.report.victims import Incident, incidents, victims, whole
+from kvdiag.report.page.model import FullFinding, Line, Row, FindingLink
+from kvdiag.report.runnable import safe_fix
+from kvdiag.report.said import format_clock, symptoms_by_cause, format_time, span_sentence, subject_lines
+from kvdiag.report.victims import Incident, incidents, victims, merged_finding
 from kvdiag.safe.clean import clean, shortened
 
 ROOM = 1_000_000  # characters of findings in full
@@ -25,14 +25,14 @@ MOST_ROWS = 1_000
 LONGEST = 1_200  # characters of a log line that is evidence
 LONGEST_AROUND = 300
 AROUND = 2  # events before and after each line of evidence
-NAMED = 500  # characters of victims' names
-TOLD = 100  # symptoms of one cause
-VICTIMS = 300  # of one incident, with the first
+LONGEST_NAMES = 500  # characters of victims' names
+MOST_SYMPTOMS = 100  # symptoms of one cause
+MOST_VICTIMS = 300  # of one incident, with the first
 
 Context = Mapping[tuple[str, str], Sequence[Mark]]
 
 
-class Findings:
+class FindingRenderer:
     """Makes rows and full findings of one report; `anchor` of a finding stays the same from report to report."""
 
     def __init__(
@@ -41,66 +41,68 @@ class Findings:
         """`lanes` give what stands around the lines of evidence."""
         self._options, self._sources = options, sources
         self._context = _context(lanes)
-        self._under = folded(findings)
+        self._symptoms = symptoms_by_cause(findings)
 
-    def full(self, causes: Sequence[Incident]) -> Iterator[Found]:
+    def full(self, causes: Sequence[Incident]) -> Iterator[FullFinding]:
         """The first causes in full, as far as there is room; as many as a person can read in any case."""
         room = ROOM
         for number, incident in enumerate(causes):
             if room <= 0 and number >= LEAST:
                 return
-            found = self._found(incident)
+            found = self._full_finding(incident)
             room -= _size(found)
             yield found
 
     def row(self, incident: Incident, *, is_full: bool = True) -> Row:
         """A cause in a row; its anchor leads to the cause in full where there is one."""
-        finding = whole(incident)
+        finding = merged_finding(incident)
         sure = "" if finding.verdict is Verdict.CONFIRMED else " (possible)"
         return Row(
             anchor=anchor(finding) if is_full else "",
             severity=finding.severity.label,
             title=finding.row_title + sure,
             heading=finding.title + sure,
-            subject=_of(incident),
-            when=moment(finding.begins),
+            subject=_subject_text(incident),
+            when=format_time(finding.begins),
             kind=str(finding.subject.kind),
             node=_node(finding),
             rule=finding.rule.name,
         )
 
-    def _found(self, incident: Incident) -> Found:
+    def _full_finding(self, incident: Incident) -> FullFinding:
         finding, redact = incident[0], self._options.redact
         named = subject_lines(finding) if len(incident) == 1 else [victims(incident, is_full=True)]
-        evidence = tuple(self._line(one.event, one.step, one.of) for one in finding.evidence)
-        return Found(
+        evidence = tuple(self._line(one.event, one.step, one.total) for one in finding.evidence)
+        return FullFinding(
             row=self.row(incident),
             id=finding.rule.id,
-            span=span_of(whole(incident)),
-            subjects=tuple(shortened(self._clean(line), NAMED) for line in named if line),
+            span=span_sentence(merged_finding(incident)),
+            subjects=tuple(shortened(self._clean(line), LONGEST_NAMES) for line in named if line),
             says=finding.says,
             cause=tuple(" ".join(part.split()) for part in finding.cause.split("\n\n")),
             collect=finding.collect,
-            versions=tuple(bug.says for bug in finding.bugs),
+            versions=tuple(bug.sentence for bug in finding.bugs),
             evidence=evidence,
             around=tuple(self._around(finding, evidence)),
-            fixes=tuple(shown(fix, redact=redact) for fix in finding.fix),
-            doubts=tuple(map(say_doubt, finding.doubts)),
+            fixes=tuple(safe_fix(fix, redact=redact) for fix in finding.fix),
+            doubts=tuple(map(format_doubt, finding.doubts)),
             victims=tuple(
-                Told((anchor(one),), one.rule.name, shortened(self._clean(_of((one,))), NAMED))
-                for one in incident[1:VICTIMS]
+                FindingLink((anchor(one),), one.rule.name, shortened(self._clean(_subject_text((one,))), LONGEST_NAMES))
+                for one in incident[1:MOST_VICTIMS]
             ),
-            explains=tuple(self._told(incident)),
+            explains=tuple(self._explained(incident)),
             look_alikes=tuple(" ".join(text.split()) for text in finding.rule.look_alikes),
             references=tuple(finding.rule.references),
         )
 
-    def _told(self, incident: Incident) -> Iterator[Told]:
-        symptoms = [symptom for one in incident for symptom in self._under.get(one.key, ())]
-        for group in incidents(symptoms)[:TOLD]:
+    def _explained(self, incident: Incident) -> Iterator[FindingLink]:
+        symptoms = [symptom for one in incident for symptom in self._symptoms.get(one.key, ())]
+        for group in incidents(symptoms)[:MOST_SYMPTOMS]:
             others = f" And {len(group) - 1} more." if len(group) > 1 else ""
             way = f" (through {', '.join(group[0].through)})" if group[0].through else ""
-            yield Told(tuple(map(anchor, group[:TOLD])), group[0].rule.name, f"{group[0].says}{others}{way}")
+            yield FindingLink(
+                tuple(map(anchor, group[:MOST_SYMPTOMS])), group[0].rule.name, f"{group[0].says}{others}{way}"
+            )
 
     def _around(self, finding: Finding, evidence: Sequence[Line]) -> Iterator[Line]:
         """What the subject's own events before and after each line of evidence were, with these among them."""
@@ -120,8 +122,8 @@ class Findings:
     def _line(self, event: Event, step: str, many: int, longest: int = LONGEST) -> Line:
         return Line(
             place=self._sources.place(event.origin),
-            date=moment(event.time)[:10],
-            clock=clock(event.time),
+            date=format_time(event.time)[:10],
+            clock=format_clock(event.time),
             step=step.replace("_", " ") + (f" ×{many}" if many > 1 else ""),
             text=shortened(self._clean(event.text), longest),
             at=self._sources.at(event.origin),
@@ -144,7 +146,7 @@ def _context(lanes: Lanes | None) -> Context:
     return {key: sorted(marks, key=lambda mark: mark.event.time) for key, marks in found.items()}
 
 
-def _of(incident: Incident) -> str:
+def _subject_text(incident: Incident) -> str:
     if len(incident) > 1:
         return victims(incident, is_full=False).replace(" (-v names all)", "")
     return next(iter(subject_lines(incident[0])))
@@ -155,7 +157,7 @@ def _node(finding: Finding) -> str:
     return subject.name if subject.kind is SubjectKind.NODE else subject.ids.get("node", "")
 
 
-def _size(found: Found) -> int:
+def _size(found: FullFinding) -> int:
     texts: Iterable[str] = (
         *(f"{line}" for line in (*found.evidence, *found.around, *found.fixes, *found.explains, *found.victims)),
         *(*found.subjects, *found.cause, *found.look_alikes, found.says),

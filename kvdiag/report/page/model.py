@@ -19,7 +19,7 @@ class Line(NamedTuple):
     kind: str = "evidence"
 
 
-class Told(NamedTuple):
+class FindingLink(NamedTuple):
     """Findings told in one sentence: those that another explains, or a victim of one incident; `anchors` lead to it."""
 
     anchors: tuple[str, ...]
@@ -44,7 +44,7 @@ class Row(NamedTuple):
     rule: str
 
 
-class Found(NamedTuple):
+class FullFinding(NamedTuple):
     """A cause in full."""
 
     row: Row
@@ -59,13 +59,13 @@ class Found(NamedTuple):
     around: tuple[Line, ...]
     fixes: tuple[Fix, ...]
     doubts: tuple[str, ...]
-    victims: tuple[Told, ...]
-    explains: tuple[Told, ...]
+    victims: tuple[FindingLink, ...]
+    explains: tuple[FindingLink, ...]
     look_alikes: tuple[str, ...]
     references: tuple[str, ...]
 
 
-class Wanted(NamedTuple):
+class MissingLog(NamedTuple):
     """A log that would turn what is possible into a verdict."""
 
     says: str
@@ -79,7 +79,7 @@ class Strip(NamedTuple):
     parts: tuple[tuple[int, int, str, str], ...]
 
 
-class StoryRow(NamedTuple):
+class SubjectTimelineRow(NamedTuple):
     """One row of a timeline: `marks` are rules that rest on it, `bad` and `long` how unusual it is."""
 
     line: Line
@@ -93,7 +93,7 @@ class StoryRow(NamedTuple):
     foreign: bool
 
 
-class Story(NamedTuple):
+class SubjectTimeline(NamedTuple):
     """The timeline of one subject; there was no room for `more` of its rows."""
 
     name: str
@@ -103,7 +103,7 @@ class Story(NamedTuple):
     waits: str
     phases: str
     clocks: tuple[str, ...]
-    rows: tuple[StoryRow, ...]
+    rows: tuple[SubjectTimelineRow, ...]
     more: int = 0
 
 
@@ -117,10 +117,10 @@ class Page(NamedTuple):
     rows: tuple[Row, ...]
     more: int
     notes: tuple[Row, ...]
-    found: tuple[Found, ...]
+    found: tuple[FullFinding, ...]
     strips: tuple[Strip, ...]
-    stories: tuple[Story, ...] = ()
-    needs: tuple[Wanted, ...] = ()
+    stories: tuple[SubjectTimeline, ...] = ()
+    needs: tuple[MissingLog, ...] = ()
     errors: tuple[str, ...] = ()
     read: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()

@@ -50,8 +50,8 @@ def write_template(
     runs = f"script-src {_hash(script)}; " if script else ""
     policy = f"default-src 'none'; {runs}style-src {_hash(style)}; base-uri 'none'"
     # Our own files: none of them holds what ends an element.
-    given = {"style": Markup(style), "script": Markup(script), "policy": Markup(policy)}  # noqa: S704
-    stream.writelines(environment.get_template(name).generate({**values, **given}))
+    assets = {"style": Markup(style), "script": Markup(script), "policy": Markup(policy)}  # noqa: S704
+    stream.writelines(environment.get_template(name).generate({**values, **assets}))
 
 
 @cache

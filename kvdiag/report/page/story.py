@@ -14,11 +14,19 @@ from kvdiag.model.values import Severity
 from kvdiag.report import RenderOptions
 from kvdiag.report.page.analysis import picture, strip
 from kvdiag.report.page.columns import Sources
-from kvdiag.report.page.findings import LONGEST, Findings
-from kvdiag.report.page.model import Line, Page, Story, StoryRow, Strip
+from kvdiag.report.page.findings import LONGEST, FindingRenderer
+from kvdiag.report.page.model import Line, Page, SubjectTimeline, SubjectTimelineRow, Strip
 from kvdiag.report.page.render import write_page
-from kvdiag.report.said import moment
-from kvdiag.report.timeline.words import clock, gap, how_long, runs_off, says, step, words
+from kvdiag.report.said import format_time
+from kvdiag.report.timeline.words import (
+    format_clock,
+    gap_text,
+    phase_text,
+    skew_text,
+    row_text,
+    step_name,
+    event_message,
+)
 from kvdiag.report.victims import incidents
 from kvdiag.safe.clean import clean, shortened
 
@@ -33,25 +41,25 @@ def write(views: Sequence[TimelineView], stream: TextIO, options: RenderOptions)
 
 def page_of(views: Sequence[TimelineView], options: RenderOptions) -> Page:
     """What the page about these timelines shows."""
-    told = (one for view in views for one in (*view.causes.values(), *view.findings))
-    findings = list({one.key: one for one in told}.values())
+    all_findings = (one for view in views for one in (*view.causes.values(), *view.findings))
+    findings = list({one.key: one for one in all_findings}.values())
     sources = Sources(row.transition.event.origin.source for view in views for row in view.rows)
     lanes = _lanes(views)
-    page = Findings(findings, lanes, sources, options)
+    renderer = FindingRenderer(findings, lanes, sources, options)
     groups = incidents(findings)
-    rows = [page.row(one) for one in groups]
-    called = ", ".join(dict.fromkeys(f"{view.life.subject.kind} {view.life.subject.name}" for view in views))
+    rows = [renderer.row(one) for one in groups]
+    title = ", ".join(dict.fromkeys(f"{view.life.subject.kind} {view.life.subject.name}" for view in views))
     return Page(
-        title=f"kvdiag: {called}",
-        verdict=called,
+        title=f"kvdiag: {title}",
+        verdict=title,
         level=max((one.severity for one in findings), default=Severity.INFO).label if findings else "none",
         lead="; ".join(map(_state, views)),
         rows=tuple(row for row in rows if row.severity != Severity.INFO.label),
         more=0,
         notes=tuple(row for row in rows if row.severity == Severity.INFO.label),
-        found=tuple(page.full(groups)),
+        found=tuple(renderer.full(groups)),
         strips=tuple(_strips(lanes)),
-        stories=tuple(_story(view, ROOM // len(views), sources, options) for view in views),
+        stories=tuple(_subject_timeline(view, ROOM // len(views), sources, options) for view in views),
         data=picture(lanes, findings, sources, options),
         version=__version__,
     )
@@ -60,26 +68,26 @@ def page_of(views: Sequence[TimelineView], options: RenderOptions) -> Page:
 def _state(view: TimelineView) -> str:
     life = view.life
     waits = f", waits for {life.waits_for}" if life.waits_for else ""
-    return f"{life.state} since {moment(life.since)} UTC{waits}"
+    return f"{life.state} since {format_time(life.since)} UTC{waits}"
 
 
-def _story(view: TimelineView, room: int, sources: Sources, options: RenderOptions) -> Story:
+def _subject_timeline(view: TimelineView, room: int, sources: Sources, options: RenderOptions) -> SubjectTimeline:
     life = view.life
-    rows = tuple(_within(room, (_row(row, view, sources, options) for row in view.rows)))
-    return Story(
+    rows = tuple(_fitting_rows(room, (_row(row, view, sources, options) for row in view.rows)))
+    return SubjectTimeline(
         name=f"{life.subject.kind} {life.subject.name}",
         ids=tuple(f"{name} {value}" for name, value in life.subject.ids.items()),
         state=life.state,
-        since=f"{moment(life.since)} UTC",
+        since=f"{format_time(life.since)} UTC",
         waits=life.waits_for,
-        phases=" · ".join(map(how_long, view.phases)),
-        clocks=tuple(map(runs_off, view.skews)),
+        phases=" · ".join(map(phase_text, view.phases)),
+        clocks=tuple(map(skew_text, view.skews)),
         rows=rows,
         more=len(view.rows) - len(rows),
     )
 
 
-def _within(room: int, rows: Iterable[StoryRow]) -> Iterator[StoryRow]:
+def _fitting_rows(room: int, rows: Iterable[SubjectTimelineRow]) -> Iterator[SubjectTimelineRow]:
     """As many rows as there is room for; a row takes its words and its tags."""
     for row in rows:
         room -= MARKUP + len(row.says) + len(row.line.text) + len(row.line.place)
@@ -88,19 +96,19 @@ def _within(room: int, rows: Iterable[StoryRow]) -> Iterator[StoryRow]:
         yield row
 
 
-def _row(row: TimelineRow, view: TimelineView, sources: Sources, options: RenderOptions) -> StoryRow:
+def _row(row: TimelineRow, view: TimelineView, sources: Sources, options: RenderOptions) -> SubjectTimelineRow:
     event, transition = row.transition.event, row.transition
     moved = transition.state != transition.before and not row.foreign
     text = shortened(clean(event.text, redact=options.redact), LONGEST)
-    label, at = step(row, view.life.subject), sources.at(event.origin)
-    return StoryRow(
-        line=Line(sources.place(event.origin), moment(event.time)[:10], clock(event.time), label, text, at),
-        gap=gap(row),
+    label, at = step_name(row, view.life.subject), sources.at(event.origin)
+    return SubjectTimelineRow(
+        line=Line(sources.place(event.origin), format_time(event.time)[:10], format_clock(event.time), label, text, at),
+        gap=gap_text(row),
         unusual=row.unusual,
         who=event.component,
         marks=row.marks,
         state=transition.state if moved else "",
-        says=shortened(clean(says(row) or words(event), redact=options.redact), LONGEST),
+        says=shortened(clean(row_text(row) or event_message(event), redact=options.redact), LONGEST),
         legal=transition.legal,
         foreign=row.foreign,
     )
@@ -108,26 +116,26 @@ def _row(row: TimelineRow, view: TimelineView, sources: Sources, options: Render
 
 def _lanes(views: Sequence[TimelineView]) -> Lanes:
     """A lane for each subject, one for each phase and one for each program that spoke of it or of its node."""
-    lanes = [lane for view in views for lane in _of_view(view)]
+    lanes = [lane for view in views for lane in _lanes_of_view(view)]
     times = [row.transition.event.time for view in views for row in view.rows]
     ends = max((row.until for view in views for row in view.rows), default=0)
     return Lanes(tuple(lanes), min(times, default=0), max([ends, *(bar.ends for lane in lanes for bar in lane.bars)]))
 
 
-def _of_view(view: TimelineView) -> Iterator[Lane]:
+def _lanes_of_view(view: TimelineView) -> Iterator[Lane]:
     subject = view.life.subject
     node, kind = subject.ids.get("node", ""), str(subject.kind)
-    own = [row for row in view.rows if not row.foreign]
+    subject_rows = [row for row in view.rows if not row.foreign]
     ends = max((row.until for row in view.rows), default=view.life.since)
-    yield Lane(kind, subject.key, subject.name, node, tuple(_bars(own, ends)), tuple(map(_mark, own)))
+    yield Lane(kind, subject.key, subject.name, node, tuple(_bars(subject_rows, ends)), tuple(map(_mark, subject_rows)))
     for phase in view.phases:
         bar = Bar(phase.begins, ends if phase.ends is None else phase.ends, phase.name)
         yield Lane("phase", subject.key, f"{phase.name} {phase.by}".strip(), node, (bar,), ())
-    said: dict[str, list[Mark]] = defaultdict(list)
+    by_component: dict[str, list[Mark]] = defaultdict(list)
     for row in view.rows:
         component = row.transition.event.component
-        said[f"node: {component}" if row.foreign else component].append(_mark(row))
-    for component, marks in said.items():
+        by_component[f"node: {component}" if row.foreign else component].append(_mark(row))
+    for component, marks in by_component.items():
         yield Lane("node" if component.startswith("node: ") else "program", "", component, node, (), tuple(marks))
 
 

@@ -11,7 +11,7 @@ from kvdiag.model.report import Finding
 from kvdiag.model.timeline import Entity
 from kvdiag.report import RenderOptions
 from kvdiag.report.jsontext import write_json
-from kvdiag.report.timeline.words import says, step
+from kvdiag.report.timeline.words import row_text, step_name
 
 
 def write(views: Sequence[TimelineView], stream: TextIO, options: RenderOptions) -> None:
@@ -39,10 +39,10 @@ def plain(view: TimelineView) -> dict[str, Any]:
 
 
 def _finding(finding: Finding, view: TimelineView) -> dict[str, Any]:
-    said = {"rule": finding.rule.name, "verdict": str(finding.verdict), "says": finding.says}
+    fields = {"rule": finding.rule.name, "verdict": str(finding.verdict), "says": finding.says}
     cause = view.causes.get(finding.key)
     subject = {"kind": str(cause.subject.kind), "name": cause.subject.name} if cause else None
-    return {**said, "because": {"rule": cause.rule.name, "subject": subject, "says": cause.says} if cause else None}
+    return {**fields, "because": {"rule": cause.rule.name, "subject": subject, "says": cause.says} if cause else None}
 
 
 def _seconds(micros: int | None) -> float | None:
@@ -56,11 +56,11 @@ def _row(row: TimelineRow, subject: Entity) -> dict[str, Any]:
         "gap": round(row.gap / 1_000_000, 6),
         "component": event.component,
         "kind": event.kind,
-        "step": step(row, subject),
+        "step": step_name(row, subject),
         "state": row.transition.state,
         "legal": row.transition.legal,
         "certain": row.transition.certain,
-        "says": says(row),
+        "says": row_text(row),
         "marks": list(row.marks),
         "foreign": row.foreign,
         "repeats": row.repeats,

@@ -11,9 +11,18 @@ from kvdiag.model.lifecycle import TimelineRow, TimelineView
 from kvdiag.model.record import Origin
 from kvdiag.model.timeline import Entity
 from kvdiag.report import RenderOptions
-from kvdiag.report.because import because, explains
-from kvdiag.report.ink import file_uri, inked, linked
-from kvdiag.report.timeline.words import clock, common_folder, gap, how_long, runs_off, says, step, words
+from kvdiag.report.because import cause_phrase, explain_command
+from kvdiag.report.ink import file_uri, styled, linked
+from kvdiag.report.timeline.words import (
+    format_clock,
+    common_folder,
+    gap_text,
+    phase_text,
+    skew_text,
+    row_text,
+    step_name,
+    event_message,
+)
 from kvdiag.safe.clean import clean, shortened
 
 SHORT = {"kube-controller-manager": "kcm", "external-attacher": "attacher", "external-provisioner": "provisioner"}
@@ -62,15 +71,19 @@ class _Renderer:
         long = {0: "", 1: "long", 2: "very long"}[row.unusual]
         bad = "" if row.transition.legal else "bad"
         room = max(24, self.options.width - FIXED - self.place)
-        first, *more = textwrap.wrap(self._clean(step(row, subject)), room, break_on_hyphens=False) or [""]
+        first, *more = textwrap.wrap(self._clean(step_name(row, subject)), room, break_on_hyphens=False) or [""]
         yield (
-            f"{clock(event.time)} {self._colour(long, f'{gap(row):>8}')} {mark} {self._clean(who)[:WHO]:{WHO}} "
+            f"{format_clock(event.time)} {self._colour(long, f'{gap_text(row):>8}')} {mark} {self._clean(who)[:WHO]:{WHO}} "
             f"{self._colour(bad, f'{first:{room}}')} {self._colour('state', f'{state:{STATE}}')} "
             f"{self._place(event.origin)}"
         )
-        said = self._clean(says(row))  # whole: a secret that is cut cannot be told
-        told = f"{said}; {words(event)}" if self.options.verbose else shortened(said, 2 * (self.options.width - 35))
-        for line in [*(" " * 35 + part for part in more), *(self._wrapped(told, 35) if told else ())]:
+        message = self._clean(row_text(row))  # whole: a secret that is cut cannot be told
+        details = (
+            f"{message}; {event_message(event)}"
+            if self.options.verbose
+            else shortened(message, 2 * (self.options.width - 35))
+        )
+        for line in [*(" " * 35 + part for part in more), *(self._wrapped(details, 35) if details else ())]:
             yield self._colour(bad, line)
 
     def _place(self, origin: Origin) -> str:
@@ -81,16 +94,16 @@ class _Renderer:
         life = view.life
         waits = f", waits for {life.waits_for}" if life.waits_for else ""
         yield ""
-        yield self._colour("bold", f"{life.state} since {clock(life.since)}{self._clean(waits)}")
-        yield from self._wrapped(f" {DOT} ".join(map(how_long, view.phases)), 0)
+        yield self._colour("bold", f"{life.state} since {format_clock(life.since)}{self._clean(waits)}")
+        yield from self._wrapped(f" {DOT} ".join(map(phase_text, view.phases)), 0)
         for skew in view.skews:
-            yield from self._wrapped(runs_off(skew), 0)
+            yield from self._wrapped(skew_text(skew), 0)
         for finding in view.findings:
             yield from self._wrapped(f"{MARK} {finding.rule.name}: {finding.says}", 0)
             cause = view.causes.get(finding.key)
             if cause is not None:
-                yield from self._wrapped(because(cause, is_told=cause in view.findings), 2)
-                yield f"    $ {self._colour('command', explains(cause.rule.name))}"
+                yield from self._wrapped(cause_phrase(cause, is_listed=cause in view.findings), 2)
+                yield f"    $ {self._colour('command', explain_command(cause.rule.name))}"
 
     def _wrapped(self, text: str, indent: int) -> Iterator[str]:
         margin = " " * indent
@@ -101,4 +114,4 @@ class _Renderer:
         return clean(text, redact=self.options.redact)
 
     def _colour(self, name: str, text: str) -> str:
-        return inked(text, name) if self.options.colour else text
+        return styled(text, name) if self.options.colour else text

@@ -8,7 +8,7 @@ from typing import Any, TextIO
 from kvdiag.model.lifecycle import TimelineView
 from kvdiag.report import RenderOptions
 from kvdiag.report.jsontext import json_text
-from kvdiag.report.timeline.words import says, step
+from kvdiag.report.timeline.words import row_text, step_name
 from kvdiag.safe.clean import clean
 
 TraceSpan = tuple[int, int, str]  # begin, end, name
@@ -28,18 +28,22 @@ def _events(process: int, view: TimelineView, options: RenderOptions) -> Iterato
     components = dict.fromkeys(row.transition.event.component for row in view.rows)
     lane = {component: number for number, component in enumerate(components, 1 + len(phases))}
     lanes = ["state", *(f"phases {n}" for n in range(1, 1 + len(phases))), *components]
-    for number, words in enumerate(lanes):
-        yield {"ph": "M", "name": "thread_name", "pid": process, "tid": number, "args": {"name": words or "?"}}
+    for number, lane_name in enumerate(lanes):
+        yield {"ph": "M", "name": "thread_name", "pid": process, "tid": number, "args": {"name": lane_name or "?"}}
     yield from _states(process, view)
     for number, spans in enumerate(phases, 1):
         yield from (_span(process, number, span) for span in spans)
     for row in view.rows:
         event = row.transition.event
-        args = {"says": clean(says(row), redact=options.redact), "at": str(event.origin), "state": row.transition.state}
+        args = {
+            "says": clean(row_text(row), redact=options.redact),
+            "at": str(event.origin),
+            "state": row.transition.state,
+        }
         yield {
             "ph": "i",
             "s": "t",
-            "name": clean(step(row, view.life.subject), redact=options.redact),
+            "name": clean(step_name(row, view.life.subject), redact=options.redact),
             "pid": process,
             "tid": lane[event.component],
             "ts": event.time,
@@ -49,13 +53,13 @@ def _events(process: int, view: TimelineView, options: RenderOptions) -> Iterato
 
 def _states(process: int, view: TimelineView) -> Iterator[dict[str, Any]]:
     """Each state as a span from the row that reached it to the row that left it."""
-    own = [row.transition for row in view.rows if not row.foreign]
-    begins, state = (own[0].event.time, own[0].state) if own else (0, "")
-    for transition in own[1:]:
+    transitions = [row.transition for row in view.rows if not row.foreign]
+    begins, state = (transitions[0].event.time, transitions[0].state) if transitions else (0, "")
+    for transition in transitions[1:]:
         if transition.state != state:
             yield _span(process, 0, (begins, transition.event.time, state))
             begins, state = transition.event.time, transition.state
-    if own:
+    if transitions:
         yield _span(process, 0, (begins, max(row.until for row in view.rows), state))
 
 

@@ -27,27 +27,32 @@ _BODY = lazy_regex(r"(?i)\bbody\b[^0-9\n]{0,16}\s*$")
 _OBJECT = "k8s\0"
 
 
-def spans(text: str, is_told: Judge) -> Iterator[Span]:
+def spans(text: str, holds_secret: Judge) -> Iterator[Span]:
     """Where bytes are that hold a secret; `is_told` tells so of what they stand for."""
     if "[" in text:
         for found in _LISTED_BY_GO.finditer(text):
             numbers = [int(number) for number in found[0].split()]
-            if max(numbers) < 256 and is_told(bytes(numbers).decode("utf-8", "replace")):
+            if max(numbers) < 256 and holds_secret(bytes(numbers).decode("utf-8", "replace")):
                 yield found.span()
     if "argc=" in text or "title=" in text or "cmd=" in text or "data=" in text:
         for found in _ARGUMENT.finditer(text):
-            if is_told(bytes.fromhex(found[1]).replace(b"\0", b" ").decode("utf-8", "replace")):
+            if holds_secret(bytes.fromhex(found[1]).replace(b"\0", b" ").decode("utf-8", "replace")):
                 yield found.start(1), found.end()
     if "0  " in text:
         for found in _DUMP.finditer(text):
-            if _is_told_by_dump(found[0], text[max(0, found.start() - 64) : found.start()], is_told):
+            if _is_secret_dump(found[0], text[max(0, found.start() - 64) : found.start()], holds_secret):
                 yield found.span()
 
 
-def _is_told_by_dump(dump: str, before: str, is_told: Judge) -> bool:
+def _is_secret_dump(dump: str, before: str, holds_secret: Judge) -> bool:
     """Whether a hexdump is that of an object of the API server, or of a text with a secret."""
-    said = bytes.fromhex("".join(_PAIRS.findall(dump))).decode("utf-8", "replace")
-    return said.startswith(_OBJECT) or _BODY.search(before) is not None or not dump.startswith("0" * 8) or is_told(said)
+    decoded = bytes.fromhex("".join(_PAIRS.findall(dump))).decode("utf-8", "replace")
+    return (
+        decoded.startswith(_OBJECT)
+        or _BODY.search(before) is not None
+        or not dump.startswith("0" * 8)
+        or holds_secret(decoded)
+    )
 
 
 def rewritten(text: str, redact: Callable[[str], str]) -> str:

@@ -101,7 +101,7 @@ MIXED = lazy_regex(r"[0-9+/=_~-]|[a-z][A-Z]|[A-Z]{2}[a-z]|.{24}")
 _STRONG = lazy_regex(r"(?i)pass|pwd|pw")
 
 
-class _Reach:
+class _ValueScanner:
     """How far values reach that are found one after the other: one within another is no further one.
 
     Where names stand within names for ever, each with all that follows for its value, there is an end to it.
@@ -126,7 +126,7 @@ class _Reach:
         self._left -= span[1] - span[0] if span else 0
         return span
 
-    def take(self, span: Span) -> Span:
+    def accept(self, span: Span) -> Span:
         """Remember a value that goes."""
         self._last = span
         return span
@@ -134,7 +134,7 @@ class _Reach:
 
 def spans(text: str, places: Sequence[Span]) -> Iterator[Span]:
     """Where the values are of names at these places of a text."""
-    reach = _Reach(text)
+    reach = _ValueScanner(text)
     for begins, ends in places:
         yield from _named(text, begins, ends, reach)
         if reach.is_spent:
@@ -142,7 +142,7 @@ def spans(text: str, places: Sequence[Span]) -> Iterator[Span]:
             return
 
 
-def near(lowered: str) -> Iterator[Span]:
+def name_regions(lowered: str) -> Iterator[Span]:
     """Where a name may stand: the words are looked for by themselves, as their patterns take twenty times as long."""
     begins = ends = 0
     for found in _STEM.finditer(lowered):
@@ -168,7 +168,7 @@ def is_secret(name: str, value: str) -> bool:
         return False
     text = f'{name}="{value}"'
     at = len(name) + 2
-    return _is_told(text, _begins(text, len(name) + 1), (at, len(text) - 1), "=")
+    return _is_secret_value(text, _begins(text, len(name) + 1), (at, len(text) - 1), "=")
 
 
 def _begins(text: str, ends: int) -> int:
@@ -177,24 +177,24 @@ def _begins(text: str, ends: int) -> int:
     return min(found, default=0)
 
 
-def _named(text: str, begins: int, ends: int, reach: _Reach) -> Iterator[Span]:
+def _named(text: str, begins: int, ends: int, reach: _ValueScanner) -> Iterator[Span]:
     """The values whose names stand between these places."""
     for pattern in (_NAME, _VARIABLE):
         for found in pattern.finditer(text, begins, ends):
             span = reach.value(found.end(), found.start())
-            if span and _is_told(text, found.start(), span, found["sep"]):
-                yield reach.take(span)
+            if span and _is_secret_value(text, found.start(), span, found["sep"]):
+                yield reach.accept(span)
     for found in _CEPH.finditer(text, begins, ends + BEHIND):
         span = reach.value(found.end(), found.start())
         if span and not _FILE.match(text, found.end()) and (found["sep"] or span[1] - span[0] > 7):
-            yield reach.take(span)
+            yield reach.accept(span)
     for pattern in (_OPTION, _AUTH):
         for found in pattern.finditer(text, begins, ends):
             span = reach.value(found.end(), found.end())
             if span and span[1] > span[0] and not _FILE.match(text, span[0]):
-                yield reach.take(span)
+                yield reach.accept(span)
     yield from _flagged(text, begins, ends, reach)
-    yield from (reach.take(span) for span in _random(text, begins, ends + BEHIND))
+    yield from (reach.accept(span) for span in _random(text, begins, ends + BEHIND))
 
 
 def _random(text: str, begins: int, ends: int) -> Iterator[Span]:
@@ -235,7 +235,7 @@ def _block_end(text: str, at: int, line_end_as: str) -> int:
     return end if end >= 0 else line_end(text, at)
 
 
-def _is_told(text: str, name_at: int, span: Span, separator: str) -> bool:
+def _is_secret_value(text: str, name_at: int, span: Span, separator: str) -> bool:
     """Whether a value is told, and not what became of it, where it lies, or what it is called."""
     begins, ends = span
     value, name, before = text[begins:ends], text[name_at:begins], text[max(0, name_at - 16) : name_at]
@@ -316,7 +316,7 @@ def _is_flag(name: str) -> bool:
     return _OF_FLAG.search(name) is not None and not name.endswith("initial-cluster-token")
 
 
-def _flagged(text: str, begins: int, ends: int, reach: _Reach) -> Iterator[Span]:
+def _flagged(text: str, begins: int, ends: int, reach: _ValueScanner) -> Iterator[Span]:
     for found in _FLAG.finditer(text, begins, ends):
         if found["name"] and not _is_flag(found["name"]):
             continue
@@ -324,4 +324,4 @@ def _flagged(text: str, begins: int, ends: int, reach: _Reach) -> Iterator[Span]
         if span is None or _FILE.match(text, found.end()) or _FLOW.match(text, span[0]):
             continue
         if span[1] - span[0] > 2 and not PROSE.match(text, span[0]):
-            yield reach.take(span)
+            yield reach.accept(span)

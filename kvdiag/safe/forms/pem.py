@@ -57,21 +57,21 @@ def spans(text: str) -> Iterator[Span]:
                 yield begins, ends
 
 
-def without_keys(given: Iterable[Block], *, alone: bool = False) -> Iterator[Block]:
+def without_keys(blocks: Iterable[Block], *, alone: bool = False) -> Iterator[Block]:
     """Blocks of a log, with nothing in them of private keys that spread over lines.
 
     Of lines that stand `alone`, taken out of a log, any may be of a key that hold nothing but such a word.
     """
-    keys = Keys(alone=alone)
-    for block in given:
+    keys = KeyRedactor(alone=alone)
+    for block in blocks:
         if not alone and keys.is_idle and _MARK not in block.data and not keys.may_hold(block.data):
             yield block
             continue
-        yield from keys.take(block)
-    yield from keys.rest()
+        yield from keys.add(block)
+    yield from keys.flush()
 
 
-class Keys:
+class KeyRedactor:
     """What is known of the key that is being read, and the lines that may be of one whose first mark is missing."""
 
     def __init__(self, *, alone: bool = False) -> None:
@@ -92,7 +92,7 @@ class Keys:
         line = data[data.rfind(b"\n", max(0, len(data) - 4096), len(data) - 1) + 1 :]
         return len(line) < 4096 and _may_begin(line.rstrip(b"\r\n"))
 
-    def take(self, block: Block) -> Iterator[Block]:
+    def add(self, block: Block) -> Iterator[Block]:
         """Take a block up; give it but for lines at its end that may be of a key."""
         lines = block.data.split(b"\n")
         ending = [b""] if not lines[-1] else []
@@ -105,12 +105,12 @@ class Keys:
         if done:
             held = len(self._held)
             data = b"\n".join([*done, *(ending if not held else [b""])])
-            given = Block(data, block.first_line - before, len(done), block.truncated, self._torn)
-            yield given._replace(torn=given.torn_within(given.first_line, given.lines))
-            self._torn = given.torn_within(given.first_line + given.lines, len(self._held))
+            released = Block(data, block.first_line - before, len(done), block.truncated, self._torn)
+            yield released._replace(torn=released.torn_within(released.first_line, released.lines))
+            self._torn = released.torn_within(released.first_line + released.lines, len(self._held))
         self._last = Block(b"\n" if ending else b"", block.first_line + len(lines), 0, 0)
 
-    def rest(self) -> Iterator[Block]:
+    def flush(self) -> Iterator[Block]:
         """Give what was held back when the log ends."""
         if self._held and self._last:
             held, self._held = self._evicted(), []

@@ -26,7 +26,7 @@ _CREDENTIAL = (
     r"(?:(?=[\w+/=.~-]{12})(?=[\w+/=.~-]*\d)(?=[\w+/=.~-]*[A-Z])(?=[\w+/=.~-]*[a-z])|(?=[A-Za-z]*[A-Z]{3}[a-z]{3})"
     r"|(?=[0-9a-f]{32}(?![\w-])))"
 )
-_SAID = lazy_regex(
+_SENTENCE = lazy_regex(
     rf"(?i:(?:{_STRONG}|secret|token)(?: for [\w.@/-]{{1,64}})?(?: (?:is|was):?|:) {QUOTE}?)(?={_MIX})"
     rf"|(?i:\bunseal key \d{{1,2}}: |\b(?:bind|root)pw |\blogin [^\s]{{1,128}} password )(?={_MIX})"
     # a list or a table that has it beside its name
@@ -50,11 +50,11 @@ _OF_A_NAME = lazy_regex(r"\\*[\"'`]\s{0,2}(?:not|is|does|has|must|was|in|of|for|
 def spans(text: str, places: Sequence[Span]) -> Iterator[Span]:
     """Where the values are that are told at these places of a text."""
     for begins, ends in places:
-        yield from _told(text, begins, ends + REACH)
+        yield from _sentence_spans(text, begins, ends + REACH)
 
 
-def _told(text: str, begins: int, ends: int) -> Iterator[Span]:
-    for found in _SAID.finditer(text, begins, ends):
+def _sentence_spans(text: str, begins: int, ends: int) -> Iterator[Span]:
+    for found in _SENTENCE.finditer(text, begins, ends):
         span = bare(text, found.end())
         if span and not PROSE.match(text, span[0]) and not _FIELD.match(text, span[0]):
             yield span

@@ -20,10 +20,10 @@ from kvdiag.safe.forms.values import Span, last_words
 class Token(NamedTuple):
     """A kind of token: whose, the texts one of which it has, its shape (the group is what goes), and who tells so."""
 
-    of: str
+    issuer: str
     anchors: tuple[str, ...]
     shape: re.Pattern[str]
-    told_by: str
+    documented_by: str
     read_in: str = ""  # nothing: by what is told of it, as no source was opened
     judge: Callable[[str], bool] | None = None
 
@@ -42,8 +42,10 @@ def _decoded(text: str) -> bytes:
 
 def _is_credentials(text: str) -> bool:
     """Whether base64 holds the logins of registries, a token's head, or the like, in JSON."""
-    said = _decoded(text).lower()
-    return any(word in said for word in (b"auth", b"passw", b"token", b"secret", b'"alg"', b'"typ"', b"_key", b'key"'))
+    decoded = _decoded(text).lower()
+    return any(
+        word in decoded for word in (b"auth", b"passw", b"token", b"secret", b'"alg"', b'"typ"', b"_key", b'key"')
+    )
 
 
 def _is_private(text: str) -> bool:

@@ -48,29 +48,33 @@ class View(NamedTuple):
     at: Sequence[int]
 
 
-def seen(text: str) -> View | None:
+def decoded_view(text: str) -> View | None:
     """Give the text as it is seen; None where that is how it was written."""
     if not (any(mark in text for mark in _MARKS) or _UNPRINTED.search(text)):
         return None
     characters = ((found, _character(found)) for found in _ODD.finditer(text))
-    return _replaced(text, ((found, stands_for) for found, stands_for in characters if stands_for is not None))
+    return _replace_matches(
+        text, ((found, replacement) for found, replacement in characters if replacement is not None)
+    )
 
 
-def unfolded(text: str) -> View | None:
+def unescaped_lines(text: str) -> View | None:
     """Give a text whose escaped line ends are ends of lines; None where it has none of them."""
     if "\\n" not in text and "#012" not in text:
         return None
-    return _replaced(text, ((found, _BLANKS[found["kind"] or found["octal"]]) for found in _BLANK.finditer(text)))
+    return _replace_matches(
+        text, ((found, _BLANKS[found["kind"] or found["octal"]]) for found in _BLANK.finditer(text))
+    )
 
 
-def called(text: str) -> View | None:
+def exec_command_view(text: str) -> View | None:
     """Give the address of a `kubectl exec` with its command as one line; None where the text has none."""
     if "&command=" not in text:
         return None
-    return _replaced(text, ((found, " ") for found in _ARGUMENT.finditer(text)))
+    return _replace_matches(text, ((found, " ") for found in _ARGUMENT.finditer(text)))
 
 
-def joined(lines: Sequence[str], widths: Sequence[int]) -> View | None:
+def rejoined_lines(lines: Sequence[str], widths: Sequence[int]) -> View | None:
     """Give lines as one text, in which those as wide as the widest go on in the next; None where none seems broken.
 
     The widths count what stood before the lines as well.
@@ -94,15 +98,15 @@ def joined(lines: Sequence[str], widths: Sequence[int]) -> View | None:
     return View("".join(parts).removesuffix("\n"), places) if any_broken else None
 
 
-def _replaced(text: str, found: Iterable[tuple[re.Match[str], str]]) -> View | None:
+def _replace_matches(text: str, found: Iterable[tuple[re.Match[str], str]]) -> View | None:
     """The text with what each match stands for in its place; None where nothing was found."""
     parts: list[str] = []
     places: list[int] = []
     end = 0
-    for match, stands_for in found:
-        parts += [text[end : match.start()], stands_for]
+    for match, replacement in found:
+        parts += [text[end : match.start()], replacement]
         places.extend(range(end, match.start()))
-        places.extend([match.start()] * len(stands_for))
+        places.extend([match.start()] * len(replacement))
         end = match.end()
     if not end:
         return None

@@ -104,19 +104,19 @@ COMMON = frozenset(_COMMON.split())
 class Learner:
     """Collects names with what they are names of (`ns`, `pod`, `ctr`, `node`, `vol`, `img`, `host`, `obj`, `user`)."""
 
-    def __init__(self, kept: AbstractSet[str]) -> None:
+    def __init__(self, excluded: AbstractSet[str]) -> None:
         """`kept` are words that stay as they are: those of the messages, and the names of drivers."""
         self.names: dict[str, str] = {}
         self._seen: set[int] = set()
-        self._kept = kept | KNOWN
+        self._excluded = excluded | KNOWN
         self._users = Users()
 
-    def line(self, text: str) -> None:
+    def learn(self, text: str) -> None:
         """Learn from one line. Raises KvdiagError when there are more names than memory should hold."""
-        for name in self._users.line(text):
-            if name not in self._kept:
+        for name in self._users.names_in(text):
+            if name not in self._excluded:
                 self.names.setdefault(name, "user")
-        words = hash(text[_said_from(text) :])
+        words = hash(text[_message_start(text) :])
         if words not in self._seen:
             if len(self._seen) < MOST_SEEN:
                 self._seen.add(words)
@@ -127,9 +127,9 @@ class Learner:
 
     def add(self, kind: str, name: str) -> None:
         """Learn one name. Of what holds an id only the rest is a name; a host and its domain are two."""
-        if kind in {"node", "host"} and "." in name and name not in self._kept:
+        if kind in {"node", "host"} and "." in name and name not in self._excluded:
             head, _, tail = name.partition(".")
-            if tail not in self._kept:
+            if tail not in self._excluded:
                 self._one(kind, head)
                 self._one("host", tail)
             return
@@ -138,13 +138,17 @@ class Learner:
 
     def _one(self, kind: str, name: str) -> None:
         is_number = _NUMBER.fullmatch(name) is not None
-        if len(name) >= SHORTEST and name not in self._kept and (not is_number or (kind in NUMBERS and len(name) > 7)):
+        if (
+            len(name) >= SHORTEST
+            and name not in self._excluded
+            and (not is_number or (kind in NUMBERS and len(name) > 7))
+        ):
             self.names.setdefault(name, kind)
             if kind in {"node", "host"} and not name.islower():
                 self.names.setdefault(name.lower(), kind)  # DNS has it so, Windows in capitals
 
 
-def _said_from(text: str) -> int:
+def _message_start(text: str) -> int:
     """Where a line's words begin, behind the header of klog or the time of logrus: most lines say what others said."""
     return max(text.find("] "), 0) or max(text.find(" level="), 0)
 
@@ -161,24 +165,24 @@ def _named(text: str) -> Iterator[tuple[str, str]]:
     for listed in _PODS.finditer(text):
         for found in _POD.finditer(listed[1]):
             yield from zip(("ns", "pod"), found.groups(), strict=True)
-    yield from _of_owners(text, lowered)
+    yield from _owner_names(text, lowered)
     images = (_IMAGE, IMAGES) if ":" in text and "/" in text else (_IMAGE,)
     for found in (found for pattern in images for found in pattern.finditer(text)):
         for part in _IMAGE_PARTS.split(found[1]):
             yield "host" if part.count(".") else "img", part
 
 
-def _of_owners(text: str, lowered: str) -> Iterator[tuple[str, str]]:
+def _owner_names(text: str, lowered: str) -> Iterator[tuple[str, str]]:
     """What shares, labels and exported folders are called; the text is given in lower case, too."""
     if "\\\\" in text:
-        yield from _of_shares(text)
+        yield from _share_names(text)
     if "label" in lowered:
-        yield from _of_labels(text)
+        yield from _label_values(text)
     if ":/" in text or "/export" in text or "path" in lowered or "share" in lowered:
-        yield from _of_exports(text)
+        yield from _export_names(text)
 
 
-def _of_labels(text: str) -> Iterator[tuple[str, str]]:
+def _label_values(text: str) -> Iterator[tuple[str, str]]:
     """The values of labels, but for those that Kubernetes itself sets, and words that no name is."""
     for found in LABELS.finditer(text):
         for label in LABEL.finditer(found["pairs"]):
@@ -186,14 +190,14 @@ def _of_labels(text: str) -> Iterator[tuple[str, str]]:
                 yield "label", label["value"]
 
 
-def _of_exports(text: str) -> Iterator[tuple[str, str]]:
+def _export_names(text: str) -> Iterator[tuple[str, str]]:
     """The parts of a path that a file server exports; a folder of the node is none."""
     for found in EXPORTS.finditer(text):
         if _OF_NODE.match(found[1]) is None:
             yield from (("obj", part) for part in found[1].split("/") if part and part not in COMMON)
 
 
-def _of_shares(text: str) -> Iterator[tuple[str, str]]:
+def _share_names(text: str) -> Iterator[tuple[str, str]]:
     r"""The server and the name of a share; behind `\\` its first letter may be taken for that of an escape."""
     for found in SHARES.finditer(text):
         yield from (("host", found[1]), ("obj", found[2]), ("obj", found[2][1:]))

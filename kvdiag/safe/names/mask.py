@@ -76,7 +76,9 @@ _WORD = re.compile(r"[0-9A-Za-z]+(?:[-.][0-9A-Za-z]+)*")
 _JOINT = re.compile(r"([-.])")
 _DASHED = re.compile(r"(?<![\w-])(?:ip|ec2)-\d{1,3}(?:-\d{1,3}){3}(?![\w-])")
 _UNITS = (".service", ".socket", ".slice", ".scope", ".mount", ".timer", ".target", ".device", ".path")
-_OWN = tuple(map(ipaddress.ip_network, ("127.0.0.0/8", "0.0.0.0/32", "255.255.255.255/32", "169.254.169.254/32")))
+_LOCAL_NETWORKS = tuple(
+    map(ipaddress.ip_network, ("127.0.0.0/8", "0.0.0.0/32", "255.255.255.255/32", "169.254.169.254/32"))
+)
 
 
 class Mask:
@@ -87,47 +89,47 @@ class Mask:
         self._key = key
         self._kinds = names
         # Of very many names none is looked up whether it is given twice: the codes are longer than chance.
-        self._words = self._named(names) if len(names) <= MOST_TABLED else None
-        self._met: dict[str, set[int]] = {}
+        self._words = self._mask_names(names) if len(names) <= MOST_TABLED else None
+        self._replaced_hashes: dict[str, set[int]] = {}
         odd = sorted((name for name in names if not _WORD.fullmatch(name)), key=len, reverse=True)
         self._odd = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, odd))})(?!\w)") if odd else None
         self._hashes: dict[str, str] = {}
         self._remembered: dict[tuple[str, str], str] = {}
 
-    def text(self, text: str) -> str:
+    def apply(self, text: str) -> str:
         """A line, or any other text, without the names."""
         if self._odd is not None:  # names with blanks or letters that no word of the logs has
-            text = self._odd.sub(lambda found: self._given(found[0]), text)
+            text = self._odd.sub(lambda found: self._masked_name(found[0]), text)
         return _PIECE.sub(self._piece, _ID.sub(self._id, text))
 
     @property
     def replaced(self) -> Mapping[str, int]:
         """How many names were replaced, by what they are names of."""
-        return {kind: len(met) for kind, met in self._met.items()}
+        return {kind: len(hashes) for kind, hashes in self._replaced_hashes.items()}
 
     def forget(self) -> None:
         """Begin to count again."""
-        self._met.clear()
+        self._replaced_hashes.clear()
         self._remembered.clear()
 
     def _count(self, kind: str, name: str) -> None:
-        met = self._met.setdefault(_KINDS.get(kind, kind), set())
-        if len(met) < MOST_COUNTED:
-            met.add(hash(name))
+        hashes = self._replaced_hashes.setdefault(_KINDS.get(kind, kind), set())
+        if len(hashes) < MOST_COUNTED:
+            hashes.add(hash(name))
 
     def same_hash(self, old: str, new: str) -> None:
         """From now on an id that is the hash of an old name becomes the hash of the new one."""
         self._hashes[old] = new
 
-    def _named(self, names: Mapping[str, str]) -> dict[str, str]:
-        given: dict[str, str] = {}
-        taken: set[str] = set()
+    def _mask_names(self, names: Mapping[str, str]) -> dict[str, str]:
+        masked: dict[str, str] = {}
+        used: set[str] = set()
         for name, kind in sorted(names.items()):
             code = self._code("name", name)
             shapes = (_shaped(kind, name, code, length) for length in range(6, 65))
-            given[name] = next(shape for shape in shapes if shape not in taken)
-            taken.add(given[name])
-        return given
+            masked[name] = next(shape for shape in shapes if shape not in used)
+            used.add(masked[name])
+        return masked
 
     def _code(self, kind: str, value: str) -> str:
         return hmac.new(self._key, f"{kind}:{value}".encode("utf-8", "surrogateescape"), hashlib.sha256).hexdigest()
@@ -153,11 +155,11 @@ class Mask:
         if len(text) == LUN and text[0] == "3":
             return "3" + self._hex(text[1:])
         state = bytes.fromhex(self._code("hex", text[:SHORT_ID]))
-        given = [state.hex()[:SHORT_ID]]
+        digits = [state.hex()[:SHORT_ID]]
         for character in text[SHORT_ID:]:
             state = hashlib.sha256(state + character.encode()).digest()
-            given.append(f"{state[0] & 15:x}")
-        return "".join(given)
+            digits.append(f"{state[0] & 15:x}")
+        return "".join(digits)
 
     def _piece(self, found: re.Match[str]) -> str:
         text, kind = found[0], found.lastgroup
@@ -206,7 +208,7 @@ class Mask:
         head = next((head for head in ("ip-", "ec2-") if text.startswith(head)), "")
         return head + self._address(text.removeprefix(head).replace("-", ".")).replace(".", "-")
 
-    def _given(self, name: str) -> str:
+    def _masked_name(self, name: str) -> str:
         self._count(self._kinds[name], name)
         if self._words is None:
             return _shaped(self._kinds[name], name, self._code("name", name), LONG_CODE)
@@ -219,7 +221,7 @@ class Mask:
             return text
         if address.version == 6:
             return text if address.is_loopback or address.is_unspecified else f"fd00::{self._code('ip', text)[:4]}"
-        if any(address in network for network in _OWN):
+        if any(address in network for network in _LOCAL_NETWORKS):
             return text
         code = bytes.fromhex(self._code("ip", text))
         return f"10.{code[0]}.{code[1]}.{code[2]}"
@@ -227,21 +229,21 @@ class Mask:
     def _word(self, text: str) -> str:
         """The whole word if it is a name, else the longest names it is made of: `web-0` in `data-web-0`."""
         if text in self._kinds:
-            return self._given(text)
+            return self._masked_name(text)
         if "ip-" in text or "ec2-" in text:
             text = _DASHED.sub(lambda found: self._dashed(found[0]), text)
         parts = _JOINT.split(text)
         if len(parts) == 1 or len(parts) > 2 * MOST_PARTS or text.endswith(".go"):
             return text
-        given: list[str] = []
+        pieces: list[str] = []
         at = 0
         while at < len(parts):
             ends = (end for end in range(len(parts), at, -2) if "".join(parts[at:end]) in self._kinds)
             end = next(ends, 0)
-            given.append(self._given("".join(parts[at:end])) if end else parts[at])
-            given.extend(parts[(end or at + 1) : (end or at + 1) + 1])  # the joint after it
+            pieces.append(self._masked_name("".join(parts[at:end])) if end else parts[at])
+            pieces.extend(parts[(end or at + 1) : (end or at + 1) + 1])  # the joint after it
             at = (end or at + 1) + 1
-        return "".join(given)
+        return "".join(pieces)
 
     def _remember(self, kind: str, old: str, new: str) -> str:
         if len(self._remembered) >= MOST_REMEMBERED:

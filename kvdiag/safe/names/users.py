@@ -42,7 +42,7 @@ class Users:
         self._cells = 0
         self._is_processes = False
 
-    def line(self, text: str) -> Iterator[str]:
+    def names_in(self, text: str) -> Iterator[str]:
         """The names on the next line."""
         has_home = "/home/" in text or "Users" in text
         found = [name for match in _HOME.finditer(text) for name in match.groups() if name] if has_home else []

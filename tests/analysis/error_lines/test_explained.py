@@ -66,7 +66,7 @@ def test_what_a_finding_rests_on():
     said = analyze(Options(paths=(str(SAMPLE),))).errors
     assert said.explained == 8
     assert [group.explained_by for group in said.known if group.explained_by] == ["csi-nodeunpublish-state-lost"]
-    assert not any("device or resource busy" in group.says for group in said.groups)
+    assert not any("device or resource busy" in group.message for group in said.groups)
     assert said.lines == said.explained + said.benign + sum(group.count for group in said.groups)
 
 

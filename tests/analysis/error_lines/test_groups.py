@@ -213,7 +213,7 @@ def test_two_logs_are_one_list(errors_of):
 
 def test_bounded(errors_of, monkeypatch):
     """Beyond the limit lines are counted by the hour, and groups for which there is no room as not listed."""
-    monkeypatch.setattr(room.Allowance.__init__, "__defaults__", (10,))
+    monkeypatch.setattr(room.LineQuota.__init__, "__defaults__", (10,))
     monkeypatch.setattr(room, "MOST_GROUPS", 3)
     text = KUBELET + "".join(klog(f'{name}.go:1] "No"') for name in "abcdef" * 20)
     said = errors_of(kubelet=text)

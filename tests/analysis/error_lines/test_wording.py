@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kvdiag.analysis.error_lines.wording import LONGEST, fold, last_clause, wording
+from kvdiag.analysis.error_lines.wording import LONGEST, fold, last_clause, fold_message
 from kvdiag.model.record import Body
 
 
@@ -56,13 +56,13 @@ def test_last_clause(error, clause):
 
 def test_the_error_is_that_of_the_field():
     """What a structured line says and why stand apart."""
-    said = wording(Body("klog", message="Error syncing pod, skipping", fields={"err": "a: b: it is gone"}))
-    assert said.says == "Error syncing pod, skipping — it is gone"
+    said = fold_message(Body("klog", message="Error syncing pod, skipping", fields={"err": "a: b: it is gone"}))
+    assert said.text == "Error syncing pod, skipping — it is gone"
 
 
 def test_the_error_of_free_text_is_told_once():
     """The last clause of a message is part of it."""
-    assert wording(Body("klog", message="failed to list: it is gone")).says == "failed to list: it is gone"
+    assert fold_message(Body("klog", message="failed to list: it is gone")).text == "failed to list: it is gone"
 
 
 @pytest.mark.parametrize("piece", ["x", '"', "(", "{", ": ", "1", "…", "a/", "'", ':"a b', '="a b'])

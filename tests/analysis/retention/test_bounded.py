@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from kvdiag.analysis import follow
-from kvdiag.analysis.anonymize import Inputs, hiding
+from kvdiag.analysis.anonymize import Inputs, mask_names
 from kvdiag.analysis.compare import compare
 from kvdiag.analysis.events import list_events
-from kvdiag.analysis.inventory import take
+from kvdiag.analysis.inventory import take_inventory
 from kvdiag.analysis.retention import budget as limits
 from kvdiag.analysis.timeline import timelines
 from kvdiag.base.errors import InputError
-from kvdiag.history.views.inventory import Wanted
+from kvdiag.history.views.inventory import InventoryFilter
 from kvdiag.inputs.scan import blocks
 from kvdiag.model.options import Options
 from kvdiag.model.values import SubjectKind
@@ -81,10 +81,10 @@ def is_bounded(held: list[int]) -> bool:
 @pytest.mark.parametrize("kind", [SubjectKind.POD, SubjectKind.VOLUME])
 def test_inventories(long, scarce, kind):
     """Each pod and each volume is listed with its state, its retries, its findings and how long each step took."""
-    wanted = Wanted(kind=kind, slow=True, everything=True)
-    whole = take(long, wanted)
+    wanted = InventoryFilter(kind=kind, slow=True, everything=True)
+    whole = take_inventory(long, wanted)
     held = scarce()
-    taken = take(long, wanted)
+    taken = take_inventory(long, wanted)
     assert len(whole.inventory.rows) >= TIMES
     assert taken.inventory == whole.inventory
     assert (len(whole.notes), len(taken.notes)) == (0, 1)
@@ -168,9 +168,9 @@ def test_events(long, scarce):
 def test_hidden_names(long, scarce):
     """The same names are hidden, and the hashes of names with them."""
     words = " ".join([named(UID, EARLY), named(PV, LATE), "default/db-0 worker-1 hostpath.csi.k8s.io"])
-    change = hiding(Inputs(long), "salt")[1].text
+    change = mask_names(Inputs(long), "salt")[1].apply
     held = scarce()
-    again_hidden = hiding(Inputs(long), "salt")[1].text
+    again_hidden = mask_names(Inputs(long), "salt")[1].apply
     assert again_hidden(words) == change(words)
     assert again_hidden(KUBELET.decode()) == change(KUBELET.decode())
     assert is_bounded(held)

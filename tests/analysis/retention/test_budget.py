@@ -17,7 +17,7 @@ from kvdiag.analysis.retention.findings import FindingRetention
 from kvdiag.base.clock import HOUR, MINUTE, from_datetime
 from kvdiag.history.ingest.read import read_source
 from kvdiag.inputs.scan import blocks
-from kvdiag.inputs.scan.choose import scanner
+from kvdiag.inputs.scan.choose import make_scanner
 from kvdiag.model.options import Options
 from kvdiag.model.report import Report
 from kvdiag.model.values import Role, Verdict
@@ -232,7 +232,7 @@ def analyze_parts(folder: Path):
     case = Case(Options(paths=(str(folder),)))
     patterns, source = case.patterns, next(case.inputs())
     return next(
-        read_source(source, patterns.vocabulary, scanner(patterns.vocabulary.literals), [].append, lambda *_: None)
+        read_source(source, patterns.vocabulary, make_scanner(patterns.vocabulary.literals), [].append, lambda *_: None)
     )
 
 

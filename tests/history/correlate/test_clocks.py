@@ -8,7 +8,17 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kvdiag.base.clock import DAY, HOUR, MINUTE, SECOND, aged, at_line, from_datetime, is_unanchored, to_datetime
+from kvdiag.base.clock import (
+    DAY,
+    HOUR,
+    MINUTE,
+    SECOND,
+    stamp_of_age,
+    stamp_of_line,
+    from_datetime,
+    is_unanchored,
+    to_datetime,
+)
 from kvdiag.events.raw import EventMatch, RawEvent
 from kvdiag.events.stamper import Process
 from kvdiag.history.correlate.clocks import SourceClock, set_clocks
@@ -52,7 +62,7 @@ def dated(logs, source="kubelet.log", **options):
 
 def says(logs, source="kubelet.log", **options):
     """Give what is said about a source's clock."""
-    return set_clocks(logs, **options)[source].says
+    return set_clocks(logs, **options)[source].description
 
 
 JULY = at(2000, 7, 15, 3, 49)
@@ -381,33 +391,33 @@ def test_times_since_boot_tell_no_year():
 
 def test_ages():
     """Ages count back from the file's date, and from the last line that has one where there is one."""
-    source = spoken(aged(23 * MINUTE), aged(0), aged(11 * DAY), modified=MODIFIED)
+    source = spoken(stamp_of_age(23 * MINUTE), stamp_of_age(0), stamp_of_age(11 * DAY), modified=MODIFIED)
     assert dated([source]) == ["2024-07-15 23:37", "2024-07-16 00:00", "2024-07-05 00:00"]
     assert says([source]) == "ages, counted back from the file's date"
-    below = spoken(JULY, aged(HOUR), modified=MODIFIED)
+    below = spoken(JULY, stamp_of_age(HOUR), modified=MODIFIED)
     assert dated([below], year=2024) == ["2024-07-15 03:49", "2024-07-15 02:49"]
     assert says([below], year=2024).endswith("; ages, counted back from the last dated line")
 
 
 def test_an_age_beyond_all_measure():
     """The oldest age stays one."""
-    assert is_unanchored(aged(1000 * 365 * DAY))
-    assert is_unanchored(at_line(10**18))
+    assert is_unanchored(stamp_of_age(1000 * 365 * DAY))
+    assert is_unanchored(stamp_of_line(10**18))
 
 
 def test_lines_without_a_time():
     """They stand in the order of their lines at the date of the file, or right above the first line that has one."""
-    source = spoken(at_line(1), at_line(2), modified=MODIFIED)
+    source = spoken(stamp_of_line(1), stamp_of_line(2), modified=MODIFIED)
     assert dated([source]) == ["2024-07-15 23:59", "2024-07-16 00:00"]
     assert says([source]) == "lines without a time, set to the file's date"
-    above = spoken(at_line(1), JULY, JULY + HOUR, modified=MODIFIED, yearless=True)
+    above = spoken(stamp_of_line(1), JULY, JULY + HOUR, modified=MODIFIED, yearless=True)
     assert dated([above], year=2024) == ["2024-07-15 03:49", "2024-07-15 03:49", "2024-07-15 04:49"]
 
 
 def test_a_line_without_a_time_that_tells_one():
     """A failed operation says until when it is not tried again, and how long that is after the failure."""
-    failed = seen(at_line(2), retry_at="2021-07-15 09:44:56.65 +0200 CEST m=+67549.92", backoff="2m2s")
-    source = spoken(at_line(1), failed, modified=MODIFIED)
+    failed = seen(stamp_of_line(2), retry_at="2021-07-15 09:44:56.65 +0200 CEST m=+67549.92", backoff="2m2s")
+    source = spoken(stamp_of_line(1), failed, modified=MODIFIED)
     assert dated([source]) == ["2021-07-15 07:42", "2021-07-15 07:42"]
     assert says([source]) == "lines without a time, set to the one in line 2"
     assert not set_clocks([source])["kubelet.log"].is_unanchored
@@ -415,6 +425,6 @@ def test_a_line_without_a_time_that_tells_one():
 
 def test_a_log_without_any_date_is_adrift():
     """A single dated line holds all others."""
-    assert set_clocks([spoken(aged(HOUR), modified=MODIFIED)])["kubelet.log"].is_unanchored
-    assert not set_clocks([spoken(JULY, aged(HOUR), modified=MODIFIED)])["kubelet.log"].is_unanchored
+    assert set_clocks([spoken(stamp_of_age(HOUR), modified=MODIFIED)])["kubelet.log"].is_unanchored
+    assert not set_clocks([spoken(JULY, stamp_of_age(HOUR), modified=MODIFIED)])["kubelet.log"].is_unanchored
     assert not set_clocks([spoken(JULY, modified=MODIFIED)])["kubelet.log"].is_unanchored

@@ -9,7 +9,7 @@ import pytest
 
 from kvdiag.analysis.case import Patterns, read_history
 from kvdiag.base.clock import SECOND, from_datetime, to_datetime
-from kvdiag.events.folder import built_in
+from kvdiag.events.folder import builtin_patterns
 from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.history.ingest.read import TextInput
 from kvdiag.model.options import Options
@@ -53,7 +53,7 @@ def unmounted(uid=UID):
 @cache
 def knowledge():
     """Give the vocabulary, and no rules."""
-    return Patterns(load_vocabulary(built_in() / "events"), ())
+    return Patterns(load_vocabulary(builtin_patterns() / "events"), ())
 
 
 def analysis(logs, **options):

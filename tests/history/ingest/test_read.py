@@ -11,10 +11,10 @@ import pytest
 
 from kvdiag.base.clock import to_datetime
 from kvdiag.base.errors import InputError
-from kvdiag.events.folder import built_in
+from kvdiag.events.folder import builtin_patterns
 from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.history.ingest.read import TextInput, read_source
-from kvdiag.inputs.scan.choose import scanner
+from kvdiag.inputs.scan.choose import make_scanner
 from kvdiag.model.place import NO_PROVENANCE
 
 ADD = 'I0715 03:49:{second:02}.850919    1432 kubelet.go:2168] "SyncLoop ADD" source="api" pods=["shop/web-{second}"]\n'
@@ -26,8 +26,8 @@ ANSWER = "I0715 03:50:01.000000       1 server.go:114] GRPC response: {}\n"
 @cache
 def known():
     """Give the vocabulary and a scanner for its literals."""
-    vocabulary = load_vocabulary(built_in() / "events")
-    return vocabulary, scanner(vocabulary.literals)
+    vocabulary = load_vocabulary(builtin_patterns() / "events")
+    return vocabulary, make_scanner(vocabulary.literals)
 
 
 def read(source):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvdiag.formats.bodies.known import FORMATS, canonical, classify, is_head, read_body
-from kvdiag.history.ingest.records import Raw
+from kvdiag.history.ingest.records import RawRecord
 from kvdiag.model.record import Body
 from kvdiag.model.values import Level
 from tests.recorded import records_of, records_of_lines
@@ -18,7 +18,7 @@ KUBELET = "Jul 15 03:49:34 node-1 kubelet[9]: "
 CONTAINERD = "Jul 15 03:49:34 node-1 containerd[7]: "
 
 
-def records(text: str) -> list[Raw]:
+def records(text: str) -> list[RawRecord]:
     """All records of a text."""
     return records_of(text.encode())
 

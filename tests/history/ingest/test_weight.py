@@ -6,12 +6,12 @@ import pytest
 
 from kvdiag.analysis.analyze import analyze
 from kvdiag.analysis.case import Case
-from kvdiag.analysis.inventory import take
+from kvdiag.analysis.inventory import take_inventory
 from kvdiag.analysis.retention import budget as limits
 from kvdiag.analysis.retention import findings as judged
 from kvdiag.history.correlate import history
-from kvdiag.history.ingest.weight import LONG, Load, Weight, taken
-from kvdiag.history.views.inventory import Wanted
+from kvdiag.history.ingest.weight import LONG, Load, MemoryEstimate, event_size
+from kvdiag.history.views.inventory import InventoryFilter
 from kvdiag.model.options import Options
 from kvdiag.model.values import SubjectKind
 
@@ -61,18 +61,18 @@ def held(monkeypatch):
 @pytest.mark.parametrize(("named", "is_over"), [(MANY, True), (1, False)])
 def test_events_of_many_things(log, named, is_over):
     """As many events take three times as much where each is of another pod."""
-    weight = Weight()
+    weight = MemoryEstimate()
     options = log(lines(ADDED, MANY, named))
     events = Case(options).read().history.events
     for event in events:
         weight.add_event(event)
     assert weight.load.events == MANY
-    assert (weight.load.size > 1.5 * sum(taken(event.text) for event in events)) is is_over
+    assert (weight.load.size > 1.5 * sum(event_size(event.text) for event in events)) is is_over
 
 
 def test_a_long_text_takes_more():
     """Of a long line the values are kept beside the text."""
-    assert taken("x" * LONG) - taken("") > 2 * (taken("x" * (LONG - 1)) - taken(""))
+    assert event_size("x" * LONG) - event_size("") > 2 * (event_size("x" * (LONG - 1)) - event_size(""))
 
 
 def test_new_names_fill_the_room(log, held):
@@ -99,7 +99,7 @@ def test_all_at_the_same_time(log, held):
 
 def test_each_pod_is_listed(log, held):
     """What is let go is listed as it was."""
-    inventory = take(log(lines(CLEANED, MANY, MANY)), Wanted(kind=SubjectKind.POD)).inventory
+    inventory = take_inventory(log(lines(CLEANED, MANY, MANY)), InventoryFilter(kind=SubjectKind.POD)).inventory
     assert held[-1].events < MANY
     assert len(inventory.rows) == MANY
 

@@ -13,7 +13,7 @@ from kvdiag.model.lifecycle import Lifecycle
 from kvdiag.model.options import Options
 from kvdiag.model.timeline import History
 from kvdiag.model.values import SubjectKind
-from kvdiag.report.doubts import say_doubt
+from kvdiag.report.doubts import format_doubt
 from kvdiag.rules.absence import Window, doubts
 
 UID = "7d1e9c40-3b52-4f7a-8c16-9e0a5b4d2f31"
@@ -72,7 +72,7 @@ def lives(lines: list[str], *more: TextInput) -> dict[str, Lifecycle]:
 
 
 def states(life: Lifecycle) -> str:
-    assert [p.says for p in life.transitions if not p.legal] == []
+    assert [p.violation for p in life.transitions if not p.legal] == []
     transitions = life.transitions
     return " ".join(p.state for n, p in enumerate(transitions) if not n or transitions[n - 1].state != p.state)
 
@@ -124,7 +124,7 @@ def test_a_cut_log_has_no_illegal_step():
 def test_a_container_that_ended_is_not_started_again():
     """CRI-O's lines are held to the same rules."""
     faulty = lives([*UP, *DOWN[:2], call("StartContainer", "Started container", 12, fields=FIELDS)])
-    assert [p.says for p in faulty[CONTAINER].transitions if not p.legal] == ["EXITED → RUNNING without CREATED"]
+    assert [p.violation for p in faulty[CONTAINER].transitions if not p.legal] == ["EXITED → RUNNING without CREATED"]
 
 
 def test_only_its_own_restart_leaves_in_doubt():
@@ -182,4 +182,4 @@ def test_an_absence_is_judged_by_the_runtime_that_is_there(containerd, doubt):
     window = Window(NOON + 5 * SECOND, NOON + 20 * SECOND)
     entries = knowledge().vocabulary.kinds
     found = doubts(["cri.container.created"], window, "", history_of(quiet, *more), entries)
-    assert [doubt in say_doubt(one) for one in found] == [True] * bool(doubt)
+    assert [doubt in format_doubt(one) for one in found] == [True] * bool(doubt)

@@ -118,7 +118,7 @@ FAULTS = {
 def test_only_the_faulty_samples_have_illegal_steps(name):
     """Two samples show a step that must not be; no other step of any sample is illegal."""
     lives = all_lives(sample(name))
-    assert [p.says for life in lives for p in life.transitions if not p.legal] == FAULTS.get(name, [])
+    assert [p.violation for life in lives for p in life.transitions if not p.legal] == FAULTS.get(name, [])
 
 
 def test_passages_follow_one_another():
@@ -156,7 +156,7 @@ def test_a_cut_life_is_never_illegal(data):
     first = data.draw(st.integers(0, len(timeline.events)))
     last = data.draw(st.integers(first, len(timeline.events)))
     life = build_lifecycle(replace_events(timeline, timeline.events[first:last]), history)
-    assert [transition.says for transition in life.transitions if not transition.legal] == []
+    assert [transition.violation for transition in life.transitions if not transition.legal] == []
 
 
 @settings(max_examples=15, deadline=None)
@@ -168,7 +168,7 @@ def test_a_cut_log_is_never_illegal(begins, ends, which):
         TextInput(t.name, t.data[int(len(t.data) * begins) : int(len(t.data) * ends)]) if which in t.name else t
         for t in texts("healthy-csi-volume")
     ]
-    assert [p.says for life in all_lives(read(cut)) for p in life.transitions if not p.legal] == []
+    assert [p.violation for life in all_lives(read(cut)) for p in life.transitions if not p.legal] == []
 
 
 # -- histories made by hand --------------------------------------------------------------------------------------

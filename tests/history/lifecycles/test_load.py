@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kvdiag.events.folder import built_in
+from kvdiag.events.folder import builtin_patterns
 from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.history.lifecycles.load import Lifecycles, lint
 from kvdiag.history.lifecycles.replay import replay
@@ -38,18 +38,18 @@ FAULTS = [
 
 def test_what_comes_with_kvdiag_has_no_fault():
     """The linter finds nothing in the built-in life cycles."""
-    assert [str(fault) for fault in lint(built_in())] == []
+    assert [str(fault) for fault in lint(builtin_patterns())] == []
 
 
 @pytest.mark.parametrize(("right", "wrong", "problem"), FAULTS)
 def test_a_fault_is_told_with_its_place(tmp_path, right, wrong, problem):
     """Each fault of a file names file, line and column of what is wrong."""
-    shutil.copytree(built_in() / "lifecycles", tmp_path / "lifecycles")
+    shutil.copytree(builtin_patterns() / "lifecycles", tmp_path / "lifecycles")
     path = tmp_path / "lifecycles" / "pod.yaml"
     text = path.read_text(encoding="utf-8")
     assert right in text
     path.write_text(text.replace(right, wrong, 1), encoding="utf-8")
-    _, faults = read_lifecycles(tmp_path / "lifecycles", load_vocabulary(built_in() / "events").kinds)
+    _, faults = read_lifecycles(tmp_path / "lifecycles", load_vocabulary(builtin_patterns() / "events").kinds)
     assert any(problem in str(fault) for fault in faults), list(map(str, faults))
     for fault in faults:
         file, line, column = str(fault).split(":")[:3]
@@ -62,11 +62,11 @@ def test_a_fault_is_told_with_its_place(tmp_path, right, wrong, problem):
 
 def test_every_fault_is_told_at_once(tmp_path):
     """Two faults of one file are two errors."""
-    shutil.copytree(built_in() / "lifecycles", tmp_path / "lifecycles")
+    shutil.copytree(builtin_patterns() / "lifecycles", tmp_path / "lifecycles")
     path = tmp_path / "lifecycles" / "node.yaml"
     text = path.read_text(encoding="utf-8").replace("to: STOPPED", "to: STOPED").replace("kernel.nfs.back", "nfs.back")
     path.write_text(text, encoding="utf-8")
-    _, faults = read_lifecycles(tmp_path / "lifecycles", load_vocabulary(built_in() / "events").kinds)
+    _, faults = read_lifecycles(tmp_path / "lifecycles", load_vocabulary(builtin_patterns() / "events").kinds)
     said = "\n".join(map(str, faults))
     assert said.count("unknown state 'STOPED'; did you mean 'STOPPED'?") == 2
     assert "unknown kind of event 'nfs.back'" in said
@@ -74,7 +74,7 @@ def test_every_fault_is_told_at_once(tmp_path):
 
 def test_a_label_is_there(tmp_path):
     """An entry of the vocabulary without a label is refused with its place."""
-    shutil.copytree(built_in() / "events", tmp_path / "events")
+    shutil.copytree(builtin_patterns() / "events", tmp_path / "events")
     path = tmp_path / "events" / "crash.yaml"
     text = path.read_text(encoding="utf-8")
     path.write_text(re.sub(r"    label: .*\n", "", text, count=1), encoding="utf-8")
@@ -87,7 +87,7 @@ def test_the_example_of_the_page(tmp_path):
     page = (ROOT / "docs" / "lifecycles.md").read_text(encoding="utf-8")
     example = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)[0]
     (tmp_path / "driver.yaml").write_text(example, encoding="utf-8")
-    files, faults = read_lifecycles(tmp_path, load_vocabulary(built_in() / "events").kinds)
+    files, faults = read_lifecycles(tmp_path, load_vocabulary(builtin_patterns() / "events").kinds)
     assert [fault for fault in faults if "no file tells the life of" not in str(fault)] == []
     assert files == {} or "driver" in files
     machine = Lifecycles(files, {}).machine("driver/example")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kvdiag.events.folder import built_in
+from kvdiag.events.folder import builtin_patterns
 from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.history.lifecycles.load import lifecycles
 from kvdiag.history.lifecycles.replay import replay
@@ -307,7 +307,7 @@ def test_a_sandbox_a_driver_and_a_node():
 @each_machine
 def test_a_table_speaks_of_events_that_exist(machine):
     """Every step is for a kind of the vocabulary."""
-    kinds = load_vocabulary(built_in() / "events").kinds
+    kinds = load_vocabulary(builtin_patterns() / "events").kinds
     assert {kind.partition(":")[0] for kind in machine.steps} <= kinds.keys()
 
 

@@ -32,7 +32,7 @@ def lives(*lines: str) -> dict[str, Lifecycle]:
 
 def states(life: Lifecycle) -> str:
     """Give the states in their order, each once in a row; no step may be illegal."""
-    assert [p.says for p in life.transitions if not p.legal] == []
+    assert [p.violation for p in life.transitions if not p.legal] == []
     transitions = life.transitions
     return " ".join(p.state for n, p in enumerate(transitions) if not n or transitions[n - 1].state != p.state)
 

@@ -71,7 +71,7 @@ def life(*lines: str) -> Lifecycle:
 
 
 def faults(walked: Lifecycle) -> list[str]:
-    return [transition.says for transition in walked.transitions if not transition.legal]
+    return [transition.violation for transition in walked.transitions if not transition.legal]
 
 
 NOT_FINAL = ["DeadlineExceeded", "Canceled", "Unavailable", "ResourceExhausted", "Aborted"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kvdiag.analysis.case import load_patterns, read_history
-from kvdiag.events.folder import built_in
+from kvdiag.events.folder import builtin_patterns
 from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.history.lifecycles.build import LifecycleBuilder
 from kvdiag.history.lifecycles.load import lifecycles
@@ -393,7 +393,7 @@ def test_percentiles_are_in_the_order_of_a_life():
 
 def test_spans_speak_of_events_that_exist():
     """Every part begins and ends with a kind of the vocabulary, and has its place in the order."""
-    kinds = load_vocabulary(built_in() / "events").kinds
+    kinds = load_vocabulary(builtin_patterns() / "events").kinds
     for spans in map(lifecycles().spans, SubjectKind):
         for span in spans:
             assert {kind for pair in span.pairs for word in pair for kind in word.split("|")} <= kinds.keys()

@@ -6,7 +6,7 @@ import pytest
 
 from kvdiag.base.errors import UsageError
 from kvdiag.inputs.scan import hyper
-from kvdiag.inputs.scan.choose import VARIABLE, scanner
+from kvdiag.inputs.scan.choose import VARIABLE, make_scanner
 
 
 @pytest.fixture(autouse=True)
@@ -32,20 +32,20 @@ def processor(monkeypatch, tmp_path):
 def test_asked_for(monkeypatch, name):
     """The variable names the scanner."""
     monkeypatch.setenv(VARIABLE, name)
-    assert scanner([b"x"]).name == name
+    assert make_scanner([b"x"]).name == name
 
 
 def test_unknown(monkeypatch):
     """A name that is no scanner's is refused with those that are."""
     monkeypatch.setenv(VARIABLE, "grep")
     with pytest.raises(UsageError, match="use stdlib or hyperscan"):
-        scanner([b"x"])
+        make_scanner([b"x"])
 
 
 def test_default_without_the_package(monkeypatch):
     """Without the extra the standard library scans."""
     monkeypatch.setattr(hyper, "is_installed", lambda: False)
-    assert scanner([b"x"]).name == "stdlib"
+    assert make_scanner([b"x"]).name == "stdlib"
 
 
 def test_asked_for_without_the_package(monkeypatch):
@@ -53,16 +53,16 @@ def test_asked_for_without_the_package(monkeypatch):
     monkeypatch.setenv(VARIABLE, "hyperscan")
     monkeypatch.setattr(hyper, "is_installed", lambda: False)
     with pytest.raises(UsageError, match=r"pip install 'kvdiag\[fast\]'"):
-        scanner([b"x"])
+        make_scanner([b"x"])
 
 
 def test_processor_without_sse42(monkeypatch, processor):
     """A processor that would die of the import never sees it."""
     processor("fpu sse sse2 ssse3 sse4_1")
-    assert scanner([b"x"]).name == "stdlib"
+    assert make_scanner([b"x"]).name == "stdlib"
     monkeypatch.setenv(VARIABLE, "hyperscan")
     with pytest.raises(UsageError, match=r"lacks SSE4\.2"):
-        scanner([b"x"])
+        make_scanner([b"x"])
 
 
 def test_processor_with_sse42(processor):

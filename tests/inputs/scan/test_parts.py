@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvdiag.inputs.scan.blocks import blocks
-from kvdiag.inputs.scan.parts import LONGEST, whole
+from kvdiag.inputs.scan.parts import LONGEST, join_parts
 
 BEGIN = datetime(2026, 11, 20, 20, 39, 21, 779999, tzinfo=UTC)
 
@@ -31,7 +31,7 @@ def docker(text: str, stream: str = "stderr", seconds: float = 0, file: str = ""
 def joined(text: str, size: int = 256 << 10) -> str:
     """Give a log as it is read in blocks of a size; their lines are counted."""
     made, lines = "", 0
-    for block in whole(blocks(io.BytesIO(text.encode()), size)):
+    for block in join_parts(blocks(io.BytesIO(text.encode()), size)):
         assert block.first_line == lines
         assert block.lines == len(block.data.splitlines())
         lines += block.lines
@@ -104,7 +104,7 @@ def test_a_log_without_an_end():
 
 def test_what_is_whole_does_not_wait():
     """While a line waits for its parts, those above it are given."""
-    given = whole(blocks(io.BytesIO((cri("F", "x") + cri("P", "a") + cri("F", "y", "stdout")).encode())))
+    given = join_parts(blocks(io.BytesIO((cri("F", "x") + cri("P", "a") + cri("F", "y", "stdout")).encode())))
     assert next(given).data.decode() == cri("F", "x")
 
 

@@ -30,11 +30,11 @@ from kvdiag.fleet.compact import compact
 from kvdiag.fleet.fleetrun import Engine, join_clusters, run_fleet
 from kvdiag.fleet.local import run_local
 from kvdiag.fleet.places import place
-from kvdiag.fleet.progress import Tally
+from kvdiag.fleet.progress import FleetProgress
 from kvdiag.fleet.questions import Questions
 from kvdiag.fleet.values import Limits
 
-TALLY = partial(Tally, io.StringIO())
+TALLY = partial(FleetProgress, io.StringIO())
 POISON = """
 import os, sys, time
 name = sys.orig_argv[-1]
@@ -52,7 +52,7 @@ if name.endswith("eats"):
 """
 
 
-def ran(source: Path, dest: Path, engine: Engine = run_local, limits: Limits = Limits()) -> Tally:  # noqa: B008 (frozen)
+def ran(source: Path, dest: Path, engine: Engine = run_local, limits: Limits = Limits()) -> FleetProgress:  # noqa: B008 (frozen)
     return run_fleet(list(bundles([str(source)], "")), str(dest), limits, engine, TALLY)
 
 
