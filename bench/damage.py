@@ -25,7 +25,7 @@ from itertools import islice
 from pathlib import Path
 
 from kvdiag.analysis.case import Case, Patterns, load_patterns
-from kvdiag.history.ingest.read import TextInput
+from kvdiag.history.ingest.log_reader import TextInput
 from kvdiag.model.options import Options
 from kvdiag.model.report import Finding
 from kvdiag.model.values import Severity, Verdict

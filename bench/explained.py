@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 from kvdiag.analysis.analyze import analyze
+from kvdiag.model.error_groups import Errors
 from kvdiag.model.options import Options
-from kvdiag.model.unexplained import Errors
 
 MOST_SHOWN = 3
 

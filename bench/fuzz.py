@@ -33,14 +33,14 @@ with atheris.instrument_imports(include=["kvdiag"]):
     from kvdiag.explain.topic import read_topic
     from kvdiag.formats.bodies.eventtable import descriptions
     from kvdiag.formats.bodies.keyvalues import scan
-    from kvdiag.formats.bodies.known import canonical, classify, read_body
+    from kvdiag.formats.bodies.registry import canonical, classify, read_body
     from kvdiag.formats.carriers.peel import peel
     from kvdiag.formats.pasted import wrapped
     from kvdiag.formats.pasted.escaped import detect as written_out
+    from kvdiag.formats.rpc import fragments as grpcpieces
     from kvdiag.formats.rpc import lines as grpclines
-    from kvdiag.formats.rpc import pieces as grpcpieces
     from kvdiag.history.ingest.blocks import read_blocks
-    from kvdiag.history.ingest.read import TextInput
+    from kvdiag.history.ingest.log_reader import TextInput
     from kvdiag.history.ingest.records import read_records
     from kvdiag.inputs import sniff
     from kvdiag.inputs.archives import tar_members, zip_members
@@ -51,12 +51,12 @@ with atheris.instrument_imports(include=["kvdiag"]):
     from kvdiag.inputs.readers import BorrowedReader, Reader, ReplayReader, read_up_to
     from kvdiag.inputs.repair import TextRepair, Transcoded
     from kvdiag.inputs.scan.blocks import blocks
-    from kvdiag.inputs.scan.parts import join_parts
+    from kvdiag.inputs.scan.partial_lines import join_parts
     from kvdiag.inputs.source import Source
     from kvdiag.model.options import Options
     from kvdiag.model.report import Report
     from kvdiag.report import REPORTS, RenderOptions, writer
-    from kvdiag.report.lines import record_line
+    from kvdiag.report.json_lines import record_line
     from kvdiag.rules.missing_logs import needs
     from kvdiag.rules.schema import read_rules
     from kvdiag.safe.secrets import redacted

@@ -14,11 +14,11 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
+from kvdiag.model.error_groups import Errors
 from kvdiag.model.event import Event
 from kvdiag.model.lanes import Bar, Lane, Lanes, Mark
 from kvdiag.model.record import Origin
 from kvdiag.model.report import Reading, Report
-from kvdiag.model.unexplained import Errors
 from kvdiag.report import RenderOptions, writer
 
 CHROMIUM = os.environ.get("KVDIAG_CHROMIUM", "/usr/bin/chromium")

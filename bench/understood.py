@@ -43,7 +43,7 @@ def readings(path: Path) -> list[dict]:
 
 def show(path: Path, most: int) -> None:
     """Print the first lines of a file that no format knows."""
-    from kvdiag.formats.bodies.known import classify
+    from kvdiag.formats.bodies.registry import classify
     from kvdiag.inputs.paths import sources
 
     shown = 0

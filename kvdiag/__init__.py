@@ -41,7 +41,7 @@ def analyze(
 
     from kvdiag.analysis import analyze as command
     from kvdiag.base.errors import UsageError
-    from kvdiag.history.ingest.read import TextInput
+    from kvdiag.history.ingest.log_reader import TextInput
     from kvdiag.model.options import Options
 
     if not paths and text is None:

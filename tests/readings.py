@@ -16,7 +16,7 @@ from pathlib import Path
 from kvdiag.events.names import PLACEHOLDERS, refs_of
 from kvdiag.events.vocabulary import read_vocabulary
 from kvdiag.formats.bodies.goquote import unquote
-from kvdiag.formats.bodies.known import canonical, classify, read_body
+from kvdiag.formats.bodies.registry import canonical, classify, read_body
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.formats.rpc.lines import read_fragment
 from kvdiag.safe.clean import clean

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from kvdiag.base.errors import InputError
 from kvdiag.history.ingest.blocks import read_blocks
-from kvdiag.history.ingest.read import TextInput
+from kvdiag.history.ingest.log_reader import TextInput
 from kvdiag.history.ingest.records import RawRecord, read_records
 from kvdiag.inputs.lines import LineMap
 

@@ -51,7 +51,7 @@ GUESTS = {
     "pyarrow": ("fleet/parquet.py",),
     "duckdb": ("fleet/questions.py",),
     "fsspec": ("fleet/remote.py",),
-    "distributed": ("fleet/dasked.py",),
+    "distributed": ("fleet/dask_engine.py",),
 }
 MOST_LINES = 400
 MOST_LINES_OF_A_FUNCTION = 40

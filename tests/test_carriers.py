@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from kvdiag.analysis.analyze import analyze, literals
 from kvdiag.analysis.case import Case, load_patterns
-from kvdiag.formats.bodies.known import read_body
+from kvdiag.formats.bodies.registry import read_body
 from kvdiag.formats.carriers.peel import peel
-from kvdiag.history.ingest.read import TextInput, read_source
+from kvdiag.history.ingest.log_reader import TextInput, read_source
 from kvdiag.inputs.scan.choose import make_scanner
 from kvdiag.model.options import Options
 from kvdiag.model.values import SubjectKind

@@ -109,9 +109,9 @@ def history_of(*paths: Path) -> History:
 @pytest.mark.parametrize(
     ("place", "lost"),
     [
-        ("kvdiag.events.lines.HitLines.read", "line 2 is skipped"),
+        ("kvdiag.events.hit_lines.HitLines.read", "line 2 is skipped"),
         ("kvdiag.analysis.error_lines.lines.ErrorLines._read", "line 2 is skipped"),
-        ("kvdiag.history.ingest.understood.Survey.add", "the rest of the input is skipped"),
+        ("kvdiag.history.ingest.survey.Survey.add", "the rest of the input is skipped"),
     ],
 )
 def test_a_fault_of_kvdiag_costs_a_line_or_an_input(monkeypatch, tmp_path, place, lost):

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from kvdiag.agents.answers import McpTools
+from kvdiag.agents.tools import McpTools
 from kvdiag.inputs.source import SourceReader
 from tests.conftest import ROOT
 from tests.test_bad_input import GOOD, PATIENCE, RULE, UID, failure
@@ -29,8 +29,8 @@ setattr(locate(owner), name, read)
 run()
 """
 BYTES = "kvdiag.inputs.source.SourceReader.readinto"
-BLOCKS = "kvdiag.inputs.repair.TextRepair.mend"
-LINES = "kvdiag.events.lines.HitLines.read"
+BLOCKS = "kvdiag.inputs.repair.TextRepair.repair"
+LINES = "kvdiag.events.hit_lines.HitLines.read"
 SHOWN = "kvdiag.analysis.redact.without_secrets"
 FAULT = "is skipped: unexpected AssertionError in kvdiag/"
 TELLING = 'I0312 08:15:20.000000    2201 boom.go:1] "boom" password=Tr0ub4dor-3 host="node-7.corp.example.org"\n'
@@ -122,7 +122,7 @@ def test_a_broken_log_to_standard_output(options, logs):
         (BYTES, "the rest of the input"),
         (BLOCKS, "the rest of the input"),
         (LINES, "line 3"),
-        ("kvdiag.safe.names.learn.Learner.line", "the rest of the input"),
+        ("kvdiag.safe.names.learn.Learner.learn", "the rest of the input"),
     ],
 )
 def test_names_that_were_not_learned(place, lost, logs, tmp_path):
@@ -147,7 +147,7 @@ def test_the_other_lines_are_explained(kvdiag):
     assert f"line 2 {FAULT}" in done.stderr
 
 
-@pytest.mark.parametrize("place", [BLOCKS, "kvdiag.analysis.together.without_secrets"])
+@pytest.mark.parametrize("place", [BLOCKS, "kvdiag.analysis.multiline_secrets.without_secrets"])
 def test_standard_input_that_is_not_explained(place):
     """Where `explain -` cannot read or redact what comes, it says so and prints nothing of it."""
     done = broken(place, "explain", "-", stdin=TELLING)

@@ -8,8 +8,8 @@ from functools import cache
 import pytest
 
 from kvdiag.analysis.lint import built_in_faults
-from kvdiag.analysis.rule_tests import Verdicts, failure, verdicts_of, history_of, logs_of_test
-from kvdiag.events.folder import builtin_patterns
+from kvdiag.analysis.rule_tests import Verdicts, failure, history_of, logs_of_test, verdicts_of
+from kvdiag.events.pattern_folder import builtin_patterns
 from kvdiag.events.vocabulary import load_vocabulary, read_entries
 from kvdiag.model.rule import Rule, RuleTest
 from kvdiag.rules.findings import find
@@ -17,10 +17,10 @@ from kvdiag.rules.grammar import read_condition
 from kvdiag.rules.library import rule_files
 from kvdiag.rules.lint import CHANGES
 from kvdiag.rules.lint_truth import lint_look_alikes, rules_in
-from kvdiag.rules.packed import pack, unpack
 from kvdiag.rules.rank import rank
+from kvdiag.rules.rule_json import pack, unpack
+from kvdiag.rules.rule_page import format_condition, show_rule
 from kvdiag.rules.template import FAMILIES
-from kvdiag.rules.words import format_condition, show_rule
 from kvdiag.safe.clean import clean
 from tests.patterns import library
 

@@ -156,7 +156,7 @@ import re
 
 from kvdiag.formats.bodies.bodyformat import Format
 from kvdiag.formats.bodies.logrus import level_of
-from kvdiag.formats.stamps import rfc3339
+from kvdiag.formats.timestamps import rfc3339
 from kvdiag.model.record import Body
 
 _LINE = re.compile(rb"@(\S+)!(\w+)!([^!]*)!(\w+)=(\w+)")
@@ -233,6 +233,6 @@ ADDED = {
 }
 CHANGED = [
     ("kvdiag/report/__init__.py", '    "text": ', '    "toy": "kvdiag.report.toy",\n    "text": '),
-    ("kvdiag/formats/bodies/known.py", "    klog.FORMAT,\n", "    klog.FORMAT,\n    toy.FORMAT,\n"),
-    ("kvdiag/formats/bodies/known.py", "logrus, zap\n", "logrus, toy, zap\n"),
+    ("kvdiag/formats/bodies/registry.py", "    klog.FORMAT,\n", "    klog.FORMAT,\n    toy.FORMAT,\n"),
+    ("kvdiag/formats/bodies/registry.py", "logrus, zap\n", "logrus, toy, zap\n"),
 ]

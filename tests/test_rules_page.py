@@ -7,8 +7,8 @@ import shlex
 from pathlib import Path
 
 from kvdiag.analysis.rule_tests import run_tests
-from kvdiag.events.folder import builtin_patterns
 from kvdiag.events.names import PLACEHOLDERS
+from kvdiag.events.pattern_folder import builtin_patterns
 from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.rules.grammar import __doc__ as grammar
 from kvdiag.rules.schema import KEYS, read_rules

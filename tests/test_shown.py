@@ -29,9 +29,9 @@ from kvdiag.history.views.inventory import InventoryFilter
 from kvdiag.model.options import Options
 from kvdiag.model.values import SubjectKind
 from kvdiag.report import RenderOptions, writer
+from kvdiag.report.ansi import without_styles
 from kvdiag.report.comparison import write_comparison
-from kvdiag.report.ink import without_styles
-from kvdiag.report.tables import write
+from kvdiag.report.inventory_tables import write
 from kvdiag.report.timeline import timeline_writer
 from kvdiag.safe.clean import clean
 from kvdiag.safe.secrets import REDACTED, redacted

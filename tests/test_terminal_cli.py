@@ -15,7 +15,7 @@ import termios
 import pytest
 
 from kvdiag.cli.pager import paged, pager
-from kvdiag.report.ink import without_styles
+from kvdiag.report.ansi import without_styles
 from tests.conftest import LOOKS, ROOT
 
 LOST = "sample-logs/hostpath-driver-lost-state"
@@ -66,7 +66,7 @@ def sent(monkeypatch, rows: int, text: str = LINES, *, wanted: bool = True, **en
         monkeypatch.setenv(name, value)
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, 40, 0, 0))
-    with os.fdopen(theirs, "w", encoding="utf-8") as stream, paged(stream, wanted=wanted) as out:
+    with os.fdopen(theirs, "w", encoding="utf-8") as stream, paged(stream, is_wanted=wanted) as out:
         out.write(text)
     with os.fdopen(ours, "rb") as terminal:
         return terminal.read1(1 << 16).decode().replace("\r\n", "\n")

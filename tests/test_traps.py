@@ -13,7 +13,7 @@ from kvdiag.analysis.log_clocks import LogClocks
 from kvdiag.analysis.parse import source_records
 from kvdiag.events.recognise import Recogniser
 from kvdiag.formats.pasted.wrapped import detect
-from kvdiag.history.ingest.read import TextInput, read_source
+from kvdiag.history.ingest.log_reader import TextInput, read_source
 from kvdiag.inputs.folded import DETECTORS, rewriting_reader
 from kvdiag.inputs.repair import TextRepair, Transcoded
 from kvdiag.inputs.scan.choose import make_scanner

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from kvdiag.analysis.case import load_patterns
+from kvdiag.events.embedded_errors import trim_to_string
 from kvdiag.events.lint import lint
 from kvdiag.events.matching import Matcher
 from kvdiag.events.names import PLACEHOLDERS, refs_of
-from kvdiag.events.within import trim_to_string
 from kvdiag.inputs.scan.choose import make_scanner
 from kvdiag.model.options import Options
 from tests.conftest import samples

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache
 
-from kvdiag.events.folder import builtin_patterns
+from kvdiag.events.pattern_folder import builtin_patterns
 from kvdiag.events.recognise import Recogniser
 from kvdiag.events.vocabulary import Vocabulary, load_vocabulary
 from kvdiag.formats.bodies.gopanic import read as read_panic
-from kvdiag.formats.bodies.known import canonical, classify, read_body
+from kvdiag.formats.bodies.registry import canonical, classify, read_body
 from kvdiag.formats.carriers.peel import peel
+from kvdiag.formats.rpc.fragments import request_of
 from kvdiag.formats.rpc.lines import read_fragment
-from kvdiag.formats.rpc.pieces import request_of
-from kvdiag.history.ingest.read import TextInput, read_source
+from kvdiag.history.ingest.log_reader import TextInput, read_source
 from kvdiag.inputs.scan.choose import make_scanner
 from kvdiag.safe.clean import clean
 from tests.recorded import records_of

@@ -10,7 +10,7 @@ from mcp_types import ToolAnnotations
 from pydantic import Field
 
 from kvdiag import __version__
-from kvdiag.agents.answers import DATA, McpTools
+from kvdiag.agents.tools import DATA, McpTools
 from kvdiag.base.errors import KvdiagError, describe_fault
 from kvdiag.safe.clean import clean
 

@@ -7,21 +7,21 @@ from itertools import chain
 
 from kvdiag import __version__
 from kvdiag.analysis.case import Analysis, Case, load_patterns
-from kvdiag.analysis.error_lines.ledger import ErrorIndex
+from kvdiag.analysis.error_lines.error_index import ErrorIndex
 from kvdiag.analysis.error_lines.retries import names_of, retried_pods
+from kvdiag.analysis.finding_filters import check_pod, requested_findings, requested_subjects
 from kvdiag.analysis.retention.findings import FindingRetention
-from kvdiag.analysis.wanted import check_pod, requested_findings, requested_subjects
 from kvdiag.base.clock import is_unanchored
 from kvdiag.base.errors import WindowError
 from kvdiag.explain.benign import known_benign
-from kvdiag.history.correlate.needed import Scope
-from kvdiag.history.ingest.read import Progress, TextInput
+from kvdiag.history.correlate.event_filter import Scope
+from kvdiag.history.ingest.log_reader import Progress, TextInput
+from kvdiag.model.error_groups import Errors
 from kvdiag.model.lanes import Lanes
 from kvdiag.model.options import Options
 from kvdiag.model.report import Finding, Reading, Report
 from kvdiag.model.rule import Rule
 from kvdiag.model.timeline import History
-from kvdiag.model.unexplained import Errors
 from kvdiag.rules.incidents import with_incidents
 from kvdiag.rules.missing_logs import needs
 

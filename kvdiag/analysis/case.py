@@ -11,23 +11,23 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
+from kvdiag.analysis.finding_filters import is_sure_and_grave, requested_findings
 from kvdiag.analysis.retention.budget import Clocks, EventBudget, RetentionPolicy
-from kvdiag.analysis.wanted import is_sure_and_grave, requested_findings
-from kvdiag.analysis.window import window_problems
+from kvdiag.analysis.time_window import window_problems
 from kvdiag.base.clock import is_unanchored
 from kvdiag.base.errors import InputError, UsageError, WindowError, skip_faults
-from kvdiag.events.folder import builtin_patterns
-from kvdiag.events.raw import EventMatch
+from kvdiag.events.pattern_folder import builtin_patterns
+from kvdiag.events.raw_events import EventMatch
 from kvdiag.events.snapshots.fact import Snapshot
 from kvdiag.events.vocabulary import EVENTS, Vocabulary, load_vocabulary
 from kvdiag.history.correlate.clocks import SourceClock, set_clocks
+from kvdiag.history.correlate.event_filter import Scope
 from kvdiag.history.correlate.history import build_history
-from kvdiag.history.correlate.incidents import incidents, incident_of_input
-from kvdiag.history.correlate.needed import Scope
+from kvdiag.history.correlate.incidents import incident_of_input, incidents
 from kvdiag.history.ingest.blocks import Input
-from kvdiag.history.ingest.limit import TimeIsUpError, limited, unread_errors
 from kvdiag.history.ingest.log_events import LogEvents
-from kvdiag.history.ingest.read import Hooks, ListenerFactory, LogRead, Progress, read_source
+from kvdiag.history.ingest.log_reader import Hooks, ListenerFactory, LogRead, Progress, read_source
+from kvdiag.history.ingest.time_limit import TimeIsUpError, limited, unread_errors
 from kvdiag.inputs.paths import sources
 from kvdiag.inputs.scan.choose import make_scanner
 from kvdiag.inputs.source import Source
@@ -36,11 +36,11 @@ from kvdiag.model.report import Finding, Reading
 from kvdiag.model.rule import Rule
 from kvdiag.model.timeline import Gap, History, SeenVersion
 from kvdiag.model.values import EMPTY
-from kvdiag.rules.demand import required_kinds
 from kvdiag.rules.findings import find
 from kvdiag.rules.library import load_rule_store
 from kvdiag.rules.rank import rank
-from kvdiag.rules.shelf import RuleStore
+from kvdiag.rules.required_kinds import required_kinds
+from kvdiag.rules.rule_store import RuleStore
 
 if TYPE_CHECKING:
     from kvdiag.history.ingest.snapshots import SnapshotRead

@@ -15,7 +15,7 @@ from kvdiag.history.lifecycles.build import build_lifecycle
 from kvdiag.history.lifecycles.load import lifecycles
 from kvdiag.history.views.causes import causes
 from kvdiag.history.views.diff import compare_events, compare_lives
-from kvdiag.model.comparison import Comparison, ComparedFinding
+from kvdiag.model.comparison import ComparedFinding, Comparison
 from kvdiag.model.event import Event
 from kvdiag.model.options import Options
 from kvdiag.model.report import Finding

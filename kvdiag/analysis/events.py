@@ -8,7 +8,7 @@ from typing import NamedTuple
 from kvdiag.analysis.case import Case
 from kvdiag.analysis.retention.budget import RemainingHistory
 from kvdiag.base.errors import InputError
-from kvdiag.history.ingest.read import Progress
+from kvdiag.history.ingest.log_reader import Progress
 from kvdiag.model.event import Event
 from kvdiag.model.options import Options
 from kvdiag.model.record import Origin

@@ -9,24 +9,24 @@ from pathlib import Path
 from kvdiag.analysis.case import load_patterns
 from kvdiag.base.errors import InputError, PatternError, UsageError
 from kvdiag.base.regex import lazy_regex
-from kvdiag.base.slips import suggestion
-from kvdiag.events.folder import builtin_patterns
+from kvdiag.base.suggestions import suggestion
+from kvdiag.events.pattern_folder import builtin_patterns
 from kvdiag.explain.benign import BENIGN, first_that_fits, load_benign
+from kvdiag.explain.kubectl_reasons import KubectlReason, load_reasons
 from kvdiag.explain.line import Change, Line, LineReader
 from kvdiag.explain.message import Fit, matching_rules
 from kvdiag.explain.page import CapabilityPage, LinePage, RulePage, StepPage, TopicPage, WordPage, step_wording
-from kvdiag.explain.reason import KubectlReason, load_reasons
 from kvdiag.explain.topic import REASONS, Answer, Topic, TopicStep, load_topics
-from kvdiag.formats.rpc.pieces import method_of, kind_prefix
+from kvdiag.formats.rpc.fragments import kind_prefix, method_of
 from kvdiag.history.ingest.blocks import Input
 from kvdiag.model.event import Event
 from kvdiag.model.options import Options
 from kvdiag.model.rule import Rule
 from kvdiag.rules.capabilities import capabilities
-from kvdiag.rules.distribution import Dialect, distributions, default_dialect, unknown_placeholders
+from kvdiag.rules.distribution import Dialect, default_dialect, distributions, unknown_placeholders
 from kvdiag.rules.grammar import names_in, positive_names
+from kvdiag.rules.rule_page import show_rule
 from kvdiag.rules.selection import selects
-from kvdiag.rules.words import show_rule
 
 BLOCK = "block"
 PLAIN = "plain"

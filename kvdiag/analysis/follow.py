@@ -19,7 +19,7 @@ from kvdiag.analysis.retention.budget import EventBudget
 from kvdiag.analysis.retention.findings import FindingRetention
 from kvdiag.base.errors import InputError, UnexpectedError, skip_faults
 from kvdiag.history.ingest.blocks import read_blocks
-from kvdiag.history.ingest.read import LogReader
+from kvdiag.history.ingest.log_reader import LogReader
 from kvdiag.history.lifecycles.build import LifecycleBuilder
 from kvdiag.inputs.folded import HEAD
 from kvdiag.inputs.lines import LineMap

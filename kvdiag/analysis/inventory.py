@@ -10,14 +10,14 @@ from kvdiag.analysis.retention import budget as limits
 from kvdiag.analysis.retention.budget import RemainingHistory
 from kvdiag.analysis.retention.findings import Judge
 from kvdiag.base.errors import InputError
-from kvdiag.history.ingest.read import Progress
+from kvdiag.history.ingest.log_reader import Progress
 from kvdiag.history.views.inventory import (
-    KnownRows,
     InventoryFilter,
+    KnownRows,
     ends,
-    sort_rows,
     is_listed,
     rows,
+    sort_rows,
     with_stuck_state,
 )
 from kvdiag.history.views.phases import percentiles

@@ -8,21 +8,21 @@ from itertools import chain
 from pathlib import Path
 
 from kvdiag.base.errors import PatternError
-from kvdiag.base.slips import suggestion
+from kvdiag.base.suggestions import suggestion
 from kvdiag.base.yamlread import read_yaml
-from kvdiag.events.folder import builtin_patterns
-from kvdiag.events.own import lint_user_events, read_user_events
+from kvdiag.events.pattern_folder import builtin_patterns
 from kvdiag.events.template import template_fault
-from kvdiag.events.vocabulary import EVENTS, make_vocabulary, user_event_folders, read_entries
+from kvdiag.events.user_events import lint_user_events, read_user_events
+from kvdiag.events.vocabulary import EVENTS, make_vocabulary, read_entries, user_event_folders
 from kvdiag.history.lifecycles.load import lint as lint_lifecycles
 from kvdiag.model.rule import Rule
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.library import KINDS, Library, load, load_rule_store
 from kvdiag.rules.lint import lint
+from kvdiag.rules.lint_samples import LogSamples, frequent_anchor
 from kvdiag.rules.lint_truth import lint_look_alikes
-from kvdiag.rules.lint_words import LogSamples, frequent_anchor
+from kvdiag.rules.rule_store import RuleStore
 from kvdiag.rules.schema import unique
-from kvdiag.rules.shelf import RuleStore
 
 
 def check_patterns(folders: Sequence[Path]) -> tuple[Library, list[PatternError]]:

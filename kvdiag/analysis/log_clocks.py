@@ -15,7 +15,7 @@ from kvdiag.base.errors import InputError, skip_faults
 from kvdiag.history.correlate.clocks import SourceClock, set_clocks
 from kvdiag.history.ingest.blocks import Input
 from kvdiag.history.ingest.log_events import LogEvents
-from kvdiag.history.ingest.read import Hooks, LogReader, TextInput, read_source
+from kvdiag.history.ingest.log_reader import Hooks, LogReader, TextInput, read_source
 from kvdiag.inputs.paths import sources
 from kvdiag.inputs.readers import ReplayReader, read_up_to
 from kvdiag.inputs.scan.choose import make_scanner

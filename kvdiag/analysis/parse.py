@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from kvdiag.analysis.log_clocks import KnownLog, LogClocks
 from kvdiag.base.clock import is_unanchored, to_datetime
 from kvdiag.base.errors import InputError, skip_faults
-from kvdiag.events.stamper import resolve
+from kvdiag.events.timestamp_reader import resolve
 from kvdiag.formats.authors import Attribution, byline
 from kvdiag.formats.bodies import gopanic
 from kvdiag.formats.carriers.carrier import KERNEL

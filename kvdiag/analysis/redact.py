@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from kvdiag.analysis.together import group_lines, without_secrets
+from kvdiag.analysis.multiline_secrets import group_lines, without_secrets
 from kvdiag.base.errors import skip_faults
 from kvdiag.inputs.folded import rewriting_reader
 from kvdiag.inputs.journal import detect_export
@@ -18,7 +18,7 @@ from kvdiag.inputs.lines import LineMap
 from kvdiag.inputs.readers import BorrowedReader
 from kvdiag.inputs.repair import Transcoded
 from kvdiag.inputs.scan.blocks import blocks
-from kvdiag.inputs.scan.parts import join_parts
+from kvdiag.inputs.scan.partial_lines import join_parts
 from kvdiag.inputs.sniff import is_log_name
 from kvdiag.inputs.source import STDIN, Source
 from kvdiag.safe.forms.pem import without_keys

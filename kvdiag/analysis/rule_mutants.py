@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from kvdiag.analysis.rule_tests import Verdicts, failure, verdicts_of, history_of, is_expected, logs_of_test
+from kvdiag.analysis.rule_tests import Verdicts, failure, history_of, is_expected, logs_of_test, verdicts_of
 from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.model.rule import Rule, RuleTest
 from kvdiag.model.timeline import History

@@ -11,17 +11,17 @@ from functools import cache
 
 from kvdiag.analysis.case import Patterns, read_history
 from kvdiag.base.clock import zone_offset
-from kvdiag.events.cast import FixturePod
-from kvdiag.events.folder import builtin_patterns
+from kvdiag.events.fixture_pod import FixturePod
+from kvdiag.events.pattern_folder import builtin_patterns
 from kvdiag.events.rendering import Spellings
 from kvdiag.events.vocabulary import Vocabulary, read_vocabulary
-from kvdiag.history.ingest.read import TextInput
+from kvdiag.history.ingest.log_reader import TextInput
 from kvdiag.model.options import Options
 from kvdiag.model.rule import SUBJECT, Rule, RuleTest
 from kvdiag.model.timeline import History
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.findings import find
-from kvdiag.rules.telling import LogSynthesizer, SynthesizedLog
+from kvdiag.rules.log_synthesis import LogSynthesizer, SynthesizedLog
 
 YEAR = 2024  # of excerpts that say none
 SHORT_ID = 13  # characters of the id that a sandbox or container is called by

@@ -13,7 +13,7 @@ from kvdiag.model.lifecycle import TimelineView
 from kvdiag.model.options import Options
 from kvdiag.model.timeline import Timeline
 from kvdiag.model.values import SubjectKind
-from kvdiag.report.timeline.words import format_clock
+from kvdiag.report.timeline.row_texts import format_clock
 from kvdiag.rules.findings import find
 from kvdiag.rules.rank import rank
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kvdiag.base.errors import PatternError
 from kvdiag.base.regex import lazy_regex
-from kvdiag.base.slips import suggestion
+from kvdiag.base.suggestions import suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -265,8 +265,12 @@ class _Builder:
         return pairs
 
     def _make_node(
-        self, event: Any, value: str | tuple[Node, ...] | Mapping[str, Node], *, quoted: bool = False
-    ) -> Node:  # noqa: ANN401
+        self,
+        event: Any,  # noqa: ANN401
+        value: str | tuple[Node, ...] | Mapping[str, Node],
+        *,
+        quoted: bool = False,
+    ) -> Node:
         mark = event.start_mark
         return Node(value, self._name, mark.line + 1, mark.column + 1, quoted)
 

@@ -75,7 +75,7 @@ def _known_filter(options: Options, output_options: OutputOptions) -> Callable[[
     if not any(files):
         return lambda report: report
     from kvdiag.analysis.baselines.baseline import read_baseline, write_baseline
-    from kvdiag.analysis.baselines.leave import leave_out
+    from kvdiag.analysis.baselines.leave_out import leave_out
     from kvdiag.analysis.baselines.suppressions import read_suppressions
 
     known = read_baseline(output_options.baseline) if output_options.baseline else frozenset()

@@ -32,8 +32,8 @@ from kvdiag.cli.arguments import (
     WriteBaseline,
     YearOption,
     ZoneOption,
-    with_filters,
     options_of,
+    with_filters,
 )
 from kvdiag.cli.fast import FAIL_ON as EXIT_AT
 from kvdiag.cli.fast import OUTPUT, QUIET

@@ -9,10 +9,10 @@ from typing import Annotated
 
 import typer
 
-from kvdiag.analysis.wanted import severity_of
+from kvdiag.analysis.finding_filters import severity_of
 from kvdiag.base.clock import moment, zone_offset
 from kvdiag.base.errors import UsageError
-from kvdiag.events.folder import builtin_patterns
+from kvdiag.events.pattern_folder import builtin_patterns
 from kvdiag.model.options import Options
 
 Paths = Annotated[

@@ -29,8 +29,8 @@ from kvdiag.cli.arguments import (
     WriteBaseline,
     YearOption,
     ZoneOption,
-    with_filters,
     options_of,
+    with_filters,
 )
 from kvdiag.cli.fast import OUTPUT
 from kvdiag.model.values import Severity

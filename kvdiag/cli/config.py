@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from kvdiag.base.errors import UsageError
-from kvdiag.base.slips import suggestion
+from kvdiag.base.suggestions import suggestion
 from kvdiag.inputs.files import read_small
 
 KVDIAG_TOML, PYPROJECT = "kvdiag.toml", "pyproject.toml"

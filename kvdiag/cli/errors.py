@@ -19,8 +19,8 @@ from kvdiag.cli.arguments import (
     Until,
     YearOption,
     ZoneOption,
-    parse_components,
     options_of,
+    parse_components,
 )
 from kvdiag.cli.outlet import print_note
 from kvdiag.cli.pager import open_output

@@ -9,11 +9,11 @@ import typer
 from kvdiag.analysis.events import list_events
 from kvdiag.base.errors import UsageError
 from kvdiag.cli.arguments import NoRedact, Paths, PatternFolders, Since, Until, YearOption, ZoneOption, options_of
-from kvdiag.cli.outlet import outlet, reading_code, print_note
+from kvdiag.cli.outlet import outlet, print_note, reading_code
 from kvdiag.cli.progress import progress
 from kvdiag.model.event import Event
+from kvdiag.report.json_lines import event_line
 from kvdiag.report.jsontext import json_text
-from kvdiag.report.lines import event_line
 
 OUTPUTS = ("json", "ndjson")
 

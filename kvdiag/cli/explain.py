@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from kvdiag.analysis.explain import BLOCK, Explainer
-from kvdiag.analysis.together import Redactor
+from kvdiag.analysis.multiline_secrets import Redactor
 from kvdiag.base.errors import UsageError, skip_faults
 from kvdiag.cli.arguments import NoPager, NoRedact, PatternFolders, folders
 from kvdiag.cli.outlet import Notes
@@ -16,7 +16,7 @@ from kvdiag.cli.pager import open_output
 from kvdiag.explain.asjson import capability_json, line_json, rule_json, topic_json, topics_json, word_json
 from kvdiag.explain.text import capability_text, line_text, rule_text, topic_text, topics_text, word_text
 from kvdiag.history.ingest.blocks import Input
-from kvdiag.history.ingest.read import TextInput
+from kvdiag.history.ingest.log_reader import TextInput
 from kvdiag.inputs.source import Source, Stdin
 from kvdiag.report.jsontext import json_text
 from kvdiag.safe.clean import clean

@@ -110,7 +110,7 @@ def compact(dest: Dest, limit_memory: Memory = MEMORY_WORD) -> None:
     _need_extra("fleet", "pyarrow", "duckdb")
     from kvdiag.fleet.compact import compact as compact_all
     from kvdiag.fleet.fleetrun import join_clusters
-    from kvdiag.fleet.local import run_local
+    from kvdiag.fleet.local_engine import run_local
     from kvdiag.fleet.places import place
 
     target = absolute(dest)
@@ -161,11 +161,11 @@ def _engine(name: str, scheduler: str, workers: int) -> Engine:
     if name not in ENGINES:
         raise UsageError(f"--engine {name}: unknown engine; choose from {', '.join(ENGINES)}")
     if name == "local":
-        from kvdiag.fleet.local import run_local
+        from kvdiag.fleet.local_engine import run_local
 
         return partial(run_local, workers=workers)
     _need_extra("dask", "distributed")
-    from kvdiag.fleet.dasked import run_dask
+    from kvdiag.fleet.dask_engine import run_dask
 
     address = scheduler or os.environ.get("DASK_SCHEDULER_ADDRESS", "")
     if not address:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kvdiag.agents.answers import McpTools
+from kvdiag.agents.tools import McpTools
 from kvdiag.base.errors import UsageError
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TextIO
 
 from kvdiag.base.regex import lazy_regex
-from kvdiag.cli.outlet import literal, detect_style, outlet
+from kvdiag.cli.outlet import detect_style, literal, outlet
 from kvdiag.report import RenderOptions
-from kvdiag.report.ink import without_styles, without_links
+from kvdiag.report.ansi import without_links, without_styles
 
 KVDIAG_PAGER, PAGER, DEFAULT_PAGER = "KVDIAG_PAGER", "PAGER", "less"
 NONE = frozenset({"", "cat"})

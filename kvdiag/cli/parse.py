@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import typer
 
+from kvdiag.analysis.multiline_secrets import redacted_records
 from kvdiag.analysis.parse import records
-from kvdiag.analysis.together import redacted_records
 from kvdiag.base.errors import InputError
 from kvdiag.cli.arguments import NoRedact, Paths, YearOption, ZoneOption, options_of
-from kvdiag.cli.outlet import outlet, reading_code, print_note
+from kvdiag.cli.outlet import outlet, print_note, reading_code
+from kvdiag.report.json_lines import record_line
 from kvdiag.report.jsontext import json_text
-from kvdiag.report.lines import record_line
 
 
 def command(paths: Paths = None, year: YearOption = None, tz: ZoneOption = "", no_redact: NoRedact = False) -> None:

@@ -19,13 +19,13 @@ from kvdiag.cli.arguments import (
     ZoneOption,
     options_of,
 )
-from kvdiag.cli.outlet import reading_code, print_note
+from kvdiag.cli.outlet import print_note, reading_code
 from kvdiag.cli.pager import open_output
 from kvdiag.cli.progress import progress
 from kvdiag.history.views.inventory import ORDERS, InventoryFilter
 from kvdiag.model.options import Options
 from kvdiag.model.values import SubjectKind
-from kvdiag.report.tables import OUTPUTS, write
+from kvdiag.report.inventory_tables import OUTPUTS, write
 
 Output = Annotated[str, typer.Option("-o", "--output", help=f"{', '.join(OUTPUTS)}.")]
 Namespace = Annotated[str, typer.Option("-n", "--namespace", help="Only this namespace.")]

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from kvdiag.analysis.anonymize import Inputs, mask_names, seekable
-from kvdiag.analysis.redact import Rewrite, RedactionCounts, with_output_paths, redacted_bytes
+from kvdiag.analysis.redact import RedactionCounts, Rewrite, redacted_bytes, with_output_paths
 from kvdiag.base.errors import InputError, UsageError
 from kvdiag.cli.arguments import Paths
 from kvdiag.cli.outlet import print_note
@@ -100,7 +100,8 @@ def _summary(counts: RedactionCounts, hidden: Mapping[str, int] | None) -> Itera
     cut = f", {counts.cut} lines over 1 MB cut" if counts.cut else ""
     yield f"{counts.lines} lines, secrets removed from {counts.secrets}{cut}; review it before you share it"
     if counts.unread:
-        yield f"{counts.unread} lines are not text, the first at {clean(counts.first_unread)}; they may still hold secrets"
+        where = clean(counts.first_unread)
+        yield f"{counts.unread} lines are not text, the first at {where}; they may still hold secrets"
     if hidden is not None:
         kinds = [f"{count} {kind}" for kind, count in sorted(hidden.items(), key=lambda item: (-item[1], item[0]))]
         yield f"replaced: {', '.join(kinds) or 'nothing'}"

@@ -19,15 +19,15 @@ from kvdiag.base.errors import PatternError, UsageError
 from kvdiag.cli.arguments import NoPager, PatternFolders, folders
 from kvdiag.cli.help import PLAIN, Command
 from kvdiag.cli.pager import open_output
-from kvdiag.events.folder import builtin_patterns
+from kvdiag.events.pattern_folder import builtin_patterns
 from kvdiag.events.vocabulary import EVENTS, Vocabulary, load_vocabulary
 from kvdiag.model.rule import Rule
 from kvdiag.model.vocabulary import Entry
 from kvdiag.report.jsontext import json_text
 from kvdiag.report.yamltext import write_yaml
 from kvdiag.rules.library import Library, load, load_rule_store
+from kvdiag.rules.rule_page import show_rule
 from kvdiag.rules.template import FAMILIES, new_rule
-from kvdiag.rules.words import show_rule
 from kvdiag.safe.clean import clean
 
 app = typer.Typer(help="List, show and test the rules, or write your own.", no_args_is_help=True, **PLAIN)

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from kvdiag.events.names import NAMED, PLACEHOLDERS, mounts_in, pods_in, refs_of, text_of
-from kvdiag.events.quoted import is_pod_text
-from kvdiag.events.raw import EventMatch, Match, Meaning, ValueReader, Values
+from kvdiag.events.pod_text import is_pod_text
+from kvdiag.events.raw_events import EventMatch, Match, Meaning, ValueReader, Values
 from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.model.event import Ref
 from kvdiag.model.values import EMPTY

@@ -14,15 +14,15 @@ from functools import partial
 
 from kvdiag.base.clock import stamp_of_line
 from kvdiag.base.errors import describe_fault
-from kvdiag.events.lines import LONGEST_RECORD, HitLines
-from kvdiag.events.listed import is_row, repeated
+from kvdiag.events.embedded_errors import trim_to_string, with_pod
+from kvdiag.events.hit_lines import LONGEST_RECORD, HitLines
+from kvdiag.events.kubectl_events import is_row, repeated
 from kvdiag.events.matching import Matcher
-from kvdiag.events.raw import EventMatch, HitLine, Match, ParsedLine, RawEvent, RpcLine
+from kvdiag.events.raw_events import EventMatch, HitLine, Match, ParsedLine, RawEvent, RpcLine
 from kvdiag.events.repeats import Repeats
 from kvdiag.events.rpc_reader import LONGEST_SITE, LONGEST_TEXT, RpcReader
-from kvdiag.events.stamper import Process, TimestampReader
+from kvdiag.events.timestamp_reader import Process, TimestampReader
 from kvdiag.events.vocabulary import Vocabulary
-from kvdiag.events.within import trim_to_string, with_pod
 from kvdiag.formats.authors import COMBINED, HEADER, Attribution, reflector_type
 from kvdiag.formats.bodies.gopanic import is_opening
 from kvdiag.formats.bodies.gopanic import read as read_panic

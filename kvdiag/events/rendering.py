@@ -17,11 +17,11 @@ from typing import NamedTuple
 from kvdiag.base.clock import to_datetime
 from kvdiag.base.errors import PatternError
 from kvdiag.base.regex import lazy_regex
-from kvdiag.events.cast import FixturePod
+from kvdiag.events.embedded_errors import quotes_around
+from kvdiag.events.fixture_pod import FixturePod
 from kvdiag.events.names import PLACEHOLDERS, refs_of
 from kvdiag.events.template import Matcher
 from kvdiag.events.vocabulary import Vocabulary
-from kvdiag.events.within import quotes_around
 from kvdiag.model.event import Ref
 from kvdiag.model.vocabulary import CRASH, Entry, Wording
 

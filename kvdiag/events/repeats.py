@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kvdiag.events.raw import Match, RawEvent
-from kvdiag.events.stamper import Process
+from kvdiag.events.raw_events import Match, RawEvent
+from kvdiag.events.timestamp_reader import Process
 
 MOST_KNOWN = 4_096  # polls whose words are remembered
 MOST_SEEN = 200_000  # lines, by hash, 60 bytes each, that are remembered to drop what an input holds twice

@@ -12,13 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from kvdiag.events.lines import HitLines
-from kvdiag.events.raw import HitLine, ParsedLine, RpcLine
+from kvdiag.events.hit_lines import HitLines
+from kvdiag.events.raw_events import HitLine, ParsedLine, RpcLine
 from kvdiag.formats.bodies import klog
-from kvdiag.formats.bodies.known import read_body
+from kvdiag.formats.bodies.registry import read_body
 from kvdiag.formats.carriers.peel import peel
-from kvdiag.formats.rpc.lines import read_fragment
-from kvdiag.formats.rpc.pieces import (
+from kvdiag.formats.rpc.fragments import (
     CALL,
     CALLED,
     REQUEST,
@@ -28,6 +27,7 @@ from kvdiag.formats.rpc.pieces import (
     RpcFragment,
     kind_prefix,
 )
+from kvdiag.formats.rpc.lines import read_fragment
 
 LONGEST_TEXT = 8_192  # bytes of a line that are kept as evidence
 LONGEST_SITE = 80  # bytes from the end of klog's header to the bracket after file and line

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from kvdiag.base.errors import PatternError
 from kvdiag.base.regex import lazy_regex
-from kvdiag.base.slips import suggestion
+from kvdiag.base.suggestions import suggestion
 from kvdiag.events.names import PLACEHOLDERS
 from kvdiag.model.vocabulary import Wording
 

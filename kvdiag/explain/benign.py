@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from kvdiag.base.cache import cached, fingerprint
 from kvdiag.base.clock import parse_duration
 from kvdiag.base.errors import PatternError
-from kvdiag.events.folder import builtin_patterns
+from kvdiag.events.pattern_folder import builtin_patterns
 from kvdiag.events.template import Matcher, compile_wording
 from kvdiag.model.vocabulary import Wording
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from kvdiag.base.clock import PRINTED, is_age, is_since_boot, is_yearless, format_duration, to_datetime
+from kvdiag.base.clock import PRINTED, format_duration, is_age, is_since_boot, is_yearless, to_datetime
 from kvdiag.base.errors import InputError, UnexpectedError, skip_faults
-from kvdiag.events.calls import calls
-from kvdiag.events.raw import EventMatch
+from kvdiag.events.raw_events import EventMatch
 from kvdiag.events.recognise import UNKNOWN_AUTHOR, Recogniser
-from kvdiag.events.stamper import resolve
+from kvdiag.events.rpc_calls import calls
+from kvdiag.events.timestamp_reader import resolve
 from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.history.ingest.blocks import Input, read_blocks
 from kvdiag.history.ingest.records import RawRecord, read_records

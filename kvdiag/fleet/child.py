@@ -69,7 +69,7 @@ def _judge(job: Job, folder: Path) -> None:
 
 
 def _join(job: Job) -> Outcome:
-    from kvdiag.fleet.joined import join_cluster
+    from kvdiag.fleet.cross_node import join_cluster
 
     return join_cluster(job)
 

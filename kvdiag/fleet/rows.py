@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from typing import Any
 
-from kvdiag.base.versions import read_range, format_range
+from kvdiag.base.versions import format_range, read_range
 from kvdiag.events.names import attachment_name
 from kvdiag.fleet.values import Bundle, Outcome
 from kvdiag.model.event import Event
@@ -78,10 +78,6 @@ def finding_row(found: Finding, versions: Sequence[SeenVersion], node: str, rela
     """A finding with the versions of what it is about, as they were when it began."""
     ids, running = found.subject.ids, _running(versions, found.begins)
     driver = ids.get("driver", "")
-    handover_nodes = {
-        value for e in found.evidence for name in ("from_node", "to_node") if (value := e.event.attrs.get(name))
-    }
-    nodes = handover_nodes | {e.event.node for e in found.evidence if e.event.node}
     document = plain_finding(_relative_evidence(found, relative))
     return {
         "rule": found.rule.name,
@@ -110,11 +106,18 @@ def finding_row(found: Finding, versions: Sequence[SeenVersion], node: str, rela
         "finding": found.key,
         "explained_by": found.explained_by,
         "incident": found.incident,
-        "nodes": sorted(nodes) or [node],
+        "nodes": sorted(_nodes(found)) or [node],
         "affected": [bug.reference for bug in found.bugs if bug.status == "affected"],
         "surer_than": [],
         "json": json_text(document, redact=True).rstrip("\n"),
     }
+
+
+def _nodes(found: Finding) -> set[str]:
+    """The nodes whose lines a finding rests on, and those between which its volume moved."""
+    events = [one.event for one in found.evidence]
+    moved = {event.attrs.get(name, "") for event in events for name in ("from_node", "to_node")}
+    return (moved | {event.node for event in events}) - {""}
 
 
 def _relative_evidence(found: Finding, relative: Relative) -> Finding:

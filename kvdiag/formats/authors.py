@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from kvdiag.base.regex import lazy_regex
-from kvdiag.model.place import NO_PROVENANCE, Provenance
+from kvdiag.model.provenance import NO_PROVENANCE, Provenance
 
 HEADER = 300  # bytes within which klog's header stands, carriers before it
 # What a journal calls a process of many programs.

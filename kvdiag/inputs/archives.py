@@ -20,10 +20,10 @@ from itertools import count, groupby
 from pathlib import PurePosixPath
 from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
-from kvdiag.inputs.cutzip import scan_members
 from kvdiag.inputs.folders import age_order
 from kvdiag.inputs.gzipped import DamagedError
 from kvdiag.inputs.readers import read_up_to
+from kvdiag.inputs.truncated_zip import scan_members
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from email.utils import parsedate_to_datetime
 
 from kvdiag.base.regex import lazy_regex
-from kvdiag.inputs.lines import Line, Lines, LineRewriter
-from kvdiag.inputs.status import About, Plain, State, container_events, make_event, node_condition
+from kvdiag.inputs.lines import Line, LineRewriter, Lines
+from kvdiag.inputs.status_events import About, Plain, State, container_events, make_event, node_condition
 
 _MOST_LINES = 60  # of one container, of which the restart count stands last but for its resources
 _NAME = lazy_regex(rb"^[ \t]*Name: {2,}([-a-z0-9.]{1,253})\s*$")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from kvdiag.inputs import described, journal, jsondocument, otlp, recording, yamldocument
-from kvdiag.inputs.lines import Lines, Receiver, LineRewriter, RewrittenReader
+from kvdiag.inputs.lines import LineRewriter, Lines, Receiver, RewrittenReader
 from kvdiag.inputs.readers import ReplayReader, read_up_to
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping
 
 from kvdiag.base.regex import lazy_regex
-from kvdiag.inputs.lines import LONGEST, Line, Lines, LineRewriter
+from kvdiag.inputs.lines import LONGEST, Line, LineRewriter, Lines
 
 _LONGEST_ENTRY = 4 << 20  # bytes of a json-pretty entry
 _CHATTER = rb"(?:-- [^\n]*\n)*"

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kvdiag.base.regex import lazy_regex
-from kvdiag.inputs.lines import Line, Lines, LineRewriter
-from kvdiag.inputs.status import events_of, is_pod
+from kvdiag.inputs.lines import Line, LineRewriter, Lines
+from kvdiag.inputs.status_events import events_of, is_pod
 
 _LONGEST_ENTRY = 4 << 20  # bytes; a longer one stays lines
 _LONGEST_KEY = 64

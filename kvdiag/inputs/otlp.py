@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kvdiag.base.regex import lazy_regex
-from kvdiag.inputs.lines import Line, Lines, LineRewriter
+from kvdiag.inputs.lines import Line, LineRewriter, Lines
 
 _LONGEST = 64 << 20  # bytes of a document; a longer one stays lines
 _START = lazy_regex(rb'(?:\xef\xbb\xbf)?\s*\{\s*"resourceLogs"\s*:\s*\[')

@@ -12,7 +12,7 @@ from kvdiag.inputs import sniff
 from kvdiag.inputs.bundle import Archive, ArchiveReader, InputHooks, journal_file
 from kvdiag.inputs.compressed import Budget, MeteredReader
 from kvdiag.inputs.files import open_file
-from kvdiag.inputs.folders import EmptyFileCounter, EmptyError, SkippedError, age_order, walk_files
+from kvdiag.inputs.folders import EmptyError, EmptyFileCounter, SkippedError, age_order, walk_files
 from kvdiag.inputs.readers import Reader, ReplayReader
 from kvdiag.inputs.source import STDIN, Source, Stdin, unreadable
 

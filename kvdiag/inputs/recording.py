@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from kvdiag.base.regex import lazy_regex
-from kvdiag.inputs.lines import LONGEST, Line, Lines, LineRewriter
+from kvdiag.inputs.lines import LONGEST, Line, LineRewriter, Lines
 
 _STARTED = b"Script started on "
 _ASCIICAST = lazy_regex(

@@ -17,8 +17,8 @@ import re
 from collections.abc import Iterator
 
 from kvdiag.base.regex import lazy_regex
-from kvdiag.inputs.lines import Line, Lines, LineRewriter
-from kvdiag.inputs.status import events_of, is_pod
+from kvdiag.inputs.lines import Line, LineRewriter, Lines
+from kvdiag.inputs.status_events import events_of, is_pod
 
 _LONGEST_EVENT = 256 << 10  # bytes; a longer one stays lines
 _START = lazy_regex(

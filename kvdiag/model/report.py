@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kvdiag.model.doubt import Doubt
+from kvdiag.model.error_groups import Errors
 from kvdiag.model.event import Event
 from kvdiag.model.lanes import Lanes
 from kvdiag.model.rule import Fix, Rule
 from kvdiag.model.timeline import Entity, SeenVersion
-from kvdiag.model.unexplained import Errors
 from kvdiag.model.values import Role, Severity, State, SubjectKind, Verdict
 
 

@@ -11,8 +11,8 @@ from kvdiag.base.clock import to_datetime
 from kvdiag.model.report import Finding, Report
 from kvdiag.model.values import State, Verdict
 from kvdiag.report import RenderOptions
+from kvdiag.report.incidents import failures, incident_label, merged_finding
 from kvdiag.report.markdown import verdict
-from kvdiag.report.victims import failures, incident_label, merged_finding
 from kvdiag.safe.clean import clean
 
 

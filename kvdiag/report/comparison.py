@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
 from kvdiag.base.clock import format_duration, to_datetime
-from kvdiag.model.comparison import Comparison, ComparedFinding, StepTaken
+from kvdiag.model.comparison import ComparedFinding, Comparison, StepTaken
 from kvdiag.report import RenderOptions
-from kvdiag.report.because import cause_phrase, explain_command
-from kvdiag.report.ink import file_uri, linked
+from kvdiag.report.ansi import file_uri, linked
+from kvdiag.report.cause_phrases import cause_phrase, explain_command
 from kvdiag.report.jsontext import json_text
 from kvdiag.safe.clean import clean
 

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, TextIO
 
 from kvdiag.base.clock import DAY, to_datetime
+from kvdiag.model.error_groups import ErrorGroup, Errors, RetriedPod
 from kvdiag.model.record import Origin
-from kvdiag.model.unexplained import ErrorGroup, Errors, RetriedPod
 from kvdiag.report import RenderOptions
 from kvdiag.report.jsontext import write_json
-from kvdiag.report.moments import rfc3339
-from kvdiag.report.said import message_of_line
+from kvdiag.report.phrases import message_of_line
+from kvdiag.report.timestamps import rfc3339
 from kvdiag.safe.clean import clean
 from kvdiag.safe.secrets import redacted
 

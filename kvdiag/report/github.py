@@ -15,8 +15,8 @@ from kvdiag.model.report import Finding, Report
 from kvdiag.model.values import Severity, Verdict
 from kvdiag.report import RenderOptions
 from kvdiag.report.addresses import in_checkout
+from kvdiag.report.incidents import Incident, incidents, merged_finding, others_sentence
 from kvdiag.report.markdown import verdict, write_within
-from kvdiag.report.victims import Incident, incidents, others_sentence, merged_finding
 from kvdiag.safe.clean import clean, shortened
 
 MOST = 10  # annotations of a level that GitHub shows of a step
@@ -61,7 +61,8 @@ def _annotation(level: str, incident: Incident, options: RenderOptions) -> str:
     title = shortened(
         clean(f"{merged_finding(incident).title} ({finding.rule.name})", redact=options.redact), LONGEST_TITLE
     )
-    return f"::{level} {place}title={_property(title, options)}::{_data(finding.says + others_sentence(incident), options)}\n"
+    text = _data(finding.says + others_sentence(incident), options)
+    return f"::{level} {place}title={_property(title, options)}::{text}\n"
 
 
 def _data(text: str, options: RenderOptions) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, TextIO
 
-from kvdiag.base.versions import read_range, format_range
+from kvdiag.base.versions import format_range, read_range
 from kvdiag.model.report import BugMatch, Evidence, Finding, Need, Reading, Report
 from kvdiag.model.rule import Fix
 from kvdiag.model.timeline import SeenVersion
@@ -13,8 +13,8 @@ from kvdiag.report import RenderOptions
 from kvdiag.report.doubts import format_doubt
 from kvdiag.report.errors import plain_errors
 from kvdiag.report.jsontext import write_json
-from kvdiag.report.moments import rfc3339
-from kvdiag.report.runnable import safe_fix
+from kvdiag.report.safe_commands import safe_fix
+from kvdiag.report.timestamps import rfc3339
 
 SCHEMA = "kvdiag.report/1"
 Plain = dict[str, Any]

@@ -10,7 +10,7 @@ from kvdiag.base.regex import lazy_regex
 from kvdiag.model.report import Finding, Report
 from kvdiag.model.values import Severity, Verdict
 from kvdiag.report import RenderOptions
-from kvdiag.report.plain import plain_lines
+from kvdiag.report.plain_text import plain_lines
 from kvdiag.safe.clean import clean
 
 _NO_XML = lazy_regex("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

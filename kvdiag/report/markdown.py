@@ -10,9 +10,9 @@ from kvdiag.model.report import Finding, Report
 from kvdiag.model.values import Severity, Verdict
 from kvdiag.report import RenderOptions
 from kvdiag.report.doubts import format_doubt
-from kvdiag.report.plain import evidence_lines
-from kvdiag.report.runnable import safe_fix
-from kvdiag.report.victims import failures, notes
+from kvdiag.report.incidents import failures, notes
+from kvdiag.report.plain_text import evidence_lines
+from kvdiag.report.safe_commands import safe_fix
 from kvdiag.safe.clean import clean
 
 LARGEST = 60_000  # bytes of a comment; GitHub takes 65,536 characters

@@ -16,7 +16,7 @@ from kvdiag.base.regex import lazy_regex
 from kvdiag.model.report import Finding
 from kvdiag.model.values import Severity, State, Verdict
 from kvdiag.report import RenderOptions
-from kvdiag.report.victims import Incident, incident_label, merged_finding
+from kvdiag.report.incidents import Incident, incident_label, merged_finding
 from kvdiag.safe.clean import clean
 
 MOST_ROWS = 20  # of more failures only those that are critical or high

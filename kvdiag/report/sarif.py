@@ -16,11 +16,11 @@ from kvdiag.model.rule import Rule
 from kvdiag.model.values import Severity, Verdict
 from kvdiag.report import RenderOptions
 from kvdiag.report.addresses import uri
-from kvdiag.report.because import explain_command
+from kvdiag.report.cause_phrases import explain_command
 from kvdiag.report.doubts import format_doubt
 from kvdiag.report.fingerprint import fingerprint
 from kvdiag.report.jsontext import write_json
-from kvdiag.report.runnable import safe_fix
+from kvdiag.report.safe_commands import safe_fix
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 HOME = "https://github.com/kvdiag/kvdiag"

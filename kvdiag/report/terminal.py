@@ -5,34 +5,34 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TextIO
 
+from kvdiag.model.error_groups import Errors
 from kvdiag.model.record import Origin
 from kvdiag.model.report import Evidence, Finding, Need, Report
 from kvdiag.model.rule import Fix
-from kvdiag.model.unexplained import Errors
 from kvdiag.model.values import Severity, Verdict
 from kvdiag.report import RenderOptions
-from kvdiag.report.because import explain_command
+from kvdiag.report.ansi import BADGES, file_uri, linked, styled
+from kvdiag.report.cause_phrases import explain_command
 from kvdiag.report.doubts import format_doubt
 from kvdiag.report.errors import section
-from kvdiag.report.ink import BADGES, file_uri, styled, linked
+from kvdiag.report.incidents import Incident, failures, incidents, merged_finding, notes, others_sentence, victims
 from kvdiag.report.overview import MOST_ROWS, overview
-from kvdiag.report.runnable import safe_fix
-from kvdiag.report.said import (
-    format_clock,
+from kvdiag.report.phrases import (
     common_folder,
     count_sentence,
-    symptoms_by_cause,
+    evidence_message,
+    format_clock,
     format_time,
-    input_summary,
     input_lines,
+    input_summary,
     nothing_found,
     span_sentence,
     subject_lines,
+    symptoms_by_cause,
     versions_seen,
-    evidence_message,
 )
-from kvdiag.report.strip import sparkline
-from kvdiag.report.victims import Incident, failures, incidents, notes, others_sentence, victims, merged_finding
+from kvdiag.report.safe_commands import safe_fix
+from kvdiag.report.sparkline import sparkline
 from kvdiag.safe.clean import clean, shortened
 
 EVIDENCE_LINES = 2  # of a log line's message, unless -v

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
-from kvdiag.base.versions import contains, intersection, read_range, read_version, format_range, is_subset
+from kvdiag.base.versions import contains, format_range, intersection, is_subset, read_range, read_version
 from kvdiag.model.report import BugMatch
 from kvdiag.model.rule import Bug, Rule
 from kvdiag.model.timeline import SeenVersion

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from kvdiag.base.cache import cached, fingerprint
-from kvdiag.events.folder import builtin_patterns
+from kvdiag.events.pattern_folder import builtin_patterns
 from kvdiag.model.capability import Capability
 from kvdiag.model.rule import Rule
 from kvdiag.model.values import SubjectKind

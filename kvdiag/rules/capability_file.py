@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kvdiag.base.errors import PatternError
-from kvdiag.base.slips import suggestion
+from kvdiag.base.suggestions import suggestion
 from kvdiag.base.yamlread import Node, read_yaml
 from kvdiag.model.capability import Capability
 from kvdiag.model.values import SubjectKind

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kvdiag.base.slips import suggestion
+from kvdiag.base.suggestions import suggestion
 from kvdiag.model.rule import Rule
 from kvdiag.model.values import Role
 from kvdiag.rules.capabilities import Capabilities

@@ -10,8 +10,8 @@ from kvdiag.model.event import Event
 from kvdiag.model.rule import Rule
 from kvdiag.model.timeline import History
 from kvdiag.model.values import State, SubjectKind
+from kvdiag.rules.chain_steps import count_occurrences
 from kvdiag.rules.selection import selects
-from kvdiag.rules.steps import count_occurrences
 from kvdiag.rules.stretches import BEFORE_MOUNT, MOUNT, ends_fault, operation
 
 _GONE = frozenset({"pod.removed", "pod.orphan.removed", "pod.orphan.volume-cleaned"})

@@ -17,7 +17,7 @@ from kvdiag.model.event import Event, is_unnamed
 from kvdiag.model.rule import Fix, Rule
 from kvdiag.model.timeline import Entity
 from kvdiag.rules.distribution import Dialect, is_placeholder
-from kvdiag.rules.shapes import unsafe_slots
+from kvdiag.rules.safe_values import unsafe_slots
 
 _SLOT = lazy_regex(r"\{([a-z][a-z0-9_]*)\}")
 _OPTIONAL = lazy_regex(r"\[\[(.*?)\]\]")

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from kvdiag.base.clock import MINUTE, format_duration
 from kvdiag.events.snapshots.fact import SNAPSHOT_KINDS
-from kvdiag.formats.authors import CONTAINED, Rank, program_in_name, is_output, rank_of
+from kvdiag.formats.authors import CONTAINED, Rank, is_output, program_in_name, rank_of
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.inputs.layout import provenance_of
 from kvdiag.model.doubt import Doubt, DoubtReason
@@ -17,17 +17,17 @@ from kvdiag.model.rule import Fix, Rule
 from kvdiag.model.timeline import Entity, History
 from kvdiag.model.values import Severity, State, SubjectKind, Verdict
 from kvdiag.model.vocabulary import Entry
-from kvdiag.rules.bugs import applies, known_bugs, find_version
+from kvdiag.rules.bugs import applies, find_version, known_bugs
+from kvdiag.rules.chain_steps import count_occurrences
+from kvdiag.rules.container_runs import run_values
 from kvdiag.rules.distribution import Dialect
 from kvdiag.rules.ending import End, end_of
+from kvdiag.rules.event_index import EventIndex, SubjectEvents, episodes, parts
 from kvdiag.rules.fill import GENERIC_NAMES, fixes, heading, sentence, slot_values
 from kvdiag.rules.grammar import names_in, positive_names
 from kvdiag.rules.judge import RuleMatch, judge, may_hold
-from kvdiag.rules.runs import run_values
-from kvdiag.rules.scene import EventIndex, SubjectEvents, episodes, parts
+from kvdiag.rules.prefilter import RulePrefilter
 from kvdiag.rules.selection import selects
-from kvdiag.rules.sought import RulePrefilter
-from kvdiag.rules.steps import count_occurrences
 from kvdiag.rules.stretches import Stretch, count_tries, stretches
 
 UNNAMED_VOLUME = "a volume"  # in the sentence of a finding about a node whose lines name none
@@ -115,7 +115,7 @@ def _finding(
 ) -> Finding:
     history = index.history
     best, stretch = _best_match(rule, matches, part)
-    bound = [(name, event) for name, events in best.bound.items() for event in events]
+    bound = ((name, event) for name, events in best.bound.items() for event in events)
     ordered = sorted(bound, key=lambda pair: (pair[1].time, pair[1].origin))
     begins = _begin(ordered, stretch, history)
     since = [event for event in stretch.tries if event.ends >= begins]
@@ -127,8 +127,8 @@ def _finding(
     evidence = tuple(_evidence(best, part, rule, begins))
     _complete(values, rule, subject, [row.event for row in evidence if row.step in rule.follows])
     values["lasted"] = format_duration((end.at or ends) - begins)
-    healed = end.at if end.state is State.OVER else None
-    severity = _severity(rule, best, end.state)
+    healed, severity = end.at if end.state is State.OVER else None, _severity(rule, best, end.state)
+    changes = _may_change(best, end, severity)
     return Finding(
         rule=rule,
         subject=subject,
@@ -140,9 +140,7 @@ def _finding(
         count=count,
         says=_render_sentence(rule.healed.says if rule.healed and healed is not None else rule.says, values),
         cause=sentence(rule.cause, values),
-        fix=tuple(
-            _steps(rule, values, index.dialect(values.get("node", "")), changes=_may_change(best, end, severity))
-        ),
+        fix=tuple(_steps(rule, values, index.dialect(values.get("node", "")), changes=changes)),
         evidence=evidence,
         doubts=(*best.doubts, *_version_doubts(rule, history, subject.ids.get("node", ""), begins)),
         bugs=tuple(known_bugs(rule, history.versions, subject.ids.get("node", ""), values, begins, bound=best.bound)),

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from kvdiag.base.clock import parse_duration
 from kvdiag.base.errors import PatternError
-from kvdiag.base.slips import suggestion
+from kvdiag.base.suggestions import suggestion
 from kvdiag.model.rule import Absent, All, AnyOf, Chain, ChainStep, Condition, Not
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from kvdiag.base.regex import lazy_regex
 from kvdiag.model.report import Finding
 from kvdiag.model.values import SubjectKind
-from kvdiag.rules.links import node_of
 from kvdiag.rules.rank import TOUCH, ordered
+from kvdiag.rules.related_findings import node_of
 
 _NUMBER = lazy_regex(r"[0-9]+")
 

@@ -19,12 +19,12 @@ from kvdiag.model.rule import Absent, All, AnyOf, Chain, ChainStep, Condition, N
 from kvdiag.model.timeline import History
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.absence import Window, doubts
+from kvdiag.rules.chain_steps import can_use_backoff, count_occurrences, match_step, needs_backoff
+from kvdiag.rules.event_order import order_is_possible
 from kvdiag.rules.grammar import names_in
-from kvdiag.rules.order import order_is_possible
+from kvdiag.rules.log_silence import silence_doubts
 from kvdiag.rules.polls import cut_polls
 from kvdiag.rules.selection import EventPosition, Selected, asks_for_text, by_kind, missing_value_doubts
-from kvdiag.rules.silence import silence_doubts
-from kvdiag.rules.steps import needs_backoff, can_use_backoff, match_step, count_occurrences
 from kvdiag.rules.stretches import end_names, ends_fault, is_spoiled, try_names
 
 MOST_RUNS = 256  # of one rule on one timeline; a longer series of the same fault adds nothing to the finding

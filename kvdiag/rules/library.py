@@ -14,8 +14,8 @@ from kvdiag.base.cache import cached_bytes, digest, fingerprint
 from kvdiag.base.errors import PatternError
 from kvdiag.model.rule import Rule
 from kvdiag.model.vocabulary import Entry, Wording
-from kvdiag.rules.packed import PACKED_VERSION
-from kvdiag.rules.shelf import RuleStore, decode_store, encode_store
+from kvdiag.rules.rule_json import PACKED_VERSION
+from kvdiag.rules.rule_store import RuleStore, decode_store, encode_store
 
 LARGEST = 1 << 20  # bytes of a rule's file
 FIELDS = (Rule._fields, Entry._fields, Wording._fields)  # of another release's cache they may be others

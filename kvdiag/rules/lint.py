@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from kvdiag.base.errors import PatternError
 from kvdiag.base.regex import lazy_regex
-from kvdiag.base.slips import suggestion
+from kvdiag.base.suggestions import suggestion
 from kvdiag.events.template import template_fault
 from kvdiag.model.rule import Rule
 from kvdiag.model.values import SubjectKind
@@ -16,10 +16,10 @@ from kvdiag.rules.capability_lint import faults
 from kvdiag.rules.distribution import default_dialect, unknown_placeholders
 from kvdiag.rules.fill import fixed_words, quoted_slots, slots_of, texts_of
 from kvdiag.rules.grammar import positive_names
-from kvdiag.rules.kinship import EVERYTHING
+from kvdiag.rules.lint_samples import LogSamples, unmatched
 from kvdiag.rules.lint_sentence import lint_sentence
 from kvdiag.rules.lint_truth import lint_truth
-from kvdiag.rules.lint_words import LogSamples, unmatched
+from kvdiag.rules.rule_relations import EVERYTHING
 from kvdiag.rules.selection import CODE, TEXT, TEXTS
 from kvdiag.rules.template import unfilled
 

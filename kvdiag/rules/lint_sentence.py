@@ -8,7 +8,7 @@ from itertools import pairwise, product
 from kvdiag.base.errors import PatternError
 from kvdiag.model.rule import Absent, All, AnyOf, Chain, ChainStep, Condition, Not, Rule
 from kvdiag.rules.grammar import names_in, position, positive_names
-from kvdiag.rules.words import format_condition
+from kvdiag.rules.rule_page import format_condition
 
 MOST_BRANCHES = 64
 

@@ -203,8 +203,8 @@ def _unmatched_products(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[Fa
                 names = list(dict.fromkeys(positive_names(branch)))
                 is_doubted = rule.proof is not None and proven.isdisjoint(names)
                 if not is_doubted and not any(word in events[name] for word in words for name in names):
-                    problem = f"the text names {product}, but no line, value or component of {', '.join(map(repr, names))} does"
-                    yield key, problem
+                    listed = ", ".join(map(repr, names))
+                    yield key, f"the text names {product}, but no line, value or component of {listed} does"
 
 
 def _selector_text(selector: Selector, entries: Mapping[str, Entry]) -> str:

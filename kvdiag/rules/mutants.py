@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from kvdiag.model.rule import Absent, All, AnyOf, Chain, ChainStep, Condition, Not, Rule, Selector
 from kvdiag.rules.grammar import names_in, positive_names
-from kvdiag.rules.words import format_condition
+from kvdiag.rules.rule_page import format_condition
 
 SCALE = 10  # a bound that may be ten times as long, or as short, is not proven
 

@@ -14,18 +14,18 @@ from kvdiag.model.report import Finding
 from kvdiag.model.timeline import History
 from kvdiag.model.values import Role, Severity, SubjectKind, Verdict
 from kvdiag.rules.capabilities import Capabilities, capabilities
-from kvdiag.rules.kinship import EVERYTHING, Relation, RuleRelations, never_explains
-from kvdiag.rules.links import (
+from kvdiag.rules.collect_commands import CollectCommands
+from kvdiag.rules.related_findings import (
     FindingGraph,
     NodeDriver,
+    is_node_fallback,
     is_of_another,
     is_of_node,
-    is_node_fallback,
     node_of,
     subject_of,
 )
-from kvdiag.rules.narrower import SharedLines
-from kvdiag.rules.uncaused import CollectCommands
+from kvdiag.rules.rule_relations import EVERYTHING, Relation, RuleRelations, never_explains
+from kvdiag.rules.specificity import SharedLines
 
 TOUCH = 10 * MINUTE  # between the end of a cause and the beginning of what it explains
 SLACK = 10 * SECOND  # between the clocks and the buffers of two components

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from kvdiag.base.clock import parse_duration
 from kvdiag.base.errors import PatternError
-from kvdiag.base.slips import suggestion
+from kvdiag.base.suggestions import suggestion
 from kvdiag.base.versions import read_range
 from kvdiag.base.yamlread import Node, read_yaml
 from kvdiag.model.rule import Bug, Condition, Fix, Healing, Proof, Rule, Selector
 from kvdiag.model.values import EMPTY, Role, Severity, SubjectKind
 from kvdiag.rules.family import members
 from kvdiag.rules.grammar import read_condition
+from kvdiag.rules.schema_tests import read_tests
 from kvdiag.rules.selectors import Groups, SelectorsAndLines, read_events, read_sign, texts
-from kvdiag.rules.trials import read_tests
 
 KEYS = [
     "id",

@@ -15,7 +15,7 @@ from kvdiag.model.doubt import Doubt, DoubtReason
 from kvdiag.model.event import Event, event_order
 from kvdiag.model.record import Origin
 from kvdiag.model.rule import Selector, Where
-from kvdiag.rules.order import soonest
+from kvdiag.rules.event_order import soonest
 
 LONGEST_VALUE = 4096  # characters of an attribute that a glob is matched against
 TEXTS = frozenset({"error", "reason", "message"})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from kvdiag.base.slips import suggestion
+from kvdiag.base.suggestions import suggestion
 from kvdiag.base.yamlread import Node
 from kvdiag.model.rule import Chain, ChainStep, Condition, Selector, Where
 from kvdiag.model.vocabulary import Entry, Wording

@@ -12,10 +12,10 @@ from typing import NamedTuple
 from kvdiag.base.regex import lazy_regex
 from kvdiag.model.event import Event, event_order
 from kvdiag.model.rule import All, AnyOf, Chain, Condition, Rule
+from kvdiag.rules.chain_steps import count_occurrences
 from kvdiag.rules.grammar import positive_names
 from kvdiag.rules.polls import pieces
 from kvdiag.rules.selection import selects
-from kvdiag.rules.steps import count_occurrences
 
 OBJECTS = (
     ("unique_name", "volume_handle", "outer_name", "spec_name"),

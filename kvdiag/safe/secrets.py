@@ -12,9 +12,9 @@ from functools import lru_cache
 
 from kvdiag.base.regex import lazy_regex
 from kvdiag.safe.forms import around, commands, documents, encoded, named, pem, sentences, tokens
+from kvdiag.safe.forms.decoded import View, decoded_view, exec_command_view, rejoined_lines, unescaped_lines
 from kvdiag.safe.forms.named import MARK, REDACTED
-from kvdiag.safe.forms.values import Span
-from kvdiag.safe.forms.view import View, exec_command_view, rejoined_lines, decoded_view, unescaped_lines
+from kvdiag.safe.forms.value_spans import Span
 
 __all__ = ["REDACTED", "may_hold_secret", "redacted", "redacted_lines", "redacted_value"]
 

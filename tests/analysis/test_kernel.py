@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kvdiag.analysis.case import load_patterns, read_history
-from kvdiag.history.ingest.read import TextInput
+from kvdiag.history.ingest.log_reader import TextInput
 from kvdiag.history.views.timeline import build_timeline
 from kvdiag.model.options import Options
 from kvdiag.model.values import SubjectKind

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kvdiag.analysis.log_clocks import LogClocks
 from kvdiag.analysis.parse import source_records
-from kvdiag.history.ingest.read import TextInput
+from kvdiag.history.ingest.log_reader import TextInput
 from kvdiag.model.options import Options
 
 K3S = """\

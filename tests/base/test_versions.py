@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvdiag.base.errors import PatternError
-from kvdiag.base.versions import contains, intersection, read_range, read_version, format_range, is_subset, write_range
+from kvdiag.base.versions import contains, format_range, intersection, is_subset, read_range, read_version, write_range
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvdiag.base.clock import MINUTE, SECOND, to_datetime
-from kvdiag.events.folder import builtin_patterns
+from kvdiag.events.pattern_folder import builtin_patterns
 from kvdiag.events.recognise import LONGEST_TEXT, Recogniser
 from kvdiag.events.vocabulary import load_vocabulary
-from kvdiag.formats.bodies.known import classify
+from kvdiag.formats.bodies.registry import classify
 from kvdiag.inputs.scan.choose import make_scanner
 
 UID, OTHER = "1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01", "95d6b80b-1111-4222-8333-444455556666"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kvdiag.events.folder import builtin_patterns
+from kvdiag.events.pattern_folder import builtin_patterns
 from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.explain.line import LineReader
-from kvdiag.history.ingest.read import TextInput
+from kvdiag.history.ingest.log_reader import TextInput
 from kvdiag.model.event import Ref
 
 READER = LineReader(load_vocabulary(builtin_patterns() / "events"))

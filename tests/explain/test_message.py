@@ -8,7 +8,7 @@ from kvdiag.analysis.explain import Explainer
 from kvdiag.base.errors import InputError
 from kvdiag.explain.page import LinePage
 from kvdiag.explain.text import line_text
-from kvdiag.history.ingest.read import TextInput
+from kvdiag.history.ingest.log_reader import TextInput
 
 
 @pytest.fixture(scope="module")

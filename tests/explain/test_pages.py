@@ -8,12 +8,12 @@ import pytest
 
 from kvdiag.analysis.explain import Explainer
 from kvdiag.base.errors import UsageError
-from kvdiag.events.folder import builtin_patterns
+from kvdiag.events.pattern_folder import builtin_patterns
 from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.explain.asjson import line_json, rule_json, topic_json, topics_json
 from kvdiag.explain.page import step_wording
 from kvdiag.explain.text import WIDTH, line_text, rule_text, topic_text, topics_text
-from kvdiag.history.ingest.read import TextInput
+from kvdiag.history.ingest.log_reader import TextInput
 from kvdiag.model.vocabulary import Entry, Wording
 
 EXPLAINER = Explainer()

@@ -3,7 +3,7 @@
 import pytest
 
 from kvdiag.formats.authors import Attribution, Byline, author, byline, program_in_name
-from kvdiag.model.place import Provenance
+from kvdiag.model.provenance import Provenance
 
 SERVER = b'I1120 20:39:21.779765     902 server.go:565] "external host was not specified"'
 FAILED = b'E1120 20:39:21.779765     902 run.go:74] "command failed" err="x"'
@@ -190,5 +190,5 @@ def evil(container: str, namespace: str = "shop") -> Attribution:
 def test_for_whom_a_container_speaks(by, carrier, component, may):
     """Never for a program of the host, whatever process the line within names; for a driver if it may be one."""
     line = b"E1120 20:39:21.779765    2201 x.go:1] failed"
-    assert by.may_say(component, "", line, carrier) == may
-    assert by.may_say(component, component if carrier in {"cri", ""} else "", line, carrier) == may
+    assert by.may_print(component, "", line, carrier) == may
+    assert by.may_print(component, component if carrier in {"cri", ""} else "", line, carrier) == may

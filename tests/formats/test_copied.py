@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 import pytest
 
 from kvdiag.base.clock import from_datetime
-from kvdiag.formats.bodies.known import classify, read_body
+from kvdiag.formats.bodies.registry import classify, read_body
 from kvdiag.formats.carriers.peel import Peeled, peel
-from kvdiag.formats.stamps import syslog_minute
+from kvdiag.formats.timestamps import syslog_minute
 from tests.recorded import records_of_lines
 
 KLOG = rb'E1120 20:39:21.779765    6175 kubelet.go:2200] "Pod is terminated, but \"x\"" pod="default/db-0"'

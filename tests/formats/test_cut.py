@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from kvdiag.formats.bodies.known import classify, read_body
+from kvdiag.formats.bodies.registry import classify, read_body
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.formats.repair.cutjson import read_cut
 from tests.recorded import records_of

@@ -9,8 +9,8 @@ from kvdiag.analysis.parse import source_records
 from kvdiag.base.clock import SECOND, from_datetime
 from kvdiag.formats.carriers.dmesg import Minutes
 from kvdiag.formats.carriers.peel import peel
-from kvdiag.formats.stamps import syslog_minute
-from kvdiag.history.ingest.read import TextInput
+from kvdiag.formats.timestamps import syslog_minute
+from kvdiag.history.ingest.log_reader import TextInput
 from kvdiag.model.options import Options
 
 AT = from_datetime(datetime(2026, 2, 9, 3, 6, 56, 960000, tzinfo=UTC))

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from kvdiag.base.clock import MINUTE
 from kvdiag.formats.bodies.eventobject import read
 from kvdiag.formats.bodies.eventtable import node_of, repeats
-from kvdiag.formats.bodies.known import canonical, classify, read_body
-from kvdiag.formats.stamps import rfc3339
+from kvdiag.formats.bodies.registry import canonical, classify, read_body
+from kvdiag.formats.timestamps import rfc3339
 from kvdiag.model.values import Level
 
 CORE = {

@@ -6,7 +6,7 @@ import pytest
 
 from kvdiag.base.clock import DAY, HOUR, MINUTE, PRINTED, SECOND
 from kvdiag.formats.bodies.eventtable import Described, assigned, descriptions, is_kernels, node_of, read, repeats
-from kvdiag.formats.bodies.known import canonical, classify, read_body
+from kvdiag.formats.bodies.registry import canonical, classify, read_body
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.model.values import Level
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvdiag.formats.rpc.calls import Call, RpcFragment, fits, likely_method, pair, read_fragment
-from kvdiag.formats.rpc.pieces import request_of
+from kvdiag.formats.rpc.fragments import request_of
 
 T1, T2 = (
     "/var/lib/kubelet/pods/u-1/volumes/kubernetes.io~csi/data/mount",

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kvdiag.base.clock import SECOND, from_datetime
 from kvdiag.formats.carriers.peel import Peeled, chatter, peel, suppressed
-from kvdiag.formats.stamps import syslog_minute
+from kvdiag.formats.timestamps import syslog_minute
 
 KLOG = b'I0715 03:49:33.850919    1432 kubelet.go:2168] "SyncLoop ADD" source="api"'
 LOGRUS = b'time="2024-07-15T03:49:34.123456789Z" level=info msg=serving...'

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvdiag.formats.bodies.known import is_head
+from kvdiag.formats.bodies.registry import is_head
 from kvdiag.formats.bodies.zap import FRAME, read
 from kvdiag.formats.carriers.peel import peel
-from kvdiag.formats.stamps import rfc3339
+from kvdiag.formats.timestamps import rfc3339
 from kvdiag.model.values import Level
 
 NOW = "2021-04-01T03:16:33.306Z"

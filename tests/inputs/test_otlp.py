@@ -8,7 +8,7 @@ import pytest
 
 from kvdiag.analysis.log_clocks import LogClocks
 from kvdiag.analysis.parse import source_records
-from kvdiag.history.ingest.read import TextInput
+from kvdiag.history.ingest.log_reader import TextInput
 from kvdiag.inputs.sniff import looks_like_log
 from kvdiag.model.options import Options
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvdiag.analysis.case import Case
-from kvdiag.history.ingest.read import TextInput
+from kvdiag.history.ingest.log_reader import TextInput
 from kvdiag.inputs.lines import Lines
 from kvdiag.inputs.readers import ReplayReader
 from kvdiag.inputs.recording import detect

@@ -11,7 +11,7 @@ from tempfile import TemporaryFile
 
 import pytest
 
-from kvdiag.agents.answers import DATA, MOST, McpTools
+from kvdiag.agents.tools import DATA, MOST, McpTools
 from kvdiag.base.errors import UsageError
 
 ROOT = Path(__file__).parents[2]
@@ -80,7 +80,7 @@ def test_nothing_outside_of_the_root_is_read(tmp_path, path):
 
 def test_an_answer_is_short(answers, monkeypatch):
     """What does not fit is counted."""
-    monkeypatch.setattr("kvdiag.agents.answers.MOST", 1500)
+    monkeypatch.setattr("kvdiag.agents.tools.MOST", 1500)
     text = answers.analyze(".")
     assert len(text.encode()) <= 1500
     assert text.endswith("more lines left out; ask again with a time, or with a higher severity)")

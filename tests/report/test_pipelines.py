@@ -13,7 +13,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from kvdiag.analysis.analyze import analyze
-from kvdiag.history.ingest.read import TextInput
+from kvdiag.history.ingest.log_reader import TextInput
 from kvdiag.model.options import Options
 from kvdiag.model.record import Origin
 from kvdiag.model.report import Finding, Report

@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 
 from kvdiag.analysis.analyze import analyze
+from kvdiag.model.error_groups import Histogram
 from kvdiag.model.options import Options
 from kvdiag.model.record import Origin
 from kvdiag.model.report import Report
-from kvdiag.model.unexplained import Histogram
 from kvdiag.model.values import Severity
-from kvdiag.report import RenderOptions, signs, writer
-from kvdiag.report.ink import file_uri, without_styles
-from kvdiag.report.strip import Row, sparkline
-from kvdiag.report.victims import incidents
+from kvdiag.report import RenderOptions, ascii_fallback, writer
+from kvdiag.report.ansi import file_uri, without_styles
+from kvdiag.report.incidents import incidents
+from kvdiag.report.sparkline import Row, sparkline
 from tests.conftest import ROOT
 
 KILLED = "sample-logs/containerd-killed"
@@ -71,11 +71,11 @@ def test_no_line_is_longer_than_the_terminal(width):
 def test_without_unicode(golden):
     """A terminal that knows only ASCII gets signs that it can show, and the columns stay."""
     text = shown(width=80)
-    plain = text.encode("ascii", signs.ERROR_HANDLER).decode("ascii")
+    plain = text.encode("ascii", ascii_fallback.ERROR_HANDLER).decode("ascii")
     golden("terminal-80-ascii.txt", plain.partition("Not explained")[2])
     assert [len(line) for line in plain.splitlines()] == [len(line) for line in text.splitlines()]
     assert "\\u" not in plain
-    assert "é→".encode("ascii", signs.ERROR_HANDLER) == b"\\xe9>"
+    assert "é→".encode("ascii", ascii_fallback.ERROR_HANDLER) == b"\\xe9>"
 
 
 def test_a_link_is_of_a_file_that_is_there(tmp_path, monkeypatch):

@@ -6,7 +6,7 @@ import pytest
 
 from kvdiag.model.rule import Bug
 from kvdiag.model.timeline import SeenVersion
-from kvdiag.rules.bugs import applies, known_bugs, find_version, status
+from kvdiag.rules.bugs import applies, find_version, known_bugs, status
 from tests.rules.one_rule import one_rule
 
 AFFECTED = "<1.29.13 || >=1.30 <1.30.9"

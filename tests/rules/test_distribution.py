@@ -8,7 +8,7 @@ from kvdiag.model.event import Event
 from kvdiag.model.record import Origin
 from kvdiag.model.rule import Fix
 from kvdiag.model.timeline import History, SeenVersion
-from kvdiag.rules.distribution import Dialect, dialect_of, distributions, default_dialect, unknown_placeholders
+from kvdiag.rules.distribution import Dialect, default_dialect, dialect_of, distributions, unknown_placeholders
 from kvdiag.rules.fill import command, fixes, quoted_slots
 from tests.rules.one_rule import one_rule
 

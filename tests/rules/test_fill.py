@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvdiag.base.clock import SECOND
-from kvdiag.events.folder import builtin_patterns
+from kvdiag.events.pattern_folder import builtin_patterns
 from kvdiag.model.event import Event, Ref
 from kvdiag.model.record import Origin
 from kvdiag.model.rule import Fix
 from kvdiag.model.timeline import Entity
 from kvdiag.model.values import SubjectKind
 from kvdiag.rules.distribution import default_dialect
-from kvdiag.rules.fill import LONGEST_VALUE, command, fixes, heading, sentence, slots_of, texts_of, slot_values
+from kvdiag.rules.fill import LONGEST_VALUE, command, fixes, heading, sentence, slot_values, slots_of, texts_of
 from kvdiag.rules.library import load_rule_store
 from tests.rules.one_rule import one_rule
 

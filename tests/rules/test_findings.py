@@ -84,7 +84,7 @@ def found(one, timelines, versions=()):
 
 def rows(finding):
     """Give the evidence as (name, seconds after noon, how many)."""
-    return [(e.step, (e.event.time - NOON) // SECOND, e.of) for e in finding.evidence]
+    return [(e.step, (e.event.time - NOON) // SECOND, e.total) for e in finding.evidence]
 
 
 def test_a_finding():

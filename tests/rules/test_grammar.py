@@ -12,7 +12,7 @@ from kvdiag.base.clock import DAY, HOUR, MINUTE, SECOND
 from kvdiag.base.errors import PatternError
 from kvdiag.model.rule import Absent, All, AnyOf, Chain, ChainStep, Not
 from kvdiag.rules.grammar import WORDS, names_in, positive_names, read_condition
-from kvdiag.rules.words import format_condition
+from kvdiag.rules.rule_page import format_condition
 
 KNOWN = frozenset({"a", "b", "c", "failed", "no_more"})
 A, B, C = Chain((ChainStep("a"),)), Chain((ChainStep("b"),)), Chain((ChainStep("c"),))

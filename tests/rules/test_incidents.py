@@ -13,9 +13,9 @@ from kvdiag.base.clock import SECOND
 from kvdiag.model.report import Report
 from kvdiag.model.values import Severity, State, SubjectKind, Verdict
 from kvdiag.report import RenderOptions, writer
+from kvdiag.report.incidents import merged_finding
 from kvdiag.report.json_report import finding as plain
 from kvdiag.report.terminal import write
-from kvdiag.report.victims import merged_finding
 from kvdiag.rules.incidents import with_incidents
 from kvdiag.rules.rank import TOUCH
 from tests.rules.test_rank import NODE, POD, finding

@@ -8,9 +8,9 @@ import os
 import pytest
 
 from kvdiag.base.errors import PatternError
-from kvdiag.events.folder import builtin_patterns
+from kvdiag.events.pattern_folder import builtin_patterns
 from kvdiag.rules import library
-from kvdiag.rules.library import load, rule_files, load_rule_store
+from kvdiag.rules.library import load, load_rule_store, rule_files
 
 RULE = """\
 id: {id}

@@ -6,11 +6,11 @@ import re
 
 import pytest
 
-from kvdiag.events.folder import builtin_patterns
+from kvdiag.events.pattern_folder import builtin_patterns
 from kvdiag.events.vocabulary import load_vocabulary, make_vocabulary, read_entries
 from kvdiag.model.vocabulary import Entry, Wording
 from kvdiag.rules.lint import lint
-from kvdiag.rules.lint_words import LogSamples, unmatched
+from kvdiag.rules.lint_samples import LogSamples, unmatched
 from kvdiag.rules.template import FAMILIES, new_rule
 from tests.onerule import read_rule
 

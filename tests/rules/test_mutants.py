@@ -7,7 +7,7 @@ import pytest
 from kvdiag.model.rule import Selector
 from kvdiag.rules.grammar import read_condition
 from kvdiag.rules.mutants import mutants
-from kvdiag.rules.words import format_condition
+from kvdiag.rules.rule_page import format_condition
 from tests.rules.one_rule import one_rule
 
 EVENTS = {

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from kvdiag.analysis.case import Patterns, read_history
-from kvdiag.events.folder import builtin_patterns
+from kvdiag.events.pattern_folder import builtin_patterns
 from kvdiag.events.vocabulary import load_vocabulary
-from kvdiag.history.ingest.read import TextInput
+from kvdiag.history.ingest.log_reader import TextInput
 from kvdiag.model.options import Options
 from kvdiag.model.values import SubjectKind
 from kvdiag.rules.findings import find
-from kvdiag.rules.packed import pack, unpack
+from kvdiag.rules.rule_json import pack, unpack
 from tests.onerule import read_rule
 
 RULE = read_rule(

@@ -12,15 +12,15 @@ from kvdiag.analysis.lint import check_patterns
 from kvdiag.analysis.rule_tests import run_tests
 from kvdiag.base.errors import PatternError
 from kvdiag.base.yamlread import read_yaml
-from kvdiag.events.folder import builtin_patterns
-from kvdiag.events.own import lint_user_events, read_user_events
+from kvdiag.events.pattern_folder import builtin_patterns
+from kvdiag.events.user_events import lint_user_events, read_user_events
 from kvdiag.events.vocabulary import load_vocabulary, read_entries
 from kvdiag.model.rule import RuleTest
 from kvdiag.rules.library import load
-from kvdiag.rules.packed import pack, unpack
+from kvdiag.rules.rule_json import pack, unpack
+from kvdiag.rules.rule_page import show_rule
 from kvdiag.rules.schema import read_rules
 from kvdiag.rules.selectors import longest_literal, read_groups
-from kvdiag.rules.words import show_rule
 from tests.conftest import run_kvdiag
 from tests.onerule import read_rule
 

@@ -8,7 +8,7 @@ from kvdiag.base.clock import HOUR, MINUTE, SECOND
 from kvdiag.base.errors import PatternError
 from kvdiag.base.yamlread import read_yaml
 from kvdiag.model.rule import SUBJECT
-from kvdiag.rules.trials import read_tests
+from kvdiag.rules.schema_tests import read_tests
 
 BASE = """\
 - name: two hours

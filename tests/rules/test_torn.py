@@ -8,7 +8,7 @@ import pytest
 
 from kvdiag.analysis.analyze import analyze
 from kvdiag.history.ingest.blocks import read_blocks
-from kvdiag.history.ingest.read import TextInput
+from kvdiag.history.ingest.log_reader import TextInput
 from kvdiag.inputs.lines import LineMap
 from kvdiag.inputs.scan.damage import damaged
 from kvdiag.model.options import Options

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from kvdiag.agents.answers import McpTools
+from kvdiag.agents.tools import McpTools
 from kvdiag.analysis.analyze import analyze_case
 from kvdiag.analysis.case import Case
+from kvdiag.analysis.multiline_secrets import Redactor
 from kvdiag.analysis.redact import RedactionCounts, redacted_bytes
-from kvdiag.analysis.together import Redactor
 from kvdiag.fleet.rows import rows
 from kvdiag.fleet.values import Bundle
 from kvdiag.inputs.readers import ReplayReader

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kvdiag.base.errors import UsageError
-from kvdiag.inputs.files import read_small, atomic_write
+from kvdiag.inputs.files import atomic_write, read_small
 from kvdiag.model.report import Finding
 from kvdiag.report.fingerprint import fingerprint
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from kvdiag.analysis.error_lines.lines import ErrorLines
 from kvdiag.base.clock import MINUTE, SECOND
 from kvdiag.explain.benign import Benign
-from kvdiag.history.correlate.needed import STARTS
+from kvdiag.history.correlate.event_filter import STARTS
 from kvdiag.history.ingest.log_events import LogEvents
 
 SOON = 10 * MINUTE  # within which the event that an entry waits for has to follow

@@ -20,10 +20,10 @@ from kvdiag.analysis.error_lines.wording import fold_message
 from kvdiag.base.clock import HOUR
 from kvdiag.base.errors import describe_fault
 from kvdiag.base.regex import lazy_regex
-from kvdiag.events.stamper import KlogLayout, Layout, TimedLine, TimestampReader
+from kvdiag.events.timestamp_reader import KlogLayout, Layout, TimedLine, TimestampReader
 from kvdiag.explain.benign import Benign
 from kvdiag.formats.bodies import eventtable, plain
-from kvdiag.formats.bodies.known import CHATTER, HEAD, canonical, classify, is_head, read_body
+from kvdiag.formats.bodies.registry import CHATTER, HEAD, canonical, classify, is_head, read_body
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.inputs.scan.blocks import Block
 from kvdiag.model.record import Body

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
-from kvdiag.analysis.error_lines.tally import end_of, is_ongoing
+from kvdiag.analysis.error_lines.groups import end_of, is_ongoing
 from kvdiag.base.clock import is_unanchored
-from kvdiag.events.raw import RawEvent
+from kvdiag.events.raw_events import RawEvent
 from kvdiag.history.correlate.clocks import SourceClock
-from kvdiag.history.correlate.needed import Scope
+from kvdiag.history.correlate.event_filter import Scope
 from kvdiag.history.ingest.log_events import LogEvents
+from kvdiag.model.error_groups import RetriedPod
 from kvdiag.model.report import Finding
-from kvdiag.model.unexplained import RetriedPod
 
 KINDS = frozenset(("container.backoff", "container.start.failed", "container.image.failed", "pod.sync.failed"))
 LEAST = 3  # failures of a pod that is named; the first tries of a pod often fail

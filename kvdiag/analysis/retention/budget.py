@@ -1,6 +1,6 @@
 """Bounded memory: when the budget is exceeded, events that are no longer needed are evicted.
 
-The budget is `MAX_EVENTS` events or `MAX_BYTES` (`kvdiag.history.ingest.weight`), whichever is reached first.
+The budget is `MAX_EVENTS` events or `MAX_BYTES` (`kvdiag.history.ingest.memory_estimate`), whichever is reached first.
 
 First go the events outside the requested time; nothing is lost with them. If the rest still exceeds half the budget, it
 is correlated, and what stays is the newest eighth of the events (of few a quarter) and those older ones that the
@@ -17,11 +17,11 @@ from typing import NamedTuple, Protocol
 
 from kvdiag.analysis.retention.landmarks import clock_and_coverage_lines
 from kvdiag.base.clock import DAY, HOUR, to_datetime
-from kvdiag.events.raw import RawEvent, RpcLine
+from kvdiag.events.raw_events import RawEvent, RpcLine
 from kvdiag.history.correlate.clocks import SourceClock
 from kvdiag.history.ingest.log_events import LogEvents
-from kvdiag.history.ingest.read import LogRead, LogReader
-from kvdiag.history.ingest.weight import EVENT, Load, MemoryEstimate, load_of, newest
+from kvdiag.history.ingest.log_reader import LogRead, LogReader
+from kvdiag.history.ingest.memory_estimate import EVENT, Load, MemoryEstimate, load_of, newest
 from kvdiag.model.event import Event
 from kvdiag.model.timeline import Gap, History, Timeline
 from kvdiag.model.values import EMPTY, SubjectKind

@@ -17,7 +17,7 @@ from kvdiag.model.report import Finding
 from kvdiag.model.rule import Rule
 from kvdiag.model.timeline import History
 from kvdiag.model.values import SubjectKind, Verdict
-from kvdiag.rules.demand import kinds_of
+from kvdiag.rules.required_kinds import kinds_of
 
 MAX_FINDINGS = 10_000  # findings of evicted events: 10 KB each
 MIN_FINDINGS_PER_RULE = 100  # of one rule, however many there are of others

@@ -12,7 +12,7 @@ from heapq import nlargest
 from itertools import islice, pairwise
 
 from kvdiag.base.clock import DAY, is_unanchored
-from kvdiag.events.raw import RawEvent
+from kvdiag.events.raw_events import RawEvent
 from kvdiag.history.ingest.log_events import SHARED, LogEvents
 from kvdiag.model.event import Ref
 

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator
 from kvdiag.analysis.retention import budget as limits
 from kvdiag.analysis.retention.budget import RemainingHistory
 from kvdiag.history.correlate.lookup import look_up
-from kvdiag.history.ingest.weight import MemoryEstimate
+from kvdiag.history.ingest.memory_estimate import MemoryEstimate
 from kvdiag.history.views.phases import pull_kinds
 from kvdiag.history.views.timeline import explaining_kinds
 from kvdiag.model.event import Event
 from kvdiag.model.timeline import History, Timeline
 from kvdiag.model.values import SubjectKind
-from kvdiag.rules.scene import HORIZON
+from kvdiag.rules.event_index import HORIZON
 
 NODE_SIDE = frozenset({SubjectKind.POD, SubjectKind.VOLUME, SubjectKind.SANDBOX, SubjectKind.CONTAINER})
 

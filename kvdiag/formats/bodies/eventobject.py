@@ -16,7 +16,7 @@ from kvdiag.base.regex import lazy_regex
 from kvdiag.formats.bodies.bodyformat import Format
 from kvdiag.formats.bodies.eventtable import AS_OBJECT, level_of
 from kvdiag.formats.bodies.goquote import encodable
-from kvdiag.formats.stamps import rfc3339
+from kvdiag.formats.timestamps import rfc3339
 from kvdiag.model.record import Body
 from kvdiag.model.values import EMPTY
 

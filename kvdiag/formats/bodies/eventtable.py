@@ -27,7 +27,7 @@ from kvdiag.base.clock import DAY, HOUR, MINUTE, SECOND, stamp_of_age
 from kvdiag.base.regex import lazy_regex
 from kvdiag.formats.bodies.bodyformat import DIGITS, LOWER, UPPER, Format
 from kvdiag.formats.bodies.goquote import quote
-from kvdiag.formats.stamps import rfc3339
+from kvdiag.formats.timestamps import rfc3339
 from kvdiag.model.record import Body
 from kvdiag.model.values import Level
 

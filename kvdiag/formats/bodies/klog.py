@@ -14,7 +14,7 @@ import re
 from kvdiag.formats.bodies.bodyformat import DIGITS, LOWER, UPPER, Format
 from kvdiag.formats.bodies.goquote import unquote
 from kvdiag.formats.bodies.keyvalues import scan
-from kvdiag.formats.stamps import klog_minute, within_minute
+from kvdiag.formats.timestamps import klog_minute, within_minute
 from kvdiag.model.record import Body
 from kvdiag.model.values import Level
 

@@ -20,7 +20,7 @@ from kvdiag.formats.bodies.bodyformat import Format
 from kvdiag.formats.bodies.goquote import encodable
 from kvdiag.formats.bodies.logrus import level_of
 from kvdiag.formats.repair.cutjson import read_cut
-from kvdiag.formats.stamps import rfc3339
+from kvdiag.formats.timestamps import rfc3339
 from kvdiag.model.record import Body
 from kvdiag.model.values import Level
 

@@ -19,7 +19,7 @@ from kvdiag.formats.bodies.bodyformat import DIGITS, Format
 from kvdiag.formats.bodies.goquote import encodable, unescape, unquote
 from kvdiag.formats.bodies.keyvalues import scan
 from kvdiag.formats.repair.cutjson import read_cut
-from kvdiag.formats.stamps import rfc3339
+from kvdiag.formats.timestamps import rfc3339
 from kvdiag.model.record import Body
 from kvdiag.model.values import Level
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from kvdiag.base.regex import lazy_regex
 from kvdiag.formats.carriers import openings
 from kvdiag.formats.carriers.carrier import Peeled, bytes_field, epoch_stamp, parse_number, program, text_field
-from kvdiag.formats.stamps import rfc3339
+from kvdiag.formats.timestamps import rfc3339
 
 KEYS = lazy_regex(rb'"(?:log|line|message|textPayload|jsonPayload|talos-(?:service|time))" ?:')
 _LINE = lazy_regex(openings.LINE)

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from kvdiag.base.clock import MINUTE, SECOND
 from kvdiag.base.regex import lazy_regex
 from kvdiag.formats.carriers.carrier import KERNEL, Peeled
-from kvdiag.formats.stamps import rfc3339, syslog_minute
+from kvdiag.formats.timestamps import rfc3339, syslog_minute
 
 _FACILITIES = rb"kern|user|mail|daemon|auth|syslog|lpr|news|uucp|cron|authpriv|ftp|local[0-7]"
 _TALOS = lazy_regex(

@@ -15,7 +15,7 @@ from kvdiag.base.clock import SECOND, uptime_stamp
 from kvdiag.base.regex import lazy_regex
 from kvdiag.formats.carriers import openings
 from kvdiag.formats.carriers.carrier import ANSI, KERNEL, Peeled, program
-from kvdiag.formats.stamps import rfc3339, syslog_minute, within_minute, yearless
+from kvdiag.formats.timestamps import rfc3339, syslog_minute, within_minute, yearless
 
 # An empty host name leaves two spaces; `--no-hostname` leaves the program alone.
 _SENDER = rb"(?:(\S*[^\s:]|) )?([^\s:\[\]]+)(?:\[(\d{1,10})\])?:(?: |$)"

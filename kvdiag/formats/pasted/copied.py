@@ -13,7 +13,7 @@ from kvdiag.base.regex import lazy_regex
 from kvdiag.formats.bodies.goquote import unquote
 from kvdiag.formats.carriers import openings
 from kvdiag.formats.carriers.carrier import Peeled, epoch_stamp, program
-from kvdiag.formats.stamps import rfc3339
+from kvdiag.formats.timestamps import rfc3339
 
 _LINE = lazy_regex(openings.LINE)
 _LINE_OR_EVENT = lazy_regex(openings.LINE + rb"|" + openings.EVENT)

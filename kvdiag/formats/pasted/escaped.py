@@ -16,7 +16,7 @@ from functools import partial
 
 from kvdiag.base.regex import lazy_regex
 from kvdiag.formats.carriers import openings
-from kvdiag.inputs.lines import LONGEST, Line, Lines, LineRewriter
+from kvdiag.inputs.lines import LONGEST, Line, LineRewriter, Lines
 
 _FEWEST = 2
 _BEGINS = (

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from functools import partial
 
 from kvdiag.base.regex import lazy_regex
-from kvdiag.formats.bodies.known import HEAD, classify
-from kvdiag.inputs.lines import LONGEST, Line, Lines, LineRewriter
+from kvdiag.formats.bodies.registry import HEAD, classify
+from kvdiag.inputs.lines import LONGEST, Line, LineRewriter, Lines
 
 _FEWEST = 3
 _MOST = 0.7  # of the lines are framed at one width

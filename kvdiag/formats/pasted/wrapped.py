@@ -16,10 +16,10 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from kvdiag.base.regex import lazy_regex
-from kvdiag.formats.bodies.known import HEAD, classify, read_body
+from kvdiag.formats.bodies.registry import HEAD, classify, read_body
 from kvdiag.formats.carriers import openings
 from kvdiag.formats.carriers.peel import peel
-from kvdiag.inputs.lines import LONGEST, Line, Lines, LineRewriter
+from kvdiag.inputs.lines import LONGEST, Line, LineRewriter, Lines
 
 _NARROWEST, _WIDEST, _WIDEST_MAIL = 40, 1000, 200
 _FEWEST_PAIRS = 3

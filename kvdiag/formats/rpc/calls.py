@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar
 
+from kvdiag.formats.rpc.fragments import CALL, CALLED, ERROR, RESPONSE, WHOLE, WITHOUT_ARGUMENTS, RpcFragment
 from kvdiag.formats.rpc.lines import read_fragment
-from kvdiag.formats.rpc.pieces import CALL, CALLED, ERROR, RESPONSE, WHOLE, WITHOUT_ARGUMENTS, RpcFragment
 
 __all__ = ["Call", "RpcFragment", "fits", "likely_method", "pair", "read_fragment"]
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 
 from kvdiag.base.regex import lazy_regex
-from kvdiag.formats.rpc.pieces import (
+from kvdiag.formats.rpc.fragments import (
     CALL,
     CALLED,
     ERROR,

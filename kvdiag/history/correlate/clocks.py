@@ -25,7 +25,6 @@ from kvdiag.base.clock import (
     PRINTED,
     SECOND,
     YearRollovers,
-    parse_duration,
     from_datetime,
     in_year,
     is_age,
@@ -33,23 +32,24 @@ from kvdiag.base.clock import (
     is_since_boot,
     is_unanchored,
     is_yearless,
+    parse_duration,
     year_rollovers,
     years_at,
 )
-from kvdiag.events.raw import RawEvent
-from kvdiag.history.correlate.clues import (
+from kvdiag.events.raw_events import RawEvent
+from kvdiag.history.correlate.year_evidence import (
     WEAK,
     Year,
     as_zone,
     dated_span,
-    utc_offset,
     host_of,
     is_host_log,
     last_yearless,
     naive_utc,
+    retry_moment,
     stated_year,
     stated_zone,
-    retry_moment,
+    utc_offset,
     year_beside,
     year_of_file,
 )

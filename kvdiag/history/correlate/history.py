@@ -7,21 +7,21 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
-from kvdiag.events.raw import EventMatch, RawEvent
+from kvdiag.events.raw_events import EventMatch, RawEvent
 from kvdiag.events.snapshots.fact import SNAPSHOT_KINDS, Snapshot
-from kvdiag.events.stamper import Process
+from kvdiag.events.timestamp_reader import Process
 from kvdiag.formats.authors import DRIVER, Attribution
 from kvdiag.formats.bodies.eventtable import FORMATS as ROWS
-from kvdiag.formats.bodies.known import read_body
+from kvdiag.formats.bodies.registry import read_body
 from kvdiag.formats.carriers.peel import peel
-from kvdiag.history.correlate.agreement import disagreements
 from kvdiag.history.correlate.clocks import SourceClock
-from kvdiag.history.correlate.copies import join_polls, without_copies, without_records
 from kvdiag.history.correlate.coverage import STARTING, SourceCoverage, coverages
+from kvdiag.history.correlate.dedupe import join_polls, without_copies, without_records
+from kvdiag.history.correlate.disagreements import disagreements
 from kvdiag.history.correlate.entities import describe
+from kvdiag.history.correlate.event_filter import EVERYTHING, STARTS, Scope, filter_events
 from kvdiag.history.correlate.handover import handovers
 from kvdiag.history.correlate.identity import Identities
-from kvdiag.history.correlate.needed import EVERYTHING, STARTS, Scope, filter_events
 from kvdiag.history.correlate.nodes import with_nodes
 from kvdiag.history.correlate.skew import skews
 from kvdiag.history.correlate.snapshots import snapshot_events

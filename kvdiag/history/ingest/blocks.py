@@ -12,11 +12,11 @@ from kvdiag.formats.pasted.framed import detect as framed
 from kvdiag.formats.pasted.wrapped import detect as wrapped
 from kvdiag.inputs.folded import DETECTORS, HEAD, rewriting_reader
 from kvdiag.inputs.lines import Receiver
-from kvdiag.inputs.readers import ByteSource, BorrowedReader
+from kvdiag.inputs.readers import BorrowedReader, ByteSource
 from kvdiag.inputs.repair import TextRepair, Transcoded
 from kvdiag.inputs.scan.blocks import Block, blocks
-from kvdiag.inputs.scan.parts import join_parts
-from kvdiag.model.place import Provenance
+from kvdiag.inputs.scan.partial_lines import join_parts
+from kvdiag.model.provenance import Provenance
 from kvdiag.safe.forms.pem import without_keys
 
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from kvdiag.events.raw import UNKNOWN_PROCESS, RawEvent
-from kvdiag.events.stamper import Process
+from kvdiag.events.raw_events import UNKNOWN_PROCESS, RawEvent
+from kvdiag.events.timestamp_reader import Process
 from kvdiag.formats.authors import DRIVER, SIDECARS, Attribution, byline, program_in_name
-from kvdiag.model.place import NO_PROVENANCE, Provenance
+from kvdiag.model.provenance import NO_PROVENANCE, Provenance
 
 # Names that several logs have for the same thing, at about the same time, and that exist on one node only.
 SHARED = frozenset({"sandbox_id", "container_id", "target_path", "attachment"})

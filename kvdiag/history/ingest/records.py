@@ -18,7 +18,7 @@ from typing import NamedTuple
 from kvdiag.base.regex import lazy_regex
 from kvdiag.formats.bodies import gopanic, klog, plain
 from kvdiag.formats.bodies.keyvalues import block_is_open
-from kvdiag.formats.bodies.known import is_head, read_body
+from kvdiag.formats.bodies.registry import is_head, read_body
 from kvdiag.formats.carriers.peel import Peeled, chatter, peel
 from kvdiag.inputs.lines import LineMap
 from kvdiag.inputs.scan.blocks import Block

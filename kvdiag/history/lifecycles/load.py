@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from kvdiag.base.cache import cached, digest, fingerprint
 from kvdiag.base.errors import PatternError
-from kvdiag.events.folder import builtin_patterns
+from kvdiag.events.pattern_folder import builtin_patterns
 from kvdiag.history.lifecycles.machine import ALL, NONE, Machine, OrderConstraint, State, Step
 from kvdiag.model.values import SubjectKind
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kvdiag.base.errors import PatternError
-from kvdiag.base.slips import suggestion
+from kvdiag.base.suggestions import suggestion
 from kvdiag.base.yamlread import Key, Node, Plain, read_yaml
 from kvdiag.model.values import SubjectKind
 

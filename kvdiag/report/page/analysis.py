@@ -12,13 +12,13 @@ from kvdiag.model.report import Finding, Need, Report
 from kvdiag.model.values import Severity
 from kvdiag.report import RenderOptions
 from kvdiag.report.errors import section
+from kvdiag.report.incidents import failures, notes
 from kvdiag.report.markdown import verdict
 from kvdiag.report.page.columns import Sources, columns, tone
 from kvdiag.report.page.findings import MOST_ROWS, FindingRenderer, anchor
-from kvdiag.report.page.model import Page, Strip, MissingLog
+from kvdiag.report.page.model import MissingLog, Page, Strip
 from kvdiag.report.page.render import write_page
-from kvdiag.report.said import common_folder, format_span, input_summary, input_lines, nothing_found, versions_seen
-from kvdiag.report.victims import failures, notes
+from kvdiag.report.phrases import common_folder, format_span, input_lines, input_summary, nothing_found, versions_seen
 
 MOST_STRIPS = 12
 WHOLE = 1000  # parts of a strip

@@ -19,7 +19,7 @@ from kvdiag.model.lanes import Bar, Lane, Lanes, Mark
 from kvdiag.model.record import Origin
 from kvdiag.model.report import Finding
 from kvdiag.report import RenderOptions
-from kvdiag.report.timeline.words import common_folder
+from kvdiag.report.timeline.row_texts import common_folder
 from kvdiag.safe.clean import clean, json_safe, shortened
 
 MILLISECOND = 1_000

@@ -12,11 +12,11 @@ from kvdiag.model.report import Finding
 from kvdiag.model.values import SubjectKind, Verdict
 from kvdiag.report import RenderOptions
 from kvdiag.report.doubts import format_doubt
+from kvdiag.report.incidents import Incident, incidents, merged_finding, victims
 from kvdiag.report.page.columns import Sources
-from kvdiag.report.page.model import FullFinding, Line, Row, FindingLink
-from kvdiag.report.runnable import safe_fix
-from kvdiag.report.said import format_clock, symptoms_by_cause, format_time, span_sentence, subject_lines
-from kvdiag.report.victims import Incident, incidents, victims, merged_finding
+from kvdiag.report.page.model import FindingLink, FullFinding, Line, Row
+from kvdiag.report.phrases import format_clock, format_time, span_sentence, subject_lines, symptoms_by_cause
+from kvdiag.report.safe_commands import safe_fix
 from kvdiag.safe.clean import clean, shortened
 
 ROOM = 1_000_000  # characters of findings in full

@@ -11,8 +11,8 @@ from kvdiag.report import RenderOptions
 
 TIMELINES: Mapping[str, str] = {
     "text": "kvdiag.report.timeline.text",
-    "json": "kvdiag.report.timeline.plain",
-    "html": "kvdiag.report.page.story",
+    "json": "kvdiag.report.timeline.json_timeline",
+    "html": "kvdiag.report.page.timeline",
     "trace": "kvdiag.report.timeline.trace",
 }
 

@@ -11,17 +11,17 @@ from kvdiag.model.lifecycle import TimelineRow, TimelineView
 from kvdiag.model.record import Origin
 from kvdiag.model.timeline import Entity
 from kvdiag.report import RenderOptions
-from kvdiag.report.because import cause_phrase, explain_command
-from kvdiag.report.ink import file_uri, styled, linked
-from kvdiag.report.timeline.words import (
-    format_clock,
+from kvdiag.report.ansi import file_uri, linked, styled
+from kvdiag.report.cause_phrases import cause_phrase, explain_command
+from kvdiag.report.timeline.row_texts import (
     common_folder,
+    event_message,
+    format_clock,
     gap_text,
     phase_text,
-    skew_text,
     row_text,
+    skew_text,
     step_name,
-    event_message,
 )
 from kvdiag.safe.clean import clean, shortened
 
@@ -73,7 +73,8 @@ class _Renderer:
         room = max(24, self.options.width - FIXED - self.place)
         first, *more = textwrap.wrap(self._clean(step_name(row, subject)), room, break_on_hyphens=False) or [""]
         yield (
-            f"{format_clock(event.time)} {self._colour(long, f'{gap_text(row):>8}')} {mark} {self._clean(who)[:WHO]:{WHO}} "
+            f"{format_clock(event.time)} {self._colour(long, f'{gap_text(row):>8}')} {mark} "
+            f"{self._clean(who)[:WHO]:{WHO}} "
             f"{self._colour(bad, f'{first:{room}}')} {self._colour('state', f'{state:{STATE}}')} "
             f"{self._place(event.origin)}"
         )

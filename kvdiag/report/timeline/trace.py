@@ -8,7 +8,7 @@ from typing import Any, TextIO
 from kvdiag.model.lifecycle import TimelineView
 from kvdiag.report import RenderOptions
 from kvdiag.report.jsontext import json_text
-from kvdiag.report.timeline.words import row_text, step_name
+from kvdiag.report.timeline.row_texts import row_text, step_name
 from kvdiag.safe.clean import clean
 
 TraceSpan = tuple[int, int, str]  # begin, end, name

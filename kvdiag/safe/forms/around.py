@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from kvdiag.base.regex import lazy_regex
 from kvdiag.safe.forms.named import MIXED, PROSE, QUOTE, WORDS_OF_PROSE
-from kvdiag.safe.forms.values import Span, bare, bracketed, last_words, line_end, quoted
+from kvdiag.safe.forms.value_spans import Span, bare, bracketed, last_words, line_end, quoted
 
 _AUTHORIZATION = lazy_regex(
     rf"(?i:\b(?:proxy-)?authori[sz]ation|\bx-(?:auth|vault|subject|aws-ec2-metadata|amz-security|gitlab|registry)-?(?:token|auth)|\bx-(?:api-key|registry-auth))(?:{QUOTE}?\s{{0,4}}(?:[:=]|=>)\s{{0,4}})"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kvdiag.base.regex import lazy_regex
-from kvdiag.safe.forms.values import Span, bare
+from kvdiag.safe.forms.value_spans import Span, bare
 
 _Q = r"\\{0,8}[\"']"
 _NEXT_ARGUMENT = rf"(?:[ =]{_Q}?|{_Q}, ?{_Q})"  # of a command line, or of a list of arguments

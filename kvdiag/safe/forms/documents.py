@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from kvdiag.base.regex import lazy_regex
 from kvdiag.safe.forms.named import NAME_OF_SECRET, QUOTE, is_name, is_secret
-from kvdiag.safe.forms.values import Span, bare, bracketed, line_end, quoted
+from kvdiag.safe.forms.value_spans import Span, bare, bracketed, line_end, quoted
 
 # A line that ends in a name, and those below it that are set in further; what stands before it may be of a record.
 _PADDED = r"(?m)^(?:(?P<pad>[ \t-]{0,40})|[^\n]*[ \"'=])"

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterator
 
 from kvdiag.base.regex import lazy_regex
-from kvdiag.safe.forms.values import Span
+from kvdiag.safe.forms.value_spans import Span
 
 Judge = Callable[[str], bool]
 

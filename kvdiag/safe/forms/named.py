@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from kvdiag.base.regex import lazy_regex
-from kvdiag.safe.forms.values import Span, bare, bracketed, line_end, quoted
+from kvdiag.safe.forms.value_spans import Span, bare, bracketed, line_end, quoted
 
 REDACTED = "[redacted]"
 MARK = "\ufdd0"  # stands for a blot while a text is looked through: no character of any text

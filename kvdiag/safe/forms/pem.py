@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from kvdiag.base.regex import lazy_regex
 from kvdiag.inputs.scan.blocks import Block
 from kvdiag.safe.forms.named import MARK, REDACTED
-from kvdiag.safe.forms.values import Span
+from kvdiag.safe.forms.value_spans import Span
 
 MOST_LINES = 400  # of a key
 SHORTEST_LINE = 60  # characters of base64 that are known for a line of a key by themselves

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from kvdiag.base.regex import lazy_regex
 from kvdiag.safe.forms.named import PROSE, QUOTE
-from kvdiag.safe.forms.values import Span, bare, quoted
+from kvdiag.safe.forms.value_spans import Span, bare, quoted
 
 REACH = 256  # characters behind a word in which a sentence tells its value
 _STRONG = r"(?:pass(?:word|wd|phrase|code)|pwd|(?<=[_-])pass|requirepass)"

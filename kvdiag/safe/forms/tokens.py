@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from kvdiag.base.regex import lazy_regex
-from kvdiag.safe.forms.values import Span, last_words
+from kvdiag.safe.forms.value_spans import Span, last_words
 
 
 class Token(NamedTuple):

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from kvdiag.analysis.analyze import analyze
-from kvdiag.history.ingest.read import TextInput
+from kvdiag.history.ingest.log_reader import TextInput
+from kvdiag.model.error_groups import Errors
 from kvdiag.model.options import Options
-from kvdiag.model.unexplained import Errors
 
 Of = Callable[..., Errors]
 

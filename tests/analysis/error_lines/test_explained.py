@@ -107,5 +107,5 @@ RUNTIME_DOWN = [
 def test_what_ends_in_the_same_cause_is_explained_too(errors_of, line, explained):
     """Other layers tell the error of a lower one at that time; the same last word of another error is no such end."""
     said = errors_of(kubelet="".join(RUNTIME_DOWN) + line)
-    assert any("widgets" in group.says for group in said.groups) is not explained
+    assert any("widgets" in group.message for group in said.groups) is not explained
     assert "runtime-unavailable" in {group.explained_by for group in said.known}

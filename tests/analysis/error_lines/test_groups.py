@@ -41,7 +41,7 @@ def test_groups(errors_of, lines, groups):
     """Lines of one call with the same last clause are one group, whatever names and numbers they have."""
     said = errors_of(kubelet=KUBELET + "".join(lines))
     assert [(group.where, group.count) for group in said.groups] == groups
-    assert said.lines == said.rest == sum(count for _, count in groups)
+    assert said.lines == said.unexplained == sum(count for _, count in groups)
 
 
 DESCRIBED = """\
@@ -92,15 +92,15 @@ LAST\tFIRST\tTYPE\tREASON\tOBJECT\tCOUNT\tCOMPONENT\tHOST\tMESSAGE
 def test_rows_of_kubectl(errors_of, table, said):
     """Each warning among the events of kubectl is counted, whoever saw it, by its reason."""
     groups = errors_of(events=table).groups
-    assert {(group.component, group.where, group.says) for group in groups} == said
-    assert all(group.says.rpartition("… ")[2] in group.sample for group in groups)
+    assert {(group.component, group.where, group.message) for group in groups} == said
+    assert all(group.message.rpartition("… ")[2] in group.sample for group in groups)
 
 
 def test_a_group_tells_all_of_its_lines(errors_of):
     """How many, since when, what about, and where the first of them stands."""
     lines = [klog(f'a.go:1] "No" err="it is z" pod="shop/web-{n}"', f"08:1{n}:00") for n in range(3)]
     (group,) = errors_of(kubelet=KUBELET + "".join(lines)).groups
-    assert (group.component, group.level, group.says) == ("kubelet", Level.ERROR, "No — it is z")
+    assert (group.component, group.level, group.message) == ("kubelet", Level.ERROR, "No — it is z")
     assert (group.ends or 0) - (group.begins or 0) == 120_000_000
     assert group.subjects == ("shop/web-0", "shop/web-1", "shop/web-2")
     assert str(group.origin) == "kubelet.log:2"
@@ -111,7 +111,7 @@ def test_what_goes_on_comes_first(errors_of):
     ended = "".join(klog('a.go:1] "Ended"', f"08:15:{n:02}") for n in range(9))
     goes_on = "".join(klog('b.go:1] "Goes on"', f"09:{n:02}:00") for n in range(5))
     said = errors_of(kubelet=KUBELET + ended + goes_on)
-    assert [(group.where, group.goes_on) for group in said.groups] == [("b.go:1", True), ("a.go:1", False)]
+    assert [(group.where, group.is_ongoing) for group in said.groups] == [("b.go:1", True), ("a.go:1", False)]
 
 
 def test_lines_are_counted_as_parse_tells_them(thin):
@@ -199,7 +199,7 @@ def test_a_row_that_stands_for_many_times(errors_of):
     (group,) = errors_of(
         events="  Warning  Odd  1s (x15 over 56m)  kubelet  it is gone\n  Normal  Fine  1s  kubelet  it is there\n"
     ).groups
-    assert (group.count, group.goes_on) == (15, True)
+    assert (group.count, group.is_ongoing) == (15, True)
     assert group.ends - group.begins >= 55 * 60_000_000
 
 
@@ -208,7 +208,7 @@ def test_two_logs_are_one_list(errors_of):
     last = klog('b.go:1] "Later"', "09:15:00", "I")
     text = KUBELET + network("08:15:00") + network("08:15:20")
     (group,) = errors_of(kubelet=text + last, **{"kubelet-2": text}).groups
-    assert (group.count, group.goes_on, str(group.origin)) == (4, True, "kubelet.log:2")
+    assert (group.count, group.is_ongoing, str(group.origin)) == (4, True, "kubelet.log:2")
 
 
 def test_bounded(errors_of, monkeypatch):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kvdiag.analysis.error_lines.wording import LONGEST, fold, last_clause, fold_message
+from kvdiag.analysis.error_lines.wording import LONGEST, fold, fold_message, last_clause
 from kvdiag.model.record import Body
 
 

@@ -22,7 +22,7 @@ from kvdiag.history.views.inventory import InventoryFilter
 from kvdiag.inputs.scan import blocks
 from kvdiag.model.options import Options
 from kvdiag.model.values import SubjectKind
-from kvdiag.report.lines import event_line
+from kvdiag.report.json_lines import event_line
 from tests.long import YEAR, again, repeated, thinned
 
 ROOT = Path(__file__).parents[3]

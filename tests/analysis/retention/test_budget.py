@@ -15,7 +15,7 @@ from kvdiag.analysis.case import Case
 from kvdiag.analysis.retention import budget as limits
 from kvdiag.analysis.retention.findings import FindingRetention
 from kvdiag.base.clock import HOUR, MINUTE, from_datetime
-from kvdiag.history.ingest.read import read_source
+from kvdiag.history.ingest.log_reader import read_source
 from kvdiag.inputs.scan import blocks
 from kvdiag.inputs.scan.choose import make_scanner
 from kvdiag.model.options import Options

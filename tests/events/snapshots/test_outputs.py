@@ -6,7 +6,7 @@ import pytest
 
 from kvdiag.analysis.case import Case
 from kvdiag.events.snapshots.outputs import CommandOutput
-from kvdiag.history.ingest.read import TextInput
+from kvdiag.history.ingest.log_reader import TextInput
 from kvdiag.model.options import Options
 
 LINE = "I0312 08:00:00.000000    2201 server.go:1256] words\n"

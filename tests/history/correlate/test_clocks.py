@@ -13,18 +13,18 @@ from kvdiag.base.clock import (
     HOUR,
     MINUTE,
     SECOND,
-    stamp_of_age,
-    stamp_of_line,
     from_datetime,
     is_unanchored,
+    stamp_of_age,
+    stamp_of_line,
     to_datetime,
 )
-from kvdiag.events.raw import EventMatch, RawEvent
-from kvdiag.events.stamper import Process
+from kvdiag.events.raw_events import EventMatch, RawEvent
+from kvdiag.events.timestamp_reader import Process
 from kvdiag.history.correlate.clocks import SourceClock, set_clocks
 from kvdiag.history.ingest.log_events import LogEvents as Source  # pytest collects what is called Test…
 from kvdiag.model.event import Ref
-from kvdiag.model.place import Provenance
+from kvdiag.model.provenance import Provenance
 from kvdiag.model.vocabulary import Entry, Wording
 
 ENTRY = Entry(kind="k", component="kubelet", wordings=())
@@ -75,26 +75,31 @@ MODIFIED = at(2024, 7, 16) / SECOND
         ({"preamble_year": 2021, "modified": MODIFIED}, {"year": 2022}, "2022", "as given"),
         ({"preamble_year": 2021, "modified": MODIFIED}, {}, "2021", "from the file's header"),
         (
-            {"journal_span": (at(2021, 7, 1), at(2021, 9, 1)), "said_year": 2022},
+            {"journal_span": (at(2021, 7, 1), at(2021, 9, 1)), "message_year": 2022},
             {},
             "2021",
             "from the journal's header",
         ),
         (
-            {"journal_span": (at(2019, 7, 20), at(2020, 8, 1)), "said_year": 2022},
+            {"journal_span": (at(2019, 7, 20), at(2020, 8, 1)), "message_year": 2022},
             {},
             "2020",
             "from the journal's header",
         ),
         (
-            {"journal_span": (at(2019, 7, 15), at(2020, 8, 1)), "said_year": 2022},
+            {"journal_span": (at(2019, 7, 15), at(2020, 8, 1)), "message_year": 2022},
             {},
             "2019",
             "from the journal's header",
         ),
-        ({"said_days": (at(2034, 1, 9), at(2021, 7, 10)), "modified": MODIFIED}, {}, "2021", "from a date in the log"),
-        ({"said_days": (at(2021, 1, 9),), "modified": MODIFIED}, {}, "2024", "from the file's date"),
-        ({"said_year": 2022, "modified": MODIFIED}, {}, "2022", "from a timestamp in a message"),
+        (
+            {"mentioned_days": (at(2034, 1, 9), at(2021, 7, 10)), "modified": MODIFIED},
+            {},
+            "2021",
+            "from a date in the log",
+        ),
+        ({"mentioned_days": (at(2021, 1, 9),), "modified": MODIFIED}, {}, "2024", "from the file's date"),
+        ({"message_year": 2022, "modified": MODIFIED}, {}, "2022", "from a timestamp in a message"),
         ({"modified": MODIFIED}, {"year": 2022}, "2022", "as given"),
         ({"modified": MODIFIED}, {}, "2024", "from the file's date"),
         ({"modified": at(2024, 7, 14) / SECOND}, {}, "2023", "from the file's date"),
@@ -148,7 +153,7 @@ def test_the_zone_given():
 
 def test_what_the_user_says_always_wins():
     """`--year` and `--tz` hold against every other evidence."""
-    told = spoken(seen(JULY, retry_at="2024-07-15 03:51:36 +0800 CST"), preamble_year=2023, said_year=2022)
+    told = spoken(seen(JULY, retry_at="2024-07-15 03:51:36 +0800 CST"), preamble_year=2023, message_year=2022)
     sure = shared(0, source="containerd.log")
     assert dated([told, sure], year=2020, zone=HOUR) == ["2020-07-15 02:49"]
     assert says([told, sure], year=2020, zone=HOUR) == "year 2020 as given; zone +01:00 as given"
@@ -170,7 +175,7 @@ def test_the_year_of_one_log_is_that_of_all():
     """A log that says its year lends it to those of the same days; the strongest word holds for all of them."""
     kubelet = spoken(JULY, seen(JULY, retry_at="2024-07-15 03:51:36 +0000 UTC"))
     driver = spoken(JULY + MINUTE, source="driver.log", modified=at(2026, 11, 20) / SECOND)
-    weak = spoken(JULY + MINUTE, source="weak.log", said_year=2019)
+    weak = spoken(JULY + MINUTE, source="weak.log", message_year=2019)
     for order in itertools.permutations([kubelet, driver, weak]):
         assert dated(order, "driver.log") == dated(order, "weak.log") == ["2024-07-15 03:50"]
     assert says([kubelet, driver], "driver.log").startswith("year 2024 from the other logs")

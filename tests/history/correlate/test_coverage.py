@@ -7,7 +7,7 @@ import pytest
 from kvdiag.analysis.case import load_patterns, read_history
 from kvdiag.base.clock import MINUTE, SECOND
 from kvdiag.history.correlate.coverage import HOLE, SourceCoverage, coverages
-from kvdiag.history.ingest.read import TextInput
+from kvdiag.history.ingest.log_reader import TextInput
 from kvdiag.model.options import Options
 
 KUBELET = ("kubelet", "node-a")

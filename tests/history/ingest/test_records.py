@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvdiag.formats.bodies.known import FORMATS, canonical, classify, is_head, read_body
+from kvdiag.formats.bodies.registry import FORMATS, canonical, classify, is_head, read_body
 from kvdiag.history.ingest.records import RawRecord
 from kvdiag.model.record import Body
 from kvdiag.model.values import Level

@@ -6,7 +6,7 @@ import pytest
 
 from kvdiag.analysis.case import load_patterns, read_history
 from kvdiag.base.clock import SECOND
-from kvdiag.history.ingest.read import TextInput
+from kvdiag.history.ingest.log_reader import TextInput
 from kvdiag.history.lifecycles.build import LifecycleBuilder
 from kvdiag.history.views.phases import phases, pulls_in
 from kvdiag.model.lifecycle import Lifecycle

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kvdiag.analysis.case import load_patterns, read_history
 from kvdiag.base.clock import from_datetime
-from kvdiag.history.ingest.read import TextInput
+from kvdiag.history.ingest.log_reader import TextInput
 from kvdiag.history.lifecycles.build import LifecycleBuilder, build_lifecycle
 from kvdiag.model.event import Event, Ref
 from kvdiag.model.options import Options

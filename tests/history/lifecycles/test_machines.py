@@ -2,7 +2,7 @@
 
 import pytest
 
-from kvdiag.events.folder import builtin_patterns
+from kvdiag.events.pattern_folder import builtin_patterns
 from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.history.lifecycles.load import lifecycles
 from kvdiag.history.lifecycles.replay import replay
@@ -46,7 +46,7 @@ def states(transitions) -> str:
 
 def broken(transitions) -> list[str]:
     """Give what is said of illegal steps."""
-    return [transition.says for transition in transitions if not transition.legal]
+    return [transition.violation for transition in transitions if not transition.legal]
 
 
 UP = "volume.verify.succeeded volume.wait.succeeded volume.stage.succeeded volume.publish.succeeded@a"

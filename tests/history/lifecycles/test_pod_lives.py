@@ -5,7 +5,7 @@ from functools import cache
 import pytest
 
 from kvdiag.analysis.case import load_patterns, read_history
-from kvdiag.history.ingest.read import TextInput
+from kvdiag.history.ingest.log_reader import TextInput
 from kvdiag.history.lifecycles.build import LifecycleBuilder
 from kvdiag.model.lifecycle import Lifecycle
 from kvdiag.model.options import Options

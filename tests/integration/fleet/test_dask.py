@@ -43,7 +43,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory):
 
 def test_dask_gives_what_the_local_engine_gives(cluster, tmp_path):
     """Both engines store equal tables; a worker that is killed -9 meanwhile loses nothing."""
-    from kvdiag.fleet.dasked import run_dask
+    from kvdiag.fleet.dask_engine import run_dask
 
     address, workers = cluster
     source = write_pair(tmp_path / "logs")

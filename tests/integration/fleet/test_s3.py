@@ -20,7 +20,7 @@ pytest.importorskip("duckdb", reason="kvdiag[fleet] is not installed")
 from kvdiag.fleet.bundles import bundles
 from kvdiag.fleet.compact import compact
 from kvdiag.fleet.fleetrun import join_clusters, run_fleet
-from kvdiag.fleet.local import run_local
+from kvdiag.fleet.local_engine import run_local
 from kvdiag.fleet.places import place
 from kvdiag.fleet.values import Limits
 

@@ -1,0 +1,125 @@
+"""The error lines of all logs of an analysis: what its findings explain of them, and the groups of the rest."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from kvdiag.analysis.error_lines.groups import UNEXPLAINED, ErrorGroups, ExplainedCopies, Explanation
+from kvdiag.analysis.error_lines.harmless import HarmlessLines
+from kvdiag.analysis.error_lines.lines import NO_TIME, ErrorLines, LineQuota, body_of
+from kvdiag.base.clock import is_unanchored
+from kvdiag.explain.benign import Benign
+from kvdiag.formats.authors import Attribution, byline
+from kvdiag.history.correlate.clocks import SourceClock
+from kvdiag.history.correlate.event_filter import EVERYTHING, Scope
+from kvdiag.history.ingest.log_events import LogEvents
+from kvdiag.model.error_groups import Errors
+from kvdiag.model.event import Event
+from kvdiag.model.report import Finding, Reading
+from kvdiag.model.timeline import History
+from kvdiag.model.values import SubjectKind
+from kvdiag.rules.selection import ByKind, by_kind, selects
+
+
+class ErrorIndex:
+    """Takes up the error lines of each log while it is read; then findings explain some of them."""
+
+    def __init__(self, entries: Sequence[Benign]) -> None:
+        """`entries` are the harmless lines."""
+        self._entries, self._quota = entries, LineQuota()
+        self._logs: dict[str, ErrorLines] = {}
+        self._explanations: dict[str, dict[int, Explanation]] = defaultdict(dict)
+
+    def begin(self, source: str) -> ErrorLines:
+        """A log of this name is read next."""
+        lines = self._logs[source] = ErrorLines(self._entries, self._quota)
+        return lines
+
+    def widened(self, readings: Iterable[Reading], clocks: Mapping[str, SourceClock]) -> Iterator[Reading]:
+        """The readings, each from the first to the last of its error lines at least."""
+        for reading in readings:
+            lines, clock = self._logs.get(reading.source), clocks.get(reading.source)
+            stamps = [stamp for stamp in lines.stamps if stamp != NO_TIME] if lines else []
+            times = (
+                [clock.utc(stamp, lines.lines[-1]) for stamp in (min(stamps), max(stamps))]
+                if stamps and clock and lines
+                else []
+            )
+            times = [time for time in times if not is_unanchored(time)]
+            begins, ends = (*times, reading.begins), (*times, reading.ends)
+            yield reading._replace(
+                begins=min((time for time in begins if time is not None), default=None),
+                ends=max((time for time in ends if time is not None), default=None),
+            )
+
+    def explain(self, findings: Iterable[Finding], history: History) -> None:
+        """Mark the lines that findings rest on, and those with the same words: they tell of the same subject.
+
+        `history` is the one in which they were found; more may be marked later, when older events were evicted.
+        """
+        events_by_kind: dict[str, ByKind] = {}
+        for finding in findings:
+            incident_history = history.incidents.get(finding.folder, history)
+            if finding.folder not in events_by_kind:
+                events_by_kind[finding.folder] = by_kind(incident_history.events)
+            for event in _explained_events(finding, incident_history, events_by_kind[finding.folder]):
+                self._mark(event, Explanation(explained_by=finding.rule.name))
+
+    def errors(
+        self,
+        logs: Iterable[LogEvents],
+        clocks: Mapping[str, SourceClock],
+        components: Mapping[str, str],
+        scope: Scope = EVERYTHING,
+    ) -> Errors:
+        """The lines of that time, counted and grouped, by these clocks; `components` is who speaks in each log."""
+        logs_read = [(log, self._logs[log.source]) for log in logs if log.source in self._logs]
+        copies = ExplainedCopies(is_needed=len(logs_read) > 1 and bool(self._explanations))
+        for log, lines in logs_read:
+            copies.add(lines, clocks[log.source], self._explanations.get(log.source, {}))
+        tally = ErrorGroups(scope)
+        for log, lines in logs_read:
+            clock, by_words = clocks[log.source], self._explanations.get(log.source, {})
+            harmless = HarmlessLines(self._entries, lines, log)
+            rows = enumerate(zip(lines.words, lines.stamps, lines.lines, strict=True))
+            explanations = (
+                by_words.get(words) or copies.explanation(words, stamp, number, clock) or _benign(harmless, at)
+                for at, (words, stamp, number) in rows
+            )
+            by = Attribution(byline(log.source, log.place), components.get(log.source, ""))
+            tally.add(log, lines, clock, by, explanations)
+        return tally.errors()
+
+    def _mark(self, event: Event, explanation: Explanation) -> None:
+        lines = self._logs.get(event.origin.source)
+        if lines is None:
+            return
+        at = bisect_right(lines.lines, event.origin.line) - 1
+        if at < 0 or lines.lines[at] + lines.below[at] < event.origin.line:
+            return
+        if at and lines.lines[at - 1] == lines.lines[at]:  # a document of which several events were made
+            words = hash(body_of(event.logged).message.encode("utf-8", "replace"))
+            first = bisect_left(lines.lines, event.origin.line)
+            at = next((one for one in range(first, at) if lines.words[one] == words), at)
+        self._explanations[event.origin.source].setdefault(lines.words[at], explanation)
+
+
+def _benign(harmless: HarmlessLines, at: int) -> Explanation:
+    entry = harmless.entry(at)
+    return Explanation(benign=entry.name) if entry else UNEXPLAINED
+
+
+def _explained_events(finding: Finding, history: History, divided: ByKind) -> Iterator[Event]:
+    """The evidence of a finding, and the events that its rule asks for on its subject."""
+    yield from (evidence.event for evidence in finding.evidence)
+    subject, selectors = finding.subject, finding.rule.events.values()
+    if subject.kind is SubjectKind.NODE:
+        nodes = {subject.ids.get("node", subject.key), subject.key, ""}
+        kinds = {kind for selector in selectors for kind in selector.kinds}
+        events = [event for kind in kinds for event in divided.get(kind, ()) if event.node in nodes]
+    else:
+        timeline = history.timelines.get((subject.kind, subject.key))
+        events = list(timeline.events) if timeline else []
+    yield from (event for event in events if any(selects(selector, event) for selector in selectors))

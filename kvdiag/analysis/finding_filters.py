@@ -1,0 +1,103 @@
+"""Which findings the user asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from kvdiag.base.errors import UsageError
+from kvdiag.base.suggestions import nearest
+from kvdiag.history.ingest.log_events import LogEvents
+from kvdiag.model.options import Options
+from kvdiag.model.report import Finding
+from kvdiag.model.timeline import History, Timeline
+from kvdiag.model.values import Severity, SubjectKind, Verdict
+from kvdiag.safe.clean import clean
+
+
+def severity_of(word: str, option: str) -> Severity:
+    """The least severity that is wanted. Raises UsageError, which names the option, for a word that is none."""
+    known = [severity.label for severity in Severity]
+    if word not in known:
+        raise UsageError(f"{option} {clean(word)}: unknown severity; choose from {', '.join(known)}")
+    return Severity.from_label(word)
+
+
+def is_sure_and_grave(finding: Finding, options: Options) -> bool:
+    """Whether a finding is of a verdict and a severity that the options of `analyze` ask for."""
+    return (finding.verdict is not Verdict.POSSIBLE or options.show_possible) and finding.severity >= options.severity
+
+
+def requested_findings(ranked: Sequence[Finding], options: Options, history: History) -> list[Finding]:
+    """Those about the subjects that the options of `analyze` ask for, and the causes that explain them."""
+    above = {finding.key: finding.explained_by for finding in ranked}
+    shown_keys: set[str | None] = set()
+    for finding in ranked:
+        key: str | None = finding.key if _is_about(finding, options, history) else None
+        while key is not None and key not in shown_keys:
+            shown_keys.add(key)
+            key = above.get(key)
+    return [finding for finding in ranked if finding.key in shown_keys]
+
+
+def _is_about(finding: Finding, options: Options, history: History) -> bool:
+    names = set(_names(finding, history))
+    checks: list[tuple[str, Callable[[str], bool]]] = [
+        (options.namespace, lambda wanted: any(name.startswith(f"{wanted}/") for name in names)),
+        (options.pod, lambda wanted: any(_is_pod(name, wanted) for name in names)),
+        (options.volume, lambda wanted: wanted in names),
+        (options.node, lambda wanted: finding.subject.ids.get("node", "") in {wanted, ""}),
+    ]
+    return all(check(wanted) for wanted, check in checks if wanted)
+
+
+def check_pod(pod: str, logs: Iterable[LogEvents], history: History) -> None:
+    """Raise UsageError if no line names such a pod; nothing can be said of logs of which lines were left out."""
+    logs = list(logs)
+    lines = (ref for log in logs for raw_event in log.raw_events for ref in raw_event.match.refs)
+    named = {ref.value for ref in lines if ref.kind in {"pod", "pod_uid"}}
+    for timeline in history.timelines.values():
+        if timeline.subject.kind is SubjectKind.POD:
+            named |= {timeline.subject.name, *timeline.subject.ids.values()}
+    if any(_is_pod(name, pod) for name in named) or any(log.evicted for log in logs):
+        return
+    pods = sorted(name for name in named if "/" in name)
+    near = nearest(pod, pods) or next((name for name in pods if pod in name), "")
+    similar = f"; did you mean {clean(near)}?" if near else ""
+    raise UsageError(f"--pod {clean(pod)}: no pod of that name in these logs{similar}")
+
+
+def requested_subjects(options: Options, history: History) -> frozenset[tuple[SubjectKind, str]] | None:
+    """The keys of the pods and volumes that were asked for, with what each is linked with; None where none was."""
+    options_checked: list[tuple[str, Callable[[Timeline], bool]]] = [
+        (options.namespace, lambda one: one.subject.ids.get("namespace") == options.namespace),
+        (options.pod, lambda one: one.subject.kind is SubjectKind.POD and _is_called(one, options.pod)),
+        (options.volume, lambda one: one.subject.kind is SubjectKind.VOLUME and _is_called(one, options.volume)),
+    ]
+    checks = [check for wanted, check in options_checked if wanted]
+    if not checks:
+        return None
+    return frozenset.intersection(
+        *(
+            frozenset(other for key, one in history.timelines.items() if check(one) for other in (key, *one.uses))
+            for check in checks
+        )
+    )
+
+
+def _is_called(timeline: Timeline, pod: str) -> bool:
+    subject = timeline.subject
+    return any(_is_pod(name, pod) for name in (subject.name, subject.key, *subject.ids.values()))
+
+
+def _is_pod(name: str, pod: str) -> bool:
+    return name == pod or name.endswith(f"/{pod}")
+
+
+def _names(finding: Finding, history: History) -> Iterator[str]:
+    """Every name of the subject and of the pods and volumes it is linked with."""
+    yield from finding.subject.ids.values()
+    yield finding.subject.name
+    timeline = history.timelines.get((finding.subject.kind, finding.subject.key))
+    for key in timeline.uses if timeline else ():
+        if key[0] in {SubjectKind.POD, SubjectKind.VOLUME} and key in history.timelines:
+            yield from history.timelines[key].subject.ids.values()

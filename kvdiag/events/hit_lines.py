@@ -1,0 +1,158 @@
+r"""A hit line in its block → its time, its words and who wrote it.
+
+    E1120 20:39:21.779765    6175 swap_util.go:87] "error mounting tmpfs" error=<
+    \tmount failed: exit status 32
+     >
+
+The words of a line that is a part of a record are those of the whole record, its time is that of the first line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from kvdiag.events.kubectl_events import EventTableReader, is_row
+from kvdiag.events.raw_events import UNKNOWN_PROCESS, ParsedLine
+from kvdiag.events.timestamp_reader import Process, TimedLine, TimestampReader
+from kvdiag.formats.bodies.registry import canonical, classify, read_body
+from kvdiag.formats.carriers.carrier import KERNEL
+from kvdiag.formats.carriers.dmesg import Minutes
+from kvdiag.formats.carriers.peel import INDENTS, peel, peel_to_indent
+
+LONGEST_LINE = 1 << 20
+LONGEST_RECORD = 120  # lines of one record: an error of many lines, a goroutine
+LONGEST_ERROR = 12  # lines an unquoted error goes on for
+LOOK_BACK = 400  # lines in which the header of a headerless line is looked for
+
+Front = tuple[Callable[[bytes], int | None], Process, int]
+
+
+class HitLines:
+    """Reads the hit lines of one source; `last` is the time of the last line that has one and tells an event."""
+
+    def __init__(self, ident: str = "") -> None:
+        """No layout is known; `ident` is as of `TimestampReader`."""
+        self.stamper = TimestampReader(ident)
+        self.last: int | None = None
+        self._listed, self._minutes = EventTableReader(self.stamper), Minutes()
+        self._split: tuple[bytes, list[bytes]] = (b"", [])
+        self._searched: tuple[bytes, int, int] = (b"", 0, 0)
+        self._opened_at: dict[tuple[str, str, int | None], tuple[bytes, int, int | None]] = {}
+
+    def front(self) -> Front:
+        """How the layout met last reads a time, who writes in it, and where its words begin."""
+        front = self.stamper.front
+        return (
+            (front.stamp, front.process, front.words)
+            if front is not None
+            else (_no_time, UNKNOWN_PROCESS, LONGEST_LINE)
+        )
+
+    def read(self, line: bytes, block: bytes, index: int) -> ParsedLine:
+        """A line that the front layout cannot read, or that does not end where it ends."""
+        line = line.removesuffix(b"\r")
+        head = self._value_head(block, index, line)
+        if head is not None:
+            return self._read_value(block, head)
+        timed = self.stamper.read(line)
+        if is_row(timed.body):
+            timed = self._listed.read(timed, line, block, index)
+        if timed.stamp is None and timed.process.ident == KERNEL:
+            timed = timed._replace(stamp=self._minutes.stamp(self.lines(block), index))
+        return self._whole(timed, block, index) if timed.stamp is None or line.endswith(b"=<") else timed
+
+    def _whole(self, timed: TimedLine, block: bytes, index: int) -> ParsedLine:
+        """A line without a header, or with an open value: the words of its whole record, the time of its head."""
+        lines = self.lines(block)
+        head, opening = index, timed
+        if timed.stamp is None:
+            head = self._head_above(block, lines, index)
+            opening = self.stamper.read(lines[head]) if head != index else timed
+            self.last = opening.stamp if opening.stamp is not None else self.last
+        if not lines[head].rstrip().endswith(b"=<"):
+            return timed
+        return self._read_value(block, head)
+
+    def _read_value(self, block: bytes, head: int) -> ParsedLine:
+        """The record whose head opens a value of many lines."""
+        lines = self.lines(block)
+        opening = self.stamper.read(lines[head])
+        self.last = opening.stamp if opening.stamp is not None else self.last
+        whole = read_body(b"\n".join([peel(lines[head]).body, *_block_value(lines, head + 1)]))
+        return opening._replace(text=canonical(whole), body=whole) if whole else opening
+
+    def _value_head(self, block: bytes, index: int, line: bytes) -> int | None:
+        """The head of the record in whose value of many lines an indented line stands, whatever the line looks like.
+
+        Lines of other processes may stand between, as a journal has them.
+        """
+        indented = peel_to_indent(line)
+        if indented is None:
+            return None
+        lines, sender = self.lines(block), (indented.node, indented.ident, indented.pid)
+        walked, begun, opened = self._opened_at.get(sender, (b"", 0, None))
+        head = None
+        for back in range(index - 1, -1, -1):
+            if walked is block and back == begun:
+                head = opened
+                break
+            above = lines[back].rstrip(b"\r")
+            outer = peel_to_indent(above) or peel(above)
+            is_value = outer.body.startswith(INDENTS) or (outer.body.startswith(b" >") and above.endswith(b"=<"))
+            if above and (outer.node, outer.ident, outer.pid) == sender and not is_value:
+                head = back if above.endswith(b"=<") else None
+                break
+        if walked is not block:
+            self._opened_at.clear()
+        self._opened_at[sender] = (block, index, head)
+        return head
+
+    def _head_above(self, block: bytes, lines: list[bytes], index: int) -> int:
+        """The nearest line above that begins a record and has a time; the line itself when there is none.
+
+        Lines that an earlier search has passed over are not looked at again: in a text without headers each line
+        would look at all before it.
+        """
+        searched, begun, above = self._searched
+        head = index
+        for back in range(index - 1, max(-1, index - LOOK_BACK), -1):
+            if classify(lines[back]) == "head":
+                head = back
+                if self.stamper.read(lines[back]).stamp is not None:
+                    break
+            if searched is block and back == begun:
+                head = above if above != begun else head
+                break
+        self._searched = (block, index, head)
+        return head
+
+    def lines(self, block: bytes) -> list[bytes]:
+        """The lines of a block, divided once however often they are asked for."""
+        if self._split[0] is not block:
+            self._split = (block, block.split(b"\n"))
+        return self._split[1]
+
+    def below(self, block: bytes, index: int) -> list[bytes]:
+        """The lines that an error goes on with, as the output of umount or mkfs does."""
+        lines = self.lines(block)
+        more: list[bytes] = []
+        for line in lines[index + 1 : index + 1 + LONGEST_ERROR]:
+            if not line.strip() or classify(line) == "head":
+                break
+            more.append(line.strip())
+        return more
+
+
+def _no_time(_line: bytes) -> None:
+    """Before any layout is known."""
+
+
+def _block_value(lines: Sequence[bytes], begin: int) -> Iterable[bytes]:
+    """The lines of `key=<` up to and with the one that closes it."""
+    for line in lines[begin : begin + LONGEST_RECORD]:
+        body = peel(line).body
+        if classify(line) == "head":
+            return
+        yield body
+        if body.lstrip().startswith(b">"):
+            return

@@ -1,0 +1,77 @@
+"""Rows of the events that kubectl shows: what they are about, which stands far above them or in another row.
+
+Name:             web-0
+Namespace:        shop
+Events:
+  Warning  FailedMount  3m (x5 over 10m)  kubelet  MountVolume.SetUp failed for volume "data" : rpc error: …
+
+There is no event of a sandbox that was made. After one that failed the next container of the pod proves it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, TypeGuard
+
+from kvdiag.formats.bodies.eventtable import FORMATS, Described, descriptions, repeats
+from kvdiag.model.values import EMPTY
+
+if TYPE_CHECKING:
+    from kvdiag.events.raw_events import RawEvent
+    from kvdiag.events.timestamp_reader import TimedLine, TimestampReader
+    from kvdiag.model.record import Body
+
+
+def is_row(body: Body | None) -> TypeGuard[Body]:
+    """Whether a line is a row of such a table, or an event as the API has it."""
+    return body is not None and body.format in FORMATS
+
+
+class EventTableReader:
+    """Reads the rows of one source in order."""
+
+    def __init__(self, stamper: TimestampReader) -> None:
+        """The stamper reads a row, and knows what is described."""
+        self._stamper = stamper
+        self._block = b""
+        self._above: deque[Described] = deque()
+        self._failed: dict[bytes, int] = {}  # by pod, when its sandbox could last not be made
+
+    def read(self, row: TimedLine, line: bytes, block: bytes, index: int) -> TimedLine:
+        """A row as it was read, or read anew as one about what is named above it."""
+        return self._after_failure(self._about_above(row, line, block, index))
+
+    def _about_above(self, row: TimedLine, line: bytes, block: bytes, index: int) -> TimedLine:
+        above = []
+        if self._block is not block:
+            above = [*self._above]
+            self._block, self._above = block, deque(descriptions(block))
+        while self._above and self._above[0].line < index:
+            above.append(self._above.popleft())
+        if not above:
+            return row
+        self._stamper.described = above[-1]
+        return self._stamper.read(line)
+
+    def _after_failure(self, row: TimedLine) -> TimedLine:
+        """Mark a row that proves the sandbox which another row told could not be made."""
+        fields = row.body.fields if row.body else EMPTY
+        about = row.text.split(b'"', 4)[3:4]  # "Event listed" object="shop/web-0" …
+        if not about or row.stamp is None:
+            return row
+        reason, pod = fields.get("reason"), about[0]
+        if reason == "FailedCreatePodSandBox":
+            self._failed[pod] = max(row.stamp, self._failed.get(pod, row.stamp))
+        elif reason == "Created" and self._failed.get(pod, row.stamp) < row.stamp:
+            del self._failed[pod]
+            return row._replace(text=row.text + b' after="FailedCreatePodSandBox"')
+        return row
+
+
+def repeated(raw_event: RawEvent, row: Body) -> RawEvent:
+    """An event that a table says was seen many times: it began with the first of them."""
+    repetition = repeats(row)
+    if repetition is None:
+        return raw_event
+    count, span = repetition
+    return raw_event._replace(stamp=raw_event.stamp - span, more=[count, raw_event.stamp])

@@ -1,0 +1,201 @@
+"""What only several nodes together show: the events of shared volumes are judged again, by the same rules.
+
+Volumes of two nodes are one when they have a handle of one driver, a PV or a VolumeAttachment in common; never across
+clusters. Beside the volumes' own events a history needs those of the pods that use them, and what befell their nodes.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from kvdiag.analysis.case import Case
+from kvdiag.base.clock import from_datetime, to_datetime
+from kvdiag.fleet.places import place
+from kvdiag.fleet.questions import Questions
+from kvdiag.fleet.results import put_results
+from kvdiag.fleet.rows import finding_row
+from kvdiag.fleet.values import Job, Outcome, outcome_of
+from kvdiag.history.correlate.history import joined_history
+from kvdiag.history.correlate.identity import UnionFind
+from kvdiag.history.correlate.nodes import with_nodes
+from kvdiag.model.event import CONTROLLERS, Event, Ref, event_order
+from kvdiag.model.options import Options
+from kvdiag.model.provenance import NO_PROVENANCE
+from kvdiag.model.record import Origin
+from kvdiag.model.report import Finding
+from kvdiag.model.timeline import Coverage, Gap, History, SeenVersion
+from kvdiag.model.values import Verdict
+from kvdiag.rules.incidents import with_incidents
+
+MOST_EVENTS = 50_000  # that are judged at once: some 250 MB
+_VOLUMES = "SELECT bundle, node, volume, names, pods FROM volumes WHERE volume <> '' ORDER BY ALL"
+_EVENTS = """
+  SELECT bundle, node, time, ends, kind, component, log_node, refs, attrs, source, line, count, text FROM events
+  WHERE bundle IN (SELECT unnest($1::VARCHAR[])) AND (
+    {{'bundle': bundle, 'volume': volume}} IN (SELECT unnest($2::STRUCT(bundle VARCHAR, volume VARCHAR)[]))
+    OR list_has_any(list_transform(refs, lambda one: one.value), $3::VARCHAR[])
+    OR kind IN (SELECT unnest($4::VARCHAR[])))
+  ORDER BY time, bundle, source, line, kind LIMIT {most}"""
+_COVERAGE = """
+  SELECT node, component, log_node, begins, ends, verbosity, gaps FROM coverage
+  WHERE bundle IN (SELECT unnest($1::VARCHAR[])) ORDER BY ALL"""
+_VERSIONS = """
+  SELECT node, component, version, how, span, log_node, source, line, time FROM versions
+  WHERE bundle IN (SELECT unnest($1::VARCHAR[])) ORDER BY ALL"""
+_ALONE = "SELECT rule, subject_kind, subject_key, volume_handle, subject, subject_node, verdict, finding FROM findings"
+
+
+class SharedVolume(NamedTuple):
+    """One volume that several nodes tell of: what each bundle calls it, and the pods that use it."""
+
+    places: frozenset[tuple[str, str]]
+    pods: frozenset[str]
+
+    @property
+    def bundles(self) -> frozenset[str]:
+        """The bundles that tell of it."""
+        return frozenset(bundle for bundle, _ in self.places)
+
+
+def join_cluster(job: Job) -> Outcome:
+    """Store the findings that no node of a cluster shows alone."""
+    dest, case = place(job.dest), Case(Options())
+    tables = ("volumes", "events", "coverage", "versions", "findings")
+    questions = Questions(dest, job.bundle.cluster, tables)
+    alone = _NodeFindings(questions.ask(_ALONE).rows)
+    rows: dict[str, dict[str, Any]] = {}
+    cut = 0
+    for group in _groups(shared_volumes(questions.ask(_VOLUMES).rows)):
+        history = _history(questions, group, case)
+        cut += len(history.events) >= MOST_EVENTS
+        for one in with_incidents(case.findings(history)):
+            same = alone.same_as(one)
+            if not any(row[-2] == one.verdict or one.verdict is Verdict.POSSIBLE for row in same):
+                row = finding_row(one, history.versions, "", lambda source: source)
+                rows[one.key] = row | {"surer_than": sorted({row[-1] for row in same})}
+    found = list(rows.values())
+    worst = max(found, key=lambda row: row["severity_rank"], default=None)
+    day = to_datetime(max((row["ends"] for row in found), default=0)).date().isoformat()
+    outcome = outcome_of(job)._replace(
+        findings=len(found),
+        worst=worst["severity_rank"] if worst else -1,
+        worst_rule=worst["rule"] if worst else "",
+        day=day,
+        notes=(f"{cut} groups of shared volumes have more than {MOST_EVENTS:,} events; the latest were left out",)
+        * (cut > 0),
+    )
+    put_results(dest, outcome, {"joined": found})
+    return outcome
+
+
+def shared_volumes(rows: Iterable[Sequence[Any]]) -> list[SharedVolume]:
+    """The volumes of which more than one node tells; `rows` are bundle, node, volume, names and pods."""
+    same = UnionFind()
+    rows = list(rows)
+    for bundle, _, volume, names, _ in rows:
+        same.join([("of", bundle, volume), *(("name", name) for name in names)])
+    groups: dict[object, list[Sequence[Any]]] = defaultdict(list)
+    for row in rows:
+        groups[same.root(("of", row[0], row[2]))].append(row)
+    return [
+        SharedVolume(frozenset((row[0], row[2]) for row in group), frozenset(pod for row in group for pod in row[4]))
+        for group in groups.values()
+        if len({row[1] for row in group}) > 1
+    ]
+
+
+def _groups(shared: Sequence[SharedVolume]) -> Iterator[list[SharedVolume]]:
+    """Volumes that are judged together: as many as have few enough places."""
+    group: list[SharedVolume] = []
+    for one in shared:
+        group.append(one)
+        if sum(len(each.places) for each in group) >= MOST_PLACES:
+            yield group
+            group = []
+    if group:
+        yield group
+
+
+MOST_PLACES = 200  # places of volumes that are judged together
+
+
+def _history(questions: Questions, group: Sequence[SharedVolume], case: Case) -> History:
+    wide = case.patterns.vocabulary.wide
+    bundles = sorted({bundle for one in group for bundle in one.bundles})
+    places = [{"bundle": bundle, "volume": volume} for one in group for bundle, volume in sorted(one.places)]
+    pods = sorted({pod for one in group for pod in one.pods})
+    rows = questions.ask(_EVENTS.format(most=MOST_EVENTS), [bundles, places, pods, sorted(wide)]).rows
+    read = sorted((_event(row) for row in rows), key=event_order)
+    events = with_nodes(read, dict.fromkeys((event.origin.source for event in read), NO_PROVENANCE))
+    nodes = _nodes_of_logs(events)
+    coverage = [_coverage(row, nodes) for row in questions.ask(_COVERAGE, [bundles]).rows]
+    versions = [_version(row, nodes) for row in questions.ask(_VERSIONS, [bundles]).rows]
+    return joined_history(events, wide, coverage, versions)
+
+
+def _event(row: Sequence[Any]) -> Event:
+    _, node, time, ends, kind, component, log_node, refs, attrs, source, line, count, text = row
+    return Event(
+        time=_stamp(time),
+        kind=kind,
+        component=component,
+        refs=tuple(Ref(one["kind"], one["value"]) for one in refs),
+        attrs={one["kind"]: one["value"] for one in attrs},
+        origin=Origin(f"{node}/{source}", line),
+        node=log_node,
+        logged=text.encode("utf-8", "replace"),
+        ends=_stamp(ends),
+        count=count,
+    )
+
+
+def _nodes_of_logs(events: Iterable[Event]) -> Mapping[str, str]:
+    """What the logs of each bundle call its node, where that is one name."""
+    names_of: dict[str, set[str]] = defaultdict(set)
+    for event in events:
+        if event.node and not event.is_from_controller:
+            names_of[event.origin.source.partition("/")[0]].add(event.node)
+    return {bundle: names.pop() for bundle, names in names_of.items() if len(names) == 1}
+
+
+def _coverage(row: Sequence[Any], nodes: Mapping[str, str]) -> Coverage:
+    node, component, log_node, begins, ends, verbosity, gaps = row
+    stretches = tuple(
+        Gap(_stamp(one["begins"]), _stamp(one["ends"]), one["why"], one["component"]) for one in gaps or ()
+    )
+    where = "" if component in CONTROLLERS else log_node or nodes.get(node, "")
+    return Coverage(component, where, _stamp(begins), _stamp(ends), verbosity, stretches)
+
+
+def _version(row: Sequence[Any], nodes: Mapping[str, str]) -> SeenVersion:
+    node, component, version, how, span, log_node, source, line, time = row
+    origin = Origin(f"{node}/{source}", line) if source else None
+    printed = "" if how == "wording" else version
+    where = "" if component in CONTROLLERS else log_node or nodes.get(node, "")
+    return SeenVersion(component, printed, how, where, origin, span, _stamp(time) if time else None)
+
+
+class _NodeFindings:
+    """The findings of the nodes, to be found again under the names that a subject has when more is known of it."""
+
+    def __init__(self, rows: Iterable[Sequence[Any]]) -> None:
+        self._by_name: dict[tuple[object, ...], list[Sequence[Any]]] = defaultdict(list)
+        for row in rows:
+            rule, kind, *names = row[:5]
+            for name in {*names} - {""}:
+                self._by_name[rule, kind, name].append(row)
+
+    def same_as(self, finding: Finding) -> list[Sequence[Any]]:
+        """Those of the same rule about the same subject; where one says no node it is the same."""
+        subject, ids = finding.subject, finding.subject.ids
+        names = {subject.key, subject.name, ids.get("volume_handle", "")} - {""}
+        node = ids.get("node", "")
+        found = (row for name in sorted(names) for row in self._by_name[finding.rule.name, str(subject.kind), name])
+        return [row for row in found if not node or not row[5] or row[5] == node]
+
+
+def _stamp(moment: datetime) -> int:
+    return from_datetime(moment)

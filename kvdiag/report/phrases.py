@@ -1,0 +1,187 @@
+"""What the report for a terminal and the page say in the same words: of what, since when, from which lines."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from kvdiag.base.clock import SECOND, format_duration, to_datetime
+from kvdiag.base.regex import lazy_regex
+from kvdiag.base.versions import format_range, read_range
+from kvdiag.formats.bodies.eventtable import FORMATS
+from kvdiag.formats.bodies.registry import read_body
+from kvdiag.formats.carriers.peel import peel
+from kvdiag.history.views.causes import causes
+from kvdiag.model.record import Body
+from kvdiag.model.report import Evidence, Finding, Reading, Report
+from kvdiag.model.timeline import SeenVersion
+from kvdiag.model.values import State, SubjectKind
+from kvdiag.report.incidents import failures, notes
+
+GUESSED = lazy_regex(r"the file's date|assumed from today|without a time")  # where no log tells the date
+MOST_NAMED = 5  # logs, unless -v
+OPERATION = 'Operation for "{'  # how kubelet begins the error of a volume; names of objects follow
+IDS = ["pod_uid", "volume_handle", "driver", "sandbox_id", "container_id"]
+
+
+def symptoms_by_cause(findings: Sequence[Finding]) -> Mapping[str, list[Finding]]:
+    """Symptoms by the key of the cause at the top of their chain."""
+    under: dict[str, list[Finding]] = defaultdict(list)
+    above = causes(findings)
+    for finding in findings:
+        if finding.key in above:
+            under[above[finding.key].key].append(finding)
+    return under
+
+
+def evidence_message(evidence: Evidence) -> str:
+    """What the line of an evidence says without its headers: they are told beside it."""
+    body = read_body(peel(evidence.event.logged).body)
+    return _message(body) if body is not None and body.message else evidence.event.text
+
+
+def message_of_line(line: str) -> str:
+    """What a line says without its headers; of an event its object and message."""
+    peeled = peel(line.encode("utf-8", "replace"))
+    body = read_body(peeled.body)
+    if body is None or not body.message:
+        return peeled.body.decode("utf-8", "replace")
+    return _message(body)
+
+
+def _message(body: Body) -> str:
+    if body.format in FORMATS:
+        return f"{body.fields.get('object', '')} {body.message}".strip()
+    fields = " ".join(f"{key}={value}" for key, value in body.fields.items())
+    text = f"{body.message} {fields}".strip()
+    return text.partition(" Error: ")[2] or text if text.startswith(OPERATION) else text
+
+
+def subject_lines(finding: Finding) -> Iterator[str]:
+    """The subject by name, then by the ids one would search the logs for."""
+    subject = finding.subject
+    where = [f"on {subject.ids['node']}"] if subject.kind is not SubjectKind.NODE and subject.ids.get("node") else []
+    pod = [f"of pod {subject.ids['pod']}"] if subject.kind is not SubjectKind.POD and subject.ids.get("pod") else []
+    named = f"{subject.kind} {subject.name}" if subject.key or subject.kind is not SubjectKind.NODE else subject.name
+    part = [f"{finding.rule.same[0].replace('_', ' ')} {subject.part} of"] if subject.part else []
+    yield " ".join([*part, named, *pod, *where])
+    ids = [f"{name} {value}" for name in IDS if (value := subject.ids.get(name)) and value != subject.name]
+    yield ", ".join(ids)
+
+
+def span_sentence(finding: Finding) -> str:
+    """Where the fault stood at the end of the logs, since when it was, and how often."""
+    begins, lasted = format_time(finding.begins), finding.ends - finding.begins
+    took = f" in {format_duration(lasted)}" if lasted >= SECOND else ""
+    state = _state(finding)
+    if finding.count < 2 and not state:
+        return f"Once, {begins} UTC." if not took else f"Began {begins} UTC, seen for {format_duration(lasted)}."
+    if finding.count < 2:
+        return f"{state} Began {begins} UTC."
+    return f"{state} Began {begins} UTC: {finding.count} times{took}.".lstrip()
+
+
+def _state(finding: Finding) -> str:
+    """What the logs show of its end."""
+    if finding.healed is not None:
+        return f"Over since {_same_day(finding.healed, finding.begins)}."
+    if finding.deleted is not None:
+        return f"Not recovered: the pod was removed at {_same_day(finding.deleted, finding.begins)}."
+    return "Not over at the end of the logs." if finding.state is State.ONGOING else ""
+
+
+def _same_day(stamp: int, begins: int) -> str:
+    """A moment, its date left out where it is that of another that is told beside it."""
+    day, time = format_time(stamp).split(" ")
+    return time if format_time(begins).startswith(day) else f"{day} {time}"
+
+
+def format_time(stamp: int) -> str:
+    """`2026-11-20 20:39:21`."""
+    return to_datetime(stamp).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def format_span(begins: int, ends: int) -> str:
+    """Both moments, the date once where it is the same."""
+    first, last = format_time(begins), format_time(ends)
+    return f"{first} to {last.partition(' ')[2] if first[:10] == last[:10] else last} UTC"
+
+
+def format_clock(stamp: int) -> str:
+    """`20:39:21.779`."""
+    return to_datetime(stamp).strftime("%H:%M:%S.%f")[:-3]
+
+
+def versions_seen(versions: Sequence[SeenVersion]) -> Iterator[str]:
+    """Each component once: as it was printed, else as its wordings tell."""
+    printed = {version.component for version in versions if version.version}
+    seen = set()
+    for version in versions:
+        name = f"{version.component} {version.version}"
+        if version.version and name not in seen:
+            seen.add(name)
+            yield name
+        elif version.component not in printed:
+            yield f"{version.component} {format_range(read_range(version.span))} (from log wording)"
+
+
+def nothing_found(report: Report) -> str:
+    """What it means that nothing was found."""
+    if report.is_empty:
+        return "Nothing was logged in the requested time."
+    is_read = any(reading.records for reading in report.inputs)
+    return "No known failure found." if is_read else "No log lines recognized."
+
+
+def count_sentence(report: Report) -> str:
+    """How many failures there are of each severity, what they explain, and how many notes."""
+    found, noted = failures(report.findings), notes(report.findings)
+    by = Counter(incident[0].severity for incident in found)
+    graded = ", ".join(f"{number} {severity.label}" for severity, number in sorted(by.items(), reverse=True))
+    symptoms = sum(finding.explained_by is not None for finding in report.findings)
+    parts = [f"{_count_noun(len(found), 'failure')}: {graded}" if found else "No failure found"]
+    parts += [f"{_count_noun(symptoms, 'symptom')} explained"] if symptoms else []
+    return "; ".join([*parts, *([_count_noun(len(noted), "note")] if noted else [])])
+
+
+def _count_noun(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
+def input_summary(readings: Sequence[Reading], folder: str) -> str:
+    """How much was read, and of which time."""
+    logs = readings[0].source if len(readings) == 1 else f"{len(readings)} logs{f' in {folder}' if folder else ''}"
+    begins = [reading.begins for reading in readings if reading.begins is not None]
+    ends = [reading.ends for reading in readings if reading.ends is not None]
+    span = f", {format_span(min(begins), max(ends))}" if begins and ends else ""
+    return f"{logs}: {sum(reading.lines for reading in readings)} lines{span}"
+
+
+def input_lines(readings: Sequence[Reading], *, is_all: bool) -> Iterator[str]:
+    """A line for each input, or for those of which little was understood; what was inferred about clocks.
+
+    That is said once for all inputs it holds for; of many, all are named where all are asked for.
+    """
+    poor = [reading for reading in readings if is_all or not reading.records or reading.unread > reading.lines // 2]
+    for reading in poor if is_all else poor[:MOST_NAMED]:
+        how = "not read" if reading.format == "text" else "not recognized"
+        unread = f", {reading.unread} {how}" if reading.unread else ""
+        yield f"{reading.source}: {reading.lines} lines, {reading.component or reading.format}{unread}"
+    if not is_all and len(poor) > MOST_NAMED:
+        yield f"and {len(poor) - MOST_NAMED} more of which little was understood; -v lists them"
+    clocks: dict[str, list[str]] = defaultdict(list)
+    for reading in readings:
+        if reading.clock and (is_all or GUESSED.search(reading.clock)):
+            clocks[reading.clock].append(reading.source)
+    for clock, sources in clocks.items():
+        named = ", ".join(sources) if is_all or len(sources) <= MOST_NAMED else f"{len(sources)} logs"
+        yield f"Clock of {named}: {clock}"
+
+
+def common_folder(report: Report) -> str:
+    """The folder that all inputs have in common, so that it need not stand in every line."""
+    sources = [reading.source for reading in report.inputs]
+    if len(sources) < 2 or not all("/" in source for source in sources) or len({s[0] == "/" for s in sources}) > 1:
+        return ""
+    return os.path.commonpath([source.rpartition("/")[0] for source in sources])

@@ -1,0 +1,76 @@
+"""Timelines as JSON: a list, for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TextIO
+
+from kvdiag.base.clock import to_datetime
+from kvdiag.model.lifecycle import TimelineRow, TimelineView
+from kvdiag.model.report import Finding
+from kvdiag.model.timeline import Entity
+from kvdiag.report import RenderOptions
+from kvdiag.report.jsontext import write_json
+from kvdiag.report.timeline.row_texts import row_text, step_name
+
+
+def write(views: Sequence[TimelineView], stream: TextIO, options: RenderOptions) -> None:
+    """A list of objects, indented, with a newline at the end."""
+    write_json(map(plain, views), stream, redact=options.redact)
+
+
+def plain(view: TimelineView) -> dict[str, Any]:
+    """One timeline in JSON's own types; times are RFC 3339 in UTC, gaps and durations seconds."""
+    life = view.life
+    return {
+        "subject": {"kind": str(life.subject.kind), "name": life.subject.name, "ids": dict(life.subject.ids)},
+        "machine": life.machine,
+        "state": life.state,
+        "since": time(life.since),
+        "waits_for": life.waits_for,
+        "rows": (_row(row, life.subject) for row in view.rows),
+        "phases": [
+            {"name": p.name, "begins": time(p.begins), "ends": None if p.ends is None else time(p.ends), "by": p.by}
+            for p in view.phases
+        ],
+        "clocks": [{"node": s.node, "least": _seconds(s.low), "most": _seconds(s.high)} for s in view.skews],
+        "findings": [_finding(finding, view) for finding in view.findings],
+    }
+
+
+def _finding(finding: Finding, view: TimelineView) -> dict[str, Any]:
+    fields = {"rule": finding.rule.name, "verdict": str(finding.verdict), "says": finding.says}
+    cause = view.causes.get(finding.key)
+    subject = {"kind": str(cause.subject.kind), "name": cause.subject.name} if cause else None
+    return {**fields, "because": {"rule": cause.rule.name, "subject": subject, "says": cause.says} if cause else None}
+
+
+def _seconds(micros: int | None) -> float | None:
+    return None if micros is None else micros / 1_000_000
+
+
+def _row(row: TimelineRow, subject: Entity) -> dict[str, Any]:
+    event = row.transition.event
+    return {
+        "time": time(event.time),
+        "gap": round(row.gap / 1_000_000, 6),
+        "component": event.component,
+        "kind": event.kind,
+        "step": step_name(row, subject),
+        "state": row.transition.state,
+        "legal": row.transition.legal,
+        "certain": row.transition.certain,
+        "says": row_text(row),
+        "marks": list(row.marks),
+        "foreign": row.foreign,
+        "repeats": row.repeats,
+        "until": time(row.until),
+        "source": event.origin.source,
+        "line": event.origin.line,
+        "text": event.text,
+    }
+
+
+def time(stamp: int) -> str:
+    """RFC 3339 with microseconds."""
+    return to_datetime(stamp).isoformat(timespec="microseconds").replace("+00:00", "Z")

@@ -1,0 +1,92 @@
+"""What a row says, in the words all forms of a timeline share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from kvdiag.base.clock import SECOND, format_duration, to_datetime
+from kvdiag.formats.bodies.registry import read_body
+from kvdiag.formats.carriers.peel import peel
+from kvdiag.model.event import Event
+from kvdiag.model.lifecycle import Phase, TimelineRow
+from kvdiag.model.timeline import Entity, Skew
+
+PARTS = ("outer_name", "spec_name", "container_id", "sandbox_id")
+SHORTEST = 16  # characters of a name or id that tell it from its neighbours
+SHOWN_VALUES = ("error", "reason", "grace_period", "exit_code", "exit_status", "version", "update_type", "state")
+
+
+def row_text(row: TimelineRow) -> str:
+    """What happened: the violated edge, the error or values of the line, how often it was repeated."""
+    event = row.transition.event
+    if row.repeats and row.ladder:
+        return f"and {row.repeats} more until {format_clock(row.until)}, backoff {' '.join(row.ladder)}"
+    parts = [row.transition.violation] if row.transition.violation else []
+    parts += [
+        event.attrs[name] if name == "error" else f"{name} {event.attrs[name]}"
+        for name in SHOWN_VALUES
+        if event.attrs.get(name)
+    ]
+    if row.repeats:
+        over = f" until {format_clock(row.until)}" if row.until > event.time else ""
+        parts.append(f"and {row.repeats} more{over}")
+    return "; ".join(parts)
+
+
+def step_name(row: TimelineRow, subject: Entity) -> str:
+    """What a person calls the step, with what it was done to when that is not the subject itself."""
+    event = row.transition.event
+    name = row.transition.step or event.kind
+    names = [value for kind in PARTS if (value := event.ref(kind))]
+    object_name = names[0][:SHORTEST].rstrip("-") if names and names[0] not in subject.ids.values() else ""
+    return f"{name} ({object_name})" if object_name and object_name not in name else name
+
+
+def common_folder(sources: Iterable[str]) -> str:
+    """The folder all inputs lie in, with its slash, so that it need not stand in every row; empty for none."""
+    folders = {source.rpartition("/")[0] for source in sources}
+    has_one = all(folders) and len({folder[:1] == "/" for folder in folders}) == 1  # else there is nothing in common
+    common = os.path.commonpath(folders) if has_one else ""
+    return f"{common}/" if common else ""
+
+
+def event_message(event: Event) -> str:
+    """The line's own message."""
+    body = read_body(peel(event.logged).body)
+    return body.message if body and body.message else event.text
+
+
+def phase_text(phase: Phase) -> str:
+    """`stage 3ms`, or since when it lasts."""
+    if phase.ends is None:
+        return f"{phase.name} not finished since {format_clock(phase.begins)}"
+    return f"{phase.name} {format_duration(phase.ends - phase.begins)}"
+
+
+def format_clock(stamp: int) -> str:
+    """`20:39:21.779`."""
+    return to_datetime(stamp).strftime("%H:%M:%S.%f")[:-3]
+
+
+def skew_text(skew: Skew) -> str:
+    """How far a node's clock runs off, as far as the hand-overs of its volumes tell."""
+    low, high = skew.low, skew.high
+    if low is not None and low > 0:
+        most = f" and at most {format_duration(high)}" if high is not None else ""
+        return f"The clock of {skew.node} runs at least {format_duration(low)}{most} ahead of the controller's."
+    if high is not None and high < 0:
+        most = f" and at most {format_duration(-low)}" if low is not None else ""
+        return f"The clock of {skew.node} runs at least {format_duration(-high)}{most} behind the controller's."
+    ahead = f"at most {format_duration(high)} ahead of" if high is not None else "maybe ahead of"
+    behind = f"at most {format_duration(-low)} behind" if low is not None else "maybe behind"
+    return f"The clock of {skew.node} runs {ahead} or {behind} the controller's."
+
+
+def gap_text(row: TimelineRow) -> str:
+    """`+3ms`, `+2.1s`, `+1m4s`; empty for nothing worth telling."""
+    if row.gap < 1000:
+        return ""
+    if SECOND <= row.gap < 60 * SECOND:
+        return f"+{row.gap / SECOND:.1f}s"
+    return f"+{format_duration(row.gap)}"

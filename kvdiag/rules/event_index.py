@@ -1,0 +1,249 @@
+"""Which events a rule looks at: those of its subject, and those of the node that were near it in time.
+
+A rule is tried on a subject only where each of its clauses has an event of a kind that could fulfil it: of 200 rules
+on 10,000 pods nearly all are ruled out by a look at the kinds.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
+from itertools import accumulate
+from typing import NamedTuple
+
+from kvdiag.base.clock import HOUR, MINUTE
+from kvdiag.history.correlate.entities import node_entity
+from kvdiag.model.event import Event, event_order
+from kvdiag.model.rule import Rule
+from kvdiag.model.timeline import History, Timeline
+from kvdiag.model.values import SubjectKind
+from kvdiag.model.vocabulary import Entry
+from kvdiag.rules.distribution import Dialect, dialect_of
+from kvdiag.rules.event_order import order_is_possible, soonest
+from kvdiag.rules.grammar import positive_names
+from kvdiag.rules.prefilter import RulePrefilter, prefilter_of
+from kvdiag.rules.required_kinds import holdable_rules
+from kvdiag.rules.rule_store import possible_rules
+from kvdiag.rules.selection import ByKind, by_kind, selects
+
+HORIZON = HOUR  # events of the node are looked at this long before and after a subject was heard of
+
+EPISODE = 15 * MINUTE  # three times the longest that kubelet waits before it tries again
+
+Key = tuple[SubjectKind, str]
+
+
+class _Series:
+    """The events of one kind on one node, to be asked what went on in a stretch of time."""
+
+    def __init__(self, events: list[Event]) -> None:
+        self._events = events
+        self._times = [event.time for event in events]
+        self._ended = list(accumulate((event.ends for event in events), max))  # the latest end of it and all before
+
+    def between(self, begins: int, ends: int) -> Iterator[Event]:
+        """What happened in between; a poll that is folded into one event may have begun long before."""
+        first = bisect_left(self._times, begins)
+        for at in range(first - 1, -1, -1):
+            if self._ended[at] < begins:
+                break
+            if self._events[at].ends >= begins:
+                yield self._events[at]
+        yield from self._events[first : bisect_right(self._times, ends)]
+
+    def soonest(self, since: int) -> int | None:
+        """The first moment from `since` on at which one of them was going on."""
+        at = bisect_left(self._ended, since)
+        return max(self._times[at], since) if at < len(self._times) else None
+
+
+class SubjectEvents:
+    """The events of one subject, by kind, to be asked for those that a rule looks at on one node."""
+
+    def __init__(self, timeline: Timeline, index: EventIndex, subset: ByKind | None = None) -> None:
+        """Give the timeline of a subject and the index of its history; `heard` are the events it has, if not all."""
+        self.timeline, self._index = timeline, index
+        self._is_node = timeline.subject.kind is SubjectKind.NODE
+        self.nodes = [timeline.subject.key] if self._is_node else nodes_of(timeline)
+        everything = index.by_kind if self._is_node else by_kind(timeline.events)
+        self._by_kind = everything if subset is None else subset
+        self.is_node_fallback = subset is not None  # for subjects that its lines do not name
+
+    def can_hold(self, prefilter: RulePrefilter) -> bool:
+        """Whether the kinds of its events, and of the nodes' own, allow the order that the rule asks for."""
+        if self._is_node or self.is_node_fallback:
+            return True
+        return order_is_possible(
+            prefilter.rule.when, prefilter.rule.cut, _KindTimes(prefilter.rule, self._by_kind, self._index)
+        )
+
+    def select(self, prefilter: RulePrefilter, node: str) -> list[Event]:
+        """The events of the rule's kinds on this node, with the node's own events near them, in order.
+
+        A rule about a node looks at all that happened on it: a pod that starts shows that the runtime is back. Where
+        there are several nodes an event that names none proves nothing about one of them; it may still show that
+        something was not missing.
+        """
+        series = [self._by_kind[kind] for kind in prefilter.kinds if kind in self._by_kind]
+        if self._is_node:
+            key = self.timeline.subject.key
+            unnamed_kinds = {*prefilter.kinds} - (prefilter.positive if len(self._index.nodes) > 1 else frozenset())
+            on_node = (
+                e for events in series for e in events if e.node == key or (not e.node and e.kind in unnamed_kinds)
+            )
+            return sorted(on_node, key=event_order)
+        is_all = not node or len(self.nodes) == 1
+        unnamed_kinds = {*prefilter.kinds} - prefilter.positive
+        selected = [
+            e
+            for events in series
+            for e in events
+            if is_all or e.node == node or (not e.node and e.kind in unnamed_kinds)
+        ]
+        kinds = [kind for kind in prefilter.kinds if not prefilter.rule.or_node or kind not in prefilter.positive]
+        near = list(self._index.near(kinds, node, selected)) if selected else []
+        if not near:
+            return sorted(selected, key=event_order) if len(series) > 1 else selected
+        return sorted({id(event): event for event in (*selected, *near)}.values(), key=event_order)
+
+
+class _KindTimes(NamedTuple):
+    """When the kinds of a rule's names were: of a subject, and of any node."""
+
+    rule: Rule
+    by_kind: ByKind
+    events: EventIndex
+
+    def soonest(self, name: str, since: int) -> int | None:
+        """The first moment from `since` on at which an event of one of the name's kinds was going on."""
+        first: int | None = None
+        for kind in self.rule.events[name].kinds:
+            for moment in (soonest(self.by_kind.get(kind, ()), since), self.events.soonest(kind, since)):
+                if moment is not None and (first is None or moment < first):
+                    first = moment
+        return first
+
+
+class EventIndex:
+    """A history arranged for rules: which subjects have events of a kind, and when each node had them."""
+
+    def __init__(self, history: History, entries: Mapping[str, Entry]) -> None:
+        """`entries` are the vocabulary's, by kind."""
+        self.history, self.entries = history, entries
+        self.dialect: Callable[[str], Dialect] = cache(partial(dialect_of, history))
+        self.by_kind = by_kind(history.events)
+        self.nodes = {event.node for event in history.events if event.node}
+        self._subjects_of_kind: dict[str, set[Key]] = defaultdict(set)
+        of_node: dict[str, dict[str, list[Event]]] = defaultdict(lambda: defaultdict(list))
+        for key, timeline in history.timelines.items():
+            for kind in {event.kind for event in timeline.events}:
+                self._subjects_of_kind[kind].add(key)
+            if key[0] is SubjectKind.NODE:
+                for event in timeline.events:
+                    of_node[event.kind][key[1]].append(event)
+        wide = {kind for kind in of_node if kind in entries and entries[kind].scope == "node"}
+        self._of_nodes = {kind: {node: _Series(events) for node, events in of_node[kind].items()} for kind in wide}
+
+    def candidates(self, rules: Iterable[Rule]) -> Iterator[tuple[SubjectEvents, list[RulePrefilter]]]:
+        """The subjects on which a rule can hold, in order of their keys, each with the rules that can."""
+        by_subject: dict[Key, list[RulePrefilter]] = defaultdict(list)
+        seen_kinds = self.by_kind.keys() | self._subjects_of_kind.keys()
+        prefilters = [prefilter_of(rule) for rule in holdable_rules(possible_rules(rules, seen_kinds), self.by_kind)]
+        for prefilter in prefilters:
+            for key in self._possible_subjects(prefilter):
+                by_subject[key].append(prefilter)
+        for key in sorted(by_subject):
+            yield SubjectEvents(self._timeline(key), self), by_subject[key]
+        for prefilter in prefilters:
+            for subject in self._unclaimed(prefilter) if prefilter.rule.or_node else ():
+                yield subject, [prefilter]
+
+    def _unclaimed(self, prefilter: RulePrefilter) -> Iterator[SubjectEvents]:
+        """The nodes where the rule's events name no subject of its kind, each with those events.
+
+        A line that also names a subject tells nothing of the node, as the sentence within an error.
+        """
+        rule, positive = prefilter.rule, prefilter.positive
+        keys = {key for kind in positive for key in self._subjects_of_kind.get(kind, ()) if key[0] is rule.per}
+        selectors = [rule.events[name] for name in positive_names(rule.when)]
+        events = {id(e): e for key in keys for e in self.history.timelines[key].events if e.kind in positive}
+        claimed = [e for e in events.values() if any(selects(selector, e) for selector in selectors)]
+        nodes, lines = {event.node for event in claimed}, {event.origin for event in claimed}
+        if "" in nodes:
+            return
+        known_nodes = {"", *nodes} if nodes else nodes  # what no node is known of may be of the one that is
+        unclaimed = {kind: [e for e in self.by_kind.get(kind, ()) if e.origin not in lines] for kind in prefilter.kinds}
+        for node in sorted({event.node for kind in positive for event in unclaimed[kind]} - known_nodes):
+            yield SubjectEvents(self._timeline((SubjectKind.NODE, node)), self, unclaimed)
+
+    def _timeline(self, key: Key) -> Timeline:
+        """The timeline of a subject; a node that only pods and volumes tell of has none of its own."""
+        return self.history.timelines.get(key) or Timeline(node_entity(key[1]), ())
+
+    def _possible_subjects(self, prefilter: RulePrefilter) -> Iterable[Key]:
+        """The subjects of the rule's kind that have, or whose node has, an event for each clause."""
+        rule = prefilter.rule
+        if rule.per is SubjectKind.NODE:
+            if not prefilter.can_hold(self.by_kind.keys()):
+                return ()
+            return {(rule.per, event.node) for kind in prefilter.positive for event in self.by_kind.get(kind, ())}
+        subject_clauses = [clause for clause in prefilter.clauses if not any(kind in self._of_nodes for kind in clause)]
+        subjects = [
+            {key for kind in clause for key in self._subjects_of_kind.get(kind, ())}
+            for clause in subject_clauses or [prefilter.positive]
+        ]
+        return {key for key in set.intersection(*subjects) if key[0] is rule.per}
+
+    def soonest(self, kind: str, since: int) -> int | None:
+        """The first moment from `since` on at which an event of a node itself, of this kind, was going on."""
+        if kind not in self._of_nodes:
+            return None
+        moments = (series.soonest(since) for series in self._of_nodes[kind].values())
+        return min((moment for moment in moments if moment is not None), default=None)
+
+    def near(self, kinds: Iterable[str], node: str, mine: Sequence[Event]) -> Iterator[Event]:
+        """The node's own events of these kinds within an hour of a subject's."""
+        wide = [kind for kind in kinds if kind in self._of_nodes]
+        if not wide:
+            return
+        begins = min(event.time for event in mine) - HORIZON
+        ends = max(event.ends for event in mine) + HORIZON
+        for kind in wide:
+            for key, series in self._of_nodes[kind].items():
+                if not node or key in {node, ""}:
+                    yield from series.between(begins, ends)
+
+
+def parts(rule: Rule, events: Sequence[Event]) -> Iterator[Sequence[Event]]:
+    """The events divided by what a rule wants to be the same in all; an event that does not say it is in every part."""
+    if not rule.same:
+        yield events
+        return
+    if len(rule.same) == 1:
+        values = [event.value(rule.same[0]) for event in events]
+        for want in dict.fromkeys(filter(None, values)) or ("",):
+            yield [event for event, value in zip(events, values, strict=True) if not value or value == want]
+        return
+    rows = [tuple(event.value(name) for name in rule.same) for event in events]
+    distinct = dict.fromkeys(rows)
+    for combination in [one for one in distinct if all(one)] or list(distinct):
+        fits = (all(value in {"", want} for value, want in zip(one, combination, strict=True)) for one in rows)
+        yield [event for event, fit in zip(events, fits, strict=True) if fit]
+
+
+def episodes(events: Sequence[Event]) -> Iterator[Sequence[Event]]:
+    """The events divided where nothing happened for long: without a name, what comes later is of another subject."""
+    start, reached = 0, 0
+    for at, event in enumerate(events):
+        if at and event.time - reached > EPISODE:
+            yield events[start:at]
+            start = at
+        reached = max(reached, event.ends)
+    yield events[start:]
+
+
+def nodes_of(timeline: Timeline) -> list[str]:
+    """The nodes that spoke of the subject; one unnamed node when none said its name."""
+    return sorted({event.node for event in timeline.events if event.node}) or [""]

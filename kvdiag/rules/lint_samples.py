@@ -1,0 +1,144 @@
+"""A rule held against what logs say: globs that match no value, raw lines that are never seen, anchors that hit all.
+
+What logs say is what the samples of the vocabulary show, and the rule's own tests.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from kvdiag.base.yamlread import read_yaml
+from kvdiag.events.pattern_folder import builtin_patterns
+from kvdiag.events.template import Matcher
+from kvdiag.events.vocabulary import Vocabulary
+from kvdiag.model.rule import Rule, Selector
+from kvdiag.model.vocabulary import Entry, Wording
+from kvdiag.rules.selection import TEXTS
+
+SHORTEST_PIECE = 4  # letters of a glob that are looked for; fewer stand in any text
+FREQUENT = "frequent.yaml"
+MOST_FREQUENT = 0.03  # of all lines may have an anchor
+_WILD = re.compile(r"[*?]|\[[^\]]*\]")
+_WORD = re.compile(r"[A-Za-z]")
+
+Fault = tuple[str, str]
+
+
+class LogSamples(NamedTuple):
+    """What logs say: a vocabulary with the raw lines of all rules, and the samples of its entries by kind.
+
+    `often` are lines that logs are full of, each with its share.
+    """
+
+    vocabulary: Vocabulary
+    by_kind: Mapping[str, tuple[str, ...]]
+    lines: tuple[str, ...]
+    frequent_lines: Mapping[str, float]
+
+    @classmethod
+    def from_entries(cls, vocabulary: Vocabulary, entries: Iterable[Entry]) -> LogSamples:
+        """The samples of entries that were read with them."""
+        by_kind: dict[str, tuple[str, ...]] = {}
+        for entry in entries:
+            by_kind[entry.kind] = by_kind.get(entry.kind, ()) + entry.samples
+        return cls(
+            vocabulary, by_kind, tuple(line for lines in by_kind.values() for line in lines), load_frequent_lines()
+        )
+
+
+def load_frequent_lines() -> dict[str, float]:
+    """The lines that logs are full of, and which part of an average log each is."""
+    path = builtin_patterns() / FREQUENT
+    rows = (node.table() for node in read_yaml(path.read_text("utf-8"), str(path)).sequence())
+    return {row["line"].text(): float(row["of"].text()) / 1000 for row in rows}
+
+
+def unmatched(rule: Rule, samples: LogSamples) -> Iterator[Fault]:
+    """What a rule looks for and will not find, with the path of its key."""
+    tests = tuple(line for test in rule.tests for line in test.log.splitlines())
+    for selector in rule.events.values():
+        lines = tuple(line for kind in selector.kinds for line in samples.by_kind.get(kind, ())) + tests
+        for path, glob in _globs(selector):
+            yield from ((path, problem) for problem in _glob_faults(path.split(".")[-1], glob, lines))
+    for entry in rule.lines:
+        name = next(name for name, selector in rule.events.items() if entry.kind in selector.kinds)
+        for number, wording in enumerate(entry.wordings):
+            sign = f"sign.text.{number}"
+            path = sign if sign in rule.places else "sign.text" if "sign" in rule.places else f"events.{name}"
+            anchor = path if path.startswith("sign") else f"{path}.anchor"
+            yield from ((anchor, problem) for problem in frequent_anchor(wording.anchor, samples))
+            yield from ((path, problem) for problem in _shadowed_wording(rule, entry.kind, wording, samples))
+
+
+def _globs(selector: Selector) -> Iterator[Fault]:
+    for number, where in enumerate(selector.conditions):
+        path = f"events.{selector.name}.any.{number - 1}" if number else f"events.{selector.name}"
+        for name, globs in where.items():
+            yield from ((f"{path}.{name}", glob) for glob in globs)
+
+
+def _glob_faults(name: str, glob: str, lines: Sequence[str]) -> Iterator[str]:
+    """Say that no line has what a glob wants as it wants it, and one has it in other letters."""
+    pattern = glob.removeprefix("!")
+    pieces = [piece for piece in _WILD.split(pattern) if len(_WORD.findall(piece)) >= SHORTEST_PIECE]
+    if any(not any(piece in line for line in lines) for piece in pieces):
+        regex = re.compile(fnmatch.translate(f"*{pattern}*"), re.IGNORECASE)
+        found = next(filter(regex.match, lines), "")
+        for piece in (piece for piece in pieces if found and piece not in found):
+            at = found.lower().index(piece.lower())
+            logged = found[at : at + len(piece)]
+            yield f"the glob {glob!r} tells upper from lower case, and logs say {logged!r}"
+    if name in {*TEXTS, "text"} - {"reason"} and " " in glob and not _WILD.search(glob):
+        yield f"the glob {glob!r} must cover the whole text; write '*' where more may stand"
+
+
+def frequent_anchor(anchor: str, samples: LogSamples) -> Iterator[str]:
+    """Say that an anchor hits so many lines that the scanner is of no use."""
+    kinds = sum(anchor in line for line in samples.lines) / max(1, len(samples.lines))
+    share = sum(part for line, part in samples.frequent_lines.items() if anchor in line)
+    if max(kinds, share) > MOST_FREQUENT:
+        where = "of all kinds of lines" if kinds > share else "of the lines of an average log"
+        problem = f"the anchor {anchor!r} stands in {round(100 * max(kinds, share))} % {where}"
+        yield f"{problem}; take words that only this line has"
+
+
+def _shadowed_wording(rule: Rule, kind: str, wording: Wording, samples: LogSamples) -> Iterator[str]:
+    """Say that a raw line is never seen, as other words with its anchor come first and take it."""
+    vocabulary = samples.vocabulary
+    own_numbers = [
+        number
+        for number, other in enumerate(vocabulary.wordings)
+        if vocabulary.owner(number).kind == kind and other.message == wording.message
+    ]
+    if not own_numbers:
+        return
+    rivals = [
+        number
+        for candidates in vocabulary.by_literal
+        if own_numbers[0] in candidates
+        for number in candidates[: candidates.index(own_numbers[0])]
+    ]
+    if not rivals:
+        return
+    matcher = vocabulary.matcher(own_numbers[0])
+    logged = (line.encode() for test in rule.tests for line in test.log.splitlines())
+    shown = [line for line in (*logged, _example(wording).encode()) if _fits(matcher, line)]
+    matched = [number for line in shown for number, _ in vocabulary.readings(line) if number in {*rivals, *own_numbers}]
+    if not matched or own_numbers[0] in matched:
+        return
+    others = ", ".join(dict.fromkeys(vocabulary.owner(number).kind for number in matched))
+    yield f"this line is never seen: {others} has its anchor and is tried first; name that kind instead"
+
+
+def _example(wording: Wording) -> str:
+    """A line that a wording matches, with as little in it as can be."""
+    text = re.sub(r"\{\w+\}|\.\.\.", "x", re.sub(r"\[\[.*?\]\]", "", wording.message))
+    return text.replace("{{", "{").replace("}}", "}") + "".join(f" {key}=x" for key in wording.fields.values())
+
+
+def _fits(matcher: Matcher, line: bytes) -> bool:
+    at = line.find(matcher.wording.anchor.encode())
+    return at >= 0 and matcher.match(line, at) is not None

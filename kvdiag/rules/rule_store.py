@@ -1,0 +1,131 @@
+"""Rules on a shelf: of each its head is read, and the rest only when it is asked for.
+
+Kept as one line of JSON with all heads and the lengths of the rules' lines, which follow. In most logs nine rules of
+ten cannot hold.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any, NamedTuple, overload
+
+from kvdiag.model.rule import Rule
+from kvdiag.model.vocabulary import Entry
+from kvdiag.rules.prefilter import Clauses, clauses_can_hold, prefilter_of
+from kvdiag.rules.rule_json import pack, pack_entry, unpack, unpack_entry
+
+
+class RuleSummary(NamedTuple):
+    """What tells whether a rule is wanted, and whether it can hold; `lines` are entries of its own (`Rule.lines`)."""
+
+    id: str
+    name: str
+    status: str
+    clauses: Clauses
+    lines: tuple[Entry, ...]
+
+
+class LazyRule:
+    """A rule as it is kept, read once for all shelves that it is on."""
+
+    __slots__ = ("_kept",)
+
+    def __init__(self, packed: memoryview) -> None:
+        """`kept` is its line of JSON."""
+        self._kept: memoryview | Rule = packed
+
+    def read(self) -> Rule:
+        """Read it, when it is asked for the first time."""
+        if isinstance(self._kept, memoryview):
+            self._kept = unpack(json.loads(bytes(self._kept)))
+        return self._kept
+
+
+StoredRule = tuple[RuleSummary, LazyRule | Rule]
+
+
+class RuleStore(Sequence[Rule]):
+    """Rules in order of their ids, each read when it is asked for."""
+
+    def __init__(self, stored: Iterable[StoredRule]) -> None:
+        """Each head with its rule, as it was packed or read."""
+        self._stored = sorted(stored, key=lambda place: place[0].id)
+
+    def __len__(self) -> int:
+        """How many rules there are."""
+        return len(self._stored)
+
+    @overload
+    def __getitem__(self, at: int) -> Rule: ...
+    @overload
+    def __getitem__(self, at: slice) -> RuleStore: ...
+    def __getitem__(self, at: int | slice) -> Rule | RuleStore:
+        """The rule in that place, or a shelf of some."""
+        if isinstance(at, slice):
+            return RuleStore(self._stored[at])
+        _, rule = self._stored[at]
+        return rule.read() if isinstance(rule, LazyRule) else rule
+
+    @property
+    def summaries(self) -> list[RuleSummary]:
+        """The head of each rule."""
+        return [summary for summary, _ in self._stored]
+
+    def filter(self, is_kept: Callable[[RuleSummary], bool]) -> RuleStore:
+        """A shelf of the rules that are wanted."""
+        return RuleStore(place for place in self._stored if is_kept(place[0]))
+
+    def merged(self, other: RuleStore) -> RuleStore:
+        """A shelf of the rules of both."""
+        return RuleStore([*self._stored, *other._stored])
+
+    def possible(self, seen_kinds: AbstractSet[str]) -> Iterator[Rule]:
+        """The rules of which each clause has a kind that was heard; the others are not read."""
+        return (
+            self[at] for at, (summary, _) in enumerate(self._stored) if clauses_can_hold(summary.clauses, seen_kinds)
+        )
+
+
+def possible_rules(rules: Iterable[Rule], seen_kinds: AbstractSet[str]) -> Iterator[Rule]:
+    """The rules of which each clause has a kind that was heard."""
+    if isinstance(rules, RuleStore):
+        return rules.possible(seen_kinds)
+    return (rule for rule in rules if prefilter_of(rule).can_hold(seen_kinds))
+
+
+def encode_store(rules: Iterable[Rule]) -> bytes:
+    """The rules without their tests, as they are kept."""
+    summaries, bodies = [], []
+    for rule in rules:
+        clauses = [sorted(clause) for clause in prefilter_of(rule).clauses]
+        body = _json(pack(rule)) + b"\n"
+        summaries.append(
+            [len(body), rule.id, rule.name, rule.status, clauses, [pack_entry(entry) for entry in rule.lines]]
+        )
+        bodies.append(body)
+    return b"\n".join([_json(summaries), b"".join(bodies)])
+
+
+def decode_store(data: bytes) -> RuleStore:
+    """What was kept. Raises ValueError for anything else."""
+    try:
+        return RuleStore(_stored_rules(data))
+    except (KeyError, TypeError) as error:
+        raise ValueError(error) from None
+
+
+def _stored_rules(data: bytes) -> Iterator[StoredRule]:
+    end = data.index(b"\n") + 1
+    view = memoryview(data)
+    for length, name, other, status, clauses, lines in json.loads(data[:end]):
+        start, end = end, end + length
+        summary = RuleSummary(name, other, status, tuple(map(frozenset, clauses)), tuple(map(unpack_entry, lines)))
+        yield summary, LazyRule(view[start:end])
+    if end != len(data):
+        raise ValueError("the rules are shorter or longer than their heads tell")
+
+
+def _json(value: Any) -> bytes:  # noqa: ANN401 (what JSON can say)
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()

@@ -1,0 +1,90 @@
+"""`tests:` of a signature file → `RuleTest`: a log, a story, or a story that differs from another in what is said."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from kvdiag.base.suggestions import suggestion
+from kvdiag.base.yamlread import Node
+from kvdiag.model.rule import SUBJECT, RuleTest
+from kvdiag.model.values import Severity, Verdict
+from kvdiag.rules.story import CHANGES, read_story, vary
+
+KEYS = ("name", "log", "story", "near", *CHANGES, "except", "finds", "options", "not-when")
+SEVERITIES = [severity.label for severity in Severity]
+VERDICTS = [str(verdict) for verdict in Verdict]
+
+
+def read_tests(nodes: Sequence[Node]) -> tuple[RuleTest, ...]:
+    """The tests of a rule, in order. Raises PatternError at the first fault."""
+    stories: dict[str, RuleTest] = {}
+    tests = []
+    for node in nodes:
+        test = _test(node, stories)
+        tests.append(test)
+        if test.story:
+            stories[test.name] = test
+    return tuple(tests)
+
+
+def _test(node: Node, stories: Mapping[str, RuleTest]) -> RuleTest:
+    keys = node.mapping(KEYS, ("finds",))
+    sources = [key for key in ("log", "story", "near") if key in keys]
+    if len(sources) != 1:
+        raise node.error("a test is a log, a story, or near another one's story")
+    changes = [key for key in CHANGES if key in keys]
+    if changes and sources != ["near"]:
+        raise node.error(f"'{changes[0]}' changes the story of the test that is named by 'near'")
+    base = _base(keys["near"], stories) if "near" in keys else None
+    if base is None and "name" not in keys:
+        raise node.error("the key 'name' is missing")
+    return RuleTest(
+        name=keys["name"].text() if "name" in keys else _variant_name(base, keys, changes),
+        log=keys["log"].text() if "log" in keys else "",
+        story=vary(base.story, keys) if base else read_story(keys["story"]) if "story" in keys else (),
+        finds=_finds(keys["finds"]),
+        options=keys["options"].texts() if "options" in keys else base.options if base else {},
+        but=_words(keys["except"]) if "except" in keys else base.but if base else (),
+        place=node.place,
+        near=base.name if base else "",
+        look_alikes=_numbers(keys["not-when"]) if "not-when" in keys else (),
+    )
+
+
+def _numbers(node: Node) -> tuple[int, ...]:
+    """One number or several, from 1 on."""
+    found = [one.text() for one in (node.sequence() if isinstance(node.value, tuple) else [node])]
+    if not all(text.isdecimal() and int(text) > 0 for text in found):
+        raise node.error("not-when names entries of the rule's not-when by their numbers, from 1 on")
+    return tuple(map(int, found))
+
+
+def _base(node: Node, stories: Mapping[str, RuleTest]) -> RuleTest:
+    if node.text() not in stories:
+        raise node.error(f"no story before this one is called {node.text()!r}{suggestion(node.text(), stories)}")
+    return stories[node.text()]
+
+
+def _variant_name(base: RuleTest | None, keys: Mapping[str, Node], changes: Sequence[str]) -> str:
+    changed = (f"{key} {' '.join(str(keys[key].plain()).split())}" for key in changes)
+    return f"{base.name if base else ''}: {', '.join(changed)}"
+
+
+def _finds(node: Node) -> Mapping[str, str]:
+    """Verdicts by subject; one alone is that of the one subject that the story is about."""
+    if isinstance(node.value, str) and not node.empty:
+        return {SUBJECT: _verdict(node)}
+    return {name: _verdict(child) for name, child in node.table().items()}
+
+
+def _verdict(node: Node) -> str:
+    """`confirmed`, `info` or `confirmed info`: the verdict, the severity, or both."""
+    words = node.text().split()
+    for word in words:
+        if word not in (*VERDICTS, *SEVERITIES):
+            raise node.error(f"unknown {word!r}{suggestion(word, [*VERDICTS, *SEVERITIES])}")
+    return " ".join(words)
+
+
+def _words(node: Node) -> tuple[str, ...]:
+    return tuple(item.text() for item in node.sequence()) if isinstance(node.value, tuple) else (node.text(),)

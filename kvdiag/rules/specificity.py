@@ -1,0 +1,56 @@
+"""Two findings from the same lines of one subject: the one whose rule says more of these lines tells more."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from kvdiag.model.record import Origin
+from kvdiag.model.report import Finding
+from kvdiag.model.rule import Rule
+from kvdiag.model.values import Verdict
+from kvdiag.rules.related_findings import Subject, subject_of
+
+
+class SharedLines:
+    """Findings by the lines they rest on."""
+
+    def __init__(self, findings: Sequence[Finding]) -> None:
+        """All findings there are."""
+        self._by_line: dict[tuple[Subject, Origin], dict[str, tuple[Finding, str]]] = defaultdict(dict)
+        for finding in findings:
+            for one in finding.evidence:
+                self._by_line[subject_of(finding), one.event.origin].setdefault(finding.key, (finding, one.step))
+
+    def more_certain(self, finding: Finding) -> Iterator[Finding]:
+        """Where it is only possible, those of the same subject that are certain and show all its lines."""
+        if finding.verdict is Verdict.POSSIBLE:
+            for shared in self._sharing_lines(finding):
+                if shared[0][0].verdict is Verdict.CONFIRMED and len(shared) == len(finding.evidence):
+                    yield shared[0][0]
+
+    def more_specific(self, finding: Finding) -> Iterator[Finding]:
+        """Those of the same subject whose rules ask more of the lines that both rest on."""
+        for shared in self._sharing_lines(finding):
+            other = shared[0][0]
+            if all(
+                _precision(other.rule, other_step) > _precision(finding.rule, own_step)
+                for _, other_step, own_step in shared
+            ):
+                yield other
+
+    def _sharing_lines(self, finding: Finding) -> Iterable[list[tuple[Finding, str, str]]]:
+        """Each other finding of the same subject, with the names that both have for the lines they share."""
+        subject, lines = subject_of(finding), {one.event.origin: one.step for one in finding.evidence}
+        by_finding: dict[str, list[tuple[Finding, str, str]]] = defaultdict(list)
+        for line, step in lines.items():
+            for key, (other, other_step) in self._by_line[subject, line].items():
+                if key != finding.key:
+                    by_finding[key].append((other, other_step, step))
+        return by_finding.values()
+
+
+def _precision(rule: Rule, step: str) -> tuple[int, int]:
+    """How much a rule asks of a line: conditions on its values, then how few kinds of events would do."""
+    selector = rule.events.get(step)
+    return (len(selector.where), -len(selector.kinds)) if selector else (0, 0)
