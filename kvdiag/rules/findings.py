@@ -147,14 +147,14 @@ def _finding(
         state=end.state,
         healed=healed,
         deleted=end.at if end.state is State.DELETED else None,
-        heading=heading(rule.heading, values),
-        row=heading(rule.heading, _without_object(values, subject)),
+        heading=heading(rule.heading, _without(values, UNNAMED_VOLUME)),
+        row=heading(rule.heading, _without(values, UNNAMED_VOLUME, subject.part or subject.name)),
     )
 
 
-def _without_object(values: Mapping[str, str], subject: Entity) -> dict[str, str]:
-    """The names of a finding but that of what it is about."""
-    return {name: value for name, value in values.items() if value != (subject.part or subject.name)}
+def _without(values: Mapping[str, str], *hidden: str) -> dict[str, str]:
+    """The names of a finding but for those with such a value."""
+    return {name: value for name, value in values.items() if value not in hidden}
 
 
 def _last_end(tries: Sequence[Event], others: Sequence[Event], history: History) -> int:

@@ -9,6 +9,7 @@ from kvdiag.events.pattern_folder import builtin_patterns
 from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.history.ingest.log_reader import TextInput
 from kvdiag.model.options import Options
+from kvdiag.model.report import Finding
 from kvdiag.model.values import SubjectKind
 from kvdiag.rules.findings import find
 from kvdiag.rules.rule_json import pack, unpack
@@ -19,6 +20,7 @@ RULE = read_rule(
 id: KV2999
 name: disk-gone
 title: The disk is gone
+heading: "The disk[[ of {volume}]] is gone"
 severity: high
 per: volume or node
 events:
@@ -43,10 +45,21 @@ STAGE = (
 
 def found(log: str) -> list[tuple[SubjectKind, str, str]]:
     """Give subject and severity of each finding."""
+    return [(f.subject.kind, f.subject.name, f.severity.label) for f in findings_of(log)]
+
+
+def findings_of(log: str) -> list[Finding]:
+    """Give each finding."""
     vocabulary = load_vocabulary(builtin_patterns() / "events")
     rule = unpack(pack(RULE))
     history = read_history([TextInput("log", log.encode())], Patterns(vocabulary, (rule,)), Options(year=2024)).history
-    return [(f.subject.kind, f.subject.name, f.severity.label) for f in find((rule,), history, vocabulary.kinds)]
+    return list(find((rule,), history, vocabulary.kinds))
+
+
+def test_a_heading_names_only_what_a_line_names():
+    """What stands in a sentence for a volume that no line names is no name."""
+    logs = (CALL.format(0, "no such device"), STAGE.format("2m2s"))
+    assert [one.title for log in logs for one in findings_of(log)] == ["The disk is gone", "The disk of pvc-1 is gone"]
 
 
 @pytest.mark.parametrize(
