@@ -1,4 +1,4 @@
-"""Report → something to read: one module per output, each with `write(report, stream, options)`."""
+"""Write a report: one module for each output format, each with `write(report, stream, options)`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
-if TYPE_CHECKING:  # only to be named: the help of a command needs no report
+if TYPE_CHECKING:  # for annotations only: the help of a command needs no report
     from kvdiag.model.report import Report
 
 REPORTS: Mapping[str, str] = {
@@ -23,11 +23,11 @@ REPORTS: Mapping[str, str] = {
     "html": "kvdiag.report.page.analysis",
 }
 WITH_LANES = frozenset({"html"})
-"""The outputs that show the lanes of a report."""
+"""The formats that need the lanes of a report."""
 
 
 class RenderOptions(NamedTuple):
-    """How a report is shown: colour, links, width in columns, how much, and whether secrets are redacted."""
+    """Options that every output format takes: colour, links, width in columns, verbosity, redaction of secrets."""
 
     colour: bool = False
     links: bool = False
@@ -38,6 +38,6 @@ class RenderOptions(NamedTuple):
 
 
 def writer(name: str) -> Callable[[Report, TextIO, RenderOptions], None]:
-    """The function that writes this kind of report; its module is loaded now and not at start-up."""
+    """Return the function that writes this format. Its module is imported here and not at start-up."""
     write: Callable[[Report, TextIO, RenderOptions], None] = import_module(REPORTS[name]).write
     return write

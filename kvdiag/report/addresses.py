@@ -1,4 +1,4 @@
-"""Where a log is, as tools name files that look for them in the checkout they run in."""
+"""Paths of logs as CI tools expect them: relative to the checkout that the tools run in."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 
 def in_checkout(source: str) -> str:
-    """The path from the folder one stands in, for a log that lies below it; else as the user called it."""
+    """Return the path relative to the current folder if the log lies below it; else the path that the user gave."""
     path = Path(source)
     if not path.is_absolute():
         return source
@@ -16,6 +16,6 @@ def in_checkout(source: str) -> str:
 
 
 def uri(source: str) -> str:
-    """A relative reference for a log below the folder one stands in, else `file:///…`."""
+    """Return a relative URI reference for a log below the current folder, else `file:///…`."""
     path = in_checkout(source)
     return f"file://{quote(path)}" if path.startswith("/") else quote(path)

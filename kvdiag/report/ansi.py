@@ -1,4 +1,4 @@
-"""Colours and links of a terminal: a few of its own colours, legible on a light ground as well as on a dark one."""
+"""ANSI colours and OSC 8 links for terminals. The few colours used are legible on light and dark backgrounds."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ _ESCAPE = lazy_regex(r"\x1b\[[0-9;]*m|\x1b\]8;;[^\x1b]*\x1b\\")
 
 
 def styled(text: str, code: str) -> str:
-    """Text in a colour; `code` is one of `CODES`, or what stands in an escape itself."""
+    """Return the text in a colour; `code` is a key of `CODES` or an SGR parameter string."""
     return f"\x1b[{CODES.get(code, code)}m{text}\x1b[0m" if code and text else text
 
 
 def linked(text: str, uri: str) -> str:
-    """Text that leads to `uri`; itself where that is empty."""
+    """Return the text as a link to `uri`, or the text itself if `uri` is empty."""
     return f"\x1b]8;;{uri}\x1b\\{text}\x1b]8;;\x1b\\" if uri else text
 
 
 def file_uri(origin: Origin, *, redact: bool) -> str:
-    """Where a line of a log stands, for terminals; empty for what is no file of its own.
+    """Return a file URI for the place of a line; empty if the source is not a file on this machine.
 
-    The name of the machine is part of it, so that nothing else is opened over ssh. A line is named only to the terminal
-    that is known to take one: others would look for a file of that name.
+    The URI contains the host name, so that a terminal in an ssh session opens no local file by mistake. The line number
+    is added only for kitty, which understands it: other terminals would look for a file of that name.
     """
     if clean(origin.source, redact=redact) != origin.source:
         return ""
@@ -65,10 +65,10 @@ def _uri(source: str) -> str:
 
 
 def without_links(text: str) -> str:
-    """The text in its colours, for what would show links as they are written."""
+    """Return the text with its colours and without its links, for a program that would print links literally."""
     return _LINK.sub("", text)
 
 
 def without_styles(text: str) -> str:
-    """The text alone."""
+    """Return the text without colours and links."""
     return _ESCAPE.sub("", text)

@@ -1,4 +1,4 @@
-"""Signs in place of those that a terminal without Unicode cannot show: one for one, so that columns stay."""
+"""ASCII replacements for symbols, for terminals without Unicode: one character each, so that columns stay aligned."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import codecs
 from collections.abc import Mapping
 
 ERROR_HANDLER = "kvdiag.signs"
-"""The name by which a stream asks for them."""
+"""The name of the codec error handler."""
 
 ASCII_FOR: Mapping[str, str] = dict(zip("▁▂▃▄▅▆▇█●━○·…×–—│◆→", ".:-=+*%#*-o-~x--|*>", strict=True))
 

@@ -1,4 +1,4 @@
-"""One finding at a time, while logs are followed: in full or in a line for a person, as a JSON object for a program."""
+"""Print findings one by one with --follow: as text, in one line, or as a JSON object."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kvdiag.safe.clean import clean
 
 
 def write(finding: Finding, at: int, stream: TextIO, options: RenderOptions, *, is_over: bool) -> None:
-    """A finding in full when it has become certain; when it is over, one line."""
+    """Print a confirmed finding in full; print one line when it is over."""
     if is_over:
         when = to_datetime(at).strftime("%H:%M:%S")
         text = f"OVER  {finding.rule.name}: {finding.subject.kind} {finding.subject.name}, at {when} UTC"
@@ -28,7 +28,7 @@ def write(finding: Finding, at: int, stream: TextIO, options: RenderOptions, *, 
 
 
 def write_compact(finding: Finding, at: int, stream: TextIO, options: RenderOptions, *, is_over: bool) -> None:
-    """When it was seen, FOUND or OVER, and the finding as in the compact report; each on one line."""
+    """Print the time, FOUND or OVER, and the finding in one line."""
     when = to_datetime(at).strftime("%Y-%m-%dT%H:%M:%SZ")
     text = f"{when}  {'OVER ' if is_over else 'FOUND'}  {line(finding)}"
     stream.write(f"{clean(text, redact=options.redact)}\n")
@@ -36,7 +36,7 @@ def write_compact(finding: Finding, at: int, stream: TextIO, options: RenderOpti
 
 
 def write_json(finding: Finding, at: int, stream: TextIO, options: RenderOptions, *, is_over: bool) -> None:
-    """`{"change": "found"|"over", "time": …, "finding": {…}}`, the finding as in the JSON report."""
+    """Print `{"change": "found"|"over", "time": …, "finding": {…}}`; the finding has the format of the JSON report."""
     from kvdiag.report.json_report import finding as plain
 
     when = to_datetime(at).isoformat(timespec="microseconds").replace("+00:00", "Z")
@@ -50,7 +50,7 @@ def write_json(finding: Finding, at: int, stream: TextIO, options: RenderOptions
 
 
 def _without_cause(finding: Finding) -> Finding:
-    """The finding as one that stands on its own: what explains it may have been reported before."""
+    """Return the finding without its cause, which may have been printed before."""
     return finding._replace(explained_by=None)
 
 
@@ -60,4 +60,4 @@ CHANGES: Mapping[str, Callable[..., None]] = {
     "ndjson": write_json,
     "compact": write_compact,
 }
-"""The outputs in which a report that has no end can be written."""
+"""The formats that --follow can write, finding by finding."""

@@ -1,4 +1,4 @@
-"""A line a failure, for the log of a CI job: severity, of what, place, since when, state, how often, title.
+"""One line per failure, for CI logs: severity, rule, object, place, start, state, count, title.
 
 HIGH      unmount-device-busy  volume pvc-1 on worker-1  kubelet.log:162  2026-11-20T20:39:21Z  over  8x  Unmount …
 """
@@ -17,7 +17,7 @@ from kvdiag.safe.clean import clean
 
 
 def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
-    """Failures, the gravest first; what is for information only is counted."""
+    """Print one line for each failure, most severe first, then the number of notes and of unexplained error groups."""
     under = [finding.explained_by for finding in report.findings]
     for incident in failures(report.findings):
         symptoms = sum(under.count(one.key) for one in incident)
@@ -29,7 +29,7 @@ def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
 
 
 def line(finding: Finding, symptoms: int = 0, victims: str = "") -> str:
-    """What a finding is in a line; words of a log in it are not made safe to show yet."""
+    """Return a finding in one line. The caller must escape and redact it."""
     node = finding.subject.ids.get("node", "")
     where = f" on {node}" if node and node != finding.subject.name else ""
     parts = [

@@ -1,4 +1,4 @@
-"""A comparison → text or JSON."""
+"""Print a comparison of two subjects or logs as text or JSON."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST = 12  # steps of one side that are named
 
 
 def write_comparison(comparison: Comparison, output: str, stream: TextIO, options: RenderOptions) -> None:
-    """`output` is one of OUTPUTS."""
+    """Print the comparison; `output` is one of OUTPUTS."""
     if output == "json":
         stream.write(json_text(_plain(comparison), redact=options.redact, indent=1))
         return
@@ -28,14 +28,14 @@ def write_comparison(comparison: Comparison, output: str, stream: TextIO, option
 
 
 class _ComparisonText:
-    """Lines that are safe to show."""
+    """The comparison as lines of text, escaped and redacted."""
 
     def __init__(self, comparison: Comparison, options: RenderOptions) -> None:
         self.comparison, self.options = comparison, options
         self.left, self.right = self._clean(comparison.left), self._clean(comparison.right)
 
     def lines(self) -> Iterator[str]:
-        """Where they part, what only one did, what took longer, what was found."""
+        """Yield the point where both diverge, then steps of one side only, slower steps, states and findings."""
         comparison = self.comparison
         if comparison.parted_left is None and comparison.parted_right is None:
             yield f"{self.left} and {self.right} took the same steps."
@@ -64,7 +64,7 @@ class _ComparisonText:
             yield f"  and {len(stages) - MOST} more"
 
     def _found(self, name: str, found: Sequence[ComparedFinding]) -> Iterator[str]:
-        """What was found about one of them; the command is of the cause, as that tells what to do."""
+        """Yield the findings about one side, with the command that explains the cause, or the finding without one."""
         if found:
             yield from ("", f"Found of {name}")
         for finding, cause in found[:MOST]:

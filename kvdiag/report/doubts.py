@@ -1,4 +1,4 @@
-"""Doubts in words, one sentence each."""
+"""Sentences for doubts: why a finding is only possible."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SENTENCES: Mapping[DoubtReason, str] = {
 
 
 def format_doubt(doubt: Doubt) -> str:
-    """The sentence for a doubt; words of a log in it are not made safe to show yet."""
+    """Return the sentence for a doubt. The caller must escape and redact it."""
     values = doubt._asdict() | {"at": _when(doubt.at), "until": _when(doubt.until), "took": format_duration(doubt.took)}
     return SENTENCES[doubt.reason].format_map(values)
 

@@ -1,4 +1,4 @@
-"""Error lines that nothing explains: the section of a report, and all of `kvdiag errors`.
+"""Print error lines that no finding explains: a section of the report, and the output of `kvdiag errors`.
 
 Not explained: 797 error lines in 25 groups (4 known to be harmless)
   ongoing  kubelet.go:2916  651×  08:09–09:03
@@ -23,13 +23,13 @@ from kvdiag.safe.secrets import redacted
 
 SCHEMA = "kvdiag.errors/1"
 OUTPUTS = ("text", "json", "yaml")
-FIRST = 5  # groups and pods that a report tells of, unless -v
-LEAST = 24  # columns for what a line says; with fewer its place stands on a line of its own
+FIRST = 5  # groups and pods in a report without -v: the user reads the others with `kvdiag errors`
+LEAST = 24  # columns for a message; with fewer, its place is printed on a line of its own
 Plain = dict[str, Any]
 
 
 class Line(NamedTuple):
-    """One line of the section: its text, and for a sample where that stands; the place is a part of the text."""
+    """One line of the section. For a sample, `origin` is the place of the log line, and `place` its text."""
 
     text: str
     place: str = ""
@@ -37,9 +37,9 @@ class Line(NamedTuple):
 
 
 def section(errors: Errors, options: RenderOptions, folder: str = "") -> Iterator[Line]:
-    """The lines of a report about what is not explained; none when everything is.
+    """Return the lines about unexplained errors; none if everything is explained.
 
-    `folder` is left out of the places.
+    `folder` is removed from the printed places.
     """
     most = None if options.verbose else FIRST
     if errors.groups:
@@ -56,7 +56,7 @@ def section(errors: Errors, options: RenderOptions, folder: str = "") -> Iterato
 
 
 def write_text(errors: Errors, stream: TextIO, options: RenderOptions, *, show_benign: bool) -> None:
-    """All groups: first those that nothing explains, then what the others belong to."""
+    """Print the unexplained groups, then the explained ones."""
     known = [group for group in errors.known if group.explained_by or show_benign]
     lines = [
         f"Error lines: {errors.lines}, of them {errors.explained} explained by findings, {errors.benign} harmless",
@@ -70,12 +70,12 @@ def write_text(errors: Errors, stream: TextIO, options: RenderOptions, *, show_b
 
 
 def write_errors_json(errors: Errors, stream: TextIO, options: RenderOptions, *, show_benign: bool) -> None:
-    """One object: the figures and groups of a report, and what the other groups belong to."""
+    """Print the totals, the unexplained groups and the explained groups as one JSON object."""
     write_json(_document(errors, show_benign=show_benign), stream, redact=options.redact)
 
 
 def write_errors_yaml(errors: Errors, stream: TextIO, options: RenderOptions, *, show_benign: bool) -> None:
-    """The same as YAML."""
+    """Print the same document as YAML."""
     from kvdiag.report.yamltext import write_yaml  # 10 ms that the other outputs need not wait for
 
     write_yaml(_document(errors, show_benign=show_benign), stream, redact=options.redact)
@@ -87,7 +87,7 @@ def _document(errors: Errors, *, show_benign: bool) -> Plain:
 
 
 def plain_errors(errors: Errors) -> Plain:
-    """The figures and groups in JSON's own types."""
+    """Return the totals and the unexplained groups as plain JSON values."""
     return {
         "lines": errors.lines,
         "explained": errors.explained,
@@ -139,7 +139,7 @@ def _count_noun(count: int, what: str) -> str:
 
 
 def _rows(groups: Sequence[ErrorGroup], options: RenderOptions, folder: str) -> Iterator[Line]:
-    """Of each group a line in columns, and below it the first of its lines."""
+    """Yield one aligned row for each group, followed by a sample line of it."""
     cells = [(_state(group), _where(group), f"{group.count}×", _span(group.begins, group.ends)) for group in groups]
     cells = [tuple(clean(cell, redact=options.redact) for cell in row) for row in cells]  # type: ignore[misc]
     widths = [max((len(row[column]) for row in cells), default=0) for column in range(4)]
@@ -150,9 +150,11 @@ def _rows(groups: Sequence[ErrorGroup], options: RenderOptions, folder: str) -> 
 
 
 def _sample(group: ErrorGroup, options: RenderOptions, folder: str) -> Iterator[Line]:
-    """Where the first line of a group stands, and all that it says."""
+    """Yield the place and the message of the first line of a group."""
     message = message_of_line(group.sample)
-    message = redacted(message) if options.redact else message  # before its lines are joined, which tell what some are
+    message = (
+        redacted(message) if options.redact else message
+    )  # before its lines are joined: some secrets are recognized by their line
     text = clean(" ".join(message.split()), redact=options.redact)
     place = clean(str(group.origin).removeprefix(f"{folder}/" if folder else ""), redact=options.redact)
     if len(place) + 6 + LEAST > options.width:
@@ -167,7 +169,7 @@ def _sample(group: ErrorGroup, options: RenderOptions, folder: str) -> Iterator[
 
 
 def _state(group: ErrorGroup) -> str:
-    """Whether it went on until the end of the log; of what came once that is not known."""
+    """Return `ongoing` if the group lasts until the end of the log, else `stopped`, or `once` for a single line."""
     return "ongoing" if group.is_ongoing else "stopped" if group.count > 1 else "once"
 
 
@@ -184,7 +186,7 @@ def _pod(pod: RetriedPod) -> str:
 
 
 def _span(begins: int | None, ends: int | None) -> str:
-    """From when until when, as short as it is clear."""
+    """Return the time span in the shortest clear form: the date only if the span crosses midnight."""
     if begins is None or ends is None:
         return "no time"
     first, last = to_datetime(begins), to_datetime(ends)

@@ -1,4 +1,4 @@
-"""GitHub Actions: annotations on the log, at most ten a level as GitHub shows, and the whole as the job's summary.
+"""Print annotations for GitHub Actions, at most ten per level, and append the whole report to the job summary.
 
 https://docs.github.com/actions/reference/workflows-and-actions/workflow-commands
 """
@@ -19,14 +19,14 @@ from kvdiag.report.incidents import Incident, incidents, merged_finding, others_
 from kvdiag.report.markdown import verdict, write_within
 from kvdiag.safe.clean import clean, shortened
 
-MOST = 10  # annotations of a level that GitHub shows of a step
-LARGEST = 1_000_000  # bytes of a step's summary; GitHub takes 1 MiB
+MOST = 10  # annotations of one level: GitHub shows no more per step
+LARGEST = 1_000_000  # bytes of a step summary; GitHub accepts 1 MiB
 LONGEST_TITLE = 200  # characters
 SUMMARY = "GITHUB_STEP_SUMMARY"
 
 
 def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
-    """Annotations to the stream, one an incident; the summary to the file that GitHub names, if it names one."""
+    """Print one annotation for each incident, and append the report to the file in $GITHUB_STEP_SUMMARY."""
     causes = [finding for finding in report.findings if finding.explained_by is None]
     counts: Counter[str] = Counter()
     for level, annotation in _annotations(report, causes, options):
@@ -41,7 +41,7 @@ def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
 
 
 def _annotations(report: Report, causes: Sequence[Finding], options: RenderOptions) -> Iterator[tuple[str, str]]:
-    """Level and annotation of each incident, then of what could not be read."""
+    """Yield level and annotation of each incident, then one of each input that could not be read."""
     for incident in incidents(causes):
         level = _level(incident[0])
         yield level, _annotation(level, incident, options)
@@ -66,7 +66,7 @@ def _annotation(level: str, incident: Incident, options: RenderOptions) -> str:
 
 
 def _data(text: str, options: RenderOptions) -> str:
-    """Text behind `::`; clean text has no line ends that could begin another command."""
+    """Escape the text after `::`, so that it cannot begin another workflow command."""
     return clean(text, redact=options.redact).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 

@@ -1,4 +1,4 @@
-"""GitLab's code quality report: https://docs.gitlab.com/ci/testing/code_quality/."""
+"""Write GitLab's code quality report: https://docs.gitlab.com/ci/testing/code_quality/."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SEVERITIES = {
 
 
 def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
-    """A list of causes; GitLab takes one of each fingerprint."""
+    """Write a list of causes without duplicate fingerprints: GitLab accepts each fingerprint once."""
     causes = {fingerprint(one): one for one in reversed(report.findings) if one.explained_by is None}
     rows = [_row(key, finding) for key, finding in reversed(causes.items())]
     write_json(rows, stream, redact=options.redact)

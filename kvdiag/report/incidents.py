@@ -1,4 +1,4 @@
-"""Findings of one incident as one: who its victims are, and when it was."""
+"""Group the findings of one incident and describe its victims."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from kvdiag.model.report import Finding
 from kvdiag.model.values import Severity
 
-MOST_NAMED = 3  # victims, unless all were asked for
+MOST_NAMED = 3  # victims, unless -v
 
 Incident = tuple[Finding, ...]
-"""The findings of one incident; the first stands for all."""
+"""The findings of one incident; the first one represents it."""
 
 
 def incidents(findings: Iterable[Finding]) -> list[Incident]:
-    """The findings, those of one incident together, in the order of the first of each."""
+    """Group findings by incident, in the order of the first finding of each."""
     found: dict[str, list[Finding]] = {}
     for finding in findings:
         found.setdefault(finding.incident or finding.key, []).append(finding)
@@ -22,17 +22,17 @@ def incidents(findings: Iterable[Finding]) -> list[Incident]:
 
 
 def failures(findings: Iterable[Finding]) -> list[Incident]:
-    """What failed, one fault with many victims once: no symptoms, and nothing that is only for information."""
+    """Return the incidents that are failures: no symptoms, and no findings of severity info."""
     return incidents(one for one in findings if one.explained_by is None and one.severity > Severity.INFO)
 
 
 def notes(findings: Iterable[Finding]) -> list[Incident]:
-    """What is only for information."""
+    """Return the incidents of severity info that are not symptoms."""
     return incidents(one for one in findings if one.explained_by is None and one.severity is Severity.INFO)
 
 
 def victims(incident: Incident, *, is_full: bool) -> str:
-    """`17 pods of worker-1: shop/web-0, shop/web-1, shop/web-2 and 14 more`."""
+    """Return `17 pods of worker-1: shop/web-0, shop/web-1, shop/web-2 and 14 more`."""
     names = list(dict.fromkeys(one.subject.part or one.subject.name for one in incident))
     shown = names if is_full or len(names) <= MOST_NAMED + 1 else names[:MOST_NAMED]
     more = f" and {len(names) - len(shown)} more (-v names all)" if len(shown) < len(names) else ""
@@ -40,19 +40,19 @@ def victims(incident: Incident, *, is_full: bool) -> str:
 
 
 def incident_label(incident: Incident) -> str:
-    """`17 pods of worker-1`."""
+    """Return `17 pods of worker-1`."""
     node = incident[0].subject.ids.get("node", "")
     return f"{len(incident)} {_plural(incident[0])}" + (f" of {node}" if node else "")
 
 
 def others_sentence(incident: Incident) -> str:
-    """How many more are meant than the one that is spoken of."""
+    """Return ` And 16 more pods.`, or an empty string for a single victim."""
     more = len(incident) - 1
     return f" And {more} more {_kind(incident[0]) if more == 1 else _plural(incident[0])}." if more else ""
 
 
 def _kind(finding: Finding) -> str:
-    """What is befallen: a pod, a volume; of a node what the rule divides by, such as a device."""
+    """Return the kind of a victim: pod, volume…; for a part of a node the name of that part, such as device."""
     return finding.rule.same[0].replace("_", " ") if finding.subject.part else str(finding.subject.kind)
 
 
@@ -62,7 +62,7 @@ def _plural(finding: Finding) -> str:
 
 
 def merged_finding(incident: Incident) -> Finding:
-    """The first with the time and number of all, and with the heading that all have."""
+    """Return the first finding with the time span and the count of all, and with a heading that all of them share."""
     if len(incident) == 1:
         return incident[0]
     healed = [one.healed for one in incident if one.healed is not None]

@@ -1,4 +1,4 @@
-"""What was seen, one row a pod or volume: plain columns, JSON, CSV, or names alone.
+"""Print the inventory of `kvdiag pods` and `kvdiag volumes` as a table, JSON, YAML, CSV or names.
 
 NAME           STATE       SINCE     WAITS FOR        RETRIES  FINDINGS
 default/web-0  TERMINATED  20:39:21  volumes to be…         7  pod-stuck-terminating-volumes
@@ -27,7 +27,7 @@ LEAST = 4  # columns are not cut below this
 
 
 def write(inventory: Inventory, stream: TextIO, output: str, options: RenderOptions) -> None:
-    """One of `OUTPUTS`. KeyError for another."""
+    """Print the inventory; `output` is one of `OUTPUTS`. Raise KeyError for another."""
     writers: Mapping[str, Callable[[Inventory, TextIO, RenderOptions], None]] = {
         "text": _write_text,
         "wide": _write_wide,
@@ -56,7 +56,7 @@ def _write_text(inventory: Inventory, stream: TextIO, options: RenderOptions) ->
         heads.append("BECAUSE OF")
     if _fits(heads, cells, options):
         _table(heads, cells, stream, options)
-    else:  # rather a line of its own than a finding's name cut in two
+    else:  # a finding's name on a line of its own is better than one cut in two
         first_heads = heads[: heads.index("FINDINGS")]
         _table(first_heads, cells, stream, options, below=[_found(row) for row in inventory.rows])
     if inventory.slow:
@@ -69,7 +69,7 @@ def _found(row: InventoryRow) -> list[str]:
 
 
 def _explain(inventory: Inventory, stream: TextIO) -> None:
-    """The commands that tell of what explains the findings."""
+    """Print the commands that explain the causes of the findings."""
     named = dict.fromkeys(cause for row in inventory.rows for cause in row.causes)
     stream.writelines(
         f"{line}\n" for line in (["", *(f"$ {explain_command(cause)}" for cause in named)] if named else ())
@@ -112,7 +112,7 @@ def _cells(row: InventoryRow, inventory: Inventory) -> dict[str, str]:
 
 
 def _slow(inventory: Inventory, stream: TextIO, options: RenderOptions, width: int | None = None) -> None:
-    """The parts of each life, then how long each part takes over the log."""
+    """Print the duration of each step of each subject, then percentiles of each step."""
     parts = [
         {
             "NAME": row.name,
@@ -136,7 +136,7 @@ def _slow(inventory: Inventory, stream: TextIO, options: RenderOptions, width: i
 
 
 def _parts(row: InventoryRow) -> tuple[Phase, ...]:
-    """The parts of a life, and the state it is in where no part is open."""
+    """Return the phases of a subject, and its current state if that is not one of them."""
     return row.phases if row.now is None or row.now in row.phases else (*row.phases, row.now)
 
 
@@ -153,9 +153,9 @@ def _table(
     width: int | None = None,
     below: Sequence[Sequence[str]] = (),
 ) -> None:
-    """Aligned columns; the widest of them are cut until a line fits. A `width` of 0 cuts nothing.
+    """Print aligned columns and shorten the widest ones until a line fits. A `width` of 0 disables this.
 
-    `below` are words for lines of their own under each row.
+    `below` are extra lines to print under each row.
     """
     width = options.width if width is None else width
     table = [list(heads), *([clean(row[head], redact=options.redact) for head in heads] for row in rows)]
@@ -170,7 +170,7 @@ def _table(
 
 
 def _cut(text: str, size: int) -> str:
-    """The beginning and the end of a long name: what tells two generated names apart stands at its end."""
+    """Shorten a name in the middle: generated names often differ only at their end."""
     if len(text) <= size:
         return text
     tail = (size - 1) // 3
@@ -178,7 +178,7 @@ def _cut(text: str, size: int) -> str:
 
 
 def _when(stamp: int, inventory: Inventory) -> str:
-    """The time of day; with the date where the log is longer than a day."""
+    """Return the time of day; with the date if the logs cover more than a day."""
     shape = "%H:%M:%S" if inventory.ends - inventory.begins < DAY else "%m-%d %H:%M:%S"
     return to_datetime(stamp).strftime(shape)
 
@@ -194,7 +194,7 @@ def _tenths(microseconds: int) -> str:
 
 
 def _write_csv(inventory: Inventory, stream: TextIO, options: RenderOptions) -> None:
-    """The values of the JSON rows, lists joined by spaces; with `--slow` a column for each step, in seconds."""
+    """Print the values of the JSON rows as CSV, lists joined by spaces; with `--slow` a column of seconds per step."""
     steps = [spread.name for spread in inventory.spreads] if inventory.slow else []
     heads = [head for head in _HEADS if head not in {"phases", "now", "ids"}]
     out = csv.writer(stream, lineterminator="\n")
@@ -207,7 +207,7 @@ def _write_csv(inventory: Inventory, stream: TextIO, options: RenderOptions) -> 
 
 
 def _csv_cell(value: Any, options: RenderOptions) -> str:  # noqa: ANN401  # JSON's own types
-    """One cell; a word from a log must not be read as a formula by a spreadsheet."""
+    """Return one cell. A value that a spreadsheet would run as a formula is prefixed with an apostrophe."""
     text = " ".join(value) if isinstance(value, list) else "" if value is None else str(value)
     text = clean(text, redact=options.redact)
     return f"'{text}" if text.lstrip()[:1] in _FORMULAS else text

@@ -1,4 +1,4 @@
-"""Records and events as the values of a JSON object."""
+"""Convert records and events to plain JSON values, one object per line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kvdiag.model.record import LogRecord
 
 
 def record_line(record: LogRecord) -> dict[str, Any]:
-    """source, line, time, component, level, caller, message, fields, node, truncated."""
+    """Return a log record as a JSON object."""
     return {
         "source": record.origin.source,
         "line": record.origin.line,
@@ -26,7 +26,7 @@ def record_line(record: LogRecord) -> dict[str, Any]:
 
 
 def event_line(event: Event) -> dict[str, Any]:
-    """kind, time, refs, attrs, source, line; `count` and `ends` where repeats were folded."""
+    """Return an event as a JSON object; `count` and `ends` only if repeats were folded."""
     fields: dict[str, Any] = {
         "kind": event.kind,
         "time": _time(event.time),

@@ -1,4 +1,4 @@
-"""The report as JSON, by the schema in report.schema.json: for programs."""
+"""Write the report as JSON; the schema is report.schema.json."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ Plain = dict[str, Any]
 
 
 def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
-    """One JSON object, indented, with a newline at the end."""
+    """Write one indented JSON object with a newline at the end."""
     write_json(plain(report, redact=options.redact), stream, redact=options.redact)
 
 
 def plain(report: Report, *, redact: bool = True) -> Plain:
-    """The report in JSON's own types, what may be long one by one; times are RFC 3339 in UTC."""
+    """Return the report as plain JSON values. Long lists are iterators; times are RFC 3339 in UTC."""
     severities = Counter(finding.severity.label for finding in report.findings)
     return {
         "schema": SCHEMA,
@@ -46,7 +46,7 @@ def plain(report: Report, *, redact: bool = True) -> Plain:
 
 
 def _nothing_recognized(report: Report) -> list[str]:
-    """What the text report begins with where no line was understood; the exit code is 3 then."""
+    """Return the problem that no line was recognized; the exit code is 3 then."""
     if any(reading.records for reading in report.inputs) or report.problems or not report.inputs:
         return []
     return [f"{reading.source}: no log lines recognized" for reading in report.inputs]
@@ -81,7 +81,7 @@ def _version(version: SeenVersion) -> Plain:
 
 
 def finding(found: Finding, *, redact: bool = True) -> Plain:
-    """One finding in JSON's own types."""
+    """Return one finding as plain JSON values."""
     return {
         "rule": found.rule.name,
         "id": found.rule.id,

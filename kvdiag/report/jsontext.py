@@ -1,4 +1,4 @@
-"""Values as JSON that may be shown: no secret in any of its texts, nothing that moves a cursor or turns words about."""
+"""Write JSON that is safe to print: secrets are redacted, control and bidirectional characters are escaped."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from kvdiag.safe.secrets import redacted, redacted_value
 
 
 def json_text(value: object, *, redact: bool, indent: int | None = None) -> str:
-    """One document with a newline at its end: on one line, or indented."""
+    """Return one JSON document with a newline at the end, on one line or indented."""
     shown = _redacted(value, "") if redact else value
     return json_safe(json.dumps(shown, indent=indent, ensure_ascii=False)) + "\n"
 
 
 def write_json(value: object, stream: TextIO, *, redact: bool) -> None:
-    """Write one document as `json_text` with an indent of one does, the items of an iterator one by one."""
+    """Write one JSON document with an indent of one. The items of iterators are written one by one to save memory."""
     stream.writelines(json_safe(piece) for piece in _pieces(value, "", 0, redact=redact))
     stream.write("\n")
 
@@ -43,12 +43,12 @@ def _pieces(value: Any, key: str, level: int, *, redact: bool) -> Iterator[str]:
 
 
 def without_secrets(value: object) -> object:
-    """The same value with no secret in any of its texts."""
+    """Return a copy of the value with secrets redacted in every string."""
     return _redacted(value, "")
 
 
 def _redacted(value: Any, key: str) -> Any:  # noqa: ANN401  # JSON's own types
-    """A text is judged together with its key: `password=…` is a secret, `…` alone is not."""
+    """Redact a string together with its key: `password=…` is a secret, `…` alone is not."""
     if isinstance(value, str):
         return redacted_value(key, value)
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""JUnit XML, as every CI server shows it: a cause is a test that failed, what is only possible one that was skipped."""
+"""Write JUnit XML for CI servers: a confirmed cause is a failed test, a possible one is a skipped test."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NO_XML = lazy_regex("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
-    """One suite; without a finding one test that passed, and one that failed for each input that could not be read."""
+    """Write one test suite: a test per cause, an error per unreadable input, or one passed test if there is neither."""
     causes = [finding for finding in report.findings if finding.explained_by is None]
     suite = ET.Element("testsuite", name="kvdiag")
     for finding in causes:
@@ -49,7 +49,7 @@ def _case(suite: ET.Element, finding: Finding, symptoms: Sequence[Finding], opti
 
 
 def _text(words: str, options: RenderOptions) -> str:
-    """Words that XML can hold: it has no way to write most control characters."""
+    """Redact and escape text, and replace the control characters that XML cannot contain."""
     return _legible(clean(words, redact=options.redact))
 
 

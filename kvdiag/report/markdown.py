@@ -1,4 +1,4 @@
-"""Markdown for a comment or a job summary: a table of causes, and each in full behind a fold."""
+"""Write Markdown for a comment or a job summary: a table of causes, and each cause in a `<details>` block."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from kvdiag.report.plain_text import evidence_lines
 from kvdiag.report.safe_commands import safe_fix
 from kvdiag.safe.clean import clean
 
-LARGEST = 60_000  # bytes of a comment; GitHub takes 65,536 characters
-SPARE = 500  # bytes for what is told of what did not fit, and for the head of the table
+LARGEST = 60_000  # bytes of a comment; GitHub accepts 65,536 characters
+SPARE = 500  # bytes kept free for the head of the table and the sentences about what did not fit
 MOST_PROBLEMS = 20
 TABLE = ("", "| Severity | What | Of what |", "|---|---|---|")
 _MARKUP = lazy_regex(r"([\\`*_{}\[\]<>#|~!@])")
@@ -24,12 +24,12 @@ _LINKS = lazy_regex(r"(?i)(https?|www)([:.])")
 
 
 def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
-    """What was found, in full, and what nothing explains, as much as a comment may have."""
+    """Write the report within the size limit of a comment."""
     write_within(report, stream, options, LARGEST)
 
 
 def write_within(report: Report, stream: TextIO, options: RenderOptions, room: int) -> None:
-    """The same in so many bytes: a table of the causes and the gravest in full, of both as many as fit."""
+    """Write the report in at most `room` bytes: a table of the causes, and as many causes in full as fit."""
     causes = [finding for finding in report.findings if finding.explained_by is None]
     graver = [finding for finding in causes if finding.severity > Severity.INFO]
     ends = [f"### kvdiag: {verdict(report)}"], list(_foot(report, options))
@@ -48,7 +48,7 @@ def write_within(report: Report, stream: TextIO, options: RenderOptions, room: i
 
 
 def _fitting(blocks: Iterable[Sequence[str]], room: int) -> list[Sequence[str]]:
-    """The first blocks that take no more bytes than there is room for."""
+    """Return the first blocks that fit into `room` bytes."""
     fitting: list[Sequence[str]] = []
     for block in blocks:
         room -= _size(block)
@@ -86,7 +86,7 @@ def _foot(report: Report, options: RenderOptions) -> Iterator[str]:
 
 
 def verdict(report: Report) -> str:
-    """In a few words how it stands: the failures and notes of the report for a person."""
+    """Return a one-line summary: the number of failures, the highest severity, the number of notes."""
     found, noted = failures(report.findings), notes(report.findings)
     more = f"; {len(noted)} note{'' if len(noted) == 1 else 's'}" if noted else ""
     if not found:
@@ -122,14 +122,14 @@ def _full(finding: Finding, symptoms: Sequence[Finding], options: RenderOptions)
 
 
 def escape_markdown(text: str, options: RenderOptions) -> str:
-    """Words in which nothing is a sign of Markdown or HTML, a mention, a reference or a link."""
+    """Escape text so that it contains no Markdown, HTML, mention, issue reference or link."""
     return _LINKS.sub(
         lambda found: f"{found[1]}&#{ord(found[2])};", _MARKUP.sub(r"\\\1", clean(text, redact=options.redact))
     )
 
 
 def code(text: str, options: RenderOptions) -> str:
-    """Words as code, in a table too; between as many backquotes as they do not have in a row."""
+    """Return text as inline code that is also valid in a table, fenced by enough backquotes."""
     shown_text = clean(text, redact=options.redact).replace("|", "\\|")
     quote = "`" * (_longest_run(shown_text) + 1)
     space = " " if shown_text[:1] == "`" or shown_text[-1:] == "`" else ""

@@ -1,4 +1,4 @@
-"""One JSON object a line: each finding as in the JSON report, for tools that read a stream."""
+"""Write one JSON object per line: each finding as in the JSON report, for tools that read a stream."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ from kvdiag.report.jsontext import json_text
 
 
 def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
-    """A line a finding, causes first."""
+    """Write one line for each finding, causes first."""
     rows = (plain(finding, redact=options.redact) for finding in report.findings)
     stream.writelines(json_text(row, redact=options.redact) for row in rows)

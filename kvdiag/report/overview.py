@@ -1,4 +1,4 @@
-"""Several failures at a glance, before each is told: one row each, the gravest first.
+"""Print a table of the failures, one row each, the most severe first.
 
 3 failures: 1 high, 2 medium; 1 note
 
@@ -19,12 +19,15 @@ from kvdiag.report import RenderOptions
 from kvdiag.report.incidents import Incident, incident_label, merged_finding
 from kvdiag.safe.clean import clean
 
-MOST_ROWS = 20  # of more failures only those that are critical or high
+MOST_ROWS = 20  # rows; of more failures only the critical and high ones are listed
 _UUID = lazy_regex(r"\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
 
 
 def overview(failures: Sequence[Incident], options: RenderOptions) -> str:
-    """A table of the failures, with a line that counts those for which there is no room, unless all are asked for."""
+    """Return a table of the failures.
+
+    If there are many and -v is not given, it has only the critical and high ones, and a count of the others.
+    """
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -70,11 +73,11 @@ def _cells(incident: Incident, *, is_long: bool) -> tuple[str, ...]:
 
 
 def _object(incident: Incident) -> str:
-    """What failed: its name, an id in it by its beginning; of several of a kind how many."""
+    """Return the name of what failed, with UUIDs shortened; for several victims their number."""
     subject = incident[0].subject
     return incident_label(incident) if len(incident) > 1 else _UUID.sub(r"\1…", subject.part or subject.name)
 
 
 def state_word(finding: Finding) -> str:
-    """Where the fault stood at the end of the logs, in one word; nothing where they do not show it."""
+    """Return the state of the fault at the end of the logs in one word; empty if unknown."""
     return "" if finding.state is State.UNKNOWN else str(finding.state)

@@ -1,4 +1,4 @@
-"""What the report for a terminal and the page say in the same words: of what, since when, from which lines."""
+"""Phrases shared by the terminal report and the HTML page: subject, time span, inputs, messages without headers."""
 
 from __future__ import annotations
 
@@ -19,14 +19,16 @@ from kvdiag.model.timeline import SeenVersion
 from kvdiag.model.values import State, SubjectKind
 from kvdiag.report.incidents import failures, notes
 
-GUESSED = lazy_regex(r"the file's date|assumed from today|without a time")  # where no log tells the date
+GUESSED = lazy_regex(
+    r"the file's date|assumed from today|without a time"
+)  # the clock was assumed, as no log has the date
 MOST_NAMED = 5  # logs, unless -v
 OPERATION = 'Operation for "{'  # how kubelet begins the error of a volume; names of objects follow
 IDS = ["pod_uid", "volume_handle", "driver", "sandbox_id", "container_id"]
 
 
 def symptoms_by_cause(findings: Sequence[Finding]) -> Mapping[str, list[Finding]]:
-    """Symptoms by the key of the cause at the top of their chain."""
+    """Group symptoms by the key of the root cause that explains them."""
     under: dict[str, list[Finding]] = defaultdict(list)
     above = causes(findings)
     for finding in findings:
@@ -36,13 +38,13 @@ def symptoms_by_cause(findings: Sequence[Finding]) -> Mapping[str, list[Finding]
 
 
 def evidence_message(evidence: Evidence) -> str:
-    """What the line of an evidence says without its headers: they are told beside it."""
+    """Return the message of a line of evidence without its header, which is printed beside it."""
     body = read_body(peel(evidence.event.logged).body)
     return _message(body) if body is not None and body.message else evidence.event.text
 
 
 def message_of_line(line: str) -> str:
-    """What a line says without its headers; of an event its object and message."""
+    """Return the message of a log line without its header; for an event its object and message."""
     peeled = peel(line.encode("utf-8", "replace"))
     body = read_body(peeled.body)
     if body is None or not body.message:
@@ -59,7 +61,7 @@ def _message(body: Body) -> str:
 
 
 def subject_lines(finding: Finding) -> Iterator[str]:
-    """The subject by name, then by the ids one would search the logs for."""
+    """Yield the subject by name, then its ids, which users search the logs for."""
     subject = finding.subject
     where = [f"on {subject.ids['node']}"] if subject.kind is not SubjectKind.NODE and subject.ids.get("node") else []
     pod = [f"of pod {subject.ids['pod']}"] if subject.kind is not SubjectKind.POD and subject.ids.get("pod") else []
@@ -71,7 +73,7 @@ def subject_lines(finding: Finding) -> Iterator[str]:
 
 
 def span_sentence(finding: Finding) -> str:
-    """Where the fault stood at the end of the logs, since when it was, and how often."""
+    """Return the state at the end of the logs, the start, the count and the duration of a fault as a sentence."""
     begins, lasted = format_time(finding.begins), finding.ends - finding.begins
     took = f" in {format_duration(lasted)}" if lasted >= SECOND else ""
     state = _state(finding)
@@ -83,7 +85,7 @@ def span_sentence(finding: Finding) -> str:
 
 
 def _state(finding: Finding) -> str:
-    """What the logs show of its end."""
+    """Return a sentence on how the fault ended; empty if the logs do not show it."""
     if finding.healed is not None:
         return f"Over since {_same_day(finding.healed, finding.begins)}."
     if finding.deleted is not None:
@@ -92,29 +94,29 @@ def _state(finding: Finding) -> str:
 
 
 def _same_day(stamp: int, begins: int) -> str:
-    """A moment, its date left out where it is that of another that is told beside it."""
+    """Return a time without its date if that is the date of `begins`."""
     day, time = format_time(stamp).split(" ")
     return time if format_time(begins).startswith(day) else f"{day} {time}"
 
 
 def format_time(stamp: int) -> str:
-    """`2026-11-20 20:39:21`."""
+    """Return a time as `2026-11-20 20:39:21`."""
     return to_datetime(stamp).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def format_span(begins: int, ends: int) -> str:
-    """Both moments, the date once where it is the same."""
+    """Return a time span; the date is printed once if both times share it."""
     first, last = format_time(begins), format_time(ends)
     return f"{first} to {last.partition(' ')[2] if first[:10] == last[:10] else last} UTC"
 
 
 def format_clock(stamp: int) -> str:
-    """`20:39:21.779`."""
+    """Return a time of day as `20:39:21.779`."""
     return to_datetime(stamp).strftime("%H:%M:%S.%f")[:-3]
 
 
 def versions_seen(versions: Sequence[SeenVersion]) -> Iterator[str]:
-    """Each component once: as it was printed, else as its wordings tell."""
+    """Yield each component with its version: as printed in the logs, else the range inferred from wordings."""
     printed = {version.component for version in versions if version.version}
     seen = set()
     for version in versions:
@@ -127,7 +129,7 @@ def versions_seen(versions: Sequence[SeenVersion]) -> Iterator[str]:
 
 
 def nothing_found(report: Report) -> str:
-    """What it means that nothing was found."""
+    """Return the sentence for a report without findings."""
     if report.is_empty:
         return "Nothing was logged in the requested time."
     is_read = any(reading.records for reading in report.inputs)
@@ -135,7 +137,7 @@ def nothing_found(report: Report) -> str:
 
 
 def count_sentence(report: Report) -> str:
-    """How many failures there are of each severity, what they explain, and how many notes."""
+    """Return the number of failures by severity, of explained symptoms and of notes."""
     found, noted = failures(report.findings), notes(report.findings)
     by = Counter(incident[0].severity for incident in found)
     graded = ", ".join(f"{number} {severity.label}" for severity, number in sorted(by.items(), reverse=True))
@@ -150,7 +152,7 @@ def _count_noun(number: int, word: str) -> str:
 
 
 def input_summary(readings: Sequence[Reading], folder: str) -> str:
-    """How much was read, and of which time."""
+    """Return the number of logs and lines, and the time span that they cover."""
     logs = readings[0].source if len(readings) == 1 else f"{len(readings)} logs{f' in {folder}' if folder else ''}"
     begins = [reading.begins for reading in readings if reading.begins is not None]
     ends = [reading.ends for reading in readings if reading.ends is not None]
@@ -159,9 +161,9 @@ def input_summary(readings: Sequence[Reading], folder: str) -> str:
 
 
 def input_lines(readings: Sequence[Reading], *, is_all: bool) -> Iterator[str]:
-    """A line for each input, or for those of which little was understood; what was inferred about clocks.
+    """Yield one line for each input of which little was recognized (all with `is_all`), then how clocks were inferred.
 
-    That is said once for all inputs it holds for; of many, all are named where all are asked for.
+    Inputs with the same inferred clock share a line; more than `MOST_NAMED` of them are only counted.
     """
     poor = [reading for reading in readings if is_all or not reading.records or reading.unread > reading.lines // 2]
     for reading in poor if is_all else poor[:MOST_NAMED]:
@@ -180,7 +182,7 @@ def input_lines(readings: Sequence[Reading], *, is_all: bool) -> Iterator[str]:
 
 
 def common_folder(report: Report) -> str:
-    """The folder that all inputs have in common, so that it need not stand in every line."""
+    """Return the folder that contains all inputs, which is then left out of the printed places."""
     sources = [reading.source for reading in report.inputs]
     if len(sources) < 2 or not all("/" in source for source in sources) or len({s[0] == "/" for s in sources}) > 1:
         return ""

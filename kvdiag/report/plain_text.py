@@ -1,4 +1,4 @@
-"""A finding as lines of plain text, in JUnit's reports and for agents: why, evidence, what to do, what it explains."""
+"""Render a finding as plain text lines, for JUnit and for agents: cause, evidence, steps, symptoms."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LONGEST = 600  # characters of a log line
 def plain_lines(
     finding: Finding, symptoms: Sequence[Finding], options: RenderOptions, *, quote: str = "", longest: int = LONGEST
 ) -> Iterator[str]:
-    """Lines that are safe to show; those of a log begin with `quote`."""
+    """Yield escaped and redacted lines; `quote` is put before each log line."""
 
     def safe(text: str) -> str:
         return clean(text, redact=options.redact)
@@ -32,7 +32,7 @@ def plain_lines(
 
 
 def evidence_lines(finding: Finding, options: RenderOptions, longest: int = LONGEST) -> list[str]:
-    """The lines that a finding rests on, each behind its place."""
+    """Return the lines of evidence, each after its place."""
     return [_evidence(one, options, longest) for one in finding.evidence]
 
 

@@ -1,7 +1,7 @@
-"""Figures for node_exporter's textfile collector: how many findings of each rule, and when kvdiag last ran.
+"""Write metrics for node_exporter's textfile collector: the number of findings per rule, and the time of the run.
 
 https://prometheus.io/docs/instrumenting/exposition_formats/
-Write it with --output-file beside the collector's folder and rename it, as the collector asks.
+Write the file with --output-file outside of the collector's folder, then move it there: it must appear at once.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kvdiag.report import RenderOptions
 
 
 def write(report: Report, stream: TextIO, options: RenderOptions) -> None:  # noqa: ARG001 (as every output)
-    """Gauges; a rule's name is ours or a user's, never a word of a log."""
+    """Write gauges. The names of rules come from kvdiag or the user, never from a log, so they need no escaping."""
     counts = Counter((one.rule.name, one.severity.label, str(one.verdict), str(one.role)) for one in report.findings)
     stream.write("# HELP kvdiag_findings Findings of the last run.\n# TYPE kvdiag_findings gauge\n")
     for (rule, severity, verdict, role), count in sorted(counts.items()):

@@ -1,6 +1,6 @@
-"""Commands as they may be shown: whole, or not at all.
+"""Withhold a command if redaction would change it.
 
-A command in which something was redacted is another command: a quote may be gone with the secret. So it is left out.
+With a secret, a quote may be removed too, and the rest would be a different command.
 """
 
 from __future__ import annotations
@@ -12,5 +12,5 @@ WITHHELD = "command left out: a name in it looks like a secret"
 
 
 def safe_fix(fix: Fix, *, redact: bool) -> Fix:
-    """The step with its command, or with the reason why there is none."""
+    """Return the step with its command, or with the reason why the command is withheld."""
     return fix if clean(fix.run, redact=redact) == fix.run else fix._replace(run="", withheld=WITHHELD)

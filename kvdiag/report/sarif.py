@@ -1,9 +1,9 @@
-"""SARIF 2.1.0, as GitHub code scanning and other viewers of static analysis read it.
+"""Write SARIF 2.1.0 for GitHub code scanning and other viewers of static analysis.
 
 https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
-A finding is a result; its evidence lines are locations; a symptom names the result that explains it. GitHub reads at
-most 25,000 results and shows 5,000; it wants a location for each, whole regions, a help for each rule, and knows a
-result again by `primaryLocationLineHash` alone:
+A finding is a result; its lines of evidence are locations; a symptom names the result that explains it. GitHub reads
+at most 25,000 results and shows 5,000. It requires a location for each, complete regions and a help text for each rule,
+and recognizes a result of an earlier run by `primaryLocationLineHash` only:
 https://docs.github.com/en/code-security/code-scanning/integrating-with-code-scanning/sarif-support-for-code-scanning
 """
 
@@ -33,7 +33,7 @@ _PROBLEM = {"error": "error", "warning": "warning", "note": "recommendation"}
 
 
 def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
-    """One log with one run; findings beyond `MOST`, which are the least grave, are counted in its properties."""
+    """Write one SARIF log with one run. Findings beyond `MOST`, the least severe ones, are only counted."""
     reported = report.findings[:MOST]
     rules = list({finding.rule.id: finding.rule for finding in reported}.values())
     numbers = {rule.id: number for number, rule in enumerate(rules)}
@@ -96,7 +96,7 @@ def _result(finding: Finding, numbers: dict[str, int], report: Report, options: 
 
 
 def level(severity: Severity) -> str:
-    """SARIF's word for a severity."""
+    """Return the SARIF level of a severity."""
     return "error" if severity >= Severity.HIGH else "warning" if severity is Severity.MEDIUM else "note"
 
 
@@ -111,18 +111,18 @@ def _message(finding: Finding, options: RenderOptions) -> str:
 
 
 def _location(evidence: Evidence) -> Plain:
-    """Where a line stands, and what it says."""
+    """Return the place and the text of a line of evidence."""
     origin, text = evidence.event.origin, evidence.event.text
     return _physical(origin.source, max(1, origin.line), text)
 
 
 def _nowhere(report: Report) -> Plain:
-    """For what no line shows: the beginning of the first log."""
+    """Return the first line of the first log, for a finding without evidence: GitHub requires a location."""
     return _physical(report.inputs[0].source if report.inputs else "kvdiag", 1, "")
 
 
 def _physical(source: str, line: int, text: str) -> Plain:
-    """A whole line; columns count UTF-16 units from 1."""
+    """Return the location of a whole line; columns count UTF-16 code units from 1."""
     ends = len(text.encode("utf-16-le", "surrogatepass")) // 2 + 1
     region: Plain = {"startLine": line, "startColumn": 1, "endLine": line, "endColumn": ends}
     region |= {"snippet": {"text": text}} if text else {}

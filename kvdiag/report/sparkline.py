@@ -1,4 +1,4 @@
-"""A strip of when: error lines over the span of the logs, and under it when each finding was.
+"""A sparkline of error lines over the time span of the logs, with a bar for each finding below it.
 
 When
   2026-11-20 20:39:01 to 20:41:39 UTC; 2.3s and at most 4 error lines a column
@@ -21,13 +21,13 @@ from kvdiag.report.phrases import format_span
 LEVELS = "▁▂▃▄▅▆▇█"
 BEGAN, LASTED, HEALED = "●", "━", "○"
 ERRORS = "errors"
-SHORTEST = 2 * SECOND  # of which when within it is worth a picture
+SHORTEST = 2 * SECOND  # logs over a shorter time need no picture
 LEAST = 20  # columns of a strip
-MOST_ROWS = 8  # unless all were asked for
+MOST_ROWS = 8  # unless -v
 
 
 class Row(NamedTuple):
-    """One line of the strip: what it is of, how bad that is, and its columns."""
+    """One row of the sparkline: its label, its severity and its columns."""
 
     name: str
     severity: Severity | None
@@ -35,7 +35,7 @@ class Row(NamedTuple):
 
 
 def sparkline(report: Report, found: Sequence[Incident], width: int, *, is_all: bool = False) -> Iterator[str | Row]:
-    """The title, the rows, and how many there was no room for; nothing where the logs tell no time, or too little."""
+    """Yield the title, the rows, and how many rows were left out; nothing if the logs cover no or too little time."""
     if report.span is None or not (found or report.errors.groups):
         return
     begins, ends = report.span
@@ -72,13 +72,13 @@ def _counts(when: Histogram, begins: int, ends: int, columns: int) -> list[int]:
 
 
 def _bars(counts: Sequence[int]) -> str:
-    """A bar for each count; the least there is can be seen."""
+    """Return a bar for each count; the smallest non-zero count is still visible."""
     most = max(counts)
     return "".join(LEVELS[(count * len(LEVELS) - 1) // most] if count else " " for count in counts).rstrip()
 
 
 def _when(incident: Incident, begins: int, ends: int, columns: int) -> str:
-    """From when until when it was, and when it healed."""
+    """Return a bar from the first to the last line of the finding, with a mark where it healed."""
     finding = merged_finding(incident)
     first, last = (_column(time, begins, ends, columns) for time in (finding.begins, finding.ends))
     healed = None if finding.healed is None else _column(finding.healed, begins, ends, columns)

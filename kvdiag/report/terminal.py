@@ -1,4 +1,4 @@
-"""The report for a person: what is wrong, of what, how one knows, what to do; at any width, in colour or not."""
+"""Print the report on a terminal: failures, evidence, steps, unexplained errors; at any width, coloured or not."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ from kvdiag.safe.clean import clean, shortened
 
 EVIDENCE_LINES = 2  # of a log line's message, unless -v
 KEY_LINES = 5  # of the line that shows the fault
-MOST_IN_FULL = 5  # failures; of more each takes a few lines
-MOST_STEPS = 3  # after the first
-LONGEST_REASON = 40  # characters of what a sentence ends with, to look for in a line
+MOST_IN_FULL = 5  # failures; if there are more, each has a few lines only
+MOST_STEPS = 3  # steps after the first one, unless -v
+LONGEST_REASON = 40  # characters of the error at the end of a sentence, to search for in a line
 
 
 class Piece(NamedTuple):
-    """Text on one line in one colour, and where it leads."""
+    """A piece of text on one line, with its colour and its link."""
 
     text: str
     colour: str = ""
@@ -51,7 +51,7 @@ class Piece(NamedTuple):
 
 
 def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
-    """What failed, several at a glance first; what is only for information; what nothing explains; what was read."""
+    """Print the failures (an overview first if there are several), the notes, unexplained errors and inputs."""
     writer = _Writer(stream, options, common_folder(report))
     found, noted = failures(report.findings), notes(report.findings)
     if options.quiet:
@@ -72,7 +72,7 @@ class _Writer:
         self.stream, self.options, self.folder = stream, options, folder
 
     def put(self, *pieces: Piece) -> None:
-        """One line."""
+        """Print one line."""
         self.stream.write("".join(map(self._styled, pieces)) + "\n")
 
     def _styled(self, piece: Piece) -> str:
@@ -80,14 +80,14 @@ class _Writer:
         return linked(text, piece.link) if self.options.links else text
 
     def overview(self, found: Sequence[Incident], report: Report) -> None:
-        """How many failures there are, and a row for each."""
+        """Print the number of failures and a row for each."""
         self._paragraph(f"{count_sentence(report)}.", style="bold")
         self._blank()
         self.stream.write(overview(found, self.options))
         self._blank()
 
     def failures(self, found: Sequence[Incident], report: Report) -> None:
-        """Each failure: of many what one needs first, of very many none but their rows, unless all is asked for."""
+        """Print each failure: in full, or only its first lines if there are many; all in full with -v."""
         under = symptoms_by_cause(report.findings)
         is_full = len(found) <= MOST_IN_FULL or bool(self.options.verbose)
         for incident in found if is_full or len(found) <= MOST_ROWS else ():
@@ -98,7 +98,7 @@ class _Writer:
                 self._blank()
 
     def finding(self, incident: Incident, under: Mapping[str, list[Finding]]) -> None:
-        """One cause in full, with what it explains; of many victims the first."""
+        """Print one cause in full, with the symptoms that it explains; for an incident, its first victim."""
         finding, is_all = incident[0], bool(self.options.verbose)
         key_line = self._first_screen(incident, most=KEY_LINES)
         why = finding.cause.split("\n\n")
@@ -116,7 +116,7 @@ class _Writer:
         self._blank()
 
     def _first_screen(self, incident: Incident, *, most: int) -> Evidence | None:
-        """What failed, where it stands, the first thing to do, and the line that shows it, which is returned."""
+        """Print title, place, first step and the line that shows the fault; return that line."""
         finding = incident[0]
         key_line = _key_evidence(finding)
         self._head(incident)
@@ -129,7 +129,7 @@ class _Writer:
         return key_line
 
     def notes(self, noted: Sequence[Incident], report: Report) -> None:
-        """What is no failure: a first try that failed, a fault that passed; a line each unless all is asked for."""
+        """Print findings of severity info, such as a first failed try: one line each, in full with -v."""
         if noted and not failures(report.findings):
             known = "known " if report.errors.groups else ""
             self._paragraph(
@@ -145,7 +145,7 @@ class _Writer:
             self._blank()
 
     def needs(self, needs: Sequence[Need]) -> None:
-        """Which logs would turn what is possible into a verdict."""
+        """Print which logs would confirm the possible findings."""
         if not needs:
             return
         self._paragraph("To confirm, collect", style="bold")
@@ -162,7 +162,7 @@ class _Writer:
         self._blank()
 
     def foot(self, report: Report) -> None:
-        """What was looked at, so that silence can be judged."""
+        """Print what was read, so that the user can judge what the absence of findings means."""
         if not report.findings:
             self._paragraph(nothing_found(report))
         self._errors(report.errors)
@@ -174,7 +174,7 @@ class _Writer:
             self._paragraph(line.replace(f"{self.folder}/", "") if self.folder else line, hang=2, style="dim")
 
     def nothing(self, report: Report, noted: int) -> None:
-        """In one line, that there is no alarm, and what that rests on."""
+        """Print one line if there is no failure: the inputs, notes and unexplained groups."""
         left = len(report.errors.groups)
         more = [f"{noted} for information"] if noted else []
         more += [f"{left} group{'' if left == 1 else 's'} of errors not explained"] if left else []
@@ -182,7 +182,7 @@ class _Writer:
         self.put(Piece(self._clean("; ".join([f"{found} in {input_summary(report.inputs, self.folder)}", *more]))))
 
     def _activity(self, report: Report) -> None:
-        """Error lines and findings over the time of the logs."""
+        """Print error lines and findings over the time of the logs."""
         causes = [finding for finding in report.findings if finding.explained_by is None]
         alarms = [finding for finding in causes if finding.severity > Severity.INFO]
         is_all = bool(self.options.verbose)
@@ -200,7 +200,7 @@ class _Writer:
             self._blank()
 
     def _errors(self, errors: Errors) -> None:
-        """What no finding tells of."""
+        """Print the error lines that no finding explains."""
         lines = list(section(errors, self.options, self.folder))
         for line in lines:
             if line.origin is not None:
@@ -239,7 +239,7 @@ class _Writer:
             self._paragraph(" ".join(paragraph.split()), indent=4)
 
     def _evidence(self, rows: Sequence[Evidence]) -> None:
-        """The other lines: without -v one, of another kind than the one that was shown."""
+        """Print the other lines of evidence; with -v only."""
         if not self.options.verbose:
             rows = rows[:0]
         if rows:
@@ -248,13 +248,13 @@ class _Writer:
             self._line(row, indent=4)
 
     def _line(self, row: Evidence, *, indent: int, most: int = EVIDENCE_LINES, about: str = "") -> None:
-        """A line of a log: where it stands, when it was written, what it says; of a long one what is `about`."""
+        """Print a log line: place, time, message. A long message is cut around the text `about`."""
         many = f", one of {row.total}" if row.total > 1 else ""
         self._place(row.event.origin, f"{format_clock(row.event.time)}{many}", indent=indent)
         self._paragraph(self._shortened(evidence_message(row), most, about), indent=indent + 2)
 
     def _place(self, origin: Origin, rest: str, *, indent: int) -> None:
-        """Where a line stands, in one piece, so that it can be clicked and copied."""
+        """Print the place of a line unbroken, so that it can be clicked and copied."""
         place, link = self._clean(self._shown(str(origin))), file_uri(origin, redact=self.options.redact)
         room = self.options.width - len(place) - indent - 2
         if len(rest) <= room:
@@ -264,13 +264,13 @@ class _Writer:
             self._paragraph(rest, indent=indent + 2)
 
     def _first(self, steps: Sequence[Fix]) -> None:
-        """The first thing to do."""
+        """Print the first step of the fix."""
         for step in self._shown_steps(steps):
             self._paragraph(f"First: {step.text}{_guard(step)}", indent=2)
             self._run(step, indent=4)
 
     def _next(self, finding: Finding) -> None:
-        """What to do after that."""
+        """Print the further steps of the fix."""
         steps = finding.fix[1:] if self.options.verbose else finding.fix[1 : MOST_STEPS + 1]
         if steps:
             self._title("Next")
@@ -305,7 +305,7 @@ class _Writer:
             self._paragraph(f"{symptom.rule.name}: {symptom.says}{others_sentence(incident)}{way}", indent=4, hang=2)
 
     def _to_collect(self, finding: Finding) -> None:
-        """A symptom that no rule explains, and where to look for its cause."""
+        """Print the commands that may show the cause, for a symptom that no finding explains."""
         if finding.collect:
             self._blank()
             self._paragraph("No rule names the cause. If the error above does not show it, collect:", indent=2)
@@ -320,11 +320,11 @@ class _Writer:
         self.put()
 
     def _command(self, command: str, *, indent: int = 7) -> None:
-        """A command on one line whatever its length: it is there to be copied."""
+        """Print a command on one line whatever its length, so that it can be copied."""
         self.put(Piece(f"{' ' * indent}$ "), Piece(self._clean(command), "command"))
 
     def _paragraph(self, text: str, *, indent: int = 0, hang: int = 0, style: str = "") -> None:
-        """Text wrapped to the width; lines after the first stand `hang` columns further in."""
+        """Print text wrapped to the width; lines after the first are indented by `hang` more columns."""
         for number, line in enumerate(_wrapped(self._clean(text), self.options.width - indent - hang)):
             margin = " " * (indent + (hang if number else 0))
             self.put(Piece(margin), Piece(line, style))
@@ -333,12 +333,15 @@ class _Writer:
         return clean(text, redact=self.options.redact)
 
     def _shown(self, source: str) -> str:
-        """A source's name without the folder that all have in common."""
+        """Return the name of a source without the common folder."""
         return source.removeprefix(f"{self.folder}/") if self.folder else source
 
     def _shortened(self, text: str, most: int, about: str = "") -> str:
-        """A log's words in a few lines, unless all were asked for."""
-        text, room = self._clean(text), most * (self.options.width - 6)  # whole: a secret that is cut cannot be told
+        """Shorten a log message to `most` lines; with -v return it whole."""
+        text, room = (
+            self._clean(text),
+            most * (self.options.width - 6),
+        )  # before it is cut: half a secret could not be recognized
         if self.options.verbose or len(text) <= room:
             return text
         at = text.find(self._clean(about)) if about else -1
@@ -348,7 +351,7 @@ class _Writer:
 
 
 def _key_evidence(finding: Finding) -> Evidence | None:
-    """The line that shows the fault best: one of those that are counted, with the words of the sentence, and short."""
+    """Return the line that shows the fault best: a counted line with the error text, the shortest of these."""
     healing = finding.rule.healed.by if finding.rule.healed else ()
     of_fault = [one for one in finding.evidence if one.step not in healing]
     rows = [one for one in of_fault if one.step == finding.rule.counts] or of_fault or list(finding.evidence)
@@ -362,7 +365,7 @@ def _key_evidence(finding: Finding) -> Evidence | None:
 
 
 def _reason(finding: Finding) -> str:
-    """How the sentence begins to tell of the error, to look for in a line."""
+    """Return the beginning of the error text in the finding's sentence, to find it in a line."""
     return finding.says.rstrip(".").rpartition(": ")[2][:LONGEST_REASON]
 
 
@@ -371,7 +374,7 @@ def _guard(step: Fix) -> str:
 
 
 def _hue(severity: Severity | None) -> str:
-    """The colour of a row of the strip."""
+    """Return the colour of a row of the sparkline."""
     if severity is None:
         return "dim"
     return "bad" if severity >= Severity.HIGH else ""

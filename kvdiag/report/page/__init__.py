@@ -1,1 +1,1 @@
-"""An analysis or a timeline → one HTML page that needs nothing from elsewhere and can be read without JavaScript."""
+"""Write a report or timelines as one self-contained HTML page that is readable without JavaScript."""

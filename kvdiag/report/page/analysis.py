@@ -1,4 +1,4 @@
-"""`analyze -o html`: the verdict, its causes, the picture, each cause in full, and what was read."""
+"""Write the page of `analyze -o html`: verdict, causes, timeline picture, each cause in full, inputs."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from kvdiag.report.phrases import common_folder, format_span, input_lines, input
 
 MOST_STRIPS = 12
 WHOLE = 1000  # parts of a strip
-NARROWEST = 4  # parts that a state takes at least, so that short ones can be seen
+NARROWEST = 4  # parts that a state has at least, so that short ones are visible
 
 
 def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
-    """One page about the whole report."""
+    """Write one page with the whole report."""
     write_page(page_of(report, options), stream, options)
 
 
 def page_of(report: Report, options: RenderOptions) -> Page:
-    """What the page about a report shows."""
+    """Return the values that the template shows for a report."""
     lanes = report.lanes or Lanes((), 0, 0)
     sources = Sources(reading.source for reading in report.inputs)
     renderer = FindingRenderer(report.findings, lanes, sources, options)
@@ -61,12 +61,12 @@ def page_of(report: Report, options: RenderOptions) -> Page:
 
 
 def picture(lanes: Lanes, findings: Sequence[Finding], sources: Sources, options: RenderOptions) -> str:
-    """The data that the script draws; empty where there is nothing to draw."""
+    """Return the data that script.js draws; empty if there are no lanes."""
     return columns(lanes, {anchor(one): one for one in findings}, sources, options) if lanes.lanes else ""
 
 
 def cut(lanes: Lanes) -> str:
-    """What there was no room for in the picture."""
+    """Return a sentence with the number of lanes and events that were left out of the picture."""
     left = [
         f"{count:,} {what}{'' if count == 1 else 's'}"
         for count, what in ((lanes.unlisted, "lane"), (lanes.cut, "event"))
@@ -78,7 +78,7 @@ def cut(lanes: Lanes) -> str:
 
 
 def strips(lanes: Lanes, findings: Sequence[Finding]) -> Iterator[Strip]:
-    """The states of what was found, for who sees no picture: on paper, or without JavaScript."""
+    """Yield the states of each subject with a finding, for readers without the picture: paper, no JavaScript."""
     of_subject: dict[tuple[str, str], list[Lane]] = defaultdict(list)
     for lane in lanes.lanes:
         if lane.bars:
@@ -92,7 +92,7 @@ def strips(lanes: Lanes, findings: Sequence[Finding]) -> Iterator[Strip]:
 
 
 def strip(lane: Lane, begins: int, ends: int) -> Strip:
-    """The states of one lane between two times."""
+    """Return the states of one lane between two times."""
     parts = []
     for bar in lane.bars:
         at = (bar.begins - begins) * WHOLE // (ends - begins)

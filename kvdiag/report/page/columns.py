@@ -1,9 +1,9 @@
-"""The picture's data: columns of numbers and a table of texts, deflated and in base64, for `script.js` to draw.
+"""Encode the data of the picture for script.js: columns of numbers and a table of texts, deflated, in base64.
 
     "KVD1" · size of the JSON · JSON (lanes, states, labels, sources, texts) · columns of little-endian 32-bit numbers
 
-A number is told as what it differs from the one before; the four bytes of all numbers stand one after another, which
-makes them a third as long. 100,000 events take 1 MB.
+A number is stored as its difference from the one before. All lowest bytes come first, then all second bytes and so on:
+this deflates to a third of the size. 100,000 events take 1 MB.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kvdiag.safe.clean import clean, json_safe, shortened
 
 MILLISECOND = 1_000
 LONGEST = 240  # characters of a log line
-MOST_TEXT = 3_000_000  # bytes of log lines; the marks beyond have their place, and no words
+MOST_TEXT = 3_000_000  # bytes of log lines; further marks have a place and no text
 LARGEST = (1 << 31) - 1
 GOOD, CHANGE, OVER, BAD = "good", "change", "over", "bad"
 _OVER = frozenset(("EXITED", "FINISHED", "REMOVED", "STOPPED", "TERMINATED", "DETACHED"))
@@ -35,37 +35,37 @@ _CHANGE = frozenset(("ADDED", "SYNC", "DESIRED", "CREATED", "ATTACHED", "STAGED"
 
 
 class Sources:
-    """Names of logs without the folder that all have in common, and their numbers."""
+    """The names of the logs without their common folder, and a number for each."""
 
     def __init__(self, sources: Iterable[str]) -> None:
-        """The logs of a report."""
+        """Take the names of the logs of a report."""
         self._names = list(dict.fromkeys(sources))
         self._folder = common_folder(self._names) if len(self._names) > 1 else ""
         self._numbers = {name: number for number, name in enumerate(self._names)}
 
     @property
     def shown(self) -> list[str]:
-        """The names as they are shown, by number."""
+        """Return the names as printed, by number."""
         return [name.removeprefix(self._folder) for name in self._names]
 
     def place(self, origin: Origin) -> str:
-        """`kubelet.log:162`."""
+        """Return the place of a line: `kubelet.log:162`."""
         return str(origin).removeprefix(self._folder)
 
     def number(self, name: str) -> int:
-        """The number of a log; one that was not told of comes last."""
+        """Return the number of a log; an unknown log gets the next free number."""
         if name not in self._numbers:
             self._numbers[name] = len(self._names)
             self._names.append(name)
         return self._numbers[name]
 
     def at(self, origin: Origin) -> str:
-        """What calls a line in the address of the page: `0.162`."""
+        """Return the anchor of a line in the page's address: `0.162`."""
         return f"{self.number(origin.source)}.{origin.line}"
 
 
 class _Table:
-    """Texts, each once, by number."""
+    """A string table: each text once, by number."""
 
     def __init__(self) -> None:
         self.numbers: dict[str, int] = {}
@@ -75,7 +75,7 @@ class _Table:
 
 
 def tone(state: str) -> str:
-    """How a state looks: in use, on its way, over, or in trouble."""
+    """Return the tone of a state for its colour: in use, changing, over or in trouble."""
     if state in _BAD:
         return BAD
     if state in _OVER:
@@ -84,7 +84,7 @@ def tone(state: str) -> str:
 
 
 def columns(lanes: Lanes, findings: Mapping[str, Finding], sources: Sources, options: RenderOptions) -> str:
-    """The picture in base64; `findings` are by the anchor that leads to them."""
+    """Return the picture's data in base64; `findings` are by their anchor in the page."""
     return _Columns(lanes, findings, sources, options).encode()
 
 
@@ -101,7 +101,7 @@ class _Columns:
         }
 
     def encode(self) -> str:
-        """Header, texts and columns, deflated."""
+        """Return header, texts and columns, deflated and in base64."""
         shown = self._lanes.lanes
         marks = [mark for lane in shown for mark in sorted(lane.marks, key=lambda one: one.event.time)]
         words = self._words(marks)
@@ -152,7 +152,7 @@ class _Columns:
         ]
 
     def _words(self, marks: Sequence[Mark]) -> list[int]:
-        """The number of each mark's line among the texts, from 1; 0 for none. First come those a finding rests on."""
+        """Return for each mark the number of its text, 0 for none. Lines of evidence come first, as room is limited."""
         self._texts("")
         found: dict[Origin, int] = {}
         for mark in sorted(marks, key=lambda one: (one.event.origin not in self._proves, one.legal)):
@@ -176,7 +176,7 @@ class _Columns:
 
 
 def _scale(lanes: Lanes) -> tuple[int, int]:
-    """When the picture begins, and how many microseconds a unit of time has: it fits into 31 bits."""
+    """Return the start of the picture, and the microseconds per unit of time such that all times fit into 31 bits."""
     times = [bar.begins for lane in lanes.lanes for bar in lane.bars]
     times += [mark.event.time for lane in lanes.lanes for mark in lane.marks]
     begins = min(times, default=lanes.begins) // MILLISECOND * MILLISECOND
@@ -188,7 +188,7 @@ def _scale(lanes: Lanes) -> tuple[int, int]:
 
 
 def _shuffled(numbers: Sequence[int]) -> bytes:
-    """What each differs from the one before, as bytes: first the lowest of all, then the next."""
+    """Return the differences between neighbouring numbers as bytes: all lowest bytes first, which compresses better."""
     differs = array("i", (one - other for one, other in zip(numbers, [0, *numbers], strict=False)))
     if sys.byteorder == "big":
         differs.byteswap()

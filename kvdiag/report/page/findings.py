@@ -1,4 +1,4 @@
-"""Findings as the page shows them: a row for each cause, the first of them in full with their lines in context."""
+"""Render findings for the page: one row for each cause, and the first causes in full with their lines in context."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from kvdiag.report.phrases import format_clock, format_time, span_sentence, subj
 from kvdiag.report.safe_commands import safe_fix
 from kvdiag.safe.clean import clean, shortened
 
-ROOM = 1_000_000  # characters of findings in full
-LEAST = 20  # findings in full, whatever they take
+ROOM = 1_000_000  # characters of all findings in full, so that a browser opens the page at once
+LEAST = 20  # findings that are always shown in full, whatever their size
 MOST_ROWS = 1_000
 LONGEST = 1_200  # characters of a log line that is evidence
 LONGEST_AROUND = 300
@@ -33,18 +33,18 @@ Context = Mapping[tuple[str, str], Sequence[Mark]]
 
 
 class FindingRenderer:
-    """Makes rows and full findings of one report; `anchor` of a finding stays the same from report to report."""
+    """Renders rows and full findings of one report. The `anchor` of a finding is the same in every report."""
 
     def __init__(
         self, findings: Sequence[Finding], lanes: Lanes | None, sources: Sources, options: RenderOptions
     ) -> None:
-        """`lanes` give what stands around the lines of evidence."""
+        """Take the findings; `lanes` provide the events around the lines of evidence."""
         self._options, self._sources = options, sources
         self._context = _context(lanes)
         self._symptoms = symptoms_by_cause(findings)
 
     def full(self, causes: Sequence[Incident]) -> Iterator[FullFinding]:
-        """The first causes in full, as far as there is room; as many as a person can read in any case."""
+        """Yield the first causes in full while they fit into the page, at least `LEAST` of them."""
         room = ROOM
         for number, incident in enumerate(causes):
             if room <= 0 and number >= LEAST:
@@ -54,7 +54,7 @@ class FindingRenderer:
             yield found
 
     def row(self, incident: Incident, *, is_full: bool = True) -> Row:
-        """A cause in a row; its anchor leads to the cause in full where there is one."""
+        """Return the row of a cause; its anchor is empty if the page does not show the cause in full."""
         finding = merged_finding(incident)
         sure = "" if finding.verdict is Verdict.CONFIRMED else " (possible)"
         return Row(
@@ -105,7 +105,7 @@ class FindingRenderer:
             )
 
     def _around(self, finding: Finding, evidence: Sequence[Line]) -> Iterator[Line]:
-        """What the subject's own events before and after each line of evidence were, with these among them."""
+        """Yield the lines of evidence with the subject's events just before and after each of them."""
         marks = self._context.get((str(finding.subject.kind), finding.subject.key), ())
         times = [mark.event.time for mark in marks]
         near: dict[str, tuple[int, Line]] = {}
@@ -130,12 +130,12 @@ class FindingRenderer:
         )
 
     def _clean(self, text: str) -> str:
-        """Whole: a secret that is cut cannot be told."""
+        """Redact and escape the whole text: a secret that is cut could not be recognized."""
         return clean(text, redact=self._options.redact)
 
 
 def anchor(finding: Finding) -> str:
-    """The same for the same finding in each report on the same logs; no name can be read from it."""
+    """Return the anchor of a finding: equal in every report on the same logs, and no name can be derived from it."""
     return f"f-{sha256(finding.key.encode(errors='replace')).hexdigest()[:10]}"
 
 

@@ -1,4 +1,4 @@
-"""What the page shows, as its template names it; words of a log in it are not made safe to show yet."""
+"""The values that the page's template shows. They are escaped and redacted when the template is rendered."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kvdiag.model.rule import Fix
 
 
 class Line(NamedTuple):
-    """A line of a log at its place: `at` is the event in the picture, `kind` evidence or what stands around it."""
+    """A log line with its place: `at` is its anchor in the picture, `kind` is `evidence` or `around`."""
 
     place: str
     date: str
@@ -20,7 +20,7 @@ class Line(NamedTuple):
 
 
 class FindingLink(NamedTuple):
-    """Findings told in one sentence: those that another explains, or a victim of one incident; `anchors` lead to it."""
+    """A finding in one sentence: a symptom, or another victim of the incident. `anchors` are those of its findings."""
 
     anchors: tuple[str, ...]
     rule: str
@@ -28,7 +28,7 @@ class FindingLink(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A cause in the table on top; `anchor` is empty where there was no room for it in full.
+    """A cause in the table at the top; `anchor` is empty if the page does not show the cause in full.
 
     `heading` is the title above the cause in full, with the object in it.
     """
@@ -66,21 +66,21 @@ class FullFinding(NamedTuple):
 
 
 class MissingLog(NamedTuple):
-    """A log that would turn what is possible into a verdict."""
+    """A log that would confirm or refute a possible finding."""
 
     says: str
     run: str
 
 
 class Strip(NamedTuple):
-    """States of one subject as a bar of a thousand parts: (begin, width, tone, what it says)."""
+    """The states of one subject as a bar of 1,000 parts: (begin, width, tone, label)."""
 
     name: str
     parts: tuple[tuple[int, int, str, str], ...]
 
 
 class SubjectTimelineRow(NamedTuple):
-    """One row of a timeline: `marks` are rules that rest on it, `bad` and `long` how unusual it is."""
+    """One row of a timeline: `marks` are the rules that have it as evidence, `unusual` tells how unusual its gap is."""
 
     line: Line
     gap: str
@@ -94,7 +94,7 @@ class SubjectTimelineRow(NamedTuple):
 
 
 class SubjectTimeline(NamedTuple):
-    """The timeline of one subject; there was no room for `more` of its rows."""
+    """The timeline of one subject; `more` rows did not fit into the page."""
 
     name: str
     ids: tuple[str, ...]
@@ -108,7 +108,7 @@ class SubjectTimeline(NamedTuple):
 
 
 class Page(NamedTuple):
-    """One page. `level` is the worst severity; `data` the picture, see `columns.py`; empty for none."""
+    """One page. `level` is the highest severity; `data` is the picture (see `columns.py`), empty for none."""
 
     title: str
     verdict: str

@@ -1,6 +1,6 @@
-"""The template with what it shows, as one file: whatever is put into it is made safe to show, then escaped.
+"""Render a template into one HTML file: every value is redacted and escaped when it is inserted.
 
-Nothing may run or be loaded but the script and the style that come with kvdiag, which the page's policy names by hash.
+The page's content security policy allows only the script and the style that come with kvdiag, by their hashes.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ HERE = Path(__file__).parent
 
 
 def write_page(page: Page, stream: TextIO, options: RenderOptions) -> None:
-    """The whole page; what it shows of a log is redacted as the options say."""
-    # Base64 holds nothing that ends an element.
+    """Write the page; log text is redacted as the options say."""
+    # Base64 cannot contain the end of an element.
     data = Markup(page.data)  # noqa: S704
     write_template("page.html", {"page": page, "data": data}, stream, redact=options.redact, script=_file("script.js"))
 
@@ -32,7 +32,7 @@ def write_page(page: Page, stream: TextIO, options: RenderOptions) -> None:
 def write_template(
     name: str, values: Mapping[str, object], stream: TextIO, *, redact: bool = True, script: str = ""
 ) -> None:
-    """A template of this folder with these values, in our style."""
+    """Render a template of this folder with these values and the common style."""
 
     def shown(value: object) -> object:
         return value if isinstance(value, Markup) else clean(str(value), redact=redact)
@@ -49,7 +49,7 @@ def write_template(
     style = _file("style.css")
     runs = f"script-src {_hash(script)}; " if script else ""
     policy = f"default-src 'none'; {runs}style-src {_hash(style)}; base-uri 'none'"
-    # Our own files: none of them holds what ends an element.
+    # Files that come with kvdiag: none of them contains the end of an element.
     assets = {"style": Markup(style), "script": Markup(script), "policy": Markup(policy)}  # noqa: S704
     stream.writelines(environment.get_template(name).generate({**values, **assets}))
 
@@ -60,5 +60,5 @@ def _file(name: str) -> str:
 
 
 def _hash(text: str) -> str:
-    """The source expression that admits this text between two tags."""
+    """Return the CSP source expression that allows this inline text."""
     return f"'sha256-{base64.b64encode(sha256(text.encode()).digest()).decode()}'"

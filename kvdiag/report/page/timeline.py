@@ -1,4 +1,4 @@
-"""`timeline -o html`: the same page about one subject, with every row of its timeline."""
+"""Write the page of `timeline -o html`: the timeline of each subject, with every row."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ MARKUP = 450  # of one row
 
 
 def write(views: Sequence[TimelineView], stream: TextIO, options: RenderOptions) -> None:
-    """One page with all timelines."""
+    """Write one page with all timelines."""
     write_page(page_of(views, options), stream, options)
 
 
 def page_of(views: Sequence[TimelineView], options: RenderOptions) -> Page:
-    """What the page about these timelines shows."""
+    """Return the values that the template shows for these timelines."""
     all_findings = (one for view in views for one in (*view.causes.values(), *view.findings))
     findings = list({one.key: one for one in all_findings}.values())
     sources = Sources(row.transition.event.origin.source for view in views for row in view.rows)
@@ -88,7 +88,7 @@ def _subject_timeline(view: TimelineView, room: int, sources: Sources, options: 
 
 
 def _fitting_rows(room: int, rows: Iterable[SubjectTimelineRow]) -> Iterator[SubjectTimelineRow]:
-    """As many rows as there is room for; a row takes its words and its tags."""
+    """Yield the first rows that fit into `room` characters, markup included."""
     for row in rows:
         room -= MARKUP + len(row.says) + len(row.line.text) + len(row.line.place)
         if room < 0:
@@ -115,7 +115,7 @@ def _row(row: TimelineRow, view: TimelineView, sources: Sources, options: Render
 
 
 def _lanes(views: Sequence[TimelineView]) -> Lanes:
-    """A lane for each subject, one for each phase and one for each program that spoke of it or of its node."""
+    """Return one lane for each subject, phase, and program that logged about the subject or its node."""
     lanes = [lane for view in views for lane in _lanes_of_view(view)]
     times = [row.transition.event.time for view in views for row in view.rows]
     ends = max((row.until for view in views for row in view.rows), default=0)
@@ -140,7 +140,7 @@ def _lanes_of_view(view: TimelineView) -> Iterator[Lane]:
 
 
 def _bars(rows: Sequence[TimelineRow], ends: int) -> Iterator[Bar]:
-    """Each state from the row that reached it to the row that left it."""
+    """Yield each state as a bar, from the row that entered it to the row that left it."""
     if not rows:
         return
     begins, state = rows[0].transition.event.time, rows[0].transition.state
@@ -159,7 +159,7 @@ def _mark(row: TimelineRow) -> Mark:
 
 
 def _strips(lanes: Lanes) -> Iterator[Strip]:
-    """The states of each subject, whether or not anything was found of it."""
+    """Yield the states of each subject, with or without findings."""
     for lane in lanes.lanes:
         if lane.marks and lane.bars:
             yield strip(lane, lane.bars[0].begins, max(lane.bars[-1].ends, lane.bars[0].begins + 1))

@@ -1,4 +1,4 @@
-"""A timeline → something to read: text, JSON, a page, or a trace for a viewer."""
+"""Write timelines as text, JSON, an HTML page or a Chrome trace."""
 
 from __future__ import annotations
 
@@ -20,6 +20,6 @@ Writer = Callable[[Sequence[TimelineView], TextIO, RenderOptions], None]
 
 
 def timeline_writer(name: str) -> Writer:
-    """The function that writes timelines in this form; its module is loaded now and not at start-up."""
+    """Return the function that writes this format. Its module is imported here and not at start-up."""
     write: Writer = import_module(TIMELINES[name]).write
     return write

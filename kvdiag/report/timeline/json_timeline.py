@@ -1,4 +1,4 @@
-"""Timelines as JSON: a list, for programs."""
+"""Write timelines as a JSON list."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from kvdiag.report.timeline.row_texts import row_text, step_name
 
 
 def write(views: Sequence[TimelineView], stream: TextIO, options: RenderOptions) -> None:
-    """A list of objects, indented, with a newline at the end."""
+    """Write an indented list of objects with a newline at the end."""
     write_json(map(plain, views), stream, redact=options.redact)
 
 
 def plain(view: TimelineView) -> dict[str, Any]:
-    """One timeline in JSON's own types; times are RFC 3339 in UTC, gaps and durations seconds."""
+    """Return one timeline as plain JSON values: times are RFC 3339 in UTC, gaps and durations are in seconds."""
     life = view.life
     return {
         "subject": {"kind": str(life.subject.kind), "name": life.subject.name, "ids": dict(life.subject.ids)},
@@ -72,5 +72,5 @@ def _row(row: TimelineRow, subject: Entity) -> dict[str, Any]:
 
 
 def time(stamp: int) -> str:
-    """RFC 3339 with microseconds."""
+    """Return a time as RFC 3339 with microseconds."""
     return to_datetime(stamp).isoformat(timespec="microseconds").replace("+00:00", "Z")

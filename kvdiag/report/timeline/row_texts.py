@@ -1,4 +1,4 @@
-"""What a row says, in the words all forms of a timeline share."""
+"""Texts of timeline rows that all formats share."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from kvdiag.model.lifecycle import Phase, TimelineRow
 from kvdiag.model.timeline import Entity, Skew
 
 PARTS = ("outer_name", "spec_name", "container_id", "sandbox_id")
-SHORTEST = 16  # characters of a name or id that tell it from its neighbours
+SHORTEST = 16  # characters of a name or id, enough to tell objects of one timeline apart
 SHOWN_VALUES = ("error", "reason", "grace_period", "exit_code", "exit_status", "version", "update_type", "state")
 
 
 def row_text(row: TimelineRow) -> str:
-    """What happened: the violated edge, the error or values of the line, how often it was repeated."""
+    """Return what happened: an illegal transition, the error or values of the line, the number of repeats."""
     event = row.transition.event
     if row.repeats and row.ladder:
         return f"and {row.repeats} more until {format_clock(row.until)}, backoff {' '.join(row.ladder)}"
@@ -35,7 +35,7 @@ def row_text(row: TimelineRow) -> str:
 
 
 def step_name(row: TimelineRow, subject: Entity) -> str:
-    """What a person calls the step, with what it was done to when that is not the subject itself."""
+    """Return the name of the step, with the object if that is not the timeline's subject."""
     event = row.transition.event
     name = row.transition.step or event.kind
     names = [value for kind in PARTS if (value := event.ref(kind))]
@@ -44,7 +44,7 @@ def step_name(row: TimelineRow, subject: Entity) -> str:
 
 
 def common_folder(sources: Iterable[str]) -> str:
-    """The folder all inputs lie in, with its slash, so that it need not stand in every row; empty for none."""
+    """Return the folder that contains all inputs, with a slash at the end; empty for none."""
     folders = {source.rpartition("/")[0] for source in sources}
     has_one = all(folders) and len({folder[:1] == "/" for folder in folders}) == 1  # else there is nothing in common
     common = os.path.commonpath(folders) if has_one else ""
@@ -52,25 +52,25 @@ def common_folder(sources: Iterable[str]) -> str:
 
 
 def event_message(event: Event) -> str:
-    """The line's own message."""
+    """Return the message of the event's line without its header."""
     body = read_body(peel(event.logged).body)
     return body.message if body and body.message else event.text
 
 
 def phase_text(phase: Phase) -> str:
-    """`stage 3ms`, or since when it lasts."""
+    """Return `stage 3ms`, or since when the phase lasts."""
     if phase.ends is None:
         return f"{phase.name} not finished since {format_clock(phase.begins)}"
     return f"{phase.name} {format_duration(phase.ends - phase.begins)}"
 
 
 def format_clock(stamp: int) -> str:
-    """`20:39:21.779`."""
+    """Return a time of day as `20:39:21.779`."""
     return to_datetime(stamp).strftime("%H:%M:%S.%f")[:-3]
 
 
 def skew_text(skew: Skew) -> str:
-    """How far a node's clock runs off, as far as the hand-overs of its volumes tell."""
+    """Return a sentence on how far the clock of a node is off, as bounded by volumes that moved between nodes."""
     low, high = skew.low, skew.high
     if low is not None and low > 0:
         most = f" and at most {format_duration(high)}" if high is not None else ""
@@ -84,7 +84,7 @@ def skew_text(skew: Skew) -> str:
 
 
 def gap_text(row: TimelineRow) -> str:
-    """`+3ms`, `+2.1s`, `+1m4s`; empty for nothing worth telling."""
+    """Return the gap to the row before as `+3ms`, `+2.1s` or `+1m4s`; empty below 1 ms."""
     if row.gap < 1000:
         return ""
     if SECOND <= row.gap < 60 * SECOND:

@@ -1,4 +1,4 @@
-"""Timelines for a person: time, gap, who, step, state, what it says, where it stands."""
+"""Print timelines as text: time, gap, component, step, state, message and place of each event."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from kvdiag.safe.clean import clean, shortened
 
 SHORT = {"kube-controller-manager": "kcm", "external-attacher": "attacher", "external-provisioner": "provisioner"}
 MARK, DOT = "◆", "·"
-STATE, WHO, FIXED = 12, 10, 50  # columns of the state, of who speaks, and of all but the step
+STATE, WHO, FIXED = 12, 10, 50  # columns of the state, of the component, and of everything but the step
 
 
 def write(views: Sequence[TimelineView], stream: TextIO, options: RenderOptions) -> None:
-    """Each timeline with its heading, its rows, its phases and findings."""
+    """Print each timeline: heading, rows, phases and findings."""
     for number, view in enumerate(views):
         if number:
             stream.write("\n")
@@ -45,7 +45,7 @@ class _Renderer:
         self.folder, self.place = "", 0
 
     def lines(self, view: TimelineView) -> Iterator[str]:
-        """The whole timeline, line by line."""
+        """Yield the lines of a timeline."""
         life = view.life
         origins = [str(row.transition.event.origin) for row in view.rows]
         self.folder = common_folder(row.transition.event.origin.source for row in view.rows)
@@ -78,7 +78,7 @@ class _Renderer:
             f"{self._colour(bad, f'{first:{room}}')} {self._colour('state', f'{state:{STATE}}')} "
             f"{self._place(event.origin)}"
         )
-        message = self._clean(row_text(row))  # whole: a secret that is cut cannot be told
+        message = self._clean(row_text(row))  # before it is cut: half a secret could not be recognized
         details = (
             f"{message}; {event_message(event)}"
             if self.options.verbose

@@ -1,4 +1,4 @@
-"""Timelines as a Chrome trace: opens in chrome://tracing and Perfetto; a lane per component, phases as spans."""
+"""Write timelines as a Chrome trace for chrome://tracing and Perfetto: a lane per component, phases as spans."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TraceSpan = tuple[int, int, str]  # begin, end, name
 
 
 def write(views: Sequence[TimelineView], stream: TextIO, options: RenderOptions) -> None:
-    """The JSON object form of the trace event format; timestamps are microseconds since 1970."""
+    """Write the object form of the trace event format; timestamps are microseconds since 1970."""
     events = [event for number, view in enumerate(views, 1) for event in _events(number, view, options)]
     stream.write(json_text({"traceEvents": events, "displayTimeUnit": "ms"}, redact=options.redact))
 
@@ -52,7 +52,7 @@ def _events(process: int, view: TimelineView, options: RenderOptions) -> Iterato
 
 
 def _states(process: int, view: TimelineView) -> Iterator[dict[str, Any]]:
-    """Each state as a span from the row that reached it to the row that left it."""
+    """Yield each state as a span, from the row that entered it to the row that left it."""
     transitions = [row.transition for row in view.rows if not row.foreign]
     begins, state = (transitions[0].event.time, transitions[0].state) if transitions else (0, "")
     for transition in transitions[1:]:
@@ -64,7 +64,7 @@ def _states(process: int, view: TimelineView) -> Iterator[dict[str, Any]]:
 
 
 def _nested(spans: Iterable[TraceSpan]) -> list[list[TraceSpan]]:
-    """Spans spread over lanes in which one either holds the next or ends before it: viewers draw no others."""
+    """Distribute spans over lanes such that spans of a lane are nested or disjoint: viewers draw no others."""
     lanes: list[list[TraceSpan]] = []
     opened: list[list[int]] = []  # by lane the ends of the spans that hold what comes next
     for span in sorted(spans, key=lambda span: (span[0], -span[1])):
