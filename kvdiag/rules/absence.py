@@ -1,7 +1,7 @@
-"""Absence with proof: whether an event may have gone unseen between two moments.
+"""Prove the absence of events: find the reasons why an event may have been missed in a time window.
 
-An event that is not there means something only if the component that prints it was listened to, all that time, at
-the verbosity that prints it. Every reason why it may have been missed is a doubt, told with what would settle it.
+A missing event proves something only if its component was logging during the whole window, at the verbosity that prints
+the event. Every reason to think otherwise is a doubt.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from kvdiag.model.doubt import Doubt, DoubtReason
 from kvdiag.model.timeline import Coverage, History
 from kvdiag.model.vocabulary import Entry
 
-SETTLE = 30 * SECOND  # a log that ends sooner after the trigger cannot show that something never came
+SETTLE = 30 * SECOND  # a log that ends sooner after the trigger cannot prove an absence
 
 
 class Window(NamedTuple):
-    """The stretch that must have been watched; `open_ended` when it runs to the end of the log."""
+    """The time window that the logs must cover; `open_ended` if it extends to the end of the log."""
 
     begins: int
     ends: int
@@ -34,12 +34,11 @@ def doubts(
     *,
     by_each: bool = False,
 ) -> tuple[Doubt, ...]:
-    """Why none of the events could be proven absent in the window; empty when one witness saw all of it.
+    """Return the reasons why the absence of the events is not proven; empty if one component's log proves it.
 
-    With `by_each` every witness must have seen all of it: the kinds are facts of their own, and not one said twice.
-    Each kind is a witness of its own: a NodeUnstage that is missing from a complete driver log is missing, whatever
-    kubelet's log shows. Of two programs that print a kind, as containerd and CRI-O do, those that were heard must prove
-    it.
+    With `by_each`, the logs of all components must prove it: the kinds are different facts, not several reports of one.
+    Otherwise one complete log is enough: a NodeUnstage that is missing from a complete driver log did not happen,
+    whatever kubelet logs. If two programs can print a kind, such as containerd and CRI-O, only those with a log count.
     """
     best: tuple[Doubt, ...] | None = None
     witnesses = sorted({(e.components, e.verbosity) for k in kinds if (e := entries.get(k))})
@@ -56,7 +55,7 @@ def doubts(
 
 
 def components_present(components: tuple[str, ...], node: str, history: History) -> tuple[str, ...]:
-    """Those of the components that print a kind whose log is there; the first where none is."""
+    """Return the components that have a log; the first component if none has."""
     present = tuple(one for one in components if any(_covering(one, node, history)))
     return present or components[:1]
 

@@ -1,4 +1,4 @@
-"""Known defects against the versions seen: affected, fixed, or unknown from these logs."""
+"""Compare known bugs with the versions seen: affected, fixed or unknown."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def known_bugs(
     *,
     bound: Collection[str] = (),
 ) -> Iterator[BugMatch]:
-    """The rule's defects that concern this finding (its driver, say), each with its status in the versions of `at`.
+    """Yield the rule's bugs that apply to this finding, for example to its driver, with the status at the time `at`.
 
     `bound` are the names of the rule's events that are part of the match.
     """
@@ -38,7 +38,7 @@ def _component(bug: Bug, values: Mapping[str, str]) -> str:
 
 
 def applies(rule: Rule, versions: Sequence[SeenVersion], node: str, at: int) -> bool:
-    """Whether no version that ran at that moment (microseconds UTC) rules the signature out."""
+    """Return False if a version that ran at that time (microseconds UTC) is outside of the rule's range."""
     return all(
         (version := find_version(component, versions, node, at)) is None or status(version, affected) != FIXED
         for component, affected in rule.applies.items()
@@ -48,10 +48,9 @@ def applies(rule: Rule, versions: Sequence[SeenVersion], node: str, at: int) -> 
 def find_version(
     component: str, versions: Sequence[SeenVersion], node: str, at: int | None = None
 ) -> SeenVersion | None:
-    """The version of a component on a node: given by option, else printed, in a file, inferred from wordings.
+    """Return the version of a component on a node: from --component, else printed in a log, in a file, or inferred.
 
-    Of several that were printed the last before the moment `at` counts, else the first after it; without a moment the
-    last.
+    Of several printed versions, the last one before `at` is taken, else the first one after it; without `at` the last.
     """
     candidates = [v for v in versions if v.component == component and (not node or not v.node or v.node == node)]
     order = {"option": 0, "banner": 1, "file": 2, "wording": 3}
@@ -64,7 +63,7 @@ def _distance(version: SeenVersion, at: int | None) -> tuple[bool, int]:
 
 
 def status(version: SeenVersion, affected: str) -> str:
-    """Whether a version, or the whole range inferred from wordings, lies in the affected range."""
+    """Return whether the version, or the whole range inferred from wordings, lies in the affected range."""
     span = read_range(affected)
     if version.version:
         read = read_version(version.version)

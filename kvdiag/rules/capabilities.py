@@ -1,4 +1,4 @@
-"""The capabilities in patterns/capabilities.yaml: a graph along which a failure spreads from what is needed upwards."""
+"""The capabilities of patterns/capabilities.yaml: a graph along which failures spread from a capability upwards."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from kvdiag.rules.library import CAPABILITIES
 
 
 class Capabilities:
-    """All capabilities by name, with what each of them needs in the end."""
+    """All capabilities by name, with their direct and indirect needs."""
 
     def __init__(self, items: Iterable[Capability]) -> None:
-        """The needs of the `given` must not form a ring, and name no other."""
+        """Take the capabilities; their needs must exist and must not form a cycle."""
         self.by_name = {one.name: one for one in items}
         self._all_needs: dict[str, frozenset[str]] = {}
         self._depth: dict[str, int] = {}
@@ -29,20 +29,20 @@ class Capabilities:
         return iter(self.by_name.values())
 
     def needs_of(self, name: str) -> frozenset[str]:
-        """Everything that a capability needs, directly or not; nothing for an unknown one."""
+        """Return everything that a capability needs, directly or indirectly; empty for an unknown one."""
         return self._all_needs.get(name, frozenset())
 
     def spreads(self, failed: str, name: str) -> bool:
-        """Whether the failure of one is felt in another, or in itself."""
+        """Return whether a failure of the first capability affects the second, or is the same."""
         return failed == name or failed in self.needs_of(name)
 
     def depth(self, rule: Rule) -> int:
-        """How many needs lie below what a rule breaks, else what it suffers from; the deepest cause has 0."""
+        """Return how many levels of needs are below what the rule breaks or suffers from. The deepest cause has 0."""
         names = rule.breaks or rule.suffers
         return min((self._depth.get(name, 0) for name in names), default=0)
 
     def to_collect(self, rule: Rule) -> list[str]:
-        """Commands that show why what a rule suffers from fails, the nearest first."""
+        """Return commands that show why the capabilities that the rule suffers from fail, the nearest first."""
         queue, seen = list(rule.suffers), set(rule.suffers)
         commands: list[str] = list(rule.collect)
         while queue:
@@ -65,7 +65,7 @@ class Capabilities:
 
 @cache
 def capabilities() -> Capabilities:
-    """Those that come with kvdiag. Raises PatternError where the file cannot be used."""
+    """Return the built-in capabilities. Raise PatternError if the file is invalid."""
     path = builtin_patterns() / CAPABILITIES
     rows = cached(
         "capabilities", fingerprint([path]), lambda: _rows(path.read_text("utf-8"), str(path)), lambda rows: rows
@@ -77,7 +77,7 @@ def capabilities() -> Capabilities:
 
 
 def _rows(text: str, file: str) -> Sequence[Sequence[Any]]:
-    from kvdiag.rules.capability_file import read_capabilities  # YAML, which a filled cache spares us
+    from kvdiag.rules.capability_file import read_capabilities  # slow import (YAML), not needed if the cache is filled
 
     return [
         [one.name, one.label, str(one.on), one.needs, one.collect, one.place] for one in read_capabilities(text, file)

@@ -1,4 +1,4 @@
-"""patterns/capabilities.yaml → capabilities; every fault told with file:line:column."""
+"""Read patterns/capabilities.yaml; errors have file:line:column."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kvdiag.rules.distribution import unknown_placeholders
 
 
 def read_capabilities(text: str, file: str) -> list[Capability]:
-    """The capabilities of a file. Raises PatternError at the first fault."""
+    """Return the capabilities of a file. Raise PatternError at the first error."""
     found: dict[str, Capability] = {}
     needs: list[Node] = []
     for node in read_yaml(text, file).sequence():

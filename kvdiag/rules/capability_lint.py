@@ -1,4 +1,4 @@
-"""What a rule says of capabilities, held against those there are."""
+"""Check a rule's `breaks` and `suffers` against the known capabilities."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kvdiag.rules.capabilities import Capabilities
 
 
 def faults(rule: Rule, known: Capabilities) -> Iterator[str]:
-    """What is wrong with what a rule says of capabilities."""
+    """Yield each error in the capabilities of a rule."""
     if not rule.breaks and not rule.suffers:
         yield "say which capability it breaks or suffers from (patterns/capabilities.yaml)"
     for name in (*rule.breaks, *rule.suffers):

@@ -1,4 +1,4 @@
-"""One step of a chain: how many events of its name there must be, how long they must last, in what they must differ."""
+"""Match one step of a chain: a minimum number of events that last long enough or differ in a value."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from kvdiag.model.event import Event
 from kvdiag.model.rule import Chain, ChainStep, Rule
 from kvdiag.rules.selection import TEXTS
 
-FIRST_WAIT = SECOND // 2  # kubelet's after an operation failed once; doubled each time
+FIRST_WAIT = SECOND // 2  # kubelet's first backoff of a volume operation; it doubles each time
 LONGEST_WAIT = 122 * SECOND
-WAITS, UNTIL = "backoff", "retry_at"  # what kubelet says of a volume operation that failed
+WAITS, UNTIL = "backoff", "retry_at"  # attributes of a failed volume operation
 
-# Which line an event is of. JSON in one line has all its entries in one place, so the place alone does not tell.
+# The identity of an event's line. One line of JSON may contain several entries, so its place alone is not enough.
 _line = itemgetter(*map(Event._fields.index, ("time", "origin", "logged")))
 
 
 def match_step(
     step: ChainStep, series: tuple[Event, ...], begin: int, *, by_backoff: bool = False
 ) -> tuple[Event, ...]:
-    """The fewest events from `begin` that satisfy the step, or none.
+    """Return the fewest events from `begin` that satisfy the step, or an empty tuple.
 
-    How long kubelet waits after a failure proves that it failed before; `by_wait`, that counts as well.
+    With `by_backoff`, earlier failures that are proven by kubelet's backoff count too.
     """
     if step.different:
         return _differing(step, series, begin)
@@ -41,7 +41,7 @@ def match_step(
 
 
 def count_occurrences(events: Iterable[Event]) -> int:
-    """How often lines tell what these events say; a line that says it in two ways says it once."""
+    """Return how many times the events occurred; two events of the same line count once."""
     return sum({_line(event): event.count for event in events}.values())
 
 
@@ -55,9 +55,9 @@ def _differing(step: ChainStep, series: tuple[Event, ...], begin: int) -> tuple[
 
 
 def failures_before(failure: Event) -> tuple[int, int]:
-    """How often an operation has failed at least, and for how long, as kubelet's wait after this failure shows.
+    """Return how many failures, over which time, the backoff in this line proves.
 
-    It waits 500ms, 1s, 2s … 1m4s, 2m2s: after the ninth failure 2m2s, 127.5 s after the first at the soonest.
+    kubelet waits 500ms, 1s, 2s … 1m4s, 2m2s: 2m2s means at least nine failures over at least 127.5 s.
     """
     waits = parse_duration(failure.attrs[WAITS]) if UNTIL in failure.attrs and WAITS in failure.attrs else None
     if not waits or waits % FIRST_WAIT or waits > LONGEST_WAIT:
@@ -69,12 +69,12 @@ def failures_before(failure: Event) -> tuple[int, int]:
 
 
 def needs_backoff(step: ChainStep, events: tuple[Event, ...]) -> bool:
-    """Whether the events satisfy a step only because of failures that kubelet's wait proves and no line tells of."""
+    """Return whether the events satisfy the step only with earlier failures that no line shows."""
     return bool(not match_step(step, events, 0) and match_step(step, events, 0, by_backoff=True))
 
 
 def can_use_backoff(chain: Chain, seen: Mapping[str, tuple[Event, ...]], rule: Rule) -> bool:
-    """Whether failures before the first line may count: not where a time or a text is asked for that nobody knows."""
+    """Return whether failures before the first line may count: not if the rule needs their time or their error text."""
     if chain.within or not TEXTS.isdisjoint(rule.same):
         return False
     steps = (step for step in chain.steps if step.at_least > 1 or step.lasting)

@@ -1,4 +1,4 @@
-"""A symptom whose cause is in none of the logs: which commands would show it, by what the failed capability needs."""
+"""Select commands that may show the cause of a symptom that no finding explains."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from kvdiag.rules.capabilities import Capabilities
 from kvdiag.rules.distribution import Dialect, dialect_of
 from kvdiag.rules.fill import command
 
-MOST_COMMANDS = 4  # commands; the first show what lies nearest
-BEFORE = 10 * MINUTE  # the cause of what began then may have begun
+MOST_COMMANDS = 4  # commands; the first ones are about the nearest capability
+BEFORE = 10 * MINUTE  # the cause may have begun this long before its symptom
 _JOURNAL = lazy_regex(r"\{journal:(\w+)(?: since \w+)?\}")
 _RUNTIMES = {"containerd", "crio", "docker"}
 
 
 class CollectCommands:
-    """What to collect for symptoms that nothing explains."""
+    """Selects commands for symptoms without a known cause."""
 
     def __init__(self, history: History, known: Capabilities) -> None:
-        """The logs that are there already, and what needs what."""
+        """Take the logs that exist, and the graph of capabilities."""
         self._history, self._known = history, known
         self._dialect = cache(partial(dialect_of, history))
 
     def to_collect(self, finding: Finding) -> tuple[str, ...]:
-        """Commands for a symptom, those first whose output is not among the logs; none for any other finding."""
+        """Return commands for an unexplained symptom, those without their output in the logs first; else none."""
         if finding.role is not Role.SYMPTOM or finding.explained_by or finding.severity is Severity.INFO:
             return ()
         if any(one.event.attrs.get("exit_code") for one in finding.evidence):
-            return ()  # a program that ended by itself: its exit code is what there is to know here
+            return ()  # the program exited by itself: only its own log can show why
         node = finding.subject.ids.get("node", "")
         texts = self._known.to_collect(finding.rule)
         logged = self._logged(node)
@@ -44,12 +44,12 @@ class CollectCommands:
         return tuple(dict.fromkeys(one for one in commands if one))[:MOST_COMMANDS]
 
     def _logged(self, node: str) -> set[str]:
-        """Services whose logs of the node are there."""
+        """Return the services of the node that have a log."""
         found = {one.component for one in self._history.coverage if not node or not one.node or one.node == node}
         return found | ({"runtime"} if found & _RUNTIMES else set())
 
     def _at_finding_time(self, text: str, finding: Finding, dialect: Dialect) -> str:
-        """The command for the time of the finding, where that is known."""
+        """Return the command, limited to the time of the finding if that is known."""
         if finding.evidence and all(one.event.origin.source in self._history.unanchored for one in finding.evidence):
             return dialect.expand(text)
         stamps = (finding.begins - BEFORE, finding.ends + MINUTE)

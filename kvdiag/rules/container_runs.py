@@ -1,8 +1,8 @@
-"""How long a container ran, and the signal that its exit code stands for.
+"""How long a container ran, and which signal its exit code means.
 
     "Generic (PLEG): container finished" podID="5b0c7a1e-…" containerID="3f2a9c…" exitCode=137
 
-An exit code above 128 is that of a program which a signal ended: 137 is 128 + 9, SIGKILL.
+An exit code above 128 means that a signal ended the program: 137 is 128 + 9, SIGKILL.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from kvdiag.model.event import Event
 
 FINISHED = "container.finished"
 RELIST = SECOND
-"""kubelet asks the runtime once a second what started and what ended: a shorter run cannot be measured by its lines."""
+"""kubelet polls the runtime once a second, so its lines cannot measure a shorter run."""
 FROM_SIGNALS = 128
-"""The exit code of a program that a signal ended is this and the signal's number."""
+"""A program that a signal ended has this exit code plus the number of the signal."""
 
 
 def run_values(events: Iterable[Event]) -> Mapping[str, str]:
-    """The `signal` and the `duration` of the last container that ended, as far as these events, in order, tell them."""
+    """Return the `signal` and the `duration` of the last container that ended, as far as these events show them."""
     started: dict[str, int] = {}
     values: dict[str, str] = {}
     for event in events:
@@ -37,6 +37,6 @@ def run_values(events: Iterable[Event]) -> Mapping[str, str]:
 
 
 def signal_of(exit_code: str) -> str:
-    """The name of the signal that an exit code stands for; empty when it stands for none."""
+    """Return the name of the signal that an exit code means; empty if none."""
     number = int(exit_code) - FROM_SIGNALS if exit_code.isdigit() and len(exit_code) < 4 else 0
     return Signals(number).name if number in set(Signals) else ""

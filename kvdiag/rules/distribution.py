@@ -1,8 +1,8 @@
-"""Commands in the dialect of the node's distribution: its units, sockets, folders and tools.
+"""Commands for the node's distribution: its units, sockets, folders and tools.
 
 A rule writes `{restart:kubelet}` or `{crictl} pods`; on MicroK8s that becomes `systemctl restart
-snap.microk8s.daemon-kubelite`, on Talos a call of talosctl. What each distribution says for it is data
-(patterns/distributions.yaml); which one a node has is learned from its own lines, paths and versions.
+snap.microk8s.daemon-kubelite`, on Talos a talosctl command. The commands of each distribution are data
+(patterns/distributions.yaml). The distribution of a node is detected from its log lines, paths and versions.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
 
 SERVICES = ("kubelet", "runtime", "cri", "containerd", "crio", "docker", "kernel")
 SHIMS = {"docker": "kubelet", "cri-dockerd": "cri-docker"}
-"""The unit that serves the CRI in front of a runtime which does not do so itself."""
+"""By runtime without its own CRI server the systemd unit of the CRI server in front of it."""
 REMOTE_TOOLS = {"kubectl", "oc", "talosctl", "minikube", "#"}
-MOST_EVENTS = 2000  # of a node that are searched for signs: they stand in every line, or in the first ones
+MOST_EVENTS = 2000  # events of a node that are searched for marks, which are in every line or in the first ones
 MOST_CHARACTERS = 2000  # of an event's line
-MOST_TURNS = 8  # a command may be made of others
+MOST_TURNS = 8  # rounds of replacement, as a command may contain placeholders of others
 _PLACEHOLDER = lazy_regex(r"\{([a-z]+)(?::([a-z]+))?(?: since (\d+[hms]))?\}")
-_PLACEHOLDER_LIKE = lazy_regex(r"\{[a-z]+(?::| since )[^{}]*\}")  # what can be no slot of a finding
+_PLACEHOLDER_LIKE = lazy_regex(r"\{[a-z]+(?::| since )[^{}]*\}")  # has the form of a command placeholder, not of a slot
 _OPTIONAL = lazy_regex(r"\[\[(.*?)\]\]")
 _MINOR = lazy_regex(r"v?1\.(\d{1,3})(?!\d)")
-WITHOUT_DOCKERSHIM = 24  # the minor version of kubelet
+WITHOUT_DOCKERSHIM = 24  # minor version of kubelet that removed dockershim
 
 
 class Distribution(NamedTuple):
-    """One distribution: how its logs show it, the runtime it brings, how its node is entered, and its commands."""
+    """A distribution: texts and versions that identify it, its container runtime, how to open a shell, its commands."""
 
     name: str
     signs: tuple[str, ...] = ()
@@ -50,13 +50,16 @@ class Distribution(NamedTuple):
 
 
 class Dialect(NamedTuple):
-    """How commands are said for one node."""
+    """The distribution and container runtime whose commands are used for one node."""
 
     distribution: Distribution
     runtime: str
 
     def expand(self, text: str, more: Mapping[str, str] = EMPTY) -> str:
-        """The text with its placeholders replaced, for slots such as {node} to be filled; unknown ones stay."""
+        """Return the text with command placeholders replaced.
+
+        Slots of the finding, such as {node}, and unknown placeholders stay.
+        """
         for _ in range(MOST_TURNS):
             expanded = _PLACEHOLDER.sub(
                 lambda part: self._expand_placeholder(part[0], part[1], part[2] or "", part[3] or "", more), text
@@ -67,12 +70,12 @@ class Dialect(NamedTuple):
         return text
 
     def enter(self, texts: Sequence[str]) -> Iterator[Fix]:
-        """The step before the first command that runs on the node, where its distribution has one."""
+        """Yield the step that opens a shell on the node, if the distribution has one and a command needs it."""
         if self.distribution.enter and any(self._runs_on_node(text) for text in texts):
             yield self.distribution.enter
 
     def _runs_on_node(self, text: str) -> bool:
-        """Whether a command is typed in a shell of the node, and not sent there from elsewhere."""
+        """Return whether a command is typed in a shell on the node, and not on another machine as kubectl is."""
         words = self.expand(text).split()
         return bool(words) and words[0] not in REMOTE_TOOLS
 
@@ -103,12 +106,12 @@ _SERVICE_ONLY = {"unit", "journal", "between", "status", "options", "restart", "
 
 
 def default_dialect() -> Dialect:
-    """How commands are said where nothing is known of the node: systemd and containerd."""
+    """Return the commands for an unknown node: systemd and containerd."""
     return Dialect(distributions()[0], distributions()[0].runtime)
 
 
 def unknown_placeholders(text: str) -> Iterator[str]:
-    """Those of a text that no distribution says anything for."""
+    """Yield the placeholders of a text that no distribution defines."""
     for part in _PLACEHOLDER_LIKE.finditer(text):
         parsed = _PLACEHOLDER.fullmatch(part[0])
         if not parsed or parsed[2] not in SERVICES or default_dialect().expand(part[0]) == part[0]:
@@ -116,12 +119,12 @@ def unknown_placeholders(text: str) -> Iterator[str]:
 
 
 def is_placeholder(name: str) -> bool:
-    """Whether `{name}` alone is a command of distributions and no slot of the finding."""
+    """Return whether `{name}` is a command placeholder and not a slot of the finding."""
     return name in distributions()[0].commands
 
 
 def dialect_of(history: History, node: str) -> Dialect:
-    """The dialect of a node by what its logs show of it."""
+    """Return the commands for a node, detected from its logs."""
     texts = list(_texts(history, node))
     votes = _votes(texts, {one.name: one.signs for one in distributions()})
     runtimes = _votes(texts, _runtimes())
@@ -137,7 +140,7 @@ def dialect_of(history: History, node: str) -> Dialect:
 
 
 def _is_without_dockershim(history: History, node: str) -> bool:
-    """Whether kubelet is known to be of a version from which dockershim was removed."""
+    """Return whether kubelet's version is known and has no dockershim."""
     minors = (
         int(found[1])
         for seen in history.versions
@@ -149,14 +152,17 @@ def _is_without_dockershim(history: History, node: str) -> bool:
 
 
 def _votes(texts: Sequence[str], signs: Mapping[str, Sequence[str]]) -> Counter[str]:
-    """In how many texts each has one of its signs. Most signs stand in none, which one look at all of them tells."""
+    """Return for each name the number of texts with one of its marks.
+
+    Most marks occur nowhere; one search over all texts at once excludes those.
+    """
     whole = "\n".join(texts)
     present = [(name, sign) for name, marks in signs.items() for sign in marks if sign in whole]
     return Counter(name for text in texts for name in dict.fromkeys(name for name, sign in present if sign in text))
 
 
 def _texts(history: History, node: str) -> Iterator[str]:
-    """The first lines of a node, and the names of their files."""
+    """Yield the first lines of a node and the names of their files."""
     events = (event for event in history.events if not node or event.node in {node, ""})
     sources = set()
     for event in islice(events, MOST_EVENTS):
@@ -168,7 +174,7 @@ def _texts(history: History, node: str) -> Iterator[str]:
 
 @cache
 def distributions() -> tuple[Distribution, ...]:
-    """All that are known, the plain one first."""
+    """Return all distributions, the default one first."""
     return tuple(_distribution(row) for row in _data()["distributions"])
 
 
@@ -197,7 +203,7 @@ def _data() -> Mapping[str, Any]:
 
 
 def _read(text: str, file: str) -> Mapping[str, Any]:
-    from kvdiag.base.yamlread import read_yaml  # which a filled cache spares us
+    from kvdiag.base.yamlread import read_yaml  # slow import, not needed if the cache is filled
 
     top = read_yaml(text, file).mapping(("runtimes", "distributions"), ("runtimes", "distributions"))
     return {

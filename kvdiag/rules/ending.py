@@ -1,4 +1,4 @@
-"""Whether a fault was over at the end of the logs, went on, or ended because its pod was removed."""
+"""Determine the state of a fault at the end of the logs: over, ongoing, or ended by the removal of its pod."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from kvdiag.rules.selection import selects
 from kvdiag.rules.stretches import BEFORE_MOUNT, MOUNT, ends_fault, operation
 
 _GONE = frozenset({"pod.removed", "pod.orphan.removed", "pod.orphan.volume-cleaned"})
-"""Kinds of events after which the API has no such pod, or kubelet has removed its folder."""
+"""Kinds of events after which the pod is deleted from the API, or its folder from the node."""
 REMOVED = _GONE | {"pod.worker.finished", "pod.worker.history-removed", "pod.volumes.unmounted"}
 """Kinds of events after which a pod is no longer started, so that its start cannot fail again."""
 STARTED = frozenset({"container.started.recorded", "pod.startup.observed"})
 """kubelet starts a container once the pod's volumes are mounted and its sandbox runs."""
 BEFORE_START = MOUNT | BEFORE_MOUNT | {"sandbox.create"}
 """Operations that have succeeded when a container of the pod starts."""
-NEXT_TRY = 5 * MINUTE + 30 * SECOND  # the longest that kubelet waits before it tries again, and a busy node is late
+NEXT_TRY = 5 * MINUTE + 30 * SECOND  # kubelet's longest backoff of 5m, and 30s for a busy node
 _ENDS = frozenset({"pod.end", "pod.cleanup", "container.stop", "sandbox.stop", "volume.unpublish", "volume.unstage",
                    "volume.detach"})  # fmt: skip
-"""Capabilities of a pod's end: a pod that is removed has these back, and has not only been deleted."""
+"""Capabilities for the removal of a pod: if the pod was removed, they work again."""
 
 
 class End(NamedTuple):
-    """The state of a fault at the end of the logs, and when it was over or its pod removed (microseconds UTC)."""
+    """The state at the end of the logs, and when the fault ended or its pod was removed (microseconds UTC)."""
 
     state: State
     at: int | None = None
 
 
 def end_of(rule: Rule, part: Sequence[Event], lines: Sequence[Event], ends: int, history: History) -> End:
-    """The state of a fault whose last line was at `ends`: it rests on `lines`, and its rule looks at `part`."""
+    """Return the state of a fault whose last line was at `ends`; `lines` are its evidence, `part` the rule's events."""
     success = _first_success(rule, part, lines, ends) or _first_start(rule, lines, ends, history)
     is_of_end = not _ENDS.isdisjoint((*rule.breaks, *rule.suffers))
     if success is not None and (success.kind not in REMOVED or is_of_end):
@@ -49,7 +49,7 @@ def end_of(rule: Rule, part: Sequence[Event], lines: Sequence[Event], ends: int,
 
 
 def _first_success(rule: Rule, part: Iterable[Event], lines: Sequence[Event], ends: int) -> Event | None:
-    """The first event after the last failure that the rule says ends the fault."""
+    """Return the first event after the last failure that heals the fault by the rule."""
     selectors = [rule.events[name] for name in rule.healed.by] if rule.healed else ()
     since = ends + (rule.healed.after if rule.healed else 0)
     last = max(lines, key=lambda event: event.ends) if lines else None
@@ -64,7 +64,7 @@ def _first_success(rule: Rule, part: Iterable[Event], lines: Sequence[Event], en
 
 
 def _first_start(rule: Rule, lines: Sequence[Event], ends: int, history: History) -> Event | None:
-    """The first start of a container of the pod that the last failure kept from starting."""
+    """Return the first start of a container in the pod, which proves that an earlier step no longer fails."""
     last = max(lines, key=lambda event: event.ends, default=None)
     if rule.healed is None or last is None or operation(last) not in BEFORE_START:
         return None
@@ -75,7 +75,7 @@ def _first_start(rule: Rule, lines: Sequence[Event], ends: int, history: History
 
 
 def _removed(rule: Rule, lines: Iterable[Event], ends: int, history: History) -> int | None:
-    """When the last of the pods that the lines name was removed; None while one of them may be there."""
+    """Return when the last of the pods in the lines was removed; None if one of them may still exist."""
     if rule.per is SubjectKind.NODE:
         return None
     pods = {uid for event in lines if (uid := event.ref("pod_uid"))}
@@ -91,12 +91,12 @@ def _removal(uid: str, since: int, history: History) -> int | None:
 
 
 def _is_tried_again(lines: Sequence[Event]) -> bool:
-    """Whether the fault is of something that is tried again, and not one that happened at one moment."""
+    """Return whether the failed operation is retried, so that silence afterwards means something."""
     return count_occurrences(lines) > 1 or any(event.kind.endswith((".failed", ".refused")) for event in lines)
 
 
 def _log_ends(lines: Iterable[Event], history: History) -> int:
-    """When the logs of the programs end that printed these lines."""
+    """Return when the logs end of the programs that printed these lines."""
     printed = {(event.component, event.node) for event in lines}
     ends = (one.ends for one in history.coverage if (one.component, one.node) in printed)
     return max(ends, default=history.ends)

@@ -1,7 +1,7 @@
-"""Which events a rule looks at: those of its subject, and those of the node that were near it in time.
+"""Select the events that a rule looks at: those of the subject, and those of its node near them in time.
 
-A rule is tried on a subject only where each of its clauses has an event of a kind that could fulfil it: of 200 rules
-on 10,000 pods nearly all are ruled out by a look at the kinds.
+A rule is evaluated on a subject only if each of its clauses has an event of a suitable kind. With 200 rules and 10,000
+pods this excludes nearly all pairs.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from kvdiag.rules.required_kinds import holdable_rules
 from kvdiag.rules.rule_store import possible_rules
 from kvdiag.rules.selection import ByKind, by_kind, selects
 
-HORIZON = HOUR  # events of the node are looked at this long before and after a subject was heard of
+HORIZON = HOUR  # a rule sees events of the node this long before and after the subject's events
 
-EPISODE = 15 * MINUTE  # three times the longest that kubelet waits before it tries again
+EPISODE = 15 * MINUTE  # three times kubelet's longest backoff
 
 Key = tuple[SubjectKind, str]
 
 
 class _Series:
-    """The events of one kind on one node, to be asked what went on in a stretch of time."""
+    """The events of one kind on one node, searchable by time."""
 
     def __init__(self, events: list[Event]) -> None:
         self._events = events
         self._times = [event.time for event in events]
-        self._ended = list(accumulate((event.ends for event in events), max))  # the latest end of it and all before
+        self._ended = list(accumulate((event.ends for event in events), max))  # running maximum of the ends
 
     def between(self, begins: int, ends: int) -> Iterator[Event]:
-        """What happened in between; a poll that is folded into one event may have begun long before."""
+        """Yield the events in a time span, including folded polls that began earlier."""
         first = bisect_left(self._times, begins)
         for at in range(first - 1, -1, -1):
             if self._ended[at] < begins:
@@ -54,25 +54,25 @@ class _Series:
         yield from self._events[first : bisect_right(self._times, ends)]
 
     def soonest(self, since: int) -> int | None:
-        """The first moment from `since` on at which one of them was going on."""
+        """Return the first time from `since` on at which an event was going on; None if there is none."""
         at = bisect_left(self._ended, since)
         return max(self._times[at], since) if at < len(self._times) else None
 
 
 class SubjectEvents:
-    """The events of one subject, by kind, to be asked for those that a rule looks at on one node."""
+    """The events of one subject by kind, from which a rule selects those of one node."""
 
     def __init__(self, timeline: Timeline, index: EventIndex, subset: ByKind | None = None) -> None:
-        """Give the timeline of a subject and the index of its history; `heard` are the events it has, if not all."""
+        """Take the timeline of a subject and the index of its history; `subset` limits the events to these."""
         self.timeline, self._index = timeline, index
         self._is_node = timeline.subject.kind is SubjectKind.NODE
         self.nodes = [timeline.subject.key] if self._is_node else nodes_of(timeline)
         everything = index.by_kind if self._is_node else by_kind(timeline.events)
         self._by_kind = everything if subset is None else subset
-        self.is_node_fallback = subset is not None  # for subjects that its lines do not name
+        self.is_node_fallback = subset is not None  # the lines name no subject, so they count for the node
 
     def can_hold(self, prefilter: RulePrefilter) -> bool:
-        """Whether the kinds of its events, and of the nodes' own, allow the order that the rule asks for."""
+        """Return whether the events of the subject and of the nodes can have the order that the rule requires."""
         if self._is_node or self.is_node_fallback:
             return True
         return order_is_possible(
@@ -80,11 +80,11 @@ class SubjectEvents:
         )
 
     def select(self, prefilter: RulePrefilter, node: str) -> list[Event]:
-        """The events of the rule's kinds on this node, with the node's own events near them, in order.
+        """Return the events of the rule's kinds on this node and the node's own events near them, in order of time.
 
-        A rule about a node looks at all that happened on it: a pod that starts shows that the runtime is back. Where
-        there are several nodes an event that names none proves nothing about one of them; it may still show that
-        something was not missing.
+        A rule about a node sees everything that happened on it: a pod that starts shows that the runtime works again.
+        With several nodes, an event without a node proves nothing about one of them, but may show that something was
+        not absent.
         """
         series = [self._by_kind[kind] for kind in prefilter.kinds if kind in self._by_kind]
         if self._is_node:
@@ -110,14 +110,14 @@ class SubjectEvents:
 
 
 class _KindTimes(NamedTuple):
-    """When the kinds of a rule's names were: of a subject, and of any node."""
+    """When events of a rule's names occurred, on a subject or on any node."""
 
     rule: Rule
     by_kind: ByKind
     events: EventIndex
 
     def soonest(self, name: str, since: int) -> int | None:
-        """The first moment from `since` on at which an event of one of the name's kinds was going on."""
+        """Return the first time from `since` on at which an event of the name's kinds was going on."""
         first: int | None = None
         for kind in self.rule.events[name].kinds:
             for moment in (soonest(self.by_kind.get(kind, ()), since), self.events.soonest(kind, since)):
@@ -127,10 +127,10 @@ class _KindTimes(NamedTuple):
 
 
 class EventIndex:
-    """A history arranged for rules: which subjects have events of a kind, and when each node had them."""
+    """A history indexed for rules: the subjects by event kind, and the events of each node by time."""
 
     def __init__(self, history: History, entries: Mapping[str, Entry]) -> None:
-        """`entries` are the vocabulary's, by kind."""
+        """Index the history; `entries` are those of the vocabulary, by kind."""
         self.history, self.entries = history, entries
         self.dialect: Callable[[str], Dialect] = cache(partial(dialect_of, history))
         self.by_kind = by_kind(history.events)
@@ -147,7 +147,7 @@ class EventIndex:
         self._of_nodes = {kind: {node: _Series(events) for node, events in of_node[kind].items()} for kind in wide}
 
     def candidates(self, rules: Iterable[Rule]) -> Iterator[tuple[SubjectEvents, list[RulePrefilter]]]:
-        """The subjects on which a rule can hold, in order of their keys, each with the rules that can."""
+        """Yield the subjects on which rules can hold, in order of their keys, each with these rules."""
         by_subject: dict[Key, list[RulePrefilter]] = defaultdict(list)
         seen_kinds = self.by_kind.keys() | self._subjects_of_kind.keys()
         prefilters = [prefilter_of(rule) for rule in holdable_rules(possible_rules(rules, seen_kinds), self.by_kind)]
@@ -161,9 +161,9 @@ class EventIndex:
                 yield subject, [prefilter]
 
     def _unclaimed(self, prefilter: RulePrefilter) -> Iterator[SubjectEvents]:
-        """The nodes where the rule's events name no subject of its kind, each with those events.
+        """Yield the nodes on which events of the rule name no subject of its kind, with those events.
 
-        A line that also names a subject tells nothing of the node, as the sentence within an error.
+        A line that also names a subject, for example in an embedded error, does not count for the node.
         """
         rule, positive = prefilter.rule, prefilter.positive
         keys = {key for kind in positive for key in self._subjects_of_kind.get(kind, ()) if key[0] is rule.per}
@@ -173,17 +173,17 @@ class EventIndex:
         nodes, lines = {event.node for event in claimed}, {event.origin for event in claimed}
         if "" in nodes:
             return
-        known_nodes = {"", *nodes} if nodes else nodes  # what no node is known of may be of the one that is
+        known_nodes = {"", *nodes} if nodes else nodes  # events without a node may belong to a known node
         unclaimed = {kind: [e for e in self.by_kind.get(kind, ()) if e.origin not in lines] for kind in prefilter.kinds}
         for node in sorted({event.node for kind in positive for event in unclaimed[kind]} - known_nodes):
             yield SubjectEvents(self._timeline((SubjectKind.NODE, node)), self, unclaimed)
 
     def _timeline(self, key: Key) -> Timeline:
-        """The timeline of a subject; a node that only pods and volumes tell of has none of its own."""
+        """Return the timeline of a subject; an empty one for a node without events of its own."""
         return self.history.timelines.get(key) or Timeline(node_entity(key[1]), ())
 
     def _possible_subjects(self, prefilter: RulePrefilter) -> Iterable[Key]:
-        """The subjects of the rule's kind that have, or whose node has, an event for each clause."""
+        """Return the subjects of the rule's kind with an event for each clause, on themselves or on their node."""
         rule = prefilter.rule
         if rule.per is SubjectKind.NODE:
             if not prefilter.can_hold(self.by_kind.keys()):
@@ -197,14 +197,14 @@ class EventIndex:
         return {key for key in set.intersection(*subjects) if key[0] is rule.per}
 
     def soonest(self, kind: str, since: int) -> int | None:
-        """The first moment from `since` on at which an event of a node itself, of this kind, was going on."""
+        """Return the first time from `since` on at which a node's own event of this kind was going on."""
         if kind not in self._of_nodes:
             return None
         moments = (series.soonest(since) for series in self._of_nodes[kind].values())
         return min((moment for moment in moments if moment is not None), default=None)
 
     def near(self, kinds: Iterable[str], node: str, mine: Sequence[Event]) -> Iterator[Event]:
-        """The node's own events of these kinds within an hour of a subject's."""
+        """Yield the node's own events of these kinds within an hour of the subject's events."""
         wide = [kind for kind in kinds if kind in self._of_nodes]
         if not wide:
             return
@@ -217,7 +217,7 @@ class EventIndex:
 
 
 def parts(rule: Rule, events: Sequence[Event]) -> Iterator[Sequence[Event]]:
-    """The events divided by what a rule wants to be the same in all; an event that does not say it is in every part."""
+    """Yield the events grouped by the values that must be the same; an event without such a value is in every group."""
     if not rule.same:
         yield events
         return
@@ -234,7 +234,7 @@ def parts(rule: Rule, events: Sequence[Event]) -> Iterator[Sequence[Event]]:
 
 
 def episodes(events: Sequence[Event]) -> Iterator[Sequence[Event]]:
-    """The events divided where nothing happened for long: without a name, what comes later is of another subject."""
+    """Yield the events split at long pauses: without a name, later events may be of another subject."""
     start, reached = 0, 0
     for at, event in enumerate(events):
         if at and event.time - reached > EPISODE:
@@ -245,5 +245,5 @@ def episodes(events: Sequence[Event]) -> Iterator[Sequence[Event]]:
 
 
 def nodes_of(timeline: Timeline) -> list[str]:
-    """The nodes that spoke of the subject; one unnamed node when none said its name."""
+    """Return the nodes in the events of the subject; [""] if no event has one."""
     return sorted({event.node for event in timeline.events if event.node}) or [""]

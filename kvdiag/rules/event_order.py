@@ -1,7 +1,7 @@
-"""Whether the events there are can stand in the order that a condition asks for, told without looking for a run.
+"""Check quickly whether events can have the order that a condition requires, before the condition is evaluated.
 
-Most pods have events of every kind that some rule asks for, but in the order of a healthy life: that such is not
-`volume.unpublish.succeeded then container.killing` costs a tenth of what judging it does.
+Most pods have events of all kinds, but in the order of a healthy life. To see that `volume.unpublish.succeeded then
+container.killing` is impossible costs a tenth of a full evaluation.
 """
 
 from __future__ import annotations
@@ -13,27 +13,27 @@ from kvdiag.model.event import Event
 from kvdiag.model.rule import All, AnyOf, Chain, ChainStep, Condition
 
 EARLIEST = -(1 << 62)
-MOST_KNOWN = 4096  # conditions
+MOST_KNOWN = 4096  # conditions in the cache, more than all rules have
 
 
 class EventTimes(Protocol):
-    """When events of a name were."""
+    """When events of a rule's names occurred."""
 
     def soonest(self, name: str, since: int) -> int | None:
-        """The first moment from `since` on at which an event of that name was going on; None if there is none."""
+        """Return the first time from `since` on at which an event of that name was going on; None if there is none."""
 
 
 Names = tuple[str, ...]
-Alternatives = Sequence[Sequence[Names]]  # of each of one of them the names must follow one another
+Alternatives = Sequence[Sequence[Names]]  # one of the alternatives must hold: all its chains, each with names in order
 ALWAYS: Alternatives = ((),)
-MOST_ALTERNATIVES = 64  # alternatives; a condition with more of them is judged without being looked at before
-_KNOWN: dict[int, tuple[Condition, Sequence[str], Alternatives]] = {}  # by the identity of a condition
+MOST_ALTERNATIVES = 64  # a condition with more alternatives is evaluated without this check
+_KNOWN: dict[int, tuple[Condition, Sequence[str], Alternatives]] = {}  # key: id() of the condition
 
 
 def order_is_possible(condition: Condition, cut: Sequence[str], moments: EventTimes) -> bool:
-    """Whether each step of a chain has an event that goes on when or after one of the step before it does.
+    """Return whether each step of a chain has an event during or after one of the step before it.
 
-    The last step need not have one where the log's end may have `cut` it off. What must be absent is not looked at.
+    The last step may lack one if it is in `cut` (the log may end before it). Absent events are not checked.
     """
     return any(all(_follow(names, moments) for names in chains) for chains in _alternatives(condition, cut))
 
@@ -49,7 +49,7 @@ def _follow(names: Names, moments: EventTimes) -> bool:
 
 
 def _alternatives(condition: Condition, cut: Sequence[str]) -> Alternatives:
-    """The chains that a condition asks for, worked out once: rules live as long as the process."""
+    """Return the chains that a condition requires, cached by its identity: rules live as long as the process."""
     known = _KNOWN.get(id(condition))
     if known is None or known[0] is not condition or known[1] != cut:
         if len(_KNOWN) >= MOST_KNOWN:
@@ -76,7 +76,7 @@ def _chains(condition: Condition, cut: Sequence[str]) -> Alternatives:
 
 
 def soonest(events: Iterable[Event], since: int) -> int | None:
-    """The first moment from `since` on at which one of these events, in order of time, was going on."""
+    """Return the first time from `since` on at which one of these events, in order of time, was going on."""
     for event in events:
         if event.ends >= since:
             return max(event.time, since)
@@ -84,5 +84,5 @@ def soonest(events: Iterable[Event], since: int) -> int | None:
 
 
 def sure_steps(steps: Sequence[ChainStep], cut: Sequence[str]) -> Sequence[ChainStep]:
-    """The steps of which at least one event must be there: the last need not, where the log's end may have cut it."""
+    """Return the steps that must have an event: all but the last one if the log's end may have cut it off."""
     return steps[:-1] if len(steps) > 1 and steps[-1].name in cut else steps

@@ -1,11 +1,11 @@
-"""A family of like rules in one file: the keys that they share, and a `table` with a row of the others for each.
+"""Expand a family of similar rules in one file: shared keys, and a `table` with one row per rule.
 
     title: "The provider <<provider>> is not installed"
     per: node
     table:
       - {id: KV701, name: provider-vault-missing, provider: vault}
 
-A key of a row stands in the place of the file's. Any other is what `<<word>>` becomes in them.
+A row's key that is a key of rules replaces the shared one. Any other key replaces `<<key>>` in the texts.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _WORD = lazy_regex(r"<<([a-z][a-z0-9_]*)>>")
 
 
 def members(node: Node, keys: Collection[str]) -> Iterator[Node]:
-    """The rules of a file, each as a file of its own would say it; `keys` are those that a rule may have.
+    """Yield one node per rule of the file; `keys` are the allowed keys of a rule.
 
-    Raises PatternError for a word that no row gives, or that is never used.
+    Raise PatternError for a `<<word>>` that a row lacks, or for a key of a row that is used nowhere.
     """
     if not isinstance(node.value, Mapping) or TABLE not in node.value:
         yield node
@@ -43,7 +43,7 @@ def members(node: Node, keys: Collection[str]) -> Iterator[Node]:
 
 
 def _filled(node: Node, words: Mapping[str, Node], used: set[str]) -> Node:
-    """The node with a row's words in its texts; a text that is such a word alone becomes whatever that is."""
+    """Return the node with `<<word>>` replaced in its texts. A text that is only such a word becomes its node."""
     if isinstance(node.value, tuple):
         return node._replace(value=tuple(_filled(child, words, used) for child in node.value))
     if isinstance(node.value, Mapping):

@@ -1,8 +1,8 @@
-"""Sentences and commands filled with the finding's own identifiers.
+"""Fill the texts and commands of a rule with the values of a finding.
 
-`{staging_path}` in a text becomes the path. In a command it must look like one (see `shapes`) and is then quoted for
-the shell; else there is no command, and the step says why. A name that the logs never gave stays as `'<staging_path>'`:
-what it stands for is to be put in, and nothing is run by mistake meanwhile.
+`{staging_path}` in a text becomes the path. In a command, the value must look like a path (see `safe_values`) and is
+quoted for the shell; otherwise the command is withheld, and the step says why. A value that the logs do not show stays
+as `'<staging_path>'`, which the shell cannot run by mistake.
 """
 
 from __future__ import annotations
@@ -21,22 +21,24 @@ from kvdiag.rules.safe_values import unsafe_slots
 
 _SLOT = lazy_regex(r"\{([a-z][a-z0-9_]*)\}")
 _OPTIONAL = lazy_regex(r"\[\[(.*?)\]\]")
-_OF_NODE = lazy_regex(r" --field-selector spec\.nodeName=\{node\}")  # where no log names the node
+_OF_NODE = lazy_regex(r" --field-selector spec\.nodeName=\{node\}")  # removed if the node is unknown
 _NODES = ("node", "from_node", "to_node")
-GENERIC_NAMES = {"pod": "a pod"}  # for what no line names
-LONGEST_NAME = 100  # characters of a name in a heading; a longer one is left out, as half a secret cannot be told
+GENERIC_NAMES = {"pod": "a pod"}  # used if no line names one
+LONGEST_NAME = (
+    100  # characters of a name in a heading; a longer one is left out, since half a secret cannot be recognized
+)
 _ID = lazy_regex(r"\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b([0-9a-f]{12})[0-9a-f]{20,}\b")
 _NOT_SHORTENED = ("pod", "pod_name", "pods")  # names that are not shortened
-LONGEST_VALUE = 600  # characters of a log's own words inside a sentence of ours
+LONGEST_VALUE = 600  # characters of log text inside a sentence
 
 
 def slot_values(
     entity: Entity, evidence: Sequence[tuple[str, Event]], count: int, begins: int, ends: int
 ) -> dict[str, str]:
-    """What a rule's texts may speak of: the subject's names, what its evidence lines said, and the measure of it.
+    """Return the values for the slots of a rule's texts: names, values of the evidence, count and duration.
 
-    Later evidence overrides earlier, the subject's own names override both. `ladder` is the series of backoffs, `often`
-    says `once` or `8 times over 1m3s`.
+    Later evidence overrides earlier evidence, the subject's own names override both. `ladder` is the series of
+    backoffs, `often` is `once` or `8 times over 1m3s`.
     """
     values: dict[str, str] = {}
     ladder: list[str] = []
@@ -57,22 +59,22 @@ def slot_values(
 
 
 def _names_of_pod(pods: Collection[str]) -> dict[str, str]:
-    """The namespace and the name of the pod, where all lines that name one name the same."""
+    """Return namespace and name of the pod if all lines with a pod name the same one."""
     namespace, _, name = next(iter(pods)).partition("/") if len(pods) == 1 else ("", "", "")
     return {"namespace": namespace, "pod_name": name} if namespace and name else {}
 
 
 def sentence(text: str, values: Mapping[str, str]) -> str:
-    """A text with its slots filled; `[[…]]` is left out when it has a slot nobody knows.
+    """Return a text with its slots filled; an optional part `[[…]]` with an unknown slot is left out.
 
-    Elsewhere that becomes a stand-in, or `?`.
+    Other unknown slots become a generic name such as `a pod`, or `?`.
     """
     text = _OPTIONAL.sub(lambda part: part[1] if all(values.get(slot) for slot in _SLOT.findall(part[1])) else "", text)
     return _SLOT.sub(lambda slot: _short(values.get(slot[1]) or GENERIC_NAMES.get(slot[1], "?")), text).strip()
 
 
 def heading(text: str, values: Mapping[str, str]) -> str:
-    """A title with its slots filled, ids in it shortened; empty where a name that it must have is not known."""
+    """Return a title with its slots filled and ids shortened; empty if a required value is unknown."""
     names = {name: _brief(name, value) for name, value in values.items() if _is_short_name(name, value)}
     text = _OPTIONAL.sub(lambda part: part[1] if all(names.get(slot) for slot in _SLOT.findall(part[1])) else "", text)
     is_known = all(names.get(slot) for slot in _SLOT.findall(text))
@@ -84,15 +86,15 @@ def _is_short_name(name: str, value: str) -> bool:
 
 
 def _brief(name: str, value: str) -> str:
-    """A name on one line, a UUID in it by its first 8 digits and any other long id by its first 12."""
+    """Return a name on one line; a UUID is cut to its first 8 digits, another long id to its first 12."""
     line = " ".join(value.split())
     return line if name in _NOT_SHORTENED else _ID.sub(lambda found: f"{found[1] or found[2]}…", line)
 
 
 def command(text: str, values: Mapping[str, str]) -> str:
-    """A shell command with its slots filled and quoted; a slot nobody knows stays visible as `'<slot>'`.
+    """Return a shell command with its slots filled and quoted; an unknown slot stays as `'<slot>'`.
 
-    Empty when a value does not look like what its slot stands for.
+    Empty if a value does not look like what its slot stands for.
     """
     if any(unsafe_slots(_slots_of(text), values)):
         return ""
@@ -100,9 +102,9 @@ def command(text: str, values: Mapping[str, str]) -> str:
 
 
 def fixes(rule: Rule, values: Mapping[str, str], dialect: Dialect) -> Iterator[Fix]:
-    """The rule's remedy for this finding, in its order and as it is said on the node's distribution.
+    """Yield the rule's steps for this finding, with the commands of the node's distribution.
 
-    A command that changes something is left out where the logs do not name all that it would change.
+    A command that changes something is withheld if the logs do not show everything that it would change.
     """
     known = {name: value for name, value in values.items() if not (name in _NODES and is_unnamed(value))}
     for fix in (*dialect.enter([fix.run for fix in rule.fix]), *rule.fix):
@@ -118,7 +120,7 @@ def fixes(rule: Rule, values: Mapping[str, str], dialect: Dialect) -> Iterator[F
 
 
 def _withheld_reason(run: str, values: Mapping[str, str], *, is_change: bool) -> str:
-    """Why a command is left out; empty if it is not."""
+    """Return why a command is withheld; empty if it is not."""
     slots = list(_slots_of(run))
     if wrong := _join_names(unsafe_slots(slots, values)):
         return f"no command: the {wrong} in the log has an unexpected form"
@@ -135,7 +137,7 @@ def _slots_of(text: str) -> Iterator[str]:
 
 
 def texts_of(rule: Rule) -> Iterator[tuple[str, str]]:
-    """Every text of a rule that slots are filled in, with the path of its key, for lint."""
+    """Yield every text of a rule that has slots, with the path of its key, for lint."""
     yield from (("heading", rule.heading), ("says", rule.says), ("cause", rule.cause))
     if rule.healed:
         yield "healed.says", rule.healed.says
@@ -145,17 +147,17 @@ def texts_of(rule: Rule) -> Iterator[tuple[str, str]]:
 
 
 def slots_of(text: str) -> set[str]:
-    """The slots of a text."""
+    """Return the slots of a text."""
     return {slot for slot in _SLOT.findall(text) if not is_placeholder(slot)}
 
 
 def fixed_words(text: str) -> int:
-    """How many words of a text are its own, not filled in."""
+    """Return how many words of a text are fixed, outside of slots."""
     return len([word for word in _SLOT.sub(" ", text).split() if any(map(str.isalnum, word))])
 
 
 def quoted_slots(run: str) -> Iterator[str]:
-    """The slots of a command that stand inside quotes, where the quotes around their values would end those."""
+    """Yield the slots of a command that are inside quotes: quoting their values would end those quotes."""
     for slot in _SLOT.finditer(run):
         if any(run.count(quote, 0, slot.start()) % 2 for quote in "'\""):
             yield slot[1]

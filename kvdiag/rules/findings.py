@@ -1,4 +1,4 @@
-"""Rules × timelines → findings."""
+"""Evaluate rules on timelines and build findings."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ from kvdiag.rules.prefilter import RulePrefilter
 from kvdiag.rules.selection import selects
 from kvdiag.rules.stretches import Stretch, count_tries, stretches
 
-UNNAMED_VOLUME = "a volume"  # in the sentence of a finding about a node whose lines name none
-MOST_PARTS = 64  # of one node: of more devices than that the surest
+UNNAMED_VOLUME = "a volume"  # used in the sentence if the lines name no volume
+MOST_PARTS = 64  # parts (devices, images…) of one node; of more only the most certain are reported
 _TIME_REASONS = frozenset(
     (DoubtReason.BEGINS_LATE, DoubtReason.ENDS_SOON, DoubtReason.ENDS_EARLY)
 )  # told of a log by its times
-PRELUDE = 5 * MINUTE  # before the first line of the sentence; what else a rule shows may have led to it
+PRELUDE = 5 * MINUTE  # lines that a rule shows as prelude are at most this long before the fault
 
 
 def find(rules: Sequence[Rule], history: History, entries: Mapping[str, Entry]) -> Iterator[Finding]:
-    """Every finding of every rule on every subject, in no order."""
+    """Yield every finding of every rule on every subject, unordered."""
     index = EventIndex(history, entries)
     for subject, prefilters in index.candidates(rules):
         for prefilter in prefilters:
@@ -47,9 +47,9 @@ def find(rules: Sequence[Rule], history: History, entries: Mapping[str, Entry]) 
 
 
 def _on_subject(prefilter: RulePrefilter, subject: SubjectEvents, index: EventIndex) -> Iterator[Finding]:
-    """One finding at most for each node of a subject: of the first part that surely matches, or else may.
+    """Yield at most one finding per node of a subject: of the first part that matches for certain, else possibly.
 
-    Of a node one for each part that a line names: a device, an image, a registry.
+    For a node, yield one for each part that a matched line names: a device, an image, a registry.
     """
     rule = prefilter.rule
     for node in subject.nodes if subject.can_hold(prefilter) else ():
@@ -68,7 +68,7 @@ def _on_subject(prefilter: RulePrefilter, subject: SubjectEvents, index: EventIn
 def _surest_parts(
     found: Sequence[tuple[list[RuleMatch], Sequence[Event]]], rule: Rule, subject: SubjectEvents
 ) -> Iterable[tuple[list[RuleMatch], Sequence[Event]]]:
-    """The parts that are told: the surest, or all of a node's own that a line of the match itself names."""
+    """Return the parts to report: the most certain one, or for a node all parts that a line of the match names."""
     surest = sorted(found, key=lambda one: bool(one[0][0].doubts))
     if not rule.same or rule.per is not SubjectKind.NODE or subject.is_node_fallback:
         return surest[:1]
@@ -81,7 +81,7 @@ def _names_object(match: RuleMatch, rule: Rule) -> bool:
 
 
 def _matches(rule: Rule, part: Sequence[Event], node: str, index: EventIndex) -> list[RuleMatch]:
-    """Those that the versions of their moment do not rule out."""
+    """Return the matches that no version of their time excludes."""
     matches = judge(rule, part, node, index.history, index.entries)
     versions = index.history.versions
     matches = [match for match in matches if not rule.applies or applies(rule, versions, node, _begins(match, index))]
@@ -158,13 +158,13 @@ def _without(values: Mapping[str, str], *hidden: str) -> dict[str, str]:
 
 
 def _last_end(tries: Sequence[Event], others: Sequence[Event], history: History) -> int:
-    """When the last line of the fault was over; what stands in a snapshot is of no moment."""
+    """Return when the last line of the fault ended; snapshots have no time of their own."""
     timed = (*tries, *(event for event in others if event.kind not in SNAPSHOT_KINDS))
     return max((event.ends for event in timed), default=history.ends)
 
 
 def _match_doubts(match: RuleMatch, history: History) -> Iterator[Doubt]:
-    """The doubts of a match; of logs whose lines have no time only that, and not when they begin and end."""
+    """Return the doubts of a match. For logs without times, doubts about begin and end become one doubt UNTIMED."""
     is_untimed = all(event.origin.source in history.unanchored for events in match.bound.values() for event in events)
     found = (
         Doubt(DoubtReason.UNTIMED, one.component) if is_untimed and one.reason in _TIME_REASONS else one
@@ -174,19 +174,19 @@ def _match_doubts(match: RuleMatch, history: History) -> Iterator[Doubt]:
 
 
 def _steps(rule: Rule, values: Mapping[str, str], dialect: Dialect, *, changes: bool) -> Iterator[Fix]:
-    """The remedy, with the steps that change something or without."""
+    """Yield the steps of the fix; without `changes` only those that change nothing."""
     return (fix for fix in fixes(rule, values, dialect) if changes or not fix.after)
 
 
 def _author_doubts(match: RuleMatch) -> Iterator[Doubt]:
-    """One where only the log of a container shows the fault that anyone may have named so."""
+    """Yield a doubt if only logs of containers, whose names a user may choose, show the fault."""
     lines = [event for events in match.bound.values() for event in events]
     if lines and all(map(_is_of_user, lines)):
         yield Doubt(DoubtReason.AUTHOR, text=min(line.origin.source for line in lines))
 
 
 def _clock_doubts(rule: Rule, match: RuleMatch, part: Sequence[Event], history: History) -> Iterator[Doubt]:
-    """One where an order, a duration or an absence rests on a log whose clock is not that of another."""
+    """Yield a doubt if an order, a duration or an absence rests on logs whose clocks disagree."""
     if not history.disagreements:
         return
     bound = [event for events in match.bound.values() for event in events]
@@ -202,13 +202,13 @@ def _clock_doubts(rule: Rule, match: RuleMatch, part: Sequence[Event], history: 
 
 
 def _may_change(match: RuleMatch, end: End, severity: Severity) -> bool:
-    """Whether steps that change something are given: not of what is past, only informs, or is said by anyone."""
+    """Return whether to give steps that change something: not for past faults, severity info, or unproven authors."""
     is_claimed = any(doubt.reason is DoubtReason.AUTHOR for doubt in match.doubts)
     return end.at is None and severity is not Severity.INFO and not is_claimed
 
 
 def _is_of_user(event: Event) -> bool:
-    """Whether a container printed the line that a user may have called so, or that nothing names."""
+    """Return whether a container printed the line whose name a user may have chosen, or that has no name."""
     rank, is_called = _log_rank(event.origin.source)
     if rank is not None or is_called:
         return rank is Rank.NAMED
@@ -222,7 +222,7 @@ def _log_rank(log: str) -> tuple[Rank | None, bool]:
 
 
 def _best_match(rule: Rule, matches: Sequence[RuleMatch], part: Sequence[Event]) -> tuple[RuleMatch, Stretch]:
-    """The match to report and its stretch of tries: an alarm, certain, and not over, if there is one."""
+    """Return the match to report with its stretch: preferably one with an alarm event, certain, and not over."""
     found = stretches(rule, part)
     return min(
         ((match, _stretch_of(match, found)) for match in matches),
@@ -231,7 +231,7 @@ def _best_match(rule: Rule, matches: Sequence[RuleMatch], part: Sequence[Event])
 
 
 def _stretch_of(match: RuleMatch, found: Sequence[Stretch]) -> Stretch:
-    """Of the stretches with a try of the match the one that is not over, else the longest; else what comes after it."""
+    """Return the stretch of the match that is not over, else its longest; if no try matches, the next stretch."""
     bound = [event for events in match.bound.values() for event in events]
     lines = {event.origin for event in bound}
     of_match = [stretch for stretch in found if any(event.origin in lines for event in stretch.tries)]
@@ -246,7 +246,7 @@ def _lasted(stretch: Stretch) -> int:
 
 
 def _begin(ordered: Sequence[tuple[str, Event]], stretch: Stretch, history: History) -> int:
-    """When the fault began: with the first try of the stretch, unless the match has steps before it."""
+    """Return when the fault began: at the first try of the stretch, unless the match has earlier steps."""
     if not ordered:
         return history.begins
     tries = {event.origin for event in stretch.tries}
@@ -255,7 +255,7 @@ def _begin(ordered: Sequence[tuple[str, Event]], stretch: Stretch, history: Hist
 
 
 def _complete(values: dict[str, str], rule: Rule, subject: Entity, prelude: Sequence[Event]) -> None:
-    """Add what the finding's own lines do not say: a stand-in for an unnamed volume, and what the lines before said."""
+    """Add values that the evidence lacks: a generic name for an unnamed volume, and values of the lines before."""
     if rule.or_node and subject.kind is SubjectKind.NODE:
         values.setdefault("volume", UNNAMED_VOLUME)
     for event in prelude:
@@ -271,9 +271,9 @@ def _render_sentence(text: str, values: Mapping[str, str]) -> str:
 
 
 def _severity(rule: Rule, match: RuleMatch, state: State) -> Severity:
-    """The rule's, or the one it has for what is only possible; one lower for what passed by itself.
+    """Return the severity: the rule's, or its `possible` severity; one level lower if the fault ended by itself.
 
-    A pod that was removed did not recover, so that only a severity that the rule names counts.
+    A removed pod did not recover, so only an explicit severity under `healed` counts.
     """
     if rule.alarm and not match.bound.keys() & set(rule.alarm):
         return Severity.INFO
@@ -284,7 +284,7 @@ def _severity(rule: Rule, match: RuleMatch, state: State) -> Severity:
 
 
 def _least_count(matches: Sequence[RuleMatch]) -> int:
-    """How often it was told where no line is of the counted name; a row of kubectl counts as often as it says."""
+    """Return how often the last event of the match occurred; a row of kubectl counts as often as it says."""
     last = (event for match in matches for events in list(match.bound.values())[-1:] for event in events)
     return count_occurrences(last) or len(matches)
 
@@ -294,7 +294,7 @@ def _counted_name(rule: Rule) -> str:
 
 
 def _evidence(match: RuleMatch, part: Sequence[Event], rule: Rule, begins: int) -> Iterator[Evidence]:
-    """The lines a finding rests on in time order, each once: first and last of a series, and what `shows` names."""
+    """Yield the evidence in order of time: the first and the last line of each series, and what `shows` names."""
     series = {name: [e for e in part if selects(rule.events[name], e) and e.ends >= begins] for name in _series(rule)}
     for name in rule.follows:
         series[name] = [e for e in part if selects(rule.events[name], e) and begins - PRELUDE <= e.time <= begins][-1:]

@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     import pyparsing as pp
 
 LONGEST = 4_000
-MOST_NESTED = 60  # brackets and `not`; each takes a dozen calls
+MOST_NESTED = 60  # brackets and `not`; each needs a dozen recursive calls of the parser
 A_TERM = "an event name, 'at least', 'no', 'not' or a bracket"
 WORDS = frozenset(["no", "not", "and", "or", "then", "within", "at", "least", "different", "lasting", "between"])
 WORDS |= frozenset(["after", "before", "until", "end"])
 
 
 def read_condition(text: str, known: Collection[str], place: str) -> Condition:
-    """Parse `text`, whose names must be among `known`. Raises PatternError with `place`, a caret and a suggestion."""
+    """Parse `text`, whose names must be in `known`. Raise PatternError with `place`, a caret and a suggestion."""
     import pyparsing as pp
 
     text = " ".join(text.split())
@@ -52,7 +52,7 @@ def read_condition(text: str, known: Collection[str], place: str) -> Condition:
 
 
 def names_in(condition: Condition) -> Iterator[str]:
-    """Every event name the condition speaks of, in reading order."""
+    """Yield every event name in the condition, in reading order."""
     match condition:
         case Chain(steps):
             yield from (step.name for step in steps)
@@ -66,7 +66,7 @@ def names_in(condition: Condition) -> Iterator[str]:
 
 
 def absences(condition: Condition) -> Iterator[Absent]:
-    """Every absence in the condition, in reading order."""
+    """Yield every absence in the condition, in reading order."""
     match condition:
         case Absent():
             yield condition
@@ -80,7 +80,7 @@ def absences(condition: Condition) -> Iterator[Absent]:
 
 
 def positive_names(condition: Condition) -> Iterator[str]:
-    """The names of events that must have been seen for the condition to hold somewhere."""
+    """Yield the names of events that must exist for the condition to hold."""
     match condition:
         case Chain(steps):
             yield from (step.name for step in steps)
@@ -144,7 +144,7 @@ def _error_message(error: pp.ParseBaseException, text: str) -> str:
 
 
 def position(name: str, text: str) -> int:
-    """Where a name stands in a sentence; 0 where it does not."""
+    """Return the position of a name in a sentence; 0 if it is not there."""
     column = 0
     for piece in text.split(" "):
         if piece.strip("()") == name:

@@ -1,4 +1,4 @@
-"""One fault with many victims is one incident: findings of one rule on one node that say the same of other subjects."""
+"""Group findings into incidents: one fault with many victims, found by one rule on one node."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NUMBER = lazy_regex(r"[0-9]+")
 
 
 def with_incidents(findings: Iterable[Finding]) -> list[Finding]:
-    """Findings in the order in which they are reported, with what each accounts for and the incident it is part of."""
+    """Return the findings in report order, with the rules that each explains and the key of its incident."""
     found = ordered(findings)
     explains, incidents = _explained_rules(found), dict(_incidents(found))
     return [
@@ -25,7 +25,7 @@ def with_incidents(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def _explained_rules(findings: Sequence[Finding]) -> dict[str, set[str]]:
-    """By the key of each cause the rules whose findings lie under it, on whatever step."""
+    """Return by key of each cause the rules that it explains, directly or indirectly."""
     above = {finding.key: finding.explained_by for finding in findings}
     under: dict[str, set[str]] = defaultdict(set)
     for finding in findings:
@@ -38,7 +38,7 @@ def _explained_rules(findings: Sequence[Finding]) -> dict[str, set[str]]:
 
 
 def _incidents(findings: Sequence[Finding]) -> Iterator[tuple[str, str]]:
-    """The key of each finding that is not alone, with that of the first of its incident."""
+    """Yield the key of each finding that is not alone in its incident, with the key of the incident's first finding."""
     alike: dict[tuple[object, ...], list[Finding]] = defaultdict(list)
     for finding in findings:
         if finding.subject.kind is not SubjectKind.NODE or finding.subject.part:
@@ -50,7 +50,7 @@ def _incidents(findings: Sequence[Finding]) -> Iterator[tuple[str, str]]:
 
 
 def _likeness(finding: Finding) -> tuple[object, ...]:
-    """What findings of one incident have in common: all but the names of their subjects, and numbers."""
+    """Return what findings of one incident have in common: everything but subject names and numbers."""
     text = finding.says
     for name in sorted({finding.subject.name, *finding.subject.ids.values()}, key=lambda name: (-len(name), name)):
         if len(name) > 1:
@@ -61,9 +61,9 @@ def _likeness(finding: Finding) -> tuple[object, ...]:
 
 
 def _at_one_time(findings: Sequence[Finding]) -> Iterator[list[Finding]]:
-    """The findings cut where nothing happened for long, each part in the order that was given.
+    """Yield the findings split at long pauses, each group in the given order.
 
-    The containers that one pod had after each other, each started when kubelet had killed the last, are one victim.
+    Successive containers of one pod, each started after kubelet had killed the last, are one victim.
     """
     order = {finding.key: number for number, finding in enumerate(findings)}
     part: list[Finding] = []
@@ -78,7 +78,7 @@ def _at_one_time(findings: Sequence[Finding]) -> Iterator[list[Finding]]:
 
 
 def _is_same_pod(one: Finding, other: Finding) -> bool:
-    """Whether both are about containers of one pod."""
+    """Return whether both findings are about containers of the same pod."""
     if one.subject.kind is not SubjectKind.CONTAINER or other.subject.kind is not SubjectKind.CONTAINER:
         return False
     pod = one.subject.ids.get("pod")

@@ -1,7 +1,7 @@
-"""A rule's condition against one timeline: which events make it true, and how sure that is.
+"""Evaluate a rule's condition on one timeline: which events satisfy it, and how certain that is.
 
-A chain holds if its events come in that order on the timeline. Of all runs with the same end the shortest counts;
-if an absence spoils one run the next is tried, since a volume may go through its cycle many times.
+A chain holds if its events occur in that order. Of all runs with the same end the shortest counts. If an absence
+excludes a run, the next one is tried, since a volume may pass through its cycle many times.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from kvdiag.rules.polls import cut_polls
 from kvdiag.rules.selection import EventPosition, Selected, asks_for_text, by_kind, missing_value_doubts
 from kvdiag.rules.stretches import end_names, ends_fault, is_spoiled, try_names
 
-MOST_RUNS = 256  # of one rule on one timeline; a longer series of the same fault adds nothing to the finding
-GUESSED = "ambiguous"  # the attribute of an answer that could be that of several calls
-LONGEST_VALUE = 4096  # characters of an attribute that a glob is matched against
+MOST_RUNS = 256  # matches of one rule on one timeline; more matches of the same fault add nothing to the finding
+GUESSED = "ambiguous"  # attribute of an answer that may belong to several calls
+LONGEST_VALUE = 4096  # characters of an attribute that globs see
 
 Bound = Mapping[str, tuple[Event, ...]]
 
@@ -42,9 +42,9 @@ class RuleMatch(NamedTuple):
 
 
 class JudgedEvents(NamedTuple):
-    """What a condition is evaluated on: the selected events per name in time order, the node and the whole history.
+    """What a condition is evaluated on: the selected events by name in order of time, the node and the whole history.
 
-    `runs` and `against` are what chains and denied terms gave that ask for nothing bound before, by their identity.
+    `runs` and `denied` cache the results of chains and negated terms that depend on no bound event, by identity.
     `tries` are the names that stand for one try, `successes` the events that end a stretch of tries.
     """
 
@@ -63,7 +63,7 @@ class JudgedEvents(NamedTuple):
 def judge(
     rule: Rule, events: Sequence[Event], node: str, history: History, entries: Mapping[str, Entry]
 ) -> list[RuleMatch]:
-    """Every match of the rule on these events (in time order), the certain ones first; empty when there is none."""
+    """Return every match of the rule on these events (in order of time), the certain ones first."""
     pieces = cut_polls(events)
     seen = Selected(rule.events, by_kind([piece for piece, _ in pieces] if pieces else events))
     if not order_is_possible(rule.when, rule.cut, seen):
@@ -79,19 +79,19 @@ def judge(
 
 
 def may_hold(rule: Rule, events: Sequence[Event]) -> bool:
-    """Whether every event that the rule's condition asks for is among these, in an order in which it can hold."""
+    """Return whether the events include all that the condition requires, in a possible order."""
     return order_is_possible(rule.when, rule.cut, Selected(rule.events, by_kind(events)))
 
 
 def _with_proof_doubt(match: RuleMatch, rule: Rule) -> RuleMatch:
-    """The match with the rule's doubt, when none of the events that would prove it is part of it."""
+    """Add the rule's doubt to a match without any of the events that would prove it."""
     if rule.proof is None or match.bound.keys() & set(rule.proof.by):
         return match
     return match._replace(doubts=_merge_doubts(match.doubts, (Doubt(DoubtReason.PROOF, text=rule.proof.doubt),)))
 
 
 def _unsplit(match: RuleMatch, originals: Mapping[int, Event]) -> RuleMatch:
-    """The match with the events that were logged in the place of their pieces."""
+    """Replace the pieces of split polls by the original events."""
     logged = {name: (originals[id(piece)] for piece in pieces) for name, pieces in match.bound.items()}
     return RuleMatch(
         {name: tuple({id(e): e for e in events}.values()) for name, events in logged.items()}, match.doubts
@@ -120,7 +120,7 @@ def _solve(condition: Condition, selected: JudgedEvents, match: RuleMatch) -> It
 
 
 def _denied_match(term: Condition, selected: JudgedEvents, bound: Bound) -> RuleMatch | None:
-    """The surest way in which a denied term holds."""
+    """Return the most certain way in which a negated term holds; None if it does not."""
     is_free = bound.keys().isdisjoint(names_in(term))
     if is_free and id(term) in selected.denied:
         return selected.denied[id(term)]
@@ -131,7 +131,7 @@ def _denied_match(term: Condition, selected: JudgedEvents, bound: Bound) -> Rule
 
 
 def _runs(chain: Chain, selected: JudgedEvents, bound: Bound) -> Iterable[Bound]:
-    """Every run of a chain; looked for once where none of its names is bound."""
+    """Return every run of a chain; cached if none of its names is bound."""
     if any(step.name in bound for step in chain.steps):
         return _all_chains(chain, selected, bound)
     known = selected.runs.get(id(chain))
@@ -141,7 +141,7 @@ def _runs(chain: Chain, selected: JudgedEvents, bound: Bound) -> Iterable[Bound]
 
 
 def _surest(matches: Iterable[RuleMatch]) -> RuleMatch | None:
-    """The first match without a doubt, else the first there is."""
+    """Return the first match without a doubt, else the first match."""
     first = None
     for match in matches:
         if not match.doubts:
@@ -167,7 +167,7 @@ def _solve_all(terms: Sequence[Condition], selected: JudgedEvents, match: RuleMa
 
 
 def _all_chains(chain: Chain, selected: JudgedEvents, bound: Bound) -> Iterator[Bound]:
-    """Every run, those without answers that may be of another call first."""
+    """Yield every run of a chain, first those without answers that may belong to another call."""
     names = {step.name for step in chain.steps}
     is_fixed = any(_fixed(step, bound) for step in chain.steps)
     if not is_fixed and any(event.attrs.get(GUESSED) for name in names for event in selected.seen[name]):
@@ -184,7 +184,7 @@ def _all_chains(chain: Chain, selected: JudgedEvents, bound: Bound) -> Iterator[
 
 
 def _chains(chain: Chain, selected: JudgedEvents, bound: Bound, *, by_backoff: bool = False) -> Iterator[Bound]:
-    """Every shortest run of the steps in order; of runs that end in the same event the one that starts last."""
+    """Yield the shortest runs of the steps in order; of runs with the same end the one that starts last."""
     first = selected.seen[chain.steps[0].name]
     fixed = _fixed(chain.steps[0], bound)
     best: dict[int, Bound] = {}
@@ -196,7 +196,7 @@ def _chains(chain: Chain, selected: JudgedEvents, bound: Bound, *, by_backoff: b
 
 
 def _starts(chain: Chain, first: Sequence[Event], bound: Bound) -> Iterable[int]:
-    """Where a run may start: within the chain's bound of its last event, where that is bound already."""
+    """Return where a run may start: within the chain's bound of its last event, if that is already bound."""
     ends = _fixed(chain.steps[-1], bound)
     if not ends or not chain.within:
         return range(len(first))
@@ -229,14 +229,14 @@ def _run(chain: Chain, selected: JudgedEvents, bound: Bound, start: int, *, by_b
 
 
 def _cut_run(chain: Chain, selected: JudgedEvents, run: Bound, more: tuple[Event, ...]) -> Bound | None:
-    """The run without all of its last step, where the log ends before that was due."""
+    """Return the run without its complete last step, if the log ends before that was due."""
     name = chain.steps[-1].name
     begun = {**run, name: (*run.get(name, ()), *more)} if more else run
     return begun if begun and any(_cut_doubts(chain, begun, selected)) else None
 
 
 def _cut_doubts(chain: Chain, bound: Bound, selected: JudgedEvents) -> Iterator[Doubt]:
-    """Which log ends before the last step of a chain was due, where it has not come or not often enough."""
+    """Yield a doubt for each log that ends before the chain's last step was due."""
     step = chain.steps[-1]
     events = bound.get(step.name, ())
     if step.name in selected.rule.cut and not match_step(step, events, 0, by_backoff=True):
@@ -248,7 +248,7 @@ def _cut_doubts(chain: Chain, bound: Bound, selected: JudgedEvents) -> Iterator[
 
 
 def _chain_doubts(chain: Chain, bound: Bound, selected: JudgedEvents) -> Iterator[Doubt]:
-    """All that speaks against a run of a chain."""
+    """Yield every doubt about a run of a chain."""
     yield from _order_doubts(chain, bound, selected.rule.clocks)
     yield from _pairing_doubts(chain, bound)
     yield from _overlap_doubts(bound, selected)
@@ -262,7 +262,7 @@ def _chain_doubts(chain: Chain, bound: Bound, selected: JudgedEvents) -> Iterato
 
 
 def _order_doubts(chain: Chain, bound: Bound, clocks: Sequence[str]) -> Iterator[Doubt]:
-    """Where two steps of different machines lie so close that their clocks may have swapped them."""
+    """Yield a doubt for two steps on different machines that are closer than their clocks may differ."""
     for step, then in pairwise(chain.steps):
         if then.name not in clocks or then.name not in bound:
             continue
@@ -274,7 +274,7 @@ def _order_doubts(chain: Chain, bound: Bound, clocks: Sequence[str]) -> Iterator
 
 
 def _pairing_doubts(chain: Chain, bound: Bound) -> Iterator[Doubt]:
-    """Where a step rests on the answer to a call that may be the answer to another: a line between them is lost."""
+    """Yield a doubt for a step whose answer may belong to another call, since a line between them is missing."""
     for step in chain.steps:
         events = bound.get(step.name, ())
         guessed = [event for event in events if event.attrs.get(GUESSED)]
@@ -283,7 +283,7 @@ def _pairing_doubts(chain: Chain, bound: Bound) -> Iterator[Doubt]:
 
 
 def _overlap_doubts(bound: Bound, selected: JudgedEvents) -> Iterator[Doubt]:
-    """Where the first node may have unstaged a volume that the second staged, as no log of the first goes so far."""
+    """Yield a doubt if the first node may have unstaged the volume unseen, since its log does not cover that time."""
     for event in (event for events in bound.values() for event in events if event.kind == OVERLAP):
         then = Window(event.time, event.time + 1)
         yield from doubts(sorted(UNSTAGED), then, event.attrs["from_node"], selected.history, selected.entries)
@@ -294,13 +294,13 @@ def _machine(event: Event) -> str:
 
 
 def _fixed(step: ChainStep, bound: Bound) -> tuple[Event, ...]:
-    """The events that another term has bound to the step's name, when they are as many as the step asks for."""
+    """Return the events that another term bound to the step's name, if they satisfy the step."""
     events = bound.get(step.name, ())
     return events if events and match_step(step, events, 0, by_backoff=True) else ()
 
 
 def _next(series: tuple[Event, ...], places: Sequence[EventPosition], last: Event) -> int:
-    """The index of the first event of the series that comes after `last`, or still went on then."""
+    """Return the index of the first event in the series after `last`, or still going on then."""
     index = bisect_right(places, event_order(last))
     if index and series[index - 1].ends > last.time and series[index - 1] is not last:
         return index - 1
@@ -312,7 +312,7 @@ def _follows(event: Event, last: Event) -> bool:
 
 
 def _absent(term: Absent, selected: JudgedEvents, bound: Bound) -> tuple[Doubt, ...] | None:
-    """None when the event is there; else the reasons why it may only have gone unseen."""
+    """Return None if the event occurred; else the reasons why it may have been missed."""
     after, before = bound.get(term.after, ())[-1:], bound.get(term.before, ())[:1]
     window = _window(term, selected, after, before)
     selector = selected.rule.events[term.name]
@@ -330,7 +330,7 @@ def _absent(term: Absent, selected: JudgedEvents, bound: Bound) -> tuple[Doubt, 
 
 
 def _latest(seen: Selected, name: str, window: Window) -> Iterator[Event]:
-    """The events of a name that may lie in a window, the last one first: it decides nearly always."""
+    """Yield the events of a name that may lie in a window, the last one first, which nearly always decides."""
     series, ends = seen[name], seen.ends(name)
     for at in range(bisect_right(series, window.ends, key=_time) - 1, -1, -1):
         if ends[at] < window.begins:
@@ -339,7 +339,7 @@ def _latest(seen: Selected, name: str, window: Window) -> Iterator[Event]:
 
 
 def _silence_doubts(term: Absent, selected: JudgedEvents) -> Iterator[Doubt]:
-    """Where what is said to last was itself said no more. That it is said no more may be the fault."""
+    """Yield a doubt if the repeating line itself stopped before the log ended: that may be the fault."""
     if term.after and term.after != term.name:
         events = selected.seen[term.after]
         entry = selected.entries.get(events[-1].kind) if events else None
@@ -351,7 +351,7 @@ def _is_bound(event: Event, bound: Bound) -> bool:
 
 
 def _inside(event: Event, window: Window, after: Sequence[Event], before: Sequence[Event]) -> bool:
-    """Whether an event lies in a window; at the very moment of a border the order of lines decides, if there is one."""
+    """Return whether an event lies in a window. At exactly its border, the order of lines in the same log decides."""
     begun = event.ends > window.begins or (event.ends == window.begins and all(_may_follow(event, e) for e in after))
     return begun and (
         event.time < window.ends or (event.time == window.ends and all(_may_follow(e, event) for e in before))
@@ -359,7 +359,7 @@ def _inside(event: Event, window: Window, after: Sequence[Event], before: Sequen
 
 
 def _may_follow(event: Event, other: Event) -> bool:
-    """Whether an event of the same microsecond is not known to have come before another."""
+    """Return whether an event of the same microsecond may have come after the other."""
     return event.origin.source != other.origin.source or event.origin.line > other.origin.line
 
 

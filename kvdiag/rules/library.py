@@ -1,4 +1,4 @@
-"""Where signatures are kept: the ones that come with kvdiag, and folders of the user's own."""
+"""Load rules: the built-in ones and those in folders of the user."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from kvdiag.model.vocabulary import Entry, Wording
 from kvdiag.rules.rule_json import PACKED_VERSION
 from kvdiag.rules.rule_store import RuleStore, decode_store, encode_store
 
-LARGEST = 1 << 20  # bytes of a rule's file
-FIELDS = (Rule._fields, Entry._fields, Wording._fields)  # of another release's cache they may be others
+LARGEST = 1 << 20  # bytes of a rule file; real ones have a few KB
+FIELDS = (Rule._fields, Entry._fields, Wording._fields)  # part of the cache key: another release may have other fields
 DISTRIBUTIONS = "distributions.yaml"
 CAPABILITIES = "capabilities.yaml"
 KINDS = "kinds.yaml"
@@ -30,33 +30,35 @@ NOT_RULES = {
     CAPABILITIES,
     KINDS,
     "frequent.yaml",
-}  # what is not a rule
+}  # files and folders in patterns/ that contain no rules
 
 
 class Library(NamedTuple):
-    """Rules in order of their ids, and what was wrong with files that hold none."""
+    """Rules in order of their ids, and the errors of invalid files."""
 
     rules: tuple[Rule, ...]
     errors: tuple[PatternError, ...] = ()
 
 
 def rule_files(folder: Path) -> Iterator[Path]:
-    """The signature files of a folder, in order of their paths."""
+    """Return the rule files of a folder in order of their paths."""
     return map(Path, _rule_paths(folder))
 
 
 def _rule_paths(folder: Path) -> Iterator[str]:
-    """The paths of the same; at each start they are only looked at, and to make a Path takes longer."""
+    """Yield the same paths as strings: at each start they are only compared, and creating Path objects takes longer."""
     for where, folders, names in os.walk(folder):
         folders[:] = sorted(set(folders) - NOT_RULES)
-        found = sorted((*folders, *(set(names) - NOT_RULES)))  # a folder with such an ending is told to be none
+        found = sorted(
+            (*folders, *(set(names) - NOT_RULES))
+        )  # includes folders, so that a folder named *.yaml is reported
         yield from (f"{where}{os.sep}{name}" for name in found if name.endswith((".yaml", ".yml")))
 
 
 def load(folders: Sequence[Path], *, only: AbstractSet[str] | None = None) -> Library:
-    """Every rule of the folders as their files say it, tests included, with the errors of files that hold none.
+    """Read the rules of the folders with their tests, and collect the errors of invalid files.
 
-    With `only`, of the first folder those files that are called so: a rule's file has its name.
+    With `only`, read from the first folder only the files with these names: a rule's file has the rule's name.
     """
     group_files = [path for folder in folders if (path := folder / KINDS).is_file()]
     first, *others = [list(rule_files(folder)) for folder in folders]
@@ -65,9 +67,9 @@ def load(folders: Sequence[Path], *, only: AbstractSet[str] | None = None) -> Li
 
 
 def load_rule_store(folders: Sequence[Path]) -> RuleStore:
-    """The same rules without their tests, from the cache where the files have not changed.
+    """Return the rules without their tests, from the cache if the files are unchanged.
 
-    Raises PatternError for the first broken file.
+    Raise PatternError for the first invalid file.
     """
     group_files = [path for folder in folders if (path := folder / KINDS).is_file()]
     try:
@@ -85,7 +87,7 @@ def load_rule_store(folders: Sequence[Path]) -> RuleStore:
 
 
 def _cached_store(files: Sequence[str], group_files: Sequence[Path]) -> RuleStore:
-    """The rules of a folder, from the cache when its files and the groups of kinds have not changed."""
+    """Return the rules of a folder, from the cache if its files and the groups of kinds are unchanged."""
     return cached_bytes(
         "rules",
         digest([b"%d" % PACKED_VERSION, repr(FIELDS).encode(), fingerprint([*files, *group_files]).encode()]),
@@ -95,7 +97,7 @@ def _cached_store(files: Sequence[str], group_files: Sequence[Path]) -> RuleStor
 
 
 def _read_bytes(path: Path) -> bytes:
-    """The bytes of a rule's file. Raises PatternError for what is no file of a size that somebody wrote."""
+    """Return the bytes of a rule's file. Raise PatternError if it is not a regular file of a plausible size."""
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
@@ -119,7 +121,10 @@ def _read_valid(files: Sequence[Path], group_files: Sequence[Path]) -> Sequence[
 
 
 def _read_all(files: Sequence[Path], group_files: Sequence[Path]) -> Library:
-    from kvdiag.rules.schema import read_rules, unique  # YAML and grammar, which a filled cache spares us
+    from kvdiag.rules.schema import (
+        read_rules,
+        unique,
+    )  # slow imports (YAML, grammar), not needed if the cache is filled
 
     rules: list[Rule] = []
     errors: list[PatternError] = []
@@ -136,7 +141,7 @@ def _read_all(files: Sequence[Path], group_files: Sequence[Path]) -> Library:
 
 
 def _groups(group_files: Sequence[Path], errors: list[PatternError]) -> dict[str, tuple[str, ...]]:
-    """The named groups of kinds; a user's stands in the place of one that comes with kvdiag."""
+    """Return the named groups of kinds; a user's group replaces the built-in group of that name."""
     from kvdiag.base.yamlread import read_yaml
     from kvdiag.rules.selectors import read_groups
 

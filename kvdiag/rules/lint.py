@@ -1,4 +1,4 @@
-"""What a signature must have beyond being readable: tests that find and that do not, kinds that exist, bounds."""
+"""Check a readable rule: positive and negative tests, existing kinds, known slots, safe commands."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NAMED_BY = {
     SubjectKind.VOLUME: OF_VOLUME | {"target_path", "staging_path"},
     SubjectKind.DRIVER: frozenset(["driver", "unique_name", "staging_path", "error", "endpoint", "path"]),
 }
-"""By which names and values of a line a subject is found, if need be by way of another."""
+"""By kind of subject the names and values of a line that identify it, directly or through another subject."""
 CHANGES = (
     "rm ",
     "umount",
@@ -59,18 +59,18 @@ CHANGES = (
     "crictl pull",
     *(f"kubectl {verb}" for verb in ("annotate", "cordon", "drain", "label", "patch", "rollout", "scale", "taint")),
 )
-MOST_WORDS = 12  # of a heading, which is to fit on a line or two with its names
+MOST_WORDS = 12  # words of a heading, which must fit on two lines with its names
 _IN_NAMESPACE = lazy_regex(r"^kubectl -n \S+ ")
 
-Fault = tuple[str, str]  # the path of a key, such as `fix.0.run`, and what is wrong there
+Fault = tuple[str, str]  # the path of a key, such as `fix.0.run`, and the problem
 
 
 def lint(
     rule: Rule, entries: Mapping[str, Entry], names: frozenset[str], samples: LogSamples | None = None
 ) -> list[PatternError]:
-    """Every fault of one rule, at its place; `names` are all rules there are, for `explains`.
+    """Return every fault of a rule with its place; `names` are those of all rules, for `explains`.
 
-    With `words`, what logs say, also globs and raw lines are held against those.
+    With `samples`, globs and raw lines are compared with real log lines.
     """
     found = [PatternError(rule.place_of(path), problem) for path, problem in _faults(rule, entries, names)]
     found += [fault for entry in rule.lines for fault in map(template_fault, entry.wordings) if fault]
@@ -122,7 +122,7 @@ def _kinds(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[Fault]:
 
 
 def _scope(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[Fault]:
-    """A rule about a subject that none of its events can name is never tried."""
+    """Yield a fault if no event of the rule can name the rule's subject: it would never be evaluated."""
     if rule.per not in NAMED_BY:
         return
     kinds = {kind for name in positive_names(rule.when) for kind in rule.events[name].kinds}
@@ -166,7 +166,7 @@ def _texts(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[Fault]:
 
 
 def _ids(rule: Rule) -> set[str]:
-    """The names every subject of the kind has, or that can be computed for it."""
+    """Return the names that every subject of the kind has or that can be derived for it."""
     pod = {"pod", "pod_uid", "pod_name", "namespace", "node"}
     volume = {
         "volume",
@@ -183,7 +183,7 @@ def _ids(rule: Rule) -> set[str]:
 
 
 def value_names(entry: Entry) -> set[str]:
-    """Every placeholder of an entry's wordings, and the names that those imply."""
+    """Return every placeholder of an entry's wordings, and the names derived from them."""
     import re
 
     names = {p for w in entry.wordings for p in (*re.findall(r"\{(\w+)\}", w.message), *w.fields)}

@@ -1,6 +1,6 @@
-"""A rule held against what logs say: globs that match no value, raw lines that are never seen, anchors that hit all.
+"""Compare a rule with sample log lines: globs that match nothing, unreachable raw lines, anchors that match too much.
 
-What logs say is what the samples of the vocabulary show, and the rule's own tests.
+The sample lines are those of the vocabulary and of the rule's own tests.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from kvdiag.model.rule import Rule, Selector
 from kvdiag.model.vocabulary import Entry, Wording
 from kvdiag.rules.selection import TEXTS
 
-SHORTEST_PIECE = 4  # letters of a glob that are looked for; fewer stand in any text
+SHORTEST_PIECE = 4  # letters of a literal in a glob; shorter ones occur in any text
 FREQUENT = "frequent.yaml"
-MOST_FREQUENT = 0.03  # of all lines may have an anchor
+MOST_FREQUENT = 0.03  # share of all lines that may contain an anchor
 _WILD = re.compile(r"[*?]|\[[^\]]*\]")
 _WORD = re.compile(r"[A-Za-z]")
 
@@ -28,9 +28,9 @@ Fault = tuple[str, str]
 
 
 class LogSamples(NamedTuple):
-    """What logs say: a vocabulary with the raw lines of all rules, and the samples of its entries by kind.
+    """Sample log lines: a vocabulary with the raw lines of all rules, and the samples of its entries by kind.
 
-    `often` are lines that logs are full of, each with its share.
+    `frequent_lines` are the most frequent lines of logs, each with its share.
     """
 
     vocabulary: Vocabulary
@@ -40,7 +40,7 @@ class LogSamples(NamedTuple):
 
     @classmethod
     def from_entries(cls, vocabulary: Vocabulary, entries: Iterable[Entry]) -> LogSamples:
-        """The samples of entries that were read with them."""
+        """Collect the samples of entries."""
         by_kind: dict[str, tuple[str, ...]] = {}
         for entry in entries:
             by_kind[entry.kind] = by_kind.get(entry.kind, ()) + entry.samples
@@ -50,14 +50,14 @@ class LogSamples(NamedTuple):
 
 
 def load_frequent_lines() -> dict[str, float]:
-    """The lines that logs are full of, and which part of an average log each is."""
+    """Return the most frequent lines of logs, each with its share of an average log."""
     path = builtin_patterns() / FREQUENT
     rows = (node.table() for node in read_yaml(path.read_text("utf-8"), str(path)).sequence())
     return {row["line"].text(): float(row["of"].text()) / 1000 for row in rows}
 
 
 def unmatched(rule: Rule, samples: LogSamples) -> Iterator[Fault]:
-    """What a rule looks for and will not find, with the path of its key."""
+    """Yield the parts of a rule that match no sample line, with the path of their key."""
     tests = tuple(line for test in rule.tests for line in test.log.splitlines())
     for selector in rule.events.values():
         lines = tuple(line for kind in selector.kinds for line in samples.by_kind.get(kind, ())) + tests
@@ -81,7 +81,7 @@ def _globs(selector: Selector) -> Iterator[Fault]:
 
 
 def _glob_faults(name: str, glob: str, lines: Sequence[str]) -> Iterator[str]:
-    """Say that no line has what a glob wants as it wants it, and one has it in other letters."""
+    """Yield a fault if a sample line has the glob's text only in different upper and lower case."""
     pattern = glob.removeprefix("!")
     pieces = [piece for piece in _WILD.split(pattern) if len(_WORD.findall(piece)) >= SHORTEST_PIECE]
     if any(not any(piece in line for line in lines) for piece in pieces):
@@ -96,7 +96,7 @@ def _glob_faults(name: str, glob: str, lines: Sequence[str]) -> Iterator[str]:
 
 
 def frequent_anchor(anchor: str, samples: LogSamples) -> Iterator[str]:
-    """Say that an anchor hits so many lines that the scanner is of no use."""
+    """Yield a fault if an anchor is in so many lines that the scanner would not filter."""
     kinds = sum(anchor in line for line in samples.lines) / max(1, len(samples.lines))
     share = sum(part for line, part in samples.frequent_lines.items() if anchor in line)
     if max(kinds, share) > MOST_FREQUENT:
@@ -106,7 +106,7 @@ def frequent_anchor(anchor: str, samples: LogSamples) -> Iterator[str]:
 
 
 def _shadowed_wording(rule: Rule, kind: str, wording: Wording, samples: LogSamples) -> Iterator[str]:
-    """Say that a raw line is never seen, as other words with its anchor come first and take it."""
+    """Yield a fault if another wording with the same anchor matches the raw line first."""
     vocabulary = samples.vocabulary
     own_numbers = [
         number
@@ -134,7 +134,7 @@ def _shadowed_wording(rule: Rule, kind: str, wording: Wording, samples: LogSampl
 
 
 def _example(wording: Wording) -> str:
-    """A line that a wording matches, with as little in it as can be."""
+    """Return a shortest line that the wording matches."""
     text = re.sub(r"\{\w+\}|\.\.\.", "x", re.sub(r"\[\[.*?\]\]", "", wording.message))
     return text.replace("{{", "{").replace("}}", "}") + "".join(f" {key}=x" for key in wording.fields.values())
 

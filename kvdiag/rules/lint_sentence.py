@@ -1,4 +1,4 @@
-"""What can be wrong with a sentence that is well formed: names never used, clauses that can add nothing."""
+"""Check a well-formed condition: unused names, and clauses without effect."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_BRANCHES = 64
 
 
 def lint_sentence(rule: Rule) -> Iterator[PatternError]:
-    """Every fault of the rule's sentence; of a part of it, with the sentence and a caret."""
+    """Yield every fault of the rule's condition; for a part of it with the condition and a caret."""
     by = rule.healed.by if rule.healed else ()
     used = {*names_in(rule.when), *rule.shows, *rule.follows, *by, rule.counts}
     for name in rule.events:
@@ -31,7 +31,7 @@ def lint_sentence(rule: Rule) -> Iterator[PatternError]:
 
 
 def _keys(rule: Rule, bound: set[str]) -> Iterator[PatternError]:
-    """Keys that name what the sentence does not ask to have happened."""
+    """Yield faults for keys that name events which the condition does not require."""
     listed = (("proof", "proof.by", rule.proof.by if rule.proof else ()), ("alarm", "alarm", rule.alarm))
     for what, path, names in (*listed, ("cut", "cut", rule.cut)):
         for number, name in enumerate(names):
@@ -46,7 +46,7 @@ def _keys(rule: Rule, bound: set[str]) -> Iterator[PatternError]:
 
 
 def _clauses(rule: Rule, bound: frozenset[str]) -> Iterator[tuple[str, str]]:
-    """Each fault of a clause with the name that it is about."""
+    """Yield each faulty clause with the name that it is about."""
     for absent, measured in _bounded(rule.when, bound):
         open_end = absent.after and not absent.before and not absent.within and not absent.to_end
         if open_end:
@@ -62,7 +62,7 @@ def _clauses(rule: Rule, bound: frozenset[str]) -> Iterator[tuple[str, str]]:
 
 
 def _bounded(condition: Condition, bound: frozenset[str]) -> Iterator[tuple[Absent, frozenset[str]]]:
-    """Each absence with the names it may be measured from: those that must have happened, or what is denied with it."""
+    """Yield each absence with the names that it may be measured from: required ones, or those of its negated term."""
     match condition:
         case Absent():
             yield condition, bound
@@ -76,7 +76,7 @@ def _bounded(condition: Condition, bound: frozenset[str]) -> Iterator[tuple[Abse
 
 
 def _never_bound(condition: Condition, anywhere: frozenset[str]) -> Iterator[tuple[str, str]]:
-    """Absences that are measured from what another branch of an `or` asks to have happened, and their own does not."""
+    """Yield absences that are measured from an event which only another branch of an `or` requires."""
     reported: set[tuple[str, str]] = set()
     for branch in _branches(condition):
         bound = {name for term in branch for name in positive_names(term)}
@@ -88,7 +88,7 @@ def _never_bound(condition: Condition, anywhere: frozenset[str]) -> Iterator[tup
 
 
 def _branches(condition: Condition) -> list[list[Condition]]:
-    """The ways in which a condition can hold, each as terms that all must; what is denied stays whole."""
+    """Return the alternatives of a condition, each a list of terms that must all hold; negated terms stay whole."""
     match condition:
         case AnyOf(terms):
             return [branch for term in terms for branch in _branches(term)][:MOST_BRANCHES]
@@ -109,7 +109,7 @@ def _chains(condition: Condition) -> Iterator[Chain]:
 
 
 def _reversed_bounds(condition: Condition) -> Iterator[tuple[str, str]]:
-    """Absences between two steps that the chain asks for in the other order: nothing is ever between them."""
+    """Yield absences between two steps that the chain requires in the opposite order: nothing is ever between them."""
     for branch in _branches(condition):
         orders = [
             (one.name, then.name) for chain in branch if isinstance(chain, Chain) for one, then in pairwise(chain.steps)
@@ -123,7 +123,7 @@ def _reversed_bounds(condition: Condition) -> Iterator[tuple[str, str]]:
 
 
 def _redundant_branches(rule: Rule, condition: Condition) -> Iterator[tuple[str, str]]:
-    """Branches of an `or` that hold only where one before them does, and bring no alarm or proof of their own."""
+    """Yield branches of an `or` that hold only if an earlier branch does, and add no alarm or proof."""
     match condition:
         case AnyOf(terms):
             for number, term in enumerate(terms):
@@ -146,7 +146,7 @@ def _redundant_branches(rule: Rule, condition: Condition) -> Iterator[tuple[str,
 
 
 def _implies(term: Condition, other: Condition) -> bool:
-    """Whether one holds wherever the other does, as far as their form tells."""
+    """Return whether the first condition implies the second, judged by their form alone."""
     match term, other:
         case All(parts), All(required):
             holds = all(any(_implies(part, requirement) for part in parts) for requirement in required)
@@ -164,7 +164,7 @@ def _implies(term: Condition, other: Condition) -> bool:
 
 
 def _is_part(part: Chain, whole: Chain) -> bool:
-    """Whether a chain asks for no more than another, with its steps among those in the same order."""
+    """Return whether a chain requires no more than the other, with its steps in the same order."""
     if part.within and not 0 < whole.within <= part.within:
         return False
     steps = iter(whole.steps)

@@ -1,8 +1,8 @@
-"""What makes a finding say more than its lines show: checks that every rule must pass.
+"""Check that a finding claims no more than its lines show.
 
-A gRPC code is matched as a code, a node's event is tied to the moment of the fault, every failure has its success in
-what heals it, a long list of exceptions is no proof, no step needs what the fault has made impossible, and a sentence
-that names a file system or a driver has its words in the lines.
+A gRPC code is matched as a code; a node's event is bounded in time; every failure has its success under `healed`; a
+long list of exceptions is no proof; no step needs what the fault makes impossible; a text that names a file system or
+driver has its words in the lines.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.grammar import positive_names
 from kvdiag.rules.stretches import try_names
 
-Fault = tuple[str, str]  # the path of a key, such as `fix.0.run`, and what is wrong there
+Fault = tuple[str, str]  # the path of a key, such as `fix.0.run`, and the problem
 
 CODES = (
     "Canceled|Unknown|InvalidArgument|DeadlineExceeded|NotFound|AlreadyExists|PermissionDenied|ResourceExhausted"
@@ -30,11 +30,11 @@ SUCCESSES: Mapping[str, frozenset[str]] = {
     "attached": frozenset({"volume.attach", "csi.controllerpublish"}),
     "detached": frozenset({"volume.detach", "csi.controllerunpublish"}),
 }
-"""Operations of which one success shows that the others of the group work again."""
+"""Groups of operations: a success of one shows that the others of its group work again."""
 MOST_EXCEPTIONS = 6
-"""Globs that a name may refuse and still be proof: a longer list shows that the lines have many causes."""
+"""Refused globs of a name that still counts as proof. A longer list shows that the lines have many causes."""
 _NODES = frozenset({"node", "from_node"})
-_QUOTES = ("{error}", "{text}", "{message}")  # in a sentence that says what the line says
+_QUOTES = ("{error}", "{text}", "{message}")  # slots that quote the line
 _ANYTHING = frozenset({"*", "?*", "*?*"})
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)+")
 PRODUCT_WORDS: Mapping[str, tuple[str, ...]] = {
@@ -69,12 +69,12 @@ PRODUCT_WORDS: Mapping[str, tuple[str, ...]] = {
     "AppArmor": ("apparmor",),
     "SELinux": ("selinux", "relabel"),
 }
-"""File systems, protocols and drivers that a sentence may name, and words of which the events have one."""
+"""File systems, protocols and drivers that a text may name; the events must contain one of the words."""
 _DRAINED = re.compile(r"\bdrain", re.IGNORECASE)
 
 
 def lint_truth(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[Fault]:
-    """Every fault of a rule that lets it say what its lines do not show."""
+    """Yield every fault that lets a rule claim more than its lines show."""
     yield from _bare_codes(rule)
     yield from _unbounded_events(rule, entries)
     yield from _unhealed(rule)
@@ -96,7 +96,7 @@ def _bare_codes(rule: Rule) -> Iterator[Fault]:
 
 
 def _unbounded_events(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[Fault]:
-    """Events of a node that a rule about something else asks for at any moment."""
+    """Yield a fault for node events that a rule about another subject accepts at any time."""
     if rule.per is SubjectKind.NODE or not _NODES.isdisjoint(rule.same):
         return
     for name in _unbounded_names(rule.when):
@@ -112,7 +112,7 @@ def _unbounded_events(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[Faul
 
 
 def _unbounded_names(condition: Condition, *, is_beside: bool = False) -> Iterator[str]:
-    """The names without a bound of time: those of long chains, and those beside other terms; not what lasts."""
+    """Yield the names without a time bound: steps of longer chains, and steps next to other terms."""
     match condition:
         case Chain(steps, within):
             loose = (step for step in steps if not within and not step.lasting and (is_beside or len(steps) > 1))
@@ -129,7 +129,7 @@ def _unbounded_names(condition: Condition, *, is_beside: bool = False) -> Iterat
 
 
 def _unhealed(rule: Rule) -> Iterator[Fault]:
-    """Operations whose failure counts and whose success does not end the fault."""
+    """Yield a fault for operations whose failure counts but whose success does not heal the fault."""
     if not rule.healed:
         return
     by = {kind for name in rule.healed.by for kind in rule.events[name].kinds}
@@ -141,7 +141,7 @@ def _unhealed(rule: Rule) -> Iterator[Fault]:
 
 
 def _unproven(rule: Rule) -> Iterator[Fault]:
-    """Names that take what is left when many errors are refused."""
+    """Yield a fault for names that match whatever is left after many refused errors."""
     proven = set(rule.proof.by) if rule.proof else set()
     for name in dict.fromkeys(positive_names(rule.when)):
         selector = rule.events[name]
@@ -157,12 +157,12 @@ def _unproven(rule: Rule) -> Iterator[Fault]:
 
 
 def _repeats(rule: Rule) -> bool:
-    """Whether the rule says only that a step fails, which the line itself shows."""
+    """Return whether the rule only says that a step fails, which the line itself shows."""
     return "*" in rule.never_explains or rule.role == "symptom" or any(slot in rule.says for slot in _QUOTES)
 
 
 def lint_look_alikes(rule: Rule, names: frozenset[str]) -> Iterator[Fault]:
-    """Every `not-when` that no test proves; one that names another rule is tried with that rule's own tests."""
+    """Yield every `not-when` entry without a test. One that names another rule is tested with that rule's tests."""
     shown = {number for test in rule.tests for number in test.look_alikes}
     for number, text in enumerate(rule.look_alikes, start=1):
         if number not in shown and names.isdisjoint(rules_in(text)):
@@ -177,12 +177,12 @@ def lint_look_alikes(rule: Rule, names: frozenset[str]) -> Iterator[Fault]:
 
 
 def rules_in(text: str) -> set[str]:
-    """The words of a text that may be names of rules."""
+    """Return the words of a text that may be names of rules."""
     return set(_NAME.findall(text))
 
 
 def _impossible(rule: Rule) -> Iterator[Fault]:
-    """Steps that wait for a drain, which needs a kubelet, where kubelet does not run."""
+    """Yield steps that wait for a drain although kubelet does not run."""
     if "kubelet.run" not in rule.breaks:
         return
     for number, fix in enumerate(rule.fix):
@@ -191,7 +191,7 @@ def _impossible(rule: Rule) -> Iterator[Fault]:
 
 
 def _unmatched_products(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[Fault]:
-    """File systems and drivers that a sentence names and that a branch of the condition, as proof, does not ask for."""
+    """Yield file systems and drivers that a text names but that a proving branch of the condition does not require."""
     branches = rule.when.terms if isinstance(rule.when, AnyOf) else (rule.when,)
     proven = set(rule.proof.by) if rule.proof else set()
     events = {name: _selector_text(rule.events[name], entries) for name in positive_names(rule.when)}
@@ -208,7 +208,7 @@ def _unmatched_products(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[Fa
 
 
 def _selector_text(selector: Selector, entries: Mapping[str, Entry]) -> str:
-    """What the lines of an event say and who prints them: its conditions, kinds and wordings."""
+    """Return the words that identify an event's lines: conditions, kinds, components and wordings."""
     globs = (glob for where in selector.conditions for named in where.values() for glob in named if glob[:1] != "!")
     known = [entries[kind] for kind in selector.kinds if kind in entries]
     printed = ("\n".join((entry.component, *(one.anchor + one.message for one in entry.wordings))) for entry in known)

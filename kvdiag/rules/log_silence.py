@@ -1,8 +1,8 @@
-"""What is said again and again, and then no more: neither that it failed once more nor that it ended.
+"""Detect a repeating line that stops without a success or another failure.
 
-Kubelet waits after a failed operation as long as the line says, and tries again until it succeeds; a poll is repeated
-while nothing changes. Where a log goes on well beyond the next one, lines are missing or what was said is over. That it
-lasts until the end cannot be told from such a log.
+kubelet retries a failed operation after the backoff in the line; a poll repeats while nothing changes. If the log
+continues well beyond the next expected line, either lines are missing or the fault is over. Such a log cannot prove
+that the fault lasts until its end.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from kvdiag.model.event import Event
 from kvdiag.model.timeline import Coverage
 from kvdiag.rules.chain_steps import count_occurrences
 
-SLACK = 30 * SECOND  # a busy node is late
-MIN_REPEATS = 2  # times that show that it comes again; what is tried but once is a fault of its own
-POLLED = MINUTE  # polls come more often
-WAITS = "backoff"  # the attribute of a failure that kubelet waits after
+SLACK = 30 * SECOND  # a busy node may log this much later
+MIN_REPEATS = 2  # occurrences that show that a line repeats
+POLLED = MINUTE  # longest interval of polls; real ones are shorter
+WAITS = "backoff"  # attribute with kubelet's wait before the next try
 
 
 def silence_doubts(events: Sequence[Event], *, is_poll: bool, coverages: Sequence[Coverage]) -> Iterator[Doubt]:
-    """Why the last of these (in time order) may not go on: the next of its kind was due, and is not there."""
+    """Yield a doubt if the next line after these (in order of time) was due and is not in the log."""
     events = [event for event in events if event.kind == events[-1].kind and event.component == events[-1].component]
     if count_occurrences(events) < MIN_REPEATS:
         return
@@ -37,7 +37,7 @@ def silence_doubts(events: Sequence[Event], *, is_poll: bool, coverages: Sequenc
 
 
 def _longest_call(failures: Sequence[Event]) -> int:
-    """How long a try took that failed, as far as the times of the lines tell."""
+    """Return how long a failed try took, estimated from the times of the lines."""
     took = [
         then.time - event.ends - (parse_duration(event.attrs.get(WAITS, "")) or 0) for event, then in pairwise(failures)
     ]

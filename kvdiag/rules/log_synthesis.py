@@ -1,4 +1,4 @@
-"""A story → logs: every wording of every kind in it at least once, and never words of two eras in one log."""
+"""Synthesize logs from a story: every wording of every kind at least once, incompatible versions never together."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.story import LADDER, Story
 
 MIDNIGHT = 19_794 * DAY  # 12 March 2024, the day of all stories
-RULE_LINE = "line."  # a story calls the lines of its rule `line.refused`
+RULE_LINE = "line."  # prefix of the rule's own lines in a story: `line.refused`
 LOGS = "logs"
-FILLER_KINDS = {  # of kinds that no rule asks for
+FILLER_KINDS = {  # by component a kind that no rule uses
     "kubelet": "housekeeping.ended",
     "containerd": "image.pull.started",
     "crio": "image.pull.started",
@@ -32,22 +32,22 @@ FILLER_KINDS = {  # of kinds that no rule asks for
     "external-attacher": "attacher.detach-started",
 }
 RUNTIMES = {"containerd", "crio"}
-MOST_LOGS = 200  # logs of one story
+MOST_LOGS = 200  # logs of one story, a bound on combinations
 
 
-_TimedLine = tuple[int, str]  # when, and the line
+_TimedLine = tuple[int, str]  # time and line
 _Axis = tuple[tuple[str, ...], tuple[tuple[str, tuple[str, ...]], ...], bool]
 
 
 class SynthesizedLog(NamedTuple):
-    """A story as a log; `wordings` are those that tell it, for people."""
+    """A story as a log; `wordings` are those used in it, for error messages."""
 
     log: str
     wordings: tuple[str, ...]
 
 
 class _Rendering(NamedTuple):
-    """One way to say an event: a kind, the vocabulary's spelling of it (None: a call), and the values it is given."""
+    """One way to print an event: a kind, a spelling from the vocabulary (None for an RPC), and its values."""
 
     entry: Entry
     spelling: Spelling | None
@@ -63,19 +63,19 @@ class _Rendering(NamedTuple):
 
 
 class LogSynthesizer:
-    """Tells stories in the words of the vocabulary, and in a rule's own."""
+    """Synthesizes logs with the wordings of the vocabulary and of a rule."""
 
     def __init__(self, spellings: Spellings, kinds: Mapping[str, Entry], rule: Rule) -> None:
-        """`spellings` and `kinds` are the vocabulary's."""
+        """Take the rule; `spellings` and `kinds` are those of the vocabulary."""
         rule_vocabulary = make_vocabulary(rule.lines)
         self._spellings, self._kinds = (spellings, Spellings(rule_vocabulary)), {**kinds, **rule_vocabulary.kinds}
         self._rule = rule
 
     def synthesize(self, test: RuleTest, *, once: bool) -> Iterator[SynthesizedLog]:
-        """Logs that have each kind, value and wording at least once; `once`: one wording of each kind.
+        """Yield logs that contain each kind, value and wording at least once; with `once` one wording of each kind.
 
-        Left out are wordings of versions that the rule does not apply to, and what the test excepts.
-        Raises PatternError where no wording can say what the story wants.
+        Wordings of versions outside of the rule's range are left out, as are those that the test excepts. Raise
+        PatternError if no wording can express a line of the story.
         """
         axes = self._axes(test, once=once)
         unused = {key: list(range(len(renderings))) for key, renderings in axes.items()}
@@ -136,7 +136,7 @@ class LogSynthesizer:
         return SynthesizedLog("".join(_log(component, timed) for component, timed in lines.items()), tuple(wordings))
 
     def _filler_line(self, component: str, time: int) -> str:
-        """A line by which a component is known to be there, at a verbosity that shows all that it does."""
+        """Return a line that proves that a component is logging, at the highest verbosity that rules need."""
         kind = FILLER_KINDS.get(component, "")
         spelling = next((one for some in self._spellings for one in some.of_kind(kind)), None)
         return render(spelling, {}, FixturePod.named("bystander"), time) if spelling else idle_line(component, time)
@@ -160,13 +160,13 @@ class LogSynthesizer:
 
 
 def _log(component: str, lines: Sequence[_TimedLine]) -> str:
-    """The log of one component, in order of time."""
+    """Return the log of one component in order of time."""
     ordered = sorted(lines, key=lambda one: one[0])
     return f"==> {component}.log <==\n" + "".join(f"{text}\n" for _, text in ordered)
 
 
 def _is_event(line: StoryLine) -> bool:
-    """Whether it is one, or only that a component goes on."""
+    """Return whether the line is an event, and not only a component that keeps logging."""
     return "." in line.kinds[0]
 
 
@@ -175,12 +175,12 @@ def _is_ladder(line: StoryLine) -> bool:
 
 
 def _axis(line: StoryLine) -> _Axis:
-    """Lines that are said in the same way: those of the same kinds and values."""
+    """Return a key that lines with the same kinds and values share: they use the same wording."""
     return line.kinds, tuple(_values(line).items()), _is_ladder(line)
 
 
 def _values(line: StoryLine) -> Mapping[str, tuple[str, ...]]:
-    """What it says but for the names of its cast."""
+    """Return the values of a line without the names of its objects."""
     return {key: options for key, options in line.values.items() if not _is_name(key)}
 
 
@@ -190,7 +190,7 @@ def _is_name(key: str) -> bool:
 
 
 def _renderings(line: StoryLine, spelled: Sequence[Sequence[tuple[Entry, Spelling | None]]]) -> Iterator[_Rendering]:
-    """Every spelling of every kind and every value at least once; first each kind."""
+    """Yield every spelling of every kind and every value at least once; first one of each kind."""
     spellings = [one for turn in zip_longest(*spelled) for one in turn if one is not None]
     values = _values(line)
     for number in range(max(len(spellings), *(len(options) for options in values.values()), 0)):
@@ -199,7 +199,7 @@ def _renderings(line: StoryLine, spelled: Sequence[Sequence[tuple[Entry, Spellin
 
 
 def _pick(renderings: Sequence[_Rendering], unused: Sequence[int], number: int, others: Iterable[_Rendering]) -> int:
-    """The next way that was not told yet and is of the era of the others, or else any that is."""
+    """Return the next unused rendering that is compatible with the others, else any compatible one."""
     chosen = list(others)
     for at in (*unused, *((number + turn) % len(renderings) for turn in range(len(renderings)))):
         if all(_on_one_node(renderings[at], other) for other in chosen):
@@ -208,12 +208,12 @@ def _pick(renderings: Sequence[_Rendering], unused: Sequence[int], number: int, 
 
 
 def _on_one_node(rendering: _Rendering, other: _Rendering) -> bool:
-    """Whether one node can say both: its components have one version each, and it has one runtime."""
+    """Return whether one node can print both: one version of each component, one container runtime."""
     return {rendering.component, other.component} != RUNTIMES and _overlap(rendering.versions, other.versions)
 
 
 def _overlap(some: Mapping[str, str], others: Mapping[str, str]) -> bool:
-    """Whether there is a version of each component in both ranges."""
+    """Return whether both version ranges share a version of each component."""
     return all(
         intersection(_range(some[component]), _range(others[component])) for component in some.keys() & others.keys()
     )

@@ -1,7 +1,7 @@
-"""What would turn a possible finding into a verdict: which log, at which verbosity, from when to when.
+"""Determine which log would confirm a possible finding, at which verbosity and for which time.
 
-A finding is possible because an absence in its sentence could not be proven. For each such absence this names the
-witness that is missing, the one the logs already have some of before one they have nothing of.
+A finding is possible if an absence in its condition could not be proven. For each such absence, this names the
+component whose log is missing; components with some log come first.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from kvdiag.rules.distribution import Dialect, dialect_of
 from kvdiag.rules.fill import command
 from kvdiag.rules.grammar import absences
 
-AROUND = MINUTE  # before and after a finding that a log should cover
-ON_NODE = {"kubelet", "containerd", "crio", "kernel"}  # whose log the node itself keeps
+AROUND = MINUTE  # a log should cover this long before and after a finding
+ON_NODE = {"kubelet", "containerd", "crio", "kernel"}  # components whose logs are on the node
 COMMANDS = {
     "kube-controller-manager": "kubectl logs -n kube-system -l component=kube-controller-manager --since-time={rfc}",
     "external-attacher": "kubectl logs -n NAMESPACE CONTROLLER-POD -c csi-attacher --since-time={rfc}",
@@ -29,9 +29,9 @@ COMMANDS = {
 
 
 def needs(findings: Sequence[Finding], history: History, entries: Mapping[str, Entry]) -> tuple[Need, ...]:
-    """What the possible findings lack, one a component, over all of them; of no alarm only where there is none.
+    """Return the logs that possible findings need, one per component; for severity info only if there are no others.
 
-    The symptom of a cause that is certain needs no further log.
+    Symptoms of a confirmed cause need no further log.
     """
     found: dict[str, Need] = {}
     nodes: dict[str, str] = {}
@@ -62,13 +62,13 @@ def _needs(finding: Finding, history: History, entries: Mapping[str, Entry]) -> 
 
 
 def _is_events(component: str, history: History) -> bool:
-    """Whether only events by kubectl are there of a component: its log need not have been at too low a level."""
+    """Return whether a component has only kubectl events, which have no verbosity."""
     known = [coverage for coverage in history.coverage if coverage.component == component]
     return bool(known) and all(coverage.is_events for coverage in known)
 
 
 def _witnesses(kinds: Iterable[str], history: History, entries: Mapping[str, Entry]) -> list[tuple[str, int]]:
-    """Who could have shown the absence, and from which -v on: first the components some log of which is there."""
+    """Return the components that could prove the absence with the needed -v, first those that have a log."""
     witnesses = [(one, entry.verbosity) for kind in kinds if (entry := entries.get(kind)) for one in entry.components]
     seen = {coverage.component for coverage in history.coverage}
     return sorted((one for one in witnesses if one[0]), key=lambda one: one[0] not in seen)
@@ -84,7 +84,7 @@ def _merged(before: Need | None, need: Need) -> Need:
 
 
 def _command(need: Need, node: str, history: History) -> str:
-    """The command that collects the log, as it is said on the node; that of one node where several lack it."""
+    """Return the command that collects the log on its node; for several nodes that of one."""
     if need.component in ON_NODE:
         return command(_of_node(need, dialect_of(history, node)), {"node": node})
     text = COMMANDS.get(need.component, "")

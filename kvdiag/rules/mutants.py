@@ -1,7 +1,7 @@
-"""A rule with one fault: what its tests must notice, or they do not prove what the rule says.
+"""Mutate a rule: the rule's tests must detect each mutant, or they do not prove the rule.
 
-Each mutant is called by what was done and where: `without no gone after busy within 5m`, `busy within 5s x10`,
-`failed without csi.nodestage.failed`. `survives:` of a rule's file calls them the same.
+The name of a mutant says what was changed: `without no gone after busy within 5m`, `busy within 5s x10`, `failed
+without csi.nodestage.failed`. The rule's key `survives` uses these names.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from kvdiag.model.rule import Absent, All, AnyOf, Chain, ChainStep, Condition, N
 from kvdiag.rules.grammar import names_in, positive_names
 from kvdiag.rules.rule_page import format_condition
 
-SCALE = 10  # a bound that may be ten times as long, or as short, is not proven
+SCALE = 10  # tests must notice a bound that is ten times as long or as short
 
 Change = Callable[[Selector], Selector]
-Changed = tuple[str, str, Condition]  # operator, name of the mutant, what the condition becomes
+Changed = tuple[str, str, Condition]  # operator, name of the mutant, changed condition
 
 
 class Mutant(NamedTuple):
-    """A rule with one fault; `operator` is the kind of the fault."""
+    """A rule with one change; `operator` is the kind of the change."""
 
     operator: str
     name: str
@@ -30,7 +30,7 @@ class Mutant(NamedTuple):
 
 
 def mutants(rule: Rule) -> Iterator[Mutant]:
-    """Every mutant of what the rule looks for, each under a name of its own."""
+    """Yield every mutant of the rule's condition and events, each with a unique name."""
     counts: Counter[str] = Counter()
     for operator, name, changed in _faulty(rule):
         counts[name] += 1
@@ -87,7 +87,7 @@ def _chains(chain: Chain) -> Iterator[Changed]:
 
 
 def _steps(step: ChainStep) -> Iterator[tuple[str, str, ChainStep]]:
-    if step.at_least > (2 if step.lasting else 1):  # one event lasts no time
+    if step.at_least > (2 if step.lasting else 1):  # a single event has no duration
         yield "count lowered", f"{step.at_least - 1} {step.name}", step._replace(at_least=step.at_least - 1)
     for name, lasting in _bounds(step.lasting):
         yield "lasting", f"{step.name} lasting {name}", step._replace(lasting=lasting)
@@ -107,7 +107,7 @@ def _bounds(length: int) -> Iterator[tuple[str, int]]:
 
 
 def _selectors(used: Sequence[Selector]) -> Iterator[tuple[str, str, Sequence[Selector], Change]]:
-    """What may be wrong with events; a list that several of them share is one fact."""
+    """Yield changes of events. Kinds or globs that several events share are changed in all of them."""
     for kinds in dict.fromkeys(one.kinds for one in used if len(one.kinds) > 1):
         alike = [one for one in used if one.kinds == kinds]
         for kind in dict.fromkeys(kinds):

@@ -1,7 +1,7 @@
-"""Polls that were folded into one event, cut where something else happened between their repeats.
+"""Split folded polls where another event happened between their repeats.
 
-An hour of waiting with one try in it is two waits, of which only the second may have lasted to the end. The repeats
-themselves are no longer known and are taken to be evenly spaced.
+An hour of waiting with one try in it is two waits, and only the second may have lasted to the end. The times of the
+repeats are not stored; they are assumed to be evenly spaced.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from kvdiag.model.event import Event
 
 
 def cut_polls(events: Sequence[Event]) -> list[tuple[Event, Event]]:
-    """Each event, or each piece of one, in order, beside it the event it is or is a piece of; empty without polls."""
+    """Return each event or piece of one in order, paired with the original event; empty if there are no polls."""
     for event in events:
         if event.count > 1:
             break
@@ -30,7 +30,7 @@ def cut_polls(events: Sequence[Event]) -> list[tuple[Event, Event]]:
 
 
 def pieces(poll: Event, events: Sequence[Event], times: Sequence[int]) -> Iterator[Event]:
-    """The pieces of one poll between the events of other kinds; `times` are theirs."""
+    """Yield the pieces of one poll between events of other kinds; `times` are the times of `events`."""
     for cut in _moments(poll, events, times):
         lasted, repeats = poll.ends - poll.time, poll.count - 1
         before = 1 + (cut - poll.time) * repeats // lasted if cut > poll.time else 0
@@ -43,6 +43,6 @@ def pieces(poll: Event, events: Sequence[Event], times: Sequence[int]) -> Iterat
 
 
 def _moments(poll: Event, events: Sequence[Event], times: Sequence[int]) -> Iterator[int]:
-    """When something else happened while the poll went on."""
+    """Return when other events happened during the poll."""
     first, last = bisect_right(times, poll.time), bisect_left(times, poll.ends)
     return (event.time for event in events[first:last] if event.kind != poll.kind)

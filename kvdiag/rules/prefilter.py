@@ -1,4 +1,4 @@
-"""What a rule looks for: the kinds of events it asks for, and of which sets of kinds one must be there."""
+"""Which kinds of events a rule needs, to exclude rules quickly before they are evaluated."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from kvdiag.model.rule import All, AnyOf, Chain, Condition, Rule
 from kvdiag.rules.event_order import sure_steps
 from kvdiag.rules.grammar import positive_names
 
-MOST_RULES = 4096  # whose kinds are kept
+MOST_RULES = 4096  # prefilters in the cache, more than all rules
 
 Clauses = tuple[frozenset[str], ...]
 
-_PREFILTERS: dict[int, RulePrefilter] = {}  # by the identity of its rule
+_PREFILTERS: dict[int, RulePrefilter] = {}  # key: id() of the rule
 
 
 class RulePrefilter(NamedTuple):
-    """What a rule looks for: the `kinds` it asks for, in its order, and its `clauses`, of each of which one must be.
+    """The `kinds` of a rule's events, and its `clauses`: each set of kinds must have an event.
 
-    `positive` are the kinds of what must have been seen, whatever is absent.
+    `positive` are the kinds of events that must exist for the condition to hold.
     """
 
     rule: Rule
@@ -29,17 +29,17 @@ class RulePrefilter(NamedTuple):
     positive: frozenset[str]
 
     def can_hold(self, seen_kinds: AbstractSet[str]) -> bool:
-        """Whether each clause has a kind that was heard."""
+        """Return whether each clause has one of the seen kinds."""
         return clauses_can_hold(self.clauses, seen_kinds)
 
 
 def clauses_can_hold(clauses: Clauses, seen_kinds: AbstractSet[str]) -> bool:
-    """Whether each clause has a kind that was heard."""
+    """Return whether each clause has one of the seen kinds."""
     return not any(map(seen_kinds.isdisjoint, clauses))
 
 
 def prefilter_of(rule: Rule) -> RulePrefilter:
-    """The kinds and clauses of a rule, worked out once: rules live as long as the process."""
+    """Return the prefilter of a rule, cached by the identity of the rule: rules live as long as the process."""
     known = _PREFILTERS.get(id(rule))
     if known is None or known.rule is not rule:
         if len(_PREFILTERS) >= MOST_RULES:
@@ -51,7 +51,7 @@ def prefilter_of(rule: Rule) -> RulePrefilter:
 
 
 def _clauses(condition: Condition, rule: Rule) -> Iterator[frozenset[str]]:
-    """Sets of kinds; where one of them has no event the condition cannot hold."""
+    """Yield sets of kinds; if one of them has no event, the condition cannot hold."""
     match condition:
         case Chain(steps):
             yield from (frozenset(rule.events[step.name].kinds) for step in sure_steps(steps, rule.cut))

@@ -1,7 +1,7 @@
-"""Cause over symptom: which finding explains which, and the order in which they are reported.
+"""Rank findings: which one explains which, and the order in which they are reported.
 
-A cause breaks a capability; what suffers from that capability, or from one that needs it, is folded under the cause if
-their entities are linked and it was broken when the symptom began. docs/ranking.md tells it with its reasons.
+A cause breaks a capability. A finding that suffers from this capability, or from one that needs it, is its symptom if
+their subjects are related and the capability was broken when the symptom began. docs/ranking.md gives the reasons.
 """
 
 from __future__ import annotations
@@ -27,20 +27,19 @@ from kvdiag.rules.related_findings import (
 from kvdiag.rules.rule_relations import EVERYTHING, Relation, RuleRelations, never_explains
 from kvdiag.rules.specificity import SharedLines
 
-TOUCH = 10 * MINUTE  # between the end of a cause and the beginning of what it explains
-SLACK = 10 * SECOND  # between the clocks and the buffers of two components
+TOUCH = 10 * MINUTE  # a symptom may begin this long after the end of its cause
+SLACK = 10 * SECOND  # two components may differ this much by clock and log buffering
 DEVICES = ("device",)
 OBJECTS = ("image", "server", "container_name")
-OF_PODS = ("pod_uid", "pod", "container_id", "sandbox_id")  # that a line may name though its finding is the node's
-MONITOR_DELAY = (
-    MINUTE  # between two monitors of a node that see one failure: PLEG takes 3m, a call to the runtime 2m or 4m
-)
+OF_PODS = ("pod_uid", "pod", "container_id", "sandbox_id")  # pod names in lines of a finding that counts for the node
+MONITOR_DELAY = MINUTE
+"""Two monitors of a node may report one failure this far apart: PLEG after 3m, a runtime call after 2m or 4m."""
 
 
 def rank(findings: Sequence[Finding], history: History) -> list[Finding]:
-    """The findings with causes and symptoms distinguished: causes first, then by severity, certainty and time.
+    """Return the findings with causes and symptoms: causes first, then by severity, certainty and time.
 
-    One that says only that a step fails, for a reason unknown, is left out where another tells the reason.
+    A finding that only says that a step fails is left out if another finding explains why.
     """
     known = capabilities()
     collect = CollectCommands(history, known)
@@ -50,7 +49,7 @@ def rank(findings: Sequence[Finding], history: History) -> list[Finding]:
 
 
 def ordered(findings: Iterable[Finding]) -> list[Finding]:
-    """Findings in the order in which they are reported."""
+    """Return the findings in report order."""
     return sorted(
         findings,
         key=lambda f: (
@@ -66,7 +65,7 @@ def ordered(findings: Iterable[Finding]) -> list[Finding]:
 
 
 class _Ranking:
-    """Findings are taken from the deepest on, so that what explains a cause is known before the cause explains."""
+    """Processes findings from the deepest capability upwards, so that the cause of a cause is known first."""
 
     def __init__(self, findings: Sequence[Finding], history: History, known: Capabilities) -> None:
         self._relations = RuleRelations(known)
@@ -95,7 +94,7 @@ class _Ranking:
             )
 
     def _cause(self, finding: Finding) -> Finding | None:
-        """The deepest of all that explain the finding; what lies between the two is noted."""
+        """Return the deepest finding that explains this one, and record the rules between them."""
         under: dict[int, list[Finding]] = defaultdict(list)
         roots: dict[int, Finding] = {}
         for cause in {id(one): one for one in self._causes(finding)}.values():
@@ -112,12 +111,12 @@ class _Ranking:
         return near[0]
 
     def _merit(self, root: Finding, causes: Sequence[Finding], finding: Finding) -> tuple[bool, bool, bool, int]:
-        """What is a cause for certain, was found on the finding's own subject, and lies deepest comes first."""
+        """Return a sort key: confirmed causes first, then those on the finding's own subject, then the deepest."""
         is_others = not any(subject_of(cause) == subject_of(finding) for cause in causes)
         return (root.role is Role.SYMPTOM, root.verdict is Verdict.POSSIBLE, is_others, self._order[id(root)])
 
     def _root(self, finding: Finding) -> Finding:
-        """What explains it in the end; never what it explains itself, as no chain is closed to a ring."""
+        """Return the root cause of a finding."""
         while id(finding) in self._cause_of:
             finding = self._cause_of[id(finding)]
         return finding
@@ -150,7 +149,7 @@ class _Ranking:
             yield from self._related_on_node(finding)
 
     def _related_by_driver(self, finding: Finding, node_driver: NodeDriver) -> list[Finding]:
-        """Those of a driver whose rules are kin to its own: the same for all findings of the rule there."""
+        """Return findings about a CSI driver that may explain this rule; cached for all findings of the rule."""
         key = (*node_driver, finding.rule.name)
         if key not in self._related:
             of_driver = self._graph.same_driver(node_driver)
@@ -158,14 +157,14 @@ class _Ranking:
         return self._related[key]
 
     def _related_to_node(self, finding: Finding) -> list[Finding]:
-        """Those about its node, likewise."""
+        """Return findings about the node that may explain this rule; cached."""
         key = (node_of(finding), finding.rule.name)
         if key not in self._related:
             self._related[key] = [cause for cause in self._graph.about_node(finding) if self._relation(cause, finding)]
         return self._related[key]
 
     def _related_on_node(self, finding: Finding) -> list[Finding]:
-        """Those about its node and all that is on it, likewise; a stand-in's need not be named by the rule."""
+        """Return findings about the node and everything on it that may explain this rule; cached."""
         is_fallback = is_node_fallback(finding)
         key = (node_of(finding), finding.rule.name, "", is_fallback)
         if key not in self._related:
@@ -176,7 +175,7 @@ class _Ranking:
         return self._related[key]
 
     def _shared_objects(self, cause: Finding, finding: Finding) -> tuple[str, ...]:
-        """The kinds of objects that both must share, if both name one; what befell a whole node has no image."""
+        """Return the kinds of objects that both must share if both name one; for a cause on a node only devices."""
         if self._relation(cause, finding) is Relation.BY_NODE:
             return DEVICES
         return (*DEVICES, *OBJECTS, *(OF_PODS if is_node_fallback(cause) or is_node_fallback(finding) else ()))
@@ -186,18 +185,18 @@ class _Ranking:
 
 
 def _is_alarm_enough(cause: Finding, finding: Finding) -> bool:
-    """What is told for information only is no reason for an alarm."""
+    """Return whether the severities allow it: a finding of severity info explains no alarm."""
     return cause is not finding and (cause.severity is not Severity.INFO or finding.severity is Severity.INFO)
 
 
 def _is_sure_enough(cause: Finding, finding: Finding) -> bool:
-    """What is only possible is no reason for what is certain, unless that is a symptom and must have one."""
+    """Return whether the cause is certain enough; only symptoms may be confirmed and have a possible cause."""
     is_guess = cause.verdict is Verdict.POSSIBLE and finding.verdict is Verdict.CONFIRMED
     return not is_guess or finding.rule.role is Role.SYMPTOM
 
 
 def _was_broken(cause: Finding, finding: Finding) -> bool:
-    """Whether their times allow it: what befell a node must come first, a volume's cause may show itself late."""
+    """Return whether the times allow it: a node's fault must begin first, a volume's cause may become visible later."""
     if finding.begins > cause.ends + TOUCH or finding.ends < cause.begins - TOUCH:
         return False
     if cause.healed is not None and finding.begins > cause.healed + SLACK:

@@ -1,4 +1,4 @@
-"""Which findings may have to do with each other: of one entity, of entities that use one another, or of one node."""
+"""Which findings may be related: about one subject, about subjects that use each other, or about one node."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from kvdiag.model.timeline import History
 from kvdiag.model.values import SubjectKind
 
 Subject = tuple[SubjectKind, str]
-NodeDriver = tuple[str, str]  # a node, and a CSI driver on it
+NodeDriver = tuple[str, str]  # a node and a CSI driver on it
 _OF_A_POD = {SubjectKind.CONTAINER, SubjectKind.SANDBOX}
 
 
 def subject_of(finding: Finding) -> Subject:
-    """What a finding is about, as timelines call it."""
+    """Return the key of the finding's subject in timelines."""
     return (finding.subject.kind, finding.subject.key)
 
 
 def is_of_node(finding: Finding) -> bool:
-    """Whether it is about a node, be it for a pod or volume that its lines do not name."""
+    """Return whether the finding is about a node, or was counted for it as its lines name no pod or volume."""
     return finding.subject.kind is SubjectKind.NODE
 
 
 def is_node_fallback(finding: Finding) -> bool:
-    """Whether it is told of the node, since its lines name no pod or volume."""
+    """Return whether the finding counts for the node because its lines name no pod or volume."""
     return finding.rule.or_node and is_of_node(finding)
 
 
 def node_of(finding: Finding) -> str:
-    """The node, be it one made up for its log; empty where nothing tells which."""
+    """Return the node, which may be a generated name for the log; empty if unknown."""
     named = finding.subject.ids.get("node", "")
     if named or is_of_node(finding):
         return named or finding.subject.key
@@ -39,7 +39,7 @@ def node_of(finding: Finding) -> str:
 
 
 def is_of_another(cause: Finding, finding: Finding, names: Sequence[str]) -> bool:
-    """Whether both findings name an object of one of these kinds, and none that is the other's: two images."""
+    """Return whether both findings name an object of one of these kinds, such as an image, and share none."""
     for name in names:
         cause_names, others = _object_names(cause, name), _object_names(finding, name)
         if cause_names and others and not any(_is_same_object(a, b) for a in cause_names for b in others):
@@ -48,21 +48,21 @@ def is_of_another(cause: Finding, finding: Finding, names: Sequence[str]) -> boo
 
 
 def _object_names(finding: Finding, name: str) -> set[str]:
-    """What the lines of a finding, or its subject, name of that kind."""
+    """Return the objects of that kind in the finding's lines and subject."""
     return {finding.subject.ids.get(name, ""), *(one.event.value(name) for one in finding.evidence)} - {""}
 
 
 def _is_same_object(one: str, other: str) -> bool:
-    """Whether two names are of one thing: a partition is of its disk, and an image may be named without a registry."""
+    """Return whether two names mean one object: a partition and its disk, an image with and without its registry."""
     short, long = sorted((one.removeprefix("/dev/"), other.removeprefix("/dev/")), key=len)
     return long.startswith(short) or long.endswith(f"/{short}")
 
 
 class FindingGraph:
-    """Findings by what they are about: each is held against the linked ones alone, as there may be thousands."""
+    """Findings by subject, node and driver, so that each one is compared with related ones only."""
 
     def __init__(self, findings: Sequence[Finding], history: History) -> None:
-        """All findings of a history."""
+        """Take all findings of a history."""
         self._history = history
         self.by_subject: dict[Subject, list[Finding]] = defaultdict(list)
         self.by_driver: dict[NodeDriver, list[Finding]] = defaultdict(list)
@@ -83,30 +83,30 @@ class FindingGraph:
                     self._uses[used].add(subject)
 
     def related(self, finding: Finding) -> Iterator[Finding]:
-        """Those about the same and about what it uses or is used by."""
+        """Yield findings about the same subject, and about subjects that it uses or is used by."""
         subject = subject_of(finding)
         yield from self.by_subject[subject]
         for used in self._uses[subject]:
             yield from self.by_subject.get(used, ())
 
     def same_driver(self, node_driver: NodeDriver) -> Iterable[Finding]:
-        """Those about volumes of a CSI driver on a node."""
+        """Return findings about volumes of a CSI driver on a node."""
         return self.by_driver.get(node_driver, ())
 
     def node_drivers(self, finding: Finding) -> Sequence[NodeDriver]:
-        """The CSI drivers that its volumes have, on its node."""
+        """Return the CSI drivers of the finding's volumes, with its node."""
         return [(node_of(finding), driver) for driver in sorted(self._drivers(finding))]
 
     def about_node(self, finding: Finding) -> Iterator[Finding]:
-        """Those about its node."""
+        """Yield findings about the finding's node itself."""
         yield from _at_node(self.about_nodes, node_of(finding))
 
     def on_node(self, finding: Finding) -> Iterator[Finding]:
-        """Those about its node and about all that is on it."""
+        """Yield findings about the finding's node and about everything on it."""
         yield from _at_node(self.on_nodes, node_of(finding))
 
     def _used_subjects(self, subject: Subject) -> Iterator[Subject]:
-        """What a subject uses; a container or sandbox also what its pod does. Two pods of one line have no link."""
+        """Yield the subjects that a subject uses; for a container or sandbox also the volumes of its pod."""
         timeline = self._history.timelines.get(subject)
         for used in timeline.uses if timeline else ():
             if used[0] is not subject[0]:

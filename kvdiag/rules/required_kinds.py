@@ -1,7 +1,7 @@
-"""Which kinds of events the rules need of a history: an analysis makes no others, but to tell who is who.
+"""Determine which kinds of events the rules need, so that an analysis builds no others.
 
-A rule asks for something only where each of its steps was told, in words that it looks for: without a failure in the
-logs the rules about failures ask for nothing, and of a healthy node's events four in five need not be made.
+A rule needs events only if each of its steps may have an event in the logs. On a healthy node, four of five events are
+not needed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ValuesByKind = Mapping[str, Collection[LineValues]]
 
 
 def required_kinds(rules: Iterable[Rule], values_by_kind: ValuesByKind) -> frozenset[str]:
-    """The kinds that rules ask for which can hold by what was `told`, of each kind, or by what can follow from it."""
+    """Return the kinds needed by rules that can hold with these values, or with events derived from them."""
     possible_kinds = (
         values_by_kind.keys() | HANDED_OVER if not values_by_kind.keys().isdisjoint(STAGED) else values_by_kind.keys()
     )
@@ -29,7 +29,7 @@ def required_kinds(rules: Iterable[Rule], values_by_kind: ValuesByKind) -> froze
 
 
 def kinds_of(rules: Iterable[Rule]) -> frozenset[str]:
-    """The kinds that these rules ask for, and those that a hand-over is told by if one of them asks for it."""
+    """Return the kinds that these rules use, and those that a volume hand-over is derived from if a rule uses one."""
     kinds = {kind for rule in rules for kind in prefilter_of(rule).kinds}
     if any(kind.rpartition(".")[0] in BEFORE_START for kind in kinds):
         kinds |= STARTED
@@ -37,7 +37,7 @@ def kinds_of(rules: Iterable[Rule]) -> frozenset[str]:
 
 
 def holdable_rules(rules: Iterable[Rule], values_by_kind: ValuesByKind) -> Iterator[Rule]:
-    """The rules of which each step that must be there may be one of what was told; what is handed over always may."""
+    """Yield the rules whose required steps may all have an event; derived hand-over events count as possible."""
     return (rule for rule in rules if _can_hold(rule.when, rule, values_by_kind))
 
 

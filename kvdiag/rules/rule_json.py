@@ -1,4 +1,4 @@
-"""Rules as plain JSON values and back, so that start-up reads a cache instead of YAML and grammar."""
+"""Convert rules to plain JSON values and back, so that start-up reads a cache instead of parsing YAML."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from kvdiag.model.values import EMPTY, Role, Severity, SubjectKind
 from kvdiag.model.vocabulary import Entry, Wording
 
 PACKED_VERSION = 7
-"""The shape of the JSON; another number makes old caches unread."""
+"""The version of the JSON format; a new number invalidates old caches."""
 
 PackedRule = dict[str, Any]
 TEXTS = (
@@ -35,7 +35,7 @@ TEXTS = (
 
 
 def pack(rule: Rule) -> PackedRule:
-    """A rule without its tests, in JSON's types."""
+    """Return a rule without its tests as JSON values."""
     return rule._asdict() | {
         "severity": int(rule.severity),
         "possible": None if rule.possible is None else int(rule.possible),
@@ -53,7 +53,7 @@ def pack(rule: Rule) -> PackedRule:
 
 
 def unpack(packed: Mapping[str, Any]) -> Rule:
-    """The rule that was packed. Raises KeyError or TypeError for anything else."""
+    """Return the rule of the JSON values. Raise KeyError or TypeError if they are invalid."""
     fields = dict(packed)
     fields |= {
         "severity": Severity(fields["severity"]),
@@ -111,12 +111,12 @@ def _severity(packed: int | None) -> Severity | None:
 
 
 def pack_entry(entry: Entry) -> list[Any]:
-    """An entry of a rule's own, in JSON's types: its values in their order, which is read in half the time of names."""
-    return list(entry)  # a named tuple is a list in JSON, and so are its wordings
+    """Return an entry as a list of its values: this reads twice as fast as an object with names."""
+    return list(entry)  # json.dumps writes a named tuple as a list
 
 
 def unpack_entry(packed: list[Any]) -> Entry:
-    """The entry that was packed. Raises TypeError or ValueError for anything else."""
+    """Return the entry of the JSON values. Raise TypeError or ValueError if they are invalid."""
     kind, component, wordings, *between, samples, place, also = packed
     read_wordings = tuple([Wording(*one) for one in wordings])
     return Entry._make([kind, component, read_wordings, *between, tuple(samples), place, tuple(also)])

@@ -1,4 +1,4 @@
-"""A rule as a page of text, under fixed headings."""
+"""Render a rule as a page of text with fixed headings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ UNITS = {"d": DAY, "h": HOUR, "m": MINUTE, "s": SECOND, "ms": SECOND // 1000}
 
 
 def show_rule(rule: Rule) -> str:
-    """The page that `kvdiag rules show` prints."""
+    """Return the page that `kvdiag rules show` prints."""
     return "\n".join(_lines(rule))
 
 
@@ -80,7 +80,7 @@ def _conditions(where: Where) -> str:
 
 
 def format_condition(condition: Condition) -> str:
-    """A condition in the words it was written in."""
+    """Return a condition as text, in the syntax of `when`."""
     match condition:
         case Chain(steps, within):
             return " then ".join(map(_step, steps)) + (f" within {_span(within)}" if within else "")
@@ -107,7 +107,7 @@ def _step(step: ChainStep) -> str:
 
 
 def _span(microseconds: int) -> str:
-    """A duration as `when` spells it: a whole number of the largest unit that has one."""
+    """Return a duration in the syntax of `when`: a whole number of the largest possible unit."""
     unit, size = next((unit, size) for unit, size in UNITS.items() if microseconds % size == 0)
     return f"{microseconds // size}{unit}"
 

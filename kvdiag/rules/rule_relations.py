@@ -1,4 +1,4 @@
-"""Whether findings of one rule may explain those of another, by what both say of capabilities."""
+"""Decide from two rules' capabilities whether findings of one may explain findings of the other."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from kvdiag.model.values import Role, SubjectKind
 from kvdiag.rules.capabilities import Capabilities
 
 EVERYTHING = "*"
-"""In `never-explains`: the rule says only that a step fails, and any other says more."""
+"""In `never-explains`: the rule only says that a step fails, so it explains no other rule."""
 
 
 class Relation(Enum):
-    """Why one rule may explain another: it says so by name, or by a capability of an entity, a node or a CSI driver."""
+    """Why one rule may explain another: named in `explains`, or a capability of an entity, a node or a CSI driver."""
 
     NAMED = "named"
     BY_NODE = "by node"
@@ -22,27 +22,27 @@ class Relation(Enum):
 
 
 class RuleRelations:
-    """Each pair of rules is judged once: thousands of findings are of few rules."""
+    """Compares pairs of rules and caches the result: thousands of findings come from few rules."""
 
     def __init__(self, known: Capabilities) -> None:
-        """The graph that failures spread along."""
+        """Take the graph of capabilities."""
         self._known = known
         self._relations: dict[tuple[str, str], Relation | None] = {}
 
     def relation(self, cause: Rule, rule: Rule) -> Relation | None:
-        """Why findings of `cause` may explain those of `rule`; None where they do not."""
+        """Return why findings of `cause` may explain those of `rule`; None if they may not."""
         pair = (cause.name, rule.name)
         if pair not in self._relations:
             self._relations[pair] = self._compute(cause, rule)
         return self._relations[pair]
 
     def shares_capability(self, one: Rule, other: Rule) -> bool:
-        """Whether both tell of one capability, and neither is the cause of the other."""
+        """Return whether both are about one capability, and neither explains the other."""
         shared = {*one.breaks, *one.suffers} & {*other.breaks, *other.suffers}
         return bool(shared) and not self.is_related(one, other) and not never_explains(one, other)
 
     def is_related(self, one: Rule, other: Rule) -> bool:
-        """Whether one of them may explain the other."""
+        """Return whether one of the rules may explain the other."""
         return (self.relation(one, other) or self.relation(other, one)) is not None
 
     def _compute(self, cause: Rule, rule: Rule) -> Relation | None:
@@ -61,12 +61,12 @@ class RuleRelations:
         return Relation.BY_ENTITY if spreading or self._is_nearer(cause, rule) else None
 
     def _is_nearer(self, cause: Rule, rule: Rule) -> bool:
-        """Of two symptoms the one that is felt nearer to its cause explains the other."""
+        """Return whether a symptom suffers from a capability that needs what the cause suffers from."""
         if rule.role is not Role.SYMPTOM:
             return False
         return any(one in self._known.needs_of(suffered) for one in cause.suffers for suffered in rule.suffers)
 
 
 def never_explains(cause: Rule, rule: Rule) -> bool:
-    """Whether a rule says that it does not account for the other."""
+    """Return whether `never-explains` of the cause excludes the rule."""
     return rule.name in cause.never_explains or EVERYTHING in cause.never_explains

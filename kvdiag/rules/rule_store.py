@@ -1,7 +1,7 @@
-"""Rules on a shelf: of each its head is read, and the rest only when it is asked for.
+"""Lazily decoded rules: only the summary of each is loaded, the rest when the rule is used.
 
-Kept as one line of JSON with all heads and the lengths of the rules' lines, which follow. In most logs nine rules of
-ten cannot hold.
+Stored as one line of JSON with all summaries and the lengths of the rules' lines, then one line per rule. In most logs
+nine of ten rules cannot hold.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kvdiag.rules.rule_json import pack, pack_entry, unpack, unpack_entry
 
 
 class RuleSummary(NamedTuple):
-    """What tells whether a rule is wanted, and whether it can hold; `lines` are entries of its own (`Rule.lines`)."""
+    """The part of a rule that selects it; `lines` are the vocabulary entries of its raw lines (`Rule.lines`)."""
 
     id: str
     name: str
@@ -28,16 +28,16 @@ class RuleSummary(NamedTuple):
 
 
 class LazyRule:
-    """A rule as it is kept, read once for all shelves that it is on."""
+    """A rule that is decoded on first use, once for all stores that contain it."""
 
     __slots__ = ("_kept",)
 
     def __init__(self, packed: memoryview) -> None:
-        """`kept` is its line of JSON."""
+        """Take the rule's line of JSON."""
         self._kept: memoryview | Rule = packed
 
     def read(self) -> Rule:
-        """Read it, when it is asked for the first time."""
+        """Return the rule; decode it on first use."""
         if isinstance(self._kept, memoryview):
             self._kept = unpack(json.loads(bytes(self._kept)))
         return self._kept
@@ -47,14 +47,14 @@ StoredRule = tuple[RuleSummary, LazyRule | Rule]
 
 
 class RuleStore(Sequence[Rule]):
-    """Rules in order of their ids, each read when it is asked for."""
+    """Rules in order of their ids, decoded on first use."""
 
     def __init__(self, stored: Iterable[StoredRule]) -> None:
-        """Each head with its rule, as it was packed or read."""
+        """Take summaries, each with its rule, decoded or not."""
         self._stored = sorted(stored, key=lambda place: place[0].id)
 
     def __len__(self) -> int:
-        """How many rules there are."""
+        """Return the number of rules."""
         return len(self._stored)
 
     @overload
@@ -62,7 +62,7 @@ class RuleStore(Sequence[Rule]):
     @overload
     def __getitem__(self, at: slice) -> RuleStore: ...
     def __getitem__(self, at: int | slice) -> Rule | RuleStore:
-        """The rule in that place, or a shelf of some."""
+        """Return one rule, or a store with a slice of the rules."""
         if isinstance(at, slice):
             return RuleStore(self._stored[at])
         _, rule = self._stored[at]
@@ -70,33 +70,33 @@ class RuleStore(Sequence[Rule]):
 
     @property
     def summaries(self) -> list[RuleSummary]:
-        """The head of each rule."""
+        """The summary of each rule."""
         return [summary for summary, _ in self._stored]
 
     def filter(self, is_kept: Callable[[RuleSummary], bool]) -> RuleStore:
-        """A shelf of the rules that are wanted."""
+        """Return a store with the rules whose summaries satisfy the predicate."""
         return RuleStore(place for place in self._stored if is_kept(place[0]))
 
     def merged(self, other: RuleStore) -> RuleStore:
-        """A shelf of the rules of both."""
+        """Return a store with the rules of both."""
         return RuleStore([*self._stored, *other._stored])
 
     def possible(self, seen_kinds: AbstractSet[str]) -> Iterator[Rule]:
-        """The rules of which each clause has a kind that was heard; the others are not read."""
+        """Yield the rules whose clauses all have a seen kind; the others are not decoded."""
         return (
             self[at] for at, (summary, _) in enumerate(self._stored) if clauses_can_hold(summary.clauses, seen_kinds)
         )
 
 
 def possible_rules(rules: Iterable[Rule], seen_kinds: AbstractSet[str]) -> Iterator[Rule]:
-    """The rules of which each clause has a kind that was heard."""
+    """Yield the rules whose clauses all have a seen kind."""
     if isinstance(rules, RuleStore):
         return rules.possible(seen_kinds)
     return (rule for rule in rules if prefilter_of(rule).can_hold(seen_kinds))
 
 
 def encode_store(rules: Iterable[Rule]) -> bytes:
-    """The rules without their tests, as they are kept."""
+    """Return the rules without their tests as bytes for the cache."""
     summaries, bodies = [], []
     for rule in rules:
         clauses = [sorted(clause) for clause in prefilter_of(rule).clauses]
@@ -109,7 +109,7 @@ def encode_store(rules: Iterable[Rule]) -> bytes:
 
 
 def decode_store(data: bytes) -> RuleStore:
-    """What was kept. Raises ValueError for anything else."""
+    """Return the rules of the bytes. Raise ValueError if they are invalid."""
     try:
         return RuleStore(_stored_rules(data))
     except (KeyError, TypeError) as error:

@@ -1,7 +1,8 @@
-"""What a log's word must look like to stand in a command that a person will paste.
+"""Check that values from logs are safe in a command that a person will paste.
 
-A name that came from a log may be anybody's: a volume handle may hold a `$(…)`, a node may be called `-o`. Quoting
-makes it one word; these shapes make it the word that it claims to be. What does not fit is in no command.
+Anybody may have chosen a name in a log: a volume handle may contain `$(…)`, a node may be called `-o`. Quoting makes
+the value one word; these patterns make sure that it has the form of a path, id or name. Other values are put into no
+command.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from kvdiag.base.regex import lazy_regex
 
 LONGEST = 4096
 _UID = lazy_regex(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[0-9a-f]{32}")
-_NAME = lazy_regex(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?")  # a DNS subdomain, as Kubernetes wants of most names
+_NAME = lazy_regex(
+    r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?"
+)  # a DNS subdomain, which Kubernetes requires of most names
 _POD = lazy_regex(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?/[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?")
 _ID = lazy_regex(r"[0-9a-f]{12,64}")
 _PATH = lazy_regex(r"(?:/[A-Za-z0-9_.~:@%+=,^#-]+)+")
@@ -40,12 +43,12 @@ _SHAPES = {
 
 
 def is_safe(slot: str, value: str) -> bool:
-    """Whether a value looks like what its slot stands for."""
+    """Return whether a value has the form that its slot requires."""
     if len(value) > LONGEST or "/../" in f"/{value}/" or not _SHAPES.get(slot, _WORD).fullmatch(value):
         return False
     return slot not in {"target_path", "staging_path"} or any(part in value for part in _OF_KUBELET)
 
 
 def unsafe_slots(slots: Iterable[str], values: Mapping[str, str]) -> Iterator[str]:
-    """The slots whose values, if there are any, do not look like what they stand for."""
+    """Yield the slots with a value of an unexpected form."""
     yield from dict.fromkeys(slot for slot in slots if values.get(slot) and not is_safe(slot, values[slot]))

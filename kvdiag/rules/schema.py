@@ -1,4 +1,4 @@
-"""One signature file → `Rule`; every fault told with file:line:column and what was meant instead."""
+"""Read a rule file into a `Rule`; errors have file:line:column and a suggestion."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ RULE_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9.]+)*")
 
 
 def read_rules(text: str, file: str, groups: Groups = EMPTY) -> list[Rule]:
-    """The signatures in `text`; `file` is what the user knows it as. Raises PatternError at the first fault.
+    """Return the rules in `text`; `file` is the path for messages. Raise PatternError at the first error.
 
-    `groups` are the kinds that a word without a dot stands for.
+    `groups` are the named groups of kinds, which are words without a dot.
     """
     return [_rule(node, groups) for node in members(read_yaml(text, file), KEYS)]
 
@@ -113,7 +113,7 @@ def _rule(node: Node, groups: Groups) -> Rule:
 
 
 def _with_causes(rule: Rule, top: Mapping[str, Node]) -> Rule:
-    """The rule with its heading and its causes; what breaks nothing and suffers from something is a symptom."""
+    """Return the rule with its heading and its causes. A rule with `suffers` and without `breaks` is a symptom."""
     default = Role.SYMPTOM if "suffers" in top and "breaks" not in top else Role.CAUSE
     return rule._replace(
         heading=" ".join(top["heading"].text().split()) if "heading" in top else "",
@@ -126,7 +126,7 @@ def _with_causes(rule: Rule, top: Mapping[str, Node]) -> Rule:
 
 
 def _sentence(node: Node, top: Mapping[str, Node], name: str, groups: Groups) -> tuple[SelectorsAndLines, Condition]:
-    """The events and the condition: as they are written out, or those that `sign` is short for."""
+    """Return the events and the condition, written out or expanded from `sign`."""
     if "sign" in top:
         for key in ("events", "when"):
             if key in top:
@@ -140,7 +140,7 @@ def _sentence(node: Node, top: Mapping[str, Node], name: str, groups: Groups) ->
 
 
 def _per(node: Node, top: Mapping[str, Node]) -> str:
-    """What a finding is about; a sign may say it too."""
+    """Return the kind of subject; `sign` may contain it instead of the rule."""
     nodes = [keys["per"] for keys in (top, top["sign"].table() if "sign" in top else {}) if "per" in keys]
     if not nodes:
         raise node.error("the key 'per' is missing")
@@ -222,7 +222,7 @@ def _severity(node: Node) -> Severity:
 
 
 def unique(rules: Iterable[Rule]) -> Iterator[PatternError]:
-    """An error for every id or name that two files claim."""
+    """Yield an error for every id or name that two rules share."""
     seen: dict[str, Rule] = {}
     for rule in rules:
         for key, word in (("id", rule.id), ("name", rule.name)):

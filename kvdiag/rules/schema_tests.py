@@ -1,4 +1,4 @@
-"""`tests:` of a signature file → `RuleTest`: a log, a story, or a story that differs from another in what is said."""
+"""Read `tests:` of a rule file: a log, a story, or a variation of another story."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ VERDICTS = [str(verdict) for verdict in Verdict]
 
 
 def read_tests(nodes: Sequence[Node]) -> tuple[RuleTest, ...]:
-    """The tests of a rule, in order. Raises PatternError at the first fault."""
+    """Return the tests of a rule in order. Raise PatternError at the first error."""
     stories: dict[str, RuleTest] = {}
     tests = []
     for node in nodes:
@@ -52,7 +52,7 @@ def _test(node: Node, stories: Mapping[str, RuleTest]) -> RuleTest:
 
 
 def _numbers(node: Node) -> tuple[int, ...]:
-    """One number or several, from 1 on."""
+    """Return one number or several, starting from 1."""
     found = [one.text() for one in (node.sequence() if isinstance(node.value, tuple) else [node])]
     if not all(text.isdecimal() and int(text) > 0 for text in found):
         raise node.error("not-when names entries of the rule's not-when by their numbers, from 1 on")
@@ -71,14 +71,14 @@ def _variant_name(base: RuleTest | None, keys: Mapping[str, Node], changes: Sequ
 
 
 def _finds(node: Node) -> Mapping[str, str]:
-    """Verdicts by subject; one alone is that of the one subject that the story is about."""
+    """Return verdicts by subject; a single verdict is that of the story's only subject."""
     if isinstance(node.value, str) and not node.empty:
         return {SUBJECT: _verdict(node)}
     return {name: _verdict(child) for name, child in node.table().items()}
 
 
 def _verdict(node: Node) -> str:
-    """`confirmed`, `info` or `confirmed info`: the verdict, the severity, or both."""
+    """Return `confirmed`, `info` or `confirmed info`: the verdict, the severity, or both."""
     words = node.text().split()
     for word in words:
         if word not in (*VERDICTS, *SEVERITIES):

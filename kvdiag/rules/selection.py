@@ -1,4 +1,4 @@
-"""Which events a name in a rule stands for."""
+"""Select the events that a name in a rule stands for."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from kvdiag.model.record import Origin
 from kvdiag.model.rule import Selector, Where
 from kvdiag.rules.event_order import soonest
 
-LONGEST_VALUE = 4096  # characters of an attribute that a glob is matched against
+LONGEST_VALUE = 4096  # characters of an attribute that globs see; the rest is ignored, to bound the time
 TEXTS = frozenset({"error", "reason", "message"})
-TEXT = "text"  # any of these, whatever the kind of event calls it
-CODE = "code"  # the gRPC code of these: that of the call itself, where its description quotes another
-MAYBE_MISSING = ("component", "version")  # what a line does not say of these may be what is asked for
+TEXT = "text"  # a condition on whichever of TEXTS the event has
+CODE = "code"  # the gRPC code in TEXTS: the first one, as the description may quote another
+MAYBE_MISSING = ("component", "version")  # a line without these values may still match
 _SKIPPED_NAMES = frozenset(MAYBE_MISSING)
 SPECIAL = frozenset({TEXT, CODE, *MAYBE_MISSING})
-MOST_GLOBS = 4096  # lists of globs that are kept compiled
+MOST_GLOBS = 4096  # compiled lists of globs in the cache, more than all rules have
 _WILD = frozenset("*?[")
 _CHOICE = frozenset("?[")
 _CODE = lazy_regex(r"\bcode = ([A-Za-z]{2,18}) desc\b")
 
 
 class LineValues(Protocol):
-    """What a line told: an event, or its words before there is one."""
+    """The values of a line: an event, or an event match before correlation."""
 
     @property
     def attrs(self) -> Mapping[str, str]:
-        """What it said beside names."""
+        """The values of the line other than names."""
 
     def value(self, name: str) -> str:
-        """The attribute of that name, else the name of that kind, else empty."""
+        """Return the attribute of that name, else the ref of that kind, else an empty string."""
 
 
 ByKind = Mapping[str, Sequence[Event]]
@@ -46,7 +46,7 @@ EventPosition = tuple[int, Origin]
 
 
 def by_kind(events: Iterable[Event]) -> dict[str, list[Event]]:
-    """Events divided by kind, each in the order that they came in."""
+    """Group events by kind; the order within a kind is kept."""
     divided: dict[str, list[Event]] = {}
     for event in events:
         kind = event.kind
@@ -58,17 +58,17 @@ def by_kind(events: Iterable[Event]) -> dict[str, list[Event]]:
 
 
 class Selected(dict[str, tuple[Event, ...]]):
-    """The events that each name in a rule stands for, in order; selected when they are asked for."""
+    """The events of each name in a rule in order, selected on first access."""
 
     def __init__(self, selectors: Mapping[str, Selector], divided: ByKind) -> None:
-        """`divided` are the events by kind."""
+        """Take the selectors; `divided` are the events by kind."""
         super().__init__()
         self._selectors, self._divided = selectors, divided
         self._positions: dict[str, list[EventPosition]] = {}
         self._ends: dict[str, list[int]] = {}
 
     def __missing__(self, name: str) -> tuple[Event, ...]:
-        """Select them."""
+        """Select the events of a name."""
         selector, divided = self._selectors[name], self._divided
         series = [divided[kind] for kind in dict.fromkeys(selector.kinds) if kind in divided]
         found = series[0] if len(series) == 1 else sorted((e for events in series for e in events), key=event_order)
@@ -80,42 +80,42 @@ class Selected(dict[str, tuple[Event, ...]]):
         return selected
 
     def positions(self, name: str) -> Sequence[EventPosition]:
-        """Where these events stand."""
+        """Return the positions (time and origin) of these events."""
         positions = self._positions.get(name)
         if positions is None:
             positions = self._positions[name] = [event_order(event) for event in self[name]]
         return positions
 
     def ends(self, name: str) -> Sequence[int]:
-        """When the last of these events ended, up to each of them."""
+        """Return for each event the latest end of it and all events before it."""
         ends = self._ends.get(name)
         if ends is None:
             ends = self._ends[name] = list(accumulate((event.ends for event in self[name]), max))
         return ends
 
     def soonest(self, name: str, since: int) -> int | None:
-        """The first moment from `since` on at which one of these events was going on; None if there is none."""
+        """Return the first time from `since` on at which one of these events was going on; None if there is none."""
         return soonest(self[name], since)
 
     def with_events(self, others: Mapping[str, tuple[Event, ...]]) -> Selected:
-        """The same but for some names."""
+        """Return a copy with other events for some names."""
         copied = Selected(self._selectors, self._divided)
         copied.update(others)
         return copied
 
 
 def selects(selector: Selector, event: Event) -> bool:
-    """Whether an event is one of those a name in a rule stands for."""
+    """Return whether the selector matches the event."""
     return event.kind in selector.kinds and _fits_all(selector, event)
 
 
 def may_select(selector: Selector, line: LineValues) -> bool:
-    """Whether a name may stand for what was told, of one of its kinds; of whom and which version is not looked at."""
+    """Return whether the selector may match these values; component and version are not checked."""
     return _fits_all(selector, line, _SKIPPED_NAMES)
 
 
 def missing_value_doubts(selector: Selector, events: Iterable[Event]) -> Iterator[Doubt]:
-    """A doubt for each event that does not say whose it is, or of which version, where the name asks for one."""
+    """Yield a doubt for each event without the component or version that the selector requires."""
     names = [name for name in MAYBE_MISSING if name in selector.where]
     for event in events if names else ():
         for name in [one for one in names if not event.value(one)][:1]:
@@ -123,19 +123,19 @@ def missing_value_doubts(selector: Selector, events: Iterable[Event]) -> Iterato
 
 
 def asks_for_text(selector: Selector) -> bool:
-    """Whether a name stands only for events that say something in particular."""
+    """Return whether the selector has a condition on the error text."""
     return any(name in {TEXT, CODE, *TEXTS} for where in selector.conditions for name in where)
 
 
 def _fits_all(selector: Selector, line: LineValues, skipped: AbstractSet[str] = frozenset()) -> bool:
-    """Whether all conditions hold but those on names that are `passed` over."""
+    """Return whether all conditions hold, except those on `skipped` names."""
     return _fits_where(selector.where, line, skipped) and (
         not selector.any_of or any(_fits_where(where, line, skipped) for where in selector.any_of)
     )
 
 
 def _fits_where(where: Where, line: LineValues, skipped: AbstractSet[str]) -> bool:
-    for name, globs in where.items():  # a generator would take as long as what it asks
+    for name, globs in where.items():  # a loop: a generator would double the time
         if name in SPECIAL:
             if name not in skipped and not _fits_special(name, line, globs):
                 return False
@@ -145,7 +145,7 @@ def _fits_where(where: Where, line: LineValues, skipped: AbstractSet[str]) -> bo
 
 
 def _fits_special(name: str, line: LineValues, globs: tuple[str, ...]) -> bool:
-    """Whether one of an event's texts matches and none is refused, or what it may well be of is not refused."""
+    """Return whether one of the texts matches and none is refused; a missing component or version is only refused."""
     refusing = tuple(glob for glob in globs if glob.startswith("!"))
     if name in MAYBE_MISSING:
         value = line.value(name)
@@ -164,7 +164,7 @@ def code_of(attrs: Mapping[str, str]) -> str:
 
 @lru_cache(maxsize=MOST_GLOBS)
 def _compile_globs(globs: tuple[str, ...]) -> Callable[[str], bool]:
-    """Tell whether a value matches one of the globs and none of those that begin with `!`."""
+    """Return a function that tests whether a value matches one of the globs and none that begins with `!`."""
     included = _compile_any([glob for glob in globs if not glob.startswith("!")])
     excluded = _compile_any([glob[1:] for glob in globs if glob.startswith("!")])
     if excluded is None:
@@ -175,7 +175,7 @@ def _compile_globs(globs: tuple[str, ...]) -> Callable[[str], bool]:
 
 
 def _compile_any(globs: Sequence[str]) -> Callable[[str], bool] | None:
-    """Tell whether a value matches one of the globs. Nearly all are words between stars: no regex looks for these."""
+    """Return a function that tests whether a value matches one of the globs. Most need only a substring search."""
     if not globs:
         return None
     exact = frozenset(glob for glob in globs if not _WILD & set(glob))
@@ -200,13 +200,13 @@ def _compile_any(globs: Sequence[str]) -> Callable[[str], bool] | None:
 
 
 def _chain(glob: str) -> tuple[str, str, tuple[str, ...], str]:
-    """The longest words of a glob, and its words: before the first star, between stars, after the last."""
+    """Return the longest literal of a glob, and its literals: before the first star, between stars, after the last."""
     start, *middle, end = glob.split("*")
     return max((start, *middle, end), key=len), start, tuple(words for words in middle if words), end
 
 
 def _in_order(start: str, middle: Sequence[str], end: str, value: str) -> bool:
-    """Whether the words stand in a value in their order, none within another."""
+    """Return whether the literals occur in the value in this order without overlap."""
     if not value.startswith(start):
         return False
     at = len(start)
@@ -218,6 +218,6 @@ def _in_order(start: str, middle: Sequence[str], end: str, value: str) -> bool:
 
 
 def _is_substring_glob(glob: str) -> bool:
-    """Whether it is `*words*`."""
+    """Return whether the glob is `*literal*`."""
     words = glob[1:-1]
     return glob == f"*{words}*" and words != "" and not _WILD & set(words)

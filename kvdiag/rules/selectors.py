@@ -1,4 +1,4 @@
-"""What a rule file says under `events` and `sign`: which events its names stand for.
+"""Read `events` and `sign` of a rule file: which events its names stand for.
 
 failed: {kind: [unmount-errors, csi.call.failed], text: "*busy*", any: [{driver: "*.a.org"}, {node: "worker-*"}]}
 boom: {line: "my driver says {error}", anchor: "my driver says"}
@@ -17,7 +17,7 @@ Groups = Mapping[str, tuple[str, ...]]
 SelectorsAndLines = tuple[dict[str, Selector], tuple[Entry, ...]]
 
 LINE_KEYS = ("line", "anchor", "fields", "component", "verbosity", "scope", "poll")
-RESERVED_KEYS = ("any", "witness")  # keys that are no names of a line's values
+RESERVED_KEYS = ("any", "witness")  # keys that do not name a value of a line
 SIGN = "sign"
 SIGN_KEYS = ("text", "per", "component", "fields", "verbosity")
 SHORTEST_ANCHOR = 4
@@ -25,7 +25,7 @@ WITNESSES = ("one", "each")
 
 
 def read_groups(node: Node) -> Groups:
-    """The named groups of kinds in a `kinds.yaml`. Raises PatternError for a name with a dot, which is a kind's."""
+    """Return the named groups of kinds of a `kinds.yaml`. Raise PatternError for a name with a dot, which is a kind."""
     groups: dict[str, tuple[str, ...]] = {}
     for name, child in node.table().items():
         if "." in name:
@@ -35,7 +35,7 @@ def read_groups(node: Node) -> Groups:
 
 
 def read_events(node: Node, rule: str, groups: Groups) -> SelectorsAndLines:
-    """The selectors of a rule, and the entries of its raw lines."""
+    """Return the selectors of a rule, and the entries of its raw lines."""
     selectors: dict[str, Selector] = {}
     lines: list[Entry] = []
     for name, item in node.table().items():
@@ -52,7 +52,7 @@ def read_events(node: Node, rule: str, groups: Groups) -> SelectorsAndLines:
 
 
 def read_sign(node: Node, rule: str) -> tuple[SelectorsAndLines, Condition]:
-    """The short form of a rule that is found wherever one of its lines stands: each text is a line and its anchor."""
+    """Return the selectors and the condition of a `sign`: the rule holds if one of its texts is logged."""
     keys = node.mapping(SIGN_KEYS, ("text",))
     component = keys["component"].text() if "component" in keys else ""
     verbosity = keys["verbosity"].integer() if "verbosity" in keys else 0
@@ -79,7 +79,7 @@ def _anchor(text: Node) -> str:
 
 
 def longest_literal(message: str) -> str:
-    """The longest stretch of a template that stands in every line it matches."""
+    """Return the longest literal of a template, which every matching line contains."""
     import re
 
     outside = re.sub(r"\[\[.*?\]\]", "\n", message)
@@ -92,7 +92,7 @@ def _weight(piece: str) -> int:
 
 
 def _kinds(node: Node, groups: Groups) -> Iterable[str]:
-    """The kinds that are named; a word without a dot stands for its group."""
+    """Yield the named kinds; a word without a dot stands for its group."""
     for item in _items(node):
         word = item.text()
         if word not in groups and "." not in word:
@@ -130,7 +130,7 @@ def _where(keys: Mapping[str, Node], reserved: tuple[str, ...]) -> Where:
 
 
 def texts(node: Node) -> tuple[str, ...]:
-    """A text, or a list of alternatives."""
+    """Return one text, or a list of alternatives."""
     return tuple(item.text() for item in _items(node))
 
 

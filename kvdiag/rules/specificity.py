@@ -1,4 +1,4 @@
-"""Two findings from the same lines of one subject: the one whose rule says more of these lines tells more."""
+"""Choose between two findings on the same lines of one subject: the rule with more conditions is more specific."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from kvdiag.rules.related_findings import Subject, subject_of
 
 
 class SharedLines:
-    """Findings by the lines they rest on."""
+    """Findings by the lines of their evidence."""
 
     def __init__(self, findings: Sequence[Finding]) -> None:
-        """All findings there are."""
+        """Take all findings."""
         self._by_line: dict[tuple[Subject, Origin], dict[str, tuple[Finding, str]]] = defaultdict(dict)
         for finding in findings:
             for one in finding.evidence:
                 self._by_line[subject_of(finding), one.event.origin].setdefault(finding.key, (finding, one.step))
 
     def more_certain(self, finding: Finding) -> Iterator[Finding]:
-        """Where it is only possible, those of the same subject that are certain and show all its lines."""
+        """Yield confirmed findings on the same subject that share all lines of a possible finding."""
         if finding.verdict is Verdict.POSSIBLE:
             for shared in self._sharing_lines(finding):
                 if shared[0][0].verdict is Verdict.CONFIRMED and len(shared) == len(finding.evidence):
                     yield shared[0][0]
 
     def more_specific(self, finding: Finding) -> Iterator[Finding]:
-        """Those of the same subject whose rules ask more of the lines that both rest on."""
+        """Yield findings on the same subject whose rules have more conditions on the shared lines."""
         for shared in self._sharing_lines(finding):
             other = shared[0][0]
             if all(
@@ -40,7 +40,7 @@ class SharedLines:
                 yield other
 
     def _sharing_lines(self, finding: Finding) -> Iterable[list[tuple[Finding, str, str]]]:
-        """Each other finding of the same subject, with the names that both have for the lines they share."""
+        """Return each other finding on the same subject, with both rules' names for the shared lines."""
         subject, lines = subject_of(finding), {one.event.origin: one.step for one in finding.evidence}
         by_finding: dict[str, list[tuple[Finding, str, str]]] = defaultdict(list)
         for line, step in lines.items():
@@ -51,6 +51,6 @@ class SharedLines:
 
 
 def _precision(rule: Rule, step: str) -> tuple[int, int]:
-    """How much a rule asks of a line: conditions on its values, then how few kinds of events would do."""
+    """Return how specific a rule is about a line: its conditions on values, then how few kinds it accepts."""
     selector = rule.events.get(step)
     return (len(selector.where), -len(selector.kinds)) if selector else (0, 0)

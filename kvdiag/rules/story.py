@@ -4,10 +4,10 @@
     +1m       csi.nodeunpublish.called|csi.nodeunpublish.failed @other
     09:00     logs
 
-A line is a time (or how long after the end of the line before), a kind, and what the wordings' placeholders are given.
-`a|b` tells the story with either. `x6 every 20s` repeats, `x6 ladder` as often as kubelet's backoff does. `@other` is
-about another pod. `kubelet` or another component instead of a kind says something that means nothing: its log is there;
-`logs` are those of all components that say something in the story: they go on.
+A line is a time (or the time since the end of the line before), a kind, and values for the wordings' placeholders.
+With `a|b`, either must give the same finding. `x6 every 20s` repeats the event, `x6 ladder` at kubelet's backoff.
+`@other` is about another pod. `kubelet` or another component instead of a kind means a line of no importance: its log
+exists. `logs` is such a line for every component of the story: all of them keep logging.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kvdiag.base.yamlread import Node
 from kvdiag.model.story import StoryLine
 
 LADDER = 0
-MOST_EVENTS = 1000  # of one line
+MOST_EVENTS = 1000  # events of one line of a story
 Story = tuple[StoryLine, ...]
 
 _TIME = lazy_regex(r"(\d\d):(\d\d)(?::(\d\d(?:\.\d{1,6})?))?")
@@ -33,7 +33,7 @@ _COUNT = lazy_regex(r"x([1-9]\d{0,3})")
 
 
 def read_story(node: Node) -> Story:
-    """The story in a test. Raises PatternError at the place of the text."""
+    """Return the story of a test. Raise PatternError at the place of the text."""
     lines: list[StoryLine] = []
     for line in node.text().splitlines():
         if line.strip():
@@ -100,7 +100,7 @@ def _span(text: str, node: Node) -> int:
 
 
 def vary(story: Story, keys: Mapping[str, Node]) -> Story:
-    """The story with the changes that a near miss asks for, in the order of CHANGES."""
+    """Return the story with the changes of a near miss, in the order of CHANGES."""
     for key, change in CHANGES.items():
         if key in keys:
             for item in keys[key].sequence() if isinstance(keys[key].value, tuple) else (keys[key],):
@@ -109,7 +109,7 @@ def vary(story: Story, keys: Mapping[str, Node]) -> Story:
 
 
 def _lines_of_kind(story: Story, kind: str, node: Node) -> list[StoryLine]:
-    """The lines of a kind; `2.KIND` is the second of them alone."""
+    """Return the lines of a kind; `2.KIND` means only the second of them."""
     number, dot, rest = kind.partition(".")
     ordinal = int(number) if dot and number.isdecimal() else 0
     found = [line for line in story if (rest if ordinal else kind) in line.kinds]
@@ -132,7 +132,7 @@ def _instead(story: Story, node: Node) -> Story:
 
 
 def _keep(story: Story, node: Node) -> Story:
-    """`KIND x2`: no more than so many of it."""
+    """Keep at most N events of a kind: `KIND xN`."""
     words = node.text().split()
     if len(words) != 2 or not (count := _COUNT.fullmatch(words[1])):
         raise node.error("write which kind, and how many of it: 'pod.added x2'")
@@ -150,7 +150,7 @@ def _keep(story: Story, node: Node) -> Story:
 
 
 def _every_of(story: Story, node: Node) -> Story:
-    """`KIND 30s`: so long apart; what came behind comes as long behind."""
+    """Change the interval of a kind's events: `KIND 30s`. Later lines keep their distance to it."""
     for item in node.sequence() if isinstance(node.value, tuple) else (node,):
         kind, _, span = item.text().partition(" ")
         for line in _lines_of_kind(story, kind, item):
@@ -167,7 +167,7 @@ def _changed(other: StoryLine, line: StoryLine, changed: StoryLine, later: int) 
 
 
 def _delay(story: Story, node: Node) -> Story:
-    """`KIND by 5m`: later by that much; of several with the first."""
+    """Move the events of a kind to a later time: `KIND by 5m`."""
     words = node.text().split()
     if len(words) != 3 or words[1] != "by":
         raise node.error("write what is delayed and by how much: 'pod.removed by 5m'")
@@ -176,7 +176,7 @@ def _delay(story: Story, node: Node) -> Story:
 
 
 def _given(story: Story, node: Node) -> Story:
-    """`KIND key=value …`: with other values, or about another pod."""
+    """Change values or the subject of a kind's events: `KIND key=value …`."""
     words = _WORD.findall(node.text())
     matching = _lines_of_kind(story, words[0], node)
     changes = [(line, _with_options(words[1:], line, node)) for line in matching]

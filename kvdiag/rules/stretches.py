@@ -1,7 +1,7 @@
-"""Stretches of one fault: its tries up to the event after which it was over.
+"""Divide the tries of a fault into stretches, each ended by a success.
 
-A volume that failed twice at 08:00, was mounted, and failed again at 09:06 failed for two short times and not for
-66 minutes. What ends a stretch is what the rule names under `healed.by`.
+A volume that failed twice at 08:00, was mounted, and failed again at 09:06 failed for two short times and not for 66
+minutes. The events under `healed.by` of the rule end a stretch.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ OBJECTS = (
     ("driver",),
     ("server",),
 )
-"""Names of the object that an event is about, the most particular first: a success of another object ends nothing."""
+"""Names of an event's object, the most specific first: a success of another object does not end the fault."""
 
 BEFORE_MOUNT = frozenset({"volume.attach", "volume.verify", "volume.wait", "attacher", "csi.controllerpublish"})
 MOUNT = frozenset({"volume.stage", "volume.publish", "volume.map", "csi.nodestage", "csi.nodepublish"})
-"""Operations on a volume: kubelet waits for the attachment before each try to mount, so this ends no failed mount."""
+"""Operations before and during a mount: before each try kubelet checks the attachment, so that success ends nothing."""
 _CALLER = lazy_regex(rb"\b([\w.-]+\.go:\d+)\]")
 _REASON = lazy_regex(rb"\breason[=:] ?[\"']?(\w+)")
 _WORDS = lazy_regex(rb'\bmsg="?([A-Za-z ]+)')
 
 
 class Stretch(NamedTuple):
-    """Tries of one fault in order of time, with no success between them; `over` is the event that ended it."""
+    """Tries of one fault in order of time with no success between them; `over` is the event that ended it."""
 
     tries: tuple[Event, ...]
     over: Event | None = None
 
 
 def stretches(rule: Rule, events: Sequence[Event]) -> list[Stretch]:
-    """The tries of the rule's fault among these events, divided by what ended them."""
+    """Return the tries of the rule's fault among these events, divided by the events that ended them."""
     found: list[Stretch] = []
     tries: list[Event] = []
     successes = end_events(rule, events)
@@ -59,28 +59,28 @@ def stretches(rule: Rule, events: Sequence[Event]) -> list[Stretch]:
 
 
 def _cut(tries: Iterable[Event], successes: Sequence[Event]) -> list[Event]:
-    """The tries in order of time; polls that were folded into one over a success are two."""
+    """Return the tries in order of time; a folded poll with a success in between is two tries."""
     times = [event.time for event in successes]
     cut = (pieces(event, successes, times) if event.count > 1 else (event,) for event in tries)
     return sorted((piece for one in cut for piece in one), key=event_order)
 
 
 def end_events(rule: Rule, events: Iterable[Event]) -> list[Event]:
-    """The events that may end a stretch of the rule's fault, in order of time."""
+    """Return the events that may end a stretch of the rule's fault, in order of time."""
     selectors = [rule.events[name] for name in end_names(rule)]
     return [event for event in events if any(selects(selector, event) for selector in selectors)]
 
 
 def is_spoiled(tries: Sequence[Event], successes: Sequence[Event]) -> bool:
-    """Whether a success between the first and the last of these tries shows that they are of two stretches."""
-    if len(tries) < 2 or not successes:  # one try is no stretch
+    """Return whether a success between the first and the last try shows that they belong to two stretches."""
+    if len(tries) < 2 or not successes:  # one try cannot be divided
         return False
     first, last = tries[0], tries[-1]
     return any(first.ends < event.time < last.time and ends_fault(event, first) for event in successes)
 
 
 def ends_fault(success: Event, failure: Event) -> bool:
-    """Whether the success is one of the same object, and not of a step before the operation that failed."""
+    """Return whether the success is of the same object, and not of a step before the failed operation."""
     if operation(success) in BEFORE_MOUNT and operation(failure) in MOUNT:
         return False
     for names in OBJECTS:
@@ -91,9 +91,9 @@ def ends_fault(success: Event, failure: Event) -> bool:
 
 
 def try_names(rule: Rule) -> tuple[str, ...]:
-    """The names of the rule's condition that stand for one try: what it counts, or else ends each alternative with.
+    """Return the names that stand for one try: what the rule counts, else the last name of each alternative.
 
-    A name of no other kinds than the counted one stands for a try as well.
+    A name with no other kinds than the counted one stands for a try as well.
     """
     if not rule.counts:
         return tuple(dict.fromkeys((*_last_names(rule.when), *list(positive_names(rule.when))[-1:])))
@@ -103,13 +103,13 @@ def try_names(rule: Rule) -> tuple[str, ...]:
 
 
 def end_names(rule: Rule) -> tuple[str, ...]:
-    """The rule's names for the end of its fault."""
+    """Return the rule's names for events that end the fault."""
     positive = set(positive_names(rule.when))
     return tuple(name for name in (rule.healed.by if rule.healed else ()) if name not in positive)
 
 
 def count_tries(events: Collection[Event]) -> int:
-    """How many tries these lines prove: the most that one place in one program printed, which prints one a try."""
+    """Return how many tries these lines prove: the most lines that one place in one program printed."""
     by_place: dict[tuple[str, str, bytes], list[Event]] = {}
     for event in events:
         by_place.setdefault((event.component, event.origin.source, _log_site(event)), []).append(event)
@@ -123,7 +123,7 @@ def _tries(rule: Rule, events: Iterable[Event]) -> Iterator[Event]:
 
 
 def _end_event(tries: Sequence[Event], successes: Sequence[Event], before: int | None, rule: Rule) -> Event | None:
-    """The first event after the last of the tries, and before that moment, which shows that they are over."""
+    """Return the first event after the last try (and before `before`) that ends the fault."""
     last = max(tries, key=_end)
     since = last.ends + (rule.healed.after if rule.healed else 0)
     for event in successes:
@@ -137,14 +137,14 @@ def _end(event: Event) -> int:
 
 
 def operation(event: Event) -> str:
-    """The kind of the event without its outcome: `volume.stage` of `volume.stage.failed`."""
+    """Return the kind of the event without its outcome: `volume.stage` of `volume.stage.failed`."""
     return event.kind.rpartition(".")[0]
 
 
 def _log_site(event: Event) -> bytes:
-    """Where the program printed the line: klog names file and line, logrus begins with words of its own.
+    """Return where the program printed the line: file and line for klog, the first words for logrus.
 
-    Of one failed pull kubelet records an event InspectFailed and an event Failed at the same place.
+    kubelet records an event InspectFailed and an event Failed of one failed pull at the same place.
     """
     found = _CALLER.search(event.logged) or _WORDS.search(event.logged)
     reason = _REASON.search(event.logged)

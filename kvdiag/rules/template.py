@@ -1,4 +1,4 @@
-"""A signature to begin with: everything a rule must have, for its author to fill in."""
+"""The template of a new rule: everything that a rule must have, for its author to fill in."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from kvdiag.rules.schema import RULE_NAME
 
 
 class _Family(NamedTuple):
-    """What the first draft of a rule of a family looks for: a failure of one subject, and what ends it."""
+    """The first draft for a family of rules: the failure of a subject, and what ends it."""
 
-    digit: int  # of its ids
+    digit: int  # first digit of the family's ids
     per: str
     breaks: str
     failed: str
@@ -87,7 +87,7 @@ LOG, SUBJECT = "paste the lines here", "the-subject"
 
 
 def unfilled(rule: Rule) -> Iterator[tuple[str, str]]:
-    """What the template of a new rule says and its author has left as it was, with the path of its key."""
+    """Yield texts of the template that the author has not changed, with the path of their key."""
     for path, text in (("title", rule.title), ("says", rule.says), ("cause", rule.cause)):
         if text.startswith(PLACEHOLDER_TEXTS):
             yield path, f"'{text}' is the template's; say what it is"
@@ -99,9 +99,9 @@ def unfilled(rule: Rule) -> Iterator[tuple[str, str]]:
 
 
 def new_rule(name: str, family: str, used_ids: Collection[str], *, is_user_rule: bool = False) -> str:
-    """The text of a new rule of a family, under the next free id. Raises UsageError for a name that is none.
+    """Return the text of a new rule with the next free id of its family. Raise UsageError for an invalid name.
 
-    Rules of a user's own have ids of four digits from 900 on, which no rule that comes with kvdiag will ever have.
+    Ids of users' rules have four digits and end in 900 to 999, which no built-in rule uses.
     """
     if not RULE_NAME.fullmatch(name):
         raise UsageError(f"{name!r}: use lower-case words joined by dashes, such as csi-nodeunstage-missing")
