@@ -117,7 +117,7 @@ def test_nodes_by_layout(kvdiag, tmp_path, layout, packing):
     }
     assert report["problems"] == []
     (says,) = [f["says"] for f in report["findings"] if f["rule"] == "volume-staged-on-two-nodes"]
-    assert f"was staged on {two} while {one} still had it staged" in says
+    assert f"was staged on {two} while it was still staged on {one}" in says
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -129,7 +129,7 @@ def test_lines_before_any_layout(kvdiag, tmp_path, layout):
     report = analyze(kvdiag, pack(tmp_path / "bundle.tar.gz", files))
     assert sorted(log_of(report).values()) == ["node-a", "node-b"]
     (says,) = [f["says"] for f in report["findings"] if f["rule"] == "volume-staged-on-two-nodes"]
-    assert "was staged on node-b while node-a still had it staged" in says
+    assert "was staged on node-b while it was still staged on node-a" in says
 
 
 def test_without_a_layout(kvdiag, tmp_path):
