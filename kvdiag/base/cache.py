@@ -1,13 +1,13 @@
-"""What is slow to read and never changes: pattern files as JSON in the user's cache folder, and a compiled scanner.
+"""Cache of what is slow to build: parsed pattern files as JSON, and the compiled scanner, in the user's cache folder.
 
     ~/.cache/kvdiag/events-3f9a….bin
 
-The name carries the sha256 of what was read, so nothing ever has to be declared stale. JSON and never pickle: whoever
-can write to the folder must not be able to run code. Each file begins with the sha256 of the rest: a damaged one is
-built anew. A cache that cannot be written or read is none, nor is one that another user could write, or that is a link
-or lies in a folder of another user: as root under sudo -E the folder may well be somebody's. The date of a file
-tells when it was last used; whenever a new one is written, those that nobody has used for 90 days go, and all but the
-256 that were used last: who writes rules of his own leaves megabytes with each change.
+Keys are content hashes, so entries never become stale. The format is JSON and not pickle: somebody who can write to
+the folder must not be able to run code. Each file begins with the sha256 of the rest; a damaged file is built
+again. Without a usable folder nothing is cached. A file is not trusted if another user can write it, if it is a link, or
+if it lies in a folder of another user: under sudo -E the folder may belong to somebody else. The date of a file is the
+time of its last use. When a new file is written, files that were not used for 90 days are removed, and all but the 256
+that were used last: with each change of a user's own rules a new file is written.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Made = TypeVar("Made")
 HOUR = 3600  # seconds
 DAY = 24 * HOUR
 UNUSED = 90 * DAY
-MOST = 256  # files, of 0.2 MB on average
+MOST = 256  # files, of 0.2 MB on average: about 50 MB
 LARGEST = 64 << 20  # bytes of a file; all rules and events together take 2 MB
 _OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _SHA256 = 32  # bytes
@@ -39,7 +39,7 @@ _CACHE_FILE = lazy_regex(r"[a-z]+-[0-9a-f]{32}\.(?:json|bin)|tmp\w+\.tmp")  # no
 
 
 def fingerprint(paths: Iterable[Path | str]) -> str:
-    """Give a digest of files by name, size, inode and the times of their last change: 4 µs a file, unread.
+    """Return a digest of files by name, size, inode and the times of their last change: 4 µs a file, which is not read.
 
     Raises OSError for a file that is not there.
     """
@@ -51,7 +51,7 @@ def fingerprint(paths: Iterable[Path | str]) -> str:
 
 
 def digest(parts: Iterable[bytes]) -> str:
-    """Give the sha256 of all parts, their borders, and kvdiag's version, as hex."""
+    """Return the sha256 of all parts with their lengths, and of kvdiag's version, as hex."""
     total = hashlib.sha256(__version__.encode())
     for part in parts:
         total.update(b"%d:%b" % (len(part), part))
@@ -59,22 +59,22 @@ def digest(parts: Iterable[bytes]) -> str:
 
 
 def folder() -> Path:
-    """Where the cache lies: `$XDG_CACHE_HOME/kvdiag`, or `~/.cache/kvdiag`."""
+    """Return the cache folder: `$XDG_CACHE_HOME/kvdiag`, or `~/.cache/kvdiag`."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     return (Path(base) if base else Path(os.path.expanduser("~"), ".cache")) / "kvdiag"  # noqa: PTH111 (Path.home raises)
 
 
 def cached(name: str, key: str, build: Callable[[], Any], read: Callable[[Any], Made]) -> Made:
-    """`read` of the JSON that lies in the cache, else of what `build` makes, which is then kept.
+    """Return `read(JSON)`, with the JSON from the cache, or from `build`, whose result is then cached.
 
-    `read` may raise ValueError, KeyError, TypeError or IndexError on JSON of another shape: the cache is then built
-    anew. Whatever `build` raises is raised.
+    `read` may raise ValueError, KeyError, TypeError or IndexError on JSON of another shape; then the entry is built
+    again. Exceptions of `build` are raised.
     """
 
     def build_bytes() -> bytes:
         return json.dumps(build(), ensure_ascii=False, separators=(",", ":")).encode()
 
-    def read_bytes(data: bytes) -> Made:  # the same from the cache and not: no text that knows more than its letters
+    def read_bytes(data: bytes) -> Made:  # also after `build`: the value is then the same with and without a cache
         try:
             return read(json.loads(data))
         except (KeyError, TypeError, IndexError, RecursionError) as error:
@@ -84,7 +84,7 @@ def cached(name: str, key: str, build: Callable[[], Any], read: Callable[[Any], 
 
 
 def cached_bytes(name: str, key: str, build: Callable[[], bytes], read: Callable[[bytes], Made]) -> Made:
-    """The same for bytes that are no JSON.
+    """Do the same as `cached` for bytes that are not JSON.
 
     `read` may raise ValueError for bytes of another program or processor.
     """
@@ -100,16 +100,16 @@ def cached_bytes(name: str, key: str, build: Callable[[], bytes], read: Callable
 
 
 def _verified(checksum: bytes, data: bytes) -> bytes:
-    """What was kept behind its sha256. Raises ValueError when that is another."""
+    """Return the data if its sha256 is right. Raises ValueError otherwise."""
     if hashlib.sha256(data).digest() != checksum:
         raise ValueError("damaged")
     return data
 
 
 def _read_private(path: Path, first: int = 0) -> tuple[bytes, bytes]:
-    """The first bytes and the others of a file that nobody else could have written: apart, as none is copied then.
+    """Return the first bytes and the rest of a file that only this user can write; as two values, to copy nothing.
 
-    Raises OSError for any other file; nothing is waited for.
+    Raises OSError for any other file. Does not block.
     """
     _check_folder(path.parent)
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -122,7 +122,7 @@ def _read_private(path: Path, first: int = 0) -> tuple[bytes, bytes]:
 
 
 def _check_folder(directory: Path) -> None:
-    """Raise OSError unless the folder is ours and no link, and all above it is ours or root's: no other can move it."""
+    """Raise OSError unless the folder is ours and no link, and all folders above it are ours or root's."""
     _check(directory.lstat(), stat.S_ISDIR)
     owners = {0, os.geteuid()}
     above = (
@@ -139,14 +139,14 @@ def _check(status: os.stat_result, is_type: Callable[[int], bool]) -> None:
 
 
 def _touch(path: Path) -> None:
-    """Note the use of a file in its date, once an hour: at most starts this is one look at the date, 2 µs."""
+    """Set the date of a file to now, at most once an hour. Usually this is only one stat, 2 µs."""
     with contextlib.suppress(OSError):
         if time.time() - path.stat().st_mtime > HOUR:
             os.utime(path)
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Write beside and rename: a reader sees the whole file or none."""
+    """Write a temporary file and rename it, so that a reader sees the whole file or none."""
     import tempfile
 
     with contextlib.suppress(OSError):
@@ -164,9 +164,9 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def _evict_unused(cache: Path) -> None:
-    """Remove what has not been used for long, and what is too much.
+    """Remove files that were not used for 90 days, and all but the MOST that were used last.
 
-    Another process that is at it too, or reads one, builds it anew.
+    Another process that reads a removed file builds it again.
     """
     oldest = time.time() - UNUSED
     used = sorted(
@@ -179,7 +179,7 @@ def _evict_unused(cache: Path) -> None:
 
 
 def _last_used(path: Path) -> float:
-    """When a file of the cache was last used, in seconds since 1970, to the hour; 0 where it is gone."""
+    """Return when a file of the cache was last used, in seconds since 1970, to the hour; 0 if it no longer exists."""
     try:
         return path.lstat().st_mtime
     except OSError:

@@ -1,4 +1,4 @@
-"""Years that klog does not write, zones, and durations.
+"""Time stamps without year or zone, time zones, and durations.
 
     I0919 11:11:20.322601  190330 kubelet.go:2130] "SyncLoop DELETE" …     no year, no zone
 
@@ -6,9 +6,9 @@ Hot code handles time as whole microseconds. A stamp that carries year and zone 
 without them is counted in the *year-less frame*: as if it were in the leap year 2000, in UTC. No real log is that
 old, so the two never overlap, and a source's clock moves the second kind once the year and the zone are known.
 
-Three kinds of stamps are adrift until that clock finds a moment to hold them to: the kernel's, which count from boot
-(less than ten years); ages, as kubectl prints them, which count back from the moment of printing (the 1990s); and the
-places of lines without any time, a microsecond apart (the last day of 1989).
+Three kinds of stamps are unanchored until that clock finds a moment for them: the kernel's, which count from boot (less
+than ten years); ages, as kubectl prints them, which count back from the moment of printing (the 1990s); and the line
+numbers of lines without any time, a microsecond apart (the last day of 1989).
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
 HALF_YEAR = 180 * DAY  # a stamp without a year that is further from the one before is of another year
-CLOCKS_DIFFER = 5 * SECOND  # two machines that keep time badly; what is closer proves no order
+CLOCKS_DIFFER = 5 * SECOND  # between two machines; events of two machines that are closer have no proven order
 
 # What the calendar holds: a year less than `datetime`, since zones and New Years are added.
 CALENDAR_ENDS = calendar.timegm((9999, 1, 1, 0, 0, 0)) * 1_000_000
 LAST_YEAR = 9998
 
 BOOT_ENDS = 10 * 365 * DAY
-PRINTED = FRAME_BEGINS - 1  # an age of nothing
+PRINTED = FRAME_BEGINS - 1  # the stamp of age 0
 AGES_BEGIN = FRAME_BEGINS - 10 * 365 * DAY
 PLACES_BEGIN = AGES_BEGIN - DAY
 
@@ -59,42 +59,42 @@ def uptime_stamp(stamp: int) -> int | None:
 
 
 def is_yearless(stamp: int) -> bool:
-    """Whether a stamp is counted in the year-less frame."""
+    """Return whether a stamp is counted in the year-less frame."""
     return FRAME_BEGINS <= stamp < FRAME_ENDS
 
 
 def is_since_boot(stamp: int) -> bool:
-    """Whether a stamp counts from the boot of a node whose moment is not known yet."""
+    """Return whether a stamp counts from the boot of a node, whose time is not known yet."""
     return stamp < BOOT_ENDS
 
 
 def is_age(stamp: int) -> bool:
-    """Whether a stamp counts back from the moment at which a table was printed."""
+    """Return whether a stamp counts back from the moment at which a table was printed."""
     return AGES_BEGIN <= stamp <= PRINTED
 
 
 def is_line_order(stamp: int) -> bool:
-    """Whether a stamp only tells at which line something stands."""
+    """Return whether a stamp is only a line number."""
     return PLACES_BEGIN <= stamp < AGES_BEGIN
 
 
 def is_unanchored(stamp: int) -> bool:
-    """Whether the moment that a stamp counts from is not known yet."""
+    """Return whether the moment that a stamp counts from is not known yet."""
     return stamp < BOOT_ENDS or PLACES_BEGIN <= stamp <= PRINTED
 
 
 def stamp_of_age(age: int) -> int:
-    """The stamp of something so many microseconds old when it was printed; ten years at most."""
+    """Return the stamp of an event that was `age` microseconds old when it was printed; at most ten years."""
     return max(PRINTED - age, AGES_BEGIN)
 
 
 def stamp_of_line(line: int) -> int:
-    """The stamp of a line, from 1, that has no time, in a log that had none before it."""
+    """Return the stamp of a line without a time, by its number from 1, in a log without times before it."""
     return min(PLACES_BEGIN + line, AGES_BEGIN - 1)
 
 
 def in_year(stamp: int, year: int) -> int:
-    """A year-less stamp as UTC in `year`, 1970 to 9998; 29 February becomes 1 March where the year has none."""
+    """Return a year-less stamp as UTC in `year`, 1970 to 9998; 29 February becomes 1 March if the year has none."""
     day, rest = divmod(stamp, DAY)
     return _day_in_year(day, min(max(year, 1970), LAST_YEAR)) + rest
 
@@ -108,9 +108,9 @@ def _day_in_year(day: int, year: int) -> int:
 
 
 class YearRollover(NamedTuple):
-    """A New Year in a log that writes no years: it passed behind the line `after`, at the latest at `line`.
+    """A New Year in a log that writes no years: it passed after the line `after`, at `line` at the latest.
 
-    `before` and `stamp` are the stamps of the two; from `line` on it is so many `years` later than at the first line.
+    `before` and `stamp` are the stamps of the two lines; from `line` on, it is `years` later than at the first line.
     """
 
     after: int
@@ -124,7 +124,7 @@ YearRollovers: TypeAlias = tuple[YearRollover, ...]
 
 
 def year_rollovers(stamps: Iterable[tuple[int, int | None]]) -> Iterator[YearRollover]:
-    """Each New Year between (line, stamp) of a log, in file order; backwards where it is printed in reverse."""
+    """Yield each New Year between the (line, stamp) pairs of a log, in file order; backwards if it is in reverse."""
     after, before, years = 0, None, 0
     for line, stamp in stamps:
         if stamp is None or not is_yearless(stamp):
@@ -136,7 +136,7 @@ def year_rollovers(stamps: Iterable[tuple[int, int | None]]) -> Iterator[YearRol
 
 
 def years_at(rollovers: YearRollovers, line: int, stamp: int | None = None) -> int:
-    """How many New Years a log has passed at a line; at one between the two of a rollover its `stamp` tells."""
+    """Return how many New Years a log passed before a line; between the two lines of a rollover, `stamp` decides."""
     for one in reversed(rollovers):
         if line >= one.line:
             return one.years
@@ -146,17 +146,17 @@ def years_at(rollovers: YearRollovers, line: int, stamp: int | None = None) -> i
 
 
 def to_datetime(stamp: int) -> datetime:
-    """Microseconds since 1970 → aware UTC datetime; the nearest that there is, for a sum that no year holds."""
+    """Return microseconds since 1970 as an aware UTC datetime; a value out of range becomes the nearest one."""
     return _EPOCH + timedelta(microseconds=min(max(stamp, 0), _LAST_STAMP))
 
 
 def from_datetime(moment: datetime) -> int:
-    """Aware datetime → microseconds since 1970."""
+    """Return an aware datetime as microseconds since 1970."""
     return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
 def parse_duration(text: str) -> int | None:
-    """A Go duration (`2m2s`, `500ms`, `1h0m0.5s`) in microseconds; None when it is none."""
+    """Return a Go duration (`2m2s`, `500ms`, `1h0m0.5s`) in microseconds; None if the text is not one."""
     parts = _DURATION.findall(text)
     if not parts or "".join(n + u for n, u in parts) != text.strip():
         return None
@@ -164,7 +164,7 @@ def parse_duration(text: str) -> int | None:
 
 
 def format_duration(microseconds: int) -> str:
-    """Microseconds as people say them: `1m29s`, `3h5m`, `250ms`."""
+    """Return a duration with its two largest units: `1m29s`, `3h5m`, `250ms`."""
     if microseconds < SECOND:
         return f"{microseconds // 1000}ms"
     seconds = microseconds // SECOND
@@ -181,9 +181,9 @@ _AGO_UNITS = {"s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY}
 
 
 def moment(text: str, now: datetime, zone: int = 0) -> int:
-    """What a person means by a point in time: RFC 3339, `2 hours ago`, `-3h`, `yesterday`, `Jul 15 03:49`.
+    """Parse a time that a user wrote: RFC 3339, `2 hours ago`, `-3h`, `yesterday`, `Jul 15 03:49`.
 
-    Microseconds UTC; `zone` (microseconds east) is meant where the text names none. Raises ValueError otherwise.
+    Return microseconds UTC. `zone` (microseconds east) applies if the text names none. Raises ValueError.
     """
     from dateutil import parser
 
@@ -208,7 +208,7 @@ def moment(text: str, now: datetime, zone: int = 0) -> int:
 
 
 def zone_offset(text: str, now: datetime) -> int:
-    """`+08:00`, `UTC`, `Europe/Berlin` (as it is `now`) or `local` in microseconds east of UTC. Raises ValueError."""
+    """Return `+08:00`, `UTC`, `Europe/Berlin` (at `now`) or `local` in microseconds east of UTC. Raises ValueError."""
     found = re.fullmatch(r"([+-])(\d\d):?(\d\d)?", text.strip())
     if found:
         east = int(found[2]) * HOUR + int(found[3] or 0) * MINUTE

@@ -1,4 +1,4 @@
-"""What can go wrong, in messages that give the place and the next step."""
+"""Exceptions whose messages contain the place and the next step."""
 
 from __future__ import annotations
 
@@ -10,37 +10,37 @@ if TYPE_CHECKING:
 
 
 class KvdiagError(Exception):
-    """Anything kvdiag refuses to do; its text is shown as it is, without a traceback."""
+    """An error that is printed as it is, without a traceback."""
 
     exit_code = 2
 
 
 class UsageError(KvdiagError):
-    """An option or argument that makes no sense."""
+    """An invalid option or argument."""
 
 
 class InputError(KvdiagError):
-    """An input that was named but cannot be read. The other inputs are analysed all the same."""
+    """An input that the user named and that cannot be read. The other inputs are still analyzed."""
 
     exit_code = 3
 
     def __init__(self, source: str, problem: str) -> None:
-        """`source` as the user named it, `problem` with what to do about it."""
+        """Store `source`, as the user named it, and `problem`, which contains the next step."""
         self.source, self.problem = source, problem
         super().__init__(f"{source}: {problem}")
 
 
 class UnexpectedError(InputError):
-    """A fault of kvdiag itself, met while it read an input: that line or input is lost, the others are analyzed."""
+    """A bug in kvdiag that occurred while it read an input: that line or input is lost, the others are analyzed."""
 
     def __init__(self, source: str, fault: str, line: int | None = None) -> None:
-        """`fault` is what `describe_fault` returned; `line` the first line that is skipped, None where the rest is."""
+        """Take `fault` from `describe_fault`; `line` is the first skipped line, None if the rest is skipped."""
         where = "the rest of the input" if line is None else f"line {line}"
         super().__init__(source, f"{where} is skipped: {fault}")
 
 
 def describe_fault(error: BaseException) -> str:
-    """Return what to print of an exception that nobody expected: its type, its place in kvdiag, and what to do."""
+    """Return the message for an unexpected exception: its type, its place in kvdiag, and what to do."""
     place, at = "", error.__traceback__
     while at is not None:
         folder, package, file = at.tb_frame.f_code.co_filename.replace("\\", "/").rpartition("/kvdiag/")
@@ -51,7 +51,7 @@ def describe_fault(error: BaseException) -> str:
 
 @contextmanager
 def skip_faults(source: str, problem: Callable[[InputError], None], line: int | None = None) -> Iterator[None]:
-    """Let a fault of kvdiag cost this line or input, not the run: it ends the block and goes to `problem`."""
+    """Pass a bug in kvdiag to `problem`, so that it ends this block (a line or an input) and not the run."""
     try:
         yield
     except (KvdiagError, OSError, MemoryError):
@@ -61,7 +61,7 @@ def skip_faults(source: str, problem: Callable[[InputError], None], line: int | 
 
 
 class WindowError(InputError):
-    """No input holds anything of the requested time."""
+    """No input contains a line of the requested time."""
 
 
 class PatternError(KvdiagError):

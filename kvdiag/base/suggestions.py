@@ -1,15 +1,15 @@
-"""Which known word somebody meant: slips of the finger in rules, in configuration, in names of rules."""
+"""Suggestions for misspelled words in rules, in the configuration and on the command line."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
-FEW_WORDS = 20  # known words that are told in full
+FEW_WORDS = 20  # known words that are listed in full
 LETTERS_PER_EDIT = 4
 
 
 def suggestion(word: str, known: Collection[str]) -> str:
-    """Give `; did you mean 'x'?` for the nearest known word; else the known words when they are few, or nothing."""
+    """Return `; did you mean 'x'?` for the nearest known word; else a list of the known words if they are few."""
     near = nearest(word, known)
     if near:
         return f"; did you mean '{near}'?"
@@ -17,7 +17,7 @@ def suggestion(word: str, known: Collection[str]) -> str:
 
 
 def nearest(word: str, known: Collection[str]) -> str:
-    """Give the known word that is a slip of the finger or two away, one for four letters; empty when there is none."""
+    """Return the nearest known word, with at most one edit per four letters; empty if there is none."""
     max_distance = max(1, len(word) // LETTERS_PER_EDIT)
     best, found = max_distance + 1, ""
     for other in sorted(known):
@@ -27,7 +27,7 @@ def nearest(word: str, known: Collection[str]) -> str:
 
 
 def _edit_distance(word: str, other: str, max_distance: int) -> int:
-    """How many letters must be put in, left out, changed or swapped with the next; `most` if so many or more."""
+    """Return the edit distance (insertions, deletions, changes, swaps of neighbours), at most `max_distance`."""
     before: list[int] = []
     row = list(range(len(other) + 1))
     for at, letter in enumerate(word, 1):

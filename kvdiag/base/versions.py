@@ -2,8 +2,8 @@
 
     v1.29.3   1.7.2-0ubuntu1   1.6.20~ds1   v1.28.9+k3s1   v1.30.8-eks-2d5f260
 
-Only the upstream part decides; what a vendor appended is remembered, since a vendor may carry backports.
-A range is a union of half-open intervals, so that a range read from wordings can be compared with another.
+Only the upstream part is compared; the tail is kept, since a vendor may have backported fixes.
+A range is a union of half-open intervals, so that ranges can be intersected and compared.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ class Version(NamedTuple):
 
     @property
     def vendor(self) -> bool:
-        """Whether somebody else built it (`+37a9a08`, `-gke.100`, `~ds1`): it may carry fixes under an older number."""
+        """Return whether a vendor built it (`+37a9a08`, `-gke.100`, `~ds1`); it may contain fixes of newer versions."""
         return bool(self.tail) and not _PRERELEASE.fullmatch(self.tail)
 
     @property
     def plain(self) -> str:
-        """The upstream part as text: `1.25.8`."""
+        """Return the upstream part as text: `1.25.8`."""
         return ".".join(map(str, self.upstream))
 
 
@@ -51,7 +51,7 @@ Range = tuple[Interval, ...]
 
 
 def read_version(text: str) -> Version | None:
-    """A printed version, or None when it has no number."""
+    """Parse a printed version; return None if it has no number."""
     found = _VERSION.match(text.strip())
     if not found:
         return None
@@ -60,7 +60,7 @@ def read_version(text: str) -> Version | None:
 
 
 def read_range(text: str, place: str = "") -> Range:
-    """Comparators joined by spaces or commas (and) and `||` (or). Raises PatternError on anything else."""
+    """Parse comparators joined by spaces or commas (and) and `||` (or). Raises PatternError on anything else."""
     intervals: list[Interval] = []
     for alternative in text.split("||"):
         joined: Range = (Interval(_FIRST, _LAST),)
@@ -97,7 +97,7 @@ def _comparator(word: str, text: str, place: str) -> Interval:
 
 
 def _after(found: re.Match[str]) -> Triple:
-    """The version that follows all that were named: 1.27.3 after `1.27.2`, 1.28.0 after `1.27`, 2.0.0 after `1`."""
+    """Return the version after all that match: 1.27.3 after `1.27.2`, 1.28.0 after `1.27`, 2.0.0 after `1`."""
     _, major, minor, patch = found.groups()
     if minor is None:
         return (int(major) + 1, 0, 0)
@@ -105,7 +105,7 @@ def _after(found: re.Match[str]) -> Triple:
 
 
 def _merged(intervals: Iterable[Interval]) -> Range:
-    """The same versions in as few intervals as can be, so that equal ranges are equal."""
+    """Merge intervals that touch, so that equal ranges compare equal."""
     merged: list[Interval] = []
     for interval in sorted(intervals):
         if merged and interval.low <= merged[-1].high:
@@ -116,28 +116,28 @@ def _merged(intervals: Iterable[Interval]) -> Range:
 
 
 def intersection(left: Range, right: Range) -> Range:
-    """What both ranges hold."""
+    """Return the versions that are in both ranges."""
     both = (Interval(max(a.low, b.low), min(a.high, b.high)) for a in left for b in right)
     return _merged(i for i in both if i.low < i.high)
 
 
 def contains(span: Range, version: Version) -> bool:
-    """Whether the upstream part of a version lies in the range."""
+    """Return whether the upstream part of a version is in the range."""
     return any(i.low <= version.upstream < i.high for i in span)
 
 
 def is_subset(inner: Range, outer: Range) -> bool:
-    """Whether every version of `inner` is in `outer`."""
+    """Return whether every version of `inner` is in `outer`."""
     return bool(inner) and intersection(inner, outer) == inner
 
 
 def format_range(span: Range) -> str:
-    """A range as people write it: `1.22–1.26`, `≥ 1.27`, `< 1.35`."""
+    """Return a range for people: `1.22–1.26`, `≥ 1.27`, `< 1.35`."""
     return " or ".join(_format_interval(i) for i in span)
 
 
 def write_range(span: Range) -> str:
-    """A range in the words that `read_range` reads; empty for an empty one."""
+    """Return a range in the syntax of `read_range`; empty for an empty range."""
     return " || ".join(" ".join(_comparators(interval)) for interval in span)
 
 

@@ -1,4 +1,4 @@
-"""YAML to plain values that know their place: `file:line:column`.
+"""YAML as a tree of nodes that have their place: `file:line:column`.
 
 The tree is built from the parser's events and not by a loader: a word stays the word that was written (`kind: yes` is
 the text "yes"), dates stay text, and anchors, aliases and tags, of which pattern files need none, are refused.
@@ -27,7 +27,7 @@ _WORDS: Mapping[str, bool | None] = {"true": True, "false": False, "null": None,
 
 
 class Key(str):
-    """A key of a mapping; it knows where it stands, so that an unknown one can be pointed at."""
+    """A key of a mapping with its place, for error messages about the key."""
 
     __slots__ = ("place",)
     place: str
@@ -36,7 +36,7 @@ class Key(str):
 class Node(NamedTuple):
     """One value of a file: a scalar's text, a tuple of nodes, or a mapping of nodes; with its place (from 1).
 
-    `quoted` tells `"12"` from `12`. Every reader below raises PatternError at this place when the value is another.
+    `quoted` distinguishes `"12"` from `12`. Every method below raises PatternError at this place if the type is wrong.
     """
 
     value: str | tuple[Node, ...] | Mapping[str, Node]
@@ -47,20 +47,20 @@ class Node(NamedTuple):
 
     @property
     def place(self) -> str:
-        """`file:line:column`, as editors understand it."""
+        """Return `file:line:column`, as editors understand it."""
         return f"{self.file}:{self.line}:{self.column}"
 
     @property
     def empty(self) -> bool:
-        """Whether nothing was written, or null."""
+        """Return whether the value is missing or null."""
         return not self.quoted and isinstance(self.value, str) and _WORDS.get(self.value, "") is None
 
     def error(self, problem: str) -> PatternError:
-        """Make a PatternError at this place, for the caller to raise."""
+        """Return a PatternError at this place, for the caller to raise."""
         return PatternError(self.place, problem)
 
     def mapping(self, allowed: Collection[str], required: Collection[str] = ()) -> Mapping[str, Node]:
-        """Give the children by key, when all keys are allowed and none of the required is missing."""
+        """Return the children by key, if all keys are allowed and no required key is missing."""
         table = self.table()
         for key, child in table.items():
             if key not in allowed:
@@ -72,13 +72,13 @@ class Node(NamedTuple):
         return table
 
     def table(self) -> Mapping[str, Node]:
-        """Give the children by key, whatever the keys are."""
+        """Return the children by key, with any keys."""
         if isinstance(self.value, Mapping):
             return self.value
         raise self.error(f"keys with values are expected here, not {self._describe()}")
 
     def sequence(self) -> tuple[Node, ...]:
-        """Give the items of a list; nothing written is an empty list."""
+        """Return the items of a list; a missing value is an empty list."""
         if isinstance(self.value, tuple):
             return self.value
         if self.empty:
@@ -86,29 +86,29 @@ class Node(NamedTuple):
         raise self.error(f"a list is expected here, not {self._describe()}")
 
     def text(self) -> str:
-        """Give the text as it was written; never empty."""
+        """Return the text as it was written; never empty."""
         if isinstance(self.value, str) and not self.empty and self.value:
             return self.value
         raise self.error(f"a text is expected here, not {self._describe()}")
 
     def integer(self) -> int:
-        """Give a whole number that is not in quotes."""
+        """Return a whole number that is not in quotes."""
         if isinstance(self.value, str) and not self.quoted and _INTEGER.fullmatch(self.value):
             return int(self.value)
         raise self.error(f"a whole number is expected here, not {self._describe()}")
 
     def flag(self) -> bool:
-        """Give true or false; `yes` and `on` are refused, since YAML's versions disagree about them."""
+        """Return true or false; `yes` and `on` are refused, since YAML 1.1 and 1.2 disagree about them."""
         if self.value in {"true", "false"} and not self.quoted:
             return self.value == "true"
         raise self.error(f"true or false is expected here, not {self._describe()}")
 
     def texts(self) -> Mapping[str, str]:
-        """Give a mapping of texts, such as `{kubelet: ">=1.27"}`; nothing written is an empty one."""
+        """Return a mapping of texts, such as `{kubelet: ">=1.27"}`; a missing value is an empty one."""
         return {} if self.empty else {key: child.text() for key, child in self.table().items()}
 
     def places(self, path: str = "") -> Iterator[tuple[str, str]]:
-        """Give for each value its path, such as `fix.0.run`, with its place: of a list or mapping that of its key."""
+        """Yield the path of each value, such as `fix.0.run`, with its place; for a list or mapping that of its key."""
         if isinstance(self.value, str):
             yield path, self.place
             return
@@ -120,7 +120,7 @@ class Node(NamedTuple):
             yield from child.places(inner)
 
     def plain(self) -> Plain:
-        """Give the value without places; unquoted numbers, true, false and null become what they say."""
+        """Return the value without places; unquoted numbers, true, false and null become Python values."""
         if isinstance(self.value, tuple):
             return [child.plain() for child in self.value]
         if isinstance(self.value, Mapping):
@@ -136,7 +136,7 @@ class Node(NamedTuple):
 
 
 def read_text(path: Path) -> str:
-    """The text of a pattern file. Raises PatternError when it cannot be read or is not UTF-8."""
+    """Return the text of a pattern file. Raises PatternError if it cannot be read or is not UTF-8."""
     try:
         return path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -144,7 +144,7 @@ def read_text(path: Path) -> str:
 
 
 def read_yaml(text: str, name: str) -> Node:
-    """Read the one document in `text`, as a tree of nodes; `name` is the file as the user knows it.
+    """Parse the single document in `text` as a tree of nodes; `name` is the file name for messages.
 
     Raises PatternError with the place of a syntax error, a duplicate key, an anchor, alias or tag, or too deep nesting.
     """
@@ -153,10 +153,9 @@ def read_yaml(text: str, name: str) -> Node:
 
 
 def read_items(text: str, name: str, key: str) -> Iterator[Node]:
-    """Give the members of the list under a key of each document, one at a time; a document without such a list whole.
+    """Yield the items of the list under a key of each document, one at a time; of other documents the whole document.
 
-    So a list is read in the memory that one of its members takes. Raises PatternError as `read_yaml` does, behind what
-    stands before the fault.
+    Only one item is in memory at a time. Raises PatternError as `read_yaml` does, after the items before the error.
     """
     with _as_pattern_error(text, name):
         yield from _builder(text, name).items(key)
@@ -170,7 +169,7 @@ def _builder(text: str, name: str) -> _Builder:
 
 @contextmanager
 def _as_pattern_error(text: str, name: str) -> Iterator[None]:
-    """Say as a PatternError what the parser says of a fault."""
+    """Raise errors of the YAML parser as PatternError."""
     import yaml
 
     try:
@@ -194,13 +193,13 @@ def _plain_scalar(text: str) -> str | int | float | bool | None:
 
 
 class _Builder:
-    """Turns the events of one file into nodes."""
+    """Builds nodes from the parser events of one file."""
 
     def __init__(self, events: Iterator[Any], name: str) -> None:
         self._events, self._name = events, name
 
     def document(self) -> Node:
-        """Read the single document of the stream."""
+        """Return the single document of the stream."""
         next(self._events)  # the stream begins
         if type(next(self._events)).__name__ == "StreamEndEvent":
             return Node("", self._name, 1, 1)
@@ -212,7 +211,7 @@ class _Builder:
         return node
 
     def items(self, key: str) -> Iterator[Node]:
-        """Read all documents: of each the members of the list under a key, or the whole."""
+        """Yield from all documents the items of the list under a key, or the whole document."""
         for event in self._events:
             kind = type(event).__name__
             if kind == "MappingStartEvent":

@@ -1,4 +1,4 @@
-"""What a node and its pods rely on, such as a runtime that answers, and what of it relies on what."""
+"""Capabilities that a node and its pods need, such as a container runtime that answers, and their dependencies."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kvdiag.model.values import SubjectKind
 
 
 class Capability(NamedTuple):
-    """One thing that can fail: which entity has it, which others it needs at once, and what shows why it failed."""
+    """A capability that can fail: `on` which kind of subject, which others it needs directly, and what to collect."""
 
     name: str
     label: str

@@ -1,4 +1,4 @@
-"""Where two lifecycles, or two logs, diverge."""
+"""The comparison of two lifecycles, or of two logs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kvdiag.model.report import Finding
 
 
 class StepTaken(NamedTuple):
-    """A step one of the two took; `took` is microseconds since the step before it, `event` where it was seen."""
+    """A step of one side; `took` is the time since the step before in microseconds, `event` is its event."""
 
     step: str
     took: int
@@ -25,7 +25,7 @@ class ComparedFinding(NamedTuple):
 
 
 class Slower(NamedTuple):
-    """A step both took, in microseconds, and much longer in one."""
+    """A step of both sides that took much longer in one, in microseconds."""
 
     step: str
     left: int
@@ -36,10 +36,9 @@ class Slower(NamedTuple):
 class Comparison:
     """Two subjects or logs compared; `left` and `right` are their names.
 
-    `common` is the last step both had taken before they diverged; `parted_left` and `parted_right` the next step of
-    each, None where there
-    is none. `only_left` and `only_right` are the steps of one side, `slower` those that took much longer in one.
-    `found_left` and `found_right` are the findings about each of two subjects.
+    `common` is the last step of both before they diverge; `parted_left` and `parted_right` are the next step of each
+    side, or None. `only_left` and `only_right` are the steps of one side only, `slower` those that took much longer in
+    one. `found_left` and `found_right` are the findings about each of two subjects.
     """
 
     left: str

@@ -1,4 +1,4 @@
-"""Why a finding is possible and not confirmed, as a value; `kvdiag.report.doubts` puts it into words."""
+"""Why a finding is only possible, as a value; `kvdiag.report.doubts` renders it as text."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ from typing import NamedTuple
 
 
 class DoubtReason(Enum):
-    """What speaks against certainty, with the fields of a `Doubt` that say more."""
+    """The reasons for a doubt, each with the fields of `Doubt` that it uses."""
 
     NO_LOG = auto()  # no log of `component` covers `at`
     VERBOSITY = auto()  # the log of `component` shows -v=`seen` at most, `verbosity` is needed
     BEGINS_LATE = auto()  # the log of `component` begins at `at`, after `until`
-    ENDS_SOON = auto()  # the log of `component` ends `took` after `at`, too soon for something to come
+    ENDS_SOON = auto()  # the log of `component` ends `took` after `at`, before the expected line was due
     ENDS_EARLY = auto()  # the log of `component` ends at `at`, before `until`
-    UNTIMED = auto()  # the lines of `component` have no time, so that it is not known what came before and after them
-    GAP = auto()  # at `at` something may be missing, as `text` says
-    CLOCKS = auto()  # the events of `text` are `took` apart, and of two machines
-    DISAGREE = auto()  # the lines of `text` tell the same act `took` apart
-    PAIRING = auto()  # the answer in the line `text` may be that to another call
-    SILENCE = auto()  # what the line `text` says was last said at `at`, due again in `took`, and never came
-    PROOF = auto()  # what would prove it was not seen, as the rule says in `text`
-    UNSAID = auto()  # the line `text` does not say what `needed`, its component or version, is
-    EARLIER = auto()  # the failures before the line `text`, which its backoff proves, are in no log
-    AUTHOR = auto()  # only the log `text` says it, of a container that its owner named as he liked
-    VERSION = auto()  # the version of `text` is not known, and only `needed` are concerned
+    UNTIMED = auto()  # the lines of `component` have no time, so their order relative to others is unknown
+    GAP = auto()  # at `at` lines may be missing, because of `text`
+    CLOCKS = auto()  # the events of `text` are `took` apart, on two machines whose clocks may differ
+    DISAGREE = auto()  # the lines of `text` report the same operation `took` apart
+    PAIRING = auto()  # the response in the line `text` may belong to another call
+    SILENCE = auto()  # the repeating line `text` was last printed at `at`; the next was due after `took` and is missing
+    PROOF = auto()  # no line proves it; `text` is the rule's explanation
+    UNSAID = auto()  # the line `text` does not contain `needed`, its component or version
+    EARLIER = auto()  # the backoff in the line `text` proves earlier failures that are in no log
+    AUTHOR = auto()  # only the log `text` reports it; its container's name is chosen by the user
+    VERSION = auto()  # the version of `text` is unknown, and only the versions `needed` are affected
 
 
 class Doubt(NamedTuple):
-    """A reason with what it is about. `component` is whose log would settle it; empty where no log would.
+    """A reason with its details. `component` is the component whose log would settle it; empty if no log would.
 
-    `at` and `until` are microseconds UTC, `took` is microseconds; `text` is made of the rule's words, or of a
-    log's name and line.
+    `at` and `until` are microseconds UTC, `took` is microseconds; `text` is a sentence of the rule, or a log's name
+    and line.
     """
 
     reason: DoubtReason

@@ -1,4 +1,4 @@
-"""Lines of level warning or worse, by what they say: those that nothing explains, and those that something does."""
+"""Groups of similar lines of level warning or worse: unexplained, explained by a finding, or benign."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from kvdiag.model.values import Level
 
 
 class ErrorGroup(NamedTuple):
-    """Lines of one program that come from the same place and end in the same words.
+    """Lines of one program from one call site that end in the same words.
 
-    `where` is the file and line of the call, or the reason of an event, empty where the format has none. `says` is what
-    the first of them says, with what differs folded; `sample` is that line as it is in the log. Times are microseconds
-    UTC, None where the lines have none. `goes_on` until the end of the log. `origin` is the first of them.
+    `where` is the file and line of the call, or the reason of an event, empty if the format has none. `message` is the
+    message of the first line, with the varying parts replaced; `sample` is that line as logged. Times are microseconds
+    UTC, None if the lines have none. `is_ongoing` until the end of the log. `origin` is the first line.
     `explained_by` is the rule of a finding, `benign` an entry of harmless lines.
     """
 
@@ -33,7 +33,7 @@ class ErrorGroup(NamedTuple):
 
 
 class RetriedPod(NamedTuple):
-    """A pod that failed `count` times between two times (microseconds UTC), and that no finding is about."""
+    """A pod without a finding that failed `count` times between two times (microseconds UTC)."""
 
     pod: str
     count: int  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
@@ -43,7 +43,7 @@ class RetriedPod(NamedTuple):
 
 
 class Histogram(NamedTuple):
-    """How many lines there were when: `counts[n]` of them from `begins + n * width` on, in microseconds UTC."""
+    """Counts of lines over time: `counts[n]` lines from `begins + n * width` on, in microseconds UTC."""
 
     begins: int
     width: int
@@ -56,10 +56,9 @@ NEVER = Histogram(0, 1, ())
 class Errors(NamedTuple):
     """How many lines there are, how many of them are explained or benign, and the groups of the rest.
 
-    Those that go on come first, then the most frequent. `known` are the groups of what is explained or benign;
-    `unlisted` counts lines whose group is not listed, as there are too many. `retried` are pods that
-    fail again and again. `when` tells of all but the benign, and
-    but those beyond the number of which it is known where each stands.
+    Ongoing groups come first, then the most frequent. `known` are the groups that are explained or benign; `unlisted`
+    counts lines of groups beyond the limit. `retried` are pods that fail again and again. `when` counts all lines that
+    are not benign, up to the number of lines that are stored individually.
     """
 
     lines: int = 0
@@ -73,5 +72,5 @@ class Errors(NamedTuple):
 
     @property
     def unexplained(self) -> int:
-        """How many lines nothing explains."""
+        """Return how many lines are neither explained nor benign."""
         return self.lines - self.explained - self.benign

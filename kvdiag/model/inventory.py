@@ -1,4 +1,4 @@
-"""What was seen, one row a pod or volume, and where the time went."""
+"""The inventory: one row for each pod or volume, and the durations of phases."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kvdiag.model.values import SubjectKind
 
 
 class Spread(NamedTuple):
-    """How long a phase took over all logs: `times` it was seen to end, and percentiles in microseconds."""
+    """How long a phase took in all logs: how many `times` it ended, and percentiles in microseconds."""
 
     name: str
     times: int
@@ -34,10 +34,10 @@ class Failure(NamedTuple):
 class InventoryRow:
     """One pod or volume on one node. `retries` counts failed operations, `failure` is the last of them.
 
-    `failures` has all of them, also those that one component repeats from another. `stuck`: it waits for something
-    that failed or is long overdue, since `life.since`; never where it `is_doubtful`, since no line but of failures
-    tells of it. `illegal` are the transitions out of order, `until` is the time of its last event (microseconds UTC).
-    `causes` are the rules that explain its findings. The transitions of `life` are not used.
+    `failures` has all of them, also those that one component repeats from another. `stuck`: since `life.since` it
+    waits for a step that failed or is long overdue; never if it `is_doubtful`, that is, if the logs contain only
+    failures of it. `illegal` are the transitions out of order, `until` is the time of its last event (microseconds
+    UTC). `causes` are the rules that explain its findings. The transitions of `life` are not used.
     """
 
     life: Lifecycle
@@ -59,13 +59,13 @@ class InventoryRow:
 
     @property
     def name(self) -> str:
-        """The subject's name as shown to the user."""
+        """Return the name of the subject that is shown to the user."""
         return self.life.subject.name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inventory:
-    """The requested rows, with `spreads` by phase when `slow`; `begins` and `ends` of the logs in microseconds UTC."""
+    """The requested rows, with `spreads` by phase if `slow`; `begins` and `ends` of the logs in microseconds UTC."""
 
     kind: SubjectKind
     rows: tuple[InventoryRow, ...]

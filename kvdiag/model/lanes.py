@@ -1,4 +1,4 @@
-"""What a picture of an incident shows: a lane for each subject, with its states as bars and its events as marks."""
+"""Swim lanes of an incident: a lane for each subject, with its states as bars and its events as marks."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import NamedTuple
 from kvdiag.model.event import Event
 
 RUNTIME = "runtime"
-"""The kind of a lane that is of no subject: what the container runtime of a node said."""
+"""The kind of the lane of a container runtime, which is not a subject."""
 
 
 class Bar(NamedTuple):
-    """A state of a subject, from when until when (microseconds UTC)."""
+    """A state of a subject from `begins` to `ends` (microseconds UTC)."""
 
     begins: int
     ends: int
@@ -19,7 +19,7 @@ class Bar(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """An event and what people call it; `legal` is False where it does not follow from the state before."""
+    """An event with its label; `legal` is False if it cannot follow the state before it."""
 
     event: Event
     label: str
@@ -38,7 +38,7 @@ class Lane(NamedTuple):
 
 
 class Lanes(NamedTuple):
-    """The lanes of a picture; `unlisted` counts those for which there was no room, `cut` marks left out of others.
+    """All lanes; `unlisted` counts lanes that are left out, `cut` counts marks that are left out of the others.
 
     `begins` and `ends` are microseconds UTC.
     """

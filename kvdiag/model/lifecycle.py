@@ -14,7 +14,7 @@ from kvdiag.model.timeline import Entity, Skew
 class Transition(NamedTuple):
     """One event of a lifecycle. `step` is its plain label, `state` the state after it, `before` the one before it.
 
-    `legal` is False where the step does not follow from `before`; `says` then names the violated edge, such as
+    `legal` is False if the step cannot follow `before`; `violation` then names the violated edge, such as
     `UNPUBLISHED → RELEASED without UNSTAGED`. `certain` is False while a restart or a timeout hides the true state.
     """
 
@@ -32,8 +32,8 @@ class Lifecycle:
     """All transitions of one subject in order of time.
 
     `machine` names the state machine that was used (`volume/filesystem`, `volume/inline`, `pod/1.27`, …); `state` was
-    reached at `since` (microseconds UTC); `waits_for` says what must come next, empty at an end state. `assumed` when
-    no line tells of the state, and one would of any other.
+    reached at `since` (microseconds UTC); `waits_for` is what must come next, empty in an end state. `assumed` if no
+    line reports the state, and any other state would have been logged.
     """
 
     subject: Entity
@@ -46,9 +46,9 @@ class Lifecycle:
 
 
 class Phase(NamedTuple):
-    """One part of a lifecycle, such as `volumes`, `sandbox`, `image pull`; microseconds UTC, `ends` None until then.
+    """A part of a lifecycle, such as `volumes`, `sandbox`, `image pull`; microseconds UTC, `ends` is None if open.
 
-    `by` is what it is about when there are several, such as the container.
+    `by` distinguishes parts with one name, such as those of several containers.
     """
 
     name: str
@@ -60,9 +60,9 @@ class Phase(NamedTuple):
 class TimelineRow(NamedTuple):
     """One row of a timeline view.
 
-    `gap` is microseconds since the row before; `unusual` 0 to 2 says how much longer than such a step takes. `marks`
-    are rules whose finding rests on the row. `foreign` rows are other subjects' events that matter here. A row with
-    `repeats` stands for that many more of its kind up to `until`; `ladder` is the backoffs of all.
+    `gap` is microseconds since the row before; `unusual` (0 to 2) grades a gap that is longer than usual. `marks` are
+    rules whose findings have the row as evidence. `foreign` rows are related events of other subjects. A row with
+    `repeats` represents that many more of its kind up to `until`; `ladder` lists the backoffs of all.
     """
 
     transition: Transition
@@ -79,7 +79,7 @@ class TimelineRow(NamedTuple):
 class TimelineView:
     """A lifecycle ready to print: its rows, phases and findings, and how far the clocks of its nodes are off.
 
-    `causes` has what explains those of the findings that are symptoms, by the key of each.
+    `causes` maps the key of each finding that is a symptom to its cause.
     """
 
     life: Lifecycle

@@ -1,4 +1,4 @@
-"""What the user can ask of an analysis."""
+"""The options of an analysis."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from kvdiag.model.values import EMPTY, Severity
 class Options(NamedTuple):
     """Inputs, narrowing and hints; times are microseconds UTC, `zone` microseconds east of UTC.
 
-    `limit` is in seconds: no more is read after it. Findings below `severity` are left out. None and empty mean no
-    restriction.
+    Reading stops after `limit` seconds. Findings below `severity` are left out. None and empty mean no restriction.
     """
 
     paths: tuple[str, ...] = ()

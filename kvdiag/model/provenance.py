@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 
 class Provenance(NamedTuple):
-    """What a path says of its file: inputs of one `group` are of one node.
+    """The origin of a file according to its path: inputs of one `group` are of one node.
 
-    `node` is what the layout calls that node, `container` whose log it is, of which `pod` in which `namespace`; empty
-    where the layout does not say.
+    `node` is the node's name in the layout; `container`, `pod` and `namespace` are those of a container's log. Empty
+    if the layout does not contain them.
     """
 
     group: str = ""

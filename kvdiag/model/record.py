@@ -1,4 +1,4 @@
-"""A log line after its format was understood, and the place it came from."""
+"""A parsed log line, and its origin."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kvdiag.model.values import EMPTY, Level
 
 
 class Origin(NamedTuple):
-    """Where a line stands: the input's name as the user gave it, and the line number from 1."""
+    """The origin of a line: the input's name as the user gave it, and the line number from 1."""
 
     source: str
     line: int
@@ -20,7 +20,7 @@ class Origin(NamedTuple):
 
 
 class Body(NamedTuple):
-    """What one log call said, before the clock and the origin are known.
+    """The content of one log call, before its clock and origin are known.
 
     `stamp` is microseconds: since 1970 in UTC when the format writes year and zone, else on the clock of the
     year-less frame (see `kvdiag.base.clock`); None where the format writes no time.

@@ -1,4 +1,4 @@
-"""What an analysis found, and what it was made from."""
+"""The report of an analysis: findings, inputs, versions and errors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kvdiag.model.values import Role, Severity, State, SubjectKind, Verdict
 
 
 class Evidence(NamedTuple):
-    """One line that a finding rests on: the rule's name for it and the event; `of` how many such lines there were."""
+    """A line of evidence: the rule's name for it and the event; `total` is how many such lines there were."""
 
     step: str
     event: Event
@@ -22,7 +22,7 @@ class Evidence(NamedTuple):
 
 
 class BugMatch(NamedTuple):
-    """A known bug checked against the versions seen: `status` is affected, fixed or unknown; `says` is the sentence."""
+    """A known bug checked against the versions seen: `status` is affected, fixed or unknown."""
 
     component: str
     version: str
@@ -35,11 +35,11 @@ class BugMatch(NamedTuple):
 class Finding(NamedTuple):
     """A signature that matched one subject. Times are microseconds UTC; `explained_by` is the key of its cause.
 
-    `state` is where the fault stood at the end of the logs. `healed` is when it ended by itself, `deleted` when its pod
-    was removed before that (microseconds UTC); None where no line shows it. `through` are rules between
-    the cause and this one; `explains` are the rules whose findings it accounts for. `incident` is the key of the first
-    of several findings that are one fault with many victims. `collect` are commands that show the cause of a symptom
-    where none of the logs does. `heading` is the rule's title with the names of this finding, `row` the same
+    `state` is the state of the fault at the end of the logs. `healed` is when it ended by itself, `deleted` when its
+    pod was removed before that (microseconds UTC); None if no line shows it. `through` are the rules between the cause
+    and this one; `explains` are the rules of the findings that it explains. `incident` is the key of the first of
+    several findings that are one fault with many victims. `collect` are commands that show the cause of a symptom if
+    no log does. `heading` is the rule's title with the names of this finding, `row` the same
     without the object, for a row that shows it; empty where the rule has none or a name is not in the logs.
     """
 
@@ -81,9 +81,9 @@ class Finding(NamedTuple):
 
     @property
     def key(self) -> str:
-        """Unique in a report: rule, kind, key and part of the subject, and its node: `rule-name:volume:key@node`.
+        """Return a key that is unique in a report, with rule, subject and node: `rule-name:volume:key@node`.
 
-        Where logs of several incidents were read the folder follows: `rule-name:node:n1#cases/b`.
+        If logs of several incidents were read, the folder follows: `rule-name:node:n1#cases/b`.
         """
         node = "" if self.subject.kind is SubjectKind.NODE else self.subject.ids.get("node", "")
         part = f"/{self.subject.part}" if self.subject.part else ""
@@ -94,9 +94,9 @@ class Finding(NamedTuple):
 class Need(NamedTuple):
     """A log that would confirm possible findings (their keys), at this klog `-v`, between two times (microseconds UTC).
 
-    The times are None where the logs have none.
+    The times are None if the logs have none.
 
-    `run` is the command that collects it, with names in capitals for what only the user knows; empty when unknown.
+    `run` is the command that collects it, with placeholders in capitals; empty if unknown.
     """
 
     component: str
@@ -108,9 +108,9 @@ class Need(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """How one input was read. `unread` lines were not recognized; `sampled` when counts were scaled up.
+    """How one input was read. `unread` lines have no known format; `sampled` if counts were scaled up.
 
-    `begins` and `ends` are microseconds UTC; `clock` says how year and zone were found, empty when the log has them.
+    `begins` and `ends` are microseconds UTC; `clock` describes how year and zone were found, empty if the log has them.
     """
 
     source: str
@@ -129,11 +129,11 @@ class Reading(NamedTuple):
 
 
 class Report(NamedTuple):
-    """Everything an output needs. `problems` are inputs that could not be read, `notes` caveats, both as shown.
+    """The report that outputs render. `problems` are inputs that could not be read, `notes` are caveats, both as text.
 
     `is_empty`: nothing was logged in the requested time. `errors` are the lines of level warning or worse. `lanes` are
-    there for an output that shows them. `span` is from when until when the logs go, as far as that was asked for
-    (microseconds UTC); None where nothing tells.
+    set for outputs that show them. `span` is the begin and end of the logs within the requested time (microseconds
+    UTC); None if unknown.
     """
 
     version: str

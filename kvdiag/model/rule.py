@@ -1,4 +1,4 @@
-"""A rule: a condition over named events, and everything it tells the user."""
+"""A rule: a condition over named events, and the texts of its finding."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kvdiag.model.vocabulary import Entry
 class ChainStep(NamedTuple):
     """`at_least` events of that name, spanning `lasting` microseconds or more.
 
-    With `different`, a name or value, as many events that differ in it.
+    With `different` (a name or value), they must have that many different values of it.
     """
 
     name: str
@@ -23,7 +23,7 @@ class ChainStep(NamedTuple):
 
 
 class Chain(NamedTuple):
-    """Steps in this order on one timeline, the first to the last within `within` microseconds (0: any)."""
+    """Steps in this order on one timeline, from the first to the last at most `within` microseconds (0: any)."""
 
     steps: tuple[ChainStep, ...]
     within: int = 0
@@ -32,8 +32,8 @@ class Chain(NamedTuple):
 class Absent(NamedTuple):
     """No event of that name after one named event and/or before another.
 
-    With neither, anywhere on the timeline. `within` bounds an open side in microseconds; `to_end` says that an open
-    right side means the end of the log on purpose.
+    With neither, anywhere on the timeline. `within` limits an open side in microseconds; with `to_end` the rule
+    explicitly means the end of the log.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Not(NamedTuple):
 
 
 class All(NamedTuple):
-    """Every term holds, for the same events. `of` tells it from AnyOf, a tuple as well."""
+    """Every term holds, for the same events. `of` distinguishes it from AnyOf, which is also a tuple."""
 
     terms: tuple[Condition, ...]
     of: Literal["all"] = "all"
@@ -71,10 +71,10 @@ Where = Mapping[str, tuple[str, ...]]
 
 
 class Selector(NamedTuple):
-    """Which events a name in a rule stands for.
+    """The events that a name in a rule selects.
 
-    `kinds` are event kinds; all of `where` must hold, and one of `any_of` if there are some. With `each`, an absence is
-    proven only if the logs of all components that print one of the kinds show it.
+    `kinds` are event kinds; all of `where` must match, and one of `any_of` if there are some. With `each`, an absence
+    is proven only if the logs of all components that print one of the kinds cover the time.
     """
 
     name: str
@@ -85,14 +85,14 @@ class Selector(NamedTuple):
 
     @property
     def conditions(self) -> tuple[Where, ...]:
-        """All conditions on names and values, whether all or one of them must hold."""
+        """Return all conditions on names and values, whether all or one of them must match."""
         return (self.where, *self.any_of)
 
 
 class Fix(NamedTuple):
-    """One step of the remedy: what to do, the command if there is one, and what must be true before it is run.
+    """One step of the fix: what to do, the command if there is one, and its precondition (`after`).
 
-    `withheld` says why the command is left out: a name from the log is not safe in a shell.
+    `withheld` is the reason why the command is left out: a name from the log is not safe in a shell.
     """
 
     text: str
@@ -102,9 +102,9 @@ class Fix(NamedTuple):
 
 
 class Healing(NamedTuple):
-    """What ends the fault: events named `by`, and what is said instead once one of them came after the last failure.
+    """The recovery: events named `by`, and the text of the finding if one of them came after the last failure.
 
-    It came `after` microseconds or more. Its `severity` is one lower than the rule's unless it is given.
+    It must come at least `after` microseconds later. `severity` is one lower than the rule's if it is not given.
     """
 
     by: tuple[str, ...]
@@ -114,9 +114,9 @@ class Healing(NamedTuple):
 
 
 class Bug(NamedTuple):
-    """A known defect behind a signature: which versions have it and which first do not.
+    """A known bug behind a signature: the affected versions, and the first fixed ones.
 
-    `doubt` is shown when the range was not verified in release notes or source. With `by` the defect concerns a finding
+    `doubt` is shown if the range was not verified in release notes or source. With `by`, the bug applies to a finding
     only if one of these names is part of its match.
     """
 
@@ -130,20 +130,20 @@ class Bug(NamedTuple):
 
 
 class Proof(NamedTuple):
-    """The events of which one must be part of a match, or the finding is only possible and `doubt` says why."""
+    """If none of the events `by` is part of a match, the finding is only possible, and `doubt` explains why."""
 
     by: tuple[str, ...]
     doubt: str
 
 
-SUBJECT = ""  # in what a test finds: the one that its story is about, whatever a wording calls it
+SUBJECT = ""  # in the expectations of a test: the subject of its story, under any name
 
 
 class RuleTest(NamedTuple):
     """A log excerpt or a story, and what must be found in it: subject name → verdict; empty for a near miss.
 
-    A story is told in all wordings but those with the words `but`; `near` is the test that it differs from.
-    `look_alikes` are the numbers, from 1 on, of the rule's look-alikes of which this is one.
+    A story is rendered in all wordings except those with the words `but`; `near` is the test that it differs from.
+    `look_alikes` are the numbers, from 1, of the rule's look-alikes that this test shows.
     """
 
     name: str
@@ -161,15 +161,15 @@ class Rule(NamedTuple):
     """One failure signature; one file in patterns/. `lines` are the vocabulary entries of its raw-line selectors.
 
     `heading` is the title with the names of the finding in it, for a person; a template as `says` is.
-    With `alarm`, a match without one of these events is of severity info.
-    With `or_node`, events that name no subject of the kind `per` count for their node, where none names one.
-    `possible` is the severity of a finding that is only possible, where that is another.
-    It `breaks` capabilities, or `suffers` from what broke them; `explains` and `never_explains` are rules that it folds
-    or does not fold whatever these say.
-    `survives` are the mutants that its tests need not tell from it, each with the reason.
-    `cut` are the events that may yet have come where the log ends within the bound of their chain.
-    `places` says where in the file each key's value stands; it is not kept in the cache.
-    `clocks` are the events whose place after the step before them must not hang on the clocks of two machines.
+    With `alarm`, a match without one of these events has severity info.
+    With `or_node`, events that name no subject of the kind `per` count for their node if no event names one.
+    `possible` is the severity of a finding that is only possible, if it differs.
+    It `breaks` capabilities, or `suffers` from those that are broken; `explains` and `never_explains` are rules that it
+    explains, or does not explain, regardless of the capabilities.
+    `survives` are mutants that its tests need not kill, each with the reason.
+    `cut` are events that may be missing only because the log ends within the time limit of their chain.
+    `places` has the place of each key in the file; it is not cached.
+    `clocks` are events whose order after the step before must not depend on the clocks of two machines.
     """
 
     id: str
@@ -212,7 +212,7 @@ class Rule(NamedTuple):
     places: Mapping[str, str] = EMPTY
 
     def place_of(self, path: str) -> str:
-        """Where `fix.0.run` stands in the file: `file:line:column`; the nearest that holds it, if it is not known."""
+        """Return the place of `fix.0.run` as `file:line:column`; if unknown, that of the nearest key around it."""
         while path and path not in self.places:
             path = path.rpartition(".")[0]
         return self.places.get(path, self.place)

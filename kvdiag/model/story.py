@@ -1,4 +1,4 @@
-"""A test told by events: what is said when, of whom, with which values."""
+"""A test as a story: which event is logged when, for which pod, with which values."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ Alternatives = tuple[str, ...]
 
 
 class StoryLine(NamedTuple):
-    """One event of a story, or `count` of them `every` so many microseconds; 0: as kubelet's backoff makes them wait.
+    """One event of a story, or `count` of them `every` so many microseconds; 0: with kubelet's backoff between them.
 
-    `time` is in microseconds since midnight. Of several `kinds` or values any must give the same finding. `of` names
-    whom it is about, when that is not the story's first pod. A kind without a dot is a component that says something.
+    `time` is in microseconds since midnight. Each of several `kinds` or values must give the same finding. `of` names
+    the pod if it is not the story's first one. A kind without a dot is a component that logs any line.
     """
 
     time: int
@@ -26,12 +26,12 @@ class StoryLine(NamedTuple):
 
     @property
     def ends(self) -> int:
-        """When the last of its events is said."""
+        """Return the time of its last event."""
         return self.moments[-1]
 
     @property
     def moments(self) -> tuple[int, ...]:
-        """When each of its events is said."""
+        """Return the time of each of its events."""
         if self.every or self.count == 1:
             return tuple(self.time + number * self.every for number in range(self.count))
         times = [self.time]
@@ -44,5 +44,5 @@ FIRST_BACKOFF, LONGEST_BACKOFF = 500_000, 122_000_000
 
 
 def backoff(number: int) -> int:
-    """How long kubelet waits after so many failures more than one: 500ms, 1s, 2s … 2m2s."""
+    """Return how long kubelet waits after failure `number` + 1: 500ms, 1s, 2s … 2m2s."""
     return min(FIRST_BACKOFF << min(number, 20), LONGEST_BACKOFF)

@@ -1,4 +1,4 @@
-"""Subjects with all their events, and what the logs were able to show (coverage)."""
+"""Timelines of subjects, and the coverage of the logs."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from kvdiag.model.values import EMPTY, SubjectKind
 
 
 class Entity(NamedTuple):
-    """One thing, whatever names the logs have for it.
+    """A subject: a pod, volume, sandbox, container, driver or node.
 
-    `key` is unique among its kind; `name` what people call it; `ids` its names by kind of name
-    (pod_uid, pod, volume_handle, driver, staging_path, sandbox_id, node …). `part` is what of a node is meant, where a
-    rule divides by it: a device, an image, a registry's server.
+    `key` is unique in its kind; `name` is for people; `ids` are its names by kind of name (pod_uid, pod,
+    volume_handle, driver, staging_path, sandbox_id, node …). `part` is a part of a node, if a rule has one finding for
+    each: a device, an image, a registry.
     """
 
     kind: SubjectKind
@@ -26,9 +26,9 @@ class Entity(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """A stretch within coverage in which lines may be missing; microseconds UTC, and why.
+    """A time in which lines may be missing; microseconds UTC, and why.
 
-    `component` is the one whose log of that time would close it; empty where there is none to be had.
+    `component` is the component whose log of that time would close the gap; empty if there is none.
     """
 
     begins: int
@@ -40,8 +40,8 @@ class Gap(NamedTuple):
 class Coverage(NamedTuple):
     """When one component of one node was logging, and at which verbosity; microseconds UTC.
 
-    `verbosity` is the highest klog `-v` proven by a flag dump or by a line that is printed only there. Of `is_events`
-    there is no log, but a list of the component's events by kubectl.
+    `verbosity` is the highest klog `-v` proven by a flag dump or by a line that needs it. If `is_events`, there is no
+    log, only the component's events as kubectl lists them.
     """
 
     component: str
@@ -62,10 +62,10 @@ class Timeline(NamedTuple):
 
 
 class SeenVersion(NamedTuple):
-    """A version read from the logs or given: `how` is banner, file, wording or option.
+    """A version from the logs or the command line: `how` is banner, file, wording or option.
 
-    For `wording`, `version` is empty and `span` holds the range that all wordings seen have in common. `time` is when a
-    banner was printed (microseconds UTC): the version holds from then on, until the next one of the component.
+    For `wording`, `version` is empty and `span` is the intersection of the ranges of all wordings seen. `time` is when
+    a banner was printed (microseconds UTC): the version is valid until the next banner of the component.
     """
 
     component: str
@@ -86,7 +86,7 @@ class Skew(NamedTuple):
 
 
 class Disagreement(NamedTuple):
-    """Two lines that tell the same act, and how far apart their times are (microseconds): more than an act takes."""
+    """Two lines that report the same operation, `apart` microseconds: more than the operation can take."""
 
     line: Origin
     other: Origin
@@ -94,12 +94,12 @@ class Disagreement(NamedTuple):
 
 
 class History(NamedTuple):
-    """Every timeline over all logs given, with the coverage that proves an absence or leaves a doubt.
+    """The timelines of all logs, with the coverage that proves an absence or leaves a doubt.
 
-    `events` are all events in order of time. `begins` and `ends` are microseconds UTC. `adrift` are the logs without
-    dates, whose times were counted from the date of the file. `incidents` are histories by folder, where the logs
-    are of several incidents that have nothing to do with each other; rules are asked about each alone.
-    `disagree` are the logs whose clock is not that of another, by name.
+    `events` are all events in order of time. `begins` and `ends` are microseconds UTC. `unanchored` are the logs
+    without dates, whose times are relative to the date of the file. `incidents` are histories by folder, if the logs
+    are of several unrelated incidents; rules are applied to each separately. `disagreements` are the logs whose clock
+    differs from that of another, by name.
     """
 
     events: tuple[Event, ...]

@@ -1,4 +1,4 @@
-"""The small closed sets: severities, levels, verdicts, roles and kinds of subject."""
+"""Enumerations: severities, levels, verdicts, states, roles and kinds of subject."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ EMPTY: Mapping[str, Never] = {}
 
 
 class Severity(IntEnum):
-    """How bad a finding is; ordered, so that `--fail-on` can compare."""
+    """The severity of a finding; ordered, so that `--fail-on` can compare."""
 
     INFO = 0
     LOW = 1
@@ -21,12 +21,12 @@ class Severity(IntEnum):
 
     @property
     def label(self) -> str:
-        """The lower-case word used in rules and reports."""
+        """Return the lower-case word used in rules and reports."""
         return self.name.lower()
 
     @classmethod
     def from_label(cls, word: str) -> Severity:
-        """`"high"` → `Severity.HIGH`. Raises KeyError for another word."""
+        """Return `Severity.HIGH` for `"high"`. Raises KeyError for another word."""
         return cls[word.upper()]
 
 
@@ -41,17 +41,17 @@ class Level(StrEnum):
 
 
 class Verdict(StrEnum):
-    """How sure a finding is: confirmed, or possible when the logs cannot show something it rests on."""
+    """The certainty of a finding: confirmed, or possible if the logs cannot show all that it needs."""
 
     CONFIRMED = "confirmed"
     POSSIBLE = "possible"
 
 
 class State(StrEnum):
-    """Where a fault stood at the end of the logs.
+    """The state of a fault at the end of the logs.
 
-    `over`: an event shows that it ended; `deleted`: its pod was removed before it ended; `ongoing`: the last try is so
-    near the end of the logs that the next was not due; `unknown`: no line shows what came next.
+    `over`: an event shows that it ended; `deleted`: its pod was removed before it ended; `ongoing`: the last retry is
+    so close to the end of the logs that the next was not due; `unknown`: no line shows what came next.
     """
 
     ONGOING = "ongoing"
@@ -68,7 +68,7 @@ class Role(StrEnum):
 
 
 class SubjectKind(StrEnum):
-    """What a timeline and a finding can be about."""
+    """The subjects of timelines and findings."""
 
     POD = "pod"
     VOLUME = "volume"

@@ -1,4 +1,4 @@
-"""One entry of the vocabulary: which words, in which version, mean which event."""
+"""Entries of the vocabulary: which log messages, of which versions, are which event."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kvdiag.model.values import EMPTY
 
-CRASH = "runtime.panicked"  # any Go program's
+CRASH = "runtime.panicked"  # of any Go program
 
 
 class Wording(NamedTuple):
@@ -15,8 +15,8 @@ class Wording(NamedTuple):
 
     `anchor` is the literal the scanner looks for; `message` a template: text with `{placeholder}` for what varies,
     `...` for anything, `[[…]]` for what some versions leave out. `fields` maps placeholder → key of `key=value`.
-    `since` says which versions print it ({"kubelet": ">=1.27"}) and is used to infer a version from the wording;
-    `verbosity` is the lowest klog -v at which one of them does.
+    `since` has the versions that print it ({"kubelet": ">=1.27"}); a version is inferred from it. `verbosity` is the
+    lowest klog -v at which one of them prints it.
     """
 
     anchor: str
@@ -30,12 +30,12 @@ class Wording(NamedTuple):
 class Entry(NamedTuple):
     """An event kind with its wordings.
 
-    `component` says who prints it, `also` who prints it in words of its own (CRI-O beside containerd); `verbosity`
-    from which klog -v on: below it, absence means nothing.
-    `scope` is `subject` (it belongs to what its names say) or `node` (every subject of the node may look at it).
-    `poll` marks lines that repeat while nothing changes: repeats are folded into one event with a count.
-    `reader` names a reader in Python for lines whose payload is a language of its own (gRPC); empty for templates.
-    `label` is what timelines and reports call the event, `about` says more of it; lines of a rule have neither.
+    `component` prints it, `also` are components with other wordings of it (CRI-O besides containerd); `verbosity` is
+    the klog -v below which an absence proves nothing.
+    `scope` is `subject` (the event belongs to the subjects it names) or `node` (also to every subject of the node).
+    `poll` marks lines that repeat while nothing changes: repeats are merged into one event with a count.
+    `reader` names the Python reader of lines that no template can parse (gRPC); empty for templates.
+    `label` is the event's name in timelines and reports, `about` its description; lines of a rule have neither.
     """
 
     kind: str
@@ -53,20 +53,20 @@ class Entry(NamedTuple):
 
     @property
     def components(self) -> tuple[str, ...]:
-        """Every component that prints it, the main one first."""
+        """Return every component that prints it, the main one first."""
         return (self.component, *self.also)
 
     @property
     def min_verbosity(self) -> int:
-        """The klog `-v` that any of its wordings proves: the lowest of all."""
+        """Return the klog `-v` that any of its wordings proves: the lowest of all."""
         return min((wording.verbosity for wording in self.wordings), default=self.verbosity)
 
     @property
     def is_embedded(self) -> bool:
-        """Whether its words stand inside an error that any program of a node may print; lines of a rule never do."""
+        """Return whether it is part of an error that any program of a node may print; lines of a rule never are."""
         return not (self.component or self.is_call or self.kind == CRASH or self.kind.startswith("line."))
 
     @property
     def is_call(self) -> bool:
-        """Whether its events are RPCs assembled from gRPC lines: it has no wordings of its own."""
+        """Return whether its events are RPCs assembled from gRPC lines; it has no wordings then."""
         return not self.wordings
