@@ -4,10 +4,10 @@
 
 Keys are content hashes, so entries never become stale. The format is JSON and not pickle: somebody who can write to
 the folder must not be able to run code. Each file begins with the sha256 of the rest; a damaged file is built
-again. Without a usable folder nothing is cached. A file is not trusted if another user can write it, if it is a link, or
-if it lies in a folder of another user: under sudo -E the folder may belong to somebody else. The date of a file is the
-time of its last use. When a new file is written, files that were not used for 90 days are removed, and all but the 256
-that were used last: with each change of a user's own rules a new file is written.
+again. Without a usable folder nothing is cached. A file is not trusted if another user can write it, if it is a link,
+or if it lies in a folder of another user: under sudo -E the folder may belong to somebody else. The date of a file is
+the time of its last use. When a new file is written, files that were not used for 90 days are removed, and all but
+the 256 that were used last: each change of a user's own rules writes a new file.
 """
 
 from __future__ import annotations

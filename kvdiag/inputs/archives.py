@@ -1,8 +1,8 @@
-"""Archives → their files, one after the other, without unpacking to disk.
+"""Read the files of tar and zip archives one after the other, without unpacking to disk.
 
-A tar is read as it comes, from a pipe too. A zip has its list of files at the end: where it cannot be sought in, it is
-first copied to a temporary file of bounded size that has no name. Links, devices and pipes in an archive are not
-followed, names with `..` lead nowhere: nothing is written, and a name is only what a file is called in the report.
+A tar is read as a stream, also from a pipe. A zip has its list of files at the end: if it is not seekable, it is first
+copied to an unnamed temporary file of limited size. Links, devices and pipes in an archive are skipped. Names with `..`
+are harmless: nothing is written, and a name is only used in the report.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
     from kvdiag.inputs.readers import Reader
 
-MOST_SPOOLED = 1 << 30  # bytes of a zip that cannot be sought in
+MOST_SPOOLED = 1 << 30  # bytes of a zip that is not seekable; the limit of the temporary file
 _IN_MEMORY = 4 << 20  # of them, before they go to a temporary file
-_LARGEST_HEADER = 128 << 10  # bytes that tell of one tar member: a long name, extended attributes
+_LARGEST_HEADER = 128 << 10  # bytes of the headers of one tar member: a long name, extended attributes
 LARGEST_LIST = 16 << 20  # bytes of a zip's list of files: 150,000 of them, and ten times as much memory
 MOST_MEMBERS = 150_000  # files of a tar: each log that is read takes 2 KB until the report is written
 _CHUNK = 64 << 10
@@ -40,13 +40,13 @@ _ENCRYPTED = 1
 _NUMBER = re.compile(r"[0-9]{1,12}")
 _DIGITS = 12
 _EARLIEST, _LATEST = 1_388_534_400, 4_102_444_800  # 2014 and 2100
-# What the libraries raise for an archive that was made to break them, or is broken.
+# Exceptions of the libraries for archives that are damaged or malicious.
 _FAULTS = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError)
 _OTHER_FAULTS = (ValueError, LookupError, ArithmeticError, RuntimeError)
 
 
 class Member(NamedTuple):
-    """A file of an archive; `reader` is to be read before the next member is asked for. `problem`: why it cannot be."""
+    """A file of an archive; read `reader` before the next member is requested. `problem`: why it cannot be read."""
 
     name: str
     size: int
@@ -56,7 +56,7 @@ class Member(NamedTuple):
 
 
 def tar_members(archive: Reader) -> Iterator[Member]:
-    """Give the regular files of a tar in their order. Raises DamagedError where it cannot be read further."""
+    """Yield the regular files of a tar in their order. Raises DamagedError if the archive is damaged."""
     stream = _ForwardReader(archive)
     with _as_damage():
         tar = tarfile.TarFile(fileobj=cast("IO[bytes]", stream))
@@ -72,20 +72,20 @@ def tar_members(archive: Reader) -> Iterator[Member]:
             inside = _MemberReader(stream, min(_stored(member), tar.offset - stream.tell()))
             yield Member(_clean_name(member.name), member.size, _plausible_date(member.mtime), inside)
             inside.end()
-        tar.members.clear()  # type: ignore[attr-defined]  # kept for look-ups that nobody makes here, 2 KB each
+        tar.members.clear()  # type: ignore[attr-defined]  # tarfile keeps them for look-ups by name: 2 KB each
         tar.pax_headers = {}
     if stream.last.strip(b"\0"):
         raise DamagedError("the header of a member is damaged")
 
 
 def _stored(member: tarfile.TarInfo) -> int:
-    """How many bytes of a member stand in the archive; of one with holes only what is between them."""
+    """Return how many bytes of a member are in the archive; of a sparse file only its data."""
     sparse: list[tuple[int, int]] | None = getattr(member, "sparse", None)
     return sum(size for _, size in sparse) if sparse else member.size
 
 
 def zip_members(archive: IO[bytes]) -> Iterator[Member]:
-    """Give the files of a zip, the older ones of a rotated set first. Raises DamagedError where it is no whole zip."""
+    """Yield the files of a zip, older ones of a rotated set first. Raises DamagedError if it is damaged."""
     try:
         with _as_damage():
             opened = zipfile.ZipFile(cast("IO[bytes]", _SeekableFile(archive)))
@@ -104,13 +104,13 @@ def zip_members(archive: IO[bytes]) -> Iterator[Member]:
 
 
 def _folder(info: zipfile.ZipInfo) -> str:
-    """Give a key that sorts folders as people do, in a tenth of the memory of `age_order`: a zip may have 150,000."""
+    """Return a natural sort key of the folder; `age_order` takes ten times the memory, and a zip may have 150,000."""
     return _NUMBER.sub(lambda number: number[0].zfill(_DIGITS), _clean_name(info.filename).rpartition("/")[0])
 
 
 def _zipped(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Member:
     name, modified, checksum = _clean_name(info.filename), _modified_at(info), info.CRC
-    del info.CRC  # else zipfile checks it itself, and keeps what it read last to itself when it is wrong
+    del info.CRC  # otherwise zipfile checks it, and does not return the last bytes if it is wrong
     if info.flag_bits & _ENCRYPTED:
         why = "it is encrypted; unpack the archive with its password first"
         return Member(name, info.file_size, modified, _ZipMemberReader(None), why)
@@ -122,8 +122,8 @@ def _zipped(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Member:
 
 
 def spooled(reader: Reader) -> IO[bytes]:
-    """Give what can be sought in: a private copy. Raises DamagedError when there is more than MOST_SPOOLED."""
-    copy = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 (closed by the one who asked for it)
+    """Return a seekable private copy. Raises TooLongError above MOST_SPOOLED bytes."""
+    copy = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 (the caller closes it)
     buffer, size = memoryview(bytearray(_CHUNK)), 0
     while got := reader.readinto(buffer):
         size += got
@@ -136,13 +136,13 @@ def spooled(reader: Reader) -> IO[bytes]:
 
 
 class TooLongError(DamagedError):
-    """What would have to be kept to be read is too long for that."""
+    """The archive needs more memory or disk than its limit."""
 
     advice = "unpack it and name the logs"
 
 
 class _ForwardReader:
-    """A reader as tarfile wants a file: read in order, sought forwards only, and no header without an end."""
+    """A reader as a file for tarfile: read in order, seekable forwards only, with a limit for headers."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
@@ -151,22 +151,22 @@ class _ForwardReader:
         self.last = b""
 
     def begin(self) -> None:
-        """The header of another member begins."""
+        """Reset the header limit: the header of another member begins."""
         self._header_bytes = 0
 
     def tell(self) -> int:
-        """The position, in bytes from the beginning."""
+        """Return the position, in bytes from the beginning."""
         return self._at
 
     def seek(self, to: int) -> None:
-        """Read up to a place."""
+        """Read forwards to a position."""
         if to < self._at:
             raise DamagedError("the header of a member is damaged")
         while to > self._at and self.readinto(self._skipped[: to - self._at]):
             pass
 
     def read(self, size: int) -> bytes:
-        """Read what tells of a member."""
+        """Read bytes of a header."""
         self._header_bytes += size
         if self._header_bytes > _LARGEST_HEADER:
             raise DamagedError(f"the header of a member has more than {_LARGEST_HEADER >> 10} KiB")
@@ -174,7 +174,7 @@ class _ForwardReader:
         return self.last
 
     def readinto(self, buffer: memoryview, /) -> int:
-        """Read what is in a member."""
+        """Read bytes of a member's content."""
         got = self._reader.readinto(buffer)
         self._at += got
         return got
@@ -184,13 +184,13 @@ class _ForwardReader:
 
 
 class _MemberReader:
-    """The bytes of one member of a stream; none of the next one's."""
+    """The bytes of one member of a tar."""
 
     def __init__(self, stream: _ForwardReader, size: int) -> None:
         self._stream, self._left = stream, size
 
     def readinto(self, buffer: memoryview, /) -> int:
-        """Give bytes until the member ends. Raises DamagedError when the archive ends before."""
+        """Fill the buffer until the member ends. Raises DamagedError if the archive ends before."""
         if not self._left:
             return 0
         got = self._stream.readinto(buffer[: self._left])
@@ -201,7 +201,7 @@ class _MemberReader:
         return got
 
     def end(self) -> None:
-        """Give nothing more: the stream goes on to the next member."""
+        """Return no more bytes: the stream continues with the next member."""
         self._left = 0
 
     def close(self) -> None:
@@ -209,7 +209,7 @@ class _MemberReader:
 
 
 class _SeekableFile:
-    """A file as zipfile wants it, but for reading a list of files that would fill the memory."""
+    """A file for zipfile, with a limit for the size of the list of files."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -245,7 +245,7 @@ class _ZipMemberReader:
         self._checksum, self._summed = checksum, 0
 
     def readinto(self, buffer: memoryview, /) -> int:
-        """Give what one read unpacks. Raises DamagedError where the member is damaged, or was when it ends."""
+        """Fill the buffer with one read. Raises DamagedError if the member is damaged or its checksum is wrong."""
         if self._file is None:
             return 0
         with _as_damage():
@@ -264,7 +264,7 @@ class _ZipMemberReader:
 
 @contextmanager
 def _as_damage() -> Iterator[None]:
-    """Say as damage what a library says of a broken archive, in whichever way."""
+    """Raise the libraries' exceptions for broken archives as DamagedError."""
     try:
         yield
     except DamagedError:
@@ -276,13 +276,13 @@ def _as_damage() -> Iterator[None]:
 
 
 def _is_special(info: zipfile.ZipInfo) -> bool:
-    """Whether a member is a link or a device, as zips made on Unix say in the upper half of their attributes."""
+    """Return whether a member is a link or a device, by the Unix mode in the upper half of its attributes."""
     mode = info.external_attr >> 16
     return stat.S_IFMT(mode) not in {0, stat.S_IFREG}
 
 
 def _modified_at(info: zipfile.ZipInfo) -> float | None:
-    """Give when a member was modified, as if the clock that wrote it had been in Greenwich."""
+    """Return when a member was modified, as if its local time were UTC."""
     try:
         return _plausible_date(datetime(*info.date_time, tzinfo=UTC).timestamp())
     except ValueError:
@@ -290,7 +290,7 @@ def _modified_at(info: zipfile.ZipInfo) -> float | None:
 
 
 def _plausible_date(modified: float) -> float | None:
-    """Leave out dates before Kubernetes and after its time: archives that are to be reproducible have such."""
+    """Return None for dates before 2014 or after 2100, which reproducible archives have."""
     return modified if _EARLIEST < modified < _LATEST else None
 
 

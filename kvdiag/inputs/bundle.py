@@ -1,4 +1,4 @@
-"""What an archive holds → its logs as sources, those of archives inside it too; and a journal's file as one."""
+"""The logs in an archive as sources, including those of nested archives and journal files."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from kvdiag.inputs.readers import Reader
 
 MOST_NESTED = 4  # archives in archives: a zip of must-gathers of sosreports is three
-MAX_REPORTED = 20  # members of an archive that are told one by one why they cannot be read
+MAX_REPORTED = 20  # unreadable members of an archive that are reported individually
 
 
 class Archive(NamedTuple):
-    """An archive: its name, `tar` or `zip`, its bytes from the first, and its file when it has one of its own."""
+    """An archive: its name, `tar` or `zip`, its bytes from the first, and its file if it is one."""
 
     name: str
     content: str
@@ -33,24 +33,24 @@ class Archive(NamedTuple):
 
 
 class InputHooks(NamedTuple):
-    """Who is told of what cannot be read, and who knows a file that is worth reading though it is no log."""
+    """Callbacks: `problem` receives inputs that cannot be read, `evidence` recognizes useful files that are no logs."""
 
     problem: Callable[[InputError], None]
     evidence: Callable[[str, bytes], str]
 
 
 class ArchiveReader:
-    """An input that holds others."""
+    """Reads an input that contains other inputs."""
 
     def __init__(self, budget: Budget, hooks: InputHooks, fault: type[InputError]) -> None:
-        """`fault` is what an archive that cannot be read is: InputError when it was named, else SkippedError."""
+        """`fault` is the error for an unreadable archive: InputError if the user named it, else SkippedError."""
         self._budget, self._problem, self._evidence, self._fault = budget, hooks.problem, hooks.evidence, fault
         self._names: dict[str, int] = {}
         self._reported, self._unreported = 0, 0
         self._is_broken = False
 
     def sources(self, archive: Archive) -> Iterator[Source]:
-        """Give the logs, each to be read before the next is asked for; say so when there is none."""
+        """Yield the logs, each to be read before the next is requested; report an archive without logs."""
         yield from self._logs(archive, 1)
         if self._unreported:
             self._problem(SkippedError(archive.name, f"{self._unreported} more files in it are not logs"))
@@ -89,7 +89,7 @@ class ArchiveReader:
             yield self._source(name, member, sniffed, reader)
 
     def _source(self, name: str, member: Member, sniffed: sniff.Sniffed, reader: Reader, evidence: str = "") -> Source:
-        """Give a member as a source; the second of one name has a number behind it."""
+        """Return a member as a source; the second of one name gets a number."""
         count = self._names[name] = self._names.get(name, 0) + 1
         return Source(
             name=f"{name}#{count}" if count > 1 else name,
@@ -103,7 +103,7 @@ class ArchiveReader:
         )
 
     def _skip(self, name: str, why: str, *, is_log: bool) -> None:
-        """Say why a member that seems to be a log is not read; those that do not are what every bundle is full of."""
+        """Report why a member that seems to be a log is not read; every bundle has many files that are no logs."""
         if is_log and why == sniff.EMPTY:
             self._problem(EmptyError(name, why))
         elif is_log and self._reported < MAX_REPORTED:
@@ -114,7 +114,7 @@ class ArchiveReader:
 
 
 def journal_file(packed: Reader, path: Path | None = None) -> Reader:
-    """Give the entries of a journal's binary file, at a path of its own or inside an archive."""
+    """Return a reader of the entries of a binary journal file, at a path or inside an archive."""
     from kvdiag.inputs.journalfile import JournalFile
 
     return JournalFile(packed, path)
@@ -132,5 +132,5 @@ def _members(archive: Archive, budget: Budget) -> Iterator[Member]:
 
 
 def _is_hidden(name: str) -> bool:
-    """Whether a file is one that folders keep to themselves: `.git/…`, macOS's `._kubelet.log`."""
+    """Return whether a file or a folder above it is hidden: `.git/…`, macOS's `._kubelet.log`."""
     return any(part.startswith(".") and part != ".." for part in name.split("/"))

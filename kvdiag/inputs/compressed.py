@@ -1,7 +1,7 @@
-"""What is compressed, by its first bytes → a reader that unpacks it and gives every byte that can be had.
+"""Readers that decompress gzip, bzip2, xz and zstd, and return every byte before a fault.
 
-bzip2, xz and zstd have one interface in common, and one reader here; gzip, whose library has another and can be asked
-for the very last byte before a fault, has its own. The libraries are imported when something is packed that way.
+bzip2, xz and zstd have one interface, and one reader here; gzip has another, which can return the last byte before a
+fault. The libraries are imported when they are needed.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ MAGICS: Mapping[str, bytes] = {
     "xz": b"\xfd7zXZ\0",
     "zstd": b"\x28\xb5\x2f\xfd",
 }
-FREE = 256 << 20  # bytes that anything may unpack to
-MOST_TIMES = 250  # as many as its packed bytes beyond that; logs, whose times differ in every line, stay below 100
+FREE = 256 << 20  # bytes that any input may decompress to, whatever its ratio
+MOST_TIMES = 250  # maximum ratio above FREE; logs, whose times differ in every line, stay below 100
 _CHUNK = 64 << 10
-_STEP = 16 << 10  # bytes unpacked at once, which is what is lost at a fault
+_STEP = 16 << 10  # bytes decompressed at once; as many are lost at a fault
 MOST_MEMORY = 128 << 20  # an xz dictionary; `xz -9` needs 65 MB
 
 
 class TooMuchError(DamagedError):
-    """More comes out than ever went into a log."""
+    """The data decompresses to more than a log can (a decompression bomb)."""
 
     advice = "if you trust it, unpack it yourself and name the logs"
 
 
 class Budget:
-    """How much may come out of one input, for the bytes that were read of it: bombs end here."""
+    """Limits how much one input may decompress to, relative to its size: stops decompression bombs."""
 
     def __init__(self, packed: int = 0) -> None:
-        """`packed` bytes are at hand from the beginning."""
+        """Begin with `packed` bytes already read."""
         self._packed, self._unpacked = packed, 0
 
     def add_packed(self, size: int) -> None:
@@ -46,36 +46,36 @@ class Budget:
         self._packed += size
 
     def add_unpacked(self, size: int) -> None:
-        """So many bytes came out. Raises TooMuchError when that cannot be a log."""
+        """Count decompressed bytes. Raises TooMuchError above the limits."""
         self._unpacked += size
         if self._unpacked > FREE and self._unpacked > MOST_TIMES * self._packed:
             raise TooMuchError(f"it decompresses to more than {MOST_TIMES} times its size; no log compresses that well")
 
 
 class MeteredReader:
-    """A reader whose bytes are counted: `count` is `took` below a decompressor and `spend` above it."""
+    """A reader that counts its bytes: `count` is `add_packed` below a decompressor and `add_unpacked` above it."""
 
     def __init__(self, reader: Reader, count: Callable[[int], None]) -> None:
         self._reader, self._count = reader, count
 
     def readinto(self, buffer: memoryview, /) -> int:
-        """Give the bytes, and tell how many."""
+        """Fill the buffer and count the bytes."""
         got = self._reader.readinto(buffer)
         self._count(got)
         return got
 
     def close(self) -> None:
-        """Close the reader beneath."""
+        """Close the wrapped reader."""
         self._reader.close()
 
 
 def compression_of(head: bytes) -> str:
-    """Give the name of the compression that begins with these bytes; empty when it is none."""
+    """Return the name of the compression that begins with these bytes; empty if there is none."""
     return next((name for name, magic in MAGICS.items() if head.startswith(magic)), "")
 
 
 def decompressing_reader(compression: str, packed: Reader, budget: Budget) -> Reader:
-    """Give the reader that unpacks, or the bytes as they are when `compression` is empty."""
+    """Return a reader that decompresses, or `packed` itself if `compression` is empty."""
     if not compression:
         return packed
     reader = GzipReader(packed) if compression == "gzip" else FrameReader(packed, *_UNPACKERS[compression]())
@@ -83,29 +83,29 @@ def decompressing_reader(compression: str, packed: Reader, budget: Budget) -> Re
 
 
 class _Frame(Protocol):
-    """What the standard library's decompressors have in common."""
+    """The common interface of the standard library's decompressors."""
 
     @property
     def eof(self) -> bool:
-        """Whether the end of the frame was reached."""
+        """Return whether the end of the frame was reached."""
 
     @property
     def needs_input(self) -> bool:
-        """Whether all that was given is unpacked."""
+        """Return whether all input is decompressed."""
 
     @property
     def unused_data(self) -> bytes:
-        """What stands behind the frame."""
+        """Return the bytes after the frame."""
 
     def decompress(self, data: bytes, max_length: int = -1) -> bytes:
-        """Unpack, at most so many bytes."""
+        """Decompress to at most `max_length` bytes."""
 
 
 _Unpacker = tuple["Callable[[], _Frame]", tuple[type[Exception], ...]]
 
 
 class FrameReader:
-    """Unpack frames one after the other, as `cat a.xz b.xz` makes them; DamagedError where it cannot go on."""
+    """Decompresses frames one after the other, as `cat a.xz b.xz` makes them; DamagedError at a fault."""
 
     def __init__(self, packed: Reader, begin: Callable[[], _Frame], faults: tuple[type[Exception], ...]) -> None:
         self._file, self._begin, self._faults = packed, begin, faults
@@ -115,7 +115,7 @@ class FrameReader:
         self._fault: DamagedError | None = None
 
     def readinto(self, buffer: memoryview, /) -> int:
-        """Fill the buffer with unpacked bytes; fewer before a fault, 0 at the end of the last frame."""
+        """Fill the buffer with decompressed bytes; fewer before a fault, 0 at the end of the last frame."""
         held = 0
         try:
             while held < len(buffer) and not self._fault and self._has_more():
@@ -129,11 +129,11 @@ class FrameReader:
         return held
 
     def close(self) -> None:
-        """Close the file beneath."""
+        """Close the wrapped file."""
         self._file.close()
 
     def _has_more(self) -> bool:
-        """Have something to unpack at hand; false at the end of the last frame."""
+        """Read input if there is none left; return False at the end of the last frame."""
         if self._frame.eof and not self._next_frame():
             return False
         if self._frame.needs_input and not self._packed and not self._read():
@@ -146,7 +146,7 @@ class FrameReader:
         return got
 
     def _next_frame(self) -> bool:
-        """Begin another frame; false when nothing but padding follows."""
+        """Begin another frame; return False if only padding follows."""
         self._packed = self._packed.lstrip(b"\0")
         while not self._packed and self._read():
             self._packed = self._packed.lstrip(b"\0")

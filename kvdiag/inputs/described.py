@@ -1,4 +1,4 @@
-"""What `kubectl describe` shows of pods and nodes beside their events: the states of containers, a node's conditions.
+"""Rewrite `kubectl describe` of pods and nodes: container states and node conditions become events.
 
     Name:             web-0
     Namespace:        shop
@@ -6,7 +6,7 @@
           Reason:       OOMKilled
           Exit Code:    137
 
-Each state and each condition becomes an event in JSON, in the place of its line; all other lines stay as they are.
+Each state and each condition is replaced by an event in JSON on the same line; all other lines are unchanged.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kvdiag.base.regex import lazy_regex
 from kvdiag.inputs.lines import Line, LineRewriter, Lines
 from kvdiag.inputs.status_events import About, Plain, State, container_events, make_event, node_condition
 
-_MOST_LINES = 60  # of one container, of which the restart count stands last but for its resources
+_MOST_LINES = 60  # of one container up to its restart count, after which only its resources follow
 _NAME = lazy_regex(rb"^[ \t]*Name: {2,}([-a-z0-9.]{1,253})\s*$")
 _FACT = lazy_regex(rb"^[ \t]*(Namespace|Node|Status|Reason|Message): {2,}(\S[^\n]*)$")
 _HEAD = lazy_regex(rb"(?m)^[ \t]*Name: {2,}\S+\s+^[ \t]*(?:Namespace|Roles|Labels|Annotations): ")
@@ -39,7 +39,7 @@ _CONDITION = lazy_regex(
 
 
 def detect(head: bytes) -> LineRewriter | None:
-    """Tell by the first bytes of an input whether it holds such a description."""
+    """Return the rewriter if the first bytes of an input contain such a description."""
     return _rewrite if _HEAD.search(head) else None
 
 
@@ -67,7 +67,7 @@ def _rewrite(lines: Lines) -> Iterator[Line]:
 
 
 def _about(about: About, line: bytes) -> About:
-    """What is described, as far as it is known at this line."""
+    """Return the object that is described, updated by this line."""
     named = _NAME.match(line)
     if named:
         return About("", named[1].decode())
@@ -83,7 +83,7 @@ def _about(about: About, line: bytes) -> About:
 
 
 def _status(about: About, line: bytes) -> bytes | None:
-    """A node's condition, or why a pod has failed, as an event."""
+    """Return a node's condition, or the reason why a pod failed, as an event; None for other lines."""
     if about.kind == "Node" and (found := _CONDITION.match(line)):
         kind, status, since, reason, message = (part.decode("utf-8", "replace") for part in found.groups())
         return _json(node_condition(about, kind, status, reason, message, _rfc3339(since)))
@@ -96,9 +96,9 @@ def _status(about: About, line: bytes) -> bytes | None:
 
 
 def _container(about: About, name: str, identity: str, held: list[Line]) -> Iterator[Line]:
-    """The lines of a container from its first state on, with its states as events.
+    """Yield the lines of a container from its first state on, with its states as events.
 
-    Its ID is that of the container that runs, and if none does of the one that ended last.
+    Its ID is that of the running container; if none runs, that of the one that ended last.
     """
     found: dict[str, tuple[int, str, dict[str, str]]] = {}
     details: dict[str, str] = {}
@@ -129,7 +129,7 @@ def _read(found: tuple[int, str, dict[str, str]] | None) -> State | None:
 
 
 def _rfc3339(text: str) -> str:
-    """`Thu, 27 Feb 2025 07:36:21 +0100` as the API writes it; empty for what is no time."""
+    """Return `Thu, 27 Feb 2025 07:36:21 +0100` as RFC 3339; empty if it is not a time."""
     try:
         return parsedate_to_datetime(text).isoformat() if text else ""
     except ValueError:

@@ -1,4 +1,4 @@
-"""Files opened so that nothing waits for ever, written whole or not at all, and folders that the kernel makes up."""
+"""Open files without blocking, write files atomically, and detect pseudo file systems."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 _MOUNTS = "/proc/self/mountinfo"
-# What is in these is made when it is read; some of it has no end, or waits until something happens.
+# The kernel generates these files when they are read; some are endless, or reading them blocks.
 _PSEUDO_FILE_SYSTEMS = frozenset(
     {
         *("proc", "sysfs", "cgroup", "cgroup2", "debugfs", "tracefs", "securityfs", "configfs", "devtmpfs", "devpts"),
@@ -23,7 +23,7 @@ _PSEUDO_FILE_SYSTEMS = frozenset(
 def open_file(path: Path | str) -> io.FileIO:
     """Open a regular file to read. Raises OSError for anything else, without waiting for it.
 
-    Opening a FIFO waits for a writer, and reading `/proc/kmsg` for the kernel; both not with O_NONBLOCK.
+    Without O_NONBLOCK, opening a FIFO waits for a writer, and reading `/proc/kmsg` waits for the kernel.
     """
     file = io.FileIO(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY), "rb")
     if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -45,9 +45,9 @@ def read_small(path: Path, largest: int) -> bytes:
 
 @contextlib.contextmanager
 def atomic_write(path: Path) -> Iterator[BinaryIO]:
-    """Write beside a file and rename, so that its name never stands for half of it. Raises OSError.
+    """Write a temporary file and rename it, so that readers never see half a file. Raises OSError.
 
-    What is no regular file (a device, a FIFO) and what lies where no file can be made is written in place.
+    Devices and FIFOs are written in place, also files in a folder where no file can be created.
     """
     path = path.resolve()
     beside = path.with_name(f".{path.name[:200]}.{os.getpid()}.tmp")
@@ -72,7 +72,7 @@ def atomic_write(path: Path) -> Iterator[BinaryIO]:
 
 
 def pseudo_devices() -> frozenset[int]:
-    """Give the devices of the mounted file systems whose files the kernel makes up."""
+    """Return the devices of the mounted pseudo file systems."""
     try:
         text = Path(_MOUNTS).read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -81,7 +81,7 @@ def pseudo_devices() -> frozenset[int]:
 
 
 def _device(fields: list[str]) -> list[int]:
-    """Give the device of a line of mountinfo if it is of such a kind: `23 28 0:21 / /proc rw … - proc proc rw`."""
+    """Return the device of such a file system in a line of mountinfo: `23 28 0:21 / /proc rw … - proc proc rw`."""
     try:
         kind = fields[fields.index("-", 6) + 1]
         major, _, minor = fields[2].partition(":")

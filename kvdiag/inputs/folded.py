@@ -1,6 +1,6 @@
-"""Inputs that are no lines of a log yet, rewritten to such: a journal's entries, JSON, YAML, OTLP, recordings.
+"""Inputs that are not log lines and are rewritten to one line an entry: journals, JSON, YAML, OTLP, recordings.
 
-Which they are is told by their first bytes; any other input is given as it is.
+The first bytes decide which format it is; any other input is passed through.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 HEAD = 64 << 10
 
 Detector: TypeAlias = Callable[[bytes], LineRewriter | None]
-"""From the first bytes of an input: how its lines are rewritten; None when it is of another kind."""
+"""Takes the first bytes of an input; returns how its lines are rewritten, None if it has another format."""
 
 DETECTORS: tuple[Detector, ...] = (
     journal.detect,
@@ -31,7 +31,7 @@ DETECTORS: tuple[Detector, ...] = (
 
 
 def is_rewritable(head: bytes) -> bool:
-    """Whether the first bytes are those of such a journal, or of a document with events or lines of a log in it."""
+    """Return whether the first bytes are those of a journal, or of a document that contains events or log lines."""
     if any(detect(head) is not None for detect in (journal.detect, otlp.detect, yamldocument.detect, described.detect)):
         return True
     return jsondocument.detect(head) is not None and jsondocument.holds_log(head)
@@ -40,9 +40,9 @@ def is_rewritable(head: bytes) -> bool:
 def rewriting_reader(
     reader: Reader, line_map: Receiver, detectors: Sequence[Detector] = DETECTORS, most: int = HEAD
 ) -> Reader:
-    """Give the input with one line per entry when its first bytes, up to `most`, are of such a kind, else as it is.
+    """Return a reader with one line per entry if the first bytes, up to `most`, have such a format, else of the input.
 
-    `line_map` receives, for each line that was rewritten, the line of the input it stands for: that of its message.
+    `line_map` receives the line number of the input for each rewritten line: that of its message.
     """
     head = read_up_to(reader, most)
     replayed = ReplayReader(head, reader)

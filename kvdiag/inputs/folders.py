@@ -1,4 +1,4 @@
-"""The files of a folder, at any depth, in the order their logs were written."""
+"""The files of a folder, at any depth, and their sort order: older files of a rotated set first."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _ROTATED = lazy_regex(r"(.*?)(?:\.([0-9]{1,4})|[.-]([0-9]{8}(?:-?[0-9]{4,6})?))?
 
 
 class SkippedError(InputError):
-    """A file in a folder that cannot be read as a log. Nobody named it: worth a word, not an exit code."""
+    """A file in a folder that cannot be read as a log. The user did not name it, so the exit code does not change."""
 
     exit_code = 0
 
 
 class EmptyError(SkippedError):
-    """A file in a folder that has nothing in it."""
+    """An empty file in a folder."""
 
 
 class EmptyFileCounter:
-    """Counts the empty files that were found, to tell of all of them in one line; anything else is told at once."""
+    """Counts empty files, to report all of them in one line; other problems are reported immediately."""
 
     def __init__(self, problem: Callable[[InputError], None]) -> None:
         self._problem = problem
@@ -38,7 +38,7 @@ class EmptyFileCounter:
         self._more = 0
 
     def __call__(self, error: InputError) -> None:
-        """Tell of a problem, or count it."""
+        """Report a problem, or count an empty file."""
         if not isinstance(error, EmptyError):
             self._problem(error)
         elif self._first is None:
@@ -47,7 +47,7 @@ class EmptyFileCounter:
             self._more += 1
 
     def report(self) -> None:
-        """No more files are looked at."""
+        """Report the empty files, after the last file."""
         first = self._first
         if first is not None and self._more:
             files = "1 more file is" if self._more == 1 else f"{self._more:,} more files are"
@@ -58,11 +58,10 @@ class EmptyFileCounter:
 
 
 def walk_files(folder: Path, problem: Callable[[InputError], None]) -> Iterator[Path]:
-    """Give the regular files of a folder, hidden ones left out.
+    """Yield the regular files of a folder without hidden ones.
 
-    Links are followed where they stay in the folder; what they lead to outside is not what was named. A folder is
-    entered once, so that links in a circle end. FIFOs, sockets and devices are passed by: opening one that nobody named
-    could block for ever; so could the files of /proc and /sys.
+    Symlinks are followed if their target is in the folder. A folder is entered once, so that loops end. FIFOs, sockets,
+    devices, /proc and /sys are skipped, since opening or reading their files may block forever.
     """
     walk = _Walk(folder, problem)
     pending = [folder]
@@ -77,7 +76,7 @@ def walk_files(folder: Path, problem: Callable[[InputError], None]) -> Iterator[
 
 
 class _Walk:
-    """What was met on the way through a folder."""
+    """The state of a walk through a folder."""
 
     def __init__(self, folder: Path, problem: Callable[[InputError], None]) -> None:
         self._folder, self._problem = folder, problem
@@ -88,7 +87,7 @@ class _Walk:
         self._outside: list[Path] = []
 
     def visible(self, folder: Path) -> list[Path]:
-        """Give what is in a folder, if it was not entered before."""
+        """Return the files of a folder that was not entered before."""
         try:
             status = folder.stat()
             if (status.st_dev, status.st_ino) in self._entered:
@@ -103,7 +102,7 @@ class _Walk:
             return []
 
     def mode(self, path: Path) -> int:
-        """Give what the path is or leads to; 0 for what is left out."""
+        """Return the mode of a path, or of its target; 0 if it is skipped."""
         try:
             if not path.is_symlink():
                 return path.stat().st_mode
@@ -120,7 +119,7 @@ class _Walk:
             return 0
 
     def report_links(self) -> None:
-        """Tell of the links that were not followed: a copy of /var/log/containers has nothing else."""
+        """Report the symlinks that were skipped: a copy of /var/log/containers contains only symlinks."""
         if self._dangling:
             links = f"{len(self._dangling)} dangling symlinks, such as {self._dangling[0]}"
             self._problem(SkippedError(str(self._folder), f"{links}; copy their targets (cp -L)"))
@@ -135,7 +134,7 @@ class _Walk:
 
 
 def age_order(path: PurePath) -> tuple[list[list[str | int]], tuple[int, int, str], str]:
-    """Give the key that sorts paths as people do (2 before 10), the older files of a rotated set first."""
+    """Return a natural sort key (2 before 10) with the older files of a rotated set first."""
     match = _ROTATED.fullmatch(path.name)
     base, number, date = match.groups() if match else (path.name, None, None)
     age = (0, 0, date) if date else (1, -int(number), "") if number else (2, 0, "")

@@ -1,6 +1,6 @@
-"""Gzip as a reader that gives every byte that can be had, also of a file that is cut or damaged.
+"""A gzip reader that returns every byte before a fault, also of truncated or damaged files.
 
-The standard library's reader raises at the damage and keeps what it had already unpacked of the same read to itself.
+The standard library's reader raises at the fault, and loses what it had decompressed in the same read.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
     from kvdiag.inputs.readers import Reader
 
 _CHUNK = 64 << 10
-_WITH_HEADER = 16 + zlib.MAX_WBITS  # zlib's way to say gzip
+_WITH_HEADER = 16 + zlib.MAX_WBITS  # tells zlib that the format is gzip
 
 
 class DamagedError(Exception):
-    """The packed data cannot be read further; all before it was given. `advice` is what to do about the rest."""
+    """The compressed data is damaged from here on; all bytes before were returned. `advice` is the next step."""
 
     advice = "copy it again for the rest"
 
 
 class GzipReader:
-    """Unpack members one after the other. `readinto` raises DamagedError at the end of a file that is damaged."""
+    """Decompresses members one after the other. `readinto` raises DamagedError at a fault."""
 
     def __init__(self, packed: Reader) -> None:
         self._file = packed
@@ -32,7 +32,7 @@ class GzipReader:
         self._fault = ""
 
     def readinto(self, buffer: memoryview, /) -> int:
-        """Fill the buffer with unpacked bytes; 0 at the end of the last member."""
+        """Fill the buffer with decompressed bytes; 0 at the end of the last member."""
         unpacked = b""
         while not unpacked:
             if self._fault:
@@ -40,7 +40,7 @@ class GzipReader:
             if self._member.eof and not self._next_member():
                 return 0
             if not self._packed and not self._read():
-                # What a cut file still has is what zlib kept back, since the last buffer was full.
+                # zlib may still hold bytes of a truncated file, if the last buffer was full.
                 unpacked = self._member.decompress(b"", len(buffer))
                 self._fault = "" if unpacked else "the compressed data is truncated"
             else:
@@ -49,7 +49,7 @@ class GzipReader:
         return len(unpacked)
 
     def close(self) -> None:
-        """Close the file beneath."""
+        """Close the wrapped file."""
         self._file.close()
 
     def _read(self) -> int:
@@ -58,7 +58,7 @@ class GzipReader:
         return got
 
     def _next_member(self) -> bool:
-        """Begin another member, as `cat a.gz b.gz` makes them; false when nothing but padding follows."""
+        """Begin another member, as `cat a.gz b.gz` makes them; return False if only padding follows."""
         self._packed = self._packed.lstrip(b"\0")
         while not self._packed and self._read():
             self._packed = self._packed.lstrip(b"\0")
@@ -66,7 +66,7 @@ class GzipReader:
         return bool(self._packed)
 
     def _unpack(self, most: int) -> bytes:
-        before = self._member.copy()  # 40 KB; what it takes to get at the bytes before a fault
+        before = self._member.copy()  # 40 KB; needed for the bytes before a fault
         try:
             unpacked = self._member.decompress(self._packed, most)
         except zlib.error as error:
@@ -77,7 +77,7 @@ class GzipReader:
 
 
 def _salvaged(member: zlib._Decompress, packed: bytes) -> bytes:
-    """Give what can be unpacked before the fault, byte by byte."""
+    """Return what can be decompressed before the fault, byte by byte."""
     unpacked = bytearray()
     for at in range(len(packed)):
         try:

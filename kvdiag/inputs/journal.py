@@ -1,7 +1,7 @@
-"""The journal's modes that spread an entry over many lines, rewritten to one line per entry as `-o json` has it.
+"""Rewrite journalctl's modes with many lines per entry (export, verbose, json-pretty) to one line, as `-o json`.
 
-The scanner looks for words in a line; in export, verbose and json-pretty the time and the program of a message stand
-on other lines than itself. The rewriting reads by lines, in export also by length, and keeps one entry at a time.
+The scanner searches single lines, and in these modes the time and program of a message are on other lines. Only one
+entry is in memory at a time.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _OPENING = rb"(\S{2,12} \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6} \S{1,6}) \[s=[0-9a
 _VERBOSE = lazy_regex(_CHATTER + _OPENING)
 _ENTRY = lazy_regex(_OPENING)
 _FIELD = lazy_regex(rb"(?:    )?([A-Z_][A-Z0-9_]{0,63})(?:=|$)")
-# What a reader of an entry asks for; the rest is thirty names that nobody reads.
+# The fields that are read; an entry has about thirty others.
 FIELDS = frozenset((
     *(b"__REALTIME_TIMESTAMP", b"_HOSTNAME", b"SYSLOG_IDENTIFIER", b"_COMM"),
     *(b"_PID", b"SYSLOG_PID", b"_SYSTEMD_UNIT", b"MESSAGE"),
@@ -28,7 +28,7 @@ FIELDS = frozenset((
 
 
 def detect(head: bytes) -> LineRewriter | None:
-    """Tell by the first bytes of an input how its entries are read; None when they are of no such mode."""
+    """Return the rewriter for the mode of the first bytes; None if it is another format."""
     for opening, read in ((_EXPORT, _exported), (_PRETTY, _pretty), (_VERBOSE, _verbose)):
         if opening.match(head):
             return read
@@ -36,12 +36,12 @@ def detect(head: bytes) -> LineRewriter | None:
 
 
 def detect_export(head: bytes) -> LineRewriter | None:
-    """As `fold`, for the mode alone in which fields have their lengths before them: they cannot be changed in place."""
+    """Return the rewriter for export mode only, whose fields have a length and cannot be changed in place."""
     return _exported if _EXPORT.match(head) else None
 
 
 class _Entry:
-    """The fields of an entry that are wanted, each as it stood first."""
+    """The fields of an entry that are in FIELDS; of repeated fields the first."""
 
     def __init__(self) -> None:
         self.fields: dict[bytes, bytes] = {}
@@ -50,20 +50,20 @@ class _Entry:
         self._size = 0
 
     def add(self, name: bytes, value: bytes, number: int) -> None:
-        """Keep a field, if it is wanted and new."""
+        """Add a field if it is in FIELDS and new."""
         if name in FIELDS and name not in self.fields:
             self.fields[name] = value
             if name == b"MESSAGE" or not self.number:
                 self.number = number
 
     def append_line(self, name: bytes, line: bytes) -> None:
-        """Add a line to a field that was kept."""
+        """Append a line to a field that was added."""
         self._size += len(line) + 1
         if name in self.fields and self._size < LONGEST:
             self._more.setdefault(name, []).append(line)
 
     def line(self, lead: bytes = b"") -> Iterator[Line]:
-        """Give the line of the entry, if it has any field."""
+        """Yield the entry as one line, if it has any field."""
         if self.fields:
             whole = {name: b"\n".join([value, *self._more.get(name, ())]) for name, value in self.fields.items()}
             text = {name.decode(): value.decode("utf-8", "replace") for name, value in whole.items()}
@@ -71,7 +71,7 @@ class _Entry:
 
 
 def _exported(lines: Lines) -> Iterator[Line]:
-    """`-o export`: `NAME=value` or `NAME`, a length and bytes; a blank line ends an entry."""
+    """Rewrite `-o export`: `NAME=value` or `NAME`, a length and bytes; a blank line ends an entry."""
     entry = _Entry()
     while (line := lines.next()) is not None:
         found = _FIELD.match(line)
@@ -88,7 +88,7 @@ def _exported(lines: Lines) -> Iterator[Line]:
 
 
 def _verbose(lines: Lines) -> Iterator[Line]:
-    """`-o verbose`: a date, below it `    NAME=value`; lines indented further go on with the value above them."""
+    """Rewrite `-o verbose`: a date, then `    NAME=value`; lines with more indentation continue the value above."""
     entry, lead, name = _Entry(), b"", b""
     while (line := lines.next()) is not None:
         found = _FIELD.match(line) if line.startswith(b"    ") else None
@@ -108,7 +108,7 @@ def _verbose(lines: Lines) -> Iterator[Line]:
 
 
 def _pretty(lines: Lines) -> Iterator[Line]:
-    """`-o json-pretty`: an object from `{` to `}`, a field on each line."""
+    """Rewrite `-o json-pretty`: an object from `{` to `}`, with one field on each line."""
     held: list[bytes] = []
     size, first, message = 0, 0, 0
     while (line := lines.next()) is not None:
@@ -140,7 +140,7 @@ def _parsed_entry(held: list[bytes]) -> bytes:
 
 
 def _readable(value: object) -> object:
-    """Give a list of bytes, as which colours and the like are written, as the text that a scanner can read."""
+    """Return a list of bytes, as journald writes text with control characters, as text."""
     if isinstance(value, list) and value and all(isinstance(item, int) and 0 <= item < 256 for item in value):
         return bytes(value).decode("utf-8", "replace")
     return value

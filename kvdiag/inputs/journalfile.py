@@ -1,7 +1,7 @@
-"""A journal's binary file → what `journalctl --file` says of it, where there is a journalctl.
+"""Read a binary journal file by running `journalctl --file`, if it is installed.
 
-Its `-o export` loses nothing: times to the microsecond, host and unit of every entry, messages of many lines and bytes
-that are no text. Only the fields that are read are asked for.
+`-o export` is lossless: times to the microsecond, host and unit of every entry, messages with many lines or with
+binary data. Only the fields that kvdiag uses are requested.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ if TYPE_CHECKING:
     from kvdiag.inputs.readers import Reader
 
 JOURNALCTL = "journalctl"
-PATIENCE = 60.0  # seconds without a byte; a damaged file has sent journalctl round in circles
+PATIENCE = 60.0  # seconds without output; journalctl may loop forever in a damaged file
 MOST_COPIED = 1 << 30  # bytes of a file that is inside an archive; journald begins a new one at 128 MB
 _CHUNK = 64 << 10
 _LONGEST_COMPLAINT = 400
 
 
 class UnreadJournalError(DamagedError):
-    """journalctl is not there, or gave up."""
+    """journalctl is not installed, or failed."""
 
     advice = "try where it was written: journalctl --file FILE -o short-iso-precise > journal.log"
 
 
 class JournalFile:
-    """The entries of a journal's file, as text. Nothing is run before the first byte is asked for."""
+    """The entries of a journal file as text. journalctl is started when the first byte is read."""
 
     def __init__(self, packed: Reader, path: Path | None = None) -> None:
-        """Read the file at `path`, or a private copy of what `packed` gives, since journalctl needs a file."""
+        """Read the file at `path`, or a private copy of `packed`, since journalctl needs a file."""
         self._packed, self._path = packed, path
         self._resources = ExitStack()
         self._process: subprocess.Popen[bytes] | None = None
 
     def readinto(self, buffer: memoryview, /) -> int:
-        """Give what journalctl prints. Raises UnreadJournalError when it is not there, fails or does nothing."""
+        """Fill the buffer with journalctl's output. Raises UnreadJournalError if it is missing, fails or hangs."""
         process = self._process or self._begin()
         output = process.stdout
         if output is None:
@@ -60,7 +60,7 @@ class JournalFile:
         return got
 
     def close(self) -> None:
-        """End journalctl and take the copy away."""
+        """Stop journalctl and remove the copy."""
         self._resources.close()
         self._packed.close()
 
@@ -90,7 +90,7 @@ class JournalFile:
         return copy.name
 
     def _end(self, process: subprocess.Popen[bytes]) -> None:
-        """Say what journalctl complained of, when it did not come to its end."""
+        """Raise UnreadJournalError with journalctl's error message if it failed."""
         failed = process.wait(PATIENCE)
         self._complaints.seek(0)
         complaint = self._complaints.read(_LONGEST_COMPLAINT).decode("utf-8", "replace").strip()

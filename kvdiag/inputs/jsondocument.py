@@ -1,8 +1,8 @@
-"""Documents of JSON that hold a log: lists of entries, and objects spread over lines, rewritten to an entry a line.
+"""Rewrite JSON documents that contain a log, as lists of entries or objects with many lines, to one line an entry.
 
 Grafana, Google Cloud and `jq -s` export one list, CloudWatch and Elasticsearch an object with a list in it, `jq` and
-`kubectl` objects of many lines. Documents of any size are read by a tokenizer that keeps one entry at a time; a
-document that is cut or broken gives its entries up to there, and what is none stays lines.
+`kubectl` objects of many lines. A tokenizer reads documents of any size, with one entry in memory at a time. Of a
+truncated or invalid document the entries before the fault are used; text that is no entry is passed through as lines.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from kvdiag.base.regex import lazy_regex
 from kvdiag.inputs.lines import Line, LineRewriter, Lines
 from kvdiag.inputs.status_events import events_of, is_pod
 
-_LONGEST_ENTRY = 4 << 20  # bytes; a longer one stays lines
+_LONGEST_ENTRY = 4 << 20  # bytes; a longer entry is passed through as lines
 _LONGEST_KEY = 64
 _DEEPEST = 64
-# Where the entries are: the keys on the way to their list.
+# Paths of the lists that contain the entries.
 _LISTS = frozenset((
     *((), ("events",), ("items",), ("entries",), ("logs",), ("results",)),
     *(("hits", "hits"), ("data", "result", "values")),
@@ -45,7 +45,7 @@ _POD_KEY = lazy_regex(rb'"(?:containerStatuses|phase)"\s*:')
 
 
 def detect(head: bytes) -> LineRewriter | None:
-    """Tell by the first bytes of an input whether it is such a document."""
+    """Return the rewriter if the first bytes are those of such a document."""
     if _START.match(head):
         return _entries
     listed = _HOLDS_LIST.match(head)
@@ -53,7 +53,7 @@ def detect(head: bytes) -> LineRewriter | None:
 
 
 def holds_log(head: bytes) -> bool:
-    """Whether the entries of such a document, as far as it is seen, are lines of a log or events."""
+    """Return whether the entries in the first bytes of such a document are log lines or events."""
     return _LOGGED.search(head) is not None
 
 
@@ -71,14 +71,14 @@ def _entries(lines: Lines) -> Iterator[Line]:
 
 
 class _Open(NamedTuple):
-    """A list or an object that is not closed yet, and the keys that lead to it."""
+    """A list or an object that is not closed yet, and its path of keys."""
 
     is_list: bool
     path: tuple[str, ...]
 
 
 class _Document:
-    """Where in a document the reading is, and the entry that is being read."""
+    """The position in a document, and the entry that is being read."""
 
     def __init__(self) -> None:
         self._stack: list[_Open] = []
@@ -89,11 +89,11 @@ class _Document:
 
     @property
     def is_outside(self) -> bool:
-        """Whether no document is open."""
+        """Return whether no document is open."""
         return not self._stack
 
     def feed(self, piece: bytes, number: int) -> Iterator[Line]:
-        """Read on; give the entries that end in this piece, and of those that are too long or broken the lines."""
+        """Read a piece; yield the entries that end in it, and too long or invalid ones as lines."""
         at = begins = 0
         while at < len(piece):
             if self._in_string:
@@ -118,12 +118,12 @@ class _Document:
             self._entry = None if is_broken else self._entry
 
     def remaining(self) -> Iterator[Line]:
-        """Give what an input that ends within an entry holds of it."""
+        """Yield the lines of an entry that is not complete at the end of the input."""
         if self._entry:
             yield from self._entry.lines(at_once=True)
 
     def _is_broken(self, piece: bytes) -> bool:
-        """Whether the line ends within a string, which it cannot in JSON: the entry ends there too."""
+        """Return whether the line ends inside a string, which is invalid JSON: the entry ends there."""
         if not (self._in_string and piece.endswith(b"\n")):
             return False
         depth = self._entry.depth if self._entry else 0
@@ -132,18 +132,18 @@ class _Document:
         return True
 
     def _through_string(self, piece: bytes, at: int) -> int:
-        """Read on to the end of a string; keep its beginning, in case it is a key."""
+        """Skip to the end of a string; keep its beginning, since it may be a key."""
         if self._escaped:
             at, self._escaped = at + 1, False
         found = _STRING.match(piece, at)
         end = found.end() if found else at
         self._key = (self._key + piece[at : min(end, at + _LONGEST_KEY)])[:_LONGEST_KEY]
         self._in_string = piece[end : end + 1] != b'"'
-        self._escaped = self._in_string and end < len(piece)  # the piece was cut behind a backslash
+        self._escaped = self._in_string and end < len(piece)  # the piece ends after a backslash
         return end + 1
 
     def _accept(self, token: bytes) -> bool:
-        """Take a quote or a bracket; whether the entry ends with it."""
+        """Process a quote or a bracket; return whether it ends the entry."""
         if token == b'"':
             self._in_string, self._key = True, b""
         elif token in b"{[":
@@ -159,7 +159,7 @@ class _Document:
         return self._entry is not None and len(self._stack) == self._entry.depth
 
     def _begin(self, number: int) -> bool:
-        """Begin an entry where one can begin: a member of a list of entries, or a document that may be one itself."""
+        """Begin an entry if one can begin here: an item of a list of entries, or a whole document."""
         top = self._stack[-1] if self._stack else None
         if self._entry or not (top is None or (top.is_list and top.path in _LISTS)):
             return False
@@ -177,11 +177,11 @@ class _Document:
             path = (*path, key[:1].lower() + key[1:])
         self._stack.append(_Open(is_list, path))
         if is_list and path in _LISTS and self._entry and self._entry.depth == 0:
-            self._entry = None  # no entry itself, but what holds them
+            self._entry = None  # the document is not an entry but contains the list of them
 
 
 class _Entry:
-    """One entry, as far as it was read, with the line it begins on and how deep in its document it stands."""
+    """An entry as far as it was read, with its first line and its depth in the document."""
 
     def __init__(self, number: int, depth: int) -> None:
         self.depth = depth
@@ -190,11 +190,11 @@ class _Entry:
         self._is_given = False
 
     def add(self, piece: bytes) -> None:
-        """Add what follows."""
+        """Append the next bytes."""
         self._held += piece
 
     def rewritten(self) -> Iterator[Line]:
-        """Give the entry as a line, at the number of the line of its message; what is no JSON, as the lines it has."""
+        """Yield the entry as one line, numbered as the line of its message; invalid JSON as it is."""
         try:
             entry = json.loads(self._held)
         except (ValueError, RecursionError):
@@ -209,7 +209,7 @@ class _Entry:
             yield number, text
 
     def lines(self, *, at_once: bool) -> Iterator[Line]:
-        """Give the lines of an entry that is broken, or so long that it is not kept."""
+        """Yield the lines of an entry that is invalid or too long."""
         if not at_once and len(self._held) < _LONGEST_ENTRY:
             return
         self._is_given = True
@@ -223,7 +223,7 @@ class _Entry:
 
 
 def _lines_of(entry: object) -> Iterator[bytes]:
-    """Give an entry as lines of a log: texts as they are, objects as JSON, the shapes of some exports made plain."""
+    """Yield an entry as log lines: texts as they are, objects as JSON; unwrap the formats of some exports."""
     if isinstance(entry, str):
         yield from entry.encode("utf-8", "replace").split(b"\n")
         return
@@ -241,14 +241,14 @@ def _lines_of(entry: object) -> Iterator[bytes]:
 
 
 def _in_lower_case(value: object) -> object:
-    """An event whose keys are Go's names (`InvolvedObject`), as dumps of Kubernetes up to 1.8 have it."""
+    """Return an event with lower-case keys; dumps of Kubernetes up to 1.8 have Go's names (`InvolvedObject`)."""
     if not isinstance(value, dict):
         return value
     return {key[:1].lower() + key[1:]: _in_lower_case(inner) for key, inner in value.items()}
 
 
 def _row(entry: list[object]) -> object:
-    """`["1795206361779000000", "line"]` of Loki, `[{"field": "@message", "value": …}, …]` of CloudWatch Insights."""
+    """Convert `["1795…", "line"]` of Loki and `[{"field": "@message", "value": …}, …]` of CloudWatch to an object."""
     if len(entry) >= 2 and isinstance(entry[0], str) and isinstance(entry[1], str):
         return {"timestamp": entry[0], "line": entry[1]}
     cells = [cell for cell in entry if isinstance(cell, dict) and "field" in cell]

@@ -1,4 +1,4 @@
-"""The path of an input → of which node and which container it is, where a known layout says so.
+"""Node and container of an input by its path, for known layouts of collected logs.
 
     kind export logs                 kind-worker2/kubelet.log, kind-worker2/pods/…
     must-gather                      host_service_logs/worker-1/kubelet_service.log, nodes/worker-1/…
@@ -17,7 +17,7 @@
     kubectl cluster-info dump        namespaces/shop/pods/web-0/csi-attacher   (a section, as kvdiag calls it)
     Sonobuoy                         podlogs/shop/web-0/logs/csi-attacher.txt
 
-A folder of another layout may be called after anything: no node is guessed from it.
+In other layouts a folder may have any name, so no node is guessed.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from typing import NamedTuple
 
 from kvdiag.model.provenance import NO_PROVENANCE, Provenance
 
-_LONGEST = 4096  # as paths are; an archive may have longer names
+_LONGEST = 4096  # characters, PATH_MAX of Linux; an archive may contain longer names
 _NODE = r"(?P<node>[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?)"
 _KIND_NODE = r"(?P<node>[a-z0-9][-a-z0-9.]*-(?:control-plane|worker)\d*)"
 _KIND_FILES = r"(?:kubelet|containerd|journal|kubernetes-version|pods/.+|containers/.+)(?:\.(?:log|txt))?"
 _RANCHER = r"(?:journald|systemlogs|systeminfo|networking|etcd|kubeadm|rke2|k3s|rke)/.+"
-# Beside the nodes' folders stand those of roles, and of the services of all Windows nodes.
+# Other folders beside those of nodes: of roles, and of the services of all Windows nodes.
 _NO_SERVICES = r"(?!(?:masters|workers|kubelet|kube-proxy|hybrid-overlay|containerd|windows)/)"
 _DUMPED = r"(?:kube[\w-]*|containerd|crio|docker|kern|journal|serial-1|etcd)\.log(?:[.-][^/]+)?"
 
 
 class _Layout(NamedTuple):
-    """A folder of a node's own: what stands before and behind the node's name in the folder's path, and what is in it.
+    """A folder of a node: the pattern before and after the node's name in its path, and of the files in it.
 
-    `word` must stand in a path: most have none of these words, and their patterns are never compiled.
+    A path must contain `word`: most contain none of these words, so the patterns are never compiled.
     """
 
     word: str
@@ -52,7 +52,7 @@ class _Layout(NamedTuple):
 
     @property
     def pattern(self) -> str:
-        """What a whole path looks like."""
+        """Return the pattern of a whole path."""
         return f"(?P<group>(?:.*/)?{self.before}{self.node}{self.behind})/{self.files}"
 
 
@@ -94,7 +94,7 @@ _CONTAINERS = (
 
 
 def provenance_of(name: str) -> Provenance:
-    """Give what the path of an input says."""
+    """Return node and container according to the path of an input."""
     if len(name) > _LONGEST:
         return NO_PROVENANCE
     node, container = _first(_NODES, name), _first(_CONTAINERS, name)
@@ -108,13 +108,13 @@ def provenance_of(name: str) -> Provenance:
 
 
 def section_provenance(section: str, place: Provenance) -> Provenance:
-    """What the name of a section says of a part of an input, of which `place` is known."""
+    """Return the provenance of a section of an input; `place` is that of the input."""
     container = provenance_of(section)
     return container._replace(group=place.group, node=place.node) if container.container else place
 
 
 def _first(layouts: Iterable[tuple[str, str]], name: str) -> Mapping[str, str]:
-    """Give what the first layout that fits says."""
+    """Return the groups of the first layout that matches."""
     for word, layout in layouts:
         if word in name and (found := re.fullmatch(layout, name)):
             return found.groupdict()

@@ -1,4 +1,4 @@
-"""Lines of a reader, counted, and rewritten lines as a reader: what an input is put through that is read by lines."""
+"""Read lines with their numbers from a reader, and provide rewritten lines as a reader."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 if TYPE_CHECKING:
     from kvdiag.inputs.readers import Reader
 
-LONGEST = 256 << 10  # bytes of a line or message that are kept; the scanner takes four times that, escapes included
+LONGEST = 256 << 10  # bytes of a line or message; the scanner's limit is four times that, with escapes
 CHUNK = 64 << 10
-_LARGEST = 1 << 30  # bytes of a field: beyond the largest core dump it is no length but words
+_LARGEST = 1 << 30  # bytes of a field; a larger number is not a length
 _LENGTH = 8
 
 Line: TypeAlias = tuple[int, bytes]
-"""The number of the line of the input it stands for, and the text without line end."""
+"""The line number in the input, and the text without line end."""
 
 
 class _Raw(io.RawIOBase):
-    """A reader as the standard library wants one."""
+    """Adapts a reader to `io.RawIOBase`."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
@@ -33,14 +33,14 @@ class _Raw(io.RawIOBase):
 
 
 class Lines:
-    """Lines and bytes of a reader, the lines counted; what is too long is cut and the rest skipped."""
+    """Reads lines and bytes, and counts lines; too long ones are truncated."""
 
     def __init__(self, reader: Reader) -> None:
         self._stream = io.BufferedReader(_Raw(reader), CHUNK)
         self.number = 0
 
     def next(self) -> bytes | None:
-        """Give the next line without its end; None at the end."""
+        """Return the next line without its end; None at the end."""
         line = self._stream.readline(LONGEST)
         if not line:
             return None
@@ -51,13 +51,13 @@ class Lines:
         return line.rstrip(b"\r\n")
 
     def piece(self) -> bytes:
-        """Give a line with its end, or as much of it as is kept at once; the end of the input is empty."""
+        """Return a line with its end, or a part of a long line; empty at the end of the input."""
         line = self._stream.readline(LONGEST)
         self.number += line.endswith(b"\n")
         return line
 
     def sized_field(self) -> bytes:
-        """Give a field that has its length before it, and take the line end behind it."""
+        """Return a field that has its length before it, and skip the line end after it."""
         length = self._stream.read(_LENGTH)
         left = int.from_bytes(length, "little")
         self.number += length.count(b"\n")
@@ -78,57 +78,57 @@ LineRewriter: TypeAlias = Callable[[Lines], Iterator[Line]]
 
 
 class LineMap:
-    """Which line of the input each line stands for, where lines were rewritten.
+    """Maps the numbers of rewritten lines to line numbers of the input.
 
-    4 bytes each, so those that nobody will ask for are forgotten; a journal that is followed has no end.
+    4 bytes each; numbers that are not needed are dropped, since a followed journal is endless.
     """
 
     def __init__(self) -> None:
-        """Nothing was rewritten."""
-        self.last = 0  # the newest, 0 where none was rewritten
+        """Begin without rewritten lines."""
+        self.last = 0  # of the newest line; 0 if no line was rewritten
         self._recent = array("I")
-        self._before = 0  # lines that were forgotten
+        self._before = 0  # number of lines that were dropped
         self._retained: dict[int, int] = {}
 
     def append(self, number: int, /) -> None:
-        """The next line stands for line `number`, from 1."""
+        """Add the next line; `number` is its line in the input, from 1."""
         self._recent.append(number)
         self.last = number
 
     def input_line(self, line: int) -> int:
-        """The line of the input for a line that was read, from 1. KeyError for one that was forgotten."""
+        """Return the line number in the input of a line that was read, from 1. KeyError if it was dropped."""
         if not self.last:
             return line
         return self._recent[line - 1 - self._before] if line > self._before else self._retained[line]
 
     def forget(self, until: int, retained: Iterable[int]) -> None:
-        """Forget the lines up to this one, but for those that are kept now and those that were before."""
+        """Drop the lines up to `until`, except `retained` lines, now or in earlier calls."""
         if self.last:
             self._retained |= {line: self.input_line(line) for line in retained if line <= until}
             del self._recent[: until - self._before]
             self._before = max(until, self._before)
 
     def keep(self, lines: Iterable[int]) -> None:
-        """Forget also what was kept, but for these lines."""
+        """Drop also retained lines, except these."""
         self._retained = {line: self._retained[line] for line in lines if line in self._retained}
 
 
 class Receiver(Protocol):
-    """What is told the line of the input that each rewritten line stands for."""
+    """Receives the line number in the input of each rewritten line."""
 
     def append(self, number: int, /) -> None:
-        """The line of the input, from 1."""
+        """Add the line number in the input, from 1."""
 
 
 class RewrittenReader:
-    """Rewritten lines as a reader of bytes; `line_map` receives the line of the input that each stands for."""
+    """Provides rewritten lines as a reader of bytes; `line_map` receives their line numbers in the input."""
 
     def __init__(self, lines: Iterator[Line], line_map: Receiver) -> None:
         self._lines, self._line_map = lines, line_map
         self._held = b""
 
     def readinto(self, buffer: memoryview, /) -> int:
-        """Fill the buffer with what is held; take up more lines when nothing is."""
+        """Fill the buffer, with more lines if it is empty."""
         if not self._held:
             self._held = self._more()
         chunk, self._held = self._held[: len(buffer)], self._held[len(buffer) :]
@@ -136,7 +136,7 @@ class RewrittenReader:
         return len(chunk)
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: no file is open."""
 
     def _more(self) -> bytes:
         lines: list[bytes] = []

@@ -1,4 +1,4 @@
-"""Inputs that grow while they are read: a pipe that is written to, a log at whose end more will come."""
+"""Inputs that grow while they are read: a pipe, or a log file that is followed."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
     from kvdiag.model.provenance import Provenance
 
-PATIENCE = 0.5  # seconds without a byte after which the beginning of a pipe is taken for what it is
+PATIENCE = 0.5  # seconds without a byte after which the format of a pipe is detected from what has arrived
 PAUSE = 0.5  # seconds between two looks at a file that does not grow
 
 
 class Live:
-    """A pipe, or a file that is followed also when it is rotated. `name` is a path, or `-` for standard input."""
+    """A pipe, or a file that is followed across rotation. `name` is a path, or `-` for standard input."""
 
     modified: float | None = None
     is_named = True
 
     def __init__(self, name: str) -> None:
-        """Raises InputError for what cannot be opened."""
+        """Open the input. Raises InputError if that fails."""
         self.name = STDIN if name == "-" else name
         self._path = "" if name == "-" else name
         try:
@@ -44,11 +44,11 @@ class Live:
 
     @property
     def place(self) -> Provenance:
-        """Of which node and container it is, where its path says so."""
+        """Return node and container according to the path."""
         return provenance_of(self.name)
 
     def head(self, most: int) -> bytes:
-        """The first bytes, at most so many: those that are at hand, or come without a pause."""
+        """Return up to `most` first bytes: those that are available, or arrive without a pause."""
         held = b""
         while len(held) < most and (not held or self._is_regular or select.select([self._file], [], [], PATIENCE)[0]):
             got = os.read(self._file, most - len(held))
@@ -58,24 +58,24 @@ class Live:
         return held
 
     def at(self, head: bytes) -> Live:
-        """The same, of which these bytes were taken and are to be given first."""
+        """Return this input, with bytes that were read before and are returned first."""
         self._head = head
         return self
 
     @contextmanager
     def open(self) -> Iterator[LiveReader]:
-        """All from the beginning, as it comes."""
+        """Open a reader of all bytes from the beginning."""
         yield LiveReader(self._file, self._path if self._is_regular else "", self._head)
 
 
 class LiveReader:
-    """Gives what is there, and waits where nothing is; only a pipe has an end."""
+    """Returns available bytes, and waits if there are none; only a pipe has an end."""
 
     def __init__(self, file: int, path: str, head: bytes) -> None:
         self._file, self._path, self._head = file, path, head
 
     def readinto(self, buffer: memoryview, /) -> int:
-        """Fill the buffer with what has come; 0 when the pipe was closed."""
+        """Fill the buffer with available bytes; 0 when the pipe is closed."""
         if self._head:
             chunk, self._head = self._head[: len(buffer)], self._head[len(buffer) :]
             buffer[: len(chunk)] = chunk
@@ -86,7 +86,7 @@ class LiveReader:
         return got
 
     def _rotated(self) -> bool:
-        """Go on with the file that has taken the place of this one, or at the beginning of one that was emptied."""
+        """Continue with the new file after a rotation, or at the beginning of a truncated file."""
         try:
             there, here = Path(self._path).stat(), os.fstat(self._file)
             if (there.st_dev, there.st_ino) != (here.st_dev, here.st_ino):

@@ -1,11 +1,11 @@
-r"""OTLP's logs as JSON, as the OpenTelemetry Collector's `file` exporter writes them: rewritten to a record a line.
+r"""Rewrite OTLP logs in JSON, as the OpenTelemetry Collector's `file` exporter writes them, to one record a line.
 
     {"resourceLogs":[{"resource":{"attributes":[{"key":"host.name","value":{"stringValue":"worker-1"}}]},"scopeLogs":[
     {"scope":{},"logRecords":[{"timeUnixNano":"1795206361779765000","severityText":"Info","body":{"stringValue":"E1120…
 
-That is one line of the file (shown as two), a batch of records of many sources; made pretty it has many lines. The host
-is an attribute of the resource, the container one of either. The collector's journald receiver has the entry's fields
-in the body. A record without a time has only that of its collection, which is none.
+This is one line of the file (shown as two), a batch of records of many sources; pretty-printed it has many lines. The
+host is an attribute of the resource, the container of the resource or the record. The collector's journald receiver
+puts the fields of an entry into the body. The time of collection is not used as a record's time.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from kvdiag.base.regex import lazy_regex
 from kvdiag.inputs.lines import Line, LineRewriter, Lines
 
-_LONGEST = 64 << 20  # bytes of a document; a longer one stays lines
+_LONGEST = 64 << 20  # bytes of a document; a longer one is passed through as lines
 _START = lazy_regex(rb'(?:\xef\xbb\xbf)?\s*\{\s*"resourceLogs"\s*:\s*\[')
 _BODY = lazy_regex(rb'"body"\s*:')
 _NODES = ("host.name", "k8s.node.name")
@@ -28,7 +28,7 @@ _DEEPEST = 32
 
 
 def detect(head: bytes) -> LineRewriter | None:
-    """Tell by the first bytes of an input whether it holds such documents."""
+    """Return the rewriter if the first bytes are those of such documents."""
     return _records if _START.match(head) else None
 
 
@@ -46,13 +46,13 @@ def _records(lines: Lines) -> Iterator[Line]:
 
 
 def _ends(held: bytearray, piece: bytes) -> bool:
-    """Whether a document ends here: with its line, or, where it has many, with a bracket that stands alone."""
+    """Return whether a document ends here: with its line, or, if pretty-printed, with a line of only a bracket."""
     is_one_line = len(held) == len(piece) or held.find(b"\n") == len(held) - 1
     return piece.endswith(b"\n") and (piece.startswith(b"}") or (is_one_line and held.rstrip().endswith(b"}")))
 
 
 def _records_of(document: bytes, number: int) -> Iterator[Line]:
-    """The records of a document; of what is none, its lines."""
+    """Yield the records of a document; the lines of an invalid one."""
     try:
         batch = json.loads(document)
         records = list(_batch_records(batch))
@@ -65,7 +65,7 @@ def _records_of(document: bytes, number: int) -> Iterator[Line]:
 
 
 def _places(document: bytes, number: int, count: int) -> list[int]:
-    """The line of each record: that of its body, where the document has many lines."""
+    """Return the line of each record: that of its body, if the document has many lines."""
     found = [body.start() for body in _BODY.finditer(document)] if document.count(b"\n") > 1 else []
     if len(found) != count:
         return [number] * count
@@ -77,7 +77,7 @@ def _places(document: bytes, number: int, count: int) -> list[int]:
 
 
 def _batch_records(batch: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Each record as a log collector's object, or as the journal's entry that it is."""
+    """Yield each record as a log collector's object, or as a journal entry."""
     for one in batch.get("resourceLogs") or ():
         resource = _attributes(one.get("resource") or {})
         for scope in one.get("scopeLogs") or one.get("instrumentationLibraryLogs") or ():
@@ -106,7 +106,7 @@ def _attributes(item: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _value(value: Mapping[str, Any], depth: int = 0) -> Any:  # noqa: ANN401  # JSON's own types
-    """What an AnyValue holds."""
+    """Return the content of an AnyValue."""
     if depth > _DEEPEST or not value:
         return ""
     if "kvlistValue" in value:

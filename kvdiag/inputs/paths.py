@@ -1,4 +1,4 @@
-"""What the user named → the sources to read: files, the logs of folders, standard input."""
+"""The sources of the paths that the user named: files, the logs in folders, standard input."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def sources(
     evidence: Callable[[str, bytes], str] = lambda _name, _head: "",
     stdin: Callable[[], Reader] | None = None,
 ) -> Iterator[Source]:
-    """Give what can be read of `paths`, in their order; no path and `-` mean standard input.
+    """Yield the sources of `paths`, in their order; no path and `-` mean standard input.
 
-    Of a folder, at any depth, the files that are logs, the older ones of a rotated set first. A file that is reached
-    twice is given once. What cannot be read goes to `problem`, now or while a source is read, and the others go on:
-    an InputError for what was named, a SkippedError for what was found. `evidence` gives a word for a file that is no
-    log and wanted all the same, by its name and first bytes; the source has it. `stdin` opens what was kept of standard
-    input. Raises UsageError when standard input is a terminal.
+    Of a folder, at any depth, the files that are logs, older ones of a rotated set first. A file that is reached twice
+    is yielded once. Unreadable inputs go to `problem`, now or while a source is read, and the others are still read: an
+    InputError if the user named it, a SkippedError if it was found. `evidence` takes the name and first bytes of a file
+    that is no log, and returns the kind of evidence in it, if any; the source has it. `stdin` opens the saved standard
+    input. Raises UsageError if standard input is a terminal.
     """
     seen: set[Identity] = set()
     empties = EmptyFileCounter(problem)
@@ -66,7 +66,7 @@ def _stdin(seen: set[Identity], hooks: InputHooks, stdin: Callable[[], Reader]) 
 
 
 def _named(name: str, seen: set[Identity], hooks: InputHooks) -> Iterator[Source]:
-    """Give the sources of one path the user wrote."""
+    """Yield the sources of one path."""
     path = Path(name)
     try:
         status = path.stat()
@@ -84,7 +84,7 @@ def _named(name: str, seen: set[Identity], hooks: InputHooks) -> Iterator[Source
 
 
 def _guarded(name: str, found: Iterator[Source], hooks: InputHooks) -> Iterator[Source]:
-    """Give the sources of one file; a fault of kvdiag while it looks into the file costs that file, not the run."""
+    """Yield the sources of one file; a bug in kvdiag while the file is opened skips this file only."""
     with skip_faults(name, hooks.problem):
         yield from found
 
@@ -97,9 +97,9 @@ def _is_new(status: os.stat_result, seen: set[Identity]) -> bool:
 
 
 class _FileEntry(NamedTuple):
-    """A file, as it is called and was found; `fault` is what it is when it cannot be read: named, or only found.
+    """A file; `fault` is the error if it cannot be read: InputError if the user named it, SkippedError if it was found.
 
-    `below` is its path below the folder that was named.
+    `below` is its path below the folder that the user named.
     """
 
     name: str
@@ -110,14 +110,14 @@ class _FileEntry(NamedTuple):
 
 
 def _file(at: _FileEntry, hooks: InputHooks) -> Iterator[Source]:
-    """Give a file as a source, or those that are in it."""
+    """Yield a file as a source, or the sources in it."""
     try:
-        is_pipe = at.fault is InputError and stat.S_ISFIFO(at.status.st_mode)  # its writer may come later
+        is_pipe = at.fault is InputError and stat.S_ISFIFO(at.status.st_mode)  # opening it waits for its writer
         file = at.path.open("rb", buffering=0) if is_pipe else open_file(at.path)
     except OSError as error:
         hooks.problem(unreadable(at.name, error))
         return
-    if is_pipe:  # to look into it is to take from it
+    if is_pipe:  # its first bytes can be read only once
         yield from _stream(at.name, file, hooks)
         return
     with file:
@@ -162,7 +162,7 @@ def _regular(at: _FileEntry, file: FileIO, hooks: InputHooks) -> Iterator[Source
 
 
 def _stream(name: str, stream: Reader, hooks: InputHooks) -> Iterator[Source]:
-    """Give what comes through a pipe: looked at once, and then read from where that ended."""
+    """Yield the sources of a pipe, whose first bytes are read once and replayed."""
     budget = Budget()
     try:
         sniffed, reader = sniff.open_sniffed(MeteredReader(stream, budget.add_packed), budget)
@@ -190,7 +190,7 @@ def _stream(name: str, stream: Reader, hooks: InputHooks) -> Iterator[Source]:
 
 
 def _folder(folder: Path, seen: set[Identity], hooks: InputHooks) -> Iterator[Source]:
-    """Give the logs of a folder; say so when there is none."""
+    """Yield the logs of a folder; report a folder without logs."""
     holds_log = False
     for path in sorted(walk_files(folder, hooks.problem), key=age_order):
         try:

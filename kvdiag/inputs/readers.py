@@ -1,4 +1,4 @@
-"""Readers of bytes: the least every input gives, and the small ones made of it."""
+"""The interface of readers of bytes, and small wrappers."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from typing import Protocol
 
 
 class Reader(Protocol):
-    """A raw file, or what reads like one."""
+    """A raw file, or an object with its interface."""
 
     def readinto(self, buffer: memoryview, /) -> int:
-        """Fill the buffer from its beginning; the number of bytes, 0 at the end."""
+        """Fill the buffer from its beginning; return the number of bytes, 0 at the end."""
 
     def close(self) -> None:
-        """Give back what is held open."""
+        """Close what is open."""
 
 
 def read_up_to(reader: Reader, size: int) -> bytes:
-    """Give the next `size` bytes, fewer only at the end; a pipe may need several reads for them."""
+    """Return the next `size` bytes, fewer only at the end; a pipe may need several reads."""
     buffer, held = memoryview(bytearray(size)), 0
     while held < size and (got := reader.readinto(buffer[held:])):
         held += got
@@ -24,13 +24,13 @@ def read_up_to(reader: Reader, size: int) -> bytes:
 
 
 class ReplayReader:
-    """Bytes that are at hand, and then a reader: its first bytes, which were already looked at, given once more."""
+    """Replays bytes that were already read, and then reads on."""
 
     def __init__(self, head: bytes, rest: Reader | None = None) -> None:
         self._head, self._rest = head, rest
 
     def readinto(self, buffer: memoryview, /) -> int:
-        """Give the head first, then what follows."""
+        """Fill the buffer with the replayed bytes, then with those that follow."""
         if not self._head:
             return self._rest.readinto(buffer) if self._rest else 0
         chunk, self._head = self._head[: len(buffer)], self._head[len(buffer) :]
@@ -38,34 +38,34 @@ class ReplayReader:
         return len(chunk)
 
     def close(self) -> None:
-        """Close the reader beneath."""
+        """Close the wrapped reader."""
         if self._rest:
             self._rest.close()
 
 
 class ByteSource(Protocol):
-    """What has `readinto`, as every input and every text in memory does."""
+    """An object with `readinto`, such as an input or a text in memory."""
 
     def readinto(self, buffer: memoryview, /) -> int | None:
         """Fill the buffer from its beginning; the number of bytes, 0 at the end."""
 
 
 class BorrowedReader:
-    """A reader of which nothing is closed here."""
+    """A reader whose owner closes it."""
 
     def __init__(self, lender: ByteSource) -> None:
         self._lender = lender
 
     def readinto(self, buffer: memoryview, /) -> int:
-        """Fill the buffer from the lender."""
+        """Fill the buffer."""
         return self._lender.readinto(buffer) or 0
 
     def close(self) -> None:
-        """Do nothing: the lender closes the reader."""
+        """Do nothing: the owner closes the reader."""
 
 
 class FailingReader:
-    """What follows the place at which a reader could not go on."""
+    """The rest of a reader after a fault."""
 
     def __init__(self, fault: Exception, reader: Reader) -> None:
         self._fault, self._reader = fault, reader

@@ -1,11 +1,11 @@
-r"""Recordings of a terminal: what asciinema and `script` keep of a session, as the lines that stood on the screen.
+r"""Rewrite recordings of a terminal, by asciinema and `script`, to the lines that were on the screen.
 
     {"version": 2, "width": 174, "height": 52, "timestamp": 1554107037, "env": {"TERM": "xterm-256color"}}
     [0.131093, "o", "\u001b[1m#\u001b[0m \r\u001b]2;root@worker-1: ~\u0007"]
     Script started on 2024-03-12 08:00:00+00:00 [TERM="xterm" TTY="/dev/pts/0" COLUMNS="174" LINES="52"]
 
-A line on the screen may come in many pieces, be written over, and hold codes for colours and titles. What was typed at
-a shell's prompt is no line of a log and is left out. Sources: asciicast v2 and v3 in asciinema's documentation,
+A line on the screen may be recorded in many pieces, be overwritten, and contain codes for colours and titles. Input at
+a shell's prompt is left out, since it is no log line. Sources: asciicast v2 and v3 in asciinema's documentation,
 script(1) of util-linux, ECMA-48.
 """
 
@@ -22,7 +22,7 @@ _STARTED = b"Script started on "
 _ASCIICAST = lazy_regex(
     rb'\s*\{[^\n]{0,4000}"version" ?: ?[23]\b[^\n]{0,4000}\}\s*\n(?:\#[^\n]*\n)*\[ ?\d+(?:\.\d+)?, ?"[a-z]", ?"'
 )
-# What moves the cursor or erases, a shell that begins and ends to read a line, text, and codes that show nothing.
+# Cursor movement and erasing, begin and end of a shell's input line, text, and other codes, which are ignored.
 _PIECE = lazy_regex(
     r"(?P<move>[\n\r\b]|\x1b\[\d{0,4}[CDJK])|\x1b\[\?2004(?P<edit>[hl])|(?P<text>[^\x00-\x08\x0a-\x1f\x7f]+)"
     r"|\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]|[\x00-\x1f\x7f]"
@@ -31,14 +31,14 @@ _PROMPT = lazy_regex(r"(?:\([^)\n]{1,60}\) ?)?(?:\[?[\w.-]{1,64}@[\w.-]{1,253}[^
 
 
 def detect(head: bytes) -> LineRewriter | None:
-    """Tell by the first bytes of an input whether it is a recording."""
+    """Return the rewriter if the first bytes are those of a recording."""
     if _ASCIICAST.match(head):
         return _asciicast
     return _typescript if head.startswith(_STARTED) else None
 
 
 def _asciicast(lines: Lines) -> Iterator[Line]:
-    """The screen's lines, below when they were recorded, in the words of `script`."""
+    """Yield the lines of the screen after a first line with the time of the recording, as `script` writes it."""
     screen, first = _Screen(), lines.next() or b""
     yield lines.number, _start_line(first)
     while (line := lines.next()) is not None:
@@ -64,7 +64,7 @@ def _start_line(header: bytes) -> bytes:
 
 
 def _output(line: bytes) -> str:
-    """What an event of a recording shows; nothing for what was typed, marked or resized."""
+    """Return the output of an event of a recording; empty for input, markers and resizing."""
     try:
         event = json.loads(line)
     except ValueError:
@@ -76,21 +76,21 @@ def _output(line: bytes) -> str:
 
 
 class _Screen:
-    """The line that is being written."""
+    """The current line of the screen."""
 
     def __init__(self) -> None:
         self._cells: list[str] = []
         self._at = 0
-        self._is_typed = False  # of the line that a shell reads
+        self._is_typed = False  # whether the shell reads input
 
     @property
     def line(self) -> bytes:
-        """The line as it is now; empty where it is one of a shell's prompt."""
+        """Return the current line; empty if it is a shell prompt."""
         text = "".join(self._cells).rstrip()
         return b"" if _PROMPT.match(f"{text} ") else text.encode("utf-8", "replace")
 
     def show(self, text: str) -> Iterator[bytes]:
-        """Write a text; give the lines that it ended, but for those that were typed."""
+        """Write text; yield the lines that it completes, without typed ones."""
         for piece in _PIECE.finditer(text):
             if piece["text"]:
                 self._write(piece["text"])

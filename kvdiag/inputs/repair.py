@@ -1,8 +1,8 @@
-"""Text that something has damaged on its way, made legible: UTF-16, NUL bytes, typographic quotes, entities, escapes.
+"""Repair text that was damaged on its way: UTF-16, NUL bytes, typographic quotes, HTML entities, escapes.
 
-What is in need of mending shows in the first block, or in the first or the last line of a later one that might be, so
-that a sound log pays 2 % for what may begin anywhere. What was needed once is done to the end. No repair adds or takes
-a line.
+The first block is searched for damage; of later blocks only the first and the last line that contain a repair's mark,
+so that a sound log takes only 2 % longer. A repair that was needed once is applied to all later blocks. No repair adds
+or removes a line.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 _HEAD = 4096
 _CHUNK = 64 << 10
 _BOMS = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
-_NEAR = 2048  # bytes before and behind a mark
-_FEWEST = 16  # bytes by which UTF-16 without a mark can be told
+_NEAR = 2048  # bytes before and after a mark
+_FEWEST = 16  # bytes that are needed to detect UTF-16 without a byte order mark
 _RUN = lazy_regex(rb"\0{8,}")
 _BEGINS = rb'(?:[IWEF]\d{4} \d\d:|time="|\{"|<\d{1,3}>|[A-Z][a-z]{2} [ \d]\d \d\d:|\d{4}-\d\d-\d\d[T ]\d\d:)'
-# What was being written when the node went down, with the NUL bytes up to the line that was written after it.
+# An incomplete line from when the node went down, with the NUL bytes up to the line written after it.
 _TORN = lazy_regex(rb"^[^\n\0]++\0{2,}(?=" + _BEGINS + rb")", re.MULTILINE)
-# What a crash has left in place of what was written. Fewer may be of text whose characters take two bytes or four.
+# NUL bytes that a crash left in place of text. Fewer may be part of UTF-16 or UTF-32 text.
 _LOST = lazy_regex(rb"\0{4,}|\0{2,}(?=" + _BEGINS + rb")")
 _ENTITY = lazy_regex(rb"&(quot|apos|lt|gt|amp|nbsp|#\d{2,3}|#[xX][0-9a-fA-F]{2});")
 _QUOTE_ENTITY = lazy_regex(rb"&(?:quot|#0?34|#[xX]22);")
@@ -40,9 +40,9 @@ _ESCAPED = lazy_regex(
 _BARE_QUOTE = lazy_regex(rb'(?<!\\)"')
 _ESCAPE = lazy_regex(rb'\\(["\\/tr])')
 _CURLY = lazy_regex(rb"\xe2\x80[\x9c\x9d]")
-_WIDE, _NARROW = lazy_regex(rb"\xc2\xa0"), lazy_regex(rb"\xe2\x80\xaf")  # blanks that do not break
+_WIDE, _NARROW = lazy_regex(rb"\xc2\xa0"), lazy_regex(rb"\xe2\x80\xaf")  # no-break spaces
 _COLOURS = lazy_regex(rb"\x1b\[[0-9;]{0,20}[A-Za-z]")
-# What rsyslog makes of colours and tabs.
+# Colours and tabs as rsyslog escapes them.
 _OCTAL = lazy_regex(rb"#033\[[0-9;]{0,20}[A-Za-z]|#011")
 _JOURNAL = lazy_regex(rb'"MESSAGE" ?:')
 _LISTED = lazy_regex(rb'("MESSAGE" ?: ?)\[([0-9, ]*+)\]')
@@ -50,7 +50,7 @@ _UNESCAPED = {b"t": b"\t", b"r": b""}
 
 
 def utf16_encoding(head: bytes) -> str:
-    """Tell UTF-16, by its mark or by the NUL bytes beside ASCII, which are every other byte; else nothing."""
+    """Return the UTF-16 codec, by the byte order mark, or if every other byte is NUL; empty for other encodings."""
     for bom, name in _BOMS:
         if head.startswith(bom):
             return name
@@ -64,16 +64,16 @@ def utf16_encoding(head: bytes) -> str:
 
 
 def decoded_head(head: bytes) -> bytes:
-    """Give the first bytes of an input as they will be read: decoded, and without runs of NUL bytes."""
+    """Return the first bytes of an input decoded, and without runs of NUL bytes."""
     name = utf16_encoding(head)
     return head[: len(head) & ~1].decode(name, "replace").encode() if name else _RUN.sub(b"", head)
 
 
 class Transcoded:
-    """A reader of UTF-16 as one of UTF-8; of anything else as it is. Nothing is read before it is asked for."""
+    """Converts UTF-16 to UTF-8; passes other encodings through. Reads nothing before the first call."""
 
     def __init__(self, reader: Reader, most: int = _HEAD) -> None:
-        """Its first bytes, up to `most`, tell which it is."""
+        """Detect the encoding by the first bytes, up to `most`."""
         self._reader, self._most = reader, min(most, _HEAD)
         self._decoder: codecs.IncrementalDecoder | None = None
         self._held = b""
@@ -92,7 +92,7 @@ class Transcoded:
         return len(chunk)
 
     def close(self) -> None:
-        """Close the reader beneath."""
+        """Close the wrapped reader."""
         self._reader.close()
 
     def _begin(self) -> None:
@@ -105,7 +105,7 @@ class Transcoded:
         self._held = head.removeprefix(codecs.BOM_UTF8)
 
     def _decode(self, decoder: codecs.IncrementalDecoder) -> None:
-        """Take up more; a file may end within a character."""
+        """Decode more bytes; a file may end inside a character."""
         while not self._held:
             chunk = bytearray(_CHUNK)
             got = self._reader.readinto(memoryview(chunk))
@@ -115,7 +115,7 @@ class Transcoded:
 
 
 class RepairedBlock(NamedTuple):
-    """A block that can be read, how many of its lines a crash has cut, and from which, from 0, it took a piece."""
+    """A repaired block, how many of its lines a crash truncated, and which lines, from 0, lost a part."""
 
     data: bytes
     cut: int = 0
@@ -123,13 +123,13 @@ class RepairedBlock(NamedTuple):
 
 
 class TextRepair:
-    """The repairs that an input needs."""
+    """Detects and applies the repairs that an input needs."""
 
     def __init__(self) -> None:
         self._active: set[str] | None = None
 
     def repair(self, data: bytes) -> RepairedBlock:
-        """Give a block legible; those before it tell which repairs it needs, and what shows in it."""
+        """Return the block with the repairs that earlier blocks or its own text need."""
         cut, torn = 0, tuple[int, ...]()
         if b"\0" in data:  # 5 ms for 100 MB
             torn = tuple(_lines_with(_LOST, data))
@@ -147,7 +147,7 @@ class TextRepair:
 
 
 def _lines_with(pattern: re.Pattern[bytes], data: bytes) -> Iterator[int]:
-    """The lines, from 0, in which it is found, each once."""
+    """Yield the lines, from 0, that contain a match, each once."""
     line, at, last = 0, 0, -1
     for found in pattern.finditer(data):
         line += data.count(b"\n", at, found.start())
@@ -158,9 +158,9 @@ def _lines_with(pattern: re.Pattern[bytes], data: bytes) -> Iterator[int]:
 
 
 class _Repair(NamedTuple):
-    """What an input that needs it shows, a text without which no block does, how it is done, and to which lines.
+    """A repair: the pattern of the damage, a mark that damaged blocks contain, the function, and its lines.
 
-    The mark is a single byte or nothing: one byte is looked for at 20 GB/s, two at 1 GB/s.
+    The mark is one byte or empty: a search for one byte runs at 20 GB/s, for two at 1 GB/s.
     """
 
     pattern: re.Pattern[bytes]
@@ -170,7 +170,7 @@ class _Repair(NamedTuple):
 
 
 def _needs_repair(repair: _Repair, data: bytes) -> bool:
-    """Whether the first or the last line that has the mark needs the repair."""
+    """Return whether the first or the last line with the mark needs the repair."""
     lines = (_line_at(data, data.find(repair.mark)), _line_at(data, data.rfind(repair.mark, 0, -1)))
     return any(
         repair.pattern.search(line) for line in lines if not (repair.is_of_unquoted and _BARE_QUOTE.search(line))
@@ -178,38 +178,38 @@ def _needs_repair(repair: _Repair, data: bytes) -> bool:
 
 
 def _line_at(data: bytes, at: int) -> bytes:
-    """The line in which a byte stands, of a long one what is near."""
+    """Return the line at an offset; of a long line the part around it."""
     begins = data.rfind(b"\n", max(0, at - _NEAR), at) + 1 or max(0, at - _NEAR)
     ends = data.find(b"\n", at, at + _NEAR)
     return data[begins : ends if ends >= 0 else at + _NEAR]
 
 
 def _by_lines(data: bytes, mark: bytes, mend: Callable[[bytes], bytes]) -> bytes:
-    """Mend only lines that have the mark and no quote of their own: one that was left alone says nothing needs it."""
+    """Repair only lines with the mark and without an unescaped quote: a line with one is not damaged."""
     return b"\n".join(
         [mend(line) if mark in line and not _BARE_QUOTE.search(line) else line for line in data.split(b"\n")]
     )
 
 
 def _from_octal(data: bytes) -> bytes:
-    """Tabs for `#011`, nothing for colours."""
+    """Replace `#011` by tabs, and remove colours."""
     return _OCTAL.sub(lambda found: b"\t" if found[0] == b"#011" else b"", data)
 
 
 def _unescaped(line: bytes) -> bytes:
-    """The characters for their entities."""
+    """Replace entities by their characters."""
     return _ENTITY.sub(_character, line)
 
 
 def _straight(line: bytes) -> bytes:
-    """Quotes as a keyboard has them, for those of a word processor or a chat."""
+    """Replace typographic quotes by ASCII quotes."""
     for curly in (b"\xe2\x80\x9c", b"\xe2\x80\x9d", b"\xe2\x80\x9e", b"\xe2\x80\x9f"):
         line = line.replace(curly, b'"')
     return line.replace(b"\xe2\x80\x98", b"'").replace(b"\xe2\x80\x99", b"'")
 
 
 def _character(found: re.Match[bytes]) -> bytes:
-    """`&quot;` → `"`, `&#34;` → `"`; no entity makes a line end."""
+    """Return `"` for `&quot;` and `&#34;`; entities of control characters are not replaced."""
     name = found.group(1)
     if name in _NAMED:
         return _NAMED[name]
@@ -218,12 +218,12 @@ def _character(found: re.Match[bytes]) -> bytes:
 
 
 def _once_less(line: bytes) -> bytes:
-    r"""`\"Pod \\\"web\\\"\"` → `"Pod \"web\""`: a line that was copied out of a string."""
+    r"""Remove one level of escapes, `\"Pod \\\"web\\\"\"` → `"Pod \"web\""`: of a line copied from a string."""
     return _ESCAPE.sub(lambda found: _UNESCAPED.get(found.group(1), found.group(1)), line)
 
 
 def _as_text(data: bytes) -> bytes:
-    """A message that the journal has written as a list of bytes, as text, in which the scanner can find words."""
+    """Convert a journal message that is a list of bytes to text, so that the scanner can search it."""
     return _LISTED.sub(lambda found: found.group(1) + _quoted(found.group(2)), data)
 
 

@@ -1,4 +1,4 @@
-"""What the first bytes of an input say it is."""
+"""Detect the format of an input by its first bytes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _LOG_LINE = lazy_regex(
 )
 _DESCRIBED = lazy_regex(rb"Name:\ {2,}\S+\s+(?:Namespace|Roles|Labels|Annotations|StorageClass|IsDefaultClass):")
 _LOG_NAME = lazy_regex(r"(?:^|[^a-z])(?:logs?|syslog|messages|journal|dmesg)(?:[^a-z]|$)", re.IGNORECASE)
-# What a host is made of, as a sosreport copies it: settings and counters, which quote dates and are called as logs are.
+# System files of a host, as in a sosreport: settings and counters that contain dates or have names like logs.
 _OF_HOST = lazy_regex(
     r"(?:(?:[^/]+/)?|(?:.*/)?sosreport-[^/]+/)(?:boot|dev|etc|proc|sys|usr)/(?!.*\.log\b).+", re.DOTALL
 )
@@ -58,15 +58,15 @@ _DOCUMENT_NAME = lazy_regex(
     r"(?:readme|licen[cs]e|changelog|contributing).*|.*\.(?:md|rst|adoc|json|ya?ml|toml|html?|xml|csv|sh|py|go)(?:\.(?:gz|bz2|xz|zst))?",
     re.IGNORECASE,
 )
-# What lies beside logs and tells about them, with times at the line begins.
+# Notes about logs, whose lines may begin with times.
 _NOTES = {"scenario.txt", "source.txt"}
 
 
 class Sniffed(NamedTuple):
-    """What the first bytes of an input say.
+    """The format of an input according to its first bytes.
 
-    `compression` is one of `compressed.MAGICS` or empty, `text` the first bytes unpacked; `holds` says what that is:
-    `log`, `tar`, `zip` or `journal`. `problem` is why it cannot be read and what to do, empty when it can.
+    `compression` is one of `compressed.MAGICS` or empty, `text` the first bytes decompressed; `content` is `log`,
+    `tar`, `zip` or `journal`. `problem` is why it cannot be read and what to do, empty if it can.
     """
 
     compression: str
@@ -76,14 +76,14 @@ class Sniffed(NamedTuple):
 
 
 class Opened(NamedTuple):
-    """An input that was looked at, and all its bytes, unpacked."""
+    """The detected format of an input, and a reader of all its bytes, decompressed."""
 
     sniffed: Sniffed
     reader: Reader
 
 
 def open_sniffed(packed: Reader, budget: Budget) -> Opened:
-    """Look at the first bytes of an input, and give them again with what follows."""
+    """Detect the format by the first bytes; return it with a reader of all bytes."""
     first = _read_head(packed)
     compression = compression_of(first.text)
     if compression:
@@ -97,7 +97,7 @@ def open_sniffed(packed: Reader, budget: Budget) -> Opened:
 
 
 class _Head(NamedTuple):
-    """The first bytes of a reader, what is wrong when they are cut short, and a reader of those that follow."""
+    """The first bytes of a reader, the damage if they are truncated, and a reader of the following bytes."""
 
     text: bytes
     damage: DamagedError | None
@@ -132,27 +132,27 @@ def _problem(head: bytes) -> str:
 
 
 def _is_binary(head: bytes) -> bool:
-    """Whether there are more control characters than stray ones; NUL bytes among words, as a crash leaves, are some."""
+    """Return whether more than a tenth of the bytes are control characters; runs of NUL bytes are not counted."""
     text = legible.decoded_head(head)
     return not text or len(text.translate(None, _TEXT)) * 10 > len(text)
 
 
 def begins_as_log(text: bytes) -> bool:
-    """Whether the first line is one of a log."""
+    """Return whether the first line is a log line."""
     return _LOG_LINE.match(text) is not None
 
 
 def is_log_name(name: str) -> bool:
-    """Whether a file is called as logs are, and not as documents are."""
+    """Return whether a file has the name of a log, and not of a document."""
     return _LOG_NAME.search(name) is not None and _DOCUMENT_NAME.fullmatch(name) is None
 
 
 def looks_like_log(path: str, text: bytes) -> bool:
-    """Whether a file that nobody named is worth reading: by its name, else by its first lines, unpacked.
+    """Return whether a file that was found is a log: by its name, else by its first lines, decompressed.
 
-    `path` is below what was named: of a host's /etc, /proc and the like only what is called .log is one. Documents are
-    read when most of their lines look logged (a journal exported as .json does, a README that quotes a log does not),
-    any other file when one line does, or what kubectl describes, whose events stand at the end.
+    `path` is below the folder that the user named; in a host's /etc, /proc and the like only .log files are logs.
+    Documents are logs if most of their lines are log lines (of a journal exported as .json they are, of a README that
+    quotes a log they are not), any other file if one line is, or output of `kubectl describe`, which ends with events.
     """
     name = path.rpartition("/")[2]
     if name in _NOTES or _OF_HOST.fullmatch(path):

@@ -1,4 +1,4 @@
-"""One input: its name, what is known of it, and its bytes."""
+"""An input: its name, its metadata, and its bytes."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ STDIN = "stdin"
 
 
 class Source(NamedTuple):
-    """An input that can be read, as `kvdiag.inputs.paths.sources` gives it.
+    """An input that can be read, as `kvdiag.inputs.paths.sources` yields it.
 
-    `name` is as the user gave it; a file found in a folder or archive has its name before its own; `stdin` is standard
-    input. `path` is None for a stream and for a member of an archive: those are `given`, and can be opened once, before
-    the next source is asked for. `size` and `modified` (bytes, and seconds since 1970) are None where they are not
-    known. `compression` is one of `compressed.MAGICS`, or empty; `evidence` is empty for a log. `is_named` is
-    false for what was only found in a folder or an archive.
+    `name` is as the user gave it; files in a folder or archive have its name first; `stdin` is standard input. `path`
+    is None for a stream and for a member of an archive: their reader is `given`, and can be opened once, before the
+    next source is requested. `size` and `modified` (bytes, and seconds since 1970) are None if unknown. `compression`
+    is one of `compressed.MAGICS`, or empty; `evidence` is empty for a log. `is_named` is False if the input was only
+    found in a folder or an archive.
     """
 
     name: str
@@ -45,11 +45,11 @@ class Source(NamedTuple):
 
     @property
     def place(self) -> Provenance:
-        """Of which node and container it is, where its path says so."""
+        """Return node and container according to the path."""
         return provenance_of(self.name)
 
     def open(self) -> SourceReader:
-        """Begin to read. What is wrong with the input goes to `problem`, and the bytes end: nothing is raised."""
+        """Open the input. Errors go to `problem`, and the bytes end: nothing is raised."""
         try:
             reader = self.given or self._open_reader()
         except OSError as error:
@@ -68,15 +68,15 @@ class Source(NamedTuple):
 
 
 class WatchedFile:
-    """A regular file, read without its holes: what changed about it while it was read goes to `problem` at its end."""
+    """A regular file, read without its holes; if it changed meanwhile, that goes to `problem` at its end."""
 
     def __init__(self, path: Path, file: io.FileIO, problem: Callable[[str], None]) -> None:
         self._path, self._file, self._problem = path, file, problem
         self._size: int | None = os.fstat(file.fileno()).st_size  # None once the end was reached
 
     def readinto(self, buffer: memoryview, /) -> int:
-        """Fill the buffer; of a hole in the file, NUL bytes that nobody wrote, only its beginning is given."""
-        got = self._file.readinto(buffer) or 0  # None where a file of /proc has nothing to say now
+        """Fill the buffer; of a hole in a sparse file only the first NUL bytes are returned."""
+        got = self._file.readinto(buffer) or 0  # None if a file of /proc has no data now
         if got:
             if not buffer[got - 1] and not buffer[0] and not any(buffer[:got]):
                 self._skip_hole()
@@ -90,7 +90,7 @@ class WatchedFile:
         self._file.close()
 
     def _skip_hole(self) -> None:
-        """Go on with the next bytes that were written."""
+        """Skip to the next data."""
         at = self._file.tell()
         try:
             os.lseek(self._file.fileno(), at, os.SEEK_DATA)
@@ -99,7 +99,7 @@ class WatchedFile:
                 self._file.seek(0, os.SEEK_END)
 
     def _check(self) -> None:
-        """Tell whether the file is shorter than it was, as after copytruncate, or another one has its name."""
+        """Report if the file was truncated, as by copytruncate, or replaced by another of its name."""
         now, read = os.fstat(self._file.fileno()), self._file.tell()
         if now.st_size < max(self._size or 0, read):
             self._problem(f"it was cut to {now.st_size} bytes while it was read; lines are missing")
@@ -107,20 +107,20 @@ class WatchedFile:
         try:
             there = self._path.stat()
         except OSError:
-            return  # removed: what it held was read
+            return  # removed after it was read
         if (there.st_dev, there.st_ino) != (now.st_dev, now.st_ino):
             self._problem("another file took its name while it was read; run kvdiag again to read that one too")
 
 
 class SourceReader:
-    """The bytes of a source, unpacked; to be closed, or used as a context. A fault while reading ends them."""
+    """The bytes of a source, decompressed; a context manager. A fault while reading ends them."""
 
     def __init__(self, reader: Reader, source: Source) -> None:
         self._reader, self._source = reader, source
         self._begun, self._ended = False, False
 
     def readinto(self, buffer: memoryview, /) -> int:
-        """Fill the buffer from its beginning; the number of bytes, 0 at the end."""
+        """Fill the buffer from its beginning; return the number of bytes, 0 at the end."""
         if self._ended:
             return 0
         try:
@@ -148,24 +148,24 @@ class SourceReader:
 
 
 def damage_text(damage: DamagedError, *, read: bool) -> str:
-    """Say what is wrong, whether something was read before it, and the next step."""
+    """Return a message with the damage, whether bytes before it were read, and the next step."""
     return f"{damage}; {'what came before it was read, ' if read else ''}{damage.advice}"
 
 
 def unreadable(name: str, error: OSError) -> InputError:
-    """Say what the system said, and the next step where there is one."""
+    """Return the system's error message, with the next step if there is one."""
     if isinstance(error, PermissionError):
         return InputError(name, "permission denied; read it as root (sudo), or copy it with cat")
     return InputError(name, f"cannot be read: {(error.strerror or str(error)).lower()}")
 
 
 class Stdin:
-    """Standard input as bytes; closing it is not ours."""
+    """Standard input as bytes, which is never closed."""
 
     def readinto(self, buffer: memoryview, /) -> int:
-        """Give what one read gives, or more."""
+        """Fill the buffer with the bytes of one read, or more."""
         buffered = cast("io.BufferedReader", sys.stdin.buffer)
-        return buffered.readinto1(buffer)  # one read at a time: Ctrl-C is heard between two, not within one
+        return buffered.readinto1(buffer)  # one read at a time, so that Ctrl-C is handled between two reads
 
     def close(self) -> None:
         """Do nothing: standard input stays open."""

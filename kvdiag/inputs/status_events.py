@@ -1,8 +1,9 @@
-"""What the status of a pod or of a node tells, as the events that Kubernetes would have made of it.
+"""Convert the status of a pod or node to events like those of Kubernetes.
 
     state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {reason: OOMKilled, exitCode: 137, …}}
 
-Events are gone after an hour; the status stays. Source: the types of Kubernetes' API, core/v1, and kubectl's describe.
+Events are deleted after an hour; the status remains. Source: the types of Kubernetes' API, core/v1, and kubectl's
+describe.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ Plain = Mapping[str, object]
 _BEGINNING = frozenset(("ContainerCreating", "PodInitializing"))
 _RESTARTED = frozenset(
     ("Unknown", "ContainerStatusUnknown", "Completed")
-)  # of a container that an end of its node ended
+)  # reasons of containers that ended with their node
 _CONTAINERS = ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses")
 
 
 class About(NamedTuple):
-    """The object whose status it is, and the node that it is on."""
+    """The object of the status, and its node."""
 
     kind: str
     name: str
@@ -28,7 +29,7 @@ class About(NamedTuple):
 
 
 class State(NamedTuple):
-    """A state of a container: `Running`, `Waiting` or `Terminated`, and what is known of it; times are RFC 3339."""
+    """A state of a container: `Running`, `Waiting` or `Terminated`, with its details; times are RFC 3339."""
 
     kind: str
     reason: str = ""
@@ -41,7 +42,7 @@ class State(NamedTuple):
 
 
 def is_pod(item: Plain) -> bool:
-    """Whether an object is a pod; in a list it may be without its kind."""
+    """Return whether an object is a pod; in a list it may have no kind."""
     status = _inner(item, "status")
     return (
         item.get("kind", "Pod") == "Pod"
@@ -51,7 +52,7 @@ def is_pod(item: Plain) -> bool:
 
 
 def events_of(pod: Plain) -> Iterator[Plain]:
-    """The events that a pod's status tells of, and one of what phase it is in."""
+    """Yield an event with the phase of a pod, and events for the rest of its status."""
     metadata, status = _inner(pod, "metadata"), _inner(pod, "status")
     name, namespace = _word(metadata, "name"), _word(metadata, "namespace")
     about = About("Pod", name, namespace, _word(_inner(pod, "spec"), "nodeName"))
@@ -83,7 +84,7 @@ def _of_pod(about: About, status: Plain) -> Iterator[Plain]:
 
 
 def container_events(about: About, name: str, now: State | None, last: State | None, restarts: str) -> Iterator[Plain]:
-    """The events of one container: how it ended last, and what it is now."""
+    """Yield the events of one container: its last termination, and its current state."""
     for state in (last, now):
         if state is None:
             continue
@@ -110,13 +111,13 @@ def container_events(about: About, name: str, now: State | None, last: State | N
 
 
 def node_condition(about: About, kind: str, status: str, reason: str, message: str, since: str) -> Plain:
-    """The event of a node's condition, which is bad where it is not Ready, and where it is anything else."""
+    """Return the event of a node's condition; a Warning if Ready is false, or if another condition is true."""
     is_bad = status == "Unknown" or (status == "True") is (kind != "Ready")
     return make_event(about, reason or kind, f"Condition {kind} is {status}: {message}", since, is_bad=is_bad)
 
 
 def make_event(about: About, reason: str, message: str, time: str, *, is_bad: bool) -> Plain:
-    """An event as the API has it."""
+    """Return an event as in the API."""
     involved = {"kind": about.kind, "namespace": about.namespace, "name": about.name}
     return {
         "kind": "Event",

@@ -1,7 +1,7 @@
-"""A zip without its list of files, which stands at its end → its members, as the header before each tells of them.
+"""Read the members of a truncated zip by the header before each, since the list of files at its end is missing.
 
-A download that broke off has lost the list. Members that are packed by deflate say themselves where they end; what is
-stored as it is has its length before it, or the rest cannot be found.
+An interrupted download has no list. Members compressed with deflate mark their end. Stored members must have their
+length in the header, or the next member cannot be found.
 """
 
 from __future__ import annotations
@@ -17,36 +17,36 @@ _HEADER = struct.Struct("<4sHHHHHIIIHH")
 _MAGIC = b"PK\x03\x04"
 _STORED, _DEFLATED = 0, 8
 _ENCRYPTED, _SIZE_BEHIND = 1, 8
-_LONGEST_DESCRIPTOR = 24  # bytes behind a member whose length was not known before
+_LONGEST_DESCRIPTOR = 24  # bytes after a member whose length is not in its header
 _CHUNK = 64 << 10
-MOST_PASSED = 1 << 30  # unpacked bytes of a member that nobody asked for, which are read to find the next
+MOST_PASSED = 1 << 30  # decompressed bytes of a skipped member, which are read to find the next one
 _CUT = "the archive is truncated"
 
 
 class FoundMember(NamedTuple):
-    """A member: its name, and its bytes, to be read before the next is asked for."""
+    """A member: its name, and its bytes, to be read before the next is requested."""
 
     name: str
     inside: MemberReader
 
 
 class MemberReader:
-    """The bytes of one member. Raises DamagedError where they end before it does."""
+    """The bytes of one member. Raises DamagedError if the archive ends before it does."""
 
     def __init__(self, file: IO[bytes], begins: int, length: int | None) -> None:
-        """`length` is that of what is stored as it is; None for what is packed."""
+        """`length` is the length of a stored member; None for a compressed one."""
         self._file, self._at, self._left = file, begins, length
         self._unpacker = None if length is not None else zlib.decompressobj(-zlib.MAX_WBITS)
         self._packed = b""
 
     def readinto(self, buffer: memoryview, /) -> int:
-        """Give the next bytes; 0 at the end."""
+        """Fill the buffer with the next bytes; 0 at the end."""
         got = self._stored(len(buffer)) if self._unpacker is None else self._unpacked(self._unpacker, len(buffer))
         buffer[: len(got)] = got
         return len(got)
 
     def end(self) -> int:
-        """Where the member ends in the archive; what was not asked for is read over."""
+        """Return where the member ends in the archive; the rest of it is skipped."""
         buffer, passed = memoryview(bytearray(_CHUNK)), 0
         while got := self.readinto(buffer):
             passed += got
@@ -88,7 +88,7 @@ class MemberReader:
 
 
 def scan_members(file: IO[bytes]) -> Iterator[FoundMember]:
-    """Give the files of a zip that lost its end, in their order. Raises DamagedError where it breaks off."""
+    """Yield the files of a truncated zip in their order. Raises DamagedError where it ends."""
     at = 0
     while True:
         file.seek(at)

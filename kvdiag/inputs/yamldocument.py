@@ -1,4 +1,4 @@
-"""Lists of events or pods as YAML, as `kubectl get events -o yaml` and must-gather write them: an event a line.
+"""Rewrite lists of events or pods in YAML, as `kubectl get events -o yaml` and must-gather write them, to lines.
 
     apiVersion: v1
     items:
@@ -6,8 +6,8 @@
       count: 13
       involvedObject:
 
-Each event is read alone: a list takes the memory of one of them. One that is cut or broken stays lines. A pod alone, as
-`kubectl get pod NAME -o yaml` prints it, is read as a list of one.
+Only one event is in memory at a time. A truncated or invalid one is passed through as lines. A single pod, as `kubectl
+get pod NAME -o yaml` prints it, is read as a list of one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kvdiag.base.regex import lazy_regex
 from kvdiag.inputs.lines import Line, LineRewriter, Lines
 from kvdiag.inputs.status_events import events_of, is_pod
 
-_LONGEST_EVENT = 256 << 10  # bytes; a longer one stays lines
+_LONGEST_EVENT = 256 << 10  # bytes; a longer one is passed through as lines
 _START = lazy_regex(
     rb"(?:\xef\xbb\xbf)?(?:---[^\n]{0,200}\n)?(?:apiVersion: \S{1,60}\s*\n)?(?:kind: \w{0,60}List\s*\n)?"
     rb"items:[ \r]*\n {0,8}- "
@@ -30,20 +30,20 @@ _ENDED = lazy_regex(rb"(?s)\nstatus: *\r?\n.*?(?<=\n) {2,8}containerStatuses: *\
 _ABOUT = lazy_regex(rb"\n *(?:involvedObject|regarding): *\r?\n")
 _POD = lazy_regex(rb"(?s)(?:\n|- ) *kind: Pod\s.*?\n *(?:containers|containerStatuses):")
 _POD_KEY = lazy_regex(rb"^ *(?:phase|containerStatuses):", re.MULTILINE)
-_POD_KEYS = {b"metadata": (b"name:", b"namespace:"), b"spec": (b"nodeName:",)}  # of a pod, whose status is read whole
+_POD_KEYS = {b"metadata": (b"name:", b"namespace:"), b"spec": (b"nodeName:",)}  # of a pod, besides its status
 _AROUND = lazy_regex(rb"---|(?:apiVersion|kind|items|metadata): *| +(?:resourceVersion|selfLink): ")
 _MESSAGE_KEY = lazy_regex(rb"^(?: *- | +)(?:message|note):", re.MULTILINE)
 
 
 def detect(head: bytes) -> LineRewriter | None:
-    """Tell by the first bytes of an input whether it is such a list, or a pod with its status."""
+    """Return the rewriter if the first bytes are those of such a list, or of a pod with its status."""
     if _ALONE.match(head) and _ENDED.search(head):
         return _pod
     return _events if _START.match(head) and (_ABOUT.search(head) or _POD.search(head)) else None
 
 
 def _events(lines: Lines) -> Iterator[Line]:
-    """The events of a list as JSON, each at the line of its message; of what is around them what tells anything."""
+    """Yield the events of a list as JSON, each at the line of its message, and other lines except the list's frame."""
     held, number, before = bytearray(), 0, 0
     while piece := lines.piece():
         at = lines.number + (not piece.endswith(b"\n"))
@@ -65,7 +65,7 @@ def _events(lines: Lines) -> Iterator[Line]:
 
 
 def _pod(lines: Lines) -> Iterator[Line]:
-    """The events of a pod that stands alone; what is too long, and what follows it, as the lines it has."""
+    """Yield the events of a single pod; a too long document, and the lines after it, unchanged."""
     held, first, is_inside, begins = bytearray(), 0, True, True
     while piece := lines.piece():
         at = lines.number + (not piece.endswith(b"\n"))
@@ -85,7 +85,7 @@ def _pod(lines: Lines) -> Iterator[Line]:
 
 
 def _event(item: bytes, number: int) -> Iterator[Line]:
-    """One item of a list; what is no YAML, or too long to be one event, as the lines it has."""
+    """Yield one item of a list as events; invalid YAML, or a too long item, as its lines."""
     from kvdiag.base.errors import PatternError
     from kvdiag.base.yamlread import read_yaml
 
@@ -104,7 +104,7 @@ def _event(item: bytes, number: int) -> Iterator[Line]:
 
 
 def _status_lines(item: bytes) -> bytes:
-    """What is asked of a pod: its name, its node and its status; to read all of it takes ten times as long."""
+    """Return the lines of a pod with its name, node and status; parsing all takes ten times as long."""
     lines = item.split(b"\n")
     indent = len(lines[0]) - len(lines[0].lstrip(b" -"))
     kept = []

@@ -63,7 +63,7 @@ class Event(NamedTuple):
 
     @property
     def is_from_controller(self) -> bool:
-        """Return whether a controller printed it: `node` is then the node in the line, the clock is another's."""
+        """Return whether a controller printed it: `node` is then the node in the line."""
         return self.component in CONTROLLERS or self.kind.startswith(CONTROLLER_CALLS)
 
     @property
@@ -79,7 +79,7 @@ class Event(NamedTuple):
         return ""
 
     def value(self, name: str) -> str:
-        """Return the attribute of that name, else the ref of that kind, else ""; `component` is the event's component."""
+        """Return the attribute of that name, else the ref of that kind, else empty; or the component."""
         return self.component if name == "component" else self.attrs.get(name) or self.ref(name)
 
 

@@ -1,4 +1,4 @@
-"""Bytes of any reader → blocks that end at a line end, in bounded memory."""
+"""Divide the bytes of a reader into blocks that end at a line end, in limited memory."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 SIZE = 256 << 10  # bytes that are read at a time
-# How far back a block may end before its last line, so that a record of many lines stays whole.
+# How many bytes before its last line a block may end, to keep a record of many lines in one block.
 LOOK_BACK = 64 << 10
-MOST_LOOKED_AT = 1000  # lines in that; no record of more is kept whole, and 64 KB may be as many blank lines
+MOST_LOOKED_AT = 1000  # lines in LOOK_BACK; a longer record is divided, and 64 KB may be blank lines only
 
 
 class BlockSource(Protocol):
-    """What has `readinto`: a raw file, standard input, a decompressor."""
+    """An object with `readinto`: a raw file, standard input, a decompressor."""
 
     def readinto(self, buffer: memoryview, /) -> int | None:
         """Fill the buffer from its beginning; the number of bytes, 0 at the end."""
@@ -25,8 +25,8 @@ class Block(NamedTuple):
     """Whole lines of one input.
 
     `first_line` is the number of its first line in the input, from 0; `lines` how many there are; `truncated` how many
-    of them were cut because they were too long. Only the last block of an input may lack its final newline. `torn` are
-    the numbers, from 0 in the input, of lines from which a crash has taken a piece.
+    of them were truncated because they were too long. Only the last block of an input may have no final newline. `torn`
+    are the numbers, from 0 in the input, of lines that lost a part in a crash.
     """
 
     data: bytes
@@ -36,12 +36,12 @@ class Block(NamedTuple):
     torn: tuple[int, ...] = ()
 
     def torn_within(self, first_line: int, lines: int) -> tuple[int, ...]:
-        """Those of the torn lines that are among these."""
+        """Return the torn lines in this range."""
         return self.torn[bisect_left(self.torn, first_line) : bisect_left(self.torn, first_line + lines)]
 
 
 class _Buffer:
-    """Bytes that were read and not yet given out; it grows where a line or record is long."""
+    """Bytes that were read and not yet returned; grows for long lines and records."""
 
     def __init__(self, size: int, longest: int) -> None:
         self.size, self.max_size = size, size + max(longest, LOOK_BACK)
@@ -50,7 +50,7 @@ class _Buffer:
         self.held = 0
 
     def fill(self, reader: BlockSource) -> int:
-        """Read once behind what is held; give how many bytes came."""
+        """Read once and append; return how many bytes were read."""
         if self.held + self.size > len(self.bytes):
             self.view.release()
             self.bytes.extend(bytes(min(2 * len(self.bytes), self.max_size) - len(self.bytes)))
@@ -60,13 +60,13 @@ class _Buffer:
         return got
 
     def pop(self, cut: int) -> bytes:
-        """Give out the first `cut` bytes and move the rest to the front."""
+        """Return the first `cut` bytes and move the rest to the front."""
         data = bytes(self.view[:cut])
         self.drop(cut)
         return data
 
     def drop(self, cut: int) -> None:
-        """Forget the first `cut` bytes."""
+        """Drop the first `cut` bytes."""
         rest = self.held - cut
         self.view[:rest] = self.view[cut : self.held]
         self.held = rest
@@ -78,12 +78,11 @@ def blocks(
     longest: int = 1 << 20,
     begins: Callable[[bytes], bool] | None = None,
 ) -> Iterator[Block]:
-    """Read `size` bytes at a time, by default `SIZE`, and give what is complete, line numbers counted.
+    """Read `size` bytes at a time, by default `SIZE`, and yield complete lines as blocks.
 
-    A line over `longest` bytes is cut to that, the rest of it skipped and counted. With `begins`, which says whether
-    a line (without newline) begins a record, a block ends before the last line that does, if that is not more than
-    64 KB or 1,000 lines back: a record of many lines is then in one block. Memory stays under `size` + `longest` and
-    one block.
+    A line over `longest` bytes is truncated and counted. With `begins`, which returns whether a line (without newline)
+    begins a record, a block ends before the last such line, if that is at most 64 KB or 1,000 lines back: a record of
+    many lines is then in one block. Memory is limited to `size` + `longest` and one block.
     """
     buffer = _Buffer(size or SIZE, longest)
     first_line, skipping = 0, False
@@ -108,7 +107,7 @@ def blocks(
 
 def _block(data: bytes, first_line: int, longest: int) -> Block:
     truncated = 0
-    if len(data) > longest:  # else no line in it can be
+    if len(data) > longest:  # otherwise no line can be too long
         lines = data.split(b"\n")
         truncated = sum(len(line) > longest for line in lines)
         data = b"\n".join([line[:longest] for line in lines]) if truncated else data
@@ -117,7 +116,7 @@ def _block(data: bytes, first_line: int, longest: int) -> Block:
 
 
 def _cut(buffer: _Buffer, got: int, begins: Callable[[bytes], bool] | None) -> int:
-    """Give where the block ends: 0 when nothing of what is held can be given out yet."""
+    """Return where the block ends: 0 if no part of the buffer can be returned yet."""
     held = buffer.held
     # Without `begins` only the bytes that are new can hold a newline.
     last = buffer.bytes.rfind(b"\n", held - got if begins is None else 0, held) + 1
@@ -126,7 +125,7 @@ def _cut(buffer: _Buffer, got: int, begins: Callable[[bytes], bool] | None) -> i
     limit, ends = max(0, held - LOOK_BACK), last
     for _ in range(MOST_LOOKED_AT):
         if not ends:
-            return 0  # all that is held belongs to one record, and it is not yet too long to wait for the rest
+            return 0  # the buffer is one record, which is not yet too long to wait for its rest
         line_begins = buffer.bytes.rfind(b"\n", 0, ends - 1) + 1
         if line_begins < limit:
             return last

@@ -1,4 +1,4 @@
-"""Which scanner looks for the literals: the fastest that is safe here, unless KVDIAG_SCANNER says which."""
+"""Choose the scanner for literals: the fastest that is safe here, or the one in KVDIAG_SCANNER."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ VARIABLE = "KVDIAG_SCANNER"
 
 
 def make_scanner(literals: Sequence[bytes]) -> Scanner:
-    """Make a scanner for these literals; ids in its hits are positions in `literals`.
+    """Return a scanner for these literals; ids in its hits are positions in `literals`.
 
     Raises UsageError when KVDIAG_SCANNER names no scanner, or one that cannot run here.
     """

@@ -1,9 +1,8 @@
-"""Lines that are not as they were written, and the stretches of a log in which more may be damaged than shows.
+"""Damaged lines, and the ranges of a log in which more lines may be damaged.
 
-Such a line has bytes that no log has written, or had NUL bytes in place of text.
-
-One byte changed at random is not UTF-8 in three cases of four; the fourth, and lines that are gone, leave no sign. So
-what stands between two damaged lines that are close together is taken for damaged too.
+A damaged line has bytes that are not UTF-8, or had NUL bytes in place of text. A byte changed at random is not UTF-8 in
+three cases of four; the fourth case and missing lines cannot be detected. So the lines between two damaged lines that
+are close together count as damaged too.
 """
 
 from __future__ import annotations
@@ -13,18 +12,18 @@ from collections.abc import Iterator
 from kvdiag.inputs.scan.blocks import Block
 
 CLOSE = 400  # lines
-MOST = 10_000  # stretches of one log; what follows is added to the last
+MOST = 10_000  # ranges of one log; later lines are added to the last one
 
 
 class Damage:
     """The damaged stretches of one log, as lines from 1: first and last."""
 
     def __init__(self) -> None:
-        """Nothing is damaged."""
+        """Begin without damaged lines."""
         self.stretches: list[tuple[int, int]] = []
 
     def add(self, line: int) -> None:
-        """One more damaged line, below all before."""
+        """Add a damaged line, which is after all others."""
         if self.stretches and (line - self.stretches[-1][1] <= CLOSE or len(self.stretches) >= MOST):
             self.stretches[-1] = (self.stretches[-1][0], line)
         else:
@@ -32,7 +31,7 @@ class Damage:
 
 
 def damaged(block: Block) -> Iterator[int]:
-    """Give the lines of a block, from 1 in the input, that are torn or not UTF-8; 0.03 s per 100 MB where none is."""
+    """Yield the lines of a block, from 1 in the input, that are torn or not UTF-8; 0.03 s per 100 MB of a sound log."""
     yield from sorted({*(line + 1 for line in block.torn), *_garbled(block)})
 
 

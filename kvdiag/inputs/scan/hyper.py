@@ -1,7 +1,7 @@
-"""The scanner of the extra `kvdiag[fast]`: Hyperscan looks for all literals at once, faster than grep does.
+"""The scanner of the extra `kvdiag[fast]`: Hyperscan searches all literals at once, faster than grep.
 
-Importing Hyperscan on an x86 processor without SSE4.2 ends the process with an illegal instruction, which cannot be
-caught: `is_safe` answers before the import.
+Importing Hyperscan on an x86 processor without SSE4.2 kills the process with an illegal instruction, which cannot be
+caught, so `is_safe` must be called before the import.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _CPUINFO = Path("/proc/cpuinfo")
 
 
 def is_installed() -> bool:
-    """Whether the package is there; does not import it."""
+    """Return whether the package is installed, without importing it."""
     return find_spec("hyperscan") is not None
 
 
 def is_safe() -> bool:
-    """Whether this processor can run it. Only what is known to work counts: x86-64 with SSE4.2, 64-bit ARM."""
+    """Return whether this processor can run it: x86-64 with SSE4.2, or 64-bit ARM."""
     if not hasattr(os, "uname"):
         return False
     system = os.uname()
@@ -40,7 +40,7 @@ def is_safe() -> bool:
 
 
 def is_proven() -> bool:
-    """Whether it may be used without being asked for: the wheels for musl were never measured."""
+    """Return whether it may be used by default: not with musl, whose wheels were never measured."""
     return "musl" not in getattr(sys.implementation, "_multiarch", "")
 
 
@@ -56,7 +56,7 @@ def _has_sse42(cpuinfo: Path) -> bool:
 
 @lru_cache(maxsize=4)
 def _database(literals: tuple[bytes, ...]) -> hyperscan.Database:
-    """The compiled literals, made once in a process: 16 ms for 600, or 1 ms from the user's cache."""
+    """Return the compiled literals, once per process: 16 ms for 600, or 1 ms from the user's cache."""
     import hyperscan
 
     release = fingerprint([Path(hyperscan.__file__)])
@@ -75,12 +75,12 @@ def _compile(literals: tuple[bytes, ...]) -> hyperscan.Database:
 
 
 def _load(data: bytes) -> hyperscan.Database:
-    """A database as it was dumped. Raises ValueError for one of another release or processor."""
+    """Load a dumped database. Raises ValueError for one of another release or processor."""
     import hyperscan
 
     try:
         database = hyperscan.loadb(data, hyperscan.HS_MODE_BLOCK)
-        setattr(database, "scratch", hyperscan.Scratch(database))  # noqa: B010 (what it scans with; its own attribute)
+        setattr(database, "scratch", hyperscan.Scratch(database))  # noqa: B010 (an attribute of Hyperscan's)
     except hyperscan.HyperscanError as problem:
         raise ValueError(str(problem)) from None
     return database
@@ -96,18 +96,18 @@ class HyperScanner:
         self._scan = _database(literals).scan if literals else None
 
     def scan(self, block: bytes) -> Iterable[LineHits]:
-        """Give the lines with hits, in order."""
+        """Yield the lines with hits, in order."""
         hits: list[tuple[int, int]] = []
         if self._scan is not None and block:
             append = hits.append
             # A callback that returns something true would end the scan.
             self._scan(block, match_event_handler=lambda number, _b, ends, _f, _c: append((ends, number)))
-        hits.sort()  # the order of hits is not promised; they come nearly sorted, which costs next to nothing
+        hits.sort()  # the order of hits is not guaranteed; they are nearly sorted, so this is cheap
         return _lines(block, hits)
 
 
 def _lines(block: bytes, hits: list[tuple[int, int]]) -> list[LineHits]:
-    """Hits as (end, id) in order of their end → their lines. A list and no generator: 0.7 µs a line instead of 2."""
+    """Return the lines of hits given as (end, id), sorted. A list, not a generator: 0.7 µs a line instead of 2."""
     rows: list[tuple[int, bytes, tuple[int, ...]]] = []
     add, find, rfind, count = rows.append, block.find, block.rfind, block.count
     index, counted, ends = 0, 0, -1

@@ -1,17 +1,15 @@
-r"""Lines that a container runtime has cut into parts, put together in the first of their places.
+r"""Join partial lines of container runtimes, at the place of the first part.
 
     2026-11-20T20:39:21.779999789Z stderr P I1120 20:39:21.779765    6175 main.go:7] GRPC response: {"entries":[{"vol
     2026-11-20T20:39:21.780012345Z stderr F ume":…
     {"log":"I1120 20:39:21.779765    6175 main.go:7] GRPC resp","stream":"stderr","time":"2026-11-20T20:39:21.779Z"}
 
-A runtime writes 16 KB of a line at a time: containerd and CRI-O mark a part that goes on by `P`, docker by the line end
-that its text does not have. A line of a driver that lists its volumes is longer. The parts of stdout and stderr, and of
-the files that grep names, stand between one another; those of one line are written at once. Empty lines keep the places
-of the other parts, so that all lines keep their numbers.
-
-A line waits for its last part, and what stands below it waits too: for 1 MB or a minute of the log, or until a line
-that no container wrote. What has not come by then is missing: containerd marks the last words of a container by `P`
-when they have no line end.
+A runtime writes at most 16 KB of a line at a time: containerd and CRI-O mark a part that continues with `P`, docker by
+a missing line end in its text. A line of a driver that lists its volumes is longer. Parts of stdout and stderr, and of
+the files that grep names, are interleaved. The other parts are replaced by empty lines, so that line numbers do not
+change. A line waits for its last part, and the lines below it wait too: for 1 MB or one minute of the log, or until a
+line that no container wrote. Then the rest counts as missing: containerd marks the last output of a container with `P`
+if it has no line end.
 """
 
 from __future__ import annotations
@@ -35,11 +33,11 @@ _WRITTEN = lazy_regex(rb'"time":"([^"]{10,40})"')
 _CONTAINED = lazy_regex(rb'std(?:out|err)(?: [FP] |")')
 _UNFINISHED = (b" stderr P ", b" stdout P ")
 _STREAM, _ENDED = b'","stream":"', b'\\n","stream":"'
-_EDGE = 2048  # bytes at either end of a block in which a line of a container is looked for
+_EDGE = 2048  # bytes at either end of a block that are searched for a container's line
 
 
 def join_parts(blocks: Iterable[Block]) -> Iterator[Block]:
-    """Blocks of a log, those that hold parts of lines with the lines whole; of any other log the blocks as they are."""
+    """Yield the blocks of a log with partial lines joined; other blocks unchanged."""
     joiner = _Joiner()
     for block in blocks:
         if joiner.waits or _has_parts(block.data):
@@ -50,14 +48,14 @@ def join_parts(blocks: Iterable[Block]) -> Iterator[Block]:
 
 
 def _has_parts(data: bytes) -> bool:
-    """Whether a container wrote the first or the last line, and one of its lines is not finished."""
+    """Return whether the first or the last line is a container's, and a line in the block is partial."""
     if not (_CONTAINED.search(data, 0, _EDGE) or _CONTAINED.search(data, max(0, len(data) - _EDGE))):
         return False
     return any(mark in data for mark in _UNFINISHED) or data.count(_STREAM) != data.count(_ENDED)
 
 
 class _Part(NamedTuple):
-    """A line of a container: of which stream, when it was written (seconds), its text and what stands around that."""
+    """A line of a container: its stream, time (seconds), text, and the text before and after it."""
 
     stream: bytes
     time: float
@@ -85,7 +83,7 @@ def _read(line: bytes) -> _Part | None:
 
 
 def _seconds(time: bytes) -> float:
-    """Seconds since 1970; 0 for what is no time."""
+    """Return seconds since 1970; 0 if the text is not a time."""
     try:
         return datetime.fromisoformat(time.decode("ascii", "replace")).timestamp()
     except (ValueError, OverflowError):
@@ -93,7 +91,7 @@ def _seconds(time: bytes) -> float:
 
 
 class _Open(NamedTuple):
-    """A line that is not whole yet: its place among those that wait, its first part and the texts of all."""
+    """An incomplete line: its place among the waiting lines, its first part, and the texts of all parts."""
 
     place: int
     first: _Part
@@ -101,7 +99,7 @@ class _Open(NamedTuple):
 
 
 class _Joiner:
-    """The lines that wait for the rest of one of them."""
+    """Holds lines back until the incomplete ones among them are complete."""
 
     def __init__(self) -> None:
         self._lines: list[bytes] = []
@@ -113,11 +111,11 @@ class _Joiner:
 
     @property
     def waits(self) -> bool:
-        """Whether a line is not whole yet."""
+        """Return whether a line is incomplete."""
         return bool(self._open)
 
     def add(self, block: Block) -> Iterator[Block]:
-        """Take a block up; give the lines above the first one that is not whole yet."""
+        """Add a block; yield the lines before the first incomplete one."""
         lines = block.data.split(b"\n")
         is_ended = not lines[-1]
         if is_ended:
@@ -132,12 +130,12 @@ class _Joiner:
         yield from self._pop_lines(waiting, is_ended=is_ended)
 
     def flush(self) -> Iterator[Block]:
-        """Give what still waits when the log ends."""
+        """Yield the waiting lines at the end of the log."""
         self._give_up()
         yield from self._pop_lines(len(self._lines), is_ended=True)
 
     def _pop_lines(self, count: int, *, is_ended: bool) -> Iterator[Block]:
-        """Give the first lines, and forget them."""
+        """Yield the first lines as a block, and drop them."""
         if not count:
             return
         lines, self._lines = self._lines[:count], self._lines[count:]
@@ -149,7 +147,7 @@ class _Joiner:
         self._open = {stream: line._replace(place=line.place - count) for stream, line in self._open.items()}
 
     def _add(self, line: bytes) -> None:
-        """Add a line: to the one that it goes on with, or as one of its own."""
+        """Append a line: to the line that it continues, or as a new one."""
         self._size = self._size + len(line) if self._open else 0
         part = _read(line)
         if self._open and self._is_over(part, line):
@@ -168,7 +166,7 @@ class _Joiner:
             self._finish(self._open.pop(part.stream))
 
     def _is_over(self, part: _Part | None, line: bytes) -> bool:
-        """Whether a line shows that what has not come will not come."""
+        """Return whether the missing parts are not expected any more after this line."""
         if part is None:
             return self._size > LONGEST or bool(line.strip())
         before = self._open.get(part.stream)
@@ -180,12 +178,12 @@ class _Joiner:
         )
 
     def _give_up(self) -> None:
-        """Wait no longer: what has come of each line is all of it."""
+        """Stop waiting: complete all lines with the parts so far."""
         for line in self._open.values():
             self._finish(line)
         self._open.clear()
         self._size = 0
 
     def _finish(self, line: _Open) -> None:
-        """Put the texts of a line in its first place."""
+        """Join the texts of a line at the place of its first part."""
         self._lines[line.place] = b"".join((line.first.head, *line.texts, line.first.tail))

@@ -1,4 +1,4 @@
-"""What every scanner gives: the lines of a block that contain at least one of the literals."""
+"""The interface of scanners: they return the lines of a block that contain at least one literal."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ class Scanner(Protocol):
 
     @property
     def name(self) -> str:
-        """The word that chooses it in KVDIAG_SCANNER."""
+        """Return its name in KVDIAG_SCANNER."""
 
     def scan(self, block: bytes) -> Iterable[LineHits]:
-        """Give the lines with hits, in order. A block ends at a line end, or is the last one of its input."""
+        """Yield the lines with hits, in order. A block ends at a line end, or is the last one of its input."""
 
 
 def checked(literals: Sequence[bytes]) -> tuple[bytes, ...]:
-    """Give the literals as a tuple. Raises ValueError for one that no line holds: empty, with newline or NUL."""
+    """Return the literals as a tuple. Raises ValueError if one is empty, or has a newline or NUL."""
     return _checked(tuple(literals))
 
 
 @lru_cache(maxsize=4)
 def _checked(literals: tuple[bytes, ...]) -> tuple[bytes, ...]:
-    """Each input has a scanner of its own, of the same literals."""
+    """Check the literals once: each input has its own scanner with the same literals."""
     for literal in literals:
         if not literal or b"\n" in literal or b"\0" in literal:  # NUL ends a string for Hyperscan
             raise ValueError(f"not a literal of one line: {literal!r}")

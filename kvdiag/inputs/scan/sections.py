@@ -1,4 +1,4 @@
-"""One input that holds several logs: what `minikube logs` prints, and tail and head of many files.
+"""Divide an input that contains several logs: `minikube logs`, and tail or head of several files.
 
     ==> kubelet <==
     * ==> kube-controller-manager [3f2a9c71c3b7] <==
@@ -7,9 +7,9 @@
 
 The last is of `kubectl cluster-info dump`, which has the cluster's objects before and between its logs.
 
-Each part is a log of its own, with its own clock, component and order of time; its lines keep the numbers they have in
-the input. That an input is of this kind shows in its first block: looking costs 0.1 ms once. Only one that begins with
-objects of the cluster is looked through to its end.
+Each section is a separate log with its own clock, component and order of time; its lines keep their numbers in the
+input. The first block decides whether an input has sections, which takes 0.1 ms. Only an input that begins with objects
+of the cluster is searched to its end.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ from operator import itemgetter
 from kvdiag.base.regex import lazy_regex
 from kvdiag.inputs.scan.blocks import Block
 
-MOST_SECTIONS = 1_000  # of one input; what follows belongs to the last
+MOST_SECTIONS = 1_000  # of one input; the rest belongs to the last section
 _OF = rb"(?P<container>[^\s/]{1,253}) of pod (?P<pod>[^\s/]{1,253}/[^\s/]{1,253}) ===="
 _HEADER = rb"^(?:(?:\* )?==> (?=\S)(?P<name>[^\r\n]{1,200}?) <==|==== START logs for container " + _OF + rb")[ \t\r]*$"
 HEADER = lazy_regex(_HEADER, re.MULTILINE)
-# A log that does not end with its line has the mark of its end behind it.
+# If a log has no final newline, the end mark follows on the same line.
 _MARK = lazy_regex(
     _HEADER + rb"|(?P<end>==== END logs for container [^\s/]{1,253} of pod [^\s/]{1,507}/[^\s/]{1,253} ====)[ \t\r]*$",
     re.MULTILINE,
 )
 _OBJECTS = lazy_regex(rb'\s*(?:\{\s*"(?:kind|apiVersion|metadata)"\s*:|(?:kind|apiVersion): )')
-_BETWEEN = b"objects"  # what stands between the logs of a dump
+_BETWEEN = b"objects"  # the text between the logs of a dump
 _TEXTS = frozenset({"audit", "last start", "describe nodes", "container status", "kernel"})
-# minikube's client tells first where it writes to.
+# The first line of minikube's own log.
 _MINIKUBE_LOG = lazy_regex(rb" out\.go:\d{1,5}\] Setting (?:OutFile|ErrFile) to fd ")
 _HEAD = 4096
 
 
 def sections(whole: Iterable[Block]) -> Iterator[tuple[str, Iterator[Block]]]:
-    """The parts of an input with their names, in order; one without a name where it is no such input."""
+    """Yield the sections of an input with their names, in order; one without a name if it has no sections."""
     blocks = iter(whole)
     first = next(blocks, None)
     if first is None:
         return
     remaining = chain((first,), blocks)
-    has_headers = b"==" in first.data and HEADER.search(first.data) is not None  # two bytes are found ten times sooner
+    has_headers = b"==" in first.data and HEADER.search(first.data) is not None  # two bytes: ten times faster
     if not has_headers and _OBJECTS.match(first.data) is None:
         yield "", remaining
         return
@@ -56,14 +56,14 @@ def sections(whole: Iterable[Block]) -> Iterator[tuple[str, Iterator[Block]]]:
 
 
 def is_text(name: str) -> bool:
-    """Whether a section of this name is known to hold tables or the tool's own log, and no log of the node."""
+    """Return whether a section of this name contains tables or the tool's own log, and no log of the node."""
     return name.lower() in _TEXTS
 
 
 def classify_section(name: str, part: Iterator[Block]) -> tuple[bool, Iterator[Block]]:
-    """Whether a section is to be passed over, by its name or as minikube's own log, and all its blocks.
+    """Return whether to skip a section, by its name or as minikube's own log, and all its blocks.
 
-    minikube translates the heads of its sections (`==> Letzter Start <==`), its log begins alike in all languages.
+    minikube translates the titles of its sections (`==> Letzter Start <==`), but not the first line of its log.
     """
     first = next(part, None)
     if first is None:
@@ -73,7 +73,7 @@ def classify_section(name: str, part: Iterator[Block]) -> tuple[bool, Iterator[B
 
 
 def _named_blocks(whole: Iterable[Block]) -> Iterator[tuple[str, Block]]:
-    """Blocks cut at the headers, which belong to none, each with the name of its section."""
+    """Yield blocks divided at the headers, each with the name of its section; headers are dropped."""
     name: str | None = ""
     seen = Counter[str]()
     for block in whole:
@@ -95,12 +95,12 @@ def _named_blocks(whole: Iterable[Block]) -> Iterator[tuple[str, Block]]:
 
 
 def _path(mark: re.Match[bytes]) -> bytes:
-    """The name of a container's section in a dump, in a layout that says whose log it is."""
+    """Return the name of a container's section in a dump, as a path of a known layout."""
     return b"namespaces/" + mark["pod"].replace(b"/", b"/pods/") + b"/" + mark["container"]
 
 
 def _unique(header: bytes, seen: Counter[str]) -> str:
-    """The name in a header, as a path below the input; a second section of the same name gets a number."""
+    """Return the name in a header, as a path below the input; a second section of the same name gets a number."""
     name = header.decode("utf-8", "replace").strip().lstrip("/")
     seen[name] += 1
     return name if seen[name] == 1 else f"{name} ({seen[name]})"

@@ -1,4 +1,4 @@
-"""The scanner of the standard library: lines of one log call share a skeleton, and a skeleton is looked at once.
+"""The scanner of the standard library: lines of one log call have one skeleton, and each skeleton is checked once.
 
 `bytes.translate` deletes digits, `-` and most lower-case letters. UIDs, hashes, times and the random suffixes of pod
 names vanish, so that 100 MB of kubelet log has about a thousand different skeletons:
@@ -20,7 +20,7 @@ from kvdiag.inputs.scan.trie import Trie
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-# Kept: capitals, punctuation, spaces and i o u y, which neither hexadecimal nor Kubernetes' random suffixes use.
+# Not deleted: capitals, punctuation, spaces and i o u y, which neither hexadecimal nor Kubernetes' random suffixes use.
 _DELETED = b"0123456789-abcdefghjklmnpqrstvwxz"
 # Upper-case hexadecimal or base64 makes every line a new skeleton: the cache is emptied rather than grown.
 _CACHE_BYTES = 8 << 20
@@ -34,7 +34,7 @@ _Candidates = tuple[tuple[int, bytes], ...]
 
 
 def is_weak(literal: bytes) -> bool:
-    """Whether so many lines have this literal's skeleton that it must be looked for on its own.
+    """Return whether so many lines have this literal's skeleton that the literal is searched separately.
 
     Each such literal costs about 0.03 s per 100 MB, as much as ten others together: `shim reaped` (skeleton `i `) is
     weak, `Stale file handle` (`S i `) is not. Short skeletons that turn out to be rare are promoted in time.
@@ -44,7 +44,7 @@ def is_weak(literal: bytes) -> bool:
 
 
 class SkeletonScanner:
-    """Scans with `translate`, `split` and a bounded dict; no guest package."""
+    """Scans with `translate`, `split` and a bounded dict; needs no package."""
 
     name = "stdlib"
 
@@ -62,7 +62,7 @@ class SkeletonScanner:
                 self._groups.setdefault(pair[1].translate(None, _DELETED), []).append(pair)
 
     def scan(self, block: bytes) -> Iterable[LineHits]:
-        """Give the lines with hits, in order."""
+        """Yield the lines with hits, in order."""
         # 100 MB of kubelet log, CPU seconds: translate 0.09, splits 0.05 and 0.1, look-up 0.04; the rest is hit lines.
         skeletons = block.translate(None, _DELETED).split(b"\n")
         if not self._measured and len(skeletons) >= _MEASURED_LINES:
@@ -74,10 +74,10 @@ class SkeletonScanner:
         return _verified(block.split(b"\n"), rows, found) if rows else ()
 
     def _promote(self, skeletons: list[bytes]) -> None:
-        """Treat weak literals as others when few lines have their skeleton after all: `is already staged` → `i y `.
+        """Treat a weak literal as a normal one if few lines have its skeleton: `is already staged` → `i y `.
 
-        Measured once, on the first lines there are. Where a later input is different, time is lost but no hit: a
-        needless candidate costs 0.1 to 0.3 µs, the search for a weak literal as much as those of every sixth line.
+        Measured once, on the first lines. If a later input differs, this takes longer but misses no hit: a needless
+        candidate costs 0.1 to 0.3 µs, the search for a weak literal as much as a candidate in every sixth line.
         """
         self._measured = True
         weak, self._weak = self._weak, []
@@ -90,13 +90,13 @@ class SkeletonScanner:
         self._forget()
 
     def _forget(self) -> None:
-        """Empty the cache, and drop the trie with the groups it was made of."""
+        """Empty the cache, and drop the trie, whose groups have changed."""
         self._cache.clear()
         self._cached_bytes = 0
         self._trie = None
 
     def _candidates(self, skeletons: list[bytes]) -> list[_Candidates]:
-        """Give the literals each line may hold, in order of the lines."""
+        """Return for each line the literals that it may contain."""
         try:
             return list(map(self._cache.__getitem__, skeletons))
         except KeyError:
@@ -127,7 +127,7 @@ class SkeletonScanner:
         self._cached_bytes += len(text) + len(new) * _ENTRY_BYTES
 
     def _add_weak(self, block: bytes, found: list[_Candidates]) -> None:
-        """Add the literals whose skeleton says too little to the candidates of the lines they are in."""
+        """Add the weak literals to the candidates of the lines that contain them."""
         for pair in self._weak:
             row, line_begins = 0, 0
             at = block.find(pair[1])
@@ -142,7 +142,7 @@ class SkeletonScanner:
 
 
 def _verified(lines: list[bytes], rows: list[int], found: list[_Candidates]) -> Iterator[LineHits]:
-    """Give the candidate lines that do hold a literal."""
+    """Yield the candidate lines that contain a literal."""
     for row in rows:
         line = lines[row]
         ids = [number for number, literal in found[row] if literal in line]

@@ -25,12 +25,12 @@ class Trie:
         self._search = re.compile(_pattern(heads)).search
         self._words: defaultdict[bytes, list[bytes]] = defaultdict(list)
         for word in words:
-            # Where one head begins another, the shorter one is what the pattern stops at.
+            # If one head is a prefix of another, the pattern matches the shorter one.
             shortest = next(word[:size] for size in range(1, _PREFIX + 1) if word[:size] in heads)
             self._words[shortest].append(word)
 
     def occurring(self, text: bytes) -> list[bytes]:
-        """Give every word that is in the text, and some that only begin like one."""
+        """Return every word that is in the text, and some of which only the beginning is."""
         heads: set[bytes] = set()
         match = self._search(text) if self._words else None
         while match:
