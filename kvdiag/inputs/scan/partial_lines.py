@@ -7,9 +7,11 @@ r"""Join partial lines of container runtimes, at the place of the first part.
 A runtime writes at most 16 KB of a line at a time: containerd and CRI-O mark a part that continues with `P`, docker by
 a missing line end in its text. A line of a driver that lists its volumes is longer. Parts of stdout and stderr, and of
 the files that grep names, are interleaved. The other parts are replaced by empty lines, so that line numbers do not
-change. A line waits for its last part, and the lines below it wait too: for 1 MB or one minute of the log, or until a
-line that no container wrote. Then the rest counts as missing: containerd marks the last output of a container with `P`
-if it has no line end.
+change.
+
+A line waits for its last part, and the lines below it wait too: for 1 MB or one minute of the log, or until a line that
+no container wrote. Then the rest counts as missing: containerd marks the last output of a container with `P` if it has
+no line end.
 """
 
 from __future__ import annotations
