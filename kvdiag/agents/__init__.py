@@ -1,1 +1,1 @@
-"""Answers for programs that reason in words: read-only, short, and what a log says marked as such."""
+"""Answers for AI agents: read-only, short, with log text marked as such."""

@@ -1,4 +1,4 @@
-"""The answers as tools of the Model Context Protocol, over standard input and output: https://modelcontextprotocol.io."""
+"""Offer the answers as tools of the Model Context Protocol over stdin and stdout: https://modelcontextprotocol.io."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Word = Annotated[str, Field(description="A topic, a rule's name or id, a kind of
 
 
 def make_server(tools: McpTools) -> MCPServer[None]:
-    """A server of four tools."""
+    """Return a server with four tools."""
     server: MCPServer[None] = MCPServer("kvdiag", instructions=ABOUT, version=__version__, log_level="ERROR")
 
     @server.tool(annotations=READS, structured_output=False)
@@ -60,10 +60,10 @@ def make_server(tools: McpTools) -> MCPServer[None]:
 
 
 class _ToolErrors:
-    """What cannot be answered becomes the tool's error."""
+    """Turn errors into tool errors."""
 
     def __enter__(self) -> None:
-        """Nothing to begin."""
+        """Do nothing."""
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         if isinstance(error, KvdiagError):

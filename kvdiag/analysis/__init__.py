@@ -1,1 +1,1 @@
-"""One module a verb: what `kvdiag VERB` does, from options to the values that are shown."""
+"""The work of each command, one module per command: from options to values for the reports."""

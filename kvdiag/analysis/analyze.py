@@ -1,4 +1,4 @@
-"""The main job: logs in, findings out."""
+"""Analyze logs: read the inputs, evaluate the rules, build the report."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from kvdiag.rules.missing_logs import needs
 
 
 def literals() -> list[bytes]:
-    """Every literal an analysis scans for; what a benchmark gives to grep."""
+    """Return every literal that an analysis scans for, for the benchmark against grep."""
     return list(load_patterns(Options()).vocabulary.literals)
 
 
@@ -38,10 +38,10 @@ def analyze(
     *,
     lanes: bool = False,
 ) -> Report:
-    """Read all inputs, build their history, ask every rule. Problems with single inputs stand in the report.
+    """Read all inputs, build their history, evaluate every rule. Problems with inputs are part of the report.
 
-    `texts` are logs in memory; with them and without paths nothing else is read. With `lanes` the report has those of
-    every subject, which takes the events that no rule asks for as well.
+    `texts` are logs in memory; if they are given without paths, nothing else is read. With `lanes` the report contains
+    the lanes of every subject, which needs events that no rule uses.
     """
     report, history = analyze_case(Case(options, judges_only=not lanes), progress, texts)
     return report._replace(lanes=_lanes(history, report.findings, options)) if lanes else report
@@ -50,7 +50,7 @@ def analyze(
 def analyze_case(
     case: Case, progress: Progress = lambda _source, _bytes: None, texts: Sequence[TextInput] = ()
 ) -> tuple[Report, History]:
-    """The report about all inputs of a case, and the history it was judged by."""
+    """Return the report on all inputs of a case, and the history that it is based on."""
     judge = ExplainingJudge(case, ErrorIndex(known_benign()))
     retained = FindingRetention(judge)
     inputs = case.inputs() if case.options.paths or not texts else ()
@@ -75,7 +75,7 @@ def analyze_case(
 
 
 def _span(readings: Sequence[Reading], options: Options) -> tuple[int, int] | None:
-    """From when until when the logs go, within the time that was asked for."""
+    """Return the first and last time of the logs within the requested time."""
     begins = [one.begins for one in readings if one.begins is not None and not is_unanchored(one.begins)]
     ends = [one.ends for one in readings if one.ends is not None and not is_unanchored(one.ends)]
     if not begins or not ends:
@@ -86,8 +86,8 @@ def _span(readings: Sequence[Reading], options: Options) -> tuple[int, int] | No
 
 
 def _lanes(history: History, findings: Sequence[Finding], options: Options) -> Lanes:
-    """The lanes of a history; what was found must be among them."""
-    from kvdiag.history.views.lanes import build_lanes  # no other output needs the states of everything
+    """Return the lanes of a history; subjects with findings are always included."""
+    from kvdiag.history.views.lanes import build_lanes  # imported here: only this output needs all states
 
     found = {(one.subject.kind, one.subject.key) for one in findings}
     requested = requested_subjects(options, history)
@@ -95,15 +95,15 @@ def _lanes(history: History, findings: Sequence[Finding], options: Options) -> L
 
 
 class ExplainingJudge:
-    """Judges histories as the case does; what is found explains error lines, before their events are evicted."""
+    """Finds findings like the case, and marks the error lines that they explain before their events are evicted."""
 
     def __init__(self, case: Case, ledger: ErrorIndex) -> None:
-        """Findings of the case explain lines of the ledger, whatever subject the user asked for."""
+        """Take the case and the index of its error lines."""
         self._case, self.ledger = case, ledger
         self._names: set[str] = set()
 
     def errors(self, analysis: Analysis, findings: Sequence[Finding]) -> Errors:
-        """What error lines there are in the time that was asked for, once all findings were judged."""
+        """Return the error lines of the requested time; call it after all findings were made."""
         options, components = self._case.options, {one.source: one.component for one in analysis.readings}
         scope = Scope(options.since, options.until)
         counted = self.ledger.errors(analysis.logs, analysis.clocks, components, scope)
@@ -111,12 +111,12 @@ class ExplainingJudge:
         return counted._replace(retried=retried_pods(analysis.logs, analysis.clocks, known, scope))
 
     def findings(self, history: History) -> list[Finding]:
-        """What the rules find and the user wants, ranked."""
+        """Return the requested findings, ranked."""
         ranked = self._case.ranked(history)
         self.ledger.explain(ranked, history)
         self._names.update(name for finding in ranked for name in names_of(finding))
         return requested_findings(ranked, self._case.options, history)
 
     def find_with(self, history: History, rules: Sequence[Rule]) -> list[Finding]:
-        """What these rules find, in no order and whatever explains it."""
+        """Return all findings of these rules, not ranked."""
         return self._case.find_with(history, rules)

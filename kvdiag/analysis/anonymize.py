@@ -1,7 +1,7 @@
-"""What hides the names of somebody's logs: learnt wherever they stand, and replaced alike everywhere.
+"""Find all names in the logs, so that each is masked the same way everywhere.
 
-Names need two readings: one that learns them, one that writes. Standard input is kept in between, in a file without a
-name.
+This needs to read the logs twice: to collect names and to write. Standard input is stored in an unnamed temporary file
+in between.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from kvdiag.model.values import SubjectKind
 from kvdiag.safe.names.learn import Learner
 from kvdiag.safe.names.mask import Mask
 
-MOST_HASHES = 5_000_000  # pairs of names whose hash is looked for; of more only those that an event names together
+MOST_HASHES = 5_000_000  # pairs of names whose hash is searched for; beyond that only pairs that occur in one event
 _WORD = re.compile(r"[0-9A-Za-z]+(?:[-.][0-9A-Za-z]+)*")
 _OF_VOLUME = ("outer_name", "spec_name")
 _NAMED = {
@@ -49,14 +49,14 @@ _NAMED = {
 
 
 class Inputs(NamedTuple):
-    """What is to be shared, which can be read as often as is asked for."""
+    """Inputs that can be read several times."""
 
     options: Options
     stdin: Callable[[], Reader] | None = None
-    left_out: Mapping[str, InputError] = {}  # by the name of an input, why it must not be written
+    left_out: Mapping[str, InputError] = {}  # by name of an input the reason why it is not written
 
     def sources(self, problem: Callable[[InputError], None]) -> Iterator[Source]:
-        """The inputs, from their beginning. What cannot be read goes to `problem`."""
+        """Yield the inputs from their beginning. Unreadable ones are passed to `problem`."""
         for error in self.left_out.values():
             problem(error)
         found = sources(self.options.paths, problem, stdin=self.stdin)
@@ -65,7 +65,7 @@ class Inputs(NamedTuple):
 
 @contextmanager
 def seekable(options: Options) -> Iterator[Inputs]:
-    """Inputs that can be read twice: standard input from a file that has no name, and is gone however this ends."""
+    """Yield inputs that can be read twice: standard input is copied to an unnamed temporary file."""
     if (options.paths and "-" not in options.paths) or sys.stdin is None or sys.stdin.isatty():
         yield Inputs(options)
         return
@@ -80,10 +80,10 @@ def _from_the_beginning(file: RawIOBase) -> Reader:
 
 
 def mask_names(inputs: Inputs, salt: str) -> tuple[Inputs, Mask]:
-    """The inputs whose names are all known, and what hides them. The same salt hides them the same way again."""
+    """Collect all names in the inputs; return the inputs and the mask. The same salt gives the same replacements."""
     options = inputs.options
     case = Case(options)
-    ignored: list[InputError] = []  # told when the inputs are read to be written
+    ignored: list[InputError] = []  # reported when the inputs are read again to be written
     retention = NameRetention()
     retention.add(case.read(retention, inputs.sources(ignored.append)).history)
     learner = Learner(_known_words(case.patterns, retention))
@@ -104,14 +104,14 @@ def mask_names(inputs: Inputs, salt: str) -> tuple[Inputs, Mask]:
 
 
 def _with_unknown_names(problems: Iterable[InputError]) -> dict[str, InputError]:
-    """The inputs in which a fault of kvdiag hid lines from the learner, each with what to say of it."""
+    """Return the inputs of which a fault of kvdiag hid lines, each with the message that it is not written."""
     why = "it is not written: its names are not all known, and may remain in the other logs"
     faults = (one for one in problems if isinstance(one, UnexpectedError))
     return {one.source: InputError(one.source, f"{why}; {one.problem}") for one in faults}
 
 
 def _known_words(patterns: Patterns, retention: NameRetention) -> frozenset[str]:
-    """Words of the messages that kvdiag knows, of the errors that its rules look for, and drivers' names."""
+    """Return words that are never masked: those of known messages and of rules, and driver names."""
     texts = [text for wording in patterns.vocabulary.wordings for text in (wording.anchor, wording.message)]
     texts += [
         glob
@@ -126,30 +126,30 @@ def _known_words(patterns: Patterns, retention: NameRetention) -> frozenset[str]
 
 
 class NameRetention:
-    """What all events name, gathered before evictions: the names by their kinds, and which of them are joined."""
+    """Collects the names in all events before they are evicted, by kind, and which of them occur together."""
 
     notes: tuple[str, ...] = ()
     is_whole = True
 
     def __init__(self) -> None:
-        """Nothing was named yet."""
+        """Start without names."""
         self.refs: dict[str, set[str]] = defaultdict(set)
         self.nodes: set[str] = set()
         self.drivers: set[str] = set()
         self.volumes: set[tuple[str, str]] = set()  # handle and driver
-        self.attached: set[tuple[str, str, str]] = set()  # handle, driver and a node that an event names with it
-        self.mounted: set[tuple[str, str]] = set()  # a pod's UID and a volume that an event names with it
+        self.attached: set[tuple[str, str, str]] = set()  # handle, driver and a node from one event
+        self.mounted: set[tuple[str, str]] = set()  # a pod's UID and a volume from one event
 
     def retain(self, history: History, cut: int) -> Iterator[Event]:
-        """The first events of what goes on; of the others only the names are needed."""
+        """Yield the first events of active subjects; of the others only the names are needed."""
         self.add(history)
         return active_events(history, cut)
 
     def on_evicted(self, history: RemainingHistory) -> None:
-        """Nothing to do: `retain` gathered the names."""
+        """Do nothing: `retain` collected the names."""
 
     def add(self, history: History) -> None:
-        """Gather what these events name."""
+        """Collect the names in these events."""
         for event in history.events:
             self.nodes.add(event.node)
             for ref in event.refs:
@@ -167,19 +167,19 @@ class NameRetention:
                 self.attached.update((handle, driver, node) for node in _nodes(timeline))
 
     def names(self) -> Iterator[tuple[str, str]]:
-        """What is named, with what it is."""
+        """Yield each name with its kind."""
         yield from ((kind, name) for ref, kind in _NAMED.items() for name in sorted(self.refs[ref]))
         yield from (("node", node) for node in sorted(self.nodes - {""}))
 
 
 def _nodes(timeline: Timeline) -> set[str]:
-    """The nodes that the events of a volume name."""
+    """Return the nodes that events of a volume name."""
     named = {ref.value for event in timeline.events for ref in event.refs if ref.kind == "node"}
     return named | {event.node for event in timeline.events}
 
 
 def _hashes(retention: NameRetention, new: Rewrite) -> Mapping[str, str]:
-    """The ids that are hashes of names, and the hashes of the new names."""
+    """Return the ids that are hashes of names, each with the hash of the masked names."""
     volumes, nodes = retention.volumes, retention.nodes | retention.refs["node"]
     uids, names = retention.refs["pod_uid"], retention.refs["outer_name"] | retention.refs["spec_name"]
     attached: Iterable[tuple[str, str, str]] = ((*volume, node) for volume, node in product(volumes, nodes))

@@ -1,4 +1,4 @@
-"""What every command that reads logs works on: the patterns, and the logs as one history, in bounded memory."""
+"""Read logs for a command: load the patterns and build one history from all inputs in bounded memory."""
 
 from __future__ import annotations
 
@@ -45,21 +45,21 @@ from kvdiag.rules.rule_store import RuleStore
 if TYPE_CHECKING:
     from kvdiag.history.ingest.snapshots import SnapshotRead
 
-Note = Callable[[InputError | str], None]  # takes what could not be read, and what else a person should know
+Note = Callable[[InputError | str], None]  # called with problems of inputs and with notes for the user
 
 
 class Patterns(NamedTuple):
-    """The vocabulary with the raw lines of the rules, and the rules."""
+    """The vocabulary, which includes the raw lines of the rules, and the rules."""
 
     vocabulary: Vocabulary
     rules: Sequence[Rule]
 
 
 class Analysis(NamedTuple):
-    """A history with how it was read, before any rule was asked.
+    """A history and how it was read, before rules are evaluated.
 
-    `notes` tell the user what was evicted, `left_out` is when that was. `logs` is what it
-    was made of, by their `clocks`.
+    `notes` tell the user what was evicted, `left_out` is when that was. `logs` and `clocks` are what the history was
+    built from.
     """
 
     history: History
@@ -71,7 +71,7 @@ class Analysis(NamedTuple):
 
 
 def load_patterns(options: Options) -> Patterns:
-    """Load what comes with kvdiag and `--patterns`. Raises PatternError or, for an unknown `--rule`, UsageError."""
+    """Load the built-in patterns and `--patterns`. Raise PatternError, or UsageError for an unknown `--rule`."""
     folders = options.patterns
     rules, vocabulary, current = (
         _read_patterns(builtin_patterns(), *folders) if folders else _built_in_patterns(builtin_patterns())
@@ -86,7 +86,7 @@ def load_patterns(options: Options) -> Patterns:
 
 
 def _read_patterns(first: Path, *folders: Path) -> tuple[RuleStore, Vocabulary, RuleStore]:
-    """All rules, the vocabulary with their lines, and the rules that are not retired."""
+    """Return all rules, the vocabulary with their raw lines, and the rules that are not retired."""
     rules = load_rule_store([first, *folders])
     vocabulary = load_vocabulary(first / EVENTS, [entry for head in rules.summaries for entry in head.lines], folders)
     return rules, vocabulary, rules.filter(lambda head: head.status != "retired")
@@ -94,28 +94,28 @@ def _read_patterns(first: Path, *folders: Path) -> tuple[RuleStore, Vocabulary, 
 
 @cache
 def _built_in_patterns(folder: Path) -> tuple[RuleStore, Vocabulary, RuleStore]:
-    """What comes with kvdiag stays as it is while a process lives: it is loaded once."""
+    """Return the built-in patterns, loaded once per process."""
     return _read_patterns(folder)
 
 
 class Case:
-    """What a command works on: what the user asked for, the patterns for it, and what could not be read."""
+    """The options and patterns of a command, and the problems with its inputs."""
 
     def __init__(self, options: Options, patterns: Patterns | None = None, *, judges_only: bool = False) -> None:
-        """Load the patterns unless they are given. Raises PatternError or, for an unknown `--rule`, UsageError.
+        """Load the patterns unless they are given. Raise PatternError, or UsageError for an unknown `--rule`.
 
-        A command that `judges_only` looks at no events but those that its rules ask for.
+        With `judges_only`, events that no rule needs are left out.
         """
         self.options, self._judges_only = options, judges_only
         self.patterns = patterns or load_patterns(options)
         self.problems: list[InputError] = []
 
     def inputs(self) -> Iterator[Source]:
-        """What the user named, and the files beside the logs that tell something."""
+        """Yield the user's inputs, and the snapshot files beside the logs."""
         return sources(self.options.paths, self.problems.append, _evidence)
 
     def budget(self, policy: RetentionPolicy) -> EventBudget:
-        """The memory budget of a command that needs what `policy` retains."""
+        """Return the memory budget for a command with this retention policy."""
         return EventBudget(self, policy, (self.options.since, self.options.until))
 
     def read(
@@ -125,9 +125,9 @@ class Case:
         progress: Progress = lambda _source, _bytes: None,
         make_listener: ListenerFactory | None = None,
     ) -> Analysis:
-        """Read all inputs, or those `given`, as one history; with a policy in bounded memory.
+        """Read all inputs, or those `given`, into one history; with a policy in bounded memory.
 
-        What `listen` gives for a log hears its blocks.
+        `make_listener` returns for each log the listener for its blocks.
         """
         budget = self.budget(policy) if policy else None
         reads: list[LogRead] = []
@@ -145,7 +145,7 @@ class Case:
         return Analysis(history, readings, notes, left_out, logs, clocks)
 
     def clocks(self, reads: Sequence[LogRead], known: Clocks) -> Clocks:
-        """The clocks of what was read so far; the `known` ones, which evictions relied on, stay as they are."""
+        """Return the clocks of what was read so far; `known` clocks stay unchanged, as evictions relied on them."""
         logs = [read.log for read in reads]
         clocks: dict[str, SourceClock] = {}
         incident_of = incidents(logs)
@@ -162,9 +162,9 @@ class Case:
         snapshot_reads: Sequence[SnapshotRead] = (),
         kinds: frozenset[str] | None = None,
     ) -> History:
-        """Correlate all that was read into one history; `gap`, the evicted stretch, is one in its coverage.
+        """Correlate everything that was read into one history; `gap`, the evicted time, is part of its coverage.
 
-        With `kinds` only what tells of these, or who is who.
+        With `kinds`, keep only events of these kinds and events that link identities.
         """
         history = self._correlate(reads, clocks, gap, snapshot_reads, kinds)
         incident_of = incidents([read.log for read in reads])
@@ -185,7 +185,7 @@ class Case:
         snapshot_reads: Sequence[SnapshotRead],
         kinds: frozenset[str] | None,
     ) -> History:
-        """Correlate logs of one incident."""
+        """Correlate the logs of one incident."""
         options = self.options
         given_versions = [
             SeenVersion(name, version.removeprefix("v"), "option") for name, version in options.components.items()
@@ -200,7 +200,7 @@ class Case:
         return history
 
     def _required_kinds(self, reads: Sequence[LogRead]) -> frozenset[str] | None:
-        """The kinds that a rule asks for which can hold in these logs; None where the command looks at all."""
+        """Return the kinds that rules need which can hold on these logs; None if the command needs all events."""
         if not self._judges_only:
             return None
         values_by_kind: dict[str, set[EventMatch]] = defaultdict(set)
@@ -210,7 +210,7 @@ class Case:
         return required_kinds(self.patterns.rules, values_by_kind)
 
     def ranked(self, history: History) -> list[Finding]:
-        """What the rules find of the verdict and severity that the user wants, ranked, about whatever subject."""
+        """Return the findings on all subjects that have the requested verdict and severity, ranked."""
         if history.incidents:
             return [
                 _with_folder(folder, one)
@@ -221,11 +221,11 @@ class Case:
         return rank([one for one in findings if is_sure_and_grave(one, self.options)], history)
 
     def findings(self, history: History) -> list[Finding]:
-        """What the rules find and the user wants, ranked."""
+        """Return the requested findings, ranked."""
         return requested_findings(self.ranked(history), self.options, history)
 
     def find_with(self, history: History, rules: Sequence[Rule]) -> list[Finding]:
-        """What these rules find, in no order and whatever explains it."""
+        """Return all findings of these rules, not ranked."""
         if history.incidents:
             return [
                 _with_folder(folder, one)
@@ -243,7 +243,7 @@ class Case:
         progress: Progress,
         hooks: Hooks,
     ) -> None:
-        """Fill `reads` and `filed`, one by one: what was read stays when the time is up."""
+        """Add to `reads` and `snapshot_reads` one by one: at the time limit, what was read so far is kept."""
         vocabulary, scan = self.patterns.vocabulary, make_scanner(self.patterns.vocabulary.literals)
         remaining, counter = iter(given), _ReadCounter(progress, self.options.limit)
         try:
@@ -264,43 +264,43 @@ class Case:
 
 
 def _with_folder(folder: str, finding: Finding) -> Finding:
-    """A finding of one of several incidents: its key is none of another's."""
+    """Return the finding with its incident's folder, which makes its key unique."""
     above = finding.explained_by
     return finding._replace(folder=folder, explained_by=f"{above}#{folder}" if above else None)
 
 
 class _ReadCounter:
-    """Which input is being read, and how many bytes of it were."""
+    """The input being read, and the number of bytes read of it."""
 
     def __init__(self, progress: Progress, seconds: float | None) -> None:
         self._progress = progress
-        self._ends = monotonic() + seconds if seconds else inf  # for a thread, which no signal interrupts
+        self._ends = monotonic() + seconds if seconds else inf  # checked here, as no signal interrupts a thread
         self.source: Input | None = None
         self.size = 0
 
     def begin(self, source: Input) -> None:
-        """Another input is read."""
+        """Begin another input."""
         self.source, self.size = source, 0
 
     def add(self, name: str, size: int) -> None:
-        """So many bytes more of a log in it were read. Raises TimeIsUpError when the time is up."""
+        """Add to the number of bytes read. Raise TimeIsUpError after the time limit."""
         if monotonic() > self._ends:
             raise TimeIsUpError
         self.size += size
         self._progress(name, size)
 
     def end(self) -> None:
-        """It was read to its end."""
+        """End the input."""
         self.source = None
 
 
 def read_history(given: Iterable[Input], patterns: Patterns, options: Options) -> Analysis:
-    """The history of these inputs, whatever memory it takes; what could not be read is not told."""
+    """Return the history of these inputs without a memory limit; problems with inputs are ignored."""
     return Case(options, patterns).read(given=given)
 
 
 def _log_of(source: Input, snapshot_reads: list[SnapshotRead]) -> Input | None:
-    """The log in an input; a file beside the logs, which may have one below its table, is added to `filed`."""
+    """Return the log in an input; None if it is a snapshot without a log. Snapshots are added to `snapshot_reads`."""
     if not (isinstance(source, Source) and source.evidence):
         return source
     from kvdiag.history.ingest.snapshots import read_file
@@ -316,7 +316,7 @@ def _evidence(name: str, head: bytes) -> str:
 
 
 def _spans(reads: Sequence[LogRead], vocabulary: Vocabulary) -> Mapping[str, set[str]]:
-    """By component the version ranges of every wording that was seen."""
+    """Return by component the version ranges of every wording that was seen."""
     spans: dict[str, set[str]] = defaultdict(set)
     for number in {number for read in reads for number in read.log.wordings}:
         for component, text in vocabulary.wordings[number].since.items():
@@ -328,7 +328,10 @@ def _readings(reads: Sequence[LogRead], clocks: Mapping[str, SourceClock]) -> It
     for read in reads:
         log, survey = read.log, read.survey
         clock, outputs = clocks[log.source], len({fact.line for fact in read.facts})
-        edges = ((log.first, 0), (log.last, log.lines))  # neither need be the oldest or the newest
+        edges = (
+            (log.first, 0),
+            (log.last, log.lines),
+        )  # the first line need not be the oldest, nor the last one the newest
         span = [clock.utc(stamp, line) for stamp, line in edges if stamp is not None]
         span += [time for time in (clock.span(log.raw_events) if log.raw_events else ()) if not is_unanchored(time)]
         yield Reading(
@@ -349,9 +352,9 @@ def _readings(reads: Sequence[LogRead], clocks: Mapping[str, SourceClock]) -> It
 
 
 def read_with_notes(case: Case, policy: RetentionPolicy, note: Note) -> History:
-    """The history of a command's inputs; what could not be read and notes for the user go to `note`.
+    """Return the history of a command's inputs; pass problems and notes for the user to `note`.
 
-    Raises WindowError when nothing was logged in the time that was asked for.
+    Raise WindowError if nothing was logged in the requested time.
     """
     analysis = case.read(policy)
     empty = [problem for problem in case.problems if isinstance(problem, WindowError)]

@@ -1,4 +1,4 @@
-"""Two logs, or two subjects of one set of logs, compared."""
+"""Compare two logs, or two subjects in the same logs."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ KINDS = (SubjectKind.POD, SubjectKind.VOLUME, SubjectKind.SANDBOX, SubjectKind.C
 
 
 def compare(left: str, right: str, options: Options, note: Note) -> Comparison:
-    """Compare two logs when both names are files or folders, else two pods or volumes found in `options.paths`.
+    """Compare two logs if both names are files or folders, else two pods or volumes in `options.paths`.
 
-    Raises UsageError when a name is neither, is the name of several, or the two are of different kinds.
+    Raise UsageError if a name is unknown or ambiguous, or if the two are of different kinds.
     """
     if not options.paths and Path(left).exists() and Path(right).exists():
         first, second = (
@@ -48,7 +48,7 @@ def compare(left: str, right: str, options: Options, note: Note) -> Comparison:
 
 
 def _found(findings: Sequence[Finding], about: Timeline) -> tuple[ComparedFinding, ...]:
-    """The findings about one subject, each with its cause."""
+    """Return the findings on one subject, each with its cause."""
     above, subject = causes(findings), about.subject
     subject_findings = (one for one in findings if (one.subject.kind, one.subject.key) == (subject.kind, subject.key))
     return tuple(ComparedFinding(one, above.get(one.key)) for one in subject_findings)
@@ -63,13 +63,13 @@ def _look_up_one(history: History, kind: SubjectKind, name: str) -> Timeline | N
 
 
 class FirstOfKindRetention:
-    """Keeps of a log what a comparison looks at: when each kind of event came first, and the event before it."""
+    """Keeps the first event of each kind and the event before it, which a comparison needs."""
 
     notes: tuple[str, ...] = (f"before {{until}} only the first event of each kind was kept; {NEXT}",)
     is_whole = True
 
     def retain(self, history: History, cut: int) -> Iterator[Event]:
-        """Give the first event of each kind, and the event before it."""
+        """Yield the first event of each kind, and the event before it."""
         seen: set[str] = set()
         before: Event | None = None
         for event in history.events:
@@ -81,4 +81,4 @@ class FirstOfKindRetention:
                 return
 
     def on_evicted(self, history: RemainingHistory) -> None:
-        """Nothing to do."""
+        """Do nothing."""

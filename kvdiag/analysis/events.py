@@ -1,4 +1,4 @@
-"""Logs in, their events out, in order of time; in batches when there are more than are held at once."""
+"""List the events of logs in order of time; in batches if there are more than fit into memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EventCallback = Callable[[Event], None]
 
 
 class EventListing(NamedTuple):
-    """Whether anything was understood, what could not be read, and what else a person should know."""
+    """Whether any line was recognized, problems with inputs, and notes for the user."""
 
     understood: bool
     problems: tuple[InputError, ...]
@@ -26,7 +26,7 @@ class EventListing(NamedTuple):
 
 
 def list_events(options: Options, on_event: EventCallback, progress: Progress) -> EventListing:
-    """Give each event to `tell`."""
+    """Call `on_event` for each event."""
     case, retention = Case(options), EventRetention(on_event)
     analysis = case.read(retention, progress=progress)
     retention.tell(analysis.history)
@@ -41,19 +41,19 @@ class EventRetention:
     is_whole = True
 
     def __init__(self, on_event: EventCallback) -> None:
-        """Start with nothing printed; `tell` prints one event."""
+        """Start with nothing printed; `on_event` prints one event."""
         self._on_event = on_event
-        self._printed: set[tuple[Origin, str]] = set()  # printed and still held
+        self._printed: set[tuple[Origin, str]] = set()  # printed and still in memory
         self._cut = 0
 
     def retain(self, history: History, cut: int) -> tuple[()]:
-        """Print what ended before `cut`; none of it is needed any more."""
+        """Print the events that ended before `cut`, and keep none of them."""
         self.tell(history, cut)
         self._cut = cut
         return ()
 
     def on_evicted(self, history: RemainingHistory) -> None:
-        """Remember what was printed and is held nevertheless."""
+        """Remember which events were printed and are still in memory."""
         self._printed = {(event.origin, event.kind) for event in history().events if event.ends < self._cut}
 
     def tell(self, history: History, until: int | None = None) -> None:

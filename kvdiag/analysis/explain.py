@@ -1,4 +1,4 @@
-"""Topics, rules and lines explained: what is written about them joined with the vocabulary and the rules."""
+"""Explain topics, rules and lines from their texts, the vocabulary and the rules."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ _NAMELIKE = lazy_regex(r"(?i:kv\d{1,4})|(?:[A-Z]?[a-z]+|[A-Z]+)(?:[ _-][A-Za-z]?
 
 
 class Explainer:
-    """Everything there is to explain. Raises PatternError where a topic or rule cannot be used."""
+    """Everything that `kvdiag explain` can explain. Raises PatternError for an invalid topic or rule."""
 
     def __init__(self, patterns: Sequence[Path] = (), folder: Path | None = None) -> None:
-        """More rules from `patterns`; topics from `folder`, by default those that come with kvdiag."""
+        """Take further rules from `patterns`, and topics from `folder` instead of the built-in ones."""
         self._folder = folder or builtin_patterns() / "topics"
         self._patterns = load_patterns(Options(patterns=tuple(patterns)))
 
@@ -51,11 +51,11 @@ class Explainer:
         return topics
 
     def topic(self, word: str) -> Topic | None:
-        """The topic of that name."""
+        """Return the topic of that name."""
         return self.topics.get(word.lower())
 
     def page(self, topic: Topic, mode: str = "") -> TopicPage:
-        """A topic in a mode, by default its first. Raises UsageError for a mode it does not have."""
+        """Return a topic in a mode, by default its first. Raise UsageError for an unknown mode."""
         if mode and mode not in topic.modes:
             choices = f"choose from {', '.join(topic.modes)}" if topic.modes else "it has none"
             raise UsageError(f"{topic.name} has no mode {mode!r}; {choices}")
@@ -64,14 +64,14 @@ class Explainer:
         return TopicPage(topic, mode, steps, tuple(_answer_in_mode(answer, mode) for answer in topic.answers_in(mode)))
 
     def rule(self, word: str) -> RulePage | None:
-        """The rule of that id or name with the steps that its events belong to."""
+        """Return the rule with that id or name, with the topic steps that its events belong to."""
         for rule in self._patterns.rules:
             if word.lower() in {rule.id.lower(), rule.name}:
                 return RulePage(rule.id, rule.name, show_rule(rule), tuple(self._steps_of(rule)))
         return None
 
     def word(self, word: str) -> WordPage | None:
-        """A kind of event, an RPC such as NodePublishVolume, or a reason such as CrashLoopBackOff."""
+        """Explain a kind of event, an RPC such as NodePublishVolume, or a reason such as CrashLoopBackOff."""
         entries, reason = self._patterns.vocabulary.kinds, self._reasons.get(word.lower())
         if reason is not None:
             return WordPage(reason.name, reason.meaning, (), reason.rules)
@@ -83,7 +83,7 @@ class Explainer:
         return WordPage(word, description, tuple(step_wording(entries[kind]) for kind in kinds), rules)
 
     def capability(self, word: str) -> CapabilityPage | None:
-        """What a node or pod relies on, such as cri.api, and the rules about it."""
+        """Explain a capability, such as cri.api, with the rules about it."""
         known, name = capabilities(), word.lower()
         if name not in known.by_name:
             return None
@@ -97,7 +97,7 @@ class Explainer:
 
     @cached_property
     def _reasons(self) -> dict[str, KubectlReason]:
-        """The reasons by name. Raises PatternError for one that names no rule."""
+        """All reasons by name. Raises PatternError if one names an unknown rule."""
         names = {rule.name for rule in self._patterns.rules}
         reasons = load_reasons(self._folder / f"{REASONS}.yaml")
         for reason in reasons.values():
@@ -106,7 +106,7 @@ class Explainer:
         return reasons
 
     def lines(self, source: Input, problem: Problem, change: Change = list) -> Iterator[LinePage]:
-        """Each record of an input, its lines changed by `change` before they are taken apart."""
+        """Yield a page for each record of an input; `change` is applied to its lines before they are parsed."""
         benign = load_benign(self._folder / f"{BENIGN}.yaml")
         for line in LineReader(self._patterns.vocabulary).read(source, problem, change):
             rules = tuple(rule.name for rule in self._patterns.rules if _selects_any(rule, line.events))
@@ -116,7 +116,7 @@ class Explainer:
             yield LinePage(line, labels, first_that_fits(benign, line.raw), rules, fitting)
 
     def fits(self, message: str) -> tuple[Fit, ...]:
-        """The rules whose words a message, or a piece of one, shares; the best first."""
+        """Return the rules that match a message or a part of one, the best first."""
         selectors = (
             (rule, rule.events[name])
             for rule in self._patterns.rules
@@ -125,13 +125,13 @@ class Explainer:
         return matching_rules(message, selectors, self._patterns.vocabulary.kinds)
 
     def unknown(self, word: str) -> UsageError:
-        """What to say when nothing is called so."""
+        """Return the error for an unknown word."""
         reasons = [reason.name for reason in self._reasons.values()]
         rules = [name for rule in self._patterns.rules for name in (rule.name, rule.id)]
         hint = suggestion(
             word, [*self.topics, *reasons, *capabilities().by_name, *self._patterns.vocabulary.kinds, *rules]
         )
-        quoted = repr(word) if _NAMELIKE.fullmatch(word) else "that"  # it may be a piece of a key
+        quoted = repr(word) if _NAMELIKE.fullmatch(word) else "that"  # not repeated: it may be a part of a secret key
         others = "a rule, a capability, an event kind, an RPC, a reason such as CrashLoopBackOff, or a log line"
         return UsageError(f"nothing is called {quoted}{hint}\ntopics are {', '.join(self.topics)}; or give {others}")
 
@@ -149,11 +149,11 @@ class Explainer:
 
     @cached_property
     def _kinds(self) -> Mapping[str, frozenset[str]]:
-        """By rule the kinds of the events that its sentence speaks of."""
+        """By rule the kinds of events in its condition."""
         return {rule.name: frozenset(_kinds(rule)) for rule in self._patterns.rules}
 
     def _faults(self, topics: dict[str, Topic]) -> Iterator[PatternError]:
-        """What a file alone cannot show: event kinds that do not exist, other topics that are not there."""
+        """Yield faults between files: unknown event kinds, topics, rules and placeholders."""
         kinds = self._patterns.vocabulary.kinds
         for topic in topics.values():
             for kind in (kind for step in topic.steps for kind in step.shows if kind not in kinds):
@@ -166,7 +166,7 @@ class Explainer:
 
 
 def _answer_in_mode(answer: Answer, mode: str) -> Answer:
-    """The answer with its commands in the words of the distribution that the mode is called by, if there is one."""
+    """Return the answer with the commands of the distribution that the mode is named after, if there is one."""
     found = next((one for one in distributions() if one.name == mode), None)
     dialect = Dialect(found, found.runtime or default_dialect().runtime) if found else default_dialect()
     run = tuple(dialect.expand(command).replace("{node}", "NODE") for command in answer.run)
@@ -174,18 +174,18 @@ def _answer_in_mode(answer: Answer, mode: str) -> Answer:
 
 
 def _has_head(line: Line) -> bool:
-    """Whether a line came as a program or carrier writes it, with its time or level."""
+    """Return whether a line has a header of a program or carrier, with a time or level."""
     return bool(line.time) or line.format != PLAIN or line.carrier != PLAIN
 
 
 def _calls_of(word: str) -> Iterator[str]:
-    """The kinds of an RPC's events, if the word is one's name."""
+    """Yield the kinds of an RPC's events, if the word is the name of one."""
     if method := method_of(word):
         yield from (f"{kind_prefix(method)}.{what}" for what in ("called", "succeeded", "failed"))
 
 
 def _kinds(rule: Rule) -> set[str]:
-    """The kinds of the events that the rule's sentence speaks of."""
+    """Return the kinds of events in the rule's condition."""
     return {kind for name in names_in(rule.when) for kind in rule.events[name].kinds}
 
 

@@ -1,4 +1,4 @@
-"""Which findings the user asked for."""
+"""Select the findings that the user requested."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kvdiag.safe.clean import clean
 
 
 def severity_of(word: str, option: str) -> Severity:
-    """The least severity that is wanted. Raises UsageError, which names the option, for a word that is none."""
+    """Return the lowest requested severity. Raise UsageError, which names the option, for an unknown word."""
     known = [severity.label for severity in Severity]
     if word not in known:
         raise UsageError(f"{option} {clean(word)}: unknown severity; choose from {', '.join(known)}")
@@ -23,12 +23,12 @@ def severity_of(word: str, option: str) -> Severity:
 
 
 def is_sure_and_grave(finding: Finding, options: Options) -> bool:
-    """Whether a finding is of a verdict and a severity that the options of `analyze` ask for."""
+    """Return whether a finding has a verdict and a severity that the options request."""
     return (finding.verdict is not Verdict.POSSIBLE or options.show_possible) and finding.severity >= options.severity
 
 
 def requested_findings(ranked: Sequence[Finding], options: Options, history: History) -> list[Finding]:
-    """Those about the subjects that the options of `analyze` ask for, and the causes that explain them."""
+    """Return findings on the requested subjects, and the causes that explain them."""
     above = {finding.key: finding.explained_by for finding in ranked}
     shown_keys: set[str | None] = set()
     for finding in ranked:
@@ -51,7 +51,7 @@ def _is_about(finding: Finding, options: Options, history: History) -> bool:
 
 
 def check_pod(pod: str, logs: Iterable[LogEvents], history: History) -> None:
-    """Raise UsageError if no line names such a pod; nothing can be said of logs of which lines were left out."""
+    """Raise UsageError if no line names such a pod. Logs with evicted lines are not checked."""
     logs = list(logs)
     lines = (ref for log in logs for raw_event in log.raw_events for ref in raw_event.match.refs)
     named = {ref.value for ref in lines if ref.kind in {"pod", "pod_uid"}}
@@ -67,7 +67,7 @@ def check_pod(pod: str, logs: Iterable[LogEvents], history: History) -> None:
 
 
 def requested_subjects(options: Options, history: History) -> frozenset[tuple[SubjectKind, str]] | None:
-    """The keys of the pods and volumes that were asked for, with what each is linked with; None where none was."""
+    """Return the keys of the requested pods and volumes and of what they use; None if none is requested."""
     options_checked: list[tuple[str, Callable[[Timeline], bool]]] = [
         (options.namespace, lambda one: one.subject.ids.get("namespace") == options.namespace),
         (options.pod, lambda one: one.subject.kind is SubjectKind.POD and _is_called(one, options.pod)),
@@ -94,7 +94,7 @@ def _is_pod(name: str, pod: str) -> bool:
 
 
 def _names(finding: Finding, history: History) -> Iterator[str]:
-    """Every name of the subject and of the pods and volumes it is linked with."""
+    """Yield every name of the subject and of the pods and volumes that it uses."""
     yield from finding.subject.ids.values()
     yield finding.subject.name
     timeline = history.timelines.get((finding.subject.kind, finding.subject.key))

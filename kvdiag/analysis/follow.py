@@ -1,8 +1,8 @@
-"""Logs that still grow → findings as soon as they are certain, and their ends.
+"""Follow growing logs: report each finding when it is confirmed, and when it is over.
 
-Each input is read by a thread of its own; whenever something new was said, all of it is judged again. That takes longer
-the more is known, so it is done at most every second and for at most a sixth of the time, unless a log has grown too
-long: then the threads wait for an eviction. Of findings reported long ago a bounded number is remembered.
+Each input is read by its own thread. When something was read, all events are evaluated again, at most once per second
+and for at most a sixth of the time, since this takes longer the more events there are. If a log is full, the threads
+wait for an eviction. The number of reported findings that are remembered is limited.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from kvdiag.model.report import Finding
 from kvdiag.model.timeline import History
 from kvdiag.model.values import Verdict
 
-PAUSE = 1.0  # seconds between two judgements
-MAX_REPORTED = 10_000  # findings that are remembered when they are found no more
-SHARE = 5  # how many times longer than it took to judge nothing is judged
+PAUSE = 1.0  # seconds between two evaluations
+MAX_REPORTED = 10_000  # reported findings that are remembered after they are no longer found
+SHARE = 5  # the pause after an evaluation is this many times its duration, so it uses a sixth of the time
 
 
 class Change(NamedTuple):
-    """A finding that has become certain, or one that is over.
+    """A finding that is confirmed now, or one that is over.
 
-    Also one that is only possible, when all inputs have ended or its events were evicted: no more will be known of it.
+    A possible finding too, once all inputs have ended or its events were evicted: nothing more will be known about it.
     """
 
     finding: Finding
@@ -51,7 +51,7 @@ class Follower:
     """Reads all inputs at once. Raises PatternError, or UsageError for an unknown rule."""
 
     def __init__(self, options: Options, problem: Callable[[InputError], None]) -> None:
-        """What cannot be opened goes to `problem`."""
+        """Open the inputs; pass those that cannot be opened to `problem`."""
         self._problem, self._case = problem, Case(options)
         self._judged = FindingRetention(self._case)
         self._budget = self._case.budget(self._judged)
@@ -59,11 +59,11 @@ class Follower:
         opened = [self._thread(name) for name in options.paths or ("-",)]
         self._threads = [thread for thread in opened if thread is not None]
         self._reported: dict[str, Change] = {}
-        self._silent: set[str] = set()  # keys of reported findings whose events were all evicted since
+        self._silent: set[str] = set()  # keys of reported findings whose events are all evicted
 
     def changes(self) -> Iterator[Change]:
-        """Each change when it is known, until all inputs have ended; a file has no end."""
-        gc.enable()  # it may run for weeks
+        """Yield changes as soon as they are known, until all inputs have ended; a file never ends."""
+        gc.enable()  # the process may run for weeks
         for thread in self._threads:
             thread.start()
         while self._state.wait_for_news():
@@ -119,7 +119,7 @@ class Follower:
                 yield self._report(Change(finding, is_over=False, at=history.ends))
 
     def _ended(self, findings: Sequence[Finding], history: History) -> Iterator[Change]:
-        """What is found no more was a transient; what befell a subject is over when that waits for nothing again."""
+        """Yield the end of findings that are no longer found, or whose subject waits for nothing any more."""
         lives, now = LifecycleBuilder(history), {finding.key: finding for finding in findings}
         for key, before in list(self._reported.items()):
             if before.is_over or (key in self._silent and key not in now):
@@ -129,30 +129,30 @@ class Follower:
                 yield self._report(Change(finding or before.finding, is_over=True, at=history.ends))
 
     def _report(self, change: Change) -> Change:
-        self._reported.pop(change.finding.key, None)  # the last reported stands last
+        self._reported.pop(change.finding.key, None)  # keep the order of reporting
         self._reported[change.finding.key] = change._replace(finding=change.finding._replace(evidence=()))
         return change
 
 
 class FollowState:
-    """What the threads share. Whoever looks at it, or at a log, holds `changed`, and tells by it what is new."""
+    """The state that the threads share. Hold `changed` to read or change it or a log, and notify it of changes."""
 
     def __init__(self) -> None:
-        """No thread runs yet."""
+        """Start with no thread running."""
         self.changed = threading.Condition()
-        self.running = 0  # threads
-        self.has_news = False  # something was read since the last judgement
-        self.is_full = False  # a log has grown so long that events must be evicted before any goes on
+        self.running = 0  # number of running threads
+        self.has_news = False  # something was read since the last evaluation
+        self.is_full = False  # a log is full: events must be evicted before reading continues
 
     def wait_for_news(self) -> bool:
-        """Wait until something was read; False when all inputs have ended."""
+        """Wait until something was read; return False if all inputs have ended."""
         with self.changed:
             while self.running and not self.has_news:
-                self.changed.wait(PAUSE)  # so that Ctrl-C is heard on any system
+                self.changed.wait(PAUSE)  # a timeout, so that Ctrl-C works on any system
             return bool(self.running)
 
     def rest(self, seconds: float) -> None:
-        """Let the logs grow for so long, or until they must not, or all inputs have ended."""
+        """Let the logs grow for some seconds, until one is full, or until all inputs have ended."""
         with self.changed:
             self.changed.wait_for(lambda: self.is_full or not self.running, seconds)
 
@@ -168,8 +168,8 @@ class InputThread(threading.Thread):
         state: FollowState,
         budget: EventBudget,
     ) -> None:
-        """What cannot be read goes to `problem`; `budget` says how long a log may grow."""
-        super().__init__(daemon=True)  # it may wait for ever
+        """Open the input; unreadable parts are passed to `problem`, `budget` limits the size of the log."""
+        super().__init__(daemon=True)  # the thread may wait for ever
         self._live, self._problem, self._state, self._budget = live, problem, state, budget
         self._line_map = LineMap()
         self._reported_faults: set[str] = set()  # faults of kvdiag
@@ -178,13 +178,13 @@ class InputThread(threading.Thread):
         )
 
     def start(self) -> None:
-        """Count it as running before it runs."""
+        """Count the thread as running before it runs."""
         with self._state.changed:
             self._state.running += 1
         super().start()
 
     def run(self) -> None:
-        """Read to the end, if there is one."""
+        """Read to the end of the input, if there is one."""
         try:
             head = self._live.head(HEAD)
             with skip_faults(self._live.name, self._problem):
@@ -197,7 +197,7 @@ class InputThread(threading.Thread):
                 self._state.changed.notify_all()
 
     def _add(self, block: Block) -> None:
-        """Take a block up, and wait while a log is too long."""
+        """Add a block, and wait while a log is full."""
         state = self._state
         with state.changed:
             self.log.add(block)

@@ -1,4 +1,4 @@
-"""What was seen: every pod or volume with the state it reached, what it waits for, and what was found about it."""
+"""List every pod or volume with its last state, what it waits for, and its findings."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ STABLE = (
     "volume_handle",
     "staging_path",
     "attachment",
-)  # names of a volume; its key changes with those learnt later
-IN_USE = frozenset({"RUNNING", "PUBLISHED", "ADDED"})  # it waits for nothing, and will go on
+)  # stable names of a volume: its key may change when more names become known
+IN_USE = frozenset({"RUNNING", "PUBLISHED", "ADDED"})  # in these states a subject waits for nothing and still exists
 
 
 @dataclass(frozen=True, slots=True)
 class InventoryResult:
-    """An inventory with how its inputs were read."""
+    """An inventory, and how its inputs were read."""
 
     inventory: Inventory
     problems: tuple[InputError, ...]
@@ -48,7 +48,7 @@ class InventoryResult:
 def take_inventory(
     options: Options, filters: InventoryFilter, progress: Progress = lambda _source, _bytes: None
 ) -> InventoryResult:
-    """Read all inputs, ask every rule, and list what is wanted. Problems with inputs are returned, not raised."""
+    """Read all inputs, evaluate every rule, list the requested subjects. Problems with inputs are returned."""
     case = Case(options)
     retention = InventoryRetention(case, filters)
     analysis = case.read(retention, progress=progress)
@@ -67,7 +67,7 @@ def take_inventory(
 
 
 class InventoryRetention:
-    """Keeps the rows as they were when events were evicted; `judge` gives the findings of a history."""
+    """Keeps the rows of subjects whose events are evicted; `judge` provides the findings of a history."""
 
     notes: tuple[str, ...] = (
         f"subjects without events since {{until}} are listed in their state of then; retries may be low; {limits.NEXT}",
@@ -77,11 +77,11 @@ class InventoryRetention:
     def __init__(self, judge: Judge, filters: InventoryFilter) -> None:
         """Start with no rows."""
         self._judge, self._filters = judge, filters
-        self._rows: dict[tuple[str, str], InventoryRow] = {}  # by each name of the subject, and by the node
-        self._read: dict[str, int] = {}  # the last line of each log whose events were noted
+        self._rows: dict[tuple[str, str], InventoryRow] = {}  # key: a name of the subject, and the node
+        self._read: dict[str, int] = {}  # last stored line of each log
 
     def retain(self, history: History, cut: int) -> Iterator[Event]:
-        """The first events of what goes on and of what is not over, of this as much as there is room for."""
+        """Yield the first events of active subjects and of subjects that still wait, as far as there is room."""
         room = limits.MAX_EVENTS // 4
         yield from limits.active_events(history, cut)
         for row in sorted(self._note_rows(history), key=lambda row: row.until, reverse=True):
@@ -93,10 +93,10 @@ class InventoryRetention:
             self._read[event.origin.source] = max(event.origin.line, self._read.get(event.origin.source, 0))
 
     def on_evicted(self, history: RemainingHistory) -> None:
-        """Nothing to do: `retain` noted the rows."""
+        """Do nothing: `retain` stored the rows."""
 
     def all(self, history: History) -> list[InventoryRow]:
-        """Those that were noted, and those of what is left."""
+        """Return the stored rows and those of the remaining events."""
         self._note_rows(history)
         nodes = {event.node for event in history.events}
         only = nodes.pop() if len(nodes) == 1 else ""
@@ -104,7 +104,7 @@ class InventoryRetention:
         return [with_stuck_state(replace(row, node=row.node or only), history) for row in noted]
 
     def _note_rows(self, history: History) -> list[InventoryRow]:
-        """The rows of a history, each in the place of those that were noted before."""
+        """Store the rows of a history; they replace earlier rows of the same subjects."""
         built = rows(history, self._judge.findings(history), self._filters, KnownRows(self._before, self._is_new))
         listed = [row for row in built if is_listed(row, self._filters)]
         for row in listed:

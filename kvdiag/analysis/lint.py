@@ -1,4 +1,4 @@
-"""Everything that is wrong with patterns: those of kvdiag, or a user's rules, events and groups of kinds."""
+"""Lint patterns: the built-in ones, or a user's rules, events and groups of kinds."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from kvdiag.rules.schema import unique
 
 
 def check_patterns(folders: Sequence[Path]) -> tuple[Library, list[PatternError]]:
-    """The rules that were checked, and every fault, file by file in the order of lines.
+    """Return the checked rules, and every fault ordered by file and line.
 
-    Those of the user's folders, held against what comes with kvdiag; without a folder, what comes with kvdiag.
+    Check the user's folders against the built-in patterns; without a folder, check the built-in patterns.
     """
     folders = [folder for folder in folders if folder.resolve() != builtin_patterns().resolve()]
     library = load([builtin_patterns(), *folders], only=frozenset() if folders else None)
@@ -59,26 +59,26 @@ def check_patterns(folders: Sequence[Path]) -> tuple[Library, list[PatternError]
 
 
 def built_in_faults(known: Iterable[Entry]) -> Iterator[PatternError]:
-    """Faults of the events and lifecycles that come with kvdiag."""
+    """Yield faults of the built-in events and lifecycles."""
     yield from filter(None, (template_fault(wording) for entry in known for wording in entry.wordings))
     yield from lint_lifecycles(builtin_patterns())
 
 
 def _duplicates(rules: Sequence[Rule], others: RuleStore) -> Iterator[PatternError]:
-    """Ids and names of a user's rules that one of kvdiag's has."""
+    """Yield ids and names of a user's rules that a built-in rule already has."""
     words = {word for rule in rules for word in (rule.id, rule.name)}
     candidates = others.filter(lambda head: not words.isdisjoint((head.id, head.name)))
     return (fault for rule in rules for fault in unique([*candidates, rule]))
 
 
 def _lines(rules: Iterable[Rule], others: RuleStore) -> Iterator[Entry]:
-    """The lines that rules of both have, in the order in which they are tried."""
+    """Yield the raw lines of both sets of rules, in the order in which they are tried."""
     by_id = {rule.id: rule.lines for rule in rules} | {head.id: head.lines for head in others.summaries}
     return chain.from_iterable(by_id[one] for one in sorted(by_id))
 
 
 def _groups(path: Path, kinds: Collection[str]) -> Iterator[PatternError]:
-    """Kinds that a `kinds.yaml` names and that do not exist; one that cannot be read was told with the rules."""
+    """Yield unknown kinds in a `kinds.yaml`; an unreadable one was already reported with the rules."""
     with suppress(PatternError, OSError, UnicodeDecodeError):
         for group in read_yaml(path.read_text("utf-8"), str(path)).table().values():
             for item in group.sequence():

@@ -1,7 +1,6 @@
-"""The clocks of logs that are printed as they are read: the first line printed may need what a later one tells.
+"""Determine the clocks of logs that are printed while they are read: a later line may be needed for the first one.
 
-Files are read twice; of a pipe the beginning is held and looked at first. The clocks are those of an analysis of the
-same logs.
+Files are read twice; of a pipe, the beginning is buffered. The result is the same as in an analysis of the logs.
 """
 
 from __future__ import annotations
@@ -22,22 +21,22 @@ from kvdiag.inputs.scan.choose import make_scanner
 from kvdiag.inputs.source import Source
 from kvdiag.model.options import Options
 
-MOST_HELD = 8 << 20  # bytes of a pipe that are held
-MOST_EVENTS = 20_000  # of one log that are looked at for its clock
+MOST_HELD = 8 << 20  # bytes at the beginning of a pipe that are buffered
+MOST_EVENTS = 20_000  # events of one log that are used for its clock
 
 
 class KnownLog(NamedTuple):
-    """What is known of a log before its lines are printed: its clock, and who mostly speaks in it."""
+    """What is known about a log before its lines are printed: its clock and its main component."""
 
     clock: SourceClock = SourceClock()
     component: str = ""
 
 
 class LogClocks:
-    """Clocks by the name of a log, over all inputs of a command."""
+    """The clocks of all logs of a command, by name of the log."""
 
     def __init__(self, options: Options) -> None:
-        """Read what can be read twice."""
+        """Read the inputs that can be read twice."""
         self._options = options
         self._vocabulary = load_patterns(Options()).vocabulary
         self._scanner = make_scanner(self._vocabulary.literals)
@@ -48,7 +47,7 @@ class LogClocks:
         self._clocks = self._set(self._read)
 
     def prepare(self, source: Input) -> tuple[Input, Mapping[str, KnownLog]]:
-        """The source, to be read from now on, and what is known of its logs."""
+        """Return the source to read from now on, and what is known about its logs."""
         if any(read.source == source.name or read.source.startswith(f"{source.name}/") for read in self._read):
             return source, self._clocks
         if not isinstance(source, Source) or source.path is not None:
@@ -69,7 +68,7 @@ class LogClocks:
 
 
 def _ignore(_problem: InputError) -> None:
-    """What cannot be read is told when it is read to be printed."""
+    """Ignore the problem: it is reported when the input is read again to be printed."""
 
 
 def _evict(log: LogReader) -> None:

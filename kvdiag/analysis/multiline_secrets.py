@@ -1,9 +1,9 @@
-r"""Lines that are one text, looked through together: a value may stand on the line below its name.
+r"""Redact secrets whose value is on the line below their name.
 
     Mar 14 08:10:10 worker-1 agent[7]: password: |
     Mar 14 08:10:10 worker-1 agent[7]:   …
 
-Each may stand behind a carrier of its own, as journald writes what a program prints over several lines.
+Each line may have its own carrier prefix, as journald adds one to every line of a multi-line message.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from kvdiag.model.record import LogRecord
 from kvdiag.model.values import Level
 from kvdiag.safe.secrets import may_hold_secret, redacted, redacted_lines
 
-MOST_LINES = 200  # lines of a text, looked through at once
-# A line that says by its beginning that it goes on with none above it.
+MOST_LINES = 200  # lines of a group that are searched together
+# The beginning of a line that does not continue the line above.
 _BEGINS = lazy_regex(
     r"[IWEF]\d{4} \d\d:|[A-Z][a-z]{2} [ \d]\d \d\d:|\d{4}[-/]\d\d[-/]\d\d[T ]|time=|ts=|\{\"|<\d{1,3}>|\[ *\d+\.\d"
 )
@@ -27,7 +27,7 @@ _DOCKER = lazy_regex(r"\{\"log\": ?\"(?P<body>(?:[^\"\\]|\\.)*?)(?:\\r)?(?:\\n)?
 
 
 class Part(NamedTuple):
-    """A line as what its carrier wrote, what that carries, and what the carrier wrote behind it."""
+    """A line split into the carrier's prefix, the text, and the carrier's suffix."""
 
     head: str
     body: str
@@ -35,7 +35,7 @@ class Part(NamedTuple):
 
 
 def group_lines(lines: Iterable[str]) -> Iterator[list[Part]]:
-    """Lines with those that go on with them."""
+    """Yield groups of lines that continue each other."""
     group: list[Part] = []
     is_carried = False
     for line in lines:
@@ -51,11 +51,13 @@ def group_lines(lines: Iterable[str]) -> Iterator[list[Part]]:
 
 
 def without_secrets(group: Sequence[Part]) -> list[str]:
-    """The lines of a group without the secrets of each, and without those that another one of them tells."""
-    widths = [0 if part.tail.strip() else len(part.head + part.body) for part in group]  # one with a tail is whole
+    """Return the lines of a group without secrets, also those that only several lines together reveal."""
+    widths = [
+        0 if part.tail.strip() else len(part.head + part.body) for part in group
+    ]  # a line with a suffix is complete
     bodies = redacted_lines([part.body for part in group], widths)
     shown = (part.head + body + part.tail for part, body in zip(group, bodies, strict=True))
-    # What a carrier wrote rarely holds a secret or the name of one; looking all through again takes as long as before.
+    # A carrier's prefix rarely contains a secret or the name of one, and searching it would double the time.
     return [
         redacted(line) if part.head and may_hold_secret(part.head + part.tail) else line
         for part, line in zip(group, shown, strict=True)
@@ -63,31 +65,31 @@ def without_secrets(group: Sequence[Part]) -> list[str]:
 
 
 class Redactor:
-    """Redacts lines as they come, each together with those above it: in pieces a secret could not be told."""
+    """Redacts lines as they come, together with the lines above them: some secrets span several lines."""
 
     def __init__(self) -> None:
-        """No line was seen yet."""
+        """Start without lines."""
         self._above: list[str] = []
 
     def lines(self, lines: list[bytes]) -> list[bytes]:
-        """Give the next lines without secrets."""
+        """Return the next lines without secrets."""
         texts = [*self._above, *(line.decode("utf-8", "surrogateescape") for line in lines)]
         groups = list(group_lines(texts))
         shown = [line for group in groups for line in without_secrets(group)]
         above = len(self._above)
         self._above = texts[max(len(texts) - len(groups[-1]), len(texts) - MOST_LINES // 2) :] if groups else []
         while self._above and not self._above[-1]:
-            self._above.pop()  # the end of the last line is no line
+            self._above.pop()  # the text after the last newline is empty
         return [line.encode("utf-8", "surrogateescape") for line in shown[above:]]
 
 
 def redact_texts(texts: Sequence[str]) -> list[str]:
-    """Texts that stand below each other, without the secrets of each and those that the one above it tells."""
+    """Redact consecutive texts: secrets within each, and those announced by the text above."""
     return redacted_lines(texts, [len(text) for text in texts])
 
 
 def redacted_records(records: Iterable[LogRecord]) -> Iterator[LogRecord]:
-    """Records whose messages have no secrets that one above them tells; those of each alone are for who shows them."""
+    """Redact secrets that the message above announces; the caller redacts each message itself."""
     group: list[LogRecord] = []
     for record in records:
         if group and (len(group) >= MOST_LINES or not _continues(record, group[-1])):
@@ -115,11 +117,11 @@ def _group(group: Sequence[LogRecord]) -> Iterator[LogRecord]:
 
 
 def _part(line: str) -> Part:
-    """A line taken apart; one that no carrier wrote is all body."""
+    """Split a line into prefix, text and suffix; without a carrier all of it is text."""
     text = line.rstrip("\r\n")
     end = line[len(text) :]
     docker = _DOCKER.match(text)
-    if docker:  # what it carries stays as JSON has it
+    if docker:  # the text stays escaped as in the JSON
         return Part(text[: docker.start("body")], docker["body"], text[docker.end("body") :] + end)
     written = text.encode("utf-8", "surrogateescape")
     peeled = peel(written)

@@ -1,4 +1,4 @@
-"""Every line of every input as a record, for `kvdiag parse`: read in full and in one pass, so slower than analysis."""
+"""Parse every line of every input for `kvdiag parse`: in full and in one pass, so slower than an analysis."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from kvdiag.model.record import LogRecord, Origin
 
 
 def records(options: Options, problem: Callable[[InputError], None]) -> Iterator[LogRecord]:
-    """All records of all inputs in their order. What cannot be read goes to `problem`."""
+    """Yield all records of all inputs in order. Unreadable inputs are passed to `problem`."""
     clocks = LogClocks(options)
     for source in sources(options.paths, problem):
         with skip_faults(source.name, problem):
@@ -32,7 +32,7 @@ def records(options: Options, problem: Callable[[InputError], None]) -> Iterator
 
 
 def source_records(source: Input, problem: Callable[[InputError], None], log_clocks: LogClocks) -> Iterator[LogRecord]:
-    """The records of one input. Each log in it has a clock and components of its own."""
+    """Yield the records of one input. Each log in it has its own clock and components."""
     line_map = LineMap()
     source, known = log_clocks.prepare(source)
     for name, part in sections(read_blocks(source, problem, line_map)):
@@ -45,7 +45,7 @@ def source_records(source: Input, problem: Callable[[InputError], None], log_clo
 
 
 def _log_records(log: str, raws: Iterable[RawRecord], clock: SourceClock, by: Attribution) -> Iterator[LogRecord]:
-    """Each record with its time on the log's clock; None where nothing tells when its times count from."""
+    """Yield each record with its time on the log's clock; None if the time cannot be determined."""
     before: int | None = None
     minutes = Minutes()
     for raw in raws:

@@ -1,7 +1,7 @@
-"""Logs → the same logs fit to be shown to others: without secrets and, where asked, changed line by line.
+"""Write logs that can be shared: without secrets and, if requested, with names masked.
 
-A log is read as analysis reads it where a secret could hide otherwise: UTF-16 as text, the parts of a line together, a
-key over many lines as one. All else stays as it was written, also what is not understood.
+A log is decoded where a secret could be hidden otherwise: UTF-16, lines that were split, keys over several lines.
+Everything else is written unchanged, also what is not recognized.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ENDINGS = {".log", ".txt", ".json", ".yaml", ".yml", ".journal"}
 
 @dataclass(slots=True)
 class RedactionCounts:
-    """What was written: lines, those that held a secret, those that were cut or are no text, and where the first is."""
+    """Counts of the output: lines, redacted lines, cut lines, lines that are not text, and the first of these."""
 
     lines: int = 0
     secrets: int = 0
@@ -42,7 +42,7 @@ class RedactionCounts:
 
 
 def lines(source: Source, counts: RedactionCounts | None = None) -> Iterator[str]:
-    """The lines of a source, with their ends."""
+    """Yield the lines of a source, with their line ends."""
     counts = counts or RedactionCounts()
     with source.open() as reader:
         readable = rewriting_reader(Transcoded(BorrowedReader(reader)), LineMap(), (detect_export,))
@@ -57,18 +57,18 @@ def lines(source: Source, counts: RedactionCounts | None = None) -> Iterator[str
 
 
 def redacted_bytes(source: Source, change: Rewrite, counts: RedactionCounts) -> Iterator[bytes]:
-    """The lines of one source without secrets, changed, each as it ended; none from a fault of kvdiag on."""
+    """Yield the lines of one source, redacted and changed. After a fault of kvdiag no further line is written."""
     with skip_faults(source.name, source.problem):
         for group in group_lines(lines(source, counts)):
             for part, line in zip(group, without_secrets(group), strict=True):
-                shown = change(line or REDACTED)  # a last line without an end would be none
+                shown = change(line or REDACTED)  # an empty last line without newline would vanish
                 counts.lines += 1
                 counts.secrets += line != part.head + part.body + part.tail
                 yield shown.encode("utf-8", "surrogateescape")
 
 
 def with_output_paths(found: Iterable[Source], folder: Path, change: Rewrite) -> Iterator[tuple[Source, Path]]:
-    """Each source with the file it is to be written to: under its own path, unpacked, and never outside the folder."""
+    """Yield each source with its output file: under its own path, unpacked, never outside of the folder."""
     used: set[Path] = set()
     for source in found:
         parts = [part for part in Path(change(source.name)).parts if part not in {"/", ".", ".."}]
@@ -82,21 +82,21 @@ def with_output_paths(found: Iterable[Source], folder: Path, change: Rewrite) ->
 
 
 def _named_as_log(path: Path, was: Path) -> Path:
-    """The path with the ending and the word `log` of the old name: by them a file is known for a log."""
+    """Return the path with the suffix and the word `log` of the old name, by which files are recognized as logs."""
     was = was.with_suffix("") if was.suffix in PACKED else was
     path = path.with_suffix(was.suffix) if was.suffix in ENDINGS and was.suffix != path.suffix else path
     return path.with_stem(f"{path.stem}-log") if is_log_name(was.name) and not is_log_name(path.name) else path
 
 
 def _split(text: str) -> list[str]:
-    """Lines as a newline ends them, and nothing else does."""
+    """Split text into lines at newlines only."""
     lines = [line + "\n" for line in text.split("\n")]
     rest = lines.pop()[:-1]
     return [*lines, rest] if rest else lines
 
 
 def _count_unreadable(text: str, name: str, first_line: int, counts: RedactionCounts) -> None:
-    """Count the lines that are no text, and remember where the first is."""
+    """Count the lines that are not text, and remember the place of the first."""
     for number, line in enumerate(text.split("\n"), first_line + 1):
         if any("\udc80" <= character <= "\udcff" for character in line):
             counts.unread += 1

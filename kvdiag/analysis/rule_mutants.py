@@ -1,6 +1,6 @@
-"""What a rule's own tests prove: of each of its mutants, whether one of them gives another finding.
+"""Check a rule's tests with mutants: for each mutant, one test must give another finding.
 
-Each test is read once, to a history of all events; the mutants ask for fewer kinds and are judged on it.
+Each test is read once into a history of all events. Mutants need no further kinds and are evaluated on it.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from kvdiag.model.rule import Rule, RuleTest
 from kvdiag.model.timeline import History
 from kvdiag.rules.mutants import Mutant, mutants
 
-MOST_EXCUSED = 5  # per cent of all mutants
+MOST_EXCUSED = 5  # per cent of all mutants that may be excused
 
 Proved = tuple[RuleTest, History]
 
 
 class RuleProof(NamedTuple):
-    """How a rule's tests went, how many mutants it has, and what is wrong with its `survives`.
+    """The results of a rule's tests, its mutants, and errors in its `survives`.
 
-    `unproven` are mutants that no test tells from the rule; `excused` are those of them with a reason in its file.
+    `unproven` are mutants that no test detects; `excused` are undetected ones with a reason in the rule file.
     """
 
     rule: Rule
@@ -35,7 +35,7 @@ class RuleProof(NamedTuple):
 
 
 def prove(rule: Rule, vocabulary: Vocabulary) -> RuleProof:
-    """Try a rule's tests in every wording, and its mutants on what passed. Raises PatternError as `tellings` does."""
+    """Run a rule's tests in every wording, then its mutants. Raise PatternError as `logs_of_test` does."""
     failed, proved = [], []
     log_count = 0
     for test in rule.tests:
@@ -65,14 +65,14 @@ def _survivors(every: Sequence[Mutant], proved: list[Proved], vocabulary: Vocabu
     for mutant in every:
         for at, (test, history) in enumerate(proved):
             if not is_expected(test, verdicts_of(mutant.rule, history, vocabulary)):
-                proved.insert(0, proved.pop(at))  # what killed one is likely to kill the next
+                proved.insert(0, proved.pop(at))  # the test that detected one mutant is likely to detect the next
                 break
         else:
             yield mutant
 
 
 def shortcomings(proof: RuleProof) -> Iterator[str]:
-    """What a rule's tests lack, each as a line for people."""
+    """Yield what a rule's tests lack, one line each."""
     rule = proof.rule
     yield from map(failure, proof.failed)
     for mutant in proof.unproven:
@@ -82,14 +82,14 @@ def shortcomings(proof: RuleProof) -> Iterator[str]:
 
 
 def too_many(proofs: Sequence[RuleProof]) -> Iterator[str]:
-    """What is wrong with a library of which too much is excused."""
+    """Yield a message if too many mutants of a library are excused."""
     every, excused = sum(len(proof.mutants) for proof in proofs), sum(len(proof.excused) for proof in proofs)
     if excused * 100 > every * MOST_EXCUSED:
         yield f"{excused} of {every} mutants are excused by 'survives', more than {MOST_EXCUSED} %: tests are wanted"
 
 
 def problems(proofs: Sequence[RuleProof], *, named: bool) -> Iterator[str]:
-    """What to mend; how much is excused is counted over the whole library, not over rules asked for by name."""
+    """Yield what must be fixed. The share of excused mutants is only checked for the whole library."""
     for proof in proofs:
         yield from shortcomings(proof)
     if not named:
@@ -97,7 +97,7 @@ def problems(proofs: Sequence[RuleProof], *, named: bool) -> Iterator[str]:
 
 
 def summary(proofs: Sequence[RuleProof]) -> str:
-    """How many mutants there are and how many live."""
+    """Return the number of mutants, and how many survive."""
     every = sum(len(proof.mutants) for proof in proofs)
     excused, unproven = sum(len(proof.excused) for proof in proofs), sum(len(proof.unproven) for proof in proofs)
     log_count = sum(proof.log_count for proof in proofs)

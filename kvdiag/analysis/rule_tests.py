@@ -1,6 +1,6 @@
-"""A rule's own tests: each log is analysed as a user's would be, and must give just the findings it names.
+"""Run a rule's own tests: each log is analyzed as usual and must give exactly the expected findings.
 
-A story is analysed as each log that tells it: in every kind and value it has, or in every wording of each.
+A story is tested with each log synthesized from it: with all kinds and values, or with every wording.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.findings import find
 from kvdiag.rules.log_synthesis import LogSynthesizer, SynthesizedLog
 
-YEAR = 2024  # of excerpts that say none
-SHORT_ID = 13  # characters of the id that a sandbox or container is called by
+YEAR = 2024  # the year of logs without one
+SHORT_ID = 13  # characters of an id in the name of a sandbox or container
 _NAMES = FixturePod.named("").names.values()
-SUBJECTS = frozenset((*_NAMES, *(name[:SHORT_ID] for name in _NAMES), "this node"))  # what a story may be about
+SUBJECTS = frozenset((*_NAMES, *(name[:SHORT_ID] for name in _NAMES), "this node"))  # possible subjects of a story
 
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """What one test wanted and what it got: subject name → verdict; of a story in the first telling that got others.
+    """The verdicts of a test by subject name; of a story those of the first log with other verdicts than expected.
 
-    `wordings` are those of that telling, and `tellings` how many logs were analysed.
+    `wordings` are those of that log, `log_count` is the number of logs analyzed.
     """
 
     rule: Rule
@@ -44,14 +44,14 @@ class Verdicts:
 
     @property
     def passed(self) -> bool:
-        """Whether the findings are exactly the wanted ones."""
+        """Whether the findings are exactly the expected ones."""
         return is_expected(self.test, self.got)
 
 
 def run_tests(rule: Rule, vocabulary: Vocabulary, *, every: bool = False) -> Iterator[Verdicts]:
-    """Run every test of a rule; `vocabulary` holds the raw lines of its selectors. Stories in `every` wording or few.
+    """Run every test of a rule; `vocabulary` contains its raw lines. Stories use `every` wording or few.
 
-    Raises PatternError for a story that cannot be told.
+    Raise PatternError if a story cannot be synthesized.
     """
     for test in rule.tests:
         yield _run_test(rule, test, vocabulary, every=every)
@@ -68,9 +68,9 @@ def _run_test(rule: Rule, test: RuleTest, vocabulary: Vocabulary, *, every: bool
 
 
 def logs_of_test(rule: Rule, test: RuleTest, *, every: bool) -> Iterator[SynthesizedLog]:
-    """The logs of a test: of a story in few words or in `every` wording, of what is near another in few.
+    """Yield the logs of a test: of a story in few wordings or in `every` one, of a near miss in few.
 
-    Raises PatternError for a story that cannot be told.
+    Raise PatternError if a story cannot be synthesized.
     """
     if not test.story:
         yield SynthesizedLog(test.log, ())
@@ -80,13 +80,13 @@ def logs_of_test(rule: Rule, test: RuleTest, *, every: bool) -> Iterator[Synthes
 
 @cache
 def _builtin_spellings() -> tuple[Spellings, Mapping[str, Entry]]:
-    """The samples of the vocabulary, which the cache does not keep: 0.15 s."""
+    """Return the samples of the vocabulary, which are not cached: 0.15 s."""
     vocabulary = read_vocabulary(builtin_patterns() / "events")
     return Spellings(vocabulary), vocabulary.kinds
 
 
 def history_of(log: str, test: RuleTest, vocabulary: Vocabulary) -> History:
-    """All that a log tells, whatever the rules ask for."""
+    """Return the history of all events in a log, whether or not rules use them."""
     from datetime import UTC, datetime
 
     components = {name: value for name, value in test.options.items() if name not in {"year", "tz"}}
@@ -96,15 +96,15 @@ def history_of(log: str, test: RuleTest, vocabulary: Vocabulary) -> History:
 
 
 def verdicts_of(rule: Rule, history: History, vocabulary: Vocabulary) -> dict[str, str]:
-    """The verdicts of a rule, each with its severity, by the name of their subject."""
+    """Return the verdicts and severities of a rule by subject name."""
     verdicts: dict[str, str] = {}
-    for finding in find((rule,), history, vocabulary.kinds):  # of a node's parts the surest comes first
+    for finding in find((rule,), history, vocabulary.kinds):  # the most certain part of a node comes first
         verdicts.setdefault(finding.subject.name, f"{finding.verdict} {finding.severity.label}")
     return verdicts
 
 
 def is_expected(test: RuleTest, got: Mapping[str, str]) -> bool:
-    """Whether the verdicts are exactly those that the test wants, and the severities where it wants one."""
+    """Return whether the verdicts are exactly the expected ones, and the severities if the test has some."""
     expected = test.finds
     if SUBJECT in expected:
         expected = dict.fromkeys(SUBJECTS & got.keys(), expected[SUBJECT]) or {SUBJECT: ""}
@@ -114,7 +114,7 @@ def is_expected(test: RuleTest, got: Mapping[str, str]) -> bool:
 
 
 def failure(result: Verdicts) -> str:
-    """A test that failed, for people: what it wanted and got, and in which words."""
+    """Return the message for a failed test: expected and actual verdicts, and the wordings used."""
     expected = {name or "the subject": verdict for name, verdict in result.test.finds.items()} or "nothing"
     wordings = "".join(f"\n  {words}" for words in result.wordings)
     name = f"{result.test.place}: {result.rule.name}, {result.test.name!r}"

@@ -1,6 +1,6 @@
-"""The pages of docs/signatures: each rule as people look it up, by family, with the first line that its tests find.
+"""Generate docs/signatures: all rules by family, each with a sample line of its first test.
 
-`python -m kvdiag.analysis.signature_pages docs/signatures` writes them anew.
+`python -m kvdiag.analysis.signature_pages docs/signatures` regenerates them.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ _COMMAND = "python -m kvdiag.analysis.signature_pages docs/signatures"
 
 
 def pages(library: Library) -> dict[str, str]:
-    """Each page by the name of its file, without `.md`: the index, and one a family of the library's rules.
+    """Return each page by file name without `.md`: the index, and one page per family.
 
-    Raises PatternError for a rule that cannot be read.
+    Raise PatternError for an invalid rule.
     """
     for fault in library.errors:
         raise fault
@@ -52,7 +52,7 @@ def pages(library: Library) -> dict[str, str]:
 
 
 def by_family(rules: Iterable[Rule]) -> dict[str, list[Rule]]:
-    """The rules of each folder of patterns, by name."""
+    """Return the rules of each folder of patterns, by name."""
     families: dict[str, list[Rule]] = {}
     for rule in sorted(rules, key=lambda rule: rule.name):
         families.setdefault(Path(rule.place.partition(":")[0]).parent.name, []).append(rule)
@@ -109,7 +109,7 @@ def _rule(rule: Rule, vocabulary: Vocabulary) -> Iterator[str]:
 
 
 def first_found(rule: Rule, vocabulary: Vocabulary) -> Finding | None:
-    """What the rule finds in the first of its tests that is to find something."""
+    """Return the finding of the first test that expects one."""
     for test in (test for test in rule.tests if test.finds):
         for log in logs_of_test(rule, test, every=False):
             history = history_of(log.log, test, vocabulary)
@@ -118,7 +118,7 @@ def first_found(rule: Rule, vocabulary: Vocabulary) -> Finding | None:
 
 
 def sample_line(rule: Rule, evidence: Sequence[Evidence]) -> str:
-    """The line that shows best what the rule looks for: one with conditions on its values, or of the rule's own."""
+    """Return the best sample line: one with conditions on its values, or a raw line of the rule."""
     rule_kinds = {entry.kind for entry in rule.lines}
     matching = (one for one in evidence if one.event.kind in rule_kinds or rule.events[one.step].conditions[0])
     text = " ".join(next(matching, evidence[0]).event.text.split())
@@ -148,7 +148,7 @@ def _list(title: str, items: Iterable[str]) -> Iterator[str]:
 
 
 def _prose(text: str) -> str:
-    """Text for Markdown: what could be markup is told literally."""
+    """Escape text for Markdown."""
     return _MARKUP.sub(_literal, " ".join(_open(text).split()))
 
 
@@ -157,7 +157,7 @@ def _literal(found: re.Match[str]) -> str:
 
 
 def _open(text: str) -> str:
-    """A template for people who have no finding yet: without what may be left out, and with names in capitals."""
+    """Return a template without its optional parts, and with its slots as names in capitals."""
     text = _OPTIONAL.sub(lambda part: "" if _SLOT.search(part[1]) else part[1], text)
     return _SLOT.sub(lambda slot: slot[1].upper().replace("_", "-"), text)
 

@@ -1,4 +1,4 @@
-"""Whether anything was logged in the time that was asked for: nothing found in an empty window is no good news."""
+"""Check that something was logged in the requested time: no findings in an empty window is no good news."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kvdiag.model.timeline import History
 
 
 def window_problems(readings: Sequence[Reading], history: History, options: Options) -> Iterator[InputError]:
-    """What to say when no log reaches into the time between `--since` and `--until`, or none tells of anything then."""
+    """Yield a problem if no log covers the time from `--since` to `--until`, or no event lies in it."""
     since, until = options.since, options.until
     spans = [(one.begins, one.ends) for one in readings if one.begins is not None and one.ends is not None]
     if (since is None and until is None) or not spans:

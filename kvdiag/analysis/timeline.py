@@ -1,4 +1,4 @@
-"""Logs in, the timelines of the requested subjects out."""
+"""Build the timelines of the requested subjects."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ MOST_NAMED = 12
 def timelines(
     kinds: Sequence[SubjectKind], ref: str, options: Options, note: Note, *, raw: bool = False
 ) -> list[TimelineView]:
-    """The timeline of the subject called `ref`; of all of them when a pod was made anew under its name.
+    """Return the timeline of the subject `ref`; of all of them if a pod was recreated under the same name.
 
-    Of several kinds the first that has one. What a person should know of the inputs goes to `note`. Raises UsageError
-    when nothing is called that, or when only the beginning of several names was given.
+    Of several kinds the first one with such a subject counts. Problems and notes are passed to `note`. Raise UsageError
+    if there is no such subject, or if a prefix is ambiguous.
     """
     case = Case(options)
     history = read_with_notes(case, SubjectRetention(kinds, [ref]), note)

@@ -1,1 +1,1 @@
-"""The command line: arguments → one call → an exit code. One module per command; no logic."""
+"""The command line: arguments → one call → an exit code. One module per command, without logic."""

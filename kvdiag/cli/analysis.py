@@ -1,4 +1,4 @@
-"""One analysis from options to exit code; without typer, so that the short form of the command starts fast."""
+"""Run one analysis from options to exit code. No typer here, so that the short form of the command starts fast."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FOUND, UNREADABLE = 1, 3
 
 
 class OutputOptions(NamedTuple):
-    """How the report is shown, and at which severity the exit code says so."""
+    """How the report is written, and the severity for exit code 1."""
 
     output: str = "text"
     output_file: Path | None = None
@@ -40,16 +40,18 @@ class OutputOptions(NamedTuple):
     links: bool = True
 
     def render_options(self, style: RenderOptions) -> RenderOptions:
-        """How much of a report is shown, where it looks so."""
+        """Return the options for rendering in this style."""
         links = style.links and self.links
         return style._replace(links=links, verbose=self.verbose, quiet=self.quiet, redact=not self.no_redact)
 
 
 def run_analysis(options: Options, output_options: OutputOptions) -> int:
-    """Analyse, print the report, give the exit code. Raises UsageError for an output or severity that is none."""
+    """Analyze, print the report, return the exit code. Raise UsageError for an unknown output or severity."""
     _check(output_options)
     no_color = output_options.no_color
-    leave_out_known = _known_filter(options, output_options)  # before the logs: a mistake in a file is told at once
+    leave_out_known = _known_filter(
+        options, output_options
+    )  # before reading logs, so that errors in these files are reported at once
     with progress(quiet=output_options.quiet) as on_read:
         report = analyze(options, on_read, lanes=output_options.output in WITH_LANES)
     report = leave_out_known(report)
@@ -58,7 +60,7 @@ def run_analysis(options: Options, output_options: OutputOptions) -> int:
     is_text, no_pager = output_options.output == "text", output_options.no_pager
     with (
         open_output(output_options.output_file, text=is_text, no_color=no_color, no_pager=no_pager) as (stream, style),
-        literal(stream, "" if is_text else output_options.output),  # of text printed() does it
+        literal(stream, "" if is_text else output_options.output),  # for text, open_output() does it
     ):
         writer(output_options.output)(report, stream, output_options.render_options(style))
     if output_options.write_baseline is not None:
@@ -67,9 +69,9 @@ def run_analysis(options: Options, output_options: OutputOptions) -> int:
 
 
 def _known_filter(options: Options, output_options: OutputOptions) -> Callable[[Report], Report]:
-    """Read what the reader of the report knows; give what leaves it out of a report, and writes a baseline of the rest.
+    """Return a function that removes known findings from a report, and writes the baseline if requested.
 
-    Raises UsageError or PatternError for a file that cannot be used.
+    Raise UsageError or PatternError for an invalid file.
     """
     files = (output_options.baseline, output_options.write_baseline, output_options.suppressions)
     if not any(files):
@@ -100,7 +102,7 @@ def _check(output_options: OutputOptions) -> None:
 
 
 def _check_following(output_options: OutputOptions, outputs: Collection[str]) -> None:
-    """Refuse what a report that never ends cannot have, rather than leave it out unsaid."""
+    """Raise UsageError for options that --follow does not support."""
     if output_options.output not in outputs:
         raise UsageError(
             f"-o {output_options.output} does not go with --follow, as it is written at the end of the logs; "
@@ -112,7 +114,7 @@ def _check_following(output_options: OutputOptions, outputs: Collection[str]) ->
 
 
 def run_following(options: Options, output_options: OutputOptions) -> int:
-    """Print each finding when it is certain, and its end, until the inputs end; give the exit code."""
+    """Print each finding when it is confirmed and when it is over, until the inputs end; return the exit code."""
     from kvdiag.analysis.follow import Follower
     from kvdiag.report.changes import CHANGES
 
@@ -133,7 +135,7 @@ def run_following(options: Options, output_options: OutputOptions) -> int:
 
 
 def exit_code(report: Report, fail_on: str) -> int:
-    """1 findings at or above the threshold, 3 something unreadable or nothing understood, else 0."""
+    """Return 1 for findings at or above the threshold, 3 if something was unreadable or nothing recognized, else 0."""
     if fail_on != NEVER and any(finding.severity >= Severity.from_label(fail_on) for finding in report.findings):
         return FOUND
     understood = any(reading.records for reading in report.inputs)

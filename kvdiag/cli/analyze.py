@@ -1,4 +1,4 @@
-"""`kvdiag analyze`: its options, as typer wants them; the work is in `kvdiag.cli.analysis`."""
+"""`kvdiag analyze`: its options for typer. The work is done in `kvdiag.cli.analysis`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands. Each is imported and made by typer when it is asked for: one takes 40 ms, all of them 300."""
+"""The commands. Each is imported and built on use: one takes 40 ms, all of them 300."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ COMMANDS: Mapping[str, str] = {
     "rules": "List, show and test the rules, or write your own.",
     "version": "Print the version.",
 }
-"""What `kvdiag --help` lists: the first sentence of each command's own help. `kvdiag.cli.NAME` defines it."""
+"""The list of `kvdiag --help`: the first sentence of each command's help. `kvdiag.cli.NAME` defines the command."""
 GROUPS = frozenset({"fleet", "rules"})
 HIDDEN = frozenset({"help"})
 
@@ -45,7 +45,7 @@ app = typer.Typer(
 
 
 class _Commands(Mapping[str, Any]):
-    """The commands by name, made when they are asked for."""
+    """The commands by name, built on access."""
 
     def __getitem__(self, name: str) -> Any:  # noqa: ANN401  # a type of click's, which typer brings
         if name not in COMMANDS and name not in HIDDEN:
@@ -60,15 +60,15 @@ class _Commands(Mapping[str, Any]):
 
 
 class Root(Group):
-    """All commands, listed without importing them; a file or folder in the place of one is analyzed."""
+    """All commands, listed without importing them. A file or folder instead of a command is analyzed."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401  # as of typer
-        """`kvdiag kubelet.log` is `kvdiag analyze kubelet.log`."""
+        """Treat `kvdiag kubelet.log` as `kvdiag analyze kubelet.log`."""
         is_path = args[0] not in COMMANDS and args[0] not in HIDDEN and Path(args[0]).exists()
         return super().resolve_command(ctx, ["analyze", *args] if is_path else args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401, ARG002  # as of typer
-        """Each with what it does."""
+        """Print each command with its help text."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
@@ -105,7 +105,7 @@ def _root(
 
 @cache
 def command() -> Any:  # noqa: ANN401  # as above
-    """Give the command line that typer makes of these."""
+    """Return typer's command line."""
     group = typer.main.get_command(app)
     group.commands = _Commands()  # type: ignore[attr-defined]  # of a group, as it has a callback
     return group

@@ -1,4 +1,4 @@
-"""Options that several commands share, and how their words become values."""
+"""Options that several commands share, and parsers for their values."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def options_of(
     since: str = "",
     until: str = "",
 ) -> Options:
-    """What the shared options say. Raises UsageError for a word that means nothing."""
+    """Return the shared options. Raise UsageError for an invalid value."""
     east = parse_zone(tz)
     return Options(
         paths=tuple(paths or ()),
@@ -93,16 +93,16 @@ def options_of(
 def with_filters(
     options: Options, where: Sequence[str], severity: str, rule: Sequence[str] | None, component: Sequence[str] | None
 ) -> Options:
-    """The options with what findings are wanted: `where` is namespace, pod, volume and node."""
+    """Return the options with filters for findings; `where` is namespace, pod, volume and node."""
     namespace, pod, volume, node = where
     filtered = options._replace(namespace=namespace, pod=pod, volume=volume, node=node, rules=tuple(rule or ()))
     return filtered._replace(severity=severity_of(severity, "--severity"), components=parse_components(component))
 
 
 def folders(patterns: Sequence[Path] | None) -> tuple[Path, ...]:
-    """The folders of `--patterns`, each once. Raises UsageError for one that is none.
+    """Return the folders of `--patterns` without duplicates. Raise UsageError for one that does not exist.
 
-    What lies in the folder that comes with kvdiag is loaded anyway: in a checkout `--patterns patterns` adds nothing.
+    Folders within the built-in patterns are loaded anyway: in a checkout, `--patterns patterns` adds nothing.
     """
     builtin, found = builtin_patterns().resolve(), dict[Path, Path]()
     for folder in patterns or ():
@@ -115,7 +115,7 @@ def folders(patterns: Sequence[Path] | None) -> tuple[Path, ...]:
 
 
 def parse_components(words: Sequence[str] | None) -> dict[str, str]:
-    """`kubelet=1.29.3` → {"kubelet": "1.29.3"}. Raises UsageError for another shape."""
+    """Parse `kubelet=1.29.3` into {"kubelet": "1.29.3"}. Raise UsageError for another form."""
     versions: dict[str, str] = {}
     for word in words or ():
         name, equals, version = word.partition("=")
@@ -126,12 +126,12 @@ def parse_components(words: Sequence[str] | None) -> dict[str, str]:
 
 
 def parse_zone(text: str) -> int | None:
-    """`--tz` in microseconds east of UTC; None when it was not given."""
+    """Return `--tz` in microseconds east of UTC; None if it is not given."""
     return _read("--tz", text, lambda: zone_offset(text, datetime.now(UTC)))
 
 
 def parse_time(option: str, text: str, east: int | None) -> int | None:
-    """`--since` and `--until` in microseconds UTC; None when not given."""
+    """Return `--since` or `--until` in microseconds UTC; None if it is not given."""
     return _read(option, text, lambda: moment(text, datetime.now(UTC), east or 0))
 
 

@@ -1,4 +1,4 @@
-"""`kvdiag check`: an analysis for CI: compact, exit 1 from high on, annotations inside GitHub Actions."""
+"""`kvdiag check`: analysis for CI: compact, exit 1 from severity high, annotations inside GitHub Actions."""
 
 from __future__ import annotations
 

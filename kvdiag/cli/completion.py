@@ -24,5 +24,5 @@ def command(shell: Annotated[str, typer.Argument(metavar="SHELL", help=f"{', '.j
 
 
 def prepare() -> None:
-    """Know how the shells ask, when one does."""
+    """Register the completion classes, when a shell asks for completion."""
     completion.completion_init()  # type: ignore[attr-defined]  # as above

@@ -1,11 +1,11 @@
-"""Options set once: kvdiag.toml, [tool.kvdiag] in pyproject.toml, KVDIAG_… in the environment.
+"""Configured options: kvdiag.toml, [tool.kvdiag] in pyproject.toml, KVDIAG_… in the environment.
 
     fail-on = "medium"
     baseline = "ci/kvdiag-baseline.json"
     patterns = ["ci/rules"]
 
-The command line wins over the environment, the environment over a file. A file is looked for in the folder one stands
-in and in those above, up to the root of the repository; its paths are taken from its own folder.
+The command line overrides the environment, the environment overrides a file. The file is searched for in the current
+folder and its parents up to the root of the repository; paths in it are relative to its folder.
 """
 
 from __future__ import annotations
@@ -67,20 +67,20 @@ KEYS: Mapping[str, Callable[[object], Any]] = {
     "suppressions": _text,
     "limit-seconds": _integer,
 }
-"""Options that may be set, and how their values are read; TypeError says what is expected."""
+"""Options that may be configured, and parsers of their values, which raise TypeError with the expected type."""
 
 PATHS = frozenset({"patterns", "baseline", "suppressions"})
 
 
 def is_configured(environment: Mapping[str, str], folder: Path) -> bool:
-    """Whether anything is set: a look at few names, as the fast start does it."""
+    """Return whether anything is configured; this is quick, as the fast start needs it."""
     return any(name[len(PREFIX) :] in _names() for name in environment if name.startswith(PREFIX)) or (
         _file(folder) is not None
     )
 
 
 def default_map(environment: Mapping[str, str], folder: Path) -> dict[str, dict[str, Any]]:
-    """What is set, by command and parameter, as typer takes it. Raises UsageError with file and key."""
+    """Return the configured options by command and parameter for typer. Raise UsageError with file and key."""
     values = dict(_from_file(folder))
     for key, name in ((key, f"{PREFIX}{_name(key)}") for key in KEYS):
         if environment.get(name):
@@ -99,7 +99,7 @@ def _name(key: str) -> str:
 
 
 def _file(folder: Path) -> Path | None:
-    """The nearest file that sets something; none above the root of a repository."""
+    """Return the nearest configuration file up to the root of the repository."""
     for place in (folder, *folder.parents):
         kvdiag_toml, pyproject = place / KVDIAG_TOML, place / PYPROJECT
         if kvdiag_toml.is_file():
@@ -115,7 +115,7 @@ def _from_file(folder: Path) -> Iterator[tuple[str, Any]]:
     path = _file(folder)
     if path is None:
         return
-    import tomllib  # 5 ms that a machine without such a file need not wait for
+    import tomllib  # imported here: takes 5 ms, and most machines have no such file
 
     try:
         document = tomllib.loads(read_small(path, LARGEST).decode())

@@ -1,4 +1,4 @@
-"""`kvdiag errors`: the lines of level warning or worse, grouped, and what explains them."""
+"""`kvdiag errors`: lines of level warning or worse in groups, and what explains them."""
 
 from __future__ import annotations
 

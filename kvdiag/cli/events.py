@@ -1,4 +1,4 @@
-"""`kvdiag events`: recognised events, one JSON object a line."""
+"""`kvdiag events`: recognized events, one JSON object per line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Examples for the help of each command: what one wants, and the command for it."""
+"""Examples for the help of each command: a purpose and the command for it."""
 
 from __future__ import annotations
 

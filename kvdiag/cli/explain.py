@@ -1,4 +1,4 @@
-"""`kvdiag explain`: the expected sequence, what a rule looks for, what a line means."""
+"""`kvdiag explain`: the expected sequence of events, a rule, or a log line."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def command(
     explainer = Explainer(folders(patterns))
     notes = Notes()
     pages = _pages(explainer, words or [], mode or (BLOCK if block else ""), notes, is_redacted=not no_redact)
-    is_followed = words == [STDIN]  # a page for each line as it comes
+    is_followed = words == [STDIN]  # print a page for each line as soon as it is read
     with open_output(text=output == "text", no_pager=no_pager or is_followed) as (stream, _):
         for number, (text, values) in enumerate(pages):
             shown = ("\n" if number else "") + _safe(text)
@@ -58,7 +58,7 @@ def command(
 
 
 def _pages(explainer: Explainer, words: list[str], mode: str, notes: Notes, *, is_redacted: bool) -> Iterator[Page]:
-    """What the words ask for, as text and as values: the list, a topic, a rule, a word, or lines."""
+    """Yield the pages for the words as text and as values: all topics, a topic, a rule, a word, or lines."""
     if not words:
         topics = list(explainer.topics.values())
         yield topics_text(topics), topics_json(topics)
@@ -80,12 +80,12 @@ def _pages(explainer: Explainer, words: list[str], mode: str, notes: Notes, *, i
 
 
 def _is_line(words: list[str]) -> bool:
-    """Whether the words are a line of a log: names have no spaces, and no topic has four words."""
+    """Return whether the words are a log line: names have no spaces, and no topic has four words."""
     return len(words) > 3 or any(" " in word for word in words)
 
 
 def _lines(explainer: Explainer, line: str | None, notes: Notes, *, is_redacted: bool) -> Iterator[Page]:
-    """The line that was given, or those of standard input."""
+    """Yield the pages for the given line, or for those of standard input."""
     source: Input = Source(STDIN, None, notes, given=Stdin(), is_named=True)
     if line is not None:
         source = TextInput("line", line.encode("utf-8", "surrogateescape"))

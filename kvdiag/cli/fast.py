@@ -1,8 +1,8 @@
 """The short form, `kvdiag analyze [-q] [-o json|text] [--fail-on LEVEL] [PATH]...`, without typer.
 
-typer and what it brings take 0.1 to 0.2 s of CPU to start, three times as long as the analysis of a small log. The form
-that scripts and people at 3 a.m. use goes past it; anything else, help and errors included, is typer's. The names of
-its options stand here alone: `kvdiag.cli.analyze` gives them to typer.
+typer and its dependencies take 0.1 to 0.2 s of CPU to import, three times as long as the analysis of a small log. The
+form that scripts and people at 3 a.m. use avoids it; typer handles everything else, also help and errors. The names of
+the options are defined only here: `kvdiag.cli.analyze` passes them to typer.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-COMPLETES = "_KVDIAG_COMPLETE"  # by which a shell asks for words
+COMPLETES = "_KVDIAG_COMPLETE"  # the variable by which a shell requests completion
 OUTPUTS = ("json", "text")
 OUTPUT, FAIL_ON, QUIET = ("-o", "--output"), ("--fail-on",), ("-q", "--quiet")
 _VALUED = {name: field for field, names in (("output", OUTPUT), ("fail_on", FAIL_ON)) for name in names}
 
 
 class ShortForm(NamedTuple):
-    """What the short form says; what it does not say is absent from `said`, so that defaults are those of typer's."""
+    """The arguments of the short form; missing ones are absent from `values`, so that typer's defaults apply."""
 
     paths: tuple[str, ...]
     values: dict[str, str]
@@ -25,7 +25,7 @@ class ShortForm(NamedTuple):
 
 
 def short_form(arguments: Sequence[str]) -> ShortForm | None:
-    """What the arguments say when they are of the short form, else None."""
+    """Return the arguments if they have the short form, else None."""
     if not arguments or arguments[0] != "analyze":
         return None
     paths: list[str] = []
@@ -46,7 +46,7 @@ def short_form(arguments: Sequence[str]) -> ShortForm | None:
 
 
 def run_short(form: ShortForm) -> int:
-    """Analyse and give the exit code."""
+    """Analyze and return the exit code."""
     from kvdiag.cli.analysis import OutputOptions, run_analysis
     from kvdiag.model.options import Options
 

@@ -1,4 +1,4 @@
-"""`kvdiag fleet`: many nodes at once, on this machine or on a Dask cluster, and questions about what was found."""
+"""`kvdiag fleet`: many nodes at once, on this machine or a Dask cluster, and queries on the results."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def _choose(option: str, word: str, known: Sequence[str]) -> None:
 
 
 def parse_memory(text: str) -> int:
-    """`512M` → bytes. Raises UsageError for another shape."""
+    """Parse `512M` into bytes. Raise UsageError for another form."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
     if not found:
         raise UsageError(f"--limit-memory {text}: write a number and K, M, G or T, such as 2G")

@@ -1,4 +1,4 @@
-"""How typer shows itself: arguments named as other programs name them, and what was typed made harmless."""
+"""Help texts: arguments are named as in other programs, and user input in errors is escaped."""
 
 from __future__ import annotations
 
@@ -15,27 +15,29 @@ from kvdiag.cli.examples import EXAMPLES
 PLAIN: Any = {"add_completion": False, "rich_markup_mode": None, "pretty_exceptions_enable": False}
 """How typer shows help and errors: as text, without boxes."""
 _LIST = lazy_regex(r"<list\[(\w+)\]>")
-LONGEST = 500  # characters of an error: it repeats what was typed
-_USAGE_ERROR: Any = typer.BadParameter.__mro__[2]  # what typer shows without a traceback; it has no public name
+LONGEST = 500  # characters of an error, which may repeat user input
+_USAGE_ERROR: Any = typer.BadParameter.__mro__[
+    2
+]  # the class of errors that typer prints without a traceback; it has no public name
 
 
 class Command(TyperCommand):
     """A command whose help says `[PATH]...` where typer says `[PATH]` or `PATH <list[str]>`."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ANN401  # typer brings its own click, or not
-        """What follows the command's name in its usage."""
+        """Return the text after the command's name in its usage line."""
         arguments = [_name(param) for param in self.get_params(ctx) if param.param_type_name == "argument"]
         return ["[OPTIONS]", *arguments]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  # as above
-        """Arguments, then options."""
+        """Print arguments, then options."""
         for title, records in records_of(self, ctx).items():
             if records:
                 with formatter.section(title):
                     formatter.write_dl(records)
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  # as above
-        """Examples, each on a line of its own whatever its length, as they are there to be copied."""
+        """Print examples on one line each whatever their length, so that they can be copied."""
         examples = EXAMPLES.get(_words(ctx), ())
         if examples:
             with formatter.section("Examples"):
@@ -48,7 +50,7 @@ class Command(TyperCommand):
 
 
 def records_of(command: Any, ctx: Any) -> dict[str, list[tuple[str, str]]]:  # noqa: ANN401  # as above
-    """Arguments and options with what is said of each."""
+    """Return arguments and options with their help texts."""
     rows: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
     for param in command.get_params(ctx):
         record = param.get_help_record(ctx)
@@ -60,7 +62,7 @@ def records_of(command: Any, ctx: Any) -> dict[str, list[tuple[str, str]]]:  # n
 
 
 def _words(ctx: Any) -> str:  # noqa: ANN401  # as above
-    """What a command is called below the program: `rules list`."""
+    """Return the name of a command below the program: `rules list`."""
     names: list[str] = []
     while ctx.parent is not None:
         names.insert(0, ctx.info_name)
@@ -69,15 +71,15 @@ def _words(ctx: Any) -> str:  # noqa: ANN401  # as above
 
 
 class Group(TyperGroup):
-    """All commands; a message of typer that repeats what was typed is cleaned as words from a log are."""
+    """All commands. Error messages of typer that repeat user input are escaped."""
 
     def make_context(self, *args: Any, **more: Any) -> Any:  # noqa: ANN401  # as of typer
-        """Read the options of the group."""
+        """Parse the options of the group."""
         with _cleaned():
             return super().make_context(*args, **more)
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  # as of typer
-        """Read those of the command, and run it."""
+        """Parse the options of the command, and run it."""
         with _cleaned():
             return super().invoke(ctx)
 
@@ -87,7 +89,7 @@ def _cleaned() -> Iterator[None]:
     try:
         yield
     except _USAGE_ERROR as error:
-        from kvdiag.safe.clean import clean  # what a page of help does without
+        from kvdiag.safe.clean import clean  # imported here: help pages do not need it
 
         error.message = clean(error.message[:LONGEST], redact=False, newlines=True)
         raise

@@ -1,4 +1,4 @@
-"""`kubectl kvdiag node NAME…`: the logs of nodes through the API server, analysed where one sits."""
+"""`kubectl kvdiag node NAME…`: fetch the logs of nodes through the API server and analyze them locally."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ app = typer.Typer(
 
 @app.callback()
 def _root() -> None:
-    """Take a command, as kubectl does; there is one."""
+    """Accept a command, as kubectl does; there is only one."""
 
 
 @app.command("node", cls=Command)
@@ -75,7 +75,7 @@ def node(
         read = _collect(kubectl, list(dict.fromkeys(names)), tuple(service or SERVICES), begins, folder)
         options = Options(paths=tuple(str(folder / name) for name in read), year=begins.year)
         outputs = OutputOptions(output, None, fail_on, quiet, verbose, no_color, no_redact, no_pager=no_pager)
-        outputs = outputs._replace(links=save is not None)  # else the logs are gone when one clicks
+        outputs = outputs._replace(links=save is not None)  # otherwise the files of the links are deleted
         code = run_analysis(options, outputs)
     raise typer.Exit(code or (3 if len(read) < len(set(names)) else 0))
 
@@ -83,7 +83,7 @@ def node(
 def _collect(
     kubectl: Kubectl, names: list[str], services: tuple[str, ...], begins: datetime, folder: Path
 ) -> list[str]:
-    """Fetch the logs of several nodes at once; give those whose logs came. Raises the last error when none did."""
+    """Fetch the logs of several nodes in parallel; return the nodes with logs. Raise the last error if all fail."""
     read: list[str] = []
     failed: KvdiagError | None = None
     with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -104,7 +104,7 @@ def _collect(
 
 
 def run() -> None:
-    """Run as kubectl does it; every expected failure is one clear message."""
+    """Run as a kubectl plugin; expected failures print one clear message."""
     from kvdiag.cli.main import guarded
 
     guarded(app)

@@ -1,8 +1,8 @@
-"""The `kvdiag` command, and what its exits mean.
+"""The `kvdiag` command, and its exit codes.
 
 0 nothing at or above --fail-on · 1 findings at or above it · 2 wrong usage, a broken rule, or output that could not be
-written · 3 an input could not be read, or nothing was understood · 130 interrupted, 143 terminated, 129 hung up. A
-closed pipe ends quietly. Nothing else is imported before the signals are in hand.
+written · 3 an input could not be read, or nothing was recognized · 130 interrupted, 143 terminated, 129 hung up. A
+closed pipe ends the command quietly. Nothing else is imported before the signal handlers are set.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ def run() -> None:
 
 
 def guarded(command: Callable[[], None]) -> None:
-    """Run a command; every expected failure is one clear message, never a traceback."""
+    """Run a command; expected failures print one clear message and no traceback."""
     _heed_signals()
-    gc.disable()  # what is read holds no cycles; looking for them takes a tenth of the time
-    if sys.stderr is None:  # closed by who started us
+    gc.disable()  # the values have no reference cycles; searching for them takes a tenth of the time
+    if sys.stderr is None:  # closed by the parent process
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 (stays open to the end)
     if sys.stdout is None:
         _print_error("kvdiag: standard output is closed; redirect it to a file, or use --output-file")
@@ -76,9 +76,9 @@ def _dispatch() -> None:
 
 
 def _heed_signals() -> None:
-    """Whoever reads our output may go: end as grep and cat do. What ends us is an exit, so that nothing is left behind.
+    """Set up signals: SIGPIPE ends the process quietly, others end it with an exit that cleans up.
 
-    A signal that is ignored, as by nohup, stays so.
+    An ignored signal stays ignored, for example with nohup.
     """
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
@@ -89,12 +89,12 @@ def _heed_signals() -> None:
 
 
 def _end(number: int, _frame: object) -> None:
-    signal.signal(number, signal.SIG_DFL)  # a second one ends us at once
+    signal.signal(number, signal.SIG_DFL)  # a second signal ends the process at once
     raise SystemExit(128 + number)
 
 
 def _turn_off_output() -> None:
-    """What is still held for standard output cannot be written either, and must not be tried at the end."""
+    """Redirect standard output to /dev/null: the buffered rest cannot be written, and exit must not try."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.close(nowhere)

@@ -1,4 +1,4 @@
-"""The manual from the definition of the command line: a page for man, and one with the help of each command.
+"""Generate the manual from the command line: a man page, and a Markdown page with the help of each command.
 
 python -m kvdiag.cli.manual roff > docs/kvdiag.1
 python -m kvdiag.cli.manual markdown > docs/commands.md
@@ -38,7 +38,7 @@ Entry = tuple[str, Any, Any]  # the words of a command, itself and its context
 
 
 def commands() -> Iterator[Entry]:
-    """Each command that is shown, those of a group after one another, as they are listed."""
+    """Yield each visible command in listed order; commands of a group follow each other."""
     import typer
 
     from kvdiag.cli.app import command
@@ -65,7 +65,7 @@ def _commands_of(called: str, group: Any, parent: Any = None) -> Iterator[Entry]
 
 
 def roff() -> str:
-    """kvdiag(1)."""
+    """Return kvdiag(1)."""
     lines = [
         '.TH KVDIAG 1 "" "kvdiag" "User Commands"',
         ".SH NAME",
@@ -97,13 +97,13 @@ def _item(name: str, description: str) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """Text in which nothing is a request or an escape; a dash is one that can be copied."""
+    """Escape text for roff: no requests, no escapes, and dashes that can be copied."""
     text = " ".join(text.split()).replace("\\", r"\e").replace("-", r"\-").replace("…", "...")
     return _EDGE.sub(r"\&\1", text)
 
 
 def markdown() -> str:
-    """The help of each command."""
+    """Return the help of each command as Markdown."""
     lines = ["# Commands", "", "What `kvdiag COMMAND --help` prints; also `man kvdiag`, where the wheel was installed."]
     for called, one, context in commands():
         help_text = "\n".join(line.rstrip() for line in one.get_help(context).splitlines())

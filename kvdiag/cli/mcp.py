@@ -1,4 +1,4 @@
-"""`kvdiag mcp`: analyses and timelines as tools for agents, over standard input and output."""
+"""`kvdiag mcp`: analyses and timelines as tools for AI agents, over standard input and output."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Node log query: `kubectl get --raw /api/v1/nodes/NODE/proxy/logs/?query=kubelet&sinceTime=…` → a file.
 
-kubelet answers with what `journalctl --utc --output=short-precise` prints of a unit, and ends after 30 s wherever it is
-then; an answer that was cut so goes on from its last line. `untilTime` is never asked for: kubelet's journal reader
-gives journalctl the beginning in its place. A service that has no unit is looked for as a file of that name below
-/var/log, which takes no time. Alpha in 1.27, beta from 1.30 behind enableSystemLogQuery, GA in 1.36.
+kubelet answers with the output of `journalctl --utc --output=short-precise` for a unit, and cuts it after 30 s; the
+next request continues at the last line. `untilTime` is not used: kubelet's journal reader passes journalctl the begin
+instead. For a service without a unit, kubelet reads a file of that name below /var/log and ignores the time. Alpha in
+1.27, beta from 1.30 behind enableSystemLogQuery, GA in 1.36.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from kvdiag.base.errors import UsageError
 from kvdiag.base.regex import lazy_regex
 
 CHUNK = 1 << 20
-CUT_AFTER = 25  # seconds: kubelet stops at 30
+CUT_AFTER = 25  # seconds; an answer that took longer was probably cut by kubelet, which stops at 30
 MOST_ANSWERS = 60
 LATE = timedelta(minutes=1)
-FILES = frozenset({"kern", "messages", "syslog", "dmesg"})  # names of files below /var/log, which take no time
+FILES = frozenset({"kern", "messages", "syslog", "dmesg"})  # files below /var/log, for which kubelet ignores the time
 _REASON = lazy_regex(rb"Error from server \((\w+)\)")
 _REFUSED = lazy_regex(
     rb"\s*(?:options present and query resolved to log files for|log not found for|error getting log for|"
@@ -44,13 +44,13 @@ OFF = "kubelet's node log query is off or older than 1.27 (enableSystemLogQuery,
 
 
 class Kubectl(NamedTuple):
-    """The program with the options that say which cluster; `now` and what is asked for are UTC."""
+    """The kubectl program with options that select a cluster. All times are UTC."""
 
     options: tuple[str, ...] = ()
     program: str = "kubectl"
 
     def fetch(self, node: str, service: str, since: datetime, out: Path) -> bool:
-        """Write a service's log since then; False when the node has none. Raises UsageError when it cannot be had."""
+        """Write a service's log; return False if the node has none. Raise UsageError if it cannot be fetched."""
         with out.open("wb+") as file:
             for _ in range(MOST_ANSWERS):
                 begun = time.monotonic()
@@ -61,7 +61,7 @@ class Kubectl(NamedTuple):
         return out.stat().st_size > 0
 
     def _answer(self, node: str, service: str, since: datetime, file: IO[bytes]) -> int:
-        """Append one answer; give its size. An answer that says that there is no such log is of no size."""
+        """Append one answer; return its size, 0 if the answer says that there is no such log."""
         query = {"query": service} | ({} if service in FILES else {"sinceTime": since.strftime("%Y-%m-%dT%H:%M:%SZ")})
         path = f"/api/v1/nodes/{quote(node, safe='')}/proxy/logs/?{urlencode(query)}"
         command = [self.program, *self.options, "get", "--raw", path, "--request-timeout=60s"]
@@ -80,7 +80,7 @@ class Kubectl(NamedTuple):
 
 
 def _log_size(file: IO[bytes], begins: int, node: str) -> int:
-    """How much of an answer is a log: what is none is told, or taken away again."""
+    """Return the size of the log in an answer. Remove an answer without a log; raise UsageError for a listing."""
     ends = file.seek(0, os.SEEK_END)
     file.seek(begins)
     head = file.read(CHUNK)
@@ -100,12 +100,12 @@ def _why(stderr: bytes) -> str:
 
 
 def debug(node: str) -> str:
-    """The other way to a node's logs, for the end of a message."""
+    """Return the alternative way to the node's logs, for the end of a message."""
     return f"\non the node itself: kubectl debug node/{node} -it --image=busybox -- chroot /host journalctl -u kubelet"
 
 
 def _last(out: Path, since: datetime) -> datetime:
-    """When the last line was written, for the next answer; the second before counts twice and is read once."""
+    """Return the time of the last line. The next answer begins with the whole second, so no line is lost."""
     with out.open("rb") as file:
         file.seek(max(0, out.stat().st_size - (64 << 10)))
         found = _STAMP.search(file.read())
@@ -116,9 +116,9 @@ def _last(out: Path, since: datetime) -> datetime:
 
 
 def collect(kubectl: Kubectl, node: str, services: Sequence[str], since: datetime, folder: Path) -> list[str]:
-    """Write the logs of a node into a folder of its own; give the services that it has none of.
+    """Write the logs of a node into a folder; return the services without a log.
 
-    Raises UsageError when no log can be had.
+    Raise UsageError if there is no log at all.
     """
     folder.mkdir(parents=True, exist_ok=True)
     missing = []

@@ -1,4 +1,4 @@
-"""Where output goes: standard output or a file, plain or coloured, and at what width."""
+"""Where output goes: standard output or a file, plain or coloured, and how wide."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from kvdiag.inputs.files import atomic_write
 from kvdiag.report import RenderOptions, ascii_fallback
 from kvdiag.safe.clean import clean
 
-PROSE = frozenset({"text", "compact", "markdown"})  # outputs for people
+PROSE = frozenset({"text", "compact", "markdown"})  # formats for people
 PIPED, NARROWEST, WIDEST = 100, 40, 10_000  # columns
 WIDEST_DIGITS = 18  # of $COLUMNS
-UNREADABLE = 3  # the exit code where an input could not be read, or nothing was recognized
+UNREADABLE = 3  # exit code if an input could not be read, or nothing was recognized
 LOCALES = ("LC_ALL", "LC_CTYPE", "LANG")
 COLOURLESS = frozenset({"dumb", "unknown"})
-LINKLESS = COLOURLESS | {"", "linux", "vt100", "vt102", "vt220"}  # they show a link as it is written
+LINKLESS = COLOURLESS | {"", "linux", "vt100", "vt102", "vt220"}  # terminals that print links literally
 
 
 @contextlib.contextmanager
 def outlet(file: Path | None, *, prose: bool = False) -> Iterator[TextIO]:
-    """Standard output, or the named file; UTF-8 either way, but for prose where a terminal knows only ASCII.
+    """Open standard output or the file in UTF-8; ASCII for prose on a terminal that supports nothing else.
 
-    Raises UsageError when the file cannot be written.
+    Raise UsageError if the file cannot be written.
     """
     if file is None:
         if isinstance(sys.stdout, TextIOWrapper):
@@ -49,9 +49,9 @@ def outlet(file: Path | None, *, prose: bool = False) -> Iterator[TextIO]:
 
 
 def knows_ascii_only(stream: TextIO) -> bool:
-    """Whether it is a terminal whose locale names an encoding that is not UTF-8, or the console of the kernel.
+    """Return whether it is a terminal with a locale other than UTF-8, or the Linux console.
 
-    Where no locale is set, as in a container, it is taken to know UTF-8; what is no terminal gets UTF-8 in any case.
+    Without a locale, as in a container, UTF-8 is assumed; everything but terminals gets UTF-8.
     """
     if not stream.isatty():
         return False
@@ -60,33 +60,33 @@ def knows_ascii_only(stream: TextIO) -> bool:
 
 
 def detect_style(stream: TextIO, *, no_color: bool = False) -> RenderOptions:
-    """How prose looks there: colours, links and width."""
+    """Return how prose is rendered on this stream: colours, links and width."""
     colour = coloured(stream, no_color=no_color)
     links = colour and stream.isatty() and os.environ.get("TERM", "") not in LINKLESS
     return RenderOptions(colour=colour, links=links, width=width(stream))
 
 
 def coloured(stream: TextIO, *, no_color: bool) -> bool:
-    """Whether to colour: a terminal that has colours and did not ask not to, or FORCE_COLOR."""
+    """Return whether to use colours: on a terminal that supports them unless disabled, or with FORCE_COLOR."""
     if no_color or os.environ.get("NO_COLOR"):
         return False
     return bool(os.environ.get("FORCE_COLOR")) or (stream.isatty() and os.environ.get("TERM") not in COLOURLESS)
 
 
 def width(stream: TextIO) -> int:
-    """Columns of the terminal; a fixed width elsewhere, so that files look alike."""
+    """Return the columns of the terminal; elsewhere a fixed width, so that files look alike."""
     if not stream.isatty():
         columns = os.environ.get("COLUMNS", "")
         is_width = columns.isdecimal() and len(columns) <= WIDEST_DIGITS and int(columns)
         return max(NARROWEST, min(int(columns), WIDEST)) if is_width else PIPED
-    from shutil import get_terminal_size  # 3 ms: it brings every compression there is
+    from shutil import get_terminal_size  # imported here: takes 3 ms, as it imports all compression modules
 
     return max(NARROWEST, get_terminal_size().columns)
 
 
 @contextlib.contextmanager
 def literal(stream: TextIO, output: str) -> Iterator[None]:
-    """Inside GitHub Actions, nothing that a log says is a command to the runner: `::error::`, `##[add-mask]`."""
+    """Disable workflow commands inside GitHub Actions, so that log text such as `::error::` has no effect."""
     if output not in PROSE or stream is not sys.stdout or os.environ.get("GITHUB_ACTIONS") != "true":
         yield
         return
@@ -101,19 +101,19 @@ def literal(stream: TextIO, output: str) -> Iterator[None]:
 
 
 class Notes:
-    """Says each note as it comes; `exit_code` is that of the inputs that could not be read."""
+    """Prints each note at once; `exit_code` is that of unreadable inputs."""
 
     exit_code = 0
 
     def __call__(self, note: InputError | str) -> None:
-        """Say it."""
+        """Print the note."""
         print_note(str(note))
         if isinstance(note, InputError):
             self.exit_code = max(self.exit_code, note.exit_code)
 
 
 def reading_code(problems: Iterable[InputError], *, understood: bool) -> int:
-    """Return the exit code of a reading; where it is 3 and no problem says why, say it."""
+    """Return the exit code of a reading; if it is 3 and no problem says why, print the reason."""
     if any(problem.exit_code for problem in problems):
         return UNREADABLE
     if not understood:
@@ -123,5 +123,5 @@ def reading_code(problems: Iterable[InputError], *, understood: bool) -> int:
 
 
 def print_note(note: str) -> None:
-    """One line for a person on stderr, beside the output."""
+    """Print one line for the user on stderr."""
     sys.stderr.write(f"kvdiag: {clean(note)}\n")

@@ -1,4 +1,4 @@
-"""What is longer than the screen goes through a pager, as git and journalctl do it."""
+"""Send output that is longer than the screen through a pager, as git and journalctl do."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from kvdiag.report.ansi import without_links, without_styles
 
 KVDIAG_PAGER, PAGER, DEFAULT_PAGER = "KVDIAG_PAGER", "PAGER", "less"
 NONE = frozenset({"", "cat"})
-LESS = "FRX"  # what fits the screen is printed, colours are shown, the screen is not cleared
-FIRST_WITH_LINKS = 581  # the release of less from which it passes links on
-MISSING = 127  # what a shell says of a command that is not there
+LESS = "FRX"  # -F: quit if the text fits the screen, -R: show colours, -X: do not clear the screen
+FIRST_WITH_LINKS = 581  # first release of less that passes links to the terminal
+MISSING = 127  # exit code of a shell for an unknown command
 _VERSION = lazy_regex(r"less (\d+)")
 
 
@@ -28,9 +28,9 @@ _VERSION = lazy_regex(r"less (\d+)")
 def open_output(
     file: Path | None = None, *, text: bool, no_color: bool = False, no_pager: bool = False
 ) -> Iterator[tuple[TextIO, RenderOptions]]:
-    """Where a command prints to, and how that looks; what is no text for people is neither paged nor dressed up.
+    """Open the output of a command, with its style; only text for people is paged and styled.
 
-    Raises UsageError when the file cannot be written.
+    Raise UsageError if the file cannot be written.
     """
     with (
         outlet(file, prose=text) as stream,
@@ -42,7 +42,7 @@ def open_output(
 
 @contextlib.contextmanager
 def paged(stream: TextIO, *, is_wanted: bool) -> Iterator[TextIO]:
-    """The stream itself; on a terminal a buffer that is shown at the end, by the user's pager if it is long."""
+    """Return the stream, or on a terminal a buffer that is shown at the end, through the pager if it is long."""
     command = pager() if is_wanted and stream.isatty() and os.environ.get("TERM") != "dumb" else ""
     if command in NONE:
         yield stream
@@ -55,7 +55,7 @@ def paged(stream: TextIO, *, is_wanted: bool) -> Iterator[TextIO]:
 
 
 def pager() -> str:
-    """The command of the pager, empty for none: $KVDIAG_PAGER, $PAGER, less if it is there."""
+    """Return the pager command, empty for none: $KVDIAG_PAGER, $PAGER, or less if installed."""
     for name in (KVDIAG_PAGER, PAGER):
         if name in os.environ:
             return os.environ[name].strip()
@@ -71,7 +71,7 @@ def _fits(text: str, stream: TextIO) -> bool:
 
 
 def _run_pager(command: str, text: str, stream: TextIO) -> bool:
-    """Whether the pager showed the text; it may be left at any time."""
+    """Return whether the pager could show the text; the user may quit it at any time."""
     import subprocess
 
     data = (text if _knows_links(command) else without_links(text)).encode(stream.encoding, stream.errors or "strict")
@@ -99,8 +99,8 @@ def _knows_links(command: str) -> bool:
 
 @contextlib.contextmanager
 def _ignore_interrupts() -> Iterator[None]:
-    """Until the pager ends, Ctrl-C is its own, and that it goes early is no fault."""
-    # A handler, as what is ignored here would be ignored by the pager as well; SIGPIPE is set back for it.
+    """Leave Ctrl-C to the pager, and ignore that it may quit early."""
+    # A handler and not SIG_IGN, which the pager would inherit; subprocess resets SIGPIPE for it.
     before = [(signal.SIGINT, signal.signal(signal.SIGINT, lambda _number, _frame: None))]
     if hasattr(signal, "SIGPIPE"):
         before.append((signal.SIGPIPE, signal.signal(signal.SIGPIPE, signal.SIG_IGN)))

@@ -1,4 +1,4 @@
-"""`kvdiag parse`: every record as one JSON object a line."""
+"""`kvdiag parse`: one JSON object per log record."""
 
 from __future__ import annotations
 

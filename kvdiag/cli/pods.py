@@ -1,4 +1,4 @@
-"""`kvdiag pods`: every pod seen, with the state it reached; and what it shares with `kvdiag volumes`."""
+"""`kvdiag pods`: every pod with its last state; code shared with `kvdiag volumes`."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def command(
 
 
 def show(options: Options, filters: InventoryFilter, output: str, *, redact: bool, no_pager: bool = False) -> int:
-    """Take the inventory, print it, give the exit code. Raises UsageError for an output that is none."""
+    """Build and print the inventory, return the exit code. Raise UsageError for an unknown output."""
     if output not in OUTPUTS:
         raise UsageError(f"-o {output}: unknown output; choose from {', '.join(OUTPUTS)}")
     if filters.order not in ORDERS:

@@ -1,4 +1,4 @@
-"""A progress bar on standard error, for inputs that take long and a person who waits."""
+"""A progress bar on standard error, shown if reading takes long and a person waits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PATIENCE = 1.0  # seconds before a bar is worth showing
 
 @contextlib.contextmanager
 def progress(*, quiet: bool) -> Iterator[Callable[[str, int], None]]:
-    """A function to be told (source, bytes read) after each block; silent unless standard error is a terminal."""
+    """Provide a function to call with source and bytes read; it does nothing if standard error is no terminal."""
     if quiet or not sys.stderr.isatty():
         yield lambda _source, _bytes: None
         return
@@ -30,7 +30,7 @@ class _Bar:
         self._done = 0
 
     def add(self, source: str, size: int) -> None:
-        """One more block of a source was read."""
+        """Count a block of a source."""
         from rich.console import Console
         from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
@@ -51,7 +51,7 @@ class _Bar:
             self._progress.update(self._task, completed=self._done, description=_safe(source))
 
     def stop(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         stop = getattr(self._progress, "stop", None)
         if stop:
             stop()

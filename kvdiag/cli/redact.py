@@ -1,4 +1,4 @@
-"""`kvdiag redact`: a log without its secrets and, with --anonymize, without its names."""
+"""`kvdiag redact`: a log without secrets and, with --anonymize, without names."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _write(
 
 
 def _visible(line: bytes) -> bytes:
-    """A line as a terminal may show it; to a file or a pipe it goes as it was."""
+    """Return a line that is safe for a terminal; files and pipes get it unchanged."""
     text = line.decode("utf-8", "surrogateescape").removesuffix("\n")
     return clean(text, redact=False).encode() + b"\n"
 

@@ -1,4 +1,4 @@
-"""`kvdiag rules`: the signature library: list, show, lint, test, new."""
+"""`kvdiag rules`: list, show, lint, test and create rules."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from kvdiag.safe.clean import clean
 app = typer.Typer(help="List, show and test the rules, or write your own.", no_args_is_help=True, **PLAIN)
 
 BROKEN = 2
-LEAST_TITLE = 30  # columns; with fewer a title stands below its rule's name
+LEAST_TITLE = 30  # columns; with fewer, a title is printed below its rule's name
 OUTPUTS = ("text", "json", "yaml")
 Which = Annotated[list[str] | None, typer.Argument(metavar="RULE", help="Ids or names; all rules when omitted.")]
 
@@ -67,7 +67,7 @@ def _has(rule: Rule, search: str, fitting: Collection[str]) -> bool:
 
 
 def _table(rules: list[Rule], columns: int) -> Iterator[str]:
-    """A line a rule; titles that do not fit go on below where they began."""
+    """Yield one line per rule; long titles are wrapped and indented."""
     longest = max((len(rule.name) for rule in rules), default=0)
     for rule in rules:
         head = f"{rule.id:6}  {rule.severity.label:8}  {rule.name:{longest}}  "
@@ -191,7 +191,7 @@ def new(
 
 
 def _library(user_folders: Sequence[Path], which: Collection[str]) -> tuple[Library, list[Entry]]:
-    """The rules with their tests, of those that come with kvdiag only the ones asked for; and the raw lines of all."""
+    """Return the rules with their tests, of the built-in ones only the requested ones; and the raw lines of all."""
     heads = load_rule_store([builtin_patterns()]).summaries if which else []
     chosen = {head.name for head in heads if head.id in which or head.name in which}
     library = load([builtin_patterns(), *user_folders], only=chosen if which else None)

@@ -1,4 +1,4 @@
-"""`kvdiag timeline`: everything that happened to one pod, volume, sandbox or node, over all logs."""
+"""`kvdiag timeline`: all events of one pod, volume, sandbox or node, over all logs."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def command(
 
 
 def _parse_subject(kind: str, ref: str, paths: list[str]) -> tuple[tuple[SubjectKind, ...], str, list[str]]:
-    """The kinds to look among, the name, and the paths: `pods shop/web-0 DIR`, or `shop/web-0 DIR`."""
+    """Return the kinds to search, the name, and the paths: from `pods shop/web-0 DIR` or `shop/web-0 DIR`."""
     if not kind:
         raise UsageError("timeline: of what? give a pod, volume, sandbox or node by its name, UID, handle or id")
     single = kind.removesuffix("es") if kind.endswith("xes") else kind.removesuffix("s")

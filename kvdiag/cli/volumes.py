@@ -1,4 +1,4 @@
-"""`kvdiag volumes`: every volume seen, with the state it reached on each node."""
+"""`kvdiag volumes`: every volume with its last state on each node."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Many nodes: each bundle judged by a process of its own, results as Parquet, what shows only across nodes added."""
+"""Analyze many nodes: one process per bundle, results as Parquet, findings that only several nodes show."""

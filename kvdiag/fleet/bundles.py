@@ -1,9 +1,9 @@
-"""Which bundles there are, and of which cluster and node each is: by a layout of folders, or by a manifest.
+"""Find bundles, and the cluster and node of each: by a folder layout or by a manifest.
 
     cluster=eu-1/node=worker-3/kubelet.log      --layout 'cluster={cluster}/node={node}', the default
     worker-3/kubelet.log, worker-4.tar.gz       without such folders each folder or archive is a node
 
-A placeholder of another name stands for anything: '{day}/{cluster}/{node}.tar.gz'.
+A placeholder with another name matches anything: '{day}/{cluster}/{node}.tar.gz'.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from kvdiag.fleet.places import absolute, is_remote, place
 from kvdiag.fleet.values import UNNAMED_CLUSTER, Bundle, BundleFile
 
 LAYOUT = "cluster={cluster}/node={node}"
-_PLAIN = "{node}"  # where nothing lies as LAYOUT says
+_PLAIN = "{node}"  # used if no path matches LAYOUT
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _ARCHIVE = re.compile(r"\.(?:tar(?:\.\w+)?|t[gx]z|zip|gz|bz2|xz|zst|log|txt|json)$")
-_LONGEST = 253  # as names of Kubernetes are
+_LONGEST = 253  # characters, the limit of Kubernetes names
 
 
 def bundles(sources: Iterable[str], layout: str) -> Iterator[Bundle]:
-    """Give the bundles of each source, in order. Raises InputError where a source holds none."""
+    """Yield the bundles of each source, in order. Raise InputError if a source has none."""
     for source in sources:
         address = absolute(source)
         files = list(place(address).files())
@@ -43,7 +43,7 @@ def bundles(sources: Iterable[str], layout: str) -> Iterator[Bundle]:
 
 
 def manifest(path: Path) -> Iterator[Bundle]:
-    """Give the bundles that a manifest names: CSV with a head or JSON lines, with path, node and perhaps cluster."""
+    """Yield the bundles of a manifest: CSV with a header, or JSON lines, with path, node and optionally cluster."""
     try:
         text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -80,7 +80,7 @@ def _rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _below(file: BundleFile, address: str) -> BundleFile:
-    """A bundle that is one file has it under no name."""
+    """Return the file with an empty path if the bundle is this single file."""
     return file._replace(path="") if file.path == Path(address).name and Path(address).is_file() else file
 
 
@@ -117,7 +117,7 @@ def _pattern(layout: str) -> re.Pattern[str]:
 
 
 def _checked_name(name: str, where: str) -> str:
-    """A name that a path or a manifest gives; such a one is a word of Kubernetes' or of a person's, and not a trap."""
+    """Return a name from a path or a manifest; raise InputError if it cannot be printed safely."""
     if len(name) > _LONGEST or not name.isprintable() or "/" in name:
         raise InputError(where, "its cluster or node has no name that can be shown; rename it or give --manifest")
     return name

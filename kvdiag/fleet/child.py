@@ -1,7 +1,7 @@
-"""`python -m kvdiag.fleet.child BUNDLE`: one job from standard input, its results to their place, the outcome as JSON.
+"""Run `python -m kvdiag.fleet.child BUNDLE`: read one job from standard input, store its results, print the outcome.
 
-Started by `kvdiag.fleet.unit` alone. Everything that it reads is hostile: the limits are set before anything else.
-A bundle that was judged is stored by `kvdiag.fleet.packer`, in the place of this program.
+Only `kvdiag.fleet.unit` starts it. All input is untrusted, so the limits are set first. After the analysis the process
+becomes `kvdiag.fleet.packer`, which stores the results.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ PACKER = "kvdiag.fleet.packer"
 
 
 def main() -> int:
-    """Do the job; the exit code tells whether it was done."""
+    """Run the job; the exit code says whether it was done."""
     request = json.loads(sys.stdin.buffer.read().decode("utf-8", "surrogateescape"))
     job, folder = read_job(request), Path(request["folder"])
-    gc.disable()  # what is read holds no cycles
+    gc.disable()  # the values have no reference cycles
     try:
         limit_me(job.limits, request["parent"])
         if job.keys:
@@ -81,7 +81,7 @@ def _day(stamp: int) -> str:
 
 
 def _notes(job: Job, nodes: set[str]) -> list[str]:
-    """Where layout or manifest and the lines contradict each other."""
+    """Return a note if the layout or manifest contradicts the node names in the lines."""
     from kvdiag.model.event import NAMELESS
 
     names = sorted(name for name in nodes if not name.startswith(NAMELESS))

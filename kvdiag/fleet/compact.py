@@ -1,7 +1,7 @@
-"""Many small files of one cluster and day → one for each table: what a question opens is then few files.
+"""Merge many small files of one cluster and day into one per table, so that queries open few files.
 
-The manifest is put last and says which bundles the new files hold; until then the old ones count, afterwards the new.
-Whoever ends in between leaves files that count for nothing, and the next one removes them.
+The manifest is written last and lists the merged bundles: until then the old files are valid, afterwards the new ones.
+An interrupted run leaves files that are ignored, and the next run deletes them.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from kvdiag.fleet.rows import to_json
 from kvdiag.fleet.schema import ROOT, TABLES
 from kvdiag.fleet.values import JOINED, short_digest
 
-PART = 32 << 20  # bytes of one file: ten times as many in memory
+PART = 32 << 20  # bytes of one file, which needs ten times as much memory
 
 
 class Compacted(NamedTuple):
-    """How many files there were, and are now."""
+    """The number of files before and after."""
 
     before: int
     after: int
 
 
 def compact(dest: Place) -> Compacted:
-    """Compact every cluster."""
+    """Compact the files of every cluster."""
     before = after = 0
     for cluster, markers in by_cluster(done_markers(dest)).items():
         keys = sorted(one.key for one in markers if one.bundle != JOINED)
@@ -61,7 +61,7 @@ def _compact_cluster(dest: Place, cluster: str, keys: list[str]) -> Compacted:
 
 
 def _parts(dest: Place, files: list[str]) -> Iterator[list[bytes]]:
-    """The files in parts that fit into memory."""
+    """Yield the files in parts that fit into memory."""
     part: list[bytes] = []
     for file in files:
         part.append(dest.read(file))
@@ -73,7 +73,7 @@ def _parts(dest: Place, files: list[str]) -> Iterator[list[bytes]]:
 
 
 def _sweep(dest: Place, cluster: str, current: str, manifests: list[str]) -> None:
-    """Remove the files that count for nothing; the manifests that were replaced go last."""
+    """Delete ignored files; replaced manifests are deleted last."""
     known = {name for files in stored(dest, cluster).files.values() for name in files}
     for table in TABLES:
         for file in list(dest.files(f"{ROOT}/{table}/cluster={in_path(cluster)}")):

@@ -1,7 +1,7 @@
-"""What only several nodes together show: the events of shared volumes are judged again, by the same rules.
+"""Find what only several nodes show: evaluate the rules again on the events of shared volumes.
 
-Volumes of two nodes are one when they have a handle of one driver, a PV or a VolumeAttachment in common; never across
-clusters. Beside the volumes' own events a history needs those of the pods that use them, and what befell their nodes.
+Volumes of two nodes in one cluster are the same if they share a handle of one driver, a PV or a VolumeAttachment.
+Besides the volumes' own events, the history needs those of the pods that use them and those of their nodes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from kvdiag.model.timeline import Coverage, Gap, History, SeenVersion
 from kvdiag.model.values import Verdict
 from kvdiag.rules.incidents import with_incidents
 
-MOST_EVENTS = 50_000  # that are judged at once: some 250 MB
+MOST_EVENTS = 50_000  # events evaluated together: about 250 MB
 _VOLUMES = "SELECT bundle, node, volume, names, pods FROM volumes WHERE volume <> '' ORDER BY ALL"
 _EVENTS = """
   SELECT bundle, node, time, ends, kind, component, log_node, refs, attrs, source, line, count, text FROM events
@@ -49,19 +49,19 @@ _ALONE = "SELECT rule, subject_kind, subject_key, volume_handle, subject, subjec
 
 
 class SharedVolume(NamedTuple):
-    """One volume that several nodes tell of: what each bundle calls it, and the pods that use it."""
+    """A volume in the logs of several nodes: its key in each bundle, and the pods that use it."""
 
     places: frozenset[tuple[str, str]]
     pods: frozenset[str]
 
     @property
     def bundles(self) -> frozenset[str]:
-        """The bundles that tell of it."""
+        """The bundles with events of the volume."""
         return frozenset(bundle for bundle, _ in self.places)
 
 
 def join_cluster(job: Job) -> Outcome:
-    """Store the findings that no node of a cluster shows alone."""
+    """Store the findings of a cluster that no single node shows."""
     dest, case = place(job.dest), Case(Options())
     tables = ("volumes", "events", "coverage", "versions", "findings")
     questions = Questions(dest, job.bundle.cluster, tables)
@@ -92,7 +92,7 @@ def join_cluster(job: Job) -> Outcome:
 
 
 def shared_volumes(rows: Iterable[Sequence[Any]]) -> list[SharedVolume]:
-    """The volumes of which more than one node tells; `rows` are bundle, node, volume, names and pods."""
+    """Return the volumes with events on more than one node; `rows` are bundle, node, volume, names and pods."""
     same = UnionFind()
     rows = list(rows)
     for bundle, _, volume, names, _ in rows:
@@ -108,7 +108,7 @@ def shared_volumes(rows: Iterable[Sequence[Any]]) -> list[SharedVolume]:
 
 
 def _groups(shared: Sequence[SharedVolume]) -> Iterator[list[SharedVolume]]:
-    """Volumes that are judged together: as many as have few enough places."""
+    """Yield groups of volumes that are evaluated together, up to `MOST_PLACES` places."""
     group: list[SharedVolume] = []
     for one in shared:
         group.append(one)
@@ -119,7 +119,7 @@ def _groups(shared: Sequence[SharedVolume]) -> Iterator[list[SharedVolume]]:
         yield group
 
 
-MOST_PLACES = 200  # places of volumes that are judged together
+MOST_PLACES = 200  # places (bundle and volume) evaluated together
 
 
 def _history(questions: Questions, group: Sequence[SharedVolume], case: Case) -> History:
@@ -153,7 +153,7 @@ def _event(row: Sequence[Any]) -> Event:
 
 
 def _nodes_of_logs(events: Iterable[Event]) -> Mapping[str, str]:
-    """What the logs of each bundle call its node, where that is one name."""
+    """Return the node name in the logs of each bundle that has exactly one."""
     names_of: dict[str, set[str]] = defaultdict(set)
     for event in events:
         if event.node and not event.is_from_controller:
@@ -179,7 +179,7 @@ def _version(row: Sequence[Any], nodes: Mapping[str, str]) -> SeenVersion:
 
 
 class _NodeFindings:
-    """The findings of the nodes, to be found again under the names that a subject has when more is known of it."""
+    """The findings of single nodes, indexed by all names of a subject."""
 
     def __init__(self, rows: Iterable[Sequence[Any]]) -> None:
         self._by_name: dict[tuple[object, ...], list[Sequence[Any]]] = defaultdict(list)
@@ -189,7 +189,7 @@ class _NodeFindings:
                 self._by_name[rule, kind, name].append(row)
 
     def same_as(self, finding: Finding) -> list[Sequence[Any]]:
-        """Those of the same rule about the same subject; where one says no node it is the same."""
+        """Return findings of the same rule on the same subject; an unknown node equals any."""
         subject, ids = finding.subject, finding.subject.ids
         names = {subject.key, subject.name, ids.get("volume_handle", "")} - {""}
         node = ids.get("node", "")

@@ -1,4 +1,4 @@
-"""The engine of many machines: each job is a task of a Dask cluster, whose workers guard a child process each."""
+"""The engine for many machines: each job is a task of a Dask cluster, whose workers start a child process."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from kvdiag.base.errors import UsageError
 from kvdiag.fleet.unit import work
 from kvdiag.fleet.values import Job, Outcome, outcome_of
 
-AHEAD = 1_000  # tasks that the scheduler knows of at once
-RETRIES = 2  # when a worker dies under its task
-PATIENCE = 60  # seconds until the scheduler must have answered
+AHEAD = 1_000  # tasks submitted to the scheduler at a time
+RETRIES = 2  # retries of a task whose worker died
+PATIENCE = 60  # seconds to wait for an answer of the scheduler
 
 
 def run_dask(jobs: Iterable[Job], scheduler: str) -> Iterator[Outcome]:
-    """Give the outcome of each job as it ends. Raises UsageError where nobody listens at the address."""
+    """Yield the outcome of each job when it ends. Raise UsageError if no scheduler answers."""
     try:
         client = Client(scheduler, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:

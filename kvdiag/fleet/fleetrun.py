@@ -1,4 +1,4 @@
-"""One run over many bundles: what was judged before is skipped, an engine does the rest, then clusters are joined."""
+"""Run a fleet analysis: skip bundles with valid results, run an engine on the rest, then join each cluster."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from kvdiag.fleet.results import DoneMarker, Failures, by_bundle, done_markers
 from kvdiag.fleet.schema import SCHEMA
 from kvdiag.fleet.values import JOINED, Bundle, Job, Limits, Outcome, short_digest
 
-FEWEST = 2  # bundles that can share a volume
+FEWEST = 2  # fewest bundles that can share a volume
 Engine = Callable[[Iterable[Job]], Iterator[Outcome]]
 
 
 class Shard(NamedTuple):
-    """Part `number` of `count` of all bundles; which part a bundle is in depends on nothing but the bundle."""
+    """Part `number` of `count` of all bundles; the part of a bundle depends only on the bundle."""
 
     number: int = 0
     count: int = 1  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
 
     def has(self, bundle: Bundle) -> bool:
-        """Whether the bundle is in this part."""
+        """Return whether the bundle is in this part."""
         return int(bundle.id, 16) % self.count == self.number
 
 
 def read_shard(text: str, completion_index: str) -> Shard:
-    """`2/16` → Shard; `/16` takes the number from the index of an Indexed Job. Raises UsageError for another shape."""
+    """Parse `2/16`, or `/16` with the index of an Indexed Job. Raise UsageError for another form."""
     if not text:
         return Shard()
     number, slash, count = text.partition("/")
@@ -43,7 +43,7 @@ def read_shard(text: str, completion_index: str) -> Shard:
 
 
 def judge_version() -> str:
-    """Who judges: kvdiag's version, its rules and vocabulary, and the shape of the results."""
+    """Return a digest of kvdiag's version, its patterns and the schema: with another digest, results are outdated."""
     total = hashlib.sha256(f"{__version__} {SCHEMA}".encode())
     root = builtin_patterns()
     for path in sorted(root.rglob("*.yaml")):
@@ -54,7 +54,7 @@ def judge_version() -> str:
 def run_fleet(
     bundles: Sequence[Bundle], dest: str, limits: Limits, engine: Engine, begin: Callable[..., FleetProgress]
 ) -> FleetProgress:
-    """Judge what is new or was changed, store it, and join each cluster's shared volumes."""
+    """Analyze new and changed bundles and store the results."""
     _check_unique(bundles)
     target, who = place(dest), judge_version()
     keys = {bundle.id: bundle.key(who) for bundle in bundles}
@@ -73,7 +73,7 @@ def run_fleet(
 
 
 def join_clusters(dest: str, limits: Limits, engine: Engine) -> Iterator[Outcome]:
-    """Judge the volumes again that several nodes of one cluster tell of, where a node's results are new."""
+    """Evaluate shared volumes again for each cluster with new results of a node."""
     target, who = place(dest), judge_version()
     markers, failures = by_cluster(done_markers(target)), Failures(target)
     jobs = []
@@ -96,7 +96,7 @@ def join_clusters(dest: str, limits: Limits, engine: Engine) -> Iterator[Outcome
 
 
 def by_cluster(markers: Iterable[DoneMarker]) -> Mapping[str, list[DoneMarker]]:
-    """The markers of each cluster."""
+    """Group the markers by cluster."""
     groups: dict[str, list[DoneMarker]] = defaultdict(list)
     for one in markers:
         groups[one.cluster].append(one)
@@ -104,7 +104,7 @@ def by_cluster(markers: Iterable[DoneMarker]) -> Mapping[str, list[DoneMarker]]:
 
 
 def _forget_old(target: Place, markers: Iterable[DoneMarker], key: str, *, only: bool = True) -> None:
-    """Results of what a bundle held before count no more; with `only`, where those of today are there already."""
+    """Delete results of earlier content of a bundle; with `only`, only if current results exist."""
     markers = list(markers)
     if only and all(one.key != key for one in markers):
         return

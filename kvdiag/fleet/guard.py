@@ -1,6 +1,6 @@
-"""A process with limits: it ends when its time is up or its parent dies, and what ended it is told in words.
+"""Run a process with limits: it ends when its time is up or its parent dies, and the reason is reported.
 
-The child sets the limits of memory and CPU itself, before it reads anything (`limit_me`); the wall is watched here.
+The child limits its own memory and CPU before it reads anything (`limit_me`); the elapsed time is limited here.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from typing import IO, NamedTuple
 from kvdiag.fleet.values import Limits
 
 OUT_OF_MEMORY = 70
-"""The exit code of a child that could get no more memory."""
+"""The exit code of a child that ran out of memory."""
 _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 _TAIL = 4096
 
 
 class ProcessResult(NamedTuple):
-    """How a process ended: its output, or the reason it has none and what to do."""
+    """How a process ended: its output, or the reason for its failure and what to do."""
 
     out: bytes
     reason: str = ""
@@ -32,14 +32,14 @@ class ProcessResult(NamedTuple):
 
 
 class StoppedError(Exception):
-    """The run ends, and what was under way with it: that is no failure of the bundle."""
+    """The run was stopped together with its processes; this is not a failure of the bundle."""
 
 
 class Guard:
-    """Starts processes, and ends all that are still at work when the run ends."""
+    """Starts processes, and kills those still running when the run ends."""
 
     def __init__(self) -> None:
-        """Nothing was started yet."""
+        """Start without processes."""
         self._live: set[subprocess.Popen[bytes]] = set()
         self._lock = threading.Lock()
         self._is_stopped = False
@@ -47,9 +47,10 @@ class Guard:
     def run(
         self, command: Sequence[str], stdin_data: bytes, limits: Limits, environment: Mapping[str, str]
     ) -> ProcessResult:
-        """Run a command to its end or to its limit; `given` is its standard input. Raises StoppedError.
+        """Run a command to its end or its limit, with `stdin_data` as standard input. Raise StoppedError.
 
-        That is a file: a pipe to a child that has crashed would end us, as the command line obeys SIGPIPE.
+        The input is a file: writing to a pipe of a crashed child would kill this process, as the command line keeps
+        SIGPIPE.
         """
         with tempfile.TemporaryFile() as stderr, tempfile.TemporaryFile() as request:
             request.write(stdin_data)
@@ -69,7 +70,7 @@ class Guard:
             return ProcessResult(out) if child.returncode == 0 else _failed(child.returncode, _tail(stderr), limits)
 
     def stop(self) -> None:
-        """End every process that is still at work, and start no other."""
+        """Kill every running process, and start no other."""
         with self._lock:
             self._is_stopped = True
             live = list(self._live)
@@ -95,7 +96,7 @@ class Guard:
 
 
 def limit_me(limits: Limits, parent: int) -> None:
-    """Set the limits of this process; it ends at once if its `parent` did already."""
+    """Set the limits of this process, and end it at once if its `parent` has already ended."""
     if sys.platform == "linux":
         import ctypes
 
@@ -106,7 +107,7 @@ def limit_me(limits: Limits, parent: int) -> None:
 
     seconds = int(limits.seconds) + 1
     for what, most in ((resource.RLIMIT_CPU, seconds), (resource.RLIMIT_AS, limits.memory), (resource.RLIMIT_CORE, 0)):
-        with contextlib.suppress(ValueError, OSError):  # already lower, or a system without it
+        with contextlib.suppress(ValueError, OSError):  # the limit is lower already, or the system has none
             resource.setrlimit(what, (most, most))
 
 
@@ -126,7 +127,7 @@ def _failed(code: int, stderr: str, limits: Limits) -> ProcessResult:
 
 
 def _kill(child: subprocess.Popen[bytes]) -> None:
-    """End the process and whatever it started; its own session has the number of the process."""
+    """Kill the process and everything it started: its session has its process id."""
     if child.returncode is not None:
         return
     with contextlib.suppress(ProcessLookupError, PermissionError):

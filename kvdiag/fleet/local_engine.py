@@ -1,4 +1,4 @@
-"""The engine that needs no service: a thread for each core, and each guards one child process at a time."""
+"""The engine without a service: one thread per core, each with one child process at a time."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from kvdiag.fleet.guard import Guard
 from kvdiag.fleet.unit import work
 from kvdiag.fleet.values import Job, Outcome
 
-AHEAD = 2  # jobs that are given out for each worker
+AHEAD = 2  # jobs queued per worker, so that none waits for the next
 
 
 def run_local(jobs: Iterable[Job], workers: int = 0) -> Iterator[Outcome]:
-    """Give the outcome of each job as it ends; with nobody to take them, what is at work is ended."""
+    """Yield the outcome of each job when it ends; if the caller stops, running jobs are killed."""
     count = workers or cores()
     pool, rest, guard = ThreadPoolExecutor(count), iter(jobs), Guard()
     try:
@@ -31,5 +31,5 @@ def run_local(jobs: Iterable[Job], workers: int = 0) -> Iterator[Outcome]:
 
 
 def cores() -> int:
-    """How many cores this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""What a fleet suffers from: root causes by how many nodes they befall, and what could not be judged."""
+"""Summarize the results: root causes by number of nodes, unexplained errors, and failed bundles."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ Row = dict[str, Any]
 
 
 class Overview(NamedTuple):
-    """What the report of a fleet tells; rows are in the order in which they are shown."""
+    """The content of the fleet report; rows are in printed order."""
 
     counts: Row
     causes: Sequence[Row]
@@ -54,14 +54,14 @@ class Overview(NamedTuple):
 
 
 def overview(dest: str) -> Overview:
-    """Ask the results that are stored."""
+    """Query the stored results."""
     questions = Questions(place(dest), tables=("findings", "joined", "inputs", "errors", "failed"))
     counts, causes, errors, failed = (_rows(questions, sql) for sql in (_COUNTS, _CAUSES, _ERRORS, _FAILED))
     return Overview(counts[0], causes, errors, failed)
 
 
 def state(dest: str) -> Answer:
-    """By cluster how many nodes were judged, failed or were read in part, and how many findings there are."""
+    """Return by cluster the number of nodes that are done, failed or read in part, and of findings."""
     return Questions(place(dest), tables=("findings", "joined", "inputs", "failed")).ask(_STATE)
 
 

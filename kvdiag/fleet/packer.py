@@ -1,6 +1,6 @@
-"""`python -m kvdiag.fleet.packer BUNDLE FOLDER`: the rows that an analysis left become Parquet, the outcome JSON.
+"""Run `python -m kvdiag.fleet.packer BUNDLE FOLDER`: store the rows of an analysis as Parquet, print the outcome.
 
-What `kvdiag.fleet.child` becomes when it has judged a bundle: the same process, with the same limits and parent.
+`kvdiag.fleet.child` becomes this program after the analysis: same process, same limits, same parent.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kvdiag.fleet.spool import unspool
 
 
 def main() -> int:
-    """Store the results; the exit code tells whether that was done."""
+    """Store the results; the exit code says whether that was done."""
     gc.disable()
     try:
         spooled = unspool(Path(sys.argv[2]))

@@ -1,4 +1,4 @@
-"""The report of a fleet: root causes by number of nodes first; as text, JSON, Markdown or an HTML page."""
+"""Print the report on a fleet as text, JSON, Markdown or HTML: root causes by number of nodes first."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MARKS = re.compile(r"([\\`*_{}\[\]<>()#+!|~&])")
 
 
 def write_overview(overview: Overview, stream: TextIO, output: str, *, redact: bool = True) -> None:
-    """One of OUTPUTS."""
+    """Print the report; `output` is one of OUTPUTS."""
     if output == "json":
         write_json(
             {"schema": SCHEMA, **{name: plain(part) for name, part in overview._asdict().items()}},
@@ -26,7 +26,7 @@ def write_overview(overview: Overview, stream: TextIO, output: str, *, redact: b
         )
         return
     if output == "html":
-        from kvdiag.report.page.render import write_template  # no other output needs a template
+        from kvdiag.report.page.render import write_template  # imported here: only this output needs a template
 
         write_template("fleet.html", _values(overview), stream, redact=redact)
         return
@@ -72,7 +72,7 @@ def _markdown(overview: Overview) -> Iterator[str]:
 
 
 def _values(overview: Overview) -> dict[str, object]:
-    """What the template shows, in words."""
+    """Return the values that the template shows."""
     causes = [{"row": row, "facts": list(_facts(row))} for row in overview.causes]
     worst = next(iter(overview.causes), None)
     verdict = f"{_nodes(worst['nodes'])}: {worst['title']}" if worst else "No known failure found."

@@ -1,4 +1,4 @@
-"""Rows → zstd Parquet by the published schema, and back."""
+"""Write rows as zstd Parquet with the published schema, and read them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 
 from kvdiag.fleet.schema import OF_ALL, TABLES
 
-pa.set_cpu_count(1)  # one core for each bundle: others are judged beside it
+pa.set_cpu_count(1)  # one core per bundle: other bundles run in parallel
 pa.set_io_thread_count(1)
-AT_ONCE = 4_000  # rows that are held
+AT_ONCE = 4_000  # rows in memory at a time
 _MOMENT = pa.timestamp("us", "UTC")
 _TYPES: Mapping[str, Any] = {
     "text": pa.string(),
@@ -31,12 +31,12 @@ _TYPES: Mapping[str, Any] = {
 
 
 def schema_of(table: str) -> pa.Schema:
-    """The columns of a table's files."""
+    """Return the schema of a table's files."""
     return pa.schema([(name, _TYPES[word]) for name, word in {**OF_ALL, **TABLES[table]}.items()])
 
 
 def packed(table: str, rows: Iterable[Mapping[str, Any]]) -> bytes:
-    """One file with these rows; empty when there are none."""
+    """Return one file with these rows; empty if there are none."""
     stream, rest, schema = io.BytesIO(), iter(rows), schema_of(table)
     part = list(islice(rest, AT_ONCE))
     if not part:
@@ -49,7 +49,7 @@ def packed(table: str, rows: Iterable[Mapping[str, Any]]) -> bytes:
 
 
 def merged(table: str, files: Sequence[bytes], dead: Collection[str]) -> bytes:
-    """One file with the rows of many but those of `dead` results; empty when there are none."""
+    """Return one file with the rows of many, without those of `dead` results; empty if there are none."""
     parts = [pq.read_table(io.BytesIO(data), schema=schema_of(table)) for data in files]
     merged_table = pa.concat_tables(parts)
     if dead:
@@ -64,4 +64,4 @@ def merged(table: str, files: Sequence[bytes], dead: Collection[str]) -> bytes:
 
 
 _ORDER = ("volume", "rule", "time", "begins", "node")
-"""What questions ask for stands together: they skip the rest."""
+"""Sort order of merged files, so that queries read few row groups."""

@@ -1,4 +1,4 @@
-"""Where bundles lie and results go: a folder, or by its address an object store (`kvdiag.fleet.remote`)."""
+"""Where bundles and results are stored: a folder, or an object store (`kvdiag.fleet.remote`)."""
 
 from __future__ import annotations
 
@@ -14,41 +14,41 @@ from kvdiag.fleet.values import BundleFile
 
 
 class Place(Protocol):
-    """A folder, or what looks like one. Paths in it have `/` between their parts."""
+    """A folder or an object store. Paths in it use `/`."""
 
     address: str
 
     def files(self, below: str = "") -> Iterator[BundleFile]:
-        """Every file below; none where there is nothing."""
+        """Yield every file below; nothing if it does not exist."""
 
     def read(self, path: str) -> bytes:
-        """The bytes of a file. Raises OSError where it cannot be read."""
+        """Return the bytes of a file. Raise OSError if it cannot be read."""
 
     def put(self, path: str, data: bytes) -> None:
-        """Write a file, whole or not at all."""
+        """Write a file atomically."""
 
     def put_new(self, path: str, data: bytes) -> bool:
-        """Write a file that is not there yet; whether it was not."""
+        """Write a file unless it exists; return whether it was written."""
 
     def remove(self, path: str) -> None:
-        """Remove a file, if it is there."""
+        """Delete a file, if it exists."""
 
     def fetch(self, files: tuple[BundleFile, ...], folder: Path) -> Path:
-        """Where these files can be read on this machine; `folder` is there to copy them to."""
+        """Return a local path with these files; `folder` is available for copies."""
 
 
 def is_remote(address: str) -> bool:
-    """Whether it is the address of an object store."""
+    """Return whether it is the address of an object store."""
     return "://" in address
 
 
 def absolute(path: str) -> str:
-    """A path or address as every process of this machine finds it."""
+    """Return a path or address that is valid for every process of this machine."""
     return path if is_remote(path) else str(Path(path).resolve())
 
 
 def place(address: str) -> Place:
-    """The place of a path or address. Raises UsageError where the extra for it is not installed."""
+    """Return the place of a path or address. Raise UsageError if the extra for it is not installed."""
     if not is_remote(address):
         return Folder(address)
     try:
@@ -59,15 +59,15 @@ def place(address: str) -> Place:
 
 
 class Folder:
-    """A folder of this machine, or one that several machines mount; a bundle may be a file."""
+    """A local or mounted folder; a bundle may be a file."""
 
     def __init__(self, address: str) -> None:
-        """It need not be there yet."""
+        """Take a path, which need not exist yet."""
         self.address = address
         self._root = Path(address)
 
     def files(self, below: str = "") -> Iterator[BundleFile]:
-        """Every regular file below; links are not followed."""
+        """Yield every regular file below; symbolic links are not followed."""
         root = self._root / below if below else self._root
         if root.is_file():
             yield _file(root, root.name)
@@ -75,21 +75,21 @@ class Folder:
             folders.sort()
             for name in sorted(names):
                 path = Path(parent, name)
-                with contextlib.suppress(FileNotFoundError):  # rotated away meanwhile
+                with contextlib.suppress(FileNotFoundError):  # deleted by log rotation meanwhile
                     if not path.is_symlink() and path.is_file():
                         yield _file(path, path.relative_to(self._root).as_posix())
 
     def read(self, path: str) -> bytes:
-        """The bytes of a file."""
+        """Return the bytes of a file."""
         return (self._root / path).read_bytes()
 
     def put(self, path: str, data: bytes) -> None:
-        """Write beside and rename."""
+        """Write a temporary file and rename it."""
         with self._written(path, data) as (temporary, target):
             temporary.replace(target)
 
     def put_new(self, path: str, data: bytes) -> bool:
-        """Write beside and link, which fails where there is a file."""
+        """Write a temporary file and link it, which fails if the target exists."""
         with self._written(path, data) as (temporary, target):
             try:
                 os.link(temporary, target)
@@ -98,11 +98,11 @@ class Folder:
             return True
 
     def remove(self, path: str) -> None:
-        """Remove a file, if it is there."""
+        """Delete a file, if it exists."""
         (self._root / path).unlink(missing_ok=True)
 
     def fetch(self, files: tuple[BundleFile, ...], folder: Path) -> Path:  # noqa: ARG002 (they are here already)
-        """The folder itself."""
+        """Return the folder itself."""
         return self._root
 
     @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""How far a run is, on standard error: nodes done, failed, skipped, MB/s, time left, worst finding so far."""
+"""Report progress on standard error: nodes done, failed, skipped, MB/s, time left, worst finding so far."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from kvdiag.fleet.values import Outcome
 from kvdiag.model.values import Severity
 from kvdiag.safe.clean import clean
 
-EVERY = 10.0  # seconds between two lines where nobody watches
+EVERY = 10.0  # seconds between two lines if stderr is no terminal
 _OFTEN = 0.2
 
 
 class FleetProgress:
-    """Counts outcomes, and tells of them."""
+    """Counts outcomes, and prints them."""
 
     def __init__(self, stream: TextIO, total: int, size: int, skipped: int) -> None:
-        """`total` nodes with `size` bytes are to be judged; `skipped` were judged before."""
+        """Take the number of nodes and bytes to analyze; `skipped` nodes have results already."""
         self._stream, self._total, self._size = stream, total, size
         self.skipped, self.done, self.failed, self.partial, self._read = skipped, 0, 0, 0, 0
         self._worst: tuple[int, str] = (-1, "")
@@ -26,7 +26,7 @@ class FleetProgress:
         self._is_live = stream.isatty()
 
     def add(self, outcome: Outcome) -> None:
-        """One more bundle came to its end."""
+        """Count the outcome of a bundle."""
         self._read += outcome.size
         if outcome.reason:
             self.failed += 1
@@ -44,7 +44,7 @@ class FleetProgress:
             self._stream.flush()
 
     def add_joined(self, outcome: Outcome) -> None:
-        """A whole cluster was joined."""
+        """Report the outcome of joining a cluster."""
         for note in outcome.notes:
             self._print(f"{outcome.cluster}: {note}")
         if outcome.reason:
@@ -54,11 +54,11 @@ class FleetProgress:
             self._print(f"{outcome.cluster}: {outcome.findings:,} findings that no node shows alone")
 
     def end(self) -> None:
-        """The last line."""
+        """Print the last line."""
         self._print(self.line())
 
     def line(self) -> str:
-        """How far it is, on one line."""
+        """Return the progress in one line."""
         took = max(0.001, time.monotonic() - self._begun)
         rest = self._size - self._read
         parts = [

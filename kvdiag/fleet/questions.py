@@ -1,4 +1,4 @@
-"""DuckDB over the stored tables: a view for each, of the rows that count; SELECT and nothing else."""
+"""Query the stored tables with DuckDB: one view per table with the valid rows; only SELECT is allowed."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ MEMORY = "1GB"
 
 
 class Answer(NamedTuple):
-    """The columns of an answer, and its rows."""
+    """Columns and rows of a result."""
 
     columns: tuple[str, ...]
     rows: Sequence[tuple[Any, ...]]
 
 
 class Questions:
-    """A connection with a view for each table; all times are UTC."""
+    """A DuckDB connection with a view for each table; all times are UTC."""
 
     def __init__(self, dest: Place, cluster: str = "", tables: Sequence[str] = tuple(TABLES)) -> None:
-        """Over all clusters or one."""
+        """Open the results of all clusters or of one."""
         self._db = duckdb.connect(config={"autoinstall_known_extensions": False})
         self._db.execute(f"SET TimeZone = 'UTC'; SET memory_limit = '{MEMORY}'")
         if is_remote(dest.address):
@@ -63,13 +63,13 @@ class Questions:
         self._db.execute(f"CREATE VIEW {_name(table)} AS {read}")
 
     def ask(self, sql: str, values: Sequence[object] = ()) -> Answer:
-        """The answer to one SELECT of ours."""
+        """Return the result of a SELECT of kvdiag."""
         table = self._db.sql(sql, params=list(values)).to_arrow_table()
         columns = [column.to_pylist() for column in table.columns]
         return Answer(tuple(table.column_names), list(zip(*columns, strict=True)))
 
     def ask_user(self, sql: str) -> Answer:
-        """The answer to a user's SELECT. Raises UsageError for anything else, or what DuckDB refuses."""
+        """Return the result of a user's SELECT. Raise UsageError for anything else, or an error of DuckDB."""
         try:
             statements = duckdb.extract_statements(sql)
             if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:

@@ -1,4 +1,4 @@
-"""Object stores by their address: s3://, and with their own packages gs:// and az://, through fsspec."""
+"""Object stores by address through fsspec: s3://, and gs:// and az:// if their packages are installed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kvdiag.fleet.values import BundleFile
 
 
 def file_system(address: str) -> Any:  # noqa: ANN401  # fsspec has no types
-    """The file system of an address. Raises UsageError for one whose package is not installed."""
+    """Return the file system of an address. Raise UsageError if its package is not installed."""
     try:
         return fsspec.url_to_fs(address, use_listings_cache=False)[0]
     except (ImportError, ValueError) as error:
@@ -22,16 +22,16 @@ def file_system(address: str) -> Any:  # noqa: ANN401  # fsspec has no types
 
 
 class Bucket:
-    """What lies below an address of an object store."""
+    """The objects below an address of an object store."""
 
     def __init__(self, address: str) -> None:
-        """Nothing is asked of the store yet."""
+        """Take the address; the store is not accessed yet."""
         self.address = address.rstrip("/")
         self._system = file_system(address)
         self._root = self._system._strip_protocol(self.address)  # noqa: SLF001 (fsspec has no other name for it)
 
     def files(self, below: str = "") -> Iterator[BundleFile]:
-        """Every object below."""
+        """Yield every object below."""
         root = f"{self._root}/{below}" if below else self._root
         try:
             found = self._system.find(root, detail=True)
@@ -47,16 +47,16 @@ class Bucket:
             yield BundleFile(name or path.rpartition("/")[2], int(info["size"] or 0), state, stamp)
 
     def read(self, path: str) -> bytes:
-        """The bytes of an object."""
+        """Return the bytes of an object."""
         data: bytes = self._system.cat_file(f"{self._root}/{path}")
         return data
 
     def put(self, path: str, data: bytes) -> None:
-        """Stores write objects whole."""
+        """Write an object; stores do this atomically."""
         self._system.pipe_file(f"{self._root}/{path}", data)
 
     def put_new(self, path: str, data: bytes) -> bool:
-        """Refused by the store itself where there is one already (If-None-Match)."""
+        """Write an object unless it exists: the store checks this (If-None-Match)."""
         try:
             self._system.pipe_file(f"{self._root}/{path}", data, mode="create")
         except FileExistsError:
@@ -64,12 +64,12 @@ class Bucket:
         return True
 
     def remove(self, path: str) -> None:
-        """Remove an object, if it is there."""
+        """Delete an object, if it exists."""
         with contextlib.suppress(FileNotFoundError):
             self._system.rm_file(f"{self._root}/{path}")
 
     def fetch(self, files: tuple[BundleFile, ...], folder: Path) -> Path:
-        """Copy the objects into a folder; an object's name leads nowhere else."""
+        """Copy the objects into a folder; names that lead out of it are refused."""
         root = folder / "bundle"
         for file in files:
             target = root / (file.path or self._root.rpartition("/")[2])

@@ -1,11 +1,11 @@
-"""Where the results of a bundle lie below DEST, and which of them count.
+"""Where the results of a bundle are stored below DEST, and which of them are valid.
 
     v1/findings/cluster=eu-1/day=2026-11-20/<bundle>-<key>.parquet
-    v1/done/cluster=eu-1/<bundle>-<key>.json       put last: without it the files above count for nothing
+    v1/done/cluster=eu-1/<bundle>-<key>.json       written last: without it the files above are ignored
     v1/failed/cluster=eu-1/day=2026-11-20/<bundle>-<key>.parquet
-    v1/compacted/cluster=eu-1/<digest>.json        which bundles lie together in compact-<digest>.parquet
+    v1/compacted/cluster=eu-1/<digest>.json        the bundles merged into compact-<digest>.parquet
 
-Names of clusters come from paths: in ours they are percent-encoded, and a file is called by digests alone.
+Names of clusters are percent-encoded, as they come from paths of users. File names consist of digests only.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _FILE = re.compile(
 
 
 class DoneMarker(NamedTuple):
-    """A bundle that was judged: where its marker lies, its cluster, and what its results are called by."""
+    """An analyzed bundle: the path of its marker, its cluster, and the ids in the names of its results."""
 
     path: str
     cluster: str
@@ -40,18 +40,18 @@ class DoneMarker(NamedTuple):
 
 
 def in_path(name: str) -> str:
-    """A name as part of a path: nothing in it leads elsewhere."""
+    """Return a name as one part of a path, percent-encoded."""
     return quote(name, safe="").replace(".", "%2E") if set(name) <= {"."} else quote(name, safe="")
 
 
 def done_markers(dest: Place, below: str = "") -> list[DoneMarker]:
-    """Every marker there is, or those below a part of the path, in the order of their paths."""
+    """Return every marker, or those below a part of the path, in order of their paths."""
     found = (_MARKER.fullmatch(file.path) for file in dest.files(f"{ROOT}/done{below}"))
     return sorted(DoneMarker(one[0], unquote(one["cluster"]), one["bundle"], one["key"]) for one in found if one)
 
 
 def by_bundle(markers: Sequence[DoneMarker]) -> Mapping[str, list[DoneMarker]]:
-    """The markers of each bundle: more than one where a run ended before the old one was removed."""
+    """Group the markers by bundle: there are several if a run ended before the old one was deleted."""
     groups: dict[str, list[DoneMarker]] = defaultdict(list)
     for one in markers:
         groups[one.bundle].append(one)
@@ -59,14 +59,14 @@ def by_bundle(markers: Sequence[DoneMarker]) -> Mapping[str, list[DoneMarker]]:
 
 
 class Stored(NamedTuple):
-    """The files of each table that count, and the keys in compacted files of what counts no more."""
+    """The valid files of each table, and the keys of outdated rows in compacted files."""
 
     files: Mapping[str, Sequence[str]]
     dead: frozenset[str]
 
 
 def stored(dest: Place, cluster: str = "", tables: Sequence[str] = tuple(TABLES)) -> Stored:
-    """What there is of all clusters or of one."""
+    """Return the files of all clusters or of one."""
     below = f"/cluster={in_path(cluster)}" if cluster else ""
     live = {one.key for one in done_markers(dest, below)}
     compacted = _compacted(dest, below)
@@ -91,7 +91,7 @@ def _counts(found: re.Match[str], live: set[str], compacted: Mapping[str, Sequen
 
 
 def _compacted(dest: Place, below: str) -> dict[str, Sequence[str]]:
-    """By digest of each compaction the keys in its files, but of those that another replaced."""
+    """Return by digest of each compaction the keys in its files, without replaced compactions."""
     keys_by_digest: dict[str, Sequence[str]] = {}
     replaced: set[str] = set()
     for file in dest.files(f"{ROOT}/compacted{below}"):
@@ -107,25 +107,25 @@ def put_results(dest: Place, outcome: Outcome, tables: Mapping[str, Iterable[Map
     for table, rows in tables.items():
         data = packed(table, ({**of_all, **row} for row in rows))
         if data:
-            put = dest.put if table == "failed" else dest.put_new  # an earlier try may have failed as a whole
+            put = dest.put if table == "failed" else dest.put_new  # overwrite the row of an earlier failure
             put(table_path(table, outcome), data)
     dest.put_new(_marker_path(outcome), to_json(outcome._asdict()))
 
 
 def put_failed(dest: Place, outcome: Outcome, at: int) -> None:
-    """Write the one row that tells of a bundle without results."""
+    """Write the row of a failed bundle."""
     row = {"node": outcome.node, "bundle": outcome.place, "result_key": outcome.key, **failed_row(outcome, at)}
     dest.put(table_path("failed", outcome), packed("failed", [row]))
 
 
 def table_path(table: str, outcome: Outcome) -> str:
-    """Where the rows of a bundle lie."""
+    """Return the path of a table's rows for a bundle."""
     folder = f"{ROOT}/{table}/cluster={in_path(outcome.cluster)}/day={outcome.day}"
     return f"{folder}/{outcome.bundle}-{outcome.key}.parquet"
 
 
 def folder_of(path: str) -> str:
-    """The folder that a file lies in."""
+    """Return the folder of a file."""
     return path.rpartition("/")[0]
 
 
@@ -134,10 +134,10 @@ def _marker_path(outcome: Outcome) -> str:
 
 
 class Failures:
-    """The rows that tell of earlier failures, by bundle; the store is asked for them once."""
+    """The rows of earlier failures by bundle; the store is listed once."""
 
     def __init__(self, dest: Place) -> None:
-        """Read the names of the files."""
+        """List the files."""
         self._dest = dest
         self._paths: dict[tuple[str, str], list[str]] = defaultdict(list)
         for file in dest.files(f"{ROOT}/failed"):
@@ -145,7 +145,7 @@ class Failures:
                 self._paths[found["cluster"], found["bundle"]].append(file.path)
 
     def forget(self, outcome: Outcome) -> None:
-        """Remove those of a bundle that came to its end; what this end was stays."""
+        """Delete the earlier failures of a bundle that has a new outcome."""
         today = table_path("failed", outcome) if outcome.reason or outcome.problems else ""
         for path in self._paths.pop((in_path(outcome.cluster), outcome.bundle), ()):
             if path != today:

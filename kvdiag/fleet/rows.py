@@ -1,4 +1,4 @@
-"""What an analysis found → rows of the tables in `kvdiag.fleet.schema`; secrets stay behind."""
+"""Convert the result of an analysis to rows of the tables in `kvdiag.fleet.schema`, without secrets."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Row = dict[str, Any]
 Relative = Callable[[str], str]
 _RUNTIMES = ("containerd", "crio", "cri-dockerd")
 _SHARED = ("volume_handle", "spec_name", "attachment")
-"""Names that a volume has on every node."""
+"""Names of a volume that are the same on every node."""
 _SURELY = ("volume_handle:", "attachment:", "spec_name:pvc-")
 clean_text = lru_cache(4096)(redacted)
 
@@ -31,10 +31,10 @@ clean_text = lru_cache(4096)(redacted)
 def rows(
     report: Report, history: History, bundle: Bundle, relative: Relative, wide: AbstractSet[str]
 ) -> Mapping[str, Iterable[Row]]:
-    """The rows of each table but `failed` and `joined`; `relative` shortens the name of a source.
+    """Return the rows of each table except `failed` and `joined`; `relative` shortens the name of a source.
 
-    Of the events those are kept that may be judged again with other nodes': of volumes that may be on another, of pods
-    that use one, and of nodes themselves, whose kinds are `wide`.
+    Stored are events that may be evaluated together with those of other nodes: of volumes that may be on another node,
+    of pods that use such a volume, and of nodes (kinds in `wide`).
     """
     volume_rows = [_volume(one) for one in _volumes(history)]
     volumes = {id(e): t.subject.key for t in _volumes(history) for e in t.events}
@@ -62,7 +62,7 @@ def rows(
 
 
 def _shown(row: Row) -> Row:
-    """A row without secrets, also in names, as that of a share may have one: the same one alike on all nodes."""
+    """Return a row without secrets, also in names, redacted in the same way on all nodes."""
     return {name: _clean(value) for name, value in row.items()}
 
 
@@ -75,7 +75,7 @@ def _clean(value: Any) -> Any:  # noqa: ANN401  # what a column may hold
 
 
 def finding_row(found: Finding, versions: Sequence[SeenVersion], node: str, relative: Relative) -> Row:
-    """A finding with the versions of what it is about, as they were when it began."""
+    """Return a finding with the versions at its beginning."""
     ids, running = found.subject.ids, _running(versions, found.begins)
     driver = ids.get("driver", "")
     document = plain_finding(_relative_evidence(found, relative))
@@ -131,7 +131,7 @@ def _relative_evidence(found: Finding, relative: Relative) -> Finding:
 
 
 def _running(versions: Sequence[SeenVersion], at: int) -> dict[str, str]:
-    """By component what ran at a moment: what was said last before it, else what was said at all."""
+    """Return the version of each component at a time: the last one printed before it, else the first one."""
     printed = sorted((one for one in versions if one.version), key=lambda one: one.time or 0)
     first = {one.component: one.version for one in reversed(printed)}
     return first | {one.component: one.version for one in printed if (one.time or 0) <= at}
@@ -175,9 +175,9 @@ def _volume(timeline: Timeline) -> Row:
 
 
 def _names_everywhere(timeline: Timeline) -> set[str]:
-    """The names by which the logs of another node would know this volume: none where it cannot be on another.
+    """Return the names by which other nodes know this volume; none if it cannot be on another node.
 
-    A volume of a pod's own, as a ConfigMap is, goes by a name too, which says nothing elsewhere.
+    A pod's own volume, such as a ConfigMap, has a name too, which means nothing on other nodes.
     """
     refs = {ref for event in timeline.events for ref in event.refs}
     nodes = {event.node for event in timeline.events if event.node} | {ref.value for ref in refs if ref.kind == "node"}
@@ -250,7 +250,7 @@ def _errors(report: Report, relative: Relative) -> Iterator[Row]:
 
 
 def failed_row(outcome: Outcome, at: int, problem: str = "") -> Mapping[str, Any]:
-    """What went wrong with a bundle, or, with a problem, with a part of one."""
+    """Return the row for a failed bundle, or with `problem` for an unreadable part of one."""
     step = "mend or remove that input" if problem else outcome.next_step
     return {
         "place": outcome.place,
@@ -262,5 +262,5 @@ def failed_row(outcome: Outcome, at: int, problem: str = "") -> Mapping[str, Any
 
 
 def to_json(value: object) -> bytes:
-    """One document in UTF-8, for markers."""
+    """Return one JSON document in UTF-8."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True).encode("utf-8", "backslashreplace")

@@ -1,7 +1,6 @@
-"""The tables of a fleet's results: their columns, in words that `kvdiag.fleet.parquet` turns into types.
+"""The tables of a fleet's results: their columns, with types that `kvdiag.fleet.parquet` translates.
 
-Beside these columns every table has `cluster` and `day`, which the folders of its files say, and OF_ALL. What a column
-means is told in docs/fleet.md.
+Every table also has OF_ALL, and `cluster` and `day` from the folders of its files. docs/fleet.md describes the columns.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 SCHEMA = 1
-"""Another number makes every bundle be judged anew."""
+"""A new number invalidates all stored results."""
 ROOT = f"v{SCHEMA}"
 
 Columns = Mapping[str, str]

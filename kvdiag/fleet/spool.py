@@ -1,6 +1,6 @@
-"""Rows on their way to Parquet: written to a folder by the analysis, read by what comes after it.
+"""Pass rows from the analysis to the Parquet writer through a folder.
 
-So an analysis and pyarrow are never in memory together: that would be 100 MB more for each bundle.
+So the analysis and pyarrow are never in memory together, which saves 100 MB per bundle.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _OUTCOME = "outcome.json"
 
 
 class Spooled(NamedTuple):
-    """What an analysis left: its outcome, where the results go, and the rows of each table, read when asked for."""
+    """The result of an analysis: outcome, destination, and the rows of each table, read lazily."""
 
     outcome: Outcome
     dest: str
@@ -25,7 +25,7 @@ class Spooled(NamedTuple):
 
 
 def spool(folder: Path, outcome: Outcome, dest: str, tables: Mapping[str, Iterable[Mapping[str, Any]]]) -> None:
-    """Write what `unspool` reads, below a folder of our own."""
+    """Write the rows for `unspool` below a private folder."""
     below = folder / _FOLDER
     below.mkdir()
     for table, rows in tables.items():

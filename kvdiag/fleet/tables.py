@@ -1,4 +1,4 @@
-"""Answers of SQL for people and programs: a table, CSV or JSON; what stands in a log does nothing in any of them."""
+"""Print the result of a query as a table, CSV or JSON, safe for terminals and spreadsheets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FORMULAS = frozenset("=+-@＝＋－＠")
 
 
 def write_answer(answer: Answer, stream: TextIO, output: str, *, redact: bool = True) -> None:
-    """One of OUTPUTS."""
+    """Print the result; `output` is one of OUTPUTS."""
     if output == "json":
         rows = ({name: plain(value) for name, value in zip(answer.columns, row, strict=True)} for row in answer.rows)
         write_json(rows, stream, redact=redact)
@@ -39,7 +39,7 @@ def _write_table(answer: Answer, stream: TextIO, *, redact: bool) -> None:
 
 
 def _cell(value: object, *, redact: bool) -> str:
-    """A spreadsheet takes no cell of ours for a formula."""
+    """Return a CSV cell that a spreadsheet does not run as a formula."""
     text = clean(_text(value), redact=redact)
     return f"'{text}" if text[:1] in _FORMULAS and not isinstance(value, int | float) else text
 
@@ -52,7 +52,7 @@ def _text(value: object) -> str:
 
 
 def plain(value: Any) -> Any:  # noqa: ANN401  # whatever DuckDB gives
-    """JSON's own types."""
+    """Return a value as plain JSON values."""
     if isinstance(value, datetime):
         return value.isoformat().replace("+00:00", "Z")
     if isinstance(value, date):

@@ -1,4 +1,4 @@
-"""The unit of work, the same under every engine: a job in a child process with limits; what comes of it is a value."""
+"""The unit of work of every engine: a job in a child process with limits. Its outcome is a value."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CHILD = "kvdiag.fleet.child"
 
 
 def work(job: Job, guard: Guard | None = None) -> Outcome:
-    """Judge one bundle or cluster; a failure is an outcome too, and is stored."""
+    """Analyze one bundle or join one cluster; a failure is an outcome too, and is stored."""
     with tempfile.TemporaryDirectory(prefix="kvdiag-") as folder:
         request = json.dumps(job.plain() | {"parent": os.getpid(), "folder": folder}).encode("utf-8", "surrogateescape")
         variables = os.environ | {"TMPDIR": folder, "MALLOC_ARENA_MAX": "2", "PYTHONUTF8": "1"}
@@ -33,6 +33,6 @@ def work(job: Job, guard: Guard | None = None) -> Outcome:
 
 
 def day_of(job: Job) -> str:
-    """The day on which the newest file of a bundle was modified, in UTC."""
+    """Return the day (UTC) on which the newest file of a bundle was modified."""
     newest = max((file.modified for file in job.bundle.files), default=0.0)
     return datetime.fromtimestamp(newest, UTC).date().isoformat()

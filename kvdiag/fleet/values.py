@@ -1,4 +1,4 @@
-"""The nouns of a fleet run: bundles, limits, jobs and what came of them. They travel between machines as JSON."""
+"""The values of a fleet run: bundles, limits, jobs and outcomes. They travel between machines as JSON."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 UNNAMED_CLUSTER = "default"
 JOINED = "joined"
-"""Stands for the bundle in the results of a whole cluster."""
+"""The bundle name in results of a whole cluster."""
 SECONDS, MEMORY = 600.0, 2 << 30
 _HEX = 24  # digits of a digest in a file's name: 96 bits
 
 
 class BundleFile(NamedTuple):
-    """A file of a bundle: its path there, bytes, and what changes with it: an ETag or the time it was modified."""
+    """A file of a bundle: its path, its size, and its version: an ETag or the modification time."""
 
     path: str
     size: int
@@ -23,7 +23,7 @@ class BundleFile(NamedTuple):
 
 
 class Bundle(NamedTuple):
-    """What was collected of one node: a folder or an archive at `place`, which is a path or an address (s3://…)."""
+    """The logs of one node: a folder or an archive at `place`, which is a path or an address (s3://…)."""
 
     cluster: str
     node: str
@@ -32,29 +32,29 @@ class Bundle(NamedTuple):
 
     @property
     def id(self) -> str:
-        """Which bundle it is, whatever it holds today."""
+        """The id of the bundle, which does not depend on its content."""
         return short_digest((self.cluster, self.node, self.place))
 
     @property
     def size(self) -> int:
-        """Its bytes."""
+        """The size in bytes."""
         return sum(file.size for file in self.files)
 
     def key(self, judge_version: str) -> str:
-        """What it holds and who judges it: the same key has the same results."""
+        """Return a key of the content and of kvdiag's version: equal keys have equal results."""
         words = (word for one in self.files for word in (one.path, str(one.size), one.state))
         return short_digest((judge_version, self.id, *words))
 
 
 class Limits(NamedTuple):
-    """What the process of one bundle may take: seconds of time, and of CPU, and bytes of memory."""
+    """The limits of one process: seconds of elapsed time and of CPU, and bytes of memory."""
 
     seconds: float = SECONDS
     memory: int = MEMORY
 
 
 class Job(NamedTuple):
-    """One bundle to judge, and where the results go. With `keys` it is a whole cluster, whose results have these."""
+    """One bundle to analyze, and the destination. With `keys`, a whole cluster, whose results have these keys."""
 
     bundle: Bundle
     key: str
@@ -63,7 +63,7 @@ class Job(NamedTuple):
     keys: tuple[str, ...] = ()
 
     def plain(self) -> dict[str, Any]:
-        """The job in JSON's own types."""
+        """Return the job as plain JSON values."""
         return self._asdict() | {
             "bundle": self.bundle._asdict() | {"files": [list(file) for file in self.bundle.files]},
             "limits": list(self.limits),
@@ -71,9 +71,9 @@ class Job(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What came of a job. `reason` and `next_step` when it failed, `problems` what could not be read in it.
+    """The outcome of a job: `reason` and `next_step` if it failed, `problems` for unreadable parts.
 
-    `worst` is the highest severity found, -1 for none; `notes` what a person should know.
+    `worst` is the highest severity found, -1 for none; `notes` are for the user.
     """
 
     cluster: str
@@ -93,7 +93,7 @@ class Outcome(NamedTuple):
 
 
 def read_job(data: Mapping[str, Any]) -> Job:
-    """What `Job.plain` wrote."""
+    """Return the job written by `Job.plain`."""
     bundle = data["bundle"]
     files = tuple(BundleFile(*one) for one in bundle["files"])
     return Job(
@@ -106,20 +106,20 @@ def read_job(data: Mapping[str, Any]) -> Job:
 
 
 def read_outcome(data: Mapping[str, Any]) -> Outcome:
-    """What `Outcome._asdict` gave, read from JSON."""
+    """Return the outcome of the JSON values of `Outcome._asdict`."""
     lists = {name: tuple(data[name]) for name in ("problems", "notes")}
     return Outcome(**{name: value for name, value in data.items() if name in Outcome._fields} | lists)
 
 
 def outcome_of(job: Job) -> Outcome:
-    """The outcome of a job of which nothing else is known."""
+    """Return an outcome with the data of the job only."""
     bundle = job.bundle
     name = JOINED if job.keys else bundle.id
     return Outcome(bundle.cluster, bundle.node, bundle.place, name, job.key, bundle.size)
 
 
 def short_digest(words: Iterable[str]) -> str:
-    """A digest of words and their borders, for the name of a file."""
+    """Return a digest of a sequence of words, for file names."""
     total = hashlib.sha256()
     for word in words:
         data = word.encode("utf-8", "surrogateescape")

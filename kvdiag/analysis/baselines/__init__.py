@@ -1,1 +1,1 @@
-"""Findings that a team knows of: the baseline of yesterday's run, and suppressions with a reason and an end."""
+"""Known findings: the baseline of an earlier run, and suppressions with a reason and an expiry date."""

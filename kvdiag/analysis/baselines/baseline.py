@@ -1,4 +1,4 @@
-"""The baseline: what a run found that the next ones need not report again.
+"""The baseline: findings of an earlier run that later runs do not report again.
 
 {"schema": "kvdiag.baseline/1", "findings": [{"fingerprint": "9c…", "rule": "crashloop-app", "subject": "pod a/b"}]}
 """
@@ -20,7 +20,7 @@ LARGEST = 64 << 20  # bytes
 
 
 def read_baseline(path: Path) -> frozenset[str]:
-    """The fingerprints of a baseline. Raises UsageError for what is none."""
+    """Return the fingerprints of a baseline. Raise UsageError if the file is not a baseline."""
     try:
         data = json.loads(read_small(path, LARGEST))
         if data["schema"] != SCHEMA:
@@ -33,7 +33,7 @@ def read_baseline(path: Path) -> frozenset[str]:
 
 
 def write_baseline(path: Path, findings: Sequence[Finding]) -> None:
-    """Write the baseline of these findings. Raises UsageError when the file cannot be written."""
+    """Write the baseline of these findings. Raise UsageError if the file cannot be written."""
     data = {"schema": SCHEMA, "findings": list(_rows(findings))}
     try:
         with atomic_write(path) as file:

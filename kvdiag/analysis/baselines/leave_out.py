@@ -1,4 +1,4 @@
-"""A report without the findings that are known, and without the symptoms that only they explain."""
+"""Remove known findings from a report, together with the symptoms that only they explain."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kvdiag.report.fingerprint import fingerprint
 
 
 def leave_out(report: Report, known: Collection[str], suppressions: Sequence[Suppression], today: date) -> Report:
-    """The report without findings whose fingerprint is known or that a suppression covers; notes say how many."""
+    """Return the report without findings in the baseline or covered by a suppression; its notes contain the number."""
     outdated = expired(suppressions, today)
     valid = [one for one in suppressions if one not in outdated]
     in_baseline = {finding.key for finding in report.findings if known and fingerprint(finding) in known}
@@ -32,7 +32,7 @@ def leave_out(report: Report, known: Collection[str], suppressions: Sequence[Sup
 
 
 def _with_symptoms(findings: Sequence[Finding], keys: set[str]) -> set[str]:
-    """The keys, and those of the symptoms under them."""
+    """Return the keys together with those of their symptoms."""
     removed = set(keys)
     for _ in findings:
         more = {finding.key for finding in findings if finding.explained_by in removed} - removed

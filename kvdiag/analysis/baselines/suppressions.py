@@ -1,4 +1,4 @@
-"""Suppressions: findings that a team lives with, each with a reason and a day on which it is looked at again.
+"""Suppressions: findings that a team accepts, each with a reason and an expiry date.
 
 - rule: image-gc-failed            # id or name
   subject: "node build-*"          # kind and name, a glob; every subject when it is left out
@@ -24,7 +24,7 @@ LARGEST = 1 << 20  # bytes
 
 
 class Suppression(NamedTuple):
-    """Findings of a rule on subjects that match are left out, up to and including the day `expires`."""
+    """Suppresses findings of a rule on matching subjects, up to and including the day `expires`."""
 
     rule: str
     subject: str
@@ -33,15 +33,15 @@ class Suppression(NamedTuple):
     place: str
 
     def covers(self, finding: Finding) -> bool:
-        """Whether the finding is one of these."""
+        """Return whether the suppression applies to the finding."""
         named = f"{finding.subject.kind} {finding.subject.name}"
         return self.rule in {finding.rule.id, finding.rule.name} and fnmatchcase(named, self.subject)
 
 
 def read_suppressions(path: Path, known: Iterable[str]) -> tuple[Suppression, ...]:
-    """Read a file; `known` are the rules' ids and names.
+    """Read a file; `known` are the ids and names of all rules.
 
-    Raises PatternError with `file:line:column`, UsageError for a file that cannot be read.
+    Raise PatternError with `file:line:column`, UsageError if the file cannot be read.
     """
     try:
         text = read_small(path, LARGEST).decode()
@@ -70,5 +70,5 @@ def _day(node: Node) -> date:
 
 
 def expired(suppressions: Sequence[Suppression], today: date) -> list[Suppression]:
-    """Those that count no more."""
+    """Return the suppressions that have expired."""
     return [one for one in suppressions if one.expires < today]

@@ -1,1 +1,1 @@
-"""Lines of level warning or worse: counted, grouped, and what of them no finding and no benign entry explains."""
+"""Lines of level warning or worse: counted, grouped, and which of them no finding or benign entry explains."""

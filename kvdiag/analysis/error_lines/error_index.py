@@ -1,4 +1,4 @@
-"""The error lines of all logs of an analysis: what its findings explain of them, and the groups of the rest."""
+"""Index the error lines of all logs, mark those that findings explain, and group the rest."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from kvdiag.rules.selection import ByKind, by_kind, selects
 
 
 class ErrorIndex:
-    """Takes up the error lines of each log while it is read; then findings explain some of them."""
+    """Collects the error lines of each log while it is read; then findings explain some of them."""
 
     def __init__(self, entries: Sequence[Benign]) -> None:
-        """`entries` are the harmless lines."""
+        """Take the entries of harmless lines."""
         self._entries, self._quota = entries, LineQuota()
         self._logs: dict[str, ErrorLines] = {}
         self._explanations: dict[str, dict[int, Explanation]] = defaultdict(dict)
 
     def begin(self, source: str) -> ErrorLines:
-        """A log of this name is read next."""
+        """Return the listener for the next log."""
         lines = self._logs[source] = ErrorLines(self._entries, self._quota)
         return lines
 
     def widened(self, readings: Iterable[Reading], clocks: Mapping[str, SourceClock]) -> Iterator[Reading]:
-        """The readings, each from the first to the last of its error lines at least."""
+        """Yield the readings, extended to the time of the first and last error line."""
         for reading in readings:
             lines, clock = self._logs.get(reading.source), clocks.get(reading.source)
             stamps = [stamp for stamp in lines.stamps if stamp != NO_TIME] if lines else []
@@ -55,9 +55,9 @@ class ErrorIndex:
             )
 
     def explain(self, findings: Iterable[Finding], history: History) -> None:
-        """Mark the lines that findings rest on, and those with the same words: they tell of the same subject.
+        """Mark the lines of evidence and lines with the same words, which are about the same subject.
 
-        `history` is the one in which they were found; more may be marked later, when older events were evicted.
+        `history` is the one with the findings. The method is called again before older events are evicted.
         """
         events_by_kind: dict[str, ByKind] = {}
         for finding in findings:
@@ -74,7 +74,7 @@ class ErrorIndex:
         components: Mapping[str, str],
         scope: Scope = EVERYTHING,
     ) -> Errors:
-        """The lines of that time, counted and grouped, by these clocks; `components` is who speaks in each log."""
+        """Return the lines of that time, counted and grouped; `components` is the main component of each log."""
         logs_read = [(log, self._logs[log.source]) for log in logs if log.source in self._logs]
         copies = ExplainedCopies(is_needed=len(logs_read) > 1 and bool(self._explanations))
         for log, lines in logs_read:
@@ -99,7 +99,7 @@ class ErrorIndex:
         at = bisect_right(lines.lines, event.origin.line) - 1
         if at < 0 or lines.lines[at] + lines.below[at] < event.origin.line:
             return
-        if at and lines.lines[at - 1] == lines.lines[at]:  # a document of which several events were made
+        if at and lines.lines[at - 1] == lines.lines[at]:  # a JSON document with several events
             words = hash(body_of(event.logged).message.encode("utf-8", "replace"))
             first = bisect_left(lines.lines, event.origin.line)
             at = next((one for one in range(first, at) if lines.words[one] == words), at)
@@ -112,7 +112,7 @@ def _benign(harmless: HarmlessLines, at: int) -> Explanation:
 
 
 def _explained_events(finding: Finding, history: History, divided: ByKind) -> Iterator[Event]:
-    """The evidence of a finding, and the events that its rule asks for on its subject."""
+    """Yield the evidence of a finding, and all events on its subject that its rule selects."""
     yield from (evidence.event for evidence in finding.evidence)
     subject, selectors = finding.subject, finding.rule.events.values()
     if subject.kind is SubjectKind.NODE:

@@ -1,4 +1,4 @@
-"""Error lines counted by what explains them and what they say: the figures and groups of a report."""
+"""Count and group error lines by what explains them and by their message."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from kvdiag.model.values import Level
 from kvdiag.safe.secrets import redacted, redacted_value
 
 MOST_LISTED = 1_000
-FEW = 15 * MINUTE  # what has been silent for longer than that has ended, however seldom it came
-OFTEN = 3  # as long as three of the usual pauses after the last line of a group it may still go on
+FEW = 15 * MINUTE  # after this long without a line a group has stopped, however rare its lines were
+OFTEN = 3  # a group may be ongoing for this many average pauses after its last line
 NODE = frozenset(("kubelet", "containerd", "crio", "dockerd", "cri-dockerd", KERNEL, DRIVER, *SIDECARS, *COMBINED))
 CONTROLLERS = frozenset(("kube-controller-manager", "cloud-controller-manager"))
 
@@ -39,29 +39,29 @@ UNEXPLAINED = Explanation()
 
 
 class ExplainedCopies:
-    """Lines that a finding explains in one log, to be known again where another log has them as well."""
+    """Explained lines of all logs, to recognize copies of them in other logs."""
 
     def __init__(self, *, is_needed: bool) -> None:
-        """Nothing is kept unless it is needed."""
+        """Store nothing unless `is_needed`."""
         self._is_needed = is_needed
         self._explanations: dict[tuple[int, int], Explanation] = {}
 
     def add(self, lines: ErrorLines, clock: SourceClock, explanations: Mapping[int, Explanation]) -> None:
-        """Take up the lines of a log that are explained."""
+        """Add the explained lines of a log."""
         for words, stamp, number in zip(lines.words, lines.stamps, lines.lines, strict=True) if self._is_needed else ():
             if words in explanations:
                 self._explanations[words, clock.utc(stamp, number)] = explanations[words]
 
     def explanation(self, words: int, stamp: int, number: int, clock: SourceClock) -> Explanation | None:
-        """What explains these words in another log at that time."""
+        """Return what explains a line with these words in another log at that time; None if nothing does."""
         return self._explanations.get((words, clock.utc(stamp, number))) if self._explanations else None
 
 
 @dataclass(slots=True)
 class _Part:
-    """Lines of one group of one log with one fate; stamps are on the clock of the log.
+    """Lines of one group in one log with one explanation; stamps are on the log's clock.
 
-    `times` is how often that happened: a row of events may stand for many times.
+    `times` is the number of occurrences: a row of kubectl events may stand for many.
     """
 
     line: int
@@ -71,7 +71,7 @@ class _Part:
     times: int = 0
 
     def add(self, stamp: int, count: int = 1, repeated: tuple[int, int] | None = None) -> None:
-        """So many more lines, the last of them at this time; or a row for so many times over so long."""
+        """Add lines, the last of them at `stamp`; or one row with its number of occurrences and their time span."""
         times, span = repeated or (count, 0)
         self.count += count
         self.times += times
@@ -81,7 +81,7 @@ class _Part:
 
 @dataclass(slots=True)
 class _Row:
-    """Lines of one group of all logs with one fate; times are UTC."""
+    """Lines of one group in all logs with one explanation; times are UTC."""
 
     group: LineGroup
     origin: Origin
@@ -102,10 +102,10 @@ class _RowKey(NamedTuple):
 
 
 class ErrorGroups:
-    """Counts the lines of one log after the other."""
+    """Counts and groups the lines of one log after the other."""
 
     def __init__(self, scope: Scope) -> None:
-        """Only lines of that time count."""
+        """Take the time span; other lines are ignored."""
         self._scope = scope
         self._rows: dict[_RowKey, _Row] = {}
         self._times = Counter[int]()
@@ -118,7 +118,7 @@ class ErrorGroups:
         by: Attribution,
         explanations: Iterable[Explanation],
     ) -> None:
-        """Count the lines of a log, each with its fate; `by` is who wrote them."""
+        """Count the lines of a log, each with its explanation; `by` determines their component."""
         parts: dict[tuple[int, Explanation], _Part] = {}
         components = [by.author_of_line(group.key.ident, group.key.where) for group in lines.groups]
         moments = LogHistogram(log)
@@ -139,7 +139,7 @@ class ErrorGroups:
             self._join(place, log, lines.groups[group], part, clock)
 
     def errors(self) -> Errors:
-        """The sums and the groups."""
+        """Return the totals and the groups."""
         rows = sorted(_with_explained_causes(self._rows), key=_order)
         rest = [(place, row) for place, row in rows if place.fate == UNEXPLAINED and place.words][:MOST_LISTED]
         known = [(place, row) for place, row in rows if place.fate != UNEXPLAINED and place.words][:MOST_LISTED]
@@ -163,7 +163,7 @@ class ErrorGroups:
     def _add_beyond(
         self, log: LogEvents, lines: ErrorLines, clock: SourceClock, parts: dict[tuple[int, Explanation], _Part]
     ) -> None:
-        """Count the lines that are not told apart: they fare as all lines of their group do, else as unexplained."""
+        """Count lines beyond the quota, which were not stored: explained if all lines of their group are, else not."""
         known: dict[int, set[Explanation]] = {}
         for group, fate in parts if lines.beyond else ():
             known.setdefault(group, set()).add(fate)
@@ -196,9 +196,9 @@ class ErrorGroups:
 
 
 def _with_explained_causes(rows: Mapping[_RowKey, _Row]) -> Iterator[tuple[_RowKey, _Row]]:
-    """The rows; one that ends in the same clauses as one that a finding explains, at that time, is explained by it.
+    """Yield the rows; an unexplained row gets the explanation of a row that ends in the same clauses at that time.
 
-    Each layer of a program tells an error that a lower one gave it, in words of its own around the same end.
+    Each layer of a program wraps the error of the layer below in words of its own.
     """
     explained: dict[tuple[str, ...], list[tuple[_RowKey, _Row]]] = {}
     for place, row in rows.items():
@@ -215,21 +215,21 @@ def _cause(row: _Row) -> tuple[str, ...]:
 
 
 def _overlap(row: _Row, other: _Row) -> bool:
-    """Whether two rows were told at the same time, or nearly."""
+    """Return whether two rows overlap in time, or nearly."""
     if row.begins is None or row.ends is None or other.begins is None or other.ends is None:
         return False
     return row.begins <= other.ends + MINUTE and other.begins <= row.ends + MINUTE
 
 
 def end_of(log: LogEvents, clock: SourceClock, scope: Scope) -> int | None:
-    """When a log ends, or the time that was asked for."""
+    """Return the end of a log, or of the requested time if that is earlier."""
     stamps = [(log.last, log.lines), (log.first, 0)]
     end = max((clock.utc(stamp, line) for stamp, line in stamps if stamp is not None), default=None)
     return end if end is None or scope.until is None else min(end, scope.until)
 
 
 def is_ongoing(count: int, begins: int, ends: int, end: int | None) -> bool:
-    """Whether lines that came so often had not ended when the log did."""
+    """Return whether lines with this frequency had not stopped when the log ended."""
     if end is None or count < 2:
         return False
     pause = (ends - begins) // (count - 1)
@@ -237,7 +237,7 @@ def is_ongoing(count: int, begins: int, ends: int, end: int | None) -> bool:
 
 
 def _order(one: tuple[_RowKey, _Row]) -> tuple[bool, bool, int, int, str, str, str]:
-    """The node's programs and controllers before others, what goes on before what has ended, then by number."""
+    """Sort key: components of the node and controllers first, then ongoing groups, then by count."""
     place, row = one
     is_other = place.component not in NODE and place.component not in CONTROLLERS and place.component != ""
     return is_other, not row.goes_on, -row.count, row.begins or 0, place.component, place.where, place.words

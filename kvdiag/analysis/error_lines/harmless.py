@@ -1,4 +1,4 @@
-"""Which lines that look harmless are: some only so often, at a start, or until something has happened."""
+"""Decide whether lines that look harmless are: some only up to a number, after a start, or until an event."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from kvdiag.explain.benign import Benign
 from kvdiag.history.correlate.event_filter import STARTS
 from kvdiag.history.ingest.log_events import LogEvents
 
-SOON = 10 * MINUTE  # within which the event that an entry waits for has to follow
-BEFORE = 30 * SECOND  # the first lines of a program stand before the one that says which version it is
+SOON = 10 * MINUTE  # the event of an entry's `until` must follow within this time
+BEFORE = 30 * SECOND  # a program may print lines this long before its version, which counts as its start
 
 
 class HarmlessLines:
-    """The entries of harmless lines, asked about the lines of one log."""
+    """Applies the entries of harmless lines to the lines of one log."""
 
     def __init__(self, entries: Sequence[Benign], lines: ErrorLines, log: LogEvents) -> None:
-        """`log` tells when programs started, and what entries wait for."""
+        """Take the lines; `log` provides the starts of programs and the events that entries wait for."""
         self._entries, self._lines, self._log = entries, lines, log
         used = {entry for entry in set(lines.entry_of) if entry}
         counted = {entry for entry in used if entries[entry - 1].most}
@@ -30,7 +30,7 @@ class HarmlessLines:
         self._starts = self._times_of(STARTS) if any(entries[entry - 1].start for entry in used) else []
 
     def entry(self, at: int) -> Benign | None:
-        """The entry that makes the line harmless."""
+        """Return the entry that makes the line harmless; None if there is none."""
         number = self._lines.entry_of[at]
         entry = self._entries[number - 1] if number else None
         if (
@@ -45,7 +45,7 @@ class HarmlessLines:
         return bool(entry.most) and self._same[number, self._lines.words[at]] > entry.most
 
     def _is_harmless_at(self, entry: Benign, stamp: int) -> bool:
-        """Whether the line was written when it is harmless."""
+        """Return whether the line is at a time at which the entry makes it harmless."""
         if entry.start:
             last = bisect_right(self._starts, stamp + BEFORE) - 1
             if last < 0 or stamp - self._starts[last] > entry.start:
@@ -57,5 +57,5 @@ class HarmlessLines:
         return True
 
     def _times_of(self, kinds: set[str] | frozenset[str]) -> list[int]:
-        """When the log tells of one of these kinds."""
+        """Return the times of the log's events of these kinds."""
         return sorted(one.stamp for one in self._log.raw_events if one.match.entry.kind in kinds)

@@ -1,4 +1,4 @@
-"""When error lines were written: a histogram over all logs, that of each taken from its own clock."""
+"""Build a histogram of error lines over all logs; the times of each log are converted with its own clock."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from kvdiag.history.correlate.clocks import SourceClock
 from kvdiag.history.ingest.log_events import LogEvents
 from kvdiag.model.error_groups import NEVER, Histogram
 
-PARTS = 1_000  # more than a terminal has columns
+PARTS = 1_000  # parts of a histogram, more than a terminal has columns
 FINEST = SECOND // 10
 
 
 class LogHistogram:
-    """The lines of one log by parts of its time."""
+    """The lines of one log, counted by parts of its time."""
 
     def __init__(self, log: LogEvents) -> None:
-        """A log whose beginning or end has no time is counted by the second."""
+        """Take the log; without a begin or end, count by the second."""
         lasts = abs(log.last - log.first) if log.last is not None and log.first is not None else SECOND * PARTS
         self._width = max(FINEST, lasts // PARTS)
         self._counts: dict[int, int] = {}
         self._lines: dict[int, int] = {}
 
     def add(self, stamp: int, line: int, count: int = 1) -> None:
-        """So many lines at this time on the clock of the log, the last of which is `line`."""
+        """Add lines at this time on the log's clock; `line` is the number of the last one."""
         part = stamp // self._width
         self._counts[part] = self._counts.get(part, 0) + count
         self._lines[part] = line
 
     def in_utc(self, clock: SourceClock) -> Counter[int]:
-        """How many lines at which time in UTC."""
+        """Return the number of lines by time in UTC."""
         found = Counter[int]()
         for part, count in self._counts.items():
             time = clock.utc(part * self._width, self._lines[part])
@@ -40,7 +40,7 @@ class LogHistogram:
 
 
 def histogram(times: Counter[int]) -> Histogram:
-    """At most `PARTS` counts, from the first to the last time."""
+    """Return a histogram with at most `PARTS` counts, from the first to the last time."""
     if not times:
         return NEVER
     begins = min(times)

@@ -1,9 +1,9 @@
-"""The lines of level warning or worse of one log, taken up block by block while it is read.
+"""Collect the lines of level warning or worse of one log, block by block while it is read.
 
     E1120 20:39:21.779765    6175 kubelet.go:2916] "Container runtime network not ready" networkReady="NetworkReady=…
 
-Of each line 33 bytes are kept: where it stands, when it was written, a hash of its words, and what it is like. That is
-told once for all lines with the same words; of one seen before 2 µs are spent.
+33 bytes are stored per line: its place, its time, a hash of its words, its group and its entry. Group and entry are
+determined once for all lines with the same words; a line with known words takes 2 µs.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from kvdiag.inputs.scan.blocks import Block
 from kvdiag.model.record import Body
 from kvdiag.model.values import EMPTY, Level
 
-MOST_LINES = 1_000_000  # of all logs, of each of which it is known where it stands
-MOST_GROUPS = 5_000  # of one log
-MOST_LIKE = 20_000  # wordings of one log that are remembered
+MOST_LINES = 1_000_000  # lines of all logs that are stored individually, 33 MB; further ones are only counted
+MOST_GROUPS = 5_000  # groups of one log; further lines are counted as not listed
+MOST_LIKE = 20_000  # wordings of one log in the cache
 MOST_SUBJECTS = 5
-LOOKED_AT = 20  # lines of a group in which names are looked for
+LOOKED_AT = 20  # first lines of a group that are searched for names
 LONGEST_SAMPLE = 8 << 10
-OPENING = 3  # lines at the head of a crash that may each name it
+OPENING = 3  # lines at the head of a crash; only the first of them counts
 NO_TIME = -(1 << 62)
-EVENTS = "events"  # who wrote a row of events that does not name the component
-REST = 0  # the group of what there is no room for
-MOST_BELOW = 12  # lines of a message, in a sample
-LONGEST_VALUE = 120  # lines of a value that a line opens with `err=<`
+EVENTS = "events"  # the component of a row of events that names none
+REST = 0  # the group of lines beyond MOST_GROUPS
+MOST_BELOW = 12  # lines of a message that a sample includes
+LONGEST_VALUE = 120  # lines of a value that begins with `err=<`
 WORSE = frozenset((Level.WARNING, Level.ERROR, Level.FATAL))
 _LETTERS = {ord("W"): Level.WARNING, ord("E"): Level.ERROR, ord("F"): Level.FATAL}
 _DIGITS = b"0123456789"
@@ -56,7 +56,7 @@ _NAME = lazy_regex(
 
 
 class GroupKey(NamedTuple):
-    """What the lines of a group have in common: who, how bad, from where, and what they say."""
+    """What the lines of a group share: process, level, place in the code, and message."""
 
     ident: str
     level: Level
@@ -66,7 +66,7 @@ class GroupKey(NamedTuple):
 
 @dataclass(slots=True)
 class LineGroup:
-    """Lines that are alike: the first of them, and the names on the first few."""
+    """Similar lines: the first of them, and the object names in the first few."""
 
     key: GroupKey
     line: int
@@ -75,7 +75,7 @@ class LineGroup:
     looked_at: int = 0
 
     def add_names(self, line: bytes) -> None:
-        """Take up the names on a line, while there are few."""
+        """Add the object names in a line, up to `MOST_SUBJECTS`."""
         self.looked_at += 1
         for name in _NAME.findall(line[:LONGEST_SAMPLE].decode("utf-8", "replace")):
             if len(self.subjects) < MOST_SUBJECTS:
@@ -83,7 +83,7 @@ class LineGroup:
 
 
 class HourBucket(NamedTuple):
-    """A line that is not told from others any more: its group, the entry it fits, and the hour it was written in."""
+    """A line beyond the quota, which is only counted: its group, its entry and its hour."""
 
     group: int
     entry: int
@@ -91,7 +91,7 @@ class HourBucket(NamedTuple):
 
 
 class LineQuota:
-    """How many more lines of all logs are told apart."""
+    """How many more lines of all logs may be stored individually."""
 
     def __init__(self, left: int = MOST_LINES) -> None:
         self.left = left
@@ -101,28 +101,30 @@ _Similar = tuple[int, tuple[tuple[int, Benign], ...]]  # the group, and the entr
 
 
 class ErrorLines:
-    """The lines of one log; `hear` each of its blocks, then take the columns."""
+    """The lines of one log: call `add_block` for each block, then read the columns."""
 
     def __init__(self, entries: Sequence[Benign], quota: LineQuota) -> None:
-        """`entries` are the harmless lines; an entry of a line is counted from 1, 0 is none."""
+        """Take the entries of harmless lines; in the column `entry_of` they count from 1, and 0 means none."""
         self._entries = [(n, one, one.anchor.translate(None, _DIGITS)) for n, one in enumerate(entries, start=1)]
         self._quota = quota
-        self.faults: dict[str, int] = {}  # of kvdiag itself, each with the first line that it cost
+        self.faults: dict[str, int] = {}  # faults of kvdiag itself, each with the first line that was lost
         self._stamper = TimestampReader()
         self._similar: dict[tuple[str, Level, bytes, bytes], _Similar] = {}
-        self._same: dict[tuple[str, Level, bytes, int], tuple[int, int]] = {}  # by the hash of the words
+        self._same: dict[tuple[str, Level, bytes, int], tuple[int, int]] = {}  # key: hash of the words
         self._group_numbers: dict[GroupKey, int] = {}
         self._last, self._crash = NO_TIME, -OPENING
         self.groups: list[LineGroup] = [LineGroup(GroupKey("", Level.WARNING, "", ""), 0, b"")]
-        self._below, self._rest = 0, (b"", 0)  # and where the lines below the line begin
-        self.below = array("H")  # how many lines below it the value goes on that a line opens
+        self._below, self._rest = 0, (b"", 0)  # the number of lines below, and where they begin
+        self.below = array("H")  # number of further lines of a value that begins on the line
         self.lines, self.stamps, self.words = array("Q"), array("q"), array("q")
         self.group_of, self.entry_of = array("L"), array("H")
         self.beyond = Counter[HourBucket]()
-        self.repeated: dict[int, tuple[int, int]] = {}  # by its place here, a row's number of times, over how long
+        self.repeated: dict[
+            int, tuple[int, int]
+        ] = {}  # by index: number of occurrences of a row of events, and their time span
 
     def add_block(self, block: Block, line_of: Callable[[int], int]) -> None:
-        """Take up the next block of the log; `line_of` gives the line of the input that a line stands for."""
+        """Add the next block of the log; `line_of` converts a line number to one of the input."""
         data, counted, number = block.data, 0, block.first_line + 1
         for begin, end in suspects(data, block.lines):
             number += data.count(b"\n", counted, begin)
@@ -140,7 +142,7 @@ class ErrorLines:
                 self.faults.setdefault(describe_fault(error), line_of(number))
 
     def _read(self, line: bytes, number: int) -> None:
-        """One line, `number` in the input."""
+        """Add one line with its number in the input."""
         timed = self._stamper.read(line)
         layout = self._stamper.front
         if layout is not None and timed.text is line and _is_read_by(layout, timed):
@@ -149,7 +151,7 @@ class ErrorLines:
             self._add_parsed(line, timed, number)
 
     def _add_headed(self, line: bytes, timed: TimedLine, layout: Layout, number: int) -> None:
-        """A line whose header is the same as that of others."""
+        """Add a line with the same header layout as earlier lines."""
         at = layout.shape[0]
         if isinstance(layout, KlogLayout):
             level = _LETTERS.get(line[at])
@@ -165,7 +167,7 @@ class ErrorLines:
             self._add(line, words, level, site, timed, number)
 
     def _add_parsed(self, line: bytes, timed: TimedLine, number: int) -> None:
-        """A line that was read in full, or that has no format."""
+        """Add a line that was parsed in full, or that has no known format."""
         body = timed.body
         if body is None:
             self._add_formless(line, timed, number)
@@ -183,7 +185,7 @@ class ErrorLines:
                 self._add(line, canonical(body), level, body.caller.encode("utf-8", "replace"), timed, number)
 
     def _add_formless(self, line: bytes, timed: TimedLine, number: int) -> None:
-        """A line in no format; of the lines at the head of a crash the first counts."""
+        """Add a line without a format; of several lines at the head of a crash only the first counts."""
         level = plain.level(timed.process.ident, timed.text)
         if level is Level.FATAL:
             is_new = number - self._crash >= OPENING
@@ -218,13 +220,13 @@ class ErrorLines:
     def _group_and_entry(
         self, line: bytes, words: bytes, head: tuple[str, Level, bytes], number: int
     ) -> tuple[int, int]:
-        """The group of a line, and the entry that it fits; 0 is none."""
+        """Return the group of a line and the entry that it fits; 0 means none."""
         similar = self._similar.get((*head, words.translate(None, _DIGITS)))
         group, entries = similar or self._new_similar(line, words, head, number)
         return group, next((number for number, one in entries if one.fits(line) or one.fits(words)), 0)
 
     def _new_similar(self, line: bytes, words: bytes, head: tuple[str, Level, bytes], number: int) -> _Similar:
-        """What a line is like that differs in more than digits from all before, if only in an id."""
+        """Return the group and entries for a line that differs in more than digits; ids are ignored here."""
         same = (*head, _ID.sub(b"#", words).translate(None, _DIGITS))
         similar = self._similar.get(same)
         if similar is None:
@@ -234,7 +236,7 @@ class ErrorLines:
         return similar
 
     def _classify(self, line: bytes, ident: str, level: Level, number: int) -> _Similar:
-        """The group of a line, and the entries that may fit it and all that differ from it in digits."""
+        """Return the group of a line, and the entries that may fit it and lines that differ in digits only."""
         body = body_of(line)
         folded = fold_message(body)
         words = (
@@ -260,14 +262,14 @@ class ErrorLines:
 
 
 def reported(line: bytes) -> Level | None:
-    """The level of a failure that a line of level info reports; None where it reports none."""
+    """Return the level of a failure that a line of level info reports; None if it reports none."""
     if not reports_failure(line):
         return None
     return Level.ERROR if b"rpc error" in line and b"Warning" not in line else Level.WARNING
 
 
 def _with_value_lines(data: bytes, line: bytes, end: int) -> tuple[bytes, int]:
-    """A line that opens a value, with the lines of the value; and how many these are."""
+    """Return a line together with the lines of the value that it begins, and the number of these lines."""
     rest = data[end + 1 : end + 1 + LONGEST_SAMPLE].split(b"\n", LONGEST_VALUE)[:LONGEST_VALUE]
     for number, below in enumerate(rest, start=1):
         body = peel(below).body
@@ -279,7 +281,7 @@ def _with_value_lines(data: bytes, line: bytes, end: int) -> tuple[bytes, int]:
 
 
 def _below(data: bytes, begin: int) -> Iterator[bytes]:
-    """The lines that a message goes on with, which have no header of their own."""
+    """Yield the lines of a message that have no header of their own."""
     for line in data[begin : begin + LONGEST_SAMPLE].split(b"\n", MOST_BELOW)[:MOST_BELOW]:
         if not line.strip() or classify(line) in {HEAD, CHATTER}:
             return
@@ -287,7 +289,7 @@ def _below(data: bytes, begin: int) -> Iterator[bytes]:
 
 
 def _is_read_by(layout: Layout, timed: TimedLine) -> bool:
-    """Whether a line was read by this layout, or taught it."""
+    """Return whether this layout was used to read the line, or was learned from it."""
     if timed.body is None:
         return timed.process is layout.process
     return (
@@ -297,7 +299,7 @@ def _is_read_by(layout: Layout, timed: TimedLine) -> bool:
 
 
 def body_of(line: bytes) -> Body:
-    """What a line says, in whatever notation; a crash as it stands. The place of an event is its reason."""
+    """Return the parsed body of a line; a crash is returned as it is. The caller of an event is its reason."""
     peeled = peel(line)
     body = read_body(peeled.body)
     if body is None:
@@ -308,7 +310,7 @@ def body_of(line: bytes) -> Body:
 
 
 def _event_in(body: Body) -> Body | None:
-    """An event of type Warning that a component writes into its log, in either notation of client-go."""
+    """Return the event of type Warning that a component logged, in either format of client-go."""
     if body.fields.get("type") == "Warning" and "reason" in body.fields:
         reason, message = body.fields["reason"], body.fields.get("message", body.message)
         return body._replace(format=eventtable.NAME, caller=reason, message=message, fields=EMPTY)

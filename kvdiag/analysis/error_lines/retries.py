@@ -1,4 +1,4 @@
-"""Pods that kubelet tries again and again, whether a rule knows why or not."""
+"""Find pods that kubelet retries again and again, whether or not a rule explains it."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from kvdiag.model.error_groups import RetriedPod
 from kvdiag.model.report import Finding
 
 KINDS = frozenset(("container.backoff", "container.start.failed", "container.image.failed", "pod.sync.failed"))
-LEAST = 3  # failures of a pod that is named; the first tries of a pod often fail
+LEAST = 3  # failures of a pod that is listed: the first tries of a pod often fail
 MOST_NAMED = 100
 
 
 def retried_pods(
     logs: Iterable[LogEvents], clocks: Mapping[str, SourceClock], known: AbstractSet[str], scope: Scope
 ) -> tuple[RetriedPod, ...]:
-    """The pods without one of the `known` names, those that go on first, then by how often they failed."""
+    """Return retried pods without one of the `known` names, ongoing ones first, then by number of failures."""
     pods: dict[str, RetriedPod] = {}
     for log in logs:
         clock = clocks[log.source]
@@ -36,12 +36,12 @@ def retried_pods(
 
 
 def names_of(finding: Finding) -> tuple[str, ...]:
-    """The names of a finding's subject: pods that it is about are not retried without a reason."""
+    """Return all names of a finding's subject: pods with these names are explained."""
     return (finding.subject.name, *finding.subject.ids.values())
 
 
 def _by_pod(log: LogEvents, known: AbstractSet[str]) -> dict[str, list[RawEvent]]:
-    """The failures of each pod; of a call that failed once, one of those that tell of it."""
+    """Return the failures of each pod; several lines of one failed call count once."""
     pods: dict[str, dict[tuple[str, int], RawEvent]] = {}
     for raw_event in log.raw_events:
         if raw_event.match.entry.kind in KINDS:
@@ -57,7 +57,7 @@ def _names(raw_event: RawEvent) -> Iterator[tuple[str, str]]:
 
 
 def _commonest(failures: list[RawEvent]) -> list[RawEvent]:
-    """Those of the commonest kind: kubelet, the runtime and the pod worker each tell of one and the same failure."""
+    """Return the failures of the most frequent kind: kubelet, the runtime and the pod worker log the same failure."""
     kinds: dict[str, list[RawEvent]] = {}
     for one in failures:
         kinds.setdefault(one.match.entry.kind, []).append(one)
@@ -78,7 +78,7 @@ def _merged(
         return now
     return RetriedPod(
         name,
-        max(before.count, count),  # two logs tell of the same failures
+        max(before.count, count),  # two logs contain the same failures
         min(before.begins, begins),
         max(before.ends, ends),
         is_ongoing=before.is_ongoing or now.is_ongoing,

@@ -1,11 +1,10 @@
-r"""Which lines of a block may be of level warning or worse, found without taking any line apart.
+r"""Find the lines of a block that may be of level warning or worse, without parsing any line.
 
     W1120 20:39:21.779765    6175 …      time="2026-11-20T20:39:21.779Z" level=warning …      {"level":"error",…
 
-A block of one notation alone, as nearly all are, is looked through once: 1 ns a byte. Any other is looked through for
-each notation there is. What is found may turn out to be of another level; nothing of these levels is left out.
-Some lines of level info report a failure too: events of type Warning, the errors of gRPC calls in a sidecar's log, and
-a node that becomes NotReady.
+Nearly all blocks contain one format only and are searched once, at 1 ns per byte; others are searched for each format.
+A line found may turn out to have another level, but no line of these levels is missed. Some lines of level info report
+a failure too: events of type Warning, errors of gRPC calls in a sidecar's log, and a node that becomes NotReady.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ from kvdiag.formats.bodies import plain
 from kvdiag.formats.carriers.peel import peel
 
 _MASK = bytes.maketrans(b"0123456789WF", b"0000000000EE")
-_KLOG = b"E0000 00:00:00"  # in a masked block: the header of a warning, an error or a fatal one
+_KLOG = b"E0000 00:00:00"  # header of level W, E or F in a masked block
 _KLOG_INFO = b"I0000 00:00:00"
 _LOGRUS_HEAD = b'time="20'
 _WORDS = rb"(?i:warn|erro|fata|pani|dpan|crit|emer|severe)"
 _LOGRUS = re.compile(rb'l="?' + _WORDS)  # level=, lvl=
-# Each begins with a literal, which is found at 0.3 ns a byte; any other beginning takes twenty times as long.
+# Each begins with a literal, which is found at 0.3 ns per byte; any other beginning takes twenty times as long.
 _OTHERS = tuple(
     map(
         lazy_regex,
@@ -52,7 +51,7 @@ _OTHERS = tuple(
 )
 _MESSAGE, _LEVEL = b'"msg', b'evel"'
 _VERBOSITY = (b'"v":', rb'"v\":')
-# What a line of level info says of a failure; the last is of sidecars, which print `<nil>` for a call that succeeded.
+# Failures reported by lines of level info. The last is of sidecars, which print `<nil>` for a call that succeeded.
 _REPORTS = (
     *(b'type="Warning"', b"type: 'Warning'", b"rror: rpc error: code = ", b"rror rpc error: code = "),
     *(b"failed to attach: rpc error: code = ", b"failed to detach: rpc error: code = "),  # of the external-attacher
@@ -60,7 +59,7 @@ _REPORTS = (
 )
 _REPORTS_JSON = (b'"type":"Warning"', rb"type=\"Warning\"", rb"type: \'Warning\'")
 _RESPONSE, _ERROR = b'"GRPC response"', b'err="rpc error: code = '
-# Whose lines have no level, as the journal, syslog and JSON write the name; and a word of each failure they report.
+# Programs whose lines have no level, as named by the journal, syslog and JSON; and words of their failures.
 _KERNEL_MARKS = (b"kernel: ", b'"kernel"', b"\n[")
 _SYSTEMD_MARKS = (b"systemd", b"dbus-daemon")
 _KERNEL_WORDS = (
@@ -91,9 +90,9 @@ _ANYWHERE = (
 
 
 def suspects(data: bytes, lines: int) -> list[tuple[int, int]]:
-    """Where in a block of so many lines those begin and end that may be of level warning or worse, in order."""
+    """Return begin and end of each line in a block that may be of level warning or worse, in order."""
     if not data.strip():
-        return []  # blank lines, which a pattern that begins with a line end tries one by one
+        return []  # blank lines are slow: a pattern that begins with a newline would try each
     masked = data.translate(_MASK)
     places = [*_all(masked, _KLOG), *_reports(data)]
     klog = masked.count(_KLOG) + masked.count(_KLOG_INFO)  # headers, bare or behind a carrier
@@ -105,7 +104,7 @@ def suspects(data: bytes, lines: int) -> list[tuple[int, int]]:
 
 
 def reports_failure(line: bytes) -> bool:
-    """Whether a line of level info reports a failure."""
+    """Return whether a line of level info reports a failure."""
     return next(_reports(line), None) is not None
 
 
@@ -122,7 +121,7 @@ def _reports(data: bytes) -> Iterator[int]:
 
 
 def _all(data: bytes, words: bytes) -> Iterator[int]:
-    """Where these words stand."""
+    """Yield every position of these bytes."""
     at = data.find(words)
     while at >= 0:
         yield at
@@ -134,7 +133,7 @@ def _starts(pattern: re.Pattern[bytes], data: bytes) -> Iterator[int]:
 
 
 def _rest(data: bytes) -> Iterator[int]:
-    """The places of all other notations; the first line of a block has no line end before it."""
+    """Yield positions of all other formats. The first line of a block has no newline before it."""
     first = data[: _end(data, 0)]
     if any(pattern.search(b"\n" + first) for pattern in _OTHERS):
         yield 0
@@ -146,7 +145,7 @@ def _rest(data: bytes) -> Iterator[int]:
 
 
 def _without_level(data: bytes) -> Iterator[int]:
-    """The failures that the kernel, systemd and D-Bus report, in words alone."""
+    """Yield failures of the kernel, systemd and D-Bus, whose lines have no level."""
     words = [*_ANYWHERE]
     if any(name in data for name in _KERNEL_MARKS) or data.startswith(b"["):
         words += _KERNEL_WORDS
@@ -159,7 +158,7 @@ def _without_level(data: bytes) -> Iterator[int]:
 
 
 def _unlevelled(data: bytes) -> Iterator[int]:
-    """Errors as klog writes them in JSON: they have no level, and no verbosity either."""
+    """Yield errors of klog in JSON: they have neither a level nor a verbosity."""
     at = 0
     for line in data.split(b"\n"):
         if _MESSAGE in line and _LEVEL not in line and not any(mark in line for mark in _VERBOSITY):

@@ -1,9 +1,9 @@
-"""What a line says, with what differs from line to line folded: the same in all lines of one call about one cause.
+"""Fold the variable parts of a message, so that all lines of one log call about one cause become equal.
 
     MountVolume.SetUp failed for volume "…" : rpc error: code = Unknown desc = …: connection refused
 
-No words are read: what is quoted, has a digit or is a path is folded, whatever it means. The last clause of an error is
-what stands behind its last colon, outside of quotes and parentheses; Go's errors end with their cause.
+Folded are quoted texts, words with a digit and paths, whatever they mean. The last clause of an error is the text after
+its last colon, outside of quotes and parentheses: errors of Go programs end with their cause.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from kvdiag.base.regex import lazy_regex
 from kvdiag.model.record import Body
 
 FOLDED = "…"
-LONGEST = 2_000  # characters of a message that are looked at
-SHOWN = 160  # characters of a message that are told
-DEPTH = 3  # errors quoted within errors
-CAUSE = 3  # clauses at the end of an error that tell one cause from another
+LONGEST = 2_000  # characters of a message that are folded; the rest is ignored
+SHOWN = 160  # characters of a message that are printed
+DEPTH = 3  # levels of errors quoted within errors
+CAUSE = 3  # clauses at the end of an error that distinguish its cause
 _QUOTED = lazy_regex(r'"[^"]*"' + r"|(?<!\w)'[^']*'|`[^`]*`")
 _BRACED = lazy_regex(r"\{[^{}]*\}")
 _IN_PARENTHESES = lazy_regex(r"\([^()]*\)")
@@ -31,14 +31,14 @@ _ERRORS = ("err", "error", "Err", "Error")
 
 
 class FoldedMessage(NamedTuple):
-    """What the line says, folded, and the last clause of its error, empty where it has none of its own."""
+    """The folded message of a line, and the last clause of its error, empty if it has none of its own."""
 
     message: str
     clause: str
 
     @property
     def text(self) -> str:
-        """Both, for people."""
+        """Message and clause, for display."""
         message = self.message if len(self.message) <= SHOWN else f"{self.message[: SHOWN - 2]} {FOLDED}"
         if not self.clause or self.clause in message:
             return message
@@ -46,20 +46,20 @@ class FoldedMessage(NamedTuple):
 
 
 def fold_message(body: Body) -> FoldedMessage:
-    """What a body says; the error is that of its field, else the message itself where it has clauses."""
+    """Return the folded message of a body; the error is that of its error field, else the message itself."""
     error = next((body.fields[name] for name in _ERRORS if name in body.fields), "")
     return FoldedMessage(fold(body.message), last_clause(error or body.message))
 
 
 def fold(text: str) -> str:
-    """The text with what differs folded, on one line."""
+    """Return the text on one line, with its variable parts folded."""
     line = " ".join(text[:LONGEST].split())
     line = _BRACED.sub(f"{{{FOLDED}}}", _QUOTED.sub(f'"{FOLDED}"', line))
     return _REPEATED.sub(FOLDED, _WORD.sub(_folded, line))[:LONGEST]
 
 
 def last_clause(error: str) -> str:
-    """The last clause of an error, folded; empty when it has one alone that says nothing, or none."""
+    """Return the last clause of an error, folded; empty if there is none with letters."""
     line = error[:LONGEST].strip().partition("\n")[0].strip()
     for _ in range(DEPTH):
         quoted = _ENDS_QUOTED.search(line)
@@ -71,7 +71,7 @@ def last_clause(error: str) -> str:
 
 
 def cause_of(body: Body) -> tuple[str, ...]:
-    """The last clauses of a body's error, folded: `dial unix …`, `connect`, `connection refused`."""
+    """Return the last clauses of a body's error, folded: `dial unix …`, `connect`, `connection refused`."""
     error = next((body.fields[name] for name in _ERRORS if name in body.fields), body.message)
     bare = error.replace("\\", "").replace('"', " ").rstrip("] ")
     return tuple(clause.strip() for clause in fold(bare).split(": ")[-CAUSE:])

@@ -1,1 +1,1 @@
-"""What each command keeps of old events when the event budget is exceeded."""
+"""Which old events each command keeps when the event budget is exceeded."""

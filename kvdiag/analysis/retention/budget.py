@@ -1,10 +1,11 @@
-"""Bounded memory: when the budget is exceeded, events that are no longer needed are evicted.
+"""Bound the memory: if the budget is exceeded, evict events that are no longer needed.
 
 The budget is `MAX_EVENTS` events or `MAX_BYTES` (`kvdiag.history.ingest.memory_estimate`), whichever is reached first.
 
-First go the events outside the requested time; nothing is lost with them. If the rest still exceeds half the budget, it
-is correlated, and what stays is the newest eighth of the events (of few a quarter) and those older ones that the
-command needs, as its `RetentionPolicy` says. From then on an absence in the evicted part is a doubt.
+Events outside the requested time are evicted first, which loses nothing. If the rest still exceeds half the budget, it
+is correlated; then the newest eighth of the events (up to a quarter if there are few) and the older events selected by
+the command's `RetentionPolicy` are kept. From then on, absences in the evicted time are not proven, so findings that
+need them are only possible.
 """
 
 from __future__ import annotations
@@ -27,17 +28,17 @@ from kvdiag.model.timeline import Gap, History, Timeline
 from kvdiag.model.values import EMPTY, SubjectKind
 
 MAX_EVENTS = 64_000
-MAX_BYTES = 256 << 20  # bytes, with their history
+MAX_BYTES = 256 << 20  # bytes of events, including their history
 _TOO_MUCH = f"events that take more than {MAX_BYTES >> 20} MiB"
-FEW = 5_000  # events that stay where they are no more than a quarter of all
-HEAD_EVENTS = 100  # events of a subject that say who it is and how it began
+FEW = 5_000  # the newest events are kept up to this number, if they are at most a quarter of all
+HEAD_EVENTS = 100  # first events of a subject, which identify it and show how it began
 NEXT = "narrow the time with --since and --until"
 WHY = "older events were dropped to limit memory"
 ASSUMED = "events outside the requested time were dropped by a zone that was only assumed; give it with --tz"
 # Around the time that was asked for, as far as there is room: a clock may turn out to be of another zone, and a call
 # may begin before that time and end in it.
 MARGINS = (DAY, HOUR, 0)
-ALWAYS = (-(1 << 62), 1 << 62)  # microseconds: no event is so early or so late
+ALWAYS = (-(1 << 62), 1 << 62)  # microseconds, beyond every event
 
 TimeSpan = tuple[int | None, int | None]
 Clocks = Mapping[str, SourceClock]
@@ -45,47 +46,47 @@ LineNumbers = Mapping[str, set[int]]
 
 
 class RetentionPolicy(Protocol):
-    """What a command needs of the events that are older than the newest, which stay in any case."""
+    """What a command needs of the older events. The newest events are always kept."""
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes for the user once events were evicted; `{until}` stands for the time before which they lay."""
+        """Notes for the user after an eviction; `{until}` is replaced by the time of the cut."""
 
     @property
     def is_whole(self) -> bool:
-        """Whether the answer is as certain as with all events, so that no gap in coverage results."""
+        """Whether the result is as certain as with all events, so that the eviction leaves no gap in coverage."""
 
     def retain(self, history: History, cut: int) -> Iterable[Event]:
-        """Give the events to keep of those that ended before `cut` (microseconds UTC); the others are evicted."""
+        """Return the events to keep of those that ended before `cut` (microseconds UTC); the others are evicted."""
 
     def on_evicted(self, history: RemainingHistory) -> None:
-        """Called after the eviction; `history` correlates what is left, at the cost of doing so."""
+        """Handle an eviction; calling `history` correlates the remaining events, which takes time."""
 
 
 class RemainingHistory(Protocol):
-    """What is left after an eviction."""
+    """Returns the history of the events that remain after an eviction."""
 
     def __call__(self, kinds: frozenset[str] | None = None) -> History:
-        """Its history; with `kinds` only what tells of these, or who is who."""
+        """Return the history; with `kinds` only events of these kinds and events that link identities."""
 
 
 class Correlator(Protocol):
-    """What makes clocks and a history of what was read so far; `known` clocks stay as they are."""
+    """Sets clocks and builds a history from what was read so far; `known` clocks stay unchanged."""
 
     def clocks(self, reads: Sequence[LogRead], known: Clocks) -> Clocks:
-        """The clocks of the logs."""
+        """Return the clocks of the logs."""
 
     def correlate(
         self, reads: Sequence[LogRead], clocks: Clocks, gap: Gap | None, *, kinds: frozenset[str] | None = None
     ) -> History:
-        """Their history by these clocks, of these `kinds` or of all; `gap` is in its coverage."""
+        """Return the history with these clocks, of these `kinds` or of all; `gap` is part of its coverage."""
 
 
 class EventBudget:
-    """Evicts events when too many are held; asked after each block of a log.
+    """Evicts events if too many are in memory; checked after each block of a log.
 
-    `correlator` is asked when they are; `asked` is the requested time, (since, until)
-    in microseconds UTC, None where open.
+    `correlator` builds the history for an eviction; `requested` is the requested time (since, until) in microseconds
+    UTC, None if open.
     """
 
     def __init__(self, correlator: Correlator, policy: RetentionPolicy, requested: TimeSpan = (None, None)) -> None:
@@ -93,15 +94,15 @@ class EventBudget:
         self._correlator, self._policy, self._requested = correlator, policy, requested
         self.left_out: Gap | None = None
         self._too_many = ""
-        self._is_assumed = False  # a zone was, for good
-        self._by_assumption = False  # the requested time was cut out by a zone that may be another
+        self._is_assumed = False  # an assumed zone was fixed
+        self._by_assumption = False  # events outside the requested time were evicted by an assumed zone
         self.clocks: Clocks = {}
-        self._floor = Load()  # what stayed after the last eviction
-        self._counted, self._read_load = 0, Load()  # logs that were read to their end, and what is kept of them
+        self._floor = Load()  # load after the last eviction
+        self._counted, self._read_load = 0, Load()  # number of finished logs that were measured, and their load
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes for the user: what was evicted and what may be missing; empty when nothing was."""
+        """Notes for the user: what was evicted and what may be missing; empty without an eviction."""
         assumed = (ASSUMED,) if self._by_assumption else ()
         if self.left_out is None:
             return assumed
@@ -110,16 +111,16 @@ class EventBudget:
 
     @property
     def gap(self) -> Gap | None:
-        """The evicted stretch, as a gap in every coverage; None without one or when the policy is whole."""
+        """The evicted time as a gap in every coverage; None without one, or if the policy is whole."""
         return None if self._policy.is_whole else self.left_out
 
     @property
     def most(self) -> Load:
-        """The load at which events are evicted: twice what stayed last time, at least `MAX_EVENTS` and `MAX_BYTES`."""
+        """The load that causes an eviction: twice the load after the last one, at least `MAX_EVENTS` or `MAX_BYTES`."""
         return Load(max(MAX_EVENTS, 2 * self._floor.events), max(MAX_BYTES, 2 * self._floor.size))
 
     def check(self, reads: list[LogRead], *logs: LogReader) -> None:
-        """Evict events if `done` and the logs being read exceed the budget; `done` is changed in place."""
+        """Evict events if `reads` and the logs being read exceed the budget; `reads` is changed in place."""
         most = self.most
         if not self._load(reads, logs).exceeds(most):
             return
@@ -135,14 +136,14 @@ class EventBudget:
         self._counted, self._read_load = 0, Load()
 
     def _load(self, reads: Sequence[LogRead], logs: Sequence[LogReader]) -> Load:
-        """What is held; each log that was read is weighed once, since a bundle may have 100,000."""
+        """Return the current load; each finished log is measured once, since a bundle may have 100,000."""
         for read in reads[self._counted :]:
             self._read_load = self._read_load.plus(load_of(read.log.raw_events))
         self._counted = len(reads)
         return _sum(self._read_load, logs)
 
     def _settle(self, margin: int) -> None:
-        """Clocks that may turn out to be of another zone stay as they are, unless there is room to wait for that."""
+        """Fix clocks whose zone is only assumed, unless the margin allows for another zone."""
         if margin < DAY:
             self._is_assumed |= any(clock.is_unsure for clock in self.clocks.values())
             self.clocks = {source: clock.settled for source, clock in self.clocks.items()}
@@ -161,14 +162,14 @@ class EventBudget:
         held.evict(self.clocks, cut, ALWAYS[1], self._retained_lines(history, cut))
         self._too_many = f"more than {MAX_EVENTS:,} events" if len(history.events) > MAX_EVENTS else _TOO_MUCH
         self.left_out = Gap(self.left_out.begins if self.left_out else history.begins, cut, WHY)
-        del history  # there is no room for two
+        del history  # two histories do not fit into memory
         self._policy.on_evicted(partial(self._history, held))
 
     def _history(self, held: _HeldEvents, kinds: frozenset[str] | None = None) -> History:
         return self._correlator.correlate(held.reads, self.clocks, self.gap, kinds=kinds)
 
     def _retained_lines(self, history: History, cut: int) -> LineNumbers:
-        """The lines of what the command needs, as far as there is room: a quarter of all."""
+        """Return the lines that the command needs, at most a quarter of the memory."""
         lines: dict[str, set[int]] = defaultdict(set)
         weight = MemoryEstimate()
         for event in self._policy.retain(history, cut):
@@ -180,14 +181,14 @@ class EventBudget:
 
 
 class _HeldEvents:
-    """Events of logs that were read and of logs that are being read."""
+    """Events of finished logs and of logs being read."""
 
     def __init__(self, reads: list[LogRead], logs: Sequence[LogReader]) -> None:
         self._reads, self._logs = reads, logs
 
     @property
     def load(self) -> Load:
-        """How many events they hold, and their size in bytes."""
+        """Number of the events and their size in bytes."""
         total = Load()
         for read in self._reads:
             total = total.plus(load_of(read.log.raw_events))
@@ -195,11 +196,11 @@ class _HeldEvents:
 
     @property
     def reads(self) -> list[LogRead]:
-        """All logs, those still being read as far as they are."""
+        """All logs, including those being read."""
         return [*self._reads, *(log.result() for log in self._logs)]
 
     def evict(self, clocks: Clocks, since: int, until: int, lines: LineNumbers = EMPTY) -> None:
-        """Keep what lies in between, what stands on the lines, and what tells the clocks and the coverage."""
+        """Keep the events in the time span, those on the lines, and those that determine clocks and coverage."""
 
         def filter_of(log: LogEvents) -> _EventFilter:
             numbers = lines.get(log.source, set())
@@ -213,7 +214,7 @@ class _HeldEvents:
 
 
 class _EventFilter(NamedTuple):
-    """Whether an event of one log lies in a stretch of time, or on one of the lines."""
+    """Whether an event of one log is in a time span or on one of the lines."""
 
     clock: SourceClock
     since: int
@@ -221,11 +222,11 @@ class _EventFilter(NamedTuple):
     lines: set[int]
 
     def is_kept(self, raw_event: RawEvent) -> bool:
-        """Whether it lies in the stretch or on one of the lines."""
+        """Return whether the event is in the time span or on one of the lines."""
         return raw_event.line in self.lines or self.is_between(raw_event)
 
     def is_between(self, timed: RawEvent | RpcLine) -> bool:
-        """Whether it lies between `since` and `until`, with its repeats."""
+        """Return whether the event, with its repeats, is between `since` and `until`."""
         ends = timed.more[1] if isinstance(timed, RawEvent) and timed.more else timed.stamp
         return self.clock.utc(ends, timed.line) >= self.since and self.clock.utc(timed.stamp, timed.line) <= self.until
 
@@ -245,9 +246,9 @@ def _sum(total: Load, logs: Iterable[LogReader]) -> Load:
 
 
 def _newest(events: Sequence[Event]) -> int:
-    """When the first of the newest events ended: an eighth of all, or of few a quarter, or less where these are large.
+    """Return the end of the oldest event to keep: an eighth of all events, up to a quarter if they are few or large.
 
-    Events that ended at the same moment stay or go together: where they are nearly all, they go.
+    Events that ended at the same time stay or go together; if they are nearly all events, they go.
     """
     ends = sorted(event.ends for event in events)
     most = max(len(ends) // 8, min(len(ends) // 4, FEW))
@@ -256,12 +257,12 @@ def _newest(events: Sequence[Event]) -> int:
 
 
 def active_subjects(history: History, cut: int) -> list[Timeline]:
-    """The subjects of which something happened since `cut`."""
+    """Return the subjects with events since `cut`."""
     return [t for t in history.timelines.values() if t.events and max(e.ends for e in t.events) >= cut]
 
 
 def active_events(history: History, cut: int) -> Iterator[Event]:
-    """The first events of the subjects that last: who they are and how they began."""
+    """Yield the first events of active subjects, which identify them and show how they began."""
     active = active_subjects(history, cut)
     first = _first(active)
     for timeline in active:
@@ -272,7 +273,7 @@ def active_events(history: History, cut: int) -> Iterator[Event]:
 
 
 def _first(timelines: Sequence[Timeline]) -> int:
-    """How many events of each subject are kept: `HEAD_EVENTS`, or fewer where there are many."""
+    """Return how many events of each subject are kept: `HEAD_EVENTS`, fewer if there are many subjects."""
     first = HEAD_EVENTS
     while first > 1 and sum(min(first, len(timeline.events)) for timeline in timelines) > MAX_BYTES // 8 // EVENT:
         first //= 2
@@ -280,7 +281,7 @@ def _first(timelines: Sequence[Timeline]) -> int:
 
 
 def first_named_events(history: History) -> Mapping[str, list[Event]]:
-    """By name of a pod where each that was called so was named first; without it a later one is taken for it."""
+    """Return by pod name the first event of each pod with that name, without which a later pod is mistaken for it."""
     events_by_name: dict[str, list[Event]] = defaultdict(list)
     for (kind, _), timeline in history.timelines.items():
         naming_events = (event for event in timeline.events if event.ref("pod") and event.ref("pod_uid"))

@@ -1,7 +1,7 @@
-"""Findings of evicted events: kept as they were, and joined with later findings.
+"""Keep findings of evicted events, and merge them with later findings.
 
-The rules are evaluated before an eviction and once more after it. A finding that is gone then stays as it was; of one
-that is still found, the count in the evicted part is remembered.
+Rules are evaluated before an eviction and again after it. A finding that is gone then is kept as it was; of one that is
+still found, the count in the evicted part is stored.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from kvdiag.model.values import SubjectKind, Verdict
 from kvdiag.rules.required_kinds import kinds_of
 
 MAX_FINDINGS = 10_000  # findings of evicted events: 10 KB each
-MIN_FINDINGS_PER_RULE = 100  # of one rule, however many there are of others
+MIN_FINDINGS_PER_RULE = 100  # findings kept of each rule, even beyond MAX_FINDINGS
 
 
 class Judge(Protocol):
-    """What is asked for the findings of a history."""
+    """Provides the findings of a history."""
 
     def findings(self, history: History) -> list[Finding]:
-        """What the rules find and the user wants, ranked."""
+        """Return the requested findings, ranked."""
 
     def find_with(self, history: History, rules: Sequence[Rule]) -> list[Finding]:
-        """What these rules find, in no order and whatever explains it."""
+        """Return all findings of these rules, not ranked."""
 
 
 class FindingRetention:
-    """Keeps the findings of evicted events; `judge` gives the findings of a history."""
+    """Keeps the findings of evicted events; `judge` provides the findings of a history."""
 
     is_whole = False
 
@@ -42,20 +42,20 @@ class FindingRetention:
         """Start with no findings."""
         self._judge = judge
         self._found: Sequence[Finding] = ()  # before the eviction
-        self._ended = _FindingIndex()  # of which nothing is left
-        self._evicted = _FindingIndex()  # of which some is left: the part that is not
-        self._cut = ALWAYS[0]  # what ended before it was judged with all that was near it
-        self._unlisted = Counter[str]()  # by rule, what there was no room for
+        self._ended = _FindingIndex()  # all events of these are evicted
+        self._evicted = _FindingIndex()  # evicted parts of findings that still have events
+        self._cut = ALWAYS[0]  # events that ended before this were evaluated together with everything near them
+        self._unlisted = Counter[str]()  # by rule the number of findings beyond the limit
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """That counts may be low, and how many findings are not listed."""
+        """Notes that counts may be too low, and how many findings are not listed."""
         note = f"events before {{until}} were dropped to limit memory; counts may be low; {NEXT}"
         more = ", ".join(f"{count:,} of {rule}" for rule, count in sorted(self._unlisted.items()))
         return (note, f"findings not listed: {more}") if more else (note,)
 
     def retain(self, history: History, cut: int) -> Iterator[Event]:
-        """The first events of what goes on, and what proves a finding about that."""
+        """Yield the first events of active subjects, and the evidence of findings about them."""
         self._found, self._cut = self._without_artifacts(self._judge.findings(history)), cut
         active = {(timeline.subject.kind, timeline.subject.key) for timeline in active_subjects(history, cut)}
         yield from active_events(history, cut)
@@ -64,7 +64,7 @@ class FindingRetention:
                 yield from (one.event for one in finding.evidence)
 
     def on_evicted(self, history: RemainingHistory) -> None:
-        """Keep what is found no more, and of what still is how often it was in the part that is gone."""
+        """Store findings that are gone, and for the others their count in the evicted part."""
         evicted, self._evicted, remaining = self._evicted, _FindingIndex(), _FindingIndex(self._find_remaining(history))
         listed_keys = {finding.key for finding in self._found}
         for finding in self._found:
@@ -77,12 +77,12 @@ class FindingRetention:
         self._found = ()
 
     def _find_remaining(self, history: RemainingHistory) -> Iterable[Finding]:
-        """What is found in what is left, by the rules that found something before."""
+        """Return the findings on the remaining events, by the rules that found something before."""
         rules = list({finding.rule.name: finding.rule for finding in self._found}.values())
         return self._judge.find_with(history(kinds_of(rules)), rules) if rules else ()
 
     def _end(self, finding: Finding, key: str) -> None:
-        """Nothing is left of it: it is listed as far as there is room, and counted in any case."""
+        """Store a finding that is gone, if there is room; else count it as not listed."""
         rule = finding.rule.name
         if len(self._ended) < MAX_FINDINGS or self._ended.count_of_rule(rule) < MIN_FINDINGS_PER_RULE:
             self._ended.add(finding, key)
@@ -90,9 +90,9 @@ class FindingRetention:
             self._unlisted[rule] += 1
 
     def _without_artifacts(self, findings: Sequence[Finding]) -> list[Finding]:
-        """The findings without those that only the lines make that are left of what was evicted.
+        """Return the findings without those that exist only because other events were evicted.
 
-        What they miss was there when they were not found.
+        When those events were still in memory, the finding was not made.
         """
         artifacts = {one.key for one in findings if _may_miss_events(one, self._cut) and not self._is_known(one)}
         return [_not_under(one, artifacts) for one in findings if one.key not in artifacts]
@@ -101,12 +101,12 @@ class FindingRetention:
         return any(known.find(finding) is not None for known in (self._evicted, self._ended))
 
     def forget(self) -> frozenset[str]:
-        """Go on without what nothing is left of; its keys."""
+        """Drop the findings that are gone, and return their keys."""
         ended, self._ended = self._ended, _FindingIndex()
         return ended.keys
 
     def all(self, findings: Sequence[Finding]) -> list[Finding]:
-        """The findings of evicted events joined with `findings`: one for each rule and subject."""
+        """Merge the findings of evicted events with `findings`: one for each rule and subject."""
         ended, evicted = self._ended.copy(), self._evicted.copy()
         current = self._without_artifacts(findings)
         listed_keys = {finding.key for finding in current}
@@ -115,7 +115,7 @@ class FindingRetention:
 
 
 def _is_same(one: Finding, other: Finding) -> bool:
-    """Whether both are about the same; what node it is on may be learnt late."""
+    """Return whether both have the same rule and subject; the node of a subject may become known late."""
     nodes = one.subject.ids.get("node", ""), other.subject.ids.get("node", "")
     same = (one.rule.name, one.subject.kind, one.subject.part, one.folder) == (
         other.rule.name,
@@ -129,7 +129,7 @@ def _is_same(one: Finding, other: Finding) -> bool:
 
 
 class _FindingIndex:
-    """Findings to be found again by what they are about: there may be thousands."""
+    """Findings indexed by rule and subject: there may be thousands."""
 
     def __init__(self, findings: Iterable[Finding] = ()) -> None:
         self._groups: dict[tuple[object, ...], dict[str, Finding]] = {}
@@ -144,7 +144,7 @@ class _FindingIndex:
         return self._counts.total()
 
     def count_of_rule(self, rule: str) -> int:
-        """Count the findings of one rule."""
+        """Return the number of findings of one rule."""
         return self._counts[rule]
 
     @property
@@ -153,24 +153,24 @@ class _FindingIndex:
         return frozenset(key for group in self._groups.values() for key in group)
 
     def copy(self) -> _FindingIndex:
-        """Give a shallow copy, so that findings can be taken out of it."""
+        """Return a shallow copy, from which findings can be removed."""
         copied = _FindingIndex()
         copied._groups = {about: dict(group) for about, group in self._groups.items()}
         copied._counts = self._counts.copy()
         return copied
 
     def add(self, finding: Finding, key: str) -> None:
-        """Keep a finding under `key`."""
+        """Add a finding under `key`."""
         group = self._groups.setdefault(_group_key(finding), {})
         self._counts[finding.rule.name] += key not in group
         group[key] = finding
 
     def find(self, finding: Finding) -> Finding | None:
-        """Give the first finding of the same rule and subject, None when there is none."""
+        """Return the first finding of the same rule and subject; None if there is none."""
         return next((f for f in self._groups.get(_group_key(finding), {}).values() if _is_same(f, finding)), None)
 
     def pop(self, finding: Finding) -> Finding | None:
-        """Give the one of that key, else the first about the same, and keep it no more."""
+        """Remove and return the finding of that key, else the first of the same rule and subject."""
         group = self._groups.get(_group_key(finding), {})
         same = finding.key if finding.key in group else next((k for k, f in group.items() if _is_same(f, finding)), "")
         found = group.pop(same, None)
@@ -181,16 +181,16 @@ class _FindingIndex:
 
 
 def _group_key(finding: Finding) -> tuple[object, ...]:
-    """Give what two findings about the same have in common in any case; a node's name may be learnt late."""
+    """Return what findings of the same rule and subject share; the name of a node may become known late."""
     is_of_node = finding.subject.kind is SubjectKind.NODE
     return finding.rule.name, finding.subject.kind, "" if is_of_node else finding.subject.key, finding.folder
 
 
 def merge_findings(before: Finding | None, after: Finding, listed_keys: AbstractSet[str]) -> Finding:
-    """One finding of two about the same subject: the words and proof of the one that began first, and both counts.
+    """Merge two findings of one rule and subject: texts and evidence of the earlier one, the sum of both counts.
 
-    Whether it is over and what explains it, `after` tells where it has news, as of what is over only some lines were
-    kept; not if the cause was no longer among the findings `beside` it.
+    State and cause are those of `after` if it has newer lines, since of a finding that is over only some lines were
+    kept. If its cause is no longer among the findings `listed_keys`, the cause of `before` is kept.
     """
     if before is None:
         return after
@@ -215,17 +215,17 @@ def merge_findings(before: Finding | None, after: Finding, listed_keys: Abstract
 
 
 def _not_under(finding: Finding, keys: AbstractSet[str]) -> Finding:
-    """The finding as one that none of those explains."""
+    """Return the finding without its cause, if that is one of `keys`."""
     if finding.explained_by not in keys:
         return finding
     return finding._replace(role=finding.rule.role, explained_by=None, through=())
 
 
 def _may_miss_events(finding: Finding, cut: int) -> bool:
-    """Whether it is all of a time before the cut, and only possible, as something of that time may be missing."""
+    """Return whether it is a possible finding from before the cut, where evicted events may be missing."""
     return _last_moment(finding) < cut and finding.verdict is Verdict.POSSIBLE
 
 
 def _last_moment(finding: Finding) -> int:
-    """The last moment that it tells of."""
+    """Return the last time that the finding is about."""
     return max(finding.ends, finding.healed or 0)

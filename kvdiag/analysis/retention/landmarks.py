@@ -1,8 +1,8 @@
-"""What must be kept of a log whose other events are evicted, so that its clock and what it covers stay as they are.
+"""Which events of a log must be kept to leave its clock and its coverage unchanged after an eviction.
 
-The first and last words of each kind say how closely was listened, those of each process when and to whom; the events
-on both sides of a New Year, and one every two months, which year it is; and the first of each id that another log may
-name too how far the clocks are apart.
+The first and last events of each kind show the verbosity, those of each process when it logged. The events around a New
+Year, and one every two months, determine the year. The first event with each id that other logs may contain shows how
+far clocks differ.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from kvdiag.events.raw_events import RawEvent
 from kvdiag.history.ingest.log_events import SHARED, LogEvents
 from kvdiag.model.event import Ref
 
-NAMING = SHARED | {"staging_path"}  # a volume whose staging path is not the one that follows from its handle
-APART = 60 * DAY  # far less than the half year by which a New Year is told
-MOST_SHARED = 1_000  # ids of one log; that most of them agree is enough
-MOST_GROUPS = 2_000  # kinds of events, and processes, of one log: those that spoke last; more are no node's
+NAMING = SHARED | {"staging_path"}  # a staging path may differ from the one derived from the handle
+APART = 60 * DAY  # far less than the half year by which a New Year is recognized
+MOST_SHARED = 1_000  # ids of one log, enough for a majority
+MOST_GROUPS = 2_000  # kinds and processes of one log; a node's log has fewer
 MOST_TURNS = 100
 
 
 def clock_and_coverage_lines(log: LogEvents) -> frozenset[int]:
-    """The lines of these events."""
+    """Return the lines of these events."""
     raw_events = log.raw_events
     kinds = _edges(raw_events, lambda raw_event: (id(raw_event.match.entry), raw_event.process.node))
     processes = _edges(raw_events, lambda raw_event: (raw_event.match.entry.component, raw_event.process))
@@ -36,7 +36,7 @@ def clock_and_coverage_lines(log: LogEvents) -> frozenset[int]:
 
 
 def _edges(raw_events: Iterable[RawEvent], group: Callable[[RawEvent], Hashable]) -> Iterator[RawEvent]:
-    """The first and the last of each group, of those that spoke last."""
+    """Yield the first and the last event of each group, for the groups with the latest events."""
     first: dict[Hashable, RawEvent] = {}
     last: dict[Hashable, RawEvent] = {}
     for raw_event in raw_events:
@@ -50,7 +50,7 @@ def _edges(raw_events: Iterable[RawEvent], group: Callable[[RawEvent], Hashable]
 
 
 def _turning(raw_events: Iterable[RawEvent]) -> Iterator[RawEvent]:
-    """Neighbours of which the second is far from the one that was given last."""
+    """Yield pairs of neighbouring events, the second of which is far from the last one yielded."""
     reached: int | None = None
     for before, after in pairwise(one for one in raw_events if not is_unanchored(one.stamp)):
         reached = before.stamp if reached is None else reached

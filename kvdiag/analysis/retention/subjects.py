@@ -1,4 +1,4 @@
-"""What a command keeps that tells of subjects by their names: their own events, and those that explain them."""
+"""What a command about named subjects keeps: their own events, and events that explain them."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ NODE_SIDE = frozenset({SubjectKind.POD, SubjectKind.VOLUME, SubjectKind.SANDBOX,
 
 
 class SubjectRetention:
-    """The events of the subjects of some kinds that are called by one of the names, as far as there is room.
+    """Keeps events of the subjects of some kinds that have one of the names, as far as there is room.
 
-    Kept are their own, what befell their nodes meanwhile, those of the subjects they use, and those of things of which
-    it is not known yet whose they are: a log that is read later may tell.
+    These are the subject's own events, those of its nodes at that time, those of subjects that it uses, and those of
+    objects without a known pod: a log that is read later may link them.
     """
 
     def __init__(self, kinds: Iterable[SubjectKind], names: Iterable[str]) -> None:
-        """`names` as the user gives them: whole, or a prefix."""
+        """Take the names as given by the user: whole, or a prefix."""
         self._kinds, self._names = tuple(kinds), tuple(names)
         self.is_whole = True
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes for the user: which events may be missing."""
+        """Notes for the user about which events may be missing."""
         names = _escaped(" or ".join(self._names))
         text = f"only what concerns {names} was kept" if self.is_whole else f"not all that concerns {names} was kept"
         return (f"before {{until}} {text}; {limits.NEXT}",)
 
     def retain(self, history: History, cut: int) -> Iterator[Event]:
-        """Give the events to keep, the most important first."""
+        """Yield the events to keep, the most important first."""
         yield from limits.active_events(history, cut)
         room, weight = limits.MAX_EVENTS // 2, MemoryEstimate()
         seen: set[int] = set()
@@ -52,7 +52,7 @@ class SubjectRetention:
                 yield event
 
     def on_evicted(self, history: RemainingHistory) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     def _related_events(self, history: History) -> Iterator[Event]:
         found = [one for kind in self._kinds for name in self._names for one in look_up(history, kind, name)]
@@ -69,7 +69,7 @@ class SubjectRetention:
         yield from (event for one in history.timelines.values() if _has_no_pod(one) for event in one.events)
 
     def _mentions(self, event: Event) -> bool:
-        """Whether a name stands on the line, of what is not known by it yet."""
+        """Return whether the event names one of the subjects, which may not be linked to it yet."""
         return any(
             ref.value.startswith(name) or ref.value.partition("/")[2].startswith(name)
             for ref in event.refs
@@ -78,7 +78,7 @@ class SubjectRetention:
 
 
 def _around(timeline: Timeline, history: History) -> Iterator[Event]:
-    """What befell nodes and drivers from an hour before to an hour after, and pulls of images, which name no pod."""
+    """Yield events of nodes and drivers within an hour of the subject, and image pulls, which name no pod."""
     begins, ends = timeline.events[0].time - HORIZON, max(event.ends for event in timeline.events) + HORIZON
     of_nodes = (one.events for (kind, _), one in history.timelines.items() if kind is SubjectKind.NODE)
     kinds = explaining_kinds() | pull_kinds()
@@ -94,7 +94,7 @@ def _events_used(timeline: Timeline, history: History) -> Iterator[Event]:
 
 
 def _has_no_pod(timeline: Timeline) -> bool:
-    """A sandbox, container or volume of which no pod is known."""
+    """Return whether the sandbox, container or volume has no known pod."""
     return timeline.subject.kind in NODE_SIDE - {SubjectKind.POD} and not any(
         kind is SubjectKind.POD for kind, _ in timeline.uses
     )
