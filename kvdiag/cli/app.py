@@ -20,7 +20,7 @@ COMMANDS: Mapping[str, str] = {
     "compare": "Show where two pods, volumes or logs diverge.",
     "pods": "List pods: last state, since when, retries, findings.",
     "volumes": "List volumes: driver, last state, retries, findings.",
-    "errors": "Group warnings and errors; tell which nothing explains.",
+    "errors": "Group warnings and errors; show which are unexplained.",
     "parse": "Print every log record as JSON lines.",
     "events": "Print recognized events as JSON lines.",
     "redact": "Remove secrets from logs so that they can be shared.",

@@ -47,7 +47,7 @@ def command(
     no_pager: NoPager = False,
     no_redact: NoRedact = False,
 ) -> None:
-    """Group warnings and errors; tell which nothing explains."""
+    """Group warnings and errors; show which are unexplained."""
     if output not in OUTPUTS:
         raise UsageError(f"-o {output}: unknown output; choose from {', '.join(OUTPUTS)}")
     options = options_of(paths, patterns, year, tz, since, until)

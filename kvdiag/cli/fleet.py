@@ -40,7 +40,7 @@ def run(
     dest: Annotated[str, typer.Option("--out", metavar="DEST", help="Where results go: a folder or s3://…")] = "",
     engine: Annotated[str, typer.Option(help=f"{' or '.join(ENGINES)}.")] = ENGINES[0],
     scheduler: Annotated[str, typer.Option(help="The Dask scheduler: tcp://HOST:8786.")] = "",
-    layout: Annotated[str, typer.Option(help=f"Where cluster and node stand in paths. [default: {LAYOUT}]")] = "",
+    layout: Annotated[str, typer.Option(help=f"Pattern of the paths with cluster and node. [default: {LAYOUT}]")] = "",
     manifest: Annotated[Path | None, typer.Option(help="CSV or JSON lines with path, node and cluster.")] = None,
     limit_seconds: Annotated[float, typer.Option(metavar="N", min=0.1, help="Time for one bundle.")] = SECONDS,
     limit_memory: Memory = MEMORY_WORD,

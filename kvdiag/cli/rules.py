@@ -127,7 +127,7 @@ def test(
     patterns: PatternFolders = None,
     mutants: Annotated[
         bool,
-        typer.Option("--mutants", help="Tell stories in all wordings, and find faults no test would notice."),
+        typer.Option("--mutants", help="Run stories in all wordings, and find rule changes that no test detects."),
     ] = False,
 ) -> None:
     """Run the tests embedded in the rules."""
