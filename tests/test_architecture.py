@@ -7,6 +7,8 @@ from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
+from kvdiag.report import REPORTS, TEXT
+
 ROOT = Path(__file__).parents[1]
 MODULES = sorted((ROOT / "kvdiag").rglob("*.py"))
 
@@ -37,7 +39,7 @@ FREE = {"kvdiag.__version__"}
 
 GUESTS = {
     "typer": ("cli/",),
-    "rich": ("cli/progress.py", "report/overview.py"),
+    "rich": ("cli/progress.py", "report/overview.py", "report/screen.py"),
     "pyparsing": ("rules/grammar.py",),
     "dateutil": ("base/clock.py",),
     "jinja2": ("report/page/render.py",),
@@ -120,6 +122,28 @@ def test_guests_stay_in_their_rooms():
         guests = {name.split(".")[0] for name in imported(module)} & GUESTS.keys()
         wrong += [f"{here}: {guest}" for guest in guests if not here.startswith(GUESTS[guest])]
     assert not wrong
+
+
+def test_outputs_for_people_have_no_words_of_a_log():
+    """What writes a report for a person is given text that may be shown, and cannot name a type that has other text."""
+    texts = {module.replace(".", "/") + ".py" for kind, module in REPORTS.values() if kind == TEXT}
+    raw = {"kvdiag.model.report", "kvdiag.model.event", "kvdiag.model.error_groups", "kvdiag.model.record"}
+    modules = [module for module in MODULES if module.relative_to(ROOT).as_posix() in texts]
+    assert len(modules) == len(texts)
+    assert not [
+        f"{module}: {name}" for module in modules for name in imported(module) if name.rpartition(".")[0] in raw
+    ]
+
+
+def test_only_the_safe_package_makes_safe_text():
+    """`SafeText(…)` is written where text is redacted and escaped, and nowhere else."""
+    calls = [
+        f"{module.relative_to(ROOT).as_posix()}"
+        for module in MODULES
+        for node in ast.walk(tree_of(module))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "SafeText"
+    ]
+    assert set(calls) == {"kvdiag/safe/clean.py"}
 
 
 def test_no_circles():

@@ -123,19 +123,18 @@ def test_a_topic(checkout):
 
 
 OUTPUT = '''
-"""The names of the rules, one a line."""
-
-from __future__ import annotations
+"""A report as the names of its rules."""
 
 from typing import TextIO
 
-from kvdiag.model.report import Report
 from kvdiag.report import RenderOptions
+from kvdiag.report.report_text import ReportText
 
 
-def write(report: Report, stream: TextIO, _options: RenderOptions) -> None:
-    """One line a finding."""
-    stream.writelines(f"toy {finding.rule.name}\\n" for finding in report.findings)
+def write(report: ReportText, stream: TextIO, options: RenderOptions) -> None:
+    """One line a failure, and one a note."""
+    for found in (report.failures, report.notes):
+        stream.writelines(f"toy {finding.rule}\\n" for finding in found)
 '''
 
 
@@ -143,7 +142,9 @@ def test_an_output(checkout):
     """One module in report/ and one name: the command has the output, and its help names it."""
     sample = ROOT / "sample-logs/inline-volume-orphaned"
     found = json.loads(checkout.run("analyze", "-o", "json", sample))["findings"]
-    assert checkout.run("analyze", "-o", "toy", sample).splitlines() == [f"toy {one['rule']}" for one in found]
+    assert checkout.run("analyze", "-o", "toy", sample).splitlines() == [
+        f"toy {one['rule']}" for one in found if not one["explained_by"]
+    ]
     assert "toy" in checkout.run("analyze", "--help")
 
 
@@ -232,7 +233,7 @@ ADDED = {
     "kvdiag/formats/bodies/toy.py": FORMAT,
 }
 CHANGED = [
-    ("kvdiag/report/__init__.py", '    "text": ', '    "toy": "kvdiag.report.toy",\n    "text": '),
+    ("kvdiag/report/__init__.py", '    "text": ', '    "toy": (TEXT, "kvdiag.report.toy"),\n    "text": '),
     ("kvdiag/formats/bodies/registry.py", "    klog.FORMAT,\n", "    klog.FORMAT,\n    toy.FORMAT,\n"),
     ("kvdiag/formats/bodies/registry.py", "logrus, zap\n", "logrus, toy, zap\n"),
 ]

@@ -11,7 +11,7 @@ import re
 import subprocess
 import sys
 import tarfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
@@ -28,10 +28,12 @@ from kvdiag.analysis.timeline import timelines
 from kvdiag.history.views.inventory import InventoryFilter
 from kvdiag.model.options import Options
 from kvdiag.model.values import SubjectKind
-from kvdiag.report import RenderOptions, writer
+from kvdiag.report import REPORTS, RenderOptions
 from kvdiag.report.ansi import without_styles
 from kvdiag.report.comparison import write_comparison
 from kvdiag.report.inventory_tables import write
+from kvdiag.report.outputs import write_report
+from kvdiag.report.report_text import ReportText
 from kvdiag.report.timeline import timeline_writer
 from kvdiag.safe.clean import clean
 from kvdiag.safe.secrets import REDACTED, redacted
@@ -146,8 +148,7 @@ LOGS = "LOGS"  # stands for the folder
 STORIES = (("pod", "shop/web-0"), ("volume", HANDLE))
 OUTPUTS = [
     *(["analyze", *more, LOGS] for more in ([], ["-v"])),
-    *(["analyze", LOGS, "-o", form] for form in ("json", "ndjson", "compact", "markdown", "github", "gitlab")),
-    *(["analyze", LOGS, "-o", form] for form in ("sarif", "junit", "prometheus", "html")),
+    *(["analyze", LOGS, "-o", form] for form in REPORTS if form != "text"),
     *(["timeline", *of, LOGS, "-o", form] for of in STORIES for form in ("text", "json", "html", "trace")),
     ["timeline", *STORIES[1], LOGS, "--raw", "-v"],
     *(
@@ -178,7 +179,7 @@ def known(folder: Path, *what: str) -> Callable[[str, TextIO, RenderOptions], No
     match what:
         case ("analyze",):
             report = analyze(options, lanes=True)
-            return lambda form, out, looks: writer(form)(report, out, looks)
+            return lambda form, out, looks: write_report(form, report, out, looks)
         case ("timeline", kind, name):
             lines = timelines((SubjectKind(kind),), name, options, print)
             return lambda form, out, looks: timeline_writer(form)(lines, out, looks)
@@ -229,14 +230,38 @@ def test_a_log_makes_no_link_and_no_colour(folder):
     """In colour and with links there are no escapes but our own, and no link but to a log that was read."""
     options, looks = Options(paths=(str(folder),), year=2024), RenderOptions(colour=True, links=True)
     out = io.StringIO()
-    writer("text")(analyze(options), out, looks)
+    write_report("text", analyze(options), out, looks)
     for kind, name in STORIES:
         timeline_writer("text")(timelines((SubjectKind(kind),), name, options, print), out, looks)
     write_comparison(compare(HANDLE, "vol-other", options, print), "text", out, looks)
     said = out.getvalue()
-    led = set(re.findall("\x1b]8;;([^\x1b]*)\x1b", said))
+    led = set(re.findall("\x1b]8;[^;]*;([^\x1b]*)\x1b", said))
     assert led == {"", *(f"file://{os.uname().nodename}{folder}/{name}.log" for name in ("kubelet", "containerd"))}
     assert not UNSAFE.search(without_styles(said).replace("\t", " ")), ascii(UNSAFE.findall(without_styles(said)))
+
+
+def texts_in(value: object) -> Iterator[str]:
+    """Give every text that an output could find in what it is given."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Sequence | Iterator):
+        for part in value:
+            yield from texts_in(part)
+
+
+def test_an_output_for_people_is_given_no_secret(folder):
+    """Whatever of a report text an output writes, no secret is in it and nothing that moves a cursor."""
+    report = analyze(Options(paths=(str(folder),), year=2024))
+    text = ReportText(report)
+    parts = [getattr(text, name) for name in dir(text) if not name.startswith("_") and name not in {"safe", "finding"}]
+    values = [part() if name == "known" else part for name, part in ((getattr(p, "__name__", ""), p) for p in parts)]
+    values += [*text.readings(is_all=True), *text.errors.groups, *text.errors.known(show_benign=True)]
+    given = list(texts_in([value for value in values if not callable(value)]))
+    assert len(given) > 200
+    assert not [one for one in given if UNSAFE.search(one)]
+    assert not [bare for bare in BARE if any(bare in one for one in given)]
+    raw = list(texts_in(ReportText(report, redact=False).causes))
+    assert [bare for bare in BARE if any(bare in one for one in raw)]
 
 
 class Page(HTMLParser):

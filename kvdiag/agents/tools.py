@@ -21,12 +21,11 @@ from kvdiag.base.clock import moment
 from kvdiag.base.errors import InputError, UsageError
 from kvdiag.explain.text import rule_text, topic_text, word_text
 from kvdiag.model.options import Options
-from kvdiag.model.report import Finding, Report
-from kvdiag.model.values import SubjectKind, Verdict
+from kvdiag.model.values import SubjectKind
 from kvdiag.report import RenderOptions
 from kvdiag.report.errors import write_text
-from kvdiag.report.phrases import count_sentence
 from kvdiag.report.plain_text import plain_lines
+from kvdiag.report.report_text import ReportText
 from kvdiag.report.timeline import timeline_writer
 from kvdiag.safe.clean import clean
 
@@ -50,7 +49,9 @@ class McpTools:
     def analyze(self, path: str, since: str = "", until: str = "", severity: str = "low") -> str:
         """Return the findings, the root cause first."""
         report = analyze(self._options(path, since, until)._replace(severity=severity_of(severity, "severity")))
-        return _truncated(_report(report), "ask again with a time, or with a higher severity")
+        lines = sum(reading.lines for reading in report.inputs)
+        text = _report(ReportText(report), len(report.inputs), lines)
+        return _truncated(text, "ask again with a time, or with a higher severity")
 
     def errors(self, path: str, since: str = "", until: str = "") -> str:
         """Return warnings and errors in groups, and what explains them."""
@@ -114,32 +115,17 @@ def _check_length(subject: str) -> None:
         raise UsageError(f"a subject has at most {LONGEST} characters")
 
 
-def _report(report: Report) -> Iterator[str]:
-    causes = [finding for finding in report.findings if finding.explained_by is None]
-    lines = sum(reading.lines for reading in report.inputs)
-    yield f"{count_sentence(report)}, in {len(report.inputs)} logs with {lines} lines; the gravest first. {DATA}"
-    for finding in causes:
-        yield ""
-        yield from _finding(finding, [one for one in report.findings if one.explained_by == finding.key])
-    if report.errors.groups:
-        yield ""
-        groups = len(report.errors.groups)
-        yield f"{report.errors.unexplained} error lines in {groups} groups are not explained; ask for errors."
-    for need in report.needs:
-        yield f"To confirm {', '.join(need.findings)}: collect the {need.component} log. {need.run}".rstrip()
-    yield from (f"Not read: {clean(problem)}" for problem in report.problems)
-
-
-def _finding(finding: Finding, symptoms: Sequence[Finding]) -> Iterator[str]:
-    sure = "confirmed" if finding.verdict is Verdict.CONFIRMED else "possible"
-    node = finding.subject.ids.get("node", "")
-    where = f" on {node}" if node and node != finding.subject.name else ""
-    head = (
-        f"{finding.severity.label.upper()} {finding.rule.name} ({sure}): {finding.subject.kind} {finding.subject.name}"
-    )
-    yield clean(f"{head}{where}, {finding.count} times")
-    yield clean(finding.says)
-    yield from plain_lines(finding, symptoms, _OPTIONS, quote="log| ", longest=LINE)
+def _report(report: ReportText, logs: int, lines: int) -> Iterator[str]:
+    yield f"{report.counts}, in {logs} logs with {lines} lines; the gravest first. {DATA}"
+    for finding in report.causes:
+        sure = "possible" if finding.is_possible else "confirmed"
+        head = f"{finding.severity.label.upper()} {finding.rule} ({sure}): {finding.subject.name_on_node}"
+        yield from ("", f"{head}, {finding.count} times", finding.says)
+        yield from plain_lines(finding, quote="log| ", longest=LINE)
+    if groups := len(report.errors.groups):
+        yield from ("", f"{report.errors.rest} error lines in {groups} groups are not explained; ask for errors.")
+    yield from (f"To confirm: collect the {need.text}. {need.run}".rstrip() for need in report.needs)
+    yield from (f"Not read: {problem}" for problem in report.problems)
 
 
 def _truncated(lines: Sequence[str] | Iterator[str], more: str) -> str:

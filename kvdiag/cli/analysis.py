@@ -16,7 +16,8 @@ from kvdiag.cli.progress import progress
 from kvdiag.model.options import Options
 from kvdiag.model.report import Report
 from kvdiag.model.values import Severity
-from kvdiag.report import REPORTS, WITH_LANES, RenderOptions, writer
+from kvdiag.report import REPORTS, WITH_LANES, RenderOptions
+from kvdiag.report.outputs import write_report
 
 NEVER = "never"
 FAIL_ON = (NEVER, *(severity.label for severity in Severity))
@@ -62,7 +63,7 @@ def run_analysis(options: Options, output_options: OutputOptions) -> int:
         open_output(output_options.output_file, text=is_text, no_color=no_color, no_pager=no_pager) as (stream, style),
         literal(stream, "" if is_text else output_options.output),  # for text, open_output() does it
     ):
-        writer(output_options.output)(report, stream, output_options.render_options(style))
+        write_report(output_options.output, report, stream, output_options.render_options(style))
     if output_options.write_baseline is not None:
         return exit_code(report, NEVER)
     return exit_code(report, output_options.fail_on)

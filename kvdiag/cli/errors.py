@@ -25,7 +25,7 @@ from kvdiag.cli.arguments import (
 from kvdiag.cli.outlet import print_note
 from kvdiag.cli.pager import open_output
 from kvdiag.cli.progress import progress
-from kvdiag.report.errors import OUTPUTS, write_errors_json, write_errors_yaml, write_text
+from kvdiag.report.errors_json import OUTPUTS, write_errors_json, write_errors_yaml
 
 UNREADABLE = 3
 
@@ -57,7 +57,13 @@ def command(
     for note in (*report.problems, *report.notes):
         print_note(note)
     with open_output(output_file, text=output == "text", no_pager=no_pager) as (stream, style):
-        write = {"json": write_errors_json, "yaml": write_errors_yaml}.get(output, write_text)
-        write(report.errors, stream, style._replace(redact=not no_redact), show_benign=show_benign)
+        render_options = style._replace(redact=not no_redact)
+        if output == "text":
+            from kvdiag.report.errors import write_text  # rich takes 40 ms, which JSON need not wait for
+
+            write_text(report.errors, stream, render_options, show_benign=show_benign)
+        else:
+            write = write_errors_json if output == "json" else write_errors_yaml
+            write(report.errors, stream, render_options, show_benign=show_benign)
     understood = any(reading.records for reading in report.inputs)
     raise typer.Exit(0 if understood and not report.problems else UNREADABLE)

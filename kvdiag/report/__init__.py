@@ -1,26 +1,24 @@
-"""Write a report: one module for each output format, each with `write(report, stream, options)`."""
+"""Report → something to read: one module per output."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple, TextIO
+from collections.abc import Mapping
+from typing import NamedTuple
 
-if TYPE_CHECKING:  # for annotations only: the help of a command needs no report
-    from kvdiag.model.report import Report
-
-REPORTS: Mapping[str, str] = {
-    "text": "kvdiag.report.terminal",
-    "json": "kvdiag.report.json_report",
-    "ndjson": "kvdiag.report.ndjson",
-    "compact": "kvdiag.report.compact",
-    "markdown": "kvdiag.report.markdown",
-    "github": "kvdiag.report.github",
-    "gitlab": "kvdiag.report.gitlab",
-    "sarif": "kvdiag.report.sarif",
-    "junit": "kvdiag.report.junit",
-    "prometheus": "kvdiag.report.prometheus",
-    "html": "kvdiag.report.page.analysis",
+TEXT, VALUES, PAGE = "text", "values", "page"
+"""An output has `write(report_text, stream, options)`, or `value(report, redact=…)`, or `page_of(report, options)`."""
+REPORTS: Mapping[str, tuple[str, str]] = {
+    "text": (TEXT, "kvdiag.report.terminal"),
+    "json": (VALUES, "kvdiag.report.json_report"),
+    "ndjson": (VALUES, "kvdiag.report.ndjson"),
+    "compact": (TEXT, "kvdiag.report.compact"),
+    "markdown": (TEXT, "kvdiag.report.markdown"),
+    "github": (TEXT, "kvdiag.report.github"),
+    "gitlab": (VALUES, "kvdiag.report.gitlab"),
+    "sarif": (VALUES, "kvdiag.report.sarif"),
+    "junit": (TEXT, "kvdiag.report.junit"),
+    "prometheus": (TEXT, "kvdiag.report.prometheus"),
+    "html": (PAGE, "kvdiag.report.page.analysis"),
 }
 WITH_LANES = frozenset({"html"})
 """The formats that need the lanes of a report."""
@@ -35,9 +33,3 @@ class RenderOptions(NamedTuple):
     verbose: int = 0
     quiet: bool = False
     redact: bool = True
-
-
-def writer(name: str) -> Callable[[Report, TextIO, RenderOptions], None]:
-    """Return the function that writes this format. Its module is imported here and not at start-up."""
-    write: Callable[[Report, TextIO, RenderOptions], None] = import_module(REPORTS[name]).write
-    return write

@@ -29,8 +29,8 @@ BADGES: Mapping[Severity, str] = {
     Severity.LOW: "30;46",
     Severity.INFO: "37;44",
 }
-_LINK = lazy_regex(r"\x1b\]8;;[^\x1b]*\x1b\\")
-_ESCAPE = lazy_regex(r"\x1b\[[0-9;]*m|\x1b\]8;;[^\x1b]*\x1b\\")
+_LINK = lazy_regex(r"\x1b\]8;[^\x1b]*\x1b\\")
+_ESCAPE = lazy_regex(r"\x1b\[[0-9;]*m|\x1b\]8;[^\x1b]*\x1b\\")
 
 
 def styled(text: str, code: str) -> str:

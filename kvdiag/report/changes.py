@@ -8,9 +8,11 @@ from typing import TextIO
 from kvdiag import __version__
 from kvdiag.base.clock import to_datetime
 from kvdiag.model.report import Finding, Report
-from kvdiag.report import RenderOptions, writer
+from kvdiag.report import RenderOptions
 from kvdiag.report.compact import line
 from kvdiag.report.jsontext import json_text
+from kvdiag.report.outputs import write_report
+from kvdiag.report.report_text import ReportText
 from kvdiag.safe.clean import clean
 
 
@@ -21,17 +23,15 @@ def write(finding: Finding, at: int, stream: TextIO, options: RenderOptions, *, 
         text = f"OVER  {finding.rule.name}: {finding.subject.kind} {finding.subject.name}, at {when} UTC"
         stream.write(f"{clean(text, redact=options.redact)}\n\n")
     else:
-        writer("text")(
-            Report(version=__version__, inputs=(), versions=(), findings=(_without_cause(finding),)), stream, options
-        )
+        write_report("text", _report(finding), stream, options)
     stream.flush()
 
 
 def write_compact(finding: Finding, at: int, stream: TextIO, options: RenderOptions, *, is_over: bool) -> None:
     """Print the time, FOUND or OVER, and the finding in one line."""
     when = to_datetime(at).strftime("%Y-%m-%dT%H:%M:%SZ")
-    text = f"{when}  {'OVER ' if is_over else 'FOUND'}  {line(finding)}"
-    stream.write(f"{clean(text, redact=options.redact)}\n")
+    (cause,) = ReportText(_report(finding), redact=options.redact).causes
+    stream.write(f"{when}  {'OVER ' if is_over else 'FOUND'}  {line(cause)}\n")
     stream.flush()
 
 
@@ -49,9 +49,9 @@ def write_json(finding: Finding, at: int, stream: TextIO, options: RenderOptions
     stream.flush()
 
 
-def _without_cause(finding: Finding) -> Finding:
-    """Return the finding without its cause, which may have been printed before."""
-    return finding._replace(explained_by=None)
+def _report(finding: Finding) -> Report:
+    """A report of the finding alone: what explains it may have been reported before."""
+    return Report(version=__version__, inputs=(), versions=(), findings=(finding._replace(explained_by=None),))
 
 
 CHANGES: Mapping[str, Callable[..., None]] = {

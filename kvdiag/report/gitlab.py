@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, TextIO
+from typing import Any
 
 from kvdiag.model.report import Finding, Report
 from kvdiag.model.values import Severity, Verdict
-from kvdiag.report import RenderOptions
 from kvdiag.report.addresses import in_checkout
 from kvdiag.report.fingerprint import fingerprint
-from kvdiag.report.jsontext import write_json
 
 _SEVERITIES = {
     Severity.CRITICAL: "blocker",
@@ -20,11 +18,10 @@ _SEVERITIES = {
 }
 
 
-def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
-    """Write a list of causes without duplicate fingerprints: GitLab accepts each fingerprint once."""
+def value(report: Report, *, redact: bool) -> list[dict[str, Any]]:  # noqa: ARG001 (as every value; no command in it)
+    """A list of causes; GitLab takes one of each fingerprint."""
     causes = {fingerprint(one): one for one in reversed(report.findings) if one.explained_by is None}
-    rows = [_row(key, finding) for key, finding in reversed(causes.items())]
-    write_json(rows, stream, redact=options.redact)
+    return [_row(key, finding) for key, finding in reversed(causes.items())]
 
 
 def _row(key: str, finding: Finding) -> dict[str, Any]:

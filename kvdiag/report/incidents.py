@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from kvdiag.model.report import Finding
 from kvdiag.model.values import Severity
 
-MOST_NAMED = 3  # victims, unless -v
-
 Incident = tuple[Finding, ...]
 """The findings of one incident; the first one represents it."""
 
@@ -31,12 +29,9 @@ def notes(findings: Iterable[Finding]) -> list[Incident]:
     return incidents(one for one in findings if one.explained_by is None and one.severity is Severity.INFO)
 
 
-def victims(incident: Incident, *, is_full: bool) -> str:
-    """Return `17 pods of worker-1: shop/web-0, shop/web-1, shop/web-2 and 14 more`."""
-    names = list(dict.fromkeys(one.subject.part or one.subject.name for one in incident))
-    shown = names if is_full or len(names) <= MOST_NAMED + 1 else names[:MOST_NAMED]
-    more = f" and {len(names) - len(shown)} more (-v names all)" if len(shown) < len(names) else ""
-    return f"{incident_label(incident)}: {', '.join(shown)}{more}"
+def victims(incident: Incident) -> list[str]:
+    """The name of each subject once."""
+    return list(dict.fromkeys(one.subject.part or one.subject.name for one in incident))
 
 
 def incident_label(incident: Incident) -> str:
@@ -45,8 +40,8 @@ def incident_label(incident: Incident) -> str:
     return f"{len(incident)} {_plural(incident[0])}" + (f" of {node}" if node else "")
 
 
-def others_sentence(incident: Incident) -> str:
-    """Return ` And 16 more pods.`, or an empty string for a single victim."""
+def and_more(incident: Incident) -> str:
+    """How many more are meant than the one that is spoken of."""
     more = len(incident) - 1
     return f" And {more} more {_kind(incident[0]) if more == 1 else _plural(incident[0])}." if more else ""
 

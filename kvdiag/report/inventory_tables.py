@@ -158,7 +158,10 @@ def _table(
     `below` are extra lines to print under each row.
     """
     width = options.width if width is None else width
-    table = [list(heads), *([clean(row[head], redact=options.redact) for head in heads] for row in rows)]
+    table: list[list[str]] = [
+        list(heads),
+        *([str(clean(row[head], redact=options.redact)) for head in heads] for row in rows),
+    ]
     widths = [max(len(line[n]) for line in table) for n in range(len(heads))]
     while width and sum(widths) + len(GAP) * (len(widths) - 1) > width and max(widths) > LEAST:
         widths[widths.index(max(widths))] -= 1

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, TextIO
+from typing import Any
 
 from kvdiag.base.versions import format_range, read_range
 from kvdiag.model.report import BugMatch, Evidence, Finding, Need, Reading, Report
 from kvdiag.model.rule import Fix
 from kvdiag.model.timeline import SeenVersion
-from kvdiag.report import RenderOptions
 from kvdiag.report.doubts import format_doubt
-from kvdiag.report.errors import plain_errors
-from kvdiag.report.jsontext import write_json
+from kvdiag.report.errors_json import plain_errors
 from kvdiag.report.safe_commands import safe_fix
 from kvdiag.report.timestamps import rfc3339
 
@@ -20,13 +18,8 @@ SCHEMA = "kvdiag.report/1"
 Plain = dict[str, Any]
 
 
-def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
-    """Write one indented JSON object with a newline at the end."""
-    write_json(plain(report, redact=options.redact), stream, redact=options.redact)
-
-
-def plain(report: Report, *, redact: bool = True) -> Plain:
-    """Return the report as plain JSON values. Long lists are iterators; times are RFC 3339 in UTC."""
+def value(report: Report, *, redact: bool = True) -> Plain:
+    """The report in JSON's own types, what may be long one by one; times are RFC 3339 in UTC."""
     severities = Counter(finding.severity.label for finding in report.findings)
     return {
         "schema": SCHEMA,

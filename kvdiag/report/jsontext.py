@@ -4,16 +4,37 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeVar
 
 from kvdiag.safe.clean import json_safe
 from kvdiag.safe.secrets import redacted, redacted_value
+
+T = TypeVar("T")
 
 
 def json_text(value: object, *, redact: bool, indent: int | None = None) -> str:
     """Return one JSON document with a newline at the end, on one line or indented."""
     shown = _redacted(value, "") if redact else value
     return json_safe(json.dumps(shown, indent=indent, ensure_ascii=False)) + "\n"
+
+
+class Lines(Iterator[T]):
+    """Values of which each is a document of its own, on a line of its own."""
+
+    def __init__(self, values: Iterator[T]) -> None:
+        """They are asked for one by one."""
+        self._values = values
+
+    def __next__(self) -> T:
+        return next(self._values)
+
+
+def write_document(value: object, stream: TextIO, *, redact: bool) -> None:
+    """Write a value as one document, or `Lines` as one document a line."""
+    if isinstance(value, Lines):
+        stream.writelines(json_text(one, redact=redact) for one in value)
+    else:
+        write_json(value, stream, redact=redact)
 
 
 def write_json(value: object, stream: TextIO, *, redact: bool) -> None:

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TextIO
 from xml.etree import ElementTree as ET
 
 from kvdiag.base.regex import lazy_regex
-from kvdiag.model.report import Finding, Report
-from kvdiag.model.values import Severity, Verdict
+from kvdiag.model.values import Severity
 from kvdiag.report import RenderOptions
 from kvdiag.report.plain_text import plain_lines
-from kvdiag.safe.clean import clean
+from kvdiag.report.report_text import FindingText, ReportText
 
 _NO_XML = lazy_regex("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
-    """Write one test suite: a test per cause, an error per unreadable input, or one passed test if there is neither."""
-    causes = [finding for finding in report.findings if finding.explained_by is None]
+def write(report: ReportText, stream: TextIO, options: RenderOptions) -> None:  # noqa: ARG001 (as every output)
+    """One suite; without a finding one test that passed, and one that failed for each input that could not be read."""
     suite = ET.Element("testsuite", name="kvdiag")
-    for finding in causes:
-        _case(suite, finding, [one for one in report.findings if one.explained_by == finding.key], options)
+    for finding in report.causes:
+        _case(suite, finding)
     for problem in report.problems:
-        case = ET.SubElement(suite, "testcase", classname="kvdiag.input", name=_text(problem, options))
-        ET.SubElement(case, "error", type="unreadable", message=_text(problem, options))
+        case = ET.SubElement(suite, "testcase", classname="kvdiag.input", name=_legible(problem))
+        ET.SubElement(case, "error", type="unreadable", message=_legible(problem))
     if not len(suite):
         ET.SubElement(suite, "testcase", classname="kvdiag", name="no failure found")
     suite.set("tests", str(len(suite)))
@@ -36,22 +33,18 @@ def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
     stream.write('<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, "unicode") + "\n")
 
 
-def _case(suite: ET.Element, finding: Finding, symptoms: Sequence[Finding], options: RenderOptions) -> None:
-    name = f"{finding.subject.kind} {finding.subject.name}"
-    case = ET.SubElement(suite, "testcase", classname=f"kvdiag.{finding.rule.name}", name=_text(name, options))
+def _case(suite: ET.Element, finding: FindingText) -> None:
+    name = _legible(finding.subject.name)
+    case = ET.SubElement(suite, "testcase", classname=f"kvdiag.{finding.rule}", name=name)
     if finding.severity is Severity.INFO:
-        ET.SubElement(case, "system-out").text = _text(finding.says, options)
-    elif finding.verdict is Verdict.POSSIBLE:
-        ET.SubElement(case, "skipped", message=_text(f"possible: {finding.says}", options))
+        ET.SubElement(case, "system-out").text = _legible(finding.says)
+    elif finding.is_possible:
+        ET.SubElement(case, "skipped", message=_legible(f"possible: {finding.says}"))
     else:
-        failure = ET.SubElement(case, "failure", type=finding.severity.label, message=_text(finding.says, options))
-        failure.text = "\n".join(map(_legible, plain_lines(finding, symptoms, options)))
-
-
-def _text(words: str, options: RenderOptions) -> str:
-    """Redact and escape text, and replace the control characters that XML cannot contain."""
-    return _legible(clean(words, redact=options.redact))
+        failure = ET.SubElement(case, "failure", type=finding.severity.label, message=_legible(finding.says))
+        failure.text = "\n".join(map(_legible, plain_lines(finding)))
 
 
 def _legible(words: str) -> str:
+    """Words that XML can hold: it has no way to write most control characters."""
     return _NO_XML.sub("\N{REPLACEMENT CHARACTER}", words)

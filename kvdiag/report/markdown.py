@@ -1,144 +1,138 @@
-"""Write Markdown for a comment or a job summary: a table of causes, and each cause in a `<details>` block."""
+"""Markdown for a comment or a job's summary: a table of the failures, and each in full behind a fold."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
+from kvdiag.base.clock import to_datetime
 from kvdiag.base.regex import lazy_regex
-from kvdiag.model.report import Finding, Report
-from kvdiag.model.values import Severity, Verdict
 from kvdiag.report import RenderOptions
-from kvdiag.report.doubts import format_doubt
-from kvdiag.report.incidents import failures, notes
+from kvdiag.report.cause_phrases import explain_command
 from kvdiag.report.plain_text import evidence_lines
-from kvdiag.report.safe_commands import safe_fix
-from kvdiag.safe.clean import clean
+from kvdiag.report.report_text import FindingText, ReportText, StepText
+from kvdiag.report.short import named, short_ids
 
-LARGEST = 60_000  # bytes of a comment; GitHub accepts 65,536 characters
-SPARE = 500  # bytes kept free for the head of the table and the sentences about what did not fit
+LARGEST = 60_000  # bytes of a comment; GitHub takes 65,536 characters
+SPARE = 500  # bytes for the head of the table, and for what did not fit
 MOST_PROBLEMS = 20
-TABLE = ("", "| Severity | What | Of what |", "|---|---|---|")
+MOST_VICTIMS = 5
+TABLE = ("", "| Severity | Failure | Object | State | Since (UTC) | Count |", "|---|---|---|---|---|---|")
 _MARKUP = lazy_regex(r"([\\`*_{}\[\]<>#|~!@])")
 _LINKS = lazy_regex(r"(?i)(https?|www)([:.])")
 
 
-def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
-    """Write the report within the size limit of a comment."""
-    write_within(report, stream, options, LARGEST)
+def write(report: ReportText, stream: TextIO, options: RenderOptions) -> None:  # noqa: ARG001 (as every output)
+    """What was found, in full, and what nothing explains, as much as a comment may have."""
+    write_bounded(report, stream, LARGEST)
 
 
-def write_within(report: Report, stream: TextIO, options: RenderOptions, room: int) -> None:
-    """Write the report in at most `room` bytes: a table of the causes, and as many causes in full as fit."""
-    causes = [finding for finding in report.findings if finding.explained_by is None]
-    graver = [finding for finding in causes if finding.severity > Severity.INFO]
-    ends = [f"### kvdiag: {verdict(report)}"], list(_foot(report, options))
+def write_bounded(report: ReportText, stream: TextIO, room: int) -> None:
+    """The same in so many bytes: a table of failures and notes, and failures in full, of both as many as fit."""
+    count = len(report.failures) + len(report.notes)
+    ends = [f"### kvdiag: {report.verdict}"], list(_foot(report))
     room -= sum(map(_size, ends)) + SPARE
-    rows = _fitting(([_row(finding, options)] for finding in causes), room // 4)
-    full = _fitting(
-        (list(_full(one, _symptoms_of(one, report), options)) for one in graver), room - sum(map(_size, rows))
-    )
-    left = [] if len(rows) == len(causes) else ["", f"{len(causes) - len(rows)} more causes are not in the table."]
-    left += (
-        [] if len(full) == len(graver) else ["", f"In full: the first {len(full)} of {len(graver)}, for want of room."]
-    )
+    both = (finding for found in (report.failures, report.notes) for finding in found)
+    rows = _fitting(([_row(finding)] for finding in both), room // 4)
+    blocks = (list(_full(finding, is_open=not number)) for number, finding in enumerate(report.failures))
+    full = _fitting(blocks, room - sum(map(_size, rows)))
+    left = [] if len(rows) == count else ["", f"{count - len(rows)} more are not in the table."]
+    if len(full) < len(report.failures):
+        left += ["", f"In full: the first {len(full)} of {len(report.failures)}, for want of room."]
     head, foot = ends
     for block in (head, TABLE if rows else (), *rows, *full, left, foot):
         stream.writelines(f"{line}\n" for line in block)
 
 
 def _fitting(blocks: Iterable[Sequence[str]], room: int) -> list[Sequence[str]]:
-    """Return the first blocks that fit into `room` bytes."""
-    fitting: list[Sequence[str]] = []
+    """The first blocks that take no more bytes than there is room for."""
+    shown: list[Sequence[str]] = []
     for block in blocks:
         room -= _size(block)
         if room < 0:
             break
-        fitting.append(block)
-    return fitting
+        shown.append(block)
+    return shown
 
 
 def _size(block: Sequence[str]) -> int:
     return sum(len(line.encode("utf-8", "backslashreplace")) + 1 for line in block)
 
 
-def _row(finding: Finding, options: RenderOptions) -> str:
-    sure = "" if finding.verdict is Verdict.CONFIRMED else " (possible)"
-    subject = code(f"{finding.subject.kind} {finding.subject.name}", options)
-    return f"| {finding.severity.label} | {escape_markdown(finding.row_title + sure, options)} | {subject} |"
+def _row(finding: FindingText) -> str:
+    cells = (
+        finding.severity.label,
+        escape_markdown(short_ids(finding.row_title) + _sure(finding)),
+        code(short_ids(finding.subject.short)),
+        finding.state_word,
+        to_datetime(finding.begins).strftime("%Y-%m-%d %H:%M:%S"),
+        str(finding.count),
+    )
+    return f"| {' | '.join(cells)} |"
 
 
-def _symptoms_of(cause: Finding, report: Report) -> list[Finding]:
-    return [one for one in report.findings if one.explained_by == cause.key]
+def _sure(finding: FindingText) -> str:
+    return " (possible)" if finding.is_possible else ""
 
 
-def _foot(report: Report, options: RenderOptions) -> Iterator[str]:
-    if report.errors.groups:
-        groups = len(report.errors.groups)
-        yield from (
-            "",
-            f"Not explained: {report.errors.unexplained} error lines in {groups} groups; see `kvdiag errors`.",
-        )
+def _foot(report: ReportText) -> Iterator[str]:
+    if groups := len(report.errors.groups):
+        yield from ("", f"Not explained: {report.errors.rest} error lines in {groups} groups; see `kvdiag errors`.")
     for problem in report.problems[:MOST_PROBLEMS]:
-        yield from ("", f"Not read: {escape_markdown(problem, options)}")
+        yield from ("", f"Not read: {escape_markdown(problem)}")
     if len(report.problems) > MOST_PROBLEMS:
         yield from ("", f"Nor {len(report.problems) - MOST_PROBLEMS} more.")
 
 
-def verdict(report: Report) -> str:
-    """Return a one-line summary: the number of failures, the highest severity, the number of notes."""
-    found, noted = failures(report.findings), notes(report.findings)
-    more = f"; {len(noted)} note{'' if len(noted) == 1 else 's'}" if noted else ""
-    if not found:
-        is_read = any(reading.records for reading in report.inputs)
-        return f"no failure found{more}" if is_read else "no log lines recognized"
-    worst = max(incident[0].severity for incident in found)
-    return f"{len(found)} failure{'' if len(found) == 1 else 's'} found, the worst {worst.label}{more}"
-
-
-def _full(finding: Finding, symptoms: Sequence[Finding], options: RenderOptions) -> Iterator[str]:
-    head = f"{finding.severity.label}: {finding.title}"
+def _full(finding: FindingText, *, is_open: bool) -> Iterator[str]:
+    """A failure in the order of the report for a terminal, all its steps and lines with it."""
+    head = escape_markdown(f"{finding.severity.label}: {short_ids(finding.title)}{_sure(finding)}")
+    yield from ("", f"<details{' open' if is_open else ''}><summary>{head}</summary>", "")
     yield from (
+        escape_markdown(finding.state),
         "",
-        f"<details><summary>{escape_markdown(head, options)}</summary>",
+        escape_markdown(named(finding, most=MOST_VICTIMS)),
         "",
-        escape_markdown(finding.says, options),
-        "",
+        escape_markdown(finding.says),
     )
-    yield escape_markdown(" ".join(finding.cause.split()), options)
-    for one in finding.doubts:
-        yield from ("", f"Not certain: {escape_markdown(format_doubt(one), options)}")
-    yield from ("", "Evidence", "", *_fenced(evidence_lines(finding, options)))
-    if finding.fix:
-        yield from ("", "What to do", "")
-    for number, fix in enumerate((safe_fix(one, redact=options.redact) for one in finding.fix), start=1):
-        guard = f" Only when {fix.after}." if fix.after else ""
-        yield f"{number}. {escape_markdown(fix.text + guard, options)}"
-        if fix.run:
-            yield from (f"   {line}" for line in _fenced([clean(fix.run, redact=options.redact)]))
-    for symptom in symptoms:
-        yield from ("", f"Explains {code(symptom.rule.name, options)}: {escape_markdown(symptom.says, options)}")
-    yield from ("", "</details>")
+    for step in finding.steps[:1]:
+        yield from ("", f"First: {escape_markdown(step.text)}", *_run(step, ""))
+    yield from ("", *_fenced(evidence_lines(finding)), "", f"Why: {escape_markdown(' '.join(finding.why))}")
+    yield from (line for text in finding.versions for line in ("", escape_markdown(text)))
+    if finding.steps[1:]:
+        yield from ("", "Next:", "")
+    for number, step in enumerate(finding.steps[1:], start=2):
+        yield from (f"{number}. {escape_markdown(step.text)}", *_run(step, "   "))
+    yield from (line for doubt in finding.doubts for line in ("", f"Not certain: {escape_markdown(doubt)}"))
+    for symptom in finding.symptoms:
+        yield from ("", f"Explains {code(symptom.rule)}: {escape_markdown(symptom.text)}")
+    yield from ("", f"More: {code(explain_command(finding.rule))}", "", "</details>")
 
 
-def escape_markdown(text: str, options: RenderOptions) -> str:
-    """Escape text so that it contains no Markdown, HTML, mention, issue reference or link."""
-    return _LINKS.sub(
-        lambda found: f"{found[1]}&#{ord(found[2])};", _MARKUP.sub(r"\\\1", clean(text, redact=options.redact))
-    )
+def _run(step: StepText, margin: str) -> Iterator[str]:
+    """The command of a step as a block, or why there is none."""
+    if step.run:
+        yield from (margin + line for line in ("", *_fenced([step.run], "bash"), ""))
+    elif step.withheld:
+        yield f"{margin}({escape_markdown(step.withheld)})"
 
 
-def code(text: str, options: RenderOptions) -> str:
-    """Return text as inline code that is also valid in a table, fenced by enough backquotes."""
-    shown_text = clean(text, redact=options.redact).replace("|", "\\|")
+def escape_markdown(text: str) -> str:
+    """Words in which nothing is a sign of Markdown or HTML, a mention, a reference or a link."""
+    return _LINKS.sub(lambda found: f"{found[1]}&#{ord(found[2])};", _MARKUP.sub(r"\\\1", text))
+
+
+def code(text: str) -> str:
+    """Words as code, in a table too; between as many backquotes as they do not have in a row."""
+    shown_text = text.replace("|", "\\|")
     quote = "`" * (_longest_run(shown_text) + 1)
     space = " " if shown_text[:1] == "`" or shown_text[-1:] == "`" else ""
     return f"{quote}{space}{shown_text}{space}{quote}"
 
 
-def _fenced(lines: Sequence[str]) -> list[str]:
+def _fenced(lines: Sequence[str], language: str = "text") -> list[str]:
     fence = "`" * max(3, max((_longest_run(line) for line in lines), default=0) + 1)
-    return [f"{fence}text", *lines, fence]
+    return [f"{fence}{language}", *lines, fence]
 
 
 def _longest_run(text: str) -> int:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TextIO
+from typing import Any
 
 from kvdiag.model.report import Report
-from kvdiag.report import RenderOptions
 from kvdiag.report.json_report import finding as plain
-from kvdiag.report.jsontext import json_text
+from kvdiag.report.jsontext import Lines
 
 
-def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
-    """Write one line for each finding, causes first."""
-    rows = (plain(finding, redact=options.redact) for finding in report.findings)
-    stream.writelines(json_text(row, redact=options.redact) for row in rows)
+def value(report: Report, *, redact: bool) -> Lines[dict[str, Any]]:
+    """A line a finding, causes first."""
+    return Lines(plain(finding, redact=redact) for finding in report.findings)

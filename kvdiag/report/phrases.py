@@ -110,8 +110,8 @@ def format_span(begins: int, ends: int) -> str:
     return f"{first} to {last.partition(' ')[2] if first[:10] == last[:10] else last} UTC"
 
 
-def format_clock(stamp: int) -> str:
-    """Return a time of day as `20:39:21.779`."""
+def clock(stamp: int) -> str:
+    """`20:39:21.779`."""
     return to_datetime(stamp).strftime("%H:%M:%S.%f")[:-3]
 
 
@@ -187,3 +187,14 @@ def common_folder(report: Report) -> str:
     if len(sources) < 2 or not all("/" in source for source in sources) or len({s[0] == "/" for s in sources}) > 1:
         return ""
     return os.path.commonpath([source.rpartition("/")[0] for source in sources])
+
+
+def verdict(report: Report) -> str:
+    """`2 failures found, the worst high; 1 note`."""
+    found, noted = failures(report.findings), notes(report.findings)
+    more = f"; {_count_noun(len(noted), 'note')}" if noted else ""
+    if not found:
+        is_read = any(reading.records for reading in report.inputs)
+        return f"no failure found{more}" if is_read else "no log lines recognized"
+    worst = max(incident[0].severity for incident in found)
+    return f"{_count_noun(len(found), 'failure')} found, the worst {worst.label}{more}"

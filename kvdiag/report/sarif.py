@@ -9,17 +9,15 @@ https://docs.github.com/en/code-security/code-scanning/integrating-with-code-sca
 
 from __future__ import annotations
 
-from typing import Any, TextIO
+from typing import Any
 
 from kvdiag.model.report import Evidence, Finding, Report
 from kvdiag.model.rule import Rule
 from kvdiag.model.values import Severity, Verdict
-from kvdiag.report import RenderOptions
 from kvdiag.report.addresses import uri
 from kvdiag.report.cause_phrases import explain_command
 from kvdiag.report.doubts import format_doubt
 from kvdiag.report.fingerprint import fingerprint
-from kvdiag.report.jsontext import write_json
 from kvdiag.report.safe_commands import safe_fix
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -32,10 +30,10 @@ Plain = dict[str, Any]
 _PROBLEM = {"error": "error", "warning": "warning", "note": "recommendation"}
 
 
-def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
-    """Write one SARIF log with one run. Findings beyond `MOST`, the least severe ones, are only counted."""
-    reported = report.findings[:MOST]
-    rules = list({finding.rule.id: finding.rule for finding in reported}.values())
+def value(report: Report, *, redact: bool) -> Plain:
+    """One log with one run; findings beyond `MOST`, which are the least grave, are counted in its properties."""
+    kept = report.findings[:MOST]
+    rules = list({finding.rule.id: finding.rule for finding in kept}.values())
     numbers = {rule.id: number for number, rule in enumerate(rules)}
     driver: Plain = {"name": "kvdiag", "version": report.version, "semanticVersion": report.version}
     driver |= {"informationUri": HOME, "rules": [_rule(rule) for rule in rules]}
@@ -43,10 +41,10 @@ def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
         "tool": {"driver": driver},
         "columnKind": "utf16CodeUnits",
         "invocations": [_invocation(report)],
-        "results": [_result(finding, numbers, report, options) for finding in reported],
-        "properties": {"leftOut": len(report.findings) - len(reported)},
+        "results": [_result(finding, numbers, report, redact=redact) for finding in kept],
+        "properties": {"leftOut": len(report.findings) - len(kept)},
     }
-    write_json({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, stream, redact=options.redact)
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
 def _invocation(report: Report) -> Plain:
@@ -74,13 +72,13 @@ def _rule(rule: Rule) -> Plain:
     return fields | ({"helpUri": link} if link else {})
 
 
-def _result(finding: Finding, numbers: dict[str, int], report: Report, options: RenderOptions) -> Plain:
+def _result(finding: Finding, numbers: dict[str, int], report: Report, *, redact: bool) -> Plain:
     known = fingerprint(finding)
     fields: Plain = {
         "ruleId": finding.rule.id,
         "ruleIndex": numbers[finding.rule.id],
         "level": level(finding.severity) if finding.verdict is Verdict.CONFIRMED else "note",
-        "message": {"text": _message(finding, options)},
+        "message": {"text": _message(finding, redact=redact)},
         "locations": [_location(one) for one in finding.evidence[:1]] or [_nowhere(report)],
         "relatedLocations": [
             _location(one) | {"id": number, "message": {"text": one.step.replace("_", " ")}}
@@ -100,10 +98,10 @@ def level(severity: Severity) -> str:
     return "error" if severity >= Severity.HIGH else "warning" if severity is Severity.MEDIUM else "note"
 
 
-def _message(finding: Finding, options: RenderOptions) -> str:
+def _message(finding: Finding, *, redact: bool) -> str:
     steps = [
         f"{number}. {fix.text}{f' Only when {fix.after}.' if fix.after else ''}{f' $ {fix.run}' if fix.run else ''}"
-        for number, fix in enumerate((safe_fix(one, redact=options.redact) for one in finding.fix), start=1)
+        for number, fix in enumerate((safe_fix(one, redact=redact) for one in finding.fix), start=1)
     ]
     doubts = [f"Not certain: {format_doubt(doubt)}" for doubt in finding.doubts]
     sure = "" if finding.verdict is Verdict.CONFIRMED else "Possible: "

@@ -1,376 +1,249 @@
-"""Print the report on a terminal: failures, evidence, steps, unexplained errors; at any width, coloured or not."""
+"""The report for a person at a terminal: what failed, since when, what to do first, and the line that shows it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple, TextIO
+from collections.abc import Sequence
+from typing import TextIO
 
-from kvdiag.model.error_groups import Errors
-from kvdiag.model.record import Origin
-from kvdiag.model.report import Evidence, Finding, Need, Report
-from kvdiag.model.rule import Fix
-from kvdiag.model.values import Severity, Verdict
+from kvdiag.model.values import Severity
 from kvdiag.report import RenderOptions
-from kvdiag.report.ansi import BADGES, file_uri, linked, styled
 from kvdiag.report.cause_phrases import explain_command
-from kvdiag.report.doubts import format_doubt
-from kvdiag.report.errors import section
-from kvdiag.report.incidents import Incident, failures, incidents, merged_finding, notes, others_sentence, victims
-from kvdiag.report.overview import MOST_ROWS, overview
-from kvdiag.report.phrases import (
-    common_folder,
-    count_sentence,
-    evidence_message,
-    format_clock,
-    format_time,
-    input_lines,
-    input_summary,
-    nothing_found,
-    span_sentence,
-    subject_lines,
-    symptoms_by_cause,
-    versions_seen,
-)
-from kvdiag.report.safe_commands import safe_fix
+from kvdiag.report.errors import draw_errors
+from kvdiag.report.line_text import LineText
+from kvdiag.report.overview import MOST_ROWS, draw_overview
+from kvdiag.report.phrases import clock
+from kvdiag.report.report_text import FindingText, ReportText, StepText
+from kvdiag.report.screen import BADGES, Piece, Screen, cut
+from kvdiag.report.short import is_named, named, short_ids
 from kvdiag.report.sparkline import sparkline
-from kvdiag.safe.clean import clean, shortened
+from kvdiag.safe.clean import excerpt
 
-EVIDENCE_LINES = 2  # of a log line's message, unless -v
-KEY_LINES = 5  # of the line that shows the fault
-MOST_IN_FULL = 5  # failures; if there are more, each has a few lines only
-MOST_STEPS = 3  # steps after the first one, unless -v
-LONGEST_REASON = 40  # characters of the error at the end of a sentence, to search for in a line
-
-
-class Piece(NamedTuple):
-    """A piece of text on one line, with its colour and its link."""
-
-    text: str
-    colour: str = ""
-    link: str = ""
+# Lines and rows of what is shown without -v: a report of one finding is read on one screen.
+EVIDENCE_LINES = 2  # of a finding among many
+KEY_LINES = 4  # of the line that shows the fault
+WHY_LINES = 3
+CAVEAT_LINES = 2
+MOST_CAVEATS = 2
+MOST_SYMPTOMS = 2
+MOST_NAMED = 3  # victims
+MOST_STEPS = 2  # after the first
+MOST_STEPS_AFTER = 1  # where the fault is over or its pod was deleted
+MOST_IN_FULL = 5  # failures; of more each takes a few lines
 
 
-def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
-    """Print the failures (an overview first if there are several), the notes, unexplained errors and inputs."""
-    writer = _Writer(stream, options, common_folder(report))
-    found, noted = failures(report.findings), notes(report.findings)
+def write(report: ReportText, stream: TextIO, options: RenderOptions) -> None:
+    """What failed, several at a glance first; what is only for information; what nothing explains; what was read."""
+    screen = Screen(stream, options)
     if options.quiet:
-        writer.failures(found, report)
-        if not found:
-            writer.nothing(report, len(noted))
+        _failures(report, screen)
+        if not report.failures:
+            _nothing(report, screen)
         return
-    if len(found) > 1:
-        writer.overview(found, report)
-    writer.failures(found, report)
-    writer.notes(noted, report)
-    writer.needs(report.needs)
-    writer.foot(report)
+    if len(report.failures) > 1:
+        screen.text(f"{report.counts}.", style="bold")
+        screen.blank()
+        draw_overview(report.failures, screen)
+        screen.blank()
+    _failures(report, screen)
+    _notes(report, screen)
+    _needs(report, screen)
+    _foot(report, screen)
 
 
-class _Writer:
-    def __init__(self, stream: TextIO, options: RenderOptions, folder: str) -> None:
-        self.stream, self.options, self.folder = stream, options, folder
-
-    def put(self, *pieces: Piece) -> None:
-        """Print one line."""
-        self.stream.write("".join(map(self._styled, pieces)) + "\n")
-
-    def _styled(self, piece: Piece) -> str:
-        text = styled(piece.text, piece.colour) if self.options.colour else piece.text
-        return linked(text, piece.link) if self.options.links else text
-
-    def overview(self, found: Sequence[Incident], report: Report) -> None:
-        """Print the number of failures and a row for each."""
-        self._paragraph(f"{count_sentence(report)}.", style="bold")
-        self._blank()
-        self.stream.write(overview(found, self.options))
-        self._blank()
-
-    def failures(self, found: Sequence[Incident], report: Report) -> None:
-        """Print each failure: in full, or only its first lines if there are many; all in full with -v."""
-        under = symptoms_by_cause(report.findings)
-        is_full = len(found) <= MOST_IN_FULL or bool(self.options.verbose)
-        for incident in found if is_full or len(found) <= MOST_ROWS else ():
-            if is_full:
-                self.finding(incident, under)
-            else:
-                self._first_screen(incident, most=EVIDENCE_LINES)
-                self._blank()
-
-    def finding(self, incident: Incident, under: Mapping[str, list[Finding]]) -> None:
-        """Print one cause in full, with the symptoms that it explains; for an incident, its first victim."""
-        finding, is_all = incident[0], bool(self.options.verbose)
-        key_line = self._first_screen(incident, most=KEY_LINES)
-        why = finding.cause.split("\n\n")
-        self._section("Why", why if is_all else why[:1])
-        self._section("Versions", [bug.sentence for bug in finding.bugs])
-        self._next(finding)
-        self._evidence([one for one in finding.evidence if one is not key_line])
-        self._doubts(finding)
-        self._explains([symptom for one in incident for symptom in under.get(one.key, ())])
-        if is_all:
-            self._section("Look-alikes", finding.rule.look_alikes)
-            self._section("See", finding.rule.references)
-        self._blank()
-        self._paragraph(f"More: {explain_command(finding.rule.name)}", indent=2)
-        self._blank()
-
-    def _first_screen(self, incident: Incident, *, most: int) -> Evidence | None:
-        """Print title, place, first step and the line that shows the fault; return that line."""
-        finding = incident[0]
-        key_line = _key_evidence(finding)
-        self._head(incident)
-        self._paragraph(finding.says, indent=2)
-        self._first(finding.fix[:1])
-        if key_line is not None:
-            self._blank()
-            self._line(key_line, indent=2, most=most, about=_reason(finding))
-        self._to_collect(finding)
-        return key_line
-
-    def notes(self, noted: Sequence[Incident], report: Report) -> None:
-        """Print findings of severity info, such as a first failed try: one line each, in full with -v."""
-        if noted and not failures(report.findings):
-            known = "known " if report.errors.groups else ""
-            self._paragraph(
-                f"No {known}failure found. {len(noted)} note{'' if len(noted) == 1 else 's'}:", style="bold"
-            )
-        for incident in noted:
-            if self.options.verbose:
-                self.finding(incident, symptoms_by_cause(report.findings))
-            else:
-                finding = incident[0]
-                self._paragraph(f"note: {finding.says}{others_sentence(incident)} ({finding.rule.name})", hang=2)
-        if noted:
-            self._blank()
-
-    def needs(self, needs: Sequence[Need]) -> None:
-        """Print which logs would confirm the possible findings."""
-        if not needs:
-            return
-        self._paragraph("To confirm, collect", style="bold")
-        for need in needs:
-            level = f" at -v={need.verbosity} or more" if need.verbosity else ""
-            span = "with timestamps, covering these lines"
-            if need.begins is not None and need.ends is not None:
-                span = f"from {format_time(need.begins)} to {format_time(need.ends)} UTC"
-                span += " or of a later try" if need.verbosity else ""
-            rules = ", ".join(dict.fromkeys(key.partition(":")[0] for key in need.findings))
-            self._paragraph(f"{need.component} log{level}, {span}: settles {rules}", indent=2, hang=2)
-            if need.run:
-                self._command(need.run)
-        self._blank()
-
-    def foot(self, report: Report) -> None:
-        """Print what was read, so that the user can judge what the absence of findings means."""
-        if not report.findings:
-            self._paragraph(nothing_found(report))
-        self._errors(report.errors)
-        if self.options.verbose:
-            self._activity(report)
-        self._paragraph(", ".join(versions_seen(report.versions)), style="dim")
-        self._paragraph(f"Read {input_summary(report.inputs, self.folder)}", style="dim")
-        for line in input_lines(report.inputs, is_all=bool(self.options.verbose)):
-            self._paragraph(line.replace(f"{self.folder}/", "") if self.folder else line, hang=2, style="dim")
-
-    def nothing(self, report: Report, noted: int) -> None:
-        """Print one line if there is no failure: the inputs, notes and unexplained groups."""
-        left = len(report.errors.groups)
-        more = [f"{noted} for information"] if noted else []
-        more += [f"{left} group{'' if left == 1 else 's'} of errors not explained"] if left else []
-        found = "Nothing was logged in the requested time" if report.is_empty else "No failure found"
-        self.put(Piece(self._clean("; ".join([f"{found} in {input_summary(report.inputs, self.folder)}", *more]))))
-
-    def _activity(self, report: Report) -> None:
-        """Print error lines and findings over the time of the logs."""
-        causes = [finding for finding in report.findings if finding.explained_by is None]
-        alarms = [finding for finding in causes if finding.severity > Severity.INFO]
-        is_all = bool(self.options.verbose)
-        lines = list(
-            sparkline(report, incidents(causes if is_all else alarms or causes), self.options.width, is_all=is_all)
-        )
-        if lines:
-            self._paragraph("When", style="bold")
-        for line in lines:
-            if isinstance(line, str):
-                self._paragraph(line, indent=2, style="dim")
-            else:
-                self.put(Piece(f"  {line.name}  "), Piece(line.columns, _hue(line.severity)))
-        if lines:
-            self._blank()
-
-    def _errors(self, errors: Errors) -> None:
-        """Print the error lines that no finding explains."""
-        lines = list(section(errors, self.options, self.folder))
-        for line in lines:
-            if line.origin is not None:
-                margin, _, rest = line.text.partition(line.place)
-                link = file_uri(line.origin, redact=self.options.redact)
-                self.put(Piece(margin), Piece(line.place, "place", link), Piece(rest))
-            elif line.text.startswith(" "):
-                self.put(Piece(line.text))  # in columns
-            else:
-                self._paragraph(line.text, style="bold")
-        if lines:
-            self._blank()
-
-    def _head(self, incident: Incident) -> None:
-        finding = incident[0]
-        label = f" {finding.severity.label.upper()} "
-        sure = "" if finding.verdict is Verdict.CONFIRMED else " (possible)"
-        first, *more = _wrapped(self._clean(merged_finding(incident).title) + sure, self.options.width - len(label) - 1)
-        self.put(Piece(label, BADGES[finding.severity]), Piece(" "), Piece(first, "bold"))
-        for line in more:
-            self.put(Piece(" " * (len(label) + 1) + line, "bold"))
-        self._paragraph(span_sentence(merged_finding(incident)), indent=2)
-        is_full = bool(self.options.verbose)
-        named = list(subject_lines(finding)) if len(incident) == 1 else [victims(incident, is_full=is_full)]
-        for line in named if is_full else named[:1]:
-            self._paragraph(line, indent=2, hang=2)
+def _failures(report: ReportText, screen: Screen) -> None:
+    """Each failure: of many what one needs first, of very many none but their rows, unless all is asked for."""
+    is_full = len(report.failures) <= MOST_IN_FULL or bool(screen.options.verbose)
+    for finding in report.failures if is_full or len(report.failures) <= MOST_ROWS else ():
         if is_full:
-            self._paragraph(f"{finding.rule.name} · {finding.rule.id}", indent=2, style="dim")
-        self._blank()
-
-    def _section(self, title: str, paragraphs: Sequence[str]) -> None:
-        if not paragraphs:
-            return
-        self._title(title)
-        for paragraph in paragraphs:
-            self._paragraph(" ".join(paragraph.split()), indent=4)
-
-    def _evidence(self, rows: Sequence[Evidence]) -> None:
-        """Print the other lines of evidence; with -v only."""
-        if not self.options.verbose:
-            rows = rows[:0]
-        if rows:
-            self._title("Evidence")
-        for row in rows:
-            self._line(row, indent=4)
-
-    def _line(self, row: Evidence, *, indent: int, most: int = EVIDENCE_LINES, about: str = "") -> None:
-        """Print a log line: place, time, message. A long message is cut around the text `about`."""
-        many = f", one of {row.total}" if row.total > 1 else ""
-        self._place(row.event.origin, f"{format_clock(row.event.time)}{many}", indent=indent)
-        self._paragraph(self._shortened(evidence_message(row), most, about), indent=indent + 2)
-
-    def _place(self, origin: Origin, rest: str, *, indent: int) -> None:
-        """Print the place of a line unbroken, so that it can be clicked and copied."""
-        place, link = self._clean(self._shown(str(origin))), file_uri(origin, redact=self.options.redact)
-        room = self.options.width - len(place) - indent - 2
-        if len(rest) <= room:
-            self.put(Piece(" " * indent), Piece(place, "place", link), Piece(f"  {rest}"))
+            _finding(finding, report, screen)
         else:
-            self.put(Piece(" " * indent), Piece(place, "place", link))
-            self._paragraph(rest, indent=indent + 2)
-
-    def _first(self, steps: Sequence[Fix]) -> None:
-        """Print the first step of the fix."""
-        for step in self._shown_steps(steps):
-            self._paragraph(f"First: {step.text}{_guard(step)}", indent=2)
-            self._run(step, indent=4)
-
-    def _next(self, finding: Finding) -> None:
-        """Print the further steps of the fix."""
-        steps = finding.fix[1:] if self.options.verbose else finding.fix[1 : MOST_STEPS + 1]
-        if steps:
-            self._title("Next")
-        for number, step in enumerate(self._shown_steps(steps), start=2):
-            self._paragraph(f"{number}. {step.text}{_guard(step)}", indent=4, hang=3)
-            self._run(step, indent=7)
-        left = len(finding.fix) - 1 - len(steps)
-        if left > 0:
-            self._paragraph(f"{left} more step{'' if left == 1 else 's'}: -v", indent=4)
-
-    def _shown_steps(self, steps: Sequence[Fix]) -> list[Fix]:
-        return [safe_fix(one, redact=self.options.redact) for one in steps]
-
-    def _run(self, step: Fix, *, indent: int) -> None:
-        if step.run:
-            self._command(step.run, indent=indent)
-        elif step.withheld:
-            self._paragraph(f"({step.withheld})", indent=indent)
-
-    def _doubts(self, finding: Finding) -> None:
-        if not finding.doubts:
-            return
-        self._section("Caveats", tuple(map(format_doubt, finding.doubts)))
-
-    def _explains(self, symptoms: Sequence[Finding]) -> None:
-        if not symptoms:
-            return
-        self._title("Explains")
-        for incident in incidents(symptoms):
-            symptom = incident[0]
-            way = f" (through {', '.join(symptom.through)})" if symptom.through else ""
-            self._paragraph(f"{symptom.rule.name}: {symptom.says}{others_sentence(incident)}{way}", indent=4, hang=2)
-
-    def _to_collect(self, finding: Finding) -> None:
-        """Print the commands that may show the cause, for a symptom that no finding explains."""
-        if finding.collect:
-            self._blank()
-            self._paragraph("No rule names the cause. If the error above does not show it, collect:", indent=2)
-            for command in finding.collect:
-                self._command(command)
-
-    def _title(self, title: str) -> None:
-        self._blank()
-        self._paragraph(title, indent=2, style="bold")
-
-    def _blank(self) -> None:
-        self.put()
-
-    def _command(self, command: str, *, indent: int = 7) -> None:
-        """Print a command on one line whatever its length, so that it can be copied."""
-        self.put(Piece(f"{' ' * indent}$ "), Piece(self._clean(command), "command"))
-
-    def _paragraph(self, text: str, *, indent: int = 0, hang: int = 0, style: str = "") -> None:
-        """Print text wrapped to the width; lines after the first are indented by `hang` more columns."""
-        for number, line in enumerate(_wrapped(self._clean(text), self.options.width - indent - hang)):
-            margin = " " * (indent + (hang if number else 0))
-            self.put(Piece(margin), Piece(line, style))
-
-    def _clean(self, text: str) -> str:
-        return clean(text, redact=self.options.redact)
-
-    def _shown(self, source: str) -> str:
-        """Return the name of a source without the common folder."""
-        return source.removeprefix(f"{self.folder}/") if self.folder else source
-
-    def _shortened(self, text: str, most: int, about: str = "") -> str:
-        """Shorten a log message to `most` lines; with -v return it whole."""
-        text, room = (
-            self._clean(text),
-            most * (self.options.width - 6),
-        )  # before it is cut: half a secret could not be recognized
-        if self.options.verbose or len(text) <= room:
-            return text
-        at = text.find(self._clean(about)) if about else -1
-        if at < room // 2 or at > len(text) - room // 2:
-            return shortened(text, room)
-        return f"… {text[at - room // 2 : at + room // 2 - 4]} …"
+            _first_screen(finding, report, screen, most=EVIDENCE_LINES)
+            screen.blank()
 
 
-def _key_evidence(finding: Finding) -> Evidence | None:
-    """Return the line that shows the fault best: a counted line with the error text, the shortest of these."""
-    healing = finding.rule.healed.by if finding.rule.healed else ()
-    of_fault = [one for one in finding.evidence if one.step not in healing]
-    rows = [one for one in of_fault if one.step == finding.rule.counts] or of_fault or list(finding.evidence)
-    reason = _reason(finding)
+def _finding(finding: FindingText, report: ReportText, screen: Screen) -> None:
+    """One failure in full, with what it explains."""
+    is_all = bool(screen.options.verbose)
+    _first_screen(finding, report, screen, most=KEY_LINES)
+    _section(screen, "Why", finding.why if is_all else finding.why[:1], most=0 if is_all else WHY_LINES)
+    _section(screen, "Versions", finding.versions)
+    _next_steps(finding, screen)
+    if is_all:
+        _evidence(finding, report, screen)
+    _caveats(finding, screen)
+    _symptoms(finding, screen)
+    if is_all:
+        _section(screen, "Look-alikes", finding.look_alikes)
+        _section(screen, "See", finding.references)
+    screen.text(f"More: {explain_command(finding.rule)}", indent=2)
+    screen.blank()
 
-    def rank(row: Evidence) -> tuple[bool, int]:
-        words = evidence_message(row)
-        return reason not in words, len(words)
 
-    return min(rows, key=rank, default=None)
+def _first_screen(finding: FindingText, report: ReportText, screen: Screen, *, most: int) -> None:
+    """What failed, where it stands, the first thing to do, and the line that shows it."""
+    _head(finding, screen)
+    screen.text(_short(finding.says, screen), indent=2)
+    for step in finding.steps[:1]:
+        screen.text(f"First: {_short(step.text, screen)}", indent=2)
+        _run(step, screen, indent=4)
+    if finding.telling is not None:
+        screen.blank()
+        _line(finding.telling, report, screen, indent=2, most=most, about=finding.reason)
+    if finding.collect:
+        screen.blank()
+        screen.text("No rule names the cause. If the error above does not show it, collect:", indent=2)
+        for command in finding.collect:
+            _command(command, screen, indent=4)
 
 
-def _reason(finding: Finding) -> str:
-    """Return the beginning of the error text in the finding's sentence, to find it in a line."""
-    return finding.says.rstrip(".").rpartition(": ")[2][:LONGEST_REASON]
+def _head(finding: FindingText, screen: Screen) -> None:
+    """Severity and title, state, and what it is about."""
+    label = f" {finding.severity.label.upper()} "
+    title = _short(finding.title, screen) + (" (possible)" if finding.is_possible else "")
+    first, *more = screen.wrapped(title, len(label) + 1)
+    screen.line(Piece(label, BADGES[finding.severity]), Piece(" "), Piece(first, "bold"))
+    for line in more:
+        screen.line(Piece(" " * (len(label) + 1)), Piece(line, "bold"))
+    screen.text(finding.state, indent=2)
+    if screen.options.verbose:
+        for line in (named(finding),) if len(finding.subject.victims) > 1 else finding.subject.lines:
+            screen.text(line, indent=2, hang=2)
+        screen.text(f"{finding.rule} · {finding.id}", indent=2, style="dim")
+    elif not is_named(finding):
+        screen.text(short_ids(named(finding, most=MOST_NAMED)), indent=2, hang=2)
 
 
-def _guard(step: Fix) -> str:
-    return f" Only when {step.after}." if step.after else ""
+def _line(
+    line: LineText, report: ReportText, screen: Screen, *, indent: int, most: int = EVIDENCE_LINES, about: str = ""
+) -> None:
+    """A line of a log: its place in one piece, to click or copy, when it was written, what it says."""
+    many = f", one of {line.count}" if line.count > 1 else ""
+    rest = f"{clock(line.time)}{many}"
+    place = Piece(line.place.removeprefix(f"{report.folder}/") if report.folder else line.place, "place", line.link)
+    if len(place.text) + len(rest) + indent + 2 <= screen.width:
+        screen.line(Piece(" " * indent), place, Piece(f"  {rest}"))
+    else:
+        screen.line(Piece(" " * indent), place)
+        screen.text(rest, indent=indent + 2)
+    room = most * (screen.width - indent - 4)
+    message = line.message if screen.options.verbose else short_ids(excerpt(line.message, room, about))
+    screen.text(message, indent=indent + 2)
+
+
+def _evidence(finding: FindingText, report: ReportText, screen: Screen) -> None:
+    lines = [line for line in finding.lines if line is not finding.telling]
+    if lines:
+        _title(screen, "Evidence")
+    for line in lines:
+        _line(line, report, screen, indent=4)
+
+
+def _next_steps(finding: FindingText, screen: Screen) -> None:
+    """What to do after the first step."""
+    most = MOST_STEPS_AFTER if finding.is_past else MOST_STEPS
+    steps = finding.steps[1:] if screen.options.verbose else finding.steps[1 : most + 1]
+    if steps:
+        _title(screen, "Next")
+    for number, step in enumerate(steps, start=2):
+        screen.text(f"{number}. {_short(step.text, screen)}", indent=4, hang=3)
+        _run(step, screen, indent=7)
+    left = len(finding.steps) - 1 - len(steps)
+    if left > 0:
+        screen.text(f"{left} more step{'' if left == 1 else 's'}: -v", indent=4)
+
+
+def _caveats(finding: FindingText, screen: Screen) -> None:
+    shown = finding.doubts if screen.options.verbose else finding.doubts[:MOST_CAVEATS]
+    left = len(finding.doubts) - len(shown)
+    more = [f"{left} more: -v"] if left else []
+    _section(screen, "Caveats", [*shown, *more], most=0 if screen.options.verbose else CAVEAT_LINES)
+
+
+def _symptoms(finding: FindingText, screen: Screen) -> None:
+    """What the failure explains; without -v one line for each."""
+    is_all = bool(screen.options.verbose)
+    shown = finding.symptoms if is_all else finding.symptoms[:MOST_SYMPTOMS]
+    lines = [f"{one.rule}{f' ×{one.count}' if one.count > 1 else ''}: {_short(one.text, screen)}" for one in shown]
+    if len(lines) < len(finding.symptoms):
+        lines.append(f"and {len(finding.symptoms) - len(lines)} more: -v")
+    if len(lines) == 1 and not is_all:
+        lines = [cut(lines[0], screen.width - len("  Explains  "))]
+    _section(screen, "Explains", lines, most=0 if is_all else 1)
+
+
+def _section(screen: Screen, title: str, paragraphs: Sequence[str], *, most: int = 0) -> None:
+    """A title with its paragraphs; one that fits beside the title is put there."""
+    if len(paragraphs) == 1 and len(paragraphs[0]) + len(title) + 4 <= screen.width:
+        screen.line(Piece(f"  {title}", "bold"), Piece(f"  {paragraphs[0]}"))
+    elif paragraphs:
+        _title(screen, title)
+        for paragraph in paragraphs:
+            screen.text(paragraph, indent=4, most=most)
+
+
+def _notes(report: ReportText, screen: Screen) -> None:
+    """What is no failure: a first try that failed, a fault that passed; a line each unless all is asked for."""
+    if report.notes and not report.failures:
+        known = "known " if report.errors.groups else ""
+        count = len(report.notes)
+        screen.text(f"No {known}failure found. {count} note{'' if count == 1 else 's'}:", style="bold")
+    for finding in report.notes:
+        if screen.options.verbose:
+            _finding(finding, report, screen)
+        else:
+            screen.text(f"note: {short_ids(finding.says)}{finding.others} ({finding.rule})", hang=2)
+    if report.notes:
+        screen.blank()
+
+
+def _needs(report: ReportText, screen: Screen) -> None:
+    """Which logs would turn what is possible into a verdict."""
+    needs = list(report.needs)
+    if not needs:
+        return
+    screen.text("To confirm, collect", style="bold")
+    for need in needs:
+        screen.text(need.text, indent=2, hang=2)
+        if need.run:
+            _command(need.run, screen, indent=4)
+    screen.blank()
+
+
+def _foot(report: ReportText, screen: Screen) -> None:
+    """What was looked at, so that silence can be judged."""
+    if report.silence:
+        screen.text(report.silence)
+    if draw_errors(report.errors, screen, folder=report.folder, is_short=bool(report.failures)):
+        screen.blank()
+    if screen.options.verbose:
+        _when(report, screen)
+    screen.text(report.versions, style="dim")
+    screen.text(f"Read {report.read}", style="dim")
+    for line in report.readings(is_all=bool(screen.options.verbose)):
+        screen.text(line, hang=2, style="dim")
+
+
+def _nothing(report: ReportText, screen: Screen) -> None:
+    """In one line, that there is no alarm, and what that rests on."""
+    groups = len(report.errors.groups)
+    more = [f"{len(report.notes)} for information"] if report.notes else []
+    more += [f"{groups} group{'' if groups == 1 else 's'} of errors not explained"] if groups else []
+    found = "Nothing was logged in the requested time" if report.is_empty else "No failure found"
+    screen.line(Piece("; ".join([f"{found} in {report.read}", *more])))
+
+
+def _when(report: ReportText, screen: Screen) -> None:
+    """Error lines and findings over the time of the logs."""
+    lines = list(sparkline(report, screen.width))
+    if not lines:
+        return
+    screen.text("When", style="bold")
+    for line in lines:
+        if isinstance(line, str):
+            screen.text(line, indent=2, style="dim")
+        else:
+            screen.line(Piece(f"  {line.name}  "), Piece(line.columns, _hue(line.severity)))
+    screen.blank()
 
 
 def _hue(severity: Severity | None) -> str:
@@ -380,7 +253,22 @@ def _hue(severity: Severity | None) -> str:
     return "bad" if severity >= Severity.HIGH else ""
 
 
-def _wrapped(text: str, width: int) -> list[str]:
-    import textwrap
+def _title(screen: Screen, title: str) -> None:
+    screen.text(title, indent=2, style="bold")
 
-    return textwrap.wrap(text, max(20, width), break_on_hyphens=False)
+
+def _run(step: StepText, screen: Screen, *, indent: int) -> None:
+    if step.run:
+        _command(step.run, screen, indent=indent)
+    elif step.withheld:
+        screen.text(f"({step.withheld})", indent=indent)
+
+
+def _command(command: str, screen: Screen, *, indent: int) -> None:
+    """A command on one line whatever its length: it is there to be copied."""
+    screen.line(Piece(f"{' ' * indent}$ "), Piece(command, "command"))
+
+
+def _short(text: str, screen: Screen) -> str:
+    """A text with its long ids shortened, unless all is asked for."""
+    return text if screen.options.verbose else short_ids(text)

@@ -20,25 +20,42 @@ _CONTROL = lazy_regex(
 _COMMAND = lazy_regex(r"#(?=#\w{0,20}\[)|:(?=:[A-Za-z][\w-]{0,40}(?: [^:\n]{0,4000})?::)")
 
 
-def clean(text: str, *, redact: bool = True, newlines: bool = False) -> str:
+class SafeText(str):
+    """Text that may be shown: secrets are redacted, control characters are escaped. Only this module makes it."""
+
+    __slots__ = ()
+
+
+def clean(text: str, *, redact: bool = True, newlines: bool = False) -> SafeText:
     """Text safe for a terminal: control and direction characters shown as escapes, secrets redacted.
 
     `newlines` keeps line ends, for text of our own that has log words in it.
     """
     if not redact:
-        return _escaped(text, newlines=newlines)
+        return SafeText(_escaped(text, newlines=newlines))
     redacted_text = redacted(text)
     shown = _escaped(redacted_text, newlines=newlines)
     # An escape is longer than what it stands for: a value too short to be a secret may now look like one.
-    return shown if shown == redacted_text else redacted(shown)
+    return SafeText(shown if shown == redacted_text else redacted(shown))
 
 
-def shortened(text: str, most: int) -> str:
-    """The beginning and the end of a long text: an error says what happened first and why last."""
+def shortened(text: SafeText, most: int) -> SafeText:
+    """The beginning and the end of a long text: an error says what happened first and why last.
+
+    A text is redacted before it is cut, since half of a secret may not look like one.
+    """
     if len(text) <= most:
         return text
     head = most // 3
-    return f"{text[:head]} … {text[head - most + 3 :]}"
+    return SafeText(f"{text[:head]} … {text[head - most + 3 :]}")
+
+
+def excerpt(text: SafeText, most: int, about: str) -> SafeText:
+    """At most so many characters around the first place of `about`, or the beginning and the end where that is not."""
+    at = text.find(about) if about else -1
+    if len(text) <= most or at < most // 2 or at > len(text) - most // 2:
+        return shortened(text, most)
+    return SafeText(f"… {text[at - most // 2 : at + most // 2 - 4]} …")
 
 
 def json_safe(text: str) -> str:

@@ -12,7 +12,8 @@ import pytest
 
 from kvdiag.analysis.analyze import analyze
 from kvdiag.model.options import Options
-from kvdiag.report import RenderOptions, writer
+from kvdiag.report import RenderOptions
+from kvdiag.report.outputs import write_report
 from tests.conftest import ROOT, run_kvdiag
 
 CHROMIUM = os.environ.get("KVDIAG_CHROMIUM") or shutil.which("chromium") or ""
@@ -51,7 +52,7 @@ def pages(tmp_path_factory) -> Path:
     (logs / "kubelet.log").write_text("".join(line.format(minute, said) for minute in range(10, 40)), "utf-8")
     for name, path in (("failure", "sample-logs/hostpath-driver-lost-state"), ("hostile", str(logs))):
         with (folder / f"{name}.html").open("w", encoding="utf-8") as stream:
-            writer("html")(analyze(Options(paths=(path,)), lanes=True), stream, RenderOptions())
+            write_report("html", analyze(Options(paths=(path,)), lanes=True), stream, RenderOptions())
     words = ["default/db-0", "sample-logs/hostpath-driver-lost-state", "-o", "html"]
     (folder / "timeline.html").write_text(run_kvdiag("timeline", *words, cwd=ROOT).stdout, "utf-8")
     return folder

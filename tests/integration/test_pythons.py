@@ -73,14 +73,15 @@ def test_lines_are_read_alike(python):
 ALL = """
 import io, json, sys
 from kvdiag import analyze
-from kvdiag.report import RenderOptions, writer
+from kvdiag.report import RenderOptions
+from kvdiag.report.outputs import write_report
 
 for folder, options in json.loads(sys.argv[1]):
     said = list(zip(options[::2], options[1::2], strict=True))
     year = next((int(value) for name, value in said if name == "--year"), None)
     versions = dict(value.split("=") for name, value in said if name == "--component")
     out = io.StringIO()
-    writer("json")(analyze(folder, year=year, versions=versions), out, RenderOptions())
+    write_report("json", analyze(folder, year=year, versions=versions), out, RenderOptions())
     print(json.dumps(out.getvalue()))
 """
 

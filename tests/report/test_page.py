@@ -20,7 +20,8 @@ from kvdiag.model.lanes import Bar, Lane, Lanes, Mark
 from kvdiag.model.options import Options
 from kvdiag.model.record import Origin
 from kvdiag.model.report import Finding, Reading, Report
-from kvdiag.report import RenderOptions, writer
+from kvdiag.report import RenderOptions
+from kvdiag.report.outputs import write_report
 from kvdiag.report.page.columns import tone
 from kvdiag.report.page.findings import LEAST
 from tests.conftest import ROOT, SAMPLES
@@ -40,7 +41,7 @@ def sample_report(name: str) -> Report:
 def page_of(report: Report, **options: bool) -> str:
     """Give the page about a report."""
     stream = io.StringIO()
-    writer("html")(report, stream, RenderOptions(**options))
+    write_report("html", report, stream, RenderOptions(**options))
     return stream.getvalue()
 
 

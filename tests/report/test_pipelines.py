@@ -18,8 +18,9 @@ from kvdiag.model.options import Options
 from kvdiag.model.record import Origin
 from kvdiag.model.report import Finding, Report
 from kvdiag.model.values import Severity, Verdict
-from kvdiag.report import REPORTS, RenderOptions, writer
+from kvdiag.report import REPORTS, RenderOptions
 from kvdiag.report.addresses import in_checkout, uri
+from kvdiag.report.outputs import write_report
 
 LOST = "sample-logs/hostpath-driver-lost-state"
 UID = "1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01"
@@ -49,7 +50,7 @@ def hostile() -> Report:
 def written(name: str, report: Report, **options: object) -> str:
     """What an output makes of a report."""
     out = io.StringIO()
-    writer(name)(report, out, RenderOptions(**options))
+    write_report(name, report, out, RenderOptions(**options))
     return out.getvalue()
 
 
@@ -167,7 +168,7 @@ def test_github(monkeypatch, tmp_path):
     lines = written("github", incident()._replace(findings=many)).splitlines()
     assert sum(line.startswith("::error file=sample-logs/") for line in lines) == 10
     assert "2 more without an annotation" in lines[-1]
-    assert summary.read_text("utf-8").count("<details>") == 12
+    assert summary.read_text("utf-8").count("<details") == 12
 
 
 def about(finding: Finding, name: str, **more: object) -> Finding:
@@ -202,10 +203,8 @@ def test_markdown_fits_a_comment():
     many = tuple(about(cause, f"pvc-{n}") for n in range(2000))
     said = written("markdown", incident()._replace(findings=many))
     assert 30_000 < len(said.encode()) < 65_536
-    assert re.search(
-        r"\d+ more causes are not in the table\.\n\nIn full: the first \d+ of 2000, for want of room\.", said
-    )
-    assert said.count("<details>") == said.count("</details>")
+    assert re.search(r"\d+ more are not in the table\.\n\nIn full: the first \d+ of 2000, for want of room\.", said)
+    assert said.count("<details") == said.count("</details>")
 
 
 @pytest.mark.parametrize("name", ["github", "compact", "markdown", "junit", "sarif", "gitlab", "ndjson"])

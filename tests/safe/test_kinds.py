@@ -19,8 +19,9 @@ from kvdiag.fleet.values import Bundle
 from kvdiag.inputs.readers import ReplayReader
 from kvdiag.inputs.source import Source
 from kvdiag.model.options import Options
-from kvdiag.report import REPORTS, RenderOptions, writer
+from kvdiag.report import REPORTS, RenderOptions
 from kvdiag.report.errors import write_text
+from kvdiag.report.outputs import write_report
 from kvdiag.safe.secrets import REDACTED, redacted
 from tests.safe.kinds import CARRIERS, CASES, FORMS, KNOWN, NEXT, POSITIONS, leaks
 from tests.safe.kinds import Case as Secret
@@ -136,7 +137,7 @@ def told(said: str) -> list[str]:
 def test_no_report_tells_a_kind(form, is_redacted, case):
     """No form of a report has a piece of a secret; without redaction one has."""
     out = io.StringIO()
-    writer(form)(case[1], out, RenderOptions(redact=is_redacted, verbose=1, width=100))
+    write_report(form, case[1], out, RenderOptions(redact=is_redacted, verbose=1, width=100))
     assert bool(told(out.getvalue())) is not is_redacted
 
 

@@ -5,29 +5,31 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import TextIO
 
 from kvdiag.model.lanes import Lane, Lanes
-from kvdiag.model.report import Finding, Need, Report
+from kvdiag.model.report import Finding, Report
 from kvdiag.model.values import Severity
 from kvdiag.report import RenderOptions
-from kvdiag.report.errors import section
+from kvdiag.report.errors import error_lines
 from kvdiag.report.incidents import failures, notes
-from kvdiag.report.markdown import verdict
+from kvdiag.report.line_text import ErrorsText
 from kvdiag.report.page.columns import Sources, columns, tone
 from kvdiag.report.page.findings import MOST_ROWS, FindingRenderer, anchor
 from kvdiag.report.page.model import MissingLog, Page, Strip
-from kvdiag.report.page.render import write_page
-from kvdiag.report.phrases import common_folder, format_span, input_lines, input_summary, nothing_found, versions_seen
+from kvdiag.report.phrases import (
+    common_folder,
+    format_span,
+    input_lines,
+    input_summary,
+    nothing_found,
+    verdict,
+    versions_seen,
+)
+from kvdiag.report.report_text import need_words
 
 MOST_STRIPS = 12
 WHOLE = 1000  # parts of a strip
 NARROWEST = 4  # parts that a state has at least, so that short ones are visible
-
-
-def write(report: Report, stream: TextIO, options: RenderOptions) -> None:
-    """Write one page with the whole report."""
-    write_page(page_of(report, options), stream, options)
 
 
 def page_of(report: Report, options: RenderOptions) -> Page:
@@ -50,8 +52,8 @@ def page_of(report: Report, options: RenderOptions) -> Page:
         notes=tuple(row for row in rows if row.severity == Severity.INFO.label),
         found=found,
         strips=tuple(strips(lanes, report.findings)),
-        needs=tuple(map(_missing_log, report.needs)),
-        errors=tuple(line.text for line in section(report.errors, options._replace(width=110))),
+        needs=tuple(MissingLog(need_words(need), need.run) for need in report.needs),
+        errors=tuple(error_lines(ErrorsText(report.errors, redact=options.redact), width=110)),
         read=tuple(_read(report)),
         problems=(*report.problems, *report.notes),
         data=picture(lanes, report.findings, sources, options),
@@ -101,16 +103,6 @@ def strip(lane: Lane, begins: int, ends: int) -> Strip:
             (min(at, WHOLE - NARROWEST), wide, tone(bar.state), f"{bar.state} {format_span(bar.begins, bar.ends)}")
         )
     return Strip(f"{lane.kind} {lane.name}", tuple(parts))
-
-
-def _missing_log(need: Need) -> MissingLog:
-    level = f" at -v={need.verbosity} or more" if need.verbosity else ""
-    span = "with timestamps, covering these lines"
-    if need.begins is not None and need.ends is not None:
-        span = f"from {format_span(need.begins, need.ends)}"
-        span += " or of a later try" if need.verbosity else ""
-    rules = ", ".join(dict.fromkeys(key.partition(":")[0] for key in need.findings))
-    return MissingLog(f"{need.component} log{level}, {span}: settles {rules}", need.run)
 
 
 def _read(report: Report) -> Iterator[str]:

@@ -20,7 +20,7 @@ from kvdiag.model.record import Origin
 from kvdiag.model.report import Finding
 from kvdiag.report import RenderOptions
 from kvdiag.report.timeline.row_texts import common_folder
-from kvdiag.safe.clean import clean, json_safe, shortened
+from kvdiag.safe.clean import SafeText, clean, json_safe, shortened
 
 MILLISECOND = 1_000
 LONGEST = 240  # characters of a log line
@@ -171,7 +171,7 @@ class _Columns:
     def _at(self, time: int) -> int:
         return min(LARGEST, max(0, (time - self._begins) // self._unit))
 
-    def _clean(self, text: str) -> str:
+    def _clean(self, text: str) -> SafeText:
         return clean(text, redact=self._redact)
 
 

@@ -12,12 +12,12 @@ from kvdiag.model.report import Finding
 from kvdiag.model.values import SubjectKind, Verdict
 from kvdiag.report import RenderOptions
 from kvdiag.report.doubts import format_doubt
-from kvdiag.report.incidents import Incident, incidents, merged_finding, victims
+from kvdiag.report.incidents import Incident, incident_label, incidents, merged_finding, victims
 from kvdiag.report.page.columns import Sources
 from kvdiag.report.page.model import FindingLink, FullFinding, Line, Row
-from kvdiag.report.phrases import format_clock, format_time, span_sentence, subject_lines, symptoms_by_cause
+from kvdiag.report.phrases import clock, format_time, span_sentence, subject_lines, symptoms_by_cause
 from kvdiag.report.safe_commands import safe_fix
-from kvdiag.safe.clean import clean, shortened
+from kvdiag.safe.clean import SafeText, clean, shortened
 
 ROOM = 1_000_000  # characters of all findings in full, so that a browser opens the page at once
 LEAST = 20  # findings that are always shown in full, whatever their size
@@ -27,6 +27,7 @@ LONGEST_AROUND = 300
 AROUND = 2  # events before and after each line of evidence
 LONGEST_NAMES = 500  # characters of victims' names
 MOST_SYMPTOMS = 100  # symptoms of one cause
+MOST_VICTIMS = 3  # that a row names
 MOST_VICTIMS = 300  # of one incident, with the first
 
 Context = Mapping[tuple[str, str], Sequence[Mark]]
@@ -71,7 +72,7 @@ class FindingRenderer:
 
     def _full_finding(self, incident: Incident) -> FullFinding:
         finding, redact = incident[0], self._options.redact
-        named = subject_lines(finding) if len(incident) == 1 else [victims(incident, is_full=True)]
+        named = subject_lines(finding) if len(incident) == 1 else [_victims(incident)]
         evidence = tuple(self._line(one.event, one.step, one.total) for one in finding.evidence)
         return FullFinding(
             row=self.row(incident),
@@ -123,14 +124,14 @@ class FindingRenderer:
         return Line(
             place=self._sources.place(event.origin),
             date=format_time(event.time)[:10],
-            clock=format_clock(event.time),
+            clock=clock(event.time),
             step=step.replace("_", " ") + (f" ×{many}" if many > 1 else ""),
             text=shortened(self._clean(event.text), longest),
             at=self._sources.at(event.origin),
         )
 
-    def _clean(self, text: str) -> str:
-        """Redact and escape the whole text: a secret that is cut could not be recognized."""
+    def _clean(self, text: str) -> SafeText:
+        """Whole: a secret that is cut cannot be told."""
         return clean(text, redact=self._options.redact)
 
 
@@ -148,8 +149,14 @@ def _context(lanes: Lanes | None) -> Context:
 
 def _subject_text(incident: Incident) -> str:
     if len(incident) > 1:
-        return victims(incident, is_full=False).replace(" (-v names all)", "")
+        return _victims(incident, MOST_VICTIMS)
     return next(iter(subject_lines(incident[0])))
+
+
+def _victims(incident: Incident, most: int | None = None) -> str:
+    names = victims(incident)
+    left = len(names) - len(names[:most])
+    return f"{incident_label(incident)}: {', '.join(names[:most])}" + (f" and {left} more" if left else "")
 
 
 def _node(finding: Finding) -> str:

@@ -23,7 +23,7 @@ from kvdiag.report.timeline.row_texts import (
     skew_text,
     step_name,
 )
-from kvdiag.safe.clean import clean, shortened
+from kvdiag.safe.clean import SafeText, clean, shortened
 
 SHORT = {"kube-controller-manager": "kcm", "external-attacher": "attacher", "external-provisioner": "provisioner"}
 MARK, DOT = "◆", "·"
@@ -111,7 +111,7 @@ class _Renderer:
         width = max(40, self.options.width - indent)
         yield from (margin + line for line in textwrap.wrap(self._clean(text), width, break_on_hyphens=False))
 
-    def _clean(self, text: str) -> str:
+    def _clean(self, text: str) -> SafeText:
         return clean(text, redact=self.options.redact)
 
     def _colour(self, name: str, text: str) -> str:

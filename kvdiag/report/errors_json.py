@@ -1,0 +1,71 @@
+"""Error lines as JSON and YAML: the groups of a report, and all of `kvdiag errors`."""
+
+from __future__ import annotations
+
+from typing import Any, TextIO
+
+from kvdiag.model.error_groups import ErrorGroup, Errors
+from kvdiag.report import RenderOptions
+from kvdiag.report.jsontext import write_json
+from kvdiag.report.timestamps import rfc3339
+
+SCHEMA = "kvdiag.errors/1"
+OUTPUTS = ("text", "json", "yaml")
+Plain = dict[str, Any]
+
+
+def write_errors_json(errors: Errors, stream: TextIO, options: RenderOptions, *, show_benign: bool) -> None:
+    """One object: the figures and groups of a report, and what the other groups belong to."""
+    write_json(_said(errors, show_benign=show_benign), stream, redact=options.redact)
+
+
+def write_errors_yaml(errors: Errors, stream: TextIO, options: RenderOptions, *, show_benign: bool) -> None:
+    """The same as YAML."""
+    from kvdiag.report.yamltext import write_yaml  # 10 ms that the other outputs need not wait for
+
+    write_yaml(_said(errors, show_benign=show_benign), stream, redact=options.redact)
+
+
+def _said(errors: Errors, *, show_benign: bool) -> Plain:
+    known = [group for group in errors.known if group.explained_by or show_benign]
+    return {"schema": SCHEMA, **plain_errors(errors), "known": [_plain_group(group) for group in known]}
+
+
+def plain_errors(errors: Errors) -> Plain:
+    """The figures and groups in JSON's own types."""
+    return {
+        "lines": errors.lines,
+        "explained": errors.explained,
+        "benign": errors.benign,
+        "unlisted": errors.unlisted,
+        "groups": [_plain_group(group) for group in errors.groups],
+        "retried": [
+            {
+                "pod": pod.pod,
+                "count": pod.count,
+                "begins": rfc3339(pod.begins),
+                "ends": rfc3339(pod.ends),
+                "goes_on": pod.is_ongoing,
+            }
+            for pod in errors.retried
+        ],
+    }
+
+
+def _plain_group(group: ErrorGroup) -> Plain:
+    said: Plain = {
+        "component": group.component,
+        "where": group.where,
+        "level": str(group.level),
+        "says": group.message,
+        "count": group.count,
+        "begins": rfc3339(group.begins),
+        "ends": rfc3339(group.ends),
+        "goes_on": group.is_ongoing,
+        "subjects": list(group.subjects),
+        "source": group.origin.source,
+        "line": group.origin.line,
+        "sample": group.sample,
+    }
+    reasons = {"explained_by": group.explained_by, "benign": group.benign}
+    return said | {name: reason for name, reason in reasons.items() if reason}

@@ -1,0 +1,111 @@
+"""Lines of a log, and groups of error lines, as text that may be shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from kvdiag.model.error_groups import ErrorGroup, Errors, RetriedPod
+from kvdiag.model.report import Evidence
+from kvdiag.report.ansi import file_uri
+from kvdiag.report.phrases import evidence_message, message_of_line
+from kvdiag.safe.clean import SafeText, clean
+from kvdiag.safe.secrets import redacted
+
+
+class LineText(NamedTuple):
+    """A line of a log: `message` is without its headers, `text` is whole; `link` leads to its file or is empty.
+
+    `count` is the number of lines like it, `time` in microseconds UTC.
+    """
+
+    source: SafeText
+    number: int
+    link: SafeText
+    time: int
+    step: SafeText
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
+    message: SafeText
+    text: SafeText
+
+    @property
+    def place(self) -> str:
+        """`kubelet.log:162`."""
+        return f"{self.source}:{self.number}"
+
+
+class ErrorText(NamedTuple):
+    """A group of error lines; times are microseconds UTC or None, `line` is the first of them."""
+
+    state: str
+    where: SafeText
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
+    begins: int | None
+    ends: int | None
+    reason: SafeText
+    line: LineText
+
+
+class ErrorsText:
+    """Error lines in groups: those that nothing explains, and those that something does."""
+
+    def __init__(self, errors: Errors, *, redact: bool) -> None:
+        """`redact` is off only where the user asked for it."""
+        self._errors, self._redact = errors, redact
+        self.rest, self.benign, self.unlisted = errors.unexplained, errors.benign, errors.unlisted
+
+    @cached_property
+    def groups(self) -> Sequence[ErrorText]:
+        """Groups that nothing explains."""
+        return [error_text(group, redact=self._redact) for group in self._errors.groups]
+
+    @cached_property
+    def retried(self) -> Sequence[RetriedPod]:
+        """Pods that fail again and again without a finding."""
+        return [pod._replace(pod=clean(pod.pod, redact=self._redact)) for pod in self._errors.retried]
+
+    def known(self, *, show_benign: bool) -> Sequence[ErrorText]:
+        """Groups that a finding explains, and those that are harmless where asked for."""
+        shown = (group for group in self._errors.known if group.explained_by or show_benign)
+        return [error_text(group, redact=self._redact) for group in shown]
+
+
+def line_text(evidence: Evidence, *, redact: bool) -> LineText:
+    """A line that a finding rests on."""
+    event = evidence.event
+    return LineText(
+        source=clean(event.origin.source, redact=redact),
+        number=event.origin.line,
+        link=clean(file_uri(event.origin, redact=redact)),
+        time=event.time,
+        step=clean(evidence.step.replace("_", " "), redact=redact),
+        count=evidence.total,
+        message=clean(evidence_message(evidence), redact=redact),
+        text=clean(event.text, redact=redact),
+    )
+
+
+def error_text(group: ErrorGroup, *, redact: bool) -> ErrorText:
+    """A group of error lines, with the first of them."""
+    message = message_of_line(group.sample)
+    message = redacted(message) if redact else message  # before its lines are joined: some secrets end with their line
+    line = LineText(
+        source=clean(group.origin.source, redact=redact),
+        number=group.origin.line,
+        link=clean(file_uri(group.origin, redact=redact)),
+        time=group.begins or 0,
+        step=clean(""),
+        count=group.count,
+        message=clean(" ".join(message.split()), redact=redact),
+        text=clean(group.sample, redact=redact),
+    )
+    return ErrorText(
+        state="ongoing" if group.is_ongoing else "stopped" if group.count > 1 else "once",
+        where=clean(group.where or group.component or group.origin.source.rpartition("/")[2], redact=redact),
+        count=group.count,
+        begins=group.begins,
+        ends=group.ends,
+        reason=clean(group.explained_by or group.benign, redact=redact),
+        line=line,
+    )

@@ -1,0 +1,337 @@
+"""A report as text that may be shown: each finding built once, for every output that a person reads.
+
+An output gets a `ReportText` and no `Report`: no word of a log reaches it before secrets are redacted and control
+characters are escaped. Findings are built when an output asks for them: a report of 100,000 findings shows a few.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple, overload
+
+from kvdiag.model.error_groups import Histogram
+from kvdiag.model.report import Finding, Need, Report
+from kvdiag.model.rule import Fix
+from kvdiag.model.values import Severity, State, Verdict
+from kvdiag.report.doubts import format_doubt
+from kvdiag.report.incidents import (
+    Incident,
+    and_more,
+    failures,
+    incident_label,
+    incidents,
+    merged_finding,
+    notes,
+    victims,
+)
+from kvdiag.report.line_text import ErrorsText, LineText, line_text
+from kvdiag.report.phrases import (
+    common_folder,
+    count_sentence,
+    format_span,
+    input_lines,
+    input_summary,
+    nothing_found,
+    span_sentence,
+    subject_lines,
+    symptoms_by_cause,
+    verdict,
+    versions_seen,
+)
+from kvdiag.safe.clean import SafeText, clean
+
+LONGEST_REASON = 40  # characters of what a sentence ends with: enough to find it in a log line
+COMMAND_WITHHELD = "command left out: a name in it looks like a secret"
+
+
+class StepText(NamedTuple):
+    """One step of what to do: `run` is a command or empty, `withheld` why there is none."""
+
+    text: SafeText
+    run: SafeText
+    withheld: SafeText
+
+
+class SymptomText(NamedTuple):
+    """A finding that another explains."""
+
+    rule: SafeText
+    text: SafeText
+    count: int = 1  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
+
+
+class SubjectText(NamedTuple):
+    """What a finding is about: `volume pvc-1` as `name`, `default/db-0` or `17 pods of worker-1` as `short`.
+
+    `lines` have the ids that one would search the logs for, `victims` the name of each subject of one fault.
+    """
+
+    name: SafeText
+    short: SafeText
+    lines: tuple[SafeText, ...]
+    victims: tuple[SafeText, ...]
+    node: SafeText
+
+    @property
+    def name_on_node(self) -> str:
+        """`volume pvc-1 on worker-1`, for a line in a log."""
+        return f"{self.name} on {self.node}" if self.node else self.name
+
+
+class FindingText(NamedTuple):
+    """One failure or note. Of one fault with many victims it describes the first.
+
+    `title` names the object, `row_title` does not, for a table that has it beside. `state` is a sentence, `state_word`
+    one word or empty.
+    Times are microseconds UTC. `telling` shows the fault best among `lines`.
+    """
+
+    key: SafeText
+    rule: SafeText
+    id: SafeText
+    severity: Severity
+    is_possible: bool
+    title: SafeText
+    row_title: SafeText
+    subject: SubjectText
+    state: SafeText
+    state_word: str
+    begins: int
+    ends: int
+    healed: int | None
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
+    says: SafeText
+    others: SafeText
+    steps: tuple[StepText, ...]
+    lines: tuple[LineText, ...]
+    telling: LineText | None
+    reason: SafeText
+    why: tuple[SafeText, ...]
+    versions: tuple[SafeText, ...]
+    doubts: tuple[SafeText, ...]
+    collect: tuple[SafeText, ...]
+    look_alikes: tuple[SafeText, ...]
+    references: tuple[SafeText, ...]
+    symptoms: tuple[SymptomText, ...]
+
+    @property
+    def is_past(self) -> bool:
+        """Whether the fault ended before the logs did, by itself or with its pod."""
+        return self.state_word in {State.OVER, State.DELETED}
+
+
+class NeedText(NamedTuple):
+    """A log that would settle possible findings, and the command that collects it."""
+
+    text: SafeText
+    run: SafeText
+
+
+class ReportText:
+    """What an output for a person shows of a report."""
+
+    def __init__(self, report: Report, *, redact: bool = True) -> None:
+        """`redact` is off only where the user asked for it."""
+        self._report, self._redact = report, redact
+        self.version = report.version
+        self.span = report.span
+        self.folder = common_folder(report)
+
+    @cached_property
+    def failures(self) -> Findings:
+        """Each failure once, the gravest first."""
+        return Findings(failures(self._report.findings), self)
+
+    @cached_property
+    def notes(self) -> Findings:
+        """What is only for information."""
+        return Findings(notes(self._report.findings), self)
+
+    @cached_property
+    def causes(self) -> Findings:
+        """Every finding that nothing explains, those of one incident one by one, notes too."""
+        return Findings([(one,) for one in self._report.findings if one.explained_by is None], self)
+
+    @property
+    def verdict(self) -> SafeText:
+        """`2 failures found, the worst high; 1 note`."""
+        return self.safe(verdict(self._report))
+
+    @property
+    def counts(self) -> SafeText:
+        """`2 failures: 1 high, 1 medium; 3 symptoms explained; 1 note`."""
+        return self.safe(count_sentence(self._report))
+
+    @property
+    def counts_by_rule(self) -> Counter[tuple[SafeText, str, str, str]]:
+        """How many findings there are of each rule, severity, verdict and role."""
+        found = ((one.rule.name, one.severity.label, one.verdict, one.role) for one in self._report.findings)
+        return Counter((self.safe(rule), severity, str(verdict), str(role)) for rule, severity, verdict, role in found)
+
+    @property
+    def silence(self) -> SafeText:
+        """What it means that nothing was found; empty where something was."""
+        return self.safe("" if self._report.findings else nothing_found(self._report))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was logged in the requested time."""
+        return self._report.is_empty
+
+    @property
+    def problems(self) -> tuple[SafeText, ...]:
+        """Inputs that could not be read."""
+        return tuple(map(self.safe, self._report.problems))
+
+    @property
+    def needs(self) -> Iterator[NeedText]:
+        """Which logs would turn what is possible into a verdict."""
+        return (NeedText(self.safe(need_words(need)), self.safe(need.run)) for need in self._report.needs)
+
+    @property
+    def versions(self) -> SafeText:
+        """`containerd 1.7.24, kubelet 1.33.2`."""
+        return self.safe(", ".join(versions_seen(self._report.versions)))
+
+    @property
+    def read(self) -> SafeText:
+        """`6 logs in lab: 10957 lines, 2026-11-21 20:28:42 to 20:32:52 UTC`."""
+        return self.safe(input_summary(self._report.inputs, self.folder))
+
+    def readings(self, *, is_all: bool) -> Iterator[SafeText]:
+        """Inputs of which little was understood, or all; and how clocks were guessed."""
+        lines = input_lines(self._report.inputs, is_all=is_all)
+        return (self.safe(line.replace(f"{self.folder}/", "") if self.folder else line) for line in lines)
+
+    @cached_property
+    def errors(self) -> ErrorsText:
+        """What nothing explains."""
+        return ErrorsText(self._report.errors, redact=self._redact)
+
+    @property
+    def when(self) -> Histogram:
+        """How many error lines there were when."""
+        return self._report.errors.when
+
+    def safe(self, text: str) -> SafeText:
+        """The text, redacted and escaped."""
+        return clean(text, redact=self._redact)
+
+    def finding(self, incident: Incident) -> FindingText:
+        """One finding in full."""
+        finding, safe = incident[0], self.safe
+        lines = tuple(line_text(one, redact=self._redact) for one in finding.evidence)
+        reason = _reason(finding)
+        whole_finding = merged_finding(incident)
+        return FindingText(
+            key=safe(finding.key),
+            rule=safe(finding.rule.name),
+            id=safe(finding.rule.id),
+            severity=finding.severity,
+            is_possible=finding.verdict is Verdict.POSSIBLE,
+            title=safe(whole_finding.title),
+            row_title=safe(whole_finding.row_title),
+            subject=self._subject(incident),
+            state=safe(span_sentence(whole_finding)),
+            state_word="" if finding.state is State.UNKNOWN else str(finding.state),
+            begins=whole_finding.begins,
+            ends=whole_finding.ends,
+            healed=whole_finding.healed,
+            count=whole_finding.count,
+            says=safe(finding.says),
+            others=safe(and_more(incident)),
+            steps=tuple(step_text(fix, redact=self._redact) for fix in finding.fix),
+            lines=lines,
+            telling=_telling(finding, lines, reason),
+            reason=safe(reason),
+            why=tuple(safe(" ".join(part.split())) for part in finding.cause.split("\n\n")),
+            versions=tuple(safe(bug.sentence) for bug in finding.bugs),
+            doubts=tuple(safe(format_doubt(doubt)) for doubt in finding.doubts),
+            collect=tuple(map(safe, finding.collect)),
+            look_alikes=tuple(safe(" ".join(text.split())) for text in finding.rule.look_alikes),
+            references=tuple(map(safe, finding.rule.references)),
+            symptoms=tuple(self._symptoms(incident)),
+        )
+
+    def _subject(self, incident: Incident) -> SubjectText:
+        subject, safe = incident[0].subject, self.safe
+        node = subject.ids.get("node", "")
+        return SubjectText(
+            name=safe(f"{subject.kind} {subject.name}"),
+            short=safe(incident_label(incident) if len(incident) > 1 else subject.part or subject.name),
+            lines=tuple(safe(line) for line in subject_lines(incident[0]) if line),
+            victims=tuple(map(safe, victims(incident))),
+            node=safe("" if node == subject.name else node),
+        )
+
+    def _symptoms(self, incident: Incident) -> Iterator[SymptomText]:
+        symptoms = [symptom for one in incident for symptom in self._under.get(one.key, ())]
+        for group in incidents(symptoms):
+            way = f" (through {', '.join(group[0].through)})" if group[0].through else ""
+            rule, says = group[0].rule.name, f"{group[0].says}{and_more(group)}{way}"
+            yield SymptomText(self.safe(rule), self.safe(says), len(group))
+
+    @cached_property
+    def _under(self) -> Mapping[str, list[Finding]]:
+        return symptoms_by_cause(self._report.findings)
+
+
+class Findings(Sequence[FindingText]):
+    """Findings that are built when they are asked for, and not kept."""
+
+    def __init__(self, found: Sequence[Incident], text: ReportText) -> None:
+        self._found, self._text = found, text
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    @overload
+    def __getitem__(self, at: int) -> FindingText: ...
+    @overload
+    def __getitem__(self, at: slice) -> Findings: ...
+    def __getitem__(self, at: int | slice) -> FindingText | Findings:
+        if isinstance(at, slice):
+            return Findings(self._found[at], self._text)
+        return self._text.finding(self._found[at])
+
+    def severities(self) -> Iterator[Severity]:
+        """The severity of each, without building it."""
+        return (incident[0].severity for incident in self._found)
+
+
+def step_text(fix: Fix, *, redact: bool) -> StepText:
+    """A step of what to do; without its command where something in that was redacted, since that is another command."""
+    run, guard = clean(fix.run, redact=redact), f" Only when {fix.after}." if fix.after else ""
+    is_whole = run == fix.run
+    return StepText(
+        text=clean(fix.text + guard, redact=redact),
+        run=run if is_whole else clean(""),
+        withheld=clean(fix.withheld if is_whole else COMMAND_WITHHELD, redact=redact),
+    )
+
+
+def need_words(need: Need) -> str:
+    """`kubelet log at -v=4 or more, from … to …: settles pod-start-slow`."""
+    level = f" at -v={need.verbosity} or more" if need.verbosity else ""
+    span = "with timestamps, covering these lines"
+    if need.begins is not None and need.ends is not None:
+        span = f"from {format_span(need.begins, need.ends)}" + (" or of a later try" if need.verbosity else "")
+    rules = ", ".join(dict.fromkeys(key.partition(":")[0] for key in need.findings))
+    return f"{need.component} log{level}, {span}: settles {rules}"
+
+
+def _telling(finding: Finding, lines: Sequence[LineText], reason: str) -> LineText | None:
+    """The line that shows the fault best: one of those that are counted, with the words of the sentence, and short."""
+    healing = finding.rule.healed.by if finding.rule.healed else ()
+    pairs = list(zip(finding.evidence, lines, strict=True))
+    of_fault = [pair for pair in pairs if pair[0].step not in healing]
+    counted = [pair for pair in of_fault if pair[0].step == finding.rule.counts] or of_fault or pairs
+    best = min(counted, key=lambda pair: (reason not in pair[1].message, len(pair[1].message)), default=None)
+    return best[1] if best else None
+
+
+def _reason(finding: Finding) -> str:
+    """How the sentence begins to quote the error, to look for in a line."""
+    return finding.says.rstrip(".").rpartition(": ")[2][:LONGEST_REASON]
