@@ -102,7 +102,7 @@ class Explainer:
         reasons = load_reasons(self._folder / f"{REASONS}.yaml")
         for reason in reasons.values():
             for name in (name for name in reason.rules if name not in names):
-                raise PatternError(reason.place, f"no rule is called {name!r}{suggestion(name, names)}")
+                raise PatternError(reason.place, f"unknown rule {name!r}{suggestion(name, names)}")
         return reasons
 
     def lines(self, source: Input, problem: Problem, change: Change = list) -> Iterator[LinePage]:
@@ -157,9 +157,9 @@ class Explainer:
         kinds = self._patterns.vocabulary.kinds
         for topic in topics.values():
             for kind in (kind for step in topic.steps for kind in step.shows if kind not in kinds):
-                yield PatternError(topic.place, f"no event kind is called {kind!r}{suggestion(kind, kinds)}")
+                yield PatternError(topic.place, f"unknown event kind {kind!r}{suggestion(kind, kinds)}")
             for name in (name for name in topic.see if name not in topics):
-                yield PatternError(topic.place, f"no topic is called {name!r}{suggestion(name, topics)}")
+                yield PatternError(topic.place, f"unknown topic {name!r}{suggestion(name, topics)}")
             for command in (command for answer in topic.answers for command in answer.run):
                 for part in unknown_placeholders(command):
                     yield PatternError(topic.place, f"no distribution defines {part}")

@@ -83,7 +83,7 @@ def _groups(path: Path, kinds: Collection[str]) -> Iterator[PatternError]:
         for group in read_yaml(path.read_text("utf-8"), str(path)).table().values():
             for item in group.sequence():
                 if item.text() not in kinds:
-                    yield item.error(f"no event kind is called {item.text()!r}{suggestion(item.text(), kinds)}")
+                    yield item.error(f"unknown event kind {item.text()!r}{suggestion(item.text(), kinds)}")
 
 
 def _place(fault: PatternError) -> tuple[str, int, int]:

@@ -76,16 +76,16 @@ def shortcomings(proof: RuleProof) -> Iterator[str]:
     rule = proof.rule
     yield from map(failure, proof.failed)
     for mutant in proof.unproven:
-        yield f"{rule.place}: {rule.name}: no test tells it from the rule {mutant.name!r} ({mutant.operator})"
+        yield f"{rule.place}: {rule.name}: no test detects the mutant {mutant.name!r} ({mutant.operator})"
     for name in proof.needless:
-        yield f"{rule.place}: {rule.name}: 'survives' excuses {name!r}, which a test kills or which is no mutant of it"
+        yield f"{rule.place}: {rule.name}: 'survives' excuses {name!r}, which a test detects or which is not a mutant"
 
 
 def too_many(proofs: Sequence[RuleProof]) -> Iterator[str]:
     """Yield a message if too many mutants of a library are excused."""
     every, excused = sum(len(proof.mutants) for proof in proofs), sum(len(proof.excused) for proof in proofs)
     if excused * 100 > every * MOST_EXCUSED:
-        yield f"{excused} of {every} mutants are excused by 'survives', more than {MOST_EXCUSED} %: tests are wanted"
+        yield f"{excused} of {every} mutants are excused by 'survives', more than {MOST_EXCUSED} %: add tests"
 
 
 def problems(proofs: Sequence[RuleProof], *, named: bool) -> Iterator[str]:

@@ -118,4 +118,4 @@ def failure(result: Verdicts) -> str:
     expected = {name or "the subject": verdict for name, verdict in result.test.finds.items()} or "nothing"
     wordings = "".join(f"\n  {words}" for words in result.wordings)
     name = f"{result.test.place}: {result.rule.name}, {result.test.name!r}"
-    return f"{name}: wanted {expected}, got {dict(result.got) or 'nothing'}{wordings and f'; told by{wordings}'}"
+    return f"{name}: expected {expected}, got {dict(result.got) or 'nothing'}{wordings and f'; wordings:{wordings}'}"

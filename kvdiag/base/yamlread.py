@@ -257,7 +257,7 @@ class _Builder:
             if not isinstance(key.value, str):
                 raise key.error("a key must be a word")
             if key.value in pairs:
-                raise key.error(f"the key '{key.value}' is there twice, first in line {pairs[key.value].line}")
+                raise key.error(f"the key '{key.value}' is given twice, first in line {pairs[key.value].line}")
             name = Key(key.value)
             name.place = key.place
             pairs[name] = self._node(next(self._events), depth + 1)

@@ -67,7 +67,7 @@ def node(
         raise UsageError(f"--since: {error}") from None
     for word in (*names, *(service or ())):
         if not NAME.fullmatch(word):
-            raise UsageError(f"{clean(word)!r}: no name of a node or a service")
+            raise UsageError(f"{clean(word)!r}: not a name of a node or service")
     chosen = {"--context": context, "--kubeconfig": kubeconfig}
     kubectl = Kubectl(tuple(f"{name}={value}" for name, value in chosen.items() if value))
     with ExitStack() as stack:

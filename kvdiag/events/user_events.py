@@ -74,4 +74,4 @@ def _misread(entry: Entry, kinds: set[str], read: Mapping[int, Entry]) -> str:
         return f"a sample of {entry.kind} is not read at all: its message does not fit"
     if entry.kind in kinds:
         return f"a sample of {entry.kind} is read as more than one kind: {', '.join(others)}"
-    return f"this line is never seen: {', '.join(others)} has its anchor and is tried first; name that kind instead"
+    return f"this line is never matched: {', '.join(others)} has its anchor and is tried first; use that kind instead"

@@ -120,9 +120,9 @@ def faults(lines: Sequence[Benign], kinds: Container[str] | None = None) -> Iter
     names = Counter(entry.name for entry in lines)
     for entry in lines:
         if names[entry.name] > 1:
-            yield PatternError(entry.place, f"{entry.name} is there twice")
+            yield PatternError(entry.place, f"{entry.name} is given twice")
         if entry.until and kinds is not None and entry.until not in kinds:
-            yield PatternError(entry.place, f"{entry.name}: no event kind is called {entry.until!r}")
+            yield PatternError(entry.place, f"{entry.name}: unknown event kind {entry.until!r}")
         for sample in entry.samples:
             if first_that_fits(lines, sample.encode()) is not entry:
                 yield PatternError(entry.place, f"a sample of {entry.name} is not read as it: {sample}")
@@ -159,5 +159,5 @@ def _number(node: Node) -> int:
 def _duration(node: Node) -> int:
     span = parse_duration(node.text())
     if span is None or span <= 0:
-        raise node.error(f"{node.text()!r} is no duration; write 90s, 5m")
+        raise node.error(f"{node.text()!r} is not a duration; write 90s, 5m")
     return span

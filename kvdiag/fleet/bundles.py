@@ -103,7 +103,7 @@ def _laid_out(address: str, files: Iterable[BundleFile], layout: str) -> Iterato
 
 def _pattern(layout: str) -> re.Pattern[str]:
     if "{node}" not in layout:
-        raise UsageError(f"--layout {layout}: say where the node's name stands, as in {LAYOUT}")
+        raise UsageError(f"--layout {layout}: write {{node}} where the name of the node is, as in {LAYOUT}")
     words = _PLACEHOLDER.split(layout.strip("/"))
     named = {"cluster", "node"}
     parts = [
@@ -113,11 +113,11 @@ def _pattern(layout: str) -> re.Pattern[str]:
     try:
         return re.compile(rf"(?P<bundle>{''.join(parts)})(?=/|$)")
     except re.error as error:
-        raise UsageError(f"--layout {layout}: {error.msg}; {{cluster}} and {{node}} may stand once") from None
+        raise UsageError(f"--layout {layout}: {error.msg}; {{cluster}} and {{node}} may occur once") from None
 
 
 def _checked_name(name: str, where: str) -> str:
     """Return a name from a path or a manifest; raise InputError if it cannot be printed safely."""
     if len(name) > _LONGEST or not name.isprintable() or "/" in name:
-        raise InputError(where, "its cluster or node has no name that can be shown; rename it or give --manifest")
+        raise InputError(where, "the name of its cluster or node cannot be printed; rename it or give --manifest")
     return name

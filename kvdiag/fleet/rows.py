@@ -251,7 +251,7 @@ def _errors(report: Report, relative: Relative) -> Iterator[Row]:
 
 def failed_row(outcome: Outcome, at: int, problem: str = "") -> Mapping[str, Any]:
     """Return the row for a failed bundle, or with `problem` for an unreadable part of one."""
-    step = "mend or remove that input" if problem else outcome.next_step
+    step = "fix or remove that input" if problem else outcome.next_step
     return {
         "place": outcome.place,
         "reason": problem or outcome.reason,

@@ -20,7 +20,7 @@ def read_capabilities(text: str, file: str) -> list[Capability]:
         keys = node.mapping(("capability", "label", "on", "needs", "collect"), ("capability", "label", "on"))
         name, on = keys["capability"].text(), keys["on"].text()
         if name in found:
-            raise node.error(f"{name} is there twice")
+            raise node.error(f"{name} is given twice")
         if on not in list(SubjectKind):
             raise keys["on"].error(f"unknown {on!r}{suggestion(on, [str(kind) for kind in SubjectKind])}")
         need_nodes = keys["needs"].sequence() if "needs" in keys else ()
@@ -39,10 +39,10 @@ def read_capabilities(text: str, file: str) -> list[Capability]:
         )
     for need in needs:
         if need.text() not in found:
-            raise need.error(f"no capability is called {need.text()!r}{suggestion(need.text(), found)}")
+            raise need.error(f"unknown capability {need.text()!r}{suggestion(need.text(), found)}")
     for one in found.values():
         if _is_in_ring(one.name, found):
-            raise PatternError(one.place, f"{one.name} needs itself in the end")
+            raise PatternError(one.place, f"{one.name} needs itself, directly or indirectly")
     return list(found.values())
 
 

@@ -38,7 +38,9 @@ def members(node: Node, keys: Collection[str]) -> Iterator[Node]:
         used: set[str] = set()
         filled = {key: _filled(child, words, used) for key, child in {**shared, **overrides}.items()}
         for word in words.keys() - used:
-            raise words[word].error(f"'{word}' is no key of a rule, and no text has <<{word}>>{suggestion(word, keys)}")
+            raise words[word].error(
+                f"'{word}' is not a key of rules, and no text contains <<{word}>>{suggestion(word, keys)}"
+            )
         yield row._replace(value=filled)
 
 
@@ -51,7 +53,7 @@ def _filled(node: Node, words: Mapping[str, Node], used: set[str]) -> Node:
     text = node.value
     for found in _WORD.finditer(text):
         if found[1] not in words:
-            raise node.error(f"no row says what <<{found[1]}>> is{suggestion(found[1], words)}")
+            raise node.error(f"no row has a value for <<{found[1]}>>{suggestion(found[1], words)}")
         used.add(found[1])
     alone = _WORD.fullmatch(text)
     if alone:

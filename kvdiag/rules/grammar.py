@@ -46,7 +46,7 @@ def read_condition(text: str, known: Collection[str], place: str) -> Condition:
         raise PatternError(place, _error_message(error, text), text, min(error.loc, len(text))) from None
     for name in names_in(condition):
         if name not in known:
-            problem = f"no event is named {name!r}{suggestion(name, known)}"
+            problem = f"unknown event {name!r}{suggestion(name, known)}"
             raise PatternError(place, problem, text, position(name, text), len(name))
     return condition
 

@@ -106,7 +106,7 @@ def _kinds(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[Fault]:
         for number, kind in enumerate(selector.kinds):
             at = f"{path}.kind.{number}" if f"{path}.kind.{number}" in rule.places else f"{path}.kind"
             if kind not in entries:
-                yield at, f"{selector.name}: no event kind is called {kind!r}{suggestion(kind, entries)}"
+                yield at, f"{selector.name}: unknown event kind {kind!r}{suggestion(kind, entries)}"
             if kind in selector.kinds[:number]:
                 yield at, f"{selector.name}: the kind {kind!r} is named twice"
         known = {name for kind in selector.kinds if kind in entries for name in value_names(entries[kind])}
@@ -129,7 +129,7 @@ def _scope(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[Fault]:
     known = [entries[kind] for kind in kinds if kind in entries]
     if known and all(NAMED_BY[rule.per].isdisjoint(value_names(entry)) for entry in known):
         what = "sign" if "sign" in rule.places else "per"
-        yield what, f"per {rule.per}, but no line of {', '.join(sorted(kinds))} names one; say 'per: node'"
+        yield what, f"per {rule.per}, but no line of {', '.join(sorted(kinds))} identifies one; use 'per: node'"
 
 
 def _tests(rule: Rule) -> Iterator[Fault]:
@@ -152,16 +152,16 @@ def _texts(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[Fault]:
         yield "heading", f"a heading has at most {MOST_WORDS} words besides the names in it"
     for path, text in texts_of(rule):
         for slot in sorted(slots_of(text) - known):
-            yield path, f"the slot {{{slot}}} is filled by nothing{suggestion(slot, known)}"
+            yield path, f"the slot {{{slot}}} is unknown{suggestion(slot, known)}"
         yield from ((path, f"no distribution defines {unknown}") for unknown in unknown_placeholders(text))
     for number, fix in enumerate(rule.fix):
         if not fix.after and _IN_NAMESPACE.sub("kubectl ", default_dialect().expand(fix.run).strip()).startswith(
             CHANGES
         ):
-            problem = f"'{fix.run}' changes the node; say under 'after' what must be true before it is run"
+            problem = f"'{fix.run}' changes the node; write under 'after' what must be true before it is run"
             yield f"fix.{number}.run", problem
         for slot in quoted_slots(fix.run):
-            problem = f"the slot {{{slot}}} of '{fix.run}' stands in quotes; it is quoted when it is filled"
+            problem = f"the slot {{{slot}}} of '{fix.run}' is inside quotes; values are quoted when slots are filled"
             yield f"fix.{number}.run", problem
 
 

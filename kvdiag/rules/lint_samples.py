@@ -90,9 +90,9 @@ def _glob_faults(name: str, glob: str, lines: Sequence[str]) -> Iterator[str]:
         for piece in (piece for piece in pieces if found and piece not in found):
             at = found.lower().index(piece.lower())
             logged = found[at : at + len(piece)]
-            yield f"the glob {glob!r} tells upper from lower case, and logs say {logged!r}"
+            yield f"the glob {glob!r} is case-sensitive, but logs contain {logged!r}"
     if name in {*TEXTS, "text"} - {"reason"} and " " in glob and not _WILD.search(glob):
-        yield f"the glob {glob!r} must cover the whole text; write '*' where more may stand"
+        yield f"the glob {glob!r} must match the whole text; write '*' where there may be more"
 
 
 def frequent_anchor(anchor: str, samples: LogSamples) -> Iterator[str]:
@@ -101,7 +101,7 @@ def frequent_anchor(anchor: str, samples: LogSamples) -> Iterator[str]:
     share = sum(part for line, part in samples.frequent_lines.items() if anchor in line)
     if max(kinds, share) > MOST_FREQUENT:
         where = "of all kinds of lines" if kinds > share else "of the lines of an average log"
-        problem = f"the anchor {anchor!r} stands in {round(100 * max(kinds, share))} % {where}"
+        problem = f"the anchor {anchor!r} is in {round(100 * max(kinds, share))} % {where}"
         yield f"{problem}; take words that only this line has"
 
 
@@ -130,7 +130,7 @@ def _shadowed_wording(rule: Rule, kind: str, wording: Wording, samples: LogSampl
     if not matched or own_numbers[0] in matched:
         return
     others = ", ".join(dict.fromkeys(vocabulary.owner(number).kind for number in matched))
-    yield f"this line is never seen: {others} has its anchor and is tried first; name that kind instead"
+    yield f"this line is never matched: {others} has its anchor and is tried first; use that kind instead"
 
 
 def _example(wording: Wording) -> str:

@@ -19,10 +19,10 @@ def lint_sentence(rule: Rule) -> Iterator[PatternError]:
     used = {*names_in(rule.when), *rule.shows, *rule.follows, *by, rule.counts}
     for name in rule.events:
         if name not in used:
-            yield PatternError(rule.place_of(f"events.{name}"), f"the event {name!r} is named but never used")
+            yield PatternError(rule.place_of(f"events.{name}"), f"the event {name!r} is defined but never used")
     bound = set(positive_names(rule.when))
     if not bound:
-        text = "the sentence names nothing that must have happened; an absence alone is no finding"
+        text = "the condition requires no event; an absence alone is not a finding"
         yield PatternError(rule.place_of("when"), text)
     yield from _keys(rule, bound)
     sentence = format_condition(rule.when)
@@ -36,7 +36,7 @@ def _keys(rule: Rule, bound: set[str]) -> Iterator[PatternError]:
     for what, path, names in (*listed, ("cut", "cut", rule.cut)):
         for number, name in enumerate(names):
             if name not in bound:
-                problem = f"the {what} {name!r} is nothing that the sentence asks to have happened"
+                problem = f"the {what} {name!r} is not an event that the condition requires"
                 yield PatternError(rule.place_of(f"{path}.{number}"), problem)
     ends = {c.steps[-1].name for c in _chains(rule.when) if c.within or c.steps[-1].lasting}
     for number, name in enumerate(rule.cut):
@@ -51,10 +51,10 @@ def _clauses(rule: Rule, bound: frozenset[str]) -> Iterator[tuple[str, str]]:
         open_end = absent.after and not absent.before and not absent.within and not absent.to_end
         if open_end:
             text = f"no {absent.name} after {absent.after}"
-            yield absent.name, f"'{text}' has no bound; say 'within 5m', or 'until end' if that is meant"
+            yield absent.name, f"'{text}' has no bound; write 'within 5m', or 'until end' if that is meant"
         for side in (absent.after, absent.before):
             if side and side not in measured:
-                text = f"'no {absent.name}' is measured from {side!r}, which the sentence does not ask to have happened"
+                text = f"'no {absent.name}' is measured from {side!r}, which the condition does not require"
                 yield side, text
     yield from _never_bound(rule.when, bound)
     yield from _reversed_bounds(rule.when)
@@ -84,7 +84,7 @@ def _never_bound(condition: Condition, anywhere: frozenset[str]) -> Iterator[tup
             for side in (absent.after, absent.before):
                 if side in anywhere - bound and (absent.name, side) not in reported:
                     reported.add((absent.name, side))
-                    yield side, f"'no {absent.name}' is measured from {side!r}, which another branch asks for"
+                    yield side, f"'no {absent.name}' is measured from {side!r}, which only another branch requires"
 
 
 def _branches(condition: Condition) -> list[list[Condition]]:
@@ -133,7 +133,7 @@ def _redundant_branches(rule: Rule, condition: Condition) -> Iterator[tuple[str,
                     idle = format_condition(term)
                     yield (
                         next(names_in(term)),
-                        f"'{idle}' adds nothing: where it holds, '{format_condition(covering)}' does",
+                        f"'{idle}' is redundant: if it holds, '{format_condition(covering)}' does too",
                     )
                 yield from _redundant_branches(rule, term)
         case All(terms):

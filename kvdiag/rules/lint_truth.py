@@ -137,7 +137,10 @@ def _unhealed(rule: Rule) -> Iterator[Fault]:
     for what, operations in SUCCESSES.items():
         broken = sorted(f"{one}.failed" for one in operations if f"{one}.failed" in failed)
         if broken and not any(f"{one}.succeeded" in by for one in operations):
-            yield "healed.by", f"{', '.join(broken)} counts, but nothing that heals it shows that the volume was {what}"
+            yield (
+                "healed.by",
+                f"{', '.join(broken)} counts, but no event under 'healed' shows that the volume was {what}",
+            )
 
 
 def _unproven(rule: Rule) -> Iterator[Fault]:
@@ -173,7 +176,10 @@ def lint_look_alikes(rule: Rule, names: frozenset[str]) -> Iterator[Fault]:
             if one > len(rule.look_alikes):
                 yield f"tests.{number}.not-when", f"there is no entry {one} under 'not-when'"
             elif any("info" not in verdict.split() for verdict in test.finds.values()):
-                yield f"tests.{number}.not-when", "a test of what looks alike finds nothing, or a note (info)"
+                yield (
+                    f"tests.{number}.not-when",
+                    "a test with 'not-when' must find nothing, or a finding of severity info",
+                )
 
 
 def rules_in(text: str) -> set[str]:

@@ -98,7 +98,9 @@ class LogSynthesizer:
                     spelled.append(list(islice(self._matching_spellings(kind, line, test.but), 1 if once else None)))
                     if not spelled[-1]:
                         names = ", ".join(line.values)
-                        raise PatternError(test.place, f"no wording of {kind} can be told{names and f' with {names}'}")
+                        raise PatternError(
+                            test.place, f"no wording of {kind} can express the line{names and f' with {names}'}"
+                        )
                 axes[_axis(line)] = tuple(_renderings(line, spelled))
         return axes
 

@@ -145,7 +145,7 @@ def _per(node: Node, top: Mapping[str, Node]) -> str:
     if not nodes:
         raise node.error("the key 'per' is missing")
     if len(nodes) > 1:
-        raise nodes[1].error("'per' is there twice")
+        raise nodes[1].error("'per' is given twice")
     return _one_of(nodes[0], PER)
 
 
@@ -191,7 +191,7 @@ def _healing(node: Node, selectors: Mapping[str, Selector]) -> Healing:
     severity = _severity(keys["severity"]) if "severity" in keys else None
     after = parse_duration(keys["after"].text()) if "after" in keys else 0
     if after is None or after < 0:
-        raise keys["after"].error(f"{keys['after'].text()!r} is no duration; write 90s, 5m")
+        raise keys["after"].error(f"{keys['after'].text()!r} is not a duration; write 90s, 5m")
     names = tuple(_one_of(item, list(selectors)) for item in by)
     return Healing(names, " ".join(keys["says"].text().split()), severity, after)
 

@@ -31,10 +31,10 @@ def _test(node: Node, stories: Mapping[str, RuleTest]) -> RuleTest:
     keys = node.mapping(KEYS, ("finds",))
     sources = [key for key in ("log", "story", "near") if key in keys]
     if len(sources) != 1:
-        raise node.error("a test is a log, a story, or near another one's story")
+        raise node.error("a test has exactly one of 'log', 'story' and 'near'")
     changes = [key for key in CHANGES if key in keys]
     if changes and sources != ["near"]:
-        raise node.error(f"'{changes[0]}' changes the story of the test that is named by 'near'")
+        raise node.error(f"'{changes[0]}' needs 'near', the name of the test whose story it changes")
     base = _base(keys["near"], stories) if "near" in keys else None
     if base is None and "name" not in keys:
         raise node.error("the key 'name' is missing")
@@ -55,13 +55,13 @@ def _numbers(node: Node) -> tuple[int, ...]:
     """Return one number or several, starting from 1."""
     found = [one.text() for one in (node.sequence() if isinstance(node.value, tuple) else [node])]
     if not all(text.isdecimal() and int(text) > 0 for text in found):
-        raise node.error("not-when names entries of the rule's not-when by their numbers, from 1 on")
+        raise node.error("'not-when' of a test has the numbers of entries in the rule's 'not-when', from 1 on")
     return tuple(map(int, found))
 
 
 def _base(node: Node, stories: Mapping[str, RuleTest]) -> RuleTest:
     if node.text() not in stories:
-        raise node.error(f"no story before this one is called {node.text()!r}{suggestion(node.text(), stories)}")
+        raise node.error(f"no earlier story has the name {node.text()!r}{suggestion(node.text(), stories)}")
     return stories[node.text()]
 
 

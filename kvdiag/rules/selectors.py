@@ -29,7 +29,7 @@ def read_groups(node: Node) -> Groups:
     groups: dict[str, tuple[str, ...]] = {}
     for name, child in node.table().items():
         if "." in name:
-            raise child.error(f"'{name}' is no name for a group: kinds have dots, groups have none")
+            raise child.error(f"'{name}' is not a name for a group: kinds have dots, groups have none")
         groups[name] = tuple(item.text() for item in child.sequence())
     return groups
 
@@ -47,7 +47,7 @@ def read_events(node: Node, rule: str, groups: Groups) -> SelectorsAndLines:
         elif "kind" in keys:
             selectors[name] = _selector(name, tuple(_kinds(keys["kind"], groups)), keys, ("kind",))
         else:
-            raise item.error(f"{name!r} names neither a kind nor a line")
+            raise item.error(f"{name!r} has neither 'kind' nor 'line'")
     return selectors, tuple(lines)
 
 
@@ -96,7 +96,7 @@ def _kinds(node: Node, groups: Groups) -> Iterable[str]:
     for item in _items(node):
         word = item.text()
         if word not in groups and "." not in word:
-            raise item.error(f"no group of kinds is called {word!r}{suggestion(word, groups)}")
+            raise item.error(f"unknown group of kinds {word!r}{suggestion(word, groups)}")
         yield from groups.get(word, (word,))
 
 
@@ -107,7 +107,7 @@ def _items(node: Node) -> tuple[Node, ...]:
 def _at_least_one(node: Node) -> tuple[Node, ...]:
     items = _items(node)
     if not items:
-        raise node.error("at least one is expected here")
+        raise node.error("expected at least one item")
     return items
 
 

@@ -72,14 +72,14 @@ def _every(words: Iterator[str], node: Node) -> int:
         return LADDER
     span = _span(next(words, ""), node) if how == "every" else 0
     if not span:
-        raise node.error("behind x6 must stand 'ladder' or 'every 20s'")
+        raise node.error("after x6, write 'ladder' or 'every 20s'")
     return span
 
 
 def _alternatives(text: str, node: Node) -> tuple[str, ...]:
     found = list(_VALUE.finditer(text))
     if not found or "".join(one[0] for one in found) != text:
-        raise node.error(f'{text!r} is no value; write word, "some words" or "one"|"another"')
+        raise node.error(f'{text!r} is not a value; write word, "some words" or "one"|"another"')
     return tuple(re.sub(r"\\(.)", r"\1", one["quoted"]) if one["bare"] is None else one["bare"] for one in found)
 
 
@@ -88,14 +88,14 @@ def _time(text: str, before: int | None, node: Node) -> int:
         return before + _span(text[1:], node)
     found = _TIME.fullmatch(text)
     if not found:
-        raise node.error(f"{text!r} is no time; write 08:00, 08:00:05.5 or, behind another line, +20s")
+        raise node.error(f"{text!r} is not a time; write 08:00, 08:00:05.5 or, after another line, +20s")
     return int(found[1]) * HOUR + int(found[2]) * MINUTE + round(float(found[3] or 0) * SECOND)
 
 
 def _span(text: str, node: Node) -> int:
     length = parse_duration(text)
     if length is None:
-        raise node.error(f"{text!r} is no duration; write 500ms, 20s, 5m or 1h30m")
+        raise node.error(f"{text!r} is not a duration; write 500ms, 20s, 5m or 1h30m")
     return length
 
 
@@ -114,7 +114,7 @@ def _lines_of_kind(story: Story, kind: str, node: Node) -> list[StoryLine]:
     ordinal = int(number) if dot and number.isdecimal() else 0
     found = [line for line in story if (rest if ordinal else kind) in line.kinds]
     if len(found) < max(1, ordinal):
-        raise node.error(f"the story that is varied has no {kind!r}")
+        raise node.error(f"the story of 'near' has no {kind!r}")
     return [found[ordinal - 1]] if ordinal else found
 
 

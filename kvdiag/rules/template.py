@@ -90,12 +90,15 @@ def unfilled(rule: Rule) -> Iterator[tuple[str, str]]:
     """Yield texts of the template that the author has not changed, with the path of their key."""
     for path, text in (("title", rule.title), ("says", rule.says), ("cause", rule.cause)):
         if text.startswith(PLACEHOLDER_TEXTS):
-            yield path, f"'{text}' is the template's; say what it is"
+            yield path, f"'{text}' is text of the template; replace it"
     for number, test in enumerate(rule.tests):
         if LOG in test.log:
-            yield f"tests.{number}.log", f"'{LOG}' is the template's; paste lines of a log"
+            yield f"tests.{number}.log", f"'{LOG}' is text of the template; paste lines of a log"
         if SUBJECT in test.finds:
-            yield f"tests.{number}.finds.{SUBJECT}", f"'{SUBJECT}' is the template's; name the pod, volume or node"
+            yield (
+                f"tests.{number}.finds.{SUBJECT}",
+                f"'{SUBJECT}' is text of the template; name the pod, volume or node",
+            )
 
 
 def new_rule(name: str, family: str, used_ids: Collection[str], *, is_user_rule: bool = False) -> str:

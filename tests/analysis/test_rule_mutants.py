@@ -81,7 +81,7 @@ def test_a_rule_that_is_proven():
 def test_what_is_not_proven(dropped, unproven):
     """Without a test that notices it a mutant is told."""
     (problem,) = shortcomings(proof(dropped))
-    assert f"invented-busy: no test tells it from the rule {unproven!r}" in problem
+    assert f"invented-busy: no test detects the mutant {unproven!r}" in problem
 
 
 def test_an_excuse():
@@ -92,7 +92,7 @@ def test_an_excuse():
     assert list(shortcomings(excused)) == []
     assert [mutant.name for mutant in excused.excused] == [name]
     (problem,) = shortcomings(proof("tests:\n", excuse))
-    assert f"'survives' excuses {name!r}, which a test kills or which is no mutant of it" in problem
+    assert f"'survives' excuses {name!r}, which a test detects or which is not a mutant" in problem
 
 
 def test_too_much_is_excused():
@@ -121,8 +121,16 @@ def test_a_story_in_few_and_in_every_wording():
 def test_what_cannot_be_told():
     """A value that no wording has, and a kind that stands in no log, are errors at the place of the test."""
     for old, new, fault in (
-        ('error="target is busy"', 'image="x"', "no wording of volume.unpublish.failed can be told with image"),
-        ("08:00:10 volume.unpublish.succeeded", "08:00:10 mount.found", "no wording of mount.found can be told"),
+        (
+            'error="target is busy"',
+            'image="x"',
+            "no wording of volume.unpublish.failed can express the line with image",
+        ),
+        (
+            "08:00:10 volume.unpublish.succeeded",
+            "08:00:10 mount.found",
+            "no wording of mount.found can express the line",
+        ),
     ):
         with pytest.raises(PatternError, match=fault):
             proof(old, new)

@@ -57,7 +57,7 @@ def test_text_is_what_was_written():
 @pytest.mark.parametrize(
     ("text", "read", "message"),
     [
-        ("a: 1\na: 2", lambda n: n, "x.yaml:2:1: the key 'a' is there twice, first in line 1"),
+        ("a: 1\na: 2", lambda n: n, "x.yaml:2:1: the key 'a' is given twice, first in line 1"),
         ("a: &b 1", lambda n: n, "anchors and aliases"),
         ("a: *b", lambda n: n, "anchors and aliases"),
         ("a: !!python/object:os.system x", lambda n: n, "the tag"),

@@ -56,7 +56,7 @@ def test_entries_that_cannot_both_count(tmp_path):
     path = tmp_path / "benign.yaml"
     path.write_text(ENTRY.replace("  why:", "  until: tea.made\n  why:") + ENTRY)
     told = {str(fault).partition(" ")[2] for fault in faults(load_benign(path), {"tea.drunk"})}
-    assert {"cold is there twice", "cold: no event kind is called 'tea.made'"} <= told
+    assert {"cold is given twice", "cold: unknown event kind 'tea.made'"} <= told
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_entries_that_cannot_both_count(tmp_path):
         ("  why: It stood.\n", "", ":1:3: the key 'why' is missing"),
         ("  why:", "  wy:", "unknown key 'wy'; did you mean 'why'?"),
         ("  why:", "  most: some\n  why:", ":4:9: 'some' is no number of lines from 1 to 9999"),
-        ("  why:", "  start: a while\n  why:", ":4:10: 'a while' is no duration; write 90s, 5m"),
+        ("  why:", "  start: a while\n  why:", ":4:10: 'a while' is not a duration; write 90s, 5m"),
     ],
 )
 def test_a_fault_has_a_place(old, new, fault, tmp_path):

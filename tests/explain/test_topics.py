@@ -123,9 +123,9 @@ def test_a_file_that_is_no_text(tmp_path):
         (
             "volume.released",
             "volume.releasd",
-            "no event kind is called 'volume.releasd'; did you mean 'volume.released'?",
+            "unknown event kind 'volume.releasd'; did you mean 'volume.released'?",
         ),
-        ("see: [tea]", "see: [teas]", "no topic is called 'teas'; did you mean 'tea'?"),
+        ("see: [tea]", "see: [teas]", "unknown topic 'teas'; did you mean 'tea'?"),
         ("run: [date]", "run: ['{restart:kettle}']", "no distribution defines {restart:kettle}"),
     ],
 )

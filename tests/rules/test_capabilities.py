@@ -45,9 +45,9 @@ def test_what_to_collect():
     ("old", "new", "said"),
     [
         ("on: pod", "on: cloud", "x.yaml:3:41: unknown 'cloud'"),
-        ("needs: [disk]", "needs: [dsk]", "no capability is called 'dsk'; did you mean 'disk'?"),
-        ("needs: [disk]", "needs: [pod]", "needs itself in the end"),
-        ("capability: pod", "capability: disk", "disk is there twice"),
+        ("needs: [disk]", "needs: [dsk]", "unknown capability 'dsk'; did you mean 'disk'?"),
+        ("needs: [disk]", "needs: [pod]", "needs itself, directly or indirectly"),
+        ("capability: pod", "capability: disk", "disk is given twice"),
         ("{journal:runtime since 1h}", "{journal:cloud since 1h}", "no distribution defines {journal:cloud since 1h}"),
         ("label: the pod, ", "", "label"),
     ],
@@ -62,10 +62,10 @@ def test_faults_of_the_file(old, new, said):
 @pytest.mark.parametrize(
     ("parts", "said"),
     [
-        ({}, "say which capability it breaks or suffers from"),
-        ({"breaks": ("dsk",)}, "no capability is called 'dsk'; did you mean 'disk'?"),
+        ({}, "give 'breaks' or 'suffers'"),
+        ({"breaks": ("dsk",)}, "unknown capability 'dsk'; did you mean 'disk'?"),
         ({"breaks": ("disk",), "suffers": ("pod",)}, "it suffers from pod, which needs disk, that it breaks itself"),
-        ({"breaks": ("disk",), "role": Role.SYMPTOM}, "a symptom breaks nothing; say `suffers` instead"),
+        ({"breaks": ("disk",), "role": Role.SYMPTOM}, "a symptom cannot have 'breaks'; use 'suffers'"),
     ],
 )
 def test_faults_of_a_rule(parts, said):

@@ -95,10 +95,10 @@ def test_a_sentence_becomes_a_condition(text, condition):
         ("no a within 5m", f"{THE_END}, found 'within'", 5, 1),
         ("(a then b", "found 'the end of the sentence'", 9, 1),
         ("a)", f"{THE_END}, found ')'", 1, 1),
-        ("a and faild", "no event is named 'faild'; did you mean 'failed'?", 6, 5),
-        ("not (a then faild)", "no event is named 'faild'; did you mean 'failed'?", 12, 5),
-        ("no a after faild", "no event is named 'faild'; did you mean 'failed'?", 11, 5),
-        ("a and zzz", "no event is named 'zzz'; known are a, b, c, failed, no_more", 6, 3),
+        ("a and faild", "unknown event 'faild'; did you mean 'failed'?", 6, 5),
+        ("not (a then faild)", "unknown event 'faild'; did you mean 'failed'?", 12, 5),
+        ("no a after faild", "unknown event 'faild'; did you mean 'failed'?", 11, 5),
+        ("a and zzz", "unknown event 'zzz'; known are a, b, c, failed, no_more", 6, 3),
     ],
 )
 def test_what_is_no_sentence(text, problem, column, width):

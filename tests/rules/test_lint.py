@@ -61,7 +61,7 @@ def faults(text):
     ("heading", "fault"),
     [
         ("Busy: {target_path}[[ of {pod}]]", ""),
-        ("Busy: {imagee}", "the slot {imagee} is filled by nothing"),
+        ("Busy: {imagee}", "the slot {imagee} is unknown"),
         ("a b c d e f g h i j k l: {volume}", ""),
         ("a b c d e f g h i j k l m: {volume}", "at most 12 words besides the names in it"),
         ("NFS server of {volume}", "the text names NFS, but no line"),
@@ -116,18 +116,18 @@ def test_a_sound_rule():
 @pytest.mark.parametrize(
     ("old", "new", "place", "fault"),
     [
-        ("volume.unpublish.succeeded", "volume.unpublish.suceeded", "8:16", "done: no event kind is called 'volume.unpublish.suceeded'; did you mean 'volume.unpublish.succeeded'?"),
+        ("volume.unpublish.succeeded", "volume.unpublish.suceeded", "8:16", "done: unknown event kind 'volume.unpublish.suceeded'; did you mean 'volume.unpublish.succeeded'?"),
         ('error: "*busy*"', 'eror: "*busy*"', "7:49", "failed: its lines say nothing of 'eror'; did you mean 'error'?"),
-        ("events:\n", "events:\n  spare: {kind: csi.nodepublish.called}\n", "7:3", "the event 'spare' is named but never used"),
-        ("when: failed and no", "when: no", "9:7", "the sentence names nothing that must have happened; an absence alone is no finding"),
-        ("when:", "proof: {by: [done], doubt: x}\nwhen:", "9:14", "the proof 'done' is nothing that the sentence asks to have happened"),
-        (" within 5m", "", "9:7", "'no done after failed' has no bound; say 'within 5m', or 'until end' if that is meant"),
-        ("failed and no done after failed", "done and no done after failed", "9:7", "'no done' is measured from 'failed', which the sentence does not ask to have happened"),
+        ("events:\n", "events:\n  spare: {kind: csi.nodepublish.called}\n", "7:3", "the event 'spare' is defined but never used"),
+        ("when: failed and no", "when: no", "9:7", "the condition requires no event; an absence alone is not a finding"),
+        ("when:", "proof: {by: [done], doubt: x}\nwhen:", "9:14", "the proof 'done' is not an event that the condition requires"),
+        (" within 5m", "", "9:7", "'no done after failed' has no bound; write 'within 5m', or 'until end' if that is meant"),
+        ("failed and no done after failed", "done and no done after failed", "9:7", "'no done' is measured from 'failed', which the condition does not require"),
         ("finds: {v: confirmed}", "finds: {}", "17:1", "no test finds anything; give a log in which the signature is found"),
         ("finds: {}", "finds: {v: possible}", "17:1", "no test is a near miss; give a log that looks alike and must find nothing (finds: {})"),
-        ("{pod}", "{pods}", "10:7", "the slot {pods} is filled by nothing; did you mean 'pod'?"),
-        (", after: nothing uses it", "", "15:27", "'umount {target_path}' changes the node; say under 'after' what must be true before it is run"),
-        ("findmnt {target_path}", "findmnt '{target_path}'", "14:10", "the slot {target_path} of 'findmnt '{target_path}'' stands in quotes; it is quoted when it is filled"),
+        ("{pod}", "{pods}", "10:7", "the slot {pods} is unknown; did you mean 'pod'?"),
+        (", after: nothing uses it", "", "15:27", "'umount {target_path}' changes the node; write under 'after' what must be true before it is run"),
+        ("findmnt {target_path}", "findmnt '{target_path}'", "14:10", "the slot {target_path} of 'findmnt '{target_path}'' is inside quotes; values are quoted when slots are filled"),
         ("csi-other", "csi-othr", "16:12", "explains 'csi-othr', but there is no such rule; did you mean 'csi-other'?"),
     ],
 )  # fmt: skip
@@ -147,16 +147,16 @@ def test_a_new_rule(family):
     assert [fault.partition(": ")[0] for fault in found] == [
         f"my-rule.yaml:{place}" for place in ("3:8", "12:7", "13:8", "22:10", "24:26", "26:10")
     ]
-    assert all("is the template's" in fault for fault in found)
+    assert all("is text of the template" in fault for fault in found)
 
 
 @pytest.mark.parametrize(
     ("when", "caret", "fault"),
     [
-        ("failed or failed and done", "failed", "'failed and done' adds nothing: where it holds, 'failed' does"),
-        ("failed or at least 3 failed lasting 1m", "failed", "'at least 3 failed lasting 1m' adds nothing"),
-        ("failed or done then failed within 5m", "done", "'done then failed within 5m' adds nothing"),
-        ("(failed or done) and no done after failed within 5m", "failed", "another branch asks for"),
+        ("failed or failed and done", "failed", "'failed and done' is redundant: if it holds, 'failed' does too"),
+        ("failed or at least 3 failed lasting 1m", "failed", "'at least 3 failed lasting 1m' is redundant"),
+        ("failed or done then failed within 5m", "done", "'done then failed within 5m' is redundant"),
+        ("(failed or done) and no done after failed within 5m", "failed", "only another branch requires"),
         ("failed then done and no failed between done and failed", "failed", "nothing is between done and failed"),
         ("failed within 5m or failed and done", "", ""),
         ("failed and done or failed", "", ""),
@@ -180,7 +180,7 @@ def test_what_can_be_cut():
     """Only the last step of a chain that has a bound can be missing because the log ends."""
     cut = SOUND.replace("explains:", "cut: [failed, done]\nexplains:")
     assert [one for one in faults(cut) if "cut" in one] == [
-        "x.yaml:16:15: the cut 'done' is nothing that the sentence asks to have happened",
+        "x.yaml:16:15: the cut 'done' is not an event that the condition requires",
         "x.yaml:16:7: 'failed' can only be cut off as the last step of a chain with 'within' or 'lasting'",
     ]
     assert faults(re.sub("when: .*", "when: done then failed within 5m", cut.replace(", done]", "]"))) == []
@@ -195,7 +195,7 @@ def test_a_subject_that_no_line_names():
     )
     bare = {kind: entry(kind, "said {reason}") for kind in ENTRIES}
     found = [str(one) for one in lint(read_rule(rule, "x.yaml"), bare, NAMES)]
-    assert "x.yaml:5:6: per pod, but no line of volume.unpublish.failed names one; say 'per: node'" in found
+    assert "x.yaml:5:6: per pod, but no line of volume.unpublish.failed identifies one; use 'per: node'" in found
     assert not [one for one in faults(rule) if "names one" in one]
 
 
@@ -215,13 +215,13 @@ RAW = SOUND.replace("{kind: volume.unpublish.succeeded}", '{line: "%s", anchor: 
     ("rule", "told"),
     [
         (SOUND.replace("*busy*", "*Target is BUSY*"), ""),  # no sample says so either way
-        (SOUND.replace("*busy*", "*Device or resource busy*"), "0.yaml:7:50 the glob '*Device or resource busy*' tells upper from lower case, and logs say 'device or resource busy'"),
-        (SOUND.replace("*busy*", "device or resource busy"), "0.yaml:7:50 the glob 'device or resource busy' must cover the whole text; write '*' where more may stand"),
+        (SOUND.replace("*busy*", "*Device or resource busy*"), "0.yaml:7:50 the glob '*Device or resource busy*' is case-sensitive, but logs contain 'device or resource busy'"),
+        (SOUND.replace("*busy*", "device or resource busy"), "0.yaml:7:50 the glob 'device or resource busy' must match the whole text; write '*' where there may be more"),
         (RAW % ("my driver is lost", "driver is lost"), ""),
-        (RAW % ("kubelet is lost", "kubelet"), "0.yaml:8:43 the anchor 'kubelet' stands in 33 % of the lines of an average log; take words that only this line has"),
-        (RAW % ("Clean up what", "Clean up"), "0.yaml:8:41 the anchor 'Clean up' stands in 15 % of the lines of an average log; take words that only this line has"),
+        (RAW % ("kubelet is lost", "kubelet"), "0.yaml:8:43 the anchor 'kubelet' is in 33 % of the lines of an average log; take words that only this line has"),
+        (RAW % ("Clean up what", "Clean up"), "0.yaml:8:41 the anchor 'Clean up' is in 15 % of the lines of an average log; take words that only this line has"),
         (RAW % ("PLEG is not healthy: pleg was last seen active 3m", "PLEG is not healthy"), ""),
-        (RAW % ("Timed out while waiting for systemd to remove it", "Timed out while waiting for systemd to remove"), "0.yaml:8:3 this line is never seen: cgroup.remove.failed has its anchor and is tried first; name that kind instead"),
+        (RAW % ("Timed out while waiting for systemd to remove it", "Timed out while waiting for systemd to remove"), "0.yaml:8:3 this line is never matched: cgroup.remove.failed has its anchor and is tried first; use that kind instead"),
     ],
 )  # fmt: skip
 def test_words_that_no_log_has(rule, told):
@@ -236,7 +236,7 @@ def test_a_line_of_another_rule():
     entries = [*read_rule(other, "x").lines, *read_rule(line, "y").lines]
     words = LogSamples.from_entries(make_vocabulary(entries), ())
     (found,) = unmatched(read_rule(line, "y"), words)
-    assert found[1].startswith("this line is never seen: line.csi-other.done has its anchor")
+    assert found[1].startswith("this line is never matched: line.csi-other.done has its anchor")
 
 
 def test_two_kinds_of_one_name():

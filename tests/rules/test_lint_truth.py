@@ -90,14 +90,14 @@ def test_a_sound_rule(changed):
         ({"when": "failed and started"}, "when", "'started' is an event of the node and may be hours away; put it in a chain with 'within'"),
         ({"when": "started then failed"}, "when", "'started' is an event of the node and may be hours away; put it in a chain with 'within'"),
         ({"when": "failed or (failed and (started or done))"}, "when", "'started' is an event of the node and may be hours away; put it in a chain with 'within'"),
-        ({"done": "volume.publish.succeeded"}, "healed.by", "volume.unpublish.failed counts, but nothing that heals it shows that the volume was unmounted"),
+        ({"done": "volume.publish.succeeded"}, "healed.by", "volume.unpublish.failed counts, but no event under 'healed' shows that the volume was unmounted"),
         ({"error": MANY}, "events.failed", "'failed' refuses 7 other errors, so it is no proof; name what proves it under 'proof'"),
         ({"breaks": "kubelet.run", "after": "the node is drained"}, "fix.0.after", "kubelet does not run, so no drain ends: its pods stay Terminating"),
         ({"numbers": "1"}, "not-when.1", "no test shows that the rule is silent then; give a near miss with 'not-when: 2'"),
         ({"numbers": "[2, 3]"}, "tests.1.not-when", "there is no entry 3 under 'not-when'"),
         ({"says": "the XFS of {volume} is gone"}, "says", "the text names XFS, but no line, value or component of 'failed' does"),
         ({"says": "the XFS of {volume} is gone", "error": '"!*xfs*"'}, "says", "the text names XFS, but no line, value or component of 'failed' does"),
-        ({"finds": "v: confirmed low"}, "tests.1.not-when", "a test of what looks alike finds nothing, or a note (info)"),
+        ({"finds": "v: confirmed low"}, "tests.1.not-when", "a test with 'not-when' must find nothing, or a finding of severity info"),
     ],
 )  # fmt: skip
 def test_each_fault(changed, path, problem):

@@ -98,17 +98,17 @@ def test_a_table():
 @pytest.mark.parametrize(
     ("text", "old", "new", "fault"),
     [
-        (TABLE, "provider: b,", "", "x.yaml:1:8: no row says what <<provider>> is; known are said"),
-        (TABLE, "provider: b,", "provider: b, sevrity: low,", "x.yaml:11:65: 'sevrity' is no key of a rule, and no text has <<sevrity>>; did you mean 'severity'?"),
+        (TABLE, "provider: b,", "", "x.yaml:1:8: no row has a value for <<provider>>; known are said"),
+        (TABLE, "provider: b,", "provider: b, sevrity: low,", "x.yaml:11:65: 'sevrity' is not a key of rules, and no text contains <<sevrity>>; did you mean 'severity'?"),
         (SIGN, "my driver is lost...", "{error}", "x.yaml:5:51: '{error}' has no text of 4 characters or more to look for"),
-        (SIGN, """['my driver lost "{volume_handle}"', 'my driver is lost...']""", "[]", "x.yaml:5:14: at least one is expected here"),
+        (SIGN, """['my driver lost "{volume_handle}"', 'my driver is lost...']""", "[]", "x.yaml:5:14: expected at least one item"),
         (TABLE, TABLE[TABLE.index("table:") :], "table: []", "x.yaml:9:8: a table has at least one row"),
         (SIGN, "says:", "when: a\nsays:", "x.yaml:5:7: a rule has either a sign or when"),
         (SIGN, ", per: node", "", "x.yaml:1:1: the key 'per' is missing"),
-        (SIGN, "says:", "per: node\nsays:", "x.yaml:5:81: 'per' is there twice"),
+        (SIGN, "says:", "per: node\nsays:", "x.yaml:5:81: 'per' is given twice"),
         (SIGN, "component:", "componet:", "x.yaml:5:87: unknown key 'componet'; did you mean 'component'?"),
         (SIGN, "sign: ", "events: {a: {kind: drivererrors}}\nwhen: a\nx: ", "x.yaml:7:1: unknown key 'x'"),
-        (SIGN, SIGN[SIGN.index("sign") : SIGN.index("says")], "per: node\nevents: {a: {kind: driver-erors}}\nwhen: a\n", "x.yaml:6:20: no group of kinds is called 'driver-erors'; did you mean 'driver-errors'?"),
+        (SIGN, SIGN[SIGN.index("sign") : SIGN.index("says")], "per: node\nevents: {a: {kind: driver-erors}}\nwhen: a\n", "x.yaml:6:20: unknown group of kinds 'driver-erors'; did you mean 'driver-errors'?"),
         (SIGN, SIGN[SIGN.index("sign") : SIGN.index("says")], "per: node\nevents: {a: {kind: driver-errors, witness: both}}\nwhen: a\n", "x.yaml:6:44: unknown 'both'; known are each, one"),
     ],
 )  # fmt: skip
@@ -128,7 +128,7 @@ def test_groups_of_kinds(tmp_path):
     (tmp_path / "kinds.yaml").write_text(KINDS)
     (read,) = load([tmp_path]).rules
     assert read.events["a"].kinds == ("csi.call.failed", "csi.operation.failed", "pod.added")
-    with pytest.raises(PatternError, match=r"k.yaml:1:6: 'a.b' is no name for a group"):
+    with pytest.raises(PatternError, match=r"k.yaml:1:6: 'a.b' is not a name for a group"):
         read_groups(read_yaml("a.b: [x.y]", "k.yaml"))
 
 
@@ -192,7 +192,7 @@ def test_events_of_a_users_own(own):
         ("storage.array.lost", "storage", ["3:5: 'storage' is no kind: thing.action or thing.action.outcome"]),
         ("labl", "labl", ["4:5: unknown key 'labl'; did you mean 'label'?"]),
         ("timeout']", "timeout', 'E0312 08:00:00.000000 1 array.go:7] array is well']", ["3:5: a sample of storage.array.lost is not read at all: its message does not fit"]),
-        ("array does not answer", "Timed out while waiting for systemd to remove", ["3:5: this line is never seen: cgroup.remove.failed has its anchor and is tried first; name that kind instead"]),
+        ("array does not answer", "Timed out while waiting for systemd to remove", ["3:5: this line is never matched: cgroup.remove.failed has its anchor and is tried first; use that kind instead"]),
     ],
 )  # fmt: skip
 def test_faults_of_a_users_events(own, old, new, faults):
@@ -212,10 +212,10 @@ def test_lint_of_a_folder(own):
     told = [str(fault).partition("\n")[0].removeprefix(f"{own}/p/") for fault in check_patterns([own / "p"])[1]]
     assert told == [
         "array-lost.yaml:8:44: lost: its lines say nothing of 'reason'; did you mean 'raeson'?",
-        "array-lost.yaml:10:7: the slot {reason} is filled by nothing; did you mean 'raeson'?",
+        "array-lost.yaml:10:7: the slot {reason} is unknown; did you mean 'raeson'?",
         "events/array.yaml:7:14: unknown placeholder 'raeson'; did you mean 'reason'?",
-        "events/array.yaml:7:14: the anchor 'kubelet' stands in 33 % of the lines of an average log; take words that only this line has",
-        "kinds.yaml:1:25: no event kind is called 'csi.cal.failed'; did you mean 'csi.call.failed'?",
+        "events/array.yaml:7:14: the anchor 'kubelet' is in 33 % of the lines of an average log; take words that only this line has",
+        "kinds.yaml:1:25: unknown event kind 'csi.cal.failed'; did you mean 'csi.call.failed'?",
     ]
 
 

@@ -104,15 +104,15 @@ def test_finds(finds, read):
 @pytest.mark.parametrize(
     ("old", "new", "fault"),
     [
-        ("08:00    ", "8am ", "is no time; write 08:00"),
-        ("+5s", "+5", "'5' is no duration"),
+        ("08:00    ", "8am ", "is not a time; write 08:00"),
+        ("+5s", "+5", "'5' is not a duration"),
         ("pod.added|pod.deleted", "Pod Added", "'Pod' is neither a kind of event nor a component"),
         ("@other", "other", "'other' is neither key=value, @name nor x3 every 20s"),
-        ("x3 every 20s", "x3", "behind x6 must stand 'ladder' or 'every 20s'"),
-        ("x3 every 20s", "x3 every day", "'day' is no duration"),
+        ("x3 every 20s", "x3", "after x6, write 'ladder' or 'every 20s'"),
+        ("x3 every 20s", "x3 every day", "'day' is not a duration"),
         ("finds: confirmed", "finds: confirmd", "unknown 'confirmd'; did you mean 'confirmed'?"),
-        ("finds: confirmed", "finds: confirmed\n  drop: pod.added", "'drop' changes the story of the test that is named by 'near'"),
-        ("finds: confirmed", "finds: confirmed\n  log: x", "a test is a log, a story, or near another one's story"),
+        ("finds: confirmed", "finds: confirmed\n  drop: pod.added", "'drop' needs 'near', the name of the test whose story it changes"),
+        ("finds: confirmed", "finds: confirmed\n  log: x", "a test has exactly one of 'log', 'story' and 'near'"),
     ],
 )  # fmt: skip
 def test_faults(old, new, fault):
@@ -125,9 +125,9 @@ def test_faults(old, new, fault):
 @pytest.mark.parametrize(
     ("near", "fault"),
     [
-        ("near: two hour\n  drop: pod.added", "no story before this one is called 'two hour'; did you mean 'two hours'?"),
-        ("near: two hours\n  drop: pod.removed", "the story that is varied has no 'pod.removed'"),
-        ("near: two hours\n  drop: 2.pod.added", "the story that is varied has no '2.pod.added'"),
+        ("near: two hour\n  drop: pod.added", "no earlier story has the name 'two hour'; did you mean 'two hours'?"),
+        ("near: two hours\n  drop: pod.removed", "the story of 'near' has no 'pod.removed'"),
+        ("near: two hours\n  drop: 2.pod.added", "the story of 'near' has no '2.pod.added'"),
         ("near: two hours\n  keep: pod.added", "write which kind, and how many of it"),
         ("near: two hours\n  delay: pod.added 5m", "write what is delayed and by how much"),
     ],

@@ -24,12 +24,14 @@ def read_baseline(path: Path) -> frozenset[str]:
     try:
         data = json.loads(read_small(path, LARGEST))
         if data["schema"] != SCHEMA:
-            raise UsageError(f"--baseline {path}: no baseline of this version; write it anew with --write-baseline")
+            raise UsageError(
+                f"--baseline {path}: not a baseline of this version; create it again with --write-baseline"
+            )
         return frozenset(str(one["fingerprint"]) for one in data["findings"])
     except OSError as error:
         raise UsageError(f"--baseline {path}: {(error.strerror or str(error)).lower()}") from None
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise UsageError(f"--baseline {path}: no baseline; write one with --write-baseline") from None
+        raise UsageError(f"--baseline {path}: not a baseline; create one with --write-baseline") from None
 
 
 def write_baseline(path: Path, findings: Sequence[Finding]) -> None:

@@ -57,7 +57,7 @@ def _read(node: Node, rules: frozenset[str]) -> Suppression:
     keys = node.mapping(KEYS, required=("rule", "reason", "expires"))
     rule = keys["rule"]
     if rule.text() not in rules:
-        raise rule.error(f"no rule is called {rule.text()!r}; see `kvdiag rules list`")
+        raise rule.error(f"unknown rule {rule.text()!r}; see `kvdiag rules list`")
     subject = keys["subject"].text() if "subject" in keys else "*"
     return Suppression(rule.text(), subject, keys["reason"].text(), _day(keys["expires"]), node.place)
 

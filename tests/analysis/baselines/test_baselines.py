@@ -99,7 +99,7 @@ def test_another_subject_is_not_covered(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (ENTRY.format("no-such-rule", "2027-01-01"), "known.yaml:2:9: no rule is called 'no-such-rule'"),
+        (ENTRY.format("no-such-rule", "2027-01-01"), "known.yaml:2:9: unknown rule 'no-such-rule'"),
         (ENTRY.format("KV310", "soon"), "known.yaml:5:12: expires: write a day such as 2027-03-31, not 'soon'"),
         ("- {rule: KV310, expires: 2027-01-01}", "known.yaml:1:3: the key 'reason' is missing"),
         ("- {rule: KV310, reason: x, until: 2027-01-01, expires: 2027-01-01}", "known.yaml:1:28: unknown key 'until'"),
