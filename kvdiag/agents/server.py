@@ -40,19 +40,19 @@ def make_server(tools: McpTools) -> MCPServer[None]:
 
     @server.tool(annotations=READS, structured_output=False)
     def timeline(subject: What, path: Where = ".", since: Since = "", until: Until = "") -> str:
-        """Tell what happened to one pod, volume, sandbox, container, driver or node, over all logs."""
+        """Show what happened to one pod, volume, sandbox, container, driver or node, over all logs."""
         with _ToolErrors():
             return tools.timeline(subject, path, since, until)
 
     @server.tool(annotations=READS, structured_output=False)
     def errors(path: Where, since: Since = "", until: Until = "") -> str:
-        """Group warnings and errors, and tell which of them no finding explains."""
+        """Group warnings and errors, and show which of them no finding explains."""
         with _ToolErrors():
             return tools.errors(path, since, until)
 
     @server.tool(annotations=READS, structured_output=False)
     def explain(subject: Word) -> str:
-        """Explain how it should go, or what a rule looks for, why it happens and what to do."""
+        """Explain the expected sequence, or what a rule looks for, why it happens and what to do."""
         with _ToolErrors():
             return tools.explain(subject)
 

@@ -15,7 +15,7 @@ from kvdiag.cli.help import PLAIN, Command, Group
 
 COMMANDS: Mapping[str, str] = {
     "analyze": "Find the root cause in node logs.",
-    "check": "Check logs in CI: a line a finding, exit 1 from high on.",
+    "check": "Check logs in CI: one line per finding, exit 1 from high on.",
     "timeline": "Show what happened to one pod, volume, sandbox or node.",
     "compare": "Show where two pods, volumes or logs diverge.",
     "pods": "List pods: last state, since when, retries, findings.",

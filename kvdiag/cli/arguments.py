@@ -58,14 +58,14 @@ VerboseOption = Annotated[
 NoColor = Annotated[bool, typer.Option("--no-color", help="No colour (also NO_COLOR).")]
 NoPager = Annotated[bool, typer.Option("--no-pager", help="Print at once (also $KVDIAG_PAGER, $PAGER).")]
 BaselineOption = Annotated[
-    Path | None, typer.Option("--baseline", metavar="FILE", help="Leave out findings that this baseline knows.")
+    Path | None, typer.Option("--baseline", metavar="FILE", help="Leave out findings of this baseline.")
 ]
 WriteBaseline = Annotated[
-    Path | None, typer.Option("--write-baseline", metavar="FILE", help="Write a baseline of what is found; exit 0.")
+    Path | None, typer.Option("--write-baseline", metavar="FILE", help="Write a baseline of the findings; exit 0.")
 ]
 SuppressionsOption = Annotated[
     Path | None,
-    typer.Option("--suppressions", metavar="FILE", help="Leave out what this file lists with a reason and an end."),
+    typer.Option("--suppressions", metavar="FILE", help="Leave out what this file lists with reason and expiry."),
 ]
 NoRedact = Annotated[bool, typer.Option("--no-redact", help="Show passwords, tokens and keys found in the logs.")]
 

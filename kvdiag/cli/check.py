@@ -68,7 +68,7 @@ def command(
     no_color: NoColor = False,
     no_redact: NoRedact = False,
 ) -> None:
-    """Check logs in CI: a line a finding, exit 1 from high on."""
+    """Check logs in CI: one line per finding, exit 1 from high on."""
     options = options_of(paths, patterns, year, tz, since, until)
     options = with_filters(options, (namespace, "", "", node), severity, rule, component)
     options = options._replace(show_possible=show_possible, limit=limit_seconds)

@@ -106,7 +106,7 @@ def status(
 
 @app.command("compact", cls=Command)
 def compact(dest: Dest, limit_memory: Memory = MEMORY_WORD) -> None:
-    """Join shared volumes where that is still to do, and store the results in few large files."""
+    """Join shared volumes if not done yet, and store the results in few large files."""
     _need_extra("fleet", "pyarrow", "duckdb")
     from kvdiag.fleet.compact import compact as compact_all
     from kvdiag.fleet.fleetrun import join_clusters
@@ -132,7 +132,7 @@ def sql(
     output_file: OutputFile = None,
     no_redact: NoRedact = False,
 ) -> None:
-    """Ask the results: findings, events, volumes, inputs, coverage, versions, errors, failed, joined."""
+    """Query the results: findings, events, volumes, inputs, coverage, versions, errors, failed, joined."""
     _need_extra("fleet", "pyarrow", "duckdb")
     from kvdiag.fleet.places import place
     from kvdiag.fleet.questions import Questions

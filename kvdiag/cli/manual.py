@@ -17,10 +17,10 @@ from kvdiag.cli.help import records_of
 
 COLUMNS = 100
 EXITS = (
-    ("0", "nothing at or above --fail-on"),
+    ("0", "no finding at or above --fail-on"),
     ("1", "a finding at or above --fail-on"),
     ("2", "wrong usage, or a broken rule"),
-    ("3", "an input could not be read, or nothing was understood; the rest was analysed"),
+    ("3", "an input could not be read, or nothing was recognized; the rest was analyzed"),
     ("130", "interrupted"),
 )
 VARIABLES = (

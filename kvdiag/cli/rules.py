@@ -109,9 +109,9 @@ def lint(
     dirs: Annotated[list[Path] | None, typer.Argument(metavar="DIR", help="Folders of your rules and events.")] = None,
     patterns: PatternFolders = None,
 ) -> None:
-    """Check rules and events: syntax, event kinds, texts, missing tests, what is never seen.
+    """Check rules and events: syntax, event kinds, texts, missing tests, unmatched lines.
 
-    With folders only what lies there, held against what comes with kvdiag; else that, and its life cycles.
+    With folders, check only these, against the built-in patterns; else check the built-in patterns.
     """
     user_folders = folders([*(dirs or ()), *(patterns or ())])
     library, faults = check_patterns(user_folders)
