@@ -29,7 +29,7 @@ def list_events(options: Options, on_event: EventCallback, progress: Progress) -
     """Call `on_event` for each event."""
     case, retention = Case(options), EventRetention(on_event)
     analysis = case.read(retention, progress=progress)
-    retention.tell(analysis.history)
+    retention.print_new(analysis.history)
     understood = any(reading.records for reading in analysis.readings)
     return EventListing(understood, tuple(case.problems), analysis.notes)
 
@@ -48,7 +48,7 @@ class EventRetention:
 
     def retain(self, history: History, cut: int) -> tuple[()]:
         """Print the events that ended before `cut`, and keep none of them."""
-        self.tell(history, cut)
+        self.print_new(history, cut)
         self._cut = cut
         return ()
 
@@ -56,7 +56,7 @@ class EventRetention:
         """Remember which events were printed and are still in memory."""
         self._printed = {(event.origin, event.kind) for event in history().events if event.ends < self._cut}
 
-    def tell(self, history: History, until: int | None = None) -> None:
+    def print_new(self, history: History, until: int | None = None) -> None:
         """Print the events that ended before `until` (None: all) and were not printed yet."""
         for event in history.events:
             if (until is None or event.ends < until) and (event.origin, event.kind) not in self._printed:

@@ -30,17 +30,17 @@ class RuleSummary(NamedTuple):
 class LazyRule:
     """A rule that is decoded on first use, once for all stores that contain it."""
 
-    __slots__ = ("_kept",)
+    __slots__ = ("_rule",)
 
     def __init__(self, packed: memoryview) -> None:
         """Take the rule's line of JSON."""
-        self._kept: memoryview | Rule = packed
+        self._rule: memoryview | Rule = packed
 
     def read(self) -> Rule:
         """Return the rule; decode it on first use."""
-        if isinstance(self._kept, memoryview):
-            self._kept = unpack(json.loads(bytes(self._kept)))
-        return self._kept
+        if isinstance(self._rule, memoryview):
+            self._rule = unpack(json.loads(bytes(self._rule)))
+        return self._rule
 
 
 StoredRule = tuple[RuleSummary, LazyRule | Rule]
