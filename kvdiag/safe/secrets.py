@@ -1,8 +1,8 @@
-"""Passwords, tokens and keys in the words of a log, redacted wherever they are shown.
+"""Redact passwords, tokens and keys in text from a log.
 
-A secret is told by what names it (`blot.named`) or stands around it (`blot.around`), by its own shape (`blot.tokens`),
-or by the marks of a key (`blot.pem`), in what was written and in how that is seen (`blot.view`). The name stays, the
-value goes.
+A secret is found by the name before it (`forms.named`), by the text around it (`forms.around`), by its own format
+(`forms.tokens`), or by BEGIN and END of a key (`forms.pem`), in the original and in the decoded text
+(`forms.decoded`). The name is kept, the value is redacted.
 """
 
 from __future__ import annotations
@@ -18,37 +18,37 @@ from kvdiag.safe.forms.value_spans import Span
 
 __all__ = ["REDACTED", "may_hold_secret", "redacted", "redacted_lines", "redacted_value"]
 
-# One of these, in lower case, is in every text that names a secret.
+# Every text with the name of a secret contains one of these in lower case.
 _NAME_ANCHORS = frozenset((
     "pass", "pwd", "pw", "token", "secret", "key", "cred", "auth", "cookie", "sig", "sas", "psk", "jwt", "otp", "dsn",
     "connection", "dockerc", "id_", "stringdata", "user", "sshpass", "saml", "srf", "sse-c", "salt", "seed", "nonce",
     "pin:", "pin=", "pin ", "pin-value", "identified", "securestring", "pscredential", "crumb", "activation",
     "protectedsettings",
 ))  # fmt: skip
-# And one of these in every text that tells one in a sentence.
+# Every sentence with a secret contains one of these.
 _SENTENCE_ANCHORS = frozenset((
     "pass", "pwd", "pw", "token", "secret", "cred", "pin:", "pin=", "pin ", "pin-value", "identified", "psk", "seed",
     "securestring", "pscredential",
 ))  # fmt: skip
 _AROUND = frozenset(("bearer", "basic", "value", "@", "code=", "sid=", "env", "//", "jdbc:"))
 _ANCHORS = tuple(_NAME_ANCHORS | _AROUND | commands.ANCHORS)
-_VIEWS = 3  # of what stands for something else, one after the other
+_VIEWS = 3  # levels of decoding
 _ROUNDS = 8
-SHORT = 64  # characters of what is remembered
-SHORTEST = 6  # characters that name a secret and tell it
+SHORT = 64  # characters of a text whose result is cached
+SHORTEST = 6  # characters of a text with a name and its secret
 _ARROW = lazy_regex(r"\ufdd0\\*[\"']? -> \\*[\"']?(?P<value>[^\s\"'\\\ufdd0]+)")  # the old value, and the new one
-# What a secret that was told at the end of a line goes on with on the next one.
+# The rest of a secret that continues on the next line.
 _GOES_ON = lazy_regex(r"(?<=\ufdd0\n)[ \t]{0,40}(?P<value>(?!-)[\w+/=.~%-]{8,}(?=\n|$|[\"',;\s]))")
 
 
 def redacted(text: str) -> str:
-    """Text without passwords, tokens and keys; what was redacted before stays as it is."""
+    """Return text without passwords, tokens and keys; earlier redactions are kept."""
     return _short(text) if len(text) < SHORT else _redacted(text)
 
 
 @lru_cache(8192)
 def _short(text: str) -> str:
-    """Keys, levels, programs and callers come again and again."""
+    """Cache the results for short texts: keys, levels, programs and callers repeat."""
     return _redacted(text) if len(text) >= SHORTEST else text
 
 
@@ -63,13 +63,13 @@ def _redacted(text: str) -> str:
 
 
 def may_hold_secret(text: str) -> bool:
-    """Whether a text holds a secret, or a word that may name one behind it."""
+    """Return whether a text contains a secret, or a word that may precede one."""
     lowered = text.lower()
     return any(anchor in lowered for anchor in _ANCHORS) or redacted(text) != text
 
 
 def redacted_value(name: str, value: str) -> str:
-    """A value that goes by a name, as one of JSON does: nothing of it where the name says that it is secret."""
+    """Return a named value, as in JSON, redacted: completely if the name is of a secret."""
     if value and value != REDACTED and len(name) < 256 and named.is_secret(name, value):
         return REDACTED
     return redacted(value)
@@ -98,14 +98,14 @@ def _redact_once(text: str) -> str:
 
 
 def _view_spans(text: str, depth: int) -> list[Span]:
-    """The spans of a text that is seen where another was written, which may again be so."""
+    """Return the spans in a decoded text, which may itself need decoding."""
     found = _spans(text)
     view = decoded_view(text) if depth < _VIEWS else None
     return [*found, *_source_spans(view, _view_spans(view.text, depth + 1))] if view else found
 
 
 def _source_spans(view: View, found: Iterable[Span]) -> list[Span]:
-    """Where spans of a view stand in what was written."""
+    """Return the spans of a view as spans of the original text."""
     return [(view.at[begins], view.at[ends]) for begins, ends in found]
 
 
@@ -118,9 +118,9 @@ def _holds_secret(text: str) -> bool:
 
 
 def redacted_lines(lines: Sequence[str], widths: Sequence[int]) -> list[str]:
-    """Lines of one text without secrets, also those that a line end breaks where a terminal had no more columns.
+    """Return the lines of one text without secrets, also those that a terminal wrapped.
 
-    The widths are those that the lines had with what their carrier wrote before them.
+    The widths include the carrier before the lines.
     """
     marked = [line.replace(REDACTED, MARK) for line in lines]
     text = "\n".join(marked)
@@ -132,14 +132,14 @@ def redacted_lines(lines: Sequence[str], widths: Sequence[int]) -> list[str]:
 
 
 def _all_spans(text: str) -> list[Span]:
-    """The spans of a text and of all that is seen in it."""
+    """Return the spans in a text and in its decoded text."""
     lines = unescaped_lines(text)
     return [*_view_spans(text, 0), *(_source_spans(lines, _spans(lines.text)) if lines else ())]
 
 
 def _spans(text: str) -> list[Span]:
     lowered = text.lower()
-    if len(lowered) != len(text):  # İ is two characters in lower case
+    if len(lowered) != len(text):  # for example İ, two characters in lower case
         lowered = text
     words = frozenset([anchor for anchor in _ANCHORS if anchor in lowered])
     found = list(_found_spans(text, lowered, words))
@@ -164,7 +164,7 @@ def _found_spans(text: str, lowered: str, words: frozenset[str]) -> Iterator[Spa
 
 
 def _redact_spans(text: str, spans: list[Span]) -> str:
-    """Text with a blot for each span, those that overlap taken together, and with all of its lines."""
+    """Return the text with a mark for each span, overlapping spans merged, and with all line ends."""
     parts: list[str] = []
     end = 0
     for begins, ends in sorted(spans):
@@ -180,5 +180,5 @@ def _redact_spans(text: str, spans: list[Span]) -> str:
 
 
 def _is_rest(text: str) -> bool:
-    """Whether a word has figures or letters of both cases: the rest of a token, and no word of a message."""
+    """Return whether a word has digits or mixed case, so that it is the rest of a token."""
     return any(c.isdigit() for c in text) or (text != text.upper() and text[1:] != text[1:].lower())

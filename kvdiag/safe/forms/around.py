@@ -1,4 +1,4 @@
-r"""Secrets that are told by what stands around them: CSI's `secrets`, headers, URLs.
+r"""Find secrets by the text around them: CSI's `secrets`, HTTP headers, URLs.
 
 secrets:<key:"…" value:"…" >    Authorization: Bearer …    //user:…@host    &sig=…&
 """
@@ -17,7 +17,7 @@ _AUTHORIZATION = lazy_regex(
 _SCHEME = lazy_regex(
     r"\\*[\"']?(?i:(?:bearer|basic|token|negotiate|ntlm|apikey|key|sso-key|splunk|kerberos|genie-?key)[ \t:]{1,3})?"
 )
-# A scheme of somebody's own, and what goes by it.
+# Any other scheme, before a value with letters and digits.
 _ANY_SCHEME = lazy_regex(r"[A-Za-z][\w-]{1,30}[ \t=]{1,2}(?=[^\s\"'\\,]*\d)(?=[^\s\"'\\,]*[A-Za-z])(?=[^\s\"'\\,]{8})")
 _REDIS = lazy_regex(r"\bAUTH (?:default|PLAIN|LOGIN) (?=[\w+/=]{0,64}\d)([\w+/=.-]{8,})")
 _PARAMETERS = lazy_regex(r"(?i:digest|hawk|oauth|signature) \w{1,32}=")
@@ -42,7 +42,7 @@ _DSN = lazy_regex(
     r"|//((?=[^\s/:@\"']*\d)(?=[\w.~-]*[A-Z])(?=[\w.~-]*[a-z])[\w.~-]{16,256})@(?=[\w.-])"  # a token in the place of a user
     r"|(?<![\w/.:@-])[\w.-]{1,64}:((?=[^\s:@/]*\d)(?=[^\s:@/]*[A-Za-z])[^\s:@/\"']{8,256})@(?!sha\d)[\w.-]{1,253}:\d{2,5}(?![\w.])"
 )
-# The same, cut off with its line before the host: what stands there is no port, no tag of an image and no path.
+# The same, truncated before the host; not a port, an image tag or a path.
 _CUT = lazy_regex(
     r"(?<!docker:)(?<!oci:)(?<!daemon:)(?<!archive:)(?<!storage:)(?<!containerd:)(?<!cri-o:)(?<!pullable:)"
     r"(?:\\{0,8}/){2}(?:(?!localhost:[a-z-]+$)[^\s/:@\"'<>\\\[]{0,256}:((?!\d{0,5}(?:[^\w%]|$)|[/\[{$*])[^\s\"'<>@,;|]{1,2048})"
@@ -54,7 +54,7 @@ _SIG = lazy_regex(
 
 
 def spans(text: str, words: frozenset[str]) -> Iterator[Span]:
-    """Where the values are. `words` are those of the anchors that the text has; the rest is not looked for."""
+    """Yield the spans of the values. `words` are the anchors in the text; patterns without an anchor are skipped."""
     if "secret" in words:
         yield from _maps(text)
     if words & {"auth", "token", "key", "bearer", "basic", "cookie"}:
@@ -84,7 +84,7 @@ def _maps(text: str) -> Iterator[Span]:
 
 
 def _value_of_secrets(text: str, at: int) -> Span | None:
-    """Secrets as one text: nothing of it is kept, unless it says that it was stripped."""
+    """Return the span of secrets that are one text, unless it says that they were stripped."""
     span = quoted(text, at)
     return span if span and not PROSE.match(text, span[0]) and span[1] - span[0] > 3 else None
 
@@ -123,7 +123,7 @@ def _authorizations(text: str) -> Iterator[Span]:
 
 
 def _is_prose(text: str, span: Span) -> bool:
-    """Whether words go on where a value would stand."""
+    """Return whether there is prose in place of a value."""
     return bool(PROSE.match(text, span[0]) or WORDS_OF_PROSE.match(text, span[0]))
 
 
@@ -133,7 +133,7 @@ def _header_end(text: str, at: int) -> int:
 
 
 def _addresses(text: str) -> Iterator[Span]:
-    """Passwords of URLs, also with `/` and `@` in them, and of the DSN of a Go driver."""
+    """Yield passwords in URLs, also with `/` and `@` in them, and in the DSN of a Go driver."""
     for found in _USERINFO.finditer(text):
         place = _PLACE.match(text, found.end())
         if place is None or _PORT.match(place[0]):

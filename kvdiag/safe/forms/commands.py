@@ -1,4 +1,4 @@
-r"""Secrets on command lines, where no name stands before them: each program has a way of its own.
+r"""Find secrets on command lines that no name precedes: each program has its own option.
 
 curl -u user:…    mysql -p…    smbclient -U 'DOMAIN\user%…'    sqlplus user/…@db    echo … | cryptsetup luksOpen
 """
@@ -44,7 +44,7 @@ _PIPED = lazy_regex(
     r"(?i:pass\w{0,8}_?(?:command|cmd)=)\\*[\"']?(?:echo|printf) ([^\s\"'\\|$]{4,200})|"
     r"\b(?:echo|printf) (?:-[neE]{1,3} |\\*[\"']?%s(?:\\{1,8}n)?\\*[\"']? ){0,2}\\*[\"']?([^\s\"'\\|$]{4,200})\\*[\"']? ?\| ?(?:sudo )?(?:cryptsetup|docker login|podman login|helm registry|passwd|chpasswd|su\b|-S|kinit|openssl|gpg|smbclient)"
 )
-# One of these is in every line that calls a program with a password.
+# Every command line with a password contains one of these.
 ANCHORS = frozenset({"from-literal", "-u ", '-u"', "-u\\", "-u'", "-user", "mysql", "mariadb", "sshpass", "echo ", "curl", "creds", " login ", 'login"', "ldap", "redis-cli", "openssl", "unzip", "ipmi", "mongo", "<<<", "7z ", "snmp", "htpasswd", "net use", "psexec", "mosquitto_", "freerdp", "rdesktop", "cmdkey", "schtasks", "lftp", "cqlsh", "rabbitmqctl", "ceph dashboard", "enable secret", "enable password", "username ", "mc alias", "mc config", "b2 a", "printf ", "sqlplus", "rman", "expdp", "impdp", "sqlldr", "conn ", "connect ", "%"})  # fmt: skip
 _OF_ORACLE = frozenset({"sqlplus", "rman", "expdp", "impdp", "sqlldr", "conn ", "connect "})
 
@@ -52,7 +52,7 @@ _GIVING = ANCHORS - _OF_ORACLE - {"echo ", "printf ", "%", "from-literal"}
 
 
 def spans(text: str, words: frozenset[str]) -> Iterator[Span]:
-    """Where the passwords are. `words` are those of the anchors that the text has."""
+    """Yield the spans of the passwords. `words` are the anchors in the text."""
     if not words.isdisjoint(_GIVING):
         for found in _GIVEN.finditer(text):
             span = bare(text, found.end())

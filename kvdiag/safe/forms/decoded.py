@@ -1,10 +1,10 @@
-r"""A text as its reader would see it, and where each of its characters stands in what was written.
+r"""Decode a text to what its reader sees, with the offset of each character in the original.
 
     {&quot;password&quot;:…   {\u0022password\u0022:…   #033[1mpassword#033[0m=…   “password”: …   pass\0word=…
 
-Entities, escapes and percent signs are taken for what they stand for, typographic quotes for plain ones, and what is
-not seen (colours, NUL, marks of direction) for nothing. A text of several lines may stand on one, its line ends escaped
-(`\\n`, or `#012` of rsyslog); and a line may stand on several, broken at the last column of a terminal.
+Entities, escapes and percent encoding are decoded, typographic quotes become ASCII quotes, and invisible characters
+(colours, NUL, direction marks) are removed. Several lines may be in one with escaped line ends (`\\n`, or `#012` of
+rsyslog); and a line may be on several, wrapped at the last column of a terminal.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ _MARKS = ("\\u", "\\x", "&", "#", "%", "\\033", "\\e")
 _UNPRINTED = lazy_regex(r"[^\n\t\r -~\ufdd0]")
 _BLANK = lazy_regex(r"\\{1,8}(?P<kind>[nrt])|#0(?P<octal>1[125])")
 _BLANKS = {"n": "\n", "r": "", "t": "\t", "12": "\n", "15": "", "11": "\t"}
-_NARROWEST = 40  # columns of a terminal
+_NARROWEST = 40  # columns of a terminal; narrower lines are not wrapped
 _USUAL = frozenset((80, 100, 120, 132, 160, 200, 240))
-_SETTING = lazy_regex(r"\s|[\w.-]{1,64}(?: ?=|:) |$")  # begins a line of its own
+_SETTING = lazy_regex(r"\s|[\w.-]{1,64}(?: ?=|:) |$")  # the beginning of a separate line
 
 
-_ARGUMENT = lazy_regex(r"[?&]command=")  # of `kubectl exec`, in the address that audit logs have
+_ARGUMENT = lazy_regex(r"[?&]command=")  # of `kubectl exec`, in the URL in audit logs
 
 
 class View(NamedTuple):
-    """What is seen, and for each of its characters, and for its end, where that begins in what was written."""
+    """The decoded text, and the offset in the original of each of its characters and of its end."""
 
     text: str
     at: Sequence[int]
 
 
 def decoded_view(text: str) -> View | None:
-    """Give the text as it is seen; None where that is how it was written."""
+    """Return the decoded text; None if it equals the original."""
     if not (any(mark in text for mark in _MARKS) or _UNPRINTED.search(text)):
         return None
     characters = ((found, _character(found)) for found in _ODD.finditer(text))
@@ -59,7 +59,7 @@ def decoded_view(text: str) -> View | None:
 
 
 def unescaped_lines(text: str) -> View | None:
-    """Give a text whose escaped line ends are ends of lines; None where it has none of them."""
+    """Return the text with escaped line ends as line ends; None if it has none."""
     if "\\n" not in text and "#012" not in text:
         return None
     return _replace_matches(
@@ -68,16 +68,16 @@ def unescaped_lines(text: str) -> View | None:
 
 
 def exec_command_view(text: str) -> View | None:
-    """Give the address of a `kubectl exec` with its command as one line; None where the text has none."""
+    """Return the URL of a `kubectl exec` with its command as one line; None if there is none."""
     if "&command=" not in text:
         return None
     return _replace_matches(text, ((found, " ") for found in _ARGUMENT.finditer(text)))
 
 
 def rejoined_lines(lines: Sequence[str], widths: Sequence[int]) -> View | None:
-    """Give lines as one text, in which those as wide as the widest go on in the next; None where none seems broken.
+    """Join lines that are as wide as the widest with the next one; return None if none seems wrapped.
 
-    The widths count what stood before the lines as well.
+    The widths include the text before the lines.
     """
     widest = max(widths[:-1], default=0)
     if widest < _NARROWEST or widest < widths[-1]:
@@ -99,7 +99,7 @@ def rejoined_lines(lines: Sequence[str], widths: Sequence[int]) -> View | None:
 
 
 def _replace_matches(text: str, found: Iterable[tuple[re.Match[str], str]]) -> View | None:
-    """The text with what each match stands for in its place; None where nothing was found."""
+    """Return the text with each match replaced; None without a match."""
     parts: list[str] = []
     places: list[int] = []
     end = 0
@@ -115,7 +115,7 @@ def _replace_matches(text: str, found: Iterable[tuple[re.Match[str], str]]) -> V
 
 
 def _character(found: re.Match[str]) -> str | None:
-    """What an escape stands for; None for what is none, or is a line end."""
+    """Return the character of an escape; None if it is no escape, or a line end."""
     kind = found.lastgroup or ""
     if kind in _PLAIN:
         return _PLAIN[kind]

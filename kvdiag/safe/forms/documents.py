@@ -1,8 +1,8 @@
-r"""Secrets in documents of many lines or of a known form: the environment of a container, Secrets, cloud-init, XML.
+r"""Find secrets in documents: the environment of a container, Secrets, cloud-init, XML.
 
     envs:<key:"…" value:"…" >    EnvVar{Name:…,Value:…,}    kind: Secret    chpasswd: list: |    <password type="…">…</password>
 
-The environment goes whatever its variables are called; other maps of the same form keep what is no secret by its name.
+All values of an environment are redacted; in other maps of this form only those whose key names a secret.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from kvdiag.base.regex import lazy_regex
 from kvdiag.safe.forms.named import NAME_OF_SECRET, QUOTE, is_name, is_secret
 from kvdiag.safe.forms.value_spans import Span, bare, bracketed, line_end, quoted
 
-# A line that ends in a name, and those below it that are set in further; what stands before it may be of a record.
+# A line that ends with a name, and the lines below with more indentation; the line may begin with a record's header.
 _PADDED = r"(?m)^(?:(?P<pad>[ \t-]{0,40})|[^\n]*[ \"'=])"
 _BLOCK = r"[ \t]*\n(?P<lines>(?:(?(pad)(?P=pad))[ \t]+[^\n]*(?:\n|$))+)"
-# To the end of the line, or to the quote that ends the text that the document stands in.
+# To the end of the line, or to the quote that ends the string that contains the document.
 _TO_END = r"(?P<value>[{\[\"'][^\n]*|[^\n]+?(?=\\*\"(?:,\\*\"\w+\\*\":[^\n]*| [^\n]*|[}\]\)]*)$|$))"
 _KIND_OF_SECRET = lazy_regex(r"(?m)(?:^|[ \t\"'=])kind:[ \t]*Secret[ \t]*(?=$|\\*[\"'])")
 _BELOW_DATA = lazy_regex(rf"{_PADDED}(?:data|stringData):{_BLOCK}")
@@ -42,7 +42,7 @@ _ENV_ENDS = lazy_regex(r",ValueFrom:|,\}|\bEnvVar\{Name:|\bKeyValue\{Key:")
 _ENV = lazy_regex(
     rf"\b(?P<word>name|key)(?P<q>{QUOTE}?)\s{{0,4}}:\s{{0,4}}{QUOTE}?(?P<of>[\w.\- /]{{1,256}}){QUOTE}?(?P<gap>\s{{0,40}},?(?:\\{{1,8}}n)?\s{{0,200}}(?:- )?){QUOTE}?value{QUOTE}?\s{{0,4}}:\s{{0,4}}"
 )
-# What an entry of a map of prototext is one of, before it.
+# The text before an entry of a map in prototext that is an environment or secrets.
 _OF_ENVIRONMENT = lazy_regex(rf"(?i:\benvs?|secrets?){QUOTE}?\s{{0,4}}:?\s{{0,4}}(?:\[\s{{0,8}})?[<{{]\s{{0,40}}$")
 _ENV_BACK = lazy_regex(rf"{QUOTE}value{QUOTE}\s{{0,4}}:\s{{0,4}}(?={QUOTE})")
 _ENV_LIST = lazy_regex(rf"(?i:\benvs?(?:ironment)?){QUOTE}\s{{0,4}}:\s{{0,4}}(?=\[)")
@@ -62,7 +62,7 @@ _ATTRIBUTES = lazy_regex(
 
 
 def spans(text: str, words: frozenset[str]) -> Iterator[Span]:
-    """Where the values are. `words` are those of the anchors that the text has."""
+    """Yield the spans of the values. `words` are the anchors in the text."""
     if "\n" in text:
         yield from _of_lines(text, words)
     if "chpasswd" in text:
@@ -83,7 +83,7 @@ def _of_lines(text: str, words: frozenset[str]) -> Iterator[Span]:
 
 
 def _accounts(text: str) -> Iterator[Span]:
-    """The passwords of cloud-init's `chpasswd` and of the command."""
+    """Yield the passwords of cloud-init's `chpasswd` and of the command."""
     for found in _CHPASSWD.finditer(text):
         at = found.end()
         while (account := _ACCOUNT.match(text, at)) and len(account["pad"]) >= max(len(found["pad"]), 1):
@@ -101,7 +101,7 @@ def _accounts(text: str) -> Iterator[Span]:
 
 
 def _markup(text: str) -> Iterator[Span]:
-    """The values of XML: between the marks of their names, or beside those."""
+    """Yield values in XML: between tags or in attributes."""
     if "<" in text:
         yield from (found.span("value") for found in _MARKUP.finditer(text))
     for found in _ATTRIBUTES.finditer(text):
@@ -111,7 +111,7 @@ def _markup(text: str) -> Iterator[Span]:
 
 
 def _environment(text: str) -> Iterator[Span]:
-    """The environment of a container, whatever its variables are called."""
+    """Yield the values of a container's environment, with any names."""
     for found in _ENV_GO.finditer(text):
         end = _ENV_ENDS.search(text, found.end())
         yield found.end(), end.start() if end else line_end(text, found.end())
@@ -129,13 +129,13 @@ def _environment(text: str) -> Iterator[Span]:
 
 
 def _is_variable(text: str, found: re.Match[str], span: Span) -> bool:
-    """Whether an entry of a map is one of an environment or of secrets, or is a secret by its key."""
+    """Return whether an entry of a map belongs to an environment or to secrets, or its key names a secret."""
     before = text[max(0, found.start() - 120) : found.start()].rstrip("\\\"'")
     return _OF_ENVIRONMENT.search(before) is not None or is_secret(found["of"].strip(), text[slice(*span)])
 
 
 def _variables(text: str) -> Iterator[Span]:
-    """The values of a list of assignments or of entries, as a container's configuration has it."""
+    """Yield the values of a list of assignments or entries in a container's configuration."""
     covered = 0
     for found in _ENV_LIST.finditer(text):
         if found.start() < covered:

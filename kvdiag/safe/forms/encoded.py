@@ -1,8 +1,8 @@
-r"""Secrets in bytes that are written as figures: what the figures stand for tells whether they go.
+r"""Find secrets in bytes that are printed as numbers or in hexadecimal, after decoding them.
 
     MESSAGE: [112, 97, 115, …]    proctitle=6170702D2D…    00000000  6b 38 73 00 …  |k8s.|
 
-client-go prints a body that is not JSON as a hexdump at `-v=8`: the objects of the API server, Secrets among them.
+client-go prints a body that is not JSON as a hexdump at `-v=8`: objects of the API server, including Secrets.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from kvdiag.safe.forms.value_spans import Span
 
 Judge = Callable[[str], bool]
 
-# As the journal writes what is not plain text; Go prints the same list with blanks.
+# As the journal writes binary messages; Go prints the same list with blanks.
 _LISTED = lazy_regex(r"\[ ?\d{1,3}(?: ?, ?\d{1,3}){7,65536} ?\]")
 _LISTED_BY_GO = lazy_regex(r"(?<=\[)\d{1,3}(?: \d{1,3}){7,65536}(?=\]|$)")
-# What auditd writes of a command, with NUL between its words, and of an argument with blanks.
+# As auditd writes a command, with NUL between its arguments, and an argument with blanks.
 _ARGUMENT = lazy_regex(r"\b(?:proctitle|a\d{1,3}(?:\[\d{1,3}\])?|cmd|data)=((?:[0-9A-F]{2}){8,4096})[0-9A-F]?")
 _ROW = r"(?<![0-9a-f])[0-9a-f]{3,7}0 {2}(?:[0-9a-f]{2} {1,2}){1,16}[0-9a-f]{0,2} {0,60}(?:\|[^\n]{0,16}(?:\|(?=\\|\"|\s|$))?)?"
 _DUMP = lazy_regex(rf"{_ROW}(?:(?:\s|\\{{1,8}}[nt]|#01[12]){{1,8}}{_ROW})*")
@@ -28,7 +28,7 @@ _OBJECT = "k8s\0"
 
 
 def spans(text: str, holds_secret: Judge) -> Iterator[Span]:
-    """Where bytes are that hold a secret; `is_told` tells so of what they stand for."""
+    """Yield the spans of bytes that contain a secret; `holds_secret` decides for the decoded text."""
     if "[" in text:
         for found in _LISTED_BY_GO.finditer(text):
             numbers = [int(number) for number in found[0].split()]
@@ -45,7 +45,7 @@ def spans(text: str, holds_secret: Judge) -> Iterator[Span]:
 
 
 def _is_secret_dump(dump: str, before: str, holds_secret: Judge) -> bool:
-    """Whether a hexdump is that of an object of the API server, or of a text with a secret."""
+    """Return whether a hexdump is of an object of the API server, or of a text with a secret."""
     decoded = bytes.fromhex("".join(_PAIRS.findall(dump))).decode("utf-8", "replace")
     return (
         decoded.startswith(_OBJECT)
@@ -56,7 +56,7 @@ def _is_secret_dump(dump: str, before: str, holds_secret: Judge) -> bool:
 
 
 def rewritten(text: str, redact: Callable[[str], str]) -> str:
-    """The text, with the lists of bytes that hold a secret as what they say without it."""
+    """Replace lists of bytes that contain a secret by the redacted text."""
     return _LISTED.sub(lambda listed: _listed(listed[0], redact), text)
 
 

@@ -1,8 +1,8 @@
-r"""Secrets that are told by what names them: a key, a flag, a variable, an option of mount.
+r"""Find secrets by the name before them: a key, a flag, a variable, a mount option.
 
     password="…"    --token …    DB_PASS=…    -o user=…,secret=…    "stringData":{…}    the password is …
 
-The name stays, the value goes. What only sounds like it stays: `token: not found`, `secretName: db`, `key="shop/web-0"`.
+The name is kept, the value is redacted. Similar text is kept: `token: not found`, `secretName: db`, `key="shop/web-0"`.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from kvdiag.base.regex import lazy_regex
 from kvdiag.safe.forms.value_spans import Span, bare, bracketed, line_end, quoted
 
 REDACTED = "[redacted]"
-MARK = "\ufdd0"  # stands for a blot while a text is looked through: no character of any text
+MARK = "\ufdd0"  # marks a redacted value while a text is processed; a noncharacter, which no text contains
 QUOTE = r"(?:\\{0,15}[\"'`])"
-MOST_LOOKED_AT, MOST_TIMES = 100_000, 20  # characters of values in a text, and how often each may be one's
-BEFORE, BEHIND = 64, 40  # characters around a word in which its name and what ends that stand
+MOST_LOOKED_AT, MOST_TIMES = 100_000, 20  # limits of the value characters that are examined in a text: a constant, and a factor of its length
+BEFORE, BEHIND = 64, 40  # characters before and after a stem that may belong to the name and its separator
 _STEM = lazy_regex(
     "pass|pwd|pw|srf|cookie|saml|sse-c|token|secret|key|cred|auth|sas|signature|psk|jwt|otp|dsn|connection|dockerc|id_|stringdata|user|activationcode|protectedsettings|pin(?:[ :=]|-value)|identified|securestring|pscredential|crumb|salt|seed|nonce"
 )
-# The end of a name; what stands before it says whose it is.
+# The end of a name; a prefix such as `db_` may precede it.
 _WORD = (
     r"(?:passwords?|(?<!ch)passwd|pass_?phrase|passcode|pwd|(?<![a-z])pass|(?-i:(?<=[a-z])Pass)|(?:require|store|key)pass"
     r"|masterauth|(?<![a-z])pw|(?:bind|root)_?pw"
@@ -48,13 +48,13 @@ _FLAG = lazy_regex(
     rf"(?:{QUOTE},?[ \t]{{0,4}}|,?[ \t=]{{1,4}})(?:a\d{{1,3}}=)?(?={QUOTE}?[^-\s\"'`\\])"
 )
 _OF_FLAG = lazy_regex(rf"(?i:{NAME_OF_SECRET}|(?:^|-)(?:pass|creds|sse-c))$")
-# Any other key with a value of figures and letters of both cases, as no name of Kubernetes has.
+# Any other key whose value has digits and letters of both cases, as no Kubernetes name has.
 _ANY_KEY = lazy_regex(
     r"(?i:[a-z_]key|auth|cred|salt|seed|nonce|(?<![\w-])key(?=\W{1,12}[A-Za-z0-9+/=]{24}))"
     r"(?P<sep>\\*[\"']?\s?[:=]\s?\\*[\"']?)(?=[\w+/=~-]{20})(?=(?:[\w+/=~-]*\d){2})(?=(?:[\w+/=~-]*[A-Z]){2})(?=(?:[\w+/=~-]*[a-z]){2})(?!/|eyJ)"
     r"(?P<value>[\w+/=~-]{20,4096})(?![/.:])"
 )
-# What Go says of a value before it: its type, its length, where it lies.
+# What Go prints before a value: its type, length and address.
 _TYPED = lazy_regex(
     r"\(\*?[\w.\[\]{}*]{1,64}\)(?:\(0x[0-9a-f]{1,16}\))? ?(?:\((?:len|cap)=\d{1,9}(?: cap=\d{1,9})?\) ?)?\(?"
 )
@@ -65,7 +65,7 @@ _AUTH = lazy_regex(
     rf"(?<![\w-])_?auth(?:Token)?{QUOTE}\s{{0,4}}:\s{{0,4}}(?={QUOTE})|\b_auth(?:Token)?\s{{0,2}}=\s{{0,2}}|\b_password\s{{0,2}}=\s{{0,2}}"
     rf"|(?<![\w-])auth\s{{0,2}}=\s{{0,2}}(?={QUOTE}[A-Za-z0-9+/]{{8}})"
 )
-# What says that there is no value, or what became of it; and where one lies.
+# Text that is no value: it says that there is none, or where it is stored.
 PROSE = lazy_regex(
     r"(?i:(?:not|no|is|was|has|have|does|did|must|can|could|cannot|couldn't|unable|failed|fail|error|err|invalid|expired|"
     r"missing|required|empty|none|nil|null|true|false|yes|unset|undefined|unauthorized|forbidden|denied|rejected|unknown|"
@@ -88,7 +88,7 @@ _EXCEPT = lazy_regex(
 _PUBLIC = lazy_regex(
     r"(?i:(?:pub(?:lic)?|known|host|cache|etag|authorized|signature|partition|sort|lock|idempotency)[-_. ]?(?:\w{0,8}[-_ ])?(?:key|auth|cred)s?$)"
 )
-# An object of Kubernetes by its name, as controllers log it, and the status of an answer.
+# A reference to a Kubernetes object, as controllers log it, and an HTTP status.
 _REFERENCE = lazy_regex(
     rf"(?=[^\n]{{0,600}}{QUOTE}name{QUOTE})(?:\s{{0,8}}{QUOTE}(?:name|namespace|kind|apiVersion|uid|resourceVersion|group|key|optional){QUOTE}"
     rf"\s{{0,4}}:\s{{0,4}}(?:{QUOTE}[\w./-]{{0,253}}{QUOTE}|true|false)\s{{0,8}},?)+\s{{0,8}}$|[1-5]\d\d$|(?:[A-Z][a-z]+)+=\w|HTTP\b"
@@ -102,24 +102,24 @@ _STRONG = lazy_regex(r"(?i)pass|pwd|pw")
 
 
 class _ValueScanner:
-    """How far values reach that are found one after the other: one within another is no further one.
+    """Finds the spans of values in order; skips values inside the last accepted one.
 
-    Where names stand within names for ever, each with all that follows for its value, there is an end to it.
+    Limits the work in a text of nested names, each of which has all the following text as its value.
     """
 
     def __init__(self, text: str) -> None:
-        """Nothing was found in the text yet."""
+        """Begin at the start of the text."""
         self._text = text
         self._left = MOST_LOOKED_AT + MOST_TIMES * len(text)
         self._last: Span = (0, 0)
 
     @property
     def is_spent(self) -> bool:
-        """Whether more was looked at than values of a text can be."""
+        """Return whether the limit of examined characters is exceeded."""
         return self._left < 0
 
     def value(self, at: int, begins: int) -> Span | None:
-        """The value that begins here, of a name that begins there, unless that lies in the last one."""
+        """Return the span of the value at `at` of the name at `begins`; None if the name is inside the last value."""
         if self.is_spent or self._last[0] <= begins < self._last[1]:
             return None
         span = _value(self._text, at, begins)
@@ -127,13 +127,13 @@ class _ValueScanner:
         return span
 
     def accept(self, span: Span) -> Span:
-        """Remember a value that goes."""
+        """Store a value that is redacted, and return it."""
         self._last = span
         return span
 
 
 def spans(text: str, places: Sequence[Span]) -> Iterator[Span]:
-    """Where the values are of names at these places of a text."""
+    """Yield the spans of the values of names in these regions of a text."""
     reach = _ValueScanner(text)
     for begins, ends in places:
         yield from _named(text, begins, ends, reach)
@@ -143,7 +143,7 @@ def spans(text: str, places: Sequence[Span]) -> Iterator[Span]:
 
 
 def name_regions(lowered: str) -> Iterator[Span]:
-    """Where a name may stand: the words are looked for by themselves, as their patterns take twenty times as long."""
+    """Yield regions that may contain a name, by its stem: the full patterns take twenty times as long."""
     begins = ends = 0
     for found in _STEM.finditer(lowered):
         if found.start() - BEFORE > ends:
@@ -157,13 +157,13 @@ def name_regions(lowered: str) -> Iterator[Span]:
 
 @lru_cache(1024)
 def is_name(name: str) -> bool:
-    """Whether what goes by this name is a secret."""
+    """Return whether values of this name are secret."""
     text = f"{name}="
     return any(found.end() == len(text) for pattern in (_NAME, _VARIABLE) for found in pattern.finditer(text))
 
 
 def is_secret(name: str, value: str) -> bool:
-    """Whether a value is one that must not be told, by the name it goes by."""
+    """Return whether a value must be redacted because of its name."""
     if not is_name(name) or not value.strip():
         return False
     text = f'{name}="{value}"'
@@ -172,13 +172,13 @@ def is_secret(name: str, value: str) -> bool:
 
 
 def _begins(text: str, ends: int) -> int:
-    """Where the name begins that ends there."""
+    """Return where the name that ends at `ends` begins."""
     found = [f.start() for pattern in (_NAME, _VARIABLE) for f in pattern.finditer(text, 0, ends) if f.end() == ends]
     return min(found, default=0)
 
 
 def _named(text: str, begins: int, ends: int, reach: _ValueScanner) -> Iterator[Span]:
-    """The values whose names stand between these places."""
+    """Yield the values whose names are in this region."""
     for pattern in (_NAME, _VARIABLE):
         for found in pattern.finditer(text, begins, ends):
             span = reach.value(found.end(), found.start())
@@ -204,7 +204,7 @@ def _random(text: str, begins: int, ends: int) -> Iterator[Span]:
 
 
 def _value(text: str, at: int, begins: int) -> Span | None:
-    """The value that begins here, of a name that begins there."""
+    """Return the span of the value at `at`, of the name at `begins`."""
     typed = _TYPED.match(text, at) if text.startswith("(", at) else None
     at = typed.end() if typed else at
     below = _BELOW.match(text, at)
@@ -223,20 +223,20 @@ def _value(text: str, at: int, begins: int) -> Span | None:
         if inside and inside[1] > at:
             return at, inside[1]
     word = bare(text, at)
-    # What goes on behind a comma is no option of mount where it has capitals or signs.
+    # Text after a comma with capitals or special characters is part of the value, not a mount option.
     more = _BEHIND_COMMA.match(text, word[1]) if word and text[at - 1] == "=" else None
     return (word[0], more.end()) if word and more else word
 
 
 def _block_end(text: str, at: int, line_end_as: str) -> int:
-    """Where a block of YAML ends: with the last line that is indented."""
+    """Return where a block of YAML ends: after its last indented line."""
     while (end := text.find(line_end_as, at)) >= 0 and text.startswith((" ", "\t"), end + len(line_end_as)):
         at = end + len(line_end_as)
     return end if end >= 0 else line_end(text, at)
 
 
 def _is_secret_value(text: str, name_at: int, span: Span, separator: str) -> bool:
-    """Whether a value is told, and not what became of it, where it lies, or what it is called."""
+    """Return whether a value is a secret, and not a message, a path or a name."""
     begins, ends = span
     value, name, before = text[begins:ends], text[name_at:begins], text[max(0, name_at - 16) : name_at]
     is_strong = _STRONG.match(name) is not None
@@ -261,13 +261,13 @@ def _is_secret_value(text: str, name_at: int, span: Span, separator: str) -> boo
 
 
 def _is_other(name: str, before: str, separator: str) -> bool:
-    """Whether a name only ends as one of a secret does: `imagePullSecret`, `hostKey`, the signature of an image."""
+    """Return whether a name is not of a secret: `imagePullSecret`, `hostKey`, the signature of an image."""
     is_signature = name[:9].lower() == "signature" and not separator.endswith("=")
     return is_signature or _EXCEPT.search(before or " ") is not None
 
 
 def _is_path(text: str, name_at: int, separator: str) -> bool:
-    """Whether the name is the last part of a path or of an image, with a tag or what is said of it behind."""
+    """Return whether the name is the last part of a path or image that a tag or message follows."""
     at = name_at
     while at and (text[at - 1].isalnum() or text[at - 1] in "-_."):
         at -= 1
@@ -275,7 +275,7 @@ def _is_path(text: str, name_at: int, separator: str) -> bool:
 
 
 def _is_bare(text: str, at: Span, value: str, separator: str) -> bool:
-    """Whether a value without quotes is one, by what it is made of."""
+    """Return whether an unquoted value is a secret, by its characters."""
     name_at, begins = at
     name, before = text[name_at:begins], text[max(0, name_at - 16) : name_at]
     is_strong = _STRONG.match(name) is not None
@@ -291,7 +291,7 @@ def _is_bare(text: str, at: Span, value: str, separator: str) -> bool:
 
 
 def _is_plain(name: str, before: str) -> bool:
-    """Whether it is `secret` alone, which is how the name of one is told, too."""
+    """Return whether the name is only `secret`, which may also precede the name of a Secret."""
     return (
         name[:6].lower() == "secret"
         and not name[6:7].isalpha()
@@ -302,7 +302,7 @@ def _is_plain(name: str, before: str) -> bool:
 
 
 def _is_sentence(text: str, name_at: int, begins: int) -> bool:
-    """Whether prose goes on behind `token: `, rather than a value: words without figures, more than one of them."""
+    """Return whether prose follows `token: `: more than one word, without digits."""
     word = WORDS_OF_PROSE.match(text, begins)
     if word is None:
         return False

@@ -1,10 +1,10 @@
-r"""Private keys in PEM, whole or cut: on one line, over the lines of a text, and over lines with a carrier before each.
+r"""Find private keys in PEM, also truncated: on one line, over many lines, and with a carrier before each line.
 
     Mar 14 08:10:10 worker-1 agent[7]: -----BEGIN RSA PRIVATE KEY-----
     Mar 14 08:10:10 worker-1 agent[7]: MIIEowIBAAKCAQEA…
 
-A line of a key says nothing by itself, so the lines between the marks are redacted as a log is read, before anything
-else sees them. Where the first mark is missing, the lines above the last one that hold nothing but base64 go.
+A single line of a key cannot be recognized, so the lines between BEGIN and END are redacted while a log is read, before
+any other step. If BEGIN is missing, the lines of only base64 before END are redacted.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from kvdiag.safe.forms.named import MARK, REDACTED
 from kvdiag.safe.forms.value_spans import Span
 
 MOST_LINES = 400  # of a key
-SHORTEST_LINE = 60  # characters of base64 that are known for a line of a key by themselves
-SHORTEST_PIECE = 16  # of a line that was cut, with which a key without its first mark may begin
+SHORTEST_LINE = 60  # characters of base64 that are a line of a key without context
+SHORTEST_PIECE = 16  # characters of a truncated first line of a key without BEGIN
 _MARK = b"PRIVATE KEY"
 _KIND = r"[A-Z0-9 ]{0,32}PRIVATE KEY(?: BLOCK)?"
 _WHOLE = lazy_regex(rf"BEGIN {_KIND}(?:-{{1,5}})?(?P<value>(?s:.)*?)(?:-{{0,5}}END {_KIND}|$(?![\n]))")
 _HEADLESS = lazy_regex(rf"(?<![\w+/=\\])(?P<value>(?>(?:[\w+/=]|\\{{1,8}}[nrt]|[\r\n\t ])+))-----END {_KIND}")
 _LINE = lazy_regex(r"(?m)(?:^|(?<=[\s:\"]))(?P<body>[A-Za-z0-9+/]{60,80}={0,2})(?=(?:\\{1,8}[nr])*(?:\"[,}]|[\s\"]|$))")
 _BEGINS, _ENDS = lazy_regex(rb"BEGIN [A-Z0-9 ]{0,32}PRIVATE KEY"), lazy_regex(rb"END [A-Z0-9 ]{0,32}PRIVATE KEY")
-# A line of a key: what a carrier writes before it, the base64, and what an envelope writes behind it.
+# A line of a key: the carrier before it, the base64, and the rest of a JSON envelope.
 _BODY = lazy_regex(
     rb'^(?P<before>.*?(?:[\s:\]>|"]|\\[nt])|)(?P<body>[A-Za-z0-9+/]{4,}={0,2})(?P<behind>(?:\\{1,8}[nr])*(?:"(?:[,}][^\n]*)?)?[\s\\]*)$',
     16,
 )
-# A word as long as no name is, with figures and letters of both cases: a piece of a token that has been wrapped.
+# A word too long for a name, with digits and letters of both cases: a part of a wrapped token.
 _PIECE = lazy_regex(
     rb'(?P<before>^[\s"]{0,80}|(?:: |\d [FP] |std(?:out|err) [FP] |"log":")[\s"]{0,80})'
     rb'(?=[^\s"]*\d)(?=[^\s"]*[a-z])(?=[^\s"]*[A-Z])[\w+=.~-]{40,}(?=(?: \w{1,16})?(?:\\n)?(?:"[,}][^\n]*)?\s*$)'
@@ -41,7 +41,7 @@ _BLOT = REDACTED.encode()
 
 
 def lines(text: str) -> Iterator[Span]:
-    """Where a line holds nothing, behind its carrier, but base64 as long as a line of a key is, which no id is."""
+    """Yield lines that contain, after the carrier, only base64 as long as a line of a key, which no id is."""
     for found in _LINE.finditer(text):
         body = found["body"]
         if body != body.lower() and body != body.upper() and any(character.isdigit() for character in body):
@@ -49,7 +49,7 @@ def lines(text: str) -> Iterator[Span]:
 
 
 def spans(text: str) -> Iterator[Span]:
-    """Where private keys are in a text that has a mark of one."""
+    """Yield the spans of private keys in a text with BEGIN or END."""
     for pattern in (_WHOLE, _HEADLESS):
         for found in pattern.finditer(text):
             begins, ends = found.span("value")
@@ -58,9 +58,9 @@ def spans(text: str) -> Iterator[Span]:
 
 
 def without_keys(blocks: Iterable[Block], *, alone: bool = False) -> Iterator[Block]:
-    """Blocks of a log, with nothing in them of private keys that spread over lines.
+    """Yield the blocks of a log with private keys over many lines redacted.
 
-    Of lines that stand `alone`, taken out of a log, any may be of a key that hold nothing but such a word.
+    With `alone` (single lines taken out of a log), any line of only base64 counts as a line of a key.
     """
     keys = KeyRedactor(alone=alone)
     for block in blocks:
@@ -72,10 +72,10 @@ def without_keys(blocks: Iterable[Block], *, alone: bool = False) -> Iterator[Bl
 
 
 class KeyRedactor:
-    """What is known of the key that is being read, and the lines that may be of one whose first mark is missing."""
+    """Redacts keys; holds back lines that may belong to a key without BEGIN."""
 
     def __init__(self, *, alone: bool = False) -> None:
-        """No key has begun."""
+        """Begin outside of a key."""
         self._alone = alone
         self._inside = 0  # lines since it began; 0 outside
         self._held: list[bytes] = []
@@ -84,16 +84,16 @@ class KeyRedactor:
 
     @property
     def is_idle(self) -> bool:
-        """Whether what was read before says nothing of what comes."""
+        """Return whether no key is open and no lines are held back."""
         return not self._inside and not self._held
 
     def may_hold(self, data: bytes) -> bool:
-        """Whether the last line may be one of a key that goes on in the next block."""
+        """Return whether the last line may belong to a key that continues in the next block."""
         line = data[data.rfind(b"\n", max(0, len(data) - 4096), len(data) - 1) + 1 :]
         return len(line) < 4096 and _may_begin(line.rstrip(b"\r\n"))
 
     def add(self, block: Block) -> Iterator[Block]:
-        """Take a block up; give it but for lines at its end that may be of a key."""
+        """Add a block; yield it without the lines at its end that may belong to a key."""
         lines = block.data.split(b"\n")
         ending = [b""] if not lines[-1] else []
         lines = lines[:-1] if ending else lines
@@ -111,13 +111,13 @@ class KeyRedactor:
         self._last = Block(b"\n" if ending else b"", block.first_line + len(lines), 0, 0)
 
     def flush(self) -> Iterator[Block]:
-        """Give what was held back when the log ends."""
+        """Yield the lines that were held back, at the end of the log."""
         if self._held and self._last:
             held, self._held = self._evicted(), []
             yield Block(b"\n".join(held) + self._last.data, self._last.first_line - len(held), len(held), 0, self._torn)
 
     def _next(self, line: bytes) -> list[bytes]:
-        """The lines that are done with once this one is known."""
+        """Return the lines that are finished after this one."""
         if self._inside:
             return self._step(line)
         if _MARK in line and _ENDS.search(line) and not _BEGINS.search(line):
@@ -130,7 +130,7 @@ class KeyRedactor:
         return [*held, *self._step(line)]
 
     def _evicted(self) -> list[bytes]:
-        """Lines of base64 that nothing ends: those as long as a key's are of one that was cut at both ends."""
+        """Return lines of base64 without END: redacted if they are as long as lines of a key."""
         is_key = self._alone or sum(_is_long(held) for held in self._held) > 1
         return [_redacted(held) if is_key else held for held in self._held]
 
@@ -149,20 +149,20 @@ class KeyRedactor:
 
 
 def _is_body(line: bytes) -> bool:
-    """Whether a line holds nothing but base64 behind its carrier, of the kind that is no word and no id."""
+    """Return whether a line contains, after its carrier, only base64 that is no word and no id."""
     found = _BODY.match(line) if len(line) < 4096 else None
     return found is not None and _is_mixed(found["body"])
 
 
 def _may_begin(line: bytes) -> bool:
-    """Whether a line may begin what is left of a key: it is long, or has figures as no word has."""
+    """Return whether a line may be the first of a truncated key: it is long, or has digits."""
     found = _BODY.match(line) if len(line) < 4096 else None
     body = found["body"] if found else b""
     return _is_mixed(body) and (len(body) >= SHORTEST_PIECE or any(48 <= c < 58 for c in body))
 
 
 def _is_long(line: bytes) -> bool:
-    """Whether it is as long as a line of a key is, with figures and letters of both cases, as no id has."""
+    """Return whether a line is as long as one of a key, with digits and letters of both cases, as no id has."""
     found = _BODY.match(line)
     body = found["body"] if found else b""
     return len(body) >= 40 and body != body.lower() and body != body.upper() and any(48 <= c < 58 for c in body)

@@ -1,8 +1,8 @@
-r"""Secrets that a sentence tells, or a setting without a sign between its name and its value.
+r"""Find secrets in sentences, and in settings without a separator between name and value.
 
     A temporary password is generated for root@localhost: …    login failed with password '…'    requirepass …
 
-Words of prose that follow such a word stay: a value has quotes around it, or figures in it as no word has.
+Prose after such a word is kept: a value is quoted, or contains digits.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from kvdiag.base.regex import lazy_regex
 from kvdiag.safe.forms.named import PROSE, QUOTE
 from kvdiag.safe.forms.value_spans import Span, bare, quoted
 
-REACH = 256  # characters behind a word in which a sentence tells its value
+REACH = 256  # characters after a word in which its value may follow
 _STRONG = r"(?:pass(?:word|wd|phrase|code)|pwd|(?<=[_-])pass|requirepass)"
-# A word as no word of a message is: with figures among its letters, or with capitals before small ones.
+# No word of prose: with digits among its letters, or with capitals before lower case.
 _MIX = r"(?=[^\s\"'|<]{6})(?:(?=[^\s\"'|<]*\d)(?=[^\s\"'|<]*[A-Za-z])|(?=[A-Za-z]*[A-Z]{3}[a-z]{3}))"
-# The same, and none of what separates the parts of a name, a version or a path; or long, with figures and both cases.
+# The same without separators of names, versions or paths; or long, with digits and both cases.
 _RANDOM = (
     r"(?:(?=[^\s\"'|<./:-]{8,}(?:[\s\"'|<,;.)\\]|$))(?=\S*\d)(?=\S*[A-Za-z])|(?=[A-Za-z]*[A-Z]{3}[a-z]{3})"
     r"|(?=[^\s\"'|<]{12})(?=[^\s\"'|<]*\d)(?=[^\s\"'|<]*[A-Z])(?=[^\s\"'|<]*[a-z]))"
@@ -29,9 +29,9 @@ _CREDENTIAL = (
 _SENTENCE = lazy_regex(
     rf"(?i:(?:{_STRONG}|secret|token)(?: for [\w.@/-]{{1,64}})?(?: (?:is|was):?|:) {QUOTE}?)(?={_MIX})"
     rf"|(?i:\bunseal key \d{{1,2}}: |\b(?:bind|root)pw |\blogin [^\s]{{1,128}} password )(?={_MIX})"
-    # a list or a table that has it beside its name
+    # a list or a table with the value next to its name
     rf"|(?i:(?:password|passwd|passphrase|passcode|secret|token|access.?key)(?:{QUOTE}, ?{QUOTE}| {{0,80}}\| {{0,8}}| -> {QUOTE}?))(?={_MIX})"
-    # somebody is told a new one
+    # a message with a new password
     rf"|(?i:{_STRONG}s?\b(?:[ (](?!fail|invalid|wrong|incorrect|error|denied|reject|expired|missing|not\b|cannot|unable)[^\s:]{{1,64}}){{1,12}}:\s{{1,4}}){QUOTE}?(?={_MIX})"
     rf"|(?i:{_STRONG}[ \t]{{1,4}}(?:\d )?)(?={_RANDOM})"
     rf"|(?i:(?:token|secret|api.?key|access.?key|credentials?|masterauth|(?:pre-?shared|private|encryption|account|shared|master|auth|signing)[-_ ]?key|psk|seed)[ \t]{{1,2}}){QUOTE}?(?={_CREDENTIAL})"
@@ -41,14 +41,14 @@ _SENTENCE = lazy_regex(
 _QUOTED = lazy_regex(
     rf"(?i:(?<!key )(?<!field )(?<!for )(?<!secret )(?:{_STRONG}|\bpsk|\bConvertTo-SecureString|\bPSCredential\(\s?{QUOTE}[^\"'\n]{{1,128}}{QUOTE},|\bidentified (?:with \S{{1,40}} )?by)[ \t]{{1,4}})(?={QUOTE}[^\s\"'`\\])"
 )
-# What says what stands behind it: `podName:1f0c…`, `StatusCode=403`, `AADSTS700016: …`.
+# A name of another value: `podName:1f0c…`, `StatusCode=403`, `AADSTS700016: …`.
 _FIELD = lazy_regex(r"[A-Za-z_]{2,64}[:=]|\w{2,64}:(?=\s|$)")
 _MIXED = lazy_regex(r"(?=[^\s\"'.-]*\d)(?=[^\s\"'.-]*[A-Z])(?=[^\s\"'.-]*[a-z])")
 _OF_A_NAME = lazy_regex(r"\\*[\"'`]\s{0,2}(?:not|is|does|has|must|was|in|of|for|from|field|key|could|cannot|:|=|\()")
 
 
 def spans(text: str, places: Sequence[Span]) -> Iterator[Span]:
-    """Where the values are that are told at these places of a text."""
+    """Yield the spans of values in these regions of a text."""
     for begins, ends in places:
         yield from _sentence_spans(text, begins, ends + REACH)
 

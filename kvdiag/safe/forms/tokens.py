@@ -1,8 +1,8 @@
-"""Tokens that are told by their own shape: what they begin with, of what they are made, and how long they are.
+"""Find tokens by their own format: prefix, characters and length.
 
-Each has the text that a line must have in it, in lower case, before its pattern is tried; who issues it and documents
-it; and where its shape was read (`docs/redaction.md` names the releases). Shapes are wider than what was read where a
-token that grows would else be seen no more: a length is a least one, and never one that an id of the logs has.
+Each has a text that a line must contain, in lower case, before its pattern is tried; its issuer and documentation; and
+where its format was read (`docs/redaction.md` names the releases). Patterns allow longer tokens than documented, so that
+they still match if tokens grow: lengths are minimum lengths, and never the length of an id in the logs.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from kvdiag.safe.forms.value_spans import Span, last_words
 
 
 class Token(NamedTuple):
-    """A kind of token: whose, the texts one of which it has, its shape (the group is what goes), and who tells so."""
+    """A kind of token: issuer, anchor texts, pattern (its group is redacted), and the documentation."""
 
     issuer: str
     anchors: tuple[str, ...]
     shape: re.Pattern[str]
     documented_by: str
-    read_in: str = ""  # nothing: by what is told of it, as no source was opened
+    read_in: str = ""  # empty if no source code was read
     judge: Callable[[str], bool] | None = None
 
 
@@ -41,7 +41,7 @@ def _decoded(text: str) -> bytes:
 
 
 def _is_credentials(text: str) -> bool:
-    """Whether base64 holds the logins of registries, a token's head, or the like, in JSON."""
+    """Return whether base64 contains JSON with registry logins, a token header or similar."""
     decoded = _decoded(text).lower()
     return any(
         word in decoded for word in (b"auth", b"passw", b"token", b"secret", b'"alg"', b'"typ"', b"_key", b'key"')
@@ -49,17 +49,17 @@ def _is_credentials(text: str) -> bool:
 
 
 def _is_private(text: str) -> bool:
-    """Whether base64 holds a private key in PEM, and no certificate."""
+    """Return whether base64 contains a private key in PEM, not a certificate."""
     return b"PRIVATE KEY" in _decoded(text)
 
 
 def _is_random(text: str) -> bool:
-    """Whether it has figures and letters of both cases, in such a mix as no word has."""
+    """Return whether the text has several digits and letters of both cases."""
     return text != text.lower() and text != text.upper() and sum(character.isdigit() for character in text) > 1
 
 
 def _is_without_words(text: str) -> bool:
-    """Whether figures and letters of both cases stand in it as they fall, as in no name in camel case."""
+    """Return whether digits and letters of both cases are mixed at random, unlike a name in camel case."""
     changes = sum(_kind(left) != _kind(right) for left, right in pairwise(text))
     return _is_random(text) and changes * 3 > len(text)
 
@@ -155,9 +155,9 @@ TOKENS = (
     Token("PostgreSQL: lines of .pgpass", (":5432:",), lazy_regex(r":5432:[^\s:\"']{1,64}:[^\s:\"']{1,64}:([^\s\"'\\]{4,})"), "postgresql.org/docs: the password file"),
     Token("Nutanix CSI: endpoint, user and password", (":9440:",), lazy_regex(r":9440:[^\s:\"']{1,64}:([^\s\"'\\]{4,})"), "portal.nutanix.com: CSI volume driver secrets"),
 )  # fmt: skip
-# What GitHub, and many since, issue: a word for the kind, `_` or `-`, and then characters as they fall.
+# The format of GitHub and many others: a word for the kind, `_` or `-`, and random characters.
 _PREFIXED = lazy_regex(r"(?<=[A-Za-z0-9][_-])[A-Za-z0-9]{30,255}(?![A-Za-z0-9_])")
-# The beginning of a token at the end of a line that was cut there.
+# The beginning of a token at the end of a truncated line.
 _CUT = lazy_regex(
     r"(?<![A-Za-z0-9])((?:gh[pousr]_|github_pat_|gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|oas|soat)-|dckr_[po]at_|npm_|pypi-AgE|rubygems_|hv[sbr]\.|xox[a-z]-|xapp-|hf_|s[kr]k?_live_|whsec_|sk-(?:ant|proj)|SG\.|ya29\.|GOCSPX-|AIza|do[opr]_v1_|AGE-SECRET-KEY-|sha256~|dapi|pul-|glsa_|glc_|shp(?:at|ss|ca|pa)_|DHHC-1:\d\d:|dt0c01\.|tskey-|eyJ[\w-]{6}|AKIA|ASIA|K10[0-9a-f]{64}::(?:[\w-]{1,64}:)?)[\w=+/.~-]{4,}"
     r"|\$(?:2[aby]|[156y]|apr1|argon2(?:id|i|d))\$[\w./$=,+-]{4,}|(?<=secret_id[=:])\W{0,8}[0-9a-f-]{6,}"
@@ -168,7 +168,7 @@ ANCHORS = tuple((anchor, number) for number, token in enumerate(TOKENS) for anch
 
 
 def spans(text: str, lowered: str) -> Iterator[Span]:
-    """Where the tokens are in a text, which is given in lower case, too."""
+    """Yield the spans of tokens in a text; `lowered` is the text in lower case."""
     present = [number for anchor, number in ANCHORS if anchor in lowered]
     for number in sorted(set(present)):
         token = TOKENS[number]

@@ -1,8 +1,8 @@
-r"""How far a value goes that follows a name: to the quote that ends it, the bracket that closes it, or its last word.
+r"""The span of a value after a name: to its closing quote or bracket, or to the end of the word.
 
     "password":"a \"b\" c"    password='…'    Secrets:map[user:a key:b]    secrets:<key:"a" value:"b}" >    pass=a,…
 
-A value that is not ended, because the line was cut, goes to the end of the line.
+A value without an end, because the line is truncated, extends to the end of the line.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ _BARE = lazy_regex(
     r"|&(?![\w.\[\]-]{1,64}=)|;(?=[^\s;,\"'\\=]{2,}(?:[\s,\"'\\]|$))(?![\w.-]{1,64}[=:])|[)\]}>](?=\w)|\|(?=\S))+"
 )
 Span = tuple[int, int]
-SHORTEST_CUT, LONGEST_CUT = 8, 2048  # characters of a word that was cut off
+SHORTEST_CUT, LONGEST_CUT = 8, 2048  # characters of a word that may be a truncated secret
 
 
 def line_end(text: str, at: int) -> int:
-    """Where the line ends in which this place is."""
+    """Return the end of the line at an offset."""
     end = text.find("\n", at)
     return len(text) if end < 0 else end
 
 
 def last_words(text: str) -> Iterator[Span]:
-    """The last word of each line, or as much of it as a secret may be that was cut off there."""
+    """Yield the last word of each line, limited to LONGEST_CUT: it may be a truncated secret."""
     ends = len(text)
     while ends > 0:
         begins = text.rfind("\n", 0, ends) + 1
@@ -47,12 +47,12 @@ def last_words(text: str) -> Iterator[Span]:
 
 
 def quoted(text: str, at: int) -> Span | None:
-    """What stands between quotes, at whatever depth of escapes, if a quote is here."""
+    """Return the span between quotes, at any depth of escapes; None if there is no quote at `at`."""
     opening = _OPENING.match(text, at)
     if opening is None:
         return None
     depth, quote = len(opening[1]), opening[2]
-    # Escaped line ends of one line are no ends; a quote that is not ended is cut off with its line.
+    # Escaped line ends do not end a value; a missing end quote means that the line is truncated.
     ends = line_end(text, at)
     for found in _QUOTE.finditer(text, opening.end(), ends):
         more = len(found[1]) - depth
@@ -62,7 +62,7 @@ def quoted(text: str, at: int) -> Span | None:
 
 
 def bracketed(text: str, at: int) -> Span | None:
-    """What stands between brackets, those within it balanced and those in quotes not counted, if one opens here."""
+    """Return the span between balanced brackets, ignoring those in quotes; None if no bracket opens at `at`."""
     opening = _MAP.match(text, at)
     if opening is None:
         return None
@@ -84,7 +84,7 @@ def bracketed(text: str, at: int) -> Span | None:
 
 
 def _behind_quotes(text: str, at: int, behind: int) -> int:
-    """Where a string ends that begins here; an apostrophe within a word, or a quote that nothing ends, begins none."""
+    """Return where the string at `at` ends; `behind` for an apostrophe in a word, or a quote without an end."""
     inside = quoted(text, at)
     if inside is None or inside[1] >= line_end(text, at) or text[at - 1].isalnum():
         return behind
@@ -93,12 +93,12 @@ def _behind_quotes(text: str, at: int, behind: int) -> int:
 
 
 def _is_cut(text: str, begins: int, at: int) -> bool:
-    """Whether a line ends here that does not go on below, as a document does that is spread over lines."""
+    """Return whether the line ends here, and the next one does not continue a document of many lines."""
     above = text[max(begins - 1, at - 200) : at].rstrip()
     return not _GOES_ON.match(text, at) and above[-1:] not in {"{", "[", "(", ","}
 
 
 def bare(text: str, at: int) -> Span | None:
-    """A word, to what ends an option, a field of a query, or a member of a list."""
+    """Return the span of a word, up to the end of an option, query field or list item."""
     found = _BARE.match(text, at)
     return found.span() if found else None

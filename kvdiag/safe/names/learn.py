@@ -1,9 +1,9 @@
-r"""Which words of a log are names of somebody's own, found by the places they stand in.
+r"""Find names chosen by users in a log, by their position in a line.
 
     pod="shop/web-0"   PodSandboxMetadata{Name:web-0,…}   /var/log/pods/shop_web-0_1f0c3a52-…/app/0.log
 
-A name that upstream's own messages use as a word (`driver`, `data`) is kept: it says nothing of its owner, and without
-it the message would not be understood.
+A name that upstream's messages use as a word (`driver`, `data`) is not masked: it does not identify its owner, and
+the message would be unreadable without it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _NS = r"[0-9a-z](?:[-0-9a-z]{0,61}[0-9a-z])?"
 _Q, _IS = QUOTED, IS
 _UID = r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[0-9a-f]{32}"
 
-# Who is named, by the groups of the pattern; words of which one stands, in lower case, in all it finds; the pattern.
+# Kinds of the groups of the pattern; words, of which every match contains one in lower case; the pattern.
 PLACES: tuple[tuple[tuple[str, ...], tuple[str, ...], re.Pattern[str]], ...] = tuple(
     (kinds, signs, re.compile(pattern))
     for kinds, signs, pattern in (
@@ -80,7 +80,7 @@ _OF_NODE = re.compile(
     r"/(?:var/lib|var/log|var/run|run|etc|proc|sys|dev|usr|bin|lib|lib64|opt|tmp|home|root|mnt|host|csi|api|apis|v1|v2|healthz|metrics)(?:/|$)|//"
 )
 _NUMBER = re.compile(r"[\d.]+")
-# Hosts, namespaces, programs and words that all clusters share.
+# Hosts, namespaces, programs and words of all clusters, which are not masked.
 _KNOWN = """
     default kube-system kube-public kube-node-lease kubernetes localhost library latest pvc vol file api nil null none
     true false unknown txt json yaml http https tcp unix app data config log logs tmp test name node pod container volume image main
@@ -93,7 +93,7 @@ _KNOWN = """
     external-attacher external-provisioner livenessprobe
 """
 KNOWN = frozenset(_KNOWN.split())
-# What labels and exported folders are called everywhere.
+# Common names of labels and exported folders, which are not masked.
 _COMMON = """
     export exports share shares volume volumes vols nfs srv mnt home backup backups web db prod dev staging production
     frontend backend database cache worker control-plane amd64 arm64 linux windows helm tier env
@@ -102,17 +102,17 @@ COMMON = frozenset(_COMMON.split())
 
 
 class Learner:
-    """Collects names with what they are names of (`ns`, `pod`, `ctr`, `node`, `vol`, `img`, `host`, `obj`, `user`)."""
+    """Collects names by kind (`ns`, `pod`, `ctr`, `node`, `vol`, `img`, `host`, `obj`, `user`)."""
 
     def __init__(self, excluded: AbstractSet[str]) -> None:
-        """`kept` are words that stay as they are: those of the messages, and the names of drivers."""
+        """`excluded` are words that are not masked: those of upstream's messages, and driver names."""
         self.names: dict[str, str] = {}
         self._seen: set[int] = set()
         self._excluded = excluded | KNOWN
         self._users = Users()
 
     def learn(self, text: str) -> None:
-        """Learn from one line. Raises KvdiagError when there are more names than memory should hold."""
+        """Learn the names in a line. Raises KvdiagError above MOST names."""
         for name in self._users.names_in(text):
             if name not in self._excluded:
                 self.names.setdefault(name, "user")
@@ -126,7 +126,7 @@ class Learner:
             raise KvdiagError(f"more than {MOST:,} names in these logs; give fewer of them at a time")
 
     def add(self, kind: str, name: str) -> None:
-        """Learn one name. Of what holds an id only the rest is a name; a host and its domain are two."""
+        """Add a name without the ids in it; a host and its domain are two names."""
         if kind in {"node", "host"} and "." in name and name not in self._excluded:
             head, _, tail = name.partition(".")
             if tail not in self._excluded:
@@ -145,19 +145,19 @@ class Learner:
         ):
             self.names.setdefault(name, kind)
             if kind in {"node", "host"} and not name.islower():
-                self.names.setdefault(name.lower(), kind)  # DNS has it so, Windows in capitals
+                self.names.setdefault(name.lower(), kind)  # DNS prints it in lower case, Windows in capitals
 
 
 def _message_start(text: str) -> int:
-    """Where a line's words begin, behind the header of klog or the time of logrus: most lines say what others said."""
+    """Return where the message begins, after klog's header or logrus' time: most messages repeat."""
     return max(text.find("] "), 0) or max(text.find(" level="), 0)
 
 
 def _named(text: str) -> Iterator[tuple[str, str]]:
-    """What a line names, with what it is."""
+    """Yield the names in a line with their kinds."""
     lowered = text.casefold()
     for kinds, signs, place in PLACES:
-        for sign in signs or ("",):  # a generator would take twice as long as what it asks
+        for sign in signs or ("",):  # a generator would take twice as long
             if sign in lowered:
                 for found in place.finditer(text):
                     yield from zip(kinds, filter(None, found.groups()), strict=False)
@@ -173,7 +173,7 @@ def _named(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _owner_names(text: str, lowered: str) -> Iterator[tuple[str, str]]:
-    """What shares, labels and exported folders are called; the text is given in lower case, too."""
+    """Yield names of shares, labels and exported folders; `lowered` is the text in lower case."""
     if "\\\\" in text:
         yield from _share_names(text)
     if "label" in lowered:
@@ -183,7 +183,7 @@ def _owner_names(text: str, lowered: str) -> Iterator[tuple[str, str]]:
 
 
 def _label_values(text: str) -> Iterator[tuple[str, str]]:
-    """The values of labels, but for those that Kubernetes itself sets, and words that no name is."""
+    """Yield the values of labels, except those that Kubernetes sets, and common words."""
     for found in LABELS.finditer(text):
         for label in LABEL.finditer(found["pairs"]):
             if not OF_KUBERNETES.search(label["name"]) and label["value"] not in COMMON:
@@ -191,13 +191,13 @@ def _label_values(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _export_names(text: str) -> Iterator[tuple[str, str]]:
-    """The parts of a path that a file server exports; a folder of the node is none."""
+    """Yield the parts of a path that a file server exports; not of a folder of the node."""
     for found in EXPORTS.finditer(text):
         if _OF_NODE.match(found[1]) is None:
             yield from (("obj", part) for part in found[1].split("/") if part and part not in COMMON)
 
 
 def _share_names(text: str) -> Iterator[tuple[str, str]]:
-    r"""The server and the name of a share; behind `\\` its first letter may be taken for that of an escape."""
+    r"""Yield the server and the name of a share; after `\\` its first letter may be part of an escape."""
     for found in SHARES.finditer(text):
         yield from (("host", found[1]), ("obj", found[2]), ("obj", found[2][1:]))

@@ -1,7 +1,7 @@
-"""Names, ids and addresses → others of the same shape, the same ones for the same wherever they stand.
+"""Replace names, ids and addresses by others of the same format, consistently in all logs.
 
-What kvdiag joins by stays joined: a short id begins as the long one does, a UUID keeps its shape also where it is
-written with underscores, and the three ids that are hashes of names are hashes of the new names.
+Relations that kvdiag uses are kept: a short id is a prefix of the long one, a UUID keeps its format also with
+underscores, and the three ids that are hashes of names become hashes of the new names.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import re
 from collections.abc import Mapping
 
 MOST_REMEMBERED = 100_000
-MOST_PARTS = 24  # of a word such as a-b-c, in which names are looked for
+MOST_PARTS = 24  # parts of a word such as a-b-c that is searched for names
 MOST_TABLED = 100_000
-LONG_CODE = 16  # hexadecimal figures, of which two of a million names have the same once in 30 million times
+LONG_CODE = 16  # hexadecimal digits; two of a million names collide with a probability of 1 : 30 million
 MOST_COUNTED = 1_000_000  # names of a kind
-SHORT_ID = 12  # characters of an id that programs show
+SHORT_ID = 12  # characters of an id that programs print
 LUN = 33  # digits of the WWID that multipath gives a LUN: 3, and the id of the LUN
-# What was replaced, as a user would call it.
+# Kinds of names, as shown to the user.
 _KINDS = {
     "ns": "namespaces",
     "pod": "pods",
@@ -82,13 +82,13 @@ _LOCAL_NETWORKS = tuple(
 
 
 class Mask:
-    """Replaces by a keyed hash, so that nothing has to be remembered and nobody without the key can guess."""
+    """Replaces names by a keyed hash, so that no table is needed and nobody can guess them without the key."""
 
     def __init__(self, names: Mapping[str, str], key: bytes) -> None:
-        """`names` with what they are names of, as a `Learner` collects them."""
+        """`names` with their kinds, as a `Learner` collects them."""
         self._key = key
         self._kinds = names
-        # Of very many names none is looked up whether it is given twice: the codes are longer than chance.
+        # Very many names are not checked for collisions: the codes are long enough.
         self._words = self._mask_names(names) if len(names) <= MOST_TABLED else None
         self._replaced_hashes: dict[str, set[int]] = {}
         odd = sorted((name for name in names if not _WORD.fullmatch(name)), key=len, reverse=True)
@@ -97,18 +97,18 @@ class Mask:
         self._remembered: dict[tuple[str, str], str] = {}
 
     def apply(self, text: str) -> str:
-        """A line, or any other text, without the names."""
-        if self._odd is not None:  # names with blanks or letters that no word of the logs has
+        """Return a text with its names replaced."""
+        if self._odd is not None:  # names with blanks or letters that _WORD does not match
             text = self._odd.sub(lambda found: self._masked_name(found[0]), text)
         return _PIECE.sub(self._piece, _ID.sub(self._id, text))
 
     @property
     def replaced(self) -> Mapping[str, int]:
-        """How many names were replaced, by what they are names of."""
+        """Return how many names were replaced, by kind."""
         return {kind: len(hashes) for kind, hashes in self._replaced_hashes.items()}
 
     def forget(self) -> None:
-        """Begin to count again."""
+        """Reset the counters."""
         self._replaced_hashes.clear()
         self._remembered.clear()
 
@@ -118,7 +118,7 @@ class Mask:
             hashes.add(hash(name))
 
     def same_hash(self, old: str, new: str) -> None:
-        """From now on an id that is the hash of an old name becomes the hash of the new one."""
+        """Replace the hash of an old name by the hash of the new one."""
         self._hashes[old] = new
 
     def _mask_names(self, names: Mapping[str, str]) -> dict[str, str]:
@@ -149,7 +149,7 @@ class Mask:
         return dash.join(parts).upper() if text.isupper() else dash.join(parts)
 
     def _hex(self, text: str) -> str:
-        """Each character depends on those before it, so that the beginning of an id becomes that of the new one."""
+        """Return a new id; each character depends on those before it, so that prefixes of ids stay prefixes."""
         if text != text.lower():
             return self._hex(text.lower()).upper()
         if len(text) == LUN and text[0] == "3":
@@ -186,7 +186,7 @@ class Mask:
         return self._remember(kind, text, new)
 
     def _octets(self, kind: str, text: str) -> str:
-        """A MAC address of nobody's, or a WWN, as it was written."""
+        """Return a locally administered MAC address, or a WWN, in the same notation."""
         if "." in text:  # as switches write it
             plain = self._octets(kind, ":".join(re.findall("..", text.replace(".", "")))).replace(":", "")
             return ".".join((plain[:4], plain[4:8], plain[8:]))
@@ -196,7 +196,7 @@ class Mask:
         return new.upper() if text != text.lower() else new
 
     def _called(self, kind: str, text: str) -> str:
-        """The id of something in a storage network or a cloud."""
+        """Return a new id for a storage network or a cloud."""
         if kind == "iqn":
             return f"{text[:3]}.2001-04.com.example:{self._code('iqn', text)[:12]}"
         if kind == "ec2":
@@ -204,7 +204,7 @@ class Mask:
         return f"ocid1.{text.split('.')[1]}.oc1..{self._code('ocid', text)}"
 
     def _dashed(self, text: str) -> str:
-        """`ip-10-0-1-23`, as EC2 calls a host, and `10-0-1-23`, as DNS calls a pod: the address that it has elsewhere."""
+        """Replace the address in `ip-10-0-1-23` (a host of EC2) and `10-0-1-23` (a pod in DNS) as elsewhere."""
         head = next((head for head in ("ip-", "ec2-") if text.startswith(head)), "")
         return head + self._address(text.removeprefix(head).replace("-", ".")).replace(".", "-")
 
@@ -227,7 +227,7 @@ class Mask:
         return f"10.{code[0]}.{code[1]}.{code[2]}"
 
     def _word(self, text: str) -> str:
-        """The whole word if it is a name, else the longest names it is made of: `web-0` in `data-web-0`."""
+        """Replace a word that is a name, else the longest names in it: `web-0` in `data-web-0`."""
         if text in self._kinds:
             return self._masked_name(text)
         if "ip-" in text or "ec2-" in text:
@@ -253,7 +253,7 @@ class Mask:
 
 
 def _shaped(kind: str, name: str, code: str, length: int) -> str:
-    """The new name: of an account or a serial number one of as many figures, of anything else its kind and a code."""
+    """Return the new name: as many digits for a number, otherwise the kind and a code."""
     if name.isdecimal():
         lowest = 10 ** (len(name) - 1)
         return str(lowest + int(code[: length + 20], 16) % (9 * lowest))

@@ -1,4 +1,4 @@
-"""Where names stand that tell whose a cluster is: certificates, accounts of clouds, disks, file servers, images.
+"""Patterns of names that identify the owner of a cluster: certificates, cloud accounts, disks, file servers, images.
 
 CN=jdoe,O=acme    arn:aws:iam::123456789012:role/x    projects/acme-prod/zones/…    nfs01.acme.example:/export
 """
@@ -13,9 +13,9 @@ IS = rf"(?:{QUOTED})?(?:=|:\s?)(?:{QUOTED})?"  # between a key and its value, in
 
 _DN = r"[^\s,/+\"'\\\])}<>=:;](?:[^,/+\"'\\\])}<>=:;\n]{0,62}[^\s,/+\"'\\\])}<>=:;])"
 _RESOURCE = r"[\w.()-]{2,90}"
-# Words that follow "in namespace" and are none.
+# Words after "in namespace" that are no namespace.
 _NAMESPACE = r"(?!(?:of|for|with|is|was|and|or|to|that|which|scope|mode|path|file|isolation|k8s|moby)\b)[0-9a-z](?:[-0-9a-z]{0,61}[0-9a-z])"
-# Who is named, by the groups of the pattern; words of which one stands, in lower case, in all it finds; the pattern.
+# Kinds of the groups of the pattern; words, of which every match contains one in lower case; the pattern.
 OWNERS: tuple[tuple[tuple[str, ...], tuple[str, ...], str], ...] = (
     (("user",), ("cn", "uid"), rf"(?<![\w.-])(?:CN|UID)\s?=\s?(?!system:)({_DN})(?=[,/+:\"'\\\])}}\s]|$)"),
     (("org",), ("=",), rf"(?<![\w.-])(?:O|OU)\s?=\s?(?!system:)({_DN})(?=[,/+:;\"'\\\])}}\s]|$)"),
@@ -42,7 +42,7 @@ OWNERS: tuple[tuple[tuple[str, ...], tuple[str, ...], str], ...] = (
     (("host",), ("source",), rf"\b[sS]ource{IS}({NAME}):/"),
     (("host",), ("nfs: server ", "address for ", "timed out for ", "refused for ", "not supported for "), rf"\bnfs: server ({NAME}) (?:not responding|OK)|\b(?:resolve address for|Connection (?:timed out|refused) for|Protocol not supported for) ({NAME})(?=[:\s]|$)"),
     (("host",), ('server "', "server '", "server \\"), rf"\b[sS]erver {QUOTED}({NAME}){QUOTED}"),
-    # a NetBIOS name, or another in capitals with figures in it
+    # a NetBIOS name, or another name in capitals with digits
     (("host",), ("-",), r"(?<![\w.-])((?!(?:UTF|SHA|AES|TLS|SSL|ISO|CVE|HTTP|IEEE|RFC|DHHC|CHAP|UUID|EXT|XFS|BTRFS|IPV|LUN|SCSI|NVME|PCI|ACPI|AMD|X86)-)(?=[A-Z-]*\d)[A-Z][A-Z0-9]{2,14}(?:-[A-Z0-9]{1,12}){1,3})(?![\w-])"),
     (("ns",), ("namespace ",), rf"\b[nN]amespaces? (?=[a-z]*[-0-9])({_NAMESPACE})(?![\w./-])|\b(?:in|from|of|for) (?:the )?namespace ({_NAMESPACE})(?![\w./-])"),
     (("serial",), ("serial ",), r"\b[sS]erial(?: [nN]umber| no\.?)? ((?=[A-Z0-9-]*\d)(?=[\d-]*[A-Z])[0-9A-Z][0-9A-Z-]{5,40})(?![\w-])"),
@@ -51,7 +51,7 @@ OWNERS: tuple[tuple[tuple[str, ...], tuple[str, ...], str], ...] = (
     (("obj",), ("/vm/", "/host/", "/datastore/", "/network/"), r"(?<![\w.])/([A-Za-z][\w.-]{1,79})/(?:vm|host|datastore|network)/[\w.-]"),
     (("host", "obj"), ("//",), rf"(?<![:\w/\\])//({NAME})/([^\s/\"'\\,;]{{2,80}})"),
 )  # fmt: skip
-# Paths that a file server exports, in an address or by what names them, and labels: what of them tells whose they are.
+# Paths that a file server exports, in an address or after their name.
 EXPORTS = re.compile(
     rf"(?:(?<=[\w\]]):|\b(?:share|path|nfs_?[pP]ath|export(?:_?[pP]ath)?|base_?[dD]ir|sub_?[dD]ir){IS}|\b(?:share|path|key){QUOTED} ?,? ?value{IS}|(?<![\w.~/-])(?=/exports?/))(/[\w.$/-]{{2,200}})"
 )
@@ -64,7 +64,7 @@ LABEL = re.compile(
     rf"(?<![\w./-])(?:key{IS})?(?P<name>[a-zA-Z][\w.-]{{0,62}}(?:/[\w.-]{{1,63}})?)(?:{QUOTED}\s{{1,2}}value)?(?:{QUOTED})?\s?[:=]\s?(?:{QUOTED})?(?P<value>[0-9A-Za-z](?:[-\w.]{{0,61}}[0-9A-Za-z])?)(?=[\s,;\]}}\"'\\>]|$)"
 )
 OF_KUBERNETES = re.compile(r"(?:^|\.)(?:kubernetes|k8s)\.io/(?!name$|instance$|part-of$|created-by$)")
-# An image where nothing before it says so: a registry's host before it, or a tag behind.
+# An image without a word before it: with the host of a registry, or a tag.
 IMAGES = re.compile(
     r"(?<![\w./@:-])((?:[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,6}(?::\d{2,5})?|localhost:\d{2,5}|[a-z0-9-]{2,63})"
     r"/(?:[a-z0-9._-]{1,128}/){0,6}[a-z0-9._-]{1,128})(?=(?::[\w][\w.-]{0,127})?@sha256:|:(?:v?\d[\w.-]{0,127}|latest|main|stable)(?![\w:]))"

@@ -1,4 +1,4 @@
-r"""Names of people: whose home a path leads into, and who is named in a table.
+r"""Find names of people: in home directories, and in tables of processes and commands.
 
     /home/jdoe/.kube/config    /Users/jdoe/.minikube    C:\\Users\\J. Doe\\.minikube\\profiles
 
@@ -23,9 +23,9 @@ _HOME = re.compile(
     rf"(?:(?<![\w.-])/home/({_NAME})|(?<![\w.:-])/Users/({_SPACED}(?=/)|{_NAME})"
     rf"|(?<!\w)[A-Za-z]:{_SEPARATOR}Users{_SEPARATOR}({_SPACED}(?={_SEPARATOR})|{_NAME}))"
 )
-# Accounts that are nobody's own.
+# Accounts that are not of a person.
 _SHARED = frozenset(("root", "docker", "shared", "public", "default", "all users", "user", "username"))
-# Those that come with a system, in the table that `ps` prints.
+# System accounts in the output of `ps`.
 _NAMES_OF_SYSTEM = """
     _apt _chrony _rpc adm avahi backup bin chrony cockpit core daemon dbus dnsmasq etcd games gnats irc kernoops list lp
     lxd mail man message+ messagebus named news nfsnobody nobody ntp polkitd postfix proxy rpc rpcuser rtkit sshd sssd
@@ -35,7 +35,7 @@ _OF_SYSTEM = frozenset(_NAMES_OF_SYSTEM.split())
 
 
 class Users:
-    """Finds the names of people; a table is read by its head, so the lines must come in their order."""
+    """Finds the names of people; the header of a table decides, so lines must be passed in order."""
 
     def __init__(self) -> None:
         self._column = -1
@@ -43,7 +43,7 @@ class Users:
         self._is_processes = False
 
     def names_in(self, text: str) -> Iterator[str]:
-        """The names on the next line."""
+        """Yield the names in the next line."""
         has_home = "/home/" in text or "Users" in text
         found = [name for match in _HOME.finditer(text) for name in match.groups() if name] if has_home else []
         found.extend(self._in_table(text))
