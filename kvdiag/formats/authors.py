@@ -1,11 +1,11 @@
-"""Who wrote a line: the process that a carrier names, the source file in klog's header, or what the log is called.
+"""Which program wrote a line: by the process in a carrier, the source file in klog's header, or the log's name.
 
     Nov 20 20:39:21 worker-1 k3s[811]: I1120 20:39:21.779765     811 pod_workers.go:1251] "Pod worker has been …"
     Nov 20 20:39:21 master-1 kube-apiserver.daemon[902]: I1120 20:39:21.779765     902 server.go:565] external host …
 
 k3s, RKE2, MicroK8s' kubelite and hyperkube are kubelet, controller manager, scheduler, proxy and API server in one
-process, told apart by the source file; k3s and RKE2 write lines of their own between. Programs of Kubernetes share
-words: `"command failed"` is the end of any of them. What one is known to have written is never told as another's.
+process, distinguished by the source file; k3s and RKE2 also write their own lines. Programs of Kubernetes share
+messages: each of them ends with `"command failed"`. A line whose program is known never counts as another program's.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import NamedTuple
 from kvdiag.base.regex import lazy_regex
 from kvdiag.model.provenance import NO_PROVENANCE, Provenance
 
-HEADER = 300  # bytes within which klog's header stands, carriers before it
-# What a journal calls a process of many programs.
+HEADER = 300  # bytes of a line that may contain klog's header, with the carriers before it
+# Names in a journal of processes with several programs.
 COMBINED = frozenset(
     (
         "k3s",
@@ -59,9 +59,9 @@ _FILES: Mapping[str, str] = {
     "csi-driver": "nodeserver controllerserver",
     "minikube": "cli_runner ssh_runner kic_runner exec_runner sshutil start_flags system_pods default_sa pod_ready",
 }
-# What attaches volumes is in the controller manager too.
+# The code that attaches volumes is also in the controller manager.
 _ATTACHING = frozenset(("operation_generator.go", "nestedpendingoperations.go", "csi_attacher.go", "csi_plugin.go"))
-# Names that a driver may have too; within a process of many programs they tell.
+# File names that a driver may also have; in a process of several programs they are unambiguous.
 _COMBINED_FILES: Mapping[str, str] = {
     "kube-apiserver": """
         instance cacher available_controller handler_proxy apf_controller storage_factory crd_finalizer
@@ -73,7 +73,7 @@ _COMBINED_FILES: Mapping[str, str] = {
     """,
 }
 
-# What kubelet's reflectors list, by its type: who fails to list another is no kubelet. Most lines are of no reflector.
+# The types that kubelet's reflectors list: a failure to list another type is not kubelet's.
 _WATCHED = frozenset(
     (
         *(b"", b"Pod", b"Node", b"Service", b"Secret", b"ConfigMap", b"CSIDriver", b"RuntimeClass"),
@@ -84,9 +84,9 @@ _LISTED = lazy_regex(rb"ailed to (?:list|watch) \*(?:[a-z0-9]+\.)?([A-Za-z]+)")
 
 DRIVER = "csi-driver"
 SIDECARS = ("external-attacher", "external-provisioner", "external-resizer", "node-driver-registrar")
-# By a word in the name of a file, a container or a section. The first that is in it says whose log it is.
+# By a word in the name of a file, a container or a section; the first match decides.
 _BY_NAME = (
-    ("approver", ""),  # of the certificates that a kubelet asks for
+    ("approver", ""),  # approves the certificates of kubelets
     ("kubelet", "kubelet"),
     ("containerd", "containerd"),
     ("attacher", SIDECARS[0]),
@@ -122,16 +122,15 @@ CONTROL = frozenset((
     *("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy", "cloud-controller-manager"),
     *("etcd", "coredns", "minikube"),
 ))  # fmt: skip
-# Who else is no kubelet, where the carrier of a line names the process.
-_HOST = frozenset(("", "kernel", "systemd", "systemd-journald"))  # who may stand in any journal
-# Programs of the host: no container writes their words.
+_HOST = frozenset(("", "kernel", "systemd", "systemd-journald"))  # programs that may be in any journal
+# Programs of the host: no container prints their messages.
 HOST = frozenset((
     *("kubelet", "containerd", "crio", "dockerd", "cri-dockerd", "kernel", "systemd", "systemd-journald", "audit"),
 ))  # fmt: skip
-CONTAINED = frozenset(("cri", "docker-json", "pod-prefix", "container-journal", "container-json"))  # of what one prints
-# What docker, podman and CRI-O call the output of a container in the journal.
+CONTAINED = frozenset(("cri", "docker-json", "pod-prefix", "container-journal", "container-json"))  # carriers
+# Identifiers in the journal of container output by docker, podman and CRI-O.
 _CONTAINERS_IDENT = lazy_regex(r"[0-9a-f]{12}(?:[0-9a-f]{52})?|k8s_.+|conmon")
-# Namespaces in which only who runs the cluster makes pods, and words in the names of drivers and of network agents.
+# Namespaces in which only cluster administrators create pods, and words in names of drivers and network agents.
 _SYSTEM = frozenset(("openebs", "portworx", "trident", "rook-ceph", "calico-apiserver", "cilium", "democratic-csi"))
 _SYSTEM_NAMED = lazy_regex(r"(?:kube|openshift|cattle)-.+|.+-system")
 _AGENTS = lazy_regex(
@@ -143,17 +142,17 @@ _ID = lazy_regex(r" \[[0-9a-f]{6,64}\](?: \(\d+\))?$")
 
 
 class Rank(Enum):
-    """For whom a container may speak. None of them is a program of the host, whatever it prints."""
+    """Which components' messages a container may print. None is a program of the host."""
 
-    SYSTEM = auto()  # one of a namespace of the cluster's own: a driver, an agent of a network, the control plane
-    NAMED = auto()  # of another namespace, but called after such a program: what it says may be so
-    APPLICATION = auto()  # any other: only for itself
+    SYSTEM = auto()  # in a system namespace: a driver, a network agent, the control plane
+    NAMED = auto()  # in another namespace, but with the name of such a program
+    APPLICATION = auto()  # any other: only its own
 
 
 class Byline(NamedTuple):
-    """Whose a log is by what it is called: a program, or empty; `container` is the container that wrote all of it.
+    """The author of a log by its name: a program, or empty; `container` is the container that wrote all of it.
 
-    `rank` is what a container that its path names may speak for: see `Rank`.
+    `rank` is that of the container in its path: see `Rank`.
     """
 
     program: str = ""
@@ -169,14 +168,14 @@ _AUTHORS, _COMBINED_AUTHORS = _by_file(_FILES), _by_file({**_COMBINED_FILES, **_
 
 
 def program_in_name(source: str) -> str:
-    """The program that an input's name speaks of; empty when it speaks of none."""
+    """Return the program in an input's name; empty if there is none."""
     name = source.rsplit("/", 1)[-1].lower()
     known = next((program for word, program in _BY_NAME if word in name), None)
     return known if known is not None else "etcd" if _ETCD.search(name) else ""
 
 
 def byline(source: str, place: Provenance = NO_PROVENANCE) -> Byline:
-    """Whose a log is by its name, a path or a section such as `kube-apiserver [0e43ac4c291d]`, and its container."""
+    """Return the author of a log by its name: a path, or a section such as `kube-apiserver [0e43ac4c291d]`."""
     name = source.rsplit("/", 1)[-1]
     section = _ID.search(name)
     container = place.container or (name[: section.start()] if section else "")
@@ -184,7 +183,7 @@ def byline(source: str, place: Provenance = NO_PROVENANCE) -> Byline:
 
 
 def rank_of(place: Provenance) -> Rank | None:
-    """For whom the container may speak whose log lies at this place; None where the path names no container."""
+    """Return the rank of the container in a path; None if the path contains no container."""
     if not place.container:
         return None
     if not place.namespace or place.namespace in _SYSTEM or _SYSTEM_NAMED.fullmatch(place.namespace):
@@ -194,7 +193,7 @@ def rank_of(place: Provenance) -> Rank | None:
 
 
 def author(ident: str, caller: str) -> str:
-    """The program that wrote a line: the process as a carrier names it, or one of the many that it is."""
+    """Return the program that wrote a line: the process in a carrier, or by file if that has several programs."""
     file = caller.partition(":")[0].rpartition("/")[2]
     if ident in COMBINED:
         return _COMBINED_AUTHORS.get(file, ident)
@@ -203,7 +202,7 @@ def author(ident: str, caller: str) -> str:
 
 @lru_cache(1024)
 def process(ident: str) -> str:
-    """The program that a journal calls `ident`; as it is called where it is not known by another name."""
+    """Return the program for an identifier in a journal; the identifier itself if it is no alias."""
     found = _SNAP.fullmatch(ident)
     if ident == "kubenswrapper":  # kubensenter of OpenShift starts the kubelet by this name
         return "kubelet"
@@ -213,29 +212,29 @@ def process(ident: str) -> str:
 
 
 class Attribution(NamedTuple):
-    """Who wrote the lines of one log: `by` is what it is called, `own` who mostly speaks in it, once that is known."""
+    """Finds the author of each line of a log: `by` is its byline, `own` the component of most lines, if known."""
 
     by: Byline = Byline()
     own: str = ""
 
     def author_of_line(self, ident: str, caller: str) -> str:
-        """The program that wrote a line: as line and name tell for sure, else who mostly speaks in the log."""
+        """Return the program that wrote a line: if line and name are ambiguous, that of most lines of the log."""
         return self._known(ident, caller, self.own) or self.own or self.by.program
 
     def author_of_words(self, component: str, ident: str, caller: str = "", *, is_call: bool = False) -> str:
-        """The program that wrote words known to be of `component`, empty where several programs have them.
+        """Return the program that wrote a message of `component`, which is empty if several programs have the message.
 
-        A driver's words and calls in the log of a sidecar are the sidecar's. What no known program wrote in the log of
-        a container is the container's.
+        A driver's messages and calls in the log of a sidecar are the sidecar's. Lines of unknown programs in the log of
+        a container are the container's.
         """
         if is_call or component == DRIVER:
             return self.own if self.own in SIDECARS else DRIVER
         return component or self.author_of_line(ident, caller) or self._unknown_container()
 
     def may_print(self, component: str, ident: str, line: bytes, carrier: str = "") -> bool:
-        """Whether a line with the words of a component may be of it: not when another is known to have written it.
+        """Return whether the component may have printed the line: not if another program is known to have written it.
 
-        What a container printed is never of a program of the host, whatever it says.
+        Output of a container is never of a program of the host.
         """
         if self.is_contained(carrier, ident):
             is_allowed = component not in HOST or (component == "kubelet" and self._is_kubelets())
@@ -245,16 +244,16 @@ class Attribution(NamedTuple):
         return self._may_print(component, ident, line)
 
     def is_contained(self, carrier: str, ident: str) -> bool:
-        """Whether a container printed the line: by the place of its log, by its carrier, or by what a journal says."""
+        """Return whether a container printed the line: by its log's path, its carrier, or the journal's identifier."""
         is_carried = carrier in CONTAINED and self.by.program not in HOST
         return self.by.rank is not None or is_carried or is_output(carrier, ident)
 
     def may_crash(self, carrier: str, ident: str) -> bool:
-        """Whether a crash dump may be that of a program of the host: not in the output of a container."""
+        """Return whether a crash dump may be of a program of the host: not in the output of a container."""
         return not self.is_contained(carrier, ident) or self._is_kubelets()
 
     def _may_print(self, component: str, ident: str, line: bytes) -> bool:
-        """Whether neither the name of a process nor a source file in the line says that another wrote it."""
+        """Return whether neither process nor source file shows that another program wrote the line."""
         if not component:
             return True
         if ident and ident not in COMBINED:
@@ -271,7 +270,7 @@ class Attribution(NamedTuple):
         return who not in CONTROL
 
     def may_relay(self, ident: str, line: bytes, carrier: str = "") -> bool:
-        """Whether a line may pass on an error of the node: not in a container's own log, nor of the control plane."""
+        """Return whether a line may contain an error of the node: not of a container, nor of the control plane."""
         if self.is_contained(carrier, ident) and not self._is_kubelets():
             return False
         if ident and ident not in COMBINED:
@@ -281,34 +280,34 @@ class Attribution(NamedTuple):
         return self._known(ident, _file(line)) not in CONTROL
 
     def _is_kubelets(self) -> bool:
-        """Whether a kubelet runs in the container: under its own name, in a namespace of the cluster's own."""
+        """Return whether the container runs kubelet: it has its name, and is in a system namespace."""
         is_called = self.by.program == "kubelet" or any(word in self.by.container for word in COMBINED)
         return is_called and self.by.rank in {None, Rank.SYSTEM} and bool(self.by.container)
 
     def _unknown_container(self) -> str:
-        """The name of the container that wrote the log; empty where it may be several programs in one."""
+        """Return the name of the container that wrote the log; empty if it may run several programs."""
         return "" if any(word in self.by.container for word in COMBINED) else self.by.container
 
     def _known(self, ident: str, caller: str, main_program: str = "") -> str:
-        """The program that wrote a line; empty when nothing tells for sure. What attaches volumes is in two."""
+        """Return the program that wrote a line; empty if ambiguous. Code that attaches volumes is in two programs."""
         by_line, named = author(ident, caller), self.by.program if self.by.program in CONTROL else ""
         is_shared = not ident and caller.partition(":")[0] in _ATTACHING
         return named or (main_program if main_program in CONTROL else by_line) if is_shared else by_line or named
 
 
 def is_output(carrier: str, ident: str) -> bool:
-    """Whether a journal has the line from docker, podman or CRI-O, as the output of a container."""
+    """Return whether a line in a journal is container output, by docker, podman or CRI-O."""
     return carrier == "container-journal" or bool(_CONTAINERS_IDENT.fullmatch(ident))
 
 
 def reflector_type(line: bytes) -> bytes:
-    """The type that a reflector could not list or watch; empty where the line is none of a reflector."""
+    """Return the type that a reflector could not list or watch; empty if the line is not of a reflector."""
     found = _LISTED.search(line) if b"reflector.go:" in line[:HEADER] else None
     return found[1] if found else b""
 
 
 def _file(line: bytes) -> str:
-    """The source file in the header of klog, which stands before the message, or in the `caller` of an object."""
+    """Return the source file in klog's header, or in the `caller` of a JSON object."""
     end = line.find(b".go:", 0, HEADER)
     if end < 0:
         return ""

@@ -1,9 +1,9 @@
-"""Times as log lines write them, in whole microseconds.
+"""Parse times in log lines to whole microseconds.
 
     time="2023-11-11T09:13:01.123456789+08:00" level=info msg="shim disconnected"
 
 A time with year and zone counts from 1970 in UTC, one without is counted in the year-less frame of `kvdiag.base.clock`.
-Digits below a microsecond are cut off, not rounded, so that order is kept.
+Digits below a microsecond are truncated, not rounded, so that the order is kept.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _MONTHS = {
 
 
 def rfc3339(text: bytes) -> int | None:
-    """`2024-07-15T03:49:34.05+08:00` in microseconds since 1970; a missing zone means UTC; None if it is no time."""
+    """Return `2024-07-15T03:49:34.05+08:00` in microseconds since 1970, UTC without a zone; None if it is no time."""
     found = _RFC3339.match(text)
     if found is None:
         return None
@@ -57,20 +57,20 @@ def rfc3339(text: bytes) -> int | None:
 
 
 def within_minute(seconds: bytes, fraction: bytes | None) -> int:
-    """Microseconds of `34` and `052729123`."""
+    """Return microseconds for `34` and `052729123`."""
     whole = int(seconds) * SECOND
     return whole + int(fraction[:6].ljust(6, b"0")) if fraction else whole
 
 
 @lru_cache(_CACHED)
 def klog_minute(text: bytes) -> int | None:
-    """`0715 03:49` in microseconds of the year-less frame; None for a day or hour that does not exist."""
+    """Return `0715 03:49` in microseconds of the year-less frame; None for an invalid day or hour."""
     return _moment(FRAME_YEAR, int(text[:2]), int(text[2:4]), text[5:])
 
 
 @lru_cache(_CACHED)
 def syslog_minute(text: bytes) -> int | None:
-    """`Jul 15 03:49` or `Jul  5 03:49`, which a web page gives one blank, in microseconds of a year-less frame."""
+    """Return `Jul 15 03:49` or `Jul  5 03:49` (one blank on web pages) in microseconds of the year-less frame."""
     month, _, rest = text.partition(b" ")
     number = _MONTHS.get(month.decode("utf-8", "replace").lower().rstrip(".")) or _numbered(month)
     return _moment(FRAME_YEAR, number, int(rest[:2]), rest[-5:]) if number else None
@@ -78,13 +78,13 @@ def syslog_minute(text: bytes) -> int | None:
 
 @lru_cache(_CACHED)
 def yearless(stamp: int) -> int | None:
-    """Give the same day and clock time in the year-less frame, for a time whose zone is not known."""
+    """Return the same day and clock time in the year-less frame, for a time with an unknown zone."""
     moment = datetime.fromtimestamp(stamp // SECOND, UTC).replace(year=FRAME_YEAR)
     return from_datetime(moment) + stamp % SECOND
 
 
 def _numbered(month: bytes) -> int | None:
-    """Months that a Chinese, Japanese or Korean locale writes: `6月`."""
+    """Return the month in a Chinese, Japanese or Korean locale: `6月`."""
     digits = re.match(rb"\d{1,2}", month)
     return int(digits.group()) if digits else None
 
@@ -103,7 +103,7 @@ def _moment(year: int, month: int, day: int, clock: bytes) -> int | None:
 
 @lru_cache(256)
 def _offset(zone: bytes) -> int:
-    """Microseconds east of UTC of `Z`, `+08:00`, `-0530` or `+08`."""
+    """Return `Z`, `+08:00`, `-0530` or `+08` in microseconds east of UTC."""
     if zone in (b"Z", b"UTC"):
         return 0
     digits = zone[1:].replace(b":", b"")

@@ -1,8 +1,8 @@
-"""What a body format is: its name, how a record of it begins, and its reader.
+"""The definition of a body format: its name, how a record begins, and its reader.
 
     I1120 20:39:21.779765    6175 pod_workers.go:1251] "Pod worker has been requested for removal but is still not …"
 
-`known` has the tuple of all; what is asked of any line is made of that.
+`registry` has the tuple of all formats.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ DIGITS, LOWER, UPPER = b"0123456789", b"abcdefghijklmnopqrstuvwxyz", b"ABCDEFGHI
 class Format(NamedTuple):
     """A body format.
 
-    `starts` tells cheaply of a line without carriers whether it begins a record; `read` gives the record, None for
-    what is not of the format. For speed, both may be left out: `first` holds the bytes that a record may begin with,
-    empty for any, and `sure` is a regex for beginnings that are such a record's also where carriers may stand.
+    `starts` decides quickly whether a line without carriers begins a record; `read` returns the record, or None for
+    another format. For speed, optional: `first` has the bytes that a record may begin with, empty for any, and `sure`
+    is a regex of beginnings that are unambiguous even if carriers may precede.
     """
 
     name: str

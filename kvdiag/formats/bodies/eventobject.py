@@ -1,9 +1,9 @@
-"""Events of the cluster as objects: an item of `kubectl get events -o json`, and what event exporters log, one a line.
+"""Cluster events as objects: items of `kubectl get events -o json`, and lines of event exporters.
 
     {"involvedObject":{"kind":"Pod","namespace":"shop","name":"web-0"},"reason":"FailedMount","count":13,"message":"…"}
 
-Those of the API group events.k8s.io say `regarding` and `note`. A watch and some exporters put the event into an object
-of their own: `{"verb":"ADDED","event":{…}}`, `{"type":"ADDED","object":{…}}`. Source: the types of Kubernetes' API,
+Those of the API group events.k8s.io have `regarding` and `note`. A watch and some exporters wrap the event in another
+object: `{"verb":"ADDED","event":{…}}`, `{"type":"ADDED","object":{…}}`. Source: the types of Kubernetes' API,
 core/v1 and events.k8s.io/v1.
 """
 
@@ -29,7 +29,7 @@ Plain = Mapping[str, object]
 
 
 def read(body: bytes) -> Body | None:
-    """One event; None for any other line. It has the fields of a row of kubectl's, and is dated."""
+    """Return one event with the fields of a row of kubectl, and its time; None for any other line."""
     if not body.startswith(b"{") or not _EVENT_KEY.search(body):
         return None
     try:
@@ -73,7 +73,7 @@ def _inner(event: Plain, key: str) -> Plain:
 
 
 def _text(event: Plain, *keys: str) -> str:
-    """The first of these that is a text."""
+    """Return the value of the first of the keys that is a text."""
     return next((encodable(value) for key in keys if isinstance(value := event.get(key), str) and value), "")
 
 

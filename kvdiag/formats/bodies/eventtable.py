@@ -1,9 +1,9 @@
-"""Events of the cluster as kubectl shows them: `get events`, also wide and with namespaces, and the end of `describe`.
+"""Cluster events as kubectl prints them: `get events`, also wide and with namespaces, and the end of `describe`.
 
     3m12s (x5 over 10m)   Warning   FailedMount   pod/web-0   MountVolume.SetUp failed for volume "data" : rpc error: …
       Warning  FailedMount  3m (x5 over 10m)  kubelet  MountVolume.SetUp failed for volume "data" : rpc error: …
 
-A row tells how long before the table was printed something was last seen: an age, and no time. Sources: the printers
+A row contains an age before the table was printed, and no time. Sources: the printers
 of kubectl, since 1.13 (`get events`) and 1.7 (`describe`); up to 1.13 a column names the kind in place of the object.
 Older tables have two ages, first and last or the other way round, and a count, and a source in braces:
 
@@ -12,7 +12,7 @@ Older tables have two ages, first and last or the other way round, and a count, 
 
 Up to kubectl 1.1 these had no type; a row of today's `describe` is now and then copied without it.
 
-With `-o custom-columns` anyone chooses the columns; then the cells tell what they are:
+With `-o custom-columns` the user chooses the columns; then they are recognized by their cells:
 
     2026-11-21T21:32:41Z  2026-11-21T21:30:02Z  Warning  FailedMount  pod/shop/web-0  9  kubelet  worker-1  MountVolume…
 """
@@ -33,14 +33,14 @@ from kvdiag.model.values import Level
 
 NAME, AS_OBJECT = "kubectl-event", "event-object"
 FORMATS = frozenset({NAME, AS_OBJECT})
-"""Of bodies that are events: rows, and what `eventobject` reads."""
+"""The formats of events: rows, and the objects of `eventobject`."""
 
 _BARE_AGE = rb"(?:<unknown>|<invalid>|(?:\d{1,5}[smhdy]){1,3})"
 _TIME = rb"\d{4}-\d\d-\d\dT[\d:.]{8,18}(?:Z|[+-]\d\d:\d\d)"
 _AGE = rb"(?P<age>" + _BARE_AGE + rb"(?: \(x(?P<count>\d{1,9}) over (?P<over>[\dsmhdy]{1,12})\))?)"
 _WORD = rb"(?P<reason>[A-Z]\w{1,80})"
 _REASON = rb"(?P<type>Normal|Warning)[ \t]+" + _WORD
-_NODE = rb"(?:, (?!(?:[A-Z][A-Za-z]+\.[A-Z]|[A-Z][a-z]+ ))\S{1,253}|,(?= ))?"  # its name may have been taken out
+_NODE = rb"(?:, (?!(?:[A-Z][A-Za-z]+\.[A-Z]|[A-Z][a-z]+ ))\S{1,253}|,(?= ))?"  # its name may have been removed
 _DRIVER = rb"(?: [a-z][\w.\-/]{1,200}(?= {2}|\t))?"  # `external-resizer ebs.csi.aws.com`
 _SOURCE = rb"(?P<source>[a-z][\w.\-]{1,100}" + _DRIVER + _NODE + rb")"
 _KIND = rb"(?P<kind>Pod|Node|PersistentVolumeClaim|PersistentVolume|ReplicaSet|Deployment|StatefulSet|DaemonSet|Job)"
@@ -103,7 +103,7 @@ _KINDS = {"pod": "Pod", "node": "Node", "persistentvolumeclaim": "PersistentVolu
 
 
 class Described(NamedTuple):
-    """What the events below are about, from this line of a text on, counted from 0: an object, its kind, its node."""
+    """The object of the events after this line (from 0) of a text: its name, kind and node."""
 
     line: int = 0
     name: str = "?"
@@ -115,12 +115,12 @@ UNKNOWN = Described()
 
 
 def descriptions(text: bytes) -> Iterator[Described]:
-    """The pods and nodes that `kubectl describe` shows in a text, as its first lines name them.
+    """Yield the pods and nodes in a text of `kubectl describe`, by the first lines of each.
 
     Name:             web-0
     Namespace:        shop
 
-    A table that stands without such lines is about something else than the one above it.
+    A table without such lines is about another object than the one above it.
     """
     is_named = False
     for found in _HEADER.finditer(text):
@@ -136,19 +136,19 @@ def descriptions(text: bytes) -> Iterator[Described]:
 
 
 def is_heading(line: bytes) -> bool:
-    """Whether a line names the columns of such a table."""
+    """Return whether a line is the header of such a table."""
     return _HEADING.match(line) is not None
 
 
 def _is_row(body: bytes) -> bool:
-    """Whether a line is a row of one of the tables."""
+    """Return whether a line is a row of one of the tables."""
     return _MIGHT_BE.match(body) is not None and (
         any(shape.match(body) for shape in _SHAPES) or _chosen(body) is not None
     )
 
 
 def read(body: bytes) -> Body | None:
-    """One row of any of the tables; None for any other line. Its stamp is an age (see `kvdiag.base.clock`)."""
+    """Return one row of any of the tables; None for any other line. Its stamp is an age (see `kvdiag.base.clock`)."""
     if not _MIGHT_BE.match(body):
         return None
     found = next((match for shape in _SHAPES if (match := shape.match(body))), None)
@@ -172,7 +172,7 @@ def read(body: bytes) -> Body | None:
 
 
 def level_of(kind: str, reason: str) -> Level:
-    """The level of an event: kubelet records it as Normal that its node is not ready."""
+    """Return the level of an event; NodeNotReady is a warning, although kubelet records it as Normal."""
     return Level.WARNING if kind == "Warning" or reason == "NodeNotReady" else Level.INFO
 
 
@@ -182,7 +182,7 @@ def _body(fields: dict[str, str], message: str) -> Body:
 
 
 def _chosen(body: bytes) -> tuple[dict[str, str], str] | None:
-    """The fields and the message of a row whose columns somebody chose; the message is the last."""
+    """Return the fields and the message of a row with custom columns; the message is the last column."""
     cells = [cell.strip() for cell in (body.split(b"\t") if b"\t" in body else _CELLS.split(body))]
     kind = next((at for at, cell in enumerate(cells) if cell in (b"Normal", b"Warning")), None)
     if kind is None:
@@ -203,7 +203,7 @@ def _chosen(body: bytes) -> tuple[dict[str, str], str] | None:
 
 
 def _about(about: bytes | None, left: list[bytes]) -> dict[str, str]:
-    """The object of such a row: `pod/web-0`, `pod/shop/web-0`, or a name; what names it is taken from what is left."""
+    """Return the object of such a row: `pod/web-0`, `pod/shop/web-0`, or a name, which is removed from `left`."""
     if about is None:
         kind = next((cell for cell in left if _IS_REASON.match(cell)), b"")
         name = next((cell for cell in left if _NAMED.match(cell) and not cell.isdigit()), b"")
@@ -216,7 +216,7 @@ def _about(about: bytes | None, left: list[bytes]) -> dict[str, str]:
 
 
 def _when(times: list[bytes]) -> dict[str, str]:
-    """When the event was seen last, and first where the row has both."""
+    """Return when the event was last seen, and first seen if the row has both."""
     if not times:
         return {}
     ages = sorted((time.decode() for time in times), key=lambda time: _stamp(time) or 0, reverse=True)
@@ -226,7 +226,7 @@ def _when(times: list[bytes]) -> dict[str, str]:
 
 
 def _source_and_count(left: list[bytes]) -> dict[str, str]:
-    """Who saw the event, on which node, and how often."""
+    """Return the component that recorded the event, its node, and the count."""
     count = next((cell.decode() for cell in left if _NUMBER.fullmatch(cell)), "")
     reporters = [
         cell.decode("utf-8", "replace") for cell in left if _REPORTER.match(cell) and not cell.startswith(b"spec.")
@@ -236,7 +236,7 @@ def _source_and_count(left: list[bytes]) -> dict[str, str]:
 
 
 def _order(fields: dict[str, str]) -> None:
-    """The later of two ages becomes the row's, whichever column had it; source and object as in newer tables."""
+    """Use the later of two ages as the row's, in either column; convert source and object to the newer format."""
     ages = sorted((fields["age"], fields["first_seen"]), key=lambda age: _stamp(age) or 0, reverse=True)
     fields["age"], fields["first_seen"] = ages
     if "braced" in fields:
@@ -246,7 +246,7 @@ def _order(fields: dict[str, str]) -> None:
 
 
 def node_of(body: Body) -> str:
-    """The node whose kubelet, proxy or monitor saw an event, or that it is about; empty where the row does not say."""
+    """Return the node whose kubelet, proxy or monitor recorded an event, or that it is about; empty if unknown."""
     component, _, host = source_of(body)
     kind, _, name = body.fields.get("object", "").rpartition("/")
     if host and (component in _ON_NODES or component.endswith("-monitor")):
@@ -255,24 +255,24 @@ def node_of(body: Body) -> str:
 
 
 def source_of(body: Body) -> tuple[str, str, str]:
-    """Who saw an event: the component, a separator, and the host."""
+    """Return the source of an event: the component, a separator, and the host."""
     return body.fields.get("source", "").partition(", ")
 
 
 def is_kernels(body: Body) -> bool:
-    """Whether an event holds a line of the kernel's log: what node-problem-detector's kernel monitor found there."""
+    """Return whether an event contains a line of the kernel log, from node-problem-detector's kernel monitor."""
     component = source_of(body)[0]
     return component == "kernel-monitor" if component else body.fields.get("reason") in _KERNEL_REASONS
 
 
 def assigned(body: Body) -> Described | None:
-    """The pod, `ns/name`, and the node that the scheduler's event names: those that a `kubectl describe` is about."""
+    """Return the pod, `ns/name`, and the node in the scheduler's event, which `kubectl describe` is about."""
     found = _ASSIGNED.match(body.message)
     return Described(name=found[1], node=found[2]) if found else None
 
 
 def repeats(body: Body) -> tuple[int, int] | None:
-    """How often an event was seen, and for how long (microseconds); None for one that was seen once."""
+    """Return how often an event was seen, and for how long (microseconds); None if once."""
     fields = body.fields
     first = (
         rfc3339(fields["first"].encode())
@@ -284,9 +284,9 @@ def repeats(body: Body) -> tuple[int, int] | None:
 
 
 def as_logged(body: Body, described: Described) -> bytes:
-    """The event in klog's notation, so that one matcher serves all tables: `"Event listed" object="shop/web-0" …`.
+    """Return the event in klog's format, so that one matcher fits all tables: `"Event listed" object="shop/web-0" …`.
 
-    `described` is what the rows of `kubectl describe` speak of.
+    `described` is the object of rows of `kubectl describe`.
     """
     fields = body.fields
     kind, _, name = fields.get("object", "").partition("/")
@@ -303,7 +303,7 @@ def as_logged(body: Body, described: Described) -> bytes:
 
 
 def _stamp(age: str) -> int | None:
-    """`3m12s (x5 over 10m)` → three minutes and twelve seconds before the table was printed; a time is itself."""
+    """Return the stamp of an age, such as `3m12s (x5 over 10m)`, or of a time."""
     if "T" in age:
         return rfc3339(age.encode())
     parts = _PART.findall(age.partition(" ")[0])

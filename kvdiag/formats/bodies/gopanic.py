@@ -1,9 +1,9 @@
-"""What the Go runtime prints when a program dies: the reason, then a stack for each goroutine, without any header.
+"""Crash dumps of the Go runtime: the reason, then a stack for each goroutine, without any header.
 
     fatal error: concurrent map writes
 
-Every line is an entry of its own in the journal. Go 1.22 and later write `goroutine 0 gp=0x46d8800 m=0 mp=0x46d9260
-[idle]:`. containerd's dump on SIGUSR1 is none of this: it is one logrus line, and it was asked for.
+Every line is a separate entry in the journal. Go 1.22 and later write `goroutine 0 gp=0x46d8800 m=0 mp=0x46d9260
+[idle]:`. containerd's dump on SIGUSR1 is different: it is one logrus line, and no crash.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kvdiag.model.record import Body
 from kvdiag.model.values import Level
 
 _MOST_FUNCTIONS = 24
-_LONGEST_PLACE = 1000  # bytes of a line in which a file's folder is looked for
+_LONGEST_PLACE = 1000  # bytes of a line that are searched for a file's folder
 NAME = "gopanic"
 _START = lazy_regex(
     rb"fatal error: |panic: |unexpected fault address |runtime: (?:out of memory|goroutine stack exceeds)"
@@ -30,37 +30,37 @@ _REST = lazy_regex(
 )
 
 
-# Whose code the files of a stack are; what a program brings along lies below its own folder.
+# The program of the files in a stack; vendored code is below the program's folder.
 _PROGRAM = lazy_regex(
     rb"(?:/|^\s*)(?:github\.com/(?P<containerd>containerd/containerd)|github\.com/(?P<crio>cri-o/cri-o)"
     rb"|github\.com/(?P<dockerd>docker/docker|moby/moby)|(?P<kubelet>k8s\.io/kubernetes/(?:pkg|cmd)/kubelet)"
     rb"|github\.com/(?P<runc>opencontainers/runc))(?:@[\w.\-+]{1,80})?/"
 )
-# Code that only a shim runs; its files lie below those of containerd, which brings it along.
+# Code that only the shim runs; its files are in containerd's repository.
 _SHIM = lazy_regex(
     rb"/containerd/containerd(?:/v\d)?(?:@[\w.\-+]{1,80})?/(?:cmd/containerd-shim|runtime/v\d/runc/|pkg/process/)"
 )
 
 
 def is_start(body: bytes) -> bool:
-    """Whether this line begins the report of a crash."""
+    """Return whether this line begins a crash dump."""
     return _START.match(body) is not None
 
 
 def is_opening(body: bytes) -> bool:
-    """Whether this line stands among the first of a report: what was copied may lack the very first."""
+    """Return whether this line is among the first of a crash dump; a copied one may begin later."""
     return is_start(body) or body.startswith(b"[signal SIG")
 
 
 def is_part(body: bytes) -> bool:
-    """Whether this line can stand inside the report of a crash."""
+    """Return whether this line can be part of a crash dump."""
     return bool(
         _START.match(body) or _GOROUTINE.match(body) or _REST.match(body) or _PLACE.match(body) or _FUNCTION.match(body)
     )
 
 
 def read(lines: Sequence[bytes]) -> Body:
-    """One record of a crash: the reason as message, the first goroutine and its innermost functions as fields."""
+    """Return a crash dump as a record: the reason as message, the first goroutine's stack as fields."""
     first = next((line for line in lines if line.strip()), b"")
     return Body(
         format=NAME,
@@ -71,7 +71,7 @@ def read(lines: Sequence[bytes]) -> Body:
 
 
 def stack(lines: Iterable[bytes]) -> dict[str, str]:
-    """`goroutine`, `state`, `functions` and `program` of the first stack, as far as they are there."""
+    """Return `goroutine`, `state`, `functions` and `program` of the first stack, as far as present."""
     fields: dict[str, str] = {}
     program = ""
     functions: list[str] = []

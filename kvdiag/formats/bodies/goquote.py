@@ -2,8 +2,8 @@ r"""Go's quoted strings, as klog and logrus write messages and values.
 
     I0919 11:11:20.322601  190330 reconciler.go:384] "Volume detached for volume \"pvc-1\" (UniqueName: \"a^b\")"
 
-Python's `unicode_escape` garbles UTF-8 and JSON knows neither `\x` nor `\a`, so Go's rules (strconv.Unquote) are
-followed here: https://go.dev/ref/spec#String_literals.
+Python's `unicode_escape` breaks UTF-8, and JSON has neither `\x` nor `\a`, so this follows Go's rules
+(strconv.Unquote): https://go.dev/ref/spec#String_literals.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SINGLE = {
 
 
 class Quoted(NamedTuple):
-    """The text inside the quotes, the offset behind the closing one, and whether there was a closing one."""
+    """The text inside the quotes, the offset after the closing one, and whether there was one."""
 
     text: str
     end: int
@@ -37,7 +37,7 @@ class Quoted(NamedTuple):
 
 
 def unquote(text: bytes, start: int = 0) -> Quoted:
-    """Read the double-quoted string whose opening quote is at `start`; what is no known escape stays as it is."""
+    """Read the double-quoted string whose opening quote is at `start`; unknown escapes are kept."""
     easy = _EASY.match(text, start)
     if easy:
         return Quoted(easy.group(1).decode("utf-8", "replace"), easy.end(), True)  # noqa: FBT003 - by position: this is the hot path

@@ -1,9 +1,9 @@
-"""The key=value pairs behind a structured klog message, in every encoding since Kubernetes 1.21.
+"""The key=value pairs after a structured klog message, in every encoding since Kubernetes 1.21.
 
     I1120 20:38:08.948176  2595 pod.go:1] "Status" pod="ns/a" podUID=95d6b80b status={Phase:Running Conds:[{Type:Init}]}
 
 A value is a quoted string, bare text, JSON, a Go dump that contains spaces, or a block of lines (`err=<`, lines led
-by TAB, then ` >`). Which one is decided per value, never per file: kubelets mix them.
+by TAB, then ` >`). The encoding is detected for each value, since kubelet mixes them in one file.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _BLOCK_END = re.compile(rb"\n *>(?=[ \n]|$)")
 
 
 def scan(text: bytes) -> tuple[dict[str, str], bool]:
-    """Read pairs until the text is no pair any more: the pairs, and whether the last of them ended.
+    """Return the pairs at the begin of the text, and whether the last value is complete.
 
-    Of duplicate keys the last one wins, as in klog itself.
+    Of duplicate keys the last one wins, as in klog.
     """
     fields: dict[str, str] = {}
     at, ends, complete = 0, len(text), True
@@ -54,12 +54,12 @@ def scan(text: bytes) -> tuple[dict[str, str], bool]:
 
 
 def block_is_open(line: bytes) -> bool:
-    """Whether a line ends in `key=<`, so that the value continues on the next lines."""
+    """Return whether a line ends with `key=<`, so that the value continues on the next lines."""
     return line.endswith(b"=<")
 
 
 def _value(text: bytes, at: int) -> tuple[str, int, bool]:
-    """Read a value beginning at `at`: its text, where it ends, whether its end was there."""
+    """Return the value at `at`: its text, where it ends, and whether it is complete."""
     first = text[at : at + 1]
     if first == b'"':
         quoted = unquote(text, at)
@@ -84,7 +84,7 @@ def _block(text: bytes, at: int) -> tuple[str, int, bool]:
 
 
 def _dump_end(text: bytes, at: int, candidate: int) -> tuple[int, bool]:
-    """Where a Go or JSON dump ends: at the first ` key=` that stands outside all braces."""
+    """Return where a Go or JSON dump ends: at the first ` key=` outside all braces."""
     depth = 0
     for token in _BRACES.finditer(text, at, at + _LONGEST_DUMP):
         if depth == 0 and token.start() >= candidate:

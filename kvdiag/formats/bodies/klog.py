@@ -4,7 +4,7 @@
 
 No year and no zone: the stamp is counted in the year-less frame of `kvdiag.base.clock`. The number after the time is a
 PID, not a thread. The message is quoted (structured, followed by key=value) or free text; one file holds both.
-How the values are written is told in `keyvalues`.
+The encodings of values are in `keyvalues`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ HEADER = re.compile(
     rb"([IWEF])(\d{4} \d\d:\d\d):(\d\d)(?:\.(\d{1,9}))?[ \t]+(\d{1,10}) (?:[^\s\]]*/)?([^\s/\]:]+:\d+)\](?: |$)"
 )
 _SURE = rb"[IWEF]\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ [^\s\]]+:\d+\]"
-# A line that lost its head to a copy or an editor: `I reconciler.go:388] "…`, `33.850919    1432 kubelet.go:2168] …`.
+# A line whose beginning was lost when it was copied: `I reconciler.go:388] "…`, `33.850919    1432 kubelet.go:2168] …`.
 _CUT = (
     rb"(?:([IWEF])(?: |(?=\d)))?(?:[\d:.]{1,20}[ \t]{1,8}){0,3}(?:[\w.\-]+/)?([\w.\-]+\.(?:go|s)|\?\?\?):(\d{1,6})\] "
 )
@@ -36,7 +36,7 @@ _PREAMBLE = re.compile(
 
 
 def read(body: bytes) -> Body | None:
-    """One klog entry, with its continuation lines if it has any; None when it has no klog header."""
+    """Return one klog entry, with its continuation lines; None without a klog header."""
     found = HEADER.match(body)
     if found is None:
         return _read_cut(body)
@@ -56,7 +56,7 @@ def read(body: bytes) -> Body | None:
 
 
 def preamble(line: bytes) -> tuple[str, str] | None:
-    """Give the key and value of a line that klog writes at the top of a file; it holds the only year in the file."""
+    """Return key and value of a line that klog writes at the top of a file; one has the only year in the file."""
     found = _PREAMBLE.match(line)
     if found is None:
         return None
@@ -76,7 +76,7 @@ def _read_cut(body: bytes) -> Body | None:
 
 
 def read_message(text: bytes) -> tuple[str, dict[str, str], bool]:
-    """Message and fields of what stands behind a header, and whether nothing was cut off."""
+    """Return message and fields after a header, and whether they are complete."""
     if text.startswith(b'"'):
         message, end, terminated = unquote(text)
         message = message.rstrip()

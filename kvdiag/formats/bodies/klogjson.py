@@ -4,7 +4,7 @@
 
 `ts` counts milliseconds in klog and seconds in zap, or is a date. klog writes no severity: info lines carry `v`, error
 lines do not; a line of another program without a level is an error only when it has one in a field. Objects are written
-as `{"name":…,"namespace":…}` and are told here as the text format would: `ns/name`.
+as `{"name":…,"namespace":…}` and become `ns/name`, as in the text format.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _HEAD_KEYS = frozenset(("ts", "time", "level", "caller", "msg", "v"))
 
 
 def read(body: bytes) -> Body | None:
-    """One JSON line that has a `ts` or a `caller`; None for any other, such as logrus' own."""
+    """Return a JSON line that has `ts` or `caller`; None for any other, such as those of logrus."""
     if not body.startswith(b"{") or not _KLOG_KEY.search(body):
         return None
     try:
@@ -68,7 +68,7 @@ def _level(entry: Mapping[str, object]) -> Level:
 
 
 def _stamp(value: object) -> int | None:
-    """Microseconds since 1970 of klog's milliseconds, zap's seconds, or a date."""
+    """Return microseconds since 1970 for klog's milliseconds, zap's seconds, or a date."""
     if isinstance(value, str):
         return rfc3339(value.encode("utf-8", "replace"))
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e15:

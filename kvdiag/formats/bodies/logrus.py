@@ -3,7 +3,7 @@ r"""logrus: containerd, dockerd, CRI-O, k3s and the older Longhorn and vSphere d
     time="2023-11-11T09:13:01.123456789+08:00" level=info msg="StopPodSandbox for \"cf8d\" returns successfully"
     level=info ts=2023-11-11T09:13:01.123456789Z component=grpc-server msg="finished handling request"
 
-So is logfmt of go-kit and slog, whose keys have other names and come in any order, and JSON with a `message`.
+Also logfmt of go-kit and slog, with other keys in any order, and JSON with a `message`.
 
 A value is quoted when it holds anything but `[A-Za-z0-9-._/@^+]`, so `msg=serving...` is bare. containerd puts whole
 lines of its shim, escaped, into one message; only the first level of quotes is read.
@@ -60,10 +60,10 @@ _WIDTH = 44
 
 
 def read(body: bytes) -> Body | None:
-    """One line in any of the three forms; None when it is none of them."""
+    """Return a line in any of the three forms; None for any other."""
     if body.startswith(b"{"):
         return _read_json(body)
-    # Line breaks are escaped by logrus: what follows on other lines is not its own.
+    # logrus escapes line breaks, so the following lines do not belong to it.
     body = body.partition(b"\n")[0]
     found = _HEAD.match(body)
     if found is None:
@@ -74,7 +74,7 @@ def read(body: bytes) -> Body | None:
 
 
 def level_of(word: str) -> Level:
-    """`warning`, `WARN` and the like; an unknown word is taken for info."""
+    """Return the level of `warning`, `WARN` and so on; info for an unknown word."""
     return LEVELS.get(word[:4].lower(), Level.INFO)
 
 
@@ -91,7 +91,7 @@ def _read_text(body: bytes, at: int, stamp: int | None, level: bytes) -> Body:
 
 
 def _message(body: bytes, at: int) -> tuple[str, int, bool]:
-    """Give the message at `at`, where it ends, whether it was closed."""
+    """Return the message at `at`, where it ends, and whether it is complete."""
     if body[at : at + 1] != b'"':
         end = body.find(b" ", at)
         end = len(body) if end < 0 else end
@@ -135,7 +135,7 @@ def _read_json(body: bytes) -> Body | None:
 
 
 def _pop_first(fields: dict[str, str], keys: tuple[str, ...]) -> str:
-    """Take the first of the keys that is there out of the fields."""
+    """Remove the first of the keys that exists from the fields, and return its value."""
     return next((fields.pop(key) for key in keys if key in fields), "")
 
 

@@ -1,10 +1,10 @@
-"""How bad a line in no known format is, by the words with which programs, systemd and the kernel report a failure.
+"""The level of a line in no known format, by the messages of programs, systemd and the kernel for failures.
 
     [ERROR] plugin/errors: 2 web.example.org. A: read udp 10.0.0.7:53: i/o timeout      a level in its usual place
     2020-03-19 00:42:04.126551 W | etcdserver: read-only range request took too long    the same of etcd before 3.4
     nf_conntrack: table full, dropping packet                                           the kernel: a short list
 
-A text that only contains such a word is none of these.
+Text that only contains such a word elsewhere has no level.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ _KERNEL_MILD = lazy_regex(
 
 
 def level(ident: str, text: bytes) -> Level | None:
-    """The level of a line of the program `ident`, if that is known; None for a line that reports no failure."""
+    """Return the level of a line of the program `ident`, if known; None for a line that reports no failure."""
     text = text[:_LOOKED_AT]
     if gopanic.is_start(text):
         return Level.FATAL
@@ -91,7 +91,7 @@ def _kernels(text: bytes) -> Level | None:
 
 
 def _placed(text: bytes) -> Level | None:
-    """The level that stands at the beginning, or behind a time, a thread and the name of a logger."""
+    """Return the level at the beginning, or after a time, a thread and a logger."""
     dated = _DATE.match(text)
     at = dated.end() if dated else 0
     first = _FIRST.match(text, at)

@@ -1,4 +1,4 @@
-"""The body formats: which there are, which one a line is in, and how a body looks in the notation of klog.
+"""All body formats: detect and read the format of a line, and render a body in klog's format.
 
     {"ts":1721015373850.919,"caller":"kubelet/kubelet.go:2168","msg":"SyncLoop ADD","v":2,"source":"api"}
 
@@ -26,7 +26,7 @@ FORMATS: tuple[Format, ...] = (
     eventtable.FORMAT,
     eventobject.FORMAT,
 )
-"""All formats, the likeliest first: a body is of the first that reads it."""
+"""All formats, the most likely first: the first one that reads a body is used."""
 
 HEAD, CONTINUATION, CHATTER, UNREAD = "head", "continuation", "chatter", "unread"
 
@@ -37,10 +37,10 @@ _SURE = re.compile(b"|".join(one.sure for one in FORMATS if one.sure))
 _SENT = re.compile(rb'(?:\]:| std(?:out|err) F) (?:[IWEF]\d{4} \d\d:\d\d:|time=")')
 # Containers started by RKE trace their start script: `+ grep -q cloud-provider=azure`.
 _TRACE = lazy_regex(rb"\+{1,4} \S")
-_BULLETS = b"* \t"  # a line with nothing else stands between the sections of minikube's logs
-# What the flags of a component say before it has a log to write to.
+_BULLETS = b"* \t"  # a line of only these separates sections of minikube's logs
+# Printed about flags before the component has opened its log.
 _DEPRECATED = lazy_regex(rb"Flag --[\w\-]{1,100} has been deprecated, ")
-# A field, the opening or the end of a journal's entry that is spread over lines, where an excerpt begins within one.
+# A part of a journal entry with many lines, if an excerpt begins inside it.
 _MEMBER = lazy_regex(
     rb'(?:    )?[A-Z_][A-Z0-9_]{1,63}=|\t"[A-Z_][A-Z0-9_]{1,63}" : |__CURSOR=s=[0-9a-f]|\{$|\}$|MESSAGE$'
     rb"|\S{2,12} \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6} \S{1,6} \[s=[0-9a-f]{8}"
@@ -49,8 +49,8 @@ _MEMBER = lazy_regex(
 _COLUMNS = lazy_regex(rb'(?i)"?(?:@?timestamp|time|date)"?,"?(?:@?message|line)"?(?:,|$)')
 # A field of what `kubectl describe` prints.
 _DESCRIBED = lazy_regex(rb"[A-Z][A-Za-z /()\-]{1,40}:(?: {2,}\S|$)")
-# Indented text, a path that stands alone (a command's output), the end of a block of lines, what the hostpath driver
-# prints under one header, and members of the journal's modes that spread an entry over many lines.
+# Indented text, a path alone on a line (a command's output), the end of a block of lines, lines that the hostpath
+# driver prints after one header, and parts of journal entries with many lines.
 _CONTINUED = lazy_regex(
     rb"[\t ]|/[\w./\-]{1,200}'?$|>(?: |$)|[})\]](?:[.,]|$)"
     rb"|fstype |device |readonly (?:true|false)$|volumeId |attributes map\[|mountflags \["
@@ -58,7 +58,7 @@ _CONTINUED = lazy_regex(
 
 
 def read_body(body: bytes) -> Body | None:
-    """Read one body in the first format that knows it; None when none does."""
+    """Return a body in the first format that reads it; None if none does."""
     for read in _READERS[body[0]] if body else ():
         parsed = read(body)
         if parsed is not None:
@@ -67,7 +67,7 @@ def read_body(body: bytes) -> Body | None:
 
 
 def is_head(body: bytes) -> bool:
-    """Whether a peeled line begins a record of a known format."""
+    """Return whether a peeled line begins a record of a known format."""
     for starts in _STARTS[body[0]] if body else ():  # noqa: SIM110  # `any` takes twice as long
         if starts(body):
             return True
@@ -75,9 +75,9 @@ def is_head(body: bytes) -> bool:
 
 
 def classify(line: bytes) -> str:
-    """Tell how a line is understood: as head, continuation or chatter, or else unread.
+    """Return whether a line is a head, continuation, chatter or unread.
 
-    Cheap enough to sample a file with: it looks at each line alone and reads no values.
+    Cheap enough for a sample of a file: it checks each line separately and reads no values.
     """
     if _SURE.match(line) or _SENT.search(line, 0, 120):
         return HEAD
@@ -91,12 +91,12 @@ def classify(line: bytes) -> str:
         return HEAD
     if _CONTINUED.match(peeled.body) or gopanic.is_part(peeled.body) or zap.FRAME.match(peeled.body):
         return CONTINUATION
-    # What stands under a journal or syslog prefix is a record of its own: kernel, systemd, a program's plain text.
+    # A line with a journal or syslog prefix is a separate record: kernel, systemd, a program's plain text.
     return HEAD if peeled.ident or peeled.stamp is not None else UNREAD
 
 
 def _is_chatter(line: bytes) -> bool:
-    """Whether a line says nothing itself: empty, about the log, part of an entry, a shell's trace, a table's head."""
+    """Return whether a line has no message: empty, about the log, part of an entry, a shell trace, a table header."""
     return bool(
         not line.strip(_BULLETS)
         or chatter(line)
@@ -111,10 +111,10 @@ def _is_chatter(line: bytes) -> bool:
 
 
 def canonical(body: Body, described: Described = UNKNOWN) -> bytes:
-    r"""Render a body as klog would have written it, so that one matcher serves all formats.
+    r"""Render a body in klog's format, so that one matcher fits all formats.
 
-    `"Volume detached for volume \"pvc-1\"" node="n1"`; `described` is what a row of events is about, where the table
-    does not say it.
+    `"Volume detached for volume \"pvc-1\"" node="n1"`; `described` is the object of a row of events, if the table does
+    not contain it.
     """
     if body.format in eventtable.FORMATS:
         return eventtable.as_logged(body, described)

@@ -1,9 +1,9 @@
-r"""zap as it writes on a terminal: the vSphere driver when it is told to, and programs made with controller-runtime.
+r"""zap's console format: of the vSphere driver if configured, and of programs with controller-runtime.
 
     2021-04-01T03:16:33.306Z\tINFO\tservice/node.go:404\tNodeUnpublishVolume: called with args {…}\t{"TraceId": "0460b"}
 
-The time is taken off as a carrier's. Between time, level, logger, caller, message and fields are tabs, which a copy
-turns into blanks; the stack of an error follows on lines of its own. zap's JSON is read in `klogjson`.
+The time is removed as a carrier. Time, level, logger, caller, message and fields are separated by tabs, which may be
+blanks in a copy; the stack of an error follows on separate lines. zap's JSON is read in `klogjson`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FRAME = lazy_regex(
 
 
 def read(body: bytes) -> Body | None:
-    """One entry without its time, with its stack if it has any; None when it has no level and caller."""
+    """Return an entry without its time, with its stack; None if it has no level and caller."""
     found = _HEAD.match(body)
     if found is None:
         return None
@@ -50,7 +50,7 @@ def read(body: bytes) -> Body | None:
 
 
 def _parted(line: bytes) -> tuple[bytes, dict[str, str]]:
-    """The message, and the object that ends the line."""
+    """Return the message, and the fields at the end of the line."""
     at = line.rfind(b"\t{")
     found = _FIELDS.search(line, at) if at >= 0 else _last_object(line)
     try:
@@ -64,7 +64,7 @@ def _parted(line: bytes) -> tuple[bytes, dict[str, str]]:
 
 
 def _last_object(line: bytes) -> re.Match[bytes] | None:
-    """The last ` {"` that begins an object up to the end: a message may hold braces of its own."""
+    """Match the last ` {"` that begins an object to the end of the line: a message may contain braces."""
     at = line.rfind(b' {"')
     return _FIELDS.match(line, at) if at >= 0 else None
 

@@ -1,4 +1,4 @@
-"""What a carrier told about the line it carried.
+"""The result of removing a carrier from a line.
 
     Jul 15 03:49:34 minikube kubelet[1432]: I0715 03:49:33.850919    1432 kubelet.go:2168] "SyncLoop ADD"
 
@@ -14,16 +14,16 @@ from kvdiag.base.regex import lazy_regex
 ANSI = lazy_regex(rb"\x1b\[[0-9;]{0,20}[A-Za-z]")
 # Microseconds until the year 5138; and the first number that, as milliseconds or nanoseconds, is a time of ours.
 _MOST_DIGITS = 17
-KERNEL = "kernel"  # who speaks in dmesg
+KERNEL = "kernel"  # the program of lines in dmesg
 _MILLISECONDS, _MICROSECONDS, _NANOSECONDS = 10**11, 10**14, 10**17
 
 
 class Peeled(NamedTuple):
-    """What is left of a line, and what its carriers told.
+    """The body of a line, and the fields of its carriers.
 
     `stamp` is the time of the outermost carrier that writes a year, else of the outermost that writes one at all, in
     the year-less frame. `ident` is the program's name without path. `carrier` names the outermost carrier. `partial`
-    says that the next line of `stream` continues this one, `cut` that what carried the line has lost its head.
+    means that the next line of `stream` continues this one, `cut` that the beginning of the carrier is missing.
     """
 
     body: bytes
@@ -38,12 +38,12 @@ class Peeled(NamedTuple):
 
 
 def program(name: str) -> str:
-    """`/usr/bin/kubelet` and `kubelet.service` → `kubelet`."""
+    """Return `kubelet` for `/usr/bin/kubelet` and `kubelet.service`."""
     return name.rpartition("/")[2].removesuffix(".service")
 
 
 def epoch_stamp(number: int) -> int | None:
-    """Microseconds since 1970 of a number of milliseconds, microseconds or nanoseconds; None for any other."""
+    """Return microseconds since 1970 for a number of milli-, micro- or nanoseconds; None for any other."""
     if _MILLISECONDS <= number < _MICROSECONDS:
         return number * 1000
     if _MICROSECONDS <= number < _NANOSECONDS:
@@ -52,19 +52,19 @@ def epoch_stamp(number: int) -> int | None:
 
 
 def text_field(value: object) -> str:
-    """Give a text field; of a repeated one the first, of any other nothing."""
+    """Return a text field; of a repeated one the first; empty for other types."""
     if isinstance(value, list) and value:
         value = value[0]
     return value if isinstance(value, str) else ""
 
 
 def parse_number(digits: str) -> int | None:
-    """Give a number of at most seventeen digits."""
+    """Return a number of at most seventeen digits; None for other text."""
     return int(digits) if digits.isdecimal() and len(digits) <= _MOST_DIGITS else None
 
 
 def bytes_field(value: object) -> bytes:
-    """Give a message that is a text, a list of bytes, or repeated: then the first. Colours are taken off."""
+    """Return a message that is a text, a list of bytes, or a list of messages (the first), without colours."""
     if isinstance(value, list) and value and not isinstance(value[0], int):
         value = value[0]
     if isinstance(value, list):

@@ -3,8 +3,8 @@ r"""Carriers that are JSON objects of log collectors: docker, Loki, CloudWatch, 
     {"timestamp":1795206361779,"message":"E1120 20:39:21.779765    6175 kubelet.go:2200] \"Pod is terminated\""}
     {"jsonPayload":{"MESSAGE":"E1120 …","_HOSTNAME":"worker-1","SYSLOG_IDENTIFIER":"kubelet"},"timestamp":"2026-…"}
 
-An application logs objects with a `message` too: one is a carrier only when it has no other keys than collectors
-write, or when a log line is in it; and never when it has a level or a caller of its own.
+Applications also log objects with a `message`: an object is a carrier only if it has no keys except those of
+collectors, or if it contains a log line; and never if it has a level or a caller.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ KEYS = lazy_regex(rb'"(?:log|line|message|textPayload|jsonPayload|talos-(?:servi
 _LINE = lazy_regex(openings.LINE)
 _TEXTS = ("line", "message", "log")
 _TIMES = ("timestamp", "time", "@timestamp", "ts", "date")
-_LOG_KEYS = frozenset(("level", "msg", "severity", "caller", "logger", "lvl", "involvedObject"))  # an event, the last
+_LOG_KEYS = frozenset(("level", "msg", "severity", "caller", "logger", "lvl", "involvedObject"))  # the last: an event
 _SHAPE = frozenset((
     *("timestamp", "time", "@timestamp", "ts", "tsNs", "date", "id", "fields", "labels", "stream"),
     *("ingestionTime", "eventId", "logStreamName", "logGroup", "owner", "@ptr", "@log", "@logStream"),
@@ -29,18 +29,18 @@ _SHAPE = frozenset((
 _LABELS = ("fields", "labels", "stream", "kubernetes", "attrs")
 _NODES = ("nodeName", "node_name", "node", "nodename", "hostname", "host", "_HOSTNAME")
 _IDENTS = ("containerName", "container_name", "container", "unit", "syslog_identifier", "SYSLOG_IDENTIFIER", "app")
-# Names of the labels that only the output of a container has.
+# Labels that only container output has.
 _CONTAINER = ("container_name", "containerName", "container", "container_id")
 _PODS = ("podName", "pod_name", "pod", *_CONTAINER)
 
 
 def read(entry: Mapping[str, object]) -> Peeled | None:
-    """Read an object of any of them; None when it is a log line itself."""
+    """Read an object of any collector; None if it is itself a log line."""
     return _talos(entry) or _google(entry) or _from_collector(entry)
 
 
 def docker(entry: Mapping[str, object]) -> Peeled | None:
-    """Read `{"log":…,"stream":"stderr","time":…}`; a text without a line end goes on in the next object."""
+    """Read `{"log":…,"stream":"stderr","time":…}`; text without a line end continues in the next object."""
     log = entry.get("log")
     if not isinstance(log, str):
         return None
@@ -101,7 +101,7 @@ def _from_collector(entry: Mapping[str, object]) -> Peeled | None:
 
 
 def _time(value: object) -> int | None:
-    """Microseconds since 1970 of a date or of a number, which may be a text."""
+    """Return microseconds since 1970 of a date or a number, which may be a text."""
     if isinstance(value, str):
         number = parse_number(value[:-3]) if len(value) > 17 else parse_number(value)
         return rfc3339(value.encode("utf-8", "replace")) if number is None else epoch_stamp(number)

@@ -1,4 +1,4 @@
-"""The kernel's messages as Talos prints them, and as `dmesg -H` does, which dates the first line of a minute only.
+"""Kernel messages as Talos prints them, and as `dmesg -H` does, which has a date only at the first line of a minute.
 
     kern:    info: [2026-02-09T03:06:56.962120533Z]: eth0: renamed from tmpf7bd9
     user: warning: [2026-02-09T16:01:05.605Z]: [talos] OOM controller triggered {"component": "controller-runtime"}
@@ -9,8 +9,8 @@ several. Of these lines only those of `kern` are the kernel's own: machined writ
     [Sep 4 20:11] acpi PNP0A03:00: fail to add MMCONFIG information
     [  +0.026711] * Found PM-Timer Bug on the chipset
 
-dmesg (util-linux) writes day and minute where the minute is another than on the line before, else the seconds since
-it. What stands above the first minute of a log that was cut has no time.
+dmesg (util-linux) prints day and minute if the minute differs from that of the line before, else the seconds since
+it. In a truncated log, lines before the first minute have no time.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _TALOS = lazy_regex(
 _MINUTE = lazy_regex(rb"\[([A-Z][a-z]{2})([ \d]\d \d\d:\d\d)\] ")
 _LATER = lazy_regex(rb"\[ {1,8}\+(\d{1,6})\.(\d{6})\] ")
 _MACHINED = b"[talos] "
-LOOK_BACK = 20_000  # lines above one that tells only how much later it is
+LOOK_BACK = 20_000  # lines that are searched for the minute of a line with only seconds
 
 
 def talos(body: bytes) -> Peeled | None:
-    """`kern:    info: [2026-02-09T03:06:56.96Z]: `, with the node in front of it or not."""
+    """Read `kern:    info: [2026-02-09T03:06:56.96Z]: `, with or without the node before it."""
     found = _TALOS.match(body)
     if found is None:
         return None
@@ -44,7 +44,7 @@ def talos(body: bytes) -> Peeled | None:
 
 
 class Minutes:
-    """The times of the lines of `dmesg -H`: a minute, and how much later the lines below it are."""
+    """Computes the times of lines of `dmesg -H` from the last minute and the offset in the line."""
 
     def __init__(self) -> None:
         self._lines: Sequence[bytes] = ()
@@ -52,7 +52,7 @@ class Minutes:
         self._stamp: int | None = None
 
     def stamp(self, lines: Sequence[bytes], index: int) -> int | None:
-        """The time of a line that tells how much later it is; None for any other, and without a minute above."""
+        """Return the time of a line with an offset; None for any other, and without a minute above."""
         if not _LATER.match(lines[index]):
             return None
         if lines is not self._lines or index <= self._at:
@@ -63,14 +63,14 @@ class Minutes:
         return self._stamp
 
     def add(self, line: bytes) -> int | None:
-        """The next line; its time if it is one of `dmesg -H`."""
+        """Process the next line; return its time if it is one of `dmesg -H`."""
         later = _LATER.match(line)
         if later is None:
             minute = _MINUTE.match(line)
             if minute is None:
                 return None
             self._stamp = syslog_minute(b" ".join(minute.groups()))
-        elif self._stamp is not None:  # within the minute that was told, whatever the sum is
+        elif self._stamp is not None:  # not beyond the minute, even if the sum is
             passed = self._stamp + int(later[1]) * SECOND + int(later[2])
             self._stamp = min(passed, self._stamp - self._stamp % MINUTE + MINUTE - 1)
         return self._stamp

@@ -21,18 +21,18 @@ _JOURNAL = lazy_regex(rb'"(?:__REALTIME_TIMESTAMP|MESSAGE|__CURSOR)" ?:')
 _DOCKER = lazy_regex(rb'\{"log":"')
 _LINE = lazy_regex(openings.LINE)
 _MEMBER = lazy_regex(rb'"?, ?(?="[A-Za-z_@][\w.\-/@]{0,80}" ?:)')
-_KEY = lazy_regex(rb'^[^"\\]{0,80}" ?: ?"')  # what is left of the key
+_KEY = lazy_regex(rb'^[^"\\]{0,80}" ?: ?"')  # the rest of the key
 _CUT = lazy_regex(rb'[^"]{0,200}?[\w.\-]{1,80}\.go:\d{1,6}\] |[^"]{0,80}?(?:level|msg)=')
 _MESSAGE_KEYS = frozenset(("MESSAGE", "message", "msg", "log", "line", "textPayload", "jsonPayload"))
 _JOURNAL_KEYS = frozenset(("__REALTIME_TIMESTAMP", "_PID", "_HOSTNAME", "SYSLOG_IDENTIFIER"))
-# Fields of what docker and podman write into the journal for a container.
+# Fields that docker and podman write into the journal for a container.
 _CONTAINERS = frozenset(("CONTAINER_ID", "CONTAINER_ID_FULL", "CONTAINER_NAME", "CONTAINER_TAG"))
 
 
 def read(body: bytes) -> Peeled | None:
-    """Read the object of a journal, of docker or of a log collector; None for any other, which is a log line itself.
+    """Read the object of a journal, of docker or of a log collector; None for any other, which is itself a log line.
 
-    One that is cut at its end is read as far as it goes, when what it carried is a log line.
+    One that is truncated is read as far as possible, if it contains a log line.
     """
     is_docker = _DOCKER.match(body)
     if not (is_docker or _JOURNAL.search(body) or collectors.KEYS.search(body)):
@@ -49,10 +49,10 @@ def _carrier(entry: Mapping[str, object]) -> Peeled | None:
 
 
 def read_headless(body: bytes) -> Peeled | None:
-    r"""Read what is left of an object that has lost its head: `eived\n","stream":"stderr","time":"2024-07-15T…"}`.
+    r"""Read the rest of an object whose beginning is missing: `eived\n","stream":"stderr","time":"2024-07-15T…"}`.
 
-    The members that are whole are read as an object of them; the text before them is the message when it is docker's,
-    which comes first, or when it is part of a log line.
+    The complete members are read as an object; the text before them is the message if it is docker's, which comes
+    first, or if it is part of a log line.
     """
     found = _MEMBER.search(body) if body.endswith(b"}") else None
     entry = _loaded(b"{" + body[found.end() :]) if found else None
@@ -68,14 +68,14 @@ def read_headless(body: bytes) -> Peeled | None:
                 journal_entry({**entry, "MESSAGE": text}) if _JOURNAL_KEYS & entry.keys() and _CUT.match(lost) else None
             )
     elif lost.count(b"{") > lost.count(b"}"):
-        return None  # a text that quotes an object
+        return None  # text that contains an object
     else:
         peeled = _carrier(entry) or Peeled(b"{" + body[found.end() :])
     return peeled._replace(cut=True) if peeled else None
 
 
 def is_envelope(body: bytes) -> bool:
-    """Whether a JSON line is a carrier rather than a log line; looks at its keys only."""
+    """Return whether a JSON line is a carrier and not a log line, by its keys."""
     return bool(_DOCKER.match(body) or _JOURNAL.search(body))
 
 

@@ -1,9 +1,9 @@
-"""Carriers: what the journal, syslog, a runtime or kubectl writes in front of a log line.
+"""Remove carriers: the text that the journal, syslog, a runtime or kubectl writes before a log line.
 
     2024-07-15T03:49:34.123456789Z stderr F Jul 15 03:49:33 minikube kubelet[1432]: I0715 03:49:33.850919 1432 a.go:1] x
 
-Carriers nest, so they are taken off one after the other, five at most. Their grammars are in `prefixes` (words) and
-`envelopes` (JSON); here is only which of them may begin with which byte.
+Carriers are nested, so they are removed one after the other, at most five. Their formats are in `prefixes` (text) and
+`envelopes` (JSON); this module only selects them by the first byte.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["Peeled", "chatter", "peel", "repeel", "suppressed"]
 
 _Reader = Callable[[bytes], Peeled | None]
 _DEEPEST = 5
-INDENTS = (b"\t", b"        ")  # before each line of a value of klog; journalctl shows a tab as blanks
+INDENTS = (b"\t", b"        ")  # before each line of a value of klog; journalctl prints a tab as blanks
 # Not k0s, which puts the line of another program into `msg`, and not Talos, whose objects carry one.
 _BARE = re.compile(
     rb'[IWEF]\d{4} \d\d:\d\d:|time="(?!.{10} [^"]{1,30}" level=[a-z]+ msg="(?:[IWEF]\d{4} |time=|\{))'
@@ -94,8 +94,8 @@ _BY_FIRST_BYTE: Mapping[bytes, tuple[_Reader, ...]] = {
 
 
 def peel(line: bytes) -> Peeled:
-    """Take all carriers off a line; one that has none comes back as its own body."""
-    # Most lines have none; they are told by their first bytes.
+    """Remove all carriers from a line; a line without any is its own body."""
+    # Most lines have none, which their first bytes show.
     if _BARE.match(line):
         return Peeled(line.rstrip(b"\r\n"))
     body = line.rstrip(b"\r\n")
@@ -106,7 +106,7 @@ def peel(line: bytes) -> Peeled:
 
 
 def repeel(peeled: Peeled, most: int = _DEEPEST) -> Peeled:
-    """Take the remaining carriers off a body that has been freed of some already."""
+    """Remove the remaining carriers from a body."""
     for _ in range(most):
         if _BARE.match(peeled.body):
             break
@@ -118,7 +118,7 @@ def repeel(peeled: Peeled, most: int = _DEEPEST) -> Peeled:
 
 
 def peel_to_indent(line: bytes) -> Peeled | None:
-    """Take the carriers off that stand before an indented text; None where no text is indented."""
+    """Remove the carriers before an indented text; return None if there is none."""
     peeled = Peeled(line.rstrip(b"\r\n"))
     for _ in range(_DEEPEST):
         if peeled.body.startswith(INDENTS):
@@ -131,13 +131,13 @@ def peel_to_indent(line: bytes) -> Peeled | None:
 
 
 def chatter(line: bytes) -> str | None:
-    """Name what stands between the lines of a log: `begin`, `boot`, `no-entries`, grep's `gap`, Markdown's `fence`."""
+    """Return the kind of a line between log lines: `begin`, `boot`, `no-entries`, `gap` (grep), `fence` (Markdown)."""
     found = _CHATTER.match(line)
     return _NAMES[found.lastgroup] if found and found.lastgroup else None
 
 
 def suppressed(body: bytes) -> int | None:
-    """How many messages journald's rate limit has swallowed, when that is what the line says."""
+    """Return how many messages journald's rate limit suppressed, if the line reports that."""
     found = _SUPPRESSED.match(body)
     return int(found.group(1)) if found else None
 
@@ -151,8 +151,8 @@ def _peel_once(body: bytes) -> Peeled | None:
 
 
 def _nested(outer: Peeled, inner: Peeled) -> Peeled:
-    """Keep the outer carrier's absolute time and name, and the inner one's sender."""
-    if outer.ident and _is_signed(outer) and _is_signed(inner):  # the text of a program, whoever it names
+    """Combine two carriers: the absolute time and name of the outer one, the sender of the inner one."""
+    if outer.ident and _is_signed(outer) and _is_signed(inner):  # text of this program, which may contain other names
         return outer._replace(body=inner.body)
     stamp = outer.stamp
     if stamp is not None and inner.stamp is not None and is_since_boot(inner.stamp):
@@ -173,5 +173,5 @@ def _nested(outer: Peeled, inner: Peeled) -> Peeled:
 
 
 def _is_signed(peeled: Peeled) -> bool:
-    """Whether a journal, syslog or the kernel's ring says who wrote the line."""
+    """Return whether a journal, syslog or the kernel ring buffer names the sender of the line."""
     return peeled.carrier.startswith(_SIGNED)

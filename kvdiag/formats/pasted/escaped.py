@@ -1,10 +1,10 @@
-r"""Whole logs that stand in one line, their line ends written out, as in a text of JSON or an export of tickets.
+r"""Rewrite logs that are in one line with escaped line ends, as in a JSON string or an export of tickets.
 
     {"body":"I0715 03:49:33.850919    1432 kubelet.go:1] \"Started\"\nI0715 03:49:34.051002    1432 kubelet.go:2168] …
 
-In a text of JSON quotes are written out too, and everything once more when that is in a text again. Where quotes stand
-as they are, a line ends only before the next record: what a message has broken is written in the same way. Such a line
-may have any length; it is read by pieces of 256 KB.
+In a JSON string quotes are escaped too, and everything once more if that is in another string. If quotes are not
+escaped, a line ends only before the next record, since line ends in messages are escaped in the same way. Such a line
+may have any length; it is read in pieces of 256 KB.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _LINE = lazy_regex(rb'(?:\n|(?<!\\)")' + _BEGINS)
 _QUOTE = lazy_regex(rb'(\\*+)"')
 _ESCAPE = lazy_regex(rb'\\(["\\/tr])')
 _CHARACTERS = {b"t": b"\t", b"r": b""}
-# What stands around texts in JSON: keys, numbers, the names of things.
+# The text between strings in JSON: keys, numbers, names.
 _GLUE = lazy_regex(rb"[\s:,{}\[\]\\]*+[\w.\-]*+[\s:,{}\[\]\\]*+")
-# Of the ends of lines, by how many backslashes each has: how often the text was written out.
+# How often the text was escaped, by the number of backslashes of a line end.
 _TIMES = {1: 1, 2: 2, 4: 3}
 
 
 def detect(head: bytes) -> LineRewriter | None:
-    """Tell by the first bytes of an input whether the lines of its log are written out; None when they are not."""
+    """Return the rewriter if the line ends in the first bytes are escaped; else None."""
     if head.count(rb"\n") < _FEWEST:
         return None
     breaks = list(_BREAK.finditer(head))
@@ -48,7 +48,7 @@ def detect(head: bytes) -> LineRewriter | None:
 
 
 def _lines(lines: Lines, times: int) -> Iterator[Line]:
-    """Give the lines of a log that was written out so many times; none where its quotes stand as they are."""
+    """Yield the lines of a log that was escaped `times` times; 0 if its quotes are not escaped."""
     ends, held = _ends(times), b""
     is_split, is_end = False, True
     while piece := lines.piece():
@@ -61,14 +61,14 @@ def _lines(lines: Lines, times: int) -> Iterator[Line]:
         parts = ends.split(held + piece)
         if is_end or len(parts[-1]) > LONGEST:
             held = b""
-        else:  # it may go on, and so may what ends it
+        else:  # the line may continue, and its end may be incomplete
             parts, held = [*parts[:-1], b""], b"".join(parts[-2:])
         yield from ((number, _read(text, times)) for text in _texts(parts))
     yield from ((lines.number + 1, _read(text, times)) for text in _texts(ends.split(held)))
 
 
 def _texts(parts: Sequence[bytes]) -> Iterator[bytes]:
-    """Of texts and the marks between them the texts, but for what is only glue between texts of JSON."""
+    """Yield the texts between the separators, without the JSON between strings."""
     marks = [b"", *parts[1::2], b""]
     for number, text in enumerate(parts[::2]):
         is_beside_quote = b'"' in marks[number] + marks[number + 1]
@@ -77,7 +77,7 @@ def _texts(parts: Sequence[bytes]) -> Iterator[bytes]:
 
 
 def _ends(times: int) -> re.Pattern[bytes]:
-    """What ends a line: a written line end, and a quote that is not written out often enough to be one of the log."""
+    """Return the pattern of a line's end: an escaped line end, or a quote with fewer escapes than the log's own."""
     if not times:
         return re.compile(rb"(?<!\\)(\\n)" + _BEGINS)
     fewer = 2**times - 2
@@ -85,7 +85,7 @@ def _ends(times: int) -> re.Pattern[bytes]:
 
 
 def _read(line: bytes, times: int) -> bytes:
-    """A line as it was before it was written out so many times."""
+    """Return a line with `times` levels of escapes removed."""
     line = line.rstrip(b"\r\n")
     for _ in range(times):
         try:

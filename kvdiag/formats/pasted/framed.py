@@ -1,10 +1,10 @@
-r"""A view of k9s copied with its frame, whose lines were broken at the frame's width, put together again.
+r"""Rewrite a view of k9s that was copied with its frame: join lines that were wrapped at the frame's width.
 
     │   Warning  FailedMount  1s (x4 over 5s)  kubelet  MountVolume.MountDevice failed for volume "data" : rpc er │
     │ ror: code = Internal desc = exit status 32                                                                  │
 
-A line that reaches the frame goes on in the one below it, within words too. Of the first line the frame's left side is
-often not copied. Elsewhere nothing is touched.
+A line that reaches the frame continues in the next one, also inside words. The left side of the frame is often not
+copied in the first line. Other text is not changed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _BEGINS = lazy_regex(rb"\t|  ")
 
 
 def detect(head: bytes) -> LineRewriter | None:
-    """Tell by the first bytes of an input whether its lines stand in a frame; None when they do not."""
+    """Return the rewriter if the lines in the first bytes have a frame; else None."""
     if b"\xe2\x94\x82" not in head:
         return None
     lines = [line.rstrip(b"\r") for line in head.split(b"\n", _MOST_LINES)[:_MOST_LINES] if line.strip()]
@@ -42,7 +42,7 @@ def _width(text: bytes) -> int:
 
 
 def _unframed(lines: Lines, width: int) -> Iterator[Line]:
-    """Take off the frame, and join each line that reaches it with the one below."""
+    """Remove the frame, and join each line that reaches it with the next one."""
     held, number, is_full = b"", 0, False
     while (line := lines.next()) is not None:
         found = _FRAMED.match(line)

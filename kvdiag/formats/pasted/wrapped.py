@@ -1,10 +1,10 @@
-r"""Logs copied from a terminal or a mail, whose lines were broken at a width, put together again.
+r"""Join lines of logs copied from a terminal or a mail that were wrapped at a width.
 
     I0715 03:49:33.850919    1432 kubelet.go:2168] "SyncLoop ADD" source="api" pods=
     ["shop/web-0"]
 
-A terminal breaks at its last column, within words and ids; a mail between words. The width is that of the longest lines
-at the beginning: when what follows such lines begins no record, they were broken there. Elsewhere nothing is touched.
+A terminal wraps at its last column, also inside words and ids; a mail between words. The width is that of the longest
+lines at the beginning: if the lines after them begin no record, they were wrapped. Other text is not changed.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from kvdiag.inputs.lines import LONGEST, Line, LineRewriter, Lines
 
 _NARROWEST, _WIDEST, _WIDEST_MAIL = 40, 1000, 200
 _FEWEST_PAIRS = 3
-_SURELY = 0.9  # of the lines that may be rests of others
+_SURELY = 0.9  # share of full lines that must be followed by a continuation
 _FEW_LINES = 50
 _MOST_LINES = 1000  # that are looked at
 _BEGINS = lazy_regex(rb"\t|  |" + openings.KLOG + rb"|" + openings.TIMED)
 
 
 def detect(head: bytes) -> LineRewriter | None:
-    """Tell by the first bytes of an input whether its lines are broken; None when they are not."""
+    """Return the rewriter if the lines in the first bytes are wrapped; else None."""
     lines = [line.rstrip(b"\r") for line in head.split(b"\n", _MOST_LINES)[:_MOST_LINES]]
     records = _records(lines)
     if not any(record.rest for record in records):
@@ -45,7 +45,7 @@ def detect(head: bytes) -> LineRewriter | None:
 
 
 class _Line(NamedTuple):
-    """A line of a record, its width, whether the record begins with it, and the line below that may be its rest."""
+    """A line of a record, its width, whether it is the first, and the next line if it may continue this one."""
 
     text: bytes
     width: int
@@ -54,7 +54,7 @@ class _Line(NamedTuple):
 
 
 def _records(lines: Sequence[bytes]) -> list[_Line]:
-    """The lines of records, each as far as a blank line: what somebody wrote between them is no part of a log."""
+    """Return the lines of records, each up to a blank line: text between records is not part of the log."""
     records: list[_Line] = []
     is_within = False
     rests = [_is_rest(line) for line in lines]
@@ -71,12 +71,12 @@ def _width(line: bytes) -> int:
 
 
 def _is_rest(line: bytes) -> bool:
-    """Whether a line may be the rest of the one above it: no record begins with it, nor is it set in below one."""
+    """Return whether a line may continue the one above: it begins no record and is not indented."""
     return bool(line.strip()) and not _BEGINS.match(line) and classify(line) != HEAD
 
 
 def _is_terminal(records: Sequence[_Line], width: int, lines: int) -> bool:
-    """Whether lines of the full width, and no others, are followed by rests, and none is wider."""
+    """Return whether only lines of the full width are continued, and none is wider."""
     full = [record for record in records if record.width == width]
     if len(full) == 1 and lines <= _FEW_LINES:
         return _is_completed(full[0].text, full[0].rest)
@@ -88,14 +88,14 @@ def _is_terminal(records: Sequence[_Line], width: int, lines: int) -> bool:
 
 
 def _is_completed(line: bytes, rest: bytes) -> bool:
-    """Whether a line by itself is cut off, and is whole with the rest behind it."""
+    """Return whether a line is truncated by itself, and complete with the next one."""
     cut, whole = read_body(peel(line).body), read_body(peel(line + rest).body)
     is_cut = cut is not None and (cut.truncated or line.endswith(b"="))
     return is_cut and whole is not None and not whole.truncated and _is_rest(rest)
 
 
 def _is_mail(records: Sequence[_Line], width: int) -> bool:
-    """Whether the first word of each rest had no room in the line above."""
+    """Return whether the first word of each continuation does not fit into the line above."""
     pairs = [record for record in records if record.rest]
     if len(pairs) < _FEWEST_PAIRS or len(pairs) * 4 < len(records):
         return False
@@ -109,7 +109,7 @@ def _first_word(line: bytes) -> int:
 
 
 def _joined(lines: Lines, glue: Callable[[bytes, bytes], bytes | None]) -> Iterator[Line]:
-    """Join each line with those below that are its rests; `glue` tells what stood between, None where nothing did."""
+    """Join each line with its continuations; `glue` returns the text between two lines, None if they do not join."""
     held: list[bytes] = []
     number, size = 0, 0
     while (line := lines.next()) is not None:
@@ -126,7 +126,7 @@ def _joined(lines: Lines, glue: Callable[[bytes, bytes], bytes | None]) -> Itera
 
 
 def _terminal(above: bytes, _below: bytes, width: int) -> bytes | None:
-    """Nothing stood at a terminal's edge, or a blank that was not copied."""
+    """Return the text at a terminal's edge: none, or a blank that was not copied; None if the line is shorter."""
     size = _width(above)
     if size == width:
         return b""

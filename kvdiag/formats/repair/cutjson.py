@@ -1,8 +1,8 @@
-"""Objects of JSON that were cut at their end, as far as they can be read.
+"""Read truncated JSON objects as far as possible.
 
     {"ts":1721015373850.919,"caller":"kubelet/kubelet.go:2168","msg":"SyncLoop ADD","v":2,"pods":[{"name":"we
 
-Texts and numbers of the outermost level are given as they stand, the last one also when its end is missing.
+Returns texts and numbers of the outermost level, the last one even if it is incomplete.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _PAIR = lazy_regex(
 
 
 def read_cut(body: bytes) -> Mapping[str, str | float]:
-    """Give the texts and numbers of an object whose end is missing; of a key that occurs twice the last."""
+    """Return the texts and numbers of a truncated object; of a repeated key the last."""
     return {key.decode(): _number(number) if number else unescape(text) for key, text, number in _PAIR.findall(body)}
 
 

@@ -2,8 +2,8 @@
 
     I1120 21:00:07.288947   16866 server.go:114] GRPC response: {}
 
-A response says neither method nor volume, and calls do interleave, so that joining is a matter of evidence: an id
-when there is one, the method, the kind of answer, the fields a request must have, and only then the order.
+A response contains neither method nor volume, and calls interleave, so pairing uses evidence in this order: an id if
+there is one, the method, the kind of response, the required fields of a request, and the order of lines.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ K = TypeVar("K")
 
 SUCCEEDED, FAILED, OPEN = "succeeded", "failed", "open"
 _MOST_OPEN = 512
-# A closed call waits this many pieces for a line that corrects it: the error after a response, or the whole call.
+# A closed call waits for this many fragments: an error after the response, or a whole call, may correct it.
 _PATIENCE = 16
 _SIDE_BY_SIDE = 8
 _TARGET, _STAGING, _NODE, _VOLUME = "target_path", "staging_target_path", "node_id", "volume_id"
@@ -39,9 +39,9 @@ _SHAPES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 
 class Call(NamedTuple, Generic[K]):
-    """One RPC: `begins`, `requested` and `ends` are the caller's keys of the lines, None where there was none.
+    """One RPC: `begins`, `requested` and `ends` are the keys of its lines, None if there is no such line.
 
-    `outcome` is succeeded, failed or open. `ambiguous` says that another call could have been meant.
+    `outcome` is succeeded, failed or open. `ambiguous` if the lines may belong to another call.
     """
 
     method: str
@@ -71,7 +71,7 @@ class _Draft(Generic[K]):
     stale: bool = False
 
     def finished(self) -> Call[K]:
-        """Give the call as a value."""
+        """Return the call as a value."""
         return Call(
             self.method,
             self.request,
@@ -85,10 +85,10 @@ class _Draft(Generic[K]):
 
 
 def pair(pieces: Iterable[tuple[K, RpcFragment]]) -> Iterator[Call[K]]:
-    """Join the pieces of one process, in the order of its log; calls come in the order in which they end.
+    """Join the fragments of one process, in the order of its log; yield calls in the order in which they end.
 
-    Calls that have no end come last, as open. That a response is missing does not mean that the call hangs: many
-    drivers do not print it at low verbosity.
+    Calls without an end come last, as open. A missing response does not mean that the call hangs: many drivers do not
+    print it at low verbosity.
     """
     assembler: CallAssembler[K] = CallAssembler()
     for key, piece in pieces:
@@ -98,7 +98,7 @@ def pair(pieces: Iterable[tuple[K, RpcFragment]]) -> Iterator[Call[K]]:
 
 
 class CallAssembler(Generic[K]):
-    """The calls under way and those that have just ended."""
+    """Assembles calls from fragments; has the open calls and those that have just ended."""
 
     def __init__(self) -> None:
         self._open: list[_Draft[K]] = []
@@ -109,7 +109,7 @@ class CallAssembler(Generic[K]):
         self._error_follows_response: bool | None = None
 
     def add(self, key: K, piece: RpcFragment) -> None:
-        """Enter one piece."""
+        """Add one fragment."""
         self._now += 1
         match piece.part:
             case "call" | "called":
@@ -127,14 +127,14 @@ class CallAssembler(Generic[K]):
         self._last_part = piece.part
 
     def pop_finished(self) -> Iterator[Call[K]]:
-        """Give the calls that nothing can correct any more."""
+        """Yield the calls that no later fragment can correct."""
         while self._closed and (self._closed[0].settled or self._now - self._closed[0].closed_at >= _PATIENCE):
             yield self._closed.pop(0).finished()
         while len(self._open) > _MOST_OPEN:
             yield self._open.pop(0).finished()
 
     def flush(self) -> Iterator[Call[K]]:
-        """Give what is left when the log ends."""
+        """Yield the remaining calls at the end of the log."""
         for draft in (*self._closed, *self._open):
             yield draft.finished()
 
@@ -196,9 +196,9 @@ class CallAssembler(Generic[K]):
             self._close(draft, key, FAILED, piece.error, ambiguous=not piece.method)
 
     def _whole(self, key: K, piece: RpcFragment) -> None:
-        """Let the line that has everything decide, and put right what was guessed before."""
+        """Use a line with the whole call, and correct an earlier guess."""
         same = [draft for draft in (*self._closed, *self._open) if not draft.settled and _is_call(draft, piece)]
-        # First a call that has its answer, then one that waits, then one that was given up.
+        # First a call with a response, then an open one, then one that was given up.
         draft = min(same, key=lambda one: (one.ends is None, one.closed_at >= 0), default=None)
         if draft is None:
             draft = _Draft(begins=key, requested=key, begun_at=self._now)
@@ -213,7 +213,7 @@ class CallAssembler(Generic[K]):
         self._pass(draft)
 
     def _reopen_last(self) -> None:
-        """Take back the response just given to another call."""
+        """Reopen the call that got the last response by mistake."""
         last = self._closed[-1] if self._closed else None
         if last and not last.settled and self._last_part in (RESPONSE, ERROR) and last.closed_at == self._now - 1:
             self._closed.pop()
@@ -228,14 +228,14 @@ class CallAssembler(Generic[K]):
         self._pass(draft)
 
     def _pass(self, draft: _Draft[K]) -> None:
-        """Note the calls that must have had their answer before this one was made: it was not seen."""
+        """Mark open calls that must have ended before this one began: their response is missing."""
         for other in self._open:
             other.stale |= other.begun_at < draft.begun_at and _precedes(other, draft)
 
     def _drop_twins(self, draft: _Draft[K]) -> None:
-        """Let calls go that were repeated word for word: the client waits for one answer, so that it has had it.
+        """Close open calls that are identical to this one: a client waits for the response before it repeats a call.
 
-        Calls without arguments may run side by side; of those eight are kept.
+        Calls without arguments may run in parallel; of those eight stay open.
         """
         twins = [other for other in self._open if other is not draft and _is_twin(other, draft)]
         for other in twins[:-_SIDE_BY_SIDE] if not draft.request else twins:
@@ -245,7 +245,7 @@ class CallAssembler(Generic[K]):
 
 
 def fits(method: str, request: Mapping[str, str]) -> bool:
-    """Whether a request with these fields can belong to the method, by the fields that the CSI specification names."""
+    """Return whether a request with these fields can belong to the method, according to the CSI specification."""
     required, forbidden = _SHAPES.get(method, ((), ()))
     if method in WITHOUT_ARGUMENTS:
         return not request
@@ -253,13 +253,13 @@ def fits(method: str, request: Mapping[str, str]) -> bool:
 
 
 def likely_method(request: Mapping[str, str]) -> str:
-    """Guess the method of a request whose `GRPC call` line is missing; empty when the fields do not tell."""
+    """Return the method of a request whose `GRPC call` line is missing; empty if the fields are ambiguous."""
     if _TARGET in request:
         published = _STAGING in request or "ephemeral" in request or "pod_uid" in request
         return "NodePublishVolume" if published else "NodeUnpublishVolume"
     if "name" in request:
         return "CreateVolume"
-    # Stage or Unstage, Publish or Unpublish: what tells them apart is not kept.
+    # Stage or Unstage, Publish or Unpublish: the fields that distinguish them are not kept.
     return ""
 
 
@@ -268,13 +268,13 @@ def _same_id(drafts: list[_Draft[K]], call_id: str) -> list[_Draft[K]]:
 
 
 def _same_volume(drafts: list[_Draft[K]], piece: RpcFragment) -> list[_Draft[K]]:
-    """Those of the volume that an answer names, where it names one."""
+    """Return the calls of the volume in a response; all if it has none."""
     volume = piece.request.get(_VOLUME)
     return [draft for draft in drafts if draft.request.get(_VOLUME) == volume] or drafts if volume else drafts
 
 
 def _is_echo(other: _Draft[K], draft: _Draft[K]) -> bool:
-    """Whether two layers of one driver log the same call, as vSphere's do: one by number, one by trace id."""
+    """Return whether two layers of one driver log the same call, as vSphere's do: by number and by trace id."""
     same = other.method == draft.method and other.request == draft.request
     return same and {one.isdigit() for one in other.call_ids + draft.call_ids} == {True, False}
 
@@ -285,15 +285,15 @@ def _is_twin(other: _Draft[K], draft: _Draft[K]) -> bool:
 
 
 def _names(error: str, draft: _Draft[K]) -> bool:
-    """Whether an error speaks of the call's volume, paths or method."""
+    """Return whether an error contains the call's volume, paths or method."""
     candidates = [draft.method, *(draft.request.get(name, "") for name in (_VOLUME, _TARGET, _STAGING))]
     return any(name and name in error for name in candidates)
 
 
 def _precedes(other: _Draft[K], draft: _Draft[K]) -> bool:
-    """Whether a call on the same volume was over when another one was made, as kubelet makes them one by one.
+    """Return whether a call had ended when another one began: kubelet calls one by one for a volume.
 
-    For two pods a volume may be published at the same time; what stages it waits for all of them.
+    A volume may be published for two pods at the same time; staging waits for all of them.
     """
     mine, its = draft.request, other.request
     if not mine.get(_VOLUME) or mine.get(_VOLUME) != its.get(_VOLUME) or draft.method == other.method:

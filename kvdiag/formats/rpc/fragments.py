@@ -1,9 +1,9 @@
-r"""What is kept of a CSI call: its method, the names in its request, how it ended.
+r"""Fragments of a CSI call: its method, the names in its request, its result.
 
     I1120 21:00:07.278767   16866 server.go:105] GRPC request: {"target_path":"/var/lib/kubelet/pods/…","volume_id":"v"}
 
-A request is JSON, proto text or a Go dump, and may be cut off. Only the names that identify the volume, the pod and the
-paths are kept, never `secrets`.
+A request is JSON, proto text or a Go dump, and may be truncated. Only the names of the volume, the pod and the paths
+are kept, never `secrets`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import NamedTuple
 from kvdiag.base.regex import lazy_regex
 from kvdiag.formats.bodies.goquote import encodable
 
-# A piece is the method alone, the payload alone, both, the answer, a failure, or the whole call at once.
+# A fragment is the method, the payload, both, the response, an error, or the whole call.
 CALL, REQUEST, CALLED, RESPONSE, ERROR, WHOLE = "call", "request", "called", "response", "error", "whole"
 
 _METHOD_NAMES = """
@@ -46,7 +46,7 @@ _CONTEXT = {
     "csi.storage.k8s.io/pod.namespace": "pod_namespace",
 }
 _NAMES = {name.replace("_", ""): name for name in _REQUEST_FIELDS}
-# Where it cannot be seen where the secrets end, all that follows is taken for secret.
+# If the end of the secrets is unclear, all following text counts as secret.
 _SECRETS = lazy_regex(
     r'(?<![A-Za-z_])"?(?:[a-z_]{0,40}secrets|[A-Za-z]{0,40}Secrets)"?\s?[:=]\s?(?:map(?:\[string\]string)?)?'
     r'(?:\{[^{}\[\]]*\}|\[[^{}\[\]]*\]|[{\[].*|"(?:[^"\\]|\\.)*"?|\S+)',
@@ -64,10 +64,10 @@ _POD = lazy_regex(r'(csi\.storage\.k8s\.io/(?:ephemeral|pod\.uid|pod\.name|pod\.
 
 
 class RpcFragment(NamedTuple):
-    """What one line says of a call.
+    """The part of a call in one line.
 
-    `answers` are the methods a response can belong to, empty when that is open; `succeeded` is None when the line
-    says nothing about the end.
+    `answers` are the methods that a response can belong to, empty if any; `succeeded` is None if the line has no
+    result.
     """
 
     part: str
@@ -80,12 +80,12 @@ class RpcFragment(NamedTuple):
 
 
 def method_of(text: str) -> str:
-    """`/csi.v1.Node/NodeUnStageVolume` → `NodeUnstageVolume`; empty when it is no CSI method."""
+    """Return `NodeUnstageVolume` for `/csi.v1.Node/NodeUnStageVolume`; empty if it is no CSI method."""
     return METHODS.get(text.strip().rpartition("/")[2].lower(), "")
 
 
 def kind_prefix(method: str) -> str:
-    """`NodeUnpublishVolume` → `csi.nodeunpublish`, `CreateVolume` → `csi.createvolume`; an error may name no call."""
+    """Return the prefix of event kinds: `csi.nodeunpublish` for `NodeUnpublishVolume`, `csi.call` without a method."""
     if not method:
         return "csi.call"
     name = method.lower()
@@ -93,9 +93,9 @@ def kind_prefix(method: str) -> str:
 
 
 def request_of(text: str, inside: str = "") -> dict[str, str]:
-    """Read the names in a payload: JSON, also when it is cut off, proto text, or a Go dump.
+    """Return the names in a payload: JSON, also if truncated, proto text, or a Go dump.
 
-    `inside` is the key of an object that holds the request among other things.
+    `inside` is the key of the request in an object with other members.
     """
     try:
         payload = json.loads(text) if text.startswith("{") else None
@@ -111,17 +111,17 @@ def request_of(text: str, inside: str = "") -> dict[str, str]:
 
 
 def from_pairs(fields: Mapping[str, str], without: Collection[str] = ()) -> dict[str, str]:
-    """Read the names that a line has among its own key=value pairs."""
+    """Return the names in a line's key=value pairs."""
     return {name: fields[name] for name in _REQUEST_FIELDS if fields.get(name) and name not in without}
 
 
 def error_text(error: object) -> str:
-    """An error as text, whether it was told as text or as an object."""
+    """Return an error as text; it may be a text or an object."""
     return encodable(error) if isinstance(error, str) else json.dumps(error) if error else ""
 
 
 def from_json(payload: Mapping[str, object]) -> dict[str, str]:
-    """Read the names in a request that was JSON."""
+    """Return the names in a JSON request."""
     names = {key: encodable(value) for key in _REQUEST_FIELDS if isinstance(value := payload.get(key), str) and value}
     if payload.get("readonly") is True:
         names["readonly"] = "true"
@@ -132,12 +132,12 @@ def from_json(payload: Mapping[str, object]) -> dict[str, str]:
 
 
 def from_text(text: str) -> dict[str, str]:
-    """Read the names in a request that is proto text, a Go dump, or cut off."""
+    """Return the names in a request that is proto text, a Go dump, or truncated."""
     text = _SECRETS.sub("", text[:65536])
     names: dict[str, str] = {}
     for key, quoted, bare in _PAIR.findall(text):
         names.setdefault(_NAMES[key.lower().replace("_", "")], quoted or bare)
-    # A dump may hold other names (secrets, pods); only CreateVolume and GetPluginInfo have one of their own.
+    # A dump may contain other names (secrets, pods); only CreateVolume and GetPluginInfo have a `name`.
     if "volume_id" in names:
         names.pop("name", None)
     return {k: v for k, v in names.items() if v} | {_CONTEXT[key]: value for key, value in _POD.findall(text)}

@@ -1,4 +1,4 @@
-r"""The lines that drivers and sidecars print of a CSI call: one RPC on one, two, three or four of them.
+r"""Read the lines that drivers and sidecars print for a CSI call: one to four lines for each RPC.
 
     I1120 21:00:07.278767   16866 server.go:101] GRPC call: /csi.v1.Node/NodeUnpublishVolume
     level=debug ts=2026-11-20T21:00:07.278Z component=grpc-server msg="handling request" req="volume_id:\"v\" "
@@ -29,7 +29,7 @@ from kvdiag.formats.rpc.fragments import (
     request_of,
 )
 
-# Methods by the first key of their answer; `{}` answers those that have nothing to tell.
+# Methods by the first key of their response; `{}` is the response of _SILENT.
 _ANSWERS = {
     "name": ("GetPluginInfo",),
     "vendor_version": ("GetPluginInfo",),
@@ -77,7 +77,7 @@ _RETURNED = lazy_regex(r"gRPC\[(\d{1,20})\]: call (/csi\.v\d\.\w+/\w+)\((.*)\) r
 _NAMED = lazy_regex(
     r"(?:\[ID: ?(\d{1,20})\] )?GRPC call:? (/csi\.v\d\.\w+/\w+), (?:GRPC )?(request|response|error): ?(.*)", re.DOTALL
 )
-# What the drivers that descend from DigitalOcean's say when a call has ended well.
+# Messages of DigitalOcean's driver and its derivatives when a call succeeded.
 _FINISHED = {
     "formatting and mounting stage volume is finished": "NodeStageVolume",
     "unmounting stage volume is finished": "NodeUnstageVolume",
@@ -89,7 +89,7 @@ _NOTHING = frozenset(("", "<nil>", "null", "nil"))
 
 
 def read_fragment(message: str, fields: Mapping[str, str]) -> RpcFragment | None:
-    """Read the unescaped message and the fields of one record; None when it is about no CSI call."""
+    """Return the fragment of a CSI call in the unescaped message and fields of a record; None if there is none."""
     if not _LIKELY.search(message):
         return None
     if message.startswith("gRPCCall: "):
@@ -154,7 +154,7 @@ def _worded(message: str, fields: Mapping[str, str]) -> RpcFragment | None:
 
 
 def _democratic(message: str) -> RpcFragment | None:
-    """Read what democratic-csi prints: the call's request lies in an object beside the metadata of its transport."""
+    """Read democratic-csi's lines: the request is in an object with the metadata of its transport."""
     found = _DEMOCRATIC.match(message)
     method = method_of(found.group(2)) if found else ""
     if found is None or not method:
@@ -168,7 +168,7 @@ def _democratic(message: str) -> RpcFragment | None:
 
 
 def _handled(message: str, fields: Mapping[str, str]) -> RpcFragment | None:
-    """Read what a gRPC server with go-kit's or slog's logger prints: Hetzner's, without the method up to 2.0."""
+    """Read lines of a gRPC server with go-kit's or slog's logger: Hetzner's, without the method up to 2.0."""
     text = fields.get("req", "")
     method = method_of(fields.get("method", ""))
     match message:
@@ -184,7 +184,7 @@ def _handled(message: str, fields: Mapping[str, str]) -> RpcFragment | None:
 
 
 def _digitalocean(message: str, fields: Mapping[str, str]) -> RpcFragment | None:
-    """Read `node stage volume called` and `unmounting volume is finished`: DigitalOcean's and its descendants."""
+    """Read `node stage volume called` and `unmounting volume is finished`: of DigitalOcean's and its derivatives."""
     words, called, _ = message.partition(" called")
     method = _FINISHED.get(message) or method_of(words.replace(" ", "") if called else "")
     if not method:
@@ -196,7 +196,7 @@ def _digitalocean(message: str, fields: Mapping[str, str]) -> RpcFragment | None
 
 
 def _guess_method(request: Mapping[str, str], text: str) -> str:
-    """Which method a request is of: one that gives a volume says how, in a capability; one that takes it away not."""
+    """Return the method of a request: only those that stage, publish or create have a volume capability."""
     has_capability = bool(_ASKS.search(text))
     if "volume_path" in request:
         return ""

@@ -16,7 +16,7 @@ from kvdiag.safe.forms.value_spans import Span, bare, bracketed, line_end, quote
 REDACTED = "[redacted]"
 MARK = "\ufdd0"  # marks a redacted value while a text is processed; a noncharacter, which no text contains
 QUOTE = r"(?:\\{0,15}[\"'`])"
-MOST_LOOKED_AT, MOST_TIMES = 100_000, 20  # limits of the value characters that are examined in a text: a constant, and a factor of its length
+MOST_LOOKED_AT, MOST_TIMES = 100_000, 20  # limit of examined value characters: constant, and factor of the length
 BEFORE, BEHIND = 64, 40  # characters before and after a stem that may belong to the name and its separator
 _STEM = lazy_regex(
     "pass|pwd|pw|srf|cookie|saml|sse-c|token|secret|key|cred|auth|sas|signature|psk|jwt|otp|dsn|connection|dockerc|id_|stringdata|user|activationcode|protectedsettings|pin(?:[ :=]|-value)|identified|securestring|pscredential|crumb|salt|seed|nonce"
