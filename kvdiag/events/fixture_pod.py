@@ -1,4 +1,4 @@
-"""Whom a made-up line speaks of: one pod with its volume, sandbox, container and node, under every name they have.
+"""A pod for rendered test lines, with its volume, sandbox, container and node, and all their names.
 
 Cast.called("")        shop/web-0, the pod of the vocabulary's samples
 Cast.called("other")   shop/other, with a UID, volume and containers of its own on the same node
@@ -26,27 +26,27 @@ _FIRST = {
     "container_id": "3f2a9c" * 10 + "3f2a",
     "node": "worker-1",
 }
-_SHARED = ("driver", "outer_name", "node")  # of all pods of a story
-_SHORTEST = 4  # characters of a name that is looked for in the rest of a line
+_SHARED = ("driver", "outer_name", "node")  # the same for all pods of a story
+_SHORTEST = 4  # characters of a name that is replaced in the rest of a line
 _UUID = lazy_regex(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _SPACE = uuid.UUID(int=0)
 
 
 class FixturePod:
-    """One pod of a story and what belongs to it; `names` are its names by kind of ref."""
+    """A pod of a story with its volume, sandbox and containers; `names` are their names by kind of ref."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
-        """Derive from the names those that are made of others, unless they are given."""
+        """Compute the names that are made of others, unless they are given."""
         self.names = {**_derived(names), **names}
 
     @classmethod
     def named(cls, name: str, given: Mapping[str, str] = {}) -> FixturePod:
-        """The pod of that name; `given` are names it has instead of its own."""
+        """Return the pod of that name; `given` overrides names."""
         defaults = _FIRST if not name else {**_generated_names(name), **{kind: _FIRST[kind] for kind in _SHARED}}
         return cls({**defaults, **given})
 
     def rename_in(self, text: str, refs: Iterable[Ref]) -> str:
-        """The text with the names of this cast in the place of those that its refs have."""
+        """Return the text with the names in `refs` replaced by those of this pod."""
         swaps = dict(_swaps(refs, self.names))
         if not swaps:
             return text

@@ -1,10 +1,10 @@
-r"""A hit line in its block → its time, its words and who wrote it.
+r"""Read the lines with hits: time, message and author.
 
     E1120 20:39:21.779765    6175 swap_util.go:87] "error mounting tmpfs" error=<
     \tmount failed: exit status 32
      >
 
-The words of a line that is a part of a record are those of the whole record, its time is that of the first line.
+A line inside a record of many lines has the message of the whole record, and the time of its first line.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from kvdiag.formats.carriers.peel import INDENTS, peel, peel_to_indent
 
 LONGEST_LINE = 1 << 20
 LONGEST_RECORD = 120  # lines of one record: an error of many lines, a goroutine
-LONGEST_ERROR = 12  # lines an unquoted error goes on for
-LOOK_BACK = 400  # lines in which the header of a headerless line is looked for
+LONGEST_ERROR = 12  # lines that an unquoted error may have
+LOOK_BACK = 400  # lines that are searched for the header of a line without one
 
 Front = tuple[Callable[[bytes], int | None], Process, int]
 
 
 class HitLines:
-    """Reads the hit lines of one source; `last` is the time of the last line that has one and tells an event."""
+    """Reads the lines with hits of one source; `last` is the time of the last event with a time."""
 
     def __init__(self, ident: str = "") -> None:
-        """No layout is known; `ident` is as of `TimestampReader`."""
+        """Begin without layouts; `ident` as for `TimestampReader`."""
         self.stamper = TimestampReader(ident)
         self.last: int | None = None
         self._listed, self._minutes = EventTableReader(self.stamper), Minutes()
@@ -40,7 +40,7 @@ class HitLines:
         self._opened_at: dict[tuple[str, str, int | None], tuple[bytes, int, int | None]] = {}
 
     def front(self) -> Front:
-        """How the layout met last reads a time, who writes in it, and where its words begin."""
+        """Return how the last layout reads a time, its process, and where the message begins."""
         front = self.stamper.front
         return (
             (front.stamp, front.process, front.words)
@@ -49,7 +49,7 @@ class HitLines:
         )
 
     def read(self, line: bytes, block: bytes, index: int) -> ParsedLine:
-        """A line that the front layout cannot read, or that does not end where it ends."""
+        """Read a line that the last layout cannot read, or that continues on other lines."""
         line = line.removesuffix(b"\r")
         head = self._value_head(block, index, line)
         if head is not None:
@@ -62,7 +62,7 @@ class HitLines:
         return self._whole(timed, block, index) if timed.stamp is None or line.endswith(b"=<") else timed
 
     def _whole(self, timed: TimedLine, block: bytes, index: int) -> ParsedLine:
-        """A line without a header, or with an open value: the words of its whole record, the time of its head."""
+        """Read a line without a header, or with an open value: the message of the record, the time of its head."""
         lines = self.lines(block)
         head, opening = index, timed
         if timed.stamp is None:
@@ -74,7 +74,7 @@ class HitLines:
         return self._read_value(block, head)
 
     def _read_value(self, block: bytes, head: int) -> ParsedLine:
-        """The record whose head opens a value of many lines."""
+        """Read the record whose head opens a value of many lines."""
         lines = self.lines(block)
         opening = self.stamper.read(lines[head])
         self.last = opening.stamp if opening.stamp is not None else self.last
@@ -82,9 +82,9 @@ class HitLines:
         return opening._replace(text=canonical(whole), body=whole) if whole else opening
 
     def _value_head(self, block: bytes, index: int, line: bytes) -> int | None:
-        """The head of the record in whose value of many lines an indented line stands, whatever the line looks like.
+        """Return the head of the record that has this indented line in its value; None if it is not in a value.
 
-        Lines of other processes may stand between, as a journal has them.
+        Lines of other processes may be between them, as in a journal.
         """
         indented = peel_to_indent(line)
         if indented is None:
@@ -108,10 +108,10 @@ class HitLines:
         return head
 
     def _head_above(self, block: bytes, lines: list[bytes], index: int) -> int:
-        """The nearest line above that begins a record and has a time; the line itself when there is none.
+        """Return the nearest line above that begins a record and has a time; the line itself if there is none.
 
-        Lines that an earlier search has passed over are not looked at again: in a text without headers each line
-        would look at all before it.
+        Lines of an earlier search are not searched again: otherwise, in text without headers, each line would search
+        all lines before it.
         """
         searched, begun, above = self._searched
         head = index
@@ -127,13 +127,13 @@ class HitLines:
         return head
 
     def lines(self, block: bytes) -> list[bytes]:
-        """The lines of a block, divided once however often they are asked for."""
+        """Return the lines of a block, which is split only once."""
         if self._split[0] is not block:
             self._split = (block, block.split(b"\n"))
         return self._split[1]
 
     def below(self, block: bytes, index: int) -> list[bytes]:
-        """The lines that an error goes on with, as the output of umount or mkfs does."""
+        """Return the lines that continue an error, such as output of umount or mkfs."""
         lines = self.lines(block)
         more: list[bytes] = []
         for line in lines[index + 1 : index + 1 + LONGEST_ERROR]:
@@ -144,11 +144,11 @@ class HitLines:
 
 
 def _no_time(_line: bytes) -> None:
-    """Before any layout is known."""
+    """Return None: no layout is known yet."""
 
 
 def _block_value(lines: Sequence[bytes], begin: int) -> Iterable[bytes]:
-    """The lines of `key=<` up to and with the one that closes it."""
+    """Yield the lines of `key=<` up to and including the one that closes it."""
     for line in lines[begin : begin + LONGEST_RECORD]:
         body = peel(line).body
         if classify(line) == "head":

@@ -1,11 +1,11 @@
-"""Rows of the events that kubectl shows: what they are about, which stands far above them or in another row.
+"""Rows of events that kubectl prints: find their object, which is far above or in another row.
 
 Name:             web-0
 Namespace:        shop
 Events:
   Warning  FailedMount  3m (x5 over 10m)  kubelet  MountVolume.SetUp failed for volume "data" : rpc error: …
 
-There is no event of a sandbox that was made. After one that failed the next container of the pod proves it.
+There is no event for a created sandbox. After a failure, the next created container of the pod proves it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def is_row(body: Body | None) -> TypeGuard[Body]:
-    """Whether a line is a row of such a table, or an event as the API has it."""
+    """Return whether a line is a row of such a table, or an event as in the API."""
     return body is not None and body.format in FORMATS
 
 
@@ -31,14 +31,14 @@ class EventTableReader:
     """Reads the rows of one source in order."""
 
     def __init__(self, stamper: TimestampReader) -> None:
-        """The stamper reads a row, and knows what is described."""
+        """`stamper` reads a row, and has the described object."""
         self._stamper = stamper
         self._block = b""
         self._above: deque[Described] = deque()
-        self._failed: dict[bytes, int] = {}  # by pod, when its sandbox could last not be made
+        self._failed: dict[bytes, int] = {}  # by pod, when its sandbox last failed
 
     def read(self, row: TimedLine, line: bytes, block: bytes, index: int) -> TimedLine:
-        """A row as it was read, or read anew as one about what is named above it."""
+        """Return the row, read again if an object above it is found."""
         return self._after_failure(self._about_above(row, line, block, index))
 
     def _about_above(self, row: TimedLine, line: bytes, block: bytes, index: int) -> TimedLine:
@@ -54,7 +54,7 @@ class EventTableReader:
         return self._stamper.read(line)
 
     def _after_failure(self, row: TimedLine) -> TimedLine:
-        """Mark a row that proves the sandbox which another row told could not be made."""
+        """Mark a row that proves a sandbox after a row with its failure."""
         fields = row.body.fields if row.body else EMPTY
         about = row.text.split(b'"', 4)[3:4]  # "Event listed" object="shop/web-0" …
         if not about or row.stamp is None:
@@ -69,7 +69,7 @@ class EventTableReader:
 
 
 def repeated(raw_event: RawEvent, row: Body) -> RawEvent:
-    """An event that a table says was seen many times: it began with the first of them."""
+    """Return an event with the count in its row; it begins with the first occurrence."""
     repetition = repeats(row)
     if repetition is None:
         return raw_event

@@ -1,4 +1,4 @@
-"""What can be wrong with entries of the vocabulary that can be read: names, anchors, templates, samples."""
+"""Check entries of the vocabulary: names, anchors, templates, samples."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NON_HEX = lazy_regex(r"[^0-9a-f]")
 
 
 def lint(vocabulary: Vocabulary) -> Iterator[PatternError]:
-    """Find all that is wrong with the entries. Needs `read_vocabulary`, which keeps samples."""
+    """Yield all errors of the entries. Needs `read_vocabulary`, which has samples."""
     for entry in vocabulary.entries:
         yield from lint_kind(entry)
         for wording in entry.wordings:
@@ -27,13 +27,13 @@ def lint(vocabulary: Vocabulary) -> Iterator[PatternError]:
 
 
 def lint_kind(entry: Entry) -> Iterator[PatternError]:
-    """Find what is wrong with the name of a kind."""
+    """Yield the errors of the name of a kind."""
     if not _KIND.fullmatch(entry.kind):
         yield PatternError(entry.place, f"'{entry.kind}' is no kind: thing.action or thing.action.outcome")
 
 
 def lint_wording(wording: Wording) -> Iterator[PatternError]:
-    """Find what is wrong with a wording, but for its template."""
+    """Yield the errors of a wording, without its template."""
     anchor = wording.anchor
     if _UNSAFE.search(anchor):
         yield PatternError(
@@ -56,9 +56,9 @@ def _lint_templates(vocabulary: Vocabulary) -> Iterator[PatternError]:
 
 
 def _lint_samples(vocabulary: Vocabulary) -> Iterator[PatternError]:
-    """Check that every sample is read once, as its own kind, and that every wording has a sample.
+    """Check that every sample is recognized once, as its own kind, and that every wording has a sample.
 
-    What an error within a line tells besides is no second reading.
+    Another event of an embedded error is allowed.
     """
     shown: set[int] = set()
     for entry in vocabulary.entries:

@@ -1,4 +1,4 @@
-r"""Words of a line → the wording that they are of, and what it means with their values.
+r"""Find the wording that matches a line, and the event with its values.
 
     "Volume detached for volume \"pvc-1\" (UniqueName: …) on node \"worker-1\""
 
@@ -19,19 +19,19 @@ from kvdiag.model.event import Ref
 from kvdiag.model.values import EMPTY
 from kvdiag.model.vocabulary import Entry
 
-NAMING = frozenset({"data", "error"})  # attributes that may have names in them
-OF_PROBES = "robe failed..."  # how wordings begin that look for words in what a probe printed
-ALONE = frozenset({"sandbox_id", "container_id", "pod_uid", "pod", "volume_handle", "spec_name"})  # name one thing
+NAMING = frozenset({"data", "error"})  # attributes that may contain names
+OF_PROBES = "robe failed..."  # the beginning of wordings that match a probe's output
+ALONE = frozenset({"sandbox_id", "container_id", "pod_uid", "pod", "volume_handle", "spec_name"})  # each of one subject
 MOST_MEANINGS = 20_000
 
 _Quick = tuple[Callable[[bytes, int], re.Match[bytes] | None] | None, int]
 
 
 class Matcher:
-    """Matches the wordings of a vocabulary; `wordings` are those that were met."""
+    """Matches the wordings of a vocabulary; `wordings` are those that matched."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        """Regexes are compiled when a line first comes to them."""
+        """Compile no regex yet: each is compiled at its first use."""
         self._vocabulary = vocabulary
         self.wordings: set[int] = set()
         self._meanings: dict[Match, EventMatch] = {}
@@ -39,7 +39,7 @@ class Matcher:
         self._quick: list[_Quick | None] = [None] * len(vocabulary.wordings)
 
     def match(self, literal: int, text: bytes) -> Match | None:
-        """The first wording of a literal that fits, with its values."""
+        """Return the first wording of a literal that matches, with its values."""
         at = text.find(self._vocabulary.literals[literal])
         if at < 0:
             return None
@@ -57,7 +57,7 @@ class Matcher:
         return None
 
     def meaning(self, found: Match, entry: Entry, *, is_long: bool) -> EventMatch:
-        """What a wording means with its values; that of a long line is not remembered."""
+        """Return the event match of a wording with its values; cached unless the line is long."""
         known = self._meanings.get(found)
         if known is not None:
             return known
@@ -70,11 +70,11 @@ class Matcher:
         return meaning
 
     def forget(self) -> None:
-        """Forget the meanings that were met."""
+        """Empty the cache of event matches."""
         self._meanings.clear()
 
     def _reader(self, number: int) -> ValueReader:
-        """How the values of a wording are read; asked for where one is met."""
+        """Return the reader of the values of a wording, created at its first match."""
         self.wordings.add(number)
         names = self._vocabulary.matcher(number).names
         naming = tuple(place for place, name in enumerate(names) if PLACEHOLDERS[name].kind or name in NAMING)
@@ -83,13 +83,13 @@ class Matcher:
         return reader
 
     def _prepare(self, number: int) -> _Quick:
-        """The regex of a wording, compiled when a line first comes to it: each takes half a millisecond."""
+        """Return the regex of a wording, compiled at its first use: each takes half a millisecond."""
         quick = self._quick[number] = self._vocabulary.matcher(number).quick or (None, 0)
         return quick
 
 
 def _read(names: Sequence[str], values: Values) -> Meaning:
-    """The refs and attributes of the values of a wording, which stand for these placeholders."""
+    """Return the refs and attributes of the values of these placeholders."""
     refs: dict[Ref, None] = {}
     attrs: dict[str, str] = {}
     for name, value in zip(names, values, strict=True):

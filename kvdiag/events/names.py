@@ -1,9 +1,9 @@
-"""The names things go by in log lines: what a placeholder may hold, and which identities its value speaks of.
+"""Names in log lines: the placeholders, their values, and the refs in a value.
 
     pod="default/web-0"  podUID=95d6b80b-…  containerID={"Type":"containerd","ID":"3f2a…"}
     for volume "kubernetes.io/csi/hostpath.csi.k8s.io^9a1c…"  target_path=/var/lib/kubelet/pods/<uid>/volumes/…
 
-A name that does not look like what it claims to be gives no ref: a wrong identity is worse than none.
+A name with an unexpected format yields no ref: a wrong identity is worse than none.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ MAX_NAME = 1024
 """Longer values are no names; volume handles, the longest, end at 128 bytes by CSI and a few hundred in the field."""
 
 MOST_REMEMBERED = 4096
-"""How many values are remembered as read; some 20 MB, were each as long as a name may be."""
+"""How many parsed values are cached; about 20 MB if each had the maximum length."""
 
 UNNAMED = "?"
-"""The pod that an excerpt speaks of without naming it; there is one at most in each."""
+"""The name of the pod in an excerpt that does not name it; at most one in each."""
 
 MAX_ERROR = 4096
 """How much of an error is kept."""
@@ -34,7 +34,7 @@ MAX_TEXT = 8192
 
 
 class Placeholder(NamedTuple):
-    """What a `{placeholder}` stands for.
+    """The definition of a `{placeholder}`.
 
     `pattern` is the regex of its value, or None when the value ends where the next literal begins; `kind` the kind of
     ref it gives, or None for an attribute; `shape` how it is written as a field: a `word` without spaces, an `id`
@@ -92,7 +92,7 @@ PLACEHOLDERS: Final[Mapping[str, Placeholder]] = {
     # 2024-07-15 03:51:36.0534518 +0000 UTC m=+881.487053596, up to the bracket that follows
     "retry_at": Placeholder(rb"[^\n (]++(?>(?: [^\n (]++)*)"),
 }
-"""All placeholders. Another name in a template is an error: it would be a spelling mistake more often than news."""
+"""All placeholders. Another name in a template is an error: it is usually a spelling mistake."""
 
 _UUID = rb"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|[0-9a-f]{32}"
 _UID = lazy_regex(_UUID)
@@ -143,9 +143,9 @@ _ESCAPE = lazy_regex(rb'\\[ntr"\\]')
 
 
 def refs_of(kind: str, value: bytes) -> tuple[Ref, ...]:
-    """Give the identities a placeholder's raw value speaks of, validated and in one spelling.
+    """Return the refs in a placeholder's raw value, validated and normalized.
 
-    `kind` is a placeholder with a subject; `value` is as it stood in the line, quotes or struct around it included.
+    `kind` is a placeholder with a subject; `value` is as in the line, including quotes or a struct around it.
     """
     reader = _READERS.get(kind)
     if reader is None or not value or len(value) > (64 * MAX_NAME if kind in _LISTS else MAX_NAME):
@@ -155,18 +155,18 @@ def refs_of(kind: str, value: bytes) -> tuple[Ref, ...]:
 
 @lru_cache(maxsize=MOST_REMEMBERED)
 def _read(kind: str, value: bytes) -> tuple[Ref, ...]:
-    """The same names stand in line after line: read and kept once, 0.1 µs instead of 1 to 4."""
+    """Cache the refs of a value, since names repeat: 0.1 µs instead of 1 to 4."""
     return _READERS[kind](value)
 
 
 def text_of(name: str, value: bytes) -> str:
-    """Give the value of an attribute as text: an error tidied, anything else without the quotes around it."""
+    """Return the value of an attribute as text: an error cleaned up, any other without the quotes around it."""
     raw = tidy_error(value) if name == "error" else value[:MAX_TEXT].strip(b'"\\ \r').replace(rb"\"", b'"')
     return raw.decode("utf-8", "replace")
 
 
 def tidy_error(value: bytes) -> bytes:
-    r"""Give what an error said: without the log call's closing quote and fields, one level of escapes undone.
+    r"""Return the text of an error: without the log call's closing quote and fields, and one level of escapes.
 
     driver \"d\" not found" pod="default/web-0"  →  driver "d" not found
     """
@@ -179,9 +179,9 @@ def tidy_error(value: bytes) -> bytes:
 
 
 def _message_end(text: bytes) -> int:
-    """Where the quote stands that closes the message, if only `key=value` follow it; the end of the text if none does.
+    """Return the position of the quote that closes the message, if only `key=value` follow; else the end of the text.
 
-    From each quote the fields are followed to their end, and those that another quote led to are not followed again.
+    From each quote the fields are read to their end; fields read from an earlier quote are not read again.
     """
     end = len(text.rstrip())
     seen: set[int] = set()
@@ -197,24 +197,24 @@ def _message_end(text: bytes) -> int:
 
 
 def mounts_in(error: bytes) -> tuple[Ref, ...]:
-    """The target path an error speaks of, with its pod and volume; none when it speaks of more than one volume."""
+    """Return the target path in an error, with its pod and volume; empty if it has several volumes."""
     paths = {(found[2], found[3]): _mounted_at(found[1]) for found in _MOUNT.finditer(error[: 16 * MAX_NAME])}
     return refs_of("target_path", next(iter(paths.values()))) if len(paths) == 1 else ()
 
 
 def _mounted_at(path: bytes) -> bytes:
-    """The mount point below the folder of a CSI volume, where kubelet also keeps vol_data.json."""
+    """Return the mount point below the folder of a CSI volume, which also contains vol_data.json."""
     return path if b"/kubernetes.io~csi/" not in path or path.endswith(b"/mount") else path + b"/mount"
 
 
 def staged_in(error: bytes) -> tuple[Ref, ...]:
-    """The staging path an error speaks of, and its driver; none when it speaks of more than one."""
+    """Return the staging path in an error, and its driver; empty if it has several."""
     paths = {found[0] for found in _STAGING.finditer(error[: 16 * MAX_NAME])}
     return refs_of("staging_path", paths.pop()) if len(paths) == 1 else ()
 
 
 def pods_in(error: bytes) -> tuple[Ref, ...]:
-    """The pod whose sandbox or container an error names: `web-0_shop_<uid>_0`; none when it names more than one."""
+    """Return the pod of a sandbox or container in an error, `web-0_shop_<uid>_0`; empty if it has several."""
     found = {(name[2], name[1], name[3]) for name in _RUNTIME_NAME.finditer(error[: 16 * MAX_NAME])}
     if len(found) != 1:
         return ()
@@ -223,27 +223,27 @@ def pods_in(error: bytes) -> tuple[Ref, ...]:
 
 
 def staging_hash(volume_handle: str) -> str:
-    """Give the folder name of a staging path from 1.24 on: sha256 of the handle."""
+    """Return the folder name of a staging path since 1.24: sha256 of the handle."""
     return hashlib.sha256(volume_handle.encode()).hexdigest()
 
 
 def staging_path(root: str, driver: str, volume_handle: str) -> str:
-    """Where kubelet stages a filesystem volume from 1.24 on; `root` is kubelet's folder, usually /var/lib/kubelet."""
+    """Return the staging path of a filesystem volume since 1.24; `root` is usually /var/lib/kubelet."""
     return f"{root.rstrip('/')}/plugins/kubernetes.io/csi/{driver}/{staging_hash(volume_handle)}/globalmount"
 
 
 def attachment_name(volume_handle: str, driver: str, node: str) -> str:
-    """Give the name of the VolumeAttachment; kubelet prints it as DevicePath."""
+    """Return the name of the VolumeAttachment; kubelet prints it as DevicePath."""
     return "csi-" + hashlib.sha256(f"{volume_handle}{driver}{node}".encode()).hexdigest()
 
 
 def inline_handle(pod_uid: str, volume_name: str) -> str:
-    """Give the handle kubelet makes up for an inline ephemeral volume of a pod."""
+    """Return the handle that kubelet generates for an inline ephemeral volume of a pod."""
     return "csi-" + hashlib.sha256(f"{pod_uid}{volume_name}".encode()).hexdigest()
 
 
 def is_uid(text: str) -> bool:
-    """Whether a text has the form of a pod's UID: 36 characters, or the 32 of a static pod."""
+    """Return whether a text has the format of a pod's UID: 36 characters, or the 32 of a static pod."""
     return _UID.fullmatch(text.encode()) is not None
 
 
@@ -270,7 +270,7 @@ def _pod(value: bytes) -> tuple[Ref, ...]:
 
 
 def _legacy_pod(found: re.Match[bytes]) -> tuple[Ref, ...]:
-    """`name_namespace(uid)`, as kubelet wrote up to 1.20 and still does inside some errors."""
+    """Read `name_namespace(uid)`, as kubelet prints up to 1.20 and still inside some errors."""
     return (_ref("pod", found[2] + b"/" + found[1]), _ref("pod_uid", found[3]))
 
 
@@ -289,7 +289,7 @@ def _pod_metadata(value: bytes) -> tuple[Ref, ...]:
 
 
 def _cgroup(value: bytes) -> tuple[Ref, ...]:
-    """The pod, and the container if it is one's, of a cgroup; none of a cgroup that is no pod's."""
+    """Return the pod, and the container if there is one, of a cgroup; empty if it is not a pod's."""
     found = _CGROUP.search(value)
     if found is None:
         return ()
@@ -298,7 +298,7 @@ def _cgroup(value: bytes) -> tuple[Ref, ...]:
 
 
 def _container(kind: str) -> Callable[[bytes], tuple[Ref, ...]]:
-    """Reader of ids: bare, `containerd://ID`, `{Type:containerd ID:ID}` or `{"Type":"containerd","ID":"ID"}`."""
+    """Return a reader: of `ID`, `containerd://ID`, `{Type:containerd ID:ID}` or `{"Type":"containerd","ID":"ID"}`."""
 
     def read(value: bytes) -> tuple[Ref, ...]:
         at = max(value.rfind(b"ID:"), value.rfind(b'ID"'), value.rfind(b'ID\\"'))
@@ -317,12 +317,12 @@ def _label(kind: str) -> Callable[[bytes], tuple[Ref, ...]]:
 
 
 def _pv_name(value: bytes) -> tuple[Ref, ...]:
-    """A PV as provisioners call it; any other name in its place may be what one pod calls a volume of its own."""
+    """Return a PV with a provisioner's name; another name may be a volume's in a pod spec."""
     return _label("spec_name")(value) if value.startswith(b"pvc-") else ()
 
 
 def _unique_name(value: bytes) -> tuple[Ref, ...]:
-    """`kubernetes.io/csi/D^H` also names driver and handle, `kubernetes.io/<plugin>/<uid>-<name>` pod and volume."""
+    """Read `kubernetes.io/csi/D^H` with driver and handle, `kubernetes.io/<plugin>/<uid>-<name>` with the pod."""
     attachable = _CSI_NAME.fullmatch(value)
     if attachable:
         return (_ref("unique_name", value), _ref("volume_handle", attachable[2]), _ref("driver", attachable[1]))
@@ -341,7 +341,7 @@ def _attachment(value: bytes) -> tuple[Ref, ...]:
 
 
 def _path(value: bytes) -> bytes:
-    """Write a path with slashes, whatever system and depth of escaping it came from."""
+    """Return a path with slashes, for any system and depth of escaping."""
     return _BACKSLASHES.sub(b"/", value)
 
 
@@ -393,4 +393,4 @@ _READERS: Final[Mapping[str, Callable[[bytes], tuple[Ref, ...]]]] = {
 }
 
 NAMED: Final = frozenset(_READERS)
-"""The placeholders whose values name things."""
+"""The placeholders whose values contain refs."""

@@ -1,4 +1,4 @@
-"""Where the patterns that come with kvdiag lie."""
+"""The folder of the built-in patterns."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from pathlib import Path
 
 
 def builtin_patterns() -> Path:
-    """The folder of patterns: in the wheel inside the package, in a checkout beside it."""
+    """Return the folder of the built-in patterns: inside the package in the wheel, next to it in a checkout."""
     inside = Path(__file__).parent.parent / "patterns"
     return inside if inside.is_dir() else Path(__file__).parent.parent.parent / "patterns"

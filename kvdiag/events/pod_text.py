@@ -1,9 +1,9 @@
-r"""Text that a pod chose, within a line of kubelet, the runtime or an event: it is never the words of the line itself.
+r"""Find text from a pod in a line of kubelet, the runtime or an event: it is not part of the line's own message.
 
     "Probe failed" probeType="Readiness" pod="shop/web-0" containerName="app" probeResult="failure" output="panic: …"
 
-What a probe or hook prints, the command that runs in a container, the container's spec and a name that is no image
-reference may be any text, also what kubelet, the runtime or the kernel would print.
+The output of a probe or hook, the command in a container, the container's spec and an invalid image name may be any
+text, also a message of kubelet, the runtime or the kernel.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SHORTEST = 7  # bytes: as `exec: "`; an event has no header before its message
 
 
 class _Quote(NamedTuple):
-    """Where such text begins, and the words behind it, of which the last count; without any it ends with the line."""
+    """The pattern where such text begins, and the text after it (the last match); without it, the end of the line."""
 
     begins: bytes
     ends: bytes = b""
@@ -40,7 +40,7 @@ _BEGINS = lazy_regex(b"|".join(b"(%b)" % quote.begins for quote in _QUOTES))
 
 
 def is_pod_text(text: bytes, at: int) -> bool:
-    """Whether what stands at a place of a line is text that a pod chose."""
+    """Return whether the text at an offset of a line is from a pod."""
     if at < SHORTEST or not any(text.find(word, 0, at) >= 0 for word in _WORDS):
         return False
     for found in _BEGINS.finditer(text, 0, at):

@@ -1,4 +1,4 @@
-"""What a line tells before it is joined with others: an event on the clock of its log, or a line of a gRPC call."""
+"""Raw events, on the clock of their log, and lines of gRPC calls, before logs are correlated."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ UNKNOWN_PROCESS = Process()
 FOLD = MINUTE  # polls closer than this are one event with a count
 
 
-Meaning = tuple[tuple[Ref, ...], Mapping[str, str]]  # the names on a line, and everything else it said
+Meaning = tuple[tuple[Ref, ...], Mapping[str, str]]  # the refs and the attributes of a line
 Values = tuple[bytes | None, ...]
 
 
 class ValueReader(NamedTuple):
-    """How the values of a wording are read, what they are called, and at which places those are that name something.
+    """The reader of the values of a wording, the names of the values, and the positions of those that are names.
 
-    `links` when they may join names: two of one line, or one that has another in it, as a path has a pod's UID.
+    `links` if they may link names: two in one line, or one inside another, such as a pod's UID in a path.
     """
 
     read: Callable[[Values], Meaning]
@@ -34,61 +34,61 @@ class ValueReader(NamedTuple):
 
 
 class EventMatch:
-    """What a wording with these values says; shared by all lines that say the same.
+    """The event of a wording with these values; shared by all lines with the same message.
 
-    Values are read when they are asked for, 5 µs: of most events only the kind ever is.
+    Values are read at the first use, 5 µs: for most events only the kind is used.
     """
 
     __slots__ = ("_meaning", "_reader", "_values", "entry")
 
     def __init__(self, entry: Entry, reader: ValueReader, values: Values) -> None:
-        """`reader` tells what the values mean."""
+        """`reader` reads the values."""
         self.entry, self._reader, self._values = entry, reader, values
         self._meaning: Meaning | None = None
 
     @classmethod
     def known(cls, entry: Entry, refs: tuple[Ref, ...], attrs: Mapping[str, str]) -> EventMatch:
-        """One whose meaning is known."""
+        """Return an event match with known refs and attributes."""
         event_match = cls(entry, _KNOWN, ())
         event_match._meaning = (refs, attrs)
         return event_match
 
     @property
     def naming(self) -> Sequence[object]:
-        """The values that name something, as the line spells them, without reading them."""
+        """Return the raw values that are names, without reading them."""
         return [self._values[place] for place in self._reader.naming] if self._values else self.refs
 
     @property
     def linking(self) -> Sequence[object]:
-        """The same, of a wording that may join two names; else nothing."""
+        """Return these values if the wording may link two names; else nothing."""
         return self.naming if self._reader.links else ()
 
     @property
     def meaning(self) -> Meaning:
-        """The names and attributes."""
+        """Return refs and attributes."""
         if self._meaning is None:
             self._meaning = self._reader.read(self._values)
             self._values = ()  # of 100,000 events 20 MB
         return self._meaning
 
     def attr(self, name: str) -> str:
-        """The attribute of that name, empty when there is none; nothing is read of a wording that has none."""
+        """Return the attribute of that name, empty if there is none; values are read only if the wording has it."""
         is_there = self._meaning is not None or name in self._reader.names
         return self.attrs.get(name, "") if is_there else ""
 
     def value(self, name: str) -> str:
-        """The attribute of that name, else the first name of that kind, else empty."""
+        """Return the attribute of that name, else the first ref of that kind, else empty."""
         refs, attrs = self.meaning
         return attrs.get(name) or next((value for kind, value in refs if kind == name), "")
 
     @property
     def refs(self) -> tuple[Ref, ...]:
-        """The names on the line."""
+        """Return the refs in the line."""
         return self.meaning[0]
 
     @property
     def attrs(self) -> Mapping[str, str]:
-        """Everything else it said."""
+        """Return the attributes of the line."""
         return self.meaning[1]
 
 
@@ -96,7 +96,7 @@ _KNOWN = ValueReader(lambda _values: ((), EMPTY), links=True)
 
 
 class RawEvent(NamedTuple):
-    """An event on the clock of its source. `more` is [count, last stamp] when a poll was folded."""
+    """An event on the clock of its source. `more` is [count, last stamp] of a poll."""
 
     stamp: int
     match: EventMatch
@@ -106,7 +106,7 @@ class RawEvent(NamedTuple):
     more: list[int] | None = None
 
     def count_repeat(self, stamp: int, process: Process) -> bool:
-        """Count one more repeat of a poll, if it is one by the same process within `FOLD`."""
+        """Count a repeat of this poll by the same process within `FOLD`; return whether it is one."""
         more = self.more
         if more is None or not 0 < stamp - more[1] <= FOLD or process != self.process:
             return False
@@ -121,7 +121,7 @@ ParsedLine = tuple[int | None, bytes, Process, Body | None]
 
 
 class HitLine(NamedTuple):
-    """A hit line: its block, its place there from 0, its number in the input from 1, and itself."""
+    """A line with hits: its block, its index there from 0, its number in the input from 1, and its bytes."""
 
     block: bytes
     index: int  # type: ignore[assignment]  # hides tuple.index, which nobody needs here

@@ -1,10 +1,10 @@
-"""Lines that a scanner hit → raw events: which event, of what, when.
+"""Convert lines with hits of the scanner to raw events.
 
     I1120 20:39:22.381204    6175 nestedpendingoperations.go:348] Operation for "{volumeName:kubernetes.io/csi/…
 
 This is the hot loop: it runs for every line that carries a literal of the vocabulary, one line in ten of a kubelet log
-at -v=4, nearly all of a containerd log. A line costs 3 µs: one regex at the literal (0.8), the time (0.5), a look-up of
-what the same words meant before (0.4), the rest is Python.
+at -v=4, nearly all of a containerd log. A line takes 3 µs: one regex at the literal (0.8), the time (0.5), the cache of
+event matches (0.4), the rest is Python.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ from kvdiag.formats.carriers.carrier import KERNEL
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.model.vocabulary import CRASH, Entry
 
-OPENING = 3  # lines at the head of a crash dump that may each name the crash
+OPENING = 3  # first lines of a crash dump, each of which may be recognized as the crash
 MOST_SITES = 4_096
-RELAYED = "relayed"  # stands for the component of an error that anybody may pass on
-UNFINISHED = (b"=<", b"\r")  # a value of many lines begins; a carriage return to be cut off
+RELAYED = "relayed"  # placeholder for the component of an error that any program may print
+UNFINISHED = (b"=<", b"\r")  # a value of many lines begins; a carriage return to remove
 UNKNOWN_AUTHOR = Attribution()
 
 
 class Recogniser:
-    """Reads one source. Give it every block with its hits in order; then take `raw_events` and `rpc_lines`."""
+    """Reads one source. Pass every block with its hits in order; the results are `raw_events` and `rpc_lines`."""
 
     def __init__(self, vocabulary: Vocabulary, *, is_named: bool = False, by: Attribution = UNKNOWN_AUTHOR) -> None:
-        """The vocabulary whose literals were scanned for.
+        """Use the vocabulary whose literals the scanner searches.
 
-        Of a source that the user named, lines without a time count also where none above has one: an excerpt. In what
-        was only found, such words may stand in any text. `by` is whose log it is, as far as it is called after one.
+        In a source that the user named, lines without a time also count if no line above has one (an excerpt). In a
+        source that was only found, they may be any text. `by` is the author according to the log's name.
         """
         self._vocabulary, self._is_named, self._by = vocabulary, is_named, by
         self.raw_events: list[RawEvent] = []
         self.recognised = 0
-        self.faults: dict[str, int] = {}  # faults of kvdiag itself, each with the first line that it could not read
+        self.faults: dict[str, int] = {}  # bugs in kvdiag, each with the first line that it could not read
         self._matcher, self._repeats = Matcher(vocabulary), Repeats()
         self._lines = HitLines(KERNEL if by.by.program == KERNEL else "")
         self._polls, self._readers, self._errors = vocabulary.polls, vocabulary.readers, vocabulary.errors
@@ -59,26 +59,26 @@ class Recogniser:
 
     @property
     def rpc_lines(self) -> list[RpcLine]:
-        """The lines of calls."""
+        """Return the lines of gRPC calls."""
         return self._rpc.lines
 
     @property
     def wordings(self) -> set[int]:
-        """The wordings that were met."""
+        """Return the wordings that matched."""
         return self._matcher.wordings
 
     @property
     def duplicates(self) -> int:
-        """How many events were dropped as said before."""
+        """Return how many events were dropped as duplicates."""
         return self._repeats.duplicates
 
     @property
     def stamper(self) -> TimestampReader:
-        """How the times of this source are read."""
+        """Return the reader of this source's times."""
         return self._lines.stamper
 
     def feed(self, block: bytes, first_line: int, hits: Iterable[tuple[int, bytes, tuple[int, ...]]]) -> None:
-        """One block; `hits` are (line of the block, line, literal ids), `first_line` counts from 0."""
+        """Read one block; `hits` are (line of the block, line, literal ids), `first_line` counts from 0."""
         lines, repeats = self._lines, self._repeats
         stamp_of, process, rest = lines.front()
         known, seen = repeats.polls.get, repeats.event_counts.get
@@ -107,17 +107,17 @@ class Recogniser:
                     repeats.remember_line(line, events)
             except MemoryError:
                 raise
-            except Exception as error:  # noqa: BLE001 (a fault of kvdiag costs this line, not the log)
+            except Exception as error:  # noqa: BLE001 (a bug in kvdiag skips this line, not the log)
                 self.faults.setdefault(describe_fault(error), first_line + index + 1)
 
     def evict(self, events: list[RawEvent], rpc_lines: list[RpcLine]) -> None:
-        """Go on with these alone; a poll that is kept is counted on, any other begins anew."""
+        """Keep only these; kept polls continue to be counted, any other begins again."""
         self.raw_events, self._rpc.lines = events, rpc_lines
         self._repeats.retain(events)
         self._matcher.forget()
 
     def _read_single(self, literal: int, parsed: ParsedLine, place: HitLine, rest: int) -> int | None:
-        """The event of a line with a time and one literal, which most are; None where there is more to it: 2 µs."""
+        """Read a line with a time and one literal, as most are, in 2 µs; return None for other lines."""
         stamp, text, process, body = parsed
         if stamp is None or body is not None or len(place.line) > LONGEST_TEXT:
             return None
@@ -140,9 +140,9 @@ class Recogniser:
         return 1
 
     def _may_print(self, component: str, process: Process, line: bytes, rest: int) -> bool:
-        """As `Attribution.may_say`, or `may_relay` of a RELAYED error; asked once for each call site.
+        """Return `Attribution.may_print`, or `may_relay` for RELAYED errors; cached for each call site.
 
-        Both look at no more than the file, and the type that a reflector lists.
+        Both use only the file, and the type that a reflector lists.
         """
         ident, carrier = process.ident, process.carrier
         site = b"" if ident and ident not in COMBINED else _site(line, rest)
@@ -158,7 +158,7 @@ class Recogniser:
         return allowed
 
     def _read_all(self, ids: tuple[int, ...], parsed: ParsedLine, place: HitLine, rest: int) -> int:
-        """Every event that one line tells of; how many there are that the same line must not tell again."""
+        """Read all events of a line; return how many a copy of the line must not add again."""
         events, pieces = 0, 0
         kinds: set[str] = set()
         for literal in ids:
@@ -180,7 +180,7 @@ class Recogniser:
                 more = self._lines.below(place.block, place.index)
                 found = (self._matcher.match(literal, _with_below(parsed, more)) or found) if more else found
             self._add(found, parsed, place, rest)
-        # Two calls may well say the same in the same microsecond, and two pods of a table in the same minute.
+        # Two calls may have equal lines in one microsecond, and two pods equal rows in one minute.
         return 0 if pieces or is_row(parsed[3]) else events
 
     def _add(self, found: Match, parsed: ParsedLine, place: HitLine, rest: int) -> None:
@@ -189,7 +189,7 @@ class Recogniser:
         is_bare = parsed[0] is None and parsed[3] is None  # neither a time nor a format
         is_excerpt = self._is_named and stamp is None and self._by.by.rank is None
         if is_bare and entry.component not in {"", KERNEL} and not is_excerpt:
-            return  # words of a log in a text that is none
+            return  # a message in text that is no log
         if not (self._is_from_component(entry, parsed, place, rest) or (is_excerpt and is_bare)):
             return
         if stamp is None:
@@ -204,7 +204,7 @@ class Recogniser:
         meaning = with_pod(self._matcher.meaning(found, entry, is_long=is_long), parsed[1])
         if entry.kind == CRASH:
             if self._is_same_crash(place) or not is_opening(peel(place.line).body):
-                return  # told before, or told by a program of another
+                return  # a duplicate, or printed by a program as output of another
             meaning = _panic(meaning, self._lines.lines(place.block)[place.index : place.index + LONGEST_RECORD])
         if self._is_repeated(entry, place.number):
             return
@@ -218,7 +218,7 @@ class Recogniser:
         self.raw_events.append(raw_event)
 
     def _is_from_component(self, entry: Entry, parsed: ParsedLine, place: HitLine, rest: int) -> bool:
-        """Whether the words are not those of another: the kernel's that a program tells, or such as several have."""
+        """Return whether the entry's component may have printed the line, also for crashes, kernel lines and events."""
         is_contained = self._by.is_contained(parsed[2].carrier, parsed[2].ident)
         if entry.kind == CRASH:
             return self._by.may_crash(parsed[2].carrier, parsed[2].ident)
@@ -230,9 +230,9 @@ class Recogniser:
         return self._may_print(who, parsed[2], place.line, rest)
 
     def _is_repeated(self, entry: Entry, number: int) -> bool:
-        """Whether the line told this event before: by another wording, or as a whole and now by the words within it.
+        """Return whether the line already has this event: by another wording, or as a whole before an embedded error.
 
-        A line and the words within it tell one failure; what the whole line says has more names.
+        A line and the error embedded in it are one failure; the event of the whole line has more names.
         """
         is_last = True
         for at in range(len(self.raw_events) - 1, -1, -1):
@@ -248,25 +248,25 @@ class Recogniser:
         return False
 
     def _is_same_crash(self, place: HitLine) -> bool:
-        """`panic: …` and `[signal SIGSEGV …` open one and the same dump."""
+        """Return whether the dump was already recognized: `panic: …` and `[signal SIGSEGV …` begin one dump."""
         before = self.raw_events[-1] if self.raw_events else None
         return before is not None and before.match.entry.kind == CRASH and place.number - before.line <= OPENING
 
 
 def _site(line: bytes, rest: int) -> bytes:
-    """The call site behind klog's header; of a line without one as much as may name a file."""
+    """Return the call site after klog's header; without a header, the part of the line that may contain a file."""
     end = line.find(b"]", rest, rest + LONGEST_SITE)
     return line[rest : end if end >= 0 else rest + HEADER]
 
 
 def _with_below(parsed: ParsedLine, more: Sequence[bytes]) -> bytes:
-    """The words of a line with those of the lines below it; the quote that closes those of an event is left out."""
+    """Return the message of a line with the lines below it; without the closing quote of an event."""
     words = parsed[1].removesuffix(b'"') if is_row(parsed[3]) else parsed[1]
     return rb"\n".join([words, *more])
 
 
 def _panic(meaning: EventMatch, lines: Sequence[bytes]) -> EventMatch:
-    """The first goroutine's functions say what crashed; they stand on the lines that follow."""
+    """Add the functions of the first goroutine, from the following lines, to a crash."""
     body = read_panic([peel(line).body for line in lines])
     functions = [name.rpartition("/")[2] for name in body.fields.get("functions", "").split()]
     attrs = {**body.fields, "functions": ", ".join(functions), "reason": body.message}

@@ -1,26 +1,26 @@
-"""Lines that say again what was said: polls are folded into one event with a count, copies of a line dropped."""
+"""Handle repeated lines: polls are merged into one event with a count, copies of a line are dropped."""
 
 from __future__ import annotations
 
 from kvdiag.events.raw_events import Match, RawEvent
 from kvdiag.events.timestamp_reader import Process
 
-MOST_KNOWN = 4_096  # polls whose words are remembered
-MOST_SEEN = 200_000  # lines, by hash, 60 bytes each, that are remembered to drop what an input holds twice
+MOST_KNOWN = 4_096  # polls whose text is cached
+MOST_SEEN = 200_000  # hashes of lines, 60 bytes each, to drop lines that an input contains twice
 
 
 class Repeats:
-    """What one source said so far that may come again."""
+    """The lines of one source that may repeat."""
 
     def __init__(self) -> None:
-        """Nothing was said."""
+        """Begin without lines."""
         self.duplicates = 0
-        self.polls: dict[bytes, RawEvent] = {}  # the words of a poll, without the time, and the event that goes on
-        self.event_counts: dict[int, int] = {}  # hash of a line: how many events it told; 0.1 µs a look
+        self.polls: dict[bytes, RawEvent] = {}  # the text of a poll, without the time, and its event
+        self.event_counts: dict[int, int] = {}  # hash of a line: how many events it has; 0.1 µs
         self._folding: dict[Match, RawEvent] = {}
 
     def count_repeat(self, found: Match, stamp: int, process: Process) -> bool:
-        """Whether this repeats the poll before it, which then counts it, or is a copy of it."""
+        """Return whether this is a repeat of the poll before it, which is then counted, or a copy of it."""
         before = self._folding.get(found)
         if before is None or before.more is None or before.process != process:
             return False
@@ -30,13 +30,13 @@ class Repeats:
         return before.count_repeat(stamp, process)
 
     def remember_line(self, line: bytes, events: int) -> None:
-        """Remember what a line told: inputs are cut and joined with overlaps."""
+        """Remember a line and its number of events: parts of inputs may overlap."""
         if len(self.event_counts) >= MOST_SEEN:
             self.event_counts.clear()
         self.event_counts[hash(line)] = events
 
     def remember_poll(self, words: bytes, found: Match) -> None:
-        """What a poll says is the same each time but for its time: 0.7 µs for a line that was met, instead of 4."""
+        """Remember the text of a poll without its time: 0.7 µs for a known line instead of 4."""
         poll = self._folding.get(found)
         if words and poll is not None:
             if len(self.polls) >= MOST_KNOWN:
@@ -44,11 +44,11 @@ class Repeats:
             self.polls[words] = poll
 
     def start_poll(self, found: Match, raw_event: RawEvent) -> None:
-        """A poll, to be counted on while it repeats."""
+        """Begin to count the repeats of a poll."""
         self._folding[found] = raw_event
 
     def retain(self, events: list[RawEvent]) -> None:
-        """Count on these alone; any other poll begins anew."""
+        """Keep only these polls; any other begins again."""
         kept_ids = {id(raw_event) for raw_event in events}
         self._folding = {found: raw_event for found, raw_event in self._folding.items() if id(raw_event) in kept_ids}
         self.polls = {words: raw_event for words, raw_event in self.polls.items() if id(raw_event) in kept_ids}

@@ -1,4 +1,4 @@
-"""gRPC lines of a CSI driver or sidecar → what was called, and how it ended.
+"""Convert gRPC lines of a CSI driver or sidecar to events: the call, and its result.
 
     I1120 20:39:21.778554    7063 server.go:101] GRPC call: /csi.v1.Node/NodeUnpublishVolume
     I1120 20:39:21.779387    7063 server.go:114] GRPC response: {}
@@ -31,7 +31,7 @@ REFS = {
 
 
 def calls(rpc_lines: Sequence[RpcLine], vocabulary: Vocabulary) -> Iterator[RawEvent]:
-    """The raw_events that the gRPC lines of one source make, in no order; each process has calls of its own."""
+    """Yield the raw events of the gRPC lines of one source, unordered; calls are paired within each process."""
     by_process: dict[tuple[str, str, int | None], list[tuple[int, RpcFragment]]] = defaultdict(list)
     for index, line in enumerate(rpc_lines):
         by_process[line.process[:3]].append((index, line.piece))

@@ -1,4 +1,4 @@
-"""A call of a CSI driver → the gRPC lines that tell of it, as drivers print them at -v=5.
+"""Render a call of a CSI driver as gRPC lines, as drivers print them at -v=5, for tests of rules.
 
 I0312 08:00:00.000000       1 server.go:101] GRPC call: /csi.v1.Node/NodeStageVolume
 I0312 08:00:00.000000       1 server.go:105] GRPC request: {"staging_target_path":"…","volume_id":"vol-1"}
@@ -38,13 +38,13 @@ _NAMED = {
     "node_id": "node",
     "name": "spec_name",
 }
-NAMELESS = kind_prefix("")  # the failure of a call that nothing tells the name of
+NAMELESS = kind_prefix("")  # the kind prefix of a failed call without a method
 _BY_THING = {NAMELESS: "", **{kind_prefix(method): method for method in METHODS.values()}}
 FAILURE = "rpc error: code = Internal desc = failed"
 
 
 def is_renderable(entry: Entry, names: Iterable[str] = ()) -> bool:
-    """Whether an event is a call or its answer, of a method that can be told, with values of these names."""
+    """Return whether an event is a call or result of a known method, and can have values of these names."""
     prefix, _, outcome = entry.kind.rpartition(".")
     return entry.is_call and prefix in _BY_THING and set(names) <= ({"error"} if outcome == "failed" else set())
 
@@ -52,7 +52,7 @@ def is_renderable(entry: Entry, names: Iterable[str] = ()) -> bool:
 def render_call(
     entry: Entry, values: Mapping[str, str], pod: FixturePod, time: int, *, is_requested: bool
 ) -> list[str]:
-    """The lines of an event; those of the request as well, unless it was `asked` before."""
+    """Return the lines of an event, with those of the request unless `is_requested`."""
     prefix, _, outcome = entry.kind.rpartition(".")
     if not is_renderable(entry, values):
         problem = f"a call can only be given an error, and only one that failed, not {dict(values)}"

@@ -1,11 +1,11 @@
-"""The lines of gRPC calls of one source, as they are heard.
+"""Read the lines of gRPC calls of one source.
 
     I1120 20:39:21.778554    7063 server.go:101] GRPC call: /csi.v1.Node/NodeGetCapabilities
     I1120 20:39:21.778559    7063 server.go:105] GRPC request: {}
     I1120 20:39:21.779387    7063 server.go:114] GRPC response: {"capabilities":[{"rpc":{"type":"GET_VOLUME_STATS"}}]}
 
-Half of a driver's calls ask for what it can do, in the same words each time: these lines are read once, and the call is
-forgotten when it has its answer and the next one begins, unless the vocabulary has a kind for it.
+Half of a driver's calls request its capabilities, with the same lines each time: these lines are parsed once, and the
+call is dropped when it has its response and the next one begins, unless the vocabulary has a kind for it.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from kvdiag.formats.rpc.lines import read_fragment
 
 LONGEST_TEXT = 8_192  # bytes of a line that are kept as evidence
 LONGEST_SITE = 80  # bytes from the end of klog's header to the bracket after file and line
-MOST_PIECES = 1_024  # messages without a name, whose meaning is remembered
+MOST_PIECES = 1_024  # messages without names, whose fragments are cached
 _OUTCOMES = ("called", "succeeded", "failed")
 
 
 class RpcReader:
-    """Hears lines of calls; `lines` are those of calls that something may be asked about."""
+    """Reads lines of calls; `lines` are those that are kept."""
 
     def __init__(self, kinds: Container[str], source: HitLines) -> None:
-        """`kinds` are those of the vocabulary; `source` has the lines an error goes on with."""
+        """`kinds` are those of the vocabulary; `source` has the lines that continue an error."""
         self.lines: list[RpcLine] = []
         self._source = source
         self._pieces: dict[bytes, RpcFragment | None] = {}
@@ -50,7 +50,7 @@ class RpcReader:
         )
 
     def add(self, parsed: ParsedLine, stamp: int, place: HitLine, rest: int) -> None:
-        """Take a line up; klog's header ends at `rest`."""
+        """Add a line; klog's header ends at `rest`."""
         if self.lines and self.lines[-1].line == place.number:
             return  # another literal of the same line
         piece = self._fragment(parsed, place.line, rest)
@@ -64,7 +64,7 @@ class RpcReader:
         self.lines.append(line)
 
     def _fragment(self, parsed: ParsedLine, line: bytes, rest: int) -> RpcFragment | None:
-        """What a line says; the words of an unquoted klog message stand behind the bracket."""
+        """Return the fragment in a line; an unquoted klog message begins after the bracket."""
         site = line.find(b"] ", rest, rest + LONGEST_SITE) if parsed[3] is None else -1
         text = line[site + 2 :] if site >= 0 else b'"'
         if text[:1] == b'"':
@@ -72,7 +72,7 @@ class RpcReader:
             body = parsed[3] or read_body(words)
             message, fields = (
                 (body.message, body.fields) if body else klog.read_message(words)[:2]
-            )  # of one without its header
+            )  # also without its header
             return read_fragment(message, fields)
         if text in self._pieces:
             return self._pieces[text]
@@ -84,7 +84,7 @@ class RpcReader:
         return piece
 
     def _forget_idle(self, following: RpcLine) -> None:
-        """Forget a call of no interest that was asked and answered without another in between, now that one follows."""
+        """Drop a complete call without interest if no other call is interleaved, now that another line follows."""
         end = len(self.lines)
         if end and self.lines[-1].piece.part == WHOLE and self.lines[-1].piece.method in self._idle:
             end -= 1

@@ -1,4 +1,4 @@
-"""A user's own events under check: each file of `DIR/events/`, and its entries beside those that come with kvdiag."""
+"""Check a user's events: the files of `DIR/events/`, together with the built-in entries."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kvdiag.model.vocabulary import Entry
 
 
 def read_user_events(folder: Path) -> tuple[list[Entry], list[PatternError]]:
-    """The entries of all files that can be read, with samples, and the first fault of each that cannot."""
+    """Return the entries of all valid files, with samples, and the first error of each invalid one."""
     entries: list[Entry] = []
     faults: list[PatternError] = []
     for path in event_files(folder):
@@ -24,7 +24,7 @@ def read_user_events(folder: Path) -> tuple[list[Entry], list[PatternError]]:
 
 
 def lint_user_events(entries: Sequence[Entry], known: Sequence[Entry]) -> Iterator[PatternError]:
-    """All that is wrong with entries of a user's own; `known` are those that come before them."""
+    """Yield all errors of a user's entries; `known` are the entries before them."""
     for entry in entries:
         yield from lint_kind(entry)
         for wording in entry.wordings:
@@ -32,7 +32,7 @@ def lint_user_events(entries: Sequence[Entry], known: Sequence[Entry]) -> Iterat
     try:
         vocabulary = make_vocabulary([*known, *entries])
         broken = list(_compiled(vocabulary, {wording.place for entry in entries for wording in entry.wordings}))
-    except PatternError as fault:  # it contradicts what another entry says of the kind
+    except PatternError as fault:  # it contradicts another entry of the kind
         yield fault
         return
     yield from broken or _samples(entries, vocabulary)
@@ -48,7 +48,7 @@ def _compiled(vocabulary: Vocabulary, places: set[str]) -> Iterator[PatternError
 
 
 def _samples(entries: Sequence[Entry], vocabulary: Vocabulary) -> Iterator[PatternError]:
-    """Each sample must be read as its own kind alone, and each wording be shown by one."""
+    """Check that each sample is recognized only as its own kind, and that each wording has a sample."""
     numbers = {wording.place: number for number, wording in enumerate(vocabulary.wordings)}
     shown: set[int] = set()
     misread: set[str] = set()
