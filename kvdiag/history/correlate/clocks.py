@@ -3,9 +3,9 @@
     I0715 03:49:34.052729       1 server.go:101] GRPC call: …           a container, usually on UTC
     time="2024-07-15T11:49:34.060000000+08:00" level=info msg="…"        the host, on its own zone
 
-What the user says (`--year`, `--tz`) holds. Else the evidence of all logs counts together (see `clues`), and then ids
-that exist on one node only, such as sandboxes: two of its logs that see them a whole zone apart are a zone apart. What
-had to be inferred is said.
+The user's options (`--year`, `--tz`) come first. Then the evidence of all logs is combined (see `year_evidence`), and
+then ids that exist on one node only, such as sandboxes: if two of its logs have them a whole zone offset apart, their
+zones differ by it. The report describes what was inferred.
 """
 
 from __future__ import annotations
@@ -56,17 +56,17 @@ from kvdiag.history.correlate.year_evidence import (
 from kvdiag.history.ingest.log_events import SHARED, LogEvents
 from kvdiag.model.values import EMPTY
 
-NEAR = 2 * MINUTE  # how far two sources may be apart when they see the same id
-NEAR_ONE = 10 * SECOND  # the same, where they share only one
-MOST_HOLDERS = 100  # sources that are asked about one id: a bundle may have 100,000 logs
+NEAR = 2 * MINUTE  # maximum difference of two sources for the same id
+NEAR_ONE = 10 * SECOND  # the same, if they share only one id
+MOST_HOLDERS = 100  # sources that are compared for one id: a bundle may have 100,000 logs
 
 Spans: TypeAlias = Sequence[tuple[int, int]]  # first and last moment of each log whose year is known
 
 
 class Anchor(NamedTuple):
-    """What ties one kind of stamps that are adrift to the calendar: an offset in microseconds, and how it is known.
+    """The offset in microseconds of one kind of unanchored stamps, and how it is known.
 
-    `is_dated` when a line of the source says it, not only the date of the file.
+    `is_dated` if it is from a line of the source, and not from the date of the file.
     """
 
     applies_to: Callable[[int], bool]
@@ -76,7 +76,7 @@ class Anchor(NamedTuple):
 
 
 class SourceClock(NamedTuple):
-    """How one source's stamps become UTC: years by line, a zone east of UTC in microseconds, what holds the rest."""
+    """Converts the stamps of one source to UTC: years by line, a zone east of UTC in microseconds, and anchors."""
 
     year: int | None = None
     zone: int = 0
@@ -86,14 +86,14 @@ class SourceClock(NamedTuple):
     anchors: tuple[Anchor, ...] = ()
 
     def utc(self, stamp: int, line: int) -> int:
-        """A stamp of the source's `line` as microseconds since 1970."""
+        """Return a stamp of the source's `line` as microseconds since 1970."""
         if not FRAME_BEGINS <= stamp < FRAME_ENDS:
             return next((stamp + one.offset for one in self.anchors if one.applies_to(stamp)), stamp)
         year = self.year or datetime.now(UTC).year
         return in_year(stamp, year + (years_at(self.turns, line, stamp) if self.turns else 0)) - self.zone
 
     def span(self, raw_events: Sequence[RawEvent]) -> tuple[int, int]:
-        """When the first of these events began and the last ended, in UTC; there is at least one."""
+        """Return when the first of these events began and the last ended, in UTC; there is at least one."""
         stamps = [(raw_event.stamp, raw_event.line) for raw_event in raw_events]
         stamps += [(more[1], line) for _, _, line, _, _, more in raw_events if more]
         if not (
@@ -109,22 +109,22 @@ class SourceClock(NamedTuple):
 
     @property
     def is_unanchored(self) -> bool:
-        """Whether nothing in the source says when any of it was."""
+        """Return whether no line of the source has a date."""
         return bool(self.anchors) and not any(one.is_dated for one in self.anchors)
 
     @property
     def is_unsure(self) -> bool:
-        """Whether the zone is no more than assumed, and may turn out to be another."""
+        """Return whether the zone is only assumed."""
         return self.zone_how == "assumed"
 
     @property
     def settled(self) -> SourceClock:
-        """The same for good: events were evicted by a zone that was only assumed."""
+        """Return this clock with an assumed zone made final: events were already evicted with it."""
         return self._replace(zone_how="assumed from the start") if self.is_unsure else self
 
     @property
     def description(self) -> str:
-        """What had to be inferred, for people; empty when nothing was."""
+        """Return a description of what was inferred; empty if nothing was."""
         parts = []
         if self.year is not None:
             parts.append(f"year {self.year} {self.year_how}")
@@ -141,10 +141,9 @@ def set_clocks(
     zone: int | None = None,
     known: Mapping[str, SourceClock] = EMPTY,
 ) -> Mapping[str, SourceClock]:
-    """A clock for each source by its name; `year` and `zone` are what the user said (`--year`, `--tz`).
+    """Return a clock for each source by its name; `year` and `zone` are the user's options (`--year`, `--tz`).
 
-    Those that are `known` stay, but for New Years since and a zone that was only assumed: what told the rest may have
-    been evicted.
+    `known` clocks are kept, except for later New Years and assumed zones, since their evidence may be evicted.
     """
     turns = {t.source: tuple(year_rollovers(_stamps(t))) if t.yearless else () for t in logs}
     years = _years(logs, turns, year)
@@ -173,12 +172,12 @@ def set_clocks(
 
 
 def _folder(log: LogEvents) -> str:
-    """The folder of a log: what lies in it was collected together."""
+    """Return the folder of a log; the logs in it were collected together."""
     return f"{(log.input or log.source).rpartition('/')[0]}/"
 
 
 def _years(logs: Sequence[LogEvents], turns: Mapping[str, YearRollovers], given_year: int | None) -> Mapping[str, Year]:
-    """The year of each year-less log's first line: as given, else by the strongest evidence of all of them."""
+    """Return the year of the first line of each year-less log: as given, else by the strongest evidence of all logs."""
     yearless = [t for t in logs if t.yearless]
     if given_year is not None:
         return {t.source: Year(given_year, "as given", 0) for t in yearless}
@@ -196,7 +195,7 @@ def _years(logs: Sequence[LogEvents], turns: Mapping[str, YearRollovers], given_
 
 
 def _by_evidence(log: LogEvents, evidence: Year, turns: YearRollovers, spans: Spans) -> Year:
-    """A log's own word, unless it is weak and logs of those days say better."""
+    """Return the year by a log's own evidence, unless it is weak and other logs of that time have better evidence."""
     beside = year_beside(last_yearless(log), spans) if evidence.strength >= WEAK else None
     if beside is None or beside - _passed(turns) == evidence.year:
         return evidence
@@ -204,7 +203,7 @@ def _by_evidence(log: LogEvents, evidence: Year, turns: YearRollovers, spans: Sp
 
 
 def _by_others(log: LogEvents, turns: YearRollovers, spans: Spans, days: Spans) -> Year:
-    """By logs whose dates are known; else by the `days` that any log names; else by the date of its file."""
+    """Return the year by logs with known dates, else by the `days` in any log, else by the date of the file."""
     last = last_yearless(log)
     beside = year_beside(last, spans)
     if beside is None and (named := year_beside(last, days)) is not None:
@@ -218,7 +217,7 @@ def _by_others(log: LogEvents, turns: YearRollovers, spans: Spans, days: Spans) 
 
 
 def _span(log: LogEvents, year: int, turns: YearRollovers) -> tuple[int, int]:
-    """From when to when a log is whose year is known, as if its zone were UTC."""
+    """Return begin and end of a log with a known year, as if its zone were UTC."""
     last = in_year(last_yearless(log), year + _passed(turns))
     first = log.first
     begins = in_year(first, year) if first is not None and is_yearless(first) else last
@@ -230,13 +229,13 @@ def _passed(turns: YearRollovers) -> int:
 
 
 def _with_leap_day(first: Year, log: LogEvents, turns: YearRollovers) -> Year:
-    """The year moved back to one whose 29 February the log shows."""
+    """Return the year, moved back to a leap year if the log contains 29 February."""
     turn = _has_leap_day(log, turns)
     return first if turn is None else first._replace(year=_leap(first.year, turn))
 
 
 def _zones(logs: Sequence[LogEvents], given_zone: int | None) -> Mapping[str, tuple[int, str]]:
-    """The zone of each year-less log of which it is known: as given, its own word, or that of its host."""
+    """Return the zone of each year-less log, if known: as given, by its own evidence, or that of its host."""
     yearless = [t for t in logs if t.yearless]
     if given_zone is not None:
         return {t.source: (given_zone, "as given") for t in yearless}
@@ -256,7 +255,7 @@ def _zones(logs: Sequence[LogEvents], given_zone: int | None) -> Mapping[str, tu
 
 
 def _anchored(log: LogEvents, clock: SourceClock, newest: int | None) -> SourceClock:
-    """The clock with what holds the source's stamps that are adrift; `newest` is the last moment of those beside it."""
+    """Return the clock with anchors for unanchored stamps; `newest` is the end of the logs in the same folder."""
     if min((stamp for _, stamp in _stamps(log) if stamp is not None), default=FRAME_ENDS) > PRINTED:
         return clock
     stamps = [(line, stamp) for line, stamp in _stamps(log) if stamp is not None]
@@ -267,7 +266,7 @@ def _anchored(log: LogEvents, clock: SourceClock, newest: int | None) -> SourceC
 
 
 def _anchors(stamps: Sequence[int], dated: Sequence[int], log: LogEvents, newest: int | None) -> Iterator[Anchor]:
-    """One for each kind that there is; `stamps` are all of the source in the order of its lines, `dated` in UTC."""
+    """Yield an anchor for each kind of stamps; `stamps` are all of the source in order of lines, `dated` in UTC."""
     moment, whose = _collected(log, newest)
     last, last_how = (max(dated), "the last dated line") if dated else (moment, whose)
     first, first_how = (dated[0], "the first dated line") if dated else (moment, whose)
@@ -286,7 +285,7 @@ def _anchors(stamps: Sequence[int], dated: Sequence[int], log: LogEvents, newest
 
 
 def _collected(log: LogEvents, newest: int | None) -> tuple[int, str]:
-    """When a log was collected, and how that is known: logs that end long before its file's date say better."""
+    """Return when a log was collected, and how that is known: by other logs if they end long before the file's date."""
     modified = log.modified
     moment = from_datetime(datetime.fromtimestamp(modified, UTC) if modified is not None else datetime.now(UTC))
     if newest is not None and newest < moment - DAY:
@@ -295,14 +294,14 @@ def _collected(log: LogEvents, newest: int | None) -> tuple[int, str]:
 
 
 def _stamps(log: LogEvents) -> Iterator[tuple[int, int | None]]:
-    """(line, time) of all that was dated; at the ends also what means nothing, which may lie in another year."""
+    """Yield (line, stamp) of all events, and of the first and last line with a time, which may be in another year."""
     yield 0, log.first
     yield from ((raw_event.line, raw_event.stamp) for raw_event in log.raw_events)
     yield log.lines, log.last
 
 
 def _retries(log: LogEvents) -> Iterator[tuple[int, int, int]]:
-    """(line, stamp, UTC) of lines without a time that say until when nothing is tried again, and since when."""
+    """Yield (line, stamp, UTC) of lines without a time that contain the time of the next retry and the backoff."""
     for raw_event in log.raw_events:
         attrs = raw_event.match.attrs
         found = retry_moment(attrs) if is_line_order(raw_event.stamp) else None
@@ -312,7 +311,7 @@ def _retries(log: LogEvents) -> Iterator[tuple[int, int, int]]:
 
 
 def _has_leap_day(log: LogEvents, turns: YearRollovers) -> int | None:
-    """How many years after its first line the log shows a 29 February; None when it shows none."""
+    """Return how many years after its first line the log contains 29 February; None if it does not."""
     for raw_event in log.raw_events:
         if LEAP_DAY <= raw_event[0] < LEAP_DAY + DAY:
             return years_at(turns, raw_event.line)
@@ -327,7 +326,7 @@ def _leap(first_year: int, turn: int) -> int:
 
 
 def _aligned(logs: Sequence[LogEvents], clocks: Mapping[str, SourceClock]) -> Mapping[str, SourceClock]:
-    """Clocks whose zone was only assumed, moved by what the ids they share with a surer source say."""
+    """Return the clocks; assumed zones are corrected by ids that are shared with a source of known zone."""
     aligned = dict(clocks)
     if len(logs) < 2 or not any(clock.is_unsure for clock in clocks.values()):
         return aligned
@@ -361,7 +360,7 @@ def _first_seen(log: LogEvents, clock: SourceClock) -> dict[tuple[str, str], int
 
 
 def _offset(mine: Mapping[tuple[str, str], int], theirs: Mapping[tuple[str, str], int]) -> int:
-    """How far mine runs ahead, a whole zone, when the ids seen in both agree about it; else 0."""
+    """Return the zone offset by which `mine` is ahead, if the shared ids agree about it; else 0."""
     ahead = [mine[ref] - theirs[ref] for ref in mine.keys() & theirs.keys()]
     if not ahead:
         return 0

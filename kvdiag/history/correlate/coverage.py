@@ -1,4 +1,4 @@
-"""What was listened to: from when to when, how closely, and where something may have gone unheard."""
+"""The coverage of logs: time range, verbosity, and gaps in which lines may be missing."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from kvdiag.base.clock import MINUTE, SECOND, format_duration
 from kvdiag.model.timeline import Coverage, Gap
 
 HOLE = 10 * MINUTE  # between two sources of one component; rotated files touch closer than this
-STARTING = 5 * SECOND  # within which a process that starts says so
+STARTING = 5 * SECOND  # within which a starting process logs its start
 SUPPRESSED = 30_000_000  # microseconds: journald's rate limit counts in windows of 30 s
 
 
 class SourceCoverage:
-    """What one component of one node said in one source, gathered while events are made."""
+    """The coverage of one component of one node in one source, collected while events are built."""
 
     def __init__(self, begins: int, ends: int, verbosity: int = 0, gaps: Sequence[Gap] = ()) -> None:
         self.begins, self.ends, self.verbosity, self.gaps = begins, ends, verbosity, gaps
         self.is_events = True  # rows of kubectl alone, until a line of a log is added
-        self.pids: dict[int, tuple[int, int]] = {}  # when each process first and last spoke
+        self.pids: dict[int, tuple[int, int]] = {}  # time of the first and last line of each process
 
     def add(self, begins: int, ends: int, verbosity: int, pid: int | None) -> None:
-        """Events of one kind that one process of the component logged from `begins` to `ends`."""
+        """Add events of one kind that one process of the component logged from `begins` to `ends`."""
         self.verbosity = max(self.verbosity, verbosity)
         self.begins, self.ends = min(self.begins, begins), max(self.ends, ends)
         if pid is not None:
@@ -36,10 +36,10 @@ def coverages(
     suppressed: Iterable[tuple[str, int, str]],
     started: Mapping[tuple[str, str], Sequence[tuple[int, int]]] | None = None,
 ) -> Iterator[Coverage]:
-    """One `Coverage` a component and node; `parts_by_component` by (component, node), `suppressed` (node, time, words).
+    """Yield one `Coverage` per component and node; keys are (component, node), `suppressed` is (node, time, text).
 
-    `started` is when the component said that it starts, with the last time it had spoken before, by (component, node):
-    in a container each process may have the same PID.
+    `started` has the starts that a component logged, each with its last line before: in a container each process may
+    have the same PID.
     """
     quiet: dict[str, list[Gap]] = defaultdict(list)
     for node, time, words in suppressed:
@@ -72,7 +72,7 @@ def _holes(component: str, ordered: Sequence[SourceCoverage]) -> Iterator[Gap]:
 
 
 def _restarts(component: str, ordered: Sequence[SourceCoverage]) -> Iterator[Gap]:
-    """One process spoke no more before another began. Two that overlap are two processes and not a restart."""
+    """Yield a gap if one process ended before another began. Two that overlap are not a restart."""
     lifetimes: dict[int, tuple[int, int]] = {}
     for part in ordered:
         for pid, (begins, ends) in part.pids.items():
@@ -85,7 +85,7 @@ def _restarts(component: str, ordered: Sequence[SourceCoverage]) -> Iterator[Gap
 
 
 def _starts(component: str, started: Iterable[tuple[int, int]], known: Sequence[Gap]) -> Iterator[Gap]:
-    """Where a component said that it starts, and no change of the process showed it."""
+    """Yield the starts that a component logged without a change of its PID."""
     for ended, begins in started:
         if not any(gap.begins <= begins and begins - gap.ends <= STARTING for gap in known):
             yield Gap(ended, begins, f"{component} was restarted", component)

@@ -1,4 +1,4 @@
-"""What two inputs both hold, or hold a half of each: a journal and the kubelet.log cut from it, a rotated log."""
+"""Remove duplicate events of two inputs, such as a journal and a kubelet.log from it, and join polls across inputs."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from kvdiag.base.clock import SECOND
 from kvdiag.events.raw_events import FOLD
 from kvdiag.model.event import Event
 
-RECORDED = "recorded"  # the attribute of what the recorder logs
-RECORDED_WITHIN = 10 * SECOND  # of the failure; it has a queue
+RECORDED = "recorded"  # the attribute of events that the recorder logs
+RECORDED_WITHIN = 10 * SECOND  # after the failure; the recorder has a queue
 RECORDED_KINDS = frozenset(
     f"volume.{what}" for what in ("publish.failed", "stage.failed", "wait.failed", "attach.failed", "multi-attach")
 )
 
 
 def without_copies(events: Iterable[Event]) -> Iterator[Event]:
-    """The events, in order of time, without repeats: the first input in order of names keeps what several hold."""
+    """Yield the events, in order of time, without duplicates: the first input by name keeps its event."""
     seen: set[tuple[object, ...]] = set()
     before: Event | None = None
     for event in events:
@@ -37,7 +37,7 @@ def _content(event: Event) -> tuple[object, ...]:
 
 
 def without_records(events: Iterable[Event]) -> Iterator[Event]:
-    """The events without those that client-go's recorder logged of a failure that the same log told just before."""
+    """Yield the events without those of client-go's recorder for a failure that the same log has just before."""
     last_failures: dict[tuple[str, str, str], int] = {}
     for event in events:
         if event.kind in RECORDED_KINDS:
@@ -50,15 +50,15 @@ def without_records(events: Iterable[Event]) -> Iterator[Event]:
 
 
 def _volume_names(event: Event) -> Iterator[str]:
-    """What a failure of a volume calls it: by its PV, or as its pod does."""
+    """Yield the names of the volume in a failure: its PV, or its name in the pod."""
     yield from filter(None, (event.ref("spec_name"), event.ref("outer_name"), event.attrs.get("pv_name")))
 
 
 def join_polls(events: Iterable[Event], polls: set[str]) -> list[Event]:
-    """The events with each poll that goes on in another input, or further up in the same, counted with its beginning.
+    """Return the events with polls that continue in another input, or further up in the same, merged.
 
-    Within one input a poll is folded as it is read, but not in one that tells the newest first; the cut of a rotated
-    log must not show.
+    In one input, polls are merged while it is read, but not if the newest line is first. A rotation must not divide a
+    poll.
     """
     joined: list[Event] = []
     begun: dict[tuple[object, ...], int] = {}
@@ -81,7 +81,7 @@ def _continues(before: Event, event: Event) -> bool:
 
 
 def _merged(before: Event, event: Event) -> Event:
-    """Both as one; where they overlap they are copies in part, and the longer one counts."""
+    """Merge two polls; if they overlap, they are partly copies, and the higher count is used."""
     apart = event.time > before.ends
     count = before.count + event.count if apart else max(before.count, event.count)
     return before._replace(ends=max(before.ends, event.ends), count=count, node=before.node or event.node)

@@ -1,10 +1,10 @@
-"""Which logs disagree about the time: each tells the same act of the same thing, minutes or hours apart.
+"""Find logs whose clocks disagree: they report the same operation of the same volume, minutes or hours apart.
 
     kubelet.log  10:02:07  MountVolume.MountDevice succeeded for volume "pvc-1"
     driver.log    8:02:07  NodeStageVolume of the same volume succeeded
 
-The clock of one of them jumped, or is of another machine. Acts are compared only where two logs tell as many of them,
-and where at least one was told while the other log was being written, so that logs of other days do not count.
+The clock of one of them jumped, or is of another machine. Operations are compared only if two logs have the same number
+of them, and if at least one was logged while the other log was written, so that logs of other days do not count.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ ACTS: Mapping[str, str] = {
     "attacher.detached": "detach",
     "csi.controllerunpublish.succeeded": "detach",
 }
-"""Kinds that tell the same act of a volume, each by another program, by what they tell."""
+"""Kinds of several programs for one operation of a volume, by kind."""
 
 Spans = Mapping[str, tuple[int, int]]  # the first and last moment of each log
 
 
 def disagreements(volumes: Iterable[Sequence[Event]], events: Iterable[Event]) -> Mapping[str, Disagreement]:
-    """The widest disagreement that each log takes part in, by the log's name; `events` are those of all logs."""
+    """Return the largest disagreement of each log, by its name; `events` are those of all logs."""
     acts = [by_log for by_log in _acts(volumes) if len(by_log) > 1]
     spans = _spans(events) if acts else {}
     widest: dict[str, Disagreement] = {}
@@ -56,7 +56,7 @@ def disagreements(volumes: Iterable[Sequence[Event]], events: Iterable[Event]) -
 
 
 def _acts(volumes: Iterable[Sequence[Event]]) -> Iterator[Mapping[tuple[str, str], Sequence[Event]]]:
-    """Of each act of each volume on each node what each log tells of it, in the order of its lines."""
+    """Yield for each operation of each volume on each node the events by log, in the order of lines."""
     for events in volumes:
         acts: dict[tuple[str, str], dict[tuple[str, str], list[Event]]] = defaultdict(lambda: defaultdict(list))
         for event in events:
@@ -78,7 +78,7 @@ def _spans(events: Iterable[Event]) -> Spans:
 
 
 def _were_written(one: Event, other: Event, spans: Spans) -> bool:
-    """Whether one of two logs was being written when the other told the act."""
+    """Return whether one log was being written when the other reported the operation."""
     return any(
         spans[log.origin.source][0] <= event.time <= spans[log.origin.source][1]
         for event, log in ((one, other), (other, one))

@@ -1,4 +1,4 @@
-"""What to call a subject, and all the names it is known by."""
+"""Build the entity of a subject: its name, and all its ids."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ VOLUME_IDS = [
 
 
 def describe(subject: tuple[SubjectKind, str], events: Sequence[Event], identities: Identities) -> Entity:
-    """The entity of a subject, from the events of its timeline."""
+    """Return the entity of a subject, from the events of its timeline."""
     kind, key = subject
     match kind:
         case SubjectKind.POD:
@@ -42,7 +42,7 @@ def describe(subject: tuple[SubjectKind, str], events: Sequence[Event], identiti
 
 
 def node_entity(key: str) -> Entity:
-    """The entity of a node; `key` is its name, empty where no log says it."""
+    """Return the entity of a node; `key` is its name, empty if no log contains it."""
     ids = {"node": key} if key and not key.startswith(NAMELESS) else {}
     return Entity(kind=SubjectKind.NODE, key=key, name=key or THIS_NODE, ids=ids)
 
@@ -57,7 +57,7 @@ def _pod(uid: str, events: Sequence[Event], identities: Identities) -> Entity:
 
 
 def _pod_ids(uid: str, identities: Identities) -> dict[str, str]:
-    """The pod's UID and name, those of them that are known."""
+    """Return the pod's UID and name, as far as known."""
     known = is_uid(uid)
     name = identities.name_of(uid) if known else uid
     namespace, _, pod_name = name.rpartition("/")
@@ -80,7 +80,7 @@ def _volume(key: str, events: Sequence[Event], identities: Identities) -> Entity
 
 
 def _compute(ids: dict[str, str], events: Sequence[Event]) -> None:
-    """The paths and names that follow from others: the staging path (kubelet ≥ 1.24) and the VolumeAttachment."""
+    """Add computed names: the staging path (kubelet ≥ 1.24) and the VolumeAttachment."""
     handle, driver = ids.get("volume_handle", ""), ids.get("driver", "")
     if not handle or not driver or handle.startswith("csi-"):
         return
@@ -98,13 +98,13 @@ def _runtime_thing(kind: SubjectKind, key: str, events: Sequence[Event], identit
 
 
 def _unique_ref(events: Sequence[Event], name: str) -> dict[str, str]:
-    """The name if all events that say it agree; a volume of many pods has no pod."""
+    """Return the ref of that kind if all events have the same one; a volume of many pods has no pod."""
     values = {value for event in events if (value := event.ref(name))}
     return {name: values.pop()} if len(values) == 1 else {}
 
 
 def _values_by_kind(events: Sequence[Event]) -> dict[str, set[str]]:
-    """By kind of name, the first of each event."""
+    """Return the values of the first ref of each kind in each event."""
     values: dict[str, set[str]] = defaultdict(set)
     for refs in {event.refs for event in events}:
         for kind, value in dict(reversed(refs)).items():

@@ -1,7 +1,7 @@
-"""The events that an analysis makes: those a rule asks for, and those that tell who is who, when and of which version.
+"""Filter the events of an analysis: those that a rule uses, and those that show identities, times and versions.
 
-Of a kind that nothing asks for the first event with each set of names is kept, as it may join two of them; what names
-one thing alone joins nothing. Before a start the last word of the process is kept: until then it ran.
+Of other kinds, the first event with each set of several names is kept, since it may join them. The last event of a
+process before a start is kept, since it shows until when the process ran.
 """
 
 from __future__ import annotations
@@ -26,14 +26,13 @@ ALWAYS = STARTS | {
     "version.found",
     "volume.attach.started",
 }
-"""Kinds that tell versions, gaps, drivers and nodes."""
+"""Kinds that show versions, gaps, drivers and nodes."""
 
 
 class Scope(NamedTuple):
-    """What of the events a history is made of: from `since` until `until` (microseconds UTC), and of these `kinds`.
+    """The events of a history: from `since` until `until` (microseconds UTC), and of these `kinds`; None means all.
 
-    None stands for all. Kinds limit a history only that is of any time and has no files beside its logs; what is left
-    then beside them, `needed` says.
+    Kinds are used only without a time range and without snapshots; `filter_events` keeps more than these kinds.
     """
 
     since: int | None = None
@@ -42,11 +41,11 @@ class Scope(NamedTuple):
 
     @property
     def is_any_time(self) -> bool:
-        """Whether no time was asked for."""
+        """Return whether there is no time range."""
         return self.since is None and self.until is None
 
     def covers(self, begins: int, ends: int) -> bool:
-        """Whether what lasted from `begins` to `ends` was going on in that time."""
+        """Return whether `begins` to `ends` overlaps the time range."""
         return (self.since is None or ends >= self.since) and (self.until is None or begins <= self.until)
 
 
@@ -54,7 +53,7 @@ EVERYTHING = Scope()
 
 
 def filter_events(raw_events: Sequence[RawEvent], kinds: AbstractSet[str]) -> Iterator[RawEvent]:
-    """Those of the `kinds` and of `ALWAYS`, the first and last of all, and what tells who is who and on which node."""
+    """Yield events of `kinds` and of `ALWAYS`, the first and last, and those that show identities and nodes."""
     kept_kinds = kinds | ALWAYS
     seen: set[tuple[object, ...]] = set()
     ends = (0, len(raw_events) - 1)
@@ -74,7 +73,7 @@ def filter_events(raw_events: Sequence[RawEvent], kinds: AbstractSet[str]) -> It
 
 
 def _first_of_nodes(raw_events: Sequence[RawEvent]) -> Iterator[int]:
-    """Where each node that lines say they are of spoke first: lines that say none may be of the only one."""
+    """Yield the index of the first event of each node in lines: lines without a node may be of the only one."""
     nodes, before = {""}, None
     for at, raw_event in enumerate(raw_events):
         process = raw_event[4]
@@ -85,7 +84,7 @@ def _first_of_nodes(raw_events: Sequence[RawEvent]) -> Iterator[int]:
 
 
 def _last_before_start(raw_events: Sequence[RawEvent], start: int) -> Iterator[int]:
-    """Where each process that starts, or another of its component, spoke last before."""
+    """Yield the index of the component's last event before a start."""
     begun, component = raw_events[start].stamp - STARTING, raw_events[start].match.entry.component
     for at in range(start - 1, -1, -1):
         before = raw_events[at]

@@ -1,10 +1,10 @@
-"""A volume that leaves one node and comes to another: clean, or staged on both at once.
+"""Detect how a volume moves from one node to another: cleanly, or staged on both at once.
 
-Made from the logs of two nodes: `volume.handover.clean` when the first had unstaged it before the second staged it,
-`volume.handover.overlap` when it was still staged on the first, with `volume.handover.left` for that first node. The
-`state` of an overlap is `exclusive` where the volume is one that a single node may mount. Nothing is made where any
-number of nodes may mount it: the access mode of a call or the driver says so. Where nothing says it, a volume that pods
-of both nodes use at the same time is taken to be shared, unless it was detached from the first by force.
+Events from the logs of two nodes: `volume.handover.clean` if the first unstaged it before the second staged it,
+`volume.handover.overlap` if it was still staged on the first, with `volume.handover.left` for that first node. The
+`state` of an overlap is `exclusive` if only one node may mount the volume. There is no event if any number of nodes may
+mount it, according to the access mode of a call or the driver. If that is unknown, a volume that pods of both nodes use
+at the same time counts as shared, unless it was force-detached from the first.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PUBLISHED = frozenset({"volume.publish.succeeded", "csi.nodepublish.succeeded"})
 UNPUBLISHED = frozenset({"volume.unpublish.succeeded", "csi.nodeunpublish.succeeded"})
 OVERLAP, LEFT, CLEAN = "volume.handover.overlap", "volume.handover.left", "volume.handover.clean"
 HANDED_OVER = frozenset({OVERLAP, LEFT, CLEAN})
-TOLERANCE = 2 * SECOND  # of clocks that nothing was found out about
+TOLERANCE = 2 * SECOND  # of clocks without known skew
 REFUSED = "volume.multi-attach"
 FORCED_DETACHES = frozenset({"volume.detach.forced", "volume.detach.out-of-service"})
 HANDOVER_EVIDENCE = STAGED | UNSTAGED | PUBLISHED | UNPUBLISHED | FORCED_DETACHES | {REFUSED}
@@ -59,7 +59,7 @@ DISKS = (
 
 
 class _Staging:
-    """Where a volume is staged, since when, and by which pods it is used there."""
+    """A volume staged on a node: since when, and the pods that use it there."""
 
     def __init__(self, since: int) -> None:
         self.since = since
@@ -68,10 +68,10 @@ class _Staging:
 
 
 class _Sharing:
-    """Whether more than one node may mount a volume, by what its events say up to a moment."""
+    """Decides whether several nodes may mount a volume, by its events."""
 
     def __init__(self, events: Iterable[Event]) -> None:
-        """Read what holds at any time: the volume's driver, and the access mode that its driver was asked for."""
+        """Read the volume's driver, and the access mode in its driver's calls."""
         driver, mode = "", ""
         self._refused = False
         self._force_detached: dict[str, int] = {}
@@ -86,13 +86,13 @@ class _Sharing:
         self._is_disk, self._is_of_one_node = _is_of(driver, DISKS), _is_of(driver, ONE_NODE_DISKS)
 
     def state(self, node: str, staging: _Staging) -> str:
-        """`exclusive` if one node alone may mount the volume, which is staged on this one."""
+        """Return `exclusive` if only one node may mount the volume, which is staged on this one."""
         is_left = self._is_of_one_node and not staging.pods
         is_forced = self._is_disk and self.is_force_detached(node, staging)
         return EXCLUSIVE if self._refused or self._is_single or is_forced or is_left else UNKNOWN
 
     def is_force_detached(self, node: str, staging: _Staging) -> bool:
-        """Whether the controller detached the volume from this node by force since it was staged there."""
+        """Return whether the controller force-detached the volume from this node since it was staged there."""
         return self._force_detached.get(node, 0) > staging.since
 
 
@@ -101,7 +101,7 @@ def _is_of(driver: str, drivers: Iterable[str]) -> bool:
 
 
 def handovers(events: Sequence[Event], clocks: Mapping[str, Skew]) -> Iterator[Event]:
-    """The hand-overs of one volume, from its events in order of time; each stands where the second node staged it."""
+    """Yield the hand-overs of one volume, from its events in order of time, when the second node staged it."""
     places: dict[str, _Staging] = {}
     left: dict[str, int] = {}
     sharing = _Sharing(events)
@@ -130,7 +130,7 @@ def handovers(events: Sequence[Event], clocks: Mapping[str, Skew]) -> Iterator[E
 
 
 def _follows(times: Sequence[int], time: int) -> bool:
-    """Whether one of these, in order, comes so soon after a moment that two machines' clocks may have swapped them."""
+    """Return whether one of these times follows so closely that clock skew may have changed the order."""
     return bisect_left(times, time) < bisect_right(times, time + CLOCKS_DIFFER)
 
 

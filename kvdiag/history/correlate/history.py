@@ -1,4 +1,4 @@
-"""`LogEvents` of all logs → `History`: one clock, one timeline per pod, volume, sandbox, container, driver and node."""
+"""Build the `History` of all logs: one clock, and one timeline per pod, volume, sandbox, container, driver and node."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from kvdiag.model.record import Origin
 from kvdiag.model.timeline import Coverage, Gap, History, SeenVersion, Skew, Timeline
 from kvdiag.model.values import SubjectKind
 
-CONTROLLER = "csi-controller"  # a driver's controller part: it may run on any node and sees no call of kubelet's
-MOST_LINKED = 64  # subjects of one line; a list of more tells nothing of which uses which
+CONTROLLER = "csi-controller"  # a driver's controller part: it may run on any node, and gets no calls from kubelet
+MOST_LINKED = 64  # subjects of one line; a longer list does not show which uses which
 NODE_CALLS = ("csi.nodestage", "csi.nodeunstage", "csi.nodepublish", "csi.nodeunpublish", "csi.nodegetvolumestats")
 Subject = tuple[SubjectKind, str]
 
@@ -46,9 +46,9 @@ def build_history(
     scope: Scope = EVERYTHING,
     snapshots: Sequence[Snapshot] = (),
 ) -> History:
-    """Correlate what all logs said. `spans` are the version ranges of the wordings seen; `given` are `--component`.
+    """Correlate all logs. `spans` are the version ranges of the wordings seen; `given_versions` are `--component`.
 
-    `standing` is what files beside the logs say.
+    `snapshots` are the files collected with the logs.
     """
     is_part = scope.kinds is not None and scope.is_any_time and not snapshots
     found = list(_events(logs, clocks, scope.kinds if is_part else None))
@@ -75,7 +75,7 @@ def joined_history(
     coverage: Sequence[Coverage],
     versions: Sequence[SeenVersion],
 ) -> History:
-    """The history of events that have their time and their node, in order of time; `wide` are kinds about a node."""
+    """Return the history of events with time and node, in order of time; `wide` are kinds about a node."""
     identities = Identities(events)
     by_subject, uses = _divide(events, identities, wide)
     volumes = [events for (kind, _), events in by_subject.items() if kind is SubjectKind.VOLUME]
@@ -108,7 +108,7 @@ def _span_of(events: Sequence[Event]) -> tuple[int, int]:
 
 
 def _reach(logs: Sequence[LogEvents], clocks: Mapping[str, SourceClock]) -> tuple[int, int]:
-    """When the first event of all logs began and the last ended, those that were left out included."""
+    """Return when the first event of all logs began and the last ended, including filtered ones."""
     spans = [clocks[log.source].span(log.raw_events) for log in logs if log.raw_events]
     return min((begins for begins, _ in spans), default=0), max((ends for _, ends in spans), default=0)
 
@@ -124,7 +124,7 @@ def _event(raw_event: RawEvent, source: str, by: Attribution, clock: SourceClock
 
 
 def _component_of(match: EventMatch, process: Process, by: Attribution) -> str:
-    """Who said it; a crash is its own program's."""
+    """Return the component of an event; of a crash the crashed program."""
     entry = match.entry
     return by.author_of_words(entry.component or match.attr("program"), process.ident, is_call=entry.is_call)
 
@@ -132,10 +132,10 @@ def _component_of(match: EventMatch, process: Process, by: Attribution) -> str:
 def _divide(
     events: Sequence[Event], identities: Identities, wide: AbstractSet[str]
 ) -> tuple[dict[Subject, list[Event]], dict[Subject, set[Subject]]]:
-    """Each event to every subject it names; subjects of one event use each other."""
+    """Group the events by the subjects that they name; subjects of one event use each other."""
     by_subject: dict[Subject, list[Event]] = defaultdict(list)
     uses: dict[Subject, set[Subject]] = defaultdict(set)
-    lasting: dict[tuple[Ref, ...], list[Subject]] = {}  # of names that are of the same at any time
+    lasting: dict[tuple[Ref, ...], list[Subject]] = {}  # subjects of refs that do not depend on the time
     for event in events:
         subjects = lasting.get(event.refs)
         if subjects is None:
@@ -171,7 +171,7 @@ def _subjects(event: Event, identities: Identities) -> list[Subject]:
 
 
 def _add_handovers(volumes: Sequence[list[Event]]) -> tuple[Skew, ...]:
-    """Add to each volume's events how it was handed from node to node; give what that tells about the nodes' clocks."""
+    """Add the hand-overs to each volume's events; return the clock skews of the nodes."""
     moved = [events for events in volumes if len({event.node for event in events if event.node}) > 1]
     found = tuple(skews(volumes)) if moved else ()
     clocks = {skew.node: skew for skew in found}
@@ -182,7 +182,7 @@ def _add_handovers(volumes: Sequence[list[Event]]) -> tuple[Skew, ...]:
 
 
 def _of_logs(by_subject: Mapping[Subject, list[Event]]) -> dict[Subject, list[Event]]:
-    """The subjects that the logs speak of; a list of mounts names every volume of a node."""
+    """Return the subjects that are in logs, not only in snapshots: a list of mounts has every volume of a node."""
     return {key: events for key, events in by_subject.items() if any(e.kind not in SNAPSHOT_KINDS for e in events)}
 
 
@@ -200,7 +200,7 @@ def _timelines(
 def _parts_by_component(
     logs: Sequence[LogEvents], clocks: Mapping[str, SourceClock], events: list[Event]
 ) -> dict[tuple[str, str], list[SourceCoverage]]:
-    """By component and node: each source in which the component spoke counts from its first to its last line."""
+    """Return by component and node the coverage of each source, from its first to its last line."""
     nodes = {event.origin.source: event.node for event in events if not event.is_from_controller}
     by_component: dict[tuple[str, str], list[SourceCoverage]] = defaultdict(list)
     for log in logs:
@@ -226,13 +226,13 @@ def _parts_by_component(
 
 
 def _is_row(raw_event: RawEvent) -> bool:
-    """Whether it is an event as kubectl shows it, and not a line of a log."""
+    """Return whether it is a row of kubectl events, and not a log line."""
     body = read_body(peel(raw_event.text).body)
     return body is not None and body.format in ROWS
 
 
 def _illegible(log: LogEvents, clock: SourceClock) -> Iterator[Gap]:
-    """When the damaged lines were written: between the events around them."""
+    """Yield gaps for the damaged lines: between the events around them."""
     if not log.damaged or not log.raw_events:
         return
     begins, ends = _span(log, clock)
@@ -247,12 +247,12 @@ def _illegible(log: LogEvents, clock: SourceClock) -> Iterator[Gap]:
 
 
 def _serves(log: LogEvents, calls: str | tuple[str, ...]) -> bool:
-    """Whether a driver's log tells of such calls."""
+    """Return whether a driver's log contains such calls."""
     return any(s.match.entry.is_call and s.match.entry.kind.startswith(calls) for s in log.raw_events)
 
 
 def _edges_by_process(log: LogEvents) -> Iterator[list[RawEvent]]:
-    """The first and last raw_event of each kind by each process."""
+    """Yield the first and last raw event of each kind and process."""
     groups: dict[tuple[int, Process], list[RawEvent]] = {}
     for raw_event in log.raw_events:
         key = (id(raw_event[1].entry), raw_event[4])
@@ -265,7 +265,7 @@ def _edges_by_process(log: LogEvents) -> Iterator[list[RawEvent]]:
 
 
 def _verbosity(raw_event: RawEvent) -> int:
-    """The -v a line proves: the flag that was dumped, or what its wording needs."""
+    """Return the -v that a line proves: the dumped flag, or the minimum of its wording."""
     if raw_event.match.entry.kind != "kubelet.flag":
         return raw_event.match.entry.min_verbosity
     value = raw_event.match.attrs.get("verbosity", "")
@@ -281,7 +281,7 @@ def _span(log: LogEvents, clock: SourceClock) -> tuple[int, int]:
 
 
 def _started(events: Iterable[Event]) -> dict[tuple[str, str], list[tuple[int, int]]]:
-    """By component and node: when it last spoke before it said that it starts, and when it said so."""
+    """Return by component and node the starts that it logged, each with the time of its last line before."""
     activity: dict[tuple[str, str], list[int]] = defaultdict(list)
     started: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
     for event in events:

@@ -1,11 +1,10 @@
-"""Many names of one thing → one key.
+"""Join the names of one subject to one key.
 
-A volume goes by its handle in the driver's log, by its unique name, PV name and the pod's own name for it in kubelet's,
-by a hash of the handle in the staging path, and by a hash of handle, driver and node as VolumeAttachment. Names that
-stand in one line for one volume are joined; the three hashes are computed. `uses` (pod ↔ volume) never joins anything.
-
-A pod's name is no identity: it is held by a UID from a time on, and by another after the pod was made anew. Only a pod
-whose UID no line says, as in the excerpt of a log, goes by its name.
+A volume has its handle in the driver's log, by its unique name, PV name and the pod's own name for it in kubelet's,
+a hash of the handle in the staging path, and a hash of handle, driver and node as VolumeAttachment. Names of one volume
+in one line are joined; the three hashes are computed. `uses` (pod ↔ volume) never joins names.
+A pod's name is no identity: it belongs to a UID from a time on, and to another one after the pod was recreated. Only a
+pod without a UID in any line, as in an excerpt of a log, is identified by its name.
 """
 
 from __future__ import annotations
@@ -22,31 +21,31 @@ from kvdiag.model.event import Event, Ref
 VOLUME_KINDS = frozenset(
     ["unique_name", "volume_handle", "spec_name", "outer_name", "target_path", "staging_path", "attachment"]
 )
-BINDS_FORWARD = frozenset({"pod.added"})  # the line that announces a pod stands before the first one with its UID
+BINDS_FORWARD = frozenset({"pod.added"})  # this line is before the first one with the pod's UID
 NAMES_DRIVER = frozenset({"csi.driver.banner", "csi.driver.answered", "csi.getplugininfo.succeeded"})
 FORWARD = 5_000_000  # microseconds
 INLINE_LENGTH = 68
-PLEG = "pod.pleg"  # names the sandbox or container among its values, and differs in nothing else
+PLEG = "pod.pleg"  # its only varying value is the sandbox or container
 
 Key = tuple[str, ...]
 Refs = tuple[Ref, ...]
 
 
 class Lease(NamedTuple):
-    """A pod name held by a UID from a time on; microseconds UTC."""
+    """A pod name that belongs to a UID from a time on; microseconds UTC."""
 
     begins: int
     pod_uid: str
 
 
 class UnionFind:
-    """Which keys are one volume: a union-find in which the smallest key of each set stands for it."""
+    """A union-find of the keys of volumes; the smallest key of each set represents it."""
 
     def __init__(self) -> None:
         self._above: dict[Key, Key] = {}
 
     def root(self, key: Key) -> Key:
-        """The key that stands for all that were joined with this one."""
+        """Return the key that represents all keys joined with this one."""
         above = self._above.setdefault(key, key)
         while above != self._above[above]:
             self._above[key] = self._above[above]
@@ -54,21 +53,21 @@ class UnionFind:
         return above
 
     def join(self, keys: Iterable[Key]) -> None:
-        """All of them name one thing."""
+        """Join keys of one volume."""
         roots = sorted({self.root(key) for key in keys})
         for root in roots[1:]:
             self._above[root] = roots[0]
 
     def keys(self) -> list[Key]:
-        """Every key that was ever named."""
+        """Return all keys."""
         return list(self._above)
 
 
 class Identities:
-    """Learns from all events, then answers for each which pod, volume, sandbox and container it speaks of."""
+    """Learns from all events, then resolves the pod, volume, sandbox and container of each."""
 
     def __init__(self, events: Iterable[Event]) -> None:
-        """`events` of all sources in order of time."""
+        """Learn from the events of all sources, in order of time."""
         self.volumes = UnionFind()
         self._leases: dict[str, list[Lease]] = {}
         self._full: dict[str, str] = {}  # the only pod of this name in any namespace
@@ -79,7 +78,7 @@ class Identities:
         self._learn(events)
 
     def pod_uid(self, event: Event) -> str:
-        """The UID of the pod an event speaks of: said, or leased to its name then, or known to own its sandbox."""
+        """Return the UID of an event's pod: in the line, or by the owner of its sandbox, or by its name then."""
         uid = event.ref("pod_uid")
         if uid:
             return uid
@@ -91,7 +90,7 @@ class Identities:
         return self.holder(name, event.time, forward=event.kind in BINDS_FORWARD) if name else ""
 
     def holder(self, pod: str, time: int, *, forward: bool = False) -> str:
-        """The UID that held `ns/name` at that time, else the first that ever did; the name where none is known."""
+        """Return the UID of `ns/name` at that time, else the first known UID; the name if there is none."""
         leases = self._leases.get(pod, ())
         if not leases:
             return pod
@@ -101,7 +100,7 @@ class Identities:
         return leases[max(0, at - 1)].pod_uid
 
     def pods(self, event: Event) -> list[str]:
-        """All UIDs of an event: lines such as `SyncLoop ADD` speak of several pods at once."""
+        """Return all pod UIDs of an event: lines such as `SyncLoop ADD` name several pods."""
         uids = [value for kind, value in event.refs if kind == "pod_uid"]
         if uids:
             return uids if len(uids) == 1 else list(dict.fromkeys(uids))
@@ -111,25 +110,25 @@ class Identities:
 
     @staticmethod
     def is_lasting(refs: Refs) -> bool:
-        """Whether a line with these names is of the same pods whenever it was written."""
+        """Return whether the pods of these refs do not depend on the time."""
         kinds = {kind for kind, _ in refs}
         return "pod_uid" in kinds or kinds.isdisjoint(("pod", "pod_name"))
 
     def volume(self, event: Event) -> Key | None:
-        """The key of the volume an event speaks of."""
+        """Return the key of an event's volume."""
         keys = self._volume_keys(event.refs)
         return self.volumes.root(keys[0]) if keys else None
 
     def is_sandbox(self, identity: str) -> bool:
-        """Whether an id is a sandbox's: shims and PLEG speak of both in the same words."""
+        """Return whether an id is a sandbox's: shims and PLEG print the same lines for containers."""
         return identity in self._sandboxes
 
     def driver_of(self, source: str) -> str:
-        """The driver whose own log a source is, as it named itself there; empty when it did not."""
+        """Return the driver of a source, by the name that it logged; empty if it did not."""
         return self._drivers.get(source, "")
 
     def name_of(self, pod_uid: str) -> str:
-        """The `ns/name` a UID held, or an empty string."""
+        """Return the `ns/name` of a UID, or an empty string."""
         return self._names.get(pod_uid, "")
 
     def _learn(self, events: Iterable[Event]) -> None:
@@ -176,9 +175,9 @@ class Identities:
         self._names[uid] = pod
 
     def _learn_owner(self, event: Event, late: list[Event] | None) -> None:
-        """Sandboxes and containers belong to the pod of a line that names both, or to their sandbox's pod.
+        """Learn the pod of sandboxes and containers: of a line that names both, or of their sandbox.
 
-        What belongs to none yet goes to `late`, when there is more to learn.
+        An event whose pod is not known yet is added to `late`, if given.
         """
         ids = [value for kind, value in event.refs if kind in {"sandbox_id", "container_id"}]
         data = event.attrs.get("data", "") if event.kind == PLEG else ""
@@ -204,7 +203,7 @@ class Identities:
         return keys
 
     def _compute(self, pv_names: set[str], nodes: set[str]) -> None:
-        """Join what only a hash or the PV name connects."""
+        """Join names that only a hash or the PV name connects."""
         known = set(self.volumes.keys())
         drivers = Counter(key[2] for key in known if key[0] == "handle" and key[1])
         for key in known:
@@ -217,7 +216,7 @@ class Identities:
                     self._join_known(key, ("handle", "", inline_handle(pod_uid, name)), known)
 
     def _compute_handle(self, driver: str, handle: str, known: set[Key], nodes: set[str], *, alone: bool) -> None:
-        """A handle without its driver is the volume of the only driver that has it, and of none when two have."""
+        """Join a handle without its driver if only one driver has this handle."""
         key = ("handle", driver, handle)
         self._join_known(key, ("staged", driver, staging_hash(handle)), known)
         if driver:
@@ -233,14 +232,14 @@ class Identities:
 
 
 def _named_pod(refs: Refs) -> tuple[str, str]:
-    """The name and UID of the one pod that a line says both of."""
+    """Return name and UID of the pod, if a line has both of one pod."""
     uid = next((value for kind, value in refs if kind == "pod_uid"), "")
     pods = [value for kind, value in refs if kind == "pod"] if uid else []
     return (pods[0], uid) if len(pods) == 1 else ("", "")
 
 
 def _volume_keys(refs: Iterable[Ref]) -> Iterable[Key]:
-    """Every key the names of one line give; they all name one volume."""
+    """Yield the keys of the refs in one line; all are of one volume."""
     names: Mapping[str, str] = {ref.kind: ref.value for ref in refs}
     uid, spec, outer = names.get("pod_uid", ""), names.get("spec_name", ""), names.get("outer_name", "")
     if "unique_name" in names:
@@ -267,7 +266,7 @@ def _handle_keys(names: Mapping[str, str]) -> Iterable[Key]:
 
 
 def _pod_level_keys(uid: str, outer: str, names: Mapping[str, str]) -> Iterable[Key]:
-    """The pod's own name for a volume; for all but persistent ones it is also the name of the folder."""
+    """Yield the keys of a volume's name in the pod spec; except for persistent volumes it is also the folder's name."""
     yield ("outer", uid, outer)
     unique = names.get("unique_name", "")
     if unique and "volume_handle" not in names:
@@ -277,7 +276,7 @@ def _pod_level_keys(uid: str, outer: str, names: Mapping[str, str]) -> Iterable[
 
 
 def _is_persistent(handle: str) -> bool:
-    """Whether a handle is a persistent volume's; those of inline volumes are `csi-` and a sha256, made by kubelet."""
+    """Return whether a handle is a persistent volume's; kubelet generates `csi-` and a sha256 for inline ones."""
     return bool(handle) and not (handle.startswith("csi-") and len(handle) == INLINE_LENGTH)
 
 

@@ -1,10 +1,10 @@
-"""Which logs are of one incident: folders with logs of a node each, that share no pod, container or volume, are not.
+"""Group logs by incident: folders with kubelet logs that share no pod, container or volume are separate incidents.
 
     cases/pod-failures/kubelet.log    cases/pod-failures/events.txt     one incident
     cases/csi-driver-hung/kubelet.log                                   another
 
-Logs of one node or cluster name the same things at the same time; logs that do not tell nothing about each other.
-Without such folders, and of files that the user named one by one, all logs are of one incident.
+Logs of one node or cluster contain the same names at the same time. Without such folders, and for files that the user
+named individually, all logs are of one incident.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from kvdiag.history.ingest.log_events import LogEvents
 from kvdiag.model.values import EMPTY
 
 _IDS = frozenset({"pod_uid", "sandbox_id", "container_id", "volume_handle", "attachment", "unique_name", "target_path"})
-_SHORTEST = 20  # characters of a name that no two clusters give by chance
+_SHORTEST = 20  # characters of a name that two clusters cannot share by chance
 
 
 def incidents(logs: Sequence[LogEvents]) -> Mapping[str, str]:
-    """The incident of each source, called by its folder; empty where all logs are of one."""
+    """Return the incident of each source, named by its folder; empty if all logs are of one."""
     if len(logs) < 2 or any(log.is_named or log.place.group for log in logs):
         return EMPTY
     folders = _folders(log.input for log in logs)
@@ -40,25 +40,25 @@ def incidents(logs: Sequence[LogEvents]) -> Mapping[str, str]:
 
 
 def _is_kubelets(log: LogEvents) -> bool:
-    """Whether a file is kubelet's log, by its name and by what it says."""
+    """Return whether a file is kubelet's log, by its name and its lines."""
     return log.component == "kubelet" == program_in_name(log.input)
 
 
 def incident_of_input(name: str, found: Mapping[str, str]) -> str:
-    """The incident of an input that is no log, by those of the logs in its folder; empty where there are none."""
+    """Return the incident of an input that is no log, by the logs in its folder; empty if there are none."""
     inside = ((len(_common((name, source))), incident) for source, incident in found.items())
     return max(inside, default=(0, ""))[1]
 
 
 def _folders(inputs: Iterable[str]) -> Mapping[str, str]:
-    """By input the first folder in which it differs from others; empty for one that stands beside the folders."""
+    """Return for each input the first folder that is not common to all; empty for files next to the folders."""
     paths = {name: name.split("/") for name in dict.fromkeys(inputs)}
     depth = len(_common(paths))
     return {name: "/".join(path[: depth + 1]) if len(path) > depth + 1 else "" for name, path in paths.items()}
 
 
 def _common(names: Iterable[str]) -> list[str]:
-    """The folders that all paths begin with."""
+    """Return the folders that all paths begin with."""
     paths = [name.split("/")[:-1] for name in names]
     shortest = min(paths, key=len, default=[])
     same = 0
@@ -68,7 +68,7 @@ def _common(names: Iterable[str]) -> list[str]:
 
 
 def _ids(logs: Sequence[LogEvents]) -> Iterator[tuple[str, str]]:
-    """Hosts, and what exists once in the world; the UID of a static pod, a hash of its manifest, does not."""
+    """Yield hosts and globally unique ids; not the UID of a static pod, which is a hash of its manifest."""
     yield from (("host", log.process.node) for log in logs if log.process.node)
     for raw_event in chain.from_iterable(log.raw_events for log in logs):
         for ref in raw_event.match.refs:
@@ -77,14 +77,14 @@ def _ids(logs: Sequence[LogEvents]) -> Iterator[tuple[str, str]]:
 
 
 def _span(logs: Sequence[LogEvents]) -> tuple[int, int]:
-    """From when until when the logs of a folder are, by clocks of their own."""
+    """Return begin and end of the logs of a folder, with separate clocks."""
     clocks = set_clocks(logs)
     spans = [clocks[log.source].span(log.raw_events) for log in logs if log.raw_events]
     return min((begins for begins, _ in spans), default=0), max((ends for _, ends in spans), default=0)
 
 
 def _joined(names: Mapping[str, set[tuple[str, str]]], spans: Mapping[str, tuple[int, int]]) -> Mapping[str, str]:
-    """By folder the first of those that share names at one time, directly or by way of others."""
+    """Return for each folder the first of those that share names at one time, directly or through others."""
     first = {folder: folder for folder in names}
 
     def root(folder: str) -> str:

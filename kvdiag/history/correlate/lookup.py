@@ -1,4 +1,4 @@
-"""What a person calls a pod or volume → its timeline."""
+"""Find the timeline of a pod, volume or node by any of its names."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ SHORTEST_PREFIX = 4
 
 
 def look_up(history: History, kind: SubjectKind, ref: str) -> list[Timeline]:
-    """The subjects of a kind that are called `ref`: by any of their names, else by the beginning of one.
+    """Return the subjects of a kind with the name `ref`, else those with a name that begins with it.
 
-    More than one when the name is no identity: a pod that was made anew keeps its name. In order of their first event.
+    There may be several, since a recreated pod keeps its name. In order of their first event.
     """
     timelines = sorted(
         (t for t in history.timelines.values() if t.subject.kind is kind and t.events), key=lambda t: t.events[0].time
@@ -28,7 +28,7 @@ def look_up(history: History, kind: SubjectKind, ref: str) -> list[Timeline]:
 
 
 def subject_names(history: History, kind: SubjectKind) -> list[str]:
-    """What the subjects of a kind are called, each once, in order."""
+    """Return the sorted names of the subjects of a kind."""
     silent = (
         _silent(history, {key for one, key in history.timelines if one is kind}) if kind is SubjectKind.NODE else ()
     )
@@ -37,13 +37,13 @@ def subject_names(history: History, kind: SubjectKind) -> list[str]:
 
 
 def _silent(history: History, known: AbstractSet[str]) -> Iterator[Timeline]:
-    """The nodes of which nothing is told but what befell their pods and volumes."""
+    """Yield the nodes that have only events of their pods and volumes."""
     for node in sorted({event.node for event in history.events} - known - {""}):
         yield Timeline(Entity(SubjectKind.NODE, node, node, {"node": node}), ())
 
 
 def _names(timeline: Timeline) -> Iterator[str]:
-    """Names that are the subject's own; a volume's pod and node are not."""
+    """Yield the names of the subject itself, not those of a volume's pod and node."""
     subject = timeline.subject
     yield subject.key
     yield subject.name

@@ -1,10 +1,9 @@
-"""Of which node an event is: the node whose component wrote it, or the node that a controller's line names.
+"""Find the node of each event: of the component that wrote it, or the node in a controller's line.
 
-A line may say its node (the journal's host name). Else its log does: kubelet's own words (`on node "worker-1"`), the
-layout in which the log was collected, ids that exist on one node only (pods, sandboxes, containers) and that a log of
-a known node has too, or a volume that it stages right after the controller attached it to that node.
-
-Controllers run anywhere: what kube-controller-manager, external-attacher and a driver's controller part say is of the
+A line may contain its node (the journal's host name). Otherwise its log shows it: kubelet's messages (`on node
+"worker-1"`), the layout of the collected files, ids that exist on one node only (pods, sandboxes, containers) and that
+a log of a known node also has, or a volume that it stages right after the controller attached it to that node.
+Controllers run anywhere: events of kube-controller-manager, external-attacher and a driver's controller part are of the
 node to which they attach or from which they detach. A VolumeAttachment's name is a hash of handle, driver and node.
 """
 
@@ -28,7 +27,7 @@ Places = Mapping[str, Provenance]
 
 
 def with_nodes(events: Sequence[Event], places: Places) -> list[Event]:
-    """The events, in order of time, each of its node; empty where that cannot be told."""
+    """Return the events, in order of time, with their nodes; empty if unknown."""
     of_nodes = [event for event in events if not event.is_from_controller]
     by_source = _Sources(events, of_nodes, places).names()
     local = {event.node for event in of_nodes if event.node} | set(by_source.values())
@@ -55,7 +54,7 @@ def with_nodes(events: Sequence[Event], places: Places) -> list[Event]:
 
 
 class _Scheduled:
-    """To which node the scheduler assigned each pod, and when."""
+    """The nodes to which the scheduler assigned pods, and when."""
 
     def __init__(self, events: Sequence[Event]) -> None:
         self._assignments: dict[str, list[tuple[int, str]]] = defaultdict(list)
@@ -64,27 +63,27 @@ class _Scheduled:
                 self._assignments[event.ref("pod")].append((event.time, event.ref("node")))
 
     def node(self, event: Event) -> str:
-        """The node of the pod that an event is about: the last that it was assigned to; empty if nothing tells."""
+        """Return the node to which the event's pod was last assigned; empty if unknown."""
         assigned = self._assignments.get(event.ref("pod"), ()) if self._assignments else ()
         return next((node for time, node in reversed(assigned) if time <= event.time + SECOND), "")
 
 
 def _with_node(event: Event, node: str) -> Event:
-    """The event, of that node: `_replace` takes three times as long."""
+    """Return the event with that node; `_replace` takes three times as long."""
     time, kind, component, refs, attrs, origin, _, logged, ends, count = event
     return Event(time, kind, component, refs, attrs, origin, node, logged, ends, count)
 
 
 class _Sources:
-    """The node of each log whose lines do not say it."""
+    """Finds the node of each log whose lines do not contain it."""
 
     def __init__(self, events: Sequence[Event], of_nodes: Sequence[Event], places: Places) -> None:
-        """`of_nodes` are the events that no controller wrote."""
+        """`of_nodes` are the events that are not of controllers."""
         self._events, self._of_nodes, self._places = events, of_nodes, places
         self._sources_without_node = {event.origin.source for event in of_nodes if not event.node}
 
     def names(self) -> dict[str, str]:
-        """Each of those logs with its node, where that can be told; one made up where only its being another can."""
+        """Return the node of each log, if known; a placeholder if it is only known to be another node."""
         nodes = self._by_node_refs()
         nodes = self._by_layout(nodes) | nodes
         for names in (self._by_shared_ids, self._by_attachment, self._apart):
@@ -93,7 +92,7 @@ class _Sources:
         return nodes
 
     def _by_node_refs(self) -> dict[str, str]:
-        """The node each kubelet log is of: the only one its own lines speak of."""
+        """Return the node of kubelet logs that contain only one node."""
         nodes_by_source: dict[str, set[str]] = defaultdict(set)
         for event in self._of_nodes:
             if event.component == "kubelet" and event.ref("node"):
@@ -101,7 +100,7 @@ class _Sources:
         return {source: nodes.pop() for source, nodes in nodes_by_source.items() if len(nodes) == 1}
 
     def _by_layout(self, known: Mapping[str, str]) -> dict[str, str]:
-        """The node each collected input is of: what the lines of its group call it, else what the layout calls it."""
+        """Return the node of collected inputs: by the lines of the group, else by the layout."""
         hosts: dict[str, set[str]] = defaultdict(set)
         for event in self._of_nodes:
             if event.node and (place := self._places.get(event.origin.source)) and place.group:
@@ -118,7 +117,7 @@ class _Sources:
         return {source: node for source, node in named.items() if node}
 
     def _by_shared_ids(self, known: Mapping[str, str]) -> dict[str, str]:
-        """Logs that name a pod, sandbox or container which also stands in the logs of one known node."""
+        """Return the node of logs that share a pod, sandbox or container with logs of one known node."""
         owners: dict[Ref, set[str]] = defaultdict(set)
         for event in self._of_nodes:
             if node := event.node or known.get(event.origin.source, ""):
@@ -132,7 +131,7 @@ class _Sources:
         return {source: nodes.pop() for source, nodes in seen.items() if len(nodes) == 1}
 
     def _by_attachment(self, known: Mapping[str, str]) -> dict[str, str]:
-        """Logs of a node that stages volumes just after a controller attached them to one node, each time the same."""
+        """Return the node of logs that stage volumes just after a controller attached them to that node."""
         attached = _attached(self._events)
         seen: dict[str, set[str]] = defaultdict(set)
         for event in self._unnamed(known):
@@ -141,7 +140,7 @@ class _Sources:
         return {source: nodes.pop() for source, nodes in seen.items() if len(nodes) == 1}
 
     def _apart(self, known: Mapping[str, str]) -> dict[str, str]:
-        """Beside logs of known nodes: those that name pods which none of these has are of nodes of their own."""
+        """Return placeholders for logs whose pods are in no log of a known node."""
         if not known and not any(event.node for event in self._of_nodes):
             return {}
         groups: dict[Ref, str] = {}
@@ -161,7 +160,7 @@ def _local_ids(event: Event) -> Iterator[Ref]:
 
 
 def _attached(events: Iterable[Event]) -> Mapping[str, list[tuple[int, str]]]:
-    """By volume handle, when it was attached to which node, as controllers call that."""
+    """Return for each volume handle when it was attached to which node, with the controllers' node names."""
     attached: dict[str, list[tuple[int, str]]] = defaultdict(list)
     for event in events:
         if event.kind in _ATTACHED and event.ref("node") and event.ref("volume_handle"):
@@ -170,7 +169,7 @@ def _attached(events: Iterable[Event]) -> Mapping[str, list[tuple[int, str]]]:
 
 
 def _attached_to(staged: Event, attached: Mapping[str, list[tuple[int, str]]]) -> str:
-    """The node to which the volume was attached last before it was staged."""
+    """Return the node to which the volume was last attached before it was staged."""
     before = [
         (time, node)
         for time, node in attached.get(staged.ref("volume_handle"), ())
@@ -180,7 +179,7 @@ def _attached_to(staged: Event, attached: Mapping[str, list[tuple[int, str]]]) -
 
 
 def _aliases(events: Sequence[Event], by_source: Mapping[str, str], known: set[str]) -> dict[str, str]:
-    """What drivers call nodes (`i-0abc…`) and Kubernetes does not: a volume is staged where it was attached to."""
+    """Return the nodes for drivers' node ids (`i-0abc…`): a volume is staged on the node to which it was attached."""
     calls = [e for e in events if e.kind.startswith(CONTROLLER_CALLS) and e.ref("node") not in known]
     attached = _attached(calls)
     seen: dict[str, set[str]] = defaultdict(set)
@@ -196,7 +195,7 @@ def _named_nodes(events: Iterable[Event]) -> set[str]:
 
 
 def _attachments(events: Iterable[Event], nodes: set[str]) -> dict[str, str]:
-    """The node of each VolumeAttachment whose name some volume and node of these events give."""
+    """Return the node of each VolumeAttachment whose name is the hash of a volume and node of these events."""
     attachments = {name for event in events if (name := event.ref("attachment"))}
     volumes = {(event.ref("volume_handle"), event.ref("driver")) for event in events} if attachments else set()
     named = (

@@ -1,10 +1,10 @@
-"""How far the clocks of nodes may be from the controller's, from the order in which a volume must be handed over.
+"""Bound the skew of nodes' clocks to the controller's, by the required order of operations on a volume.
 
-A node unstages before the controller detaches, and the controller has attached before the node says that it saw it:
+A node unstages before the controller detaches, and the controller attaches before the node verifies that:
 
     unstaged (node) ≤ detach started (controller)        attach succeeded (controller) ≤ attach verified (node)
 
-Each pair bounds the offset of the node's clock on one side; what all pairs leave is the estimate.
+Each pair bounds the offset of the node's clock on one side; the intersection of all bounds is the estimate.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ATTACHED = frozenset({"volume.attach.succeeded"})
 
 
 def skews(volumes: Iterable[Sequence[Event]]) -> Iterator[Skew]:
-    """The offset of each node that took part in a hand-over the controller's log shows; in microseconds."""
+    """Yield the offset of each node with a hand-over in the controller's log, in microseconds."""
     least: dict[str, list[int]] = defaultdict(list)
     most: dict[str, list[int]] = defaultdict(list)
     for events in volumes:
@@ -42,7 +42,7 @@ def skews(volumes: Iterable[Sequence[Event]]) -> Iterator[Skew]:
 def _pairs(
     events: Sequence[Event], of_node: frozenset[str], of_controller: frozenset[str]
 ) -> Iterator[tuple[str, int, int]]:
-    """(node, its time, the controller's time) of the nearest such events about one node."""
+    """Yield (node, its time, the controller's time) of the nearest such events about one node."""
     controllers: Mapping[str, list[int]] = defaultdict(list)
     for event in events:
         if event.kind in of_controller:
@@ -54,7 +54,7 @@ def _pairs(
 
 
 def offset(skew: Skew | None) -> int:
-    """The smallest offset of a node's clock that all hand-overs allow; 0 when they allow that."""
+    """Return the smallest offset of a node's clock that all hand-overs allow; 0 if they allow it."""
     if skew is None:
         return 0
     if skew.low is not None and skew.low > 0:

@@ -1,7 +1,7 @@
-"""What files beside the logs say → events at the end of what the logs say of the same things.
+"""Convert facts in snapshots (files collected with the logs) to events.
 
-Such a file tells what was true when it was collected, and rarely when that was. It is taken to be true after the last
-line that speaks of the same volume or pod, so that it neither lengthens a timeline nor stands in the middle of one.
+A snapshot shows the state when it was collected, and rarely that time. Its events get the time of the last line about
+the same volume or pod, so that they neither extend a timeline nor are in the middle of one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _IDS = frozenset({"sandbox_id", "container_id"})
 
 
 class _LogNames:
-    """What the logs speak of, by which the names in a file are made out."""
+    """The ids in the logs, with which names in a snapshot are completed."""
 
     def __init__(self, refs: Iterable[Ref], events: Sequence[Event]) -> None:
         self._ids = sorted({ref.value for ref in refs if ref.kind in _IDS})
@@ -28,7 +28,7 @@ class _LogNames:
                 self._uids_by_pod[pod].add(uid)
 
     def resolved(self, fact: SnapshotFact) -> SnapshotFact:
-        """Give ids in full where crictl cut them, and for a pod's name its UID, if only one pod had that name."""
+        """Return the fact with ids that crictl shortened in full, and a pod's UID if only one pod had the name."""
         if not any(ref.kind in _IDS for ref in fact.refs):
             return fact
         refs = [Ref(ref.kind, self._whole(ref.value)) if ref.kind in _IDS else ref for ref in fact.refs]
@@ -39,14 +39,14 @@ class _LogNames:
         return fact._replace(refs=tuple(refs))
 
     def _whole(self, identity: str) -> str:
-        """Give the only id that begins so; the same when none or several do."""
+        """Return the only id with this prefix; the prefix if none or several match."""
         at = bisect_left(self._ids, identity)
         found = {one for one in self._ids[at : at + 2] if one.startswith(identity)}
         return found.pop() if len(found) == 1 else identity
 
 
 def snapshot_events(snapshots: Sequence[Snapshot], events: Sequence[Event]) -> Iterator[Event]:
-    """Give an event for each fact; `events` are those of the logs."""
+    """Yield an event for each fact; `events` are those of the logs."""
     if not snapshots:
         return
     last: dict[Ref, int] = {}

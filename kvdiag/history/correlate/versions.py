@@ -1,4 +1,4 @@
-"""Versions as the logs tell them: printed at start, or between the lines, by wordings that only some versions use."""
+"""Versions in the logs: printed at start, in files, or inferred from wordings of only some versions."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ BANNERS = ("kubelet.started", "runtime.started")  # of the component that prints
 
 
 def printed(events: Sequence[Event]) -> Iterator[SeenVersion]:
-    """Each version a component of a node printed, from when on; drivers go by their own name.
+    """Yield each version that a component of a node printed, with its time; drivers have their own name.
 
-    What a file says of a version counts where the component did not print it.
+    A version in a file is used if the component did not print one.
     """
     found: dict[tuple[str, str], list[SeenVersion]] = {}
     from_files: dict[tuple[str, str], SeenVersion] = {}
@@ -59,14 +59,14 @@ def _component(event: Event, drivers: Mapping[str, str]) -> str:
 
 
 def _driver_named(component: str, known: AbstractSet[str]) -> str:
-    """The driver of the logs that a text calls `Hostpath CSI driver`; the same where none or several fit."""
+    """Return the driver for a text such as `Hostpath CSI driver`; the text itself if none or several match."""
     called = component.removesuffix(DRIVER_SUFFIX).lower()
     fit = [driver for driver in known if called in driver.split(".")] if component.endswith(DRIVER_SUFFIX) else []
     return fit[0] if len(fit) == 1 else component
 
 
 def inferred(spans: Mapping[str, Iterable[str]]) -> Iterator[SeenVersion]:
-    """For each component what the ranges of all its wordings have in common; nothing when they contradict."""
+    """Yield for each component the intersection of the ranges of its wordings, if it is not empty."""
     for component, ranges in sorted(spans.items()):
         common = reduce(intersection, (read_range(text) for text in sorted(set(ranges))))
         if common:

@@ -1,12 +1,12 @@
-"""What logs say of the year and the zone that klog and syslog do not write, the strongest evidence first.
+"""Evidence in logs for the year and the zone that klog and syslog do not write, the strongest first.
 
     -- Logs begin at Fri 2022-03-04 06:20:01 UTC, end at … --          the journal's own header: from when until when
     Mar 04 12:00:00 host containerd[811]: time="2022-03-04T06:30:00.1Z" …        a dated line within: year and zone
     … No retries permitted until 2024-07-15 03:51:36.05 +0000 UTC m=+881         a time in a message: year and zone
 
-A log that says nothing of itself has the year in which it lies nearest to those that do, since logs are collected
-together; only if none does, the date of its file counts. A zone is the host's: it holds for all that the host's own
-programs wrote, and says nothing of what runs in containers.
+A log without evidence has the year in which it is nearest to logs with evidence, since logs are collected together;
+only if there are none, the date of its file is used. A zone is the host's: it applies to all programs of the host, and
+not to containers.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from kvdiag.base.regex import lazy_regex
 from kvdiag.history.ingest.log_events import LogEvents
 
 QUARTER = 15 * MINUTE
-NEAR_LOGS = 30 * DAY  # between logs of which one lends the other its year without a doubt
-WEAK = 5  # from this strength on a log's own word gives way to stronger words of other logs
+NEAR_LOGS = 30 * DAY  # between two logs, of which one gets the other's year without doubt
+WEAK = 5  # from this strength on, stronger evidence of other logs is used instead
 _HALVES = ("-09:30", "-03:30", "+03:30", "+04:30", "+05:30", "+05:45", "+06:30", "+08:45", "+09:30", "+10:30", "+12:45")
 _MOMENT = lazy_regex(
     r"((?:19|20|21)\d\d)-(0[1-9]|1[0-2])-(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))? ([+-])(\d\d)(\d\d)"
@@ -46,7 +46,7 @@ HOSTS = frozenset({"kubelet", "containerd", "crio", "kernel"})  # programs that 
 
 
 class Year(NamedTuple):
-    """The year of a log's first line, how it is known, and how well: a lower number is better."""
+    """The year of a log's first line, its evidence, and the strength: a lower number is better."""
 
     year: int
     how: str
@@ -59,17 +59,17 @@ def _offset(text: str) -> int:
 
 
 ZONES = frozenset([*(hour * HOUR for hour in range(-12, 15)), *map(_offset, _HALVES), _offset("+13:45")])
-"""Every offset from UTC that some country has, in microseconds."""
+"""Every offset from UTC of any country, in microseconds."""
 
 
 def as_zone(offset: int) -> int | None:
-    """The zone that an offset is, give or take two minutes; None for what is no zone."""
+    """Return the zone within two minutes of an offset; None if there is none."""
     zone = round(offset / QUARTER) * QUARTER
     return zone if zone in ZONES and abs(zone - offset) <= 2 * MINUTE else None
 
 
 def stated_year(log: LogEvents, turns: YearRollovers) -> Year | None:
-    """What a log says of the year of its first line."""
+    """Return the strongest evidence in a log for the year of its first line."""
     return min(_stated_years(log, turns), key=lambda candidate: candidate.strength, default=None)
 
 
@@ -92,7 +92,7 @@ def _stated_years(log: LogEvents, turns: YearRollovers) -> Iterator[Year]:
 
 
 def _year_within(log: LogEvents, begins: int, ends: int) -> int | None:
-    """The first year in which a log's first line lies within what its journal holds."""
+    """Return the first year in which a log's first line is in the time range of its journal."""
     first = _first_yearless(log)
     years = range(to_datetime(begins).year, to_datetime(ends).year + 1)
     fitting = (year for year in years if begins - DAY <= in_year(first, year) <= ends + 2 * DAY)
@@ -100,14 +100,14 @@ def _year_within(log: LogEvents, begins: int, ends: int) -> int | None:
 
 
 def _first_yearless(log: LogEvents) -> int:
-    """The stamp of a log's first line without a year, or of its first line."""
+    """Return the stamp of a log's first line without a year, or of its first line."""
     if log.first is not None and is_yearless(log.first):
         return log.first
     return next((one.stamp for one in log.raw_events if is_yearless(one.stamp)), last_yearless(log))
 
 
 def stated_zone(log: LogEvents) -> tuple[int, str] | None:
-    """What a log says of its zone, in microseconds east of UTC, and how."""
+    """Return a log's zone by its own evidence, in microseconds east of UTC, and the evidence."""
     ahead = Counter(
         zone
         for outer, inner in log.wrapped
@@ -119,19 +119,19 @@ def stated_zone(log: LogEvents) -> tuple[int, str] | None:
 
 
 def is_host_log(log: LogEvents) -> bool:
-    """Whether a log was written in the zone of its host: by a program of the host, or through its journal."""
+    """Return whether a log was written in the zone of its host: by a program of the host, or through its journal."""
     return log.process.carrier.startswith(("journal", "syslog")) or log.component in HOSTS
 
 
 def host_of(log: LogEvents) -> str:
-    """What tells the host of a log: the group it was collected in, or the name its lines have."""
+    """Return the host of a log: the group in which it was collected, or the name in its lines."""
     return log.place.group or log.process.node
 
 
 def year_beside(last: int, spans: Iterable[tuple[int, int]], *, at_any_distance: bool = False) -> int | None:
-    """The year in which a log's last line lies nearest to logs whose dates are known; None when all are far.
+    """Return the year in which a log's last line is nearest to logs with known dates; None if all are far.
 
-    At any distance it is the last year in which that line is not later than those logs.
+    With `at_any_distance`, return the last year in which that line is not later than those logs.
     """
     known = list(spans)
     if not known or not is_yearless(last):
@@ -149,7 +149,7 @@ def year_beside(last: int, spans: Iterable[tuple[int, int]], *, at_any_distance:
 
 
 def year_of_file(log: LogEvents, last: int) -> tuple[int, str]:
-    """The year of a log's last line by the date of its file: no line is younger."""
+    """Return the year of a log's last line by the date of its file: no line is newer."""
     modified = log.modified
     moment = datetime.fromtimestamp(modified, UTC) if modified is not None else datetime.now(UTC)
     year = moment.year
@@ -159,14 +159,14 @@ def year_of_file(log: LogEvents, last: int) -> tuple[int, str]:
 
 
 def last_yearless(log: LogEvents) -> int:
-    """The stamp of a log's last line without a year, or of its last line."""
+    """Return the stamp of a log's last line without a year, or of its last line."""
     if log.last is not None and is_yearless(log.last):
         return log.last
     return log.raw_events[-1].stamp if log.raw_events else 0
 
 
 def dated_span(log: LogEvents) -> tuple[int, int] | None:
-    """From when to when a log's lines are that write their date in full."""
+    """Return begin and end of a log's lines with full dates."""
     stamps = [stamp for stamp in (log.first, log.last) if stamp is not None and _is_dated(stamp)]
     stamps = stamps or [raw_event.stamp for raw_event in log.raw_events if _is_dated(raw_event.stamp)]
     return (min(stamps), max(stamps)) if stamps else None
@@ -177,13 +177,13 @@ def _is_dated(stamp: int) -> bool:
 
 
 def _nearest_year(outer: int, inner: int) -> int:
-    """The year in which a year-less stamp lies nearest to a dated one."""
+    """Return the year in which a year-less stamp is nearest to a dated one."""
     year = to_datetime(inner).year
     return min((year - 1, year, year + 1), key=lambda one: abs(in_year(outer, one) - inner))
 
 
 class _DatedRetry(NamedTuple):
-    """A year-less stamp whose line also says the full time with its zone."""
+    """A year-less stamp whose line also contains a full time with its zone."""
 
     line: int
     year: int
@@ -191,9 +191,9 @@ class _DatedRetry(NamedTuple):
 
 
 def _dated_retries(log: LogEvents) -> Iterator[_DatedRetry]:
-    """From `No retries permitted until 2024-07-15 03:51:36.05 +0000 UTC m=+881`: later than its line, but not much.
+    """Yield the first line with `No retries permitted until 2024-07-15 03:51:36.05 +0000 UTC m=+881`.
 
-    The first such line counts.
+    That time is shortly after the line's.
     """
     for raw_event in log.raw_events:
         text = raw_event[1].attr("retry_at")
@@ -206,16 +206,16 @@ def _dated_retries(log: LogEvents) -> Iterator[_DatedRetry]:
 
 
 def retry_moment(attrs: Mapping[str, str]) -> re.Match[str] | None:
-    """The moment until which nothing is tried again, if a line says it in full."""
+    """Match the time of the next retry, if a line contains it in full."""
     return _MOMENT.match(attrs.get("retry_at", ""))
 
 
 def naive_utc(found: re.Match[str]) -> int:
-    """A moment as if it were UTC, without its fraction."""
+    """Return a time as if it were UTC, without its fraction."""
     parts = [int(found[n]) for n in range(1, 7)]
     return calendar.timegm((*parts, 0, 0, 0)) * SECOND
 
 
 def utc_offset(found: re.Match[str]) -> int:
-    """How far east of UTC a moment was told."""
+    """Return the zone of a time in microseconds east of UTC."""
     return _offset(f"{found[8]}{found[9]}:{found[10]}")
