@@ -1,4 +1,4 @@
-"""Words from a log made safe to show: nothing that moves a cursor, reverses text, or opens a door.
+"""Make text from a log safe to print: no control characters, no bidirectional text, no commands for CI systems.
 
 Everything in a log is hostile: a pod's name may clear the screen, a driver may print its secrets, and a line may be a
 command to the CI that prints it: `::set-output name=x::y` of GitHub at the beginning of a line, which wrapping may make
@@ -21,13 +21,13 @@ _COMMAND = lazy_regex(r"#(?=#\w{0,20}\[)|:(?=:[A-Za-z][\w-]{0,40}(?: [^:\n]{0,40
 
 
 class SafeText(str):
-    """Text that may be shown: secrets are redacted, control characters are escaped. Only this module makes it."""
+    """Text that is safe to print: secrets redacted, control characters escaped. Only this module creates it."""
 
     __slots__ = ()
 
 
 def clean(text: str, *, redact: bool = True, newlines: bool = False) -> SafeText:
-    """Text safe for a terminal: control and direction characters shown as escapes, secrets redacted.
+    """Return text that is safe for a terminal: control and direction characters escaped, secrets redacted.
 
     `newlines` keeps line ends, for text of our own that has log words in it.
     """
@@ -51,7 +51,7 @@ def shortened(text: SafeText, most: int) -> SafeText:
 
 
 def excerpt(text: SafeText, most: int, about: str) -> SafeText:
-    """At most so many characters around the first place of `about`, or the beginning and the end where that is not."""
+    """Return at most `most` characters around the first `about`; without it, the beginning and the end."""
     at = text.find(about) if about else -1
     if len(text) <= most or at < most // 2 or at > len(text) - most // 2:
         return shortened(text, most)
@@ -59,13 +59,13 @@ def excerpt(text: SafeText, most: int, about: str) -> SafeText:
 
 
 def json_safe(text: str) -> str:
-    """JSON whose strings hold no control or direction characters as they are; its own line ends stay."""
+    """Escape control and direction characters in JSON; its own line ends are kept."""
     text = _CONTROL.sub(lambda found: found[0] if found[0] == "\n" else _units(found[0]), text)
     return _COMMAND.sub(lambda found: _units(found[0]), text) if "##" in text else text
 
 
 def _units(character: str) -> str:
-    """A character as JSON escapes it, in units of UTF-16."""
+    """Return a character as JSON escapes it, in UTF-16 code units."""
     written = character.encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{written[at : at + 4]}" for at in range(0, len(written), 4))
 

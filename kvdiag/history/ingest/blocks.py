@@ -1,4 +1,4 @@
-"""An input as legible blocks of lines, one line an entry, whatever it was when it came; for all that read inputs."""
+"""Read an input of any format as blocks of repaired lines, with one line per entry."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ class Input(Protocol):
 
     @property
     def name(self) -> str:
-        """What the user calls it."""
+        """Return the name that the user gave."""
 
     @property
     def modified(self) -> float | None:
-        """Seconds since 1970, when it has a date."""
+        """Return its date in seconds since 1970, if it has one."""
 
     @property
     def is_named(self) -> bool:
-        """Whether the user named it, and it was not only found in a folder or an archive."""
+        """Return whether the user named it; False if it was found in a folder or an archive."""
 
     @property
     def place(self) -> Provenance:
-        """Of which node and container it is, where its path says so."""
+        """Return node and container according to the path."""
 
     def open(self) -> AbstractContextManager[ByteSource]:
-        """Its bytes from the beginning."""
+        """Open its bytes from the beginning."""
 
 
 def read_blocks(
@@ -50,11 +50,11 @@ def read_blocks(
     begins: Callable[[bytes], bool] | None = None,
     most: int = HEAD,
 ) -> Iterator[Block]:
-    """Give the blocks of an input. What breaks on the way is told to `problem`.
+    """Yield the blocks of an input. Errors go to `problem`.
 
-    Where lines were rewritten, `line_map` receives for each the line of the input it stands for; none where none
-    was. What the input is, its first bytes tell, up to `most`: of one that still grows, those that are at hand.
-    Nothing is given of a private key that spreads over lines: a line of one cannot be told by itself.
+    If lines are rewritten, `line_map` receives the line number in the input of each. The format is detected by the
+    first bytes, up to `most`; of an input that still grows, by those that are available. Private keys with many lines
+    are redacted here, since a single line of one cannot be recognized later.
     """
     text_repair = TextRepair()
     try:

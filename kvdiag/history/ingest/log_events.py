@@ -1,4 +1,4 @@
-"""What one source said, before it is compared with the others."""
+"""The raw events of one source, before sources are correlated."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from kvdiag.events.timestamp_reader import Process
 from kvdiag.formats.authors import DRIVER, SIDECARS, Attribution, byline, program_in_name
 from kvdiag.model.provenance import NO_PROVENANCE, Provenance
 
-# Names that several logs have for the same thing, at about the same time, and that exist on one node only.
+# Kinds of refs that several logs have for one subject at about the same time, and that exist on one node only.
 SHARED = frozenset({"sandbox_id", "container_id", "target_path", "attachment"})
 
 
 def count_components(raw_events: Iterable[RawEvent]) -> Counter[str]:
-    """How often each component spoke; calls are told by several."""
+    """Return the number of events of each component, without calls, which several components log."""
     matched = [raw_event[1].entry for raw_event in raw_events]
     entries, entry_counts = {id(entry): entry for entry in matched}, Counter(map(id, matched))
     counts = Counter[str]()
@@ -29,17 +29,16 @@ def count_components(raw_events: Iterable[RawEvent]) -> Counter[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class LogEvents:
-    """One input's raw_events in line order, on the input's own clock.
+    """The raw events of one log in order of lines, on the log's own clock.
 
     `first` and `last` are the stamps of the first and last line that has a time (microseconds, maybe year-less).
-    `preamble_year` is what a klog file's header says, `journal_span` the days on which the journal begins and ends, as
-    its header says, `said_year` what a line near the beginning says in its message, `said_days` the days that lines
-    near the beginning name with their year; `wrapped` are the first dated lines in a carrier that writes no year:
-    (year-less stamp of the carrier, microseconds UTC of the line). `input` is the file or archive member that the log
-    is in, `is_named` whether the user named it. `modified` is the file's date in seconds since 1970; `place` what its
-    path says of its node and container. `evicted` counts, by component, what was said and is no longer among the
-    raw_events. `process` wrote the first line with a time. `damaged` are stretches of lines, first and last, in which
-    some are not legible.
+    `preamble_year` is the year in a klog file's header, `journal_span` the first and last day in a journal's header,
+    `message_year` the year in a message near the beginning, `mentioned_days` the days with a year in lines near the
+    beginning; `wrapped` are the first dated lines in a carrier without a year: (year-less stamp of the carrier,
+    microseconds UTC of the line). `input` is the file or archive member of the log, `is_named` whether the user named
+    it. `modified` is the file's date in seconds since 1970; `place` is its node and container according to the path.
+    `evicted` counts evicted events by component. `process` wrote the first line with a time. `damaged` are ranges of
+    lines, first and last, that are partly unreadable.
     """
 
     source: str
@@ -63,19 +62,19 @@ class LogEvents:
     damaged: tuple[tuple[int, int], ...] = ()
 
     def filtered(self, is_kept: Callable[[RawEvent], bool]) -> LogEvents:
-        """The same with some of its raw_events."""
+        """Return this log with only some of its raw events."""
         kept = [raw_event for raw_event in self.raw_events if is_kept(raw_event)]
         evicted = Counter(self.evicted) + (count_components(self.raw_events) - count_components(kept))
         return replace(self, raw_events=kept, evicted=evicted)
 
     @cached_property
     def attribution(self) -> Attribution:
-        """Who wrote its lines."""
+        """Return the attribution of its lines."""
         return Attribution(byline(self.source, self.place), self.component)
 
     @cached_property
     def component(self) -> str:
-        """Who mostly speaks here: by what was recognised, else by the container's or input's name."""
+        """Return the component of most events; without events, that in the container's or input's name."""
         named = program_in_name(self.place.container or self.source)
         counts = Counter(self.evicted) + count_components(self.raw_events)
         if named in counts:
@@ -83,7 +82,7 @@ class LogEvents:
         most_common = counts.most_common(1)[0][0] if counts else ""
         if (
             most_common == DRIVER or not most_common
-        ):  # sidecars print a driver's words: what it is called, what it was asked
+        ):  # sidecars print a driver's messages: decide by the log's name, then by calls
             sidecar = named if named in SIDECARS else ""
             calls = DRIVER if any(s.match.entry.is_call for s in self.raw_events) else ""
             return sidecar or most_common or calls or named

@@ -1,4 +1,4 @@
-"""One input → its logs, one for each log it holds, and how they were read."""
+"""Read the logs in one input."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ from kvdiag.model.provenance import NO_PROVENANCE, Provenance
 if TYPE_CHECKING:
     from kvdiag.events.snapshots.fact import SnapshotFact
 
-ENDS = 300  # lines at either end of an input in which its first and last time are looked for
+ENDS = 300  # lines at either end of an input that are searched for its first and last time
 PREAMBLE = 8
-DATED_WITHIN = 8_000  # lines in which a line that says its own date is looked for
-# Both begin with what the regex engine looks for as one literal; that it begins a line is asked afterwards.
+DATED_WITHIN = 8_000  # lines that are searched for one with its own date
+# Both begin with a literal that the regex engine searches fast; the begin of the line is checked afterwards.
 _DMESG_DAY = lazy_regex(rb"\[(?<![^\n]\[)[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d (?P<year>20\d\d)\] ")
 _DAY = rb"\b(20\d\d)-([01]\d)-([0-3]\d)(?!\d)"
 _JOURNAL = lazy_regex(
     rb"-- (?<![^\n]-- )(?:Logs begin|Journal begins) at [^\n]{0,8}" + _DAY + rb"[^\n]{1,30}, ends? at [^\n]{0,8}" + _DAY
 )
 _NAMED_DAY = lazy_regex(_DAY)
-MOST_DAYS = 32  # that lines of a log name
+MOST_DAYS = 32  # that are collected from the lines of a log
 # `   Active: active (running) since Mon 2023-08-21 15:34:07 CST; 3 months 7 days ago`, as systemctl prints it.
 _SINCE = lazy_regex(
     rb" Active: [^\n]{1,60} since [A-Z][a-z]{2} (?P<since>\d{4}-\d\d-\d\d) [^\n;]{1,40}; (?P<ago>[^\n]{1,60}) ago"
@@ -66,12 +66,12 @@ Progress = Callable[[str, int], None]
 
 
 class BlockListener(Protocol):
-    """Hears each block of a log beside the recogniser; `faults` are its own, each with the first line it cost."""
+    """Receives each block of a log besides the recogniser; `faults` are bugs in it, by first skipped line."""
 
     faults: dict[str, int]
 
     def add_block(self, block: Block, line_of: Callable[[int], int]) -> None:
-        """The next block; `line_of` gives the line of the input that a line of it stands for, as long as it is read."""
+        """Add the next block; `line_of` maps its lines to line numbers of the input, until the next block."""
 
 
 class TextInput(NamedTuple):
@@ -84,12 +84,12 @@ class TextInput(NamedTuple):
     is_named: bool = True
 
     def open(self) -> BytesIO:
-        """The bytes."""
+        """Open the text as a reader of bytes."""
         return BytesIO(self.data)
 
 
 class LogRead(NamedTuple):
-    """What an input said, how much of it was understood, and what commands printed between its lines."""
+    """The result of reading a log: its events, the survey of its lines, and facts in output of commands."""
 
     log: LogEvents
     survey: Surveyed
@@ -98,10 +98,10 @@ class LogRead(NamedTuple):
 
 
 def begins_record(line: bytes) -> bool:
-    """Whether a line begins a record of a known format; blocks are cut before such a line.
+    """Return whether a line begins a record of a known format; blocks end before such a line.
 
-    Not before a crash dump: it has no time of its own but that of the line above. Nor before an indented line: a value
-    of many lines may hold any text.
+    Not before a crash dump, whose time is that of the line above. Not before an indented line, since a value of many
+    lines may contain any text.
     """
     return classify(line) == "head" and not is_start(line) and peel_to_indent(line) is None
 
@@ -114,10 +114,9 @@ def read_source(
     progress: Progress,
     hooks: Hooks | None = None,
 ) -> Iterator[LogRead]:
-    """Scan one input from end to end, and give each log in it: most hold one. Always gives one, if of no lines.
+    """Scan one input, and yield each log in it. Most contain one; an empty input yields one without lines.
 
-    What broke on the way is told to `problem`; what was read until then counts. `hooks` are what else is done with
-    each log.
+    Errors go to `problem`; the lines before them are used. `hooks` are called for each log.
     """
     line_map, hooks = LineMap(), hooks or Hooks()
     has_log = False
@@ -143,7 +142,7 @@ def read_source(
 
 
 def _read_blocks(log: LogReader, blocks: Iterable[Block], hooks: Hooks, problem: Callable[[InputError], None]) -> None:
-    """Read the blocks of one log; a fault of kvdiag costs a line, or what follows in this log, and is a problem."""
+    """Read the blocks of one log; a bug in kvdiag skips a line or the rest of this log, and is reported."""
     with skip_faults(log.input, problem):
         listener = hooks.make_listener(log.name) if hooks.make_listener is not None else None
         for block in blocks:
@@ -159,7 +158,7 @@ class LogReader:
     """One log as it is read, block by block."""
 
     def __init__(self, name: str, source: Input, vocabulary: Vocabulary, scanner: Scanner, line_map: LineMap) -> None:
-        """`name` is what the log is called in reports; `line_map` has the lines of the input where it was rewritten."""
+        """`name` is the log's name in reports; `line_map` has the line numbers of a rewritten input."""
         self.name, self._source, self._vocabulary, self._line_map = name, source, vocabulary, line_map
         self._scanner = scanner
         self._place = section_provenance(name.removeprefix(source.name), source.place)
@@ -174,24 +173,24 @@ class LogReader:
         self._journal: tuple[int, int] | None = None
         self._mentioned_days: dict[int, None] = {}
         self._begins = self._ends = 0
-        self.faults: dict[str, int] = {}  # of kvdiag itself, each with the first line of the input that it cost
+        self.faults: dict[str, int] = {}  # bugs in kvdiag, each with the first skipped line of the input
         self._evicted = Counter[str]()
         self._damage = Damage()
-        self._weight, self._weighed = MemoryEstimate(), (0, 0)  # and of how many events and lines of calls it is
+        self._weight, self._weighed = MemoryEstimate(), (0, 0)  # and the number of events and lines of calls in it
 
     @property
     def input(self) -> str:
-        """The name of the input that the log is in."""
+        """Return the name of the log's input."""
         return self._source.name
 
     @property
     def size(self) -> int:
-        """How many events and lines of calls are kept."""
+        """Return the number of events and lines of calls in memory."""
         return len(self._recogniser.raw_events) + len(self._recogniser.rpc_lines)
 
     @property
     def load(self) -> Load:
-        """What they take; each is weighed once."""
+        """Return their estimated memory; each is added once."""
         recogniser = self._recogniser
         self._weight.add(recogniser.raw_events[self._weighed[0] :])
         self._weight.add_rpc_lines(recogniser.rpc_lines[self._weighed[1] :])
@@ -199,7 +198,7 @@ class LogReader:
         return self._weight.load
 
     def add(self, block: Block, listener: BlockListener | None = None) -> None:
-        """Take the next block of the log up."""
+        """Read the next block of the log."""
         if self._tail is None:
             self._begins = block.first_line
             self._year = _preamble_year(block)
@@ -223,11 +222,11 @@ class LogReader:
         self._line_map.forget(self._ends, self._lines_since(block.first_line))
 
     def end(self) -> None:
-        """No block follows."""
+        """Finish the survey after the last block."""
         self.survey.close()
 
     def result(self) -> LogRead:
-        """What was read so far."""
+        """Return the events and the survey of the blocks read so far."""
         recogniser = self._recogniser
         raw_events = _placed([*recogniser.raw_events, *_calls(recogniser.rpc_lines, self._vocabulary)], self._line_map)
         raw_events.sort(key=lambda raw_event: raw_event.line)
@@ -258,7 +257,7 @@ class LogReader:
         return LogRead(log, self.survey.result, recogniser.recognised, self.survey.facts)
 
     def evict(self, is_kept: Callable[[RawEvent], bool], is_new: Callable[[RpcLine], bool]) -> None:
-        """Keep some events, and the lines of calls that are new; the calls of the others are events from now on."""
+        """Evict events, and the lines of old calls, which become events; keep those that the predicates accept."""
         recogniser = self._recogniser
         new = [line for line in recogniser.rpc_lines if is_new(line)]
         lines = {line.line for line in new}
@@ -273,7 +272,7 @@ class LogReader:
         self._weight, self._weighed = MemoryEstimate(), (0, 0)
 
     def _lines_since(self, line: int) -> Iterator[int]:
-        """The lines after this one that tell something, the last first."""
+        """Yield the lines after this one that have an event or a call, the last first."""
         recogniser = self._recogniser
         yield from takewhile(lambda number: number > line, (one.line for one in reversed(recogniser.raw_events)))
         yield from takewhile(lambda number: number > line, (one.line for one in reversed(recogniser.rpc_lines)))
@@ -283,10 +282,10 @@ ListenerFactory = Callable[[str], BlockListener]
 
 
 class Hooks(NamedTuple):
-    """What is done with a log while it is read.
+    """Callbacks while a log is read.
 
-    `evict` is called after each block, as the log may have grown too long to be kept whole; what `listen` gives for the
-    name of a log hears its blocks as well.
+    `evict` is called after each block, to limit the memory; `make_listener` returns for the name of a log a listener
+    that receives its blocks.
     """
 
     evict: Callable[[LogReader], None] | None = None
@@ -294,14 +293,14 @@ class Hooks(NamedTuple):
 
 
 def _with_progress(blocks: Iterable[Block], name: str, progress: Progress) -> Iterator[Block]:
-    """The blocks, each told to `progress` when it has been read."""
+    """Yield the blocks, and report each to `progress` after it was read."""
     for block in blocks:
         yield block
         progress(name, len(block.data))
 
 
 def _calls(rpc_lines: Sequence[RpcLine], vocabulary: Vocabulary) -> Iterable[RawEvent]:
-    """The calls of a log, if it tells of any."""
+    """Return the events of a log's calls, if there are any."""
     if not rpc_lines:
         return ()
     from kvdiag.events.rpc_calls import calls
@@ -310,27 +309,27 @@ def _calls(rpc_lines: Sequence[RpcLine], vocabulary: Vocabulary) -> Iterable[Raw
 
 
 def _placed(raw_events: list[RawEvent], line_map: LineMap) -> list[RawEvent]:
-    """Raw events at the lines of the input, where entries of many lines were read as one."""
+    """Return the raw events with the line numbers of the input, if it was rewritten."""
     if not line_map.last:
         return raw_events
     return [raw_event._replace(line=line_map.input_line(raw_event.line)) for raw_event in raw_events]
 
 
 def _edge(block: Block, recogniser: Recogniser, *, backwards: bool) -> tuple[int | None, Process]:
-    """The time of the first or last line of a block that has one, and who wrote that line."""
-    data = block.data.strip(b"\n")  # blank lines stand for what came before a log
+    """Return the time and the process of the first or last line of a block with a time."""
+    data = block.data.strip(b"\n")  # blank lines replace text before a log
     lines = data.split(b"\n", ENDS)[:ENDS] if not backwards else data.rsplit(b"\n", ENDS)[-ENDS:][::-1]
     timed_lines = (recogniser.stamper.read(line) for line in lines if line and classify(line) == "head")
     return next(((one.stamp, one.process) for one in timed_lines if one.stamp is not None), (None, UNKNOWN_PROCESS))
 
 
 def _message_year(block: Block) -> int | None:
-    """The year in a line that says its own day in full: `I0917 10:02:19.1 … podCreationTimestamp="2024-09-17 …`."""
+    """Return the year of a line with its own date: `I0917 10:02:19.1 … podCreationTimestamp="2024-09-17 …`."""
     return _year_in(_MESSAGE_DAY, block) or _year_in(_DMESG_DAY, block)
 
 
 def _mentioned_days(block: Block, most: int) -> Iterator[int]:
-    """The first days, at most so many, that lines of a block name with their year, and when a status was asked."""
+    """Yield up to `most` dates in a block, and the day of a `systemctl status` in it."""
     if most > 0 and (status_day := _status_day(block)) is not None:
         yield status_day
     found: dict[bytes, None] = {}
@@ -342,7 +341,7 @@ def _mentioned_days(block: Block, most: int) -> Iterator[int]:
 
 
 def _status_day(block: Block) -> int | None:
-    """The day on which `systemctl status` was asked: that since which a unit is in its state, and how long that is."""
+    """Return the day on which `systemctl status` ran: the day since which a unit is in its state, plus the age."""
     found = _SINCE.search(block.data)
     since = rfc3339(found["since"] + b"T00:00Z") if found else None
     if found is None or since is None:
@@ -351,7 +350,7 @@ def _status_day(block: Block) -> int | None:
 
 
 def _journal_span(block: Block) -> tuple[int, int] | None:
-    """The days on which a journal begins and ends, as its header says: what was asked for lies between them."""
+    """Return the first and last day in a journal's header; the printed lines are between them."""
     found = _JOURNAL.search(block.data)
     days = [rfc3339(b"-".join(found.groups()[at : at + 3]) + b"T00:00Z") for at in (0, 3)] if found else []
     return (days[0], days[1]) if days and days[0] is not None and days[1] is not None else None
@@ -363,7 +362,7 @@ def _year_in(pattern: re.Pattern[bytes], block: Block) -> int | None:
 
 
 def _preamble_year(block: Block) -> int | None:
-    """The year in `Log file created at: 2024/07/15 03:49:33`, the only one a klog file has."""
+    """Return the year in `Log file created at: 2024/07/15 03:49:33`, the only one in a klog file."""
     for line in block.data.split(b"\n", PREAMBLE)[:PREAMBLE]:
         entry = preamble(line)
         if entry and entry[0] == "Log file created at" and entry[1][:4].isdecimal():

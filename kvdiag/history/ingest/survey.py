@@ -1,7 +1,7 @@
-"""How much of an input is understood: every line of its first blocks and of the last, then one block in 48.
+"""Survey how many lines of an input have a known format: all of the first blocks and the last, then one block in 48.
 
-Analysis looks only at lines the scanner hits. A file of another kind, or one whose second half is damaged, would look
-healthy; classifying a sample of all lines (0.5 µs each) makes it show.
+The analysis reads only lines with hits. An unknown format, or a damaged second half of a file, would not be noticed
+without classifying a sample of all lines (0.5 µs each).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kvdiag.events.snapshots.fact import SnapshotFact
     from kvdiag.events.snapshots.outputs import CommandOutput
 
-WHOLE = 4  # blocks that are looked at in full before sampling begins
+WHOLE = 4  # blocks that are classified completely before sampling begins
 EVERY = 48
 LOOKED_AT = 16  # lines of a block whose format is read
 # How the output of a command begins of which `kvdiag.events.snapshots.outputs` reads facts.
@@ -32,7 +32,7 @@ _PRINTED = lazy_regex(
 
 
 class Surveyed(NamedTuple):
-    """What was seen of an input: 200 bytes to keep of each, where the counts take 2 KB, and a bundle has 100,000 logs.
+    """The result of a survey, in 200 bytes; the counters take 2 KB, and a bundle may have 100,000 logs.
 
     `records` and `unread` are lines, scaled to the whole input where it was `sampled`; `format` is the commonest body
     inside its carrier, such as `journal-short/klog`, and `node` the host that its lines name most, or empty.
@@ -48,7 +48,7 @@ class Surveyed(NamedTuple):
 
 
 class Survey:
-    """Counts over the blocks looked at, scaled to the whole input by `scaled`."""
+    """Counts lines by class and format in the sampled blocks; `scaled` extrapolates to the whole input."""
 
     def __init__(self, *, is_bare: bool = False, line_of: Callable[[int], int] = int) -> None:
         """`is_bare` when each line is a record though it is in no format, as dmesg prints them without times.
@@ -64,7 +64,7 @@ class Survey:
         self._skipped: Block | None = None
 
     def add(self, block: Block) -> None:
-        """The next block of the input."""
+        """Add the next block of the input."""
         self.lines += block.lines
         self.truncated += block.truncated
         if self._number < WHOLE or self._number % EVERY == 0:
@@ -75,7 +75,7 @@ class Survey:
         self._number += 1
 
     def pass_over(self, blocks: Iterable[Block]) -> None:
-        """Count the lines of what is no log; only facts are read of it."""
+        """Count the lines of a section that is no log; only facts are read from it."""
         for block in blocks:
             self._find_facts(enumerate(block.data.split(b"\n"), block.first_line + 1))
             self.lines += block.lines
@@ -83,40 +83,40 @@ class Survey:
         self.looked_at = self.classes["unread"] = self.lines
 
     def count_as_text(self) -> None:
-        """Take it for text that nobody expects to be a log: a table, words of another program."""
+        """Count a section as text that is not expected to be a log: a table, output of another program."""
         self.formats["text"] += 1
 
     def close(self) -> None:
-        """No more blocks: the last one is always looked at."""
+        """Finish: classify the last block, which is always in the sample."""
         if self._skipped is not None:
-            with suppress(KeyError):  # of a log that was rewritten it is no longer known which lines it stands for
+            with suppress(KeyError):  # its line numbers in a rewritten input may be dropped already
                 self._classify_lines(self._skipped)
             self._skipped = None
 
     @property
     def facts(self) -> Sequence[SnapshotFact]:
-        """What commands printed between the lines of the log."""
+        """Return the facts in output of commands between the lines of the log."""
         return () if self._output is None else self._output.facts
 
     @property
     def sampled(self) -> bool:
-        """Whether not every line was looked at."""
+        """Return whether only a sample of the lines was classified."""
         return self.looked_at < self.lines
 
     def scaled(self, what: str) -> int:
-        """How many lines of the input are of a class, exact when nothing was skipped."""
+        """Return how many lines of the input are of a class; exact if all lines were classified."""
         return round(self.classes[what] * self.lines / self.looked_at) if self.looked_at else 0
 
     @property
     def result(self) -> Surveyed:
-        """What was seen so far."""
+        """Return the result so far."""
         node = self.nodes.most_common(1)[0][0] if self.nodes else ""
         records, unread = self.scaled("head"), self.scaled("unread")
         return Surveyed(self.lines, records, unread, self.truncated, self.format, node, self.sampled)
 
     @property
     def format(self) -> str:
-        """The commonest body, inside its carrier: `klog`, `journal-short/klog`."""
+        """Return the most common format with its carrier: `klog`, `journal-short/klog`."""
         body = self.formats.most_common(1)[0][0] if self.formats else "unknown"
         carrier = self.carriers.most_common(1)[0][0] if self.carriers else "plain"
         return body if carrier == "plain" else f"{carrier}/{body}"
@@ -128,7 +128,7 @@ class Survey:
         self.looked_at += len(lines)
         numbers: Sequence[int] = range(block.first_line + 1, block.first_line + 1 + len(lines))
         blank = lines.count(b"")
-        if blank:  # a log may have nothing else for a long time
+        if blank:  # a log may have millions of them
             self.classes[classify(b"")] += blank
             numbers = [number for number, line in zip(numbers, lines, strict=True) if line]
             lines = [line for line in lines if line]
@@ -147,7 +147,7 @@ class Survey:
         self._find_facts(compress(zip(numbers, lines, strict=True), (one != HEAD for one in classes)))
 
     def _find_facts(self, lines: Iterable[tuple[int, bytes]]) -> None:
-        """Read what commands printed between the lines of the log."""
+        """Read facts in output of commands between the lines of the log."""
         for number, line in lines:
             if self._output is None:
                 if not _PRINTED.match(line):

@@ -1,4 +1,4 @@
-"""`--limit-seconds`: after so long nothing more is read, whatever is waited for, and what was not read is named."""
+"""`--limit-seconds`: stop reading after a time, also while waiting for input, and report what was not read."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from contextlib import contextmanager
 from kvdiag.base.errors import InputError
 from kvdiag.history.ingest.blocks import Input
 
-LISTING = 1.0  # seconds in which the inputs that were not begun are named
+LISTING = 1.0  # seconds to list the inputs that were not read
 MOST_NAMED = 20
 _PERCENT = 100
 
 
 class TimeIsUpError(BaseException):
-    """Raised wherever the reading stands; no reader takes it for a fault of its input."""
+    """Raised at the time limit; a BaseException, so that no reader handles it as a fault of its input."""
 
 
 class LimitError(InputError):
-    """An input that was not read, or not to its end, because the time was up."""
+    """An input that was not read, or only partly, because of the time limit."""
 
 
 @contextmanager
 def limited(seconds: float | None) -> Iterator[None]:
-    """Raise TimeIsUpError within, once, after so many seconds. Only the main thread can be interrupted."""
+    """Raise TimeIsUpError in the block, once, after `seconds`. Works only in the main thread."""
     if not seconds or threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
         yield
         return
@@ -45,9 +45,9 @@ def _raise_time_is_up(_number: int, _frame: object) -> None:
 def unread_errors(
     reading: Input | None, took: int, rest: Iterable[Input], paths: Sequence[str], seconds: float
 ) -> Iterator[LimitError]:
-    """What was not read: the rest of the input that was being read, and those that were not begun.
+    """Yield errors for what was not read: the rest of the current input, and the following inputs.
 
-    `took` is how many bytes were read of it. Of an archive the members that follow are not looked for.
+    `took` is how many bytes of the current input were read. Later members of an archive are not listed.
     """
     up = f"time limit reached ({seconds:g} s)"
     if reading is not None:
@@ -70,7 +70,7 @@ def _listed(rest: Iterable[Input]) -> list[str]:
             for source in rest:
                 names.append(source.name)
                 if getattr(source, "given", None) is not None:
-                    break  # the next one would be looked for behind all that this one holds
+                    break  # the next one is after all data of this one
     except TimeIsUpError:
         pass
     return names
