@@ -66,7 +66,7 @@ def _index(families: Mapping[str, Sequence[Rule]]) -> str:
         f"What kvdiag finds, one page a family, generated from `patterns/` by `{_COMMAND}`.",
         "",
         '`kvdiag explain "MESSAGE"` finds signatures by a message or a piece of one, `kvdiag rules list --search TEXT`',
-        "lists all that have it, and `kvdiag rules show NAME` tells the exact condition.",
+        "lists all that have it, and `kvdiag rules show NAME` shows the exact condition.",
     ]
     for name, rules in families.items():
         lines += ["", f"## [{TITLES.get(name, name)}]({name}.md)", ""]

@@ -53,6 +53,7 @@ _TEXT = """\
 id: {id}
 name: {name}
 title: What went wrong, in one line
+# heading: the title of a finding, with its object: "OOMKilled: container {{container_name}}[[ of pod {{pod}}]]"
 severity: medium                # info low medium high critical
 status: experimental            # stable when it has met real logs
 per: {per}

@@ -145,7 +145,7 @@ def test_a_new_rule(family):
     assert (rule.id, rule.name) == (f"KV{digit}02", "my-rule")
     found = [str(fault) for fault in lint(rule, VOCABULARY.kinds, frozenset({"my-rule"}))]
     assert [fault.partition(": ")[0] for fault in found] == [
-        f"my-rule.yaml:{place}" for place in ("3:8", "12:7", "13:8", "22:10", "24:26", "26:10")
+        f"my-rule.yaml:{place}" for place in ("3:8", "13:7", "14:8", "23:10", "25:26", "27:10")
     ]
     assert all("is text of the template" in fault for fault in found)
 
