@@ -15,7 +15,7 @@ from kvdiag.model.timeline import Entity
 from kvdiag.model.values import SubjectKind, Verdict
 from kvdiag.report import RenderOptions
 from kvdiag.report.fingerprint import fingerprint
-from kvdiag.report.terminal import write
+from kvdiag.report.outputs import write_report
 from kvdiag.rules.findings import find
 from kvdiag.rules.incidents import with_incidents
 from kvdiag.rules.schema import read_rules
@@ -88,8 +88,8 @@ def test_parts_of_a_node_are_one_incident():
         for part in ("sda", "sdb")
     ]
     stream = io.StringIO()
-    write(Report("1", (), (), tuple(with_incidents(disks))), stream, RenderOptions())
+    write_report("text", Report("1", (), (), tuple(with_incidents(disks))), stream, RenderOptions())
     assert "2 devices of worker-1: sda, sdb" in stream.getvalue()
     stream = io.StringIO()
-    write(Report("1", (), (), tuple(with_incidents(disks[:1]))), stream, RenderOptions())
+    write_report("text", Report("1", (), (), tuple(with_incidents(disks[:1]))), stream, RenderOptions())
     assert "device sda of node worker-1" in stream.getvalue()
