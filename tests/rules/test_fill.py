@@ -18,7 +18,17 @@ from kvdiag.model.rule import Fix
 from kvdiag.model.timeline import Entity
 from kvdiag.model.values import SubjectKind
 from kvdiag.rules.distribution import default_dialect
-from kvdiag.rules.fill import LONGEST_VALUE, command, fixes, heading, sentence, slot_values, slots_of, texts_of
+from kvdiag.rules.fill import (
+    LONGEST_VALUE,
+    command,
+    fixed_words,
+    fixes,
+    heading,
+    sentence,
+    slot_values,
+    slots_of,
+    texts_of,
+)
 from kvdiag.rules.library import load_rule_store
 from tests.rules.one_rule import one_rule
 
@@ -100,6 +110,16 @@ def shell(tmp_path_factory):
 
 
 EFFECTS = ["$(>a)", "`>b`", "';>c;'", '";>d;"', "x\n>e\n", "x;>f", "x&>g", "x|>h", "$(echo pwned)", "x' ; echo pwned #"]
+
+
+LONGEST_TITLE = 8  # words, and a heading has 12 besides its names (test_lint)
+PLAIN = {"attacher-listvolumes-deadline", "etcd-slow", "provision-no-topology", "volume-provision-failing"}
+
+
+def test_titles_are_short_and_name_the_object():
+    """Every built-in title fits on a line; a finding adds its object, but for rules whose lines name none."""
+    assert [rule.name for rule in RULES if fixed_words(rule.title) > LONGEST_TITLE] == []
+    assert {rule.name for rule in RULES if not rule.heading} == PLAIN
 
 
 UID = "6fe0f8b2-1111-4222-8333-944445555666"
