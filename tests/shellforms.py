@@ -63,7 +63,7 @@ FORMS: Mapping[str, Form] = {
     ),
     "crio": Form(verbs={"config": ""}),
     "curl": Form("skXd"),
-    "cut": Form(valued="df"),
+    "cut": Form(valued="cdf"),
     "date": Form("u"),
     "dmesg": Form(options="--ctime --level"),
     "docker": Form(verbs={"info": "--format", "ps": "-a", "rm": ""}),
@@ -93,9 +93,9 @@ FORMS: Mapping[str, Form] = {
             "describe": "-n -A --field-selector",
             "drain": "--ignore-daemonsets --delete-emptydir-data",
             "exec": "-n -c -it",
-            "get": "-n -A -o -l -L --field-selector --sort-by --show-labels --selector --all-namespaces --raw",
+            "get": "-n -A -o -l -L --field-selector --sort-by --show-labels --selector --all-namespaces --raw --no-headers",
             "label": "-n --overwrite",
-            "logs": "-n -c --since --tail --previous -l --timestamps",
+            "logs": "-n -c --since --tail --previous -l --timestamps --all-containers --since-time",
             "patch": "-n -p --type",
             "rollout": "-n",
             "scale": "-n --replicas",
@@ -177,7 +177,14 @@ def simple_commands(text: str) -> list[list[str]]:
             commands.append([])
         elif word != "$":
             commands[-1].append(word)
-    return [nested for words in commands if words for nested in _nested(words)]
+    return [nested for words in map(_without_keywords, commands) if words for nested in _nested(words)]
+
+
+def _without_keywords(words: list[str]) -> list[str]:
+    """A command of `while read …; do …; done`: what the shell itself runs is left out."""
+    while words and words[0] in {"while", "do", "done"}:
+        words = words[1:]
+    return [] if words[:1] == ["read"] else words
 
 
 def _nested(words: list[str]) -> Iterator[list[str]]:

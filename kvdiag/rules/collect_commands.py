@@ -11,7 +11,7 @@ from kvdiag.model.timeline import History
 from kvdiag.model.values import Role, Severity
 from kvdiag.rules.capabilities import Capabilities
 from kvdiag.rules.distribution import Dialect, dialect_of
-from kvdiag.rules.fill import command
+from kvdiag.rules.fill import ANY_DRIVER, command, limited
 
 MOST_COMMANDS = 4  # commands; the first ones are about the nearest capability
 BEFORE = 10 * MINUTE  # the cause may have begun this long before its symptom
@@ -37,9 +37,13 @@ class CollectCommands:
         texts = self._known.to_collect(finding.rule)
         logged = self._logged(node)
         missing = [text for text in texts if not (read := _JOURNAL.search(text)) or read[1] not in logged]
-        values = {"node": node, **finding.subject.ids}
+        begins = to_datetime(finding.begins - BEFORE).strftime("%Y-%m-%dT%H:%M:%SZ")
+        driver = finding.subject.ids.get("driver", ANY_DRIVER)
+        values = {"node": node, **finding.subject.ids, "driver_sign": driver, "since_time": begins}
+        texts = missing or texts
         commands = (
-            command(self._at_finding_time(text, finding, self._dialect(node)), values) for text in missing or texts
+            command(limited(self._at_finding_time(text, finding, self._dialect(node)), values), values)
+            for text in texts
         )
         return tuple(dict.fromkeys(one for one in commands if one))[:MOST_COMMANDS]
 

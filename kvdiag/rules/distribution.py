@@ -24,6 +24,16 @@ from kvdiag.rules.library import DISTRIBUTIONS
 if TYPE_CHECKING:
     from kvdiag.base.yamlread import Node
 
+PODS = (  # whose pods and logs kubectl finds
+    "node",
+    "previous",
+    "driver",
+    "controller",
+    "attacher",
+    "resizer",
+    "provisioner",
+    "provider",
+)
 SERVICES = ("kubelet", "runtime", "cri", "containerd", "crio", "docker", "kernel")
 SHIMS = {"docker": "kubelet", "cri-dockerd": "cri-docker"}
 """By runtime without its own CRI server the systemd unit of the CRI server in front of it."""
@@ -114,7 +124,7 @@ def unknown_placeholders(text: str) -> Iterator[str]:
     """Yield the placeholders of a text that no distribution defines."""
     for part in _PLACEHOLDER_LIKE.finditer(text):
         parsed = _PLACEHOLDER.fullmatch(part[0])
-        if not parsed or parsed[2] not in SERVICES or default_dialect().expand(part[0]) == part[0]:
+        if not parsed or parsed[2] not in {*SERVICES, *PODS} or default_dialect().expand(part[0]) == part[0]:
             yield part[0]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from kvdiag.base.clock import format_duration
+from kvdiag.base.clock import MINUTE, format_duration, to_datetime
 from kvdiag.base.regex import lazy_regex
 from kvdiag.events.names import UNNAMED
 from kvdiag.model.event import Event, is_unnamed
@@ -21,8 +21,22 @@ from kvdiag.rules.safe_values import unsafe_slots
 
 _SLOT = lazy_regex(r"\{([a-z][a-z0-9_]*)\}")
 _OPTIONAL = lazy_regex(r"\[\[(.*?)\]\]")
-_OF_NODE = lazy_regex(r" --field-selector spec\.nodeName=\{node\}")  # removed if the node is unknown
+_LIMITS = lazy_regex(r" --field-selector spec\.nodeName=\{(node)\}| --since-time=\{(since_time)\}")
+"""What narrows a command of kubectl down, and is removed if its value is unknown."""
+ANY_DRIVER = "plugins_registry"  # the folder of kubelet that the node plug-in of every CSI driver mounts
 _NODES = ("node", "from_node", "to_node")
+_PODS = "kubectl get pods -A -o custom-columns=NS:.metadata.namespace,POD:.metadata.name,UID:.metadata.uid"
+_VOLUMES = "kubectl get pv -o custom-columns=PV:.metadata.name,DRIVER:.spec.csi.driver,HANDLE:.spec.csi.volumeHandle"
+_MOUNTS = "{host} findmnt --list --output TARGET,SOURCE"
+FINDERS: Mapping[str, str] = {
+    **dict.fromkeys(("node", "from_node", "to_node"), "kubectl get nodes"),
+    **dict.fromkeys(("pod_uid", "pod", "namespace", "pod_name"), _PODS),
+    **dict.fromkeys(("volume_handle", "spec_name", "driver", "volume"), _VOLUMES),
+    **dict.fromkeys(("target_path", "staging_path"), _MOUNTS),
+    "container_id": "{crictl} ps --all",
+    "sandbox_id": "{crictl} pods",
+}
+"""By the name of a value the command that lists such values, for a command whose value is not in the logs."""
 GENERIC_NAMES = {"pod": "a pod"}  # used if no line names one
 LONGEST_NAME = (
     100  # characters of a name in a heading; a longer one is left out, since half a secret cannot be recognized
@@ -54,6 +68,8 @@ def slot_values(
         values[str(entity.kind)] = entity.name
     span = format_duration(ends - begins)
     over = f" over {span}" if span != format_duration(0) else ""
+    values["since_time"] = to_datetime(begins - MINUTE).strftime("%Y-%m-%dT%H:%M:%SZ")
+    values["driver_sign"] = values.get("driver") or ANY_DRIVER
     values |= {"count": str(count), "span": span, "often": "once" if count == 1 else f"{count} times{over}"}
     return values | {"ladder": " ".join(dict.fromkeys(ladder))}
 
@@ -104,27 +120,39 @@ def command(text: str, values: Mapping[str, str]) -> str:
 def fixes(rule: Rule, values: Mapping[str, str], dialect: Dialect) -> Iterator[Fix]:
     """Yield the rule's steps for this finding, with the commands of the node's distribution.
 
-    A command that changes something is withheld if the logs do not show everything that it would change.
+    If the logs do not show a value that a command needs, the step has the command that finds the value instead; a
+    command that changes something is withheld.
     """
     known = {name: value for name, value in values.items() if not (name in _NODES and is_unnamed(value))}
     for fix in (*dialect.enter([fix.run for fix in rule.fix]), *rule.fix):
         text, run, after = (dialect.expand(part) for part in fix[:3])
-        run = run if known.get("node") else _OF_NODE.sub("", run)
-        withheld = _withheld_reason(run, known, is_change=bool(after))
+        run, missing = limited(run, known), _missing_slots(limited(run, known), known)
+        finder = dialect.expand(FINDERS.get(missing[0], "")) if missing and not after else ""
+        withheld = "" if finder else _withheld_reason(run, known)
+        more = f" These logs do not show the {_join_names(missing)}; this lists it:" if finder else ""
         yield Fix(
-            text=sentence(text, values),
-            run="" if withheld else command(run, known),
+            text=sentence(text, values) + more,
+            run="" if withheld else command(finder or run, known),
             after=sentence(after, values),
             withheld=withheld,
         )
 
 
-def _withheld_reason(run: str, values: Mapping[str, str], *, is_change: bool) -> str:
+def _missing_slots(run: str, values: Mapping[str, str]) -> list[str]:
+    """Return the slots of a command without a value, each once."""
+    return [slot for slot in dict.fromkeys(_slots_of(run)) if not values.get(slot)]
+
+
+def limited(run: str, values: Mapping[str, str]) -> str:
+    """Return a command of kubectl without the limits, a node or a time, whose value is unknown."""
+    return _LIMITS.sub(lambda part: part[0] if values.get(part[1] or part[2]) else "", run)
+
+
+def _withheld_reason(run: str, values: Mapping[str, str]) -> str:
     """Return why a command is withheld; empty if it is not."""
-    slots = list(_slots_of(run))
-    if wrong := _join_names(unsafe_slots(slots, values)):
+    if wrong := _join_names(unsafe_slots(_slots_of(run), values)):
         return f"no command: the {wrong} in the log has an unexpected form"
-    missing = _join_names(slot for slot in dict.fromkeys(slots) if not values.get(slot)) if is_change else ""
+    missing = _join_names(_missing_slots(run, values))
     return f"no command: these logs do not show the {missing}" if missing else ""
 
 

@@ -125,7 +125,7 @@ def _finding(
     end = end_of(rule, part, [*since, *others], ends, history)
     values = slot_values(subject, [*ordered, *(("", event) for event in since)], count, begins, ends)
     evidence = tuple(_evidence(best, part, rule, begins))
-    _complete(values, rule, subject, [row.event for row in evidence if row.step in rule.follows])
+    _complete(values, rule, subject, evidence, history)
     values["lasted"] = format_duration((end.at or ends) - begins)
     healed, severity = end.at if end.state is State.OVER else None, _severity(rule, best, end.state)
     changes = _may_change(best, end, severity)
@@ -254,8 +254,13 @@ def _begin(ordered: Sequence[tuple[str, Event]], stretch: Stretch, history: Hist
     return stretch.tries[0].time if is_of_tries else ordered[0][1].time
 
 
-def _complete(values: dict[str, str], rule: Rule, subject: Entity, prelude: Sequence[Event]) -> None:
-    """Add values that the evidence lacks: a generic name for an unnamed volume, and values of the lines before."""
+def _complete(
+    values: dict[str, str], rule: Rule, subject: Entity, evidence: Sequence[Evidence], history: History
+) -> None:
+    """Add a generic name for an unnamed volume, and values of the lines before; drop a time that no log gives."""
+    prelude = [row.event for row in evidence if row.step in rule.follows]
+    if all(row.event.origin.source in history.unanchored for row in evidence):
+        del values["since_time"]
     if rule.or_node and subject.kind is SubjectKind.NODE:
         values.setdefault("volume", UNNAMED_VOLUME)
     for event in prelude:

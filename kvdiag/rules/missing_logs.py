@@ -15,16 +15,17 @@ from kvdiag.model.values import Severity, Verdict
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.absence import SETTLE, Window, doubts
 from kvdiag.rules.distribution import Dialect, dialect_of
-from kvdiag.rules.fill import command
+from kvdiag.rules.fill import ANY_DRIVER, command, limited
 from kvdiag.rules.grammar import absences
 
 AROUND = MINUTE  # a log should cover this long before and after a finding
 ON_NODE = {"kubelet", "containerd", "crio", "kernel"}  # components whose logs are on the node
 COMMANDS = {
-    "kube-controller-manager": "kubectl logs -n kube-system -l component=kube-controller-manager --since-time={rfc}",
-    "external-attacher": "kubectl logs -n NAMESPACE CONTROLLER-POD -c csi-attacher --since-time={rfc}",
-    "csi-controller": "kubectl logs -n NAMESPACE CONTROLLER-POD -c DRIVER --since-time={rfc}",
-    "csi-driver": "kubectl logs -n NAMESPACE DRIVER-POD -c DRIVER --since-time={rfc}",
+    "kube-controller-manager": "kubectl logs -n kube-system -l component=kube-controller-manager"
+    " --since-time={since_time}",
+    "external-attacher": "{logs:attacher}",
+    "csi-controller": "{logs:controller}",
+    "csi-driver": "{logs:driver}",
 }
 
 
@@ -87,10 +88,10 @@ def _command(need: Need, node: str, history: History) -> str:
     """Return the command that collects the log on its node; for several nodes that of one."""
     if need.component in ON_NODE:
         return command(_of_node(need, dialect_of(history, node)), {"node": node})
-    text = COMMANDS.get(need.component, "")
-    if need.begins is None:
-        return text.partition(" --since")[0]
-    return text.format(rfc=to_datetime(need.begins).strftime("%Y-%m-%dT%H:%M:%SZ"))
+    values = {"node": node, "driver_sign": ANY_DRIVER}
+    if need.begins is not None:
+        values["since_time"] = to_datetime(need.begins).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return command(limited(dialect_of(history, node).expand(COMMANDS.get(need.component, "")), values), values)
 
 
 def _of_node(need: Need, dialect: Dialect) -> str:

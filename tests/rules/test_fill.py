@@ -240,6 +240,8 @@ def test_values():
         "span": "1m3s",
         "often": "3 times over 1m3s",
         "ladder": "500ms 1s",
+        "driver_sign": "d",
+        "since_time": "1970-01-01T00:00:00Z",
     }
 
 
@@ -277,19 +279,29 @@ def test_fixes_and_their_slots():
     assert slots(rule) == {"pod", "node", "target_path", "volume"}
 
 
+ATTACHER = (
+    "kubectl get pods -A --no-headers -o custom-columns=NS:.metadata.namespace,POD:.metadata.name,SPEC:.spec"
+    " | grep -F -e csi-attacher | while read -r ns pod _; do"
+    ' kubectl logs -n "$ns" "$pod" --all-containers --timestamps; done'
+)
+
+
 @pytest.mark.parametrize(
     ("run", "after", "said", "command", "withheld"),
     [
         ("umount {staging_path}", "unused", {}, "", "no command: these logs do not show the staging path"),
         ("kubectl cordon {from_node}", "sure", {"from_node": "(node of a.log)"}, "", "no command: these logs do not show the from node"),
-        ("findmnt {staging_path}", "", {}, "findmnt '<staging_path>'", ""),
-        ("kubectl describe node {node}", "", {"node": "this node"}, "kubectl describe node '<node>'", ""),
+        ("findmnt {staging_path}", "", {}, "findmnt --list --output TARGET,SOURCE", ""),
+        ("kubectl describe node {node}", "", {"node": "this node"}, "kubectl get nodes", ""),
+        ("{host} ls -l {device}", "", {}, "", "no command: these logs do not show the device"),
+        ("{logs:attacher}", "", {"since_time": "2026-07-01T00:00:00Z"}, ATTACHER.replace("; done", " --since-time=2026-07-01T00:00:00Z; done"), ""),
+        ("{logs:attacher}", "", {}, ATTACHER, ""),
         ("kubectl get pods -A --field-selector spec.nodeName={node}", "", {}, "kubectl get pods -A", ""),
         ("kubectl get pods --field-selector spec.nodeName={node}", "", {"node": "n1"}, "kubectl get pods --field-selector spec.nodeName=n1", ""),
     ],
 )  # fmt: skip
-def test_what_the_logs_do_not_show_is_changed_by_no_command(run, after, said, command, withheld):
-    """A command that only reads keeps the place of a name that is missing; one that changes something is left out."""
+def test_no_command_has_a_value_that_the_logs_do_not_show(run, after, said, command, withheld):
+    """A command that only reads becomes the one that finds the value; one that changes something is left out."""
     (step,) = fixes(one_rule(fix=(Fix("Do.", run, after),)), said, default_dialect())
     assert (step.run, step.withheld) == (command, withheld)
 
