@@ -35,7 +35,7 @@ def needs(findings: Sequence[Finding], history: History, entries: Mapping[str, E
     Symptoms of a confirmed cause need no further log.
     """
     found: dict[str, Need] = {}
-    nodes: dict[str, str] = {}
+    ids: dict[str, Mapping[str, str]] = {}
     certain = {finding.key for finding in findings if finding.verdict is Verdict.CONFIRMED}
     possible = [
         finding for finding in findings if finding.verdict is Verdict.POSSIBLE and finding.explained_by not in certain
@@ -43,8 +43,8 @@ def needs(findings: Sequence[Finding], history: History, entries: Mapping[str, E
     for finding in [one for one in possible if one.severity is not Severity.INFO] or possible:
         for need in _needs(finding, history, entries):
             found[need.component] = _merged(found.get(need.component), need)
-            nodes.setdefault(need.component, finding.subject.ids.get("node", ""))
-    return tuple(need._replace(run=_command(need, nodes[need.component], history)) for need in found.values())
+            ids.setdefault(need.component, finding.subject.ids)
+    return tuple(need._replace(run=_command(need, ids[need.component], history)) for need in found.values())
 
 
 def _needs(finding: Finding, history: History, entries: Mapping[str, Entry]) -> Iterator[Need]:
@@ -84,11 +84,12 @@ def _merged(before: Need | None, need: Need) -> Need:
     return need
 
 
-def _command(need: Need, node: str, history: History) -> str:
+def _command(need: Need, ids: Mapping[str, str], history: History) -> str:
     """Return the command that collects the log on its node; for several nodes that of one."""
+    node = ids.get("node", "")
     if need.component in ON_NODE:
         return command(_of_node(need, dialect_of(history, node)), {"node": node})
-    values = {"node": node, "driver_sign": ANY_DRIVER}
+    values = {"node": node, "driver_sign": ids.get("driver", ANY_DRIVER)}
     if need.begins is not None:
         values["since_time"] = to_datetime(need.begins).strftime("%Y-%m-%dT%H:%M:%SZ")
     return command(limited(dialect_of(history, node).expand(COMMANDS.get(need.component, "")), values), values)

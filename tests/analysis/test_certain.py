@@ -33,6 +33,13 @@ def verdicts(told: Report) -> dict[str, Verdict]:
     return {finding.rule.name: finding.verdict for finding in told.findings}
 
 
+DRIVER_LOG = (
+    "kubectl get pods -A --no-headers -o custom-columns=NS:.metadata.namespace,POD:.metadata.name,SPEC:.spec"
+    " --field-selector spec.nodeName=worker-1 | grep -F -e hostpath.csi.k8s.io | while read -r ns pod _; do"
+    ' kubectl logs -n "$ns" "$pod" --all-containers --timestamps --since-time=2026-11-20T20:38:21Z; done'
+)
+
+
 @pytest.mark.parametrize(
     ("case", "some", "more", "rule", "need"),
     [
@@ -41,7 +48,7 @@ def verdicts(told: Report) -> dict[str, Verdict]:
             [("kubelet.log", 300)],
             [("csi-hostpath.log", 85), ("kubelet.log", 1554)],
             "csi-nodeunpublish-state-lost",
-            ("csi-driver", 5, "kubectl logs -n NAMESPACE DRIVER-POD -c DRIVER --since-time=2026-11-20T20:38:21Z"),
+            ("csi-driver", 5, DRIVER_LOG),
         ),
         (
             INLINE,
