@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import NamedTuple
 
 from kvdiag.model.event import Event
@@ -10,12 +11,22 @@ RUNTIME = "runtime"
 """The kind of the lane of a container runtime, which is not a subject."""
 
 
+class Tone(StrEnum):
+    """How a state looks: in use, changing, over or in trouble."""
+
+    GOOD = "good"
+    CHANGE = "change"
+    OVER = "over"
+    BAD = "bad"
+
+
 class Bar(NamedTuple):
     """A state of a subject from `begins` to `ends` (microseconds UTC)."""
 
     begins: int
     ends: int
     state: str
+    tone: Tone = Tone.GOOD
 
 
 class Mark(NamedTuple):

@@ -22,7 +22,6 @@ from kvdiag.model.record import Origin
 from kvdiag.model.report import Finding, Reading, Report
 from kvdiag.report import RenderOptions
 from kvdiag.report.outputs import write_report
-from kvdiag.report.page.columns import tone
 from kvdiag.report.page.findings import LEAST
 from tests.conftest import ROOT, SAMPLES
 
@@ -213,13 +212,3 @@ def test_contrast(scheme):
     assert contrast(colours["event"], colours["bg"]) >= 3
     for badge in re.findall(r"\.sev[^{]*\{[^}]*background: (#[0-9a-f]+)", (PAGE / "style.css").read_text("utf-8")):
         assert contrast("#ffffff", badge) >= 4.5, badge
-
-
-def test_tones():
-    """A state looks like what it is: in use, on its way, over, or in trouble."""
-    assert [tone(state) for state in ("PUBLISHED", "STAGING", "REMOVED", "BACKOFF")] == [
-        "good",
-        "change",
-        "over",
-        "bad",
-    ]

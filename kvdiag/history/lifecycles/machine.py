@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from kvdiag.model.lanes import Tone
 from kvdiag.model.values import EMPTY
 
 NONE: frozenset[str] = frozenset()
@@ -80,6 +81,15 @@ class Machine:
     def has(self, state: str, flag: str) -> bool:
         """Whether a state has a flag; a name that is no state of this life cycle has none."""
         return state in self.states and flag in self.states[state].flags
+
+    def tone(self, state: str) -> Tone:
+        """How a state looks in a picture, by its flags."""
+        flags = self.states[state].flags if state in self.states else NONE
+        if "trouble" in flags:
+            return Tone.BAD
+        if "past" in flags:
+            return Tone.OVER
+        return Tone.GOOD if "settled" in flags else Tone.CHANGE
 
     def label(self, kind: str) -> str:
         """What people call an event, by its kind or `kind:detail`; made of the kind where no pattern names it."""

@@ -21,7 +21,7 @@ PER = ("container", "image", "pod")
 
 STATE_FLAGS = frozenset(
     {
-        *("first", "settled", "resting", "passing", "unseen"),  # of all life cycles
+        *("first", "settled", "resting", "passing", "past", "trouble", "unseen"),  # of all life cycles
         *("coming", "running", "backing-off", "retrying", "looping", "stopping", "finished", "gone", "over"),  # of pods
     }
 )

@@ -6,10 +6,12 @@ Lanes stand by node: the node itself, its runtime, its drivers, volumes and pods
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import groupby, pairwise
 
 from kvdiag.history.lifecycles.build import LifecycleBuilder
 from kvdiag.history.lifecycles.load import lifecycles
+from kvdiag.history.lifecycles.machine import Machine
 from kvdiag.model.event import Event
 from kvdiag.model.lanes import RUNTIME, Bar, Lane, Lanes, Mark
 from kvdiag.model.lifecycle import Lifecycle
@@ -138,20 +140,18 @@ def lane_of(life: Lifecycle, ends: int) -> Lane:
 
 def bars_of(life: Lifecycle, ends: int) -> Iterator[Bar]:
     """The states of a life, each from the event that led to it until the next; that before the first is none."""
-    machine = lifecycles().machine(life.machine)
-    return (bar for bar in _bars(life, ends) if not machine.has(bar.state, "first"))
+    machine, last = lifecycles().machine(life.machine), life.transitions[-1].event.ends if life.transitions else 0
+    entered = [(one.event.time, one.state) for one in life.transitions]
+    for bar in bars_between(entered, last if _is_over(life) else ends, machine):
+        if not machine.has(bar.state, "first"):
+            yield bar
 
 
-def _bars(life: Lifecycle, ends: int) -> Iterator[Bar]:
-    if not life.transitions:
-        return
-    begins, state = life.transitions[0].event.time, life.transitions[0].state
-    for transition in life.transitions[1:]:
-        if transition.state != state:
-            yield Bar(begins, max(begins, transition.event.time), state)
-            begins, state = transition.event.time, transition.state
-    last = life.transitions[-1].event.ends
-    yield Bar(begins, max(begins, last if _is_over(life) else ends), state)
+def bars_between(entered: Sequence[tuple[int, str]], ends: int, machine: Machine) -> Iterator[Bar]:
+    """A bar for each state, from the time at which it was entered until the next; the last one until `ends`."""
+    states = [next(group) for _, group in groupby(entered, key=lambda one: one[1])]
+    for (begins, state), (until, _) in pairwise([*states, (ends, "")]):
+        yield Bar(begins, max(begins, until), state, machine.tone(state))
 
 
 def _is_over(life: Lifecycle) -> bool:

@@ -13,7 +13,7 @@ from kvdiag.report import RenderOptions
 from kvdiag.report.errors import error_lines
 from kvdiag.report.incidents import failures, notes
 from kvdiag.report.line_text import ErrorsText
-from kvdiag.report.page.columns import Sources, columns, tone
+from kvdiag.report.page.columns import Sources, columns
 from kvdiag.report.page.findings import MOST_ROWS, FindingRenderer, anchor
 from kvdiag.report.page.model import MissingLog, Page, Strip
 from kvdiag.report.phrases import (
@@ -100,7 +100,7 @@ def strip(lane: Lane, begins: int, ends: int) -> Strip:
         at = (bar.begins - begins) * WHOLE // (ends - begins)
         wide = max(NARROWEST, (bar.ends - bar.begins) * WHOLE // (ends - begins))
         parts.append(
-            (min(at, WHOLE - NARROWEST), wide, tone(bar.state), f"{bar.state} {format_span(bar.begins, bar.ends)}")
+            (min(at, WHOLE - NARROWEST), wide, str(bar.tone), f"{bar.state} {format_span(bar.begins, bar.ends)}")
         )
     return Strip(f"{lane.kind} {lane.name}", tuple(parts))
 

@@ -15,7 +15,7 @@ import zlib
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 
-from kvdiag.model.lanes import Bar, Lane, Lanes, Mark
+from kvdiag.model.lanes import Bar, Lane, Lanes, Mark, Tone
 from kvdiag.model.record import Origin
 from kvdiag.model.report import Finding
 from kvdiag.report import RenderOptions
@@ -26,12 +26,6 @@ MILLISECOND = 1_000
 LONGEST = 240  # characters of a log line
 MOST_TEXT = 3_000_000  # bytes of log lines; further marks have a place and no text
 LARGEST = (1 << 31) - 1
-GOOD, CHANGE, OVER, BAD = "good", "change", "over", "bad"
-_OVER = frozenset(("EXITED", "FINISHED", "REMOVED", "STOPPED", "TERMINATED", "DETACHED"))
-_OVER |= {"RELEASED", "UNSTAGED", "UNPUBLISHED"}
-_BAD = frozenset(("BACKOFF", "NOTREADY", "ORPHAN", "RESTARTED"))
-_GOOD = frozenset(("RUNNING", "SERVING", "LOGGING"))
-_CHANGE = frozenset(("ADDED", "SYNC", "DESIRED", "CREATED", "ATTACHED", "STAGED"))
 
 
 class Sources:
@@ -74,15 +68,6 @@ class _Table:
         return self.numbers.setdefault(text, len(self.numbers))
 
 
-def tone(state: str) -> str:
-    """Return the tone of a state for its colour: in use, changing, over or in trouble."""
-    if state in _BAD:
-        return BAD
-    if state in _OVER:
-        return OVER
-    return CHANGE if state in _CHANGE or (state.endswith("ING") and state not in _GOOD) else GOOD
-
-
 def columns(lanes: Lanes, findings: Mapping[str, Finding], sources: Sources, options: RenderOptions) -> str:
     """Return the picture's data in base64; `findings` are by their anchor in the page."""
     return _Columns(lanes, findings, sources, options).encode()
@@ -91,7 +76,8 @@ def columns(lanes: Lanes, findings: Mapping[str, Finding], sources: Sources, opt
 class _Columns:
     def __init__(self, lanes: Lanes, findings: Mapping[str, Finding], sources: Sources, options: RenderOptions) -> None:
         self._lanes, self._findings, self._sources, self._redact = lanes, findings, sources, options.redact
-        self._states, self._labels, self._texts = _Table(), _Table(), _Table()
+        self._states: dict[tuple[str, Tone], int] = {}
+        self._labels, self._texts = _Table(), _Table()
         self._left = MOST_TEXT
         self._begins, self._unit = _scale(lanes)
         self._proves = {
@@ -113,7 +99,6 @@ class _Columns:
         return base64.b64encode(zlib.compress(data, 9)).decode()
 
     def _header(self, shown: Sequence[Lane], bars: int, marks: int) -> dict[str, object]:
-        states = list(self._states.numbers)
         return {
             "begins": self._begins // MILLISECOND,
             "ends": max(self._lanes.ends, self._begins) // MILLISECOND,
@@ -124,7 +109,7 @@ class _Columns:
                 [lane.kind, self._clean(lane.name), self._clean(lane.node), len(lane.bars), len(lane.marks)]
                 for lane in shown
             ],
-            "states": [[self._clean(state), tone(state)] for state in states],
+            "states": [[self._clean(state), str(tone)] for state, tone in self._states],
             "labels": [self._clean(label) for label in self._labels.numbers],
             "texts": list(self._texts.numbers),
             "sources": [self._clean(name) for name in self._sources.shown],
@@ -137,7 +122,7 @@ class _Columns:
     def _bars(self, bars: Sequence[Bar]) -> Iterable[list[int]]:
         yield [self._at(bar.begins) for bar in bars]
         yield [self._at(bar.ends) - self._at(bar.begins) for bar in bars]
-        yield [self._states(bar.state) for bar in bars]
+        yield [self._states.setdefault((bar.state, bar.tone), len(self._states)) for bar in bars]
 
     def _marks(self, marks: Sequence[Mark], words: Sequence[int]) -> Iterable[list[int]]:
         events = [mark.event for mark in marks]

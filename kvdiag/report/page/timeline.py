@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
 from kvdiag import __version__
+from kvdiag.history.lifecycles.load import lifecycles
+from kvdiag.history.views.lanes import bars_between
 from kvdiag.model.event import Event
 from kvdiag.model.lanes import Bar, Lane, Lanes, Mark
 from kvdiag.model.lifecycle import TimelineRow, TimelineView
@@ -127,7 +129,9 @@ def _lanes_of_view(view: TimelineView) -> Iterator[Lane]:
     node, kind = subject.ids.get("node", ""), str(subject.kind)
     subject_rows = [row for row in view.rows if not row.foreign]
     ends = max((row.until for row in view.rows), default=view.life.since)
-    yield Lane(kind, subject.key, subject.name, node, tuple(_bars(subject_rows, ends)), tuple(map(_mark, subject_rows)))
+    entered = [(row.transition.event.time, row.transition.state) for row in subject_rows]
+    bars = tuple(bars_between(entered, ends, lifecycles().machine(view.life.machine)))
+    yield Lane(kind, subject.key, subject.name, node, bars, tuple(map(_mark, subject_rows)))
     for phase in view.phases:
         bar = Bar(phase.begins, ends if phase.ends is None else phase.ends, phase.name)
         yield Lane("phase", subject.key, f"{phase.name} {phase.by}".strip(), node, (bar,), ())
@@ -137,18 +141,6 @@ def _lanes_of_view(view: TimelineView) -> Iterator[Lane]:
         by_component[f"node: {component}" if row.foreign else component].append(_mark(row))
     for component, marks in by_component.items():
         yield Lane("node" if component.startswith("node: ") else "program", "", component, node, (), tuple(marks))
-
-
-def _bars(rows: Sequence[TimelineRow], ends: int) -> Iterator[Bar]:
-    """Yield each state as a bar, from the row that entered it to the row that left it."""
-    if not rows:
-        return
-    begins, state = rows[0].transition.event.time, rows[0].transition.state
-    for row in rows[1:]:
-        if row.transition.state != state:
-            yield Bar(begins, max(begins, row.transition.event.time), state)
-            begins, state = row.transition.event.time, row.transition.state
-    yield Bar(begins, max(begins, ends), state)
 
 
 def _mark(row: TimelineRow) -> Mark:

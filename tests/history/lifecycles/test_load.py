@@ -10,7 +10,7 @@ import pytest
 
 from kvdiag.events.pattern_folder import builtin_patterns
 from kvdiag.events.vocabulary import load_vocabulary
-from kvdiag.history.lifecycles.load import Lifecycles, lint
+from kvdiag.history.lifecycles.load import Lifecycles, lifecycles, lint
 from kvdiag.history.lifecycles.replay import replay
 from kvdiag.history.lifecycles.schema import read_lifecycles
 from tests.history.lifecycles.test_machines import broken, event, states
@@ -24,7 +24,7 @@ FAULTS = [
     ("keeps: [done]}", "keeps: [finished-off]}", "unknown state or flag of states 'finished-off'"),
     ("is: [comes]}", "is: [came]}", "unknown flag of a step 'came'"),
     (
-        "ORPHAN: {waits: leftovers of its volumes to be removed, is: [gone,",
+        "ORPHAN: {waits: leftovers of its volumes to be removed, is: [trouble, gone,",
         "ORPHAN: {is: [gone,",
         "is not settled and does",
     ),
@@ -95,3 +95,17 @@ def test_the_example_of_the_page(tmp_path):
     transitions = list(replay(machine, [(kind, event(kind, n * 1_000_000)) for n, kind in enumerate(kinds)]))
     assert states(transitions) == "SERVING REGISTERED GONE REGISTERED"
     assert broken(transitions) == ["GONE → REGISTERED without SERVING"]
+
+
+@pytest.mark.parametrize(
+    ("machine", "tones"),
+    [
+        ("driver/csi", {"REGISTERED": "good", "RESTARTED": "good", "GONE": "bad"}),
+        ("volume/filesystem", {"PUBLISHED": "good", "STAGING": "change", "RELEASED": "change", "DETACHED": "over"}),
+        ("pod/1.27", {"RUNNING": "good", "SYNC": "change", "BACKOFF": "bad", "ORPHAN": "bad", "REMOVED": "over"}),
+    ],
+)
+def test_tones(machine, tones):
+    """A state looks like what its flags say: in use, changing, over or in trouble."""
+    found = lifecycles().machine(machine)
+    assert {state: str(found.tone(state)) for state in tones} == tones
