@@ -77,8 +77,9 @@ def span_sentence(finding: Finding) -> str:
     begins, lasted = format_time(finding.begins), finding.ends - finding.begins
     took = f" in {format_duration(lasted)}" if lasted >= SECOND else ""
     state = _state(finding)
-    if finding.count < 2 and not state:
-        return f"Once, {begins} UTC." if not took else f"Began {begins} UTC, seen for {format_duration(lasted)}."
+    if finding.count < 2 and finding.healed is None and finding.deleted is None:
+        once = f"Once, {begins} UTC." if not took else f"Began {begins} UTC, seen for {format_duration(lasted)}."
+        return f"{once} {state}".rstrip()
     if finding.count < 2:
         return f"{state} Began {begins} UTC."
     return f"{state} Began {begins} UTC: {finding.count} times{took}.".lstrip()
@@ -90,7 +91,9 @@ def _state(finding: Finding) -> str:
         return f"Over since {_same_day(finding.healed, finding.begins)}."
     if finding.deleted is not None:
         return f"Not recovered: the pod was removed at {_same_day(finding.deleted, finding.begins)}."
-    return "Not over at the end of the logs." if finding.state is State.ONGOING else ""
+    if finding.state is not State.ONGOING:
+        return ""
+    return "Still failing at the end of the logs." if finding.count > 1 else "The logs end soon after."
 
 
 def _same_day(stamp: int, begins: int) -> str:
