@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kvdiag.analysis.finding_filters import is_sure_and_grave, requested_findings
 from kvdiag.analysis.retention.budget import Clocks, EventBudget, RetentionPolicy
-from kvdiag.analysis.time_window import window_problems
+from kvdiag.analysis.time_window import at_last_day, window_problems
 from kvdiag.base.clock import is_unanchored
 from kvdiag.base.errors import InputError, UsageError, WindowError, skip_faults
 from kvdiag.events.pattern_folder import builtin_patterns
@@ -166,6 +166,9 @@ class Case:
 
         With `kinds`, keep only events of these kinds and events that link identities.
         """
+        spans = [clocks[read.log.source].span(read.log.raw_events) for read in reads if read.log.raw_events]
+        if spans:
+            self.options = at_last_day(self.options, max(ends for _, ends in spans))
         history = self._correlate(reads, clocks, gap, snapshot_reads, kinds)
         incident_of = incidents([read.log for read in reads])
         by_incident = {}

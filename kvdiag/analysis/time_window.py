@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kvdiag.base.clock import to_datetime
+from kvdiag.base.clock import DAY, to_datetime
 from kvdiag.base.errors import InputError, WindowError
 from kvdiag.events.snapshots.fact import SNAPSHOT_KINDS
 from kvdiag.inputs.folders import SkippedError
 from kvdiag.model.options import Options
 from kvdiag.model.report import Reading
 from kvdiag.model.timeline import History
+
+
+def at_last_day(options: Options, ends: int) -> Options:
+    """Return the options with times of day set to the last time they were before the logs end (microseconds UTC)."""
+    since, until = (
+        given if clock is None else ends - (ends - clock) % DAY
+        for given, clock in ((options.since, options.since_clock), (options.until, options.until_clock))
+    )
+    if options.until_clock is not None and since is not None and until is not None and until < since:
+        until += DAY
+    return options._replace(since=since, until=until)
 
 
 def window_problems(readings: Sequence[Reading], history: History, options: Options) -> Iterator[InputError]:

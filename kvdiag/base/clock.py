@@ -177,6 +177,7 @@ def format_duration(microseconds: int) -> str:
 
 
 _AGO = lazy_regex(r"-?\s*(\d{1,9})\s*(s|sec|second|m|min|minute|h|hour|d|day|w|week)s?(?:\s+ago)?")
+_TIME_OF_DAY = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?")
 _AGO_UNITS = {"s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY}
 
 
@@ -205,6 +206,18 @@ def moment(text: str, now: datetime, zone: int = 0) -> int:
     if parsed.tzinfo is None:
         return from_datetime(parsed.replace(tzinfo=UTC)) - zone
     return from_datetime(parsed)
+
+
+def time_of_day(text: str, zone: int = 0) -> int | None:
+    """Return `20:31` or `20:31:05`, a time without a date in a zone (microseconds east), in microseconds of a UTC day.
+
+    None for any other text; `moment` reads that.
+    """
+    found = _TIME_OF_DAY.fullmatch(text.strip())
+    if not found:
+        return None
+    hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    return (hours * HOUR + minutes * MINUTE + seconds * SECOND - zone) % DAY
 
 
 def zone_offset(text: str, now: datetime) -> int:

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from kvdiag.analysis.finding_filters import severity_of
-from kvdiag.base.clock import moment, zone_offset
+from kvdiag.base.clock import moment, time_of_day, zone_offset
 from kvdiag.base.errors import UsageError
 from kvdiag.events.pattern_folder import builtin_patterns
 from kvdiag.model.options import Options
@@ -25,7 +25,12 @@ ZoneOption = Annotated[
     str,
     typer.Option("--tz", metavar="ZONE", help="Time zone, for logs whose timestamps have none: +08:00, Asia/Shanghai."),
 ]
-Since = Annotated[str, typer.Option(help="Only events after this time: RFC 3339, '2 hours ago', -3h.")]
+Since = Annotated[
+    str,
+    typer.Option(
+        help="Only events after this time: RFC 3339, '2 hours ago', -3h, or 20:31 on the last day of the logs."
+    ),
+]
 Until = Annotated[str, typer.Option(help="Only events before this time.")]
 PatternFolders = Annotated[
     list[Path] | None, typer.Option(metavar="DIR", help="Load more rules from this folder. Repeatable.")
@@ -80,10 +85,13 @@ def options_of(
 ) -> Options:
     """Return the shared options. Raise UsageError for an invalid value."""
     east = parse_zone(tz)
+    since_clock, until_clock = (time_of_day(text, east or 0) for text in (since, until))
     return Options(
         paths=tuple(paths or ()),
-        since=parse_time("--since", since, east),
-        until=parse_time("--until", until, east),
+        since=parse_time("--since", since, east) if since_clock is None else None,
+        until=parse_time("--until", until, east) if until_clock is None else None,
+        since_clock=since_clock,
+        until_clock=until_clock,
         patterns=folders(patterns),
         year=year,
         zone=east,

@@ -12,12 +12,16 @@ from kvdiag.model.values import EMPTY, Severity
 class Options(NamedTuple):
     """Inputs, narrowing and hints; times are microseconds UTC, `zone` microseconds east of UTC.
 
-    Reading stops after `limit` seconds. Findings below `severity` are left out. None and empty mean no restriction.
+    `since_clock` and `until_clock` are times of day (microseconds UTC) on the last day of the logs, which is known once
+    these are read; `since` and `until` follow from them then. Reading stops after `limit` seconds. Findings below
+    `severity` are left out. None and empty mean no restriction.
     """
 
     paths: tuple[str, ...] = ()
     since: int | None = None
     until: int | None = None
+    since_clock: int | None = None
+    until_clock: int | None = None
     namespace: str = ""
     pod: str = ""
     volume: str = ""
