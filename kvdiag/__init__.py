@@ -15,42 +15,50 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import datetime
     from os import PathLike
 
-    from kvdiag.model.report import Report
+    from kvdiag.analysis.library import LibraryReport
 
 __all__ = ["__version__", "analyze"]
 __version__ = "0.1.0"
 
 
-def analyze(
+def analyze(  # noqa: PLR0913 (by keyword; the names are those of options)
     *paths: str | PathLike[str],
     text: str | bytes | None = None,
+    since: str | datetime = "",
+    until: str | datetime = "",
+    namespace: str = "",
+    pod: str = "",
+    volume: str = "",
+    node: str = "",
     year: int | None = None,
     versions: Mapping[str, str] | None = None,
     patterns: str | PathLike[str] | None = None,
-) -> Report:
+) -> LibraryReport:
     """Analyze logs as `kvdiag analyze` does, and give the report as values (`kvdiag.model.report`).
 
-    `paths` are files, folders and archives; `text` is a log in memory, beside them or instead. `year` is that of logs
-    whose timestamps have none, `versions` those of components that the logs do not tell (`{"kubelet": "1.29.2"}`),
-    `patterns` a folder of your own rules. What could not be read stands in `Report.problems`; nothing is redacted.
-    Raises `kvdiag.base.errors.UsageError` when neither is given, `kvdiag.base.errors.PatternError` for a broken rule.
+    `paths` are files, folders and archives; `text` is a log in memory, beside them or instead. `since`, `until`,
+    `namespace`, `pod`, `volume` and `node` narrow the report as the options of that name do. `year` is that of logs
+    whose timestamps have none, `versions` those of components that the logs do not contain (`{"kubelet": "1.29.2"}`),
+    `patterns` a folder of your own rules. What could not be read is in `Report.problems`; the values are not redacted,
+    `to_dict`, `to_dataframe` and what a notebook shows are.
+    Raises FileNotFoundError for a path that does not exist, `kvdiag.base.errors.UsageError` when neither paths nor text
+    are given or an argument is invalid, `kvdiag.base.errors.PatternError` for a broken rule.
     """
     from pathlib import Path  # nothing is imported before it is needed: the command starts through this module
 
-    from kvdiag.analysis import analyze as command
-    from kvdiag.base.errors import UsageError
-    from kvdiag.history.ingest.log_reader import TextInput
-    from kvdiag.model.options import Options
+    from kvdiag.analysis.library import analyze_logs, in_window
 
-    if not paths and text is None:
-        raise UsageError("there is nothing to analyze; give paths, or a text")
-    data = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
-    options = Options(
-        paths=tuple(str(path) for path in paths),
+    options = in_window(since, until)._replace(
+        paths=tuple(map(str, paths)),
+        namespace=namespace,
+        pod=pod,
+        volume=volume,
+        node=node,
         year=year,
         components=dict(versions or {}),
         patterns=(Path(patterns),) if patterns is not None else (),
     )
-    return command.analyze(options, texts=() if data is None else (TextInput("text", data),))
+    return analyze_logs(options, text)

@@ -31,7 +31,7 @@ MAY_IMPORT = {
         *("base", "model", "inputs", "safe", "events", "history", "rules", "explain", "report", "analysis"),
         *("fleet", "agents"),
     },
-    "__init__": {"base", "model", "history", "analysis"},
+    "__init__": {"analysis"},
     "__main__": {"cli"},
 }
 # What depends on nothing and may be asked for from everywhere.

@@ -6,6 +6,7 @@ import gzip
 import json
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -51,13 +52,57 @@ def test_what_the_logs_do_not_tell():
 
 
 def test_faults(tmp_path):
-    """Nothing given and a broken rule are errors, a missing file is a problem in the report."""
+    """Nothing given, a path that does not exist, a broken rule and what is no time are errors."""
     with pytest.raises(UsageError, match="nothing to analyze"):
         analyze()
     (tmp_path / "broken.yaml").write_text("id: [")
     with pytest.raises(PatternError, match=r"broken\.yaml:2:1"):
         analyze(text="x\n", patterns=tmp_path)
-    assert "none.log" in analyze(tmp_path / "none.log").problems[0]
+    with pytest.raises(FileNotFoundError, match=r"none\.log"):
+        analyze(tmp_path / "none.log")
+    with pytest.raises(UsageError, match="since: 'soon' is not a time"):
+        analyze(text="x\n", since="soon")
+    with pytest.raises(UsageError, match="no zone"):
+        analyze(text="x\n", since=datetime(2026, 1, 1))  # noqa: DTZ001 (that is the fault)
+
+
+def test_a_part_of_the_logs(named_sample):
+    """Times, a pod and a node narrow the report as the options of the command do."""
+    folder = named_sample("hostpath-driver-lost-state").folder
+    found = analyze(folder).findings
+    assert {one.rule.name for one in analyze(folder, pod="default/db-0").findings} <= {one.rule.name for one in found}
+    assert analyze(folder, node="worker-7").findings == ()
+    late = datetime(2026, 11, 20, 20, 41, tzinfo=UTC)
+    reports = [analyze(folder, since=late), analyze(folder, since="20:41"), analyze(folder, since=late.isoformat())]
+    assert len({tuple((one.rule.name, one.count) for one in report.findings) for report in reports}) == 1
+    assert reports[0].findings != found
+
+
+def test_other_forms(named_sample):
+    """A dict as -o json prints it, a short text, a table for a notebook; none has a secret or markup of a log."""
+    sample = named_sample("hostpath-driver-lost-state")
+    report = analyze(sample.folder)
+    assert [one["rule"] for one in report.to_dict()["findings"]] == [one.rule.name for one in report.findings]
+    assert repr(report) == "<kvdiag: 1 failure found, the worst medium; 4 logs>"
+    assert report._repr_html_().count("<tr>") == 2
+    hostile = report._replace(
+        findings=tuple(
+            one._replace(heading="<script> password=hunter2hunter2", row="<script> password=hunter2hunter2")
+            for one in report.findings
+        )
+    )
+    for text in (json.dumps(hostile.to_dict()), hostile._repr_html_(), repr(hostile)):
+        assert "hunter2hunter2" not in text
+    assert "<script>" not in hostile._repr_html_()
+
+
+def test_a_table_of_pandas(named_sample):
+    """One row for each finding, with its times as such."""
+    pytest.importorskip("pandas")
+    report = analyze(named_sample("hostpath-driver-lost-state").folder)
+    frame = report.to_dataframe()
+    assert list(frame["rule"]) == [one.rule.name for one in report.findings]
+    assert str(frame["begins"].dtype).startswith("datetime64")
 
 
 def test_as_a_user_would(named_sample):
