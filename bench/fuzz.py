@@ -58,7 +58,7 @@ with atheris.instrument_imports(include=["kvdiag"]):
     from kvdiag.report import REPORTS, RenderOptions, writer
     from kvdiag.report.json_lines import record_line
     from kvdiag.rules.missing_logs import needs
-    from kvdiag.rules.schema import read_rules
+    from kvdiag.rules.schema import read_rule
     from kvdiag.safe.secrets import redacted
 
 
@@ -180,7 +180,7 @@ def explainer() -> Explainer:
 def rules(data: bytes) -> None:
     """Read a rule and a topic; their faults are told with their place."""
     text = data.decode("utf-8", "replace")
-    for read in (read_rules, read_topic):
+    for read in (read_rule, read_topic):
         with suppress(PatternError):
             read(text, "x.yaml")
 

@@ -6,13 +6,10 @@ import re
 import shlex
 from pathlib import Path
 
-from kvdiag.analysis.rule_tests import run_tests
 from kvdiag.events.names import PLACEHOLDERS
-from kvdiag.events.pattern_folder import builtin_patterns
-from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.rules.grammar import __doc__ as grammar
-from kvdiag.rules.schema import KEYS, read_rules
-from kvdiag.rules.selectors import LINE_KEYS, RESERVED_KEYS, SIGN_KEYS
+from kvdiag.rules.schema import KEYS
+from kvdiag.rules.selectors import LINE_KEYS, RESERVED_KEYS
 from tests.conftest import run_kvdiag
 
 PAGE = Path(__file__).parents[1] / "docs" / "rules.md"
@@ -29,8 +26,8 @@ def listed() -> str:
 
 
 def test_every_key_is_told():
-    """Each key of a rule, of an event, of a raw line and of a sign stands on the page."""
-    for key in (*KEYS, *LINE_KEYS, *RESERVED_KEYS, *SIGN_KEYS, "text", "table"):
+    """Each key of a rule, of an event and of a raw line stands on the page."""
+    for key in (*KEYS, *LINE_KEYS, *RESERVED_KEYS):
         assert re.search(rf"^\s*{key}:|`{key}[`:]", TEXT, re.MULTILINE), key
 
 
@@ -48,16 +45,6 @@ def test_the_grammar_is_told():
     rules = [line for line in (grammar or "").splitlines() if ":=" in line or line.startswith("  ")]
     assert len(rules) > 5
     assert [line for line in rules if line not in TEXT] == []
-
-
-def test_the_family_of_the_page():
-    """The example of a table is two rules that pass their tests."""
-    (text,) = (body for _, _, body in BLOCK.findall(TEXT) if "table:" in body)
-    rules = read_rules(text, "page.yaml")
-    assert [rule.name for rule in rules] == ["provider-vault-missing", "provider-gcp-missing"]
-    for rule in rules:
-        tried = list(run_tests(rule, load_vocabulary(builtin_patterns() / "events", rule.lines)))
-        assert [one.passed for one in tried] == [True, True]
 
 
 def test_the_tutorial(tmp_path):

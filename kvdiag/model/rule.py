@@ -73,15 +73,13 @@ Where = Mapping[str, tuple[str, ...]]
 class Selector(NamedTuple):
     """The events that a name in a rule selects.
 
-    `kinds` are event kinds; all of `where` must match, and one of `any_of` if there are some. With `each`, an absence
-    is proven only if the logs of all components that print one of the kinds cover the time.
+    `kinds` are event kinds; all of `where` must match, and one of `any_of` if there are some.
     """
 
     name: str
     kinds: tuple[str, ...]
     where: Where = EMPTY
     any_of: tuple[Where, ...] = ()
-    each: bool = False
 
     @property
     def conditions(self) -> tuple[Where, ...]:

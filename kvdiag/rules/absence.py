@@ -31,20 +31,14 @@ def doubts(
     node: str,
     history: History,
     entries: Mapping[str, Entry],
-    *,
-    by_each: bool = False,
 ) -> tuple[Doubt, ...]:
     """Return the reasons why the absence of the events is not proven; empty if one component's log proves it.
 
-    With `by_each`, the logs of all components must prove it: the kinds are different facts, not several reports of one.
-    Otherwise one complete log is enough: a NodeUnstage that is missing from a complete driver log did not happen,
+    One complete log is enough: a NodeUnstage that is missing from a complete driver log did not happen,
     whatever kubelet logs. If two programs can print a kind, such as containerd and CRI-O, only those with a log count.
     """
     best: tuple[Doubt, ...] | None = None
     witnesses = sorted({(e.components, e.verbosity) for k in kinds if (e := entries.get(k))})
-    if by_each:
-        every = (reason for one in witnesses for reason in _unproven(*one, window, node, history))
-        return tuple(dict.fromkeys(every))
     for components, verbosity in witnesses:
         reasons = tuple(_unproven(components, verbosity, window, node, history))
         if not reasons:

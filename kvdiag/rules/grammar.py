@@ -1,18 +1,22 @@
 """The language of `when`: a sentence over the named events of one timeline.
 
 condition := term {("and" | "or") term}                      "and" binds tighter than "or"
-term      := absence | "not" term | "(" condition ")" | chain
+term      := absence | "not" term | "(" condition ")" | chain ["without recovery"]
 chain     := step {"then" step} ["within" DURATION]
-step      := ["at least" COUNT ["different" VALUE]] NAME ["lasting" DURATION]
+step      := ["at least" COUNT ["different" VALUE]] NAME ["lasting" DURATION] ["as" NAME]
 absence   := "no" NAME [bound]
 bound     := "between" NAME "and" NAME
            | "before" NAME ["within" DURATION]
            | "after" NAME ["within" DURATION | "until end"]
+
+`as` gives the events of a step a second name, so that another step may match other events of the first name.
+`without recovery` stands for `no R after NAME until end`, for each R in the rule's `recovers` and the last NAME.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+import re
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -28,11 +32,21 @@ LONGEST = 4_000
 MOST_NESTED = 60  # brackets and `not`; each needs a dozen recursive calls of the parser
 A_TERM = "an event name, 'at least', 'no', 'not' or a bracket"
 WORDS = frozenset(["no", "not", "and", "or", "then", "within", "at", "least", "different", "lasting", "between"])
-WORDS |= frozenset(["after", "before", "until", "end"])
+WORDS |= frozenset(["after", "before", "until", "end", "as", "without", "recovery"])
+RECOVERY = "recovery"  # reserved word; the name of an absence until `_expand` replaces it
+_ALIAS = re.compile(r"\b([a-z][a-z0-9_]*)(?: lasting \w+)? as ([a-z][a-z0-9_]*)")
 
 
-def read_condition(text: str, known: Collection[str], place: str) -> Condition:
-    """Parse `text`, whose names must be in `known`. Raise PatternError with `place`, a caret and a suggestion."""
+def aliases(text: str) -> list[tuple[str, str]]:
+    """Return each name that `as` adds in a condition, after the name that it is added to."""
+    return _ALIAS.findall(" ".join(text.split()))
+
+
+def read_condition(text: str, known: Collection[str], place: str, recovers: Sequence[str] = ()) -> Condition:
+    """Parse `text`, whose names must be in `known`. Raise PatternError with `place`, a caret and a suggestion.
+
+    `recovers` are the names whose absence `without recovery` requires.
+    """
     import pyparsing as pp
 
     text = " ".join(text.split())
@@ -44,11 +58,33 @@ def read_condition(text: str, known: Collection[str], place: str) -> Condition:
         condition: Condition = _grammar().parse_string(text, parse_all=True)[0]
     except pp.ParseBaseException as error:
         raise PatternError(place, _error_message(error, text), text, min(error.loc, len(text))) from None
+    if RECOVERY in names_in(condition) and not recovers:
+        raise PatternError(place, "'without recovery' needs the key 'recovers'", text, text.index("without recovery"))
+    condition = _expand(condition, recovers)
     for name in names_in(condition):
         if name not in known:
             problem = f"unknown event {name!r}{suggestion(name, known)}"
             raise PatternError(place, problem, text, position(name, text), len(name))
     return condition
+
+
+def _expand(condition: Condition, recovers: Sequence[str]) -> Condition:
+    """Return the condition with an absence of each of the names instead of `without recovery`."""
+    match condition:
+        case Not(term):
+            return Not(_expand(term, recovers))
+        case AnyOf(terms):
+            return AnyOf(tuple(_expand(term, recovers) for term in terms))
+        case All(terms):
+            expanded: list[Condition] = []
+            for term in terms:
+                if isinstance(term, Absent) and term.name == RECOVERY:
+                    expanded.extend(term._replace(name=name) for name in recovers)
+                else:
+                    expanded.append(_expand(term, recovers))
+            return All(tuple(expanded))
+        case _:
+            return condition
 
 
 def names_in(condition: Condition) -> Iterator[str]:
@@ -102,8 +138,8 @@ def _grammar() -> pp.ParserElement:
     different = pp.Opt(word["different"] - name.copy().set_name("what must differ, such as pod"), default="")
     least = pp.Opt(word["at"] - word["least"] - count + different, default=(1, ""))
     least.set_parse_action(lambda t: [tuple(t) if len(t) > 1 else t[0]])
-    step = least + name + pp.Opt(word["lasting"] - span, default=0)
-    step.set_parse_action(lambda t: ChainStep(t[1], t[0][0], t[2], t[0][1]))
+    step = least + name + pp.Opt(word["lasting"] - span, default=0) + pp.Opt(word["as"] - name.copy(), default="")
+    step.set_parse_action(lambda t: ChainStep(t[3] or t[1], t[0][0], t[2], t[0][1]))
     chain = pp.Group(step + (word["then"] - step)[...]) + pp.Opt(word["within"] - span, default=0)
     chain.set_parse_action(lambda t: Chain(tuple(t[0]), t[1]))
 
@@ -116,14 +152,26 @@ def _grammar() -> pp.ParserElement:
     condition = pp.Forward()
     term = pp.Forward()
     bracket = pp.Suppress("(") - condition - pp.Suppress(")")
-    negation = (word["not"] - term).set_parse_action(lambda t: Not(t[0]))
-    term <<= (negation | absent | bracket | chain).set_name(A_TERM)
+    negation = (word["not"] - term).set_parse_action(lambda t: Not(_all(t)))
+    unrecovered = chain + pp.Opt(pp.Keyword("without") - word["recovery"])
+    unrecovered.set_parse_action(_unrecovered)
+    term <<= (negation | absent | bracket | unrecovered).set_name(A_TERM)
     conjunction = term + (word["and"] - term)[...]
-    conjunction.set_parse_action(lambda t: All(tuple(t)) if len(t) > 1 else t[0])
+    conjunction.set_parse_action(_all)
     disjunction = conjunction + (word["or"] - conjunction)[...]
     disjunction.set_parse_action(lambda t: AnyOf(tuple(t)) if len(t) > 1 else t[0])
     condition <<= disjunction
     return condition
+
+
+def _all(terms: pp.ParseResults) -> Condition:
+    only: Condition = terms[0]
+    return All(tuple(terms)) if len(terms) > 1 else only
+
+
+def _unrecovered(tokens: pp.ParseResults) -> list[Condition]:
+    chain: Chain = tokens[0]
+    return [chain, *(Absent(RECOVERY, after=chain.steps[-1].name, to_end=True) for _ in tokens[1:])]
 
 
 def _absent(tokens: pp.ParseResults) -> Absent:

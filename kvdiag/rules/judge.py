@@ -324,7 +324,7 @@ def _absent(term: Absent, selected: JudgedEvents, bound: Bound) -> tuple[Doubt, 
             if not may_be_another:
                 return None
             unsure = may_be_another + unsure
-    reasons = doubts(selector.kinds, window, selected.node, selected.history, selected.entries, by_each=selector.each)
+    reasons = doubts(selector.kinds, window, selected.node, selected.history, selected.entries)
     reasons = _merge_doubts(reasons, unsure)
     return _merge_doubts(reasons, tuple(_silence_doubts(term, selected))) if window.open_ended else reasons
 

@@ -122,7 +122,7 @@ def _read_valid(files: Sequence[Path], group_files: Sequence[Path]) -> Sequence[
 
 def _read_all(files: Sequence[Path], group_files: Sequence[Path]) -> Library:
     from kvdiag.rules.schema import (
-        read_rules,
+        read_rule,
         unique,
     )  # slow imports (YAML, grammar), not needed if the cache is filled
 
@@ -131,7 +131,7 @@ def _read_all(files: Sequence[Path], group_files: Sequence[Path]) -> Library:
     groups = _groups(group_files, errors)
     for path in files:
         try:
-            rules.extend(read_rules(_read_bytes(path).decode(), str(path), groups))
+            rules.append(read_rule(_read_bytes(path).decode(), str(path), groups))
         except PatternError as error:
             errors.append(error)
         except (OSError, UnicodeDecodeError) as error:

@@ -128,8 +128,7 @@ def _scope(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[Fault]:
     kinds = {kind for name in positive_names(rule.when) for kind in rule.events[name].kinds}
     known = [entries[kind] for kind in kinds if kind in entries]
     if known and all(NAMED_BY[rule.per].isdisjoint(value_names(entry)) for entry in known):
-        what = "sign" if "sign" in rule.places else "per"
-        yield what, f"per {rule.per}, but no line of {', '.join(sorted(kinds))} identifies one; use 'per: node'"
+        yield "per", f"per {rule.per}, but no line of {', '.join(sorted(kinds))} identifies one; use 'per: node'"
 
 
 def _tests(rule: Rule) -> Iterator[Fault]:

@@ -65,11 +65,9 @@ def unmatched(rule: Rule, samples: LogSamples) -> Iterator[Fault]:
             yield from ((path, problem) for problem in _glob_faults(path.split(".")[-1], glob, lines))
     for entry in rule.lines:
         name = next(name for name, selector in rule.events.items() if entry.kind in selector.kinds)
-        for number, wording in enumerate(entry.wordings):
-            sign = f"sign.text.{number}"
-            path = sign if sign in rule.places else "sign.text" if "sign" in rule.places else f"events.{name}"
-            anchor = path if path.startswith("sign") else f"{path}.anchor"
-            yield from ((anchor, problem) for problem in frequent_anchor(wording.anchor, samples))
+        path = f"events.{name}"
+        for wording in entry.wordings:
+            yield from ((f"{path}.anchor", problem) for problem in frequent_anchor(wording.anchor, samples))
             yield from ((path, problem) for problem in _shadowed_wording(rule, entry.kind, wording, samples))
 
 

@@ -138,8 +138,8 @@ def _unhealed(rule: Rule) -> Iterator[Fault]:
         broken = sorted(f"{one}.failed" for one in operations if f"{one}.failed" in failed)
         if broken and not any(f"{one}.succeeded" in by for one in operations):
             yield (
-                "healed.by",
-                f"{', '.join(broken)} counts, but no event under 'healed' shows that the volume was {what}",
+                "recovers",
+                f"{', '.join(broken)} counts, but no event under 'recovers' shows that the volume was {what}",
             )
 
 

@@ -52,11 +52,11 @@ def _needs(finding: Finding, history: History, entries: Mapping[str, Entry]) -> 
     window = Window(finding.begins - AROUND, finding.ends + AROUND + SETTLE)
     is_unanchored = all(one.event.origin.source in history.unanchored for one in finding.evidence)
     for name in dict.fromkeys((*(absent.name for absent in absences(finding.rule.when)), *finding.rule.cut)):
-        kinds, by_each = finding.rule.events[name].kinds, finding.rule.events[name].each
-        if doubts(kinds, window, node, history, entries, by_each=by_each):
+        kinds = finding.rule.events[name].kinds
+        if doubts(kinds, window, node, history, entries):
             doubted_components = {doubt.component for doubt in finding.doubts}
             doubted = [one for one in _witnesses(kinds, history, entries) if one[0] in doubted_components]
-            for component, verbosity in doubted if by_each else doubted[:1]:
+            for component, verbosity in doubted[:1]:
                 least_verbosity = 0 if _is_events(component, history) else verbosity
                 begins, ends = (None, None) if is_unanchored else (window.begins, window.ends)
                 yield Need(component, least_verbosity, begins, ends, (finding.key,), "")

@@ -24,7 +24,7 @@ from kvdiag.model.rule import (
 from kvdiag.model.values import EMPTY, Role, Severity, SubjectKind
 from kvdiag.model.vocabulary import Entry, Wording
 
-PACKED_VERSION = 7
+PACKED_VERSION = 8
 """The version of the JSON format; a new number invalidates old caches."""
 
 PackedRule = dict[str, Any]
@@ -79,15 +79,15 @@ def _proof(packed: Mapping[str, Any] | None) -> Proof | None:
 
 
 def _pack_selector(selector: Selector) -> list[Any]:
-    rare = [selector.any_of, selector.each] if selector.any_of or selector.each else []
+    rare = [selector.any_of] if selector.any_of else []
     return [selector.kinds, selector.where, *rare]
 
 
 def _selector(name: str, kinds: list[str], where: Mapping[str, Any], *rare: Any) -> Selector:  # noqa: ANN401
     if not rare:
         return Selector(name, tuple(kinds), _where(where))
-    any_of, each = rare
-    return Selector(name, tuple(kinds), _where(where), tuple(map(_where, any_of)), each)
+    (any_of,) = rare
+    return Selector(name, tuple(kinds), _where(where), tuple(map(_where, any_of)))
 
 
 def _where(packed: Mapping[str, Any]) -> Where:

@@ -71,8 +71,7 @@ def _fix(number: int, text: str, run: str, after: str) -> Iterator[str]:
 def _selector(selector: Selector) -> str:
     any_of = " or ".join(f"({_conditions(one)})" for one in selector.any_of)
     where = ", ".join(part for part in (_conditions(selector.where), any_of) if part)
-    each = ", absent only by the logs of all that print it" if selector.each else ""
-    return f"{selector.name}: {' or '.join(selector.kinds)}{', ' if where else ''}{where}{each}"
+    return f"{selector.name}: {' or '.join(selector.kinds)}{', ' if where else ''}{where}"
 
 
 def _conditions(where: Where) -> str:

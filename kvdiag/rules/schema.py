@@ -10,12 +10,11 @@ from kvdiag.base.errors import PatternError
 from kvdiag.base.suggestions import suggestion
 from kvdiag.base.versions import read_range
 from kvdiag.base.yamlread import Node, read_yaml
-from kvdiag.model.rule import Bug, Condition, Fix, Healing, Proof, Rule, Selector
+from kvdiag.model.rule import Bug, Fix, Healing, Proof, Rule, Selector
 from kvdiag.model.values import EMPTY, Role, Severity, SubjectKind
-from kvdiag.rules.family import members
-from kvdiag.rules.grammar import read_condition
+from kvdiag.rules.grammar import aliases, position, read_condition
 from kvdiag.rules.schema_tests import read_tests
-from kvdiag.rules.selectors import Groups, SelectorsAndLines, read_events, read_sign, texts
+from kvdiag.rules.selectors import Groups, read_events, texts
 
 KEYS = [
     "id",
@@ -31,7 +30,6 @@ KEYS = [
     "bugs",
     "events",
     "when",
-    "sign",
     "proof",
     "cut",
     "same",
@@ -39,6 +37,7 @@ KEYS = [
     "shows",
     "follows",
     "healed",
+    "recovers",
     "clocks",
     "alarm",
     "says",
@@ -54,7 +53,7 @@ KEYS = [
     "survives",
     "tests",
 ]
-REQUIRED = ["id", "name", "title", "severity", "says", "cause", "tests"]
+REQUIRED = ["id", "name", "title", "severity", "per", "events", "when", "says", "cause", "tests"]
 OR_NODE = " or node"
 PER = [str(kind) for kind in SubjectKind] + [f"{kind}{OR_NODE}" for kind in SubjectKind if kind is not SubjectKind.NODE]
 STATUSES = ("experimental", "stable", "retired")
@@ -62,18 +61,19 @@ RULE_ID = re.compile(r"KV[1-9]\d{2,3}")
 RULE_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9.]+)*")
 
 
-def read_rules(text: str, file: str, groups: Groups = EMPTY) -> list[Rule]:
-    """Return the rules in `text`; `file` is the path for messages. Raise PatternError at the first error.
+def read_rule(text: str, file: str, groups: Groups = EMPTY) -> Rule:
+    """Return the rule in `text`; `file` is the path for messages. Raise PatternError at the first error.
 
     `groups` are the named groups of kinds, which are words without a dot.
     """
-    return [_rule(node, groups) for node in members(read_yaml(text, file), KEYS)]
-
-
-def _rule(node: Node, groups: Groups) -> Rule:
+    node = read_yaml(text, file)
     top = node.mapping(KEYS, REQUIRED)
+    if "recovers" in top and "healed" not in top:
+        raise top["recovers"].error("'recovers' needs 'healed': the text of a finding whose fault is over")
     name = _matching(top["name"], RULE_NAME, "use lower-case words joined by dashes, such as csi-nodeunstage-missing")
-    ((selectors, lines), when), per = _sentence(node, top, name, groups), _per(node, top)
+    events, lines = read_events(top["events"], name, groups)
+    selectors, per = _with_aliases(events, top["when"]), _one_of(top["per"], PER)
+    recovers = tuple(_one_of(item, list(selectors)) for item in _items(top, "recovers"))
     rule = Rule(
         id=_matching(top["id"], RULE_ID, "an id is KV and three or four digits, the first of them the family"),
         name=name,
@@ -85,7 +85,7 @@ def _rule(node: Node, groups: Groups) -> Rule:
         or_node=per.endswith(OR_NODE),
         possible=_severity(top["possible"]) if "possible" in top else None,
         events=selectors,
-        when=when,
+        when=read_condition(top["when"].text(), selectors, top["when"].place, recovers),
         says=" ".join(top["says"].text().split()),
         cause=top["cause"].text().strip(),
         fix=tuple(_fix(item) for item in _items(top, "fix")),
@@ -100,7 +100,7 @@ def _rule(node: Node, groups: Groups) -> Rule:
         references=_text_items(top, "references"),
         alarm=tuple(_one_of(item, list(selectors)) for item in _items(top, "alarm")),
         clocks=tuple(_one_of(item, list(selectors)) for item in _items(top, "clocks")),
-        healed=_healing(top["healed"], selectors) if "healed" in top else None,
+        healed=_healing(top["healed"], recovers) if "healed" in top else None,
         look_alikes=tuple(" ".join(item.text().split()) for item in _items(top, "not-when")),
         collect=_text_items(top, "collect"),
         lines=lines,
@@ -125,28 +125,18 @@ def _with_causes(rule: Rule, top: Mapping[str, Node]) -> Rule:
     )
 
 
-def _sentence(node: Node, top: Mapping[str, Node], name: str, groups: Groups) -> tuple[SelectorsAndLines, Condition]:
-    """Return the events and the condition, written out or expanded from `sign`."""
-    if "sign" in top:
-        for key in ("events", "when"):
-            if key in top:
-                raise top["sign"].error(f"a rule has either a sign or {key}")
-        return read_sign(top["sign"], name)
-    for key in ("events", "when"):
-        if key not in top:
-            raise node.error(f"the key '{key}' is missing")
-    named = read_events(top["events"], name, groups)
-    return named, read_condition(top["when"].text(), named[0], top["when"].place)
-
-
-def _per(node: Node, top: Mapping[str, Node]) -> str:
-    """Return the kind of subject; `sign` may contain it instead of the rule."""
-    nodes = [keys["per"] for keys in (top, top["sign"].table() if "sign" in top else {}) if "per" in keys]
-    if not nodes:
-        raise node.error("the key 'per' is missing")
-    if len(nodes) > 1:
-        raise nodes[1].error("'per' is given twice")
-    return _one_of(nodes[0], PER)
+def _with_aliases(selectors: Mapping[str, Selector], when: Node) -> dict[str, Selector]:
+    """Return the selectors, and those of the names that the condition adds with `as`."""
+    added = dict(selectors)
+    text = " ".join(when.text().split())
+    for name, alias in aliases(text):
+        if name not in selectors:
+            problem = f"unknown event {name!r}{suggestion(name, selectors)}"
+            raise PatternError(when.place, problem, text, position(name, text), len(name))
+        if alias in added:
+            raise PatternError(when.place, f"{alias!r} is already an event", text, position(alias, text), len(alias))
+        added[alias] = selectors[name]._replace(name=alias)
+    return added
 
 
 def _reasons(top: Mapping[str, Node]) -> Mapping[str, str]:
@@ -185,15 +175,15 @@ def _fix(node: Node) -> Fix:
     return Fix(text=values["text"], run=values.get("run", ""), after=values.get("after", ""))
 
 
-def _healing(node: Node, selectors: Mapping[str, Selector]) -> Healing:
-    keys = node.mapping(("by", "says", "severity", "after"), ("by", "says"))
-    by = keys["by"].sequence() if isinstance(keys["by"].value, tuple) else (keys["by"],)
+def _healing(node: Node, recovers: tuple[str, ...]) -> Healing:
+    keys = node.mapping(("says", "severity", "after"), ("says",))
+    if not recovers:
+        raise node.error("'healed' needs 'recovers': the names of the events that end the fault")
     severity = _severity(keys["severity"]) if "severity" in keys else None
     after = parse_duration(keys["after"].text()) if "after" in keys else 0
     if after is None or after < 0:
         raise keys["after"].error(f"{keys['after'].text()!r} is not a duration; write 90s, 5m")
-    names = tuple(_one_of(item, list(selectors)) for item in by)
-    return Healing(names, " ".join(keys["says"].text().split()), severity, after)
+    return Healing(recovers, " ".join(keys["says"].text().split()), severity, after)
 
 
 def _bug(node: Node, names: list[str]) -> Bug:

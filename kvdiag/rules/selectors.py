@@ -1,4 +1,4 @@
-"""Read `events` and `sign` of a rule file: which events its names stand for.
+"""Read `events` of a rule file: which events its names stand for.
 
 failed: {kind: [unmount-errors, csi.call.failed], text: "*busy*", any: [{driver: "*.a.org"}, {node: "worker-*"}]}
 boom: {line: "my driver says {error}", anchor: "my driver says"}
@@ -10,18 +10,14 @@ from collections.abc import Iterable, Mapping
 
 from kvdiag.base.suggestions import suggestion
 from kvdiag.base.yamlread import Node
-from kvdiag.model.rule import Chain, ChainStep, Condition, Selector, Where
+from kvdiag.model.rule import Selector, Where
 from kvdiag.model.vocabulary import Entry, Wording
 
 Groups = Mapping[str, tuple[str, ...]]
 SelectorsAndLines = tuple[dict[str, Selector], tuple[Entry, ...]]
 
 LINE_KEYS = ("line", "anchor", "fields", "component", "verbosity", "scope", "poll")
-RESERVED_KEYS = ("any", "witness")  # keys that do not name a value of a line
-SIGN = "sign"
-SIGN_KEYS = ("text", "per", "component", "fields", "verbosity")
-SHORTEST_ANCHOR = 4
-WITNESSES = ("one", "each")
+RESERVED_KEYS = ("any",)  # keys that do not name a value of a line
 
 
 def read_groups(node: Node) -> Groups:
@@ -51,46 +47,6 @@ def read_events(node: Node, rule: str, groups: Groups) -> SelectorsAndLines:
     return selectors, tuple(lines)
 
 
-def read_sign(node: Node, rule: str) -> tuple[SelectorsAndLines, Condition]:
-    """Return the selectors and the condition of a `sign`: the rule holds if one of its texts is logged."""
-    keys = node.mapping(SIGN_KEYS, ("text",))
-    component = keys["component"].text() if "component" in keys else ""
-    verbosity = keys["verbosity"].integer() if "verbosity" in keys else 0
-    wordings = tuple(
-        Wording(
-            anchor=_anchor(text),
-            message=text.text(),
-            fields=keys["fields"].texts() if "fields" in keys else {},
-            verbosity=verbosity,
-            place=text.place,
-        )
-        for text in _at_least_one(keys["text"])
-    )
-    kind = f"line.{rule}.{SIGN}"
-    entry = Entry(kind=kind, component=component, wordings=wordings, verbosity=verbosity, place=node.place)
-    return ({SIGN: Selector(SIGN, (kind,))}, (entry,)), Chain((ChainStep(SIGN),))
-
-
-def _anchor(text: Node) -> str:
-    anchor = longest_literal(text.text())
-    if len(anchor.strip()) < SHORTEST_ANCHOR:
-        raise text.error(f"{text.text()!r} has no text of {SHORTEST_ANCHOR} characters or more to look for")
-    return anchor
-
-
-def longest_literal(message: str) -> str:
-    """Return the longest literal of a template, which every matching line contains."""
-    import re
-
-    outside = re.sub(r"\[\[.*?\]\]", "\n", message)
-    pieces = re.split(r"\{\w+\}|\.\.\.|[\n\"\\<>&]", outside)
-    return max((piece.replace("{{", "\n").replace("}}", "\n") for piece in pieces), key=_weight).strip("\n")
-
-
-def _weight(piece: str) -> int:
-    return 0 if "\n" in piece else len(piece)
-
-
 def _kinds(node: Node, groups: Groups) -> Iterable[str]:
     """Yield the named kinds; a word without a dot stands for its group."""
     for item in _items(node):
@@ -112,16 +68,11 @@ def _at_least_one(node: Node) -> tuple[Node, ...]:
 
 
 def _selector(name: str, kinds: tuple[str, ...], keys: Mapping[str, Node], reserved: tuple[str, ...]) -> Selector:
-    if "witness" in keys and keys["witness"].text() not in WITNESSES:
-        raise keys["witness"].error(
-            f"unknown {keys['witness'].text()!r}{suggestion(keys['witness'].text(), WITNESSES)}"
-        )
     return Selector(
         name=name,
         kinds=kinds,
         where=_where(keys, (*reserved, *RESERVED_KEYS)),
         any_of=tuple(_where(item.table(), ()) for item in _at_least_one(keys["any"])) if "any" in keys else (),
-        each="witness" in keys and keys["witness"].text() == "each",
     )
 
 

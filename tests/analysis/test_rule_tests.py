@@ -7,7 +7,7 @@ import pytest
 from kvdiag.analysis.rule_tests import run_tests
 from kvdiag.events.pattern_folder import builtin_patterns
 from kvdiag.events.vocabulary import load_vocabulary
-from tests.onerule import read_rule
+from kvdiag.rules.schema import read_rule
 
 RULE = """\
 id: KV199

@@ -7,8 +7,7 @@ import pytest
 from kvdiag.base.clock import SECOND
 from kvdiag.model.doubt import DoubtReason
 from kvdiag.model.rule import Selector
-from kvdiag.model.timeline import Coverage, History
-from kvdiag.model.vocabulary import Entry
+from kvdiag.model.timeline import History
 from kvdiag.rules.chain_steps import failures_before
 from kvdiag.rules.grammar import read_condition
 from kvdiag.rules.judge import judge
@@ -115,23 +114,6 @@ def test_a_chain_that_the_log_cuts(when, told, ends, found):
 def test_a_chain_that_is_whole_is_sure():
     """A rule that may be cut is sure where nothing is missing."""
     assert [one.doubts for one in cut("a then b within 5m", "a@0 b@1", 2, "b")] == [()]
-
-
-def test_absence_by_each_witness():
-    """Kinds that are facts of their own must each be proven absent, those that say one fact twice need one witness."""
-    entries = {"a": ENTRIES["a"], "k": Entry("k", "kubelet", ()), "r": Entry("r", "containerd", ())}
-    told = events("a")
-    runtime = Coverage("containerd", "", NOON - MINUTE, NOON + 60 * MINUTE, 0)
-    for each, coverage, sure in [
-        (False, (HOUR_LONG,), True),
-        (True, (HOUR_LONG,), False),
-        (True, (HOUR_LONG, runtime), True),
-    ]:
-        selectors = {"a": Selector("a", ("a",)), "b": Selector("b", ("k", "r"), each=each)}
-        rule = one_rule(events=selectors, when=read_condition("a and no b after a within 5m", selectors, "here"))
-        (match,) = judge(rule, told, "", History(tuple(told), {}, coverage, (), NOON, NOON + MINUTE), entries)
-        assert (not match.doubts) is sure
-        assert [doubt.component for doubt in match.doubts] == ([] if sure else ["containerd"])
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from kvdiag.events.vocabulary import load_vocabulary, make_vocabulary, read_entr
 from kvdiag.model.vocabulary import Entry, Wording
 from kvdiag.rules.lint import lint
 from kvdiag.rules.lint_samples import LogSamples, unmatched
+from kvdiag.rules.schema import read_rule
 from kvdiag.rules.template import FAMILIES, new_rule
-from tests.onerule import read_rule
 
 SOUND = """\
 id: KV399

@@ -6,7 +6,7 @@ import pytest
 
 from kvdiag.model.vocabulary import Entry, Wording
 from kvdiag.rules.lint_truth import lint_look_alikes, lint_truth
-from tests.onerule import read_rule
+from kvdiag.rules.schema import read_rule
 
 RULE = """\
 id: KV399
@@ -20,7 +20,8 @@ events:
   done: {{kind: {done}}}
   started: {{kind: kubelet.started}}
 when: {when}
-healed: {{by: [done], says: It passed.}}
+recovers: [done]
+healed: {{says: It passed.}}
 {proof}
 says: "{says}"
 cause: x
@@ -90,7 +91,7 @@ def test_a_sound_rule(changed):
         ({"when": "failed and started"}, "when", "'started' is an event of the node and may be hours away; put it in a chain with 'within'"),
         ({"when": "started then failed"}, "when", "'started' is an event of the node and may be hours away; put it in a chain with 'within'"),
         ({"when": "failed or (failed and (started or done))"}, "when", "'started' is an event of the node and may be hours away; put it in a chain with 'within'"),
-        ({"done": "volume.publish.succeeded"}, "healed.by", "volume.unpublish.failed counts, but no event under 'healed' shows that the volume was unmounted"),
+        ({"done": "volume.publish.succeeded"}, "recovers", "volume.unpublish.failed counts, but no event under 'recovers' shows that the volume was unmounted"),
         ({"error": MANY}, "events.failed", "'failed' refuses 7 other errors, so it is no proof; name what proves it under 'proof'"),
         ({"breaks": "kubelet.run", "after": "the node is drained"}, "fix.0.after", "kubelet does not run, so no drain ends: its pods stay Terminating"),
         ({"numbers": "1"}, "not-when.1", "no test shows that the rule is silent then; give a near miss with 'not-when: 2'"),

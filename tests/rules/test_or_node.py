@@ -13,7 +13,7 @@ from kvdiag.model.report import Finding
 from kvdiag.model.values import SubjectKind
 from kvdiag.rules.findings import find
 from kvdiag.rules.rule_json import pack, unpack
-from tests.onerule import read_rule
+from kvdiag.rules.schema import read_rule
 
 RULE = read_rule(
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kvdiag.rules.rule_page import show_rule
-from tests.onerule import read_rule
+from kvdiag.rules.schema import read_rule
 
 RULE = """\
 id: KV399

@@ -6,10 +6,10 @@ import pytest
 
 from kvdiag.base.clock import MINUTE
 from kvdiag.base.errors import PatternError
-from kvdiag.model.rule import Absent, All, Bug, Chain, ChainStep, Fix, RuleTest, Selector
+from kvdiag.model.rule import Absent, All, Bug, Chain, ChainStep, Fix, Healing, RuleTest, Selector
 from kvdiag.model.values import Role, Severity, SubjectKind
-from kvdiag.rules.schema import unique
-from tests.onerule import read_rule
+from kvdiag.rules.grammar import read_condition
+from kvdiag.rules.schema import read_rule, unique
 
 WHOLE = """\
 id: KV399
@@ -222,3 +222,63 @@ def test_ids_and_names_are_taken_once():
         "two.yaml:2:7: csi-invented-fault is already used at one.yaml:2:7"
     ]
     assert list(unique([one])) == []
+
+
+SAME_EVENTS = """\
+id: KV699
+name: mount-failed
+title: Mount failed
+severity: high
+per: volume
+events:
+  failed: {kind: volume.publish.failed, error: "*busy*"}
+  done: {kind: volume.publish.succeeded}
+  gone: {kind: pod.removed}
+recovers: [done, gone]
+when: failed lasting 2m as again or (at least 2 failed without recovery and not again)
+alarm: [again]
+healed: {says: It passed.}
+says: It fails.
+cause: It does.
+tests: []
+"""
+
+
+def test_a_second_name_and_recovery():
+    """`as` adds a name for the same events; `without recovery` is an absence of each event that ends the fault."""
+    rule = read_rule(SAME_EVENTS, "x.yaml")
+    assert rule.events["again"] == rule.events["failed"]._replace(name="again")
+    written = "failed and no done after failed until end and no gone after failed until end"
+    assert rule.when == read_condition(f"again lasting 2m or (at least 2 {written} and not again)", rule.events, "here")
+    assert rule.alarm == ("again",)
+    assert rule.healed == Healing(("done", "gone"), "It passed.")
+    denied = SAME_EVENTS.replace("and not again", "and not (failed without recovery)")
+    assert read_rule(denied, "x.yaml").when == read_condition(
+        f"again lasting 2m or (at least 2 {written} and not ({written}))", rule.events, "here"
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ("as again", "as done", "x.yaml:11:7: 'done' is already an event"),
+        ("as again", "as again as more", "x.yaml:11:7: expected"),
+        ("recovers: [done, gone]\nwhen: failed lasting 2m as again or (at least 2 failed without recovery and not again)", "when: failed as again", "x.yaml:12:9: 'healed' needs 'recovers'"),
+        ("healed: {says: It passed.}\n", "", "x.yaml:10:11: 'recovers' needs 'healed'"),
+        ("recovers: [done, gone]", "recovers: [dun]", "x.yaml:10:12: unknown 'dun'; known are"),
+        ("failed lasting 2m as", "faild lasting 2m as", "x.yaml:11:7: unknown event 'faild'; did you mean 'failed'?"),
+    ],
+)  # fmt: skip
+def test_faults_of_names_and_recovery(old, new, fault):
+    """A second name must be new, and a recovery needs both its events and its text."""
+    assert old in SAME_EVENTS
+    with pytest.raises(PatternError) as raised:
+        read_rule(SAME_EVENTS.replace(old, new, 1), "x.yaml")
+    assert str(raised.value).startswith(fault), str(raised.value)
+
+
+def test_recovery_without_its_key():
+    """`without recovery` in a rule without `recovers` is an error at its place in the condition."""
+    text = SAME_EVENTS.replace("recovers: [done, gone]\n", "").replace("healed: {says: It passed.}\n", "")
+    with pytest.raises(PatternError, match="'without recovery' needs the key 'recovers'"):
+        read_rule(text, "x.yaml")

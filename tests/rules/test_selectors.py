@@ -1,8 +1,7 @@
-"""Short forms of rule files: groups of kinds, a sign, a table of like rules."""
+"""Groups of kinds, and events of a user's own."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
 
@@ -17,39 +16,21 @@ from kvdiag.events.user_events import lint_user_events, read_user_events
 from kvdiag.events.vocabulary import load_vocabulary, read_entries
 from kvdiag.model.rule import RuleTest
 from kvdiag.rules.library import load
-from kvdiag.rules.rule_json import pack, unpack
-from kvdiag.rules.rule_page import show_rule
-from kvdiag.rules.schema import read_rules
-from kvdiag.rules.selectors import longest_literal, read_groups
+from kvdiag.rules.schema import read_rule
+from kvdiag.rules.selectors import read_groups
 from tests.conftest import run_kvdiag
-from tests.onerule import read_rule
 
-SIGN = """\
+GROUPED = """\
 id: KV699
 name: driver-lost
 title: The driver lost its state
 severity: high
-sign: {text: ['my driver lost "{volume_handle}"', 'my driver is lost...'], per: node, component: kubelet}
+per: node
+events: {a: {kind: [driver-errors, pod.added]}}
+when: a
 says: "The driver on {node} is lost."
 cause: It is.
-tests:
-  - name: found
-    log: 'E0312 08:00:00.000000 2201 a.go:1] my driver is lost, again'
-    finds: {this node: confirmed}
-  - {name: not found, log: 'E0312 08:00:00.000000 2201 a.go:1] my driver is fine', finds: {}}
-"""
-TABLE = """\
-title: The provider <<provider>> is not installed
-severity: high
-sign: {text: <<said>>, per: node}
-says: "The provider <<provider>> is missing on {node}."
-cause: It is not installed.
-tests:
-  - {name: found, log: "E0312 08:00:00.000000 2201 a.go:1] provider <<provider>> is not there", finds: {this node: confirmed}}
-  - {name: not, log: "E0312 08:00:00.000000 2201 a.go:1] provider <<provider>> is there", finds: {}}
-table:
-  - {id: KV697, name: provider-a-missing, provider: a, said: ["provider a is not there", "no provider a"]}
-  - {id: KV698, name: provider-b-missing, provider: b, said: provider b is not there, severity: low}
+tests: []
 """
 KNOWN = read_entries(builtin_patterns() / "events")
 KINDS = "driver-errors: [csi.call.failed, csi.operation.failed]\n"
@@ -60,74 +41,14 @@ def passed(rule):
     return [one.passed for one in run_tests(rule, load_vocabulary(builtin_patterns() / "events", rule.lines))]
 
 
-def test_a_sign():
-    """A rule that is found wherever one of its lines stands needs neither events nor a sentence."""
-    rule = read_rule(SIGN, "x.yaml")
-    assert (str(rule.per), list(rule.events), show_rule(rule).splitlines()[4]) == ("node", ["sign"], "  sign")
-    assert [one.anchor for one in rule.lines[0].wordings] == ["my driver lost ", "my driver is lost"]
-    assert passed(rule) == [True, True]
-    assert unpack(json.loads(json.dumps(pack(rule)))) == rule._replace(tests=(), places={})
-
-
-@pytest.mark.parametrize(
-    ("message", "anchor"),
-    [
-        ("{error} is lost", " is lost"),
-        ('say "a word" of {_} more', "a word"),
-        ("left[[ and what may be left out]] of it", " of it"),
-        ("a {{brace}} and some words", "} and some words"),
-    ],
-)
-def test_the_anchor_of_a_sign(message, anchor):
-    """The longest text that each line has, and that no carrier escapes."""
-    assert longest_literal(message) == anchor
-
-
-def test_a_table():
-    """One file is as many rules as its table has rows."""
-    one, other = read_rules(TABLE, "x.yaml")
-    assert [rule.title for rule in (one, other)] == [
-        "The provider a is not installed",
-        "The provider b is not installed",
-    ]
-    assert (len(one.lines[0].wordings), len(other.lines[0].wordings)) == (2, 1)
-    assert (one.severity.label, other.severity.label, other.place_of("id")) == ("high", "low", "x.yaml:11:10")
-    assert passed(one) == passed(other) == [True, True]
-
-
-@pytest.mark.parametrize(
-    ("text", "old", "new", "fault"),
-    [
-        (TABLE, "provider: b,", "", "x.yaml:1:8: no row has a value for <<provider>>; known are said"),
-        (TABLE, "provider: b,", "provider: b, sevrity: low,", "x.yaml:11:65: 'sevrity' is not a key of rules, and no text contains <<sevrity>>; did you mean 'severity'?"),
-        (SIGN, "my driver is lost...", "{error}", "x.yaml:5:51: '{error}' has no text of 4 characters or more to look for"),
-        (SIGN, """['my driver lost "{volume_handle}"', 'my driver is lost...']""", "[]", "x.yaml:5:14: expected at least one item"),
-        (TABLE, TABLE[TABLE.index("table:") :], "table: []", "x.yaml:9:8: a table has at least one row"),
-        (SIGN, "says:", "when: a\nsays:", "x.yaml:5:7: a rule has either a sign or when"),
-        (SIGN, ", per: node", "", "x.yaml:1:1: the key 'per' is missing"),
-        (SIGN, "says:", "per: node\nsays:", "x.yaml:5:81: 'per' is given twice"),
-        (SIGN, "component:", "componet:", "x.yaml:5:87: unknown key 'componet'; did you mean 'component'?"),
-        (SIGN, "sign: ", "events: {a: {kind: drivererrors}}\nwhen: a\nx: ", "x.yaml:7:1: unknown key 'x'"),
-        (SIGN, SIGN[SIGN.index("sign") : SIGN.index("says")], "per: node\nevents: {a: {kind: driver-erors}}\nwhen: a\n", "x.yaml:6:20: unknown group of kinds 'driver-erors'; did you mean 'driver-errors'?"),
-        (SIGN, SIGN[SIGN.index("sign") : SIGN.index("says")], "per: node\nevents: {a: {kind: driver-errors, witness: both}}\nwhen: a\n", "x.yaml:6:44: unknown 'both'; known are each, one"),
-    ],
-)  # fmt: skip
-def test_faults_of_short_forms(text, old, new, fault):
-    """What a short form lacks or has too much of is told at its place."""
-    assert old in text
-    with pytest.raises(PatternError) as told:
-        read_rules(text.replace(old, new, 1), "x.yaml", read_groups(read_yaml(KINDS, "k.yaml")))
-    assert str(told.value) == fault
-
-
 def test_groups_of_kinds(tmp_path):
     """A word without a dot stands for the kinds that kinds.yaml names, which a user's folder may have as well."""
-    body = SIGN[SIGN.index("sign") : SIGN.index("says")]
-    rule = SIGN.replace(body, "per: node\nevents: {a: {kind: [driver-errors, pod.added]}}\nwhen: a\n")
-    (tmp_path / "driver-lost.yaml").write_text(rule)
+    (tmp_path / "driver-lost.yaml").write_text(GROUPED)
     (tmp_path / "kinds.yaml").write_text(KINDS)
     (read,) = load([tmp_path]).rules
     assert read.events["a"].kinds == ("csi.call.failed", "csi.operation.failed", "pod.added")
+    with pytest.raises(PatternError, match="unknown group of kinds 'driver-erors'; did you mean 'driver-errors'"):
+        read_rule(GROUPED.replace("errors", "erors"), "x.yaml", read_groups(read_yaml(KINDS, "k.yaml")))
     with pytest.raises(PatternError, match=r"k.yaml:1:6: 'a.b' is not a name for a group"):
         read_groups(read_yaml("a.b: [x.y]", "k.yaml"))
 

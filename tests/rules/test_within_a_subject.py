@@ -18,7 +18,7 @@ from kvdiag.report.fingerprint import fingerprint
 from kvdiag.report.outputs import write_report
 from kvdiag.rules.findings import find
 from kvdiag.rules.incidents import with_incidents
-from kvdiag.rules.schema import read_rules
+from kvdiag.rules.schema import read_rule
 from tests.rules.one_rule import one_rule
 from tests.rules.test_rank import finding
 
@@ -60,7 +60,7 @@ def test_a_part_of_a_subject(per, same, line, one, other):
 
     Of a node each part has its finding, of a pod the first.
     """
-    (rule,) = read_rules(RULE.format(per=per, same=same, line=line), "mine.yaml", {})
+    rule = read_rule(RULE.format(per=per, same=same, line=line), "mine.yaml", {})
     vocabulary = load_vocabulary(builtin_patterns() / "events", list(rule.lines))
     what = {"container_name": "container", "image": "image", "server": "registry"}[same]
     rest = f" {POD}" if per == "pod" else ""
