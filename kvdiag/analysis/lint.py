@@ -17,7 +17,7 @@ from kvdiag.events.vocabulary import EVENTS, make_vocabulary, read_entries, user
 from kvdiag.history.lifecycles.load import lint as lint_lifecycles
 from kvdiag.model.rule import Rule
 from kvdiag.model.vocabulary import Entry
-from kvdiag.rules.library import KINDS, Library, load, load_rule_store
+from kvdiag.rules.library import KINDS, Library, load, load_rule_store, orphan_logs
 from kvdiag.rules.lint import lint
 from kvdiag.rules.lint_samples import LogSamples, frequent_anchor
 from kvdiag.rules.lint_truth import lint_look_alikes
@@ -51,6 +51,7 @@ def check_patterns(folders: Sequence[Path]) -> tuple[Library, list[PatternError]
         found += [PatternError(wording.place, problem) for problem in frequent_anchor(wording.anchor, samples)]
     kinds = {**{entry.kind: entry for entry in (*user_entries, *lines)}, **samples.vocabulary.kinds}
     found += [fault for folder in folders or (builtin_patterns(),) for fault in _groups(folder / KINDS, kinds)]
+    found += [fault for folder in folders or (builtin_patterns(),) for fault in orphan_logs(folder)]
     names = frozenset(rule.name for rule in library.rules) | {head.name for head in others.summaries}
     found += [fault for rule in library.rules for fault in lint(rule, kinds, names, samples)]
     for rule in library.rules:

@@ -17,7 +17,7 @@ from kvdiag.events.rendering import Spellings
 from kvdiag.events.vocabulary import Vocabulary, read_vocabulary
 from kvdiag.history.ingest.log_reader import TextInput
 from kvdiag.model.options import Options
-from kvdiag.model.rule import SUBJECT, Rule, RuleTest
+from kvdiag.model.rule import ANY_SUBJECT, SUBJECT, Rule, RuleTest
 from kvdiag.model.timeline import History
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.findings import find
@@ -106,6 +106,8 @@ def verdicts_of(rule: Rule, history: History, vocabulary: Vocabulary) -> dict[st
 def is_expected(test: RuleTest, got: Mapping[str, str]) -> bool:
     """Return whether the verdicts are exactly the expected ones, and the severities if the test has some."""
     expected = test.finds
+    if ANY_SUBJECT in expected:
+        return bool(got)
     if SUBJECT in expected:
         expected = dict.fromkeys(SUBJECTS & got.keys(), expected[SUBJECT]) or {SUBJECT: ""}
     return expected.keys() == got.keys() and all(
@@ -115,7 +117,9 @@ def is_expected(test: RuleTest, got: Mapping[str, str]) -> bool:
 
 def failure(result: Verdicts) -> str:
     """Return the message for a failed test: expected and actual verdicts, and the wordings used."""
-    expected = {name or "the subject": verdict for name, verdict in result.test.finds.items()} or "nothing"
+    expected = {
+        name or "the subject": verdict or "a finding" for name, verdict in result.test.finds.items()
+    } or "nothing"
     wordings = "".join(f"\n  {words}" for words in result.wordings)
     name = f"{result.test.place}: {result.rule.name}, {result.test.name!r}"
     return f"{name}: expected {expected}, got {dict(result.got) or 'nothing'}{wordings and f'; wordings:{wordings}'}"

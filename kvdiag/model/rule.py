@@ -134,6 +134,7 @@ class Proof(NamedTuple):
     doubt: str
 
 
+ANY_SUBJECT = "*"  # in the expectations of a log file: any subject, with any verdict
 SUBJECT = ""  # in the expectations of a test: the subject of its story, under any name
 
 

@@ -12,13 +12,14 @@ from typing import NamedTuple
 
 from kvdiag.base.cache import cached_bytes, digest, fingerprint
 from kvdiag.base.errors import PatternError
-from kvdiag.model.rule import Rule
+from kvdiag.model.rule import ANY_SUBJECT, Rule, RuleTest
 from kvdiag.model.vocabulary import Entry, Wording
 from kvdiag.rules.rule_json import PACKED_VERSION
 from kvdiag.rules.rule_store import RuleStore, decode_store, encode_store
 
 LARGEST = 1 << 20  # bytes of a rule file; real ones have a few KB
 FIELDS = (Rule._fields, Entry._fields, Wording._fields)  # part of the cache key: another release may have other fields
+QUIET = ".quiet"  # in the name of a log file that the rule must not match
 DISTRIBUTIONS = "distributions.yaml"
 CAPABILITIES = "capabilities.yaml"
 KINDS = "kinds.yaml"
@@ -53,6 +54,26 @@ def _rule_paths(folder: Path) -> Iterator[str]:
             (*folders, *(set(names) - NOT_RULES))
         )  # includes folders, so that a folder named *.yaml is reported
         yield from (f"{where}{os.sep}{name}" for name in found if name.endswith((".yaml", ".yml")))
+
+
+def log_tests(path: Path) -> Iterator[RuleTest]:
+    """Yield a test for each log file beside a rule file: `RULE.log` and `RULE.WORD.log` must match.
+
+    `RULE.quiet.log` and `RULE.WORD.quiet.log` must not.
+    """
+    for log in sorted(path.parent.glob(f"{path.stem}.*log")):
+        if log.suffix == ".log":
+            finds = {} if log.stem.endswith(QUIET) else {ANY_SUBJECT: ""}
+            yield RuleTest(log.name, _read_bytes(log).decode("utf-8", "replace"), finds, place=f"{log}:1:1")
+
+
+def orphan_logs(folder: Path) -> Iterator[PatternError]:
+    """Yield an error for each log file in the folders of rules that no rule file is named like."""
+    rules = list(rule_files(folder))
+    tests = {test.place for path in rules for test in log_tests(path)}
+    for log in sorted(file for parent in {path.parent for path in rules} for file in parent.glob("*.log")):
+        if f"{log}:1:1" not in tests:
+            yield PatternError(f"{log}:1:1", "no rule file beside it has this name; a log of a rule is RULE.log")
 
 
 def load(folders: Sequence[Path], *, only: AbstractSet[str] | None = None) -> Library:
@@ -131,7 +152,8 @@ def _read_all(files: Sequence[Path], group_files: Sequence[Path]) -> Library:
     groups = _groups(group_files, errors)
     for path in files:
         try:
-            rules.append(read_rule(_read_bytes(path).decode(), str(path), groups))
+            rule = read_rule(_read_bytes(path).decode(), str(path), groups)
+            rules.append(rule._replace(tests=(*rule.tests, *log_tests(path))))
         except PatternError as error:
             errors.append(error)
         except (OSError, UnicodeDecodeError) as error:

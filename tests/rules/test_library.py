@@ -179,3 +179,15 @@ def test_what_cannot_be_opened(folder, fresh):
         errors = (caught.value,)
     assert [error.place for error in errors] == [f"{folder / 'folder.yaml'}:1:1"]
     assert errors[0].problem.startswith("cannot be read: ")
+
+
+def test_log_files_beside_a_rule(folder):
+    """A log file named like the rule is a test of it: it must match, or must not with `quiet` before `.log`."""
+    path = next(rule_files(folder))
+    logs = {"log": {"*": ""}, "word.log": {"*": ""}, "quiet.log": {}, "word.quiet.log": {}}
+    for ending in logs:
+        path.with_name(f"{path.stem}.{ending}").write_bytes(b"a line \xff\n")
+    path.with_name("orphan.log").write_text("a line\n")
+    read = next(rule for rule in load([folder]).rules if rule.name == path.stem)
+    assert {test.name.removeprefix(f"{path.stem}."): test.finds for test in read.tests[1:]} == logs
+    assert [fault.place for fault in library.orphan_logs(folder)] == [f"{path.with_name('orphan.log')}:1:1"]
