@@ -204,8 +204,8 @@ def test_width(kvdiag):
 def test_quiet(kvdiag):
     """-q leaves the findings and drops what was read; without any it says so in one line, and what that rests on."""
     full, quiet = kvdiag("analyze", LOST).stdout, kvdiag("analyze", "-q", LOST).stdout
-    assert "Read 4 logs in " in full
-    assert "Read 4 logs in " not in quiet
+    assert "Read 4 logs: " in full
+    assert "Read 4 logs: " not in quiet
     assert ALL[0] in quiet
     nothing = kvdiag("analyze", "-q", "sample-logs/healthy-csi-volume", COLUMNS="60").stdout
     assert re.fullmatch(

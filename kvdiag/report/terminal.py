@@ -25,6 +25,7 @@ WHY_LINES = 3
 CAVEAT_LINES = 2
 MOST_CAVEATS = 2
 MOST_SYMPTOMS = 2
+NOTE_LINES = 2
 MOST_NAMED = 3  # victims
 MOST_STEPS = 2  # after the first
 MOST_STEPS_AFTER = 1  # where the fault is over or its pod was deleted
@@ -191,7 +192,7 @@ def _notes(report: ReportText, screen: Screen) -> None:
         if screen.options.verbose:
             _finding(finding, report, screen)
         else:
-            screen.text(f"note: {short_ids(finding.says)}{finding.others} ({finding.rule})", hang=2)
+            screen.text(f"note: {short_ids(finding.says)}{finding.others} ({finding.rule})", hang=2, most=NOTE_LINES)
     if report.notes:
         screen.blank()
 
@@ -218,7 +219,8 @@ def _foot(report: ReportText, screen: Screen) -> None:
     if screen.options.verbose:
         _when(report, screen)
     screen.text(report.versions, style="dim")
-    screen.text(f"Read {report.read}", style="dim")
+    read = report.read if screen.options.verbose else report.read.replace(f" in {report.folder}:", ":")
+    screen.text(f"Read {read}", style="dim")
     for line in report.readings(is_all=bool(screen.options.verbose)):
         screen.text(line, hang=2, style="dim")
 
