@@ -61,6 +61,18 @@ RULE_ID = re.compile(r"KV[1-9]\d{2,3}")
 RULE_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9.]+)*")
 
 
+def _names(top: Mapping[str, Node], key: str, selectors: Mapping[str, Selector]) -> tuple[str, ...]:
+    """Return the names of selectors that a key lists."""
+    return tuple(_one_of(item, list(selectors)) for item in _items(top, key))
+
+
+def _recovers(top: Mapping[str, Node], selectors: Mapping[str, Selector]) -> tuple[str, ...]:
+    """Return the names whose events end the fault. Raise PatternError if there is no text for a fault that is over."""
+    if "recovers" in top and "healed" not in top:
+        raise top["recovers"].error("'recovers' needs 'healed': the text of a finding whose fault is over")
+    return _names(top, "recovers", selectors)
+
+
 def read_rule(text: str, file: str, groups: Groups = EMPTY) -> Rule:
     """Return the rule in `text`; `file` is the path for messages. Raise PatternError at the first error.
 
@@ -68,12 +80,10 @@ def read_rule(text: str, file: str, groups: Groups = EMPTY) -> Rule:
     """
     node = read_yaml(text, file)
     top = node.mapping(KEYS, REQUIRED)
-    if "recovers" in top and "healed" not in top:
-        raise top["recovers"].error("'recovers' needs 'healed': the text of a finding whose fault is over")
     name = _matching(top["name"], RULE_NAME, "use lower-case words joined by dashes, such as csi-nodeunstage-missing")
     events, lines = read_events(top["events"], name, groups)
     selectors, per = _with_aliases(events, top["when"]), _one_of(top["per"], PER)
-    recovers = tuple(_one_of(item, list(selectors)) for item in _items(top, "recovers"))
+    recovers = _recovers(top, selectors)
     rule = Rule(
         id=_matching(top["id"], RULE_ID, "an id is KV and three or four digits, the first of them the family"),
         name=name,
@@ -89,27 +99,33 @@ def read_rule(text: str, file: str, groups: Groups = EMPTY) -> Rule:
         says=" ".join(top["says"].text().split()),
         cause=top["cause"].text().strip(),
         fix=tuple(_fix(item) for item in _items(top, "fix")),
-        applies=_ranges(top["applies"]) if "applies" in top else {},
         bugs=tuple(_bug(item, list(selectors)) for item in _items(top, "bugs")),
         proof=_proof(top["proof"], list(selectors)) if "proof" in top else None,
         same=_text_items(top, "same"),
-        cut=tuple(_one_of(item, list(selectors)) for item in _items(top, "cut")),
+        cut=_names(top, "cut", selectors),
         counts=_one_of(top["counts"], list(selectors)) if "counts" in top else "",
-        shows=tuple(_one_of(item, list(selectors)) for item in _items(top, "shows")),
-        follows=tuple(_one_of(item, list(selectors)) for item in _items(top, "follows")),
-        references=_text_items(top, "references"),
-        alarm=tuple(_one_of(item, list(selectors)) for item in _items(top, "alarm")),
-        clocks=tuple(_one_of(item, list(selectors)) for item in _items(top, "clocks")),
+        shows=_names(top, "shows", selectors),
+        follows=_names(top, "follows", selectors),
+        alarm=_names(top, "alarm", selectors),
+        clocks=_names(top, "clocks", selectors),
         healed=_healing(top["healed"], recovers) if "healed" in top else None,
+        lines=lines,
+    )
+    return _with_causes(_with_page(rule, node, top), top)
+
+
+def _with_page(rule: Rule, node: Node, top: Mapping[str, Node]) -> Rule:
+    """Return the rule with what does not decide whether it matches: its versions, page, tests and places."""
+    return rule._replace(
+        applies=_ranges(top["applies"]) if "applies" in top else {},
+        references=_text_items(top, "references"),
         look_alikes=tuple(" ".join(item.text().split()) for item in _items(top, "not-when")),
         collect=_text_items(top, "collect"),
-        lines=lines,
         survives=_reasons(top),
         tests=read_tests(_items(top, "tests")),
         place=node.place,
         places=dict(node.places()),
     )
-    return _with_causes(rule, top)
 
 
 def _with_causes(rule: Rule, top: Mapping[str, Node]) -> Rule:
