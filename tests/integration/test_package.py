@@ -93,11 +93,11 @@ def files(folder: str, *kinds: str) -> set[str]:
 
 
 def test_the_built_wheel_holds_the_package_alone(built):
-    """The package with its rules, its types, its licence and its manual; no tests, no samples, nothing at the top."""
+    """The package with its rules and their tests, its types, its licence and its manual; no samples, nothing at the top."""
     (wheel,) = built.glob("*.whl")
     names = set(zipfile.ZipFile(wheel).namelist())
     about = f"kvdiag-{wheel.name.split('-')[1]}.dist-info"
-    rules = {f"kvdiag/{name}" for name in files("patterns", ".yaml")}
+    rules = {f"kvdiag/{name}" for name in files("patterns", ".yaml", ".log")}
     described = {f"{about}/{name}" for name in ("METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE")}
     package = {
         name
