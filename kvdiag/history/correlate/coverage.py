@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -85,7 +86,8 @@ def _restarts(component: str, ordered: Sequence[SourceCoverage]) -> Iterator[Gap
 
 
 def _starts(component: str, started: Iterable[tuple[int, int]], known: Sequence[Gap]) -> Iterator[Gap]:
-    """Yield the starts that a component logged without a change of its PID."""
+    """Yield the starts that a component logged without a change of its PID; `known` are its restarts in order."""
     for ended, begins in started:
-        if not any(gap.begins <= begins and begins - gap.ends <= STARTING for gap in known):
+        at = bisect_left(known, begins - STARTING, key=lambda gap: gap.ends)
+        if at == len(known) or known[at].begins > begins:
             yield Gap(ended, begins, f"{component} was restarted", component)
