@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from kvdiag.history.ingest.time_limit import TimeIsUpError, limited
+from kvdiag.history.ingest.limits import TimeIsUpError, limited
 from tests.wrappers import SAMPLES, logs
 
 CASE = SAMPLES / "driver-removed-before-pod"

@@ -20,14 +20,12 @@ from typing import NamedTuple
 
 from kvdiag.analysis.case import Case, Patterns
 from kvdiag.analysis.redact import Rewrite, lines
-from kvdiag.analysis.retention.budget import RemainingHistory, active_events
 from kvdiag.base.errors import InputError, UnexpectedError, skip_faults
 from kvdiag.events.names import attachment_name, inline_handle, staging_hash
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.inputs.paths import sources
 from kvdiag.inputs.readers import BorrowedReader, Reader
 from kvdiag.inputs.source import Source
-from kvdiag.model.event import Event
 from kvdiag.model.options import Options
 from kvdiag.model.timeline import History, Timeline
 from kvdiag.model.values import SubjectKind
@@ -84,10 +82,9 @@ def mask_names(inputs: Inputs, salt: str) -> tuple[Inputs, Mask]:
     options = inputs.options
     case = Case(options)
     ignored: list[InputError] = []  # reported when the inputs are read again to be written
-    retention = NameRetention()
-    retention.add(case.read(retention, inputs.sources(ignored.append)).history)
-    learner = Learner(_known_words(case.patterns, retention))
-    for kind, name in retention.names():
+    found = FoundNames(case.read(inputs.sources(ignored.append)).history)
+    learner = Learner(_known_words(case.patterns, found))
+    for kind, name in found.names():
         for part in _WORD.findall(name):
             learner.add(kind, part)
     for source in inputs.sources(ignored.append):
@@ -96,7 +93,7 @@ def mask_names(inputs: Inputs, salt: str) -> tuple[Inputs, Mask]:
                 learner.learn(line)
                 learner.add("node", peel(line.encode("utf-8", "surrogateescape")).node)
     mask = Mask(learner.names, salt.encode() or secrets.token_bytes(32))
-    hashes = _hashes(retention, mask.apply)
+    hashes = _hashes(found, mask.apply)
     mask.forget()
     for old, new in hashes.items():
         mask.same_hash(old, new)
@@ -110,7 +107,7 @@ def _with_unknown_names(problems: Iterable[InputError]) -> dict[str, InputError]
     return {one.source: InputError(one.source, f"{why}; {one.problem}") for one in faults}
 
 
-def _known_words(patterns: Patterns, retention: NameRetention) -> frozenset[str]:
+def _known_words(patterns: Patterns, found: FoundNames) -> frozenset[str]:
     """Return words that are never masked: those of known messages and of rules, and driver names."""
     texts = [text for wording in patterns.vocabulary.wordings for text in (wording.anchor, wording.message)]
     texts += [
@@ -122,17 +119,14 @@ def _known_words(patterns: Patterns, retention: NameRetention) -> frozenset[str]
     ]
     words = [word for text in texts for word in _WORD.findall(text)]
     parts = [part for word in words for part in re.split("[-.]", word)]
-    return frozenset([*words, *parts, *retention.drivers, *retention.refs["driver"]])
+    return frozenset([*words, *parts, *found.drivers, *found.refs["driver"]])
 
 
-class NameRetention:
-    """Collects the names in all events before they are evicted, by kind, and which of them occur together."""
+class FoundNames:
+    """The names in all events by kind, and which of them occur together."""
 
-    notes: tuple[str, ...] = ()
-    is_whole = True
-
-    def __init__(self) -> None:
-        """Start without names."""
+    def __init__(self, history: History) -> None:
+        """Collect the names in the events of a history."""
         self.refs: dict[str, set[str]] = defaultdict(set)
         self.nodes: set[str] = set()
         self.drivers: set[str] = set()
@@ -140,16 +134,6 @@ class NameRetention:
         self.attached: set[tuple[str, str, str]] = set()  # handle, driver and a node from one event
         self.mounted: set[tuple[str, str]] = set()  # a pod's UID and a volume from one event
 
-    def retain(self, history: History, cut: int) -> Iterator[Event]:
-        """Yield the first events of active subjects; of the others only the names are needed."""
-        self.add(history)
-        return active_events(history, cut)
-
-    def on_evicted(self, history: RemainingHistory) -> None:
-        """Do nothing: `retain` collected the names."""
-
-    def add(self, history: History) -> None:
-        """Collect the names in these events."""
         for event in history.events:
             self.nodes.add(event.node)
             for ref in event.refs:
@@ -178,16 +162,16 @@ def _nodes(timeline: Timeline) -> set[str]:
     return named | {event.node for event in timeline.events}
 
 
-def _hashes(retention: NameRetention, new: Rewrite) -> Mapping[str, str]:
+def _hashes(found: FoundNames, new: Rewrite) -> Mapping[str, str]:
     """Return the ids that are hashes of names, each with the hash of the masked names."""
-    volumes, nodes = retention.volumes, retention.nodes | retention.refs["node"]
-    uids, names = retention.refs["pod_uid"], retention.refs["outer_name"] | retention.refs["spec_name"]
+    volumes, nodes = found.volumes, found.nodes | found.refs["node"]
+    uids, names = found.refs["pod_uid"], found.refs["outer_name"] | found.refs["spec_name"]
     attached: Iterable[tuple[str, str, str]] = ((*volume, node) for volume, node in product(volumes, nodes))
     mounted: Iterable[tuple[str, str]] = product(uids, names)
     if len(volumes) * len(nodes) > MOST_HASHES:
-        attached = retention.attached
+        attached = found.attached
     if len(uids) * len(names) > MOST_HASHES:
-        mounted = retention.mounted
+        mounted = found.mounted
     hashed = {staging_hash(handle): staging_hash(new(handle)) for handle, _ in volumes if handle}
     for handle, driver, node in attached:
         hashed[attachment_name(handle, driver, node)] = attachment_name(new(handle), new(driver), new(node))

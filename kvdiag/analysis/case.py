@@ -1,10 +1,10 @@
-"""Read logs for a command: load the patterns and build one history from all inputs in bounded memory."""
+"""Read logs for a command: load the patterns and build one history from all inputs."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import cache
 from itertools import chain
 from math import inf
 from pathlib import Path
@@ -12,7 +12,6 @@ from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 from kvdiag.analysis.finding_filters import is_sure_and_grave, requested_findings
-from kvdiag.analysis.retention.budget import Clocks, EventBudget, RetentionPolicy
 from kvdiag.analysis.time_window import at_last_day, window_problems
 from kvdiag.base.clock import is_unanchored
 from kvdiag.base.errors import InputError, UsageError, WindowError, skip_faults
@@ -25,16 +24,16 @@ from kvdiag.history.correlate.event_filter import Scope
 from kvdiag.history.correlate.history import build_history
 from kvdiag.history.correlate.incidents import incident_of_input, incidents
 from kvdiag.history.ingest.blocks import Input
+from kvdiag.history.ingest.limits import LimitReachedError, TimeIsUpError, limited, unread_errors
 from kvdiag.history.ingest.log_events import LogEvents
-from kvdiag.history.ingest.log_reader import Hooks, ListenerFactory, LogRead, Progress, read_source
-from kvdiag.history.ingest.time_limit import TimeIsUpError, limited, unread_errors
+from kvdiag.history.ingest.log_reader import MAX_EVENTS, ListenerFactory, LogRead, Progress, ReadOptions, read_source
 from kvdiag.inputs.paths import sources
 from kvdiag.inputs.scan.choose import make_scanner
 from kvdiag.inputs.source import Source
 from kvdiag.model.options import Options
 from kvdiag.model.report import Finding, Reading
 from kvdiag.model.rule import Rule
-from kvdiag.model.timeline import Gap, History, SeenVersion
+from kvdiag.model.timeline import History, SeenVersion
 from kvdiag.model.values import EMPTY
 from kvdiag.rules.findings import find
 from kvdiag.rules.library import load_rule_store
@@ -45,7 +44,9 @@ from kvdiag.rules.rule_store import RuleStore
 if TYPE_CHECKING:
     from kvdiag.history.ingest.snapshots import SnapshotRead
 
-Note = Callable[[InputError | str], None]  # called with problems of inputs and with notes for the user
+Note = Callable[[InputError], None]  # called with problems of inputs
+Clocks = Mapping[str, SourceClock]
+TOO_MANY = f"limit of {MAX_EVENTS:,} events reached"
 
 
 class Patterns(NamedTuple):
@@ -58,14 +59,11 @@ class Patterns(NamedTuple):
 class Analysis(NamedTuple):
     """A history and how it was read, before rules are evaluated.
 
-    `notes` tell the user what was evicted, `left_out` is when that was. `logs` and `clocks` are what the history was
-    built from.
+    `logs` and `clocks` are what the history was built from.
     """
 
     history: History
     readings: tuple[Reading, ...]
-    notes: tuple[str, ...] = ()
-    left_out: Gap | None = None
     logs: tuple[LogEvents, ...] = ()
     clocks: Clocks = EMPTY
 
@@ -114,62 +112,52 @@ class Case:
         """Yield the user's inputs, and the snapshot files beside the logs."""
         return sources(self.options.paths, self.problems.append, _evidence)
 
-    def budget(self, policy: RetentionPolicy) -> EventBudget:
-        """Return the memory budget for a command with this retention policy."""
-        return EventBudget(self, policy, (self.options.since, self.options.until))
-
     def read(
         self,
-        policy: RetentionPolicy | None = None,
         given: Iterable[Input] | None = None,
         progress: Progress = lambda _source, _bytes: None,
         make_listener: ListenerFactory | None = None,
     ) -> Analysis:
-        """Read all inputs, or those `given`, into one history; with a policy in bounded memory.
+        """Read all inputs, or those `given`, into one history.
 
         `make_listener` returns for each log the listener for its blocks.
         """
-        budget = self.budget(policy) if policy else None
         reads: list[LogRead] = []
         snapshot_reads: list[SnapshotRead] = []
-        hooks = Hooks(partial(budget.check, reads) if budget else None, make_listener)
-        self._read_each(self.inputs() if given is None else given, reads, snapshot_reads, progress, hooks)
-        known, gap = (budget.clocks, budget.gap) if budget else (EMPTY, None)
-        clocks = self.clocks(reads, known)
-        history = self.correlate(reads, clocks, gap, snapshot_reads, kinds=self._required_kinds(reads))
+        self._read_each(self.inputs() if given is None else given, reads, snapshot_reads, progress, make_listener)
+        clocks = self.clocks(reads)
+        history = self.correlate(reads, clocks, snapshot_reads, kinds=self._required_kinds(reads))
         readings = tuple(_readings(reads, clocks))
         self.problems.extend(window_problems(readings, history, self.options))
         readings = (*readings, *(file.reading for file in snapshot_reads))
         logs = tuple(read.log for read in reads)
-        notes, left_out = (budget.notes, budget.left_out) if budget else ((), None)
-        return Analysis(history, readings, notes, left_out, logs, clocks)
+        return Analysis(history, readings, logs, clocks)
 
-    def clocks(self, reads: Sequence[LogRead], known: Clocks) -> Clocks:
-        """Return the clocks of what was read so far; `known` clocks stay unchanged, as evictions relied on them."""
+    def clocks(self, reads: Sequence[LogRead]) -> Clocks:
+        """Return the clocks of the logs."""
         logs = [read.log for read in reads]
         clocks: dict[str, SourceClock] = {}
         incident_of = incidents(logs)
         for incident in dict.fromkeys(incident_of.values()) or ("",):
             incident_logs = [log for log in logs if incident_of.get(log.source, "") == incident]
-            clocks.update(set_clocks(incident_logs, year=self.options.year, zone=self.options.zone, known=known))
+            clocks.update(set_clocks(incident_logs, year=self.options.year, zone=self.options.zone))
         return clocks
 
     def correlate(
         self,
         reads: Sequence[LogRead],
         clocks: Clocks,
-        gap: Gap | None = None,
         snapshot_reads: Sequence[SnapshotRead] = (),
         kinds: frozenset[str] | None = None,
     ) -> History:
-        """Correlate everything that was read into one history; `gap`, the evicted time, is part of its coverage.
+        """Correlate everything that was read into one history.
 
         With `kinds`, keep only events of these kinds and events that link identities.
         """
         spans = [clocks[read.log.source].span(read.log.raw_events) for read in reads if read.log.raw_events]
         if spans:
             self.options = at_last_day(self.options, max(ends for _, ends in spans))
-        history = self._correlate(reads, clocks, gap, snapshot_reads, kinds)
+        history = self._correlate(reads, clocks, snapshot_reads, kinds)
         incident_of = incidents([read.log for read in reads])
         by_incident = {}
         for incident in dict.fromkeys(incident_of.values()):
@@ -177,14 +165,13 @@ class Case:
             incident_files = [
                 file for file in snapshot_reads if incident_of_input(file.snapshot.source, incident_of) == incident
             ]
-            by_incident[incident] = self._correlate(incident_reads, clocks, gap, incident_files, kinds)
+            by_incident[incident] = self._correlate(incident_reads, clocks, incident_files, kinds)
         return history._replace(incidents=by_incident) if by_incident else history
 
     def _correlate(
         self,
         reads: Sequence[LogRead],
         clocks: Clocks,
-        gap: Gap | None,
         snapshot_reads: Sequence[SnapshotRead],
         kinds: frozenset[str] | None,
     ) -> History:
@@ -197,10 +184,7 @@ class Case:
         snapshots = [file.snapshot for file in snapshot_reads]
         snapshots += [Snapshot(read.log.source, read.facts, read.log.place) for read in reads if read.facts]
         spans = _spans(reads, self.patterns.vocabulary)
-        history = build_history([read.log for read in reads], clocks, spans, given_versions, scope, snapshots)
-        if gap:
-            history = history._replace(coverage=tuple(c._replace(gaps=(gap, *c.gaps)) for c in history.coverage))
-        return history
+        return build_history([read.log for read in reads], clocks, spans, given_versions, scope, snapshots)
 
     def _required_kinds(self, reads: Sequence[LogRead]) -> frozenset[str] | None:
         """Return the kinds that rules need which can hold on these logs; None if the command needs all events."""
@@ -227,28 +211,17 @@ class Case:
         """Return the requested findings, ranked."""
         return requested_findings(self.ranked(history), self.options, history)
 
-    def find_with(self, history: History, rules: Sequence[Rule]) -> list[Finding]:
-        """Return all findings of these rules, not ranked."""
-        if history.incidents:
-            return [
-                _with_folder(folder, one)
-                for folder, incident_history in history.incidents.items()
-                for one in self.find_with(incident_history, rules)
-            ]
-        findings = find(rules, history, self.patterns.vocabulary.kinds)
-        return [one for one in findings if is_sure_and_grave(one, self.options)]
-
     def _read_each(
         self,
         given: Iterable[Input],
         reads: list[LogRead],
         snapshot_reads: list[SnapshotRead],
         progress: Progress,
-        hooks: Hooks,
+        make_listener: ListenerFactory | None,
     ) -> None:
-        """Add to `reads` and `snapshot_reads` one by one: at the time limit, what was read so far is kept."""
+        """Add to `reads` and `snapshot_reads` one by one: at a limit, what was read so far is kept."""
         vocabulary, scan = self.patterns.vocabulary, make_scanner(self.patterns.vocabulary.literals)
-        remaining, counter = iter(given), _ReadCounter(progress, self.options.limit)
+        remaining, counter, room = iter(given), _ReadCounter(progress, self.options.limit), MAX_EVENTS
         try:
             with limited(self.options.limit):
                 for source in remaining:
@@ -256,14 +229,15 @@ class Case:
                     with skip_faults(source.name, self.problems.append):
                         log = _log_of(source, snapshot_reads)
                         if log is not None:
-                            for read in read_source(log, vocabulary, scan, self.problems.append, counter.add, hooks):
-                                reads.append(read)  # noqa: PERF402 (one by one: evictions change what stands in it)
+                            how = ReadOptions(make_listener, room)
+                            for read in read_source(log, vocabulary, scan, self.problems.append, counter.add, how):
+                                reads.append(read)
+                                room -= len(read.log.raw_events)
                     counter.end()
-        except TimeIsUpError:
-            options = self.options
-            self.problems.extend(
-                unread_errors(counter.source, counter.size, remaining, options.paths, options.limit or 0)
-            )
+        except LimitReachedError as reached:
+            is_time = isinstance(reached, TimeIsUpError)
+            limit = f"time limit reached ({self.options.limit or 0:g} s)" if is_time else TOO_MANY
+            self.problems.extend(unread_errors(counter.source, counter.size, remaining, self.options.paths, limit))
 
 
 def _with_folder(folder: str, finding: Finding) -> Finding:
@@ -298,7 +272,7 @@ class _ReadCounter:
 
 
 def read_history(given: Iterable[Input], patterns: Patterns, options: Options) -> Analysis:
-    """Return the history of these inputs without a memory limit; problems with inputs are ignored."""
+    """Return the history of these inputs; problems with inputs are ignored."""
     return Case(options, patterns).read(given=given)
 
 
@@ -354,18 +328,16 @@ def _readings(reads: Sequence[LogRead], clocks: Mapping[str, SourceClock]) -> It
         )
 
 
-def read_with_notes(case: Case, policy: RetentionPolicy, note: Note) -> History:
-    """Return the history of a command's inputs; pass problems and notes for the user to `note`.
+def read_with_notes(case: Case, note: Note) -> History:
+    """Return the history of a command's inputs; pass problems to `note`.
 
     Raise WindowError if nothing was logged in the requested time.
     """
-    analysis = case.read(policy)
+    analysis = case.read()
     empty = [problem for problem in case.problems if isinstance(problem, WindowError)]
     for problem in case.problems:
         if problem not in empty:
             note(problem)
-    for words in analysis.notes:
-        note(words)
     if empty:
         raise empty[0]
     return analysis.history

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from kvdiag.analysis.case import Case, Note, read_with_notes
-from kvdiag.analysis.retention.budget import NEXT, RemainingHistory
-from kvdiag.analysis.retention.subjects import SubjectRetention
 from kvdiag.base.errors import UsageError
 from kvdiag.history.correlate.lookup import look_up
 from kvdiag.history.lifecycles.build import build_lifecycle
@@ -16,7 +14,6 @@ from kvdiag.history.lifecycles.load import lifecycles
 from kvdiag.history.views.causes import causes
 from kvdiag.history.views.diff import compare_events, compare_lives
 from kvdiag.model.comparison import ComparedFinding, Comparison
-from kvdiag.model.event import Event
 from kvdiag.model.options import Options
 from kvdiag.model.report import Finding
 from kvdiag.model.timeline import History, Timeline
@@ -31,13 +28,10 @@ def compare(left: str, right: str, options: Options, note: Note) -> Comparison:
     Raise UsageError if a name is unknown or ambiguous, or if the two are of different kinds.
     """
     if not options.paths and Path(left).exists() and Path(right).exists():
-        first, second = (
-            read_with_notes(Case(options._replace(paths=(name,))), FirstOfKindRetention(), note)
-            for name in (left, right)
-        )
+        first, second = (read_with_notes(Case(options._replace(paths=(name,))), note) for name in (left, right))
         return compare_events((left, first.events), (right, second.events), lifecycles().labels)
     case = Case(options)
-    history = read_with_notes(case, SubjectRetention(KINDS, (left, right)), note)
+    history = read_with_notes(case, note)
     findings = case.findings(history)
     for kind in KINDS:
         one, other = (_look_up_one(history, kind, name) for name in (left, right))
@@ -60,25 +54,3 @@ def _look_up_one(history: History, kind: SubjectKind, name: str) -> Timeline | N
         uids = ", ".join(timeline.subject.key for timeline in found)
         raise UsageError(f"{name!r} is ambiguous; give a UID or id: {uids}")
     return found[0] if found else None
-
-
-class FirstOfKindRetention:
-    """Keeps the first event of each kind and the event before it, which a comparison needs."""
-
-    notes: tuple[str, ...] = (f"before {{until}} only the first event of each kind was kept; {NEXT}",)
-    is_whole = True
-
-    def retain(self, history: History, cut: int) -> Iterator[Event]:
-        """Yield the first event of each kind, and the event before it."""
-        seen: set[str] = set()
-        before: Event | None = None
-        for event in history.events:
-            if event.kind not in seen:
-                seen.add(event.kind)
-                yield from (event,) if before is None else (before, event)
-            before = event
-            if event.time >= cut:
-                return
-
-    def on_evicted(self, history: RemainingHistory) -> None:
-        """Do nothing."""

@@ -51,14 +51,13 @@ def _is_about(finding: Finding, options: Options, history: History) -> bool:
 
 
 def check_pod(pod: str, logs: Iterable[LogEvents], history: History) -> None:
-    """Raise UsageError if no line names such a pod. Logs with evicted lines are not checked."""
-    logs = list(logs)
+    """Raise UsageError if no line names such a pod."""
     lines = (ref for log in logs for raw_event in log.raw_events for ref in raw_event.match.refs)
     named = {ref.value for ref in lines if ref.kind in {"pod", "pod_uid"}}
     for timeline in history.timelines.values():
         if timeline.subject.kind is SubjectKind.POD:
             named |= {timeline.subject.name, *timeline.subject.ids.values()}
-    if any(_is_pod(name, pod) for name in named) or any(log.evicted for log in logs):
+    if any(_is_pod(name, pod) for name in named):
         return
     pods = sorted(name for name in named if "/" in name)
     near = nearest(pod, pods) or next((name for name in pods if pod in name), "")

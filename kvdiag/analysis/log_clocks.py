@@ -14,7 +14,7 @@ from kvdiag.base.errors import InputError, skip_faults
 from kvdiag.history.correlate.clocks import SourceClock, set_clocks
 from kvdiag.history.ingest.blocks import Input
 from kvdiag.history.ingest.log_events import LogEvents
-from kvdiag.history.ingest.log_reader import Hooks, LogReader, TextInput, read_source
+from kvdiag.history.ingest.log_reader import ReadOptions, TextInput, read_source
 from kvdiag.inputs.paths import sources
 from kvdiag.inputs.readers import ReplayReader, read_up_to
 from kvdiag.inputs.scan.choose import make_scanner
@@ -58,9 +58,10 @@ class LogClocks:
         return source._replace(given=ReplayReader(head, reader)), self._set([*self._read, *logs])
 
     def _logs_of(self, source: Input) -> Iterator[LogEvents]:
-        reads = read_source(source, self._vocabulary, self._scanner, _ignore, lambda _name, _bytes: None, Hooks(_evict))
+        how = ReadOptions(most_kept=MOST_EVENTS)
         with skip_faults(source.name, _ignore):
-            yield from (read.log for read in reads)
+            for read in read_source(source, self._vocabulary, self._scanner, _ignore, _ignore_progress, how):
+                yield read.log
 
     def _set(self, logs: Sequence[LogEvents]) -> Mapping[str, KnownLog]:
         clocks = set_clocks(logs, year=self._options.year, zone=self._options.zone)
@@ -71,6 +72,5 @@ def _ignore(_problem: InputError) -> None:
     """Ignore the problem: it is reported when the input is read again to be printed."""
 
 
-def _evict(log: LogReader) -> None:
-    if log.size > MOST_EVENTS:
-        log.evict(lambda raw_event: raw_event.line < MOST_EVENTS, lambda _rpc_line: False)
+def _ignore_progress(_name: str, _size: int) -> None:
+    """Ignore the progress."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kvdiag.analysis.case import Case, Note, read_with_notes
-from kvdiag.analysis.retention.subjects import SubjectRetention
 from kvdiag.base.errors import UsageError
 from kvdiag.history.correlate.lookup import look_up, subject_names
 from kvdiag.history.views.timeline import build_timeline
@@ -29,7 +28,7 @@ def timelines(
     if there is no such subject, or if a prefix is ambiguous.
     """
     case = Case(options)
-    history = read_with_notes(case, SubjectRetention(kinds, [ref]), note)
+    history = read_with_notes(case, note)
     found = next((some for kind in kinds if (some := look_up(history, kind, ref))), [])
     if not found:
         near = [name for kind in kinds for name in subject_names(history, kind)][:MOST_NAMED]

@@ -6,12 +6,11 @@ from typing import Annotated
 
 import typer
 
-from kvdiag.analysis.events import list_events
+from kvdiag.analysis.case import Case
 from kvdiag.base.errors import UsageError
 from kvdiag.cli.arguments import NoRedact, Paths, PatternFolders, Since, Until, YearOption, ZoneOption, options_of
 from kvdiag.cli.outlet import outlet, print_note, reading_code
 from kvdiag.cli.progress import progress
-from kvdiag.model.event import Event
 from kvdiag.report.json_lines import event_line
 from kvdiag.report.jsontext import json_text
 
@@ -32,12 +31,12 @@ def command(
     if output not in OUTPUTS:
         raise UsageError(f"-o {output}: unknown output; choose from {', '.join(OUTPUTS)}")
     options = options_of(paths, patterns, year, tz, since, until)
+    case = Case(options)
     with outlet(None) as stream, progress(quiet=stream.isatty()) as on_read:
-
-        def print_event(event: Event) -> None:
+        analysis = case.read(progress=on_read)
+        for event in analysis.history.events:
             stream.write(json_text(event_line(event), redact=not no_redact))
-
-        listed = list_events(options, print_event, on_read)
-    for note in (*map(str, listed.problems), *listed.notes):
-        print_note(note)
-    raise typer.Exit(reading_code(listed.problems, understood=listed.understood))
+    for problem in case.problems:
+        print_note(str(problem))
+    understood = any(reading.records for reading in analysis.readings)
+    raise typer.Exit(reading_code(case.problems, understood=understood))

@@ -77,7 +77,7 @@ def show(options: Options, filters: InventoryFilter, output: str, *, redact: boo
         raise UsageError(f"--sort {filters.order}: unknown order; choose from {', '.join(ORDERS)}")
     with progress(quiet=False) as on_read:
         result = take_inventory(options, filters, on_read)
-    for note in (*map(str, result.problems), *result.notes):
+    for note in map(str, result.problems):
         print_note(note)
     with open_output(text=output in {"text", "wide"}, no_pager=no_pager) as (stream, style):
         write(result.inventory, stream, output, style._replace(redact=redact))

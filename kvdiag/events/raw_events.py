@@ -105,6 +105,11 @@ class RawEvent(NamedTuple):
     process: Process
     more: list[int] | None = None
 
+    @property
+    def ends(self) -> int:
+        """Return the stamp of its last repeat."""
+        return self.more[1] if self.more else self.stamp
+
     def count_repeat(self, stamp: int, process: Process) -> bool:
         """Count a repeat of this poll by the same process within `FOLD`; return whether it is one."""
         more = self.more

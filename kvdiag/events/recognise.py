@@ -110,7 +110,7 @@ class Recogniser:
             except Exception as error:  # noqa: BLE001 (a bug in kvdiag skips this line, not the log)
                 self.faults.setdefault(describe_fault(error), first_line + index + 1)
 
-    def evict(self, events: list[RawEvent], rpc_lines: list[RpcLine]) -> None:
+    def retain(self, events: list[RawEvent], rpc_lines: list[RpcLine]) -> None:
         """Keep only these; kept polls continue to be counted, any other begins again."""
         self.raw_events, self._rpc.lines = events, rpc_lines
         self._repeats.retain(events)

@@ -20,24 +20,13 @@ class Spread(NamedTuple):
     max: int
 
 
-class Failure(NamedTuple):
-    """A failed operation: how often it failed, and when it failed last (`ends`, microseconds UTC)."""
-
-    kind: str
-    component: str
-    step: str
-    ends: int
-    count: int  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InventoryRow:
     """One pod or volume on one node. `retries` counts failed operations, `failure` is the last of them.
 
-    `failures` has all of them, also those that one component repeats from another. `stuck`: since `life.since` it
-    waits for a step that failed or is long overdue; never if it `is_doubtful`, that is, if the logs contain only
-    failures of it. `illegal` are the transitions out of order, `until` is the time of its last event (microseconds
-    UTC). `causes` are the rules that explain its findings. The transitions of `life` are not used.
+    `stuck`: since `life.since` it waits for a step that failed or is long overdue; never if it `is_doubtful`, that is,
+    if the logs contain only failures of it. `illegal` are the transitions out of order. `causes` are the rules that
+    explain its findings. The transitions of `life` are not used.
     """
 
     life: Lifecycle
@@ -54,8 +43,6 @@ class InventoryRow:
     causes: tuple[str, ...] = ()
     phases: tuple[Phase, ...] = ()
     now: Phase | None = None
-    until: int = 0
-    failures: tuple[Failure, ...] = ()
 
     @property
     def name(self) -> str:

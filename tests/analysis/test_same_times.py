@@ -6,9 +6,8 @@ import json
 
 import pytest
 
-from kvdiag.analysis.events import list_events
+from kvdiag.analysis.case import Case
 from kvdiag.analysis.parse import records
-from kvdiag.model.event import Event
 from kvdiag.report.json_lines import event_line, record_line
 
 JOURNAL = """\
@@ -42,9 +41,7 @@ def placed(told):
 def test_samples(thin):
     """Each event of a sample has the time and the component that its line has in `parse`."""
     parsed = placed(map(record_line, records(thin.options, pytest.fail)))
-    events: list[Event] = []
-    list_events(thin.options, events.append, lambda _source, _size: None)
-    recognised = placed(map(event_line, events))
+    recognised = placed(map(event_line, Case(thin.options).read().history.events))
     assert recognised
     # An event may stand on a line within a record of many lines, which `parse` tells by its first.
     common = recognised.keys() & parsed.keys()

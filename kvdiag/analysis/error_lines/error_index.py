@@ -57,7 +57,7 @@ class ErrorIndex:
     def explain(self, findings: Iterable[Finding], history: History) -> None:
         """Mark the lines of evidence and lines with the same words, which are about the same subject.
 
-        `history` is the one with the findings. The method is called again before older events are evicted.
+        `history` is the one with the findings.
         """
         events_by_kind: dict[str, ByKind] = {}
         for finding in findings:

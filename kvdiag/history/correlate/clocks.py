@@ -54,7 +54,6 @@ from kvdiag.history.correlate.year_evidence import (
     year_of_file,
 )
 from kvdiag.history.ingest.log_events import SHARED, LogEvents
-from kvdiag.model.values import EMPTY
 
 NEAR = 2 * MINUTE  # maximum difference of two sources for the same id
 NEAR_ONE = 10 * SECOND  # the same, if they share only one id
@@ -118,11 +117,6 @@ class SourceClock(NamedTuple):
         return self.zone_how == "assumed"
 
     @property
-    def settled(self) -> SourceClock:
-        """Return this clock with an assumed zone made final: events were already evicted with it."""
-        return self._replace(zone_how="assumed from the start") if self.is_unsure else self
-
-    @property
     def description(self) -> str:
         """Return a description of what was inferred; empty if nothing was."""
         parts = []
@@ -135,24 +129,15 @@ class SourceClock(NamedTuple):
 
 
 def set_clocks(
-    logs: Sequence[LogEvents],
-    *,
-    year: int | None = None,
-    zone: int | None = None,
-    known: Mapping[str, SourceClock] = EMPTY,
+    logs: Sequence[LogEvents], *, year: int | None = None, zone: int | None = None
 ) -> Mapping[str, SourceClock]:
-    """Return a clock for each source by its name; `year` and `zone` are the user's options (`--year`, `--tz`).
-
-    `known` clocks are kept, except for later New Years and assumed zones, since their evidence may be evicted.
-    """
+    """Return a clock for each source by its name; `year` and `zone` are the user's options (`--year`, `--tz`)."""
     turns = {t.source: tuple(year_rollovers(_stamps(t))) if t.yearless else () for t in logs}
     years = _years(logs, turns, year)
     zones = _zones(logs, zone)
     clocks = {}
     for t in logs:
-        if t.source in known:
-            clocks[t.source] = known[t.source]._replace(turns=turns[t.source])
-        elif t.yearless:
+        if t.yearless:
             found_zone, zone_how = zones.get(t.source, (0, "assumed"))
             first = _with_leap_day(years[t.source], t, turns[t.source])
             clocks[t.source] = SourceClock(first.year, found_zone, turns[t.source], first.how, zone_how)
@@ -165,9 +150,7 @@ def set_clocks(
             for folder in ("", _folder(t)):
                 newest[folder] = max(end, newest.get(folder, end))
     for t in logs:
-        if t.source not in known:
-            end_beside = newest.get(_folder(t), newest.get(""))
-            clocks[t.source] = _anchored(t, clocks[t.source], end_beside)
+        clocks[t.source] = _anchored(t, clocks[t.source], newest.get(_folder(t), newest.get("")))
     return _aligned(logs, clocks)
 
 

@@ -88,6 +88,6 @@ def _last_before_start(raw_events: Sequence[RawEvent], start: int) -> Iterator[i
     begun, component = raw_events[start].stamp - STARTING, raw_events[start].match.entry.component
     for at in range(start - 1, -1, -1):
         before = raw_events[at]
-        if before.match.entry.component == component and (before.more[1] if before.more else before.stamp) < begun:
+        if before.match.entry.component == component and before.ends < begun:
             yield at
             return

@@ -239,7 +239,7 @@ def _illegible(log: LogEvents, clock: SourceClock) -> Iterator[Gap]:
     for first, last in log.damaged:
         before = bisect_left(log.raw_events, first, key=lambda raw_event: raw_event.line)
         after = bisect_right(log.raw_events, last, key=lambda said: said.line)
-        near = [said.more[1] if said.more else said.stamp for said in log.raw_events[max(0, before - 1) : before]]
+        near = [said.ends for said in log.raw_events[max(0, before - 1) : before]]
         times = [clock.utc(stamp, first) for stamp in near] or [begins]
         times += [clock.utc(said.stamp, last) for said in log.raw_events[after : after + 1]] or [ends]
         lines = f"line {first} is" if first == last else f"lines {first} to {last} are partly"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 from kvdiag.events.raw_events import UNKNOWN_PROCESS, RawEvent
@@ -16,7 +16,7 @@ from kvdiag.model.provenance import NO_PROVENANCE, Provenance
 SHARED = frozenset({"sandbox_id", "container_id", "target_path", "attachment"})
 
 
-def count_components(raw_events: Iterable[RawEvent]) -> Counter[str]:
+def _count_components(raw_events: Iterable[RawEvent]) -> Counter[str]:
     """Return the number of events of each component, without calls, which several components log."""
     matched = [raw_event[1].entry for raw_event in raw_events]
     entries, entry_counts = {id(entry): entry for entry in matched}, Counter(map(id, matched))
@@ -37,8 +37,8 @@ class LogEvents:
     beginning; `wrapped` are the first dated lines in a carrier without a year: (year-less stamp of the carrier,
     microseconds UTC of the line). `input` is the file or archive member of the log, `is_named` whether the user named
     it. `modified` is the file's date in seconds since 1970; `place` is its node and container according to the path.
-    `evicted` counts evicted events by component. `process` wrote the first line with a time. `damaged` are ranges of
-    lines, first and last, that are partly unreadable.
+    `process` wrote the first line with a time. `damaged` are ranges of lines, first and last, that are partly
+    unreadable.
     """
 
     source: str
@@ -58,14 +58,7 @@ class LogEvents:
     process: Process = UNKNOWN_PROCESS
     modified: float | None = None
     place: Provenance = NO_PROVENANCE
-    evicted: Mapping[str, int] = field(default_factory=dict)
     damaged: tuple[tuple[int, int], ...] = ()
-
-    def filtered(self, is_kept: Callable[[RawEvent], bool]) -> LogEvents:
-        """Return this log with only some of its raw events."""
-        kept = [raw_event for raw_event in self.raw_events if is_kept(raw_event)]
-        evicted = Counter(self.evicted) + (count_components(self.raw_events) - count_components(kept))
-        return replace(self, raw_events=kept, evicted=evicted)
 
     @cached_property
     def attribution(self) -> Attribution:
@@ -76,7 +69,7 @@ class LogEvents:
     def component(self) -> str:
         """Return the component of most events; without events, that in the container's or input's name."""
         named = program_in_name(self.place.container or self.source)
-        counts = Counter(self.evicted) + count_components(self.raw_events)
+        counts = _count_components(self.raw_events)
         if named in counts:
             return named
         most_common = counts.most_common(1)[0][0] if counts else ""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from io import BytesIO
-from itertools import chain, takewhile
+from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kvdiag.base.clock import DAY, is_yearless
@@ -24,10 +23,9 @@ from kvdiag.formats.carriers.carrier import KERNEL
 from kvdiag.formats.carriers.peel import peel_to_indent
 from kvdiag.formats.timestamps import rfc3339
 from kvdiag.history.ingest.blocks import Input, read_blocks
-from kvdiag.history.ingest.log_events import LogEvents, count_components
-from kvdiag.history.ingest.memory_estimate import Load, MemoryEstimate
+from kvdiag.history.ingest.limits import LimitReachedError, TooManyEventsError
+from kvdiag.history.ingest.log_events import LogEvents
 from kvdiag.history.ingest.survey import Survey, Surveyed
-from kvdiag.history.ingest.time_limit import TimeIsUpError
 from kvdiag.inputs.layout import section_provenance
 from kvdiag.inputs.lines import LineMap
 from kvdiag.inputs.scan.blocks import Block
@@ -38,7 +36,9 @@ from kvdiag.model.provenance import NO_PROVENANCE, Provenance
 
 if TYPE_CHECKING:
     from kvdiag.events.snapshots.fact import SnapshotFact
+    from kvdiag.history.correlate.clocks import SourceClock
 
+MAX_EVENTS = 5_000_000  # events of all logs of a command
 ENDS = 300  # lines at either end of an input that are searched for its first and last time
 PREAMBLE = 8
 DATED_WITHIN = 8_000  # lines that are searched for one with its own date
@@ -72,6 +72,21 @@ class BlockListener(Protocol):
 
     def add_block(self, block: Block, line_of: Callable[[int], int]) -> None:
         """Add the next block; `line_of` maps its lines to line numbers of the input, until the next block."""
+
+
+ListenerFactory = Callable[[str], BlockListener]
+
+
+class ReadOptions(NamedTuple):
+    """How an input is read.
+
+    `make_listener` returns for the name of a log a listener that receives its blocks. `room` is the limit of events of
+    the input. With `most_kept` only so many events of a log are kept, which is enough for its clock.
+    """
+
+    make_listener: ListenerFactory | None = None
+    room: int = MAX_EVENTS
+    most_kept: int | None = None
 
 
 class TextInput(NamedTuple):
@@ -112,43 +127,52 @@ def read_source(
     scanner: Scanner,
     problem: Callable[[InputError], None],
     progress: Progress,
-    hooks: Hooks | None = None,
+    how: ReadOptions | None = None,
 ) -> Iterator[LogRead]:
     """Scan one input, and yield each log in it. Most contain one; an empty input yields one without lines.
 
-    Errors go to `problem`; the lines before them are used. `hooks` are called for each log.
+    Errors go to `problem`; the lines before them are used. Raise TooManyEventsError when there are more events than
+    `how.room`, after the log with them.
     """
-    line_map, hooks = LineMap(), hooks or Hooks()
+    line_map, how = LineMap(), how or ReadOptions()
+    room = how.room
     has_log = False
     for name, part in sections(
         _with_progress(read_blocks(source, problem, line_map, begins_record), source.name, progress)
     ):
-        log = LogReader(f"{source.name}/{name}" if name else source.name, source, vocabulary, scanner, line_map)
+        log_name = f"{source.name}/{name}" if name else source.name
+        log = LogReader(log_name, source, vocabulary, scanner, line_map, how.most_kept)
         is_passed_over, blocks = classify_section(name, part)
         if is_passed_over:
             log.survey.pass_over(blocks)
         else:
             try:
-                _read_blocks(log, blocks, hooks, problem)
-            except TimeIsUpError:
+                _read_blocks(log, blocks, problem, how._replace(room=room))
+            except LimitReachedError:
                 yield log.result()
                 raise
         if name and not log.survey.classes["head"]:
             log.survey.count_as_text()
         yield log.result()
+        room -= log.size
         has_log = True
     if not has_log:
         yield LogReader(source.name, source, vocabulary, scanner, line_map).result()
 
 
-def _read_blocks(log: LogReader, blocks: Iterable[Block], hooks: Hooks, problem: Callable[[InputError], None]) -> None:
+def _read_blocks(
+    log: LogReader,
+    blocks: Iterable[Block],
+    problem: Callable[[InputError], None],
+    how: ReadOptions,
+) -> None:
     """Read the blocks of one log; a bug in kvdiag skips a line or the rest of this log, and is reported."""
     with skip_faults(log.input, problem):
-        listener = hooks.make_listener(log.name) if hooks.make_listener is not None else None
+        listener = how.make_listener(log.name) if how.make_listener is not None else None
         for block in blocks:
             log.add(block, listener)
-            if hooks.evict is not None:
-                hooks.evict(log)
+            if log.size > how.room:
+                raise TooManyEventsError
     log.end()
     for fault, line in log.faults.items():
         problem(UnexpectedError(log.input, fault, line))
@@ -157,10 +181,21 @@ def _read_blocks(log: LogReader, blocks: Iterable[Block], hooks: Hooks, problem:
 class LogReader:
     """One log as it is read, block by block."""
 
-    def __init__(self, name: str, source: Input, vocabulary: Vocabulary, scanner: Scanner, line_map: LineMap) -> None:
-        """`name` is the log's name in reports; `line_map` has the line numbers of a rewritten input."""
+    def __init__(
+        self,
+        name: str,
+        source: Input,
+        vocabulary: Vocabulary,
+        scanner: Scanner,
+        line_map: LineMap,
+        most_kept: int | None = None,
+    ) -> None:
+        """`name` is the log's name in reports; `line_map` has the line numbers of a rewritten input.
+
+        With `most_kept` only so many events and lines of calls are kept.
+        """
         self.name, self._source, self._vocabulary, self._line_map = name, source, vocabulary, line_map
-        self._scanner = scanner
+        self._scanner, self._most_kept = scanner, most_kept
         self._place = section_provenance(name.removeprefix(source.name), source.place)
         by = Attribution(byline(name, self._place))
         self._recogniser = Recogniser(vocabulary, is_named=source.is_named, by=by)
@@ -174,9 +209,7 @@ class LogReader:
         self._mentioned_days: dict[int, None] = {}
         self._begins = self._ends = 0
         self.faults: dict[str, int] = {}  # bugs in kvdiag, each with the first skipped line of the input
-        self._evicted = Counter[str]()
         self._damage = Damage()
-        self._weight, self._weighed = MemoryEstimate(), (0, 0)  # and the number of events and lines of calls in it
 
     @property
     def input(self) -> str:
@@ -188,15 +221,6 @@ class LogReader:
         """Return the number of events and lines of calls in memory."""
         return len(self._recogniser.raw_events) + len(self._recogniser.rpc_lines)
 
-    @property
-    def load(self) -> Load:
-        """Return their estimated memory; each is added once."""
-        recogniser = self._recogniser
-        self._weight.add(recogniser.raw_events[self._weighed[0] :])
-        self._weight.add_rpc_lines(recogniser.rpc_lines[self._weighed[1] :])
-        self._weighed = (len(recogniser.raw_events), len(recogniser.rpc_lines))
-        return self._weight.load
-
     def add(self, block: Block, listener: BlockListener | None = None) -> None:
         """Read the next block of the log."""
         if self._tail is None:
@@ -205,6 +229,10 @@ class LogReader:
             self._journal = _journal_span(block)
             self._first, self._first_process = _edge(block, self._recogniser, backwards=False)
         self._recogniser.feed(block.data, block.first_line, self._scanner.scan(block.data))
+        if self._most_kept is not None:
+            self._recogniser.retain(
+                self._recogniser.raw_events[: self._most_kept], self._recogniser.rpc_lines[: self._most_kept]
+            )
         self.survey.add(block)
         for line in damaged(block):
             self._damage.add(self._line_map.input_line(line))
@@ -251,45 +279,23 @@ class LogReader:
             wrapped=tuple(recogniser.stamper.wrapped),
             modified=self._source.modified,
             place=self._place,
-            evicted=self._evicted,
             damaged=tuple(self._damage.stretches),
         )
         return LogRead(log, self.survey.result, recogniser.recognised, self.survey.facts)
 
-    def evict(self, is_kept: Callable[[RawEvent], bool], is_new: Callable[[RpcLine], bool]) -> None:
-        """Evict events, and the lines of old calls, which become events; keep those that the predicates accept."""
-        recogniser = self._recogniser
-        new = [line for line in recogniser.rpc_lines if is_new(line)]
-        lines = {line.line for line in new}
-        finished = (
-            raw_event for raw_event in _calls(recogniser.rpc_lines, self._vocabulary) if raw_event.line not in lines
-        )
-        events = list(chain(recogniser.raw_events, finished))
-        kept = [one for one, placed in zip(events, _placed(events, self._line_map), strict=True) if is_kept(placed)]
-        self._evicted += count_components(events) - count_components(kept)
-        self._line_map.keep([*(one.line for one in kept), *(line.line for line in new)])
-        recogniser.evict(kept, new)
-        self._weight, self._weighed = MemoryEstimate(), (0, 0)
+    def drop_before(self, cut: int, clock: SourceClock) -> None:
+        """Drop events and lines of calls that ended before `cut` (microseconds UTC): a followed log has no end."""
+        recogniser, line_of = self._recogniser, self._line_map.input_line
+        events = [one for one in recogniser.raw_events if clock.utc(one.ends, line_of(one.line)) >= cut]
+        rpc_lines = [one for one in recogniser.rpc_lines if clock.utc(one.stamp, line_of(one.line)) >= cut]
+        recogniser.retain(events, rpc_lines)
+        self._line_map.keep([*(one.line for one in events), *(one.line for one in rpc_lines)])
 
     def _lines_since(self, line: int) -> Iterator[int]:
         """Yield the lines after this one that have an event or a call, the last first."""
         recogniser = self._recogniser
         yield from takewhile(lambda number: number > line, (one.line for one in reversed(recogniser.raw_events)))
         yield from takewhile(lambda number: number > line, (one.line for one in reversed(recogniser.rpc_lines)))
-
-
-ListenerFactory = Callable[[str], BlockListener]
-
-
-class Hooks(NamedTuple):
-    """Callbacks while a log is read.
-
-    `evict` is called after each block, to limit the memory; `make_listener` returns for the name of a log a listener
-    that receives its blocks.
-    """
-
-    evict: Callable[[LogReader], None] | None = None
-    make_listener: ListenerFactory | None = None
 
 
 def _with_progress(blocks: Iterable[Block], name: str, progress: Progress) -> Iterator[Block]:

@@ -9,12 +9,11 @@ from dataclasses import dataclass, replace
 from kvdiag.base.clock import SECOND
 from kvdiag.history.lifecycles.build import LifecycleBuilder
 from kvdiag.history.views.causes import causes
-from kvdiag.history.views.phases import merge_phases, now, phases, pulls_in
-from kvdiag.model.event import Event
-from kvdiag.model.inventory import Failure, InventoryRow
+from kvdiag.history.views.phases import now, phases, pulls_in
+from kvdiag.model.inventory import InventoryRow
 from kvdiag.model.lifecycle import Lifecycle, Phase, Transition
 from kvdiag.model.report import Finding
-from kvdiag.model.timeline import Entity, History, Timeline
+from kvdiag.model.timeline import History, Timeline
 from kvdiag.model.values import Severity, State, SubjectKind
 
 PATIENCE = 60 * SECOND  # who waits longer than this for the next step is stuck
@@ -59,19 +58,11 @@ def sort_rows(listed: Iterable[InventoryRow], order: str) -> list[InventoryRow]:
     return sorted(by_name, key=ORDERS[order])
 
 
-@dataclass(frozen=True, slots=True)
-class KnownRows:
-    """The rows that are known of the subject of a row, and whether an event has come since they were made."""
-
-    before: Callable[[InventoryRow], Sequence[InventoryRow]]
-    is_new: Callable[[Event], bool]
-
-
-def rows(
-    history: History, findings: Sequence[Finding], filters: InventoryFilter, known: KnownRows
-) -> Iterator[InventoryRow]:
-    """A row for each pod, or for each volume on each node, going on from those that are `known`."""
+def rows(history: History, findings: Sequence[Finding], filters: InventoryFilter) -> Iterator[InventoryRow]:
+    """A row for each requested pod, or for each volume on each node, stuck or not."""
     lives, above = LifecycleBuilder(history), causes(findings)
+    nodes = {event.node for event in history.events}
+    only = nodes.pop() if len(nodes) == 1 else ""
     pulls = pulls_in(history) if filters.slow else ()
     about: dict[Key, list[Finding]] = defaultdict(list)
     for finding in findings:
@@ -81,8 +72,8 @@ def rows(
             for life in lives.on_nodes(timeline):
                 parts = phases(life, history, pulls) if filters.slow else ()
                 row = _row(life, timeline, history, about[key], filters, parts)
-                row = replace(row, causes=_causes(row, about[key], above))
-                yield with_stuck_state(_continued(row, life.transitions, known), history)
+                if _is_listed(row, filters):
+                    yield replace(row, node=row.node or only, causes=_causes(row, about[key], above))
 
 
 def _row(
@@ -94,19 +85,24 @@ def _row(
     parts: tuple[Phase, ...],
 ) -> InventoryRow:
     node = life.subject.ids.get("node", "")
+    failed = _failed(life.transitions)
+    is_doubtful = _only_fails(life.transitions) and not any(_lasts(one) for one in findings if _is_on(one, node))
+    is_late = ends(history, node) - life.since > PATIENCE
+    is_failing = any(event.ends >= life.since for event in (transition.event for transition in failed))
     return InventoryRow(
         life=replace(life, transitions=()),
         node=node,
         driver=_driver(life, timeline, history, filters.driver),
         namespaces=tuple(sorted(_namespaces(timeline, history))),
         certain=not life.assumed and (not life.transitions or life.transitions[-1].certain),
-        illegal=_illegal(life.transitions),
-        is_doubtful=_only_fails(life.transitions) and not any(_lasts(one) for one in findings if _is_on(one, node)),
+        stuck=bool(life.waits_for) and not is_doubtful and (is_failing or is_late),
+        retries=sum(transition.event.count for transition in failed),
+        failure=max(failed, key=lambda transition: transition.event.ends).step if failed else "",
+        illegal=tuple(transition.violation for transition in life.transitions if not transition.legal),
+        is_doubtful=is_doubtful,
         findings=tuple(sorted({one.rule.name for one in findings if _is_on(one, node)})),
         phases=parts,
         now=now(life, parts) if filters.slow else None,
-        until=max((event.ends for event in timeline.events), default=life.since),
-        failures=_failures(life.transitions),
     )
 
 
@@ -128,52 +124,7 @@ def _causes(row: InventoryRow, findings: Sequence[Finding], above: Mapping[str, 
     return tuple(dict.fromkeys(here))
 
 
-def with_stuck_state(row: InventoryRow, history: History) -> InventoryRow:
-    """The row with its failures counted; stuck when one is not over, or when it has waited for too long by the end."""
-    own_failures = _of_kubelet(row.failures)
-    is_late = ends(history, row.node) - row.life.since > PATIENCE
-    is_failing = any(failure.ends >= row.life.since for failure in own_failures)
-    return replace(
-        row,
-        stuck=bool(row.life.waits_for) and not row.is_doubtful and (is_failing or is_late),
-        retries=sum(failure.count for failure in own_failures),
-        failure=max(own_failures, key=lambda failure: failure.ends).step if own_failures else "",
-    )
-
-
-def _continued(row: InventoryRow, transitions: Sequence[Transition], known: KnownRows) -> InventoryRow:
-    """The row with what was known of it before; what was counted then is not counted again."""
-    new = [transition for transition in transitions if known.is_new(transition.event)]
-    for number, before in enumerate(known.before(row)):
-        is_news = bool(new or number)
-        both = row if is_news else before
-        life = replace(both.life, subject=_subject(before.life.subject, row.life.subject))
-        row = replace(
-            both,
-            life=life,
-            namespaces=tuple(sorted({*before.namespaces, *row.namespaces})),
-            driver=row.driver or before.driver,
-            illegal=(*before.illegal, *(_illegal(new) if not number else row.illegal)),
-            findings=tuple(dict.fromkeys((*before.findings, *row.findings))),
-            causes=tuple(dict.fromkeys((*before.causes, *row.causes))) if is_news else before.causes or row.causes,
-            phases=merge_phases(before.phases, row.phases, life),
-            failures=_added(before.failures, row.failures if number else _failures(new)),
-            until=max(before.until, row.until),
-        )
-    return row
-
-
-def _subject(before: Entity, after: Entity) -> Entity:
-    """The subject by its new key, with all names that are known of it."""
-    known = after if after.name != after.key else before
-    return Entity(kind=after.kind, key=after.key, name=known.name, ids={**before.ids, **after.ids})
-
-
-def _illegal(transitions: Iterable[Transition]) -> tuple[str, ...]:
-    return tuple(transition.violation for transition in transitions if not transition.legal)
-
-
-def is_listed(row: InventoryRow, filters: InventoryFilter) -> bool:
+def _is_listed(row: InventoryRow, filters: InventoryFilter) -> bool:
     """Whether it is of what was asked for, stuck or not."""
     local = row.life.machine == "volume/local" and not filters.everything
     empty = row.life.state == "ABSENT" and not row.retries and not row.findings  # a name without a story
@@ -186,25 +137,11 @@ def _matches(row: InventoryRow, filters: InventoryFilter) -> Iterator[bool]:
     yield not filters.node or row.node == filters.node
 
 
-def _failures(transitions: Iterable[Transition]) -> tuple[Failure, ...]:
-    """Failed operations, those of one kind and step as one."""
-    failed = (p for p in transitions if p.event.kind.endswith(FAILED) and p.event.kind not in NOT_OPERATIONS)
-    return _added((), (Failure(p.event.kind, p.event.component, p.step, p.event.ends, p.event.count) for p in failed))
-
-
-def _added(before: Iterable[Failure], after: Iterable[Failure]) -> tuple[Failure, ...]:
-    found: dict[tuple[str, str, str], Failure] = {}
-    for one in (*before, *after):
-        same = found.get(one[:3], one._replace(count=0))
-        found[one[:3]] = one._replace(ends=max(same.ends, one.ends), count=same.count + one.count)
-    return tuple(found.values())
-
-
-def _of_kubelet(failures: Iterable[Failure]) -> list[Failure]:
+def _failed(transitions: Iterable[Transition]) -> list[Transition]:
     """Failed operations as one side tells them: kubelet's failures, else those of driver, runtime and controllers."""
-    failed = list(failures)
-    own_failures = [failure for failure in failed if failure.kind not in ECHOES] or failed
-    return [failure for failure in own_failures if failure.component == "kubelet"] or own_failures
+    failed = [p for p in transitions if p.event.kind.endswith(FAILED) and p.event.kind not in NOT_OPERATIONS]
+    failed = [p for p in failed if p.event.kind not in ECHOES] or failed
+    return [p for p in failed if p.event.component == "kubelet"] or failed
 
 
 def _driver(life: Lifecycle, timeline: Timeline, history: History, driver: str) -> str:

@@ -78,20 +78,6 @@ def phases(life: Lifecycle, history: History, pulls: Sequence[Event] | None = ()
     )
 
 
-def merge_phases(before: Iterable[Phase], after: Iterable[Phase], life: Lifecycle) -> tuple[Phase, ...]:
-    """Parts of one life that were told at two times, or by two sides: those that overlap are one."""
-    found: dict[str, list[Phase]] = defaultdict(list)
-    for phase in sorted((*before, *after), key=lambda phase: phase.begins):
-        same = found[phase.name]
-        if same and (same[-1].ends is None or phase.begins <= same[-1].ends):
-            ends = [one.ends for one in (same[-1], phase) if one.ends is not None]
-            same[-1] = same[-1]._replace(ends=max(ends, default=None))
-        else:
-            same.append(phase)
-    every = (phase for same in found.values() for phase in same)
-    return tuple(sorted(_lasting(every, life), key=lambda phase: (phase.begins, phase.name)))
-
-
 def _lasting(found: Iterable[Phase], life: Lifecycle) -> Iterator[Phase]:
     """Without those whose end was not seen, where nothing is waited for."""
     lasting = LASTING if _has(life, life.state, "running") else {}

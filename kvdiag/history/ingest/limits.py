@@ -1,4 +1,7 @@
-"""`--limit-seconds`: stop reading after a time, also while waiting for input, and report what was not read."""
+"""Stop reading at a limit, and report what was not read.
+
+The limits are `--limit-seconds`, also while waiting for input, and the number of events.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +18,20 @@ MOST_NAMED = 20
 _PERCENT = 100
 
 
-class TimeIsUpError(BaseException):
-    """Raised at the time limit; a BaseException, so that no reader handles it as a fault of its input."""
+class LimitReachedError(BaseException):
+    """Raised at a limit; a BaseException, so that no reader handles it as a fault of its input."""
+
+
+class TimeIsUpError(LimitReachedError):
+    """Raised at the time limit."""
+
+
+class TooManyEventsError(LimitReachedError):
+    """Raised when there are more events than are analyzed."""
 
 
 class LimitError(InputError):
-    """An input that was not read, or only partly, because of the time limit."""
+    """An input that was not read, or only partly, because of a limit."""
 
 
 @contextmanager
@@ -43,24 +54,24 @@ def _raise_time_is_up(_number: int, _frame: object) -> None:
 
 
 def unread_errors(
-    reading: Input | None, took: int, rest: Iterable[Input], paths: Sequence[str], seconds: float
+    reading: Input | None, took: int, rest: Iterable[Input], paths: Sequence[str], limit: str
 ) -> Iterator[LimitError]:
     """Yield errors for what was not read: the rest of the current input, and the following inputs.
 
-    `took` is how many bytes of the current input were read. Later members of an archive are not listed.
+    `took` is how many bytes of the current input were read; `limit` says which limit was reached. Later members of an
+    archive are not listed.
     """
-    up = f"time limit reached ({seconds:g} s)"
     if reading is not None:
-        yield LimitError(reading.name, f"{up} after {_share(reading, took)} of it")
+        yield LimitError(reading.name, f"{limit} after {_share(reading, took)} of it")
     is_member = reading is not None and getattr(reading, "given", None) is not None
     names = [] if is_member else _listed(rest)
     seen = (*names, *((reading.name,) if reading else ()))
     later = paths[max((at + 1 for at, path in enumerate(paths) for name in seen if name.startswith(path)), default=0) :]
     names += [path for path in later if path not in names]
     for name in names[:MOST_NAMED]:
-        yield LimitError(name, f"{up} before it was read")
+        yield LimitError(name, f"{limit} before it was read")
     if len(names) > MOST_NAMED:
-        yield LimitError(f"{len(names) - MOST_NAMED:,} more inputs", f"{up} before they were read")
+        yield LimitError(f"{len(names) - MOST_NAMED:,} more inputs", f"{limit} before they were read")
 
 
 def _listed(rest: Iterable[Input]) -> list[str]:

@@ -1,1 +1,0 @@
-"""Which old events each command keeps when the event budget is exceeded."""
