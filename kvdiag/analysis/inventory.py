@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from kvdiag.analysis.case import Case
 from kvdiag.base.errors import InputError
 from kvdiag.history.ingest.log_reader import Progress
-from kvdiag.history.views.inventory import InventoryFilter, ends, rows, sort_rows
+from kvdiag.history.views.inventory import InventoryFilter, ends, rows, sort_rows, without_namesakes
 from kvdiag.history.views.phases import percentiles
 from kvdiag.model.inventory import Inventory
 from kvdiag.model.options import Options
@@ -29,7 +29,8 @@ def take_inventory(
     case = Case(options)
     analysis = case.read(progress=progress)
     history = analysis.history
-    listed = [row for row in rows(history, case.findings(history), filters) if row.stuck or not filters.stuck]
+    found = list(rows(history, case.findings(history), filters))
+    listed = [row for row in without_namesakes(found) if row.stuck or not filters.stuck]
     inventory = Inventory(
         kind=filters.kind,
         rows=tuple(sort_rows(listed, filters.order)),

@@ -19,6 +19,7 @@ from kvdiag.model.values import Severity, State, SubjectKind
 PATIENCE = 60 * SECOND  # who waits longer than this for the next step is stuck
 FAILED = (".failed", "-failed", ".timeout")
 ECHOES = frozenset({"pod.sync.failed"})  # repeats another failure, if there is one
+STABLE = ("unique_name", "volume_handle", "staging_path", "attachment")  # names of a volume that do not change
 NOT_OPERATIONS = frozenset(
     {"runtime.status.failed", "pod.probe.failed"}
 )  # no operation: a container that is gone, a judgement
@@ -50,6 +51,17 @@ class InventoryFilter:
     everything: bool = False
     slow: bool = False
     order: str = "name"
+
+
+def without_namesakes(listed: Sequence[InventoryRow]) -> Iterator[InventoryRow]:
+    """The rows without those of a volume that a later row has by another key: some events name only its attachment."""
+    later: set[tuple[str, str]] = set()
+    for row in reversed(listed):
+        ids = row.life.subject.ids
+        names = [row.life.subject.key, *(ids[name] for name in STABLE if name in ids)]
+        if later.isdisjoint((name, row.node) for name in names):
+            yield row
+        later.update((name, node) for name in names for node in (row.node, ""))
 
 
 def sort_rows(listed: Iterable[InventoryRow], order: str) -> list[InventoryRow]:
