@@ -33,7 +33,7 @@ cause: It is.
 tests: []
 """
 KNOWN = read_entries(builtin_patterns() / "events")
-KINDS = "driver-errors: [csi.call.failed, csi.operation.failed]\n"
+KINDS = "driver-errors: [csi.call.failed, csi.mount.failed]\n"
 
 
 def passed(rule):
@@ -46,7 +46,7 @@ def test_groups_of_kinds(tmp_path):
     (tmp_path / "driver-lost.yaml").write_text(GROUPED)
     (tmp_path / "kinds.yaml").write_text(KINDS)
     (read,) = load([tmp_path]).rules
-    assert read.events["a"].kinds == ("csi.call.failed", "csi.operation.failed", "pod.added")
+    assert read.events["a"].kinds == ("csi.call.failed", "csi.mount.failed", "pod.added")
     with pytest.raises(PatternError, match="unknown group of kinds 'driver-erors'; did you mean 'driver-errors'"):
         read_rule(GROUPED.replace("errors", "erors"), "x.yaml", read_groups(read_yaml(KINDS, "k.yaml")))
     with pytest.raises(PatternError, match=r"k.yaml:1:6: 'a.b' is not a name for a group"):
