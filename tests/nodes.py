@@ -122,6 +122,10 @@ class Node:
         """The mount is gone, the file beside it is not."""
         self.must(f"mkdir -p {FOLDER} && echo '{{}}' > {FOLDER}/vol_data.json")
 
+    def record_empty(self) -> None:
+        """The mount is gone, and the file beside it was cut to nothing."""
+        self.must(f"mkdir -p {FOLDER} && : > {FOLDER}/vol_data.json")
+
     def files_left(self) -> None:
         """Nothing is mounted, but files lie in the folder."""
         self.must(f"mkdir -p {TARGET} && echo left > {TARGET}/file")

@@ -189,6 +189,11 @@ def _without_keywords(words: list[str]) -> list[str]:
 
 def _nested(words: list[str]) -> Iterator[list[str]]:
     begin = RUN_OTHERS.get(words[0])
+    if words[0] == "find" and "-exec" in words:
+        begin = words.index("-exec") + 1
+        yield words[: begin - 1]
+        yield from _nested([word for word in words[begin:] if word not in {"{}", "+", ";"}])
+        return
     if begin is None:
         yield words
         return

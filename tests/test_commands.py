@@ -69,21 +69,26 @@ TRIALS = {
     "findmnt --output TARGET,PROPAGATION": Trial(Node.shared, ("shared",)),
     DELETED: Trial(Node.source_deleted, (SUBPATH,)),
     "ls -la /var/lib/kubelet/pods/{pod_uid}": Trial(Node.published, ("volumes",)),
-    "grep -lF -e {volume_handle} /var/lib/kubelet/plugins/kubernetes.io/csi/*/*/vol_data.json": Trial(
-        Node.published, (f"{STAGED}/vol_data.json",)
-    ),
+    (
+        "find /var/lib/kubelet/plugins/kubernetes.io/csi -maxdepth 3 -name vol_data.json"
+        " -exec grep -lF -e {volume_handle} {} +"
+    ): Trial(Node.published, (f"{STAGED}/vol_data.json",)),
     "find /var/lib/kubelet/plugins_registry /var/lib/kubelet/plugins -maxdepth 2 -type s": Trial(
         Node.sockets, ("csi.example.org-reg.sock", "plugins/csi.example.org/csi.sock")
     ),
     "ls /var/lib/kubelet/pods": Trial(Node.published, (POD_UID,)),
-    "ls -la /var/lib/kubelet/pods/{pod_uid}/volumes/*/*/vol_data.json": Trial(
+    "find /var/lib/kubelet/pods/{pod_uid}/volumes -maxdepth 3 -name vol_data.json -ls": Trial(
         Node.record_left, (f"{FOLDER}/vol_data.json",)
     ),
-    "find /var/lib/kubelet/pods/{pod_uid}/volumes -name vol_data.json -ls": Trial(
-        Node.record_left, (f"{FOLDER}/vol_data.json",)
+    "find /var/lib/kubelet/pods /var/lib/kubelet/plugins/kubernetes.io/csi -xdev -name vol_data.json -empty": Trial(
+        Node.record_empty, (f"{FOLDER}/vol_data.json",)
     ),
-    "ls -la /var/lib/kubelet/pods/{pod_uid}/volumes/*/{spec_name}": Trial(Node.record_left, ("vol_data.json",)),
-    "ls -d /var/lib/kubelet/pods/{pod_uid}/volumes/*/{spec_name}": Trial(Node.record_left, (FOLDER,)),
+    "find /var/lib/kubelet/pods/{pod_uid}/volumes -maxdepth 3 -path '*/'{spec_name}'*' -ls": Trial(
+        Node.record_left, ("vol_data.json",)
+    ),
+    "find /var/lib/kubelet/pods/{pod_uid}/volumes -mindepth 2 -maxdepth 2 -name {spec_name}": Trial(
+        Node.record_left, (FOLDER,)
+    ),
     FILES_LEFT: Trial(Node.files_left, ("file",)),
     "find /var/lib/kubelet/pods/{pod_uid}/volume-subpaths -maxdepth 3": Trial(Node.subpath_left, (SUBPATH,)),
 }
@@ -200,6 +205,7 @@ def test_every_command_has_the_form_of_its_programs():
         ("grep -lZx a b 2>/dev/null", "grep: no option -lZx"),
         ("ls /proc | xargs -r ps -q", "ps: no option -q"),
         ("kill -USR1 $(pidf containerd)", "pidf: no program that is known"),
+        ("find / -name x -exec grep -lZ y {} +", "grep: no option -lZ"),
     ],
 )
 def test_a_wrong_form_is_told(text, fault):
