@@ -31,7 +31,7 @@ def test_a_line_a_finding(kvdiag):
     line, verdict = kvdiag("check", *STUCK).stdout.splitlines()
     assert line.startswith("HIGH      csi-nodeunpublish-state-lost  volume pvc-3126ba07-")
     assert line.endswith("(explains 2 more)")
-    assert verdict.startswith("kvdiag: 1 failure found, the worst high")
+    assert verdict.startswith("kvdiag: 1 failure found, worst: high")
     assert kvdiag("check", HEALTHY).stdout == "kvdiag: no failure found\n"
 
 
@@ -40,7 +40,7 @@ def test_inside_github_actions(kvdiag, tmp_path):
     summary = tmp_path / "summary.md"
     inside = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(summary)}
     assert kvdiag("check", *STUCK, **inside).stdout.startswith("::error file=")
-    assert summary.read_text("utf-8").startswith("### kvdiag: 1 failure found, the worst high\n")
+    assert summary.read_text("utf-8").startswith("### kvdiag: 1 failure found, worst: high\n")
     first, *_, last = kvdiag("analyze", LOST, **inside).stdout.splitlines()
     assert first.startswith("::stop-commands::")
     assert last == f"::{first.removeprefix('::stop-commands::')}::"

@@ -83,7 +83,7 @@ def test_other_forms(named_sample):
     sample = named_sample("hostpath-driver-lost-state")
     report = analyze(sample.folder)
     assert [one["rule"] for one in report.to_dict()["findings"]] == [one.rule.name for one in report.findings]
-    assert repr(report) == "<kvdiag: 1 failure found, the worst medium; 4 logs>"
+    assert repr(report) == "<kvdiag: 1 failure found, worst: medium; 4 logs>"
     assert report._repr_html_().count("<tr>") == 2
     hostile = report._replace(
         findings=tuple(

@@ -38,10 +38,11 @@ def analyze(
     """Read all inputs, build their history, evaluate every rule. Problems with inputs are part of the report.
 
     `texts` are logs in memory; if they are given without paths, nothing else is read. With `lanes` the report contains
-    the lanes of every subject, which needs events that no rule uses.
+    the lanes of every subject, which needs events that no rule uses, and the lines around the events of findings.
     """
-    report, history = analyze_case(Case(options, judges_only=not lanes), progress, texts)
-    return report._replace(lanes=_lanes(history, report.findings, options)) if lanes else report
+    case = Case(options, judges_only=not lanes)
+    report, history = analyze_case(case, progress, texts)
+    return _with_picture(report, history, case) if lanes else report
 
 
 def analyze_case(
@@ -85,6 +86,14 @@ def _span(readings: Sequence[Reading], options: Options) -> tuple[int, int] | No
     first = min(begins) if options.since is None else max(options.since, min(begins))
     last = max(ends) if options.until is None else min(options.until, max(ends))
     return (first, last) if first < last else None
+
+
+def _with_picture(report: Report, history: History, case: Case) -> Report:
+    """Return the report with the lanes of its subjects and the lines around the events of its findings."""
+    from kvdiag.analysis.line_context import excerpts  # imported here: only this output reads inputs again
+
+    drawn = report._replace(lanes=_lanes(history, report.findings, case.options))
+    return drawn._replace(excerpts=excerpts(drawn, case.options.paths))
 
 
 def _lanes(history: History, findings: Sequence[Finding], options: Options) -> Lanes:

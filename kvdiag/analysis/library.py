@@ -98,7 +98,7 @@ class LibraryReport(Report):
             ]
 
     def __repr__(self) -> str:
-        """`<kvdiag: 2 failures found, the worst high; 1 note; 6 logs>`."""
+        """`<kvdiag: 2 failures found, worst: high; 1 note; 6 logs>`."""
         logs = len(self.inputs)
         return f"<kvdiag: {ReportText(self).verdict}; {logs} log{'' if logs == 1 else 's'}>"
 

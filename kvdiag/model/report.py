@@ -128,12 +128,20 @@ class Reading(NamedTuple):
     sampled: bool = False
 
 
+class Excerpt(NamedTuple):
+    """Consecutive lines of an input, redacted; `first_line` is the number of the first, from 1."""
+
+    source: str
+    first_line: int
+    lines: tuple[str, ...]
+
+
 class Report(NamedTuple):
     """The report that outputs render. `problems` are inputs that could not be read, `notes` are caveats, both as text.
 
-    `is_empty`: nothing was logged in the requested time. `errors` are the lines of level warning or worse. `lanes` are
-    set for outputs that show them. `span` is the begin and end of the logs within the requested time (microseconds
-    UTC); None if unknown.
+    `is_empty`: nothing was logged in the requested time. `errors` are the lines of level warning or worse. `lanes` and
+    `excerpts` are set for outputs that show them. `span` is the begin and end of the logs within the requested time
+    (microseconds UTC); None if unknown.
     """
 
     version: str
@@ -147,3 +155,4 @@ class Report(NamedTuple):
     errors: Errors = Errors()
     lanes: Lanes | None = None
     span: tuple[int, int] | None = None
+    excerpts: tuple[Excerpt, ...] = ()

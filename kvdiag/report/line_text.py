@@ -24,7 +24,6 @@ class LineText(NamedTuple):
     number: int
     link: SafeText
     time: int
-    step: SafeText
     count: int  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
     message: SafeText
     text: SafeText
@@ -79,7 +78,6 @@ def line_text(evidence: Evidence, *, redact: bool) -> LineText:
         number=event.origin.line,
         link=clean(file_uri(event.origin, redact=redact)),
         time=event.time,
-        step=clean(evidence.step.replace("_", " "), redact=redact),
         count=evidence.total,
         message=clean(evidence_message(evidence), redact=redact),
         text=clean(event.text, redact=redact),
@@ -95,7 +93,6 @@ def error_text(group: ErrorGroup, *, redact: bool) -> ErrorText:
         number=group.origin.line,
         link=clean(file_uri(group.origin, redact=redact)),
         time=group.begins or 0,
-        step=clean(""),
         count=group.count,
         message=clean(" ".join(message.split()), redact=redact),
         text=clean(group.sample, redact=redact),

@@ -193,11 +193,11 @@ def common_folder(report: Report) -> str:
 
 
 def verdict(report: Report) -> str:
-    """`2 failures found, the worst high; 1 note`."""
+    """`2 failures found, worst: high; 1 note`."""
     found, noted = failures(report.findings), notes(report.findings)
     more = f"; {_count_noun(len(noted), 'note')}" if noted else ""
     if not found:
         is_read = any(reading.records for reading in report.inputs)
         return f"no failure found{more}" if is_read else "no log lines recognized"
     worst = max(incident[0].severity for incident in found)
-    return f"{_count_noun(len(found), 'failure')} found, the worst {worst.label}{more}"
+    return f"{_count_noun(len(found), 'failure')} found, worst: {worst.label}{more}"

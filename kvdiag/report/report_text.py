@@ -156,7 +156,7 @@ class ReportText:
 
     @property
     def verdict(self) -> SafeText:
-        """`2 failures found, the worst high; 1 note`."""
+        """`2 failures found, worst: high; 1 note`."""
         return self.safe(verdict(self._report))
 
     @property

@@ -19,6 +19,7 @@ from kvdiag.report.cause_phrases import explain_command
 from kvdiag.report.doubts import format_doubt
 from kvdiag.report.fingerprint import fingerprint
 from kvdiag.report.safe_commands import safe_fix
+from kvdiag.report.timeline.row_texts import event_label
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 HOME = "https://github.com/kvdiag/kvdiag"
@@ -81,7 +82,7 @@ def _result(finding: Finding, numbers: dict[str, int], report: Report, *, redact
         "message": {"text": _message(finding, redact=redact)},
         "locations": [_location(one) for one in finding.evidence[:1]] or [_nowhere(report)],
         "relatedLocations": [
-            _location(one) | {"id": number, "message": {"text": one.step.replace("_", " ")}}
+            _location(one) | {"id": number, "message": {"text": event_label(one.event)}}
             for number, one in enumerate(finding.evidence[1:MOST_LOCATIONS], start=1)
         ],
         "partialFingerprints": {FINGERPRINT: known, GITHUB_FINGERPRINT: f"{known[:16]}:1"},

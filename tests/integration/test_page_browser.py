@@ -107,8 +107,10 @@ def test_a_click_on_an_event_tells_it_and_is_in_the_address(opened):
 def test_a_click_on_the_canvas(opened):
     """The mark under the pointer is chosen, or the state under it told."""
     page = opened("failure")
+    drawn(page)
     box = page.locator("#lanes").bounding_box()
-    page.mouse.click(box["x"] + 900, box["y"] + 72 + 26 * 3 + 8)
+    lane = page.locator("#names div:visible", has_text="node worker-1").bounding_box()
+    page.mouse.click(box["x"] + 900, lane["y"] + 8)
     element(page, "#event").to_have_text(re.compile(r"^node worker-1\s*STARTING 2026-11-20 "), use_inner_text=True)
 
 
@@ -154,7 +156,10 @@ def test_search(opened):
     page.wait_for_selector("article:visible")
     page.wait_for_url("**q=sev%3Amedium**")
     drawn(page)
-    assert {name.split()[0] for name in page.locator("#names div:visible").all_inner_texts()} == {"worker-1", "volume"}
+    assert {name.split()[0] for name in page.locator("#names div:visible").all_inner_texts()} == {
+        "worker-1,",  # with findings
+        "volume",
+    }
     page.keyboard.press("Escape")
     page.wait_for_selector("#hits:empty", state="attached")
     assert "q=" not in page.url or page.input_value("#q") == ""
@@ -168,6 +173,7 @@ def test_a_deep_link_shows_the_same_again(opened):
     for key in ("+", "n", "n"):
         page.keyboard.press(key)
     playwright.expect(page).to_have_url(re.compile(r"#e-[\d.]+\?q=kind.*&t=\d"))
+    page.wait_for_function("location.hash.startsWith(document.querySelector('#event a').getAttribute('href') + '?')")
     drawn(page)
     seen = [page.inner_text("#span"), page.inner_text("#event"), page.inner_text("#hits"), page.url]
     page.reload()
@@ -261,3 +267,138 @@ def test_a_timeline_has_the_same_picture(opened):
     page.wait_for_selector("#hits:not(:empty)")
     drawn(page)
     assert "program kubelet" in page.locator("#names div:visible").all_inner_texts()
+
+
+@pytest.fixture(scope="module")
+def many(pages) -> str:
+    """Give the name of a page with more failures than its first table has."""
+    with (pages / "many.html").open("w", encoding="utf-8") as stream:
+        report = analyze(Options(paths=(str(ROOT / "sample-logs"),)), lanes=True)
+        write_report("html", report, stream, RenderOptions())
+    return "many"
+
+
+@pytest.fixture(scope="module")
+def forged(pages) -> str:
+    """Give the name of a page with a finding whose words are markup of HTML and Markdown."""
+    image = '\\"<img src=x onerror=alert(1)> ``` # [x](y)\\"'
+    line = (
+        f'I0312 08:00:{{0:02}}.101500    2201 event.go:307] "Event occurred" object="shop/web-0" fieldPath="" kind="Pod" '
+        f'apiVersion="v1" type="Warning" reason="InspectFailed" message="Failed to apply default image tag {image}: '
+        f"couldn't parse image name {image}: invalid reference format\"\n"
+    )
+    log = pages / "forged.log"
+    log.write_text("".join(line.format(number) for number in range(0, 50, 10)))
+    with (pages / "forged.html").open("w", encoding="utf-8") as stream:
+        write_report("html", analyze(Options(paths=(str(log),)), lanes=True), stream, RenderOptions())
+    return "forged"
+
+
+def test_a_search_opens_folded_rows(opened, many):
+    """A row that is folded away is shown when the search finds it, counted, and folded again afterwards."""
+    page = opened(many)
+    folded = page.locator("#causes details.folded").first
+    summary = folded.locator("summary").inner_text()
+    row = folded.locator("tbody tr").last
+    page.fill("#q", f"rule:{row.get_attribute('data-rule')}")
+    playwright.expect(row).to_be_visible()
+    playwright.expect(folded.locator("summary")).to_have_text(re.compile(rf"^\d+ of {summary}$"))
+    playwright.expect(page.locator("#causes table").first).to_be_hidden()
+    page.fill("#q", "")
+    playwright.expect(row).to_be_hidden()
+    playwright.expect(folded.locator("summary")).to_have_text(summary)
+
+
+def test_filters_are_clicked(opened, many):
+    """A filter puts its token into the search, and takes it out again; two of a group admit either."""
+    page = opened(many)
+    first, second = (page.locator("#chips button[data-key=sev]").nth(number) for number in (0, 1))
+    first.click()
+    playwright.expect(first).to_have_attribute("aria-pressed", "true")
+    assert page.input_value("#q") == f"sev:{first.get_attribute('data-value')}"
+    second.click()
+    assert page.input_value("#q") == f"sev:{first.get_attribute('data-value')},{second.get_attribute('data-value')}"
+    first.click()
+    second.click()
+    assert page.input_value("#q") == ""
+    playwright.expect(page.locator("article").first).to_be_visible()
+    assert opened("failure").locator("#chips button").count() == 0  # one failure: one severity, node, kind and rule
+
+
+def test_lanes_with_findings_are_first(opened):
+    """The lanes of subjects with findings come before all others, the most severe first."""
+    page = opened("failure")
+    drawn(page)
+    names = page.locator("#names div:visible").all_inner_texts()
+    assert names[0] == "worker-1, with findings"
+    assert names[1].startswith("volume pvc-")
+
+
+def test_log_lines_around_an_event(opened):
+    """A line of evidence leads to the lines of its log around it, with their numbers, itself marked."""
+    page = opened("failure")
+    place = page.locator(".lines a").first
+    source, number = place.inner_text().rsplit(":", 1)
+    place.click()
+    page.click("#around summary")
+    lines = page.inner_text("#around pre").splitlines()
+    log = (ROOT / "sample-logs/hostpath-driver-lost-state" / source).read_text("utf-8").splitlines()
+    shown = {int(line.split()[0]): line.split(maxsplit=1)[1] for line in lines if line.strip()}
+    assert int(number) in shown
+    assert len(shown) > 20
+    assert all(log[at - 1].startswith(text[:40]) for at, text in shown.items())
+    assert page.inner_text("#around mark").split()[0] == number
+
+
+def test_a_finding_is_copied_as_markdown(opened, forged):
+    """Title, sentence, evidence as code and commands in fences; nothing of a log is markup."""
+    page = opened("failure", permissions=["clipboard-read", "clipboard-write"])
+    command = page.inner_text("article .run pre >> nth=0")
+    page.click("article .markdown >> nth=0")
+    page.wait_for_selector("button:has-text('Copied')")
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied.startswith("## medium CSI driver left the volume of pod default/db-0 mounted")
+    assert f"\n```\n{command}\n```\n" in copied
+    assert "### Evidence\n\n```\n" in copied
+    page = opened(forged, permissions=["clipboard-read", "clipboard-write"])
+    page.click("article .markdown >> nth=0")
+    page.wait_for_selector("button:has-text('Copied')")
+    copied = page.evaluate("navigator.clipboard.readText()")
+    outside = re.sub(r"(?s)(`{3,})\n.*?\n\1", "", copied)
+    assert "onerror" in outside
+    assert not re.search(r"(?<!\\)[<>`[]", outside)
+
+
+def test_an_event_has_hover_text(opened):
+    """The pointer over an event shows what it is, when it was, and its line."""
+    page = opened("failure")
+    drawn(page)
+    box = page.locator("#canvas").bounding_box()
+    page.locator(".lines a").first.click()
+    drawn(page)
+    titles = set()
+    for x in range(int(box["width"] * 0.2), int(box["width"]), 3):
+        page.mouse.move(box["x"] + x, page.locator("#canvas").bounding_box()["y"] + 72 + 26 + 20)
+        titles.add(page.get_attribute("#canvas", "title"))
+    assert any("\n" in (title or "") and " UTC" in title for title in titles)
+
+
+@pytest.mark.usefixtures("many")
+@pytest.mark.parametrize("name", ["failure", "timeline", "hostile", "many"])
+def test_a_phone_shows_all_of_it(opened, name):
+    """At 390 points nothing is wider than the screen."""
+    page = opened(name)
+    page.set_viewport_size({"width": 390, "height": 800})
+    drawn(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+@pytest.mark.usefixtures("many")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["failure", "timeline", "many"])
+def test_nothing_keeps_readers_out(opened, name, scheme):
+    """Axe finds no violation: names, contrast, order of headings, roles."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="no axe")
+    page = opened(name, color_scheme=scheme, bypass_csp=True)
+    results = axe.Axe().run(page)
+    assert [violation["id"] for violation in results.response["violations"]] == []

@@ -164,7 +164,7 @@ def test_every_output_counts_the_same():
     for name in ("compact", "markdown", "github", "html"):
         stream = io.StringIO()
         write_report(name, report, stream, RenderOptions())
-        said[name] = re.search(r"(\d+) failures? found, the worst (\w+); (\d+) note", stream.getvalue()).groups()
+        said[name] = re.search(r"(\d+) failures? found, worst: (\w+); (\d+) note", stream.getvalue()).groups()
     assert set(said.values()) == {("3", "medium", "1")}
     assert text_of(found).startswith("3 failures: 3 medium; 1 note.")
 
@@ -228,4 +228,4 @@ def test_a_fault_with_many_victims_is_one_line():
     write_report("compact", Report("1", (), (), tuple(found)), stream, RenderOptions())
     line, verdict = stream.getvalue().splitlines()
     assert line.endswith("  2024-07-03T12:00:00Z  ongoing  3x  Pods hang (3 pods of worker-1)")
-    assert verdict == "kvdiag: 1 failure found, the worst medium"
+    assert verdict == "kvdiag: 1 failure found, worst: medium"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from kvdiag.model.lanes import Lane, Lanes
-from kvdiag.model.report import Finding, Report
+from kvdiag.model.report import Excerpt, Finding, Report
 from kvdiag.model.values import Severity
 from kvdiag.report import RenderOptions
 from kvdiag.report.errors import error_lines
@@ -56,15 +56,22 @@ def page_of(report: Report, options: RenderOptions) -> Page:
         errors=tuple(error_lines(ErrorsText(report.errors, redact=options.redact), width=110)),
         read=tuple(_read(report)),
         problems=(*report.problems, *report.notes),
-        data=picture(lanes, report.findings, sources, options),
+        data=picture(lanes, report.findings, sources, options, report.excerpts),
         cut=cut(lanes),
         version=report.version,
     )
 
 
-def picture(lanes: Lanes, findings: Sequence[Finding], sources: Sources, options: RenderOptions) -> str:
+def picture(
+    lanes: Lanes,
+    findings: Sequence[Finding],
+    sources: Sources,
+    options: RenderOptions,
+    excerpts: Sequence[Excerpt] = (),
+) -> str:
     """Return the data that script.js draws; empty if there are no lanes."""
-    return columns(lanes, {anchor(one): one for one in findings}, sources, options) if lanes.lanes else ""
+    found = {anchor(one): one for one in findings}
+    return columns(lanes, found, sources, options, excerpts) if lanes.lanes else ""
 
 
 def cut(lanes: Lanes) -> str:

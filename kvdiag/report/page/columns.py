@@ -13,17 +13,19 @@ import json
 import sys
 import zlib
 from array import array
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from kvdiag.model.lanes import Bar, Lane, Lanes, Mark, Tone
 from kvdiag.model.record import Origin
-from kvdiag.model.report import Finding
+from kvdiag.model.report import Excerpt, Finding
 from kvdiag.report import RenderOptions
 from kvdiag.report.timeline.row_texts import common_folder
 from kvdiag.safe.clean import SafeText, clean, json_safe, shortened
 
 MILLISECOND = 1_000
 LONGEST = 240  # characters of a log line
+LONGEST_RAW = 500  # characters of a line around an event
 MOST_TEXT = 3_000_000  # bytes of log lines; further marks have a place and no text
 LARGEST = (1 << 31) - 1
 
@@ -68,14 +70,21 @@ class _Table:
         return self.numbers.setdefault(text, len(self.numbers))
 
 
-def columns(lanes: Lanes, findings: Mapping[str, Finding], sources: Sources, options: RenderOptions) -> str:
+def columns(
+    lanes: Lanes,
+    findings: Mapping[str, Finding],
+    sources: Sources,
+    options: RenderOptions,
+    excerpts: Sequence[Excerpt] = (),
+) -> str:
     """Return the picture's data in base64; `findings` are by their anchor in the page."""
-    return _Columns(lanes, findings, sources, options).encode()
+    return _Columns(lanes, findings, sources, options).encode(excerpts)
 
 
 class _Columns:
     def __init__(self, lanes: Lanes, findings: Mapping[str, Finding], sources: Sources, options: RenderOptions) -> None:
         self._lanes, self._findings, self._sources, self._redact = lanes, findings, sources, options.redact
+        self._faults = _faults(findings.values())
         self._states: dict[tuple[str, Tone], int] = {}
         self._labels, self._texts = _Table(), _Table()
         self._left = MOST_TEXT
@@ -86,16 +95,17 @@ class _Columns:
             for evidence in finding.evidence
         }
 
-    def encode(self) -> str:
+    def encode(self, excerpts: Sequence[Excerpt]) -> str:
         """Return header, texts and columns, deflated and in base64."""
-        shown = self._lanes.lanes
+        shown = sorted(self._lanes.lanes, key=lambda lane: -self._severity(lane))
         marks = [mark for lane in shown for mark in sorted(lane.marks, key=lambda one: one.event.time)]
         words = self._words(marks)
         bars = [bar for lane in shown for bar in lane.bars]
         numbers = [*self._bars(bars), *self._marks(marks, words)]
         body = b"".join(map(_shuffled, numbers))
-        header = json_safe(json.dumps(self._header(shown, len(bars), len(marks)), ensure_ascii=False)).encode()
-        data = b"KVD1" + len(header).to_bytes(4, "little") + header + body
+        header = {**self._header(shown, len(bars), len(marks)), "excerpts": self._excerpts(excerpts)}
+        encoded = json_safe(json.dumps(header, ensure_ascii=False)).encode()
+        data = b"KVD1" + len(encoded).to_bytes(4, "little") + encoded + body
         return base64.b64encode(zlib.compress(data, 9)).decode()
 
     def _header(self, shown: Sequence[Lane], bars: int, marks: int) -> dict[str, object]:
@@ -106,7 +116,10 @@ class _Columns:
             "bars": bars,
             "marks": marks,
             "lanes": [
-                [lane.kind, self._clean(lane.name), self._clean(lane.node), len(lane.bars), len(lane.marks)]
+                [
+                    *(lane.kind, self._clean(lane.name), self._clean(lane.node), len(lane.bars), len(lane.marks)),
+                    [(number, self._at(found.begins), self._at(found.ends)) for number, found in self._faults_of(lane)],
+                ]
                 for lane in shown
             ],
             "states": [[self._clean(state), str(tone)] for state, tone in self._states],
@@ -118,6 +131,27 @@ class _Columns:
                 for anchor, found in self._findings.items()
             ],
         }
+
+    def _faults_of(self, lane: Lane) -> Iterable[tuple[int, Finding]]:
+        """Yield the findings about a lane's subject on its node, with their numbers."""
+        for number, finding in self._faults.get((lane.kind, lane.key), ()):
+            if finding.subject.ids.get("node", lane.node) == lane.node:
+                yield number, finding
+
+    def _severity(self, lane: Lane) -> int:
+        """Return the highest severity of the findings about a lane's subject, -1 for none."""
+        return max((finding.severity for _, finding in self._faults_of(lane)), default=-1)
+
+    def _excerpts(self, excerpts: Sequence[Excerpt]) -> list[object]:
+        """Return source number, first line and lines of each excerpt."""
+        return [
+            [
+                self._sources.number(one.source),
+                one.first_line,
+                [shortened(self._clean(line), LONGEST_RAW) for line in one.lines],
+            ]
+            for one in excerpts
+        ]
 
     def _bars(self, bars: Sequence[Bar]) -> Iterable[list[int]]:
         yield [self._at(bar.begins) for bar in bars]
@@ -158,6 +192,14 @@ class _Columns:
 
     def _clean(self, text: str) -> SafeText:
         return clean(text, redact=self._redact)
+
+
+def _faults(findings: Iterable[Finding]) -> Mapping[tuple[str, str], Sequence[tuple[int, Finding]]]:
+    """Return by kind and key of a subject its findings with their numbers."""
+    faults: dict[tuple[str, str], list[tuple[int, Finding]]] = defaultdict(list)
+    for number, finding in enumerate(findings):
+        faults[str(finding.subject.kind), finding.subject.key].append((number, finding))
+    return faults
 
 
 def _scale(lanes: Lanes) -> tuple[int, int]:

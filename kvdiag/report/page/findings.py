@@ -17,6 +17,7 @@ from kvdiag.report.page.columns import Sources
 from kvdiag.report.page.model import FindingLink, FullFinding, Line, Row
 from kvdiag.report.phrases import clock, format_time, span_sentence, subject_lines, symptoms_by_cause
 from kvdiag.report.safe_commands import safe_fix
+from kvdiag.report.timeline.row_texts import event_label
 from kvdiag.safe.clean import SafeText, clean, shortened
 
 ROOM = 1_000_000  # characters of all findings in full, so that a browser opens the page at once
@@ -73,7 +74,7 @@ class FindingRenderer:
     def _full_finding(self, incident: Incident) -> FullFinding:
         finding, redact = incident[0], self._options.redact
         named = subject_lines(finding) if len(incident) == 1 else [_victims(incident)]
-        evidence = tuple(self._line(one.event, one.step, one.total) for one in finding.evidence)
+        evidence = tuple(self._line(one.event, event_label(one.event), one.total) for one in finding.evidence)
         return FullFinding(
             row=self.row(incident),
             id=finding.rule.id,
@@ -125,7 +126,7 @@ class FindingRenderer:
             place=self._sources.place(event.origin),
             date=format_time(event.time)[:10],
             clock=clock(event.time),
-            step=step.replace("_", " ") + (f" ×{many}" if many > 1 else ""),
+            step=step + (f" ×{many}" if many > 1 else ""),
             text=shortened(self._clean(event.text), longest),
             at=self._sources.at(event.origin),
         )

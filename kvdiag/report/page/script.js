@@ -63,6 +63,8 @@
     }
     for (const row of all(".causes tr[data-sev]"))
       if (!row.querySelector("a")) row.toggleAttribute("data-off", !isMeant(row, () => row.textContent.toLowerCase()));
+    all("details.folded").forEach(unfold);
+    for (const table of all(".causes")) table.toggleAttribute("data-off", !table.querySelector("tbody tr:not([data-off])"));
     for (const row of all(".story tbody tr")) {
       const words = terms.filter((term) => !term.key);
       const text = words.length ? row.textContent.toLowerCase() : "";
@@ -71,12 +73,74 @@
     return `${left} of ${articles.length} findings`;
   }
 
+  /** Opens folded rows while a search finds some of them; its summary says how many. */
+  function unfold(details) {
+    const summary = details.querySelector("summary");
+    details.dataset.says ??= summary.textContent;
+    const left = all("tbody tr:not([data-off])", details).length;
+    if (terms.length && details.dataset.was === undefined) details.dataset.was = details.open;
+    if (terms.length) details.open = left > 0;
+    else if (details.dataset.was !== undefined) {
+      details.open = details.dataset.was === "true";
+      delete details.dataset.was;
+    }
+    summary.textContent = terms.length ? `${left} of ${details.dataset.says}` : details.dataset.says;
+  }
+
+  // ---- filters: buttons that put tokens into the search
+
+  const MOST_CHIPS = 12; // of a group, the most frequent first
+
+  /** The values of a token in a query, in lower case. */
+  function chosen(query, key) {
+    return parse(query).filter((term) => term.key === key && !term.not).flatMap((term) => term.any);
+  }
+
+  /** The query with the value added to the token, or without it if it is there. */
+  function toggled(query, key, value) {
+    const before = chosen(query, key);
+    const values = before.includes(value) ? before.filter((one) => one !== value) : [...before, value];
+    const rest = [...query.matchAll(TOKEN)].filter(([, not, name]) => not || (name || "").toLowerCase() !== key);
+    const token = values.length ? [`${key}:${values.some((one) => /\s/.test(one)) ? `"${values}"` : values}`] : [];
+    return [...rest.map(([text]) => text), ...token].join(" ");
+  }
+
+  function addChips() {
+    const rows = all(".causes tr[data-sev]");
+    for (const [key, name] of [["sev", "Severity"], ["node", "Node"], ["kind", "Kind"], ["rule", "Rule"]]) {
+      const counts = new Map();
+      for (const row of rows) {
+        const value = row.dataset[key];
+        if (value) counts.set(value, (counts.get(value) || 0) + 1);
+      }
+      if (counts.size < 2) continue;
+      const useful = [...counts].filter(([, count]) => key !== "rule" || count > 1); // a row is a link to its one finding
+      const most = useful.sort((one, other) => other[1] - one[1]).slice(0, MOST_CHIPS);
+      if (!most.length) continue;
+      const buttons = most.map(([value, count]) => {
+        const button = make("button", `${value} ${count}`, { type: "button" });
+        Object.assign(button.dataset, { key, value: value.toLowerCase() });
+        button.onclick = () => search(byId("q").value = toggled(byId("q").value, key, button.dataset.value));
+        return button;
+      });
+      const group = make("span", "", { className: "chips" });
+      group.append(make("span", name, { className: "dim" }), ...buttons);
+      byId("chips").append(group);
+    }
+  }
+
+  function showChips(query) {
+    for (const one of all("#chips button"))
+      one.setAttribute("aria-pressed", chosen(query, one.dataset.key).includes(one.dataset.value));
+  }
+
   let searched = 0;
 
   function search(query) {
     terms = parse(query);
     address.q = query;
     const said = [filterFindings()];
+    showChips(query);
     if (picture) said.push(picture.filter());
     byId("hits").textContent = terms.length ? said.join(", ") : "";
     writeAddress();
@@ -84,6 +148,7 @@
 
   // ---- the picture
 
+  const AROUND = 20; // lines before and after an event
   const ROW = 26, BAR = 14, HEAD = 72, HISTOGRAM = 46, PAD = 7; // in points
   const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 15e3, 3e4, 6e4, 12e4, 3e5, 6e5, 9e5, 18e5,
     36e5, 72e5, 108e5, 216e5, 432e5, 864e5, 1728e5, 6048e5, 2592e6, 7776e6, 31536e6];
@@ -118,8 +183,8 @@
     data.mark = { at: column(marks), wide: column(marks), label: column(marks), source: column(marks),
       line: column(marks), text: column(marks), proves: column(marks) };
     let bar = 0, mark = 0;
-    data.lanes = data.lanes.map(([kind, name, node, bars, marks]) => {
-      const lane = { kind, name, node, bar, bars: bar + bars, mark, marks: mark + marks };
+    data.lanes = data.lanes.map(([kind, name, node, bars, marks, faults]) => {
+      const lane = { kind, name, node, bar, bars: bar + bars, mark, marks: mark + marks, faults };
       bar += bars;
       mark += marks;
       return lane;
@@ -220,13 +285,15 @@
       return `${marks} of ${data.marks} events on ${lanes} lanes`;
     }
 
-    /** The rows: the lanes that are meant, or those of them that show something now, below the names of their nodes. */
+    /** The rows: lanes that match, or those of them that show something now, below their nodes; with findings first. */
     arrange() {
       this.rows = [];
-      let node = null;
+      let above = null;
       for (const row of this.meant) {
+        const { node, faults } = row.lane;
         if (this.inView && !this.isInView(row.lane)) continue;
-        if (row.lane.node !== node) this.rows.push({ node: node = row.lane.node });
+        const head = `${node || "(node not named)"}${faults.length ? ", with findings" : ""}`;
+        if (head !== above) this.rows.push({ head: above = head });
         this.rows.push(row);
       }
       byId("room").style.height = `${HEAD + this.rows.length * ROW + 8}px`;
@@ -360,9 +427,22 @@
       g.beginPath();
       g.rect(left - PAD, y, width - left + PAD, ROW);
       g.clip();
+      this.paintFaults(g, row.lane, y);
       this.paintBars(g, row.lane, y);
       this.paintMarks(g, row.lane, y);
       g.restore();
+    }
+
+    /** A band behind the lane from the begin of each finding to its end, in the colour of its severity. */
+    paintFaults(g, lane, y) {
+      for (const [number, begins, ends] of lane.faults) {
+        const x = this.x(begins) - 2;
+        g.fillStyle = this.severity[this.data.findings[number][1]];
+        g.globalAlpha = 0.22;
+        g.fillRect(x, y, Math.max(4, this.x(ends) + 2 - x), ROW - 1);
+        g.globalAlpha = 1;
+        g.fillRect(x, y + ROW - 3, Math.max(4, this.x(ends) + 2 - x), 2);
+      }
     }
 
     paintBars(g, lane, y) {
@@ -506,9 +586,9 @@
         div.style.top = `${y}px`;
         if (div.row === row) return;
         div.row = row;
-        div.title = row.lane ? row.lane.name : row.node;
+        div.title = row.lane ? row.lane.name : row.head;
         if (row.lane) div.replaceChildren(make("i", row.lane.kind + " "), row.lane.name);
-        else div.replaceChildren(make("b", row.node || "(node not named)"));
+        else div.replaceChildren(make("b", row.head));
       });
     }
 
@@ -597,7 +677,13 @@
       const at = this.point(event);
       this.canvas.style.cursor = at.x < this.left ? "default" : this.near(at) >= 0 ? "pointer" : "grab";
       const bar = this.barAt(at);
-      this.canvas.title = bar >= 0 ? this.state(bar) : "";
+      const mark = this.near(at);
+      this.canvas.title = mark >= 0 ? this.event(mark) : bar >= 0 ? this.state(bar) : "";
+    }
+
+    event(i) {
+      const { data } = this;
+      return `${data.labels[data.mark.label[i]]} ${this.stamp(data.mark.at[i])} UTC\n${data.texts[data.mark.text[i]]}`;
     }
 
     state(i) {
@@ -631,9 +717,26 @@
       }
       if (text[i]) parts.push(make("br"), make("code", data.texts[text[i]]));
       byId("event").replaceChildren(...parts);
+      this.showAround(source[i], line[i]);
       if (isMoved) this.reveal(i);
       writeAddress();
       this.draw();
+    }
+
+    /** The lines before and after an event, if the page has them. */
+    showAround(source, line) {
+      const box = byId("around");
+      const found = this.data.excerpts.find(([from, begin, lines]) =>
+        from === source && begin <= line && line < begin + lines.length);
+      box.hidden = !found;
+      if (!found) return;
+      const [, begin, lines] = found;
+      const parts = [];
+      for (let number = Math.max(begin, line - AROUND); number < begin + lines.length && number <= line + AROUND; number++) {
+        const text = `${String(number).padStart(8)}  ${lines[number - begin]}\n`;
+        parts.push(number === line ? make("mark", text) : text);
+      }
+      box.querySelector("pre").replaceChildren(...parts);
     }
 
     reveal(i) {
@@ -700,24 +803,58 @@
     }
   }
 
-  function copied(button, pre) {
+  function copied(button, text) {
+    const name = button.textContent;
     const done = () => {
       button.textContent = "Copied";
-      setTimeout(() => { button.textContent = "Copy"; }, 1500);
+      setTimeout(() => { button.textContent = name; }, 1500);
     };
     const byHand = () => {
-      getSelection().selectAllChildren(pre);
+      const box = document.body.appendChild(make("textarea", text, { className: "off" }));
+      box.select();
       if (document.execCommand("copy")) done();
+      box.remove();
     };
-    if (navigator.clipboard) navigator.clipboard.writeText(pre.textContent).then(done, byHand); else byHand();
+    if (navigator.clipboard) navigator.clipboard.writeText(text).then(done, byHand); else byHand();
+  }
+
+  /** A finding as Markdown, for an issue or a chat: what is read on the page, log lines and commands as code. */
+  function markdown(article) {
+    const plain = (text) => text.replace(/\s+/g, " ").trim();
+    const escaped = (text) => plain(text).replace(/[\\`*_[\]<>#|~]/g, "\\$&");
+    const code = (text) => {
+      const fence = "`".repeat(Math.max(3, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length + 1)));
+      return `${fence}\n${text}\n${fence}`;
+    };
+    const blocks = [`## ${escaped(article.querySelector("h2").textContent)}`];
+    for (const one of article.querySelectorAll(":scope > details > :is(p, h3, ol, ul, table)")) {
+      if (one.matches("h3")) blocks.push(`### ${escaped(one.textContent)}`);
+      else if (one.matches("table")) {
+        blocks.push(code(all("tr", one).map((row) => [".at", ".time", ".says"].map((part) =>
+          plain(row.querySelector(part)?.textContent || "")).join("  ")).join("\n")));
+      } else if (one.matches("ol, ul")) {
+        const isNumbered = one.matches("ol");
+        for (const [number, item] of [...one.children].entries()) {
+          const run = item.querySelector("pre");
+          const words = escaped([...item.childNodes].filter((node) => !node.matches?.(".run")).map((node) => node.textContent).join(""));
+          blocks.push(`${isNumbered ? `${number + 1}.` : "-"} ${words}` + (run ? `\n\n${code(run.textContent)}` : ""));
+        }
+      } else blocks.push(escaped(one.textContent));
+    }
+    return blocks.join("\n\n") + "\n";
   }
 
   function addButtons() {
     for (const box of all(".run")) {
       const button = make("button", "Copy", { type: "button" });
       button.setAttribute("aria-label", "Copy the command");
-      button.onclick = () => copied(button, box.firstElementChild);
+      button.onclick = () => copied(button, box.firstElementChild.textContent);
       box.append(button);
+    }
+    for (const article of all("article")) {
+      const button = make("button", "Copy as Markdown", { type: "button", className: "markdown" });
+      button.onclick = () => copied(button, markdown(article));
+      article.querySelector("details").append(button);
     }
   }
 
@@ -760,6 +897,7 @@
   async function start() {
     readAddress();
     addButtons();
+    if (byId("chips")) addChips();
     listen();
     const data = byId("data");
     if (data && "DecompressionStream" in window) {

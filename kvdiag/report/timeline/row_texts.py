@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from kvdiag.base.clock import SECOND, format_duration, to_datetime
 from kvdiag.formats.bodies.registry import read_body
 from kvdiag.formats.carriers.peel import peel
+from kvdiag.history.lifecycles.load import lifecycles
 from kvdiag.model.event import Event
 from kvdiag.model.lifecycle import Phase, TimelineRow
 from kvdiag.model.timeline import Entity, Skew
@@ -32,6 +33,11 @@ def row_text(row: TimelineRow) -> str:
         over = f" until {format_clock(row.until)}" if row.until > event.time else ""
         parts.append(f"and {row.repeats} more{over}")
     return "; ".join(parts)
+
+
+def event_label(event: Event) -> str:
+    """Return what an event is called, as in timelines; a raw line of a rule is a log line."""
+    return lifecycles().labels.get(event.kind, "log line" if event.kind.startswith("line.") else event.kind)
 
 
 def step_name(row: TimelineRow, subject: Entity) -> str:
