@@ -5,6 +5,8 @@
 # make lock      pins anew what kvdiag is installed with: requirements.lock
 # make mutants   faults put into each rule, which its own tests must notice
 # make explore   what must hold for any input, by thousands of examples that are new each time
+# make docs      the documentation as a site: build/site
+# make pictures  draws the pictures in it again (needs a Chromium)
 # make fuzz      ten minutes each for what reads bytes that nobody vouches for (needs atheris)
 #
 # Needs Python 3.11 or newer: make demo PYTHON=python3.12 chooses one. What is installed is pinned by requirements.lock;
@@ -27,7 +29,7 @@ KEEP := env -u PYTHONDONTWRITEBYTECODE
 SPREAD := -n auto --maxprocesses 4 --dist worksteal
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test integration mutants lowest lock lint types check bench bench-full explore fuzz clean format
+.PHONY: demo test integration mutants lowest lock lint types check bench bench-full explore fuzz docs pictures clean format
 
 demo: $(VENV)/.installed
 	@$(BIN)/kvdiag analyze --fail-on never --until $(UNTIL) sample-logs/$(DEMO)
@@ -80,6 +82,12 @@ fuzz: $(VENV)/.dev
 	$(PIP) install atheris
 	for target in formats inputs archives values logs evidence explain rules redact anonymize; do mkdir -p .fuzz/$$target; \
 		$(BIN)/python bench/fuzz.py $$target -max_total_time=$(SECONDS) -artifact_prefix=.fuzz/$$target- .fuzz/$$target || exit 1; done
+
+docs: $(VENV)/.integration
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+pictures: $(VENV)/.integration
+	$(BIN)/python bench/pictures.py
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format .
