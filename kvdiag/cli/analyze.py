@@ -32,6 +32,7 @@ from kvdiag.cli.arguments import (
     WriteBaseline,
     YearOption,
     ZoneOption,
+    choices,
     options_of,
     with_filters,
 )
@@ -40,8 +41,8 @@ from kvdiag.cli.fast import OUTPUT, QUIET
 from kvdiag.model.values import Severity
 from kvdiag.report import REPORTS
 
-Output = Annotated[str, typer.Option(*OUTPUT, help=f"{', '.join(REPORTS)}.")]
-FailOn = Annotated[str, typer.Option(*EXIT_AT, help=f"Exit 1 at this severity: {', '.join(FAIL_ON)}.")]
+Output = Annotated[str, typer.Option(*OUTPUT, metavar="FORMAT", help=f"{', '.join(REPORTS)}.")]
+FailOn = Annotated[str, typer.Option(*EXIT_AT, metavar=choices(FAIL_ON), help="Exit 1 from this severity on.")]
 Quiet = Annotated[bool, typer.Option(*QUIET, help="Print findings only.")]
 
 

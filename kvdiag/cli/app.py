@@ -39,7 +39,7 @@ app = typer.Typer(
     name="kvdiag",
     help="Find the root cause of kubelet, containerd and CSI failures in node logs.",
     no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
     **PLAIN,
 )
 

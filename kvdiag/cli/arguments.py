@@ -14,12 +14,27 @@ from kvdiag.base.clock import moment, time_of_day, zone_offset
 from kvdiag.base.errors import UsageError
 from kvdiag.events.pattern_folder import builtin_patterns
 from kvdiag.model.options import Options
+from kvdiag.model.values import Severity
+
+LEVELS = tuple(severity.label for severity in Severity)
+
+
+def choices(values: Sequence[str]) -> str:
+    """Return what the help shows for an option that takes one of these: `[info|low]`."""
+    return f"[{'|'.join(values)}]"
+
 
 Paths = Annotated[
     list[str] | None, typer.Argument(metavar="PATH", help="Files, folders, archives, or - for stdin (default).")
 ]
 YearOption = Annotated[
-    int | None, typer.Option(help="Year of the first line, for logs whose timestamps have no year.", min=1990, max=2200)
+    int | None,
+    typer.Option(
+        metavar="YEAR",
+        help="Year of the first line, for logs whose timestamps have no year.",
+        min=1990,
+        max=2200,
+    ),
 ]
 ZoneOption = Annotated[
     str,
@@ -28,10 +43,11 @@ ZoneOption = Annotated[
 Since = Annotated[
     str,
     typer.Option(
-        help="Only events after this time: RFC 3339, '2 hours ago', -3h, or 20:31 on the last day of the logs."
+        metavar="TIME",
+        help="Only events after this time: RFC 3339, '2 hours ago', -3h, or 20:31 on the last day of the logs.",
     ),
 ]
-Until = Annotated[str, typer.Option(help="Only events before this time.")]
+Until = Annotated[str, typer.Option(metavar="TIME", help="Only events before this time.")]
 PatternFolders = Annotated[
     list[Path] | None, typer.Option(metavar="DIR", help="Load more rules from this folder. Repeatable.")
 ]
@@ -44,19 +60,60 @@ Limit = Annotated[
         "--limit-seconds", metavar="N", min=0.1, help="Stop reading after N seconds, report what was not read, exit 3."
     ),
 ]
-NamespaceOption = Annotated[str, typer.Option("-n", "--namespace", help="Only findings of this namespace.")]
-PodOption = Annotated[str, typer.Option("--pod", help="Only findings of this pod: name, ns/name or UID.")]
-VolumeOption = Annotated[str, typer.Option("--volume", help="Only findings of this volume: PV name or handle.")]
-NodeOption = Annotated[str, typer.Option("--node", help="Only findings of this node.")]
-SeverityOption = Annotated[str, typer.Option("--severity", help="Only findings of this severity or above.")]
-RuleOption = Annotated[list[str] | None, typer.Option("--rule", help="Only this rule, by id or name. Repeatable.")]
+NamespaceOption = Annotated[
+    str,
+    typer.Option(
+        "-n",
+        "--namespace",
+        metavar="NAME",
+        help="Only findings of this namespace.",
+    ),
+]
+PodOption = Annotated[
+    str,
+    typer.Option(
+        "--pod",
+        metavar="NAME",
+        help="Only findings of this pod: name, ns/name or UID.",
+    ),
+]
+VolumeOption = Annotated[
+    str,
+    typer.Option(
+        "--volume",
+        metavar="NAME",
+        help="Only findings of this volume: PV name or handle.",
+    ),
+]
+NodeOption = Annotated[str, typer.Option("--node", metavar="NAME", help="Only findings of this node.")]
+SeverityOption = Annotated[
+    str,
+    typer.Option(
+        "--severity",
+        metavar=choices(LEVELS),
+        help="Only findings of this severity or above.",
+    ),
+]
+RuleOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--rule",
+        metavar="RULE",
+        help="Only this rule, by id or name. Repeatable.",
+    ),
+]
 ComponentOption = Annotated[
-    list[str] | None, typer.Option("--component", help="Component version not found in the logs: kubelet=1.29.3.")
+    list[str] | None,
+    typer.Option(
+        "--component",
+        metavar="NAME=VERSION",
+        help="Component version not found in the logs: kubelet=1.29.3.",
+    ),
 ]
 ShowPossible = Annotated[
     bool, typer.Option("--show-possible/--hide-possible", help="Show or hide findings the logs cannot confirm.")
 ]
-OutputFile = Annotated[Path | None, typer.Option("--output-file", help="Write the report here.")]
+OutputFile = Annotated[Path | None, typer.Option("--output-file", metavar="FILE", help="Write the report here.")]
 VerboseOption = Annotated[
     int, typer.Option("-v", "--verbose", count=True, help="Print whole evidence lines, look-alikes and references.")
 ]

@@ -29,6 +29,7 @@ from kvdiag.cli.arguments import (
     WriteBaseline,
     YearOption,
     ZoneOption,
+    choices,
     options_of,
     with_filters,
 )
@@ -39,9 +40,13 @@ from kvdiag.report import REPORTS
 AUTOMATIC = "auto"
 Output = Annotated[
     str,
-    typer.Option(*OUTPUT, help=f"{', '.join(REPORTS)}; auto is github inside GitHub Actions, else compact."),
+    typer.Option(
+        *OUTPUT,
+        metavar="FORMAT",
+        help=f"{', '.join(REPORTS)}; auto is github inside GitHub Actions, else compact.",
+    ),
 ]
-FailOn = Annotated[str, typer.Option("--fail-on", help=f"Exit 1 at this severity: {', '.join(FAIL_ON)}.")]
+FailOn = Annotated[str, typer.Option("--fail-on", metavar=choices(FAIL_ON), help="Exit 1 from this severity on.")]
 
 
 def command(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import typer
@@ -49,15 +49,30 @@ class Command(TyperCommand):
                 formatter.write("".join(lines))
 
 
+SECTIONS: Mapping[str, str] = {
+    **dict.fromkeys(("follow", "limit_seconds", "patterns", "year", "tz", "component"), "Input"),
+    **dict.fromkeys(("since", "until", "namespace", "pod", "volume", "node", "severity", "rule"), "Filters"),
+    "show_possible": "Filters",
+    **dict.fromkeys(("fail_on", "baseline", "write_baseline", "suppressions"), "CI"),
+    **dict.fromkeys(("output", "output_file", "quiet", "verbose", "no_color", "no_pager", "no_redact"), "Output"),
+}
+"""By parameter the section of an option, in commands with very many."""
+MANY = 15  # options that are shown in sections
+
+
 def records_of(command: Any, ctx: Any) -> dict[str, list[tuple[str, str]]]:  # noqa: ANN401  # as above
-    """Return arguments and options with their help texts."""
-    rows: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
-    for param in command.get_params(ctx):
+    """Return arguments and options with their help texts by section, in the order of the sections."""
+    rows: dict[str, list[tuple[str, str]]] = {
+        title: [] for title in ("Arguments", *dict.fromkeys(SECTIONS.values()), "Options")
+    }
+    params = command.get_params(ctx)
+    sections = SECTIONS if len(params) > MANY else {}
+    for param in params:
         record = param.get_help_record(ctx)
         if record is not None and param.param_type_name == "argument":
             rows["Arguments"].append((_name(param), record[1]))
         elif record is not None:
-            rows["Options"].append((_LIST.sub(r"<\1>", record[0]), record[1]))
+            rows[sections.get(param.name, "Options")].append((_LIST.sub(r"<\1>", record[0]), record[1]))
     return rows
 
 

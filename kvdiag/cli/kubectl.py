@@ -32,7 +32,7 @@ app = typer.Typer(
     cls=Group,
     help="Analyze the logs of nodes through the API server.",
     no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
     **PLAIN,
 )
 
