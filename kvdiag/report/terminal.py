@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TextIO
 
+from kvdiag.base.regex import lazy_regex
 from kvdiag.model.values import Severity
 from kvdiag.report import RenderOptions
 from kvdiag.report.cause_phrases import explain_command
@@ -24,12 +25,14 @@ KEY_LINES = 4  # of the line that shows the fault
 WHY_LINES = 3
 CAVEAT_LINES = 2
 MOST_CAVEATS = 2
-MOST_SYMPTOMS = 2
 NOTE_LINES = 2
+MOST_NOTES = 2  # beside failures, of one line each
 MOST_NAMED = 3  # victims
 MOST_STEPS = 2  # after the first
 MOST_STEPS_AFTER = 1  # where the fault is over or its pod was deleted
 MOST_IN_FULL = 5  # failures; of more each takes a few lines
+
+_SENTENCE = lazy_regex(r"(?<=[.:]) (?=[A-Z\"0-9])")  # the blank between two sentences
 
 
 def write(report: ReportText, stream: TextIO, options: RenderOptions) -> None:
@@ -66,9 +69,9 @@ def _finding(finding: FindingText, report: ReportText, screen: Screen) -> None:
     """One failure in full, with what it explains."""
     is_all = bool(screen.options.verbose)
     _first_screen(finding, report, screen, most=KEY_LINES)
-    _section(screen, "Why", finding.why if is_all else finding.why[:1], most=0 if is_all else WHY_LINES)
+    _section(screen, "Why", finding.why if is_all else [_beginning(why, screen) for why in finding.why[:1]])
     _section(screen, "Versions", finding.versions)
-    _next_steps(finding, screen)
+    left = _next_steps(finding, screen)
     if is_all:
         _evidence(finding, report, screen)
     _caveats(finding, screen)
@@ -76,7 +79,8 @@ def _finding(finding: FindingText, report: ReportText, screen: Screen) -> None:
     if is_all:
         _section(screen, "Look-alikes", finding.look_alikes)
         _section(screen, "See", finding.references)
-    screen.text(f"More: {explain_command(finding.rule)}", indent=2)
+    more = f"{left} more step{'' if left == 1 else 's'}: -v; more" if left else "More"
+    screen.text(f"{more}: {explain_command(finding.rule)}", indent=2)
     screen.blank()
 
 
@@ -139,8 +143,8 @@ def _evidence(finding: FindingText, report: ReportText, screen: Screen) -> None:
         _line(line, report, screen, indent=4)
 
 
-def _next_steps(finding: FindingText, screen: Screen) -> None:
-    """What to do after the first step."""
+def _next_steps(finding: FindingText, screen: Screen) -> int:
+    """What to do after the first step; returns how many steps are not shown."""
     most = MOST_STEPS_AFTER if finding.is_past else MOST_STEPS
     steps = finding.steps[1:] if screen.options.verbose else finding.steps[1 : most + 1]
     if steps:
@@ -148,9 +152,7 @@ def _next_steps(finding: FindingText, screen: Screen) -> None:
     for number, step in enumerate(steps, start=2):
         screen.text(f"{number}. {_short(step.text, screen)}", indent=4, hang=3)
         _run(step, screen, indent=7)
-    left = len(finding.steps) - 1 - len(steps)
-    if left > 0:
-        screen.text(f"{left} more step{'' if left == 1 else 's'}: -v", indent=4)
+    return max(0, len(finding.steps) - 1 - len(steps))
 
 
 def _caveats(finding: FindingText, screen: Screen) -> None:
@@ -160,16 +162,25 @@ def _caveats(finding: FindingText, screen: Screen) -> None:
     _section(screen, "Caveats", [*shown, *more], most=0 if screen.options.verbose else CAVEAT_LINES)
 
 
+def _beginning(text: str, screen: Screen) -> str:
+    """Return the first sentences of a text that fit into the lines of a section, at least one."""
+    first, *sentences = _SENTENCE.split(text)
+    for sentence in sentences:
+        if len(screen.wrapped(f"{first} {sentence}", 4)) > WHY_LINES:
+            break
+        first = f"{first} {sentence}"
+    return first
+
+
 def _symptoms(finding: FindingText, screen: Screen) -> None:
-    """What the failure explains; without -v one line for each."""
-    is_all = bool(screen.options.verbose)
-    shown = finding.symptoms if is_all else finding.symptoms[:MOST_SYMPTOMS]
-    lines = [f"{one.rule}{f' ×{one.count}' if one.count > 1 else ''}: {_short(one.text, screen)}" for one in shown]
-    if len(lines) < len(finding.symptoms):
-        lines.append(f"and {len(finding.symptoms) - len(lines)} more: -v")
-    if len(lines) == 1 and not is_all:
-        lines = [cut(lines[0], screen.width - len("  Explains  "))]
-    _section(screen, "Explains", lines, most=0 if is_all else 1)
+    """What the failure explains; without -v in one line."""
+    counted = [f"{one.rule}{f' ×{one.count}' if one.count > 1 else ''}" for one in finding.symptoms]
+    texts = [f"{name}: {_short(one.text, screen)}" for name, one in zip(counted, finding.symptoms, strict=True)]
+    if screen.options.verbose:
+        _section(screen, "Explains", texts)
+    elif texts:
+        line = texts[0] if len(texts) == 1 else ", ".join(counted)
+        _section(screen, "Explains", [cut(line, screen.width - len("  Explains  "))])
 
 
 def _section(screen: Screen, title: str, paragraphs: Sequence[str], *, most: int = 0) -> None:
@@ -188,11 +199,16 @@ def _notes(report: ReportText, screen: Screen) -> None:
         known = "known " if report.errors.groups else ""
         count = len(report.notes)
         screen.text(f"No {known}failure found. {count} note{'' if count == 1 else 's'}:", style="bold")
-    for finding in report.notes:
+    is_short = bool(report.failures) and not screen.options.verbose
+    shown = report.notes[:MOST_NOTES] if is_short else report.notes
+    for finding in shown:
         if screen.options.verbose:
             _finding(finding, report, screen)
         else:
-            screen.text(f"note: {short_ids(finding.says)}{finding.others} ({finding.rule})", hang=2, most=NOTE_LINES)
+            note = f"note: {short_ids(finding.says)}{finding.others} ({finding.rule})"
+            screen.text(note, hang=2, most=1 if is_short else NOTE_LINES)
+    if left := len(report.notes) - len(shown):
+        screen.text(f"{left} more note{'' if left == 1 else 's'}: -v")
     if report.notes:
         screen.blank()
 
