@@ -14,16 +14,16 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import os
 import stat
 import time
 from collections.abc import Callable, Iterable
 from io import FileIO
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from kvdiag import __version__
+from kvdiag.base.codec import Codec, shape_of
 from kvdiag.base.regex import lazy_regex
 
 Made = TypeVar("Made")
@@ -64,29 +64,21 @@ def folder() -> Path:
     return (Path(base) if base else Path(os.path.expanduser("~"), ".cache")) / "kvdiag"  # noqa: PTH111 (Path.home raises)
 
 
-def cached(name: str, key: str, build: Callable[[], Any], read: Callable[[Any], Made]) -> Made:
-    """Return `read(JSON)`, with the JSON from the cache, or from `build`, whose result is then cached.
+def cached(name: str, key: str, kind: type[Made], build: Callable[[], Made]) -> Made:
+    """Return the value of that type from the cache, or from `build`, whose result is then cached.
 
-    `read` may raise ValueError, KeyError, TypeError or IndexError on JSON of another shape; then the entry is built
-    again. Exceptions of `build` are raised.
+    A type whose fields changed has other entries. Exceptions of `build` are raised.
     """
-
-    def build_bytes() -> bytes:
-        return json.dumps(build(), ensure_ascii=False, separators=(",", ":")).encode()
-
-    def read_bytes(data: bytes) -> Made:  # also after `build`: the value is then the same with and without a cache
-        try:
-            return read(json.loads(data))
-        except (KeyError, TypeError, IndexError, RecursionError) as error:
-            raise ValueError("of another shape") from error
-
-    return cached_bytes(name, key, build_bytes, read_bytes)
+    codec = Codec(kind)
+    shape = digest([key.encode(), shape_of(kind).encode()])
+    return cached_bytes(name, shape, lambda: codec.encode(build()), codec.decode)
 
 
 def cached_bytes(name: str, key: str, build: Callable[[], bytes], read: Callable[[bytes], Made]) -> Made:
-    """Do the same as `cached` for bytes that are not JSON.
+    """Return `read(bytes)`, with the bytes from the cache, or from `build`, whose result is then cached.
 
-    `read` may raise ValueError for bytes of another program or processor.
+    `read` may raise ValueError for bytes of another shape, program or processor; then the entry is built again. It also
+    reads what was just built, so that the value is the same with and without a cache.
     """
     path = folder() / f"{name}-{key[:32]}.bin"
     try:

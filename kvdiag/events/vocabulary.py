@@ -16,9 +16,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from kvdiag.base.cache import cached, digest, fingerprint
+from kvdiag.base.cache import cached, fingerprint
 from kvdiag.base.errors import PatternError
 from kvdiag.events.names import PLACEHOLDERS
 from kvdiag.events.template import Matcher, compile_wording
@@ -27,9 +27,6 @@ from kvdiag.model.vocabulary import CRASH, Entry, Wording
 
 if TYPE_CHECKING:
     from kvdiag.base.yamlread import Node
-
-COMPILED = 3
-"""The shape of the JSON; another number makes old caches unread."""
 
 EVENTS = "events"
 """The folder of them in a folder of patterns."""
@@ -108,9 +105,13 @@ def user_event_folders(patterns: Iterable[Path]) -> Iterator[Path]:
             yield folder / EVENTS
 
 
-def _cached(folder: Path) -> list[Entry]:
-    key = digest([b"%d" % COMPILED, fingerprint(event_files(folder)).encode()])
-    return cached("events", key, lambda: _compile(_files(folder)), read_compiled)
+def _cached(folder: Path) -> tuple[Entry, ...]:
+    key = fingerprint(event_files(folder))
+    return cached("events", key, tuple[Entry, ...], lambda: tuple(_without_samples(_read_files(_files(folder)))))
+
+
+def _without_samples(entries: Iterable[Entry]) -> Iterator[Entry]:
+    return (entry._replace(samples=()) for entry in entries)
 
 
 def read_vocabulary(folder: Path) -> Vocabulary:
@@ -174,37 +175,6 @@ def _shared_anchors(spelled: list[tuple[_Speaker, Wording]]) -> list[tuple[_Spea
     ]
 
 
-def read_compiled(data: Mapping[str, Any]) -> list[Entry]:
-    """Make entries from what the cache keeps. Raises ValueError, KeyError or TypeError for another shape."""
-    if data["compiled"] != COMPILED:
-        raise ValueError("another shape")
-    return [
-        Entry(
-            kind=kind,
-            component=component,
-            wordings=tuple(
-                Wording(
-                    anchor=anchor,
-                    message=message,
-                    fields=fields,
-                    since=since,
-                    verbosity=wording_verbosity,
-                    place=spelled_at,
-                )
-                for anchor, message, fields, since, wording_verbosity, spelled_at in wordings
-            ),
-            verbosity=verbosity,
-            scope=scope,
-            poll=poll,
-            reader=reader,
-            label=label,
-            about=about,
-            place=place,
-        )
-        for kind, component, verbosity, scope, poll, reader, label, about, place, wordings in data["entries"]
-    ]
-
-
 def kinds_page(vocabulary: Vocabulary) -> str:
     """Write docs/event-kinds.md: every kind with who says it, from which -v on, what it names, and what it means."""
     lines = [
@@ -255,16 +225,6 @@ def read_event_file(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as problem:
         raise PatternError(f"{path}:1:1", f"cannot be read: {problem.strerror}") from None
-
-
-def _compile(files: list[tuple[str, bytes]]) -> dict[str, Any]:
-    return {"compiled": COMPILED, "entries": [_row(entry) for entry in _read_files(files)]}
-
-
-def _row(entry: Entry) -> list[Any]:
-    wordings = [[w.anchor, w.message, dict(w.fields), dict(w.since), w.verbosity, w.place] for w in entry.wordings]
-    about = [entry.verbosity, entry.scope, entry.poll, entry.reader, entry.label, entry.about, entry.place]
-    return [entry.kind, entry.component, *about, wordings]
 
 
 def _read_files(files: list[tuple[str, bytes]]) -> list[Entry]:

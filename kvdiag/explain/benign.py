@@ -15,10 +15,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kvdiag.base.cache import cached, fingerprint
 from kvdiag.base.clock import parse_duration
@@ -86,28 +86,10 @@ def known_benign() -> tuple[Benign, ...]:
 
 @cache
 def _known_benign(path: Path) -> tuple[Benign, ...]:
-    return cached("benign", fingerprint([path]), lambda: list(map(_to_row, load_benign(path))), _from_rows)
+    def without_samples() -> tuple[Benign, ...]:
+        return tuple(replace(entry, samples=(), others=()) for entry in load_benign(path))
 
-
-def _to_row(entry: Benign) -> list[object]:
-    """What of an entry the cache keeps."""
-    values = [entry.name, entry.why, entry.unless, entry.most, entry.start, entry.until, entry.wordings[0].anchor]
-    return [*values, *(wording.message for wording in entry.wordings)]
-
-
-def _from_rows(rows: Sequence[Sequence[Any]]) -> tuple[Benign, ...]:
-    return tuple(
-        Benign(
-            name=str(name),
-            why=str(why),
-            unless=str(unless),
-            most=int(most),
-            start=int(start),
-            until=str(until),
-            wordings=tuple(Wording(anchor=str(anchor), message=str(message), place="") for message in messages),
-        )
-        for name, why, unless, most, start, until, anchor, *messages in rows
-    )
+    return cached("benign", fingerprint([path]), tuple[Benign, ...], without_samples)
 
 
 def first_that_fits(lines: Sequence[Benign], line: bytes) -> Benign | None:

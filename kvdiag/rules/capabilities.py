@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import Any
+from pathlib import Path
 
 from kvdiag.base.cache import cached, fingerprint
 from kvdiag.events.pattern_folder import builtin_patterns
 from kvdiag.model.capability import Capability
 from kvdiag.model.rule import Rule
-from kvdiag.model.values import SubjectKind
 from kvdiag.rules.library import CAPABILITIES
 
 
@@ -67,18 +66,10 @@ class Capabilities:
 def capabilities() -> Capabilities:
     """Return the built-in capabilities. Raise PatternError if the file is invalid."""
     path = builtin_patterns() / CAPABILITIES
-    rows = cached(
-        "capabilities", fingerprint([path]), lambda: _rows(path.read_text("utf-8"), str(path)), lambda rows: rows
-    )
-    return Capabilities(
-        Capability(name, label, SubjectKind(on), tuple(needs), tuple(collect), place)
-        for name, label, on, needs, collect, place in rows
-    )
+    return Capabilities(cached("capabilities", fingerprint([path]), tuple[Capability, ...], lambda: _read(path)))
 
 
-def _rows(text: str, file: str) -> Sequence[Sequence[Any]]:
+def _read(path: Path) -> tuple[Capability, ...]:
     from kvdiag.rules.capability_file import read_capabilities  # slow import (YAML), not needed if the cache is filled
 
-    return [
-        [one.name, one.label, str(one.on), one.needs, one.collect, one.place] for one in read_capabilities(text, file)
-    ]
+    return tuple(read_capabilities(path.read_text("utf-8"), str(path)))

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kvdiag.base.cache import cached, digest
 from kvdiag.base.regex import lazy_regex
@@ -57,6 +57,13 @@ class Distribution(NamedTuple):
     runtime: str = ""
     enter: Fix | None = None
     commands: Mapping[str, str] = EMPTY
+
+
+class DistributionFile(NamedTuple):
+    """All of patterns/distributions.yaml: the marks of each container runtime, and the distributions."""
+
+    runtimes: Mapping[str, tuple[str, ...]]
+    distributions: tuple[Distribution, ...]
 
 
 class Dialect(NamedTuple):
@@ -185,46 +192,39 @@ def _texts(history: History, node: str) -> Iterator[str]:
 @cache
 def distributions() -> tuple[Distribution, ...]:
     """Return all distributions, the default one first."""
-    return tuple(_distribution(row) for row in _data()["distributions"])
+    return _data().distributions
 
 
 @cache
 def _runtimes() -> Mapping[str, tuple[str, ...]]:
-    return {name: tuple(signs) for name, signs in _data()["runtimes"].items()}
-
-
-def _distribution(row: Mapping[str, Any]) -> Distribution:
-    enter = row.get("enter")
-    return Distribution(
-        name=row["name"],
-        signs=tuple(row.get("signs", ())),
-        versions=tuple(row.get("versions", ())),
-        runtime=row.get("runtime", ""),
-        enter=Fix(enter["text"], enter["run"]) if enter else None,
-        commands=row.get("commands", {}),
-    )
+    return _data().runtimes
 
 
 @cache
-def _data() -> Mapping[str, Any]:
+def _data() -> DistributionFile:
     path = builtin_patterns() / DISTRIBUTIONS
     text = path.read_bytes()
-    return cached("distributions", digest([text]), lambda: _read(text.decode(), str(path)), dict)
+    return cached("distributions", digest([text]), DistributionFile, lambda: _read(text.decode(), str(path)))
 
 
-def _read(text: str, file: str) -> Mapping[str, Any]:
+def _read(text: str, file: str) -> DistributionFile:
     from kvdiag.base.yamlread import read_yaml  # slow import, not needed if the cache is filled
 
     top = read_yaml(text, file).mapping(("runtimes", "distributions"), ("runtimes", "distributions"))
-    return {
-        "runtimes": {name: [one.text() for one in node.sequence()] for name, node in top["runtimes"].table().items()},
-        "distributions": [_distribution_row(node) for node in top["distributions"].sequence()],
-    }
+    return DistributionFile(
+        {name: tuple(one.text() for one in node.sequence()) for name, node in top["runtimes"].table().items()},
+        tuple(map(_distribution, top["distributions"].sequence())),
+    )
 
 
-def _distribution_row(node: Node) -> Mapping[str, Any]:
+def _distribution(node: Node) -> Distribution:
     keys = node.mapping(("name", "signs", "versions", "runtime", "enter", "commands"), ("name",))
-    lists = {key: [one.text() for one in keys[key].sequence()] for key in ("signs", "versions") if key in keys}
-    texts = {key: keys[key].text() for key in ("name", "runtime") if key in keys}
-    tables = {key: keys[key].plain() for key in ("enter", "commands") if key in keys}
-    return {**texts, **lists, **tables}
+    enter = keys["enter"].texts() if "enter" in keys else {}
+    return Distribution(
+        name=keys["name"].text(),
+        signs=tuple(one.text() for one in keys["signs"].sequence()) if "signs" in keys else (),
+        versions=tuple(one.text() for one in keys["versions"].sequence()) if "versions" in keys else (),
+        runtime=keys["runtime"].text() if "runtime" in keys else "",
+        enter=Fix(enter["text"], enter["run"]) if enter else None,
+        commands={key: str(one.value) for key, one in keys["commands"].table().items()} if "commands" in keys else {},
+    )

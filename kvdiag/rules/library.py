@@ -11,14 +11,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kvdiag.base.cache import cached_bytes, digest, fingerprint
+from kvdiag.base.codec import shape_of
 from kvdiag.base.errors import PatternError
 from kvdiag.model.rule import ANY_SUBJECT, Rule, RuleTest
-from kvdiag.model.vocabulary import Entry, Wording
-from kvdiag.rules.rule_json import PACKED_VERSION
-from kvdiag.rules.rule_store import RuleStore, decode_store, encode_store
+from kvdiag.rules.rule_store import RuleStore, StoredSummary, decode_store, encode_store
 
 LARGEST = 1 << 20  # bytes of a rule file; real ones have a few KB
-FIELDS = (Rule._fields, Entry._fields, Wording._fields)  # part of the cache key: another release may have other fields
 QUIET = ".quiet"  # in the name of a log file that the rule must not match
 DISTRIBUTIONS = "distributions.yaml"
 CAPABILITIES = "capabilities.yaml"
@@ -111,7 +109,7 @@ def _cached_store(files: Sequence[str], group_files: Sequence[Path]) -> RuleStor
     """Return the rules of a folder, from the cache if its files and the groups of kinds are unchanged."""
     return cached_bytes(
         "rules",
-        digest([b"%d" % PACKED_VERSION, repr(FIELDS).encode(), fingerprint([*files, *group_files]).encode()]),
+        digest([shape_of(tuple[StoredSummary, Rule]).encode(), fingerprint([*files, *group_files]).encode()]),
         lambda: encode_store(_read_valid([*map(Path, files)], group_files)),
         decode_store,
     )

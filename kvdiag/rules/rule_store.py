@@ -6,15 +6,15 @@ nine of ten rules cannot hold.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any, NamedTuple, overload
+from typing import NamedTuple, overload
 
+from kvdiag.base.codec import Codec
 from kvdiag.model.rule import Rule
+from kvdiag.model.values import EMPTY
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.prefilter import Clauses, clauses_can_hold, prefilter_of
-from kvdiag.rules.rule_json import pack, pack_entry, unpack, unpack_entry
 
 
 class RuleSummary(NamedTuple):
@@ -25,6 +25,17 @@ class RuleSummary(NamedTuple):
     status: str
     clauses: Clauses
     lines: tuple[Entry, ...]
+
+
+class StoredSummary(NamedTuple):
+    """What is stored of a rule before its line: its summary, and the length of that line in bytes."""
+
+    summary: RuleSummary
+    length: int
+
+
+RULE = Codec(Rule)
+SUMMARIES = Codec(tuple[StoredSummary, ...])
 
 
 class LazyRule:
@@ -39,7 +50,7 @@ class LazyRule:
     def read(self) -> Rule:
         """Return the rule; decode it on first use."""
         if isinstance(self._rule, memoryview):
-            self._rule = unpack(json.loads(bytes(self._rule)))
+            self._rule = RULE.decode(bytes(self._rule))
         return self._rule
 
 
@@ -99,33 +110,26 @@ def encode_store(rules: Iterable[Rule]) -> bytes:
     """Return the rules without their tests as bytes for the cache."""
     summaries, bodies = [], []
     for rule in rules:
-        clauses = [sorted(clause) for clause in prefilter_of(rule).clauses]
-        body = _json(pack(rule)) + b"\n"
-        summaries.append(
-            [len(body), rule.id, rule.name, rule.status, clauses, [pack_entry(entry) for entry in rule.lines]]
-        )
+        body = RULE.encode(rule._replace(tests=(), survives=EMPTY, places=EMPTY)) + b"\n"
+        summary = RuleSummary(rule.id, rule.name, rule.status, prefilter_of(rule).clauses, rule.lines)
+        summaries.append(StoredSummary(summary, len(body)))
         bodies.append(body)
-    return b"\n".join([_json(summaries), b"".join(bodies)])
+    return b"\n".join([SUMMARIES.encode(tuple(summaries)), b"".join(bodies)])
 
 
 def decode_store(data: bytes) -> RuleStore:
     """Return the rules of the bytes. Raise ValueError if they are invalid."""
     try:
         return RuleStore(_stored_rules(data))
-    except (KeyError, TypeError) as error:
+    except TypeError as error:  # a length that is no number
         raise ValueError(error) from None
 
 
 def _stored_rules(data: bytes) -> Iterator[StoredRule]:
     end = data.index(b"\n") + 1
     view = memoryview(data)
-    for length, name, other, status, clauses, lines in json.loads(data[:end]):
+    for summary, length in SUMMARIES.decode(data[:end]):
         start, end = end, end + length
-        summary = RuleSummary(name, other, status, tuple(map(frozenset, clauses)), tuple(map(unpack_entry, lines)))
         yield summary, LazyRule(view[start:end])
     if end != len(data):
         raise ValueError("the rules are shorter or longer than their heads tell")
-
-
-def _json(value: Any) -> bytes:  # noqa: ANN401 (what JSON can say)
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from kvdiag.base import cache
+from kvdiag.base.codec import shape_of
 from kvdiag.base.yamlread import Key
 
 KEY = "0123456789abcdef" * 4
@@ -28,7 +29,12 @@ def folder(tmp_path, monkeypatch):
 
 def kept(key: str, data: object = 1) -> object:
     """Ask the cache for what `data` is built from."""
-    return cache.cached("events", key, lambda: data, lambda said: said)
+    return cache.cached("events", key, object, lambda: data)
+
+
+def name_of(key: str) -> str:
+    """Give the name of the file of what `kept` keeps."""
+    return f"events-{cache.digest([key.encode(), shape_of(object).encode()])[:32]}.bin"
 
 
 def age(path, moment: float = LONG_AGO) -> None:
@@ -39,7 +45,7 @@ def age(path, moment: float = LONG_AGO) -> None:
 def test_it_is_built_once(folder):
     """What lies in the cache is not built again."""
     assert kept(KEY, "first") == kept(KEY, "second") == "first"
-    assert [path.name for path in folder.iterdir()] == [f"events-{KEY[:32]}.bin"]
+    assert [path.name for path in folder.iterdir()] == [name_of(KEY)]
 
 
 def kept_bytes(data: bytes) -> bytes:
@@ -109,7 +115,7 @@ def test_what_is_not_used_goes(folder):
     age(old)
     age(rest)
     kept(OTHER)
-    assert [path.name for path in folder.iterdir()] == [f"events-{OTHER[:32]}.bin"]
+    assert [path.name for path in folder.iterdir()] == [name_of(OTHER)]
 
 
 def test_what_is_used_stays(folder):
@@ -132,14 +138,14 @@ def test_what_is_too_much_goes(folder):
     kept(KEY)
     names = {path.name for path in folder.iterdir()}
     assert len(names) == cache.MOST
-    assert {f"events-{KEY[:32]}.bin", f"events-{cache.MOST + 9:032x}.bin"} <= names
+    assert {name_of(KEY), f"events-{cache.MOST + 9:032x}.bin"} <= names
     assert f"events-{10:032x}.bin" not in names
 
 
 def test_files_of_others_stay(folder):
     """Nothing is removed that kvdiag has not written, and no link is followed."""
     folder.mkdir()
-    note, outside = folder / "notes.bin", folder.parent / f"events-{KEY[:32]}.bin"
+    note, outside = folder / "notes.bin", folder.parent / name_of(KEY)
     for path in (note, outside):
         path.write_text("{}")
         age(path)
@@ -171,7 +177,7 @@ def test_many_at_once(folder):
         age(path)
     code = (
         "import sys; from kvdiag.base import cache;"
-        "print(*[cache.cached('events', f'{n:032x}', lambda: 1, int) for n in range(200, 230)])"
+        "print(*[cache.cached('events', f'{n:032x}', int, lambda: 1) for n in range(200, 230)])"
     )
     with ThreadPoolExecutor(4) as pool:
         runs = list(

@@ -12,7 +12,7 @@ from kvdiag.model.options import Options
 from kvdiag.model.report import Finding
 from kvdiag.model.values import SubjectKind
 from kvdiag.rules.findings import find
-from kvdiag.rules.rule_json import pack, unpack
+from kvdiag.rules.rule_store import decode_store, encode_store
 from kvdiag.rules.schema import read_rule
 
 RULE = read_rule(
@@ -51,7 +51,7 @@ def found(log: str) -> list[tuple[SubjectKind, str, str]]:
 def findings_of(log: str) -> list[Finding]:
     """Give each finding."""
     vocabulary = load_vocabulary(builtin_patterns() / "events")
-    rule = unpack(pack(RULE))
+    (rule,) = decode_store(encode_store([RULE]))
     history = read_history([TextInput("log", log.encode())], Patterns(vocabulary, (rule,)), Options(year=2024)).history
     return list(find((rule,), history, vocabulary.kinds))
 

@@ -36,7 +36,7 @@ def test_possible(heard):
 def test_what_cannot_hold_is_not_read(monkeypatch):
     """Of rules that look for what was not heard, and of those that are not wanted, only the head is read."""
     store = decode_store(KEPT)
-    monkeypatch.setattr(rule_store, "unpack", lambda _packed: pytest.fail("a rule was read"))
+    monkeypatch.setattr(rule_store.RULE, "decode", lambda _data: pytest.fail("a rule was read"))
     wanted = store.filter(lambda head: head.clauses != ())
     assert list(possible_rules(wanted, frozenset())) == []
     assert len(wanted.merged(store)) == len(wanted) + len(RULES)
@@ -45,9 +45,9 @@ def test_what_cannot_hold_is_not_read(monkeypatch):
 @pytest.mark.parametrize(
     "kept",
     [
-        *(b"", b"null", b"null\n", b"[[]]\n", b"[1]\n{}", b'[["1","a","b","c",[],[]]]\n{}'),
-        *(b'[[2,"a","b","c",[],[]]]', b'[[2,"a","b","c",[],[]]]\n{', b'[[2,"a","b","c",1,[]]]\n{}'),
-        b'[[2,"a","b","c",[],[]]]\n{}{}',
+        *(b"", b"null", b"null\n", b"[[]]\n", b"[1]\n{}", b'[[["a","b","c",[],[]],"2"]]\n{}'),
+        *(b'[[["a","b","c",[],[]],2]]', b'[[["a","b","c",[],[]],2]]\n{', b'[[["a","b","c",1,[]],2]]\n{}'),
+        b'[[["a","b","c",[],[]],2]]\n{}{}',
     ],
 )
 def test_what_is_no_store(kept):

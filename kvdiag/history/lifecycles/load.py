@@ -7,14 +7,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kvdiag.base.cache import cached, digest, fingerprint
+from kvdiag.base.cache import cached, fingerprint
 from kvdiag.base.errors import PatternError
 from kvdiag.events.pattern_folder import builtin_patterns
 from kvdiag.history.lifecycles.machine import ALL, NONE, Machine, OrderConstraint, State, Step
 from kvdiag.model.values import SubjectKind
-
-COMPILED = 2
-"""The shape of the JSON; another number makes old caches unread."""
 
 _KEYS = {"is": "flags", "ends-wait": "ends_wait"}
 _SETS = {"keeps", "forgets", "may", "flags"}
@@ -34,6 +31,14 @@ class Span(NamedTuple):
     once: bool = False
     unless: str = ""
     fails: str = ""
+
+
+class _Stored(NamedTuple):
+    """What the cache keeps: the values of each file by its subject, labels and embedded kinds of the vocabulary."""
+
+    files: Mapping[str, Any]
+    labels: Mapping[str, str]
+    asides: frozenset[str]
 
 
 class Lifecycles:
@@ -146,8 +151,8 @@ def lifecycles() -> Lifecycles:
 def load_lifecycles(patterns: Path) -> Lifecycles:
     """The life cycles of a folder of patterns, with the labels of its kinds of events. Uses the user's cache."""
     files = [path for part in ("lifecycles", "events") for path in sorted((patterns / part).glob("*.yaml"))]
-    key = digest([b"%d" % COMPILED, fingerprint(files).encode()])
-    return cached("lifecycles", key, lambda: _compile(patterns), _read_compiled)
+    stored = cached("lifecycles", fingerprint(files), _Stored, lambda: _compile(patterns))
+    return Lifecycles(stored.files, stored.labels, stored.asides)
 
 
 def lint(patterns: Path) -> Iterable[PatternError]:
@@ -157,7 +162,7 @@ def lint(patterns: Path) -> Iterable[PatternError]:
     return read_lifecycles(patterns / "lifecycles", _labels(patterns))[1]
 
 
-def _compile(patterns: Path) -> dict[str, Any]:
+def _compile(patterns: Path) -> _Stored:
     from kvdiag.events.vocabulary import load_vocabulary  # YAML, which a filled cache spares us
     from kvdiag.history.lifecycles.schema import read_lifecycles
 
@@ -165,17 +170,11 @@ def _compile(patterns: Path) -> dict[str, Any]:
     files, faults = read_lifecycles(patterns / "lifecycles", labels)
     if faults:
         raise faults[0]
-    asides = [kind for kind, entry in load_vocabulary(patterns / "events").kinds.items() if entry.is_embedded]
-    return {"compiled": COMPILED, "files": files, "labels": labels, "asides": asides}
+    kinds = load_vocabulary(patterns / "events").kinds
+    return _Stored(files, labels, frozenset(kind for kind, entry in kinds.items() if entry.is_embedded))
 
 
 def _labels(patterns: Path) -> dict[str, str]:
     from kvdiag.events.vocabulary import load_vocabulary
 
     return {kind: entry.label for kind, entry in load_vocabulary(patterns / "events").kinds.items()}
-
-
-def _read_compiled(data: Mapping[str, Any]) -> Lifecycles:
-    if data["compiled"] != COMPILED:
-        raise ValueError("another shape")
-    return Lifecycles(data["files"], data["labels"], frozenset(data["asides"]))
