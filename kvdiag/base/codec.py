@@ -18,7 +18,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Generic, NamedTuple, TypeVar, Union, get_args, get_origin
 
-from kvdiag.base.fields import fields_of, is_record
+from kvdiag.base.fields import fields_of, is_record, named_types
 
 Value = TypeVar("Value")
 Convert = Callable[[Any], Any]
@@ -55,14 +55,18 @@ class Codec(Generic[Value]):
 
 
 def shape_of(kind: Any) -> str:  # noqa: ANN401 (a type, or an alias of types)
-    """Return a digest of the fields of a type and of all types in it, for the key of a cache."""
+    """Return a digest of the fields of a type and of all types in it, for the key of a cache.
+
+    Annotations are not resolved for it: a start-up decodes few of the types whose shape it needs.
+    """
     seen: dict[Any, str] = {}
     queue = [kind]
     while queue:
         one = queue.pop()
-        if is_record(one) and one not in seen:
-            seen[one] = f"{one.__qualname__} {one.__annotations__}"
-            queue += [field.kind for field in fields_of(one)]
+        if is_record(one):
+            if one not in seen:
+                seen[one] = f"{one.__qualname__} {one.__annotations__}"
+                queue += named_types(one)
         elif not isinstance(one, type):
             queue += get_args(one)
     return hashlib.sha256("\n".join((str(kind), *seen.values())).encode()).hexdigest()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from types import SimpleNamespace
 from typing import Any, ForwardRef, NamedTuple, get_type_hints
+
+from kvdiag.base.regex import lazy_regex
 
 PLAIN: Mapping[str, Any] = {
     "str": str,
@@ -19,17 +21,41 @@ PLAIN: Mapping[str, Any] = {
 """Annotations that need no evaluation: nine of ten. Evaluating one takes 12 µs, and a start-up needs a hundred."""
 
 
+_NAME = lazy_regex(r"[A-Za-z_]\w*")
+
+
 class Field(NamedTuple):
-    """One field of a type. `kind` is its resolved annotation."""
+    """One field of a type. `kind` is its resolved annotation; `has_default` tells whether it may be left out."""
 
     name: str
     kind: Any
+    has_default: bool
 
 
 @cache
 def fields_of(kind: type) -> tuple[Field, ...]:
     """Return the fields of a NamedTuple or dataclass in their order."""
-    return tuple(Field(name, _resolved(kind, annotation)) for name, annotation in kind.__annotations__.items())
+    if dataclasses.is_dataclass(kind):
+        missing = dataclasses.MISSING
+        optional = {
+            one.name
+            for one in dataclasses.fields(kind)
+            if one.default is not missing or one.default_factory is not missing
+        }
+    else:
+        optional = set(getattr(kind, "_field_defaults", ()))
+    return tuple(
+        Field(name, _resolved(kind, annotation), name in optional) for name, annotation in kind.__annotations__.items()
+    )
+
+
+def named_types(kind: type) -> Iterator[Any]:
+    """Yield the types of its module that the annotations of a type name, and some others; nothing is resolved."""
+    names = vars(sys.modules[kind.__module__])
+    for annotation in kind.__annotations__.values():
+        for name in _NAME.findall(_text_of(annotation)):
+            if name in names:
+                yield names[name]
 
 
 def is_record(kind: object) -> bool:
@@ -38,10 +64,18 @@ def is_record(kind: object) -> bool:
 
 
 def _resolved(kind: type, annotation: object) -> Any:  # noqa: ANN401 (a type, or an alias of types)
-    text = annotation.__forward_arg__ if isinstance(annotation, ForwardRef) else annotation
-    if not isinstance(text, str):
-        return text
-    if text in PLAIN:
-        return PLAIN[text]
+    text = _text_of(annotation)
+    if not text:
+        return annotation
+    names = vars(sys.modules[kind.__module__])
+    if text in PLAIN or text in names:
+        return PLAIN.get(text) or names[text]
     holder = SimpleNamespace(__annotations__={"it": text})
-    return get_type_hints(holder, vars(sys.modules[kind.__module__]))["it"]
+    return get_type_hints(holder, names)["it"]
+
+
+def _text_of(annotation: object) -> str:
+    """Return an annotation as it is written; empty if it is a type that is already resolved."""
+    if isinstance(annotation, ForwardRef):
+        return annotation.__forward_arg__
+    return annotation if isinstance(annotation, str) else ""

@@ -26,11 +26,18 @@ _FLOAT = lazy_regex(r"[-+]?\d{1,18}\.\d{1,18}")
 _WORDS: Mapping[str, bool | None] = {"true": True, "false": False, "null": None, "~": None, "": None}
 
 
-class Key(str):
-    """A key of a mapping with its place, for error messages about the key."""
+class Word(str):
+    """A text with its place: a key of a mapping, or a name that is checked when the rest of the file is read."""
 
     __slots__ = ("place",)
     place: str
+
+    @classmethod
+    def at(cls, text: str, place: str) -> Word:
+        """Return the text with its place."""
+        word = cls(text)
+        word.place = place
+        return word
 
 
 class Node(NamedTuple):
@@ -64,7 +71,7 @@ class Node(NamedTuple):
         table = self.table()
         for key, child in table.items():
             if key not in allowed:
-                place = key.place if isinstance(key, Key) else child.place
+                place = key.place if isinstance(key, Word) else child.place
                 raise PatternError(place, f"unknown key '{key}'{suggestion(key, allowed)}")
         for key in required:
             if key not in table:
@@ -91,6 +98,20 @@ class Node(NamedTuple):
             return self.value
         raise self.error(f"a text is expected here, not {self._describe()}")
 
+    def scalar(self) -> str:
+        """Return the text as it was written, which may be empty."""
+        if isinstance(self.value, str):
+            return self.value
+        raise self.error(f"a text is expected here, not {self._describe()}")
+
+    def word(self) -> Word:
+        """Return the text with its place, for checks that need more of the file than this node."""
+        return Word.at(self.text(), self.place)
+
+    def only(self, keys: Collection[str]) -> Node:
+        """Return the mapping with these of its keys."""
+        return self._replace(value={key: child for key, child in self.table().items() if key in keys})
+
     def integer(self) -> int:
         """Return a whole number that is not in quotes."""
         if isinstance(self.value, str) and not self.quoted and _INTEGER.fullmatch(self.value):
@@ -115,7 +136,7 @@ class Node(NamedTuple):
         named = self.value.items() if isinstance(self.value, Mapping) else enumerate(self.value)
         for key, child in named:
             inner = f"{path}.{key}" if path else str(key)
-            if isinstance(key, Key) and not isinstance(child.value, str):
+            if isinstance(key, Word) and not isinstance(child.value, str):
                 yield inner, key.place
             yield from child.places(inner)
 
@@ -258,9 +279,7 @@ class _Builder:
                 raise key.error("a key must be a word")
             if key.value in pairs:
                 raise key.error(f"the key '{key.value}' is given twice, first in line {pairs[key.value].line}")
-            name = Key(key.value)
-            name.place = key.place
-            pairs[name] = self._node(next(self._events), depth + 1)
+            pairs[Word.at(key.value, key.place)] = self._node(next(self._events), depth + 1)
         return pairs
 
     def _make_node(

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from kvdiag.base.errors import PatternError
+from kvdiag.events.event_file import read_event_file
 from kvdiag.events.lint import lint_kind, lint_wording
-from kvdiag.events.vocabulary import Vocabulary, event_files, make_vocabulary, read_event_file, read_file
+from kvdiag.events.vocabulary import Vocabulary, event_files, make_vocabulary
 from kvdiag.model.vocabulary import Entry
 
 
@@ -17,7 +18,7 @@ def read_user_events(folder: Path) -> tuple[list[Entry], list[PatternError]]:
     faults: list[PatternError] = []
     for path in event_files(folder):
         try:
-            entries += read_file(str(path), read_event_file(path))
+            entries += read_event_file(path)
         except PatternError as fault:
             faults.append(fault)
     return entries, faults

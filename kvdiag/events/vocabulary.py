@@ -1,12 +1,5 @@
 """The vocabulary: which words of which component mean which event; read from `patterns/events/*.yaml`.
 
-    - kind: pod.worker.kept
-      label: still not fully terminated
-      anchor: still not fully terminated
-      message: 'Pod worker has been requested for removal but is still not fully terminated"'
-      fields: {pod_uid: podUID}
-      samples: ['I1124 05:49:00.241725  190330 pod_workers.go:1251] "Pod worker has been …" podUID=95d6b80b-…']
-
 Reading YAML takes hundreds of milliseconds, so what was read is kept as JSON (see `kvdiag.base.cache`); templates are
 compiled when a line first asks for them.
 """
@@ -16,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from kvdiag.base.cache import cached, fingerprint
 from kvdiag.base.errors import PatternError
@@ -25,16 +18,8 @@ from kvdiag.events.template import Matcher, compile_wording
 from kvdiag.formats.carriers.carrier import KERNEL
 from kvdiag.model.vocabulary import CRASH, Entry, Wording
 
-if TYPE_CHECKING:
-    from kvdiag.base.yamlread import Node
-
 EVENTS = "events"
 """The folder of them in a folder of patterns."""
-
-_FILE = {"component", "events", "calls"}
-_CALL = {"kind", "label", "about", "component", "verbosity", "scope", "poll"}
-_SPELLING = {"anchor", "message", "fields", "since"}
-_EVENT = _CALL | _SPELLING | {"reader", "wordings", "samples"}
 
 _Speaker = tuple[str, str]  # a kind and who prints it
 
@@ -105,13 +90,17 @@ def user_event_folders(patterns: Iterable[Path]) -> Iterator[Path]:
             yield folder / EVENTS
 
 
+def event_files(folder: Path) -> list[Path]:
+    """Return the files of events in a folder, by name."""
+    named = (path for path in folder.iterdir() if path.suffix in {".yaml", ".yml"} and path.is_file())
+    return sorted(named, key=lambda path: path.name)
+
+
 def _cached(folder: Path) -> tuple[Entry, ...]:
-    key = fingerprint(event_files(folder))
-    return cached("events", key, tuple[Entry, ...], lambda: tuple(_without_samples(_read_files(_files(folder)))))
+    def without_samples() -> tuple[Entry, ...]:
+        return tuple(entry._replace(samples=()) for entry in read_entries(folder))
 
-
-def _without_samples(entries: Iterable[Entry]) -> Iterator[Entry]:
-    return (entry._replace(samples=()) for entry in entries)
+    return cached("events", fingerprint(event_files(folder)), tuple[Entry, ...], without_samples)
 
 
 def read_vocabulary(folder: Path) -> Vocabulary:
@@ -121,7 +110,9 @@ def read_vocabulary(folder: Path) -> Vocabulary:
 
 def read_entries(folder: Path) -> list[Entry]:
     """Give the entries of a folder's files with samples. Raises PatternError for a file that cannot be used."""
-    return _read_files(_files(folder))
+    from kvdiag.events.event_file import read_event_file  # slow import (YAML), not needed if the cache is filled
+
+    return [entry for path in event_files(folder) for entry in read_event_file(path)]
 
 
 def make_vocabulary(entries: Iterable[Entry]) -> Vocabulary:
@@ -207,95 +198,6 @@ def kinds_page(vocabulary: Vocabulary) -> str:
 def _values_of(entry: Entry) -> list[str]:
     names = [name for wording in entry.wordings for name in compile_wording(wording).names]
     return sorted(set(names), key=list(PLACEHOLDERS).index)
-
-
-def event_files(folder: Path) -> list[Path]:
-    """Give the files of events in a folder, by name."""
-    named = (path for path in folder.iterdir() if path.suffix in {".yaml", ".yml"} and path.is_file())
-    return sorted(named, key=lambda path: path.name)
-
-
-def _files(folder: Path) -> list[tuple[str, bytes]]:
-    return [(str(path), read_event_file(path)) for path in event_files(folder)]
-
-
-def read_event_file(path: Path) -> bytes:
-    """Give what is in a file of events. Raises PatternError where it cannot be read."""
-    try:
-        return path.read_bytes()
-    except OSError as problem:
-        raise PatternError(f"{path}:1:1", f"cannot be read: {problem.strerror}") from None
-
-
-def _read_files(files: list[tuple[str, bytes]]) -> list[Entry]:
-    return [entry for name, data in files for entry in read_file(name, data)]
-
-
-def read_file(name: str, data: bytes) -> Iterator[Entry]:
-    """Give the entries of one file. Raises PatternError where it cannot be used."""
-    try:
-        text = data.decode()
-    except UnicodeDecodeError as problem:
-        raise PatternError(f"{name}:1:1", f"this is not UTF-8 (byte {problem.start})") from None
-    from kvdiag.base.yamlread import read_yaml  # which a filled cache spares us
-
-    root = read_yaml(text, name).mapping(_FILE)
-    component = root["component"].value if "component" in root else ""
-    for node in root["events"].sequence() if "events" in root else ():
-        yield _entry(node, str(component))
-    for node in root["calls"].sequence() if "calls" in root else ():
-        keys = node.mapping(_CALL, {"kind", "label", "about"})
-        yield _described(node, keys, str(component))
-
-
-def _entry(node: Node, component: str) -> Entry:
-    keys = node.mapping(_EVENT, {"kind", "label", "about", "samples"})
-    spellings = keys["wordings"].sequence() if "wordings" in keys else (node,)
-    described = _described(node, keys, component)
-    wordings = tuple(
-        _wording(spelling, inner=spelling is not node)._replace(verbosity=_verbosity(spelling, described.verbosity))
-        for spelling in spellings
-    )
-    return described._replace(
-        wordings=wordings,
-        verbosity=described.verbosity if "verbosity" in keys else max(wording.verbosity for wording in wordings),
-        reader=keys["reader"].text() if "reader" in keys else "",
-        samples=tuple(sample.text() for sample in keys["samples"].sequence()),
-    )
-
-
-def _verbosity(node: Node, usual: int = 0) -> int:
-    """Read the verbosity of a wording or entry. An entry that names none has the highest of its wordings."""
-    table = node.table()
-    return table["verbosity"].integer() if "verbosity" in table else usual
-
-
-def _described(node: Node, keys: Mapping[str, Node], component: str) -> Entry:
-    scope = keys["scope"].text() if "scope" in keys else "subject"
-    if scope not in {"subject", "node"}:
-        raise keys["scope"].error(f"scope is 'subject' or 'node', not '{scope}'")
-    return Entry(
-        kind=keys["kind"].text(),
-        component=str(keys["component"].value) if "component" in keys else component,
-        wordings=(),
-        verbosity=_verbosity(node),
-        scope=scope,
-        poll=keys["poll"].flag() if "poll" in keys else False,
-        label=keys["label"].text(),
-        about=keys["about"].text(),
-        place=node.place,
-    )
-
-
-def _wording(node: Node, *, inner: bool) -> Wording:
-    keys = node.mapping(_SPELLING | {"verbosity"} if inner else _EVENT, {"anchor"})
-    return Wording(
-        anchor=keys["anchor"].text(),
-        message=keys["message"].text() if "message" in keys else keys["anchor"].text(),
-        fields=keys["fields"].texts() if "fields" in keys else {},
-        since=keys["since"].texts() if "since" in keys else {},
-        place=keys["message"].place if "message" in keys else node.place,
-    )
 
 
 def _merged(known: Entry, more: Entry) -> Entry:

@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kvdiag.base.cache import cached, fingerprint
-from kvdiag.base.clock import parse_duration
 from kvdiag.base.errors import PatternError
 from kvdiag.events.pattern_folder import builtin_patterns
 from kvdiag.events.template import Matcher, compile_wording
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from kvdiag.base.yamlread import Node
 
 BENIGN = "benign"  # the file beside the topics that lists them
-_LINE = ("name", "anchor", "messages", "why", "unless", "samples", "not-samples", "most", "start", "until")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,32 +112,28 @@ def faults(lines: Sequence[Benign], kinds: Container[str] | None = None) -> Iter
 
 
 def _lines(node: Node) -> Iterator[Benign]:
+    from kvdiag.base.decode import Record, duration, line  # slow import (YAML), as above
+
+    record = Record(
+        Benign,
+        keys={"others": "not-samples"},
+        given=("wordings",),
+        others=("anchor", "messages"),
+        required=("anchor", "samples"),
+        why=line,
+        unless=line,
+        most=_number,
+        start=duration,
+    )
     for item in node.sequence():
-        keys = item.mapping(_LINE, ("name", "anchor", "why", "unless", "samples"))
+        keys = record.table(item)
         anchor = keys["anchor"].text()
         messages = keys["messages"].sequence() if "messages" in keys else (keys["anchor"],)
-        yield Benign(
-            name=keys["name"].text(),
-            why=" ".join(keys["why"].text().split()),
-            unless=" ".join(keys["unless"].text().split()),
-            wordings=tuple(Wording(anchor=anchor, message=m.text(), place=m.place) for m in messages),
-            samples=tuple(sample.text() for sample in keys["samples"].sequence()),
-            others=tuple(other.text() for other in keys["not-samples"].sequence()) if "not-samples" in keys else (),
-            place=item.place,
-            most=_number(keys["most"]) if "most" in keys else 0,
-            start=_duration(keys["start"]) if "start" in keys else 0,
-            until=keys["until"].text() if "until" in keys else "",
-        )
+        wordings = tuple(Wording(anchor=anchor, message=message.text(), place=message.place) for message in messages)
+        yield record(item, wordings=wordings)
 
 
 def _number(node: Node) -> int:
     if not re.fullmatch(r"[1-9]\d{0,3}", node.text()):
         raise node.error(f"{node.text()!r} is no number of lines from 1 to 9999")
     return int(node.text())
-
-
-def _duration(node: Node) -> int:
-    span = parse_duration(node.text())
-    if span is None or span <= 0:
-        raise node.error(f"{node.text()!r} is not a duration; write 90s, 5m")
-    return span

@@ -7,16 +7,14 @@ rules: [crashloop-app]
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
-from kvdiag.base.yamlread import Node, read_text, read_yaml
+from kvdiag.base.decode import Record, line
+from kvdiag.base.yamlread import read_text, read_yaml
 
-_REASON = ("reason", "says", "rules")
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KubectlReason:
+class KubectlReason(NamedTuple):
     """A word of a pod's or node's status, in a sentence, with the names of rules."""
 
     name: str
@@ -25,17 +23,10 @@ class KubectlReason:
     place: str
 
 
+_REASON = Record(KubectlReason, keys={"name": "reason", "meaning": "says"}, meaning=line)
+
+
 def load_reasons(path: Path) -> dict[str, KubectlReason]:
     """All reasons of a file by their names in lower case. Raises PatternError with `file:line:column`."""
-    reasons = map(_reason, read_yaml(read_text(path), str(path)).sequence())
+    reasons = map(_REASON, read_yaml(read_text(path), str(path)).sequence())
     return {reason.name.lower(): reason for reason in reasons}
-
-
-def _reason(node: Node) -> KubectlReason:
-    keys = node.mapping(_REASON, _REASON)
-    return KubectlReason(
-        name=keys["reason"].text(),
-        meaning=" ".join(keys["says"].text().split()),
-        rules=tuple(rule.text() for rule in keys["rules"].sequence()),
-        place=node.place,
-    )

@@ -72,4 +72,4 @@ def capabilities() -> Capabilities:
 def _read(path: Path) -> tuple[Capability, ...]:
     from kvdiag.rules.capability_file import read_capabilities  # slow import (YAML), not needed if the cache is filled
 
-    return tuple(read_capabilities(path.read_text("utf-8"), str(path)))
+    return read_capabilities(path.read_text("utf-8"), str(path))

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from kvdiag.base.cache import cached, digest
 from kvdiag.base.regex import lazy_regex
@@ -20,9 +20,6 @@ from kvdiag.model.rule import Fix
 from kvdiag.model.timeline import History
 from kvdiag.model.values import EMPTY
 from kvdiag.rules.library import DISTRIBUTIONS
-
-if TYPE_CHECKING:
-    from kvdiag.base.yamlread import Node
 
 PODS = (  # whose pods and logs kubectl finds
     "node",
@@ -208,23 +205,8 @@ def _data() -> DistributionFile:
 
 
 def _read(text: str, file: str) -> DistributionFile:
-    from kvdiag.base.yamlread import read_yaml  # slow import, not needed if the cache is filled
+    from kvdiag.base.decode import Record, each, table  # slow imports (YAML), not needed if the cache is filled
+    from kvdiag.base.yamlread import Node, read_yaml
 
-    top = read_yaml(text, file).mapping(("runtimes", "distributions"), ("runtimes", "distributions"))
-    return DistributionFile(
-        {name: tuple(one.text() for one in node.sequence()) for name, node in top["runtimes"].table().items()},
-        tuple(map(_distribution, top["distributions"].sequence())),
-    )
-
-
-def _distribution(node: Node) -> Distribution:
-    keys = node.mapping(("name", "signs", "versions", "runtime", "enter", "commands"), ("name",))
-    enter = keys["enter"].texts() if "enter" in keys else {}
-    return Distribution(
-        name=keys["name"].text(),
-        signs=tuple(one.text() for one in keys["signs"].sequence()) if "signs" in keys else (),
-        versions=tuple(one.text() for one in keys["versions"].sequence()) if "versions" in keys else (),
-        runtime=keys["runtime"].text() if "runtime" in keys else "",
-        enter=Fix(enter["text"], enter["run"]) if enter else None,
-        commands={key: str(one.value) for key, one in keys["commands"].table().items()} if "commands" in keys else {},
-    )
+    distribution = Record(Distribution, commands=table(Node.scalar))
+    return Record(DistributionFile, distributions=each(distribution))(read_yaml(text, file))

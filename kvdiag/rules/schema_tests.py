@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from kvdiag.base.decode import Record, one_or_more
 from kvdiag.base.suggestions import suggestion
 from kvdiag.base.yamlread import Node
 from kvdiag.model.rule import SUBJECT, RuleTest
 from kvdiag.model.values import Severity, Verdict
 from kvdiag.rules.story import CHANGES, read_story, vary
 
-KEYS = ("name", "log", "story", "near", *CHANGES, "except", "finds", "options", "not-when")
 SEVERITIES = [severity.label for severity in Severity]
 VERDICTS = [str(verdict) for verdict in Verdict]
 
@@ -28,7 +28,7 @@ def read_tests(nodes: Sequence[Node]) -> tuple[RuleTest, ...]:
 
 
 def _test(node: Node, stories: Mapping[str, RuleTest]) -> RuleTest:
-    keys = node.mapping(KEYS, ("finds",))
+    keys = _TEST.table(node)
     sources = [key for key in ("log", "story", "near") if key in keys]
     if len(sources) != 1:
         raise node.error("a test has exactly one of 'log', 'story' and 'near'")
@@ -38,16 +38,14 @@ def _test(node: Node, stories: Mapping[str, RuleTest]) -> RuleTest:
     base = _base(keys["near"], stories) if "near" in keys else None
     if base is None and "name" not in keys:
         raise node.error("the key 'name' is missing")
-    return RuleTest(
-        name=keys["name"].text() if "name" in keys else _variant_name(base, keys, changes),
-        log=keys["log"].text() if "log" in keys else "",
-        story=vary(base.story, keys) if base else read_story(keys["story"]) if "story" in keys else (),
-        finds=_finds(keys["finds"]),
-        options=keys["options"].texts() if "options" in keys else base.options if base else {},
-        but=_words(keys["except"]) if "except" in keys else base.but if base else (),
-        place=node.place,
-        near=base.name if base else "",
-        look_alikes=_numbers(keys["not-when"]) if "not-when" in keys else (),
+    test = _TEST(node, story=vary(base.story, keys) if base else read_story(keys["story"]) if "story" in keys else ())
+    if base is None:
+        return test
+    return test._replace(
+        name=test.name or _variant_name(base, keys, changes),
+        options=test.options if "options" in keys else base.options,
+        but=test.but if "except" in keys else base.but,
+        near=base.name,
     )
 
 
@@ -65,9 +63,9 @@ def _base(node: Node, stories: Mapping[str, RuleTest]) -> RuleTest:
     return stories[node.text()]
 
 
-def _variant_name(base: RuleTest | None, keys: Mapping[str, Node], changes: Sequence[str]) -> str:
+def _variant_name(base: RuleTest, keys: Mapping[str, Node], changes: Sequence[str]) -> str:
     changed = (f"{key} {' '.join(str(keys[key].plain()).split())}" for key in changes)
-    return f"{base.name if base else ''}: {', '.join(changed)}"
+    return f"{base.name}: {', '.join(changed)}"
 
 
 def _finds(node: Node) -> Mapping[str, str]:
@@ -86,5 +84,13 @@ def _verdict(node: Node) -> str:
     return " ".join(words)
 
 
-def _words(node: Node) -> tuple[str, ...]:
-    return tuple(item.text() for item in node.sequence()) if isinstance(node.value, tuple) else (node.text(),)
+_TEST = Record(
+    RuleTest,
+    keys={"but": "except", "look_alikes": "not-when"},
+    given=("story", "near"),
+    others=("story", "near", *CHANGES),
+    missing={"name": "", "log": ""},
+    finds=_finds,
+    but=one_or_more(Node.text),
+    look_alikes=_numbers,
+)

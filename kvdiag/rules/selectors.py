@@ -7,17 +7,37 @@ boom: {line: "my driver says {error}", anchor: "my driver says"}
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Literal, NamedTuple
 
+from kvdiag.base.decode import Record, each, one_or_more
 from kvdiag.base.suggestions import suggestion
-from kvdiag.base.yamlread import Node
+from kvdiag.base.yamlread import Node, Word
 from kvdiag.model.rule import Selector, Where
+from kvdiag.model.values import EMPTY
 from kvdiag.model.vocabulary import Entry, Wording
 
 Groups = Mapping[str, tuple[str, ...]]
 SelectorsAndLines = tuple[dict[str, Selector], tuple[Entry, ...]]
 
-LINE_KEYS = ("line", "anchor", "fields", "component", "verbosity", "scope", "poll")
 RESERVED_KEYS = ("any",)  # keys that do not name a value of a line
+
+
+class _Line(NamedTuple):
+    """The keys of a raw line."""
+
+    line: Word
+    anchor: str
+    fields: Mapping[str, str] = EMPTY
+    component: str = ""
+    verbosity: int = 0
+    scope: Literal["subject", "node"] = "subject"
+    poll: bool = False
+    place: str = ""
+
+
+_LINE = Record(_Line)
+LINE_KEYS = _LINE.keys
+_TEXTS = one_or_more(Node.text)
 
 
 def read_groups(node: Node) -> Groups:
@@ -26,7 +46,7 @@ def read_groups(node: Node) -> Groups:
     for name, child in node.table().items():
         if "." in name:
             raise child.error(f"'{name}' is not a name for a group: kinds have dots, groups have none")
-        groups[name] = tuple(item.text() for item in child.sequence())
+        groups[name] = each(Node.text)(child)
     return groups
 
 
@@ -77,38 +97,20 @@ def _selector(name: str, kinds: tuple[str, ...], keys: Mapping[str, Node], reser
 
 
 def _where(keys: Mapping[str, Node], reserved: tuple[str, ...]) -> Where:
-    return {key: texts(value) for key, value in keys.items() if key not in reserved}
-
-
-def texts(node: Node) -> tuple[str, ...]:
-    """Return one text, or a list of alternatives."""
-    return tuple(item.text() for item in _items(node))
+    return {key: _TEXTS(value) for key, value in keys.items() if key not in reserved}
 
 
 def _line_entry(item: Node, rule: str, name: str) -> Entry:
-    keys = item.table()
-    if "anchor" not in keys:
+    if "anchor" not in item.table():
         raise item.error(f"the line of {name!r} needs an anchor: a literal part of it for the scanner to look for")
-    verbosity = keys["verbosity"].integer() if "verbosity" in keys else 0
-    wording = Wording(
-        anchor=keys["anchor"].text(),
-        message=keys["line"].text(),
-        fields=keys["fields"].texts() if "fields" in keys else {},
-        verbosity=verbosity,
-        place=keys["line"].place,
-    )
+    line = _LINE(item.only(LINE_KEYS))
+    wording = Wording(line.anchor, str(line.line), line.fields, verbosity=line.verbosity, place=line.line.place)
     return Entry(
         kind=f"line.{rule}.{name.replace('_', '-')}",
-        component=keys["component"].text() if "component" in keys else "",
+        component=line.component,
         wordings=(wording,),
-        verbosity=verbosity,
-        scope=_scope(keys["scope"]) if "scope" in keys else "subject",
-        poll="poll" in keys and keys["poll"].flag(),
-        place=item.place,
+        verbosity=line.verbosity,
+        scope=line.scope,
+        poll=line.poll,
+        place=line.place,
     )
-
-
-def _scope(node: Node) -> str:
-    if node.text() not in {"subject", "node"}:
-        raise node.error(f"unknown {node.text()!r}{suggestion(node.text(), ('subject', 'node'))}")
-    return node.text()

@@ -13,7 +13,7 @@ import pytest
 
 from kvdiag.base import cache
 from kvdiag.base.codec import shape_of
-from kvdiag.base.yamlread import Key
+from kvdiag.base.yamlread import Word
 
 KEY = "0123456789abcdef" * 4
 OTHER = "fedcba9876543210" * 4
@@ -61,7 +61,7 @@ def kept_bytes(data: bytes) -> bytes:
 
 def test_what_was_just_built_is_as_it_will_be_read(folder):
     """A text that knows its place in a file, or a tuple, is what JSON makes of it, the first time too."""
-    built = kept(KEY, {Key("name"): (Key("value"),)})
+    built = kept(KEY, {Word("name"): (Word("value"),)})
     assert built == kept(KEY) == {"name": ["value"]}
     assert {type(one) for one in (*built, *built["name"])} == {str}
     assert len(list(folder.iterdir())) == 1

@@ -178,7 +178,7 @@ def test_contradictions_name_both_places(key, value):
         ("    about: a thing was made\n", "", "a.yaml:4:5: the key 'about' is missing"),
         ("    label: thing made\n", "", "a.yaml:4:5: the key 'label' is missing"),
         ("verbosity: 2", "verbosity: high", "a.yaml:6:16: a whole number is expected"),
-        ("verbosity: 2", "scope: pod", "scope is 'subject' or 'node', not 'pod'"),
+        ("verbosity: 2", "scope: pod", "unknown 'pod'; known are node, subject"),
     ],
 )
 def test_faults_of_files(folder, old, new, message):

@@ -80,7 +80,7 @@ def test_a_mode_has_its_own_steps():
         ("topic: tea", "topic: Tea Time", "tea.yaml:1:8: 'Tea Time': a name is lower-case words joined by dashes"),
         ("only: [black]", "only: [white]", "tea.yaml:19:55: unknown mode 'white'; choose from green, black"),
         ("only: [green]", "only: [grey]", "tea.yaml:16:53: unknown mode 'grey'; choose from green, black"),
-        ("notes: {green:", "notes: {blue:", "tea.yaml:16:75: unknown mode 'blue'; choose from green, black"),
+        ("notes: {green:", "notes: {blue:", "tea.yaml:16:69: unknown mode 'blue'; choose from green, black"),
         ("    by: kettle\n", "", "tea.yaml:10:5: the key 'by' is missing"),
         ("calls: [heat, whistle]", "calls: heat", "tea.yaml:13:12: a list is expected here, not 'heat'"),
     ],

@@ -23,7 +23,7 @@ KNOWN = Capabilities(read_capabilities(FILE, "x.yaml"))
 def test_the_file_that_comes_with_kvdiag():
     """It can be read, each word of a label is there, and the cache gives the same."""
     path = builtin_patterns() / CAPABILITIES
-    assert list(capabilities()) == read_capabilities(path.read_text("utf-8"), str(path))
+    assert tuple(capabilities()) == read_capabilities(path.read_text("utf-8"), str(path))
 
 
 def test_a_failure_spreads_to_what_needs_it():

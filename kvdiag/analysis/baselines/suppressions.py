@@ -14,12 +14,12 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
-from kvdiag.base.errors import PatternError, UsageError
+from kvdiag.base.decode import Record, error_at
+from kvdiag.base.errors import UsageError
 from kvdiag.base.yamlread import Node, read_yaml
 from kvdiag.inputs.files import read_small
 from kvdiag.model.report import Finding
 
-KEYS = ("rule", "subject", "reason", "expires")
 LARGEST = 1 << 20  # bytes
 
 
@@ -49,24 +49,22 @@ def read_suppressions(path: Path, known: Iterable[str]) -> tuple[Suppression, ..
         raise UsageError(f"--suppressions {path}: cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
         raise UsageError(f"--suppressions {path}: cannot be read: {error}") from None
+    suppressions = tuple(map(_SUPPRESSION, read_yaml(text, str(path)).sequence()))
     rules = frozenset(known)
-    return tuple(_read(node, rules) for node in read_yaml(text, str(path)).sequence())
-
-
-def _read(node: Node, rules: frozenset[str]) -> Suppression:
-    keys = node.mapping(KEYS, required=("rule", "reason", "expires"))
-    rule = keys["rule"]
-    if rule.text() not in rules:
-        raise rule.error(f"unknown rule {rule.text()!r}; see `kvdiag rules list`")
-    subject = keys["subject"].text() if "subject" in keys else "*"
-    return Suppression(rule.text(), subject, keys["reason"].text(), _day(keys["expires"]), node.place)
+    for one in suppressions:
+        if one.rule not in rules:
+            raise error_at(one.rule, f"unknown rule {str(one.rule)!r}; see `kvdiag rules list`")
+    return suppressions
 
 
 def _day(node: Node) -> date:
     try:
         return date.fromisoformat(node.text())
     except ValueError:
-        raise PatternError(node.place, f"expires: write a day such as 2027-03-31, not {node.text()!r}") from None
+        raise node.error(f"expires: write a day such as 2027-03-31, not {node.text()!r}") from None
+
+
+_SUPPRESSION = Record(Suppression, missing={"subject": "*"}, rule=Node.word, expires=_day)
 
 
 def expired(suppressions: Sequence[Suppression], today: date) -> list[Suppression]:

@@ -270,7 +270,7 @@ def _flags(machine: Machine, event: Event) -> frozenset[str]:
 def _pod_waits(machine: Machine, transitions: Sequence[Transition], state: str) -> str:
     """What the last step that tells says the pod waits for; volumes only if they are not mounted since."""
     over: set[str] = set()
-    by_errors = lifecycles().waits_by_error(SubjectKind.POD)
+    by_errors = lifecycles().definition(SubjectKind.POD).waits_by_error
     for transition in reversed(transitions):
         error = transition.event.attrs.get("error", "")
         by_error = next((why for word, why in by_errors.items() if word in error), "")

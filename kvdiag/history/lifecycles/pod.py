@@ -17,7 +17,7 @@ _BACKED_OFF = lazy_regex(r"[Bb]ack-off (\d[\dhms.]*) restarting")
 
 def failed_at(error: str) -> str:
     """What an attempt to sync a pod failed at: `backoff`, `start`, `sandbox` or `kill`; empty for anything else."""
-    known = lifecycles().errors(SubjectKind.POD).items() if error else ()
+    known = lifecycles().definition(SubjectKind.POD).errors.items() if error else ()
     return next((detail for detail, texts in known if any(text in error for text in texts)), "")
 
 

@@ -13,7 +13,8 @@ from functools import cache
 from math import ceil
 
 from kvdiag.history.lifecycles.choose import STATIC
-from kvdiag.history.lifecycles.load import Span, lifecycles
+from kvdiag.history.lifecycles.definition import Span
+from kvdiag.history.lifecycles.load import lifecycles
 from kvdiag.model.event import Event
 from kvdiag.model.inventory import Spread
 from kvdiag.model.lifecycle import Lifecycle, Phase, Transition
@@ -33,7 +34,7 @@ LASTING: Mapping[str, str] = {"ready": "its containers to be ready", "back-off":
 @cache
 def order() -> tuple[str, ...]:
     """The names of all parts, in the order of a life."""
-    later = (span.name for kind in _LATER for span in lifecycles().spans(kind))
+    later = (span.name for kind in _LATER for span in lifecycles().definition(kind).spans)
     return tuple(dict.fromkeys([*_FIRST, "to gone", *later]))
 
 
@@ -64,7 +65,7 @@ def phases(life: Lifecycle, history: History, pulls: Sequence[Event] | None = ()
     that runs may still wait to be ready, or to be started again.
     """
     events = [transition.event for transition in life.transitions]
-    found = [phase for span in lifecycles().spans(life.subject.kind) for phase in _of_span(span, events)]
+    found = [phase for span in lifecycles().definition(life.subject.kind).spans for phase in _of_span(span, events)]
     if life.subject.kind is SubjectKind.POD:
         if not any(phase.name == "image pull" for phase in found):  # told by the kubelet, at -v=3
             found.extend(_failing_pulls(events) if pulls is None else _pulls(events, pulls))

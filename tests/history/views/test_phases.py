@@ -394,8 +394,8 @@ def test_percentiles_are_in_the_order_of_a_life():
 def test_spans_speak_of_events_that_exist():
     """Every part begins and ends with a kind of the vocabulary, and has its place in the order."""
     kinds = load_vocabulary(builtin_patterns() / "events").kinds
-    for spans in map(lifecycles().spans, SubjectKind):
-        for span in spans:
+    for kind in SubjectKind:
+        for span in lifecycles().definition(kind).spans:
             assert {kind for pair in span.pairs for word in pair for kind in word.split("|")} <= kinds.keys()
             assert span.name in order()
 
