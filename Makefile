@@ -95,7 +95,7 @@ format: $(VENV)/.dev
 
 clean:
 	rm -rf $(VENV) $(VENV)-lowest build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
-	find kvdiag tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
+	find kvdiag tools tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamps lie in the environment, so that they go when it goes.
 $(VENV)/.installed: pyproject.toml requirements.lock

@@ -14,8 +14,8 @@ import typer
 from kvdiag.cli.app import COMMANDS, command
 from kvdiag.cli.examples import EXAMPLES
 from kvdiag.cli.kubectl import app
-from kvdiag.cli.manual import commands, markdown, roff
 from tests.conftest import ROOT
+from tools.manual import commands, markdown, roff
 
 WITHOUT = {"version"}
 RUN = re.compile(r"(?P<program>kubectl kvdiag|kvdiag)(?P<words>(?: (?:'[^']*'|[^|)>' ]+))*)")
@@ -53,7 +53,7 @@ def test_examples_in_help(kvdiag):
 
 @pytest.mark.parametrize(("name", "make"), [("kvdiag.1", roff), ("commands.md", markdown)])
 def test_the_pages_are_those_of_the_command_line(name, make, pytestconfig):
-    """`pytest --update`, or python -m kvdiag.cli.manual, writes them anew."""
+    """`pytest --update`, or python -m tools.manual, writes them anew."""
     page = ROOT / "docs" / name
     if pytestconfig.getoption("--update"):
         page.write_text(make(), "utf-8")

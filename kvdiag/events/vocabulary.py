@@ -6,14 +6,12 @@ compiled when a line first asks for them.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from kvdiag.base.cache import cached, fingerprint
 from kvdiag.base.errors import PatternError
-from kvdiag.events.names import PLACEHOLDERS
 from kvdiag.events.template import Matcher, compile_wording
 from kvdiag.formats.carriers.carrier import KERNEL
 from kvdiag.model.vocabulary import CRASH, Entry, Wording
@@ -166,40 +164,6 @@ def _shared_anchors(spelled: list[tuple[_Speaker, Wording]]) -> list[tuple[_Spea
     ]
 
 
-def kinds_page(vocabulary: Vocabulary) -> str:
-    """Write docs/event-kinds.md: every kind with who says it, from which -v on, what it names, and what it means."""
-    lines = [
-        "# Event kinds",
-        "",
-        "Generated from `patterns/events/` by `python -m kvdiag.events.vocabulary > docs/event-kinds.md`. A rule names",
-        "its events by these kinds. *From -v* is the klog verbosity below which the absence of the line means nothing;",
-        "*poll* marks lines that repeat while nothing changes; timelines show the *label*.",
-    ]
-    thing = ""
-    for entry in sorted(vocabulary.kinds.values(), key=lambda entry: entry.kind):
-        if (first := entry.kind.partition(".")[0]) != thing:
-            thing = first
-            lines += [
-                "",
-                f"## {thing}",
-                "",
-                "| kind | label | says | from -v | names and values | meaning |",
-                "|---|---|---|---|---|---|",
-            ]
-        notes = [entry.about, *(["*poll*"] if entry.poll else []), *(["*node*"] if entry.scope == "node" else [])]
-        values = ", ".join(_values_of(entry))
-        printed_by = ", ".join(entry.components) or "any"
-        lines.append(
-            f"| `{entry.kind}` | {entry.label} | {printed_by} | {entry.verbosity} | {values} | {'; '.join(notes)} |"
-        )
-    return "\n".join(lines) + "\n"
-
-
-def _values_of(entry: Entry) -> list[str]:
-    names = [name for wording in entry.wordings for name in compile_wording(wording).names]
-    return sorted(set(names), key=list(PLACEHOLDERS).index)
-
-
 def _merged(known: Entry, more: Entry) -> Entry:
     """Join one kind from two places. A verbosity is where absence begins to mean something, so the higher one holds.
 
@@ -217,7 +181,3 @@ def _merged(known: Entry, more: Entry) -> Entry:
         samples=known.samples + more.samples,
         also=known.also + (() if more.component in {*known.components, ""} else more.components),
     )
-
-
-if __name__ == "__main__":
-    sys.stdout.write(kinds_page(read_vocabulary(Path(__file__).parents[2] / "patterns" / "events")))

@@ -10,7 +10,6 @@ import pytest
 from kvdiag.base.errors import PatternError
 from kvdiag.events.lint import lint
 from kvdiag.events.vocabulary import (
-    kinds_page,
     load_vocabulary,
     make_vocabulary,
     read_entries,
@@ -18,6 +17,7 @@ from kvdiag.events.vocabulary import (
 )
 from kvdiag.model.vocabulary import Entry, Wording
 from tests import patterns
+from tools.event_kinds import kinds_page
 
 ROOT = Path(__file__).parents[2]
 PATTERNS = ROOT / "patterns" / "events"

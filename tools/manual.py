@@ -1,7 +1,7 @@
 """Generate the manual from the command line: a man page, and a Markdown page with the help of each command.
 
-python -m kvdiag.cli.manual roff > docs/kvdiag.1
-python -m kvdiag.cli.manual markdown > docs/commands.md
+python -m tools.manual roff > docs/kvdiag.1
+python -m tools.manual markdown > docs/commands.md
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Generate docs/signatures: all rules by family, each with a sample line of its first test.
 
-`python -m kvdiag.analysis.signature_pages docs/signatures` regenerates them.
+`python -m tools.signature_pages docs/signatures` regenerates them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ TITLES = {
 _MARKUP = lazy_regex(r"[*<|]|(?<!\w)_|_(?!\w)")
 _OPTIONAL = lazy_regex(r"\[\[(.*?)\]\]")
 _SLOT = lazy_regex(r"\{([a-z][a-z0-9_]*)\}")
-_COMMAND = "python -m kvdiag.analysis.signature_pages docs/signatures"
+_COMMAND = "python -m tools.signature_pages docs/signatures"
 
 
 def pages(library: Library) -> dict[str, str]:

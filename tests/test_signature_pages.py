@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from kvdiag.analysis.signature_pages import INDEX, TITLES, pages
 from tests.patterns import library
+from tools.signature_pages import INDEX, TITLES, pages
 
-FOLDER = Path(__file__).parents[2] / "docs" / "signatures"
+FOLDER = Path(__file__).parents[1] / "docs" / "signatures"
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +19,7 @@ def made():
 
 
 def test_pages_of_signatures(made):
-    """`python -m kvdiag.analysis.signature_pages docs/signatures` writes them."""
+    """`python -m tools.signature_pages docs/signatures` writes them."""
     there = {path.stem: path.read_text(encoding="utf-8") for path in FOLDER.iterdir()}
     assert made.keys() == there.keys()
     other = [name for name in made if made[name] != there[name]]
