@@ -2,43 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from kvdiag.cli.analysis import FAIL_ON, NEVER, OutputOptions, run_analysis, run_following
 from kvdiag.cli.arguments import (
-    BaselineOption,
-    ComponentOption,
+    FindingOptions,
     Follow,
-    Limit,
-    NamespaceOption,
-    NoColor,
-    NodeOption,
-    NoPager,
-    NoRedact,
+    LogOptions,
     OutputFile,
     Paths,
-    PatternFolders,
-    PodOption,
-    RuleOption,
-    SeverityOption,
-    ShowPossible,
-    Since,
-    SuppressionsOption,
-    Until,
-    VerboseOption,
-    VolumeOption,
-    WriteBaseline,
-    YearOption,
-    ZoneOption,
+    PrintOptions,
     choices,
-    options_of,
-    with_filters,
+    grouped,
 )
 from kvdiag.cli.fast import FAIL_ON as EXIT_AT
 from kvdiag.cli.fast import OUTPUT, QUIET
-from kvdiag.model.values import Severity
 from kvdiag.report import REPORTS
 
 Output = Annotated[str, typer.Option(*OUTPUT, metavar="FORMAT", help=f"{', '.join(REPORTS)}.")]
@@ -46,39 +26,25 @@ FailOn = Annotated[str, typer.Option(*EXIT_AT, metavar=choices(FAIL_ON), help="E
 Quiet = Annotated[bool, typer.Option(*QUIET, help="Print findings only.")]
 
 
+@grouped()
 def command(
+    *,
     paths: Paths = None,
     output: Output = "text",
     output_file: OutputFile = None,
     fail_on: FailOn = NEVER,
-    since: Since = "",
-    until: Until = "",
-    namespace: NamespaceOption = "",
-    pod: PodOption = "",
-    volume: VolumeOption = "",
-    node: NodeOption = "",
-    severity: SeverityOption = Severity.INFO.label,
-    rule: RuleOption = None,
-    patterns: PatternFolders = None,
-    year: YearOption = None,
-    tz: ZoneOption = "",
-    component: ComponentOption = None,
-    show_possible: ShowPossible = True,
-    baseline: BaselineOption = None,
-    write_baseline: WriteBaseline = None,
-    suppressions: SuppressionsOption = None,
-    limit_seconds: Limit = None,
+    logs: LogOptions,
+    findings: FindingOptions,
     follow: Follow = False,
     quiet: Quiet = False,
-    verbose: VerboseOption = 0,
-    no_color: NoColor = False,
-    no_pager: NoPager = False,
-    no_redact: NoRedact = False,
+    printing: PrintOptions,
 ) -> None:
     """Find the root cause in node logs."""
-    options = options_of(paths, patterns, year, tz, since, until)
-    options = with_filters(options, (namespace, pod, volume, node), severity, rule, component)
-    options = options._replace(show_possible=show_possible, limit=limit_seconds)
-    known = (baseline, write_baseline, suppressions)
-    output_options = OutputOptions(output, output_file, fail_on, quiet, verbose, no_color, no_redact, *known, no_pager)
-    raise typer.Exit((run_following if follow else run_analysis)(options, output_options))
+    options = output_options(findings, printing, output=output, output_file=output_file, fail_on=fail_on, quiet=quiet)
+    raise typer.Exit((run_following if follow else run_analysis)(findings.added(logs.of(paths)), options))
+
+
+def output_options(findings: FindingOptions, printing: PrintOptions, **values: Any) -> OutputOptions:  # noqa: ANN401
+    """Return how the report is written; `values` are the fields of `OutputOptions` that no group has."""
+    known = {name: getattr(findings, name) for name in ("baseline", "write_baseline", "suppressions")}
+    return OutputOptions(**values, **known, **printing._asdict())

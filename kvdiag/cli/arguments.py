@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, NamedTuple, get_type_hints
 
 import typer
 
@@ -132,36 +133,105 @@ SuppressionsOption = Annotated[
 NoRedact = Annotated[bool, typer.Option("--no-redact", help="Show passwords, tokens and keys found in the logs.")]
 
 
-def options_of(
-    paths: Sequence[str] | None,
-    patterns: Sequence[Path] | None = None,
-    year: int | None = None,
-    tz: str = "",
-    since: str = "",
-    until: str = "",
-) -> Options:
-    """Return the shared options. Raise UsageError for an invalid value."""
-    east = parse_zone(tz)
-    since_clock, until_clock = (time_of_day(text, east or 0) for text in (since, until))
-    return Options(
-        paths=tuple(paths or ()),
-        since=parse_time("--since", since, east) if since_clock is None else None,
-        until=parse_time("--until", until, east) if until_clock is None else None,
-        since_clock=since_clock,
-        until_clock=until_clock,
-        patterns=folders(patterns),
-        year=year,
-        zone=east,
-    )
+class LogOptions(NamedTuple):
+    """Which lines are read, with which rules, and how their time is read."""
+
+    since: Since = ""
+    until: Until = ""
+    patterns: PatternFolders = None
+    year: YearOption = None
+    tz: ZoneOption = ""
+
+    def of(self, paths: Sequence[str] | None) -> Options:
+        """Return the options for these paths. Raise UsageError for an invalid value."""
+        east = parse_zone(self.tz)
+        since_clock, until_clock = (time_of_day(text, east or 0) for text in (self.since, self.until))
+        return Options(
+            paths=tuple(paths or ()),
+            since=parse_time("--since", self.since, east) if since_clock is None else None,
+            until=parse_time("--until", self.until, east) if until_clock is None else None,
+            since_clock=since_clock,
+            until_clock=until_clock,
+            patterns=folders(self.patterns),
+            year=self.year,
+            zone=east,
+        )
 
 
-def with_filters(
-    options: Options, where: Sequence[str], severity: str, rule: Sequence[str] | None, component: Sequence[str] | None
-) -> Options:
-    """Return the options with filters for findings; `where` is namespace, pod, volume and node."""
-    namespace, pod, volume, node = where
-    filtered = options._replace(namespace=namespace, pod=pod, volume=volume, node=node, rules=tuple(rule or ()))
-    return filtered._replace(severity=severity_of(severity, "--severity"), components=parse_components(component))
+class FindingOptions(NamedTuple):
+    """Which findings are reported."""
+
+    namespace: NamespaceOption = ""
+    pod: PodOption = ""
+    volume: VolumeOption = ""
+    node: NodeOption = ""
+    severity: SeverityOption = Severity.INFO.label
+    rule: RuleOption = None
+    component: ComponentOption = None
+    show_possible: ShowPossible = True
+    baseline: BaselineOption = None
+    write_baseline: WriteBaseline = None
+    suppressions: SuppressionsOption = None
+    limit_seconds: Limit = None
+
+    def added(self, options: Options) -> Options:
+        """Return the options with these filters. Raise UsageError for an invalid value."""
+        return options._replace(
+            namespace=self.namespace,
+            pod=self.pod,
+            volume=self.volume,
+            node=self.node,
+            rules=tuple(self.rule or ()),
+            severity=severity_of(self.severity, "--severity"),
+            components=parse_components(self.component),
+            show_possible=self.show_possible,
+            limit=self.limit_seconds,
+        )
+
+
+class PrintOptions(NamedTuple):
+    """How the output is printed."""
+
+    verbose: VerboseOption = 0
+    no_color: NoColor = False
+    no_pager: NoPager = False
+    no_redact: NoRedact = False
+
+
+def grouped(*without: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that gives a command an option for each field of its parameters that are groups of options.
+
+    Fields named `without` keep their defaults.
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        parameters: list[Parameter] = []
+        groups: dict[str, Any] = {}
+        for parameter in signature(command, eval_str=True).parameters.values():
+            if hasattr(parameter.annotation, "_field_defaults"):
+                options = [one for one in _options_in(parameter.annotation) if one.name not in without]
+                groups[parameter.name] = (parameter.annotation, [one.name for one in options])
+                parameters += options
+            else:
+                parameters.append(parameter.replace(kind=Parameter.KEYWORD_ONLY))
+
+        def run(**values: object) -> None:
+            for name, (group, keys) in groups.items():
+                values[name] = group(**{key: values.pop(key) for key in keys})
+            command(**values)
+
+        run.__doc__ = command.__doc__
+        run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]  # typer reads the parameters from it
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        return run
+
+    return decorate
+
+
+def _options_in(group: Any) -> Iterator[Parameter]:  # noqa: ANN401 (the type of a NamedTuple)
+    hints = get_type_hints(group, include_extras=True)
+    for name, default in group._field_defaults.items():
+        yield Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hints[name])
 
 
 def folders(patterns: Sequence[Path] | None) -> tuple[Path, ...]:

@@ -8,31 +8,29 @@ import typer
 
 from kvdiag.analysis.compare import compare
 from kvdiag.base.errors import UsageError
-from kvdiag.cli.arguments import NoPager, NoRedact, Since, Until, YearOption, ZoneOption, options_of
+from kvdiag.cli.arguments import LogOptions, PrintOptions, grouped
 from kvdiag.cli.outlet import Notes
 from kvdiag.cli.pager import open_output
 from kvdiag.report.comparison import OUTPUTS, write_comparison
 
 
+@grouped("patterns", "verbose", "no_color")
 def command(
+    *,
     left: Annotated[str, typer.Argument(metavar="A", help="A pod, a volume or a log.")],
     right: Annotated[str, typer.Argument(metavar="B", help="Another of the same kind.")],
     paths: Annotated[
         list[str] | None, typer.Argument(metavar="PATH", help="Logs to search for A and B; omit when A and B are logs.")
     ] = None,
     output: Annotated[str, typer.Option("-o", "--output", help=f"{', '.join(OUTPUTS)}.")] = "text",
-    since: Since = "",
-    until: Until = "",
-    year: YearOption = None,
-    tz: ZoneOption = "",
-    no_pager: NoPager = False,
-    no_redact: NoRedact = False,
+    logs: LogOptions,
+    printing: PrintOptions,
 ) -> None:
     """Show where two pods, volumes or logs diverge."""
     if output not in OUTPUTS:
         raise UsageError(f"-o {output}: unknown output; choose from {', '.join(OUTPUTS)}")
     notes = Notes()
-    comparison = compare(left, right, options_of(paths, None, year, tz, since, until), notes)
-    with open_output(text=output == "text", no_pager=no_pager) as (stream, style):
-        write_comparison(comparison, output, stream, style._replace(redact=not no_redact))
+    comparison = compare(left, right, logs.of(paths), notes)
+    with open_output(text=output == "text", no_pager=printing.no_pager) as (stream, style):
+        write_comparison(comparison, output, stream, style._replace(redact=not printing.no_redact))
     raise typer.Exit(notes.exit_code)

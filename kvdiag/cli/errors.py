@@ -9,19 +9,7 @@ import typer
 
 from kvdiag.analysis.analyze import analyze
 from kvdiag.base.errors import UsageError
-from kvdiag.cli.arguments import (
-    Limit,
-    NoPager,
-    NoRedact,
-    Paths,
-    PatternFolders,
-    Since,
-    Until,
-    YearOption,
-    ZoneOption,
-    options_of,
-    parse_components,
-)
+from kvdiag.cli.arguments import Limit, LogOptions, Paths, PrintOptions, grouped, parse_components
 from kvdiag.cli.outlet import print_note
 from kvdiag.cli.pager import open_output
 from kvdiag.cli.progress import progress
@@ -30,34 +18,30 @@ from kvdiag.report.errors_json import OUTPUTS, write_errors_json, write_errors_y
 UNREADABLE = 3
 
 
+@grouped("verbose", "no_color")
 def command(
+    *,
     paths: Paths = None,
     output: Annotated[str, typer.Option("-o", "--output", help=f"{', '.join(OUTPUTS)}.")] = "text",
     output_file: Annotated[Path | None, typer.Option(help="Write the list here.")] = None,
     show_benign: Annotated[bool, typer.Option("--show-benign", help="Also list what is known to be harmless.")] = False,
-    since: Since = "",
-    until: Until = "",
-    patterns: PatternFolders = None,
-    year: YearOption = None,
-    tz: ZoneOption = "",
+    logs: LogOptions,
     component: Annotated[
         list[str] | None, typer.Option(help="Component version not found in the logs: kubelet=1.29.3.")
     ] = None,
     limit_seconds: Limit = None,
-    no_pager: NoPager = False,
-    no_redact: NoRedact = False,
+    printing: PrintOptions,
 ) -> None:
     """Group warnings and errors; show which are unexplained."""
     if output not in OUTPUTS:
         raise UsageError(f"-o {output}: unknown output; choose from {', '.join(OUTPUTS)}")
-    options = options_of(paths, patterns, year, tz, since, until)
-    options = options._replace(components=parse_components(component), limit=limit_seconds)
+    options = logs.of(paths)._replace(components=parse_components(component), limit=limit_seconds)
     with progress(quiet=False) as on_read:
         report = analyze(options, on_read)
     for note in (*report.problems, *report.notes):
         print_note(note)
-    with open_output(output_file, text=output == "text", no_pager=no_pager) as (stream, style):
-        render_options = style._replace(redact=not no_redact)
+    with open_output(output_file, text=output == "text", no_pager=printing.no_pager) as (stream, style):
+        render_options = style._replace(redact=not printing.no_redact)
         if output == "text":
             from kvdiag.report.errors import write_text  # rich takes 40 ms, which JSON need not wait for
 

@@ -8,7 +8,7 @@ import typer
 
 from kvdiag.analysis.case import Case
 from kvdiag.base.errors import UsageError
-from kvdiag.cli.arguments import NoRedact, Paths, PatternFolders, Since, Until, YearOption, ZoneOption, options_of
+from kvdiag.cli.arguments import LogOptions, NoRedact, Paths, grouped
 from kvdiag.cli.outlet import outlet, print_note, reading_code
 from kvdiag.cli.progress import progress
 from kvdiag.report.json_lines import event_line
@@ -17,21 +17,18 @@ from kvdiag.report.jsontext import json_text
 OUTPUTS = ("json", "ndjson")
 
 
+@grouped()
 def command(
+    *,
     paths: Paths = None,
-    since: Since = "",
-    until: Until = "",
-    patterns: PatternFolders = None,
-    year: YearOption = None,
-    tz: ZoneOption = "",
+    logs: LogOptions,
     output: Annotated[str, typer.Option("-o", "--output", help=f"{', '.join(OUTPUTS)}: an object a line.")] = "json",
     no_redact: NoRedact = False,
 ) -> None:
     """Print recognized events as JSON lines."""
     if output not in OUTPUTS:
         raise UsageError(f"-o {output}: unknown output; choose from {', '.join(OUTPUTS)}")
-    options = options_of(paths, patterns, year, tz, since, until)
-    case = Case(options)
+    case = Case(logs.of(paths))
     with outlet(None) as stream, progress(quiet=stream.isatty()) as on_read:
         analysis = case.read(progress=on_read)
         for event in analysis.history.events:

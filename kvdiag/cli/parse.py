@@ -7,19 +7,19 @@ import typer
 from kvdiag.analysis.multiline_secrets import redacted_records
 from kvdiag.analysis.parse import records
 from kvdiag.base.errors import InputError
-from kvdiag.cli.arguments import NoRedact, Paths, YearOption, ZoneOption, options_of
+from kvdiag.cli.arguments import LogOptions, NoRedact, Paths, grouped
 from kvdiag.cli.outlet import outlet, print_note, reading_code
 from kvdiag.report.json_lines import record_line
 from kvdiag.report.jsontext import json_text
 
 
-def command(paths: Paths = None, year: YearOption = None, tz: ZoneOption = "", no_redact: NoRedact = False) -> None:
+@grouped("since", "until", "patterns")
+def command(*, paths: Paths = None, logs: LogOptions, no_redact: NoRedact = False) -> None:
     """Print every log record as JSON lines."""
     problems: list[InputError] = []
-    options = options_of(paths, None, year, tz)
     understood = False
     with outlet(None) as stream:
-        found = records(options, problems.append)
+        found = records(logs.of(paths), problems.append)
         for record in found if no_redact else redacted_records(found):
             understood = understood or record.time is not None
             stream.write(json_text(record_line(record), redact=not no_redact))

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
 from kvdiag.analysis.inventory import take_inventory
 from kvdiag.base.errors import UsageError
-from kvdiag.cli.arguments import (
-    NoPager,
-    NoRedact,
-    Paths,
-    PatternFolders,
-    Since,
-    Until,
-    YearOption,
-    ZoneOption,
-    options_of,
-)
+from kvdiag.cli.arguments import LogOptions, Paths, PrintOptions, grouped
 from kvdiag.cli.outlet import print_note, reading_code
 from kvdiag.cli.pager import open_output
 from kvdiag.cli.progress import progress
@@ -27,58 +17,55 @@ from kvdiag.model.options import Options
 from kvdiag.model.values import SubjectKind
 from kvdiag.report.inventory_tables import OUTPUTS, write
 
-Output = Annotated[str, typer.Option("-o", "--output", help=f"{', '.join(OUTPUTS)}.")]
-Namespace = Annotated[str, typer.Option("-n", "--namespace", help="Only this namespace.")]
-Stuck = Annotated[bool, typer.Option("--stuck", help="Only what failed, or has been waiting for a minute or more.")]
-Driver = Annotated[str, typer.Option(help="Only volumes of this CSI driver, or pods that use one.")]
-NodeOption = Annotated[str, typer.Option(help="Only this node.")]
-AllNamespaces = Annotated[bool, typer.Option("-A", "--all-namespaces", help="All namespaces (default).")]
-Sort = Annotated[str, typer.Option(help=f"Sort by {', '.join(ORDERS)}.")]
-Slow = Annotated[bool, typer.Option("--slow", help="Also show how long each step took, and percentiles.")]
 
+class InventoryOptions(NamedTuple):
+    """Which pods or volumes are listed, and how."""
 
-def command(
-    paths: Paths = None,
-    output: Output = "text",
-    namespace: Namespace = "",
-    all_namespaces: AllNamespaces = False,
-    stuck: Stuck = False,
-    driver: Driver = "",
-    node: NodeOption = "",
-    slow: Slow = False,
-    sort: Sort = "name",
-    since: Since = "",
-    until: Until = "",
-    patterns: PatternFolders = None,
-    year: YearOption = None,
-    tz: ZoneOption = "",
-    no_pager: NoPager = False,
-    no_redact: NoRedact = False,
-) -> None:
-    """List pods: last state, since when, retries, findings."""
-    options = options_of(paths, patterns, year, tz, since, until)
-    filters = InventoryFilter(
-        kind=SubjectKind.POD,
-        namespace="" if all_namespaces else namespace,
-        stuck=stuck,
-        driver=driver,
-        node=node,
-        slow=slow,
-        order=sort,
+    output: Annotated[str, typer.Option("-o", "--output", help=f"{', '.join(OUTPUTS)}.")] = "text"
+    namespace: Annotated[str, typer.Option("-n", "--namespace", help="Only this namespace.")] = ""
+    all_namespaces: Annotated[bool, typer.Option("-A", "--all-namespaces", help="All namespaces (default).")] = False
+    stuck: Annotated[
+        bool, typer.Option("--stuck", help="Only what failed, or has been waiting for a minute or more.")
+    ] = False
+    driver: Annotated[str, typer.Option(help="Only volumes of this CSI driver, or pods that use one.")] = ""
+    node: Annotated[str, typer.Option(help="Only this node.")] = ""
+    everything: Annotated[bool, typer.Option("--all", help="Include Secrets, ConfigMaps and other local volumes.")] = (
+        False
     )
-    raise typer.Exit(show(options, filters, output, redact=not no_redact, no_pager=no_pager))
+    slow: Annotated[bool, typer.Option("--slow", help="Also show how long each step took, and percentiles.")] = False
+    sort: Annotated[str, typer.Option(help=f"Sort by {', '.join(ORDERS)}.")] = "name"
+
+    def filters(self, kind: SubjectKind) -> InventoryFilter:
+        """Return the filters for an inventory of this kind. Raise UsageError for an unknown output or order."""
+        if self.output not in OUTPUTS:
+            raise UsageError(f"-o {self.output}: unknown output; choose from {', '.join(OUTPUTS)}")
+        if self.sort not in ORDERS:
+            raise UsageError(f"--sort {self.sort}: unknown order; choose from {', '.join(ORDERS)}")
+        return InventoryFilter(
+            kind=kind,
+            namespace="" if self.all_namespaces else self.namespace,
+            stuck=self.stuck,
+            driver=self.driver,
+            node=self.node,
+            everything=self.everything,
+            slow=self.slow,
+            order=self.sort,
+        )
 
 
-def show(options: Options, filters: InventoryFilter, output: str, *, redact: bool, no_pager: bool = False) -> int:
-    """Build and print the inventory, return the exit code. Raise UsageError for an unknown output."""
-    if output not in OUTPUTS:
-        raise UsageError(f"-o {output}: unknown output; choose from {', '.join(OUTPUTS)}")
-    if filters.order not in ORDERS:
-        raise UsageError(f"--sort {filters.order}: unknown order; choose from {', '.join(ORDERS)}")
+@grouped("everything", "verbose", "no_color")
+def command(*, paths: Paths = None, inventory: InventoryOptions, logs: LogOptions, printing: PrintOptions) -> None:
+    """List pods: last state, since when, retries, findings."""
+    raise typer.Exit(show(SubjectKind.POD, logs.of(paths), inventory, printing))
+
+
+def show(kind: SubjectKind, options: Options, inventory: InventoryOptions, printing: PrintOptions) -> int:
+    """Build and print the inventory, return the exit code. Raise UsageError for an unknown output or order."""
+    filters = inventory.filters(kind)
     with progress(quiet=False) as on_read:
         result = take_inventory(options, filters, on_read)
     for note in map(str, result.problems):
         print_note(note)
-    with open_output(text=output in {"text", "wide"}, no_pager=no_pager) as (stream, style):
-        write(result.inventory, stream, output, style._replace(redact=redact))
+    with open_output(text=inventory.output in {"text", "wide"}, no_pager=printing.no_pager) as (stream, style):
+        write(result.inventory, stream, inventory.output, style._replace(redact=not printing.no_redact))
     return reading_code(result.problems, understood=result.understood)

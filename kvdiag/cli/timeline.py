@@ -9,18 +9,7 @@ import typer
 
 from kvdiag.analysis.timeline import timelines
 from kvdiag.base.errors import UsageError
-from kvdiag.cli.arguments import (
-    NoColor,
-    NoPager,
-    NoRedact,
-    Paths,
-    PatternFolders,
-    Since,
-    Until,
-    YearOption,
-    ZoneOption,
-    options_of,
-)
+from kvdiag.cli.arguments import LogOptions, Paths, PrintOptions, grouped
 from kvdiag.cli.outlet import Notes
 from kvdiag.cli.pager import open_output
 from kvdiag.model.values import SubjectKind
@@ -29,7 +18,9 @@ from kvdiag.report.timeline import TIMELINES, timeline_writer
 KINDS = ", ".join(str(kind) for kind in SubjectKind)
 
 
+@grouped("verbose")
 def command(
+    *,
     kind: Annotated[str, typer.Argument(metavar="KIND", help=f"{KINDS}; may be left out.")] = "",
     ref: Annotated[
         str, typer.Argument(metavar="REF", help="ns/name, UID, PV name, handle, id, or a unique prefix.")
@@ -38,26 +29,22 @@ def command(
     output: Annotated[str, typer.Option("-o", "--output", help=f"{', '.join(TIMELINES)}.")] = "text",
     output_file: Annotated[Path | None, typer.Option(help="Write the timeline here.")] = None,
     raw: Annotated[bool, typer.Option(help="Show every retry; fold nothing.")] = False,
-    since: Since = "",
-    until: Until = "",
-    patterns: PatternFolders = None,
-    year: YearOption = None,
-    tz: ZoneOption = "",
+    logs: LogOptions,
     verbose: Annotated[int, typer.Option("-v", "--verbose", count=True, help="Show each line's message.")] = 0,
-    no_color: NoColor = False,
-    no_pager: NoPager = False,
-    no_redact: NoRedact = False,
+    printing: PrintOptions,
 ) -> None:
     """Show what happened to one pod, volume, sandbox or node."""
     kinds, name, paths = _parse_subject(kind, ref, paths or [])
     if output not in TIMELINES:
         raise UsageError(f"-o {output}: unknown output; choose from {', '.join(TIMELINES)}")
-    options = options_of(paths, patterns, year, tz, since, until)
     notes = Notes()
-    views = timelines(kinds, name, options, notes, raw=raw)
+    views = timelines(kinds, name, logs.of(paths), notes, raw=raw)
     is_text = output == "text"
-    with open_output(output_file, text=is_text, no_color=no_color, no_pager=no_pager) as (stream, style):
-        timeline_writer(output)(views, stream, style._replace(verbose=verbose, redact=not no_redact))
+    with open_output(output_file, text=is_text, no_color=printing.no_color, no_pager=printing.no_pager) as (
+        stream,
+        style,
+    ):
+        timeline_writer(output)(views, stream, style._replace(verbose=verbose, redact=not printing.no_redact))
     raise typer.Exit(notes.exit_code)
 
 
