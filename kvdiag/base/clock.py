@@ -155,6 +155,7 @@ def from_datetime(moment: datetime) -> int:
     return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
+@lru_cache(1024)
 def parse_duration(text: str) -> int | None:
     """Return a Go duration (`2m2s`, `500ms`, `1h0m0.5s`) in microseconds; None if the text is not one."""
     parts = _DURATION.findall(text)

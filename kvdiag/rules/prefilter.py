@@ -6,15 +6,12 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
+from kvdiag.base.identity_cache import cached_by_identity
 from kvdiag.model.rule import All, AnyOf, Chain, Condition, Rule
 from kvdiag.rules.event_order import sure_steps
 from kvdiag.rules.grammar import positive_names
 
-MOST_RULES = 4096  # prefilters in the cache, more than all rules
-
 Clauses = tuple[frozenset[str], ...]
-
-_PREFILTERS: dict[int, RulePrefilter] = {}  # key: id() of the rule
 
 
 class RulePrefilter(NamedTuple):
@@ -38,16 +35,12 @@ def clauses_can_hold(clauses: Clauses, seen_kinds: AbstractSet[str]) -> bool:
     return not any(map(seen_kinds.isdisjoint, clauses))
 
 
+@cached_by_identity
 def prefilter_of(rule: Rule) -> RulePrefilter:
-    """Return the prefilter of a rule, cached by the identity of the rule: rules live as long as the process."""
-    known = _PREFILTERS.get(id(rule))
-    if known is None or known.rule is not rule:
-        if len(_PREFILTERS) >= MOST_RULES:
-            _PREFILTERS.clear()
-        kinds = tuple(dict.fromkeys(kind for selector in rule.events.values() for kind in selector.kinds))
-        positive = frozenset(kind for name in positive_names(rule.when) for kind in rule.events[name].kinds)
-        known = _PREFILTERS[id(rule)] = RulePrefilter(rule, kinds, tuple(_clauses(rule.when, rule)), positive)
-    return known
+    """Return the prefilter of a rule."""
+    kinds = tuple(dict.fromkeys(kind for selector in rule.events.values() for kind in selector.kinds))
+    positive = frozenset(kind for name in positive_names(rule.when) for kind in rule.events[name].kinds)
+    return RulePrefilter(rule, kinds, tuple(_clauses(rule.when, rule)), positive)
 
 
 def _clauses(condition: Condition, rule: Rule) -> Iterator[frozenset[str]]:

@@ -7,7 +7,6 @@ not needed.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from functools import partial
 
 from kvdiag.history.correlate.handover import HANDED_OVER, HANDOVER_EVIDENCE, STAGED
 from kvdiag.model.rule import All, AnyOf, Chain, Condition, Rule, Selector
@@ -38,24 +37,36 @@ def kinds_of(rules: Iterable[Rule]) -> frozenset[str]:
 
 def holdable_rules(rules: Iterable[Rule], values_by_kind: ValuesByKind) -> Iterator[Rule]:
     """Yield the rules whose required steps may all have an event; derived hand-over events count as possible."""
-    return (rule for rule in rules if _can_hold(rule.when, rule, values_by_kind))
+    seen = _SeenValues(values_by_kind)
+    return (rule for rule in rules if _can_hold(rule.when, rule, seen))
 
 
-def _can_hold(condition: Condition, rule: Rule, values_by_kind: ValuesByKind) -> bool:
+class _SeenValues:
+    """The values of all lines. Many rules have the same condition: it is tested once for each kind."""
+
+    def __init__(self, values_by_kind: ValuesByKind) -> None:
+        self._values_by_kind = values_by_kind
+        self._found: dict[tuple[object, ...], bool] = {}
+
+    def may_match(self, selector: Selector) -> bool:
+        """Return whether the selector may match a line."""
+        kinds = (kind for kind in selector.kinds if kind in self._values_by_kind)
+        return any(self._may_match(selector, kind) for kind in kinds) or not HANDED_OVER.isdisjoint(selector.kinds)
+
+    def _may_match(self, selector: Selector, kind: str) -> bool:
+        key = (kind, *(tuple(where.items()) for where in selector.conditions))
+        if key not in self._found:
+            self._found[key] = any(map(may_select(selector), self._values_by_kind[kind]))
+        return self._found[key]
+
+
+def _can_hold(condition: Condition, rule: Rule, seen: _SeenValues) -> bool:
     match condition:
         case Chain(steps):
-            return all(_may_match(rule.events[step.name], values_by_kind) for step in sure_steps(steps, rule.cut))
+            return all(seen.may_match(rule.events[step.name]) for step in sure_steps(steps, rule.cut))
         case All(terms):
-            return all(_can_hold(term, rule, values_by_kind) for term in terms)
+            return all(_can_hold(term, rule, seen) for term in terms)
         case AnyOf(terms):
-            return any(_can_hold(term, rule, values_by_kind) for term in terms)
+            return any(_can_hold(term, rule, seen) for term in terms)
         case _:
             return True
-
-
-def _may_match(selector: Selector, values_by_kind: ValuesByKind) -> bool:
-    is_match = partial(may_select, selector)
-    seen_kinds = [kind for kind in selector.kinds if kind in values_by_kind]
-    return any(any(map(is_match, values_by_kind[kind])) for kind in seen_kinds) or not HANDED_OVER.isdisjoint(
-        selector.kinds
-    )

@@ -8,8 +8,9 @@ from collections.abc import Set as AbstractSet
 from fnmatch import translate
 from functools import lru_cache
 from itertools import accumulate
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
+from kvdiag.base.identity_cache import cached_by_identity
 from kvdiag.base.regex import lazy_regex
 from kvdiag.model.doubt import Doubt, DoubtReason
 from kvdiag.model.event import Event, event_order
@@ -19,11 +20,11 @@ from kvdiag.rules.event_order import soonest
 
 LONGEST_VALUE = 4096  # characters of an attribute that globs see; the rest is ignored, to bound the time
 TEXTS = frozenset({"error", "reason", "message"})
+_SORTED_TEXTS = tuple(sorted(TEXTS))
 TEXT = "text"  # a condition on whichever of TEXTS the event has
 CODE = "code"  # the gRPC code in TEXTS: the first one, as the description may quote another
 MAYBE_MISSING = ("component", "version")  # a line without these values may still match
 _SKIPPED_NAMES = frozenset(MAYBE_MISSING)
-SPECIAL = frozenset({TEXT, CODE, *MAYBE_MISSING})
 MOST_GLOBS = 4096  # compiled lists of globs in the cache, more than all rules have
 _WILD = frozenset("*?[")
 _CHOICE = frozenset("?[")
@@ -73,9 +74,7 @@ class Selected(dict[str, tuple[Event, ...]]):
         series = [divided[kind] for kind in dict.fromkeys(selector.kinds) if kind in divided]
         found = series[0] if len(series) == 1 else sorted((e for events in series for e in events), key=event_order)
         selected = self[name] = (
-            tuple(event for event in found if _fits_all(selector, event))
-            if selector.where or selector.any_of
-            else (*found,)
+            tuple(filter(_tests(selector).fits, found)) if selector.where or selector.any_of else (*found,)
         )
         return selected
 
@@ -106,12 +105,12 @@ class Selected(dict[str, tuple[Event, ...]]):
 
 def selects(selector: Selector, event: Event) -> bool:
     """Return whether the selector matches the event."""
-    return event.kind in selector.kinds and _fits_all(selector, event)
+    return event.kind in selector.kinds and _tests(selector).fits(event)
 
 
-def may_select(selector: Selector, line: LineValues) -> bool:
-    """Return whether the selector may match these values; component and version are not checked."""
-    return _fits_all(selector, line, _SKIPPED_NAMES)
+def may_select(selector: Selector) -> Callable[[LineValues], bool]:
+    """Return a function that tests whether the selector may match values; component and version are not checked."""
+    return _tests(selector).may_fit
 
 
 def missing_value_doubts(selector: Selector, events: Iterable[Event]) -> Iterator[Doubt]:
@@ -127,38 +126,61 @@ def asks_for_text(selector: Selector) -> bool:
     return any(name in {TEXT, CODE, *TEXTS} for where in selector.conditions for name in where)
 
 
-def _fits_all(selector: Selector, line: LineValues, skipped: AbstractSet[str] = frozenset()) -> bool:
-    """Return whether all conditions hold, except those on `skipped` names."""
-    return _fits_where(selector.where, line, skipped) and (
-        not selector.any_of or any(_fits_where(where, line, skipped) for where in selector.any_of)
-    )
+class _Tests(NamedTuple):
+    """The conditions of a selector as functions: all of them, and without those on component and version."""
+
+    fits: Callable[[LineValues], bool]
+    may_fit: Callable[[LineValues], bool]
 
 
-def _fits_where(where: Where, line: LineValues, skipped: AbstractSet[str]) -> bool:
-    for name, globs in where.items():  # a loop: a generator would double the time
-        if name in SPECIAL:
-            if name not in skipped and not _fits_special(name, line, globs):
-                return False
-        elif not _compile_globs(globs)(line.value(name)[:LONGEST_VALUE]):
-            return False
-    return True
+@cached_by_identity
+def _tests(selector: Selector) -> _Tests:
+    """Return the tests of a selector: a compiled test takes 0.3 µs, reading the conditions anew five times as long."""
+    return _Tests(_all_of(selector, frozenset()), _all_of(selector, _SKIPPED_NAMES))
 
 
-def _fits_special(name: str, line: LineValues, globs: tuple[str, ...]) -> bool:
-    """Return whether one of the texts matches and none is refused; a missing component or version is only refused."""
-    refusing = tuple(glob for glob in globs if glob.startswith("!"))
-    if name in MAYBE_MISSING:
-        value = line.value(name)
-        return _compile_globs(globs if value else refusing)(value)
+def _all_of(selector: Selector, skipped: AbstractSet[str]) -> Callable[[LineValues], bool]:
+    """Return a test for all conditions, except those on `skipped` names."""
+    tests = _tests_of(selector.where, skipped)
+    if selector.any_of:
+        alternatives = [_joined(_tests_of(where, skipped)) for where in selector.any_of]
+        tests.append(lambda line: any(test(line) for test in alternatives))
+    return _joined(tests)
+
+
+def _joined(tests: Sequence[Callable[[LineValues], bool]]) -> Callable[[LineValues], bool]:
+    """Return a test that holds if all of these hold."""
+    if len(tests) == 1:
+        return tests[0]
+    return lambda line: all(test(line) for test in tests)
+
+
+def _tests_of(where: Where, skipped: AbstractSet[str]) -> list[Callable[[LineValues], bool]]:
+    return [_test(name, globs) for name, globs in where.items() if name not in skipped]
+
+
+def _test(name: str, globs: tuple[str, ...]) -> Callable[[LineValues], bool]:
+    """Return the test of one condition; a missing component or version is only refused."""
+    fits = _compile_globs(globs)
+    refusing = _compile_globs(tuple(glob for glob in globs if glob.startswith("!")))
+    if name == TEXT:
+        return lambda line: _fits_text(line.attrs, fits, refusing)
     if name == CODE:
-        return _compile_globs(globs)(code_of(line.attrs))
-    values = [line.attrs[text][:LONGEST_VALUE] for text in sorted(TEXTS) if text in line.attrs]
-    return any(map(_compile_globs(globs), values)) and all(map(_compile_globs(refusing), values))
+        return lambda line: fits(code_of(line.attrs))
+    if name in MAYBE_MISSING:
+        return lambda line: (fits if (value := line.value(name)) else refusing)(value)
+    return lambda line: fits((line.attrs.get(name) or line.value(name))[:LONGEST_VALUE])
+
+
+def _fits_text(attrs: Mapping[str, str], fits: Callable[[str], bool], refusing: Callable[[str], bool]) -> bool:
+    """Return whether one of the texts matches and none is refused."""
+    values = [attrs[text][:LONGEST_VALUE] for text in _SORTED_TEXTS if text in attrs]
+    return any(map(fits, values)) and all(map(refusing, values))
 
 
 def code_of(attrs: Mapping[str, str]) -> str:
     """Return the first gRPC code that a line's texts name, as `DeadlineExceeded`; empty where they name none."""
-    found = (_CODE.search(attrs[text], 0, LONGEST_VALUE) for text in sorted(TEXTS) if text in attrs)
+    found = (_CODE.search(attrs[text], 0, LONGEST_VALUE) for text in _SORTED_TEXTS if text in attrs)
     return next((one.group(1) for one in found if one), "")
 
 
@@ -184,6 +206,10 @@ def _compile_any(globs: Sequence[str]) -> Callable[[str], bool] | None:
     chains = tuple(_chain(glob) for glob in rest if not _CHOICE & set(glob))
     choices = [translate(glob) for glob in rest if _CHOICE & set(glob)]
     regex = re.compile("|".join(choices)) if choices else None
+
+    if len(substrings) == 1 and not (exact or chains or regex):
+        (only,) = substrings
+        return lambda value: only in value
 
     def fits(value: str) -> bool:
         if value in exact:

@@ -7,8 +7,10 @@ minutes. The events under `healed.by` of the rule end a stretch.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
+from kvdiag.base.identity_cache import cached_by_identity
 from kvdiag.base.regex import lazy_regex
 from kvdiag.model.event import Event, event_order
 from kvdiag.model.rule import All, AnyOf, Chain, Condition, Rule
@@ -30,6 +32,7 @@ OBJECTS = (
 BEFORE_MOUNT = frozenset({"volume.attach", "volume.verify", "volume.wait", "attacher", "csi.controllerpublish"})
 MOUNT = frozenset({"volume.stage", "volume.publish", "volume.map", "csi.nodestage", "csi.nodepublish"})
 """Operations before and during a mount: before each try kubelet checks the attachment, so that success ends nothing."""
+MOST_SITES = 1024  # lines in the cache: the rules that hold on a subject ask for the same few
 _CALLER = lazy_regex(rb"\b([\w.-]+\.go:\d+)\]")
 _REASON = lazy_regex(rb"\breason[=:] ?[\"']?(\w+)")
 _WORDS = lazy_regex(rb'\bmsg="?([A-Za-z ]+)')
@@ -90,6 +93,7 @@ def ends_fault(success: Event, failure: Event) -> bool:
     return True
 
 
+@cached_by_identity
 def try_names(rule: Rule) -> tuple[str, ...]:
     """Return the names that stand for one try: what the rule counts, else the last name of each alternative.
 
@@ -102,6 +106,7 @@ def try_names(rule: Rule) -> tuple[str, ...]:
     return tuple(dict.fromkeys((rule.counts, *alike)))
 
 
+@cached_by_identity
 def end_names(rule: Rule) -> tuple[str, ...]:
     """Return the rule's names for events that end the fault."""
     positive = set(positive_names(rule.when))
@@ -110,9 +115,13 @@ def end_names(rule: Rule) -> tuple[str, ...]:
 
 def count_tries(events: Collection[Event]) -> int:
     """Return how many tries these lines prove: the most lines that one place in one program printed."""
+    if len(events) == 1:
+        return sum(event.count for event in events)
     by_place: dict[tuple[str, str, bytes], list[Event]] = {}
     for event in events:
-        by_place.setdefault((event.component, event.origin.source, _log_site(event)), []).append(event)
+        by_place.setdefault((event.component, event.origin.source, _log_site(event.logged, event.kind)), []).append(
+            event
+        )
     return max(map(count_occurrences, by_place.values()), default=0)
 
 
@@ -141,14 +150,15 @@ def operation(event: Event) -> str:
     return event.kind.rpartition(".")[0]
 
 
-def _log_site(event: Event) -> bytes:
+@lru_cache(MOST_SITES)
+def _log_site(logged: bytes, kind: str) -> bytes:
     """Return where the program printed the line: file and line for klog, the first words for logrus.
 
     kubelet records an event InspectFailed and an event Failed of one failed pull at the same place.
     """
-    found = _CALLER.search(event.logged) or _WORDS.search(event.logged)
-    reason = _REASON.search(event.logged)
-    return (found[1].strip() if found else event.kind.encode()) + (reason[1] if reason else b"")
+    found = _CALLER.search(logged) or _WORDS.search(logged)
+    reason = _REASON.search(logged)
+    return (found[1].strip() if found else kind.encode()) + (reason[1] if reason else b"")
 
 
 def _last_names(condition: Condition) -> Iterator[str]:
