@@ -140,7 +140,7 @@ def test_a_driver_in_the_log_of_a_nameless_container(tmp_path):
     (tmp_path / "x.log").write_bytes(b"".join(STAMP + line + b"\n" for line in lines))
     (found, *_) = analyze(Options(paths=(str(tmp_path / "x.log"),))).findings
     assert DoubtReason.AUTHOR in {doubt.reason for doubt in found.doubts}
-    assert [fix for fix in found.fix if fix.after] == []
+    assert [fix for fix in found.texts.all.fix if fix.after] == []
 
 
 @pytest.mark.parametrize(("namespace", "changing"), [("kube-system", 1), ("shop", 0)])
@@ -149,7 +149,7 @@ def test_a_driver_in_a_namespace_of_users(tmp_path, namespace, changing):
     driver = SAMPLES / "hostpath-driver-lost-state" / "csi-hostpath.log"
     (found, *_) = printed(driver, tmp_path, f"{namespace}_csi-node", "csi-plugin").findings
     doubts = [doubt for doubt in found.doubts if doubt.reason is DoubtReason.AUTHOR]
-    assert (len(doubts), len([fix for fix in found.fix if fix.after])) == (1 - changing, changing)
+    assert (len(doubts), len([fix for fix in found.texts.all.fix if fix.after])) == (1 - changing, changing)
     assert found.verdict is Verdict.POSSIBLE
 
 

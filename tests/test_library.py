@@ -87,7 +87,11 @@ def test_other_forms(named_sample):
     assert report._repr_html_().count("<tr>") == 2
     hostile = report._replace(
         findings=tuple(
-            one._replace(heading="<script> password=hunter2hunter2", row="<script> password=hunter2hunter2")
+            one._replace(
+                texts=one.texts.all._replace(
+                    heading="<script> password=hunter2hunter2", row="<script> password=hunter2hunter2"
+                )
+            )
             for one in report.findings
         )
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from kvdiag.model.doubt import Doubt
 from kvdiag.model.error_groups import Errors
@@ -32,6 +32,47 @@ class BugMatch(NamedTuple):
     sentence: str
 
 
+class FindingTexts(NamedTuple):
+    """The texts of a finding, with the names of its subject.
+
+    `heading` is the rule's title with these names, `row` the same without the object, for a row that shows it; empty
+    where the rule has none or a name is not in the logs.
+    """
+
+    says: str = ""
+    cause: str = ""
+    fix: tuple[Fix, ...] = ()
+    bugs: tuple[BugMatch, ...] = ()
+    heading: str = ""
+    row: str = ""
+
+    @property
+    def titles(self) -> tuple[str, str]:
+        """Return the heading and the row."""
+        return self.heading, self.row
+
+    @property
+    def all(self) -> FindingTexts:
+        """Return these texts, as they need not be filled."""
+        return self
+
+
+class TextSource(Protocol):
+    """Fills the texts of a finding when they are asked for: of many findings few are shown."""
+
+    @property
+    def says(self) -> str:
+        """Return the sentence of the finding."""
+
+    @property
+    def titles(self) -> tuple[str, str]:
+        """Return the heading and the row."""
+
+    @property
+    def all(self) -> FindingTexts:
+        """Return all texts."""
+
+
 class Finding(NamedTuple):
     """A signature that matched one subject. Times are microseconds UTC; `explained_by` is the key of its cause.
 
@@ -51,12 +92,9 @@ class Finding(NamedTuple):
     begins: int
     ends: int
     count: int  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
-    says: str
-    cause: str
-    fix: tuple[Fix, ...]
     evidence: tuple[Evidence, ...]
+    texts: TextSource
     doubts: tuple[Doubt, ...] = ()
-    bugs: tuple[BugMatch, ...] = ()
     explained_by: str | None = None
     state: State = State.UNKNOWN
     healed: int | None = None
@@ -66,18 +104,21 @@ class Finding(NamedTuple):
     incident: str | None = None
     collect: tuple[str, ...] = ()
     folder: str = ""
-    heading: str = ""
-    row: str = ""
+
+    @property
+    def says(self) -> str:
+        """Return the sentence that says what happened."""
+        return self.texts.says
 
     @property
     def title(self) -> str:
         """The title shown to a person, with the object in it where the rule has such a heading."""
-        return self.heading or self.rule.title
+        return self.texts.titles[0] or self.rule.title
 
     @property
     def row_title(self) -> str:
         """The title where the object is shown beside it: in a row of a table."""
-        return self.row or self.rule.title
+        return self.texts.titles[1] or self.rule.title
 
     @property
     def key(self) -> str:

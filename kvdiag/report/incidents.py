@@ -62,9 +62,12 @@ def merged_finding(incident: Incident) -> Finding:
         return incident[0]
     healed = [one.healed for one in incident if one.healed is not None]
     first = incident[0]
+    heading, row = first.texts.titles
     return first._replace(
-        heading=first.heading if len({one.heading for one in incident}) == 1 else "",
-        row=first.row if len({one.row for one in incident}) == 1 else "",
+        texts=first.texts.all._replace(
+            heading=heading if all(one.texts.titles[0] == heading for one in incident) else "",
+            row=row if all(one.texts.titles[1] == row for one in incident) else "",
+        ),
         begins=min(one.begins for one in incident),
         ends=max(one.ends for one in incident),
         count=sum(one.count for one in incident),

@@ -102,11 +102,11 @@ def level(severity: Severity) -> str:
 def _message(finding: Finding, *, redact: bool) -> str:
     steps = [
         f"{number}. {fix.text}{f' Only when {fix.after}.' if fix.after else ''}{f' $ {fix.run}' if fix.run else ''}"
-        for number, fix in enumerate((safe_fix(one, redact=redact) for one in finding.fix), start=1)
+        for number, fix in enumerate((safe_fix(one, redact=redact) for one in finding.texts.all.fix), start=1)
     ]
     doubts = [f"Not certain: {format_doubt(doubt)}" for doubt in finding.doubts]
     sure = "" if finding.verdict is Verdict.CONFIRMED else "Possible: "
-    return "\n".join([f"{sure}{finding.says}", " ".join(finding.cause.split()), *doubts, *steps])
+    return "\n".join([f"{sure}{finding.says}", " ".join(finding.texts.all.cause.split()), *doubts, *steps])
 
 
 def _location(evidence: Evidence) -> Plain:

@@ -46,9 +46,7 @@ _NOT_SHORTENED = ("pod", "pod_name", "pods")  # names that are not shortened
 LONGEST_VALUE = 600  # characters of log text inside a sentence
 
 
-def slot_values(
-    entity: Entity, evidence: Sequence[tuple[str, Event]], count: int, begins: int, ends: int
-) -> dict[str, str]:
+def slot_values(entity: Entity, evidence: Sequence[Event], count: int, begins: int, ends: int) -> dict[str, str]:
     """Return the values for the slots of a rule's texts: names, values of the evidence, count and duration.
 
     Later evidence overrides earlier evidence, the subject's own names override both. `ladder` is the series of
@@ -56,12 +54,12 @@ def slot_values(
     """
     values: dict[str, str] = {}
     ladder: list[str] = []
-    for _, event in evidence:
+    for event in evidence:
         values.update((ref.kind, ref.value) for ref in event.refs)
         values.update((name, value) for name, value in event.attrs.items() if value)
         if backoff := event.attrs.get("backoff"):
             ladder.append(backoff)
-    values.update(_names_of_pod({event.ref("pod") for _, event in evidence} - {""}))
+    values.update(_names_of_pod({event.ref("pod") for event in evidence} - {""}))
     values["text"] = next((values[name] for name in ("error", "reason", "message") if values.get(name)), "")
     values.update(entity.ids)
     if entity.key != UNNAMED:

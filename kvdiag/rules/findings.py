@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from kvdiag.base.clock import MINUTE, format_duration
+from kvdiag.base.clock import MINUTE
+from kvdiag.base.identity_cache import cached_by_identity
 from kvdiag.events.snapshots.fact import SNAPSHOT_KINDS
 from kvdiag.formats.authors import CONTAINED, Rank, is_output, program_in_name, rank_of
 from kvdiag.formats.carriers.peel import peel
@@ -13,24 +14,21 @@ from kvdiag.inputs.layout import provenance_of
 from kvdiag.model.doubt import Doubt, DoubtReason
 from kvdiag.model.event import NAMELESS, Event
 from kvdiag.model.report import Evidence, Finding
-from kvdiag.model.rule import Fix, Rule
+from kvdiag.model.rule import Rule
 from kvdiag.model.timeline import Entity, History
 from kvdiag.model.values import Severity, State, SubjectKind, Verdict
 from kvdiag.model.vocabulary import Entry
-from kvdiag.rules.bugs import applies, find_version, known_bugs
+from kvdiag.rules.bugs import applies, find_version
 from kvdiag.rules.chain_steps import count_occurrences
-from kvdiag.rules.container_runs import run_values
-from kvdiag.rules.distribution import Dialect
 from kvdiag.rules.ending import End, end_of
 from kvdiag.rules.event_index import EventIndex, SubjectEvents, episodes, parts
-from kvdiag.rules.fill import GENERIC_NAMES, fixes, heading, sentence, slot_values
+from kvdiag.rules.finding_texts import LazyTexts, TextInputs
 from kvdiag.rules.grammar import names_in, positive_names
 from kvdiag.rules.judge import RuleMatch, judge, may_hold
 from kvdiag.rules.prefilter import RulePrefilter
 from kvdiag.rules.selection import selects
 from kvdiag.rules.stretches import Stretch, count_tries, stretches
 
-UNNAMED_VOLUME = "a volume"  # used in the sentence if the lines name no volume
 MOST_PARTS = 64  # parts (devices, images…) of one node; of more only the most certain are reported
 _TIME_REASONS = frozenset(
     (DoubtReason.BEGINS_LATE, DoubtReason.ENDS_SOON, DoubtReason.ENDS_EARLY)
@@ -123,12 +121,10 @@ def _finding(
     ends = _last_end(since, others, history)
     count = count_tries(since) or _least_count(matches)
     end = end_of(rule, part, [*since, *others], ends, history)
-    values = slot_values(subject, [*ordered, *(("", event) for event in since)], count, begins, ends)
     evidence = tuple(_evidence(best, part, rule, begins))
-    _complete(values, rule, subject, evidence, history)
-    values["lasted"] = format_duration((end.at or ends) - begins)
-    healed, severity = end.at if end.state is State.OVER else None, _severity(rule, best, end.state)
-    changes = _may_change(best, end, severity)
+    severity = _severity(rule, best, end.state)
+    events, changes = (*(event for _, event in ordered), *since), _may_change(best, end, severity)
+    found = (rule, subject, events, evidence, tuple(best.bound), count, (begins, ends), end, changes)
     return Finding(
         rule=rule,
         subject=subject,
@@ -138,23 +134,13 @@ def _finding(
         begins=begins,
         ends=ends,
         count=count,
-        says=_render_sentence(rule.healed.says if rule.healed and healed is not None else rule.says, values),
-        cause=sentence(rule.cause, values),
-        fix=tuple(_steps(rule, values, index.dialect(values.get("node", "")), changes=changes)),
         evidence=evidence,
+        texts=LazyTexts(TextInputs(*found, history, index.dialect)),
         doubts=(*best.doubts, *_version_doubts(rule, history, subject.ids.get("node", ""), begins)),
-        bugs=tuple(known_bugs(rule, history.versions, subject.ids.get("node", ""), values, begins, bound=best.bound)),
         state=end.state,
-        healed=healed,
+        healed=end.at if end.state is State.OVER else None,
         deleted=end.at if end.state is State.DELETED else None,
-        heading=heading(rule.heading, _without(values, UNNAMED_VOLUME)),
-        row=heading(rule.heading, _without(values, UNNAMED_VOLUME, subject.part or subject.name)),
     )
-
-
-def _without(values: Mapping[str, str], *hidden: str) -> dict[str, str]:
-    """The names of a finding but for those with such a value."""
-    return {name: value for name, value in values.items() if value not in hidden}
 
 
 def _last_end(tries: Sequence[Event], others: Sequence[Event], history: History) -> int:
@@ -171,11 +157,6 @@ def _match_doubts(match: RuleMatch, history: History) -> Iterator[Doubt]:
         for one in match.doubts
     )
     return iter(dict.fromkeys(found))
-
-
-def _steps(rule: Rule, values: Mapping[str, str], dialect: Dialect, *, changes: bool) -> Iterator[Fix]:
-    """Yield the steps of the fix; without `changes` only those that change nothing."""
-    return (fix for fix in fixes(rule, values, dialect) if changes or not fix.after)
 
 
 def _author_doubts(match: RuleMatch) -> Iterator[Doubt]:
@@ -254,27 +235,6 @@ def _begin(ordered: Sequence[tuple[str, Event]], stretch: Stretch, history: Hist
     return stretch.tries[0].time if is_of_tries else ordered[0][1].time
 
 
-def _complete(
-    values: dict[str, str], rule: Rule, subject: Entity, evidence: Sequence[Evidence], history: History
-) -> None:
-    """Add a generic name for an unnamed volume, and values of the lines before; drop a time that no log gives."""
-    prelude = [row.event for row in evidence if row.step in rule.follows]
-    if all(row.event.origin.source in history.unanchored for row in evidence):
-        del values["since_time"]
-    if rule.or_node and subject.kind is SubjectKind.NODE:
-        values.setdefault("volume", UNNAMED_VOLUME)
-    for event in prelude:
-        for name, value in event.attrs.items():
-            values.setdefault(name, value)
-    values.update(run_values(prelude))
-
-
-def _render_sentence(text: str, values: Mapping[str, str]) -> str:
-    filled = sentence(text, values)
-    is_generic = filled.startswith(tuple(f"{one} " for one in (UNNAMED_VOLUME, *GENERIC_NAMES.values())))
-    return f"A{filled[1:]}" if is_generic else filled
-
-
 def _severity(rule: Rule, match: RuleMatch, state: State) -> Severity:
     """Return the severity: the rule's, or its `possible` severity; one level lower if the fault ended by itself.
 
@@ -294,10 +254,6 @@ def _least_count(matches: Sequence[RuleMatch]) -> int:
     return count_occurrences(last) or len(matches)
 
 
-def _counted_name(rule: Rule) -> str:
-    return rule.counts or list(positive_names(rule.when))[-1]
-
-
 def _evidence(match: RuleMatch, part: Sequence[Event], rule: Rule, begins: int) -> Iterator[Evidence]:
     """Yield the evidence in order of time: the first and the last line of each series, and what `shows` names."""
     series = {name: [e for e in part if selects(rule.events[name], e) and e.ends >= begins] for name in _series(rule)}
@@ -311,8 +267,10 @@ def _evidence(match: RuleMatch, part: Sequence[Event], rule: Rule, begins: int) 
     yield from sorted(rows.values(), key=lambda row: (row.event.time, row.event.origin))
 
 
+@cached_by_identity
 def _series(rule: Rule) -> list[str]:
-    return [_counted_name(rule), *rule.shows]
+    """Return the names whose lines are evidence: what the rule counts, and what it shows."""
+    return [rule.counts or list(positive_names(rule.when))[-1], *rule.shows]
 
 
 def _version_doubts(rule: Rule, history: History, node: str, at: int) -> Iterator[Doubt]:

@@ -6,6 +6,7 @@ component whose log is missing; components with some log come first.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kvdiag.base.clock import MINUTE, to_datetime
@@ -35,6 +36,7 @@ def needs(findings: Sequence[Finding], history: History, entries: Mapping[str, E
     Symptoms of a confirmed cause need no further log.
     """
     found: dict[str, Need] = {}
+    keys: dict[str, dict[str, None]] = defaultdict(dict)
     ids: dict[str, Mapping[str, str]] = {}
     certain = {finding.key for finding in findings if finding.verdict is Verdict.CONFIRMED}
     possible = [
@@ -43,8 +45,12 @@ def needs(findings: Sequence[Finding], history: History, entries: Mapping[str, E
     for finding in [one for one in possible if one.severity is not Severity.INFO] or possible:
         for need in _needs(finding, history, entries):
             found[need.component] = _merged(found.get(need.component), need)
+            keys[need.component][finding.key] = None
             ids.setdefault(need.component, finding.subject.ids)
-    return tuple(need._replace(run=_command(need, ids[need.component], history)) for need in found.values())
+    return tuple(
+        need._replace(findings=tuple(keys[component]), run=_command(need, ids[component], history))
+        for component, need in found.items()
+    )
 
 
 def _needs(finding: Finding, history: History, entries: Mapping[str, Entry]) -> Iterator[Need]:
@@ -59,7 +65,7 @@ def _needs(finding: Finding, history: History, entries: Mapping[str, Entry]) -> 
             for component, verbosity in doubted[:1]:
                 least_verbosity = 0 if _is_events(component, history) else verbosity
                 begins, ends = (None, None) if is_unanchored else (window.begins, window.ends)
-                yield Need(component, least_verbosity, begins, ends, (finding.key,), "")
+                yield Need(component, least_verbosity, begins, ends, (), "")
 
 
 def _is_events(component: str, history: History) -> bool:
@@ -77,10 +83,9 @@ def _witnesses(kinds: Iterable[str], history: History, entries: Mapping[str, Ent
 
 def _merged(before: Need | None, need: Need) -> Need:
     if before is not None:
-        keys = tuple(dict.fromkeys((*before.findings, *need.findings)))
         begins = min((b for b in (before.begins, need.begins) if b is not None), default=None)
         ends = max((e for e in (before.ends, need.ends) if e is not None), default=None)
-        need = Need(need.component, max(before.verbosity, need.verbosity), begins, ends, keys, "")
+        need = Need(need.component, max(before.verbosity, need.verbosity), begins, ends, (), "")
     return need
 
 

@@ -44,7 +44,9 @@ def hostile() -> Report:
     )
     pulls = "".join(line.format(minute) for minute in range(8))
     report = analyze(Options(year=2026), texts=[TextInput("kubelet.log", pulls.encode())])
-    return report._replace(findings=tuple(finding._replace(says=HOSTILE) for finding in report.findings))
+    return report._replace(
+        findings=tuple(finding._replace(texts=finding.texts.all._replace(says=HOSTILE)) for finding in report.findings)
+    )
 
 
 def written(name: str, report: Report, **options: object) -> str:

@@ -223,9 +223,9 @@ def test_values():
     """A text may speak of the subject's names, of what its lines said last, and of how often and how long."""
     entity = Entity(kind=SubjectKind.VOLUME, key="k", name="data", ids={"pod": "shop/web-0", "driver": "d"})
     told = [
-        ("", event(1, [("pod_uid", "u1"), ("driver", "other")], error="first", backoff="500ms")),
-        ("", event(2, [("pod_uid", "u2")], error="second", backoff="1s")),
-        ("", event(3, error="", backoff="1s")),
+        event(1, [("pod_uid", "u1"), ("driver", "other")], error="first", backoff="500ms"),
+        event(2, [("pod_uid", "u2")], error="second", backoff="1s"),
+        event(3, error="", backoff="1s"),
     ]
     said = slot_values(entity, told, 3, SECOND, 64 * SECOND)
     assert said == {
@@ -310,7 +310,7 @@ def test_the_one_pod_that_the_lines_name_is_in_the_commands():
     """A finding of a node or volume names the pod of its lines; where they name two, no command does."""
     entity = Entity(SubjectKind.NODE, "n1", "n1", {"node": "n1"})
     web, db = event(1, [("pod", "shop/web-0")]), event(2, [("pod", "shop/db-0")])
-    said = slot_values(entity, [("a", web), ("b", web), ("c", event(3))], 2, 0, 0)
+    said = slot_values(entity, [web, web, event(3)], 2, 0, 0)
     assert command("kubectl get pod -n {namespace} {pod_name}", said) == "kubectl get pod -n shop web-0"
-    said = slot_values(entity, [("a", web), ("b", db)], 2, 0, 0)
+    said = slot_values(entity, [web, db], 2, 0, 0)
     assert {"namespace", "pod_name"}.isdisjoint(said)

@@ -93,7 +93,7 @@ def test_a_finding():
     (one,) = found(rule("a then b", says="{volume} of {pod}: {error}, {often}", cause="Since {span}."), told)
     assert (one.verdict, one.severity, one.role) == (Verdict.CONFIRMED, Severity.LOW, Role.CAUSE)
     assert (one.begins, one.ends, one.count) == (NOON, NOON + 65 * SECOND, 2)
-    assert (one.says, one.cause) == ("v of shop/web-0: busy, 2 times over 1m5s", "Since 1m5s.")
+    assert (one.says, one.texts.all.cause) == ("v of shop/web-0: busy, 2 times over 1m5s", "Since 1m5s.")
     assert (one.key, one.doubts, one.explained_by) == ("test:volume:v", (), None)
 
 
@@ -261,14 +261,14 @@ def test_what_healed(seconds, healed):
     over = healed is not None
     assert finding.healed == (NOON + healed * SECOND if over else None)
     assert (finding.severity, finding.says) == ((Severity.MEDIUM, "was v for 5s") if over else (Severity.HIGH, "is v"))
-    assert [fix.run for fix in finding.fix] == (["ls"] if over else ["ls", "rm"])
+    assert [fix.run for fix in finding.texts.all.fix] == (["ls"] if over else ["ls", "rm"])
 
 
 def test_what_is_for_information_changes_nothing():
     """Under a note no command changes anything."""
     steps = (Fix("look", "ls"), Fix("repair", "rm", "it is safe"))
     (finding,) = found(rule("a", severity=Severity.INFO, fix=steps), {VOLUME: [event("a", 0)]})
-    assert [fix.run for fix in finding.fix] == ["ls"]
+    assert [fix.run for fix in finding.texts.all.fix] == ["ls"]
 
 
 @pytest.mark.parametrize(("second", "healed"), [(14, None), (15, None), (16, 16)])

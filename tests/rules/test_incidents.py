@@ -10,7 +10,7 @@ import re
 import pytest
 
 from kvdiag.base.clock import SECOND
-from kvdiag.model.report import Report
+from kvdiag.model.report import FindingTexts, Report
 from kvdiag.model.values import Severity, State, SubjectKind, Verdict
 from kvdiag.report import RenderOptions
 from kvdiag.report.incidents import merged_finding
@@ -28,7 +28,7 @@ def hung(number, *, node="worker-1", image="app:1", begins=0, **parts):
     name = f"shop/web-{number}"
     made = finding("hung", POD, name, begins, begins + 60, node=node)
     made = made._replace(rule=made.rule._replace(title="Pods hang"))
-    return made._replace(says=f"{name} on {node} waits for {image}, {number + 2} times.", **parts)
+    return made._replace(texts=FindingTexts(says=f"{name} on {node} waits for {image}, {number + 2} times."), **parts)
 
 
 def text_of(findings, **options):
@@ -52,7 +52,7 @@ def test_containers_of_one_pod_are_one_incident():
     def slow(container, pod, begins):
         made = finding("slow", CONTAINER, container, begins, begins + 60, node="worker-1")
         subject = made.subject._replace(ids={**made.subject.ids, "pod": pod})
-        return made._replace(subject=subject, says=f"{container} of pod {pod} is slow.")
+        return made._replace(subject=subject, texts=FindingTexts(says=f"{container} of pod {pod} is slow."))
 
     late = 10 * TOUCH // SECOND
     mine, again, other = (
@@ -172,10 +172,10 @@ def test_every_output_counts_the_same():
 def test_a_heading_stands_for_a_fault_with_many_victims_only_where_all_have_it():
     """Else it would name one of them alone."""
     pods = [
-        one._replace(heading=f"{one.subject.name} hangs", row="hangs")
+        one._replace(texts=FindingTexts(says=one.says, heading=f"{one.subject.name} hangs", row="hangs"))
         for one in with_incidents([hung(n) for n in range(3)])
     ]
-    nodes = [one._replace(heading="Pods hang on worker-1") for one in pods]
+    nodes = [one._replace(texts=one.texts.all._replace(heading="Pods hang on worker-1")) for one in pods]
     assert [
         (merged_finding(tuple(group)).title, merged_finding(tuple(group)).row_title)
         for group in (pods, nodes, pods[:1])
@@ -190,7 +190,10 @@ def test_a_heading_stands_for_a_fault_with_many_victims_only_where_all_have_it()
 
 def test_a_row_does_not_repeat_its_object():
     """Overview, Markdown's table and compact have a column for it; the finding itself has its heading."""
-    found = [one._replace(heading=f"{one.subject.name} hangs", row="hangs") for one in separate(2)]
+    found = [
+        one._replace(texts=FindingTexts(says=one.says, heading=f"{one.subject.name} hangs", row="hangs"))
+        for one in separate(2)
+    ]
     overview = text_of(found).split(" MEDIUM ")[0]
     assert overview.count("shop/web-0") == 1
     assert re.search(r"^medium +shop/web-0 +hangs ", overview, re.MULTILINE)
@@ -205,7 +208,9 @@ def test_a_row_does_not_repeat_its_object():
     assert ">hangs</a>" in said["html"]
     assert "shop/web-0 hangs</h2>" in said["html"]
     assert "title=shop/web-0 hangs (hung-0)::" in said["github"]
-    assert [one["title_object"] for one in json.loads(said["json"])["findings"]] == [one.heading for one in found]
+    assert [one["title_object"] for one in json.loads(said["json"])["findings"]] == [
+        one.texts.all.heading for one in found
+    ]
     assert {one["title"] for one in json.loads(said["json"])["findings"]} == {one.rule.title for one in found}
 
 
@@ -213,7 +218,12 @@ def test_a_heading_is_redacted_and_harmless():
     """It has words of a log, and no output shows what those hide or order."""
     words = "token: ghp_16C7e42F292c6912E7710c838347Ae178B4a \u202ehangs"
     for row in (words, ""):
-        report = Report("1", (), (), tuple(one._replace(heading=words, row=row) for one in separate(2)))
+        report = Report(
+            "1",
+            (),
+            (),
+            tuple(one._replace(texts=one.texts.all._replace(heading=words, row=row)) for one in separate(2)),
+        )
         for name in ("text", "compact", "markdown", "html", "github", "json"):
             stream = io.StringIO()
             write_report(name, report, stream, RenderOptions())

@@ -10,7 +10,7 @@ from kvdiag.base.clock import DAY, SECOND
 from kvdiag.events.pattern_folder import builtin_patterns
 from kvdiag.model.event import Event
 from kvdiag.model.record import Origin
-from kvdiag.model.report import Evidence, Finding
+from kvdiag.model.report import Evidence, Finding, FindingTexts
 from kvdiag.model.rule import Chain, ChainStep, Rule, Selector
 from kvdiag.model.timeline import Coverage, Entity, History, Timeline
 from kvdiag.model.values import Role, Severity, SubjectKind, Verdict
@@ -49,10 +49,8 @@ def finding(
         begins=NOON + begins * SECOND,
         ends=NOON + ends * SECOND,
         count=1,
-        says="",
-        cause="",
-        fix=(),
         evidence=(),
+        texts=FindingTexts(),
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 from kvdiag.analysis.rule_tests import history_of
 from kvdiag.events.pattern_folder import builtin_patterns
 from kvdiag.events.vocabulary import load_vocabulary
-from kvdiag.model.report import Finding, Report
+from kvdiag.model.report import Finding, FindingTexts, Report
 from kvdiag.model.rule import RuleTest
 from kvdiag.model.timeline import Entity
 from kvdiag.model.values import SubjectKind, Verdict
@@ -83,7 +83,9 @@ def test_parts_of_a_node_are_one_incident():
     rule = one_rule(per=SubjectKind.NODE, same=("device",), title="The disk fails", name="bad-disk")
     disks = [
         finding("bad-disk", SubjectKind.NODE, "worker-1", 0, 60)._replace(
-            rule=rule, subject=node._replace(part=part, ids={"node": "worker-1", "device": part}), says=f"{part} fails"
+            rule=rule,
+            subject=node._replace(part=part, ids={"node": "worker-1", "device": part}),
+            texts=FindingTexts(says=f"{part} fails"),
         )
         for part in ("sda", "sdb")
     ]

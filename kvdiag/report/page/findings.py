@@ -80,13 +80,13 @@ class FindingRenderer:
             id=finding.rule.id,
             span=span_sentence(merged_finding(incident)),
             subjects=tuple(shortened(self._clean(line), LONGEST_NAMES) for line in named if line),
-            says=finding.says,
-            cause=tuple(" ".join(part.split()) for part in finding.cause.split("\n\n")),
+            says=finding.texts.all.says,
+            cause=tuple(" ".join(part.split()) for part in finding.texts.all.cause.split("\n\n")),
             collect=finding.collect,
-            versions=tuple(bug.sentence for bug in finding.bugs),
+            versions=tuple(bug.sentence for bug in finding.texts.all.bugs),
             evidence=evidence,
             around=tuple(self._around(finding, evidence)),
-            fixes=tuple(safe_fix(fix, redact=redact) for fix in finding.fix),
+            fixes=tuple(safe_fix(fix, redact=redact) for fix in finding.texts.all.fix),
             doubts=tuple(map(format_doubt, finding.doubts)),
             victims=tuple(
                 FindingLink((anchor(one),), one.rule.name, shortened(self._clean(_subject_text((one,))), LONGEST_NAMES))

@@ -1,0 +1,131 @@
+"""Fill the texts of a finding when they are asked for.
+
+A log with 100,000 faults has as many findings, and a report shows a few of them in full: to fill the texts of all
+takes as long as to find them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+from kvdiag.base.clock import format_duration
+from kvdiag.model.event import Event
+from kvdiag.model.report import Evidence, FindingTexts
+from kvdiag.model.rule import Rule
+from kvdiag.model.timeline import Entity, History
+from kvdiag.model.values import State, SubjectKind
+from kvdiag.rules.bugs import known_bugs
+from kvdiag.rules.container_runs import run_values
+from kvdiag.rules.distribution import Dialect
+from kvdiag.rules.ending import End
+from kvdiag.rules.fill import GENERIC_NAMES, fixes, heading, sentence, slot_values
+
+UNNAMED_VOLUME = "a volume"  # used in the sentence if the lines name no volume
+MOST = 64  # findings whose texts are kept: an output asks several times for those of one finding
+
+
+class TextInputs(NamedTuple):
+    """What the texts of a finding are filled from.
+
+    `events` are those of the match and the tries, `bound` the names of the match, `span` the first and the last time.
+    Without `changes`, only steps that change nothing are part of the fix.
+    """
+
+    rule: Rule
+    subject: Entity
+    events: tuple[Event, ...]
+    evidence: tuple[Evidence, ...]
+    bound: tuple[str, ...]
+    tries: int
+    span: tuple[int, int]
+    end: End
+    changes: bool
+    history: History
+    dialect: Callable[[str], Dialect]
+
+
+class LazyTexts:
+    """The texts of one finding, filled from its rule and its lines."""
+
+    __slots__ = ("_inputs",)
+
+    def __init__(self, inputs: TextInputs) -> None:
+        """Keep what the texts are filled from."""
+        self._inputs = inputs
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether the texts are equal."""
+        return self.all == (other.all if isinstance(other, LazyTexts) else other)
+
+    def __hash__(self) -> int:
+        """Return the hash of this object, so that it can be the key of a cache."""
+        return id(self)
+
+    @property
+    def says(self) -> str:
+        """Return the sentence of the finding, without filling the others."""
+        return self._says(self._values())
+
+    @property
+    def titles(self) -> tuple[str, str]:
+        """Return the title with the object and the title without it, without filling the other texts."""
+        rule, subject = self._inputs.rule, self._inputs.subject
+        return _titles(rule, subject, self._values()) if rule.heading else ("", "")
+
+    @property
+    def all(self) -> FindingTexts:
+        """Return all texts."""
+        return _filled(self)
+
+    def fill(self) -> FindingTexts:
+        """Fill all texts."""
+        inputs, values = self._inputs, self._values()
+        rule, subject, history = inputs.rule, inputs.subject, inputs.history
+        node, dialect = subject.ids.get("node", ""), inputs.dialect(values.get("node", ""))
+        title, row = _titles(rule, subject, values)
+        return FindingTexts(
+            says=self._says(values),
+            cause=sentence(rule.cause, values),
+            fix=tuple(fix for fix in fixes(rule, values, dialect) if inputs.changes or not fix.after),
+            bugs=tuple(known_bugs(rule, history.versions, node, values, inputs.span[0], bound=inputs.bound)),
+            heading=title,
+            row=row,
+        )
+
+    def _values(self) -> dict[str, str]:
+        """Return the values of the slots, with a generic name for an unnamed volume, and without an unknown time."""
+        rule, subject, events, evidence, _, tries, (begins, ends), end, _, history, _ = self._inputs
+        values = slot_values(subject, events, tries, begins, ends)
+        prelude = [row.event for row in evidence if row.step in rule.follows]
+        if all(row.event.origin.source in history.unanchored for row in evidence):
+            del values["since_time"]
+        if rule.or_node and subject.kind is SubjectKind.NODE:
+            values.setdefault("volume", UNNAMED_VOLUME)
+        for event in prelude:
+            for name, value in event.attrs.items():
+                values.setdefault(name, value)
+        values.update(run_values(prelude))
+        values["lasted"] = format_duration((end.at or ends) - begins)
+        return values
+
+    def _says(self, values: Mapping[str, str]) -> str:
+        rule, end = self._inputs.rule, self._inputs.end
+        is_healed = rule.healed is not None and end.state is State.OVER and end.at is not None
+        filled = sentence(rule.healed.says if rule.healed and is_healed else rule.says, values)
+        is_generic = filled.startswith(tuple(f"{one} " for one in (UNNAMED_VOLUME, *GENERIC_NAMES.values())))
+        return f"A{filled[1:]}" if is_generic else filled
+
+
+@lru_cache(MOST)
+def _filled(texts: LazyTexts) -> FindingTexts:
+    return texts.fill()
+
+
+def _titles(rule: Rule, subject: Entity, values: Mapping[str, str]) -> tuple[str, str]:
+    """Return the heading with all names, and the one without the name of the subject, for a row that shows it."""
+    hidden = (UNNAMED_VOLUME, subject.part or subject.name)
+    named = {name: value for name, value in values.items() if value != UNNAMED_VOLUME}
+    others = {name: value for name, value in values.items() if value not in hidden}
+    return heading(rule.heading, named), heading(rule.heading, others)
