@@ -9,7 +9,7 @@ from kvdiag.history.correlate.event_filter import filter_events
 from kvdiag.model.rule import Selector
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.grammar import read_condition
-from kvdiag.rules.required_kinds import required_kinds
+from kvdiag.rules.required_kinds import kinds_of, rules_of_lines
 from tests.rules.one_rule import one_rule
 
 SECOND = 1_000_000
@@ -27,6 +27,11 @@ def test_samples(thin):
     assert [told(one) for one in thin.report.findings] == [told(one) for one in whole]
 
 
+def needed(rules, values_by_kind):
+    """Give the kinds of the rules that can hold on such lines."""
+    return kinds_of(rules_of_lines(rules, values_by_kind))
+
+
 @pytest.mark.parametrize(
     ("heard", "kinds"),
     [
@@ -39,10 +44,7 @@ def test_what_rules_ask_for(heard, kinds):
     """A rule of which one step was never heard of asks for nothing, any other for all of its events."""
     events = {name: Selector(name, (name,)) for name in "abc"}
     rule = one_rule(events=events, when=read_condition("a then b and no c after b", tuple(events), "here"))
-    assert (
-        required_kinds([rule], {kind: [EventMatch.known(Entry(kind, "kubelet", ()), (), {})] for kind in heard})
-        == kinds
-    )
+    assert needed([rule], {kind: [EventMatch.known(Entry(kind, "kubelet", ()), (), {})] for kind in heard}) == kinds
 
 
 def test_words_that_no_rule_looks_for():
@@ -50,8 +52,8 @@ def test_words_that_no_rule_looks_for():
     selectors = {"a": Selector("a", ("a",), {"error": ("*lost*",), "component": ("kubelet",)})}
     rule = one_rule(events=selectors, when=read_condition("a", ("a",), "here"))
     told = {word: EventMatch.known(Entry("a", "containerd", ()), (), {"error": word}) for word in ("lost", "found")}
-    assert required_kinds([rule], {"a": [told["found"]]}) == set()
-    assert required_kinds([rule], {"a": told.values()}) == {"a"}
+    assert needed([rule], {"a": [told["found"]]}) == set()
+    assert needed([rule], {"a": told.values()}) == {"a"}
 
 
 def raw(kind, second, *names, links=True, process=UNKNOWN_PROCESS):

@@ -38,7 +38,7 @@ from kvdiag.model.values import EMPTY
 from kvdiag.rules.findings import find
 from kvdiag.rules.library import load_rule_store
 from kvdiag.rules.rank import rank
-from kvdiag.rules.required_kinds import required_kinds
+from kvdiag.rules.required_kinds import kinds_of, rules_of_lines
 from kvdiag.rules.rule_store import RuleStore
 
 if TYPE_CHECKING:
@@ -107,6 +107,7 @@ class Case:
         self.options, self._judges_only = options, judges_only
         self.patterns = patterns or load_patterns(options)
         self.problems: list[InputError] = []
+        self._possible_rules: list[Rule] | None = None  # if known
 
     def inputs(self) -> Iterator[Source]:
         """Yield the user's inputs, and the snapshot files beside the logs."""
@@ -126,7 +127,11 @@ class Case:
         snapshot_reads: list[SnapshotRead] = []
         self._read_each(self.inputs() if given is None else given, reads, snapshot_reads, progress, make_listener)
         clocks = self.clocks(reads)
-        history = self.correlate(reads, clocks, snapshot_reads, kinds=self._required_kinds(reads))
+        rules = self._rules_of_lines(reads) if self._judges_only else None
+        kinds = None if rules is None else kinds_of(rules)
+        if not (snapshot_reads or any(read.facts for read in reads)):
+            self._possible_rules = rules
+        history = self.correlate(reads, clocks, snapshot_reads, kinds=kinds)
         readings = tuple(_readings(reads, clocks))
         self.problems.extend(window_problems(readings, history, self.options))
         readings = (*readings, *(file.reading for file in snapshot_reads))
@@ -186,15 +191,13 @@ class Case:
         spans = _spans(reads, self.patterns.vocabulary)
         return build_history([read.log for read in reads], clocks, spans, given_versions, scope, snapshots)
 
-    def _required_kinds(self, reads: Sequence[LogRead]) -> frozenset[str] | None:
-        """Return the kinds that rules need which can hold on these logs; None if the command needs all events."""
-        if not self._judges_only:
-            return None
+    def _rules_of_lines(self, reads: Sequence[LogRead]) -> list[Rule]:
+        """Return the rules that can hold on these logs: no other events are needed."""
         values_by_kind: dict[str, set[EventMatch]] = defaultdict(set)
         for raw_event in chain.from_iterable(read.log.raw_events for read in reads):
             match = raw_event[1]
             values_by_kind[match.entry.kind].add(match)
-        return required_kinds(self.patterns.rules, values_by_kind)
+        return rules_of_lines(self.patterns.rules, values_by_kind)
 
     def ranked(self, history: History) -> list[Finding]:
         """Return the findings on all subjects that have the requested verdict and severity, ranked."""
@@ -204,7 +207,9 @@ class Case:
                 for folder, incident_history in history.incidents.items()
                 for one in self.ranked(incident_history)
             ]
-        findings = find(self.patterns.rules, history, self.patterns.vocabulary.kinds)
+        is_filtered = self._possible_rules is not None
+        rules = self.patterns.rules if self._possible_rules is None else self._possible_rules
+        findings = find(rules, history, self.patterns.vocabulary.kinds, is_filtered=is_filtered)
         return rank([one for one in findings if is_sure_and_grave(one, self.options)], history)
 
     def findings(self, history: History) -> list[Finding]:

@@ -29,6 +29,8 @@ def is_sure_and_grave(finding: Finding, options: Options) -> bool:
 
 def requested_findings(ranked: Sequence[Finding], options: Options, history: History) -> list[Finding]:
     """Return findings on the requested subjects, and the causes that explain them."""
+    if not (options.namespace or options.pod or options.volume or options.node):
+        return list(ranked)
     above = {finding.key: finding.explained_by for finding in ranked}
     shown_keys: set[str | None] = set()
     for finding in ranked:

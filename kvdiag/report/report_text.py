@@ -7,7 +7,7 @@ characters are escaped. Findings are built when an output asks for them: a repor
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple, overload
 
@@ -62,6 +62,23 @@ class SymptomText(NamedTuple):
     count: int = 1  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
 
 
+class Victims(Sequence[SafeText]):
+    """The names of the subjects of one fault, each redacted and escaped when it is asked for: few of many are shown."""
+
+    def __init__(self, names: Sequence[str], safe: Callable[[str], SafeText]) -> None:
+        self._names, self._safe = names, safe
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    @overload
+    def __getitem__(self, at: int) -> SafeText: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[SafeText]: ...
+    def __getitem__(self, at: int | slice) -> SafeText | Sequence[SafeText]:
+        return [*map(self._safe, self._names[at])] if isinstance(at, slice) else self._safe(self._names[at])
+
+
 class SubjectText(NamedTuple):
     """What a finding is about: `volume pvc-1` as `name`, `default/db-0` or `17 pods of worker-1` as `short`.
 
@@ -71,7 +88,7 @@ class SubjectText(NamedTuple):
     name: SafeText
     short: SafeText
     lines: tuple[SafeText, ...]
-    victims: tuple[SafeText, ...]
+    victims: Victims
     node: SafeText
 
     @property
@@ -262,7 +279,7 @@ class ReportText:
             name=safe(f"{subject.kind} {subject.name}"),
             short=safe(incident_label(incident) if len(incident) > 1 else subject.part or subject.name),
             lines=tuple(safe(line) for line in subject_lines(incident[0]) if line),
-            victims=tuple(map(safe, victims(incident))),
+            victims=Victims(victims(incident), safe),
             node=safe("" if node == subject.name else node),
         )
 

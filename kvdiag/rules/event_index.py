@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cache, partial
 from itertools import accumulate
 from typing import NamedTuple
@@ -24,8 +25,6 @@ from kvdiag.rules.distribution import Dialect, dialect_of
 from kvdiag.rules.event_order import order_is_possible, soonest
 from kvdiag.rules.grammar import positive_names
 from kvdiag.rules.prefilter import RulePrefilter, prefilter_of
-from kvdiag.rules.required_kinds import holdable_rules
-from kvdiag.rules.rule_store import possible_rules
 from kvdiag.rules.selection import ByKind, by_kind, selects
 
 HORIZON = HOUR  # a rule sees events of the node this long before and after the subject's events
@@ -146,11 +145,15 @@ class EventIndex:
         wide = {kind for kind in of_node if kind in entries and entries[kind].scope == "node"}
         self._of_nodes = {kind: {node: _Series(events) for node, events in of_node[kind].items()} for kind in wide}
 
+    @property
+    def seen_kinds(self) -> AbstractSet[str]:
+        """Return the kinds of all events, also of those derived from others."""
+        return self.by_kind.keys() | self._subjects_of_kind.keys()
+
     def candidates(self, rules: Iterable[Rule]) -> Iterator[tuple[SubjectEvents, list[RulePrefilter]]]:
         """Yield the subjects on which rules can hold, in order of their keys, each with these rules."""
         by_subject: dict[Key, list[RulePrefilter]] = defaultdict(list)
-        seen_kinds = self.by_kind.keys() | self._subjects_of_kind.keys()
-        prefilters = [prefilter_of(rule) for rule in holdable_rules(possible_rules(rules, seen_kinds), self.by_kind)]
+        prefilters = [prefilter_of(rule) for rule in rules]
         for prefilter in prefilters:
             for key in self._possible_subjects(prefilter):
                 by_subject[key].append(prefilter)

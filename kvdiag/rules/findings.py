@@ -26,6 +26,8 @@ from kvdiag.rules.finding_texts import LazyTexts, TextInputs
 from kvdiag.rules.grammar import names_in, positive_names
 from kvdiag.rules.judge import RuleMatch, judge, may_hold
 from kvdiag.rules.prefilter import RulePrefilter
+from kvdiag.rules.required_kinds import holdable_rules
+from kvdiag.rules.rule_store import possible_rules
 from kvdiag.rules.selection import selects
 from kvdiag.rules.stretches import Stretch, count_tries, stretches
 
@@ -36,10 +38,16 @@ _TIME_REASONS = frozenset(
 PRELUDE = 5 * MINUTE  # lines that a rule shows as prelude are at most this long before the fault
 
 
-def find(rules: Sequence[Rule], history: History, entries: Mapping[str, Entry]) -> Iterator[Finding]:
-    """Yield every finding of every rule on every subject, unordered."""
+def find(
+    rules: Sequence[Rule], history: History, entries: Mapping[str, Entry], *, is_filtered: bool = False
+) -> Iterator[Finding]:
+    """Yield every finding of every rule on every subject, unordered.
+
+    With `is_filtered`, the rules are those that the values of the lines allow.
+    """
     index = EventIndex(history, entries)
-    for subject, prefilters in index.candidates(rules):
+    possible = possible_rules(rules, index.seen_kinds)
+    for subject, prefilters in index.candidates(possible if is_filtered else holdable_rules(possible, index.by_kind)):
         for prefilter in prefilters:
             yield from _on_subject(prefilter, subject, index)
 

@@ -19,12 +19,11 @@ from kvdiag.rules.selection import LineValues, may_select
 ValuesByKind = Mapping[str, Collection[LineValues]]
 
 
-def required_kinds(rules: Iterable[Rule], values_by_kind: ValuesByKind) -> frozenset[str]:
-    """Return the kinds needed by rules that can hold with these values, or with events derived from them."""
-    possible_kinds = (
-        values_by_kind.keys() | HANDED_OVER if not values_by_kind.keys().isdisjoint(STAGED) else values_by_kind.keys()
-    )
-    return kinds_of(holdable_rules(possible_rules(rules, possible_kinds), values_by_kind))
+def rules_of_lines(rules: Iterable[Rule], values_by_kind: ValuesByKind) -> list[Rule]:
+    """Return the rules that can hold with these values of lines, or with events derived from them."""
+    seen_kinds = values_by_kind.keys()
+    possible_kinds = seen_kinds if seen_kinds.isdisjoint(STAGED) else seen_kinds | HANDED_OVER
+    return list(holdable_rules(possible_rules(rules, possible_kinds), values_by_kind))
 
 
 def kinds_of(rules: Iterable[Rule]) -> frozenset[str]:

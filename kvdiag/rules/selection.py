@@ -28,6 +28,7 @@ _SKIPPED_NAMES = frozenset(MAYBE_MISSING)
 MOST_GLOBS = 4096  # compiled lists of globs in the cache, more than all rules have
 _WILD = frozenset("*?[")
 _CHOICE = frozenset("?[")
+_CODE_BEGINS = "code = "
 _CODE = lazy_regex(r"\bcode = ([A-Za-z]{2,18}) desc\b")
 
 
@@ -180,8 +181,12 @@ def _fits_text(attrs: Mapping[str, str], fits: Callable[[str], bool], refusing: 
 
 def code_of(attrs: Mapping[str, str]) -> str:
     """Return the first gRPC code that a line's texts name, as `DeadlineExceeded`; empty where they name none."""
-    found = (_CODE.search(attrs[text], 0, LONGEST_VALUE) for text in _SORTED_TEXTS if text in attrs)
-    return next((one.group(1) for one in found if one), "")
+    for text in _SORTED_TEXTS:
+        at = attrs[text].find(_CODE_BEGINS, 0, LONGEST_VALUE) if text in attrs else -1
+        found = _CODE.search(attrs[text], max(0, at - 1), LONGEST_VALUE) if at >= 0 else None  # 10 µs a line
+        if found:
+            return found[1]
+    return ""
 
 
 @lru_cache(maxsize=MOST_GLOBS)

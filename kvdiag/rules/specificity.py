@@ -17,10 +17,11 @@ class SharedLines:
 
     def __init__(self, findings: Sequence[Finding]) -> None:
         """Take all findings."""
-        self._by_line: dict[tuple[Subject, Origin], dict[str, tuple[Finding, str]]] = defaultdict(dict)
+        self._by_line: dict[tuple[Subject, Origin], dict[int, tuple[Finding, str]]] = defaultdict(dict)
         for finding in findings:
+            subject = subject_of(finding)
             for one in finding.evidence:
-                self._by_line[subject_of(finding), one.event.origin].setdefault(finding.key, (finding, one.step))
+                self._by_line[subject, one.event.origin].setdefault(id(finding), (finding, one.step))
 
     def more_certain(self, finding: Finding) -> Iterator[Finding]:
         """Yield confirmed findings on the same subject that share all lines of a possible finding."""
@@ -42,10 +43,10 @@ class SharedLines:
     def _sharing_lines(self, finding: Finding) -> Iterable[list[tuple[Finding, str, str]]]:
         """Return each other finding on the same subject, with both rules' names for the shared lines."""
         subject, lines = subject_of(finding), {one.event.origin: one.step for one in finding.evidence}
-        by_finding: dict[str, list[tuple[Finding, str, str]]] = defaultdict(list)
+        by_finding: dict[int, list[tuple[Finding, str, str]]] = defaultdict(list)
         for line, step in lines.items():
             for key, (other, other_step) in self._by_line[subject, line].items():
-                if key != finding.key:
+                if key != id(finding):
                     by_finding[key].append((other, other_step, step))
         return by_finding.values()
 
