@@ -7,6 +7,7 @@
 # make explore   what must hold for any input, by thousands of examples that are new each time
 # make docs      the documentation as a site: build/site
 # make pictures  draws the pictures in it again (needs a Chromium)
+# make holmes    the toolset for HolmesGPT, run by HolmesGPT itself (800 MB)
 # make fuzz      ten minutes each for what reads bytes that nobody vouches for (needs atheris)
 #
 # Needs Python 3.11 or newer: make demo PYTHON=python3.12 chooses one. What is installed is pinned by requirements.lock;
@@ -29,7 +30,7 @@ KEEP := env -u PYTHONDONTWRITEBYTECODE
 SPREAD := -n auto --maxprocesses 4 --dist worksteal
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test integration mutants lowest lock lint types check bench bench-full explore fuzz docs pictures clean format
+.PHONY: demo test integration mutants lowest lock lint types check bench bench-full explore fuzz docs pictures holmes clean format
 
 demo: $(VENV)/.installed
 	@$(BIN)/kvdiag analyze --fail-on never --until $(UNTIL) sample-logs/$(DEMO)
@@ -89,12 +90,17 @@ docs: $(VENV)/.integration
 pictures: $(VENV)/.integration
 	$(BIN)/python bench/pictures.py
 
+holmes: $(VENV)/.dev
+	test -x $(VENV)-holmes/bin/python || $(PYTHON) -m venv $(VENV)-holmes
+	$(VENV)-holmes/bin/python -m pip --disable-pip-version-check --quiet install holmesgpt==0.45.0
+	KVDIAG_HOLMES=$(VENV)-holmes/bin/python $(BIN)/pytest -q tests/integration/test_holmes.py
+
 format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf $(VENV) $(VENV)-lowest build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf $(VENV) $(VENV)-lowest $(VENV)-holmes build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 	find kvdiag tools tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamps lie in the environment, so that they go when it goes.

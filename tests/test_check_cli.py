@@ -191,3 +191,18 @@ def test_no_command_of_a_runner_in_what_other_commands_print(kvdiag, tmp_path, c
     assert lines[0].startswith("::stop-commands::")
     assert lines[-1] == f"::{lines[0].removeprefix('::stop-commands::')}::"
     assert lines[0] not in lines[1:]
+
+
+def test_one_run_writes_several_formats(kvdiag, tmp_path):
+    """`--also` writes further formats of the same report into files; another form or format is refused first."""
+    log = "sample-logs/hostpath-driver-lost-state"
+    files = {name: tmp_path / f"report.{name}" for name in ("sarif", "json", "html")}
+    also = [word for name, path in files.items() for word in ("--also", f"{name}={path}")]
+    done = kvdiag("check", "-o", "compact", *also, log)
+    assert done.stdout == kvdiag("check", "-o", "compact", log).stdout
+    assert json.loads(files["sarif"].read_text("utf-8"))["version"] == "2.1.0"
+    assert files["json"].read_text("utf-8") == kvdiag("analyze", "-o", "json", log).stdout
+    assert 'id="data"' in files["html"].read_text("utf-8")
+    for word, why in (("pdf=x", "unknown output"), ("json", "write FORMAT=FILE"), ("=x", "write FORMAT=FILE")):
+        refused = kvdiag("analyze", "--also", word, log)
+        assert (refused.returncode, why in refused.stderr) == (2, True)

@@ -25,6 +25,7 @@ Since = Annotated[str, Field(description="Only after this time: RFC 3339, or -3h
 Until = Annotated[str, Field(description="Only before this time.")]
 Least = Annotated[str, Field(description="Only this severity or above: info, low, medium, high, critical.")]
 What = Annotated[str, Field(description="Pod as ns/name, PV name, volume handle, UID, sandbox or container id, node.")]
+Full = Annotated[bool, Field(description="True for an answer of up to 8 KB instead of 2 KB.")]
 Word = Annotated[str, Field(description="A topic, a rule's name or id, a kind of event, an RPC or a reason.")]
 
 
@@ -33,28 +34,28 @@ def make_server(tools: McpTools) -> MCPServer[None]:
     server: MCPServer[None] = MCPServer("kvdiag", instructions=ABOUT, version=__version__, log_level="ERROR")
 
     @server.tool(annotations=READS, structured_output=False)
-    def analyze(path: Where, since: Since = "", until: Until = "", severity: Least = "low") -> str:
+    def analyze(path: Where, since: Since = "", until: Until = "", severity: Least = "low", full: Full = False) -> str:  # noqa: FBT002  # how the protocol calls
         """Find the root cause in logs: findings with evidence, what to do, and what they explain."""
         with _ToolErrors():
-            return tools.analyze(path, since, until, severity)
+            return tools.analyze(path, since, until, severity, full=full)
 
     @server.tool(annotations=READS, structured_output=False)
-    def timeline(subject: What, path: Where = ".", since: Since = "", until: Until = "") -> str:
+    def timeline(subject: What, path: Where = ".", since: Since = "", until: Until = "", full: Full = False) -> str:  # noqa: FBT002
         """Show what happened to one pod, volume, sandbox, container, driver or node, over all logs."""
         with _ToolErrors():
-            return tools.timeline(subject, path, since, until)
+            return tools.timeline(subject, path, since, until, full=full)
 
     @server.tool(annotations=READS, structured_output=False)
-    def errors(path: Where, since: Since = "", until: Until = "") -> str:
+    def errors(path: Where, since: Since = "", until: Until = "", full: Full = False) -> str:  # noqa: FBT002
         """Group warnings and errors, and show which of them no finding explains."""
         with _ToolErrors():
-            return tools.errors(path, since, until)
+            return tools.errors(path, since, until, full=full)
 
     @server.tool(annotations=READS, structured_output=False)
-    def explain(subject: Word) -> str:
+    def explain(subject: Word, full: Full = False) -> str:  # noqa: FBT002
         """Explain the expected sequence, or what a rule looks for, why it happens and what to do."""
         with _ToolErrors():
-            return tools.explain(subject)
+            return tools.explain(subject, full=full)
 
     return server
 

@@ -25,10 +25,11 @@ FOUND, UNREADABLE = 1, 3
 
 
 class OutputOptions(NamedTuple):
-    """How the report is written, and the severity for exit code 1."""
+    """How the report is written, and the severity for exit code 1; `also` are further outputs with their files."""
 
     output: str = "text"
     output_file: Path | None = None
+    also: tuple[tuple[str, Path], ...] = ()
     fail_on: str = NEVER
     quiet: bool = False
     verbose: int = 0
@@ -54,7 +55,7 @@ def run_analysis(options: Options, output_options: OutputOptions) -> int:
         options, output_options
     )  # before reading logs, so that errors in these files are reported at once
     with progress(quiet=output_options.quiet) as on_read:
-        report = analyze(options, on_read, lanes=output_options.output in WITH_LANES)
+        report = analyze(options, on_read, lanes=bool(WITH_LANES & {output_options.output, *dict(output_options.also)}))
     report = leave_out_known(report)
     for note in (*report.problems, *(() if output_options.quiet else report.notes)):
         print_note(note)
@@ -64,6 +65,9 @@ def run_analysis(options: Options, output_options: OutputOptions) -> int:
         literal(stream, "" if is_text else output_options.output),  # for text, open_output() does it
     ):
         write_report(output_options.output, report, stream, output_options.render_options(style))
+    for output, path in output_options.also:
+        with open_output(path, text=False, no_color=True, no_pager=True) as (stream, style), literal(stream, output):
+            write_report(output, report, stream, output_options.render_options(style))
     if output_options.write_baseline is not None:
         return exit_code(report, NEVER)
     return exit_code(report, output_options.fail_on)
@@ -96,8 +100,9 @@ def _known_filter(options: Options, output_options: OutputOptions) -> Callable[[
 
 
 def _check(output_options: OutputOptions) -> None:
-    if output_options.output not in REPORTS:
-        raise UsageError(f"-o {output_options.output}: unknown output; choose from {', '.join(REPORTS)}")
+    for option, output in (("-o", output_options.output), *(("--also", output) for output, _ in output_options.also)):
+        if output not in REPORTS:
+            raise UsageError(f"{option} {output}: unknown output; choose from {', '.join(REPORTS)}")
     if output_options.fail_on not in FAIL_ON:
         raise UsageError(f"--fail-on {output_options.fail_on}: unknown severity; choose from {', '.join(FAIL_ON)}")
 
@@ -110,8 +115,8 @@ def _check_following(output_options: OutputOptions, outputs: Collection[str]) ->
             f"choose from {', '.join(outputs)}"
         )
     known = (output_options.baseline, output_options.write_baseline, output_options.suppressions)
-    if any(known):
-        raise UsageError("--baseline, --write-baseline and --suppressions do not go with --follow")
+    if any(known) or output_options.also:
+        raise UsageError("--also, --baseline, --write-baseline and --suppressions do not go with --follow")
 
 
 def run_following(options: Options, output_options: OutputOptions) -> int:

@@ -8,6 +8,7 @@ import typer
 
 from kvdiag.cli.analysis import FAIL_ON, NEVER, OutputOptions, run_analysis, run_following
 from kvdiag.cli.arguments import (
+    Also,
     FindingOptions,
     Follow,
     LogOptions,
@@ -16,6 +17,7 @@ from kvdiag.cli.arguments import (
     PrintOptions,
     choices,
     grouped,
+    parse_also,
 )
 from kvdiag.cli.fast import FAIL_ON as EXIT_AT
 from kvdiag.cli.fast import OUTPUT, QUIET
@@ -32,6 +34,7 @@ def command(
     paths: Paths = None,
     output: Output = "text",
     output_file: OutputFile = None,
+    also: Also = None,
     fail_on: FailOn = NEVER,
     logs: LogOptions,
     findings: FindingOptions,
@@ -40,7 +43,8 @@ def command(
     printing: PrintOptions,
 ) -> None:
     """Find the root cause in node logs."""
-    options = output_options(findings, printing, output=output, output_file=output_file, fail_on=fail_on, quiet=quiet)
+    files = {"output_file": output_file, "also": parse_also(also)}
+    options = output_options(findings, printing, output=output, fail_on=fail_on, quiet=quiet, **files)
     raise typer.Exit((run_following if follow else run_analysis)(findings.added(logs.of(paths)), options))
 
 

@@ -114,6 +114,10 @@ ComponentOption = Annotated[
 ShowPossible = Annotated[
     bool, typer.Option("--show-possible/--hide-possible", help="Show or hide findings the logs cannot confirm.")
 ]
+Also = Annotated[
+    list[str] | None,
+    typer.Option("--also", metavar="FORMAT=FILE", help="Write the report in this format into a file, too. Repeatable."),
+]
 OutputFile = Annotated[Path | None, typer.Option("--output-file", metavar="FILE", help="Write the report here.")]
 VerboseOption = Annotated[
     int, typer.Option("-v", "--verbose", count=True, help="Print whole evidence lines, look-alikes and references.")
@@ -247,6 +251,15 @@ def folders(patterns: Sequence[Path] | None) -> tuple[Path, ...]:
         if not resolved.is_relative_to(builtin):
             found.setdefault(resolved, folder)
     return tuple(found.values())
+
+
+def parse_also(words: Sequence[str] | None) -> tuple[tuple[str, Path], ...]:
+    """Parse `sarif=kvdiag.sarif` into ("sarif", Path("kvdiag.sarif")). Raise UsageError for another form."""
+    pairs = [word.partition("=") for word in words or ()]
+    for output, _, path in pairs:
+        if not output or not path:
+            raise UsageError(f"--also {output}: write FORMAT=FILE, such as sarif=kvdiag.sarif")
+    return tuple((output, Path(path)) for output, _, path in pairs)
 
 
 def parse_components(words: Sequence[str] | None) -> dict[str, str]:

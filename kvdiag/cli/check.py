@@ -9,7 +9,17 @@ import typer
 
 from kvdiag.cli.analysis import FAIL_ON, run_analysis
 from kvdiag.cli.analyze import Quiet, output_options
-from kvdiag.cli.arguments import FindingOptions, LogOptions, OutputFile, Paths, PrintOptions, choices, grouped
+from kvdiag.cli.arguments import (
+    Also,
+    FindingOptions,
+    LogOptions,
+    OutputFile,
+    Paths,
+    PrintOptions,
+    choices,
+    grouped,
+    parse_also,
+)
 from kvdiag.cli.fast import OUTPUT
 from kvdiag.model.values import Severity
 from kvdiag.report import REPORTS
@@ -32,6 +42,7 @@ def command(
     paths: Paths = None,
     output: Output = AUTOMATIC,
     output_file: OutputFile = None,
+    also: Also = None,
     fail_on: FailOn = Severity.HIGH.label,
     logs: LogOptions,
     findings: FindingOptions,
@@ -41,7 +52,8 @@ def command(
     """Check logs in CI: one line per finding, exit 1 from high on."""
     chosen = _automatic() if output == AUTOMATIC else output
     printing = printing._replace(no_pager=True)
-    options = output_options(findings, printing, output=chosen, output_file=output_file, fail_on=fail_on, quiet=quiet)
+    files = {"output_file": output_file, "also": parse_also(also)}
+    options = output_options(findings, printing, output=chosen, fail_on=fail_on, quiet=quiet, **files)
     raise typer.Exit(run_analysis(findings.added(logs.of(paths)), options))
 
 

@@ -54,7 +54,9 @@ SECTIONS: Mapping[str, str] = {
     **dict.fromkeys(("since", "until", "namespace", "pod", "volume", "node", "severity", "rule"), "Filters"),
     "show_possible": "Filters",
     **dict.fromkeys(("fail_on", "baseline", "write_baseline", "suppressions"), "CI"),
-    **dict.fromkeys(("output", "output_file", "quiet", "verbose", "no_color", "no_pager", "no_redact"), "Output"),
+    **dict.fromkeys(
+        ("output", "output_file", "also", "quiet", "verbose", "no_color", "no_pager", "no_redact"), "Output"
+    ),
 }
 """By parameter the section of an option, in commands with very many."""
 MANY = 15  # options that are shown in sections

@@ -11,6 +11,7 @@ from kvdiag.model.rule import Fix
 from kvdiag.model.timeline import SeenVersion
 from kvdiag.report.doubts import format_doubt
 from kvdiag.report.errors_json import plain_errors
+from kvdiag.report.incidents import failures
 from kvdiag.report.safe_commands import safe_fix
 from kvdiag.report.timestamps import rfc3339
 
@@ -21,6 +22,7 @@ Plain = dict[str, Any]
 def value(report: Report, *, redact: bool = True) -> Plain:
     """The report in JSON's own types, what may be long one by one; times are RFC 3339 in UTC."""
     severities = Counter(finding.severity.label for finding in report.findings)
+    alarms = failures(report.findings)
     return {
         "schema": SCHEMA,
         "tool": {"name": "kvdiag", "version": report.version},
@@ -31,6 +33,8 @@ def value(report: Report, *, redact: bool = True) -> Plain:
         "to_be_certain": [_need(need) for need in report.needs],
         "errors": plain_errors(report.errors),
         "summary": {
+            "failures": len(alarms),
+            "worst": max(one[0].severity for one in alarms).label if alarms else "none",
             "findings": len(report.findings),
             "by_severity": dict(severities),
             "unread_lines": sum(reading.unread for reading in report.inputs),

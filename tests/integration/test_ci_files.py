@@ -30,7 +30,14 @@ def checked(tmp_path):
     def run(**inputs: str) -> subprocess.CompletedProcess[str]:
         given = {name: said.get("default", "") for name, said in ACTION["inputs"].items()} | inputs
         said = {name: INPUT.sub(lambda found: given[found[1]], value) for name, value in step["env"].items()}
-        inside = {"RUNNER_TEMP": str(tmp_path), "GITHUB_ACTIONS": "true", "PYTHONPATH": str(ROOT)}
+        inside = {
+            "RUNNER_TEMP": str(tmp_path),
+            "GITHUB_ACTIONS": "true",
+            "GITHUB_OUTPUT": str(tmp_path / "output"),
+            "GITHUB_STEP_SUMMARY": str(tmp_path / "summary"),
+            "PYTHONPATH": str(ROOT),
+        }
+        (tmp_path / "output").unlink(missing_ok=True)
         command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
         environment = os.environ | inside | said
         return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
@@ -46,6 +53,34 @@ def test_the_action(checked, tmp_path):
     assert json.loads((tmp_path / "x.sarif").read_text("utf-8"))["version"] == "2.1.0"
     assert checked(paths=paths, **{"fail-on": "medium"}).returncode == 1
     assert "$(id)" in checked(paths="$(id)").stderr  # a path is never a command
+
+
+def test_an_unreadable_input_hides_nothing(checked, tmp_path):
+    """One run writes annotations, SARIF and summary, and sets the outputs, also if a log is empty."""
+    (tmp_path / "empty.log").touch()
+    sarif = tmp_path / "x.sarif"
+    paths = f"   sample-logs/containerd-killed  \n{tmp_path}/empty.log\n"
+    done = checked(paths=paths, **{"fail-on": "critical", "sarif": str(sarif)})
+    assert done.returncode == 3
+    assert "empty.log" in done.stderr
+    assert done.stdout.count("::warning file=") == 2
+    assert json.loads(sarif.read_text("utf-8"))["runs"][0]["results"]
+    assert "2 failures found" in (tmp_path / "summary").read_text("utf-8")
+    assert (tmp_path / "output").read_text("utf-8") == f"count=2\nworst=medium\nsarif={sarif}\n"
+
+
+def test_the_action_expands_patterns(checked, tmp_path):
+    """`*` and `**` name files; a blank within a path divides nothing; what matches nothing is said."""
+    folder = tmp_path / "node 1" / "deep"
+    folder.mkdir(parents=True)
+    log = ROOT / "sample-logs/kubelet-no-runtime-endpoint/kubelet.log"
+    (folder / "kubelet.log").write_bytes(log.read_bytes())
+    for pattern in ("**/*.log", "node 1/*/kubelet.*", "node 1"):
+        done = checked(paths=f"{tmp_path}/{pattern}", **{"fail-on": "never"})
+        assert (done.returncode, done.stdout.count("::error file=")) == (0, 1), (pattern, done.stderr)
+    missing = checked(paths=f"{tmp_path}/none*.log\nsample-logs/containerd-killed", **{"fail-on": "never"})
+    assert (missing.returncode, missing.stdout.count("::warning file=")) == (3, 2)
+    assert "none*.log" in missing.stderr
 
 
 def test_the_action_installs_itself():

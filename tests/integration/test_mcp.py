@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ from tempfile import TemporaryFile
 
 import pytest
 
-from kvdiag.agents.tools import DATA, MOST, McpTools
+from kvdiag.agents.tools import DATA, MOST, SHORT, McpTools
 from kvdiag.base.errors import UsageError
 
 ROOT = Path(__file__).parents[2]
@@ -56,10 +57,11 @@ def test_the_client_is_answered():
     assert all(tool.annotations.read_only_hint for tool in tools)
     assert [is_error for is_error, _ in answers] == [False] * 4 + [True] * 2
     texts = [text for _, text in answers]
-    assert max(len(text.encode()) for text in texts) <= MOST
+    assert max(len(text.encode()) for text in texts) <= SHORT
     assert all(DATA in text for text in texts[:3])
     assert f"csi-nodeunpublish-state-lost (confirmed): volume {VOLUME}" in texts[0]
     assert f"volume {VOLUME}" in texts[1]
+    assert f"Next: explain subject=csi-nodeunpublish-state-lost; timeline subject={VOLUME} path={LOST}" in texts[0]
     assert "outside of" in texts[4]
     assert "shop/nobody" in texts[5]
 
@@ -78,12 +80,32 @@ def test_nothing_outside_of_the_root_is_read(tmp_path, path):
         McpTools(tmp_path).analyze(path)
 
 
-def test_an_answer_is_short(answers, monkeypatch):
-    """What does not fit is counted."""
-    monkeypatch.setattr("kvdiag.agents.tools.MOST", 1500)
-    text = answers.analyze(".")
-    assert len(text.encode()) <= 1500
-    assert text.endswith("more lines left out; ask again with a time, or with a higher severity)")
+def test_an_answer_is_short(answers):
+    """What does not fit is counted; with `full` there is more; of a timeline the last steps stay."""
+    text, full = answers.analyze("."), answers.analyze(".", full=True)
+    assert len(text.encode()) <= SHORT < len(full.encode()) <= MOST
+    assert re.search(r"\n\(\d+ more lines left out: full=true\)\nNext: explain subject=", text)
+    assert re.search(r"\n\(\d+ more lines left out\)\nNext: ", full)
+    rows = answers.timeline(VOLUME, LOST)
+    assert len(rows.encode()) <= SHORT
+    assert re.search(r"more lines left out: full=true\)\n(?s:.*)\nDETACHING since ", rows)
+
+
+def test_the_numbers_are_those_of_the_report(answers, kvdiag):
+    """The report and the answer count the same failures."""
+    text = kvdiag("analyze", "sample-logs").stdout
+    assert answers.analyze(".", severity="info").split(".")[0] == text.split(".")[0]
+
+
+def test_the_next_call_can_be_made(answers):
+    """The calls that an answer proposes are understood as they are."""
+    for folder in (LOST, "inline-volume-orphaned", "containerd-killed", "sandbox-never-removed"):
+        answer = answers.analyze(folder)
+        rule, subject, path = re.search(
+            r"Next: explain subject=(\S+); timeline subject=(\S+) path=(\S+)", answer
+        ).groups()
+        assert rule in answers.explain(rule)
+        assert subject in answers.timeline(subject, path)
 
 
 def test_words_of_a_log_stay_on_their_line(tmp_path):

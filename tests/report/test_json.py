@@ -104,7 +104,11 @@ def test_times(sample):
 def test_sums(sample):
     """The summary agrees with what it sums up."""
     report = sample.report
+    alarms = [one for one in report["findings"] if one["role"] == "cause" and one["severity"] != "info"]
+    order = ["none", "info", "low", "medium", "high", "critical"]
     assert report["summary"] == {
+        "failures": len({one["incident"] or one["key"] for one in alarms}),
+        "worst": max((one["severity"] for one in alarms), key=order.index, default="none"),
         "findings": len(report["findings"]),
         "by_severity": dict(Counter(finding["severity"] for finding in report["findings"])),
         "unread_lines": sum(entry["unread"] for entry in report["inputs"]),
