@@ -56,7 +56,7 @@ with atheris.instrument_imports(include=["kvdiag"]):
     from kvdiag.model.options import Options
     from kvdiag.model.report import Report
     from kvdiag.report import REPORTS, RenderOptions, writer
-    from kvdiag.report.json_lines import record_line
+    from kvdiag.report.jsontext import record_line
     from kvdiag.rules.missing_logs import needs
     from kvdiag.rules.schema import read_rule
     from kvdiag.safe.secrets import redacted

@@ -147,7 +147,7 @@ def test_the_other_lines_are_explained(kvdiag):
     assert f"line 2 {FAULT}" in done.stderr
 
 
-@pytest.mark.parametrize("place", [BLOCKS, "kvdiag.analysis.multiline_secrets.without_secrets"])
+@pytest.mark.parametrize("place", [BLOCKS, "kvdiag.analysis.redact.without_secrets"])
 def test_standard_input_that_is_not_explained(place):
     """Where `explain -` cannot read or redact what comes, it says so and prints nothing of it."""
     done = broken(place, "explain", "-", stdin=TELLING)

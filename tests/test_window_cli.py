@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kvdiag.analysis.time_window import at_last_day
+from kvdiag.analysis.finding_filters import at_last_day
 from kvdiag.base.clock import moment, time_of_day
 from kvdiag.model.options import Options
 

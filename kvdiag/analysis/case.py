@@ -11,8 +11,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
-from kvdiag.analysis.finding_filters import is_sure_and_grave, requested_findings
-from kvdiag.analysis.time_window import at_last_day, window_problems
+from kvdiag.analysis.finding_filters import at_last_day, is_sure_and_grave, requested_findings, window_problems
 from kvdiag.base.clock import is_unanchored
 from kvdiag.base.errors import InputError, UsageError, WindowError, skip_faults
 from kvdiag.events.pattern_folder import builtin_patterns

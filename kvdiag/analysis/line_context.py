@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from kvdiag.analysis.multiline_secrets import group_lines, without_secrets
+from kvdiag.analysis.redact import group_lines, without_secrets
 from kvdiag.base.errors import InputError
 from kvdiag.inputs.paths import sources
 from kvdiag.inputs.readers import BorrowedReader

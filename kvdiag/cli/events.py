@@ -11,8 +11,7 @@ from kvdiag.base.errors import UsageError
 from kvdiag.cli.arguments import LogOptions, NoRedact, Paths, grouped
 from kvdiag.cli.outlet import outlet, print_note, reading_code
 from kvdiag.cli.progress import progress
-from kvdiag.report.json_lines import event_line
-from kvdiag.report.jsontext import json_text
+from kvdiag.report.jsontext import event_line, json_text
 
 OUTPUTS = ("json", "ndjson")
 

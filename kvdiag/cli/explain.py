@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from kvdiag.analysis.explain import BLOCK, Explainer
-from kvdiag.analysis.multiline_secrets import Redactor
+from kvdiag.analysis.redact import Redactor
 from kvdiag.base.errors import UsageError, skip_faults
 from kvdiag.cli.arguments import NoPager, NoRedact, PatternFolders, folders
 from kvdiag.cli.outlet import Notes

@@ -95,8 +95,7 @@ def status(
 ) -> None:
     """Show how many nodes of each cluster are done, failed or read in part."""
     _need_extra("fleet", "pyarrow", "duckdb")
-    from kvdiag.fleet.overview import state
-    from kvdiag.fleet.tables import OUTPUTS, write_answer
+    from kvdiag.fleet.overview import OUTPUTS, state, write_answer
 
     _choose("-o", output, OUTPUTS)
     answer = state(absolute(dest))
@@ -134,9 +133,9 @@ def sql(
 ) -> None:
     """Query the results: findings, events, volumes, inputs, coverage, versions, errors, failed, joined."""
     _need_extra("fleet", "pyarrow", "duckdb")
+    from kvdiag.fleet.overview import OUTPUTS, write_answer
     from kvdiag.fleet.places import place
     from kvdiag.fleet.questions import Questions
-    from kvdiag.fleet.tables import OUTPUTS, write_answer
 
     _choose("-o", output, OUTPUTS)
     answer = Questions(place(absolute(dest))).ask_user(question)

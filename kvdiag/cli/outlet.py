@@ -12,7 +12,7 @@ from typing import TextIO
 
 from kvdiag.base.errors import InputError, UsageError
 from kvdiag.inputs.files import atomic_write
-from kvdiag.report import RenderOptions, ascii_fallback
+from kvdiag.report import RenderOptions, ansi
 from kvdiag.safe.clean import clean
 
 PROSE = frozenset({"text", "compact", "markdown"})  # formats for people
@@ -33,7 +33,7 @@ def outlet(file: Path | None, *, prose: bool = False) -> Iterator[TextIO]:
     if file is None:
         if isinstance(sys.stdout, TextIOWrapper):
             is_plain = prose and knows_ascii_only(sys.stdout)
-            encoding, errors = ("ascii", ascii_fallback.ERROR_HANDLER) if is_plain else ("utf-8", "backslashreplace")
+            encoding, errors = ("ascii", ansi.ERROR_HANDLER) if is_plain else ("utf-8", "backslashreplace")
             sys.stdout.reconfigure(encoding=encoding, errors=errors)
         yield sys.stdout
         sys.stdout.flush()

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import typer
 
-from kvdiag.analysis.multiline_secrets import redacted_records
 from kvdiag.analysis.parse import records
+from kvdiag.analysis.redact import redacted_records
 from kvdiag.base.errors import InputError
 from kvdiag.cli.arguments import LogOptions, NoRedact, Paths, grouped
 from kvdiag.cli.outlet import outlet, print_note, reading_code
-from kvdiag.report.json_lines import record_line
-from kvdiag.report.jsontext import json_text
+from kvdiag.report.jsontext import json_text, record_line
 
 
 @grouped("since", "until", "patterns")

@@ -1,15 +1,11 @@
-"""An event → the lines that a component prints of it: a sample of the vocabulary with other names, values and time.
-
-    render(spelling, {"error": "target is busy"}, Cast.called(""), moment)
-    E0312 08:00:00.000000    1432 nestedpendingoperations.go:348] Operation for "{volumeName:…
-
-So tests of rules are told by kinds of events and read in every wording that the vocabulary knows. What a line cannot
-say is an error: a wording without an error has none to be given.
-"""
+"""Render events as log lines of a wording: for the stories of rules."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
+import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
@@ -18,12 +14,153 @@ from kvdiag.base.clock import to_datetime
 from kvdiag.base.errors import PatternError
 from kvdiag.base.regex import lazy_regex
 from kvdiag.events.embedded_errors import quotes_around
-from kvdiag.events.fixture_pod import FixturePod
-from kvdiag.events.names import PLACEHOLDERS, refs_of
+from kvdiag.events.names import PLACEHOLDERS, attachment_name, refs_of, staging_path
 from kvdiag.events.template import Matcher
 from kvdiag.events.vocabulary import Vocabulary
+from kvdiag.formats.rpc.fragments import METHODS, kind_prefix
 from kvdiag.model.event import Ref
 from kvdiag.model.vocabulary import CRASH, Entry, Wording
+
+ROOT = "/var/lib/kubelet"
+_FIRST = {
+    "pod": "shop/web-0",
+    "pod_uid": "5b0c7a1e-2f4d-4c8e-9a63-0d1e2f3a4b5c",
+    "spec_name": "pvc-4e1b9a70-5f3c-4b0e-8a52-7c9d1e2f3a4b",
+    "volume_handle": "9d2c6f10-77aa-11ee-8c11-0242ac110002",
+    "driver": "disk.example.com",
+    "outer_name": "data",
+    "sandbox_id": "b71e04" * 10 + "b71e",
+    "container_id": "3f2a9c" * 10 + "3f2a",
+    "node": "worker-1",
+}
+_SHARED = ("driver", "outer_name", "node")  # the same for all pods of a story
+_SHORTEST = 4  # characters of a name that is replaced in the rest of a line
+_UUID = lazy_regex(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+_SPACE = uuid.UUID(int=0)
+
+
+class FixturePod:
+    """A pod of a story with its volume, sandbox and containers; `names` are their names by kind of ref."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        """Compute the names that are made of others, unless they are given."""
+        self.names = {**_derived(names), **names}
+
+    @classmethod
+    def named(cls, name: str, given: Mapping[str, str] = {}) -> FixturePod:
+        """Return the pod of that name; `given` overrides names."""
+        defaults = _FIRST if not name else {**_generated_names(name), **{kind: _FIRST[kind] for kind in _SHARED}}
+        return cls({**defaults, **given})
+
+    def rename_in(self, text: str, refs: Iterable[Ref]) -> str:
+        """Return the text with the names in `refs` replaced by those of this pod."""
+        swaps = dict(_swaps(refs, self.names))
+        if not swaps:
+            return text
+        longest = sorted(swaps, key=len, reverse=True)
+        found = lazy_regex("|".join(rf"(?<![\w-]){name}(?![\w-])" for name in map(_escaped, longest)))
+        return found.sub(lambda name: swaps[name[0]], text)
+
+
+def _escaped(name: str) -> str:
+    import re
+
+    return re.escape(name)
+
+
+def _swaps(refs: Iterable[Ref], names: Mapping[str, str]) -> Iterable[tuple[str, str]]:
+    for kind, old in refs:
+        new = names.get(kind, "")
+        if not new or new == old:
+            continue
+        yield old, new
+        if kind == "pod":
+            (space, name), (other_space, other_name) = old.split("/"), new.split("/")
+            pairs = ((space, other_space), (name, other_name), (f"{name}_{space}", f"{other_name}_{other_space}"))
+            yield from ((was, now) for was, now in pairs if len(was) >= _SHORTEST and was != now)
+
+
+def _generated_names(name: str) -> Mapping[str, str]:
+    uid = str(uuid.uuid5(_SPACE, name))
+    digest = hashlib.sha256(name.encode()).hexdigest()
+    return {
+        "pod": f"shop/{name}",
+        "pod_uid": uid,
+        "spec_name": f"pvc-{uuid.uuid5(_SPACE, uid)}",
+        "volume_handle": f"vol-{digest[:8]}",
+        "sandbox_id": digest,
+        "container_id": digest[::-1],
+    }
+
+
+def _derived(names: Mapping[str, str]) -> Mapping[str, str]:
+    driver, handle, uid, volume = (names[kind] for kind in ("driver", "volume_handle", "pod_uid", "spec_name"))
+    namespace, _, pod_name = names["pod"].rpartition("/")
+    return {
+        "namespace": namespace,
+        "pod_name": pod_name,
+        "unique_name": f"kubernetes.io/csi/{driver}^{handle}",
+        "target_path": f"{ROOT}/pods/{uid}/volumes/kubernetes.io~csi/{volume}/mount",
+        "staging_path": staging_path(ROOT, driver, handle),
+        "attachment": attachment_name(handle, driver, names["node"]),
+    }
+
+
+_FIELDS = {
+    "NodeStageVolume": ("volume_id", "staging_target_path"),
+    "NodeUnstageVolume": ("volume_id", "staging_target_path"),
+    "NodePublishVolume": ("volume_id", "staging_target_path", "target_path"),
+    "NodeUnpublishVolume": ("volume_id", "target_path"),
+    "NodeGetVolumeStats": ("volume_id", "volume_path"),
+    "NodeExpandVolume": ("volume_id", "volume_path"),
+    "ControllerPublishVolume": ("volume_id", "node_id"),
+    "ControllerUnpublishVolume": ("volume_id", "node_id"),
+    "DeleteVolume": ("volume_id",),
+    "ControllerExpandVolume": ("volume_id",),
+    "CreateVolume": ("name",),
+    "CreateSnapshot": ("name",),
+}
+_NAMED = {
+    "volume_id": "volume_handle",
+    "target_path": "target_path",
+    "volume_path": "target_path",
+    "staging_target_path": "staging_path",
+    "node_id": "node",
+    "name": "spec_name",
+}
+NAMELESS = kind_prefix("")  # the kind prefix of a failed call without a method
+_BY_THING = {NAMELESS: "", **{kind_prefix(method): method for method in METHODS.values()}}
+FAILURE = "rpc error: code = Internal desc = failed"
+
+
+def is_renderable(entry: Entry, names: Iterable[str] = ()) -> bool:
+    """Return whether an event is a call or result of a known method, and can have values of these names."""
+    prefix, _, outcome = entry.kind.rpartition(".")
+    return entry.is_call and prefix in _BY_THING and set(names) <= ({"error"} if outcome == "failed" else set())
+
+
+def render_call(
+    entry: Entry, values: Mapping[str, str], pod: FixturePod, time: int, *, is_requested: bool
+) -> list[str]:
+    """Return the lines of an event, with those of the request unless `is_requested`."""
+    prefix, _, outcome = entry.kind.rpartition(".")
+    if not is_renderable(entry, values):
+        problem = f"a call can only be given an error, and only one that failed, not {dict(values)}"
+        raise PatternError(entry.place, problem)
+    method = _BY_THING[prefix]
+    begins = f"{to_datetime(time):%m%d %H:%M:%S.%f}       1 server.go"
+    request = json.dumps(
+        {field: pod.names[_NAMED[field]] for field in sorted(_FIELDS.get(method, ()))}, separators=(",", ":")
+    )
+    service = "Controller" if "csi.controller" in entry.kind or "Node" not in method else "Node"
+    lines = [f"I{begins}:101] GRPC call: /csi.v1.{service}/{method}", f"I{begins}:105] GRPC request: {request}"]
+    lines = [] if (is_requested and outcome != "called") or not method else lines
+    if outcome == "succeeded":
+        lines.append(f"I{begins}:114] GRPC response: {{}}")
+    if outcome == "failed":
+        lines.append(f"E{begins}:112] GRPC error: {values.get('error', FAILURE)}")
+    return lines
+
 
 LISTED = '"Event listed"'  # what a table of events is turned into; no log has such a line
 OF_A_RULE = "line."

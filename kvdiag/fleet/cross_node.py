@@ -23,8 +23,7 @@ from kvdiag.history.correlate.identity import UnionFind
 from kvdiag.history.correlate.nodes import with_nodes
 from kvdiag.model.event import CONTROLLERS, Event, Ref, event_order
 from kvdiag.model.options import Options
-from kvdiag.model.provenance import NO_PROVENANCE
-from kvdiag.model.record import Origin
+from kvdiag.model.record import NO_PROVENANCE, Origin
 from kvdiag.model.report import Finding
 from kvdiag.model.timeline import Coverage, Gap, History, SeenVersion
 from kvdiag.model.values import Verdict

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, TextIO
 
-from kvdiag.fleet.overview import Overview, Row
-from kvdiag.fleet.tables import plain
+from kvdiag.fleet.overview import Overview, Row, plain
 from kvdiag.report.jsontext import write_json
 from kvdiag.safe.clean import clean, shortened
 

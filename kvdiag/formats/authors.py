@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from kvdiag.base.regex import lazy_regex
-from kvdiag.model.provenance import NO_PROVENANCE, Provenance
+from kvdiag.model.record import NO_PROVENANCE, Provenance
 
 HEADER = 300  # bytes of a line that may contain klog's header, with the carriers before it
 # Names in a journal of processes with several programs.

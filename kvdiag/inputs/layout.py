@@ -26,7 +26,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from kvdiag.model.provenance import NO_PROVENANCE, Provenance
+from kvdiag.model.record import NO_PROVENANCE, Provenance
 
 _LONGEST = 4096  # characters, PATH_MAX of Linux; an archive may contain longer names
 _NODE = r"(?P<node>[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?)"

@@ -19,7 +19,7 @@ from kvdiag.inputs.source import STDIN, unreadable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kvdiag.model.provenance import Provenance
+    from kvdiag.model.record import Provenance
 
 PATIENCE = 0.5  # seconds without a byte after which the format of a pipe is detected from what has arrived
 PAUSE = 0.5  # seconds between two looks at a file that does not grow

@@ -13,7 +13,7 @@ from kvdiag.inputs.files import open_file
 from kvdiag.inputs.gzipped import DamagedError
 from kvdiag.inputs.layout import provenance_of
 from kvdiag.inputs.readers import Reader, ReplayReader
-from kvdiag.model.provenance import Provenance
+from kvdiag.model.record import Provenance
 
 if TYPE_CHECKING:
     import io

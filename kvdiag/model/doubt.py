@@ -1,4 +1,4 @@
-"""Why a finding is only possible, as a value; `kvdiag.report.doubts` renders it as text."""
+"""Why a finding is only possible, as a value; `kvdiag.report.phrases` renders it as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A parsed log line, and its origin."""
+"""A log record, and where it comes from."""
 
 from __future__ import annotations
 
@@ -7,6 +7,23 @@ from datetime import datetime
 from typing import NamedTuple
 
 from kvdiag.model.values import EMPTY, Level
+
+
+class Provenance(NamedTuple):
+    """The origin of a file according to its path: inputs of one `group` are of one node.
+
+    `node` is the node's name in the layout; `container`, `pod` and `namespace` are those of a container's log. Empty
+    if the layout does not contain them.
+    """
+
+    group: str = ""
+    node: str = ""
+    container: str = ""
+    pod: str = ""
+    namespace: str = ""
+
+
+NO_PROVENANCE = Provenance()
 
 
 class Origin(NamedTuple):

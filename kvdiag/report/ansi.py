@@ -1,7 +1,8 @@
-"""ANSI colours and OSC 8 links for terminals. The few colours used are legible on light and dark backgrounds."""
+"""Text for terminals: colours and links, or ASCII where a terminal has neither."""
 
 from __future__ import annotations
 
+import codecs
 import os
 from collections.abc import Mapping
 from functools import cache
@@ -72,3 +73,23 @@ def without_links(text: str) -> str:
 def without_styles(text: str) -> str:
     """Return the text without colours and links."""
     return _ESCAPE.sub("", text)
+
+
+ERROR_HANDLER = "kvdiag.signs"
+"""The name of the codec error handler."""
+
+ASCII_FOR: Mapping[str, str] = dict(zip("▁▂▃▄▅▆▇█●━○·…×–—│◆→", ".:-=+*%#*-o-~x--|*>", strict=True))
+
+
+def _replace_unencodable(error: UnicodeError) -> tuple[str | bytes, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    found = error.object[error.start : error.end]
+    return "".join(ASCII_FOR.get(character) or _escaped(character) for character in found), error.end
+
+
+def _escaped(character: str) -> str:
+    return character.encode("ascii", "backslashreplace").decode("ascii")
+
+
+codecs.register_error(ERROR_HANDLER, _replace_unencodable)

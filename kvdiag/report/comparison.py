@@ -10,8 +10,8 @@ from kvdiag.base.clock import format_duration, to_datetime
 from kvdiag.model.comparison import ComparedFinding, Comparison, StepTaken
 from kvdiag.report import RenderOptions
 from kvdiag.report.ansi import file_uri, linked
-from kvdiag.report.cause_phrases import cause_phrase, explain_command
 from kvdiag.report.jsontext import json_text
+from kvdiag.report.phrases import cause_phrase, explain_command
 from kvdiag.safe.clean import clean
 
 OUTPUTS = ("text", "json")

@@ -7,7 +7,7 @@ from typing import Any, TextIO
 from kvdiag.model.error_groups import ErrorGroup, Errors
 from kvdiag.report import RenderOptions
 from kvdiag.report.jsontext import write_json
-from kvdiag.report.timestamps import rfc3339
+from kvdiag.report.phrases import rfc3339
 
 SCHEMA = "kvdiag.errors/1"
 OUTPUTS = ("text", "json", "yaml")

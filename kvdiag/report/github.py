@@ -13,8 +13,8 @@ from typing import TextIO
 
 from kvdiag.model.values import Severity
 from kvdiag.report import RenderOptions
-from kvdiag.report.addresses import in_checkout
 from kvdiag.report.markdown import write_bounded
+from kvdiag.report.phrases import in_checkout
 from kvdiag.report.report_text import FindingText, ReportText
 
 MOST = 10  # annotations of one level: GitHub shows no more per step

@@ -6,8 +6,8 @@ from typing import Any
 
 from kvdiag.model.report import Finding, Report
 from kvdiag.model.values import Severity, Verdict
-from kvdiag.report.addresses import in_checkout
 from kvdiag.report.fingerprint import fingerprint
+from kvdiag.report.phrases import in_checkout
 
 _SEVERITIES = {
     Severity.CRITICAL: "blocker",

@@ -16,8 +16,8 @@ from kvdiag.model.inventory import Inventory, InventoryRow
 from kvdiag.model.lifecycle import Phase
 from kvdiag.model.values import SubjectKind
 from kvdiag.report import RenderOptions
-from kvdiag.report.cause_phrases import explain_command
 from kvdiag.report.jsontext import write_json
+from kvdiag.report.phrases import explain_command
 from kvdiag.safe.clean import clean
 
 OUTPUTS = ("text", "wide", "json", "yaml", "csv", "name")

@@ -9,11 +9,9 @@ from kvdiag.base.versions import format_range, read_range
 from kvdiag.model.report import BugMatch, Evidence, Finding, Need, Reading, Report
 from kvdiag.model.rule import Fix
 from kvdiag.model.timeline import SeenVersion
-from kvdiag.report.doubts import format_doubt
 from kvdiag.report.errors_json import plain_errors
 from kvdiag.report.incidents import failures
-from kvdiag.report.safe_commands import safe_fix
-from kvdiag.report.timestamps import rfc3339
+from kvdiag.report.phrases import format_doubt, rfc3339, safe_fix
 
 SCHEMA = "kvdiag.report/1"
 Plain = dict[str, Any]

@@ -1,4 +1,4 @@
-"""Write JSON that is safe to print: secrets are redacted, control and bidirectional characters are escaped."""
+"""Values as JSON text, redacted and escaped, and the lines of `parse` and `events`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import json
 from collections.abc import Iterator
 from typing import Any, TextIO, TypeVar
 
+from kvdiag.base.clock import to_datetime
+from kvdiag.model.event import NAMELESS, Event
+from kvdiag.model.record import LogRecord
 from kvdiag.safe.clean import json_safe
 from kvdiag.safe.secrets import redacted, redacted_value
 
@@ -75,3 +78,38 @@ def _redacted(value: Any, key: str) -> Any:  # noqa: ANN401  # JSON's own types
     if isinstance(value, dict):
         return {redacted(name): _redacted(part, name) for name, part in value.items()}
     return [_redacted(part, key) for part in value] if isinstance(value, list | tuple) else value
+
+
+def record_line(record: LogRecord) -> dict[str, Any]:
+    """Return a log record as a JSON object."""
+    return {
+        "source": record.origin.source,
+        "line": record.origin.line,
+        "time": None if record.time is None else record.time.isoformat(timespec="microseconds").replace("+00:00", "Z"),
+        "component": record.component,
+        "level": str(record.level),
+        "caller": record.caller,
+        "message": record.message,
+        "fields": dict(record.fields),
+        "node": record.node,
+        "truncated": record.truncated,
+    }
+
+
+def event_line(event: Event) -> dict[str, Any]:
+    """Return an event as a JSON object; `count` and `ends` only if repeats were folded."""
+    fields: dict[str, Any] = {
+        "kind": event.kind,
+        "time": _time(event.time),
+        "component": event.component,
+        "node": "" if event.node.startswith(NAMELESS) else event.node,
+        "refs": [{"kind": ref.kind, "value": ref.value} for ref in event.refs],
+        "attrs": dict(event.attrs),
+        "source": event.origin.source,
+        "line": event.origin.line,
+    }
+    return fields | ({"count": event.count, "ends": _time(event.ends)} if event.count > 1 else {})
+
+
+def _time(stamp: int) -> str:
+    return to_datetime(stamp).isoformat(timespec="microseconds").replace("+00:00", "Z")

@@ -8,7 +8,7 @@ from typing import TextIO
 from kvdiag.base.clock import to_datetime
 from kvdiag.base.regex import lazy_regex
 from kvdiag.report import RenderOptions
-from kvdiag.report.cause_phrases import explain_command
+from kvdiag.report.phrases import explain_command
 from kvdiag.report.plain_text import evidence_lines
 from kvdiag.report.report_text import FindingText, ReportText, StepText
 from kvdiag.report.short import named, short_ids

@@ -1,23 +1,68 @@
-"""Phrases shared by the terminal report and the HTML page: subject, time span, inputs, messages without headers."""
+"""Phrases that several outputs share: times, places, doubts, causes, commands, counts."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from urllib.parse import quote
 
-from kvdiag.base.clock import SECOND, format_duration, to_datetime
+from kvdiag.base.clock import CLOCKS_DIFFER, SECOND, format_duration, to_datetime
 from kvdiag.base.regex import lazy_regex
 from kvdiag.base.versions import format_range, read_range
 from kvdiag.formats.bodies.eventtable import FORMATS
 from kvdiag.formats.bodies.registry import read_body
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.history.views.causes import causes
+from kvdiag.model.doubt import Doubt, DoubtReason
 from kvdiag.model.record import Body
 from kvdiag.model.report import Evidence, Finding, Reading, Report
+from kvdiag.model.rule import Fix
 from kvdiag.model.timeline import SeenVersion
 from kvdiag.model.values import State, SubjectKind
 from kvdiag.report.incidents import failures, notes
+from kvdiag.safe.clean import clean
+
+
+def rfc3339(stamp: int | None) -> str | None:
+    """Return microseconds UTC as `2026-11-20T20:39:21.779765Z`; None stays None."""
+    return None if stamp is None else to_datetime(stamp).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def in_checkout(source: str) -> str:
+    """Return the path relative to the current folder if the log lies below it; else the path that the user gave."""
+    path = Path(source)
+    if not path.is_absolute():
+        return source
+    folder = Path.cwd()
+    return str(path.relative_to(folder)) if path.is_relative_to(folder) else source
+
+
+def uri(source: str) -> str:
+    """Return a relative URI reference for a log below the current folder, else `file:///…`."""
+    path = in_checkout(source)
+    return f"file://{quote(path)}" if path.startswith("/") else quote(path)
+
+
+def cause_phrase(cause: Finding, *, is_listed: bool = False) -> str:
+    """Return `because of csi-nodeunpublish-state-lost on volume pvc-1: The driver …`; only the name if `is_listed`."""
+    where = f" on {cause.subject.kind} {cause.subject.name}: {cause.says}"
+    return f"because of {cause.rule.name}{'' if is_listed else where}"
+
+
+def explain_command(rule: str) -> str:
+    """Return the command that explains a rule."""
+    return f"kvdiag explain {rule}"
+
+
+WITHHELD = "command left out: a name in it looks like a secret"
+
+
+def safe_fix(fix: Fix, *, redact: bool) -> Fix:
+    """Return the step with its command, or with the reason why the command is withheld."""
+    return fix if clean(fix.run, redact=redact) == fix.run else fix._replace(run="", withheld=WITHHELD)
+
 
 GUESSED = lazy_regex(
     r"the file's date|assumed from today|without a time"
@@ -201,3 +246,35 @@ def verdict(report: Report) -> str:
         return f"no failure found{more}" if is_read else "no log lines recognized"
     worst = max(incident[0].severity for incident in found)
     return f"{_count_noun(len(found), 'failure')} found, worst: {worst.label}{more}"
+
+
+SENTENCES: Mapping[DoubtReason, str] = {
+    DoubtReason.NO_LOG: "no {component} log covers {at}",
+    DoubtReason.VERBOSITY: "needs -v={verbosity}: the {component} log has no line above -v={seen}",
+    DoubtReason.BEGINS_LATE: "the {component} log begins at {at}, after {until}",
+    DoubtReason.ENDS_SOON: "the {component} log ends {took} after {at}",
+    DoubtReason.ENDS_EARLY: "the {component} log ends at {at}, before {until}",
+    DoubtReason.UNTIMED: "the lines of the {component} log have no time: what came before and after them is unknown",
+    DoubtReason.GAP: "{text} at {at}",
+    DoubtReason.CLOCKS: "{text} are {took} apart, on two machines whose clocks may be off by "
+    + format_duration(CLOCKS_DIFFER),
+    DoubtReason.DISAGREE: "{text} tell the same act {took} apart: the clock of one of these logs is wrong or jumped",
+    DoubtReason.PAIRING: "{text} may answer another RPC: several were in flight",
+    DoubtReason.SILENCE: "{text} is not repeated after {at}, although a retry was due in {took} and the log goes on",
+    DoubtReason.PROOF: "{text}",
+    DoubtReason.UNSAID: "{text} does not show the {needed}",
+    DoubtReason.EARLIER: "the tries before {text} are not in these logs; they may have failed for another reason",
+    DoubtReason.AUTHOR: "only {text} shows it, the output of a container, and nothing proves which program runs in it",
+    DoubtReason.VERSION: "{text} version not found in these logs; this rule applies to {needed} "
+    "(set it with --component {text}=…)",
+}
+
+
+def format_doubt(doubt: Doubt) -> str:
+    """Return the sentence for a doubt. The caller must escape and redact it."""
+    values = doubt._asdict() | {"at": _when(doubt.at), "until": _when(doubt.until), "took": format_duration(doubt.took)}
+    return SENTENCES[doubt.reason].format_map(values)
+
+
+def _when(stamp: int) -> str:
+    return to_datetime(stamp).strftime("%Y-%m-%d %H:%M:%S")

@@ -15,7 +15,6 @@ from kvdiag.model.error_groups import Histogram
 from kvdiag.model.report import Finding, Need, Report
 from kvdiag.model.rule import Fix
 from kvdiag.model.values import Severity, State, Verdict
-from kvdiag.report.doubts import format_doubt
 from kvdiag.report.incidents import (
     Incident,
     and_more,
@@ -30,6 +29,7 @@ from kvdiag.report.line_text import ErrorsText, LineText, line_text
 from kvdiag.report.phrases import (
     common_folder,
     count_sentence,
+    format_doubt,
     format_span,
     input_lines,
     input_summary,

@@ -14,11 +14,8 @@ from typing import Any
 from kvdiag.model.report import Evidence, Finding, Report
 from kvdiag.model.rule import Rule
 from kvdiag.model.values import Severity, Verdict
-from kvdiag.report.addresses import uri
-from kvdiag.report.cause_phrases import explain_command
-from kvdiag.report.doubts import format_doubt
 from kvdiag.report.fingerprint import fingerprint
-from kvdiag.report.safe_commands import safe_fix
+from kvdiag.report.phrases import explain_command, format_doubt, safe_fix, uri
 from kvdiag.report.timeline.row_texts import event_label
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"

@@ -8,11 +8,10 @@ from typing import TextIO
 from kvdiag.base.regex import lazy_regex
 from kvdiag.model.values import Severity
 from kvdiag.report import RenderOptions
-from kvdiag.report.cause_phrases import explain_command
 from kvdiag.report.errors import draw_errors
 from kvdiag.report.line_text import LineText
 from kvdiag.report.overview import MOST_ROWS, draw_overview
-from kvdiag.report.phrases import clock
+from kvdiag.report.phrases import clock, explain_command
 from kvdiag.report.report_text import FindingText, ReportText, StepText
 from kvdiag.report.screen import BADGES, Piece, Screen, cut
 from kvdiag.report.short import is_named, named, short_ids

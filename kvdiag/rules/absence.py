@@ -1,18 +1,120 @@
-"""Prove the absence of events: find the reasons why an event may have been missed in a time window.
-
-A missing event proves something only if its component was logging during the whole window, at the verbosity that prints
-the event. Every reason to think otherwise is a doubt.
-"""
+"""Whether the absence of an event means anything: logs that fall silent, polls that end, containers that run again."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from signal import Signals
 from typing import NamedTuple
 
-from kvdiag.base.clock import SECOND
+from kvdiag.base.clock import MINUTE, SECOND, format_duration, parse_duration
 from kvdiag.model.doubt import Doubt, DoubtReason
+from kvdiag.model.event import Event
 from kvdiag.model.timeline import Coverage, History
 from kvdiag.model.vocabulary import Entry
+from kvdiag.rules.chain_steps import count_occurrences
+
+FINISHED = "container.finished"
+RELIST = SECOND
+"""kubelet polls the runtime once a second, so its lines cannot measure a shorter run."""
+FROM_SIGNALS = 128
+"""A program that a signal ended has this exit code plus the number of the signal."""
+
+
+def run_values(events: Iterable[Event]) -> Mapping[str, str]:
+    """Return the `signal` and the `duration` of the last container that ended, as far as these events show them."""
+    started: dict[str, int] = {}
+    values: dict[str, str] = {}
+    for event in events:
+        container = event.ref("container_id") or event.attrs.get("data", "")
+        if event.kind != FINISHED:
+            started[container] = event.time
+            continue
+        values = {"signal": signal_of(event.attrs.get("exit_code", ""))}
+        if container in started:
+            ran = event.time - started[container]
+            values["duration"] = format_duration(ran) if ran > RELIST else "1s or less"
+    return values
+
+
+def signal_of(exit_code: str) -> str:
+    """Return the name of the signal that an exit code means; empty if none."""
+    number = int(exit_code) - FROM_SIGNALS if exit_code.isdigit() and len(exit_code) < 4 else 0
+    return Signals(number).name if number in set(Signals) else ""
+
+
+def cut_polls(events: Sequence[Event]) -> list[tuple[Event, Event]]:
+    """Return each event or piece of one in order, paired with the original event; empty if there are no polls."""
+    for event in events:
+        if event.count > 1:
+            break
+    else:
+        return []
+    times = [event.time for event in events]
+    pairs: list[tuple[Event, Event]] = []
+    for event in events:
+        if event.count > 1:
+            pairs.extend((piece, event) for piece in pieces(event, events, times))
+        else:
+            pairs.append((event, event))
+    return sorted(pairs, key=lambda pair: (pair[0].time, pair[0].origin))
+
+
+def pieces(poll: Event, events: Sequence[Event], times: Sequence[int]) -> Iterator[Event]:
+    """Yield the pieces of one poll between events of other kinds; `times` are the times of `events`."""
+    for cut in _moments(poll, events, times):
+        lasted, repeats = poll.ends - poll.time, poll.count - 1
+        before = 1 + (cut - poll.time) * repeats // lasted if cut > poll.time else 0
+        if 0 < before < poll.count:
+            until = min(poll.time + (before - 1) * lasted // repeats, cut - 1)
+            restart = max(poll.time + before * lasted // repeats, cut + 1)
+            yield poll._replace(ends=until, count=before)
+            poll = poll._replace(time=restart, count=poll.count - before)
+    yield poll
+
+
+def _moments(poll: Event, events: Sequence[Event], times: Sequence[int]) -> Iterator[int]:
+    """Return when other events happened during the poll."""
+    first, last = bisect_right(times, poll.time), bisect_left(times, poll.ends)
+    return (event.time for event in events[first:last] if event.kind != poll.kind)
+
+
+SLACK = 30 * SECOND  # a busy node may log this much later
+MIN_REPEATS = 2  # occurrences that show that a line repeats
+POLLED = MINUTE  # longest interval of polls; real ones are shorter
+WAITS = "backoff"  # attribute with kubelet's wait before the next try
+
+
+def silence_doubts(events: Sequence[Event], *, is_poll: bool, coverages: Sequence[Coverage]) -> Iterator[Doubt]:
+    """Yield a doubt if the next line after these (in order of time) was due and is not in the log."""
+    events = [event for event in events if event.kind == events[-1].kind and event.component == events[-1].component]
+    if count_occurrences(events) < MIN_REPEATS:
+        return
+    last = events[-1]
+    waits = POLLED if is_poll else parse_duration(last.attrs.get(WAITS, ""))
+    if waits is None:
+        return
+    due = last.ends + waits + (_longest_gap(events) if is_poll else _longest_call(events)) + SLACK
+    if any(coverage.ends > due for coverage in coverages if _is_of(coverage, last)):
+        yield Doubt(DoubtReason.SILENCE, at=last.ends, took=waits, text=str(last.origin))
+
+
+def _longest_call(failures: Sequence[Event]) -> int:
+    """Return how long a failed try took, estimated from the times of the lines."""
+    took = [
+        then.time - event.ends - (parse_duration(event.attrs.get(WAITS, "")) or 0) for event, then in pairwise(failures)
+    ]
+    return max((0, *took))
+
+
+def _longest_gap(polls: Sequence[Event]) -> int:
+    return max((then.time - event.ends for event, then in pairwise(polls)), default=0)
+
+
+def _is_of(coverage: Coverage, event: Event) -> bool:
+    return coverage.component == event.component and (not coverage.node or coverage.node == event.node)
+
 
 SETTLE = 30 * SECOND  # a log that ends sooner after the trigger cannot prove an absence
 

@@ -16,8 +16,8 @@ from kvdiag.model.report import Evidence, FindingTexts
 from kvdiag.model.rule import Rule
 from kvdiag.model.timeline import Entity, History
 from kvdiag.model.values import State, SubjectKind
+from kvdiag.rules.absence import run_values
 from kvdiag.rules.bugs import known_bugs
-from kvdiag.rules.container_runs import run_values
 from kvdiag.rules.distribution import Dialect
 from kvdiag.rules.ending import End
 from kvdiag.rules.fill import GENERIC_NAMES, fixes, heading, sentence, slot_values

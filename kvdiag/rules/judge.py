@@ -18,12 +18,10 @@ from kvdiag.model.event import Event, event_order
 from kvdiag.model.rule import Absent, All, AnyOf, Chain, ChainStep, Condition, Not, Rule
 from kvdiag.model.timeline import History
 from kvdiag.model.vocabulary import Entry
-from kvdiag.rules.absence import Window, doubts
+from kvdiag.rules.absence import Window, cut_polls, doubts, silence_doubts
 from kvdiag.rules.chain_steps import can_use_backoff, count_occurrences, match_step, needs_backoff
 from kvdiag.rules.event_order import order_is_possible
 from kvdiag.rules.grammar import names_in
-from kvdiag.rules.log_silence import silence_doubts
-from kvdiag.rules.polls import cut_polls
 from kvdiag.rules.selection import EventPosition, Selected, asks_for_text, by_kind, missing_value_doubts
 from kvdiag.rules.stretches import end_names, ends_fault, is_spoiled, try_names
 

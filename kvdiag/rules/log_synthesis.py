@@ -11,13 +11,19 @@ from typing import NamedTuple
 from kvdiag.base.clock import DAY, format_duration
 from kvdiag.base.errors import PatternError
 from kvdiag.base.versions import Range, intersection, read_range
-from kvdiag.events.fixture_pod import FixturePod
 from kvdiag.events.names import PLACEHOLDERS
-from kvdiag.events.rendering import Spelling, Spellings, can_render, idle_line, render
-from kvdiag.events.rpc_fixtures import is_renderable, render_call
+from kvdiag.events.rendering import (
+    FixturePod,
+    Spelling,
+    Spellings,
+    can_render,
+    idle_line,
+    is_renderable,
+    render,
+    render_call,
+)
 from kvdiag.events.vocabulary import make_vocabulary
-from kvdiag.model.rule import Rule, RuleTest
-from kvdiag.model.story import StoryLine, backoff
+from kvdiag.model.rule import Rule, RuleTest, StoryLine, backoff
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.story import LADDER, Story
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from kvdiag.base.clock import HOUR, MINUTE, SECOND, parse_duration
 from kvdiag.base.regex import lazy_regex
 from kvdiag.base.yamlread import Node
-from kvdiag.model.story import StoryLine
+from kvdiag.model.rule import StoryLine
 
 LADDER = 0
 MOST_EVENTS = 1000  # events of one line of a story

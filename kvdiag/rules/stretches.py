@@ -14,9 +14,9 @@ from kvdiag.base.identity_cache import cached_by_identity
 from kvdiag.base.regex import lazy_regex
 from kvdiag.model.event import Event, event_order
 from kvdiag.model.rule import All, AnyOf, Chain, Condition, Rule
+from kvdiag.rules.absence import pieces
 from kvdiag.rules.chain_steps import count_occurrences
 from kvdiag.rules.grammar import positive_names
-from kvdiag.rules.polls import pieces
 from kvdiag.rules.selection import selects
 
 OBJECTS = (

@@ -8,7 +8,7 @@ import pytest
 
 from kvdiag.analysis.case import Case
 from kvdiag.analysis.parse import records
-from kvdiag.report.json_lines import event_line, record_line
+from kvdiag.report.jsontext import event_line, record_line
 
 JOURNAL = """\
 -- Logs begin at Fri 2022-03-04 06:20:01 UTC, end at Sat 2022-03-05 06:20:01 UTC. --

@@ -8,9 +8,16 @@ from functools import cache
 import pytest
 
 from kvdiag.base.errors import PatternError
-from kvdiag.events.fixture_pod import FixturePod
-from kvdiag.events.rendering import LISTED, Spellings, can_render, idle_line, render
-from kvdiag.events.rpc_fixtures import is_renderable, render_call
+from kvdiag.events.rendering import (
+    LISTED,
+    FixturePod,
+    Spellings,
+    can_render,
+    idle_line,
+    is_renderable,
+    render,
+    render_call,
+)
 from kvdiag.events.template import compile_wording
 from kvdiag.events.vocabulary import make_vocabulary
 from kvdiag.model.vocabulary import CRASH, Entry, Wording

@@ -3,7 +3,7 @@
 import pytest
 
 from kvdiag.formats.authors import Attribution, Byline, author, byline, program_in_name
-from kvdiag.model.provenance import Provenance
+from kvdiag.model.record import Provenance
 
 SERVER = b'I1120 20:39:21.779765     902 server.go:565] "external host was not specified"'
 FAILED = b'E1120 20:39:21.779765     902 run.go:74] "command failed" err="x"'

@@ -19,8 +19,8 @@ from kvdiag.model.record import Origin
 from kvdiag.model.report import Finding, Report
 from kvdiag.model.values import Severity, Verdict
 from kvdiag.report import REPORTS, RenderOptions
-from kvdiag.report.addresses import in_checkout, uri
 from kvdiag.report.outputs import write_report
+from kvdiag.report.phrases import in_checkout, uri
 
 LOST = "sample-logs/hostpath-driver-lost-state"
 UID = "1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01"

@@ -16,7 +16,7 @@ from kvdiag.model.options import Options
 from kvdiag.model.record import Origin
 from kvdiag.model.report import Report
 from kvdiag.model.values import Severity
-from kvdiag.report import RenderOptions, ascii_fallback
+from kvdiag.report import RenderOptions, ansi
 from kvdiag.report.ansi import file_uri, without_styles
 from kvdiag.report.outputs import write_report
 from kvdiag.report.report_text import ReportText
@@ -73,11 +73,11 @@ def test_no_line_is_longer_than_the_terminal(width):
 def test_without_unicode(golden):
     """A terminal that knows only ASCII gets signs that it can show, and the columns stay."""
     text = shown(width=80)
-    plain = text.encode("ascii", ascii_fallback.ERROR_HANDLER).decode("ascii")
+    plain = text.encode("ascii", ansi.ERROR_HANDLER).decode("ascii")
     golden("terminal-80-ascii.txt", plain.partition("Not explained")[2])
     assert [len(line) for line in plain.splitlines()] == [len(line) for line in text.splitlines()]
     assert "\\u" not in plain
-    assert "é→".encode("ascii", ascii_fallback.ERROR_HANDLER) == b"\\xe9>"
+    assert "é→".encode("ascii", ansi.ERROR_HANDLER) == b"\\xe9>"
 
 
 def test_a_link_is_of_a_file_that_is_there(tmp_path, monkeypatch):

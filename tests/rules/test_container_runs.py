@@ -7,7 +7,7 @@ import pytest
 from kvdiag.base.clock import SECOND
 from kvdiag.model.event import Event, Ref
 from kvdiag.model.record import Origin
-from kvdiag.rules.container_runs import run_values, signal_of
+from kvdiag.rules.absence import run_values, signal_of
 
 ID = "24bee860a677b045e22fb764067cee0dbddeaeb2ac68ccd229b26418d24cf2e6"
 

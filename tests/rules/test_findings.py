@@ -16,7 +16,7 @@ from kvdiag.model.rule import Fix, Healing, Rule, Selector
 from kvdiag.model.timeline import Coverage, Entity, History, SeenVersion, Timeline
 from kvdiag.model.values import Role, Severity, SubjectKind, Verdict
 from kvdiag.model.vocabulary import Entry
-from kvdiag.report.doubts import format_doubt
+from kvdiag.report.phrases import format_doubt
 from kvdiag.rules.findings import find
 from kvdiag.rules.grammar import read_condition
 

@@ -8,8 +8,8 @@ from kvdiag.base.clock import MINUTE, SECOND
 from kvdiag.model.event import Event
 from kvdiag.model.record import Origin
 from kvdiag.model.timeline import Coverage
-from kvdiag.report.doubts import format_doubt
-from kvdiag.rules.log_silence import silence_doubts
+from kvdiag.report.phrases import format_doubt
+from kvdiag.rules.absence import silence_doubts
 
 NOON = 1_720_008_000_000_000
 

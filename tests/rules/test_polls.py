@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from kvdiag.base.clock import SECOND
 from kvdiag.model.event import Event
 from kvdiag.model.record import Origin
-from kvdiag.rules.polls import cut_polls
+from kvdiag.rules.absence import cut_polls
 
 
 def event(kind, second, *, count=1, lasts=0):

@@ -7,7 +7,7 @@ import pytest
 from kvdiag.base.clock import MINUTE, SECOND, from_datetime, to_datetime
 from kvdiag.model.timeline import Coverage, Gap, History
 from kvdiag.model.vocabulary import Entry
-from kvdiag.report.doubts import format_doubt
+from kvdiag.report.phrases import format_doubt
 from kvdiag.rules.absence import Window, doubts
 
 NOON = from_datetime(to_datetime(0).replace(year=2024, month=7, day=3, hour=12))

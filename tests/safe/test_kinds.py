@@ -12,8 +12,7 @@ import pytest
 from kvdiag.agents.tools import McpTools
 from kvdiag.analysis.analyze import analyze_case
 from kvdiag.analysis.case import Case
-from kvdiag.analysis.multiline_secrets import Redactor
-from kvdiag.analysis.redact import RedactionCounts, redacted_bytes
+from kvdiag.analysis.redact import RedactionCounts, Redactor, redacted_bytes
 from kvdiag.fleet.rows import rows
 from kvdiag.fleet.values import Bundle
 from kvdiag.inputs.readers import ReplayReader

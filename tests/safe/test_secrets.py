@@ -9,14 +9,12 @@ from itertools import product
 
 import pytest
 
-from kvdiag.analysis.multiline_secrets import redacted_records
 from kvdiag.analysis.parse import records
-from kvdiag.analysis.redact import RedactionCounts, redacted_bytes
+from kvdiag.analysis.redact import RedactionCounts, redacted_bytes, redacted_records
 from kvdiag.inputs.paths import sources
 from kvdiag.inputs.scan.blocks import Block
 from kvdiag.model.options import Options
-from kvdiag.report.json_lines import record_line
-from kvdiag.report.jsontext import json_text
+from kvdiag.report.jsontext import json_text, record_line
 from kvdiag.safe.forms.pem import without_keys
 from kvdiag.safe.secrets import REDACTED, redacted, redacted_value
 

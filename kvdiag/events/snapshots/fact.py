@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kvdiag.base.errors import PatternError
 from kvdiag.base.regex import lazy_regex
 from kvdiag.model.event import Ref
-from kvdiag.model.provenance import NO_PROVENANCE, Provenance
+from kvdiag.model.record import NO_PROVENANCE, Provenance
 
 if TYPE_CHECKING:
     from kvdiag.base.yamlread import Node

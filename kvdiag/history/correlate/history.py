@@ -16,14 +16,20 @@ from kvdiag.formats.bodies.registry import read_body
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.history.correlate.clocks import SourceClock
 from kvdiag.history.correlate.coverage import STARTING, SourceCoverage, coverages
-from kvdiag.history.correlate.dedupe import join_polls, without_copies, without_records
-from kvdiag.history.correlate.disagreements import disagreements
 from kvdiag.history.correlate.entities import describe
-from kvdiag.history.correlate.event_filter import EVERYTHING, STARTS, Scope, filter_events
+from kvdiag.history.correlate.event_filter import (
+    EVERYTHING,
+    STARTS,
+    Scope,
+    filter_events,
+    join_polls,
+    without_copies,
+    without_records,
+)
 from kvdiag.history.correlate.handover import handovers
 from kvdiag.history.correlate.identity import Identities
 from kvdiag.history.correlate.nodes import with_nodes
-from kvdiag.history.correlate.skew import skews
+from kvdiag.history.correlate.skew import disagreements, skews
 from kvdiag.history.correlate.snapshots import snapshot_events
 from kvdiag.history.correlate.versions import inferred, printed
 from kvdiag.history.ingest.log_events import LogEvents

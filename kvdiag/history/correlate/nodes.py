@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from kvdiag.base.clock import MINUTE, SECOND
 from kvdiag.events.names import attachment_name
 from kvdiag.model.event import CONTROLLER_CALLS, NAMELESS, Event, Ref
-from kvdiag.model.provenance import Provenance
+from kvdiag.model.record import Provenance
 
 _OF_ONE_NODE = frozenset({"pod_uid", "sandbox_id", "container_id"})
 _ATTACHED = frozenset({"volume.attach.started", "csi.controllerpublish.succeeded"})

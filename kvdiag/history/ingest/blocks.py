@@ -16,7 +16,7 @@ from kvdiag.inputs.readers import BorrowedReader, ByteSource
 from kvdiag.inputs.repair import TextRepair, Transcoded
 from kvdiag.inputs.scan.blocks import Block, blocks
 from kvdiag.inputs.scan.partial_lines import join_parts
-from kvdiag.model.provenance import Provenance
+from kvdiag.model.record import Provenance
 from kvdiag.safe.forms.pem import without_keys
 
 

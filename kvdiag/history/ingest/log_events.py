@@ -10,7 +10,7 @@ from functools import cached_property
 from kvdiag.events.raw_events import UNKNOWN_PROCESS, RawEvent
 from kvdiag.events.timestamp_reader import Process
 from kvdiag.formats.authors import DRIVER, SIDECARS, Attribution, byline, program_in_name
-from kvdiag.model.provenance import NO_PROVENANCE, Provenance
+from kvdiag.model.record import NO_PROVENANCE, Provenance
 
 # Kinds of refs that several logs have for one subject at about the same time, and that exist on one node only.
 SHARED = frozenset({"sandbox_id", "container_id", "target_path", "attachment"})

@@ -32,7 +32,7 @@ from kvdiag.inputs.scan.blocks import Block
 from kvdiag.inputs.scan.damage import Damage, damaged
 from kvdiag.inputs.scan.protocol import Scanner
 from kvdiag.inputs.scan.sections import classify_section, sections
-from kvdiag.model.provenance import NO_PROVENANCE, Provenance
+from kvdiag.model.record import NO_PROVENANCE, Provenance
 
 if TYPE_CHECKING:
     from kvdiag.events.snapshots.fact import SnapshotFact
@@ -309,7 +309,7 @@ def _calls(rpc_lines: Sequence[RpcLine], vocabulary: Vocabulary) -> Iterable[Raw
     """Return the events of a log's calls, if there are any."""
     if not rpc_lines:
         return ()
-    from kvdiag.events.rpc_calls import calls
+    from kvdiag.events.rpc_reader import calls
 
     return calls(rpc_lines, vocabulary)
 

@@ -13,11 +13,10 @@ from dataclasses import replace
 from itertools import takewhile
 
 from kvdiag.base.clock import MINUTE, SECOND
-from kvdiag.history.lifecycles import pod
 from kvdiag.history.lifecycles.choose import STATIC, is_static, pod_machine, volume_machine
 from kvdiag.history.lifecycles.load import lifecycles
 from kvdiag.history.lifecycles.machine import NONE, Machine
-from kvdiag.history.lifecycles.refine import DRIVER, refined
+from kvdiag.history.lifecycles.refine import DRIVER, refined, silence_limit
 from kvdiag.history.lifecycles.replay import UNMOVED, replay
 from kvdiag.model.event import NAMELESS, Event
 from kvdiag.model.lifecycle import Lifecycle, Transition
@@ -119,7 +118,7 @@ class LifecycleBuilder:
 
     def _is_quiet(self, node: str, failure: Event) -> bool:
         """Whether a kubelet that would tell of a failure again speaks on and does not."""
-        silence = pod.silence(failure)
+        silence = silence_limit(failure)
         log_end = max((coverage.ends for coverage in self._coverages("kubelet", node)), default=0)
         return silence is not None and log_end - failure.ends > silence
 

@@ -1,8 +1,4 @@
-"""Kinds of events, refined by a detail where that decides which step of a machine they are.
-
-What started is told from the rest of the life: a sandbox or a container, and an init container or one that makes the
-pod run. `ContainerStarted` names an id only, so does containerd's `StartContainer for`.
-"""
+"""Refine the steps of pods and their containers by what their events say beyond their kinds."""
 
 from __future__ import annotations
 
@@ -10,12 +6,103 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
-from kvdiag.base.clock import SECOND
-from kvdiag.history.lifecycles import pod
-from kvdiag.history.lifecycles.containers import Containers
-from kvdiag.history.lifecycles.machine import Machine
+from kvdiag.base.clock import MINUTE, SECOND, parse_duration
+from kvdiag.base.regex import lazy_regex
+from kvdiag.history.lifecycles.load import lifecycles
+from kvdiag.history.lifecycles.machine import NONE, Machine
 from kvdiag.model.event import Event
 from kvdiag.model.timeline import Coverage
+from kvdiag.model.values import SubjectKind
+
+# How long after a failure that lasts the kubelet tells of it again: in back-off its next look at the pod is 10 to 15
+# seconds later, or when the back-off ends, but no more than 90; a call to the runtime or a mount may take 4 minutes.
+_PATIENCE, _LONGEST, _SLACK = 15 * SECOND, 90 * SECOND, 5 * SECOND
+_CALL = 5 * MINUTE
+_BACKED_OFF = lazy_regex(r"[Bb]ack-off (\d[\dhms.]*) restarting")
+
+
+def failed_at(error: str) -> str:
+    """What an attempt to sync a pod failed at: `backoff`, `start`, `sandbox` or `kill`; empty for anything else."""
+    known = lifecycles().definition(SubjectKind.POD).errors.items() if error else ()
+    return next((detail for detail, texts in known if any(text in error for text in texts)), "")
+
+
+def silence_limit(event: Event) -> int | None:
+    """After how long a silence of the kubelet a failure is over; None for what is not told again while it lasts."""
+    if event.kind not in lifecycles().kinds(SubjectKind.POD, "lasts"):
+        return None
+    error = event.attrs.get("error", "")
+    backs_off = event.kind in lifecycles().kinds(SubjectKind.POD, "backs-off")
+    if not backs_off and failed_at(error) != "backoff":
+        return _CALL
+    backoff_match = _BACKED_OFF.search(error)
+    waits = parse_duration(event.attrs.get("backoff", "") or (backoff_match[1] if backoff_match else "")) or _LONGEST
+    return max(_PATIENCE, min(waits * 3 // 2, _LONGEST)) + _SLACK
+
+
+LAST, GONE, SEEN = "last", "gone", "seen"  # details: no container runs; nor the sandbox; told after its end
+
+
+class Containers:
+    """The containers of one pod, as its events are gone through in order of time."""
+
+    def __init__(self, machine: Machine, sandboxes: AbstractSet[str]) -> None:
+        """`machine` tells what each kind does; `sandboxes` are the ids of all sandboxes of the history."""
+        self._steps = machine.steps
+        self._sandboxes = sandboxes
+        self._sandbox = ""  # the sandbox made last; empty where no line named it
+        self._is_whole = False  # whether that was made before our eyes, so that all its containers are known
+        self._running: set[str] = set()
+        self._over: set[str] = set()
+
+    def refined(self, kind: str, event: Event) -> str:
+        """The kind, with what the event means to the pod where that is more than the kind says."""
+        flags = self._steps[kind].flags if kind in self._steps else NONE
+        if "makes-sandbox" in flags:
+            self._start_sandbox(event.ref("sandbox_id"))
+        elif "starts-container" in flags:
+            return self._start(kind, _id(event))
+        elif "ends-sandbox" in flags or ("ends-container" in flags and self._is_sandbox(_id(event))):
+            return self._end_sandbox(kind, event.ref("sandbox_id") or _id(event))
+        elif "ends-container" in flags:
+            return self._end(kind, _id(event))
+        return kind
+
+    def _is_sandbox(self, one: str) -> bool:
+        return bool(one) and (one in self._sandboxes or one == self._sandbox)
+
+    def _start_sandbox(self, sandbox: str) -> None:
+        if not sandbox or sandbox != self._sandbox:
+            self._running.clear()
+            self._is_whole = True
+        self._sandbox = sandbox or self._sandbox
+
+    def _start(self, kind: str, one: str) -> str:
+        if one in self._over:
+            return f"{kind}:{SEEN}"
+        self._running.add(one)
+        return kind
+
+    def _end(self, kind: str, one: str) -> str:
+        was_running = one in self._running
+        self._running.discard(one)
+        self._over.add(one)
+        return f"{kind}:{LAST}" if was_running and self._is_whole and not self._running else kind
+
+    def _end_sandbox(self, kind: str, sandbox: str) -> str:
+        """An older sandbox that is removed later says nothing."""
+        if self._sandbox and sandbox and sandbox != self._sandbox:
+            return kind
+        self._over |= self._running
+        self._running.clear()
+        return f"{kind}:{GONE}"
+
+
+def _id(event: Event) -> str:
+    """The id of a container, without `containerd://`; of the PLEG's events that of container or sandbox."""
+    named = event.ref("container_id").rpartition("/")[2]
+    return named or event.attrs.get("data", "") or event.ref("sandbox_id")
+
 
 CUT_NEAR = 5_000  # microseconds: a log that begins this close to a staging may have lost the line that it was skipped
 STARTING = 10 * SECOND  # a driver and its sidecars tell of their start within this time
@@ -46,7 +133,7 @@ def _detailed(
             case "cri.container.started" if machine.name.startswith("pod/"):
                 is_init = starts.is_init(event.ref("container_id"), event.time)
                 yield f"cri.container.started{':init' if is_init else ''}", event
-            case "pod.sync.failed" if at := pod.failed_at(event.attrs.get("error", "")):
+            case "pod.sync.failed" if at := failed_at(event.attrs.get("error", "")):
                 yield f"pod.sync.failed:{at}", event
             case "volume.stage.succeeded" if not staging and _is_cut(event, coverage):
                 yield "volume.stage.succeeded:first", event

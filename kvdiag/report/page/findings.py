@@ -11,12 +11,18 @@ from kvdiag.model.lanes import Lanes, Mark
 from kvdiag.model.report import Finding
 from kvdiag.model.values import SubjectKind, Verdict
 from kvdiag.report import RenderOptions
-from kvdiag.report.doubts import format_doubt
 from kvdiag.report.incidents import Incident, incident_label, incidents, merged_finding, victims
 from kvdiag.report.page.columns import Sources
 from kvdiag.report.page.model import FindingLink, FullFinding, Line, Row
-from kvdiag.report.phrases import clock, format_time, span_sentence, subject_lines, symptoms_by_cause
-from kvdiag.report.safe_commands import safe_fix
+from kvdiag.report.phrases import (
+    clock,
+    format_doubt,
+    format_time,
+    safe_fix,
+    span_sentence,
+    subject_lines,
+    symptoms_by_cause,
+)
 from kvdiag.report.timeline.row_texts import event_label
 from kvdiag.safe.clean import SafeText, clean, shortened
 

@@ -12,7 +12,7 @@ from kvdiag.model.record import Origin
 from kvdiag.model.timeline import Entity
 from kvdiag.report import RenderOptions
 from kvdiag.report.ansi import file_uri, linked, styled
-from kvdiag.report.cause_phrases import cause_phrase, explain_command
+from kvdiag.report.phrases import cause_phrase, explain_command
 from kvdiag.report.timeline.row_texts import (
     common_folder,
     event_message,

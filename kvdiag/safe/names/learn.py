@@ -24,8 +24,8 @@ from kvdiag.safe.names.owners import (
     OWNERS,
     QUOTED,
     SHARES,
+    Users,
 )
-from kvdiag.safe.names.users import Users
 
 MOST = 3_000_000  # names; a million take 200 MB
 MOST_SEEN = 1_000_000  # lines whose words are known

@@ -24,7 +24,7 @@ from kvdiag.events.timestamp_reader import Process
 from kvdiag.history.correlate.clocks import SourceClock, set_clocks
 from kvdiag.history.ingest.log_events import LogEvents as Source  # pytest collects what is called Test…
 from kvdiag.model.event import Ref
-from kvdiag.model.provenance import Provenance
+from kvdiag.model.record import Provenance
 from kvdiag.model.vocabulary import Entry, Wording
 
 ENTRY = Entry(kind="k", component="kubelet", wordings=())

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from kvdiag.base.clock import HOUR, MINUTE
-from kvdiag.history.correlate.disagreements import disagreements
+from kvdiag.history.correlate.skew import disagreements
 from kvdiag.model.event import Event, Ref
 from kvdiag.model.record import Origin
 

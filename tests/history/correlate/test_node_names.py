@@ -5,8 +5,7 @@ from __future__ import annotations
 from kvdiag.events.names import attachment_name
 from kvdiag.history.correlate.nodes import with_nodes
 from kvdiag.model.event import Event, Ref
-from kvdiag.model.provenance import Provenance
-from kvdiag.model.record import Origin
+from kvdiag.model.record import Origin, Provenance
 
 SECOND = 1_000_000
 HANDLE, DRIVER = "vol-1", "csi.example.org"

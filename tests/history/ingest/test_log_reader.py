@@ -15,7 +15,7 @@ from kvdiag.events.pattern_folder import builtin_patterns
 from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.history.ingest.log_reader import TextInput, read_source
 from kvdiag.inputs.scan.choose import make_scanner
-from kvdiag.model.provenance import NO_PROVENANCE
+from kvdiag.model.record import NO_PROVENANCE
 
 ADD = 'I0715 03:49:{second:02}.850919    1432 kubelet.go:2168] "SyncLoop ADD" source="api" pods=["shop/web-{second}"]\n'
 OTHER = "I0715 04:{minute:02}:00.000000    1432 other.go:1] nothing that is known\n"

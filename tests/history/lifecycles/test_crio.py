@@ -13,7 +13,7 @@ from kvdiag.model.lifecycle import Lifecycle
 from kvdiag.model.options import Options
 from kvdiag.model.timeline import History
 from kvdiag.model.values import SubjectKind
-from kvdiag.report.doubts import format_doubt
+from kvdiag.report.phrases import format_doubt
 from kvdiag.rules.absence import Window, doubts
 
 UID = "7d1e9c40-3b52-4f7a-8c16-9e0a5b4d2f31"
