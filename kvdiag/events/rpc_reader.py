@@ -1,19 +1,22 @@
-"""gRPC lines: which call a line begins or ends, and the calls as events."""
+"""Read the lines of gRPC calls of one source.
+
+    I1120 20:39:21.778554    7063 server.go:101] GRPC call: /csi.v1.Node/NodeGetCapabilities
+    I1120 20:39:21.778559    7063 server.go:105] GRPC request: {}
+    I1120 20:39:21.779387    7063 server.go:114] GRPC response: {"capabilities":[{"rpc":{"type":"GET_VOLUME_STATS"}}]}
+
+Half of a driver's calls request its capabilities, with the same lines each time: these lines are parsed once, and the
+call is dropped when it has its response and the next one begins, unless the vocabulary has a kind for it.
+"""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Container, Iterator, Sequence
-from itertools import chain
+from collections.abc import Container
 
 from kvdiag.events.hit_lines import HitLines
-from kvdiag.events.names import mounts_in, refs_of, staged_in
-from kvdiag.events.raw_events import EventMatch, HitLine, ParsedLine, RawEvent, RpcLine
-from kvdiag.events.vocabulary import Vocabulary
+from kvdiag.events.raw_events import HitLine, ParsedLine, RpcLine
 from kvdiag.formats.bodies import klog
 from kvdiag.formats.bodies.registry import read_body
 from kvdiag.formats.carriers.peel import peel
-from kvdiag.formats.rpc.calls import Call, pair
 from kvdiag.formats.rpc.fragments import (
     CALL,
     CALLED,
@@ -25,7 +28,6 @@ from kvdiag.formats.rpc.fragments import (
     kind_prefix,
 )
 from kvdiag.formats.rpc.lines import read_fragment
-from kvdiag.model.event import Ref
 
 LONGEST_TEXT = 8_192  # bytes of a line that are kept as evidence
 LONGEST_SITE = 80  # bytes from the end of klog's header to the bracket after file and line
@@ -94,61 +96,3 @@ class RpcReader:
         alike = all(line.piece.succeeded is not False and line.piece.method in {"", method} for line in last_lines)
         if is_whole and alike and all(line.process == following.process for line in last_lines):
             del self.lines[max(0, end - 3) :]
-
-
-REFS = {
-    "volume_id": "volume_handle",
-    "target_path": "target_path",
-    "volume_path": "target_path",
-    "staging_target_path": "staging_path",
-    "node_id": "node",
-    "pod_uid": "pod_uid",
-    "pod_name": "pod_name",
-}
-
-
-def calls(rpc_lines: Sequence[RpcLine], vocabulary: Vocabulary) -> Iterator[RawEvent]:
-    """Yield the raw events of the gRPC lines of one source, unordered; calls are paired within each process."""
-    by_process: dict[tuple[str, str, int | None], list[tuple[int, RpcFragment]]] = defaultdict(list)
-    for index, line in enumerate(rpc_lines):
-        by_process[line.process[:3]].append((index, line.piece))
-    for call in chain.from_iterable(map(pair, by_process.values())):
-        prefix = kind_prefix(call.method)
-        refs = _refs(call)
-        request_index = call.begins if call.requested is None else call.requested
-        yield from _raw_event(f"{prefix}.called", rpc_lines[request_index], refs, {}, vocabulary)
-        if call.outcome != "open" and call.ends is not None:
-            error_attrs = {"error": call.error} if call.error else {}
-            refs = refs or mounts_in(call.error.encode()) or staged_in(call.error.encode())
-            yield from _raw_event(
-                f"{prefix}.{call.outcome}", rpc_lines[call.ends], refs, _attrs(call) | error_attrs, vocabulary
-            )
-
-
-def _refs(call: Call[int]) -> tuple[Ref, ...]:
-    found = dict.fromkeys(
-        ref for name, kind in REFS.items() if name in call.request for ref in refs_of(kind, call.request[name].encode())
-    )
-    pod, namespace = call.request.get("pod_name"), call.request.get("pod_namespace")
-    if pod and namespace:
-        found[Ref("pod", f"{namespace}/{pod}")] = None
-    if call.method == "GetPluginInfo" and "name" in call.request:
-        found[Ref("driver", call.request["name"])] = None
-    return tuple(found)
-
-
-def _attrs(call: Call[int]) -> dict[str, str]:
-    attrs = {name: call.request[name] for name in ("ephemeral", "access_mode") if name in call.request}
-    if "vendor_version" in call.request:
-        attrs["version"] = call.request["vendor_version"]
-    if call.ambiguous and call.method:
-        attrs["ambiguous"] = "true"
-    return attrs
-
-
-def _raw_event(
-    kind: str, line: RpcLine, refs: tuple[Ref, ...], attrs: dict[str, str], vocabulary: Vocabulary
-) -> Iterator[RawEvent]:
-    entry = vocabulary.kinds.get(kind)
-    if entry is not None:
-        yield RawEvent(line.stamp, EventMatch.known(entry, refs, attrs), line.line, line.text, line.process)

@@ -9,7 +9,7 @@ from kvdiag.base.clock import PRINTED, format_duration, is_age, is_since_boot, i
 from kvdiag.base.errors import InputError, UnexpectedError, skip_faults
 from kvdiag.events.raw_events import EventMatch
 from kvdiag.events.recognise import UNKNOWN_AUTHOR, Recogniser
-from kvdiag.events.rpc_reader import calls
+from kvdiag.events.rpc_calls import calls
 from kvdiag.events.timestamp_reader import resolve
 from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.history.ingest.blocks import Input, read_blocks

@@ -115,7 +115,7 @@ class ArchiveReader:
 
 def journal_file(packed: Reader, path: Path | None = None) -> Reader:
     """Return a reader of the entries of a binary journal file, at a path or inside an archive."""
-    from kvdiag.inputs.journal import JournalFile
+    from kvdiag.inputs.journalfile import JournalFile
 
     return JournalFile(packed, path)
 

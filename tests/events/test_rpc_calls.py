@@ -8,7 +8,7 @@ import pytest
 
 from kvdiag.events.pattern_folder import builtin_patterns
 from kvdiag.events.recognise import Recogniser
-from kvdiag.events.rpc_reader import calls
+from kvdiag.events.rpc_calls import calls
 from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.inputs.scan.choose import make_scanner
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from kvdiag.inputs import journal
+from kvdiag.inputs import journalfile
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -97,9 +97,9 @@ def test_journalctl_that_does_not_end(tmp_path, monkeypatch):
     program.write_text("#!/bin/sh\necho MESSAGE=x\nexec sleep 100\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    monkeypatch.setattr(journal, "PATIENCE", 1.0)
-    reader = journal.JournalFile(io.FileIO(unpacked(tmp_path)))
+    monkeypatch.setattr(journalfile, "PATIENCE", 1.0)
+    reader = journalfile.JournalFile(io.FileIO(unpacked(tmp_path)))
     buffer = memoryview(bytearray(100))
     assert bytes(buffer[: reader.readinto(buffer)]) == b"MESSAGE=x\n"
-    with pytest.raises(journal.UnreadJournalError, match="no output from journalctl for 1 seconds"):
+    with pytest.raises(journalfile.UnreadJournalError, match="no output from journalctl for 1 seconds"):
         reader.readinto(buffer)

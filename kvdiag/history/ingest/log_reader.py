@@ -309,7 +309,7 @@ def _calls(rpc_lines: Sequence[RpcLine], vocabulary: Vocabulary) -> Iterable[Raw
     """Return the events of a log's calls, if there are any."""
     if not rpc_lines:
         return ()
-    from kvdiag.events.rpc_reader import calls
+    from kvdiag.events.rpc_calls import calls
 
     return calls(rpc_lines, vocabulary)
 
