@@ -5,6 +5,7 @@
 # make lock      pins anew what kvdiag is installed with: requirements.lock
 # make mutants   faults put into each rule, which its own tests must notice
 # make explore   what must hold for any input, by thousands of examples that are new each time
+# make pyz       dist/kvdiag.pyz: one file that runs wherever there is Python 3.11 or newer
 # make docs      the documentation as a site: build/site
 # make pictures  draws the pictures in it again (needs a Chromium)
 # make holmes    the toolset for HolmesGPT, run by HolmesGPT itself (800 MB)
@@ -30,7 +31,7 @@ KEEP := env -u PYTHONDONTWRITEBYTECODE
 SPREAD := -n auto --maxprocesses 4 --dist worksteal
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test integration mutants lowest lock lint types check bench bench-full explore fuzz docs pictures holmes clean format
+.PHONY: demo test integration mutants lowest lock lint types check bench bench-full explore fuzz docs pictures holmes pyz clean format
 
 demo: $(VENV)/.installed
 	@$(BIN)/kvdiag analyze --fail-on never --until $(UNTIL) sample-logs/$(DEMO)
@@ -86,6 +87,14 @@ fuzz: $(VENV)/.dev
 
 docs: $(VENV)/.integration
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# Without hyperscan, which is compiled for one Python and one machine; the other wheels do without their compiled part.
+pyz: $(VENV)/.integration
+	rm -rf build/pyz && mkdir -p dist
+	$(PIP) install --target build/pyz --require-hashes -r requirements.lock
+	$(PIP) install --target build/pyz --no-deps .
+	rm -rf build/pyz/hyperscan build/pyz/hyperscan-*
+	$(BIN)/shiv --site-packages build/pyz --console-script kvdiag --reproducible --output-file dist/kvdiag.pyz
 
 pictures: $(VENV)/.integration
 	$(BIN)/python bench/pictures.py

@@ -99,10 +99,20 @@ def test_the_hook(kvdiag, tmp_path):
     assert kvdiag(*words, "--patterns", tmp_path).returncode == 2
 
 
+@pytest.mark.parametrize("kind", ["workflows", "actions"])
+def test_the_files_for_github_are_valid(kind):
+    """The workflows and the action have the form that GitHub asks for."""
+    files = sorted((ROOT / ".github/workflows").glob("*.yml")) if kind == "workflows" else [ROOT / "action.yml"]
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.github-{kind}", *map(str, files)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
 def test_the_image():
-    """Its user is not root, and it runs kvdiag."""
+    """Its user is not root, its base is pinned, and it runs kvdiag."""
     lines = (ROOT / "Containerfile").read_text("utf-8").splitlines()
     assert "USER 65532:65532" in lines
+    assert all("@sha256:" in line for line in lines if line.startswith("ARG BASE"))
     assert 'ENTRYPOINT ["kvdiag"]' in lines
     assert lines.index("USER 65532:65532") > next(n for n, line in enumerate(lines) if line.startswith("RUN "))
 

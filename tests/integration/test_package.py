@@ -18,6 +18,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from tests.integration.test_pythons import others
+
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 ASKED = [Requirement(text) for text in (*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["fast"])]
@@ -170,3 +172,42 @@ def test_the_built_sdist_can_be_tested(built, tmp_path):
     assert done.returncode == 0, said
     assert said.startswith(str(source))
     assert re.search(r"\d\d passed", said)
+
+
+@pytest.fixture(scope="module")
+def single_file(tmp_path_factory) -> Path:
+    """Give kvdiag.pyz as `make pyz` builds it."""
+    pytest.importorskip("shiv", reason="no shiv builds kvdiag.pyz")
+    subprocess.run(["make", "--no-print-directory", "pyz"], cwd=ROOT, check=True, capture_output=True, timeout=300)
+    return Path(shutil.copy(ROOT / "dist/kvdiag.pyz", tmp_path_factory.mktemp("pyz")))
+
+
+def test_the_single_file_works_where_nothing_else_is(single_file, tmp_path):
+    """Any Python that kvdiag admits runs it without packages of its own, and finds what the checkout finds."""
+    for python in {Path(sys.executable).resolve(), *others().values()}:
+        environment = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+        command = [python, "-I", single_file, "analyze", "-o", "json", "--fail-on", "never", ROOT / SAMPLE]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=False, timeout=120)
+        assert done.returncode == 0, done.stderr.decode()
+        assert done.stdout == run([sys.executable, "-m", "kvdiag"], ROOT)
+
+
+def test_the_steps_of_the_image_install_kvdiag(tmp_path):
+    """The RUN steps of the first stage, in a folder instead of a container: they install by hash, and kvdiag works."""
+    text = (ROOT / "Containerfile").read_text("utf-8").replace("\\\n", "")
+    stage = text.split("\nFROM ")[1]
+    target, context = tmp_path / "opt", tmp_path / "src"
+    ignored = shutil.ignore_patterns(".*", "tests", "sample-logs", "build", "dist", "bench", "__pycache__")
+    shutil.copytree(ROOT, context, ignore=ignored)
+    steps = [line[4:].replace("/opt/kvdiag", str(target)) for line in stage.splitlines() if line.startswith("RUN ")]
+    assert len(steps) == 3
+    for step in steps:
+        done = subprocess.run(
+            ["bash", "-euc", step],
+            cwd=context,
+            env={**os.environ, "EXTRAS": ""},
+            capture_output=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr.decode()
+    assert run([target / "bin/kvdiag"], tmp_path) == run([sys.executable, "-m", "kvdiag"], ROOT)
