@@ -81,9 +81,7 @@ def _known_filter(options: Options, output_options: OutputOptions) -> Callable[[
     files = (output_options.baseline, output_options.write_baseline, output_options.suppressions)
     if not any(files):
         return lambda report: report
-    from kvdiag.analysis.baselines.baseline import read_baseline, write_baseline
-    from kvdiag.analysis.baselines.leave_out import leave_out
-    from kvdiag.analysis.baselines.suppressions import read_suppressions
+    from kvdiag.analysis.baselines import leave_out, read_baseline, read_suppressions, write_baseline
 
     known = read_baseline(output_options.baseline) if output_options.baseline else frozenset()
     patterns = load_patterns(Options(patterns=options.patterns))

@@ -16,6 +16,7 @@ import json
 import re
 from collections.abc import Iterator
 
+from kvdiag.base.errors import PatternError
 from kvdiag.base.regex import lazy_regex
 from kvdiag.inputs.lines import Line, LineRewriter, Lines
 from kvdiag.inputs.status_events import events_of, is_pod
@@ -86,7 +87,6 @@ def _pod(lines: Lines) -> Iterator[Line]:
 
 def _event(item: bytes, number: int) -> Iterator[Line]:
     """Yield one item of a list as events; invalid YAML, or a too long item, as its lines."""
-    from kvdiag.base.errors import PatternError
     from kvdiag.base.yamlread import read_yaml
 
     text = _status_lines(item) if _POD.search(item) else item

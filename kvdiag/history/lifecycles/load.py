@@ -11,6 +11,7 @@ from kvdiag.base.cache import cached, fingerprint
 from kvdiag.base.codec import Codec
 from kvdiag.base.errors import PatternError
 from kvdiag.events.pattern_folder import builtin_patterns
+from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.history.lifecycles.definition import Definition, Detail
 from kvdiag.history.lifecycles.machine import NONE, Machine, State, Step
 from kvdiag.model.values import SubjectKind
@@ -127,7 +128,6 @@ def lint(patterns: Path) -> Iterable[PatternError]:
 
 
 def _compile(patterns: Path) -> _Stored:
-    from kvdiag.events.vocabulary import load_vocabulary  # YAML, which a filled cache spares us
     from kvdiag.history.lifecycles.schema import read_lifecycles
 
     labels = _labels(patterns)
@@ -140,6 +140,4 @@ def _compile(patterns: Path) -> _Stored:
 
 
 def _labels(patterns: Path) -> dict[str, str]:
-    from kvdiag.events.vocabulary import load_vocabulary
-
     return {kind: entry.label for kind, entry in load_vocabulary(patterns / "events").kinds.items()}

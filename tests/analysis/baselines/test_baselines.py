@@ -8,9 +8,7 @@ from functools import cache
 import pytest
 
 from kvdiag.analysis.analyze import analyze
-from kvdiag.analysis.baselines.baseline import read_baseline, write_baseline
-from kvdiag.analysis.baselines.leave_out import leave_out
-from kvdiag.analysis.baselines.suppressions import read_suppressions
+from kvdiag.analysis.baselines import leave_out, read_baseline, read_suppressions, write_baseline
 from kvdiag.base.errors import PatternError, UsageError
 from kvdiag.model.options import Options
 from kvdiag.model.report import Finding, Report
