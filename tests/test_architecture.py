@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from functools import cache
 from graphlib import TopologicalSorter
+from importlib import import_module
 from pathlib import Path
 
 from kvdiag.report import REPORTS, TEXT
@@ -106,6 +107,140 @@ def test_each_allowed_import_is_one():
         there[room(module)] |= {name.split(".")[1] if leads_inside(name) else "__init__" for name in names}
     assert {name: rooms - {name} for name, rooms in there.items()} == MAY_IMPORT
     TopologicalSorter(MAY_IMPORT).prepare()
+
+
+# Packages with more than MOST_PUBLIC public modules; the number may only become smaller.
+WIDE = {
+    "model": 15,
+    "inputs": 18,
+    "formats": 17,
+    "events": 13,
+    "history": 23,
+    "rules": 19,
+    "report": 17,
+    "analysis": 16,
+    "fleet": 11,
+}
+MOST_PUBLIC = 10
+
+
+def test_public_modules():
+    """Of a package others import what its `PUBLIC` names: no other module, and no module is named in vain."""
+    for package in MAY_IMPORT.keys() - {"__init__", "__main__"}:
+        public = set(import_module(f"kvdiag.{package}").PUBLIC)
+        prefix = f"kvdiag.{package}."
+        used = {
+            whole.removeprefix(prefix)
+            for module in MODULES
+            if room(module) != package
+            for name in imported(module)
+            for whole in modules_in(name)
+            if whole.startswith(prefix)
+        }
+        assert used == public, f"kvdiag/{package}/__init__.py: PUBLIC names the modules that other packages import"
+        assert len(public) <= WIDE.get(package, MOST_PUBLIC), f"{package} has too many public modules"
+
+
+# By reason, what is imported when it is used and not when kvdiag starts; the figures are what that spares a start.
+LAZY = {
+    "reads YAML, which a filled cache spares": (
+        "base.decode",
+        "base.yamlread",
+        "events.event_file",
+        "history.lifecycles.schema",
+        "rules.capability_file",
+        "rules.schema",
+        "rules.selectors",
+    ),
+    "needs an extra": (
+        "agents.server",
+        "fleet.bundles",
+        "fleet.compact",
+        "fleet.cross_node",
+        "fleet.dask_engine",
+        "fleet.fleetrun",
+        "fleet.local_engine",
+        "fleet.overview",
+        "fleet.page",
+        "fleet.places",
+        "fleet.progress",
+        "fleet.questions",
+        "fleet.remote",
+        "fleet.results",
+    ),
+    "after the limits of a process are set": (
+        "analysis.analyze",
+        "analysis.case",
+        "base.clock",
+        "fleet.rows",
+        "fleet.spool",
+        "fleet.unit",
+        "model.event",
+    ),
+    "after the signal handlers are set": (
+        "base.errors",
+        "cli.app",
+        "cli.completion",
+        "cli.config",
+        "cli.fast",
+        "cli.main",
+    ),
+    "after the form of the command is known": (
+        "cli.analysis",
+        "model.options",
+    ),
+    "for an error message": ("safe.clean",),
+    "`import kvdiag` alone, and the command, need none of it": ("analysis.library",),
+    "for files beside the logs: 11 ms": (
+        "events.snapshots.outputs",
+        "events.snapshots.readers",
+        "history.ingest.snapshots",
+    ),
+    "for an option: 1 to 13 ms": (
+        "analysis.baselines",
+        "analysis.follow",
+        "analysis.line_context",
+        "history.views.lanes",
+    ),
+    "for an output: 1 to 3 ms": (
+        "report.changes",
+        "report.json_report",
+        "report.report_text",
+    ),
+    "for an output: rich, jinja2, yaml, 26 to 75 ms": (
+        "report.errors",
+        "report.page.render",
+        "report.yamltext",
+    ),
+    "for such an input: 4 to 9 ms": (
+        "inputs.archives",
+        "inputs.journalfile",
+    ),
+    "for gRPC lines: 1 ms": ("events.rpc_calls",),
+}
+
+
+def test_lazy_imports():
+    """A function imports a module of kvdiag only where `LAZY` has the reason, and each reason is still needed."""
+    lazy = {
+        whole.removeprefix("kvdiag.")
+        for module in MODULES
+        for name in inside_functions(module)
+        for whole in modules_in(name)
+    }
+    assert lazy == {name for names in LAZY.values() for name in names}
+
+
+def inside_functions(module: Path) -> set[str]:
+    """Give the full names that the functions of a module import."""
+    return {
+        f"{node.module}.{alias.name}"
+        for function in ast.walk(tree_of(module))
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for node in ast.walk(function)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("kvdiag")
+        for alias in node.names
+    }
 
 
 def leads_inside(name: str) -> bool:

@@ -1,1 +1,20 @@
-"""Every noun that crosses a floor. Standard library only."""
+"""The values that cross packages. Standard library only."""
+
+PUBLIC = (
+    "capability",
+    "comparison",
+    "doubt",
+    "error_groups",
+    "event",
+    "inventory",
+    "lanes",
+    "lifecycle",
+    "options",
+    "record",
+    "report",
+    "rule",
+    "timeline",
+    "values",
+    "vocabulary",
+)
+"""The modules that other packages may import."""

@@ -5,6 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+PUBLIC = (
+    "ansi",
+    "changes",
+    "comparison",
+    "errors",
+    "errors_json",
+    "fingerprint",
+    "inventory_tables",
+    "json_report",
+    "jsontext",
+    "outputs",
+    "overview",
+    "page.render",
+    "plain_text",
+    "report_text",
+    "timeline",
+    "timeline.row_texts",
+    "yamltext",
+)
+"""The modules that other packages may import."""
 TEXT, VALUES, PAGE = "text", "values", "page"
 """An output has `write(report_text, stream, options)`, or `value(report, redact=…)`, or `page_of(report, options)`."""
 REPORTS: Mapping[str, tuple[str, str]] = {
