@@ -31,6 +31,13 @@ def test_every_key_is_told():
         assert re.search(rf"^\s*{key}:|`{key}[`:]", TEXT, re.MULTILINE), key
 
 
+def test_the_first_rule_fits_on_a_screen():
+    """The page begins with a whole rule of at most 30 lines; `tests/test_readme.py` lints and tests it."""
+    body = BLOCK.search(TEXT)[3]
+    assert TEXT.index("<!-- rule: ") < TEXT.index(body) < TEXT.index("## All keys")
+    assert len(body.splitlines()) <= 30
+
+
 def test_every_placeholder_is_told(pytestconfig):
     """All placeholders are listed; `--update` writes them anew."""
     if pytestconfig.getoption("--update"):
