@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from kvdiag.analysis.error_lines.groups import UNEXPLAINED, ErrorGroups, ExplainedCopies, Explanation
 from kvdiag.analysis.error_lines.harmless import HarmlessLines
 from kvdiag.analysis.error_lines.lines import NO_TIME, ErrorLines, LineQuota, body_of
+from kvdiag.analysis.error_lines.suspects import LevelMarks
 from kvdiag.base.clock import is_unanchored
 from kvdiag.explain.benign import Benign
 from kvdiag.formats.authors import Attribution, byline
@@ -28,13 +29,13 @@ class ErrorIndex:
 
     def __init__(self, entries: Sequence[Benign]) -> None:
         """Take the entries of harmless lines."""
-        self._entries, self._quota = entries, LineQuota()
+        self._entries, self._quota, self._marks = entries, LineQuota(), LevelMarks()
         self._logs: dict[str, ErrorLines] = {}
         self._explanations: dict[str, dict[int, Explanation]] = defaultdict(dict)
 
     def begin(self, source: str) -> ErrorLines:
         """Return the listener for the next log."""
-        lines = self._logs[source] = ErrorLines(self._entries, self._quota)
+        lines = self._logs[source] = ErrorLines(self._entries, self._quota, self._marks)
         return lines
 
     def widened(self, readings: Iterable[Reading], clocks: Mapping[str, SourceClock]) -> Iterator[Reading]:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from kvdiag.analysis.error_lines.suspects import reports_failure, suspects
+from kvdiag.analysis.error_lines.suspects import LevelMarks, reports_failure
 from kvdiag.analysis.error_lines.wording import fold_message
 from kvdiag.base.clock import HOUR
 from kvdiag.base.errors import describe_fault
@@ -103,10 +103,10 @@ _Similar = tuple[int, tuple[tuple[int, Benign], ...]]  # the group, and the entr
 class ErrorLines:
     """The lines of one log: call `add_block` for each block, then read the columns."""
 
-    def __init__(self, entries: Sequence[Benign], quota: LineQuota) -> None:
+    def __init__(self, entries: Sequence[Benign], quota: LineQuota, marks: LevelMarks) -> None:
         """Take the entries of harmless lines; in the column `entry_of` they count from 1, and 0 means none."""
         self._entries = [(n, one, one.anchor.translate(None, _DIGITS)) for n, one in enumerate(entries, start=1)]
-        self._quota = quota
+        self._quota, self._marks = quota, marks
         self.faults: dict[str, int] = {}  # faults of kvdiag itself, each with the first line that was lost
         self._stamper = TimestampReader()
         self._similar: dict[tuple[str, Level, bytes, bytes], _Similar] = {}
@@ -126,7 +126,7 @@ class ErrorLines:
     def add_block(self, block: Block, line_of: Callable[[int], int]) -> None:
         """Add the next block of the log; `line_of` converts a line number to one of the input."""
         data, counted, number = block.data, 0, block.first_line + 1
-        for begin, end in suspects(data, block.lines):
+        for begin, end in self._marks.suspects(data, block.lines):
             number += data.count(b"\n", counted, begin)
             counted = begin
             line = data[begin:end].removesuffix(b"\r")

@@ -2,19 +2,23 @@ r"""Find the lines of a block that may be of level warning or worse, without par
 
     W1120 20:39:21.779765    6175 …      time="2026-11-20T20:39:21.779Z" level=warning …      {"level":"error",…
 
-Nearly all blocks contain one format only and are searched once, at 1 ns per byte; others are searched for each format.
-A line found may turn out to have another level, but no line of these levels is missed. Some lines of level info report
-a failure too: events of type Warning, errors of gRPC calls in a sidecar's log, and a node that becomes NotReady.
+Nearly all blocks contain klog or logrus only and are searched once, at 1 ns per byte. In others a scanner finds all
+literals of other formats in one pass, and the lines with one are checked. A line found may turn out to have another
+level, but no line of these levels is missed. Some lines of level info report a failure too: events of type Warning,
+errors of gRPC calls in a sidecar's log, and a node that becomes NotReady.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 
 from kvdiag.base.regex import lazy_regex
 from kvdiag.formats.bodies import plain
 from kvdiag.formats.carriers.peel import peel
+from kvdiag.inputs.scan.choose import make_scanner
+from kvdiag.inputs.scan.protocol import Scanner
 
 _MASK = bytes.maketrans(b"0123456789WF", b"0000000000EE")
 _KLOG = b"E0000 00:00:00"  # header of level W, E or F in a masked block
@@ -22,32 +26,40 @@ _KLOG_INFO = b"I0000 00:00:00"
 _LOGRUS_HEAD = b'time="20'
 _WORDS = rb"(?i:warn|erro|fata|pani|dpan|crit|emer|severe)"
 _LOGRUS = re.compile(rb'l="?' + _WORDS)  # level=, lvl=
-# Each begins with a literal, which is found at 0.3 ns per byte; any other beginning takes twenty times as long.
-_OTHERS = tuple(
-    map(
-        lazy_regex,
-        (
-            *(name + rb'\\*"\s*:\s*\\*"' + _WORDS for name in (b"evel", b"everity", b"lvl", b"levelname")),
-            rb'"level":[456]0\b',
-            *(word + rb"(?<=[\[< \t\n:|]" + word + rb")" for word in (b"ERR", b"FATAL", b"PANIC", b"CRIT", b"EMERG")),
-            *(word + rb"(?<=[\[< \t\n:|]" + word + rb")" for word in (b"SEVERE", b"WARN")),
-            rb"\[(?:err|warn|crit|emerg|alert|fatal|panic|Err|Warn|WRN)",
-            rb"<(?:err|warn|nwarn|crit|emerg|alert|fatal|panic)",
-            rb"\x1b\[(?<=(?:WARN|ERRO|FATA|PANI)\x1b\[)",  # logrus on a terminal, in colours
-            rb"\n(?:[WEF][ \d]|" + _WORDS + rb"\w{0,4}[ \t]|SIG[A-Z]{3,4}: )",
-            rb"\n(?:unexpected fault address |runtime: (?:out of memory|goroutine stack)|runtime/cgo: )",
-            rb"\t" + _WORDS + rb"\w{0,4}[ \t]",
-            rb"\.go:\d{1,6}[ \t]",  # zap on a terminal, its tabs turned into blanks
-            rb": (?:SIG[A-Z]{3,4}: |[WEF] )",
-            *(rb"panic: ", rb"fatal error: ", rb" \| (?<= [WEC] \| )", rb"Warning[ \t]+[A-Z]\w+[ \t]"),
-            *(word + rb": (?<=[\n\"][A-Za-z]" + word + rb": )" for word in (b"rror", b"atal", b"ritical", b"arning")),
-            *(
-                word + rb": (?<=[\]:ZF0-9] [A-Za-z]" + word + rb": )"
-                for word in (b"rror", b"atal", b"ritical", b"arning")
-            ),
-            *(rb"rror from server \(", rb'"type": ?"Warning"', rb"NodeNotReady[\" \t]"),
-        ),
-    )
+_AT_START = lazy_regex(
+    rb"\n(?:[WEF][ \d]|" + _WORDS + rb"\w{0,4}[ \t]|SIG[A-Z]{3,4}: "
+    rb"|unexpected fault address |runtime: (?:out of memory|goroutine stack)|runtime/cgo: )"
+)
+_ZAP = lazy_regex(rb"\.go:\d{1,6}[ \t]")  # on a terminal, its tabs turned into blanks
+_CASES = tuple(
+    case(word)
+    for word in (b"warn", b"erro", b"fata", b"pani", b"dpan", b"crit", b"emer", b"severe")
+    for case in (bytes.lower, bytes.upper, bytes.capitalize)
+)
+_BADGES = (b"err", b"warn", b"crit", b"emerg", b"alert", b"fatal", b"panic")
+_CAPITALS = (b"ERR", b"FATAL", b"PANIC", b"CRIT", b"EMERG", b"SEVERE", b"WARN")
+_ENDINGS = (b"rror: ", b"atal: ", b"ritical: ", b"arning: ")
+# Literals of the scanner, and what a line with one must have, after the newline before it.
+_MARKS: tuple[tuple[tuple[bytes, ...], re.Pattern[bytes] | None], ...] = (
+    (
+        (b'evel"', b"evel\\", b'everity"', b"everity\\", b'lvl"', b"lvl\\", b'levelname"', b"levelname\\"),
+        lazy_regex(rb'(?:evel|everity|lvl|levelname)\\*"\s*:\s*\\*"' + _WORDS),
+    ),
+    ((b'"level":40', b'"level":50', b'"level":60'), lazy_regex(rb'"level":[456]0\b')),
+    (_CAPITALS, lazy_regex(rb"[\[< \t\n:|](?:" + b"|".join(_CAPITALS) + rb")")),
+    ((*(b"[" + badge for badge in _BADGES), b"[Err", b"[Warn", b"[WRN"), None),
+    ((*(b"<" + badge for badge in _BADGES), b"<nwarn"), None),
+    ((b"WARN\x1b[", b"ERRO\x1b[", b"FATA\x1b[", b"PANI\x1b["), None),  # logrus on a terminal, in colours
+    (tuple(b"\t" + word for word in _CASES), lazy_regex(rb"\t" + _WORDS + rb"\w{0,4}[ \t]")),
+    ((b": SIG", b": W ", b": E ", b": F "), lazy_regex(rb": (?:SIG[A-Z]{3,4}: |[WEF] )")),
+    ((b"panic: ", b"fatal error: ", b" W | ", b" E | ", b" C | ", b"rror from server ("), None),
+    ((b"Warning ", b"Warning\t"), lazy_regex(rb"Warning[ \t]+[A-Z]\w+[ \t]")),
+    (
+        _ENDINGS,
+        lazy_regex(rb"(?:[\n\"]|[\]:ZF0-9] )[A-Za-z](?:" + b"|".join(_ENDINGS) + rb")"),
+    ),
+    ((b'"type":"Warning"', b'"type": "Warning"'), None),
+    ((b"NodeNotReady",), lazy_regex(rb"NodeNotReady[\" \t]")),
 )
 _MESSAGE, _LEVEL = b'"msg', b'evel"'
 _VERBOSITY = (b'"v":', rb'"v\":')
@@ -89,18 +101,74 @@ _ANYWHERE = (
 )
 
 
-def suspects(data: bytes, lines: int) -> list[tuple[int, int]]:
-    """Return begin and end of each line in a block that may be of level warning or worse, in order."""
-    if not data.strip():
-        return []  # blank lines are slow: a pattern that begins with a newline would try each
-    masked = data.translate(_MASK)
-    places = [*_all(masked, _KLOG), *_reports(data)]
-    klog = masked.count(_KLOG) + masked.count(_KLOG_INFO)  # headers, bare or behind a carrier
-    if klog < lines:
-        is_known = klog + data.count(_LOGRUS_HEAD) >= lines
-        places = [*places, *_starts(_LOGRUS, data), *(() if is_known else _rest(data))]
-    found = (data.rfind(b"\n", 0, place) + 1 for place in places)
-    return [(begin, _end(data, begin)) for begin in sorted(set(found))]
+_PATTERNS = tuple(pattern for literals, pattern in _MARKS for _ in literals)
+_LITERALS = (
+    *(literal for literals, _ in _MARKS for literal in literals),
+    *(_MESSAGE, *_ANYWHERE, *_KERNEL_WORDS, *_SYSTEMD_WORDS),
+)
+_NEWLINE = ord("\n")
+
+
+class LevelMarks:
+    """The scanner for the literals of other formats than klog and logrus, made when a log first needs it."""
+
+    def __init__(self) -> None:
+        self._scanner: Scanner | None = None
+
+    def suspects(self, data: bytes, lines: int) -> list[tuple[int, int]]:
+        """Return begin and end of each line in a block that may be of level warning or worse, in order."""
+        if not data.strip():
+            return []  # blank lines are slow: a pattern that begins with a newline would try each
+        masked = data.translate(_MASK)
+        places = [*_all(masked, _KLOG), *_reports(data)]
+        klog = masked.count(_KLOG) + masked.count(_KLOG_INFO)  # headers, bare or behind a carrier
+        if klog < lines:
+            is_known = klog + data.count(_LOGRUS_HEAD) >= lines
+            places = [*places, *_starts(_LOGRUS, data), *(() if is_known else self._marked(data))]
+        found = (data.rfind(b"\n", 0, place) + 1 for place in places)
+        return [(begin, _end(data, begin)) for begin in sorted(set(found))]
+
+    def _marked(self, data: bytes) -> Iterator[int]:
+        """Yield positions in lines of all other formats. The first line of a block has no newline before it."""
+        if _AT_START.search(b"\n" + data[: _end(data, 0)]):
+            yield 0
+        yield from _starts(_AT_START, data)
+        yield from _starts(_ZAP, data)
+        self._scanner = self._scanner or make_scanner(_LITERALS)
+        words = {*_ANYWHERE}
+        if any(name in data for name in _KERNEL_MARKS) or data.startswith(b"["):
+            words.update(_KERNEL_WORDS)
+        if any(name in data for name in _SYSTEMD_MARKS):
+            words.update(_SYSTEMD_WORDS)
+        at = 0
+        for _, line, ids in self._scanner.scan(data):
+            if any(_is_marked(line, number, words) for number in ids):
+                at = _begin(data, line, at)
+                yield at
+                at += len(line)
+
+
+def _is_marked(line: bytes, number: int, words: AbstractSet[bytes]) -> bool:
+    """Return whether a line with this literal may report a failure; `words` are those of programs without levels."""
+    if number < len(_PATTERNS):
+        pattern = _PATTERNS[number]
+        return pattern is None or pattern.search(b"\n" + line) is not None
+    if number == len(_PATTERNS):  # klog in JSON: its errors have neither a level nor a verbosity
+        return _LEVEL not in line and not any(mark in line for mark in _VERBOSITY)
+    if _LITERALS[number] not in words:
+        return False
+    peeled = peel(line)
+    return plain.level(peeled.ident, peeled.body) is not None
+
+
+def _begin(data: bytes, line: bytes, at: int) -> int:
+    """Return where the next line with this text begins: the scanner returns each line with the same text."""
+    while True:
+        begin = data.find(line, at)
+        at = begin + len(line)
+        if (begin == 0 or data[begin - 1] == _NEWLINE) and (at == len(data) or data[at] == _NEWLINE):
+            return begin
+        at = begin + 1
 
 
 def reports_failure(line: bytes) -> bool:
@@ -129,41 +197,7 @@ def _all(data: bytes, words: bytes) -> Iterator[int]:
 
 
 def _starts(pattern: re.Pattern[bytes], data: bytes) -> Iterator[int]:
-    return (found.start() + (data[found.start()] == ord("\n")) for found in pattern.finditer(data))
-
-
-def _rest(data: bytes) -> Iterator[int]:
-    """Yield positions of all other formats. The first line of a block has no newline before it."""
-    first = data[: _end(data, 0)]
-    if any(pattern.search(b"\n" + first) for pattern in _OTHERS):
-        yield 0
-    for pattern in _OTHERS:
-        yield from _starts(pattern, data)
-    if _MESSAGE in data:
-        yield from _unlevelled(data)
-    yield from _without_level(data)
-
-
-def _without_level(data: bytes) -> Iterator[int]:
-    """Yield failures of the kernel, systemd and D-Bus, whose lines have no level."""
-    words = [*_ANYWHERE]
-    if any(name in data for name in _KERNEL_MARKS) or data.startswith(b"["):
-        words += _KERNEL_WORDS
-    if any(name in data for name in _SYSTEMD_MARKS):
-        words += _SYSTEMD_WORDS
-    for begin in {data.rfind(b"\n", 0, at) + 1 for word in words for at in _all(data, word)}:
-        peeled = peel(data[begin : _end(data, begin)])
-        if plain.level(peeled.ident, peeled.body) is not None:
-            yield begin
-
-
-def _unlevelled(data: bytes) -> Iterator[int]:
-    """Yield errors of klog in JSON: they have neither a level nor a verbosity."""
-    at = 0
-    for line in data.split(b"\n"):
-        if _MESSAGE in line and _LEVEL not in line and not any(mark in line for mark in _VERBOSITY):
-            yield at
-        at += len(line) + 1
+    return (found.start() + (data[found.start()] == _NEWLINE) for found in pattern.finditer(data))
 
 
 def _end(data: bytes, begin: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kvdiag.analysis.error_lines.suspects import suspects
+from kvdiag.analysis.error_lines.suspects import LevelMarks
 from kvdiag.formats.bodies import plain
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.model.values import Level
@@ -63,7 +63,7 @@ OTHER = "[ 1530.811847] e1000: eth0 NIC Link is Up"
 def listed(text: str) -> list[tuple[str, Level | None]]:
     """Give the lines that may report a failure, each with its level."""
     data = text.encode()
-    lines = [data[begin:end] for begin, end in suspects(data, text.count("\n") + 1)]
+    lines = [data[begin:end] for begin, end in LevelMarks().suspects(data, text.count("\n") + 1)]
     return [(line.decode(), plain.level(peel(line).ident, peel(line).body)) for line in lines]
 
 

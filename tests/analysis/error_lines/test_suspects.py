@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kvdiag.analysis.error_lines.suspects import suspects
+from kvdiag.analysis.error_lines.suspects import LevelMarks
 
 INFO = b'I0312 08:15:00.100000    2201 kubelet.go:2447] "SyncLoop ADD" source="api" pods=["shop/web-0"]'
 FOUND = [
@@ -38,7 +38,9 @@ PASSED_OVER = [
 
 def found(data: bytes) -> list[bytes]:
     """Give the lines themselves."""
-    return [data[begin:end] for begin, end in suspects(data, data.count(b"\n") + (not data.endswith(b"\n")))]
+    return [
+        data[begin:end] for begin, end in LevelMarks().suspects(data, data.count(b"\n") + (not data.endswith(b"\n")))
+    ]
 
 
 @pytest.mark.parametrize("line", FOUND)
