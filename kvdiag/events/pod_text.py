@@ -41,11 +41,18 @@ _BEGINS = lazy_regex(b"|".join(b"(%b)" % quote.begins for quote in _QUOTES))
 
 def is_pod_text(text: bytes, at: int) -> bool:
     """Return whether the text at an offset of a line is from a pod."""
-    if at < SHORTEST or not any(text.find(word, 0, at) >= 0 for word in _WORDS):
+    if at < SHORTEST or not _has_word(text, at):
         return False
     for found in _BEGINS.finditer(text, 0, at):
         ends = _QUOTES[(found.lastindex or 1) - 1].ends
         end = text.rfind(ends, found.end()) if ends else -1
         if end < 0 or at < end:
+            return True
+    return False
+
+
+def _has_word(text: bytes, at: int) -> bool:
+    for word in _WORDS:  # noqa: SIM110 (a generator takes twice as long)
+        if text.find(word, 0, at) >= 0:
             return True
     return False

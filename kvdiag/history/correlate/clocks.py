@@ -93,17 +93,16 @@ class SourceClock(NamedTuple):
 
     def span(self, raw_events: Sequence[RawEvent]) -> tuple[int, int]:
         """Return when the first of these events began and the last ended, in UTC; there is at least one."""
-        stamps = [(raw_event.stamp, raw_event.line) for raw_event in raw_events]
-        stamps += [(more[1], line) for _, _, line, _, _, more in raw_events if more]
-        if not (
-            self.turns or self.anchors
-        ):  # the order of the stamps with a year, and of those without, is that of time
-            frames = (
-                [one for one in stamps if is_yearless(one[0])],
-                [one for one in stamps if not is_yearless(one[0])],
-            )
-            stamps = [one for frame in frames if frame for one in (min(frame), max(frame))]
-        times = [self.utc(stamp, line) for stamp, line in stamps]
+        if self.turns or self.anchors:
+            times = [self.utc(stamp, line) for stamp, _, line, *_ in raw_events]
+            times += [self.utc(more[1], line) for _, _, line, _, _, more in raw_events if more]
+            return min(times), max(times)
+        stamps = [raw_event[0] for raw_event in raw_events]
+        stamps += [raw_event[5][1] for raw_event in raw_events if raw_event[5]]
+        dated = [stamp for stamp in stamps if not FRAME_BEGINS <= stamp < FRAME_ENDS]
+        yearless = [stamp for stamp in stamps if FRAME_BEGINS <= stamp < FRAME_ENDS] if len(dated) < len(stamps) else []
+        # The order of the stamps with a year, and of those without, is that of time.
+        times = [self.utc(stamp, 0) for frame in (dated, yearless) if frame for stamp in (min(frame), max(frame))]
         return min(times), max(times)
 
     @property
