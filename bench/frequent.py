@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from kvdiag.events.pattern_folder import builtin_patterns
+from kvdiag.base.pattern_folder import builtin_patterns
 
 SAMPLES = Path(__file__).parents[1] / "sample-logs"
 OFTEN = 0.002  # of the lines of an average log

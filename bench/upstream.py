@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from kvdiag.events.pattern_folder import builtin_patterns
+from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.events.vocabulary import read_vocabulary
 from tests.upstream import CALLS, COMPONENTS, Call, calls_of, meant
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from kvdiag.events.pattern_folder import builtin_patterns
+from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.events.vocabulary import Vocabulary, read_vocabulary
 from kvdiag.rules.library import Library, load
 

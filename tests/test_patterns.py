@@ -8,7 +8,7 @@ import pytest
 
 from kvdiag.analysis.lint import built_in_faults
 from kvdiag.analysis.rule_tests import Verdicts, failure, history_of, logs_of_test, verdicts_of
-from kvdiag.events.pattern_folder import builtin_patterns
+from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.events.vocabulary import load_vocabulary, read_entries
 from kvdiag.model.rule import Rule, RuleTest
 from kvdiag.rules.findings import find

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache
 
-from kvdiag.events.pattern_folder import builtin_patterns
+from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.events.recognise import Recogniser
 from kvdiag.events.vocabulary import Vocabulary, load_vocabulary
 from kvdiag.formats.bodies.gopanic import read as read_panic

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.events.names import PLACEHOLDERS
-from kvdiag.events.pattern_folder import builtin_patterns
 from kvdiag.events.template import compile_wording
 from kvdiag.events.vocabulary import EVENTS, Vocabulary, read_vocabulary
 from kvdiag.model.vocabulary import Entry

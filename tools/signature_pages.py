@@ -12,8 +12,8 @@ from pathlib import Path
 
 from kvdiag.analysis.rule_tests import history_of, logs_of_test
 from kvdiag.base.errors import PatternError
+from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.base.regex import lazy_regex
-from kvdiag.events.pattern_folder import builtin_patterns
 from kvdiag.events.vocabulary import EVENTS, Vocabulary, load_vocabulary
 from kvdiag.model.report import Evidence, Finding
 from kvdiag.model.rule import Bug, Fix, Rule

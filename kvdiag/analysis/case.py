@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kvdiag.analysis.finding_filters import at_last_day, is_sure_and_grave, requested_findings, window_problems
 from kvdiag.base.clock import is_unanchored
 from kvdiag.base.errors import InputError, UsageError, WindowError, skip_faults
-from kvdiag.events.pattern_folder import builtin_patterns
+from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.events.raw_events import EventMatch
 from kvdiag.events.snapshots.fact import Snapshot
 from kvdiag.events.vocabulary import EVENTS, Vocabulary, load_vocabulary

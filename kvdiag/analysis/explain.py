@@ -8,9 +8,9 @@ from pathlib import Path
 
 from kvdiag.analysis.case import load_patterns
 from kvdiag.base.errors import InputError, PatternError, UsageError
+from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.base.regex import lazy_regex
 from kvdiag.base.suggestions import suggestion
-from kvdiag.events.pattern_folder import builtin_patterns
 from kvdiag.explain.benign import BENIGN, first_that_fits, load_benign
 from kvdiag.explain.kubectl_reasons import KubectlReason, load_reasons
 from kvdiag.explain.line import Change, Line, LineReader

@@ -8,10 +8,10 @@ from itertools import chain
 from pathlib import Path
 
 from kvdiag.base.errors import PatternError
+from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.base.suggestions import suggestion
 from kvdiag.base.yamlread import read_yaml
 from kvdiag.events.lint import lint_user_events, read_user_events
-from kvdiag.events.pattern_folder import builtin_patterns
 from kvdiag.events.template import template_fault
 from kvdiag.events.vocabulary import EVENTS, make_vocabulary, read_entries, user_event_folders
 from kvdiag.history.lifecycles.load import lint as lint_lifecycles

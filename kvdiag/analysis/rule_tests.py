@@ -11,7 +11,7 @@ from functools import cache
 
 from kvdiag.analysis.case import Patterns, read_history
 from kvdiag.base.clock import zone_offset
-from kvdiag.events.pattern_folder import builtin_patterns
+from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.events.rendering import FixturePod, Spellings
 from kvdiag.events.vocabulary import Vocabulary, read_vocabulary
 from kvdiag.history.ingest.log_reader import TextInput

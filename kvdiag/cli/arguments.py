@@ -13,7 +13,7 @@ import typer
 from kvdiag.analysis.finding_filters import severity_of
 from kvdiag.base.clock import moment, time_of_day, zone_offset
 from kvdiag.base.errors import UsageError
-from kvdiag.events.pattern_folder import builtin_patterns
+from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.model.options import Options
 from kvdiag.model.values import Severity
 

@@ -16,10 +16,10 @@ from kvdiag.analysis.lint import check_patterns
 from kvdiag.analysis.rule_mutants import problems, prove, summary
 from kvdiag.analysis.rule_tests import failure, run_tests
 from kvdiag.base.errors import PatternError, UsageError
+from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.cli.arguments import NoPager, PatternFolders, folders
 from kvdiag.cli.help import PLAIN, Command
 from kvdiag.cli.pager import open_output
-from kvdiag.events.pattern_folder import builtin_patterns
 from kvdiag.events.vocabulary import EVENTS, Vocabulary, load_vocabulary
 from kvdiag.model.rule import Rule
 from kvdiag.model.vocabulary import Entry

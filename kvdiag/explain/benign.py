@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from kvdiag.base.cache import cached, fingerprint
 from kvdiag.base.errors import PatternError
-from kvdiag.events.pattern_folder import builtin_patterns
+from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.events.template import Matcher, compile_wording
 from kvdiag.model.vocabulary import Wording
 

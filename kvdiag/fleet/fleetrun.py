@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kvdiag import __version__
 from kvdiag.base.errors import UsageError
-from kvdiag.events.pattern_folder import builtin_patterns
+from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.fleet.places import Place, place
 from kvdiag.fleet.progress import FleetProgress
 from kvdiag.fleet.results import DoneMarker, Failures, by_bundle, done_markers

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from kvdiag.base.cache import cached, fingerprint
-from kvdiag.events.pattern_folder import builtin_patterns
+from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.model.capability import Capability
 from kvdiag.model.rule import Rule
 from kvdiag.rules.library import CAPABILITIES

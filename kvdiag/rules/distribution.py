@@ -14,8 +14,8 @@ from itertools import islice
 from typing import NamedTuple
 
 from kvdiag.base.cache import cached, digest
+from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.base.regex import lazy_regex
-from kvdiag.events.pattern_folder import builtin_patterns
 from kvdiag.model.rule import Fix
 from kvdiag.model.timeline import History
 from kvdiag.model.values import EMPTY

@@ -12,12 +12,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from kvdiag.base.clock import MINUTE, format_duration, to_datetime
 from kvdiag.base.regex import lazy_regex
+from kvdiag.base.safe_values import unsafe_slots
 from kvdiag.events.names import UNNAMED
 from kvdiag.model.event import Event, is_unnamed
 from kvdiag.model.rule import Fix, Rule
 from kvdiag.model.timeline import Entity
 from kvdiag.rules.distribution import Dialect, is_placeholder
-from kvdiag.rules.safe_values import unsafe_slots
 
 _SLOT = lazy_regex(r"\{([a-z][a-z0-9_]*)\}")
 _OPTIONAL = lazy_regex(r"\[\[(.*?)\]\]")

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.base.yamlread import read_yaml
-from kvdiag.events.pattern_folder import builtin_patterns
 from kvdiag.events.template import Matcher
 from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.model.rule import Rule, Selector

@@ -10,7 +10,7 @@ from kvdiag.analysis.analyze import analyze, literals
 from kvdiag.analysis.case import Case, load_patterns
 from kvdiag.analysis.finding_filters import requested_findings
 from kvdiag.base.errors import PatternError, UsageError
-from kvdiag.events.pattern_folder import builtin_patterns
+from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.model.options import Options
 from kvdiag.model.timeline import Entity
 from kvdiag.model.values import SubjectKind, Verdict

@@ -9,7 +9,7 @@ import pytest
 from kvdiag.analysis.rule_mutants import problems, prove, shortcomings, summary, too_many
 from kvdiag.analysis.rule_tests import run_tests
 from kvdiag.base.errors import PatternError
-from kvdiag.events.pattern_folder import builtin_patterns
+from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.rules.schema import read_rule
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kvdiag.analysis.rule_tests import run_tests
-from kvdiag.events.pattern_folder import builtin_patterns
+from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.rules.schema import read_rule
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvdiag.base.clock import MINUTE, SECOND, to_datetime
-from kvdiag.events.pattern_folder import builtin_patterns
+from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.events.recognise import LONGEST_TEXT, Recogniser
 from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.formats.bodies.registry import classify

@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from kvdiag.events.pattern_folder import builtin_patterns
+from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.events.recognise import Recogniser
 from kvdiag.events.rpc_calls import calls
 from kvdiag.events.vocabulary import load_vocabulary

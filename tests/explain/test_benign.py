@@ -6,7 +6,7 @@ import pytest
 
 from kvdiag.analysis.case import load_patterns
 from kvdiag.base.errors import PatternError
-from kvdiag.events.pattern_folder import builtin_patterns
+from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.explain.benign import BENIGN, faults, first_that_fits, load_benign
 from kvdiag.model.options import Options
 

@@ -8,7 +8,7 @@ import pytest
 
 from kvdiag.analysis.explain import Explainer
 from kvdiag.base.errors import UsageError
-from kvdiag.events.pattern_folder import builtin_patterns
+from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.explain.asjson import line_json, rule_json, topic_json, topics_json
 from kvdiag.explain.page import step_wording

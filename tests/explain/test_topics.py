@@ -8,7 +8,7 @@ import pytest
 
 from kvdiag.analysis.explain import Explainer
 from kvdiag.base.errors import PatternError
-from kvdiag.events.pattern_folder import builtin_patterns
+from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.explain.topic import Answer, load_topics, read_topic
 from kvdiag.rules.library import rule_files
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kvdiag.base.errors import PatternError
-from kvdiag.events.pattern_folder import builtin_patterns
+from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.model.values import Role
 from kvdiag.rules.capabilities import CAPABILITIES, Capabilities, capabilities
 from kvdiag.rules.capability_file import read_capabilities

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvdiag.base.clock import SECOND
-from kvdiag.events.pattern_folder import builtin_patterns
+from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.model.event import Event, Ref
 from kvdiag.model.record import Origin
 from kvdiag.model.rule import Fix

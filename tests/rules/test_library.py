@@ -8,7 +8,7 @@ import os
 import pytest
 
 from kvdiag.base.errors import PatternError
-from kvdiag.events.pattern_folder import builtin_patterns
+from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.rules import library
 from kvdiag.rules.library import load, load_rule_store, rule_files
 

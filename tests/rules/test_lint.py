@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from kvdiag.events.pattern_folder import builtin_patterns
+from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.events.vocabulary import load_vocabulary, make_vocabulary, read_entries
 from kvdiag.model.vocabulary import Entry, Wording
 from kvdiag.rules.lint import lint

@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from kvdiag.base.clock import DAY, SECOND
-from kvdiag.events.pattern_folder import builtin_patterns
+from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.model.event import Event
 from kvdiag.model.record import Origin
 from kvdiag.model.report import Evidence, Finding, FindingTexts

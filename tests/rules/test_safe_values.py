@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from kvdiag.base.safe_values import is_safe
 from kvdiag.rules.distribution import Dialect, default_dialect, distributions
 from kvdiag.rules.fill import command
-from kvdiag.rules.safe_values import is_safe
 from tests.patterns import library
 
 SLOT = re.compile(r"\{([a-z][a-z0-9_]*)\}")

@@ -10,9 +10,9 @@ import pytest
 from kvdiag.analysis.lint import check_patterns
 from kvdiag.analysis.rule_tests import run_tests
 from kvdiag.base.errors import PatternError
+from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.base.yamlread import read_yaml
 from kvdiag.events.lint import lint_user_events, read_user_events
-from kvdiag.events.pattern_folder import builtin_patterns
 from kvdiag.events.vocabulary import load_vocabulary, read_entries
 from kvdiag.model.rule import RuleTest
 from kvdiag.rules.library import load

@@ -7,7 +7,7 @@ import io
 import pytest
 
 from kvdiag.analysis.rule_tests import history_of
-from kvdiag.events.pattern_folder import builtin_patterns
+from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.model.report import Finding, FindingTexts, Report
 from kvdiag.model.rule import RuleTest

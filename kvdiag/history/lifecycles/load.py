@@ -10,7 +10,7 @@ from typing import NamedTuple
 from kvdiag.base.cache import cached, fingerprint
 from kvdiag.base.codec import Codec
 from kvdiag.base.errors import PatternError
-from kvdiag.events.pattern_folder import builtin_patterns
+from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.history.lifecycles.definition import Definition, Detail
 from kvdiag.history.lifecycles.machine import NONE, Machine, State, Step

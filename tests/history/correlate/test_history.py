@@ -9,7 +9,7 @@ import pytest
 
 from kvdiag.analysis.case import Patterns, read_history
 from kvdiag.base.clock import SECOND, from_datetime, to_datetime
-from kvdiag.events.pattern_folder import builtin_patterns
+from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.history.ingest.log_reader import TextInput
 from kvdiag.model.options import Options

@@ -11,7 +11,7 @@ import pytest
 
 from kvdiag.base.clock import to_datetime
 from kvdiag.base.errors import InputError
-from kvdiag.events.pattern_folder import builtin_patterns
+from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.history.ingest.log_reader import TextInput, read_source
 from kvdiag.inputs.scan.choose import make_scanner

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kvdiag.events.pattern_folder import builtin_patterns
+from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.history.lifecycles.load import Lifecycles, lifecycles, lint
 from kvdiag.history.lifecycles.replay import replay

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kvdiag.events.pattern_folder import builtin_patterns
+from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.history.lifecycles.load import lifecycles
 from kvdiag.history.lifecycles.replay import replay

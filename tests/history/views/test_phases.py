@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kvdiag.analysis.case import load_patterns, read_history
-from kvdiag.events.pattern_folder import builtin_patterns
+from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.history.lifecycles.build import LifecycleBuilder
 from kvdiag.history.lifecycles.load import lifecycles
